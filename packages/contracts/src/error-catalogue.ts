@@ -1,0 +1,194 @@
+import { defineError, type ErrorFactory } from './errors.ts'
+
+export const malformedJson: ErrorFactory = defineError('malformed_json', 400, 'the body is not JSON: %s')
+export const validationFailed: ErrorFactory = defineError('validation_failed', 400, '%s')
+export const invalidCursor: ErrorFactory = defineError(
+  'invalid_cursor',
+  400,
+  'the cursor does not belong to this list and its filters; start again without one',
+)
+export const invalidLimit: ErrorFactory = defineError(
+  'invalid_limit',
+  400,
+  'limit is %s; allowed is 1 to 500',
+)
+export const backupInvalid: ErrorFactory = defineError(
+  'backup_invalid',
+  400,
+  'the backup cannot be restored: %s',
+)
+export const backupDecryptFailed: ErrorFactory = defineError(
+  'backup_decrypt_failed',
+  400,
+  'the backup cannot be decrypted: %s',
+)
+export const backupVersionUnsupported: ErrorFactory = defineError(
+  'backup_version_unsupported',
+  400,
+  'the backup was made by version %s, which this version cannot read',
+)
+export const unauthenticated: ErrorFactory = defineError(
+  'unauthenticated',
+  401,
+  'this route needs a credential: %s',
+)
+export const loginFailed: ErrorFactory = defineError('login_failed', 401, 'the login failed')
+export const tokenExpired: ErrorFactory = defineError(
+  'token_expired',
+  401,
+  'the token has expired; create another one',
+)
+export const certificateRevoked: ErrorFactory = defineError(
+  'certificate_revoked',
+  401,
+  'the client certificate is revoked or expired; enroll again',
+)
+export const bootstrapTokenInvalid: ErrorFactory = defineError(
+  'bootstrap_token_invalid',
+  401,
+  'the bootstrap token is unknown, used or expired; create another one',
+)
+export const forbidden: ErrorFactory = defineError('forbidden', 403, 'this route needs the role %s')
+export const notFound: ErrorFactory = defineError('not_found', 404, 'there is no %s')
+export const featureNotInstalled: ErrorFactory = defineError(
+  'feature_not_installed',
+  404,
+  'this service runs without the feature %s; load its plugin or use a build that has it',
+)
+export const nodeNotFound: ErrorFactory = defineError('node_not_found', 404, 'there is no node %s')
+export const peerNotFound: ErrorFactory = defineError('peer_not_found', 404, 'there is no peer %s')
+export const tokenNotFound: ErrorFactory = defineError('token_not_found', 404, 'there is no token %s')
+export const userNotFound: ErrorFactory = defineError('user_not_found', 404, 'there is no user %s')
+export const simNotFound: ErrorFactory = defineError('sim_not_found', 404, 'there is no SIM %s')
+export const esimCodeNotFound: ErrorFactory = defineError(
+  'esim_code_not_found',
+  404,
+  'there is no eSIM code %s',
+)
+export const pluginNotFound: ErrorFactory = defineError('plugin_not_found', 404, 'there is no plugin %s')
+export const methodNotAllowed: ErrorFactory = defineError(
+  'method_not_allowed',
+  405,
+  '%s is not allowed here; allowed: %s',
+)
+export const invalidTransition: ErrorFactory = defineError('invalid_transition', 409, '%s')
+export const simStateConflict: ErrorFactory = defineError('sim_state_conflict', 409, '%s')
+export const simExists: ErrorFactory = defineError('sim_exists', 409, 'the SIM %s exists already')
+export const simSwapCooldown: ErrorFactory = defineError('sim_swap_cooldown', 409, '%s')
+export const plmnMismatch: ErrorFactory = defineError('plmn_mismatch', 409, '%s')
+export const txGateClosed: ErrorFactory = defineError('tx_gate_closed', 409, '%s')
+export const txNotArmed: ErrorFactory = defineError('tx_not_armed', 409, '%s')
+export const policyConflict: ErrorFactory = defineError(
+  'policy_conflict',
+  409,
+  'the policy is at revision %s, not %s; read it again and repeat the change',
+)
+export const nodeStateConflict: ErrorFactory = defineError('node_state_conflict', 409, '%s')
+export const peerExists: ErrorFactory = defineError('peer_exists', 409, '%s')
+export const capacityExceeded: ErrorFactory = defineError('capacity_exceeded', 409, '%s')
+export const esimDisabled: ErrorFactory = defineError('esim_disabled', 409, 'eSIM is off; set esim.enabled')
+export const idempotencyKeyReused: ErrorFactory = defineError(
+  'idempotency_key_reused',
+  409,
+  'this Idempotency-Key was used with another body; take a new key',
+)
+export const idempotencyInProgress: ErrorFactory = defineError(
+  'idempotency_in_progress',
+  409,
+  'the first request with this Idempotency-Key is still running; try again later',
+)
+/** Code `plugin_state_conflict` is additive to the contract's list: a plugin change that the running set refuses. */
+export const pluginStateConflict: ErrorFactory = defineError('plugin_state_conflict', 409, '%s')
+export const bodyTooLarge: ErrorFactory = defineError(
+  'body_too_large',
+  413,
+  'the body is larger than %s bytes',
+)
+export const unsupportedMediaType: ErrorFactory = defineError(
+  'unsupported_media_type',
+  415,
+  'the media type %s is not accepted here; send %s',
+)
+export const rateLimited: ErrorFactory = defineError('rate_limited', 429, '%s')
+export const internal: ErrorFactory = defineError(
+  'internal',
+  500,
+  'the service failed; its log has the request id',
+)
+/** Code `store_corrupt` is additive to the contract's list: a stored row fails its checksum and is not served. */
+export const storeCorrupt: ErrorFactory = defineError(
+  'store_corrupt',
+  500,
+  'a stored row of %s fails its checksum and is not served; restore a backup (svc doctor says more)',
+)
+export const southboundUnavailable: ErrorFactory = defineError('southbound_unavailable', 503, '%s')
+export const storeUnavailable: ErrorFactory = defineError(
+  'store_unavailable',
+  503,
+  'the store does not take writes now: %s',
+)
+export const notReady: ErrorFactory = defineError('not_ready', 503, '%s')
+
+/** Every error that an answer of the v1 API can carry. Codes are unique, stable within v1 and never reused. */
+export const ERROR_CATALOGUE: readonly ErrorFactory[] = [
+  malformedJson,
+  validationFailed,
+  invalidCursor,
+  invalidLimit,
+  backupInvalid,
+  backupDecryptFailed,
+  backupVersionUnsupported,
+  unauthenticated,
+  loginFailed,
+  tokenExpired,
+  certificateRevoked,
+  bootstrapTokenInvalid,
+  forbidden,
+  notFound,
+  featureNotInstalled,
+  nodeNotFound,
+  peerNotFound,
+  tokenNotFound,
+  userNotFound,
+  simNotFound,
+  esimCodeNotFound,
+  pluginNotFound,
+  methodNotAllowed,
+  invalidTransition,
+  simStateConflict,
+  simExists,
+  simSwapCooldown,
+  plmnMismatch,
+  txGateClosed,
+  txNotArmed,
+  policyConflict,
+  nodeStateConflict,
+  peerExists,
+  capacityExceeded,
+  esimDisabled,
+  idempotencyKeyReused,
+  idempotencyInProgress,
+  pluginStateConflict,
+  bodyTooLarge,
+  unsupportedMediaType,
+  rateLimited,
+  internal,
+  storeCorrupt,
+  southboundUnavailable,
+  storeUnavailable,
+  notReady,
+]
+
+// Errors that stop a start or a plugin change. They reach a terminal or a plugin record, not an API client.
+/** A configuration that cannot be used: one line per problem. */
+export const configInvalid: ErrorFactory = defineError('config_invalid', 500, '%s')
+/** A key file or directory that cannot be used or is open to others. */
+export const secretsInvalid: ErrorFactory = defineError('secrets_invalid', 500, '%s')
+/** A step of a plugin's life that failed: which plugin, which step, why. */
+export const pluginFailed: ErrorFactory = defineError('plugin_failed', 500, 'plugin %s failed at step %s: %s')
+/** A service ref that nobody provides. */
+export const pluginDependencyMissing: ErrorFactory = defineError(
+  'plugin_dependency_missing',
+  500,
+  'nobody provides the service %s',
+)

@@ -1,0 +1,35 @@
+/**
+ * A JSON Schema 2020-12 document as plain data.
+ *
+ * Two keywords of ours may appear in configuration schemas: `x-env` and `x-apply` (see `ConfigProperty`).
+ */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** The closed object schema with the given properties; those in `required` must be present. */
+export function objectSchema(
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[] = [],
+  more: JsonSchema = {},
+): JsonSchema {
+  return { type: 'object', additionalProperties: false, properties, required, ...more }
+}
+
+/** A response list page: `{<key>: [item], next_cursor: string|null}`. */
+export function pageSchema(key: string, item: JsonSchema): JsonSchema {
+  return objectSchema({ [key]: { type: 'array', items: item }, next_cursor: { type: ['string', 'null'] } }, [
+    key,
+    'next_cursor',
+  ])
+}
+
+/** RFC 3339 UTC timestamp with milliseconds and a trailing `Z`. */
+export const TIMESTAMP_SCHEMA: JsonSchema = { type: 'string', format: 'date-time' }
+
+/** `TIMESTAMP_SCHEMA` or null. */
+export const NULLABLE_TIMESTAMP_SCHEMA: JsonSchema = { type: ['string', 'null'], format: 'date-time' }
+
+/** The query parameters of every list route. Limits are checked by the edge, which answers their own codes. */
+export const PAGE_QUERY: Readonly<Record<string, JsonSchema>> = {
+  limit: { type: 'string', description: 'Page size, 1 to 500; 50 when absent.' },
+  cursor: { type: 'string', description: 'The next_cursor of the page before. Opaque.' },
+}

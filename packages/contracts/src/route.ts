@@ -1,0 +1,101 @@
+import type { JsonSchema } from './json-schema.ts'
+import type { Access, Principal } from './roles.ts'
+import type { MutationTx } from './store.ts'
+
+/** The answer of a handler. `body` is JSON unless `stream` or a `content-type` header says otherwise. */
+export interface Reply {
+  /** 200 when absent. */
+  readonly status?: number
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** Chunks sent as they come (server-sent events, CSV); ends when the iterable ends or the client leaves. */
+  readonly stream?: AsyncIterable<string | Uint8Array>
+  /** The body shows a secret once; the copy kept for an Idempotency-Key is sealed with the vault key. */
+  readonly sealed?: boolean
+}
+
+/** One authenticated, authorised and validated request. */
+export interface Request<Params = unknown, Query = unknown, Body = unknown> {
+  /** The request id: in every log line and audit entry of this request. */
+  readonly id: string
+  readonly params: Params
+  readonly query: Query
+  readonly body: Body
+  readonly principal: Principal
+  /** Aborts when the client leaves or the route's plugin is withdrawn. */
+  readonly signal: AbortSignal
+  header(name: string): string | undefined
+  /** The page asked for by `limit` and `cursor`. Throws `invalid_limit`, `invalid_cursor`. List routes only. */
+  page(): Page
+  /**
+   * The one way to change desired state in answer to a request: change, audit entry, event, rate limit and the
+   * answer for the Idempotency-Key are one transaction. Call it at most once per request. Throws what `work` throws;
+   * then nothing is changed and the audit trail says `failed`.
+   */
+  mutate(target: string, work: (tx: MutationTx) => Promise<Reply>): Promise<Reply>
+}
+
+/** A page of a list: at most `limit` items after `after` (the position in the cursor, undefined = from the start). */
+export interface Page {
+  readonly limit: number
+  readonly after: readonly (string | number)[] | undefined
+  /** The opaque cursor of a position: the key values of the last item given. */
+  cursor(position: readonly (string | number)[]): string
+}
+
+interface RouteBase {
+  /** fastify syntax: `/v1/nodes/:id`. */
+  readonly path: `/${string}`
+  readonly role: Access
+  /** Own-id rule: `node` principals may call it too, for their own node only (the handler checks the id). */
+  readonly nodeToo?: boolean
+  /** One line for the OpenAPI document. */
+  readonly summary: string
+  readonly description?: string
+  readonly schema?: {
+    readonly params?: JsonSchema
+    /** Values arrive as strings; numbers and booleans in it are coerced. */
+    readonly query?: JsonSchema
+    readonly body?: JsonSchema
+    /** The success body. */
+    readonly response?: JsonSchema
+    readonly status?: number
+  }
+  /** Codes of the catalogue, beyond the edge's own, that this route can answer. Documented in OpenAPI. */
+  readonly errors?: readonly string[]
+  /** A list route: `limit` and `cursor` are accepted and documented. */
+  readonly paged?: boolean
+  /** Media types of the request body besides `application/json`, and of the answer, for OpenAPI. */
+  readonly consumes?: readonly string[]
+  readonly produces?: readonly string[]
+  /** Bytes; 1 MiB when absent. */
+  readonly bodyLimit?: number
+  handle(request: Request<never, never, never>): Promise<Reply>
+}
+
+/** A route that changes nothing. */
+export interface ReadRoute extends RouteBase {
+  readonly method: 'GET'
+  readonly audit?: never
+}
+
+/** A route that may change something: names its audit action, or says why it has none. */
+export interface MutatingRoute extends RouteBase {
+  readonly method: 'POST' | 'PUT' | 'DELETE'
+  readonly audit: string | { readonly none: string }
+  /** Counts against `policy.rate_limits`: the limit's name, and how much one request costs (1 when absent). */
+  readonly rateLimit?: { readonly name: string; cost?(body: never): number }
+}
+
+/** A route as data: the edge turns it into HTTP, authorisation, validation and documentation. */
+export type Route = ReadRoute | MutatingRoute
+
+/** A route with typed request parts; checks at compile time, gives the plain `Route`. */
+export function route<Params, Query, Body>(
+  definition: (Omit<ReadRoute, 'handle'> | Omit<MutatingRoute, 'handle'>) & {
+    handle(request: Request<Params, Query, Body>): Promise<Reply>
+  },
+): Route {
+  // The edge validates params, query and body against the schemas before it calls the handler.
+  return definition as unknown as Route
+}

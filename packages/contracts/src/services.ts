@@ -1,0 +1,186 @@
+import type { PolicyBundle, RadioProfile, Technology } from './policy.ts'
+import type { Principal, Role } from './roles.ts'
+import { type ServiceRef, serviceRef } from './service-ref.ts'
+import type { Tx } from './store.ts'
+
+// ---- provided by the kernel ----
+
+/** Authenticated encryption under the vault key: AES-256-GCM, random nonce, key id in front, `rowId` as AAD. */
+export interface Vault {
+  /** Seals under the current key. The plain buffer stays the caller's to zero. */
+  seal(plain: Uint8Array, rowId: string): Uint8Array
+  /** Opens what `seal` made, under the key it names. Throws `store_corrupt` when it was changed or moved. */
+  open(sealed: Uint8Array, rowId: string): Uint8Array
+  /** The id of the current key. */
+  readonly keyId: string
+  /** Registers a table with sealed columns, so that `svc vault rotate` can re-seal it. */
+  register(columns: SealedColumns): void
+}
+
+/** One table whose `columns` hold sealed values; the AAD of a row is `<table>/<key>` unless `aad` says otherwise. */
+export interface SealedColumns {
+  readonly table: string
+  readonly key: string
+  readonly columns: readonly string[]
+}
+export const vaultRef: ServiceRef<Vault> = serviceRef<Vault>('kernel.vault')
+
+/** Where this node's identity comes from: made by `svc node init`, kept in files under `<data_dir>/keys`. */
+export interface NodeIdentity {
+  /** The node's UUID and name. */
+  readonly nodeId: string
+  readonly name: string
+  readonly createdAtMs: number
+  /** SHA-256 of the mesh CA certificate's DER, 64 hex characters. */
+  readonly caSha256: string
+  /** The node's own certificate: until when it is valid. */
+  readonly certificateExpiresAtMs: number
+}
+export const nodeIdentityRef: ServiceRef<NodeIdentity> = serviceRef<NodeIdentity>('kernel.node_identity')
+
+/** One entry of the audit trail, as stored. Hashes are SHA-256 hex; the chain is described in docs/audit.md. */
+export interface AuditEntry {
+  readonly seq: number
+  readonly atMs: number
+  readonly principal: { readonly kind: string; readonly id: string; readonly name: string }
+  readonly action: string
+  readonly target: string
+  readonly outcome: 'ok' | 'denied' | 'failed'
+  readonly requestId: string | undefined
+  readonly detail: Readonly<Record<string, unknown>>
+  readonly hash: string
+  readonly prevHash: string
+}
+export interface AuditFilter {
+  readonly action?: string
+  /** Principal id. */
+  readonly principal?: string
+  readonly target?: string
+  readonly fromMs?: number
+  readonly toMs?: number
+}
+/** Reads the audit trail. Writing is the mutation path's alone. */
+export interface AuditTrail {
+  /** Newest first, at most `limit` entries with `seq` below `beforeSeq`. */
+  list(filter: AuditFilter, limit: number, beforeSeq: number | undefined): Promise<readonly AuditEntry[]>
+  /** Checks chain, checkpoint and head; names the first broken entry. */
+  verify(): Promise<{
+    readonly ok: boolean
+    readonly checked: number
+    readonly firstBroken?: number
+    readonly reason?: string
+  }>
+  /** Removes entries older than that and leaves a signed checkpoint. Returns how many. */
+  prune(olderThanMs: number): Promise<number>
+}
+export const auditTrailRef: ServiceRef<AuditTrail> = serviceRef<AuditTrail>('kernel.audit')
+
+/** One component as `GET /v1/health` shows it. Times are ms since the epoch. */
+export interface ComponentState {
+  readonly name: string
+  readonly kind: 'core' | 'hss' | 'ran' | 'collector' | 'store' | 'feature' | 'peer'
+  readonly status: 'ok' | 'degraded' | 'down'
+  readonly detail: string
+  readonly required: boolean
+  readonly sinceMs: number
+  readonly lastOkAtMs: number | undefined
+}
+/** What the kernel knows of itself and of each plugin's own health check. Agents' heartbeats are the nodes plugin's. */
+export interface HealthBoard {
+  components(): readonly ComponentState[]
+  /** Whether the first reconcile pass of every reconciler is over. */
+  readonly isReady: boolean
+}
+export const healthBoardRef: ServiceRef<HealthBoard> = serviceRef<HealthBoard>('kernel.health')
+
+/** What is running. */
+export interface ServiceInfo {
+  readonly version: string
+  readonly commit: string | undefined
+  readonly buildDate: string | undefined
+  readonly startedAtMs: number
+  plugins(): readonly { readonly name: string; readonly version: string }[]
+}
+export const serviceInfoRef: ServiceRef<ServiceInfo> = serviceRef<ServiceInfo>('kernel.info')
+
+// ---- provided by access ----
+
+/** Turns a bearer credential into a principal. The environment admin token is the edge's own business. */
+export interface Authenticator {
+  /** The principal of a live scoped token, or undefined. Throws `token_expired` for one that was valid once. */
+  authenticate(token: string): Promise<Principal | undefined>
+}
+export const authenticatorRef: ServiceRef<Authenticator> = serviceRef<Authenticator>('access.authenticator')
+
+/** Bootstrap tokens: minted by POST /v1/tokens, burnt by the enroll route. */
+export interface BootstrapTokens {
+  /** Whether the token is unused, unexpired and fits the node; changes nothing. Throws `bootstrap_token_invalid`. */
+  check(token: string, nodeId: string): Promise<{ readonly id: string; readonly roles: readonly Role[] }>
+  /** Marks it used inside the caller's transaction. Throws `bootstrap_token_invalid` when another was faster. */
+  burn(tx: Tx, token: string, nodeId: string): Promise<void>
+}
+export const bootstrapTokensRef: ServiceRef<BootstrapTokens> =
+  serviceRef<BootstrapTokens>('access.bootstrap_tokens')
+
+// ---- provided by nodes ----
+
+/** The states of the node lifecycle as requests and the store spell them. */
+export type LifecycleState = 'provision' | 'register' | 'on_air' | 'peer' | 'breakout'
+/** The lifecycle of this node, for those whose actions move it. */
+export interface Lifecycle {
+  state(): Promise<LifecycleState>
+  /**
+   * TX was armed: register → on_air (from provision too when this node holds a valid mesh certificate).
+   * Runs inside the caller's mutation; other states stay.
+   */
+  txArmed(tx: Tx): Promise<void>
+  /** TX was disarmed: on_air, peer and breakout fall back to register. */
+  txDisarmed(tx: Tx): Promise<void>
+}
+export const lifecycleRef: ServiceRef<Lifecycle> = serviceRef<Lifecycle>('nodes.lifecycle')
+
+// ---- provided by policy ----
+
+/** The policy bundle in force. */
+export interface PolicyReader {
+  /** A snapshot; never stale after the PUT that changed it was answered (on this instance). */
+  bundle(): PolicyBundle
+}
+export const policyRef: ServiceRef<PolicyReader> = serviceRef<PolicyReader>('policy.bundle')
+
+/** State of the three layers and of the arm. */
+export interface TxGateState {
+  readonly armed: boolean
+  readonly gates: {
+    readonly country_code: 'set' | 'missing'
+    readonly license_ack: 'set' | 'missing'
+    readonly allow_list: 'set' | 'missing'
+  }
+  readonly profile: string | undefined
+}
+/** A carrier that somebody wants to emit. Frequencies in kHz. */
+export interface CarrierRequest {
+  readonly technology: Technology
+  readonly channel: number
+  readonly band?: string
+  readonly bandwidthMhz?: number
+  readonly eirpDbm?: number
+}
+/** The TX gate. Every start of a transmitter asks it; nothing transmits while it says no. */
+export interface TxGate {
+  state(): Promise<TxGateState>
+  /** Throws `tx_not_armed` or `tx_gate_closed` unless this profile may transmit now. Asked before every spawn. */
+  permit(profileId: string): Promise<RadioProfile>
+  /** Whether the three layers allow the carrier; throws when not. */
+  permitCarrier(carrier: CarrierRequest): Promise<void>
+}
+export const txGateRef: ServiceRef<TxGate> = serviceRef<TxGate>('policy.tx_gate')
+
+// ---- provided by a RAN driver ----
+
+/** Whatever can emit. The gate stops it before a disarm is answered. */
+export interface Transmitter {
+  /** Off the air, confirmed, when it resolves. Idempotent. Rejects when it cannot be confirmed. */
+  stop(signal: AbortSignal): Promise<void>
+}
+export const transmitterRef: ServiceRef<Transmitter> = serviceRef<Transmitter>('ran.transmitter')

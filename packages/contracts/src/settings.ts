@@ -1,0 +1,95 @@
+import type { RadioProfile } from './policy.ts'
+
+/** The whole configuration, validated, defaults filled in, durations still as written. Holds no secret. */
+export interface Settings {
+  readonly server: {
+    readonly listen: string
+    readonly data_dir: string
+    readonly mode: 'lab' | 'rf'
+    readonly country: string
+    readonly log_level: 'debug' | 'info' | 'warn' | 'error'
+    readonly log_format: 'json' | 'console'
+    readonly max_restore_bytes: number
+  }
+  readonly plmn: { readonly mcc: string; readonly mnc: string }
+  readonly tac: number
+  readonly apns: readonly string[]
+  readonly auth: {
+    readonly bootstrap_token_ttl: string
+    readonly admin_token_env: string
+    readonly metrics_allow: readonly string[]
+  }
+  readonly southbound: { readonly driver: 'container' | 'none' }
+  readonly hss: {
+    readonly driver: 'docdb_shell' | 'dbctl' | 'core_b' | 'none'
+    readonly container: string
+    readonly mongo_url: string
+  }
+  readonly peering: { readonly enabled: boolean; readonly mdns: boolean }
+  readonly policy: {
+    readonly local_breakout: boolean
+    readonly max_ues: number
+    readonly apns: readonly string[]
+  }
+  readonly telemetry: { readonly metrics: boolean }
+  readonly core: 'core_a' | 'core_b'
+  readonly core_a: {
+    readonly config_dir: string
+    readonly containers: Readonly<Record<string, string>>
+    readonly addresses: Readonly<Record<string, string>>
+    readonly subnet: string
+    readonly slices: readonly { readonly sst: number; readonly sd?: string }[]
+  }
+  readonly core_b: {
+    readonly amf_oam_url: string
+    readonly cdr_dir: string
+    readonly nrf_url: string
+    readonly smf_oam_url: string
+  }
+  readonly collector: {
+    readonly enabled: boolean
+    readonly interval: string
+    readonly mme_url: string
+    readonly smf_url: string
+    readonly upf: { readonly enabled: boolean; readonly iface: string }
+  }
+  readonly fairuse: { readonly enabled: boolean; readonly usage_interval: string }
+  readonly esim: {
+    readonly enabled: boolean
+    readonly smdp_address: string
+    readonly single_use: boolean
+    readonly certs_dir: string
+    readonly template: string
+  }
+  readonly alerts: {
+    readonly enabled: boolean
+    readonly rules: readonly AlertRule[]
+    readonly webhooks: readonly AlertWebhook[]
+  }
+  readonly ran: {
+    readonly binary: string
+    readonly args: readonly string[]
+    readonly template_dir: string
+    readonly profiles: Readonly<Record<string, RadioProfile>>
+  }
+  readonly store: { readonly url: string }
+  readonly plugins: { readonly dir: string; readonly disabled: readonly string[] }
+  readonly tls: { readonly enabled: boolean }
+}
+
+/** One threshold rule: `metric op threshold` holding for `for` raises an alert. */
+export interface AlertRule {
+  readonly name: string
+  readonly metric: string
+  readonly op: '>' | '>=' | '<' | '<=' | '==' | '!='
+  readonly threshold: number
+  readonly for: string
+  readonly severity: 'info' | 'warning' | 'critical'
+}
+
+/** Where alerts go. The signing secret is in a file, never in the configuration. */
+export interface AlertWebhook {
+  readonly url: string
+  readonly secret_file: string
+  readonly events?: readonly string[]
+}

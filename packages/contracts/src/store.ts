@@ -1,0 +1,64 @@
+/** A value that both SQL dialects store and return alike. Booleans are integers 0 and 1, times ms since the epoch. */
+export type SqlValue = string | number | null | Uint8Array
+
+/** Named parameters of a statement: `:name` in its text. */
+export type SqlParams = Readonly<Record<string, SqlValue>>
+
+/**
+ * Reads of committed rows.
+ *
+ * Statements are SQL texts that both SQLite and PostgreSQL understand, with `:name` parameters. A text is compiled
+ * and prepared once and cached by its text, so keep texts constant. Inside a plugin only tables named
+ * `<plugin_id>_*` may be named (dashes as underscores).
+ *
+ * Errors: `store_unavailable` when the store does not answer.
+ */
+export interface Reader {
+  /** The first row, or undefined. */
+  get<Row>(sql: string, params?: SqlParams): Promise<Row | undefined>
+  /** All rows. Bound them with a limit. */
+  all<Row>(sql: string, params?: SqlParams): Promise<readonly Row[]>
+}
+
+/** A transaction. Await nothing but its own calls inside it: other writers wait. */
+export interface Tx extends Reader {
+  /** Runs a statement that changes rows and says how many. */
+  run(sql: string, params?: SqlParams): Promise<number>
+  /** Runs after the commit is durable; not at all when the transaction fails. Must not throw. */
+  afterCommit(step: () => void): void
+}
+
+/** What a mutation may add to its own audit entry and events. */
+export interface MutationTx extends Tx {
+  /** Sets the target (when it was not known before) and adds facts to the audit entry. No secrets, no raw IMSI. */
+  audit(entry: { readonly target?: string; readonly detail?: Readonly<Record<string, unknown>> }): void
+  /** Replaces the event that the mutation emits by default (`type` = action, `subject` = target, no data). */
+  event(event: {
+    readonly type: string
+    readonly subject: string
+    readonly data?: Readonly<Record<string, unknown>>
+  }): void
+  /** After the commit the reconciler looks at this key soon. */
+  dirty(resource: string, key: string): void
+}
+
+/** The handle of a plugin on its own tables. */
+export interface Db extends Reader {
+  readonly dialect: 'sqlite' | 'postgres'
+  /** Writes *observed* state (heartbeats, last use): durable, not audited. Desired state goes through `mutate`. */
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  /** The same transaction, limited to this plugin's tables: for a service called inside another plugin's mutation. */
+  join(tx: Tx): Tx
+}
+
+/**
+ * A schema step of a plugin: DDL statements that both dialects understand, run in one transaction, once.
+ *
+ * Additive within a major: `create table`, `create index`, `create unique index`, `alter table … add column` on
+ * tables `<plugin_id>_*`. Column types: `text`, `integer` (32 bit), `bigint`, `double precision`, `bytea`.
+ */
+export interface Migration {
+  /** `0001_noun`; ids are run in order and never edited after a release. */
+  readonly id: string
+  readonly up: readonly string[]
+}

@@ -1,0 +1,82 @@
+import type { MutationTx, Principal, Reply } from '@steeple/contracts'
+
+/** Identity of an idempotent request: principal + method + path + key, hashed; and the hash of its body. */
+export interface IdempotencyClaim {
+  readonly scope: string
+  readonly bodySha256: string
+}
+
+/** A stored first result. */
+export interface StoredReply {
+  readonly bodySha256: string
+  readonly reply: Reply
+}
+
+/** What a limit says after it was asked. Seconds until the window ends. */
+export interface RateState {
+  readonly limit: number
+  readonly remaining: number
+  readonly resetS: number
+}
+
+/** One change of desired state. */
+export interface Mutation {
+  readonly principal: Principal
+  /** Audit action, `sim.issue`; undefined for a route that declares it has none (then no audit entry, no event). */
+  readonly action: string | undefined
+  readonly target: string
+  /** Plugin id whose tables `work` may touch. */
+  readonly owner: string
+  readonly requestId?: string
+  readonly idempotency?: IdempotencyClaim
+  /** Taken before `work`, kept even when `work` throws. Throws `rate_limited` (with retryAfterS) when exceeded. */
+  readonly rateLimit?: { readonly name: string; readonly cost: number }
+  work(tx: MutationTx): Promise<Reply>
+}
+
+/** The result of a mutation: its reply and, when it was limited, the state of the limit. */
+export interface MutationResult {
+  readonly reply: Reply
+  readonly rate: RateState | undefined
+}
+
+/** The one mutation path: change, audit entry, event, rate limit and idempotency row in one transaction. */
+export interface Mutations {
+  run(mutation: Mutation): Promise<MutationResult>
+  /** Audits an attempt that was refused before any work (`denied`) or that failed outside a mutation (`failed`). */
+  refuse(entry: {
+    readonly principal: Principal
+    readonly action: string
+    readonly target: string
+    readonly outcome: 'denied' | 'failed'
+    readonly requestId?: string
+    readonly detail?: Readonly<Record<string, unknown>>
+  }): Promise<void>
+  /** The first result for a scope, if it is kept (24 h). */
+  stored(scope: string): Promise<StoredReply | undefined>
+  /** Keeps the result of a request that ran no mutation, or replaces the one its mutation kept. Never for a 5xx. */
+  keep(claim: IdempotencyClaim, reply: Reply): Promise<void>
+  /** Removes idempotency rows older than 24 h, expired rate windows, and outbox events older than `outboxKeepMs`. */
+  sweep(): Promise<void>
+}
+
+/** One event of the outbox. `id` grows in commit order. */
+export interface OutboxEvent {
+  readonly id: number
+  readonly atMs: number
+  readonly type: string
+  readonly subject: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** The durable stream of state changes. */
+export interface Outbox {
+  /** At most `limit` events after `id`, oldest first. */
+  after(id: number, limit: number): Promise<readonly OutboxEvent[]>
+  /** The newest id; 0 when empty. */
+  lastId(): Promise<number>
+  /** The oldest id still kept minus one; a stream that resumes below it has a gap. */
+  floorId(): Promise<number>
+  /** Calls the listener after each commit that added events (on this instance) until the signal aborts. */
+  onCommit(listener: () => void, signal: AbortSignal): void
+}

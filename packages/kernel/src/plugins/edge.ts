@@ -1,0 +1,21 @@
+import type { Route } from '@steeple/contracts'
+
+/** The routes of one live plugin. `retiring` ends its streams when it leaves. */
+export interface RouteSet {
+  readonly plugin: string
+  readonly routes: readonly Route[]
+  readonly retiring: AbortSignal
+}
+
+/** A built, not yet serving set of routes. Opaque to the kernel. */
+export interface EdgeGeneration {
+  readonly sets: readonly RouteSet[]
+}
+
+/** What serves routes. The api package implements it; tests may use one that serves nothing. */
+export interface HttpEdge {
+  /** Builds everything; throws on a duplicate route or a schema that does not compile. Changes nothing. */
+  build(sets: readonly RouteSet[]): Promise<EdgeGeneration>
+  /** Serves `next` from the next request on. Resolves when the requests of the old one are over (at most 5 s). */
+  swap(next: EdgeGeneration): Promise<void>
+}

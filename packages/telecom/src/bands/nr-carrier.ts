@@ -1,0 +1,133 @@
+import type { NrBandwidthLimits } from './band-row.ts'
+import { nrBandwidthUse } from './bandwidths.ts'
+import type { Carrier, CarrierBlock, CarrierProblemCode } from './carrier.ts'
+import { blockAround, isInBand } from './carrier.ts'
+import { carrierProblem } from './carrier-problem.ts'
+import { khzFromMhz } from './frequency.ts'
+import type { NrBandPosition } from './nr-channel.ts'
+import { nrBandRows, nrChannel, nrUplink } from './nr-channel.ts'
+import { isExtraPoint, listedBandwidths, listedPosition } from './nr-positions.ts'
+
+/** What narrows the judgement of an NR carrier: bandwidth in MHz, sub-carrier spacing in kHz, Rel-18 raster. */
+export interface NrCarrierOptions {
+  readonly bandwidthMhz?: number | undefined
+  readonly scsKhz?: number | undefined
+  /** The equipment knows the 10 kHz enhanced channel raster (Rel-18 on). */
+  readonly allowEnhancedRaster?: boolean | undefined
+}
+
+/** Bands for V2X sidelink alone, without base stations. Source: TS 38.101-1 table 5.2-1, note for n47. */
+const SIDELINK_BANDS: readonly string[] = ['n47']
+
+/** The problem that each limit of the bandwidth table stands for. */
+const LIMIT_PROBLEMS: Readonly<Record<keyof NrBandwidthLimits, CarrierProblemCode>> = {
+  dlOnly: 'bandwidth_downlink_only',
+  ulOnly: 'bandwidth_uplink_only',
+  scellOnly: 'secondary_cell_only',
+  positionRestricted: 'position_restricted',
+}
+
+/**
+ * The carriers of an NR-ARFCN, one for each band whose range holds it, in table order.
+ *
+ * Without a bandwidth only the position is judged.
+ */
+export function nrCarriers(nrArfcn: number, options: NrCarrierOptions): readonly Carrier[] {
+  const found = nrChannel(nrArfcn)
+  if (found === undefined) return []
+  return found.bands.map((position) => carrierAt(position, found.channel, options))
+}
+
+function carrierAt(position: NrBandPosition, channel: number, options: NrCarrierOptions): Carrier {
+  const { band, direction, duplex } = position
+  const { bandwidthMhz } = options
+  const partner = position.pairedNrArfcn ?? channel
+  const downlink = block(position.downlinkMhz, direction === 'UL' ? partner : channel, bandwidthMhz)
+  const uplink = block(position.uplinkMhz, direction === 'DL' ? partner : channel, bandwidthMhz)
+  const codes = new Set([
+    ...rasterProblems(position, channel, options),
+    ...listProblems(position, channel, bandwidthMhz),
+    ...bandwidthProblems(position, options),
+    ...edgeProblems(position, { downlink, uplink }, bandwidthMhz),
+  ])
+  const problems = [...codes].map((code) => carrierProblem(code, { band, channel, bandwidthMhz }))
+  return { technology: 'nr', band, channel, direction, duplex, downlink, uplink, problems }
+}
+
+function block(
+  mhz: number | undefined,
+  channel: number,
+  bandwidthMhz: number | undefined,
+): CarrierBlock | undefined {
+  return mhz === undefined ? undefined : blockAround(channel, khzFromMhz(mhz), bandwidthMhz)
+}
+
+function rasterProblems(
+  position: NrBandPosition,
+  channel: number,
+  { bandwidthMhz, scsKhz, allowEnhancedRaster }: NrCarrierOptions,
+): readonly CarrierProblemCode[] {
+  if (position.raster === 'off') return ['off_raster']
+  if (scsKhz !== undefined && !position.scsKhz.includes(scsKhz)) return ['off_raster']
+  if (position.raster === 'enhanced') return allowEnhancedRaster === true ? [] : ['enhanced_raster_only']
+  const isForOthers =
+    bandwidthMhz !== undefined &&
+    isExtraPoint(position.band, channel) &&
+    !listedBandwidths(position.band, channel).some(([bandwidth]) => bandwidth === bandwidthMhz)
+  return isForOthers ? ['off_raster'] : []
+}
+
+function listProblems(
+  position: NrBandPosition,
+  channel: number,
+  bandwidthMhz: number | undefined,
+): readonly CarrierProblemCode[] {
+  const codes: CarrierProblemCode[] = []
+  const listed = listedPosition(position.band, channel, position.direction, bandwidthMhz)
+  if (!listed.allowed) codes.push('position_not_allowed')
+  if (SIDELINK_BANDS.includes(position.band)) codes.push('sidelink_only')
+  if (listed.isDownlinkOnly || position.uplinkMhz === undefined) codes.push('no_uplink')
+  if (position.downlinkMhz === undefined) codes.push('no_downlink')
+  return codes
+}
+
+function usesOf(
+  position: NrBandPosition,
+  { bandwidthMhz, scsKhz }: NrCarrierOptions,
+): ReturnType<typeof nrBandwidthUse> {
+  const rows = nrBandRows(position.band)
+  const onPoint = position.scsKhz.length > 0 ? position.scsKhz : rows.flatMap((row) => row[4])
+  const spacings = scsKhz === undefined ? onPoint : [scsKhz]
+  return bandwidthMhz === undefined ? [] : nrBandwidthUse(position.band, bandwidthMhz, spacings)
+}
+
+function bandwidthProblems(
+  position: NrBandPosition,
+  options: NrCarrierOptions,
+): readonly CarrierProblemCode[] {
+  const uses = usesOf(position, options)
+  if (uses === 'unknown') return ['bandwidth_unverified']
+  if (uses === undefined) return ['bandwidth_not_in_band']
+  const isWrongWay =
+    (position.direction === 'DL' && uses.includes('ulOnly')) ||
+    (position.direction === 'UL' && uses.includes('dlOnly'))
+  return isWrongWay ? ['bandwidth_not_in_band'] : uses.map((use) => LIMIT_PROBLEMS[use])
+}
+
+/**
+ * The named side must lie in the band. Its partner must too, unless the bandwidth is for the named side alone:
+ * then the partner is narrower than drawn (TS 38.101-1 §5.3.6).
+ */
+function edgeProblems(
+  position: NrBandPosition,
+  sides: Pick<Carrier, 'downlink' | 'uplink'>,
+  bandwidthMhz: number | undefined,
+): readonly CarrierProblemCode[] {
+  const row = nrBandRows(position.band)[0]
+  if (row === undefined || bandwidthMhz === undefined) return []
+  const uses = usesOf(position, { bandwidthMhz })
+  const has = (use: 'dlOnly' | 'ulOnly'): boolean => Array.isArray(uses) && uses.includes(use)
+  const isDownlinkOut = !has('ulOnly') && !isInBand(sides.downlink, row[2])
+  const isUplinkOut = !has('dlOnly') && !isInBand(sides.uplink, nrUplink(row))
+  return isDownlinkOut || isUplinkOut ? ['out_of_band'] : []
+}

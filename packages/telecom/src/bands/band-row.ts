@@ -8,9 +8,6 @@
  */
 export type Duplex = 'FDD' | 'TDD' | 'SDL' | 'SUL' | 'SDO'
 
-/** Radio access technology of a channel number: E-UTRA (`lte`) or NR (`nr`). */
-export type Technology = 'lte' | 'nr'
-
 /** What a channel number names in its band: the downlink, the uplink, or (TDD) both. */
 export type ChannelDirection = 'DL' | 'UL' | 'both'
 

@@ -1,4 +1,5 @@
-import type { NrBandwidthLimits, Technology } from './band-row.ts'
+import type { Technology } from '@steeple/contracts'
+import type { NrBandwidthLimits } from './band-row.ts'
 import { NR_CHANNEL_BANDWIDTHS } from './data/nr-channel-bandwidths.ts'
 import { lteBandRow } from './lte-channel.ts'
 import { nrBandRows } from './nr-channel.ts'

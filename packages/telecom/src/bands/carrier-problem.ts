@@ -1,7 +1,7 @@
 import type { CarrierProblem, CarrierProblemCode } from './carrier.ts'
 
 /** The carrier that a problem is about: `band` and `channel` as given, bandwidth in MHz. */
-export interface ProblemSubject {
+interface ProblemSubject {
   readonly band: string
   readonly channel: number
   readonly bandwidthMhz: number | undefined

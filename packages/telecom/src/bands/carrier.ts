@@ -1,4 +1,5 @@
-import type { ChannelDirection, Duplex, Technology } from './band-row.ts'
+import type { Technology } from '@steeple/contracts'
+import type { ChannelDirection, Duplex } from './band-row.ts'
 import { khzFromMhz } from './frequency.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Technology } from './band-row.ts'
+import type { Technology } from '@steeple/contracts'
 import type { Carrier } from './carrier.ts'
 import { lteCarrier } from './lte-carrier.ts'
 import type { NrCarrierOptions } from './nr-carrier.ts'

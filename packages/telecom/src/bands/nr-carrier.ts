@@ -48,7 +48,7 @@ function carrierAt(position: NrBandPosition, channel: number, options: NrCarrier
     ...rasterProblems(position, channel, options),
     ...listProblems(position, channel, bandwidthMhz),
     ...bandwidthProblems(position, options),
-    ...edgeProblems(position, { downlink, uplink }, bandwidthMhz),
+    ...edgeProblems(position, channel, { downlink, uplink }, bandwidthMhz),
   ])
   const problems = [...codes].map((code) => carrierProblem(code, { band, channel, bandwidthMhz }))
   return { technology: 'nr', band, channel, direction, duplex, downlink, uplink, problems }
@@ -73,7 +73,7 @@ function rasterProblems(
   const isForOthers =
     bandwidthMhz !== undefined &&
     isExtraPoint(position.band, channel) &&
-    !listedBandwidths(position.band, channel).some(([bandwidth]) => bandwidth === bandwidthMhz)
+    !isListedFor(position, channel, bandwidthMhz)
   return isForOthers ? ['off_raster'] : []
 }
 
@@ -115,19 +115,25 @@ function bandwidthProblems(
 }
 
 /**
- * The named side must lie in the band. Its partner must too, unless the bandwidth is for the named side alone:
- * then the partner is narrower than drawn (TS 38.101-1 §5.3.6).
+ * Both sides must lie in the band, with two exceptions: a side that the bandwidth is not for, since it is narrower
+ * than drawn (TS 38.101-1 §5.3.6), and a listed position, where the raster puts an edge up to 20 kHz outside.
  */
 function edgeProblems(
   position: NrBandPosition,
+  channel: number,
   sides: Pick<Carrier, 'downlink' | 'uplink'>,
   bandwidthMhz: number | undefined,
 ): readonly CarrierProblemCode[] {
   const row = nrBandRows(position.band)[0]
   if (row === undefined || bandwidthMhz === undefined) return []
+  if (isListedFor(position, channel, bandwidthMhz)) return []
   const uses = usesOf(position, { bandwidthMhz })
   const has = (use: 'dlOnly' | 'ulOnly'): boolean => Array.isArray(uses) && uses.includes(use)
   const isDownlinkOut = !has('ulOnly') && !isInBand(sides.downlink, row[2])
   const isUplinkOut = !has('dlOnly') && !isInBand(sides.uplink, nrUplink(row))
   return isDownlinkOut || isUplinkOut ? ['out_of_band'] : []
+}
+
+function isListedFor({ band }: NrBandPosition, channel: number, bandwidthMhz: number): boolean {
+  return listedBandwidths(band, channel).some(([bandwidth]) => bandwidth === bandwidthMhz)
 }

@@ -44,6 +44,6 @@ export function apnProblem(text: string): string | undefined {
 }
 
 /** Octets of an APN of ASCII letters as labels with a length octet each. Source: TS 23.003 §9.1. */
-export function apnOctets(text: string): number {
+function apnOctets(text: string): number {
   return text.length + 1
 }

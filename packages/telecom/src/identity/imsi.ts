@@ -1,16 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Branded } from '../brand.ts'
+import type { Imsi, ImsiHash } from '@steeple/contracts'
 import type { Plmn } from './plmn.ts'
-
-/**
- * A raw IMSI: digits only. Never logged, never in a response; outside of provisioning use its `ImsiHash`.
- *
- * Source: TS 23.003 §2.2.
- */
-export type Imsi = Branded<string, 'Imsi'>
-
-/** First 12 hexadecimal characters, lower case, of the SHA-256 of an IMSI's digits (48 bits). */
-export type ImsiHash = Branded<string, 'ImsiHash'>
 
 /** TS 23.003 §2.2: an IMSI has at most 15 digits. */
 const IMSI_MAX_DIGITS = 15

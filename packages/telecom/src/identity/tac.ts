@@ -1,4 +1,4 @@
-import type { Technology } from '../bands/band-row.ts'
+import type { Technology } from '@steeple/contracts'
 
 /** TS 23.003 §19.4.2.3: the TAC of EPS has 16 bits. */
 const LTE_TAC_MAX = 0xffff

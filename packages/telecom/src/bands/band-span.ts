@@ -1,0 +1,61 @@
+import type { Technology } from '@steeple/contracts'
+import { khzFromMhz } from './frequency.ts'
+import { lteBandRow, lteChannel } from './lte-channel.ts'
+import { nrBandRows } from './nr-channel.ts'
+import { khzFromNrArfcn } from './nr-raster.ts'
+
+/** A stretch of spectrum in whole kHz. */
+export interface BandSpan {
+  readonly lowKhz: number
+  readonly highKhz: number
+}
+
+/** TS 36.101 §5.7.3: an EARFCN stands for the 100 kHz from its frequency to the next one's. */
+const EARFCN_STEP_KHZ = 100
+
+/**
+ * The downlink spectrum of a band, or of a range of its downlink channel numbers, both ends included.
+ *
+ * - An absent end is the band's edge, and so is the band's own first or last number: the first and last numbers
+ *   of a band give the same span as no numbers. Otherwise an end is the frequency of its number, in LTE with the
+ *   100 kHz that the last EARFCN stands for.
+ * - `undefined` when there is no such band, it has no downlink, an end lies outside of it, or `first` > `last`.
+ */
+export function downlinkSpan(
+  technology: Technology,
+  band: string,
+  first?: number,
+  last?: number,
+): BandSpan | undefined {
+  const span = technology === 'lte' ? lteSpan(band, first, last) : nrSpan(band, first, last)
+  return span !== undefined && span.lowKhz <= span.highKhz ? span : undefined
+}
+
+function lteSpan(band: string, first: number | undefined, last: number | undefined): BandSpan | undefined {
+  const dl = lteBandRow(band)?.[2]
+  if (dl === undefined) return undefined
+  const lowKhz = lteDownlinkKhz(band, first ?? dl[2])
+  const highKhz = lteDownlinkKhz(band, last ?? dl[3])
+  return lowKhz === undefined || highKhz === undefined
+    ? undefined
+    : { lowKhz, highKhz: highKhz + EARFCN_STEP_KHZ }
+}
+
+function lteDownlinkKhz(band: string, earfcn: number): number | undefined {
+  const found = lteChannel(earfcn)
+  if (found?.band !== band || found.direction === 'UL' || found.downlinkMhz === undefined) return undefined
+  return khzFromMhz(found.downlinkMhz)
+}
+
+function nrSpan(band: string, first: number | undefined, last: number | undefined): BandSpan | undefined {
+  const ranges = nrBandRows(band).flatMap((row) => (row[2] === undefined ? [] : [row[2]]))
+  const edges = ranges[0]
+  if (edges === undefined) return undefined
+  const start = Math.min(...ranges.map((range) => range[2]))
+  const end = Math.max(...ranges.map((range) => range[4]))
+  const isOutside = (channel: number): boolean => channel < start || channel > end
+  if (isOutside(first ?? start) || isOutside(last ?? end)) return undefined
+  const lowKhz = first === undefined || first === start ? edges[0] : khzFromNrArfcn(first)
+  const highKhz = last === undefined || last === end ? edges[1] : khzFromNrArfcn(last)
+  return lowKhz === undefined || highKhz === undefined ? undefined : { lowKhz, highKhz }
+}

@@ -1,0 +1,42 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import * as telecom from '../src/index.ts'
+
+const index = suite('telecom/index')
+
+index('offers its surface by name', () => {
+  assert.equal(Object.keys(telecom).sort(), [
+    'apnProblem',
+    'bandwidthsMhz',
+    'carrierEdgesMhz',
+    'carriersOf',
+    'downlinkSpan',
+    'earfcnFromKhz',
+    'formatPlmn',
+    'iccidFrom',
+    'imsiFrom',
+    'imsiHash',
+    'isImsiOf',
+    'isMcc',
+    'isMnc',
+    'isTac',
+    'isUsableCarrier',
+    'khzFromMhz',
+    'khzFromNrArfcn',
+    'lteChannel',
+    'luhnCheckDigit',
+    'mhzFromKhz',
+    'nrArfcnFromKhz',
+    'nrChannel',
+    'parseApn',
+    'parseEarfcn',
+    'parseIccid',
+    'parseImsi',
+    'parseImsiHash',
+    'parseNrArfcn',
+    'parsePlmn',
+    'tacMax',
+  ])
+})
+
+index.run()

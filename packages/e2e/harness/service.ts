@@ -1,0 +1,169 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const MAIN = join(dirname(fileURLToPath(import.meta.url)), '../../cli/dist/main.js')
+const START_LIMIT_MS = 20_000
+
+/** A running service under test: the built product in a process of its own. */
+export interface Service {
+  readonly url: string
+  readonly dataDir: string
+  readonly adminToken: string
+  readonly child: ChildProcess
+  /** Everything it printed so far. */
+  output(): string
+  /** Ms from spawn to the first 200 of /v1/healthz. */
+  readonly startMs: number
+  /** Resident memory in MiB. */
+  residentMiB(): number
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>
+  /** SIGTERM and wait; gives the exit code. */
+  stop(): Promise<number | null>
+  /** SIGKILL and wait. */
+  kill(): Promise<void>
+}
+
+/** What a request may carry besides method and path. `token: undefined` sends none. */
+export interface RequestOptions {
+  readonly token?: string | undefined
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** An answer with its body parsed when it is JSON. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests read whatever shape the route documents
+  readonly body: any
+}
+
+/** How to start a service under test. */
+export interface StartOptions {
+  /** A data directory to use and keep; a temporary one, removed at stop, when absent. */
+  readonly dataDir?: string
+  readonly flags?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  readonly adminToken?: string
+  /** Node's own flags, e.g. `--expose-gc`. */
+  readonly nodeFlags?: readonly string[]
+}
+
+/** Runs `svc <args>` to its end. */
+export function runSvc(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  input = '',
+): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [MAIN, ...args], { env: { ...cleanEnvironment(), ...env } })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk
+    })
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, stdout, stderr }))
+    child.stdin.end(input)
+  })
+}
+
+/** Starts the built product on a free loopback port and waits until it is healthy. */
+export async function startService(options: StartOptions = {}): Promise<Service> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'steeple-e2e-'))
+  const adminToken = options.adminToken ?? randomBytes(24).toString('hex')
+  const startedAt = performance.now()
+  const child = spawn(
+    process.execPath,
+    [...(options.nodeFlags ?? []), MAIN, '--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0', ...(options.flags ?? [])],
+    { env: { ...cleanEnvironment(), SVC_ADMIN_TOKEN: adminToken, ...options.env }, stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  let output = ''
+  const exited = new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)))
+  const url = await new Promise<string>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no listener within ${START_LIMIT_MS} ms:\n${output}`)), START_LIMIT_MS)
+    const take = (chunk: Buffer): void => {
+      output = (output + chunk.toString()).slice(-4_000_000)
+      const found = /"url":"(https?:\/\/[^"]+)"/.exec(output)
+      if (found?.[1] === undefined) return
+      clearTimeout(timer)
+      resolve(found[1])
+    }
+    child.stdout.on('data', take)
+    child.stderr.on('data', take)
+    child.on('close', (code) => {
+      clearTimeout(timer)
+      reject(new Error(`the service ended with ${code}:\n${output}`))
+    })
+  })
+  await until(async () => (await fetch(`${url}/v1/healthz`)).status === 200)
+  const startMs = performance.now() - startedAt
+  const cleanUp = (): void => {
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
+  }
+  return {
+    url,
+    dataDir,
+    adminToken,
+    child,
+    startMs,
+    output: () => output,
+    residentMiB: () => {
+      const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))
+      return Number(line?.[1]) / 1024
+    },
+    request: (method, path, request = {}) => ask(url, method, path, { token: adminToken, ...request }),
+    stop: async () => {
+      child.kill('SIGTERM')
+      const code = await exited
+      cleanUp()
+      return code
+    },
+    kill: async () => {
+      child.kill('SIGKILL')
+      await exited
+      cleanUp()
+    },
+  }
+}
+
+async function ask(url: string, method: string, path: string, options: RequestOptions): Promise<Answer> {
+  const hasBody = options.body !== undefined
+  const response = await fetch(url + path, {
+    method,
+    headers: {
+      ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+      ...(hasBody ? { 'content-type': 'application/json' } : {}),
+      ...options.headers,
+    },
+    ...(hasBody ? { body: typeof options.body === 'string' ? options.body : JSON.stringify(options.body) } : {}),
+  })
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.includes('json') === true
+  return { status: response.status, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : text }
+}
+
+/** Tries until it holds, with a bound. */
+export async function until(holds: () => Promise<boolean>, limitMs = 10_000): Promise<void> {
+  const end = performance.now() + limitMs
+  for (;;) {
+    const isTrue = await holds().catch(() => false)
+    if (isTrue) return
+    if (performance.now() > end) throw new Error(`not true within ${limitMs} ms: ${holds}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+function cleanEnvironment(): Record<string, string> {
+  const env: Record<string, string> = {}
+  for (const [name, value] of Object.entries(process.env))
+    if (value !== undefined && !name.startsWith('SVC_')) env[name] = value
+  return env
+}

@@ -1,0 +1,72 @@
+import * as assert from 'uvu/assert'
+import { type Suite, suite } from '../suite.ts'
+
+/** What every fixture has: the look from outside and the end. */
+export interface WorldFixture {
+  /** Everything outside the driver that it may change, as a text: files, rows, processes. Equal texts, equal worlds. */
+  world(): Promise<string>
+  /** Ends the driver and what it talked to. */
+  close(): Promise<void>
+}
+
+/** A suite in which each test gets a fresh fixture. */
+export interface FixtureSuite<Fixture> {
+  (sentence: string, body: (fixture: Fixture) => Promise<void>): void
+  run(): void
+}
+
+/** Makes a suite that opens a fixture for each test and closes it whatever happens. */
+export function fixtureSuite<Fixture extends { close(): Promise<void> }>(
+  name: string,
+  make: () => Promise<Fixture>,
+): FixtureSuite<Fixture> {
+  const inner: Suite = suite(name)
+  const test = (sentence: string, body: (fixture: Fixture) => Promise<void>): void =>
+    inner(sentence, async () => {
+      const fixture = await make()
+      try {
+        await body(fixture)
+      } finally {
+        await fixture.close()
+      }
+    })
+  return Object.assign(test, { run: inner.run })
+}
+
+/** The error that `work` rejects with; fails when it does not reject. */
+export async function rejection(work: () => Promise<unknown>, why: string): Promise<unknown> {
+  try {
+    await work()
+  } catch (error) {
+    return error
+  }
+  return assert.unreachable(why)
+}
+
+/** A signal that never fires. */
+export function patient(): AbortSignal {
+  return new AbortController().signal
+}
+
+/** A call with an aborted signal rejects and leaves the world as it was. */
+export async function honoursAbort(
+  fixture: WorldFixture,
+  call: (signal: AbortSignal) => Promise<unknown>,
+  what: string,
+): Promise<void> {
+  const before = await fixture.world()
+  await rejection(() => call(AbortSignal.abort()), `${what} must reject when its signal is aborted`)
+  assert.is(await fixture.world(), before, `${what} changed the world although its signal was aborted`)
+}
+
+/** `work` leaves the world as it was. */
+export async function changesNothing(fixture: WorldFixture, work: () => Promise<unknown>): Promise<void> {
+  const before = await fixture.world()
+  await work()
+  assert.is(await fixture.world(), before)
+}
+
+/** A whole number of at least 0 that JSON carries exactly. */
+export function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0
+}

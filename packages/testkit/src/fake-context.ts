@@ -1,0 +1,173 @@
+import {
+  type Context,
+  type Db,
+  type Log,
+  type MutationTx,
+  type Principal,
+  pluginDependencyMissing,
+  type Settings,
+  type Tx,
+} from '@steeple/contracts'
+import { type FakeClock, fakeClock } from './fake-clock.ts'
+import { type FakeMetrics, fakeMetrics } from './fake-metrics.ts'
+import { defaultSettings, type Overrides } from './settings.ts'
+
+/** What a fake context starts with. Everything has a default but the configuration. */
+export interface FakeContextOptions<Config> {
+  readonly config: Config
+  /** Plugin id; `test` when absent. */
+  readonly id?: string
+  readonly settings?: Overrides<Settings>
+  readonly clock?: FakeClock
+  /** The store; without one every use of it throws and says so. See `memoryDb`. */
+  readonly db?: Db
+  /** What `use` and `maybe` find, by `ServiceRef.id`. May be changed while the test runs. */
+  readonly services?: Map<string, object>
+}
+
+/** One line that the code under test logged. */
+export interface LogLine {
+  readonly level: keyof Log
+  readonly facts: object
+  readonly message: string
+}
+
+/** One call of `Context.mutate` that went through. */
+export interface FakeMutation {
+  readonly principal: Principal
+  readonly action: string
+  target: string
+  readonly detail: Record<string, unknown>
+  event: {
+    readonly type: string
+    readonly subject: string
+    readonly data?: Readonly<Record<string, unknown>>
+  }
+  readonly dirty: { readonly resource: string; readonly key: string }[]
+}
+
+/** A context and what a test can see and do around it. */
+export interface FakeContext<Config> {
+  readonly context: Context<Config>
+  readonly clock: FakeClock
+  readonly metrics: FakeMetrics
+  readonly services: Map<string, object>
+  readonly logs: readonly LogLine[]
+  readonly mutations: readonly FakeMutation[]
+  readonly enqueued: readonly { readonly resource: string; readonly key: string }[]
+  /** Lays other overrides over the defaults and tells the listeners, as SIGHUP does. */
+  changeSettings(overrides: Overrides<Settings>): void
+  /** Fires `retiring`. */
+  retire(): void
+  /** Retires, stops the periodic tasks and runs the deferred steps newest first. Idempotent. */
+  dispose(): Promise<void>
+}
+
+/** Makes the context of a plugin without a kernel. Periodic tasks run when the fake clock advances, without jitter. */
+export function fakeContext<Config>(options: FakeContextOptions<Config>): FakeContext<Config> {
+  const clock = options.clock ?? fakeClock()
+  const metrics = fakeMetrics()
+  const services = options.services ?? new Map<string, object>()
+  const db = options.db ?? missingDb()
+  const logs: LogLine[] = []
+  const mutations: FakeMutation[] = []
+  const enqueued: { readonly resource: string; readonly key: string }[] = []
+  const deferred: (() => void | Promise<void>)[] = []
+  const listeners: (() => void)[] = []
+  const retirement = new AbortController()
+  let settings = defaultSettings(options.settings)
+  const line =
+    (level: keyof Log) =>
+    (facts: object, message: string): void => {
+      logs.push({ level, facts, message })
+    }
+  const maybe: Context['maybe'] = <T extends object>(ref: { readonly id: string }) =>
+    // Services are kept by id; the ref carries the type.
+    services.get(ref.id) as T | undefined
+  const context: Context<Config> = {
+    plugin: { id: options.id ?? 'test', version: '0.0.0' },
+    config: options.config,
+    get settings() {
+      return settings
+    },
+    log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
+    db,
+    metrics,
+    clock,
+    retiring: retirement.signal,
+    defer: (step) => {
+      deferred.push(step)
+    },
+    every: (everyMs, task) => {
+      const timer = clock.setInterval(() => task(retirement.signal), everyMs)
+      deferred.push(() => clock.clearInterval(timer))
+    },
+    onSettings: (listener) => {
+      listeners.push(listener)
+    },
+    use: (ref) => {
+      const service = maybe(ref)
+      if (service === undefined) throw pluginDependencyMissing(ref.id)
+      return service
+    },
+    maybe,
+    enqueue: (resource, key) => {
+      enqueued.push({ resource, key })
+    },
+    mutate: async (principal, action, target, work) => {
+      const mutation: FakeMutation = {
+        principal,
+        action,
+        target,
+        detail: {},
+        event: { type: action, subject: target },
+        dirty: [],
+      }
+      await db.write((tx) => work(mutationTx(tx, mutation)))
+      mutations.push(mutation)
+      enqueued.push(...mutation.dirty)
+    },
+  }
+  return {
+    context,
+    clock,
+    metrics,
+    services,
+    logs,
+    mutations,
+    enqueued,
+    changeSettings: (overrides) => {
+      settings = defaultSettings(overrides)
+      for (const listener of listeners) listener()
+    },
+    retire: () => retirement.abort(),
+    dispose: async () => {
+      retirement.abort()
+      for (let step = deferred.pop(); step !== undefined; step = deferred.pop()) await step()
+    },
+  }
+}
+
+/** Adds to a transaction what a mutation may say, recorded in `mutation`. */
+function mutationTx(tx: Tx, mutation: FakeMutation): MutationTx {
+  return {
+    ...tx,
+    audit: (entry) => {
+      mutation.target = entry.target ?? mutation.target
+      Object.assign(mutation.detail, entry.detail)
+    },
+    event: (event) => {
+      mutation.event = event
+    },
+    dirty: (resource, key) => {
+      mutation.dirty.push({ resource, key })
+    },
+  }
+}
+
+function missingDb(): Db {
+  const refuse = async (): Promise<never> => {
+    throw new Error('this fake context has no store; give fakeContext a db, for example memoryDb(migrations)')
+  }
+  return { dialect: 'sqlite', get: refuse, all: refuse, write: refuse, join: (tx) => tx }
+}

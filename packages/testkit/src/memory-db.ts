@@ -1,0 +1,75 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { Db, Migration, Reader, SqlParams, Tx } from '@steeple/contracts'
+
+/** A store handle over SQLite in memory, for tests of a plugin's own tables. */
+export interface MemoryDb extends Db {
+  /** Runs statements as they are, also those that a plugin must not run. */
+  exec(sql: string): void
+  close(): void
+}
+
+/**
+ * Opens an empty in-memory database and runs `migrations`.
+ *
+ * One writer at a time, as in the kernel; reads see committed rows only between transactions. `join` gives the
+ * transaction back unrestricted: table names are the kernel's to check.
+ */
+export function memoryDb(migrations: readonly Migration[] = []): MemoryDb {
+  const database = new DatabaseSync(':memory:')
+  const statements = new Map<string, StatementSync>()
+  for (const migration of migrations) for (const sql of migration.up) database.exec(sql)
+  const statement = (sql: string): StatementSync => {
+    const known = statements.get(sql)
+    if (known !== undefined) return known
+    const made = database.prepare(sql)
+    made.setAllowUnknownNamedParameters(true)
+    statements.set(sql, made)
+    return made
+  }
+  let turn: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = turn.then(work)
+    turn = result.catch(() => undefined)
+    return result
+  }
+  const rawReader: Reader = {
+    // The caller names the type of its rows.
+    get: async <Row>(sql: string, params: SqlParams = {}) =>
+      plain(statement(sql).get(params)) as Row | undefined,
+    all: async <Row>(sql: string, params: SqlParams = {}) => statement(sql).all(params).map(plain) as Row[],
+  }
+  const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+    inTurn(async () => {
+      const committed: (() => void)[] = []
+      const tx: Tx = {
+        ...rawReader,
+        run: async (sql, params = {}) => Number(statement(sql).run(params).changes),
+        afterCommit: (step) => {
+          committed.push(step)
+        },
+      }
+      database.exec('begin immediate')
+      try {
+        const result = await work(tx)
+        database.exec('commit')
+        for (const step of committed) step()
+        return result
+      } catch (error) {
+        database.exec('rollback')
+        throw error
+      }
+    })
+  return {
+    dialect: 'sqlite',
+    get: (sql, params) => inTurn(() => rawReader.get(sql, params)),
+    all: (sql, params) => inTurn(() => rawReader.all(sql, params)),
+    write,
+    join: (tx) => tx,
+    exec: (sql) => database.exec(sql),
+    close: () => database.close(),
+  }
+}
+
+function plain(row: object | undefined): object | undefined {
+  return row === undefined ? undefined : { ...row }
+}

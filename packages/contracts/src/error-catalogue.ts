@@ -184,6 +184,8 @@ export const ERROR_CATALOGUE: readonly ErrorFactory[] = [
 export const configInvalid: ErrorFactory = defineError('config_invalid', 500, '%s')
 /** A key file or directory that cannot be used or is open to others. */
 export const secretsInvalid: ErrorFactory = defineError('secrets_invalid', 500, '%s')
+/** A store that cannot be opened: damaged, newer than this version, or a change that its rules refuse. */
+export const storeInvalid: ErrorFactory = defineError('store_invalid', 500, 'the store cannot be used: %s')
 /** A step of a plugin's life that failed: which plugin, which step, why. */
 export const pluginFailed: ErrorFactory = defineError('plugin_failed', 500, 'plugin %s failed at step %s: %s')
 /** A service ref that nobody provides. */

@@ -69,6 +69,7 @@ export {
   simSwapCooldown,
   southboundUnavailable,
   storeCorrupt,
+  storeInvalid,
   storeUnavailable,
   tokenExpired,
   tokenNotFound,

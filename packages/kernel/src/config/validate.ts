@@ -1,0 +1,60 @@
+import type { JsonSchema } from '@steeple/contracts'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { type ConfigTree, isMap, type Problem, pathOf, setOwn, valueAt } from './config-tree.ts'
+import { describeProblem } from './describe-problem.ts'
+import { propertiesOf } from './schema-tree.ts'
+
+/** The result of checking a tree against a schema: the values with defaults, and what is wrong. */
+export interface Validated {
+  readonly values: Record<string, unknown>
+  readonly problems: readonly Problem[]
+  /** Paths that are wrong; nothing below or above one can be trusted. */
+  readonly broken: readonly (readonly string[])[]
+}
+
+/** Checks a tree and fills the defaults into a copy of it. A schema that does not compile is a thrown error. */
+export function validateTree(tree: ConfigTree, schema: JsonSchema): Validated {
+  const ajv = new Ajv2020({
+    allErrors: true,
+    strict: true,
+    useDefaults: true,
+    ownProperties: true,
+    verbose: true,
+  })
+  ajv.addKeyword({ keyword: 'x-env' })
+  ajv.addKeyword({ keyword: 'x-apply' })
+  // The validator refuses a default of the root, which is always there.
+  const { default: _unused, ...root } = schema
+  const check = ajv.compile(root)
+  const values = structuredClone(tree.root)
+  dropEmptyGroups(values, schema)
+  check(values)
+  const errors = (check.errors ?? []).filter((error) => !isEcho(error.schemaPath))
+  const problems = errors.map((error) => describeProblem(error, tree, schema))
+  const broken = errors.map((error) => {
+    const inner = error.params.additionalProperty
+    const path = pathOf(error.instancePath)
+    return typeof inner === 'string' ? [...path, inner] : path
+  })
+  return { values, problems: unique(problems), broken }
+}
+
+/** `propertyNames` reports the broken rule and then itself; one line is enough. */
+function isEcho(schemaPath: string): boolean {
+  return /\/propertyNames\/.+/.test(schemaPath)
+}
+
+function unique(problems: readonly Problem[]): readonly Problem[] {
+  const seen = new Map(problems.map((problem) => [JSON.stringify(problem), problem]))
+  return [...seen.values()]
+}
+
+/** A group that is written without keys (`server:`) is a group without keys, not a null. */
+function dropEmptyGroups(values: Record<string, unknown>, schema: JsonSchema): void {
+  for (const [name, inner] of Object.entries(propertiesOf(schema))) {
+    if (!isMap(inner.properties)) continue
+    const value = valueAt(values, [name])
+    if (value === null) setOwn(values, name, {})
+    else if (isMap(value)) dropEmptyGroups(value, inner)
+  }
+}

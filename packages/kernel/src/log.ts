@@ -1,0 +1,166 @@
+import type { Clock, Log, Settings } from '@steeple/contracts'
+import { destination, type Logger, pino } from 'pino'
+import { consoleLine } from './log-console.ts'
+import { redactFacts } from './log-redaction.ts'
+
+/** Levels of the configuration, least urgent first. */
+export type LogLevel = Settings['server']['log_level']
+
+const LEVEL_NUMBERS: Readonly<Record<LogLevel, number>> = { debug: 20, info: 30, warn: 40, error: 50 }
+/** Lines are collected up to this many bytes; a write per line costs more than the line. */
+const MIN_WRITE_BYTES = 4096
+/** A reader that has stopped must not fill the memory; lines beyond this are dropped and counted. */
+const MAX_HELD_BYTES = 8_388_608
+/** A line is seen at most this late. */
+const FLUSH_MS = 250
+
+/** Where lines go: whole lines, each with its newline. */
+export interface LogSink {
+  write(line: string): void
+  /** Writes what is held before it returns. */
+  flush(): void
+  close(): void
+  /** Lines that were dropped because nobody took them. */
+  readonly dropped: number
+}
+
+/** What a log is made of. */
+export interface LogOptions {
+  readonly level: LogLevel
+  readonly format: 'json' | 'console'
+  readonly clock: Clock
+  /** Standard output, written asynchronously, when absent. */
+  readonly sink?: LogSink
+  /** Colours in the `console` format; when absent, if standard output is a terminal. */
+  readonly hasColours?: boolean
+}
+
+/** The log of the service. Facts are redacted before they are written. */
+export interface KernelLog extends Log {
+  /** A log whose lines all carry these facts: `child({ plugin: id })`. Follows level changes. */
+  child(bindings: object): KernelLog
+  /** The level from now on, here and in every child. */
+  setLevel(level: LogLevel): void
+  readonly level: LogLevel
+  /** Lines that were dropped because nobody read them. */
+  readonly dropped: number
+  /** Writes what is held before it returns. */
+  flush(): void
+  /** Flushes and stops the timer. Lines after it are still written, one by one. */
+  close(): void
+}
+
+/** Makes the log of the service: one JSON object (or readable line) per event. */
+export function createLog(options: LogOptions): KernelLog {
+  const sink = options.sink ?? stdoutSink()
+  const hasColours = options.hasColours ?? process.stdout.isTTY === true
+  const write =
+    options.format === 'console'
+      ? (line: string): void => sink.write(consoleLine(line, { hasColours }))
+      : (line: string): void => sink.write(line)
+  const isoTime = memoisedIsoTime(options.clock)
+  const root = pino(
+    {
+      level: 'debug',
+      base: null,
+      timestamp: () => `,"time":"${isoTime()}"`,
+      // Errors are plain already.
+      serializers: { err: (value: unknown) => value },
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write },
+  )
+  const shared: Shared = { sink, level: options.level }
+  return wrap(root, shared)
+}
+
+interface Shared {
+  readonly sink: LogSink
+  level: LogLevel
+}
+
+function wrap(logger: Logger, shared: Shared): KernelLog {
+  const at =
+    (level: LogLevel) =>
+    (facts: object, message: string): void => {
+      if (LEVEL_NUMBERS[level] < LEVEL_NUMBERS[shared.level]) return
+      logger[level](redactFacts(facts), message)
+    }
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (bindings) => wrap(logger.child(redactFacts(bindings)), shared),
+    setLevel: (level) => {
+      shared.level = level
+    },
+    get level() {
+      return shared.level
+    },
+    get dropped() {
+      return shared.sink.dropped
+    },
+    flush: () => shared.sink.flush(),
+    close: () => shared.sink.close(),
+  }
+}
+
+/** RFC 3339 of the present; most lines share a millisecond with the one before. */
+function memoisedIsoTime(clock: Clock): () => string {
+  let lastMs = Number.NaN
+  let text = ''
+  return () => {
+    const nowMs = clock.nowMs()
+    if (nowMs !== lastMs) {
+      lastMs = nowMs
+      text = new Date(nowMs).toISOString()
+    }
+    return text
+  }
+}
+
+/** Standard output, or the file descriptor given: collected, written in the background, flushed at exit. */
+export function stdoutSink(fd = 1): LogSink {
+  const stream = destination({ dest: fd, sync: false, minLength: MIN_WRITE_BYTES, maxLength: MAX_HELD_BYTES })
+  let dropped = 0
+  let isBroken = false
+  let isClosed = false
+  stream.on('drop', () => {
+    dropped++
+  })
+  // A reader that went away (EPIPE) must not end the service.
+  stream.on('error', () => {
+    isBroken = true
+  })
+  const flush = (): void => {
+    if (isBroken) return
+    try {
+      stream.flushSync()
+    } catch {
+      isBroken = true
+    }
+  }
+  const timer = setInterval(() => {
+    if (!isBroken) stream.flush()
+  }, FLUSH_MS)
+  timer.unref()
+  process.on('exit', flush)
+  return {
+    write: (line) => {
+      if (isBroken) dropped++
+      else stream.write(line)
+      if (isClosed) flush()
+    },
+    flush,
+    close: () => {
+      isClosed = true
+      clearInterval(timer)
+      flush()
+      process.off('exit', flush)
+    },
+    get dropped() {
+      return dropped
+    },
+  }
+}

@@ -94,6 +94,7 @@ export {
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
   PAGE_QUERY,
+  PLAIN_TEXT_PATTERN,
   pageSchema,
   TIMESTAMP_SCHEMA,
 } from './json-schema.ts'

@@ -1,0 +1,96 @@
+import {
+  type JsonSchema,
+  NULLABLE_TIMESTAMP_SCHEMA,
+  objectSchema,
+  TIMESTAMP_SCHEMA,
+} from '@steeple/contracts'
+import { isObject } from './merge-patch.ts'
+
+const whole = (minimum: number, maximum: number, description: string): JsonSchema => ({
+  type: 'integer',
+  minimum,
+  maximum,
+  description,
+})
+const days = (of: string): JsonSchema => whole(1, 36_500, `Days that ${of} are kept.`)
+const perHour = (of: string): JsonSchema => whole(0, 1_000_000, `${of} per hour and principal.`)
+const all = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema =>
+  objectSchema(properties, Object.keys(properties))
+const nullableText: JsonSchema = { type: ['string', 'null'], maxLength: 200 }
+/** TS 38.104 §5.4.2.1: the highest NR-ARFCN. */
+const channel: JsonSchema = { type: 'integer', minimum: 0, maximum: 3_279_165 }
+
+const ALLOW_LIST_ENTRY: JsonSchema = objectSchema(
+  {
+    technology: { type: 'string', enum: ['lte', 'nr'] },
+    band: { type: 'string', pattern: '^[bn][1-9][0-9]{0,2}$', description: 'b3, n78.' },
+    earfcn_min: { ...channel, description: 'First downlink channel; the low edge of the band when absent.' },
+    earfcn_max: { ...channel, description: 'Last downlink channel; the high edge of the band when absent.' },
+    max_eirp_dbm: { type: 'number', minimum: -60, maximum: 90 },
+    country: { type: 'string', pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.' },
+  },
+  ['technology', 'band', 'country'],
+)
+
+const LICENSE: JsonSchema = all({
+  acknowledged: { type: 'boolean' },
+  reference: nullableText,
+  holder: nullableText,
+  expires_at: NULLABLE_TIMESTAMP_SCHEMA,
+  acknowledged_by: { type: ['string', 'null'], readOnly: true },
+  acknowledged_at: { ...NULLABLE_TIMESTAMP_SCHEMA, readOnly: true },
+})
+
+const CONTENT: Readonly<Record<string, JsonSchema>> = {
+  retention_days: all({
+    sessions: days('sessions'),
+    audit: days('audit entries'),
+    metrics: days('metrics'),
+  }),
+  rate_limits: all({
+    sim_issue_per_hour: perHour('SIMs issued'),
+    sim_revoke_per_hour: perHour('SIMs revoked'),
+    spectrum_check_per_hour: perHour('Spectrum checks'),
+    tx_arm_per_hour: perHour('Requests to arm TX'),
+  }),
+  sim_swap_cooldown_hours: whole(0, 87_600, 'Hours between two SIM swaps of one subscriber.'),
+  mesh: all({ allow_route_advertise: { type: 'boolean' } }),
+  apns: {
+    type: 'array',
+    items: { type: 'string', minLength: 1, maxLength: 100 },
+    maxItems: 64,
+    uniqueItems: true,
+  },
+  spectrum: all({ allow_list: { type: 'array', items: ALLOW_LIST_ENTRY, maxItems: 512 }, license: LICENSE }),
+}
+
+/** What of the bundle is stored and may be changed: all but `revision` and `updated_at`. */
+export const CONTENT_SCHEMA: JsonSchema = all(CONTENT)
+
+const HEADER: Readonly<Record<string, JsonSchema>> = {
+  revision: { type: 'integer', minimum: 1, readOnly: true },
+  updated_at: { ...TIMESTAMP_SCHEMA, readOnly: true },
+}
+
+/** The policy bundle as `GET /v1/policy` answers it. */
+export const BUNDLE_SCHEMA: JsonSchema = all({ ...CONTENT, ...HEADER })
+
+/** A merge patch of the bundle: every member optional, `null` allowed where RFC 7396 has it mean removal. */
+export const BUNDLE_PATCH_SCHEMA: JsonSchema = {
+  ...patchOf({ ...BUNDLE_SCHEMA }),
+  type: 'object',
+  description: 'The changed keys alone (RFC 7396). Arrays are replaced whole. Read-only keys are refused.',
+}
+
+function patchOf(schema: JsonSchema): JsonSchema {
+  const { required: _required, properties, type, ...rest } = schema
+  const types = new Set([type].flat())
+  const nullable = { ...rest, type: [...types.add('null')] }
+  if (!isObject(properties)) return nullable
+  const members = Object.entries(properties).map(([key, member]) => [key, patchOf(schemaFrom(member))])
+  return { ...nullable, properties: Object.fromEntries(members) }
+}
+
+function schemaFrom(value: unknown): JsonSchema {
+  return isObject(value) ? value : {}
+}

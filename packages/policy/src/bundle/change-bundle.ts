@@ -1,0 +1,82 @@
+import { type ErrorDetail, type SpectrumLicense, validationFailed } from '@steeple/contracts'
+import { bundleProblems } from './bundle-problems.ts'
+import { CONTENT_SCHEMA } from './bundle-schema.ts'
+import { type ChangedKey, changedKeys, isSame } from './changed-keys.ts'
+import type { PolicyContent } from './default-bundle.ts'
+import { isObject, mergePatch } from './merge-patch.ts'
+import { schemaProblems } from './schema-problems.ts'
+import { msFromTimestamp, timestampFromMs } from './timestamp.ts'
+
+/** Who changes the policy, as `acknowledged_by` shows it, and when. */
+export interface Author {
+  readonly by: string
+  readonly nowMs: number
+}
+
+/** The policy after a change. Without changes `content` is what it was. */
+export interface ChangedBundle {
+  readonly content: PolicyContent
+  readonly changes: readonly ChangedKey[]
+}
+
+const READ_ONLY: readonly (readonly string[])[] = [
+  ['revision'],
+  ['updated_at'],
+  ['spectrum', 'license', 'acknowledged_by'],
+  ['spectrum', 'license', 'acknowledged_at'],
+]
+
+/**
+ * The policy with a merge patch (RFC 7396) applied and the whole result validated.
+ *
+ * A license that is acknowledged and differs from the one before is stamped with the author; one that is not
+ * acknowledged loses its stamp. Throws `validation_failed` with one detail for each problem.
+ */
+export function changeBundle(current: PolicyContent, patch: unknown, author: Author): ChangedBundle {
+  refuse(readOnlyProblems(patch))
+  const merged = withNulls(mergePatch(current, patch))
+  refuse(schemaProblems(CONTENT_SCHEMA, merged))
+  // The schema check above is the condition of the type.
+  const valid = merged as PolicyContent
+  refuse(bundleProblems(valid))
+  const license = stamped(current.spectrum.license, valid.spectrum.license, author)
+  const content: PolicyContent = { ...valid, spectrum: { ...valid.spectrum, license } }
+  return { content, changes: changedKeys(current, content) }
+}
+
+function refuse(problems: readonly ErrorDetail[]): void {
+  if (problems.length === 0) return
+  const shown = problems.slice(0, 3).map(({ pointer, message }) => `${pointer || 'the body'} ${message}`)
+  const more = problems.length > shown.length ? `, and ${problems.length - shown.length} more` : ''
+  throw validationFailed(`the policy is not valid: ${shown.join('; ')}${more}`, { details: problems })
+}
+
+function readOnlyProblems(patch: unknown): readonly ErrorDetail[] {
+  return READ_ONLY.filter((path) => hasMember(patch, path)).map((path) => ({
+    pointer: `/${path.join('/')}`,
+    message: 'is read-only: the service sets it; leave it out (If-Match holds the revision)',
+  }))
+}
+
+function hasMember(value: unknown, [key, ...rest]: readonly string[]): boolean {
+  if (key === undefined) return true
+  return isObject(value) && Object.hasOwn(value, key) && hasMember(value[key], rest)
+}
+
+/** A merge patch removes what it sets to null; these members say null when there is nothing. */
+function withNulls(merged: unknown): unknown {
+  const spectrum = isObject(merged) ? merged.spectrum : undefined
+  const license = isObject(spectrum) ? spectrum.license : undefined
+  if (!isObject(merged) || !isObject(spectrum) || !isObject(license)) return merged
+  const nulls = { reference: null, holder: null, expires_at: null }
+  const stamps = { acknowledged_by: null, acknowledged_at: null }
+  return { ...merged, spectrum: { ...spectrum, license: { ...nulls, ...stamps, ...license } } }
+}
+
+function stamped(before: SpectrumLicense, after: SpectrumLicense, author: Author): SpectrumLicense {
+  const expiresMs = after.expires_at === null ? undefined : msFromTimestamp(after.expires_at)
+  const license = { ...after, expires_at: expiresMs === undefined ? null : timestampFromMs(expiresMs) }
+  if (!license.acknowledged) return { ...license, acknowledged_by: null, acknowledged_at: null }
+  if (isSame(before, license)) return license
+  return { ...license, acknowledged_by: author.by, acknowledged_at: timestampFromMs(author.nowMs) }
+}

@@ -1,0 +1,16 @@
+/** The entity tag of a revision: `"7"`. Source: RFC 9110 §8.8.3. */
+export function etagOf(revision: number): string {
+  return `"${revision}"`
+}
+
+/**
+ * Whether an `If-Match` or `If-None-Match` header names the revision.
+ *
+ * `*` names any. Weak tags and bare numbers count too: a revision never has two contents.
+ */
+export function namesRevision(header: string, revision: number): boolean {
+  return header.split(',').some((part) => {
+    const tag = part.trim()
+    return tag === '*' || tag.replace(/^W\//, '').replace(/^"(.*)"$/, '$1') === String(revision)
+  })
+}

@@ -1,0 +1,42 @@
+import type { Migration } from '@steeple/contracts'
+
+/** The tables of this plugin. Times are ms since the epoch; JSON documents are text. */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    id: '0001_policy',
+    up: [
+      `create table policy_bundle (
+        revision bigint not null primary key,
+        updated_at_ms bigint not null,
+        updated_by text not null,
+        content text not null,
+        row_sum bigint not null
+      )`,
+      `create table policy_tx_arm (
+        id integer not null primary key,
+        interval_id text,
+        profile_id text,
+        profile text,
+        country text,
+        armed_at_ms bigint,
+        armed_by text,
+        row_sum bigint not null
+      )`,
+      `create table policy_tx_interval (
+        id text not null primary key,
+        profile_id text not null,
+        profile text not null,
+        country text not null,
+        license_reference text,
+        license_holder text,
+        started_at_ms bigint not null,
+        started_by text not null,
+        ended_at_ms bigint,
+        ended_by text,
+        end_reason text,
+        row_sum bigint not null
+      )`,
+      'create index policy_tx_interval_started on policy_tx_interval (started_at_ms)',
+    ],
+  },
+]

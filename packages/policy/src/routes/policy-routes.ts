@@ -1,0 +1,83 @@
+import {
+  type Clock,
+  type PolicyBundle,
+  policyConflict,
+  type Reply,
+  type Request,
+  type Route,
+  route,
+} from '@steeple/contracts'
+import { BUNDLE_PATCH_SCHEMA, BUNDLE_SCHEMA } from '../bundle/bundle-schema.ts'
+import { changeBundle } from '../bundle/change-bundle.ts'
+import type { ChangedKey } from '../bundle/changed-keys.ts'
+import type { CurrentPolicy } from '../bundle/current-policy.ts'
+import { etagOf, namesRevision } from '../bundle/etag.ts'
+import { principalText } from '../principal-text.ts'
+import { TX_KEY, TX_RESOURCE, type TxControl } from '../tx/tx-control.ts'
+
+/** Characters of JSON above which the audit entry holds the size of a changed value instead of the value. */
+const AUDITED_LENGTH = 2_000
+
+/** `GET` and `PUT /v1/policy`. */
+export function policyRoutes(policy: CurrentPolicy, control: TxControl, clock: Clock): readonly Route[] {
+  const update = (request: Request<unknown, unknown, unknown>): Promise<Reply> =>
+    request.mutate('policy', async (tx) => {
+      const before = await policy.read(tx)
+      refuseStale(request.header('if-match'), before.revision)
+      const { revision: _revision, updated_at: _updatedAt, ...current } = before
+      const author = { by: principalText(request.principal), nowMs: clock.nowMs() }
+      const { content, changes } = changeBundle(current, request.body, author)
+      const bundle = changes.length === 0 ? before : await policy.write(tx, content, author)
+      await control.changeLicense(tx, before, bundle, author.by)
+      tx.audit({ detail: { revision: bundle.revision, changes: changes.map(auditedChange) } })
+      tx.dirty(TX_RESOURCE, TX_KEY)
+      return bundleReply(bundle)
+    })
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/policy',
+      role: 'viewer',
+      summary: 'The policy bundle in force',
+      description: 'The ETag is the revision; with a matching If-None-Match the answer is 304.',
+      schema: { response: BUNDLE_SCHEMA },
+      errors: ['store_corrupt'],
+      handle: async (request) => {
+        const bundle = await policy.refresh()
+        const known = request.header('if-none-match')
+        const isKnown = known !== undefined && namesRevision(known, bundle.revision)
+        return isKnown ? { status: 304, headers: { etag: etagOf(bundle.revision) } } : bundleReply(bundle)
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/policy',
+      role: 'operator',
+      summary: 'Change the policy',
+      description:
+        'The changed keys alone, merged by RFC 7396; the result is validated as a whole and answered. With If-Match a ' +
+        'stale revision is refused. It takes effect at once. Read-only keys are refused.',
+      schema: { body: BUNDLE_PATCH_SCHEMA, response: BUNDLE_SCHEMA },
+      errors: ['validation_failed', 'policy_conflict', 'store_corrupt'],
+      audit: 'policy.update',
+      handle: update,
+    }),
+  ]
+}
+
+function refuseStale(ifMatch: string | undefined, revision: number): void {
+  if (ifMatch !== undefined && !namesRevision(ifMatch, revision)) throw policyConflict(revision, ifMatch)
+}
+
+function bundleReply(bundle: PolicyBundle): Reply {
+  return { status: 200, body: bundle, headers: { etag: etagOf(bundle.revision) } }
+}
+
+function auditedChange(change: ChangedKey): ChangedKey {
+  return { key: change.key, old: auditedValue(change.old), new: auditedValue(change.new) }
+}
+
+function auditedValue(value: unknown): unknown {
+  const length = JSON.stringify(value).length
+  return length > AUDITED_LENGTH ? `(${length} characters of JSON)` : value
+}

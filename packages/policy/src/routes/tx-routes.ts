@@ -1,0 +1,131 @@
+import {
+  type JsonSchema,
+  objectSchema,
+  ok,
+  type Reply,
+  type Request,
+  type Route,
+  route,
+  southboundUnavailable,
+  type TxGateState,
+  validationFailed,
+} from '@steeple/contracts'
+import type { Transmitters } from '../tx/transmitters.ts'
+import type { TxControl } from '../tx/tx-control.ts'
+
+interface ArmBody {
+  readonly arm: boolean
+  readonly profile_id?: string
+}
+
+const ARM_BODY: JsonSchema = objectSchema(
+  {
+    arm: { type: 'boolean' },
+    profile_id: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 64,
+      description: 'A radio profile of ran.profiles. Required to arm.',
+    },
+  },
+  ['arm'],
+)
+
+const gate: JsonSchema = { type: 'string', enum: ['set', 'missing'] }
+const STATE: JsonSchema = objectSchema(
+  {
+    armed: { type: 'boolean' },
+    gates: objectSchema({ country_code: gate, license_ack: gate, allow_list: gate }, [
+      'country_code',
+      'license_ack',
+      'allow_list',
+    ]),
+    profile: { type: ['string', 'null'] },
+  },
+  ['armed', 'gates', 'profile'],
+)
+
+/**
+ * What the mutation of a disarm leaves for its Idempotency-Key. As a 5xx it is not kept, so that a retry after an
+ * unconfirmed stop asks the transmitter again instead of replaying a success that never was.
+ */
+const NOT_CONFIRMED: Reply = {
+  status: southboundUnavailable.status,
+  body: {
+    error: { code: southboundUnavailable.code, message: 'TX is disarmed; the stop is not confirmed yet' },
+  },
+}
+
+/** The TX gate's routes: state, arm, disarm. */
+export function txRoutes(control: TxControl, transmitters: Transmitters): readonly Route[] {
+  const stateReply = async (): Promise<Reply> => ok(stateRecord(await control.state()))
+  const disarm = async (request: Request<unknown, unknown, unknown>): Promise<Reply> => {
+    await request.mutate('tx', async (tx) => {
+      await control.disarm(tx, request.principal)
+      tx.event({ type: 'tx.disarm', subject: 'tx' })
+      return NOT_CONFIRMED
+    })
+    await transmitters.stop()
+    return stateReply()
+  }
+  const arm = async (request: Request<unknown, unknown, ArmBody>): Promise<Reply> => {
+    await request.mutate('tx', async (tx) => {
+      await control.arm(tx, request.principal, profileId(request.body))
+      return ok({})
+    })
+    return stateReply()
+  }
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/tx/arm',
+      role: 'viewer',
+      summary: 'State of the TX gate',
+      schema: { response: STATE },
+      errors: ['store_corrupt'],
+      handle: stateReply,
+    }),
+    route<unknown, unknown, ArmBody>({
+      method: 'POST',
+      path: '/v1/tx/arm',
+      role: 'sim:admin',
+      summary: 'Arm or disarm TX',
+      description:
+        'Arms a radio profile when all three layers are green; otherwise 409 names each missing one. Another profile ' +
+        'is armed only after a disarm. With arm: false it disarms as POST /v1/tx/disarm does.',
+      schema: { body: ARM_BODY, response: STATE },
+      errors: [
+        'validation_failed',
+        'tx_gate_closed',
+        'invalid_transition',
+        'southbound_unavailable',
+        'store_corrupt',
+      ],
+      audit: 'tx.arm',
+      rateLimit: { name: 'tx_arm', cost: (body: ArmBody) => (body.arm ? 1 : 0) },
+      handle: (request) => (request.body.arm ? arm(request) : disarm(request)),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/tx/disarm',
+      role: 'operator',
+      summary: 'Disarm TX and stop the transmitter',
+      description:
+        'Answers when the transmitter has confirmed that it is off. When it does not within 7 s: 503, TX stays disarmed.',
+      schema: { response: STATE },
+      errors: ['southbound_unavailable', 'store_corrupt'],
+      audit: 'tx.disarm',
+      handle: disarm,
+    }),
+  ]
+}
+
+function profileId(body: ArmBody): string {
+  if (body.profile_id !== undefined) return body.profile_id
+  const message = 'profile_id is required to arm: the name of a radio profile of ran.profiles'
+  throw validationFailed(message, { details: [{ pointer: '/profile_id', message }] })
+}
+
+function stateRecord(state: TxGateState): Readonly<Record<string, unknown>> {
+  return { armed: state.armed, gates: state.gates, profile: state.profile ?? null }
+}

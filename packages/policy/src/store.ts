@@ -1,0 +1,160 @@
+import { defineTable, type RadioProfile, type Reader, type Table, type Tx } from '@steeple/contracts'
+
+/** One revision of the policy; the newest is in force. `content` is the JSON of a PolicyContent. */
+export interface BundleRow {
+  readonly revision: number
+  readonly updated_at_ms: number
+  readonly updated_by: string
+  readonly content: string
+}
+
+/** The desired state of the transmitter: the one row has id 1 and nulls while disarmed. */
+export interface ArmRow {
+  readonly id: number
+  readonly interval_id: string | null
+  readonly profile_id: string | null
+  readonly profile: string | null
+  readonly country: string | null
+  readonly armed_at_ms: number | null
+  readonly armed_by: string | null
+}
+
+/** One time span in which TX was armed, for the regulator. Open ends are null; `profile` is the JSON as armed. */
+export interface IntervalRow {
+  readonly id: string
+  readonly profile_id: string
+  readonly profile: string
+  readonly country: string
+  readonly license_reference: string | null
+  readonly license_holder: string | null
+  readonly started_at_ms: number
+  readonly started_by: string
+  readonly ended_at_ms: number | null
+  readonly ended_by: string | null
+  readonly end_reason: string | null
+}
+
+/** An armed transmitter: which profile, as it was then, in which country, since when, by whom. */
+export interface Arm {
+  readonly intervalId: string
+  readonly profileId: string
+  readonly profile: RadioProfile
+  readonly country: string
+  readonly armedAtMs: number
+  readonly armedBy: string
+}
+
+const BUNDLES: Table<BundleRow> = defineTable<BundleRow>(
+  'policy_bundle',
+  ['revision', 'updated_at_ms', 'updated_by', 'content'],
+  ['revision'],
+)
+const ARMS: Table<ArmRow> = defineTable<ArmRow>(
+  'policy_tx_arm',
+  ['id', 'interval_id', 'profile_id', 'profile', 'country', 'armed_at_ms', 'armed_by'],
+  ['id'],
+)
+const INTERVALS: Table<IntervalRow> = defineTable<IntervalRow>(
+  'policy_tx_interval',
+  [
+    'id',
+    'profile_id',
+    'profile',
+    'country',
+    'license_reference',
+    'license_holder',
+    'started_at_ms',
+    'started_by',
+    'ended_at_ms',
+    'ended_by',
+    'end_reason',
+  ],
+  ['id'],
+)
+const ARM_ID = 1
+const DISARMED: ArmRow = {
+  id: ARM_ID,
+  interval_id: null,
+  profile_id: null,
+  profile: null,
+  country: null,
+  armed_at_ms: null,
+  armed_by: null,
+}
+/** Revisions kept beside the one in force. */
+const HISTORY = 100
+
+/** The newest revision of the policy; undefined before the first start. Throws `store_corrupt`. */
+export async function newestBundle(reader: Reader): Promise<BundleRow | undefined> {
+  const rows = await BUNDLES.select(reader, 'order by revision desc limit 1')
+  return rows[0]
+}
+
+/** Adds a revision, which is in force from the commit on, and drops the oldest ones. */
+export async function addBundle(tx: Tx, row: BundleRow): Promise<void> {
+  await BUNDLES.insert(tx, row)
+  await tx.run('delete from policy_bundle where revision < :oldest', { oldest: row.revision - HISTORY })
+}
+
+/** The armed transmitter; undefined while disarmed. Throws `store_corrupt`. */
+export async function currentArm(reader: Reader): Promise<Arm | undefined> {
+  const row = await ARMS.find(reader, { id: ARM_ID })
+  if (row === undefined || row.interval_id === null || row.profile_id === null) return undefined
+  return {
+    intervalId: row.interval_id,
+    profileId: row.profile_id,
+    // Written by `startArm` alone, from a RadioProfile.
+    profile: JSON.parse(row.profile ?? '{}') as RadioProfile,
+    country: row.country ?? '',
+    armedAtMs: row.armed_at_ms ?? 0,
+    armedBy: row.armed_by ?? '',
+  }
+}
+
+/** Writes the armed state and opens its interval. */
+export async function startArm(
+  tx: Tx,
+  arm: Arm,
+  license: { readonly reference: string | null; readonly holder: string | null },
+): Promise<void> {
+  const profile = JSON.stringify(arm.profile)
+  await ARMS.put(tx, {
+    id: ARM_ID,
+    interval_id: arm.intervalId,
+    profile_id: arm.profileId,
+    profile,
+    country: arm.country,
+    armed_at_ms: arm.armedAtMs,
+    armed_by: arm.armedBy,
+  })
+  await INTERVALS.insert(tx, {
+    id: arm.intervalId,
+    profile_id: arm.profileId,
+    profile,
+    country: arm.country,
+    license_reference: license.reference,
+    license_holder: license.holder,
+    started_at_ms: arm.armedAtMs,
+    started_by: arm.armedBy,
+    ended_at_ms: null,
+    ended_by: null,
+    end_reason: null,
+  })
+}
+
+/** Writes the disarmed state and closes the interval. */
+export async function endArm(
+  tx: Tx,
+  arm: Arm,
+  end: { readonly atMs: number; readonly by: string; readonly reason: string },
+): Promise<void> {
+  await ARMS.put(tx, DISARMED)
+  const interval = await INTERVALS.find(tx, { id: arm.intervalId })
+  if (interval === undefined) return
+  await INTERVALS.put(tx, {
+    ...interval,
+    ended_at_ms: end.atMs,
+    ended_by: end.by,
+    end_reason: end.reason,
+  })
+}

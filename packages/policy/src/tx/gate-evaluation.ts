@@ -1,0 +1,98 @@
+import type { CarrierRequest, PolicyBundle, RadioProfile, TxGateState } from '@steeple/contracts'
+import { isSame } from '../bundle/changed-keys.ts'
+import { coverageOf } from '../spectrum/coverage.ts'
+import { type ClosedGate, countryGate, licenseGate } from '../spectrum/layers.ts'
+import type { Arm } from '../store.ts'
+
+/** Everything that decides whether TX may be armed. `country` and `profiles` are the configuration's. */
+export interface GateBasis {
+  readonly country: string
+  readonly profiles: Readonly<Record<string, RadioProfile>>
+  readonly spectrum: PolicyBundle['spectrum']
+  readonly nowMs: number
+}
+
+/** The carrier that a radio profile emits. */
+export function carrierOfProfile(profile: RadioProfile): CarrierRequest {
+  return {
+    technology: profile.technology,
+    channel: profile.channel,
+    bandwidthMhz: profile.bandwidth_mhz,
+    ...(profile.band === undefined ? {} : { band: profile.band }),
+    ...(profile.eirp_dbm === undefined ? {} : { eirpDbm: profile.eirp_dbm }),
+  }
+}
+
+/**
+ * The layers that keep the node from sending this carrier, in their order; empty when it may.
+ *
+ * Without a carrier the allow-list layer asks for any configured profile, or, where no profile is configured, for any
+ * entry of the country.
+ */
+export function closedGates(basis: GateBasis, carrier: CarrierRequest | undefined): readonly ClosedGate[] {
+  const closed = [
+    countryGate(basis.country),
+    licenseGate(basis.spectrum.license, basis.nowMs),
+    carrier === undefined ? anyCarrierGate(basis) : carrierGate(basis, carrier),
+  ]
+  return closed.filter((gate) => gate !== undefined)
+}
+
+/** Why an armed transmitter must go off: closed gates, and what has changed since it was armed. Empty when nothing. */
+export function disarmReasons(basis: GateBasis, arm: Arm): readonly string[] {
+  const closed = closedGates(basis, carrierOfProfile(arm.profile)).map(({ reason }) => reason)
+  const configured = profileOf(basis.profiles, arm.profileId)
+  const profile =
+    configured === undefined
+      ? [`the radio profile ${arm.profileId} is not configured any more`]
+      : isSame(configured, arm.profile)
+        ? []
+        : [`the radio profile ${arm.profileId} has changed since it was armed`]
+  const moved =
+    arm.country === basis.country
+      ? []
+      : [`server.country was ${arm.country} when TX was armed and is ${basis.country || 'not set'}`]
+  return [...closed, ...profile, ...moved]
+}
+
+/** The TX gate as `GET /v1/tx/arm` shows it: the gates of the armed profile, or of any while disarmed. */
+export function gateState(basis: GateBasis, arm: Arm | undefined): TxGateState {
+  const closed = closedGates(basis, arm === undefined ? undefined : carrierOfProfile(arm.profile))
+  const stateOf = (name: ClosedGate['gate']): 'set' | 'missing' =>
+    closed.some(({ gate }) => gate === name) ? 'missing' : 'set'
+  return {
+    armed: arm !== undefined,
+    gates: {
+      country_code: stateOf('country-code'),
+      license_ack: stateOf('license'),
+      allow_list: stateOf('allow-list'),
+    },
+    profile: arm?.profileId,
+  }
+}
+
+/** The configured profile of that id; names that every object has are none. */
+export function profileOf(profiles: GateBasis['profiles'], id: string): RadioProfile | undefined {
+  return Object.hasOwn(profiles, id) ? profiles[id] : undefined
+}
+
+function carrierGate(basis: GateBasis, carrier: CarrierRequest): ClosedGate | undefined {
+  const { country, spectrum } = basis
+  const coverage = coverageOf(spectrum.allow_list, { carrier, country, isForSending: true })
+  return coverage.isCovered ? undefined : { gate: 'allow-list', reason: coverage.reason }
+}
+
+function anyCarrierGate(basis: GateBasis): ClosedGate | undefined {
+  const { country, spectrum } = basis
+  const profiles = Object.values(basis.profiles)
+  const closed = profiles.map((profile) => carrierGate(basis, carrierOfProfile(profile)))
+  if (closed.includes(undefined)) return undefined
+  const isListed = spectrum.allow_list.some((entry) => entry.country === country)
+  if (profiles.length === 0 && isListed) return undefined
+  return (
+    closed[0] ?? {
+      gate: 'allow-list',
+      reason: `the allow-list has no entry of ${country || 'any country'}; add one with PUT /v1/policy`,
+    }
+  )
+}

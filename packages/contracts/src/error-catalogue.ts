@@ -99,6 +99,18 @@ export const idempotencyInProgress: ErrorFactory = defineError(
 )
 /** Code `plugin_state_conflict` is additive to the contract's list: a plugin change that the running set refuses. */
 export const pluginStateConflict: ErrorFactory = defineError('plugin_state_conflict', 409, '%s')
+/** Code `request_timeout` is additive to the contract's list: a request that does not arrive in time. */
+export const requestTimeout: ErrorFactory = defineError(
+  'request_timeout',
+  408,
+  'the request did not arrive within %s ms',
+)
+/** Code `headers_too_large` is additive to the contract's list: request line and headers together. */
+export const headersTooLarge: ErrorFactory = defineError(
+  'headers_too_large',
+  431,
+  'the request line and headers are larger than %s bytes',
+)
 export const bodyTooLarge: ErrorFactory = defineError(
   'body_too_large',
   413,
@@ -169,6 +181,8 @@ export const ERROR_CATALOGUE: readonly ErrorFactory[] = [
   idempotencyKeyReused,
   idempotencyInProgress,
   pluginStateConflict,
+  requestTimeout,
+  headersTooLarge,
   bodyTooLarge,
   unsupportedMediaType,
   rateLimited,

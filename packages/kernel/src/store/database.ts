@@ -1,5 +1,26 @@
 import type { Db, Migration, Reader, Tx } from '@steeple/contracts'
 
+/** What the jobs of one commit share. */
+export interface CommitGroup {
+  /**
+   * Runs `step` once just before the commit, whichever job asked, even when that job was undone later. When it throws,
+   * nothing of the group is kept.
+   */
+  beforeCommit(step: (tx: Tx) => Promise<void>): void
+}
+
+/** The transaction of a job in the writer. It may name every table. */
+export interface WriterTx extends Tx {
+  readonly group: CommitGroup
+  /**
+   * Runs `work` so that, when it throws, its own changes alone are undone and the job may go on. Not nested, not two
+   * at a time. Rejects with what `work` throws.
+   */
+  attempt<T>(work: () => Promise<T>): Promise<T>
+  /** Runs `step` (at once, newest first) when the changes made since are undone: for memory that mirrors rows. */
+  onUndo(step: () => void): void
+}
+
 /** The store of the service: one writer with group commit, readers beside it, SQLite or PostgreSQL. */
 export interface Database extends Reader {
   readonly dialect: 'sqlite' | 'postgres'
@@ -7,12 +28,15 @@ export interface Database extends Reader {
    * Runs `job` in the one writer. Jobs that are waiting share a commit; each has its own savepoint, so one that
    * throws undoes its own changes alone and rejects with its own error. Resolves after the commit is durable.
    * Throws `store_unavailable` when the commit fails (disk full, database away); then nothing of the group holds.
+   * A job that takes longer than 5 s (it waits for something outside the store) is undone with `store_unavailable`.
    */
-  transact<T>(job: (tx: Tx) => Promise<T>): Promise<T>
+  transact<T>(job: (tx: WriterTx) => Promise<T>): Promise<T>
   /** Brings the tables of `owner` (`kernel` or a plugin id) up. Refuses a database that is newer than the code. */
   migrate(owner: string, migrations: readonly Migration[]): Promise<void>
   /** A handle limited to tables `<owner_>*`. */
   scoped(owner: string): Db
+  /** Problems of the database's own structure (SQLite's integrity check, in a thread); empty when sound. */
+  fileProblems(signal: AbortSignal): Promise<readonly string[]>
   /** Whether the store answers a read now; the reason when not. */
   probe(): Promise<string | undefined>
   close(): Promise<void>

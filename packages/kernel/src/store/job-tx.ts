@@ -1,0 +1,115 @@
+import type { SqlParams } from '@steeple/contracts'
+import type { WriterSession } from './backend.ts'
+import type { CommitGroup, WriterTx } from './database.ts'
+
+/**
+ * One job's view of the writer.
+ *
+ * Its savepoint is made by the first statement that could need undoing, so a job that changes nothing costs nothing.
+ */
+export class JobTx implements WriterTx {
+  readonly group: CommitGroup
+  readonly #session: WriterSession
+  readonly #after: (() => void)[] = []
+  readonly #undo: (() => void)[] = []
+  #isMarked = false
+  #isOver = false
+
+  constructor(session: WriterSession, group: CommitGroup) {
+    this.#session = session
+    this.group = group
+  }
+
+  async get<Row>(sql: string, params?: SqlParams): Promise<Row | undefined> {
+    await this.#beforeRead()
+    return this.#session.get<Row>(sql, params)
+  }
+
+  async all<Row>(sql: string, params?: SqlParams): Promise<readonly Row[]> {
+    await this.#beforeRead()
+    return this.#session.all<Row>(sql, params)
+  }
+
+  async run(sql: string, params?: SqlParams): Promise<number> {
+    this.#assertOpen()
+    if (!this.#isMarked) await this.#mark()
+    return this.#session.run(sql, params)
+  }
+
+  afterCommit(step: () => void): void {
+    this.#assertOpen()
+    this.#after.push(step)
+  }
+
+  onUndo(step: () => void): void {
+    this.#assertOpen()
+    this.#undo.push(step)
+  }
+
+  async attempt<T>(work: () => Promise<T>): Promise<T> {
+    this.#assertOpen()
+    const isNested = this.#isMarked
+    const afterLength = this.#after.length
+    const undoLength = this.#undo.length
+    if (isNested) await this.#session.mark('attempt')
+    try {
+      const result = await work()
+      this.#assertOpen()
+      if (isNested) await this.#session.release('attempt')
+      return result
+    } catch (error) {
+      this.#assertOpen(error)
+      this.#after.length = afterLength
+      this.#undoSince(undoLength)
+      await this.#undoAttempt(isNested)
+      throw error
+    }
+  }
+
+  /** Ends the job and keeps its changes; gives the steps for after the commit. */
+  async keep(): Promise<readonly (() => void)[]> {
+    this.#isOver = true
+    if (this.#isMarked) await this.#session.release('job')
+    return this.#after
+  }
+
+  /** Ends the job and undoes its changes. Does nothing in the store when that has ended the transaction itself. */
+  async discard(): Promise<void> {
+    this.#isOver = true
+    this.#undoSince(0)
+    if (!this.#isMarked || !this.#session.isOpen()) return
+    await this.#session.undoTo('job')
+    await this.#session.release('job')
+  }
+
+  /** Runs the undo steps of a job that was kept, when its commit has failed. */
+  forget(): void {
+    this.#undoSince(0)
+  }
+
+  async #undoAttempt(isNested: boolean): Promise<void> {
+    if (!this.#session.isOpen()) return
+    if (isNested) {
+      await this.#session.undoTo('attempt')
+      await this.#session.release('attempt')
+    } else if (this.#isMarked) await this.#session.undoTo('job')
+  }
+
+  async #beforeRead(): Promise<void> {
+    this.#assertOpen()
+    if (this.#session.failsAsWhole && !this.#isMarked) await this.#mark()
+  }
+
+  #mark(): Promise<void> {
+    this.#isMarked = true
+    return this.#session.mark('job')
+  }
+
+  #undoSince(length: number): void {
+    for (const step of this.#undo.splice(length).reverse()) step()
+  }
+
+  #assertOpen(cause?: unknown): void {
+    if (this.#isOver) throw new Error('the transaction is over', { cause })
+  }
+}

@@ -1,0 +1,59 @@
+import type { Clock, Log } from '@steeple/contracts'
+import { storeInvalid } from '@steeple/contracts'
+import type { Backend } from './backend.ts'
+import type { Database } from './database.ts'
+import { migrate } from './migrate.ts'
+import { postgresBackend } from './postgres-backend.ts'
+import { scopedDb } from './scoped-db.ts'
+import { openSqliteConnections, sqliteBackend } from './sqlite-backend.ts'
+import { createWriter } from './writer.ts'
+
+/** What a store needs. `url` is `sqlite:<path>` or `postgres://…`. */
+export interface StoreOptions {
+  readonly url: string
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * Opens the store. A PostgreSQL that does not answer is no reason to fail: reads and writes say `store_unavailable`
+ * until it does. Throws `store_invalid` for a damaged file or an unknown url.
+ */
+export async function openDatabase(options: StoreOptions): Promise<Database> {
+  return databaseOver(await openBackend(options.url), options)
+}
+
+async function openBackend(url: string): Promise<Backend> {
+  if (/^postgres(ql)?:\/\//.test(url)) return postgresBackend(url)
+  const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : ''
+  if (path === '' || path === ':memory:')
+    throw storeInvalid('store.url must be sqlite:<path of a file> or postgres://…')
+  return sqliteBackend(path, openSqliteConnections(path))
+}
+
+/** The store over an opened backend, which it closes. */
+export function databaseOver(backend: Backend, { clock, log }: Omit<StoreOptions, 'url'>): Database {
+  const { reader, dialect } = backend
+  const writer = createWriter(backend.writer, log)
+  return {
+    dialect,
+    get: (sql, params) => reader.get(sql, params),
+    all: (sql, params) => reader.all(sql, params),
+    transact: (job) => writer.transact(job),
+    migrate: (owner, migrations) => migrate(writer, clock, owner, migrations),
+    scoped: (owner) => scopedDb(owner, reader, { dialect, transact: (job) => writer.transact(job) }),
+    fileProblems: (signal) => backend.fileProblems(signal),
+    probe: async () => {
+      try {
+        await reader.get('select 1 as one')
+        return undefined
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error)
+      }
+    },
+    close: async () => {
+      await writer.close()
+      await backend.close()
+    },
+  }
+}

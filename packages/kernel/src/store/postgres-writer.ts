@@ -1,0 +1,103 @@
+import type { SqlParams } from '@steeple/contracts'
+import { storeUnavailable } from '@steeple/contracts'
+import type { Client, QueryConfig, QueryResult } from 'pg'
+import type { WriterSession } from './backend.ts'
+import { clientLimitMs, STATEMENT_LIMIT_MS } from './postgres-settings.ts'
+import type { QueryMaker } from './postgres-statements.ts'
+import { isConnectionError, postgresError } from './store-error.ts'
+
+/** One writer at a time over all instances, so that the audit chain has one order. The key is the schema's. */
+const BEGIN =
+  "begin; select pg_advisory_xact_lock(hashtextextended('svc writer ' || coalesce(current_schema(), ''), 0))"
+
+/** The writer's session on PostgreSQL. It connects by itself, at first and after each loss. */
+export function postgresWriter(
+  connect: () => Client,
+  query: QueryMaker,
+): WriterSession & { close(): Promise<void> } {
+  let client: Client | undefined
+  let isOpen = false
+  let limitMs = STATEMENT_LIMIT_MS
+
+  function drop(lost: Client): void {
+    if (lost !== client) return
+    client = undefined
+    isOpen = false
+    // Nobody waits for a connection that is already of no use.
+    lost.end().catch(() => undefined)
+  }
+
+  async function connected(): Promise<Client> {
+    if (client !== undefined) return client
+    const fresh = connect()
+    fresh.on('error', () => drop(fresh))
+    fresh.on('end', () => drop(fresh))
+    try {
+      await fresh.connect()
+    } catch (error) {
+      fresh.end().catch(() => undefined)
+      throw postgresError(error)
+    }
+    client = fresh
+    return fresh
+  }
+
+  async function send(query: QueryConfig): Promise<QueryResult> {
+    const current = client
+    if (current === undefined) throw storeUnavailable('the connection to the database was lost; try again')
+    try {
+      // pg takes query_timeout with each query; its types do not say so.
+      const bounded: QueryConfig & { query_timeout: number } = {
+        ...query,
+        query_timeout: clientLimitMs(limitMs),
+      }
+      return await current.query(bounded)
+    } catch (error) {
+      if (error instanceof Error && isConnectionError(error)) drop(current)
+      throw postgresError(error)
+    }
+  }
+
+  async function rows<Row>(sql: string, params: SqlParams | undefined): Promise<readonly Row[]> {
+    // The caller names the row type; the statement's column list is what it relies on.
+    return (await send(query(sql, params))).rows as Row[]
+  }
+
+  const control = async (text: string): Promise<void> => {
+    await send({ text })
+  }
+
+  return {
+    failsAsWhole: true,
+    isOpen: () => isOpen,
+    get: async <Row>(sql: string, params?: SqlParams) => (await rows<Row>(sql, params))[0],
+    all: rows,
+    run: async (sql, params) => (await send(query(sql, params))).rowCount ?? 0,
+    begin: async (longerMs) => {
+      limitMs = longerMs ?? STATEMENT_LIMIT_MS
+      await connected()
+      await control(
+        longerMs === undefined ? BEGIN : `${BEGIN}; set local statement_timeout = ${Math.round(longerMs)}`,
+      )
+      isOpen = true
+    },
+    commit: async () => {
+      const result = await send({ text: 'commit' })
+      isOpen = false
+      // A transaction that had failed answers COMMIT with ROLLBACK and no error.
+      if (result.command !== 'COMMIT') throw storeUnavailable('the database did not commit; try again')
+    },
+    rollback: async () => {
+      isOpen = false
+      await control('rollback').catch(() => (client === undefined ? undefined : drop(client)))
+    },
+    mark: (savepoint) => control(`savepoint ${savepoint}`),
+    release: (savepoint) => control(`release savepoint ${savepoint}`),
+    undoTo: (savepoint) => control(`rollback to savepoint ${savepoint}`),
+    close: async () => {
+      const last = client
+      client = undefined
+      await last?.end()
+    },
+  }
+}

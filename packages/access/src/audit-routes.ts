@@ -1,0 +1,122 @@
+import {
+  type AuditEntry,
+  type AuditFilter,
+  auditTrailRef,
+  type Context,
+  type JsonSchema,
+  objectSchema,
+  PAGE_QUERY,
+  type Page,
+  PLAIN_TEXT_PATTERN,
+  pageSchema,
+  type Route,
+  route,
+  TIMESTAMP_SCHEMA,
+  validationFailed,
+} from '@steeple/contracts'
+
+/** The filters of `GET /v1/audit` as they come. */
+export interface AuditQuery {
+  readonly action?: string
+  readonly principal?: string
+  readonly target?: string
+  readonly from?: string
+  readonly to?: string
+}
+
+const FILTER_TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: 256, pattern: PLAIN_TEXT_PATTERN }
+
+const AUDIT_QUERY: JsonSchema = objectSchema({
+  ...PAGE_QUERY,
+  action: { ...FILTER_TEXT, description: 'Exact, such as token.create.' },
+  principal: { ...FILTER_TEXT, description: 'The id of a principal.' },
+  target: FILTER_TEXT,
+  from: { ...TIMESTAMP_SCHEMA, description: 'Entries at or after this time.' },
+  to: { ...TIMESTAMP_SCHEMA, description: 'Entries before this time.' },
+})
+
+const ENTRY_SCHEMA: JsonSchema = objectSchema(
+  {
+    seq: { type: 'integer' },
+    at: TIMESTAMP_SCHEMA,
+    principal: objectSchema({ kind: { type: 'string' }, id: { type: 'string' }, name: { type: 'string' } }, [
+      'kind',
+      'id',
+      'name',
+    ]),
+    action: { type: 'string' },
+    target: { type: 'string' },
+    outcome: { type: 'string', description: 'ok, denied or failed; more may come.' },
+    request_id: { type: ['string', 'null'] },
+    detail: { type: 'object', additionalProperties: true },
+    hash: { type: 'string' },
+    prev_hash: { type: 'string' },
+  },
+  ['seq', 'at', 'principal', 'action', 'target', 'outcome', 'request_id', 'detail', 'hash', 'prev_hash'],
+)
+
+/** The routes under `/v1/audit`. */
+export function auditRoutes(context: Context): readonly Route[] {
+  return [
+    route<unknown, AuditQuery, unknown>({
+      method: 'GET',
+      path: '/v1/audit',
+      role: 'operator',
+      summary: 'List the audit trail, newest first',
+      schema: { query: AUDIT_QUERY, response: pageSchema('entries', ENTRY_SCHEMA) },
+      paged: true,
+      handle: async (request) => ({
+        body: await auditPage(context, auditFilterFrom(request.query), request.page()),
+      }),
+    }),
+  ]
+}
+
+/** The filter of a query. Throws `validation_failed` when a time is none. */
+export function auditFilterFrom(query: AuditQuery): AuditFilter {
+  const { action, principal, target } = query
+  const fromMs = timeFrom('from', query.from)
+  const toMs = timeFrom('to', query.to)
+  return {
+    ...(action === undefined ? {} : { action }),
+    ...(principal === undefined ? {} : { principal }),
+    ...(target === undefined ? {} : { target }),
+    ...(fromMs === undefined ? {} : { fromMs }),
+    ...(toMs === undefined ? {} : { toMs }),
+  }
+}
+
+function timeFrom(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const atMs = Date.parse(text)
+  if (!Number.isNaN(atMs)) return atMs
+  const message = 'must be an RFC 3339 timestamp'
+  throw validationFailed(`/${name} ${message}`, { details: [{ pointer: `/${name}`, message }] })
+}
+
+async function auditPage(context: Context, filter: AuditFilter, page: Page): Promise<object> {
+  const beforeSeq = page.after === undefined ? undefined : Number(page.after[0])
+  const entries = await context.use(auditTrailRef).list(filter, page.limit + 1, beforeSeq)
+  const shown = entries.slice(0, page.limit)
+  const last = shown.at(-1)
+  return {
+    entries: shown.map(entryRecord),
+    next_cursor: entries.length > page.limit && last !== undefined ? page.cursor([last.seq]) : null,
+  }
+}
+
+function entryRecord(entry: AuditEntry): object {
+  const { kind, id, name } = entry.principal
+  return {
+    seq: entry.seq,
+    at: new Date(entry.atMs).toISOString(),
+    principal: { kind, id, name },
+    action: entry.action,
+    target: entry.target,
+    outcome: entry.outcome,
+    request_id: entry.requestId ?? null,
+    detail: entry.detail,
+    hash: entry.hash,
+    prev_hash: entry.prevHash,
+  }
+}

@@ -1,0 +1,90 @@
+import {
+  type Authenticator,
+  type Clock,
+  expandRoles,
+  type Principal,
+  type Reader,
+  tokenExpired,
+} from '@steeple/contracts'
+import type { LastUse } from './last-use.ts'
+import { rolesOf } from './token-record.ts'
+import { findByHash, type TokenRow } from './token-store.ts'
+import { isSameSha256, tokenKindOf, tokenSha256 } from './token-text.ts'
+
+/** What the authenticator works with. */
+export interface AuthenticatorParts {
+  readonly reader: Reader
+  readonly clock: Clock
+  readonly lastUse: LastUse
+  /** Whether live tokens may be kept in memory now: not while another process or copy may delete them. */
+  mayCache(): boolean
+}
+
+/** The authenticator and the way to make it forget. */
+export interface CachedAuthenticator extends Authenticator {
+  /** Forgets a token; call it when its deletion is committed. */
+  forget(sha256: string): void
+}
+
+interface Known {
+  readonly tokenId: string
+  readonly principal: Principal
+  readonly expiresAtMs: number | undefined
+}
+
+/** Bound of the cache. Only live tokens get into it, so strangers cannot fill it. */
+const MAX_KNOWN = 10_000
+
+/**
+ * Authenticates scoped tokens of kind `api`; a bootstrap token opens nothing but the enroll route.
+ *
+ * A token is looked up by its SHA-256, so the time of the search tells nothing of a stored token; the hashes are
+ * compared in constant time besides.
+ */
+export function createAuthenticator(parts: AuthenticatorParts): CachedAuthenticator {
+  const { reader, clock, lastUse } = parts
+  const known = new Map<string, Known>()
+  // Counts deletions: a row that was read before one must not enter the cache after it.
+  let deletions = 0
+  const look = async (sha256: string): Promise<Known | undefined> => {
+    const deletionsBefore = deletions
+    const row = await findByHash(reader, sha256)
+    if (row?.kind !== 'api' || !isSameSha256(row.token_sha256, sha256)) return undefined
+    const found = knownFrom(row)
+    if (parts.mayCache() && deletions === deletionsBefore) remember(known, sha256, found)
+    return found
+  }
+  return {
+    authenticate: async (token) => {
+      if (tokenKindOf(token) !== 'api') return undefined
+      const sha256 = tokenSha256(token)
+      const found = (parts.mayCache() ? known.get(sha256) : undefined) ?? (await look(sha256))
+      if (found === undefined) return undefined
+      const nowMs = clock.nowMs()
+      if (found.expiresAtMs !== undefined && found.expiresAtMs <= nowMs) {
+        known.delete(sha256)
+        throw tokenExpired()
+      }
+      lastUse.touch(found.tokenId, nowMs)
+      return found.principal
+    },
+    forget: (sha256) => {
+      deletions += 1
+      known.delete(sha256)
+    },
+  }
+}
+
+function knownFrom(row: TokenRow): Known {
+  return {
+    tokenId: row.id,
+    principal: { kind: 'token', id: row.id, name: row.name, roles: expandRoles(rolesOf(row)) },
+    expiresAtMs: row.expires_at_ms ?? undefined,
+  }
+}
+
+function remember(known: Map<string, Known>, sha256: string, found: Known): void {
+  const oldest = known.keys().next()
+  if (known.size >= MAX_KNOWN && oldest.done !== true) known.delete(oldest.value)
+  known.set(sha256, found)
+}

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto'
+import {
+  type Context,
+  nodeIdentityRef,
+  objectSchema,
+  PAGE_QUERY,
+  type Page,
+  PLAIN_TEXT_PATTERN,
+  type Principal,
+  pageSchema,
+  type Route,
+  route,
+  tokenNotFound,
+} from '@steeple/contracts'
+import type { CachedAuthenticator } from './authenticator.ts'
+import type { LastUse } from './last-use.ts'
+import { createdByText, NEW_TOKEN_SCHEMA, newTokenRecord, TOKEN_SCHEMA, tokenRecord } from './token-record.ts'
+import { TOKEN_BODY, type TokenBody, type TokenRequest, tokenRequestFrom } from './token-request.ts'
+import {
+  findById,
+  insertToken,
+  listTokens,
+  removeToken,
+  type TokenPosition,
+  type TokenRow,
+} from './token-store.ts'
+import { newToken, tokenSha256 } from './token-text.ts'
+
+const ID_PARAMS = objectSchema(
+  { id: { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN } },
+  ['id'],
+)
+
+/** The routes under `/v1/tokens`. */
+export function tokenRoutes(
+  context: Context,
+  authenticator: CachedAuthenticator,
+  lastUse: LastUse,
+): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/tokens',
+      role: 'admin',
+      summary: 'List the scoped tokens, newest first',
+      schema: { query: objectSchema(PAGE_QUERY), response: pageSchema('tokens', TOKEN_SCHEMA) },
+      paged: true,
+      handle: async (request) => ({ body: await tokenPage(context, lastUse, request.page()) }),
+    }),
+    route<unknown, unknown, TokenBody>({
+      method: 'POST',
+      path: '/v1/tokens',
+      role: 'admin',
+      summary: 'Create a scoped token or a bootstrap token',
+      description: 'The answer shows the token once; only its SHA-256 is kept.',
+      schema: { body: TOKEN_BODY, response: NEW_TOKEN_SCHEMA, status: 201 },
+      audit: 'token.create',
+      handle: (request) => {
+        const asked = tokenRequestFrom(request.body, context.settings.auth.bootstrap_token_ttl)
+        const token = newToken(asked.kind, context.use(nodeIdentityRef).caSha256)
+        const row = tokenRow(asked, token, request.principal, context.clock.nowMs())
+        return request.mutate(row.id, async (tx) => {
+          await insertToken(tx, row)
+          tx.audit({ detail: { name: row.name, kind: row.kind, roles: asked.roles } })
+          return { status: 201, body: newTokenRecord(row, token), sealed: true }
+        })
+      },
+    }),
+    route<{ readonly id: string }, unknown, unknown>({
+      method: 'DELETE',
+      path: '/v1/tokens/:id',
+      role: 'admin',
+      summary: 'Delete a token; it opens nothing from the next request on',
+      schema: { params: ID_PARAMS, status: 204 },
+      audit: 'token.delete',
+      errors: ['token_not_found'],
+      handle: (request) =>
+        request.mutate(request.params.id, async (tx) => {
+          const row = await findById(tx, request.params.id)
+          if (row === undefined || !(await removeToken(tx, row.id))) throw tokenNotFound(request.params.id)
+          tx.audit({ detail: { name: row.name, kind: row.kind } })
+          tx.afterCommit(() => authenticator.forget(row.token_sha256))
+          return { status: 204 }
+        }),
+    }),
+  ]
+}
+
+function tokenRow(asked: TokenRequest, token: string, principal: Principal, nowMs: number): TokenRow {
+  return {
+    id: randomUUID(),
+    token_sha256: tokenSha256(token),
+    name: asked.name,
+    kind: asked.kind,
+    roles: JSON.stringify(asked.roles),
+    node_id: asked.nodeId ?? null,
+    node_name: asked.nodeName ?? null,
+    created_at_ms: nowMs,
+    expires_at_ms: asked.livesMs === undefined ? null : nowMs + asked.livesMs,
+    used_at_ms: null,
+    created_by: createdByText(principal),
+  }
+}
+
+async function tokenPage(context: Context, lastUse: LastUse, page: Page): Promise<object> {
+  const rows = await listTokens(context.db, page.limit + 1, positionFrom(page.after))
+  const shown = rows.slice(0, page.limit)
+  const last = shown.at(-1)
+  const hasMore = rows.length > page.limit && last !== undefined
+  return {
+    tokens: await Promise.all(shown.map(async (row) => tokenRecord(row, await lastUse.of(row.id)))),
+    next_cursor: hasMore ? page.cursor([last.created_at_ms, last.id]) : null,
+  }
+}
+
+function positionFrom(after: Page['after']): TokenPosition | undefined {
+  if (after === undefined) return undefined
+  return { createdAtMs: Number(after[0]), id: String(after[1]) }
+}

@@ -1,0 +1,131 @@
+import { type Db, defineTable, type Reader, rowSum, type Table, type Tx } from '@steeple/contracts'
+import type { TokenKind } from './token-text.ts'
+
+/** A token as stored: its hash, never itself. Times are ms since the epoch. */
+export interface TokenRow {
+  readonly id: string
+  readonly token_sha256: string
+  readonly name: string
+  readonly kind: TokenKind
+  /** JSON list of roles; empty for a bootstrap token. */
+  readonly roles: string
+  /** The node that a bootstrap token is bound to. */
+  readonly node_id: string | null
+  readonly node_name: string | null
+  readonly created_at_ms: number
+  readonly expires_at_ms: number | null
+  /** When a bootstrap token was burnt. */
+  readonly used_at_ms: number | null
+  /** JSON of the principal that made it: `{kind, id, name}`. */
+  readonly created_by: string
+}
+
+interface UseRow {
+  readonly token_id: string
+  readonly last_used_at_ms: number
+}
+
+/** Position in the list of tokens: newest first. */
+export interface TokenPosition {
+  readonly createdAtMs: number
+  readonly id: string
+}
+
+const TOKENS: Table<TokenRow> = defineTable<TokenRow>(
+  'access_token',
+  [
+    'id',
+    'token_sha256',
+    'name',
+    'kind',
+    'roles',
+    'node_id',
+    'node_name',
+    'created_at_ms',
+    'expires_at_ms',
+    'used_at_ms',
+    'created_by',
+  ],
+  ['id'],
+)
+const USES: Table<UseRow> = defineTable<UseRow>(
+  'access_token_use',
+  ['token_id', 'last_used_at_ms'],
+  ['token_id'],
+)
+
+const NEWEST_FIRST = 'order by created_at_ms desc, id desc limit :limit'
+const AFTER = 'where (created_at_ms, id) < (:created_at_ms, :after_id)'
+const BURN = `update access_token set used_at_ms = :used_at_ms, row_sum = :row_sum
+  where id = :id and used_at_ms is null`
+const OVER = 'where expires_at_ms < :before_ms order by expires_at_ms limit :limit'
+
+/** The token with that hash, checked. */
+export async function findByHash(reader: Reader, sha256: string): Promise<TokenRow | undefined> {
+  const rows = await TOKENS.select(reader, 'where token_sha256 = :sha256', { sha256 })
+  return rows[0]
+}
+
+/** The token with that id, checked. */
+export function findById(reader: Reader, id: string): Promise<TokenRow | undefined> {
+  return TOKENS.find(reader, { id })
+}
+
+/** Adds a token. */
+export function insertToken(tx: Tx, row: TokenRow): Promise<void> {
+  return TOKENS.insert(tx, row)
+}
+
+/** Removes a token and what is known of its use. False when there was none. */
+export async function removeToken(tx: Tx, id: string): Promise<boolean> {
+  await USES.remove(tx, { token_id: id })
+  return TOKENS.remove(tx, { id })
+}
+
+/** Marks a bootstrap token as used; false when another transaction was faster. */
+export async function burnToken(tx: Tx, row: TokenRow, usedAtMs: number): Promise<boolean> {
+  const burnt: TokenRow = { ...row, used_at_ms: usedAtMs }
+  const changed = await tx.run(BURN, {
+    id: row.id,
+    used_at_ms: usedAtMs,
+    row_sum: rowSum(TOKENS.columns, { ...burnt }),
+  })
+  return changed > 0
+}
+
+/** At most `limit` tokens after `after`, newest first. */
+export function listTokens(
+  reader: Reader,
+  limit: number,
+  after: TokenPosition | undefined,
+): Promise<readonly TokenRow[]> {
+  if (after === undefined) return TOKENS.select(reader, NEWEST_FIRST, { limit })
+  return TOKENS.select(reader, `${AFTER} ${NEWEST_FIRST}`, {
+    limit,
+    created_at_ms: after.createdAtMs,
+    after_id: after.id,
+  })
+}
+
+/** At most `limit` tokens that expired before `beforeMs`. */
+export function listExpired(reader: Reader, beforeMs: number, limit: number): Promise<readonly TokenRow[]> {
+  return TOKENS.select(reader, OVER, { before_ms: beforeMs, limit })
+}
+
+/** When a token was last used, as flushed; undefined when it never was. */
+export async function lastUseOf(reader: Reader, tokenId: string): Promise<number | undefined> {
+  return (await USES.find(reader, { token_id: tokenId }))?.last_used_at_ms
+}
+
+/** Writes last uses of tokens that still exist, in one transaction. A later use is never replaced by an earlier one. */
+export function putUses(db: Db, uses: ReadonlyMap<string, number>): Promise<void> {
+  return db.write(async (tx) => {
+    for (const [tokenId, usedAtMs] of uses) {
+      if ((await findById(tx, tokenId)) === undefined) continue
+      const known = await lastUseOf(tx, tokenId)
+      if (known === undefined || known < usedAtMs) {
+        await USES.put(tx, { token_id: tokenId, last_used_at_ms: usedAtMs })
+      }
+    }
+  })
+}

@@ -4,6 +4,7 @@ import type { Reply, Route } from './route.ts'
 import type { ServiceRef } from './service-ref.ts'
 import type { Settings } from './settings.ts'
 import type { Db, Migration, MutationTx } from './store.ts'
+import type { TableSpec } from './table.ts'
 
 /** What a plugin is; drivers of a kind provide that kind's service (see drivers.ts) and pass its conformance suite. */
 export type PluginKind = 'core' | 'hss' | 'ran' | 'collector' | 'feature'
@@ -141,6 +142,8 @@ export interface Plugin<Config = unknown> {
   /** Schema of the configuration at `config_path`; keywords `x-env` and `x-apply` per property. */
   readonly config?: JsonSchema
   readonly migrations?: readonly Migration[]
+  /** Its checksummed tables (`defineTable`), for the integrity scan. */
+  readonly tables?: readonly TableSpec[]
   /** Opens what it needs and says what it contributes; acts only in `Instance.start`. */
   setup(context: Context<Config>): Promise<Instance>
 }

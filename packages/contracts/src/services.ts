@@ -122,6 +122,19 @@ export interface BootstrapTokens {
 export const bootstrapTokensRef: ServiceRef<BootstrapTokens> =
   serviceRef<BootstrapTokens>('access.bootstrap_tokens')
 
+/** Makes scoped tokens for the service's own command line: the first credential of a new box. */
+export interface TokenMint {
+  /** How many tokens there are, expired ones included. */
+  count(): Promise<number>
+  /** A new token with those roles, audited under `principal`. The text is shown here and never again. */
+  mint(
+    principal: Principal,
+    name: string,
+    roles: readonly Role[],
+  ): Promise<{ readonly id: string; readonly token: string }>
+}
+export const tokenMintRef: ServiceRef<TokenMint> = serviceRef<TokenMint>('access.token_mint')
+
 // ---- provided by nodes ----
 
 /** The states of the node lifecycle as requests and the store spell them. */

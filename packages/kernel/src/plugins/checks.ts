@@ -1,0 +1,91 @@
+import semver from 'semver'
+import type { FoundPlugin } from './manifest.ts'
+
+/** Somebody who cannot do without a service. */
+export interface Dependent {
+  readonly plugin: string
+  readonly service: string
+}
+
+/** The live plugins that require, or have asked for, what `id` provides. */
+export function dependentsOf(
+  id: string,
+  live: readonly {
+    readonly found: FoundPlugin
+    readonly services: ReadonlyMap<string, object>
+    readonly used: ReadonlySet<string>
+  }[],
+): readonly Dependent[] {
+  const provided = live.find((plugin) => plugin.found.manifest.id === id)?.services
+  if (provided === undefined) return []
+  return live
+    .filter((plugin) => plugin.found.manifest.id !== id)
+    .flatMap(({ found, used }) =>
+      [...new Set([...(found.manifest.requires ?? []), ...used])]
+        .filter((service) => provided.has(service))
+        .map((service) => ({ plugin: found.manifest.id, service })),
+    )
+}
+
+/** What the checks compare a plugin with. */
+export interface Surroundings {
+  /** Version of the host's `@steeple/contracts`. */
+  readonly contractsVersion: string
+  /** Who provides a service once this plugin is set up, other than itself: the kernel, a live or a co-loading one. */
+  providerOf(service: string): string | undefined
+  /** The copy of the same plugin that runs now. */
+  readonly running: FoundPlugin | undefined
+  /** Who requires what the running copy provides. */
+  readonly dependents: readonly Dependent[]
+}
+
+/** Everything that can be said against a plugin before its code runs; undefined when there is nothing. */
+export function problemOf(found: FoundPlugin, around: Surroundings): string | undefined {
+  return (
+    contractsProblem(found, around.contractsVersion) ??
+    identityProblem(found, around.running) ??
+    requiresProblem(found, around) ??
+    providesProblem(found, around) ??
+    droppedProblem(found, around.dependents)
+  )
+}
+
+function contractsProblem(found: FoundPlugin, version: string): string | undefined {
+  const range = found.manifest.contracts
+  if (semver.satisfies(version, range, { includePrerelease: true })) return undefined
+  return `it was built for contracts ${range}, this service has ${version}; build it again for that`
+}
+
+function identityProblem(found: FoundPlugin, running: FoundPlugin | undefined): string | undefined {
+  if (running === undefined) return undefined
+  if (running.packageName !== found.packageName) {
+    return `its id belongs to ${running.packageName}, this is ${found.packageName}`
+  }
+  if (running.manifest.kind !== found.manifest.kind) {
+    return `its kind ${found.manifest.kind} is not that of the running one, ${running.manifest.kind}`
+  }
+  return undefined
+}
+
+function requiresProblem(found: FoundPlugin, around: Surroundings): string | undefined {
+  const own = new Set(found.manifest.provides)
+  const missing = (found.manifest.requires ?? []).filter(
+    (service) => own.has(service) || around.providerOf(service) === undefined,
+  )
+  return missing.length === 0 ? undefined : `nobody provides ${missing.join(', ')}`
+}
+
+function providesProblem(found: FoundPlugin, around: Surroundings): string | undefined {
+  for (const service of found.manifest.provides ?? []) {
+    const other = around.providerOf(service)
+    if (other !== undefined) return `it provides ${service}, which ${other} provides already`
+  }
+  return undefined
+}
+
+function droppedProblem(found: FoundPlugin, dependents: readonly Dependent[]): string | undefined {
+  const dropped = dependents.find(({ service }) => found.manifest.provides?.includes(service) !== true)
+  return dropped === undefined
+    ? undefined
+    : `it no longer provides ${dropped.service}, which ${dropped.plugin} requires`
+}

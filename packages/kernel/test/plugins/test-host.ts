@@ -1,0 +1,204 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { isServiceError, type Log, type Migration, type Reply, type Settings } from '@steeple/contracts'
+import { createHealthBoard } from '../../src/health.ts'
+import { createMetricsBoard } from '../../src/metrics.ts'
+import { hostContracts } from '../../src/plugins/contracts-copy.ts'
+import type { HttpEdge, RouteSet } from '../../src/plugins/edge.ts'
+import { createRegistry, type PluginRegistry, type RegistryOptions } from '../../src/plugins/registry.ts'
+import { createServiceContainer } from '../../src/plugins/service-container.ts'
+import { createReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
+import { systemTimers } from '../../src/timers.ts'
+
+/** An edge over node:http: exact paths, GET and POST, server-sent events by `stream`. */
+export interface TestEdge extends HttpEdge {
+  readonly url: string
+  /** Calls of `swap` so far. */
+  readonly swaps: number
+  close(): Promise<void>
+}
+
+export async function createTestEdge(): Promise<TestEdge> {
+  type Handle = { route: RouteSet['routes'][number]; retiring: AbortSignal }
+  interface Generation {
+    sets: readonly RouteSet[]
+    routes: Map<string, Handle>
+    inFlight: Set<Promise<void>>
+  }
+  let current: Generation | undefined
+  let swaps = 0
+  const built = new WeakMap<object, Generation>()
+  const answer = async (generation: Generation, method: string, path: string): Promise<Reply> => {
+    const found = generation.routes.get(`${method} ${path}`)
+    if (found === undefined) return { status: 404, body: { error: { code: 'not_found' } } }
+    const request = {
+      id: 'r1',
+      params: {},
+      query: {},
+      body: undefined,
+      principal: { kind: 'system', id: 't', name: 't', roles: new Set(['viewer']) },
+      signal: found.retiring,
+      header: () => undefined,
+      page: () => ({ limit: 50, after: undefined, cursor: () => '' }),
+    }
+    try {
+      return await found.route.handle(request as never)
+    } catch (error) {
+      return isServiceError(error)
+        ? { status: error.status, body: { error: { code: error.code, message: error.message } } }
+        : { status: 500, body: { error: { code: 'internal', message: String(error) } } }
+    }
+  }
+  const server: Server = createServer((incoming, outgoing) => {
+    const generation = current
+    const work = (async () => {
+      if (generation === undefined) {
+        outgoing.writeHead(503).end()
+        return
+      }
+      const reply = await answer(generation, incoming.method ?? 'GET', incoming.url ?? '/')
+      outgoing.writeHead(reply.status ?? 200, { 'content-type': 'application/json' })
+      if (reply.stream !== undefined) for await (const chunk of reply.stream) outgoing.write(chunk)
+      outgoing.end(reply.body === undefined ? '' : JSON.stringify(reply.body))
+    })()
+    generation?.inFlight.add(work)
+    work.finally(() => generation?.inFlight.delete(work)).catch(() => outgoing.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    get swaps() {
+      return swaps
+    },
+    build: async (sets) => {
+      const routes = new Map<string, Handle>()
+      for (const { routes: list, retiring } of sets) {
+        for (const route of list) {
+          const key = `${route.method} ${route.path}`
+          if (routes.has(key)) throw new TypeError(`duplicate route ${key}`)
+          routes.set(key, { route, retiring })
+        }
+      }
+      const generation = { sets, routes, inFlight: new Set<Promise<void>>() }
+      built.set(generation, generation)
+      return generation
+    },
+    swap: async (next) => {
+      const before = current
+      current = built.get(next)
+      swaps += 1
+      const bound = Promise.withResolvers<void>()
+      const timer = setTimeout(bound.resolve, 5_000)
+      await Promise.race([Promise.all(before?.inFlight ?? []), bound.promise])
+      clearTimeout(timer)
+    },
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** One kept log line. */
+export interface Line {
+  readonly level: string
+  readonly facts: Readonly<Record<string, unknown>>
+  readonly message: string
+}
+
+export function createTestLog(lines: Line[], more: object = {}): Log {
+  const at = (level: string) => (facts: object, message: string) => {
+    lines.push({ level, facts: { ...more, ...facts }, message })
+  }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+/** A host around a registry: real edge, timers, metrics, health and reconciler; a store that only remembers. */
+export interface TestHost {
+  readonly registry: PluginRegistry
+  readonly options: RegistryOptions
+  readonly edge: TestEdge
+  readonly lines: Line[]
+  /** Migration ids run, by owner. */
+  readonly migrated: Map<string, string[]>
+  readonly settings: { disabled: string[]; config: Record<string, unknown> }
+  changed(): void
+  get(path: string): Promise<{ status: number; body: unknown }>
+  close(): Promise<void>
+}
+
+export async function createTestHost(
+  sources: RegistryOptions['sources'],
+  more: Partial<RegistryOptions> = {},
+): Promise<TestHost> {
+  const lines: Line[] = []
+  const log = createTestLog(lines)
+  const timers = systemTimers()
+  const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
+  const edge = await createTestEdge()
+  const metrics = createMetricsBoard(log)
+  const reconciler = createReconcileEngine({ clock, timers, log, metrics: metrics.kernel })
+  const services = createServiceContainer()
+  const migrated = new Map<string, string[]>()
+  const settings = { disabled: [] as string[], config: {} as Record<string, unknown> }
+  const listeners = new Set<() => void>()
+  const db = {
+    dialect: 'sqlite',
+    migrate: async (owner: string, list: readonly Migration[]) => {
+      migrated.set(owner, [...(migrated.get(owner) ?? []), ...list.map((one) => one.id)])
+    },
+    scoped: () => ({ dialect: 'sqlite' }),
+    probe: async () => undefined,
+  }
+  const health = createHealthBoard({ clock, timers, log, isReady: () => reconciler.isReady })
+  const options: RegistryOptions = {
+    edge,
+    // Only what the registry touches.
+    db: db as unknown as RegistryOptions['db'],
+    mutations: {} as RegistryOptions['mutations'],
+    log,
+    logOf: (plugin) => createTestLog(lines, { plugin }),
+    clock,
+    timers,
+    settings: {
+      current: () => ({ plugins: { dir: '', disabled: settings.disabled } }) as unknown as Settings,
+      configFor: (path) => settings.config[path] ?? {},
+      onChange: (listener) => {
+        listeners.add(listener)
+        return () => listeners.delete(listener)
+      },
+    },
+    metrics,
+    reconciler,
+    services,
+    health,
+    sources,
+    ...hostContracts(),
+    ...more,
+  }
+  const registry = createRegistry(options)
+  return {
+    registry,
+    options,
+    edge,
+    lines,
+    migrated,
+    settings,
+    changed: () => {
+      for (const listener of listeners) listener()
+    },
+    get: async (path) => {
+      const response = await fetch(edge.url + path)
+      const text = await response.text()
+      return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+    },
+    close: async () => {
+      await registry.stop()
+      await reconciler.close()
+      health.close()
+      await edge.close()
+    },
+  }
+}

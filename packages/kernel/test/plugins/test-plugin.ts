@@ -1,0 +1,77 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A plugin package to be written to the disk. */
+export interface PluginSpec {
+  readonly id?: string
+  readonly version?: string
+  readonly packageName?: string
+  /** Merged over a valid manifest. */
+  readonly manifest?: Readonly<Record<string, unknown>>
+  /** Merged over a valid package.json. */
+  readonly package?: Readonly<Record<string, unknown>>
+  /** The whole entry, or undefined for one that answers `GET /v1/<id>` with its version. */
+  readonly code?: string
+}
+
+export async function temporaryDir(): Promise<string> {
+  return await mkdtemp(join(tmpdir(), 'steeple-plugins-'))
+}
+
+export async function removeDir(dir: string): Promise<void> {
+  await rm(dir, { recursive: true, force: true })
+}
+
+/** Code of a plugin with one route; `extra` is put into its instance, `setup` before it. */
+export function codeOf(
+  parts: { setup?: string; instance?: string; body?: string; head?: string } = {},
+): string {
+  return `${parts.head ?? ''}
+export const plugin = {
+  setup: async (ctx) => {
+    ${parts.setup ?? ''}
+    return {
+      routes: [{
+        method: 'GET', path: '/v1/' + ctx.plugin.id, role: 'viewer', summary: 'test',
+        handle: async (request) => ({ body: ${parts.body ?? '{ version: ctx.plugin.version }'} }),
+      }],
+      ${parts.instance ?? ''}
+    }
+  },
+}
+`
+}
+
+/** Writes a plugin package into a new folder of `root` and gives its path. */
+export async function writePlugin(root: string, spec: PluginSpec = {}): Promise<string> {
+  const id = spec.id ?? 'sample'
+  const version = spec.version ?? '1.0.0'
+  const dir = join(root, `${id}-${version}-${Math.random().toString(36).slice(2, 8)}`)
+  await mkdir(dir, { recursive: true })
+  await rewritePlugin(dir, spec)
+  return dir
+}
+
+/** Writes the package's files anew, in place. */
+export async function rewritePlugin(dir: string, spec: PluginSpec): Promise<void> {
+  const id = spec.id ?? 'sample'
+  const pkg = {
+    name: spec.packageName ?? `@test/${id}`,
+    version: spec.version ?? '1.0.0',
+    type: 'module',
+    exports: { '.': { default: './plugin.js' } },
+    steeple: {
+      id,
+      kind: 'feature',
+      contracts: '^0.1.0',
+      config_path: id.replaceAll('-', '_'),
+      handover: 'overlap',
+      isolation: 'inline',
+      ...spec.manifest,
+    },
+    ...spec.package,
+  }
+  await writeFile(join(dir, 'package.json'), JSON.stringify(pkg))
+  await writeFile(join(dir, 'plugin.js'), spec.code ?? codeOf())
+}

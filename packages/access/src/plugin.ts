@@ -1,11 +1,13 @@
-import { authenticatorRef, bootstrapTokensRef, type Plugin } from '@steeple/contracts'
+import { authenticatorRef, bootstrapTokensRef, type Plugin, tokenMintRef } from '@steeple/contracts'
 import { auditRoutes } from './audit-routes.ts'
 import { createAuthenticator } from './authenticator.ts'
 import { createBootstrapTokens } from './bootstrap-tokens.ts'
 import { createLastUse } from './last-use.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { keepRetention } from './retention.ts'
+import { createTokenMint } from './token-mint.ts'
 import { tokenRoutes } from './token-routes.ts'
+import { TABLES } from './token-store.ts'
 
 /** At most one write per token and minute. */
 const FLUSH_MS = 60_000
@@ -15,6 +17,7 @@ const HANDOVER_MS = 10_000
 /** Who may do what and who did what: scoped tokens and the audit listing. */
 export const plugin: Plugin = {
   migrations: MIGRATIONS,
+  tables: TABLES,
   setup: async (context) => {
     const { clock, db } = context
     const isUpgrade = context.maybe(authenticatorRef) !== undefined
@@ -33,6 +36,7 @@ export const plugin: Plugin = {
       services: new Map<string, object>([
         [authenticatorRef.id, authenticator],
         [bootstrapTokensRef.id, createBootstrapTokens(db, clock)],
+        [tokenMintRef.id, createTokenMint(context)],
       ]),
       start: async () => {
         context.every(FLUSH_MS, () => lastUse.flush())

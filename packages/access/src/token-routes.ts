@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import {
   type Context,
-  nodeIdentityRef,
   objectSchema,
   PAGE_QUERY,
   type Page,
   PLAIN_TEXT_PATTERN,
-  type Principal,
   pageSchema,
   type Route,
   route,
@@ -14,17 +11,10 @@ import {
 } from '@steeple/contracts'
 import type { CachedAuthenticator } from './authenticator.ts'
 import type { LastUse } from './last-use.ts'
-import { createdByText, NEW_TOKEN_SCHEMA, newTokenRecord, TOKEN_SCHEMA, tokenRecord } from './token-record.ts'
-import { TOKEN_BODY, type TokenBody, type TokenRequest, tokenRequestFrom } from './token-request.ts'
-import {
-  findById,
-  insertToken,
-  listTokens,
-  removeToken,
-  type TokenPosition,
-  type TokenRow,
-} from './token-store.ts'
-import { newToken, tokenSha256 } from './token-text.ts'
+import { auditDetail, drawToken } from './token-mint.ts'
+import { NEW_TOKEN_SCHEMA, newTokenRecord, TOKEN_SCHEMA, tokenRecord } from './token-record.ts'
+import { TOKEN_BODY, type TokenBody, tokenRequestFrom } from './token-request.ts'
+import { findById, insertToken, listTokens, removeToken, type TokenPosition } from './token-store.ts'
 
 const ID_PARAMS = objectSchema(
   { id: { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN } },
@@ -57,11 +47,10 @@ export function tokenRoutes(
       audit: 'token.create',
       handle: (request) => {
         const asked = tokenRequestFrom(request.body, context.settings.auth.bootstrap_token_ttl)
-        const token = newToken(asked.kind, context.use(nodeIdentityRef).caSha256)
-        const row = tokenRow(asked, token, request.principal, context.clock.nowMs())
+        const { token, row } = drawToken(context, asked, request.principal)
         return request.mutate(row.id, async (tx) => {
           await insertToken(tx, row)
-          tx.audit({ detail: { name: row.name, kind: row.kind, roles: asked.roles } })
+          tx.audit({ detail: auditDetail(row, asked) })
           return { status: 201, body: newTokenRecord(row, token), sealed: true }
         })
       },
@@ -84,22 +73,6 @@ export function tokenRoutes(
         }),
     }),
   ]
-}
-
-function tokenRow(asked: TokenRequest, token: string, principal: Principal, nowMs: number): TokenRow {
-  return {
-    id: randomUUID(),
-    token_sha256: tokenSha256(token),
-    name: asked.name,
-    kind: asked.kind,
-    roles: JSON.stringify(asked.roles),
-    node_id: asked.nodeId ?? null,
-    node_name: asked.nodeName ?? null,
-    created_at_ms: nowMs,
-    expires_at_ms: asked.livesMs === undefined ? null : nowMs + asked.livesMs,
-    used_at_ms: null,
-    created_by: createdByText(principal),
-  }
 }
 
 async function tokenPage(context: Context, lastUse: LastUse, page: Page): Promise<object> {

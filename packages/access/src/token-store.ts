@@ -1,4 +1,12 @@
-import { type Db, defineTable, type Reader, rowSum, type Table, type Tx } from '@steeple/contracts'
+import {
+  type Db,
+  defineTable,
+  type Reader,
+  rowSum,
+  type Table,
+  type TableSpec,
+  type Tx,
+} from '@steeple/contracts'
 import type { TokenKind } from './token-text.ts'
 
 /** A token as stored: its hash, never itself. Times are ms since the epoch. */
@@ -54,6 +62,9 @@ const USES: Table<UseRow> = defineTable<UseRow>(
   ['token_id'],
 )
 
+/** The tables of this package, for the integrity scan. */
+export const TABLES: readonly TableSpec[] = [TOKENS, USES]
+
 const NEWEST_FIRST = 'order by created_at_ms desc, id desc limit :limit'
 const AFTER = 'where (created_at_ms, id) < (:created_at_ms, :after_id)'
 const BURN = `update access_token set used_at_ms = :used_at_ms, row_sum = :row_sum
@@ -105,6 +116,12 @@ export function listTokens(
     created_at_ms: after.createdAtMs,
     after_id: after.id,
   })
+}
+
+/** How many tokens there are, expired ones included. */
+export async function countTokens(reader: Reader): Promise<number> {
+  const row = await reader.get<{ readonly tokens: number }>('select count(*) as tokens from access_token')
+  return Number(row?.tokens ?? 0)
 }
 
 /** At most `limit` tokens that expired before `beforeMs`. */

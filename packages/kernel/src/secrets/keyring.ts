@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { secretsInvalid } from '@steeple/contracts'
 import { createKeyFile, listKeyFiles, removeKeyFile, replaceKeyFile, requireKeyFile } from './key-files.ts'
 import { KEY_FILES, SYMMETRIC_KEY_BYTES } from './node-files.ts'
+import { openSealedTables, type SealedTables } from './sealed-tables.ts'
 
 /** Octets of a key id in a sealed value. */
 export const KEY_ID_BYTES = 4
@@ -24,6 +25,8 @@ export interface Keyring {
   /** Replaced keys that are still on disk. */
   readonly replaced: readonly VaultKey[]
   find(id: string): VaultKey | undefined
+  /** The tables whose values may be sealed under these keys. */
+  readonly tables: SealedTables
   /** Makes a new current key. Durable before it returns: a kill leaves the old keyring or the new one. */
   replace(): void
   /** Removes a replaced key from the disk. Values sealed under it open until the process ends. */
@@ -58,6 +61,7 @@ export function openKeyring(directory: string): Keyring {
       return [...keys.values()].filter(({ id }) => onDisk.has(id))
     },
     find: (id) => keys.get(id),
+    tables: openSealedTables(directory),
     replace: () => {
       const old = requireKeyFile(directory, KEY_FILES.vaultKey)
       createKeyFile(directory, `vault-${current.id}.key`, old)

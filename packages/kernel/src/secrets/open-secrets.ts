@@ -15,6 +15,7 @@ import { KEY_FILES, type NodeFile, nodeIdOf, SYMMETRIC_KEY_BYTES } from './node-
 export interface Secrets {
   readonly directory: string
   readonly identity: NodeIdentity
+  /** The keys of the vault: `createVault(keyring)`. */
   readonly keyring: Keyring
   /** HMAC-SHA-256 key of session tokens. */
   readonly jwtKey: KeyObject

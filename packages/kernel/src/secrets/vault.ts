@@ -24,13 +24,12 @@ const ALGORITHM = 'aes-256-gcm'
 /** The vault of the kernel: what plugins may use, and what a rotation needs. */
 export interface KernelVault extends Vault {
   readonly keyring: Keyring
-  /** Tables that were registered. */
+  /** Every table that was ever registered on this node, also by plugins that are not loaded now. */
   registered(): readonly SealedColumns[]
 }
 
 /** Seals and opens values under the keys of a keyring. */
 export function createVault(keyring: Keyring): KernelVault {
-  const tables = new Map<string, SealedColumns>()
   return {
     keyring,
     get keyId() {
@@ -62,10 +61,8 @@ export function createVault(keyring: Keyring): KernelVault {
       }
       return plain
     },
-    register: (columns) => {
-      tables.set(columns.table, columns)
-    },
-    registered: () => [...tables.values()],
+    register: (columns) => keyring.tables.add(columns),
+    registered: () => keyring.tables.all(),
   }
 }
 

@@ -46,7 +46,11 @@ export const plugin: Plugin = {
         ...txRoutes(control, transmitters),
       ],
       reconcilers: [
-        txReconciler(control, transmitters, clock, {
+        txReconciler({
+          control,
+          transmitters,
+          clock,
+          log: context.log,
           armed: (isArmed) => armed.set(isArmed ? 1 : 0),
           selfDisarmed: () => disarms.inc(),
         }),

@@ -90,6 +90,11 @@ export async function newestBundle(reader: Reader): Promise<BundleRow | undefine
   return rows[0]
 }
 
+/** Whether any revision is stored, intact or not. */
+export async function hasBundle(reader: Reader): Promise<boolean> {
+  return (await reader.get('select revision from policy_bundle limit 1')) !== undefined
+}
+
 /** Adds a revision, which is in force from the commit on, and drops the oldest ones. */
 export async function addBundle(tx: Tx, row: BundleRow): Promise<void> {
   await BUNDLES.insert(tx, row)

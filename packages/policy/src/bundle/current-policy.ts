@@ -8,7 +8,7 @@ import {
   storeCorrupt,
   type Tx,
 } from '@steeple/contracts'
-import { addBundle, type BundleRow, newestBundle } from '../store.ts'
+import { addBundle, type BundleRow, hasBundle, newestBundle } from '../store.ts'
 import { defaultContent, type PolicyContent } from './default-bundle.ts'
 import { timestampFromMs } from './timestamp.ts'
 
@@ -18,7 +18,7 @@ export interface CurrentPolicy extends PolicyReader {
   refresh(): Promise<PolicyBundle>
   /** The bundle as a transaction sees it. Throws `store_corrupt`. */
   read(reader: Reader): Promise<PolicyBundle>
-  /** Whether a first revision is stored. */
+  /** Whether a first revision is stored, intact or not. */
   isStored(): Promise<boolean>
   /** Stores the default policy as revision 1 unless there is one. */
   writeFirst(tx: Tx): Promise<void>
@@ -76,9 +76,9 @@ function policyOf({ db, clock, settings }: Context): CurrentPolicy {
       }
     },
     read: async (reader) => bundleOf(await newestBundle(reader), first),
-    isStored: async () => (await newestBundle(db)) !== undefined,
+    isStored: () => hasBundle(db),
     writeFirst: async (tx) => {
-      if ((await newestBundle(tx)) !== undefined) return
+      if (await hasBundle(tx)) return
       const { revision, updated_at, ...content } = first
       const row = rowOf(revision, content, { by: 'system:policy', nowMs: Date.parse(updated_at) })
       await addBundle(tx, row)

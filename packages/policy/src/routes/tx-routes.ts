@@ -1,4 +1,5 @@
 import {
+  isServiceError,
   type JsonSchema,
   objectSchema,
   ok,
@@ -60,11 +61,19 @@ const NOT_CONFIRMED: Reply = {
 export function txRoutes(control: TxControl, transmitters: Transmitters): readonly Route[] {
   const stateReply = async (): Promise<Reply> => ok(stateRecord(await control.state()))
   const disarm = async (request: Request<unknown, unknown, unknown>): Promise<Reply> => {
-    await request.mutate('tx', async (tx) => {
-      await control.disarm(tx, request.principal)
-      tx.event({ type: 'tx.disarm', subject: 'tx' })
-      return NOT_CONFIRMED
-    })
+    try {
+      await request.mutate('tx', async (tx) => {
+        await control.disarm(tx, request.principal)
+        tx.event({ type: 'tx.disarm', subject: 'tx' })
+        return NOT_CONFIRMED
+      })
+    } catch (error) {
+      // A full disk must not keep the transmitter on air: it goes off, and the reconciler stores the disarm later.
+      if (isServiceError(error) && error.status < 500) throw error
+      control.hold()
+      await transmitters.stop()
+      throw error
+    }
     await transmitters.stop()
     return stateReply()
   }

@@ -7,14 +7,21 @@ export async function gateHealth(
   control: Pick<TxControl, 'review'>,
   transmitters: Pick<Transmitters, 'isOff'>,
 ): Promise<ComponentHealth> {
-  const { status, detail } = await verdict(control, transmitters)
+  const { status, detail } = await verdict(control, transmitters).catch(unreadable)
   return { name: 'tx-gate', kind: 'feature', status, detail, required: true }
+}
+
+type Verdict = Pick<ComponentHealth, 'status' | 'detail'>
+
+function unreadable(error: unknown): Verdict {
+  const why = error instanceof Error ? error.message : String(error)
+  return { status: 'down', detail: `the gate cannot be judged, so nothing may go on air: ${why}` }
 }
 
 async function verdict(
   control: Pick<TxControl, 'review'>,
   transmitters: Pick<Transmitters, 'isOff'>,
-): Promise<Pick<ComponentHealth, 'status' | 'detail'>> {
+): Promise<Verdict> {
   const review = await control.review()
   if (review === undefined) {
     return transmitters.isOff()

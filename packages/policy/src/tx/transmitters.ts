@@ -11,7 +11,7 @@ export interface Transmitters {
 }
 
 /** How long a disarm waits for the confirmation before it answers that there is none. */
-export const STOP_BOUND_MS = 7_000
+const STOP_BOUND_MS = 7_000
 
 /** The transmitters of this node: the provider of `ran.transmitter`, asked anew each time. None at all is off. */
 export function transmittersOf(

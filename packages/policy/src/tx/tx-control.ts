@@ -33,6 +33,8 @@ import type { Transmitters } from './transmitters.ts'
 export const TX_RESOURCE = 'tx_gate'
 export const TX_KEY = 'gate'
 
+const HELD = 'a disarm was asked for and could not be stored yet'
+
 /** What an armed transmitter looks like to the reconciler. */
 export interface ArmReview {
   readonly arm: Arm
@@ -52,6 +54,11 @@ export interface TxControl extends TxGate {
   review(): Promise<ArmReview | undefined>
   /** Disarms for reasons that `review` gave, in the name of the service. */
   disarmItself(review: ArmReview): Promise<void>
+  /**
+   * Nothing may go on air until a disarm that could not be stored is stored; `review` gives it as a reason. In memory:
+   * a transmitter does not outlive the process that holds it.
+   */
+  hold(): void
   /** Closes the interval of an armed transmitter and opens another one when the license it stands on has changed. */
   changeLicense(tx: MutationTx, before: PolicyBundle, after: PolicyBundle, by: string): Promise<void>
 }
@@ -59,6 +66,7 @@ export interface TxControl extends TxGate {
 /** The TX gate over the policy in the store and the configuration. Every question is answered from both, anew. */
 export function txControlOf(context: Context, policy: CurrentPolicy, transmitters: Transmitters): TxControl {
   const { db, clock } = context
+  let isHeld = false
   const basisOf = (bundle: PolicyBundle): GateBasis => ({
     country: context.settings.server.country,
     profiles: context.settings.ran.profiles,
@@ -66,10 +74,15 @@ export function txControlOf(context: Context, policy: CurrentPolicy, transmitter
     nowMs: clock.nowMs(),
   })
   const basisNow = async (): Promise<GateBasis> => basisOf(await policy.refresh())
+  const reasonsOf = (basis: GateBasis, arm: Arm): readonly string[] =>
+    isHeld ? [HELD, ...disarmReasons(basis, arm)] : disarmReasons(basis, arm)
   const end = async (tx: MutationTx, arm: Arm, by: string, reason: string): Promise<void> => {
     await endArm(tx, arm, { atMs: clock.nowMs(), by, reason })
     await context.maybe(lifecycleRef)?.txDisarmed(tx)
     tx.dirty(TX_RESOURCE, TX_KEY)
+    tx.afterCommit(() => {
+      isHeld = false
+    })
   }
   return {
     state: async () => gateState(await basisNow(), await currentArm(db)),
@@ -77,7 +90,7 @@ export function txControlOf(context: Context, policy: CurrentPolicy, transmitter
       const basis = await basisNow()
       const arm = await currentArm(db)
       if (arm?.profileId !== profileId) throw txNotArmed(notArmedText(profileId, arm))
-      const reasons = disarmReasons(basis, arm)
+      const reasons = reasonsOf(basis, arm)
       if (reasons.length === 0) return arm.profile
       context.enqueue(TX_RESOURCE, TX_KEY)
       throw txGateClosed(`TX may not go on air: ${reasons.join('; ')}`)
@@ -86,6 +99,7 @@ export function txControlOf(context: Context, policy: CurrentPolicy, transmitter
       refuseClosed(await basisNow(), carrier)
     },
     arm: async (tx, principal, profileId) => {
+      if (isHeld) throw invalidTransition(`TX cannot be armed now: ${HELD}`)
       const bundle = await policy.read(tx)
       const basis = basisOf(bundle)
       const profile = openProfile(basis, profileId)
@@ -118,8 +132,11 @@ export function txControlOf(context: Context, policy: CurrentPolicy, transmitter
     review: async () => {
       const basis = await basisNow()
       const arm = await currentArm(db)
-      if (arm === undefined) return undefined
-      return { arm, reasons: disarmReasons(basis, arm), expiresAtMs: expiryMs(basis.spectrum.license) }
+      if (arm === undefined) {
+        isHeld = false
+        return undefined
+      }
+      return { arm, reasons: reasonsOf(basis, arm), expiresAtMs: expiryMs(basis.spectrum.license) }
     },
     disarmItself: async ({ arm, reasons }) => {
       const system = systemPrincipal(TX_RESOURCE)
@@ -135,6 +152,10 @@ export function txControlOf(context: Context, policy: CurrentPolicy, transmitter
         if (isSameArm) await end(tx, arm, principalText(system), reasons.join('; '))
       })
       context.log.error({ profile: arm.profileId, reasons }, 'TX disarmed because its legal basis is gone')
+    },
+    hold: () => {
+      isHeld = true
+      context.enqueue(TX_RESOURCE, TX_KEY)
     },
     changeLicense: async (tx, before, after, by) => {
       const [old, next] = [before.spectrum.license, after.spectrum.license]

@@ -1,0 +1,186 @@
+import {
+  type Instance,
+  isServiceError,
+  type Lifecycle,
+  lifecycleRef,
+  type MutationTx,
+  type Principal,
+  type Reply,
+  type Request,
+  type Settings,
+  transmitterRef,
+} from '@steeple/contracts'
+import { type FakeContext, fakeContext, type MemoryDb, memoryDb, type Overrides } from '@steeple/testkit'
+import { MIGRATIONS } from '../../src/migrations.ts'
+import { plugin } from '../../src/plugin.ts'
+
+export const ALICE: Principal = { kind: 'token', id: 'tok-1', name: 'alice', roles: new Set(['admin']) }
+
+export const PROFILES: Settings['ran']['profiles'] = {
+  'b3-lab': { technology: 'lte', channel: 1300, bandwidth_mhz: 10, eirp_dbm: 20 },
+  'b3-other': { technology: 'lte', channel: 1500, bandwidth_mhz: 10, eirp_dbm: 20 },
+  n78: { technology: 'nr', channel: 630_000, band: 'n78', bandwidth_mhz: 20 },
+}
+
+/** What opens the license and allow-list layers for band b3 in Germany. */
+export const OPEN_POLICY = {
+  spectrum: {
+    allow_list: [{ technology: 'lte', band: 'b3', country: 'DE' }],
+    license: { acknowledged: true, reference: 'BNetzA-1', holder: 'Example', expires_at: null },
+  },
+}
+
+/** A transmitter whose stop can fail or never end; knows whether it is on air. */
+export interface FakeTransmitter {
+  mode: 'obeys' | 'fails' | 'hangs'
+  isOnAir: boolean
+  stops: number
+  stop(signal: AbortSignal): Promise<void>
+}
+
+export interface Answer {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>>
+  readonly headers: Readonly<Record<string, string>>
+  readonly error: string | undefined
+  readonly details: readonly { readonly pointer: string; readonly message: string }[]
+}
+
+/** The plugin on a fake context and a real SQLite in memory, without HTTP. */
+export interface World {
+  readonly fake: FakeContext<unknown>
+  readonly db: MemoryDb
+  readonly instance: Instance
+  readonly transmitter: FakeTransmitter
+  readonly lifecycle: string[]
+  /** Makes the next mutations fail as a full disk does. */
+  failStore(isFailing: boolean): void
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+  /** One pass of the reconciler. */
+  reconcile(): ReturnType<NonNullable<Instance['reconcilers']>[number]['reconcile']>
+  /** Another copy of the plugin on the same store, as after a restart. */
+  restart(settings?: Overrides<Settings>): Promise<World>
+  close(): Promise<void>
+}
+
+export function settingsOf(
+  country: string,
+  profiles: Settings['ran']['profiles'] = PROFILES,
+): Overrides<Settings> {
+  return { server: { country }, ran: { profiles } }
+}
+
+export async function world(
+  settings: Overrides<Settings> = settingsOf('DE'),
+  db: MemoryDb = memoryDb(MIGRATIONS),
+): Promise<World> {
+  const fake = fakeContext<unknown>({ config: {}, id: 'policy', settings, db })
+  const transmitter: FakeTransmitter = {
+    mode: 'obeys',
+    isOnAir: false,
+    stops: 0,
+    stop: async () => {
+      transmitter.stops += 1
+      if (transmitter.mode === 'fails') throw new Error('radio does not answer')
+      if (transmitter.mode === 'hangs') await new Promise<never>(() => undefined)
+      transmitter.isOnAir = false
+    },
+  }
+  fake.services.set(transmitterRef.id, transmitter)
+  const lifecycle: string[] = []
+  const nodes: Lifecycle = {
+    state: async () => (lifecycle.at(-1) === 'armed' ? 'on_air' : 'register'),
+    txArmed: async () => {
+      lifecycle.push('armed')
+    },
+    txDisarmed: async () => {
+      lifecycle.push('disarmed')
+    },
+  }
+  fake.services.set(lifecycleRef.id, nodes)
+  let isFailing = false
+  const failure = Object.assign(new Error('disk full'), { code: 'store_unavailable', status: 503 })
+  const { context } = fake
+  const failing = {
+    mutate: async (...args: Parameters<typeof context.mutate>) => {
+      if (isFailing) throw failure
+      await context.mutate(...args)
+    },
+  }
+  // Getters of the fake context (settings) must stay live.
+  const instance = await plugin.setup(Object.create(context, { mutate: { value: failing.mutate } }))
+  await instance.start?.()
+  const call: World['call'] = async (method, path, body, headers = {}) => {
+    const route = instance.routes?.find((each) => each.method === method && each.path === path)
+    if (route === undefined) throw new Error(`no route ${method} ${path}`)
+    const request: Request<unknown, unknown, unknown> = {
+      id: 'r-1',
+      params: {},
+      query: {},
+      body,
+      principal: ALICE,
+      signal: new AbortController().signal,
+      header: (name) => headers[name],
+      page: () => {
+        throw new Error('no list route')
+      },
+      mutate: async (target: string, work: (tx: MutationTx) => Promise<Reply>) => {
+        let reply: Reply = {}
+        await failing.mutate(ALICE, String(route.audit), target, async (tx) => {
+          reply = await work(tx)
+        })
+        return reply
+      },
+    }
+    try {
+      const reply = await route.handle(request as Request<never, never, never>)
+      return answerOf(reply.status ?? 200, reply.body, reply.headers ?? {})
+    } catch (error) {
+      if (!isServiceError(error)) throw error
+      const answer = answerOf(error.status, { message: error.message }, {})
+      return { ...answer, error: error.code, details: error.details ?? [] }
+    }
+  }
+  return {
+    fake,
+    db,
+    instance,
+    transmitter,
+    lifecycle,
+    call,
+    failStore: (value) => {
+      isFailing = value
+    },
+    reconcile: async () => {
+      const reconciler = instance.reconcilers?.[0]
+      if (reconciler === undefined) throw new Error('no reconciler')
+      return reconciler.reconcile(['gate'], new AbortController().signal)
+    },
+    restart: async (changed) => {
+      await fake.dispose()
+      return world(changed ?? settings, db)
+    },
+    close: async () => {
+      await fake.dispose()
+      db.close()
+    },
+  }
+}
+
+/** A world whose three gates are green. */
+export async function openWorld(): Promise<World> {
+  const open = await world()
+  const answer = await open.call('PUT', '/v1/policy', OPEN_POLICY)
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer))
+  return open
+}
+
+function answerOf(status: number, body: unknown, headers: Readonly<Record<string, string>>): Answer {
+  return {
+    status,
+    body: (body ?? {}) as Readonly<Record<string, unknown>>,
+    headers,
+    error: undefined,
+    details: [],
+  }
+}

@@ -1,0 +1,25 @@
+import type { EdgeKernel } from './edge-kernel.ts'
+import type { EdgeLimits } from './edge-options.ts'
+import type { HttpMetrics } from './observe/http-metrics.ts'
+import type { Authenticate } from './pipeline/authenticate.ts'
+import type { Cursors } from './pipeline/cursor.ts'
+import type { Exchange } from './pipeline/exchange.ts'
+
+/** What every request needs of the edge: made once, shared by all parts of the pipeline. */
+export interface EdgeCore {
+  readonly kernel: EdgeKernel
+  readonly limits: EdgeLimits
+  readonly metrics: HttpMetrics
+  readonly cursors: Cursors
+  readonly authenticate: Authenticate
+  /** Security headers and the like, as name and value pairs. */
+  readonly headers: readonly (readonly [string, string])[]
+  /** Idempotent requests that are running on this instance: scope to body hash. */
+  readonly running: Map<string, string>
+  /** Aborts when the listener goes down. */
+  readonly shutdown: AbortSignal
+  /** Whether the listener is going down: answers close their connection. */
+  isClosing(): boolean
+  /** Called once for each exchange when its connection side is over. */
+  settled(exchange: Exchange): void
+}

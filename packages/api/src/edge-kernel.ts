@@ -1,0 +1,19 @@
+import type { Kernel } from '@steeple/kernel'
+
+/** What the edge needs of the kernel. A test gives it a smaller one. */
+export interface EdgeKernel
+  extends Pick<
+    Kernel,
+    | 'settings'
+    | 'log'
+    | 'clock'
+    | 'mutations'
+    | 'outbox'
+    | 'info'
+    | 'registry'
+    | 'service'
+    | 'metricsText'
+    | 'onSettings'
+  > {
+  readonly db: Pick<Kernel['db'], 'probe'>
+}

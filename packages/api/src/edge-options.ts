@@ -1,0 +1,65 @@
+/** Bounds of the edge. Times in ms, sizes in bytes. */
+export interface EdgeLimits {
+  /** How long a swap or a close waits for requests in flight. Architecture, "Life of a plugin". */
+  readonly drainMs: number
+  /** Within which the headers of a request must have arrived. */
+  readonly headersTimeoutMs: number
+  /** Within which a buffered body must have arrived, and the longest pause inside a streamed one. */
+  readonly bodyTimeoutMs: number
+  /** How long an idle connection stays open. */
+  readonly keepAliveMs: number
+  /** Request line and headers together. */
+  readonly headerBytes: number
+  /** How long a stream waits for a client that does not read. */
+  readonly streamStallMs: number
+  /** How long the rest of a body that nobody reads may go on arriving after the answer. */
+  readonly unreadBodyMs: number
+  /** Pause between two comments on an idle event stream. */
+  readonly heartbeatMs: number
+  /** Pause between two checks that the credential of an event stream still holds. */
+  readonly recheckMs: number
+  /** Event streams at a time. */
+  readonly eventStreams: number
+  /** Connections at a time. */
+  readonly connections: number
+}
+
+/** The bounds in force when none are given. */
+export const DEFAULT_LIMITS: EdgeLimits = {
+  drainMs: 5_000,
+  headersTimeoutMs: 10_000,
+  bodyTimeoutMs: 30_000,
+  keepAliveMs: 72_000,
+  headerBytes: 16_384,
+  streamStallMs: 60_000,
+  unreadBodyMs: 5_000,
+  heartbeatMs: 15_000,
+  recheckMs: 2_000,
+  eventStreams: 64,
+  connections: 4_096,
+}
+
+/** PEM texts of the listener's certificate. With them, plaintext on the port is closed and never served. */
+export interface EdgeTls {
+  readonly key: string
+  readonly cert: string
+  /** Certificates added to the chain that the listener presents. */
+  readonly ca?: string
+}
+
+/** How an edge is made. */
+export interface EdgeOptions {
+  /** The environment admin token. Undefined: nobody is admin by environment. Kept as a digest only. */
+  readonly adminToken: string | undefined
+  /** 32 secret bytes; the key that signs cursors is derived from them. The buffer stays the caller's to zero. */
+  readonly cursorSecret: Uint8Array
+  /** `host:port`, `:port` or `[v6]:port`; `server.listen` of the settings when absent. */
+  readonly listen?: string
+  readonly tls?: EdgeTls
+  readonly limits?: Partial<EdgeLimits>
+  /**
+   * Checks every success body against the route's response schema and answers `internal` when it does not fit.
+   * For tests and development: costs time, and turns a wrong document into a failure.
+   */
+  readonly checkResponses?: boolean
+}

@@ -1,0 +1,101 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { notFound, pluginFailed, type Route, validationFailed } from '@steeple/contracts'
+import type { RouteSet } from '@steeple/kernel'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { type Endpoint, type EndpointParts, endpointFrom, nameOf, schemasOf } from './endpoint.ts'
+import { Generation } from './generation.ts'
+
+/** Longest time that a build holds the event loop at a stretch. */
+const SLICE_MS = 8
+/** Longest path parameter; longer ones are nobody's id. */
+const MAX_PARAM_CHARS = 512
+
+/** What happens to the requests that reach a built generation. */
+export interface Doors {
+  /** A route fits. */
+  open(generation: Generation, endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply): void
+  /** No route fits, or the URL cannot be read (then with the error to answer). */
+  refuse(request: FastifyRequest, reply: FastifyReply, error?: Error): void
+}
+
+/**
+ * Builds the generation that serves `sets`. Changes nothing.
+ *
+ * Schemas are compiled once per schema object, in slices of a few ms, so that a large set does not stall the
+ * requests being served. Throws `plugin_failed` for a duplicate route or a schema that does not compile.
+ */
+export async function buildGeneration(
+  sets: readonly RouteSet[],
+  parts: EndpointParts,
+  doors: Doors,
+): Promise<Generation> {
+  refuseDuplicates(sets)
+  await compileInSlices(sets, parts)
+  const endpoints = sets.flatMap((set) => set.routes.map((route) => endpointFrom(route, set, parts)))
+  const app = bareApp(doors)
+  const generation = new Generation(sets, endpoints, app)
+  for (const endpoint of endpoints) addRoute(app, endpoint, generation, doors)
+  await app.ready()
+  return generation
+}
+
+function bareApp(doors: Doors): FastifyInstance {
+  return Fastify({
+    logger: false,
+    return503OnClosing: false,
+    requestIdHeader: false,
+    genReqId: () => '',
+    routerOptions: { maxParamLength: MAX_PARAM_CHARS },
+    frameworkErrors: (_error, request, reply) => {
+      doors.refuse(request, reply, validationFailed('the URL is not correctly encoded'))
+    },
+  })
+    .setNotFoundHandler((request, reply) => doors.refuse(request, reply))
+    .setErrorHandler((error, request, reply) => {
+      doors.refuse(request, reply, error instanceof Error ? error : notFound('such path'))
+    })
+}
+
+function addRoute(app: FastifyInstance, endpoint: Endpoint, generation: Generation, doors: Doors): void {
+  app.route({
+    method: endpoint.route.method,
+    url: endpoint.route.path,
+    // The pipeline takes over before fastify looks at a body: who asks is settled first. `done` is never called.
+    onRequest: (request, reply, _done) => doors.open(generation, endpoint, request, reply),
+    handler: () => undefined,
+  })
+}
+
+async function compileInSlices(sets: readonly RouteSet[], parts: EndpointParts): Promise<void> {
+  let sliceEndMs = performance.now() + SLICE_MS
+  for (const set of sets) {
+    for (const route of set.routes) {
+      const isNew = schemasOf(route, parts.checkResponses).some((pair) => parts.checks.isNew(...pair))
+      if (!isNew) continue
+      if (performance.now() >= sliceEndMs) {
+        await nextTurn()
+        sliceEndMs = performance.now() + SLICE_MS
+      }
+      endpointFrom(route, set, parts)
+    }
+  }
+}
+
+function refuseDuplicates(sets: readonly RouteSet[]): void {
+  const owners = new Map<string, string>()
+  for (const set of sets) {
+    for (const route of set.routes) {
+      const key = shapeOf(route)
+      const owner = owners.get(key)
+      if (owner !== undefined) {
+        throw pluginFailed(set.plugin, 'routes', `${nameOf(route)} is already a route of ${owner}`)
+      }
+      owners.set(key, set.plugin)
+    }
+  }
+}
+
+/** The route with nameless parameters: `/v1/nodes/:id` and `/v1/nodes/:node` are the same. */
+function shapeOf(route: Route): string {
+  return `${route.method} ${route.path.replaceAll(/:[^/]+/g, ':')}`
+}

@@ -1,0 +1,94 @@
+import { type JsonSchema, pluginFailed, type Route } from '@steeple/contracts'
+import type { RouteSet } from '@steeple/kernel'
+import type { HttpMetrics, RouteMeter } from '../observe/http-metrics.ts'
+import type { Check, SchemaChecks, Source } from '../pipeline/schema-checks.ts'
+
+/** Contract section 2. */
+const DEFAULT_BODY_LIMIT = 1_048_576
+
+/** One route, ready to serve: its checks are compiled, its numbers looked up. */
+export interface Endpoint {
+  readonly route: Route
+  /** The plugin that contributes it; `kernel` for the edge's own. */
+  readonly plugin: string
+  readonly retiring: AbortSignal
+  /** The edge's own routes outlive every generation: a swap does not wait for them. */
+  readonly isSystem: boolean
+  readonly isMutating: boolean
+  readonly bodyLimit: number
+  readonly checkParams: Check | undefined
+  readonly checkQuery: Check | undefined
+  readonly checkBody: Check | undefined
+  /** Only when responses are checked. */
+  readonly checkResponse: Check | undefined
+  readonly meter: RouteMeter
+}
+
+/** Owner of the edge's own routes. */
+export const SYSTEM_PLUGIN = 'kernel'
+
+/** What endpoints are made with. */
+export interface EndpointParts {
+  readonly checks: SchemaChecks
+  readonly metrics: HttpMetrics
+  readonly checkResponses: boolean
+}
+
+/** The schemas of a route and where their values come from, in the order in which they are checked. */
+export function schemasOf(route: Route, withResponse: boolean): readonly (readonly [Source, JsonSchema])[] {
+  const { params, query, body, response } = route.schema ?? {}
+  const pairs: (readonly [Source, JsonSchema | undefined])[] = [
+    ['url', params],
+    ['url', queryFilters(route, query)],
+    ['body', body],
+    ['body', withResponse ? response : undefined],
+  ]
+  return pairs.filter((pair): pair is readonly [Source, JsonSchema] => pair[1] !== undefined)
+}
+
+/** The endpoint of a route. Throws `plugin_failed` when a schema does not compile or the route is not well formed. */
+export function endpointFrom(route: Route, set: RouteSet, parts: EndpointParts): Endpoint {
+  const { params, query, body, response } = route.schema ?? {}
+  const check = (source: Source, schema: JsonSchema | undefined, part: string): Check | undefined => {
+    if (schema === undefined) return undefined
+    try {
+      return parts.checks.check(source, schema)
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : 'unknown'
+      throw pluginFailed(set.plugin, 'routes', `${part} schema of ${nameOf(route)}: ${why}`, { cause })
+    }
+  }
+  refuseMalformed(route, set.plugin)
+  return {
+    route,
+    plugin: set.plugin,
+    retiring: set.retiring,
+    isSystem: set.plugin === SYSTEM_PLUGIN,
+    isMutating: route.method !== 'GET',
+    bodyLimit: route.bodyLimit ?? DEFAULT_BODY_LIMIT,
+    checkParams: check('url', params, 'params'),
+    checkQuery: check('url', queryFilters(route, query), 'query'),
+    checkBody: check('body', body, 'body'),
+    checkResponse: parts.checkResponses ? check('body', response, 'response') : undefined,
+    meter: parts.metrics.meter(route.method, route.path),
+  }
+}
+
+/** `GET /v1/nodes/:id`. */
+export function nameOf(route: Route): string {
+  return `${route.method} ${route.path}`
+}
+
+/** A list route may spell `limit` and `cursor` in its query schema; the edge checks those two itself. */
+function queryFilters(route: Route, query: JsonSchema | undefined): JsonSchema | undefined {
+  return route.paged === true && query === undefined ? undefined : query
+}
+
+function refuseMalformed(route: Route, plugin: string): void {
+  if (!route.path.startsWith('/') || route.path.includes('*')) {
+    throw pluginFailed(plugin, 'routes', `${nameOf(route)}: a path begins with / and holds no *`)
+  }
+  if (route.method !== 'GET' && route.audit === undefined) {
+    throw pluginFailed(plugin, 'routes', `${nameOf(route)}: a mutating route names its audit action`)
+  }
+}

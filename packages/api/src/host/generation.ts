@@ -1,0 +1,91 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { notReady } from '@steeple/contracts'
+import type { EdgeGeneration, RouteSet } from '@steeple/kernel'
+import type { FastifyInstance } from 'fastify'
+import type { Exchange } from '../pipeline/exchange.ts'
+import { fail } from '../pipeline/serve.ts'
+import type { Endpoint } from './endpoint.ts'
+
+/** One built set of routes: a fastify instance that never listens, and the requests that it serves. */
+export class Generation implements EdgeGeneration {
+  readonly sets: readonly RouteSet[]
+  readonly endpoints: readonly Endpoint[]
+  readonly #app: FastifyInstance
+  readonly #open = new Set<Exchange>()
+  /** Plugins that are not in the set after this one; undefined while this one serves. */
+  #leaving: ReadonlySet<AbortSignal> | undefined
+  #drained: (() => void) | undefined
+
+  constructor(sets: readonly RouteSet[], endpoints: readonly Endpoint[], app: FastifyInstance) {
+    this.sets = sets
+    this.endpoints = endpoints
+    this.#app = app
+  }
+
+  /** Hands a request to its route. */
+  handle(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    this.#app.routing(incoming, outgoing)
+  }
+
+  /** Counts a request in; the edge's own routes do not belong to a generation. */
+  enter(exchange: Exchange): void {
+    if (exchange.endpoint?.isSystem === true) return
+    this.#open.add(exchange)
+    exchange.generation = this
+  }
+
+  /** Counts a request out, or looks again when it has begun to stream. */
+  leave(exchange: Exchange): void {
+    this.#open.delete(exchange)
+    this.review()
+  }
+
+  /** Looks again whether the drain is over: a request has ended or has begun to stream. */
+  review(): void {
+    if (this.#drained !== undefined && !this.#isHeldUp()) this.#drained()
+  }
+
+  /**
+   * Waits until no request needs this generation: every plain request is answered, and every stream of a plugin
+   * that leaves has ended. Streams of plugins that stay go on, they run no code that goes away.
+   *
+   * After `drainMs` the requests of leaving plugins are cut off with 503 `not_ready`.
+   */
+  async retire(next: Generation | undefined, drainMs: number): Promise<void> {
+    const staying = new Set(next?.sets.map((set) => set.retiring))
+    this.#leaving = new Set(this.sets.map((set) => set.retiring).filter((signal) => !staying.has(signal)))
+    if (this.#isHeldUp()) await this.#drain(drainMs)
+    for (const exchange of this.#open) {
+      if (this.#leaves(exchange)) cutOff(exchange)
+    }
+    await this.#app.close()
+  }
+
+  async #drain(drainMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const bound = setTimeout(resolve, drainMs)
+    this.#drained = resolve
+    await promise
+    clearTimeout(bound)
+    this.#drained = undefined
+  }
+
+  #isHeldUp(): boolean {
+    for (const exchange of this.#open) {
+      if (!exchange.isStreaming || this.#leaves(exchange)) return true
+    }
+    return false
+  }
+
+  #leaves(exchange: Exchange): boolean {
+    const { endpoint } = exchange
+    return endpoint !== undefined && this.#leaving?.has(endpoint.retiring) === true
+  }
+}
+
+function cutOff(exchange: Exchange): void {
+  if (exchange.outgoing.headersSent) exchange.outgoing.destroy()
+  else {
+    fail(exchange, notReady('the plugin that served this was withdrawn; try again', { retryAfterS: 1 }))
+  }
+}

@@ -1,0 +1,72 @@
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import https from 'node:https'
+import type { Socket } from 'node:net'
+import { headersTooLarge, requestTimeout, type ServiceError, validationFailed } from '@steeple/contracts'
+import type { EdgeLimits, EdgeTls } from '../edge-options.ts'
+import { errorBody } from '../pipeline/error-mapping.ts'
+
+/** How often connections are looked at for late headers. */
+const CHECK_INTERVAL_MS = 1_000
+
+/** Handles one request. */
+export type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => void
+
+/** The HTTP or HTTPS server, bounded against clients that are slow, loud or not speaking HTTP. */
+export function createServer(listener: Listener, limits: EdgeLimits, tls: EdgeTls | undefined): http.Server {
+  const options = {
+    keepAliveTimeout: limits.keepAliveMs,
+    headersTimeout: limits.headersTimeoutMs,
+    // Bodies have bounds of their own: by size and pause, since a restore may take an hour.
+    requestTimeout: 0,
+    connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, limits.headersTimeoutMs),
+    maxHeaderSize: limits.headerBytes,
+    // The edge answers a missing Host itself, in the shape of its errors.
+    requireHostHeader: false,
+    noDelay: true,
+  }
+  const server: http.Server =
+    tls === undefined
+      ? http.createServer(options, listener)
+      : https.createServer({ ...options, key: tls.key, cert: chainOf(tls), minVersion: 'TLSv1.2' }, listener)
+  server.maxConnections = limits.connections
+  // Without this listener node would invite the body before anyone has looked at the credential.
+  server.on('checkContinue', listener)
+  server.on('checkExpectation', listener)
+  server.on('clientError', (error, socket) => refuseGarbage(error, socket as Socket, limits))
+  return server
+}
+
+function chainOf(tls: EdgeTls): string {
+  return tls.ca === undefined ? tls.cert : `${tls.cert.trimEnd()}\n${tls.ca}`
+}
+
+/** Answers what is not HTTP, once and briefly, and closes. */
+function refuseGarbage(error: NodeJS.ErrnoException, socket: Socket, limits: EdgeLimits): void {
+  const isMidAnswer = socket.bytesWritten > 0 && error.code === 'ECONNRESET'
+  if (!socket.writable || isMidAnswer || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  socket.end(rawAnswer(garbageError(error, limits)), () => socket.destroy())
+}
+
+function garbageError(error: NodeJS.ErrnoException, limits: EdgeLimits): ServiceError {
+  if (error.code === 'HPE_HEADER_OVERFLOW') return headersTooLarge(limits.headerBytes)
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout(limits.headersTimeoutMs)
+  return validationFailed('the request is not valid HTTP/1.1')
+}
+
+function rawAnswer(error: ServiceError): string {
+  const body = JSON.stringify(errorBody(error))
+  const reason = http.STATUS_CODES[error.status] ?? 'Error'
+  return [
+    `HTTP/1.1 ${error.status} ${reason}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}

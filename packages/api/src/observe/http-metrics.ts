@@ -1,0 +1,92 @@
+/** Upper bounds of the duration buckets, seconds. */
+const DURATION_BUCKETS_S: readonly number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
+]
+
+/** Counts of one method and route pattern. Plain numbers: a request costs a few additions. */
+export class RouteMeter {
+  readonly method: string
+  readonly route: string
+  readonly #byStatus = new Map<number, number>()
+  readonly #buckets = new Float64Array(DURATION_BUCKETS_S.length)
+  #seconds = 0
+  #count = 0
+
+  constructor(method: string, route: string) {
+    this.method = method
+    this.route = route
+  }
+
+  /** Counts one finished request. `ms` is its duration. */
+  observe(status: number, ms: number): void {
+    const seconds = ms / 1_000
+    this.#byStatus.set(status, (this.#byStatus.get(status) ?? 0) + 1)
+    this.#seconds += seconds
+    this.#count += 1
+    const bucket = DURATION_BUCKETS_S.findIndex((bound) => seconds <= bound)
+    if (bucket !== -1) this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + 1
+  }
+
+  /** Lines of `svc_http_requests_total`. */
+  requestLines(): readonly string[] {
+    const labels = `method="${this.method}",route="${this.route}"`
+    return [...this.#byStatus].map(
+      ([status, count]) => `svc_http_requests_total{${labels},status="${status}"} ${count}`,
+    )
+  }
+
+  /** Lines of `svc_http_request_duration_seconds`. */
+  durationLines(): readonly string[] {
+    const labels = `method="${this.method}",route="${this.route}"`
+    const name = 'svc_http_request_duration_seconds'
+    let below = 0
+    const lines = DURATION_BUCKETS_S.map((bound, index) => {
+      below += this.#buckets[index] ?? 0
+      return `${name}_bucket{${labels},le="${bound}"} ${below}`
+    })
+    lines.push(`${name}_bucket{${labels},le="+Inf"} ${this.#count}`)
+    lines.push(`${name}_sum{${labels}} ${this.#seconds}`, `${name}_count{${labels}} ${this.#count}`)
+    return lines
+  }
+}
+
+/** The edge's own metrics as text exposition (format 0.0.4). Labels are route patterns, never URLs. */
+export class HttpMetrics {
+  readonly #meters = new Map<string, RouteMeter>()
+  openConnections: () => number = () => 0
+  eventStreams = 0
+  generations = 0
+
+  /** The meter of a route pattern; the same one for the same pattern, whichever plugin version serves it. */
+  meter(method: string, route: string): RouteMeter {
+    const key = `${method} ${route}`
+    const known = this.#meters.get(key)
+    if (known !== undefined) return known
+    const made = new RouteMeter(method, route)
+    this.#meters.set(key, made)
+    return made
+  }
+
+  /** All lines, ending in a newline. */
+  text(): string {
+    const meters = [...this.#meters.values()].filter((meter) => meter.requestLines().length > 0)
+    const lines = [
+      '# HELP svc_http_requests_total Answered HTTP requests.',
+      '# TYPE svc_http_requests_total counter',
+      ...meters.flatMap((meter) => meter.requestLines()),
+      '# HELP svc_http_request_duration_seconds Time from the head of a request to the end of its answer.',
+      '# TYPE svc_http_request_duration_seconds histogram',
+      ...meters.flatMap((meter) => meter.durationLines()),
+      '# HELP svc_http_connections_open Open client connections.',
+      '# TYPE svc_http_connections_open gauge',
+      `svc_http_connections_open ${this.openConnections()}`,
+      '# HELP svc_http_event_streams_open Open event streams.',
+      '# TYPE svc_http_event_streams_open gauge',
+      `svc_http_event_streams_open ${this.eventStreams}`,
+      '# HELP svc_http_generations_total Route sets that were put into service.',
+      '# TYPE svc_http_generations_total counter',
+      `svc_http_generations_total ${this.generations}`,
+    ]
+    return `${lines.join('\n')}\n`
+  }
+}

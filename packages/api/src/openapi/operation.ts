@@ -1,0 +1,167 @@
+import {
+  type Access,
+  expandRoles,
+  type JsonSchema,
+  ROLES,
+  type Route,
+  rateLimited,
+  unauthenticated,
+} from '@steeple/contracts'
+import type { Endpoint } from '../host/endpoint.ts'
+import { errorsByStatus, isIdempotent } from './error-responses.ts'
+import { isSchema, responseSchema } from './schema-text.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const JSON_TYPE = 'application/json'
+
+/** The operation object of an endpoint. */
+export function operationOf(endpoint: Endpoint): Json {
+  const { route, plugin } = endpoint
+  return {
+    operationId: operationId(route),
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    tags: [plugin],
+    security: securityOf(route.role),
+    'x-roles': rolesOf(route),
+    ...(route.method === 'GET' || typeof route.audit !== 'string' ? {} : { 'x-audit-action': route.audit }),
+    parameters: parametersOf(route),
+    ...requestBodyOf(endpoint),
+    responses: { [String(route.schema?.status ?? 200)]: successOf(route), ...failuresOf(endpoint) },
+  }
+}
+
+/** `GET /v1/nodes/:id` becomes `get_v1_nodes_id`. */
+function operationId(route: Route): string {
+  return `${route.method.toLowerCase()}${route.path.replaceAll(/[^A-Za-z0-9]+/g, '_')}`
+}
+
+function securityOf(access: Access): readonly Json[] {
+  if (access === 'public') return []
+  return access === 'bootstrap' ? [{ bootstrap: [] }] : [{ bearer: [] }]
+}
+
+/** Every role that opens the route. */
+function rolesOf(route: Route): readonly string[] {
+  const { role } = route
+  if (role === 'public') return []
+  const holders: string[] =
+    role === 'bootstrap' ? ['bootstrap'] : ROLES.filter((one) => expandRoles([one]).has(role))
+  return route.nodeToo === true ? [...new Set([...holders, 'node'])] : holders
+}
+
+function parametersOf(route: Route): readonly Json[] {
+  return [
+    ...fromProperties('path', route.schema?.params),
+    ...fromProperties('query', route.schema?.query).filter(
+      ({ name }) => route.paged !== true || (name !== 'limit' && name !== 'cursor'),
+    ),
+    ...(route.paged === true ? [reference('parameters/Limit'), reference('parameters/Cursor')] : []),
+    ...(isIdempotent(route) ? [reference('parameters/IdempotencyKey')] : []),
+    reference('parameters/RequestId'),
+    ...undeclaredParams(route),
+  ]
+}
+
+function fromProperties(
+  place: 'path' | 'query',
+  schema: JsonSchema | undefined,
+): readonly (Json & { name: string })[] {
+  const properties = schema?.properties
+  if (!isSchema(properties)) return []
+  const required = schema?.required
+  return Object.entries(properties).map(([name, value]) => ({
+    name,
+    in: place,
+    required: place === 'path' || (Array.isArray(required) && required.includes(name)),
+    ...(isSchema(value) && typeof value.description === 'string' ? { description: value.description } : {}),
+    schema: value,
+  }))
+}
+
+/** Parameters in the path that the route gives no schema. */
+function undeclaredParams(route: Route): readonly Json[] {
+  const properties = route.schema?.params?.properties
+  const names = [...route.path.matchAll(/:([A-Za-z0-9_]+)/g)].map((match) => match[1] ?? '')
+  return names
+    .filter((name) => !isSchema(properties) || !(name in properties))
+    .map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+}
+
+function requestBodyOf({ route, bodyLimit }: Endpoint): Json {
+  const body = route.schema?.body
+  if (route.method === 'GET' || (body === undefined && route.consumes === undefined)) return {}
+  const content: Record<string, Json> = {}
+  if (body !== undefined) content[JSON_TYPE] = { schema: body }
+  for (const type of route.consumes ?? []) content[type] ??= {}
+  const required = body?.required
+  const isRequired =
+    body === undefined || body.type !== 'object' || (Array.isArray(required) && required.length > 0)
+  return { requestBody: { required: isRequired, description: `At most ${bodyLimit} bytes.`, content } }
+}
+
+function successOf(route: Route): Json {
+  const { response, status } = route.schema ?? {}
+  const headers = {
+    'X-Request-Id': reference('headers/RequestId'),
+    ...(isIdempotent(route) ? { 'Idempotency-Replayed': reference('headers/Replayed') } : {}),
+    ...(isLimited(route) ? rateHeaderRefs() : {}),
+  }
+  const types = route.produces ?? (response === undefined ? [] : [JSON_TYPE])
+  const content = Object.fromEntries(
+    types.map((type) => [
+      type,
+      type.endsWith('json') && response !== undefined ? { schema: responseSchema(response) } : {},
+    ]),
+  )
+  const description = status === 204 ? 'Done; nothing to show.' : 'Done.'
+  return types.length === 0 ? { description, headers } : { description, headers, content }
+}
+
+function failuresOf(endpoint: Endpoint): Readonly<Record<string, Json>> {
+  const failures = [...errorsByStatus(endpoint)].map(([status, codes]): [string, Json] => [
+    String(status),
+    {
+      description: codes.map((code) => `\`${code}\``).join(', '),
+      headers: failureHeaders(status, endpoint.route),
+      content: { [JSON_TYPE]: { schema: errorSchema(codes) } },
+    },
+  ])
+  return Object.fromEntries(failures)
+}
+
+function failureHeaders(status: number, route: Route): Json {
+  const retries = status === rateLimited.status || status === 503
+  return {
+    'X-Request-Id': reference('headers/RequestId'),
+    ...(status === unauthenticated.status ? { 'WWW-Authenticate': reference('headers/Authenticate') } : {}),
+    ...(retries ? { 'Retry-After': reference('headers/RetryAfter') } : {}),
+    ...(status === rateLimited.status && isLimited(route) ? rateHeaderRefs() : {}),
+  }
+}
+
+function errorSchema(codes: readonly string[]): Json {
+  const code = { enum: codes }
+  return {
+    allOf: [reference('schemas/Error'), { properties: { error: { properties: { code } } } }],
+  }
+}
+
+function isLimited(route: Route): boolean {
+  return route.method !== 'GET' && route.rateLimit !== undefined
+}
+
+function rateHeaderRefs(): Json {
+  return {
+    'RateLimit-Limit': reference('headers/RateLimitLimit'),
+    'RateLimit-Remaining': reference('headers/RateLimitRemaining'),
+    'RateLimit-Reset': reference('headers/RateLimitReset'),
+    RateLimit: reference('headers/RateLimit'),
+    'RateLimit-Policy': reference('headers/RateLimitPolicy'),
+  }
+}
+
+function reference(part: string): Json {
+  return { $ref: `#/components/${part}` }
+}

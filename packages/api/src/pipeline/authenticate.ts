@@ -1,0 +1,77 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import {
+  type Access,
+  authenticatorRef,
+  bootstrapTokensRef,
+  expandRoles,
+  type Principal,
+  unauthenticated,
+} from '@steeple/contracts'
+import type { EdgeKernel } from '../edge-kernel.ts'
+import { ANONYMOUS } from './anonymous.ts'
+
+/** Longest credential that is looked at: a JWT with all roles is far below. */
+const MAX_CREDENTIAL_CHARS = 4_096
+/** RFC 6750 §2.1: `b64token`; the scheme's name has no case. */
+const BEARER = /^Bearer +([A-Za-z0-9._~+/=-]+)$/i
+const BOOTSTRAP_PREFIX = 'svcb_'
+
+/** Who authenticated with an unused bootstrap token. */
+export interface BootstrapPrincipal extends Principal {
+  readonly isBootstrap: true
+}
+
+/** Says who sends a request. Throws `unauthenticated`, `token_expired`, `bootstrap_token_invalid`. */
+export type Authenticate = (
+  access: Access,
+  authorization: string | undefined,
+  nodeId: string | undefined,
+) => Principal | Promise<Principal>
+
+/**
+ * Bearer authentication: the environment admin token by constant-time comparison of digests, bootstrap tokens on
+ * bootstrap routes alone, everything else by the service `access.authenticator`.
+ */
+export function createAuthenticate(kernel: EdgeKernel, adminToken: string | undefined): Authenticate {
+  const adminDigest = adminToken === undefined ? undefined : digestOf(adminToken)
+  const variable = kernel.settings.auth.admin_token_env
+  const admin: Principal = { kind: 'admin-env', id: variable, name: variable, roles: expandRoles(['admin']) }
+  return (access, authorization, nodeId) => {
+    if (access === 'public') return ANONYMOUS
+    const token = tokenFrom(authorization)
+    if (adminDigest !== undefined && timingSafeEqual(digestOf(token), adminDigest)) return admin
+    if (token.startsWith(BOOTSTRAP_PREFIX)) return bootstrapPrincipal(kernel, access, token, nodeId)
+    return knownPrincipal(kernel, token)
+  }
+}
+
+function tokenFrom(authorization: string | undefined): string {
+  if (authorization === undefined) throw unauthenticated('send Authorization: Bearer <token>')
+  const token = authorization.length > MAX_CREDENTIAL_CHARS ? undefined : BEARER.exec(authorization)?.[1]
+  if (token === undefined) throw unauthenticated('the header is not Authorization: Bearer <token>')
+  return token
+}
+
+function digestOf(token: string): Buffer {
+  return hash('sha256', token, 'buffer')
+}
+
+async function knownPrincipal(kernel: EdgeKernel, token: string): Promise<Principal> {
+  const principal = await kernel.service(authenticatorRef)?.authenticate(token)
+  if (principal === undefined) throw unauthenticated('the token is not known')
+  return principal
+}
+
+async function bootstrapPrincipal(
+  kernel: EdgeKernel,
+  access: Access,
+  token: string,
+  nodeId: string | undefined,
+): Promise<BootstrapPrincipal> {
+  // The same words as for an unknown token: elsewhere a bootstrap token is not even looked up.
+  if (access !== 'bootstrap' || nodeId === undefined) throw unauthenticated('the token is not known')
+  const checked = await kernel.service(bootstrapTokensRef)?.check(token, nodeId)
+  if (checked === undefined) throw unauthenticated('the token is not known')
+  const roles = expandRoles(checked.roles)
+  return { kind: 'token', id: checked.id, name: 'bootstrap', roles, isBootstrap: true }
+}

@@ -1,0 +1,80 @@
+import { bodyTooLarge, requestTimeout } from '@steeple/contracts'
+import type { Exchange } from './exchange.ts'
+
+/** The client left before its request was complete. Nobody is there to be answered. */
+export class ClientLeft extends Error {}
+
+/** Whether the request announces a body. */
+export function hasBody(exchange: Exchange): boolean {
+  const { headers } = exchange.incoming
+  if (headers['transfer-encoding'] !== undefined) return true
+  const length = headers['content-length']
+  return length !== undefined && length !== '0'
+}
+
+/** Refuses a body that announces more than `limit` bytes before a byte of it is read. Throws `body_too_large`. */
+export function refuseAnnounced(exchange: Exchange, limit: number): void {
+  const length = Number(exchange.incoming.headers['content-length'] ?? 0)
+  if (length > limit) throw bodyTooLarge(limit)
+}
+
+/**
+ * The whole body. At most `limit` bytes, within the edge's `bodyTimeoutMs`.
+ *
+ * Throws `body_too_large`, `request_timeout`; `ClientLeft` when the connection ends first.
+ */
+export function readBody(exchange: Exchange, limit: number): Promise<Buffer> {
+  const { incoming, core } = exchange
+  inviteBody(exchange)
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const chunks: Buffer[] = []
+  let size = 0
+  const timer = setTimeout(() => over(requestTimeout(core.limits.bodyTimeoutMs)), core.limits.bodyTimeoutMs)
+  const take = (chunk: Buffer): void => {
+    size += chunk.length
+    if (size > limit) over(bodyTooLarge(limit))
+    else chunks.push(chunk)
+  }
+  const end = (): void => over(undefined)
+  const left = (): void => over(new ClientLeft('the client left'))
+  const over = (error: Error | undefined): void => {
+    clearTimeout(timer)
+    incoming.off('data', take).off('end', end).off('error', left).off('close', left)
+    if (error === undefined)
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size))
+    else reject(error)
+  }
+  incoming.on('data', take).once('end', end).once('error', left).once('close', left)
+  return promise
+}
+
+/** The body in pieces as they come, for bodies that are too large to hold. Bounds and errors as `readBody`. */
+export async function* streamBody(exchange: Exchange, limit: number): AsyncGenerator<Uint8Array> {
+  const { incoming, core } = exchange
+  inviteBody(exchange)
+  let isStalled = false
+  const stall = setTimeout(() => {
+    isStalled = true
+    incoming.destroy()
+  }, core.limits.bodyTimeoutMs)
+  let size = 0
+  try {
+    for await (const chunk of incoming) {
+      stall.refresh()
+      // A request without an encoding gives Buffers.
+      const bytes = chunk as Buffer
+      size += bytes.length
+      if (size > limit) throw bodyTooLarge(limit)
+      yield bytes
+    }
+  } catch (cause) {
+    throw isStalled ? requestTimeout(core.limits.bodyTimeoutMs, { cause }) : cause
+  } finally {
+    clearTimeout(stall)
+  }
+}
+
+/** A client that sent `Expect: 100-continue` gets its go-ahead here, after authentication and not before. */
+function inviteBody(exchange: Exchange): void {
+  if (exchange.incoming.headers.expect !== undefined) exchange.outgoing.writeContinue()
+}

@@ -1,0 +1,33 @@
+import {
+  ERROR_CATALOGUE,
+  internal,
+  isServiceError,
+  notReady,
+  pluginDependencyMissing,
+  type ServiceError,
+} from '@steeple/contracts'
+
+/** The body of every error answer. */
+export interface ErrorBody {
+  readonly error: {
+    readonly code: string
+    readonly message: string
+    readonly details?: ServiceError['details']
+  }
+}
+
+/** What an answer says of a thrown value: errors of the catalogue as they are, anything else `internal`. */
+export function answerableError(thrown: unknown): ServiceError {
+  if (!isServiceError(thrown)) return internal({ cause: thrown })
+  if (thrown.code === pluginDependencyMissing.code) {
+    return notReady('a part of the service that this route needs is not loaded', { cause: thrown })
+  }
+  const isPublic = ERROR_CATALOGUE.some((known) => known.code === thrown.code)
+  return isPublic ? thrown : internal({ cause: thrown })
+}
+
+/** `{error: {code, message, details?}}`. */
+export function errorBody(error: ServiceError): ErrorBody {
+  const { code, message, details } = error
+  return { error: details === undefined ? { code, message } : { code, message, details } }
+}

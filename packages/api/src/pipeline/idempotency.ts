@@ -1,0 +1,111 @@
+import { createHash, hash } from 'node:crypto'
+import {
+  forbidden,
+  idempotencyInProgress,
+  idempotencyKeyReused,
+  type Reply,
+  rateLimited,
+  unauthenticated,
+  validationFailed,
+} from '@steeple/contracts'
+import type { IdempotencyClaim } from '@steeple/kernel'
+import type { Endpoint } from '../host/endpoint.ts'
+import { ANONYMOUS } from './anonymous.ts'
+import type { Exchange } from './exchange.ts'
+import { replyFromError } from './respond.ts'
+
+/** Contract section 2: 1 to 255 visible ASCII characters. */
+const KEY = /^[\x21-\x7e]{1,255}$/
+
+/** Refusals at the door: another try of the same request may pass. */
+const PASSING: readonly number[] = [unauthenticated.status, forbidden.status, rateLimited.status]
+
+/** The header of an answer that repeats an earlier one. */
+const REPLAYED: Readonly<Record<string, string>> = { 'Idempotency-Replayed': 'true' }
+
+/**
+ * The claim of a request that carries an `Idempotency-Key`. Throws `validation_failed` for a key that is none.
+ *
+ * Public routes have none: there is no principal to bind the key to, and a stored answer would open to anyone.
+ */
+export function claimOf(exchange: Exchange, endpoint: Endpoint): IdempotencyClaim | undefined {
+  const key = exchange.header('idempotency-key')
+  if (key === undefined || !endpoint.isMutating || exchange.principal === ANONYMOUS) return undefined
+  if (!endpoint.route.path.startsWith('/v1/')) return undefined
+  if (!KEY.test(key)) {
+    throw validationFailed('Idempotency-Key must be 1 to 255 visible ASCII characters', {
+      details: [{ pointer: '/Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' }],
+    })
+  }
+  const { kind, id } = exchange.principal
+  const scope = hash('sha256', JSON.stringify([kind, id, endpoint.route.method, exchange.path, key]))
+  return { scope, bodySha256: requestDigest(exchange, endpoint) }
+}
+
+/**
+ * Answers a request with a claim: from the store when its first result is there, by running it otherwise.
+ *
+ * Of two at the same time one runs; the other gets `idempotency_in_progress`. The first result is kept by the
+ * mutation's own transaction; only a request that ran none, or that answers something else, keeps it here.
+ */
+export async function answerOnce(
+  exchange: Exchange,
+  claim: IdempotencyClaim,
+  run: () => Promise<Reply>,
+): Promise<Reply> {
+  const { running, kernel } = exchange.core
+  const other = running.get(claim.scope)
+  if (other !== undefined) throw other === claim.bodySha256 ? idempotencyInProgress() : idempotencyKeyReused()
+  running.set(claim.scope, claim.bodySha256)
+  try {
+    const first = await kernel.mutations.stored(claim.scope)
+    if (first !== undefined) return replay(first, claim)
+    exchange.claim = claim
+    return await runAndKeep(exchange, claim, run)
+  } finally {
+    running.delete(claim.scope)
+  }
+}
+
+function replay(
+  first: { readonly bodySha256: string; readonly reply: Reply },
+  claim: IdempotencyClaim,
+): Reply {
+  if (first.bodySha256 !== claim.bodySha256) throw idempotencyKeyReused()
+  return { ...first.reply, headers: { ...first.reply.headers, ...REPLAYED } }
+}
+
+async function runAndKeep(
+  exchange: Exchange,
+  claim: IdempotencyClaim,
+  run: () => Promise<Reply>,
+): Promise<Reply> {
+  let reply: Reply
+  try {
+    reply = await run()
+  } catch (thrown) {
+    await keep(exchange, claim, replyFromError(thrown))
+    throw thrown
+  }
+  if (reply !== exchange.mutationReply) await keep(exchange, claim, reply)
+  return reply
+}
+
+async function keep(exchange: Exchange, claim: IdempotencyClaim, reply: Reply): Promise<void> {
+  const status = reply.status ?? 200
+  if (status >= 500 || PASSING.includes(status) || reply.stream !== undefined) return
+  await exchange.core.kernel.mutations.keep(claim, reply)
+}
+
+/** What makes a request the same: query, media types where they choose, and the bytes of the body. */
+function requestDigest(exchange: Exchange, endpoint: Endpoint): string {
+  const { incoming, bodyBytes } = exchange
+  const { headers, url } = incoming
+  const query = url?.slice(exchange.path.length) ?? ''
+  const type = endpoint.route.consumes === undefined ? '' : headers['content-type']
+  const accept = endpoint.route.produces === undefined ? '' : headers.accept
+  const size = bodyBytes === undefined ? headers['content-length'] : ''
+  const digest = createHash('sha256').update(JSON.stringify([query, type, accept, size]))
+  if (bodyBytes !== undefined) digest.update(bodyBytes)
+  return digest.digest('hex')
+}

@@ -1,0 +1,64 @@
+import { type Reply, type ServiceError, unauthenticated } from '@steeple/contracts'
+import { answerableError, errorBody } from './error-mapping.ts'
+import type { Exchange } from './exchange.ts'
+import { sendStream } from './respond-stream.ts'
+import { writeHead } from './write-head.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Sends the answer of a handler. Resolves when all of it was handed to the socket. */
+export async function respond(exchange: Exchange, reply: Reply): Promise<void> {
+  if (exchange.outgoing.headersSent || exchange.outgoing.destroyed) return
+  if (reply.stream !== undefined) {
+    await sendStream(exchange, reply, reply.stream)
+    return
+  }
+  const status = reply.status ?? 200
+  const type = headerOf(reply, 'content-type')
+  const payload = payloadOf(reply.body, type)
+  const more: Record<string, string> = {}
+  if (payload !== undefined && type === undefined) more['Content-Type'] = JSON_TYPE
+  if (payload !== undefined) more['Content-Length'] = String(Buffer.byteLength(payload))
+  else if (status !== 204 && status !== 304) more['Content-Length'] = '0'
+  writeHead(exchange, status, reply.headers, more)
+  exchange.outgoing.end(exchange.incoming.method === 'HEAD' ? undefined : payload)
+}
+
+/** Sends an error in the one shape of the API, with the headers that belong to its status. */
+export function respondError(exchange: Exchange, error: ServiceError): void {
+  const { outgoing } = exchange
+  if (outgoing.destroyed) return
+  if (outgoing.headersSent) {
+    // Half an answer is out: only a broken connection can still say that it is not whole.
+    outgoing.destroy()
+    return
+  }
+  const payload = JSON.stringify(errorBody(error))
+  const headers: Record<string, string> = {
+    'Content-Type': JSON_TYPE,
+    'Content-Length': String(Buffer.byteLength(payload)),
+  }
+  if (error.status === unauthenticated.status) headers['WWW-Authenticate'] = 'Bearer'
+  if (exchange.allow !== undefined) headers.Allow = exchange.allow
+  if (error.retryAfterS !== undefined)
+    headers['Retry-After'] = String(Math.max(1, Math.ceil(error.retryAfterS)))
+  writeHead(exchange, error.status, undefined, headers)
+  outgoing.end(exchange.incoming.method === 'HEAD' ? undefined : payload)
+}
+
+/** The reply of an error, as it is kept for an Idempotency-Key. */
+export function replyFromError(thrown: unknown): Reply {
+  const error = answerableError(thrown)
+  return { status: error.status, body: errorBody(error) }
+}
+
+function headerOf(reply: Reply, name: string): string | undefined {
+  for (const given in reply.headers) if (given.toLowerCase() === name) return reply.headers[given]
+  return undefined
+}
+
+function payloadOf(body: unknown, type: string | undefined): string | Uint8Array | undefined {
+  if (body === undefined) return undefined
+  if (type !== undefined && (typeof body === 'string' || body instanceof Uint8Array)) return body
+  return JSON.stringify(body)
+}

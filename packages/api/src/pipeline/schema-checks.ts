@@ -1,0 +1,93 @@
+import type { ErrorDetail, JsonSchema } from '@steeple/contracts'
+import { Ajv2020, type ErrorObject, type Options } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { detailsFrom } from './validation-details.ts'
+
+/** Checks a value, fills defaults in (and coerces it, for URL parts). Undefined when it is valid. */
+export type Check = (value: unknown, explainAll: boolean) => readonly ErrorDetail[] | undefined
+
+/** Where a value comes from: `body` is JSON and taken as it is; `url` values arrive as strings and are coerced. */
+export type Source = 'body' | 'url'
+
+/** Compiles schemas once per schema object, however often routes are built from it. */
+export interface SchemaChecks {
+  /** The check of a schema. Throws when the schema does not compile. */
+  check(source: Source, schema: JsonSchema): Check
+  /** Whether `check` would have to compile. */
+  isNew(source: Source, schema: JsonSchema): boolean
+}
+
+type Compiled = ((value: unknown) => boolean) & { errors?: ErrorObject[] | null }
+type Compile = (schema: JsonSchema) => Compiled
+
+/**
+ * Schema checks with a memo that holds no schema alive.
+ *
+ * A check stops at the first error: that bounds the work that a hostile body can cause. A second validator, which
+ * collects all errors, is compiled when a refused value is small enough to be explained in full (`explainAll`).
+ */
+export function createSchemaChecks(): SchemaChecks {
+  const memo = { body: new WeakMap<JsonSchema, Check>(), url: new WeakMap<JsonSchema, Check>() }
+  const quick = { body: compiler('body', false), url: compiler('url', false) }
+  const thorough = { body: compiler('body', true), url: compiler('url', true) }
+  return {
+    isNew: (source, schema) => !memo[source].has(schema),
+    check: (source, schema) => {
+      const known = memo[source].get(schema)
+      if (known !== undefined) return known
+      const made = checkFrom(closed(schema), quick[source], thorough[source])
+      memo[source].set(schema, made)
+      return made
+    },
+  }
+}
+
+function checkFrom(schema: JsonSchema, quick: Compile, thorough: Compile): Check {
+  const first = quick(schema)
+  let all: Compiled | undefined
+  return (value, explainAll) => {
+    if (first(value)) return undefined
+    if (!explainAll) return detailsFrom(first.errors ?? [])
+    all ??= thorough(schema)
+    return all(value) ? undefined : detailsFrom(all.errors ?? [])
+  }
+}
+
+/** A plain object schema without a word on unknown properties gets one: they are errors (contract section 2). */
+function closed(schema: JsonSchema): JsonSchema {
+  const isPlain = schema.type === 'object' && schema.properties !== undefined
+  const speaks = ['additionalProperties', 'unevaluatedProperties', 'allOf', 'anyOf', 'oneOf', '$ref']
+  return isPlain && !speaks.some((word) => word in schema)
+    ? { ...schema, additionalProperties: false }
+    : schema
+}
+
+/** Annotations that schemas may carry beside the standard's keywords. */
+const ANNOTATIONS = ['x-env', 'x-apply', 'x-growable', 'example']
+
+function compiler(source: Source, allErrors: boolean): Compile {
+  let ajv: Ajv2020 | undefined
+  return (schema) => {
+    ajv ??= ajvFor({ allErrors, ...(source === 'url' ? { coerceTypes: 'array' } : {}) })
+    const compiled = ajv.compile(schema)
+    // ajv keeps what it compiled for ever; the memo above must be the only one that does.
+    ajv.removeSchema(schema)
+    return compiled
+  }
+}
+
+function ajvFor(options: Options): Ajv2020 {
+  const ajv = new Ajv2020({
+    strict: true,
+    strictTypes: false,
+    strictTuples: false,
+    strictRequired: false,
+    validateSchema: false,
+    useDefaults: true,
+    messages: true,
+    ...options,
+  })
+  formats.default(ajv)
+  for (const keyword of ANNOTATIONS) ajv.addKeyword(keyword)
+  return ajv
+}

@@ -1,0 +1,74 @@
+import { type ErrorDetail, type JsonSchema, validationFailed } from '@steeple/contracts'
+import type { Endpoint } from '../host/endpoint.ts'
+import type { Exchange } from './exchange.ts'
+import { pageFrom, pageScope, splitPage } from './page.ts'
+import type { Check } from './schema-checks.ts'
+import { unknownNames } from './validation-details.ts'
+
+/** A refused body up to this size is explained in full; of a larger one the first broken rule is told. */
+const EXPLAINED_BYTES = 65_536
+
+/** Checks path parameters and query, coerces them, and parses the page of a list route. */
+export function validateUrl(exchange: Exchange, endpoint: Endpoint): void {
+  if (endpoint.checkParams !== undefined) refuse(endpoint.checkParams, exchange.params, 'path parameter')
+  // fastify's parser gives a plain object of strings and arrays of strings.
+  const query = exchange.query as Record<string, unknown>
+  if (endpoint.route.paged !== true) {
+    validateQuery(endpoint, query)
+    return
+  }
+  const paged = splitPage(query)
+  const scope = pageScope(exchange.path, paged.filters)
+  validateQuery(endpoint, paged.filters)
+  exchange.query = paged.filters
+  exchange.parsedPage = pageFrom(paged, scope, exchange.core.cursors)
+}
+
+/** Checks a JSON body against the route's schema. A missing body counts as `{}` where nothing in it is required. */
+export function validateBody(exchange: Exchange, endpoint: Endpoint): void {
+  if (exchange.bodyKind === 'text' || exchange.bodyKind === 'stream') return
+  const schema = endpoint.route.schema?.body
+  if (schema === undefined || endpoint.checkBody === undefined) {
+    if (exchange.bodyKind === 'json') refuseUnexpected(exchange.body)
+    return
+  }
+  if (exchange.bodyKind === 'none') {
+    if (!isOptional(schema)) throw validationFailed('the body is missing; send JSON')
+    exchange.body = {}
+  }
+  refuse(endpoint.checkBody, exchange.body, 'body', exchange.bodyBytes?.length)
+}
+
+/** A route without a body schema takes no body, or the empty object. */
+function refuseUnexpected(body: unknown): void {
+  const names = typeof body === 'object' && body !== null ? Object.keys(body) : undefined
+  if (names?.length === 0) return
+  throw validationFailed('this route takes no body', { details: unknownNames('property', names ?? []) })
+}
+
+function validateQuery(endpoint: Endpoint, query: Record<string, unknown>): void {
+  if (endpoint.checkQuery !== undefined) {
+    refuse(endpoint.checkQuery, query, 'query parameter')
+    return
+  }
+  const names = Object.keys(query)
+  if (names.length === 0) return
+  throw failure('query parameter', unknownNames('parameter', names))
+}
+
+function refuse(check: Check, value: unknown, part: string, size = 0): void {
+  const details = check(value, size <= EXPLAINED_BYTES)
+  if (details !== undefined) throw failure(part, details)
+}
+
+function failure(part: string, details: readonly ErrorDetail[]): Error {
+  const [first] = details
+  const more = details.length > 1 ? ` (and ${details.length - 1} more)` : ''
+  const where = first === undefined || first.pointer === '' ? part : `${part} ${first.pointer}`
+  return validationFailed(`${where}: ${first?.message ?? 'not valid'}${more}`, { details })
+}
+
+function isOptional(schema: JsonSchema): boolean {
+  const required = schema.required
+  return schema.type === 'object' && (!Array.isArray(required) || required.length === 0)
+}

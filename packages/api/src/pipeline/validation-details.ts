@@ -1,0 +1,58 @@
+import type { ErrorDetail } from '@steeple/contracts'
+import type { ErrorObject } from 'ajv'
+
+/** At most so many broken rules are listed. */
+const MAX_DETAILS = 32
+/** Names come from the request; longer ones are cut. */
+const MAX_NAME_CHARS = 80
+
+/** ajv's errors as details: a JSON pointer (RFC 6901) and a message that names rules and properties, never values. */
+export function detailsFrom(errors: readonly ErrorObject[]): readonly ErrorDetail[] {
+  const seen = new Map<string, ErrorDetail>()
+  for (const error of errors) {
+    if (seen.size === MAX_DETAILS) break
+    const detail = detailFrom(error)
+    seen.set(`${detail.pointer} ${detail.message}`, detail)
+  }
+  return [...seen.values()]
+}
+
+function detailFrom(error: ErrorObject): ErrorDetail {
+  const { additionalProperty, unevaluatedProperty, missingProperty, allowedValues } = error.params
+  const unknown = additionalProperty ?? unevaluatedProperty
+  if (typeof unknown === 'string') {
+    return { pointer: below(error, unknown), message: `unknown property ${shown(unknown)}` }
+  }
+  if (typeof missingProperty === 'string') {
+    return { pointer: below(error, missingProperty), message: `${missingProperty} is required` }
+  }
+  if (Array.isArray(allowedValues)) {
+    return { pointer: at(error), message: `must be one of: ${allowedValues.map(String).join(', ')}` }
+  }
+  return { pointer: at(error), message: error.message ?? `breaks the rule ${error.keyword}` }
+}
+
+function at(error: ErrorObject): string {
+  return error.instancePath.slice(0, 512)
+}
+
+function below(error: ErrorObject, property: string): string {
+  return `${at(error)}${pointerTo(property)}`
+}
+
+/** Details that name each of the given properties as unknown. `noun` says what they are. */
+export function unknownNames(noun: string, names: readonly string[]): readonly ErrorDetail[] {
+  return names.slice(0, MAX_DETAILS).map((name) => ({
+    pointer: pointerTo(name),
+    message: `unknown ${noun} ${shown(name)}`,
+  }))
+}
+
+/** The JSON pointer to a property of the root, RFC 6901 escapes included. */
+function pointerTo(name: string): string {
+  return `/${shown(name).replaceAll('~', '~0').replaceAll('/', '~1')}`
+}
+
+function shown(name: string): string {
+  return name.length <= MAX_NAME_CHARS ? name : `${name.slice(0, MAX_NAME_CHARS)}…`
+}

@@ -1,0 +1,38 @@
+import type { Reply } from '@steeple/contracts'
+import type { Exchange } from './exchange.ts'
+import { rateHeaders } from './rate-headers.ts'
+
+/** Writes status and headers. Those of the reply replace the edge's own of the same name. */
+export function writeHead(
+  exchange: Exchange,
+  status: number,
+  given: Reply['headers'],
+  more: Readonly<Record<string, string>>,
+): void {
+  const { core, outgoing } = exchange
+  const head: string[] = ['X-Request-Id', exchange.id]
+  const replaced =
+    given === undefined ? undefined : new Set(Object.keys(given).map((name) => name.toLowerCase()))
+  for (const [name, value] of core.headers) {
+    if (replaced?.has(name.toLowerCase()) !== true) head.push(name, value)
+  }
+  for (const name in more) head.push(name, more[name] ?? '')
+  for (const name in given) head.push(name, given[name] ?? '')
+  const { rate } = exchange
+  if (rate !== undefined) pushRate(head, exchange, rate)
+  if (mustClose(exchange)) head.push('Connection', 'close')
+  outgoing.writeHead(status, head)
+}
+
+function pushRate(head: string[], exchange: Exchange, rate: NonNullable<Exchange['rate']>): void {
+  const route = exchange.endpoint?.route
+  const name = route?.method === 'GET' ? undefined : route?.rateLimit?.name
+  if (name === undefined) return
+  for (const [field, value] of Object.entries(rateHeaders(name, rate))) head.push(field, value)
+}
+
+/** A body that was not asked for (`Expect`) must not be taken for the next request; a closing listener takes no more. */
+function mustClose(exchange: Exchange): boolean {
+  const { incoming, core } = exchange
+  return core.isClosing() || (incoming.headers.expect !== undefined && !incoming.complete)
+}

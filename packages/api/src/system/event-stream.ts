@@ -1,0 +1,82 @@
+import { notReady } from '@steeple/contracts'
+import type { OutboxEvent } from '@steeple/kernel'
+import type { EdgeCore } from '../edge-core.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import type { EventBatch, EventHub } from './event-hub.ts'
+
+/** Milliseconds that a client is asked to wait before it connects again. */
+const RETRY_MS = 2_000
+
+/**
+ * The events after `from` (the newest when undefined) as server-sent events, until the client leaves, its credential
+ * is revoked or the service stops. One batch at a time is in memory, whatever the client's pace.
+ *
+ * Source: WHATWG HTML, "Server-sent events", the event stream format.
+ */
+export async function* eventStream(
+  core: EdgeCore,
+  hub: EventHub,
+  exchange: Exchange,
+  from: number | undefined,
+): AsyncGenerator<string> {
+  const { limits, metrics } = core
+  if (metrics.eventStreams >= limits.eventStreams) {
+    throw notReady(`all ${limits.eventStreams} event streams are in use`, { retryAfterS: 5 })
+  }
+  metrics.eventStreams += 1
+  const unfollow = hub.follow()
+  try {
+    const newest = await hub.head()
+    yield `retry: ${RETRY_MS}\n\n`
+    // A client that has seen more than there is comes from before a restore.
+    if (from !== undefined && from > newest) yield gapFrame(from, newest)
+    yield* follow(core, hub, exchange, Math.min(from ?? newest, newest))
+  } finally {
+    unfollow()
+    metrics.eventStreams -= 1
+  }
+}
+
+async function* follow(
+  core: EdgeCore,
+  hub: EventHub,
+  exchange: Exchange,
+  from: number,
+): AsyncGenerator<string> {
+  const { limits, kernel } = core
+  let position = from
+  let checkedMs = kernel.clock.monotonicMs()
+  let spokenMs = checkedMs
+  while (!exchange.signal.aborted) {
+    const nowMs = kernel.clock.monotonicMs()
+    if (nowMs - checkedMs >= limits.recheckMs) {
+      if (!(await exchange.stillAllowed())) return
+      checkedMs = nowMs
+    }
+    const batch = await hub.after(position)
+    const text = batchText(position, batch)
+    position = batch.events.at(-1)?.id ?? batch.gapUntil ?? position
+    if (text !== '' || nowMs - spokenMs >= limits.heartbeatMs) {
+      yield text === '' ? ': still here\n\n' : text
+      spokenMs = nowMs
+    } else {
+      await hub.wait(Math.min(limits.heartbeatMs, limits.recheckMs), exchange.signal)
+    }
+  }
+}
+
+function batchText(position: number, { events, gapUntil }: EventBatch): string {
+  const gap = gapUntil === undefined ? '' : gapFrame(position, gapUntil)
+  return gap + events.map(eventFrame).join('')
+}
+
+function eventFrame(event: OutboxEvent): string {
+  const { id, type, subject, data } = event
+  const at = new Date(event.atMs).toISOString()
+  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ id, at, type, subject, data })}\n\n`
+}
+
+/** Tells a client that events between the two ids are not there any more: it must read the state afresh. */
+function gapFrame(after: number, until: number): string {
+  return `id: ${until}\nevent: gap\ndata: ${JSON.stringify({ after, until })}\n\n`
+}

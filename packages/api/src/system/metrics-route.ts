@@ -1,0 +1,37 @@
+import { defineError, type ErrorFactory, forbidden, notFound, type Route, route } from '@steeple/contracts'
+import type { EdgeCore } from '../edge-core.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import { type NetworkScope, networkScope } from './network-scope.ts'
+
+/** The same code as for a missing role: what is missing here is a place in the network. */
+const outsideNetwork: ErrorFactory = defineError(
+  forbidden.code,
+  forbidden.status,
+  'metrics are served to the networks of auth.metrics_allow alone',
+)
+
+const EXPOSITION = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** `GET /metrics`: kernel's, plugins' and the edge's own, for clients inside `auth.metrics_allow`. */
+export function metricsRoute(core: EdgeCore): Route {
+  const { kernel } = core
+  let scope: NetworkScope = networkScope(kernel.settings.auth.metrics_allow)
+  kernel.onSettings(() => {
+    scope = networkScope(kernel.settings.auth.metrics_allow)
+  })
+  return route({
+    method: 'GET',
+    path: '/metrics',
+    role: 'public',
+    summary: 'Metrics in text exposition format',
+    description: 'Only for addresses inside auth.metrics_allow. 404 when telemetry.metrics is off.',
+    produces: ['text/plain'],
+    errors: [forbidden.code, notFound.code],
+    handle: async (request: Exchange) => {
+      if (!kernel.settings.telemetry.metrics) throw notFound('metrics page while telemetry.metrics is off')
+      if (!scope.has(request.peerAddress)) throw outsideNetwork()
+      const text = `${await kernel.metricsText()}${core.metrics.text()}`
+      return { body: text, headers: { 'Content-Type': EXPOSITION } }
+    },
+  })
+}

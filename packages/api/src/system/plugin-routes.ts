@@ -1,0 +1,171 @@
+import {
+  isServiceError,
+  type JsonSchema,
+  NULLABLE_TIMESTAMP_SCHEMA,
+  objectSchema,
+  ok,
+  pageSchema,
+  pluginFailed,
+  pluginNotFound,
+  pluginStateConflict,
+  type Reply,
+  type Request,
+  type Route,
+  route,
+} from '@steeple/contracts'
+import type { PluginRecord } from '@steeple/kernel'
+import type { EdgeCore } from '../edge-core.ts'
+
+const TEXT: JsonSchema = { type: 'string' }
+const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] }
+
+const PLUGIN_SCHEMA: JsonSchema = objectSchema(
+  {
+    name: TEXT,
+    version: TEXT,
+    kind: {
+      ...NULLABLE_TEXT,
+      description: 'core, hss, ran, collector or feature; null when the package is unusable.',
+    },
+    state: {
+      ...TEXT,
+      description: 'found, rejected, disabled, loading, running, failed or unloaded. May grow.',
+    },
+    isolation: { ...NULLABLE_TEXT, description: 'inline or process.' },
+    health: { ...TEXT, description: 'ok, degraded, down or unknown. May grow.' },
+    loaded_at: NULLABLE_TIMESTAMP_SCHEMA,
+    error: { ...NULLABLE_TEXT, description: 'The last failure: step and reason.' },
+    essential: { type: 'boolean' },
+    versions: { type: 'array', items: TEXT },
+  },
+  ['name', 'version', 'kind', 'state', 'isolation', 'health', 'loaded_at', 'error', 'essential', 'versions'],
+)
+
+const NAME_PARAMS: JsonSchema = objectSchema(
+  { name: { type: 'string', pattern: '^[a-z0-9][a-z0-9-]{0,63}$' } },
+  ['name'],
+)
+
+const LOAD_BODY: JsonSchema = objectSchema({
+  version: {
+    type: 'string',
+    maxLength: 100,
+    description: 'Exactly this one; the highest found when absent.',
+  },
+  rollback: { type: 'boolean', description: 'Allows a version below the running one.' },
+})
+
+interface LoadBody {
+  readonly version?: string
+  readonly rollback?: boolean
+}
+
+/** The plugin registry over HTTP. Contract section 3. */
+export function pluginRoutes(core: EdgeCore): readonly Route[] {
+  const { registry } = core.kernel
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/plugins',
+      role: 'admin',
+      summary: 'Every plugin that is known, with its state',
+      paged: true,
+      schema: { response: pageSchema('plugins', PLUGIN_SCHEMA) },
+      handle: async (request) => {
+        const { limit, after, cursor } = request.page()
+        const from = String(after?.[0] ?? '')
+        const rest = [...registry.list()].filter(({ name }) => name > from).sort(byName)
+        const page = rest.slice(0, limit)
+        const last = rest.length > limit ? page.at(-1) : undefined
+        const next = last === undefined ? null : cursor([last.name])
+        return ok({ plugins: page.map(pluginRecord), next_cursor: next })
+      },
+    }),
+    changeRoute(
+      core,
+      'load',
+      'Loads a plugin, or another version of a running one',
+      LOAD_BODY,
+      (name, body) => registry.load(name, body),
+    ),
+    changeRoute(core, 'unload', 'Withdraws a plugin and its routes', undefined, (name) =>
+      registry.unload(name),
+    ),
+    changeRoute(core, 'reload', 'Starts a new copy of the running version', undefined, (name) =>
+      registry.reload(name),
+    ),
+  ]
+}
+
+function changeRoute(
+  core: EdgeCore,
+  verb: 'load' | 'unload' | 'reload',
+  summary: string,
+  body: JsonSchema | undefined,
+  change: (name: string, body: LoadBody) => Promise<PluginRecord>,
+): Route {
+  const action = `plugin.${verb}`
+  return route<{ readonly name: string }, unknown, LoadBody | undefined>({
+    method: 'POST',
+    path: `/v1/plugins/:name/${verb}`,
+    role: 'admin',
+    audit: action,
+    summary,
+    description:
+      'Requests in flight are answered first (at most 5 s). After a failure the set of plugins is as before.',
+    schema: { params: NAME_PARAMS, response: PLUGIN_SCHEMA, ...(body === undefined ? {} : { body }) },
+    errors: [pluginNotFound.code, pluginStateConflict.code],
+    handle: async (request) => {
+      const { name } = request.params
+      const record = await attempt(core, request, action, () => change(name, request.body ?? {}))
+      return await request.mutate(name, async (tx): Promise<Reply> => {
+        tx.audit({ detail: { version: record.version, state: record.state } })
+        return ok(pluginRecord(record))
+      })
+    },
+  })
+}
+
+/** A change of the running set cannot be part of a transaction: it happens first, then its success is recorded. */
+async function attempt(
+  core: EdgeCore,
+  request: Request<{ readonly name: string }>,
+  action: string,
+  change: () => Promise<PluginRecord>,
+): Promise<PluginRecord> {
+  try {
+    return await change()
+  } catch (cause) {
+    await core.kernel.mutations.refuse({
+      principal: request.principal,
+      action,
+      target: request.params.name,
+      outcome: 'failed',
+      requestId: request.id,
+      detail: { code: isServiceError(cause) ? cause.code : 'internal' },
+    })
+    const isRefused = isServiceError(cause) && cause.code === pluginFailed.code
+    throw isRefused ? pluginStateConflict(cause.message, { cause }) : cause
+  }
+}
+
+function pluginRecord(record: PluginRecord): Readonly<Record<string, unknown>> {
+  const { name, version, kind, state, isolation, health, loadedAtMs, error, essential, versions } = record
+  const loadedAt = loadedAtMs === undefined ? null : new Date(loadedAtMs).toISOString()
+  return {
+    name,
+    version,
+    kind: kind ?? null,
+    state,
+    isolation: isolation ?? null,
+    health,
+    loaded_at: loadedAt,
+    error: error ?? null,
+    essential,
+    versions,
+  }
+}
+
+function byName(a: PluginRecord, b: PluginRecord): number {
+  return a.name < b.name ? -1 : 1
+}

@@ -1,0 +1,53 @@
+import { objectSchema, ok, type Route, route, storeUnavailable } from '@steeple/contracts'
+import type { EdgeCore } from '../edge-core.ts'
+
+const TEXT = { type: 'string' }
+const NULLABLE_TEXT = { type: ['string', 'null'] }
+
+/** Liveness and version. Contract section 3. */
+export function serviceRoutes(core: EdgeCore): readonly Route[] {
+  const { kernel } = core
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/healthz',
+      role: 'public',
+      summary: 'Whether the process serves and its store answers',
+      schema: { response: objectSchema({ status: { const: 'ok' }, version: TEXT }, ['status', 'version']) },
+      errors: [storeUnavailable.code],
+      handle: async () => {
+        const reason = await kernel.db.probe()
+        if (reason !== undefined) throw storeUnavailable('it does not answer', { cause: reason })
+        return ok({ status: 'ok', version: kernel.info.version })
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/version',
+      role: 'public',
+      summary: 'What is running: service, API and plugins',
+      schema: {
+        response: objectSchema(
+          {
+            version: TEXT,
+            api: { const: 'v1' },
+            commit: NULLABLE_TEXT,
+            build_date: NULLABLE_TEXT,
+            plugins: {
+              type: 'array',
+              items: objectSchema({ name: TEXT, version: TEXT }, ['name', 'version']),
+            },
+          },
+          ['version', 'api', 'commit', 'build_date', 'plugins'],
+        ),
+      },
+      handle: async () => {
+        const { version, commit, buildDate } = kernel.info
+        const plugins = kernel.info
+          .plugins()
+          .map((plugin) => ({ name: plugin.name, version: plugin.version }))
+        return ok({ version, api: 'v1', commit: commit ?? null, build_date: buildDate ?? null, plugins })
+      },
+    }),
+  ]
+}

@@ -1,5 +1,11 @@
 import type { Db, Migration, Reader, Tx } from '@steeple/contracts'
 
+/** A migration of the kernel: after the common steps those of the dialect (triggers). */
+export interface DialectMigration extends Migration {
+  readonly sqlite: readonly string[]
+  readonly postgres: readonly string[]
+}
+
 /** What the jobs of one commit share. */
 export interface CommitGroup {
   /**
@@ -31,7 +37,10 @@ export interface Database extends Reader {
    * A job that takes longer than 5 s (it waits for something outside the store) is undone with `store_unavailable`.
    */
   transact<T>(job: (tx: WriterTx) => Promise<T>): Promise<T>
-  /** Brings the tables of `owner` (`kernel` or a plugin id) up. Refuses a database that is newer than the code. */
+  /**
+   * Brings the tables of `owner` (`kernel` or a plugin id) up; `migrations` is its whole list. Throws `store_invalid`
+   * for a database that is newer than the code, and for a plugin's step that is not additive or not on its own tables.
+   */
   migrate(owner: string, migrations: readonly Migration[]): Promise<void>
   /** A handle limited to tables `<owner_>*`. */
   scoped(owner: string): Db

@@ -1,4 +1,4 @@
-import type { SqlParams } from '@steeple/contracts'
+import { type SqlParams, storeUnavailable } from '@steeple/contracts'
 import type { WriterSession } from './backend.ts'
 import type { CommitGroup, WriterTx } from './database.ts'
 
@@ -111,5 +111,7 @@ export class JobTx implements WriterTx {
 
   #assertOpen(cause?: unknown): void {
     if (this.#isOver) throw new Error('the transaction is over', { cause })
+    // After that the store would run each statement in a transaction of its own.
+    if (!this.#session.isOpen()) throw storeUnavailable('the transaction was lost; try again', { cause })
   }
 }

@@ -1,6 +1,6 @@
 import { type Clock, type Migration, type Reader, storeInvalid } from '@steeple/contracts'
 import { checkAdditive } from './additive-ddl.ts'
-import type { WriterTx } from './database.ts'
+import type { DialectMigration, WriterTx } from './database.ts'
 import type { Writer } from './writer.ts'
 
 /** An index on a large table takes its time. */
@@ -20,6 +20,7 @@ const ID = /^\d{4}_[a-z0-9_]+$/
  * would have to run before another that has run, and when a step is refused; then the failing step is undone.
  */
 export async function migrate(
+  dialect: 'sqlite' | 'postgres',
   writer: Writer,
   clock: Clock,
   owner: string,
@@ -30,16 +31,22 @@ export async function migrate(
   // Read by the writer: several instances may start at the same time.
   const missing = await writer.transact((tx) => missingOf(tx, owner, migrations))
   for (const migration of missing) {
-    await writer.transact((tx) => apply(tx, clock, owner, migration, migrations), MIGRATION_LIMIT_MS)
+    await writer.transact(
+      (tx) => apply(tx, clock, { owner, migration, dialect }, migrations),
+      MIGRATION_LIMIT_MS,
+    )
   }
 }
 
 function checkList(owner: string, migrations: readonly Migration[]): void {
-  migrations.forEach(({ id, up }, index) => {
+  migrations.forEach((migration, index) => {
+    const { id, up } = migration
     const before = migrations[index - 1]?.id
     if (!ID.test(id) || (before !== undefined && before >= id))
       throw storeInvalid(`the migrations of ${owner} are not in order at ${id}; ids are 0001_noun and grow`)
     if (owner === 'kernel') return
+    if ('sqlite' in migration || 'postgres' in migration)
+      throw storeInvalid(`migration ${id} of ${owner} has steps for one dialect; only the kernel may`)
     try {
       for (const ddl of up) checkAdditive(owner, ddl)
     } catch (error) {
@@ -69,16 +76,24 @@ async function missingOf(
   return missing
 }
 
-async function apply(
-  tx: WriterTx,
-  clock: Clock,
-  owner: string,
-  migration: Migration,
-  all: readonly Migration[],
-): Promise<void> {
+interface Step {
+  readonly owner: string
+  readonly migration: Migration
+  readonly dialect: 'sqlite' | 'postgres'
+}
+
+async function apply(tx: WriterTx, clock: Clock, step: Step, all: readonly Migration[]): Promise<void> {
+  const { owner, migration, dialect } = step
   // Another instance may have been faster.
   const missing = await missingOf(tx, owner, all)
   if (!missing.includes(migration)) return
-  for (const ddl of migration.up) await tx.run(ddl)
+  for (const ddl of [...migration.up, ...ownSteps(migration, dialect)]) await tx.run(ddl)
   await tx.run(RECORD, { owner, id: migration.id, at: clock.nowMs() })
+}
+
+function ownSteps(
+  migration: Migration | DialectMigration,
+  dialect: 'sqlite' | 'postgres',
+): readonly string[] {
+  return 'sqlite' in migration ? migration[dialect] : []
 }

@@ -1,4 +1,4 @@
-import { isServiceError, storeCorrupt, storeUnavailable } from '@steeple/contracts'
+import { isServiceError, storeCorrupt, storeUnavailable, validationFailed } from '@steeple/contracts'
 
 /** What a broken constraint was about. */
 export type ConstraintKind = 'unique' | 'not_null' | 'foreign_key' | 'check' | 'other'
@@ -76,12 +76,17 @@ const POSTGRES_UNAVAILABLE: Readonly<Record<string, string>> = {
 /** Damaged data: XX001 data_corrupted, XX002 index_corrupted. */
 const POSTGRES_CORRUPT = new Set(['XX001', 'XX002'])
 
+/** character_not_in_repertoire: PostgreSQL's text cannot hold U+0000. */
+const POSTGRES_BAD_TEXT = '22021'
+
 /** Translates an error of the PostgreSQL client; an error without SQLSTATE is one of the connection. */
 export function postgresError(error: unknown): unknown {
   if (isServiceError(error) || !(error instanceof Error)) return error
   const code = String((error as { code?: unknown }).code ?? '')
   if (POSTGRES_CORRUPT.has(code)) return storeCorrupt('the database', { cause: error })
   if (code.startsWith('23')) return new ConstraintError(POSTGRES_CONSTRAINTS[code] ?? 'other', error)
+  if (code === POSTGRES_BAD_TEXT)
+    return validationFailed('a text holds U+0000, which cannot be stored', { cause: error })
   if (isConnectionError(error))
     return storeUnavailable('the database does not answer; it is asked again by itself', { cause: error })
   const remedy = POSTGRES_UNAVAILABLE[code.slice(0, 2)]

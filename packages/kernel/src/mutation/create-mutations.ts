@@ -1,0 +1,137 @@
+import type { KeyObject } from 'node:crypto'
+import { type Clock, isServiceError, type Reply, type Vault } from '@steeple/contracts'
+import type { Database, WriterTx } from '../store/database.ts'
+import { type SqlGuard, sqlGuard } from '../store/scoped-db.ts'
+import { createAuditChain } from './audit-chain.ts'
+import { createIdempotencyStore, isKeepable, sweepIdempotency } from './idempotency.ts'
+import type { Mutation, MutationResult, Mutations, RateState } from './mutations.ts'
+import { createOutboxWriter, type OutboxFeed, sweepOutbox } from './outbox.ts'
+import { sweepRates, takeRate } from './rate-limit.ts'
+import { type WorkFacts, workTx } from './work-tx.ts'
+
+/** What the mutation path needs. */
+export interface MutationOptions {
+  readonly db: Database
+  readonly vault: Vault
+  readonly clock: Clock
+  /** Signs head and checkpoints of the audit trail; must stay the same over the life of the store. */
+  readonly auditKey: KeyObject
+  /** The limits in force, by name, per hour. A name that it lacks is not limited. */
+  limits(): Readonly<Record<string, number>>
+  /** Called after the commit for each key that `work` called dirty. */
+  dirty(resource: string, key: string): void
+  /** Told once after each commit that added events. */
+  readonly outbox: Pick<OutboxFeed, 'committed'>
+  /** How long events are kept, ms; a week when absent. */
+  readonly outboxKeepMs?: number
+}
+
+const WEEK_MS = 7 * 86_400_000
+
+/** How a job of the writer ended: a failure is committed too, with its audit entry. */
+type Ended = MutationResult | { readonly error: unknown }
+
+/** The one mutation path over the store. */
+export function createMutations(options: MutationOptions): Mutations {
+  const { db, clock } = options
+  const chain = createAuditChain(options.auditKey)
+  const outbox = createOutboxWriter(() => options.outbox.committed())
+  const idempotency = createIdempotencyStore(options.vault)
+  const guards = new Map<string, SqlGuard>()
+
+  const guardOf = (owner: string): SqlGuard => {
+    const known = guards.get(owner)
+    if (known !== undefined) return known
+    const fresh = sqlGuard(owner)
+    guards.set(owner, fresh)
+    return fresh
+  }
+
+  async function apply(tx: WriterTx, mutation: Mutation): Promise<Ended> {
+    const facts: WorkFacts = { target: mutation.target, detail: undefined, event: undefined, dirty: [] }
+    let rate: RateState | undefined
+    let reply: Reply
+    try {
+      rate = await limited(tx, mutation)
+      reply = await tx.attempt(() => mutation.work(workTx(tx, guardOf(mutation.owner), facts)))
+    } catch (error) {
+      await recordFailure(tx, mutation, error)
+      return { error }
+    }
+    await recordSuccess(tx, mutation, facts, reply)
+    return { reply, rate }
+  }
+
+  async function limited(tx: WriterTx, { rateLimit }: Mutation): Promise<RateState | undefined> {
+    if (rateLimit === undefined) return undefined
+    const limit = options.limits()[rateLimit.name]
+    return limit === undefined
+      ? undefined
+      : takeRate(tx, rateLimit.name, rateLimit.cost, limit, clock.nowMs())
+  }
+
+  async function recordFailure(tx: WriterTx, mutation: Mutation, error: unknown): Promise<void> {
+    const { action, principal, target, requestId } = mutation
+    if (action === undefined) return
+    const outcome = outcomeOf(error)
+    const detail = { error: isServiceError(error) ? error.code : 'internal' }
+    await chain.append(tx, { atMs: clock.nowMs(), principal, action, target, outcome, requestId, detail })
+  }
+
+  async function recordSuccess(
+    tx: WriterTx,
+    mutation: Mutation,
+    facts: WorkFacts,
+    reply: Reply,
+  ): Promise<void> {
+    const { action, principal, requestId } = mutation
+    const { target, detail } = facts
+    const atMs = clock.nowMs()
+    if (mutation.idempotency !== undefined && isKeepable(reply))
+      await idempotency.claim(tx, mutation.idempotency, reply, atMs)
+    if (action !== undefined) {
+      const event = facts.event ?? { type: action, subject: target }
+      await outbox.append(tx, { atMs, type: event.type, subject: event.subject, data: event.data ?? {} })
+      await chain.append(tx, { atMs, principal, action, target, outcome: 'ok', requestId, detail })
+    }
+    if (facts.dirty.length === 0) return
+    tx.afterCommit(() => {
+      for (const { resource, key } of facts.dirty) options.dirty(resource, key)
+    })
+  }
+
+  /** The job itself was undone (it took too long, its commit failed, its key was taken), and its audit entry with it. */
+  async function auditUndone(mutation: Mutation, error: unknown): Promise<never> {
+    // A store that takes no writes refuses this one too; the caller gets the first reason.
+    await db.transact((tx) => recordFailure(tx, mutation, error)).catch(() => undefined)
+    throw error
+  }
+
+  return {
+    run: async (mutation) => {
+      const ended = await db
+        .transact((tx) => apply(tx, mutation))
+        .catch((error: unknown) => auditUndone(mutation, error))
+      if ('error' in ended) throw ended.error
+      return ended
+    },
+    refuse: ({ requestId, detail, ...entry }) =>
+      db.transact((tx) => chain.append(tx, { ...entry, requestId, detail, atMs: clock.nowMs() })),
+    stored: (scope) => idempotency.stored(db, scope, clock.nowMs()),
+    keep: async (claim, reply) => {
+      if (isKeepable(reply)) await db.transact((tx) => idempotency.put(tx, claim, reply, clock.nowMs()))
+    },
+    sweep: async () => {
+      await sweepIdempotency(db, clock.nowMs())
+      await sweepRates(db, clock.nowMs())
+      await sweepOutbox(db, clock.nowMs() - (options.outboxKeepMs ?? WEEK_MS))
+    },
+  }
+}
+
+/** HTTP statuses that say "you may not": the attempt was refused rather than gone wrong. */
+const REFUSALS: readonly number[] = [401, 403, 429]
+
+function outcomeOf(error: unknown): 'denied' | 'failed' {
+  return isServiceError(error) && REFUSALS.includes(error.status) ? 'denied' : 'failed'
+}

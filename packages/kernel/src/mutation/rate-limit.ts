@@ -1,0 +1,53 @@
+import { defineTable, rateLimited, type ServiceError, type Table } from '@steeple/contracts'
+import type { Database, WriterTx } from '../store/database.ts'
+import type { RateState } from './mutations.ts'
+
+interface RateRow {
+  readonly name: string
+  readonly started_at_ms: number
+  readonly used: number
+}
+
+const RATE: Table<RateRow> = defineTable<RateRow>('kernel_rate', ['name', 'started_at_ms', 'used'], ['name'])
+/** The limits of the policy are per hour. */
+const WINDOW_MS = 3_600_000
+const REMOVE_EXPIRED = 'delete from kernel_rate where started_at_ms <= :before'
+
+/** A `rate_limited` error also says what the limit said, for the RateLimit header fields. */
+export type RateLimitedError = ServiceError & { readonly rate: RateState }
+
+/**
+ * Takes `cost` from the limit `name` in the caller's transaction. The window starts with the first take and lasts an
+ * hour. Throws `rate_limited` (a `RateLimitedError`) when not enough is left; then nothing is taken.
+ */
+export async function takeRate(
+  tx: WriterTx,
+  name: string,
+  cost: number,
+  limit: number,
+  nowMs: number,
+): Promise<RateState> {
+  const stored = await RATE.find(tx, { name })
+  // A clock that was set back starts a new window rather than a very long one.
+  const isLive =
+    stored !== undefined && nowMs >= stored.started_at_ms && nowMs < stored.started_at_ms + WINDOW_MS
+  const window = isLive ? stored : { name, started_at_ms: nowMs, used: 0 }
+  const resetS = Math.ceil((window.started_at_ms + WINDOW_MS - nowMs) / 1_000)
+  if (window.used + cost > limit)
+    throw refusal(name, cost, { limit, remaining: Math.max(0, limit - window.used), resetS })
+  await RATE.put(tx, { ...window, used: window.used + cost })
+  return { limit, remaining: limit - window.used - cost, resetS }
+}
+
+function refusal(name: string, cost: number, rate: RateState): RateLimitedError {
+  const error = rateLimited(
+    `${name} is ${rate.limit}, ${rate.remaining} are left for ${rate.resetS} s and ${cost} were asked for; PUT /v1/policy raises it`,
+    { retryAfterS: rate.resetS },
+  )
+  return Object.assign(error, { rate })
+}
+
+/** Removes windows that are over. */
+export async function sweepRates(db: Database, nowMs: number): Promise<void> {
+  await db.transact((tx) => tx.run(REMOVE_EXPIRED, { before: nowMs - WINDOW_MS }))
+}

@@ -4,7 +4,7 @@ const HEADER_TEXT = { type: 'string' }
 const HEADER_NUMBER = { type: 'integer', minimum: 0 }
 
 /** The parts of the document that operations refer to. */
-export const COMPONENTS = {
+export const COMPONENTS: Readonly<Record<string, unknown>> = {
   securitySchemes: {
     bearer: {
       type: 'http',

@@ -5,7 +5,7 @@ import { type SqlGuard, sqlGuard } from '../store/scoped-db.ts'
 import { createAuditChain } from './audit-chain.ts'
 import { createIdempotencyStore, isKeepable, sweepIdempotency } from './idempotency.ts'
 import type { Mutation, MutationResult, Mutations, RateState } from './mutations.ts'
-import { createOutboxWriter, type OutboxFeed, sweepOutbox } from './outbox.ts'
+import { createOutboxWriter, sweepOutbox } from './outbox.ts'
 import { sweepRates, takeRate } from './rate-limit.ts'
 import { type WorkFacts, workTx } from './work-tx.ts'
 
@@ -19,9 +19,9 @@ export interface MutationOptions {
   /** The limits in force, by name, per hour. A name that it lacks is not limited. */
   limits(): Readonly<Record<string, number>>
   /** Called after the commit for each key that `work` called dirty. */
-  dirty(resource: string, key: string): void
-  /** Told once after each commit that added events. */
-  readonly outbox: Pick<OutboxFeed, 'committed'>
+  onDirty(resource: string, key: string): void
+  /** Called once after each commit that added events: `OutboxFeed.committed`. */
+  onEvents(): void
   /** How long events are kept, ms; a week when absent. */
   readonly outboxKeepMs?: number
 }
@@ -35,7 +35,7 @@ type Ended = MutationResult | { readonly error: unknown }
 export function createMutations(options: MutationOptions): Mutations {
   const { db, clock } = options
   const chain = createAuditChain(options.auditKey)
-  const outbox = createOutboxWriter(() => options.outbox.committed())
+  const outbox = createOutboxWriter(() => options.onEvents())
   const idempotency = createIdempotencyStore(options.vault)
   const guards = new Map<string, SqlGuard>()
 
@@ -96,7 +96,7 @@ export function createMutations(options: MutationOptions): Mutations {
     }
     if (facts.dirty.length === 0) return
     tx.afterCommit(() => {
-      for (const { resource, key } of facts.dirty) options.dirty(resource, key)
+      for (const { resource, key } of facts.dirty) options.onDirty(resource, key)
     })
   }
 

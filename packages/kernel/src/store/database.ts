@@ -1,11 +1,5 @@
 import type { Db, Migration, Reader, Tx } from '@steeple/contracts'
 
-/** A migration of the kernel: after the common steps those of the dialect (triggers). */
-export interface DialectMigration extends Migration {
-  readonly sqlite: readonly string[]
-  readonly postgres: readonly string[]
-}
-
 /** What the jobs of one commit share. */
 export interface CommitGroup {
   /**

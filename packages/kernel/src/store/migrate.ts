@@ -1,6 +1,6 @@
 import { type Clock, type Migration, type Reader, storeInvalid } from '@steeple/contracts'
 import { checkAdditive } from './additive-ddl.ts'
-import type { DialectMigration, WriterTx } from './database.ts'
+import type { WriterTx } from './database.ts'
 import type { Writer } from './writer.ts'
 
 /** An index on a large table takes its time. */
@@ -20,39 +20,40 @@ const ID = /^\d{4}_[a-z0-9_]+$/
  * would have to run before another that has run, and when a step is refused; then the failing step is undone.
  */
 export async function migrate(
-  dialect: 'sqlite' | 'postgres',
   writer: Writer,
   clock: Clock,
   owner: string,
   migrations: readonly Migration[],
 ): Promise<void> {
   checkList(owner, migrations)
-  await writer.transact(async (tx) => void (await tx.run(TABLE)), MIGRATION_LIMIT_MS)
+  await writer.transact((tx) => tx.run(TABLE), MIGRATION_LIMIT_MS)
   // Read by the writer: several instances may start at the same time.
   const missing = await writer.transact((tx) => missingOf(tx, owner, migrations))
   for (const migration of missing) {
-    await writer.transact(
-      (tx) => apply(tx, clock, { owner, migration, dialect }, migrations),
-      MIGRATION_LIMIT_MS,
-    )
+    await writer.transact(async (tx) => {
+      const isMissing = (await missingOf(tx, owner, migrations)).includes(migration)
+      if (isMissing) await apply(tx, clock, owner, migration)
+    }, MIGRATION_LIMIT_MS)
   }
 }
 
+async function apply(tx: WriterTx, clock: Clock, owner: string, { id, up }: Migration): Promise<void> {
+  for (const ddl of up) await tx.run(ddl)
+  await tx.run(RECORD, { owner, id, at: clock.nowMs() })
+}
+
 function checkList(owner: string, migrations: readonly Migration[]): void {
-  migrations.forEach((migration, index) => {
-    const { id, up } = migration
+  migrations.forEach(({ id }, index) => {
     const before = migrations[index - 1]?.id
     if (!ID.test(id) || (before !== undefined && before >= id))
       throw storeInvalid(`the migrations of ${owner} are not in order at ${id}; ids are 0001_noun and grow`)
-    if (owner === 'kernel') return
-    if ('sqlite' in migration || 'postgres' in migration)
-      throw storeInvalid(`migration ${id} of ${owner} has steps for one dialect; only the kernel may`)
-    try {
-      for (const ddl of up) checkAdditive(owner, ddl)
-    } catch (error) {
-      throw storeInvalid(error instanceof Error ? error.message : String(error), { cause: error })
-    }
   })
+  if (owner === 'kernel') return
+  try {
+    for (const ddl of migrations.flatMap(({ up }) => up)) checkAdditive(owner, ddl)
+  } catch (error) {
+    throw storeInvalid(error instanceof Error ? error.message : String(error), { cause: error })
+  }
 }
 
 async function missingOf(
@@ -61,39 +62,17 @@ async function missingOf(
   migrations: readonly Migration[],
 ): Promise<readonly Migration[]> {
   const applied = (await reader.all<{ id: string }>(APPLIED, { owner })).map((row) => row.id)
-  const known = new Set(migrations.map((migration) => migration.id))
+  const known = new Set(migrations.map(({ id }) => id))
   const newer = applied.filter((id) => !known.has(id))
   if (newer.length > 0)
     throw storeInvalid(
       `it was written by a newer version of ${owner} (${newer.join(', ')}); use that version or restore a backup`,
     )
   const done = new Set(applied)
-  const missing = migrations.filter((migration) => !done.has(migration.id))
+  const missing = migrations.filter(({ id }) => !done.has(id))
   const last = applied.at(-1)
-  const late = missing.find((migration) => last !== undefined && migration.id < last)
+  const late = missing.find(({ id }) => last !== undefined && id < last)
   if (late !== undefined)
     throw storeInvalid(`migration ${late.id} of ${owner} must run before ${last}, which has run`)
   return missing
-}
-
-interface Step {
-  readonly owner: string
-  readonly migration: Migration
-  readonly dialect: 'sqlite' | 'postgres'
-}
-
-async function apply(tx: WriterTx, clock: Clock, step: Step, all: readonly Migration[]): Promise<void> {
-  const { owner, migration, dialect } = step
-  // Another instance may have been faster.
-  const missing = await missingOf(tx, owner, all)
-  if (!missing.includes(migration)) return
-  for (const ddl of [...migration.up, ...ownSteps(migration, dialect)]) await tx.run(ddl)
-  await tx.run(RECORD, { owner, id: migration.id, at: clock.nowMs() })
-}
-
-function ownSteps(
-  migration: Migration | DialectMigration,
-  dialect: 'sqlite' | 'postgres',
-): readonly string[] {
-  return 'sqlite' in migration ? migration[dialect] : []
 }

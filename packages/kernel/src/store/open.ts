@@ -40,7 +40,7 @@ export function databaseOver(backend: Backend, { clock, log }: Omit<StoreOptions
     get: (sql, params) => reader.get(sql, params),
     all: (sql, params) => reader.all(sql, params),
     transact: (job) => writer.transact(job),
-    migrate: (owner, migrations) => migrate(dialect, writer, clock, owner, migrations),
+    migrate: (owner, migrations) => migrate(writer, clock, owner, migrations),
     scoped: (owner) => scopedDb(owner, reader, { dialect, transact: (job) => writer.transact(job) }),
     fileProblems: (signal) => backend.fileProblems(signal),
     probe: async () => {

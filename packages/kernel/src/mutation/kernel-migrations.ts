@@ -1,5 +1,4 @@
-import type { TableSpec } from '@steeple/contracts'
-import type { DialectMigration } from '../store/database.ts'
+import type { Migration, TableSpec } from '@steeple/contracts'
 
 const TABLES: readonly string[] = [
   `create table kernel_audit (seq bigint not null primary key, at_ms bigint not null, principal_kind text not null,
@@ -91,9 +90,10 @@ const POSTGRES_TRIGGERS: readonly string[] = [
 ]
 
 /** The kernel's own tables: pass them to `migrate('kernel', …)` before anything else is built on the store. */
-export const KERNEL_MIGRATIONS: readonly DialectMigration[] = [
-  { id: '0001_mutation_path', up: TABLES, sqlite: SQLITE_TRIGGERS, postgres: POSTGRES_TRIGGERS },
-]
+export function kernelMigrations(dialect: 'sqlite' | 'postgres'): readonly Migration[] {
+  const triggers = dialect === 'sqlite' ? SQLITE_TRIGGERS : POSTGRES_TRIGGERS
+  return [{ id: '0001_mutation_path', up: [...TABLES, ...triggers] }]
+}
 
 /** The kernel's tables with row sums, for the integrity scan. The audit trail has its own check. */
 export const KERNEL_TABLES: readonly TableSpec[] = [

@@ -200,6 +200,12 @@ export const configInvalid: ErrorFactory = defineError('config_invalid', 500, '%
 export const secretsInvalid: ErrorFactory = defineError('secrets_invalid', 500, '%s')
 /** A store that cannot be opened: damaged, newer than this version, or a change that its rules refuse. */
 export const storeInvalid: ErrorFactory = defineError('store_invalid', 500, 'the store cannot be used: %s')
+/** A data directory that another running service holds. */
+export const dataDirInUse: ErrorFactory = defineError(
+  'data_dir_in_use',
+  500,
+  'another svc uses %s; stop it, or give this one another --data-dir',
+)
 /** A step of a plugin's life that failed: which plugin, which step, why. */
 export const pluginFailed: ErrorFactory = defineError('plugin_failed', 500, 'plugin %s failed at step %s: %s')
 /** A service ref that nobody provides. */
@@ -208,3 +214,5 @@ export const pluginDependencyMissing: ErrorFactory = defineError(
   500,
   'nobody provides the service %s',
 )
+/** Something that cannot cross into or out of a plugin's own process. */
+export const pluginIsolation: ErrorFactory = defineError('plugin_isolation', 500, '%s')

@@ -14,7 +14,7 @@ export type { Kernel } from './kernel.ts'
 export { createLog, type KernelLog } from './log.ts'
 export type { KernelMetrics } from './metrics.ts'
 export { type AuditTrailOptions, createAuditTrail } from './mutation/audit-trail.ts'
-export { KERNEL_TABLES, kernelMigrations } from './mutation/kernel-migrations.ts'
+export { KERNEL_MIGRATIONS, KERNEL_TABLES } from './mutation/migrations.ts'
 export type {
   IdempotencyClaim,
   Mutation,

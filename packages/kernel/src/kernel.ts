@@ -1,4 +1,16 @@
-import type { AuditTrail, Clock, HealthBoard, Log, NodeIdentity, ServiceInfo, ServiceRef, Settings, Vault } from '@steeple/contracts'
+import type {
+  AuditTrail,
+  Clock,
+  HealthBoard,
+  Log,
+  NodeIdentity,
+  ServiceInfo,
+  ServiceRef,
+  Settings,
+  Vault,
+} from '@steeple/contracts'
+import type { LoadedConfig } from './config/load-config.ts'
+import type { KernelMetrics } from './metrics.ts'
 import type { Mutations, Outbox } from './mutation/mutations.ts'
 import type { HttpEdge } from './plugins/edge.ts'
 import type { PluginRegistry } from './plugins/registry.ts'
@@ -18,14 +30,24 @@ export interface Kernel {
   readonly info: ServiceInfo
   readonly health: HealthBoard
   readonly registry: PluginRegistry
+  /** Whether the first reconcile pass is over and no reconcile runs or is due now. */
+  readonly isSettled: boolean
   /** The service as long as somebody provides it. */
   service<T extends object>(ref: ServiceRef<T>): T | undefined
   /** The text exposition of all metric registries (kernel's and every live plugin's). */
   metricsText(): Promise<string>
   /** Runs after each change of `settings` (SIGHUP). */
   onSettings(listener: () => void): void
+  /** The kernel's own metric registry, for the edge's series. */
+  readonly metrics: KernelMetrics
+  /** 32 secret bytes for the signatures of list cursors; the same after each start. */
+  cursorSecret(): Uint8Array
   /** Connects the HTTP edge; call before loading plugins. */
   attach(edge: HttpEdge): void
+  /** Lets periodic work, health checks and the first integrity scan begin; call when the edge listens. */
+  begin(): void
+  /** Puts another configuration in force as far as that goes without a restart (SIGHUP). */
+  reload(next: LoadedConfig): Promise<void>
   /** Stops everything in order: routes drained, plugins stopped, store closed. */
   close(): Promise<void>
 }

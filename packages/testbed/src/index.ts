@@ -1,1 +1,1 @@
-export {}
+export { startTestbed } from './start-testbed.ts'

@@ -1,4 +1,4 @@
-import { pluginNotFound, pluginStateConflict } from '@steeple/contracts'
+import { pluginNotFound, pluginStateConflict, type TableSpec } from '@steeple/contracts'
 import semver from 'semver'
 import { within } from '../deadline.ts'
 import { createCatalogue } from './catalogue.ts'
@@ -56,6 +56,8 @@ export interface PluginRegistry {
   reload(name: string): Promise<PluginRecord>
   /** After a change of the settings: reloads each plugin whose own configuration changed and is not `hot`. */
   applySettings(): Promise<void>
+  /** The checksummed tables of every live plugin. */
+  tables(): readonly TableSpec[]
   /** Withdraws and stops everything. */
   stop(): Promise<void>
 }
@@ -239,6 +241,7 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
     unload: (name) => inTurn(() => unload(name)),
     reload: (name) => inTurn(() => reload(name)),
     applySettings: () => inTurn(applySettings),
+    tables: () => live.all().flatMap(({ code: { plugin } }) => plugin.tables ?? []),
     stop: () =>
       inTurn(async () => {
         await live.leaveAll()

@@ -80,6 +80,14 @@ export class Lane {
     return this.#queue.size + (this.#call?.keys.length ?? 0)
   }
 
+  /** Whether nothing runs and nothing is due now. */
+  get isIdle(): boolean {
+    const isBusy = this.#isListing || this.#isWaking || this.#call !== undefined
+    return (
+      !isBusy && Math.min(this.#nextListMs, this.#queue.nextDueMs() ?? Number.POSITIVE_INFINITY) > this.#now()
+    )
+  }
+
   /** Asks for a look at a key soon. */
   enqueue(key: string): void {
     this.#terminal.delete(key)

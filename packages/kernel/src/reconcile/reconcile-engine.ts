@@ -20,6 +20,8 @@ export interface ReconcileEngine {
   begin(): void
   /** Whether the first pass of every reconciler of the start is over. Once true it stays so. */
   readonly isReady: boolean
+  /** Whether no reconciler works and no key is due now. */
+  readonly isIdle: boolean
   /** Aborts and awaits every call; attaches nothing afterwards. */
   close(): Promise<void>
 }
@@ -87,6 +89,9 @@ export function createReconcileEngine(options: ReconcileOptions): ReconcileEngin
     get isReady() {
       isLatched ||= hasBegun && [...lanes.values()].every(({ lane }) => lane.isPassed)
       return isLatched
+    },
+    get isIdle() {
+      return [...lanes.values()].every(({ lane }) => lane.isIdle)
     },
     close: async () => {
       isClosed = true

@@ -1,0 +1,54 @@
+import { systemPrincipal, tokenMintRef } from '@steeple/contracts'
+import type { Kernel } from '@steeple/kernel'
+
+/**
+ * Tells a newcomer where everything is and how to authenticate.
+ *
+ * Mints an admin token when the box has no credential at all; that text is printed here, once, and kept nowhere.
+ */
+export async function introduce(kernel: Kernel, url: string): Promise<void> {
+  const { settings } = kernel
+  const variable = settings.auth.admin_token_env
+  const hasVariable = (process.env[variable] ?? '') !== ''
+  const minted = hasVariable ? undefined : await firstToken(kernel)
+  const token = hasVariable ? `$${variable}` : '$SVC_TOKEN'
+  const lines = [
+    '',
+    `Steeple ${kernel.info.version} runs in ${settings.server.mode} mode; node "${kernel.identity.name}", data in ${settings.server.data_dir}`,
+    '',
+    `  API            ${url}/v1`,
+    `  documentation  ${url}/v1/docs`,
+    '',
+    ...credentialLines(minted, hasVariable, variable),
+    '',
+    'Try:',
+    `  curl -s ${url}/v1/healthz`,
+    `  curl -s -H "Authorization: Bearer ${token}" ${url}/v1/status`,
+    `  curl -s -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' ${url}/v1/spectrum/check -d '{"technology":"lte","channels":[1300]}'`,
+    '',
+    'Ctrl-C ends it.',
+    '',
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+async function firstToken(kernel: Kernel): Promise<string | undefined> {
+  const mint = kernel.service(tokenMintRef)
+  if (mint === undefined || (await mint.count()) > 0) return undefined
+  return (await mint.mint(systemPrincipal('first-start'), 'first start', ['admin'])).token
+}
+
+function credentialLines(
+  minted: string | undefined,
+  hasVariable: boolean,
+  variable: string,
+): readonly string[] {
+  if (hasVariable) return [`Authenticate with the bearer token in ${variable} (role admin).`]
+  if (minted === undefined) {
+    return [
+      'Authenticate with a token made before:  export SVC_TOKEN=svc_…',
+      `None left? Start once with  ${variable}=$(openssl rand -hex 32)  and create one: POST /v1/tokens`,
+    ]
+  }
+  return ['An admin token, shown this once and stored only as a hash:', '', `  export SVC_TOKEN=${minted}`]
+}

@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createEdge } from '@steeple/api'
+import { authenticatorRef, type Clock } from '@steeple/contracts'
+import {
+  createKernel,
+  createLog,
+  initNode,
+  type Kernel,
+  loadConfig,
+  openSecrets,
+  systemClock,
+  systemTimers,
+} from '@steeple/kernel'
+import {
+  eventually,
+  type Testbed,
+  type TestbedOptions,
+  type TestbedPlugin,
+  type TestPrincipal,
+} from '@steeple/testkit'
+import { createInlinePackages } from './inline-packages.ts'
+import { readAudit, readEvents } from './records.ts'
+import { requests } from './requests.ts'
+import { type StandIn, standInAuthenticator } from './stand-in-authenticator.ts'
+
+const CONFIG_FILE = '/testbed/control.yaml'
+
+/** Starts the real kernel and edge around the plugins under test, on a free loopback port and a fresh store. */
+export async function startTestbed(options: TestbedOptions): Promise<Testbed> {
+  const root = await mkdtemp(join(tmpdir(), 'steeple-testbed-'))
+  const dataDir = join(root, 'data')
+  const clock: Clock = options.clock ?? systemClock()
+  const packages = createInlinePackages(join(root, 'packages'))
+  const standIn = providesAuthenticator(options.plugins) ? undefined : standInAuthenticator()
+  const plugins = [...(standIn === undefined ? [] : [standIn.plugin]), ...options.plugins]
+  const adminToken = randomBytes(24).toString('hex')
+  await initNode({ dataDir, clock, name: 'testbed' })
+  const folders = await Promise.all(plugins.map((plugin) => packages.folderOf(plugin)))
+  const kernel = await createKernel({
+    config: loadConfig({
+      file: CONFIG_FILE,
+      // JSON is YAML.
+      readFile: () => JSON.stringify({ ...options.settings, ...options.config }),
+      env: {
+        ...options.env,
+        SVC_SERVER_DATADIR: dataDir,
+        SVC_SERVER_LISTEN: '127.0.0.1:0',
+        SVC_SERVER_LOGLEVEL: 'error',
+      },
+    }),
+    secrets: openSecrets(dataDir),
+    log: createLog({ level: 'error', format: 'json', clock }),
+    clock,
+    timers: options.clock ?? systemTimers(),
+    version: '0.0.0-testbed',
+    packages: folders,
+  })
+  const edge = createEdge(kernel, { adminToken, cursorSecret: kernel.cursorSecret(), checkResponses: true })
+  kernel.attach(edge)
+  let stopping: Promise<void> | undefined
+  const stop = async (): Promise<void> => {
+    await edge.close()
+    await kernel.close()
+    packages.clear()
+    await rm(root, { recursive: true, force: true })
+  }
+  try {
+    await kernel.registry.loadAll()
+    const { port } = await edge.listen()
+    kernel.begin()
+    return {
+      ...requests(`http://127.0.0.1:${port}`, adminToken),
+      adminToken,
+      dataDir,
+      identity: kernel.identity,
+      credential: credentials(standIn),
+      audit: () => readAudit(kernel),
+      events: () => readEvents(kernel),
+      service: (ref) => kernel.service(ref),
+      settled: () => settled(kernel),
+      load: async (plugin) => {
+        const folder = await packages.folderOf(plugin)
+        // The registry looks at this very list at each load.
+        folders.push(folder)
+        await kernel.registry.load(await idOf(plugin))
+      },
+      unload: async (id) => {
+        await kernel.registry.unload(id)
+      },
+      stop: () => {
+        stopping ??= stop()
+        return stopping
+      },
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+const SETTLE_LIMIT_MS = 4_000
+
+async function settled(kernel: Kernel): Promise<void> {
+  await eventually(() => {
+    if (!kernel.isSettled) throw new Error('reconcilers are at work')
+  }, SETTLE_LIMIT_MS)
+}
+
+function credentials(standIn: StandIn | undefined): (principal: TestPrincipal) => string {
+  return (principal) => {
+    if (standIn === undefined)
+      throw new Error('a plugin under test provides access.authenticator: ask it for a token')
+    return standIn.credential(principal)
+  }
+}
+
+function providesAuthenticator(plugins: readonly TestbedPlugin[]): boolean {
+  return plugins.some(
+    (plugin) => 'manifest' in plugin && plugin.manifest.provides?.includes(authenticatorRef.id) === true,
+  )
+}
+
+async function idOf(plugin: TestbedPlugin): Promise<string> {
+  if ('manifest' in plugin) return plugin.manifest.id
+  // A package that the registry checks again.
+  const manifest = JSON.parse(await readFile(join(plugin.dir, 'package.json'), 'utf8')) as {
+    readonly steeple: { readonly id: string }
+  }
+  return manifest.steeple.id
+}

@@ -9,7 +9,7 @@ export interface BundleRow {
 }
 
 /** The desired state of the transmitter: the one row has id 1 and nulls while disarmed. */
-export interface ArmRow {
+interface ArmRow {
   readonly id: number
   readonly interval_id: string | null
   readonly profile_id: string | null
@@ -20,7 +20,7 @@ export interface ArmRow {
 }
 
 /** One time span in which TX was armed, for the regulator. Open ends are null; `profile` is the JSON as armed. */
-export interface IntervalRow {
+interface IntervalRow {
   readonly id: string
   readonly profile_id: string
   readonly profile: string

@@ -23,7 +23,7 @@ export function isSame(left: unknown, right: unknown): boolean {
 }
 
 /** JSON with the members of every object in alphabetical order. */
-export function canonicalJson(value: unknown): string {
+function canonicalJson(value: unknown): string {
   const sorted = (_key: string, member: unknown): unknown =>
     isObject(member)
       ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))

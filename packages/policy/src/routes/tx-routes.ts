@@ -77,13 +77,10 @@ export function txRoutes(control: TxControl, transmitters: Transmitters): readon
     await transmitters.stop()
     return stateReply()
   }
-  const arm = async (request: Request<unknown, unknown, ArmBody>): Promise<Reply> => {
-    await request.mutate('tx', async (tx) => {
-      await control.arm(tx, request.principal, profileId(request.body))
-      return ok({})
-    })
-    return stateReply()
-  }
+  const arm = (request: Request<unknown, unknown, ArmBody>): Promise<Reply> =>
+    request.mutate('tx', async (tx) =>
+      ok(stateRecord(await control.arm(tx, request.principal, profileId(request.body)))),
+    )
   return [
     route({
       method: 'GET',

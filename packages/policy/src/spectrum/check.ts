@@ -21,7 +21,7 @@ export interface CheckRequest {
 }
 
 /** One channel of the answer. `band` is the covering band; frequencies are those of that band, else of the first. */
-export interface ChannelResult {
+interface ChannelResult {
   readonly channel: number
   readonly bands: readonly string[]
   readonly band: string | null

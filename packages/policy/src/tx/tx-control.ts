@@ -10,6 +10,7 @@ import {
   type RadioProfile,
   systemPrincipal,
   type TxGate,
+  type TxGateState,
   txGateClosed,
   txNotArmed,
   validationFailed,
@@ -47,7 +48,7 @@ export interface ArmReview {
 /** The TX gate with its commands. They run inside the caller's mutation. */
 export interface TxControl extends TxGate {
   /** Throws `tx_gate_closed`, `validation_failed` (unknown profile), `invalid_transition` (another one is armed). */
-  arm(tx: MutationTx, principal: Principal, profileId: string): Promise<void>
+  arm(tx: MutationTx, principal: Principal, profileId: string): Promise<TxGateState>
   /** Writes the disarmed state. The caller stops the transmitter after the commit. Disarming twice changes nothing. */
   disarm(tx: MutationTx, principal: Principal): Promise<void>
   /** The armed transmitter against the gates as they are now; undefined while disarmed. */
@@ -107,7 +108,7 @@ export function txControlOf(context: Context, policy: CurrentPolicy, transmitter
       if (armed !== undefined) {
         refuseSwitch(armed, profileId, profile, basis.country)
         tx.audit({ detail: { arm: true, profile: profileId, changed: false } })
-        return
+        return gateState(basis, armed)
       }
       const { license } = bundle.spectrum
       const arm: Arm = {
@@ -123,6 +124,7 @@ export function txControlOf(context: Context, policy: CurrentPolicy, transmitter
       tx.audit({ detail: { arm: true, ...armFacts(arm), license: license.reference, changed: true } })
       tx.dirty(TX_RESOURCE, TX_KEY)
       tx.afterCommit(() => transmitters.allow())
+      return gateState(basis, arm)
     },
     disarm: async (tx, principal) => {
       const arm = await currentArm(tx)

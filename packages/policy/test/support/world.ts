@@ -14,7 +14,7 @@ import { type FakeContext, fakeContext, type MemoryDb, memoryDb, type Overrides 
 import { MIGRATIONS } from '../../src/migrations.ts'
 import { plugin } from '../../src/plugin.ts'
 
-export const ALICE: Principal = { kind: 'token', id: 'tok-1', name: 'alice', roles: new Set(['admin']) }
+const ALICE: Principal = { kind: 'token', id: 'tok-1', name: 'alice', roles: new Set(['admin']) }
 
 export const PROFILES: Settings['ran']['profiles'] = {
   'b3-lab': { technology: 'lte', channel: 1300, bandwidth_mhz: 10, eirp_dbm: 20 },
@@ -31,14 +31,14 @@ export const OPEN_POLICY = {
 }
 
 /** A transmitter whose stop can fail or never end; knows whether it is on air. */
-export interface FakeTransmitter {
+interface FakeTransmitter {
   mode: 'obeys' | 'fails' | 'hangs'
   isOnAir: boolean
   stops: number
   stop(signal: AbortSignal): Promise<void>
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>>
   readonly headers: Readonly<Record<string, string>>

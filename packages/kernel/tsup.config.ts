@@ -1,7 +1,8 @@
 import { defineConfig } from 'tsup'
 
 export default defineConfig({
-  entry: ['src/index.ts'],
+  // The second is the program of plugins that run in a process of their own.
+  entry: { index: 'src/index.ts', 'child-main': 'src/plugins/child-main.ts' },
   format: ['esm'],
   target: 'node24',
   sourcemap: true,

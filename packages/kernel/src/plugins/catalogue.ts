@@ -22,8 +22,8 @@ export interface Catalogue {
   /** Versions of a plugin, the highest first. */
   versions(id: string): readonly FoundPlugin[]
   rejected(id: string): RejectedPlugin | undefined
-  /** The highest version of each plugin. */
-  highest(): readonly FoundPlugin[]
+  /** The pinned version of each plugin, or its highest. */
+  highest(pinned: ReadonlyMap<string, string>): readonly FoundPlugin[]
   /** The version that is meant. Throws `plugin_not_found`, `plugin_state_conflict`, `plugin_failed` (check). */
   choose(id: string, choice: Choice): FoundPlugin
   /** The package of the running version as it lies on the disk now; the running one when it is gone. */
@@ -54,9 +54,9 @@ export function createCatalogue(sources: PluginSources, log: Log): Catalogue {
     knows: (id) => ids().includes(id),
     versions,
     rejected,
-    highest: () =>
+    highest: (pinned) =>
       ids()
-        .map((id) => versions(id)[0])
+        .map((id) => versions(id).find((found) => found.version === pinned.get(id)) ?? versions(id)[0])
         .filter((found) => found !== undefined),
     choose: (id, choice) => {
       const chosen = pick(versions(id), choice)

@@ -52,8 +52,10 @@ export function createLoader(contractsUrl: string): Loader {
   return {
     load: async (found) => {
       const bytes = await readFile(found.entry)
-      const url = moduleUrl(found.entry, sha8(bytes))
+      const hash = sha8(bytes)
+      const url = moduleUrl(found.entry, hash)
       if (found.origin === 'installed') {
+        if (hash !== found.sha8) throw new TypeError('its entry file was changed after it was installed')
         remove ??= installHooks(contractsUrl, modules)
         if (!modules.has(url)) modules.set(url, bytes)
       }

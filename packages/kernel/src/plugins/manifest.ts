@@ -15,6 +15,8 @@ export interface FoundPlugin {
   readonly entry: string
   /** `bundled`: part of the build. `installed`: a folder of `<data_dir>/plugins`, its entry checked by hash. */
   readonly origin: 'bundled' | 'installed'
+  /** Of an installed one: what the SHA-256 of its entry file begins with. */
+  readonly sha8?: string
 }
 
 /** A folder that looks like a plugin and is none: why. */

@@ -10,6 +10,7 @@ import { configSchemaOf, type LivePlugin, STEP_BOUND_MS, setUp } from './live.ts
 import { createLiveSet } from './live-set.ts'
 import type { FoundPlugin } from './manifest.ts'
 import { inDependencyOrder } from './order.ts'
+import { createPins } from './pins.ts'
 import { createRecords, type PluginRecord } from './records.ts'
 import { changeOf } from './settings-change.ts'
 import type { PluginSources } from './sources.ts'
@@ -58,6 +59,8 @@ export interface PluginRegistry {
   applySettings(): Promise<void>
   /** The checksummed tables of every live plugin. */
   tables(): readonly TableSpec[]
+  /** The checksummed tables of every live plugin. */
+  tables(): readonly TableSpec[]
   /** Withdraws and stops everything. */
   stop(): Promise<void>
 }
@@ -69,6 +72,7 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
   const catalogue = createCatalogue(options.sources, host.log)
   const code = createCodeLoader(options)
   const records = createRecords(host, catalogue, live)
+  const pins = createPins(options.sources.pluginsDir)
   let queue: Promise<unknown> = Promise.resolve()
 
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -159,19 +163,23 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
     if (isDisabled(host, name)) throw pluginStateConflict(`plugin ${name} is in plugins.disabled`)
     const found = catalogue.choose(name, { version, rollback, running, before: records.before(name) })
     if (running?.version === found.version) return records.of(name)
-    return await change(found, rollback)
+    const isRollback = running !== undefined && semver.lt(found.version, running.version)
+    const record = await change(found, isRollback)
+    await pins.write(name, isRollback ? found.version : undefined)
+    return record
   }
 
   const loadAll = async (): Promise<void> => {
     await catalogue.scan()
-    const chosen = catalogue.highest().filter((found) => !isDisabled(host, found.manifest.id))
+    const pinned = await pins.read()
+    const chosen = catalogue.highest(pinned).filter((found) => !isDisabled(host, found.manifest.id))
     const ready: LivePlugin[] = []
     const failures = new Map<string, unknown>()
     for (const found of inDependencyOrder(chosen)) {
       const { id } = found.manifest
       records.loading(found)
       try {
-        const next = await (await prepare(found, false))()
+        const next = await (await prepare(found, pinned.get(id) === found.version))()
         host.services.set(id, next.services)
         ready.push(next)
       } catch (error) {
@@ -242,6 +250,7 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
     reload: (name) => inTurn(() => reload(name)),
     applySettings: () => inTurn(applySettings),
     tables: () => live.all().flatMap(({ code: { plugin } }) => plugin.tables ?? []),
+    tables: () => live.all().flatMap((plugin) => plugin.code.plugin.tables ?? []),
     stop: () =>
       inTurn(async () => {
         await live.leaveAll()

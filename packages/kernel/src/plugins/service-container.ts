@@ -14,6 +14,8 @@ export interface ServiceContainer {
   current(id: string): object | undefined
   /** Every id that is provided now. */
   ids(): readonly string[]
+  /** Runs after each `set`. Returns what takes the listener away. */
+  onChange(listener: () => void): () => void
 }
 
 type Method = (...args: readonly unknown[]) => unknown
@@ -22,6 +24,7 @@ type Method = (...args: readonly unknown[]) => unknown
 export function createServiceContainer(): ServiceContainer {
   const providers = new Map<string, { readonly owner: string; readonly service: object }>()
   const proxies = new Map<string, object>()
+  const listeners = new Set<() => void>()
   const current = (id: string): object | undefined => providers.get(id)?.service
   const proxyOf = (id: string): object => {
     const known = proxies.get(id)
@@ -37,6 +40,11 @@ export function createServiceContainer(): ServiceContainer {
     set: (owner, services) => {
       for (const [id, provider] of providers) if (provider.owner === owner) providers.delete(id)
       for (const [id, service] of services) providers.set(id, { owner, service })
+      for (const listener of listeners) listener()
+    },
+    onChange: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
     use: <T extends object>(ref: ServiceRef<T>): T => {
       if (!providers.has(ref.id)) throw pluginDependencyMissing(ref.id)

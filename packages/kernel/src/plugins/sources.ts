@@ -77,7 +77,15 @@ async function readInstalled(reader: ManifestReader, dir: string): Promise<Found
   if (sha8(await readFile(read.entry)) !== hash) {
     return reject(`the entry file is not the one that was installed: its SHA-256 does not begin with ${hash}`)
   }
-  return { manifest: steeple, packageName: name, version, dir, entry: read.entry, origin: 'installed' }
+  return {
+    manifest: steeple,
+    packageName: name,
+    version,
+    dir,
+    entry: read.entry,
+    origin: 'installed',
+    sha8: hash,
+  }
 }
 
 /** Why files of a plugin folder must not be trusted: links, paths out of the folder, writable by everybody. */

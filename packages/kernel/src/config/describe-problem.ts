@@ -124,7 +124,7 @@ function typeMessage(error: ErrorObject, key: string, path: readonly Segment[], 
   const wanted = types.map((type) => TYPE_WORDS[type] ?? type).join(' or ')
   const mark = markOf(tree, path)
   if (error.data === null || error.data === undefined) {
-    return `has no value; it must be ${wanted}${types.includes('string') ? ' (write "" for empty text)' : ''}`
+    return `has no value; it must be ${choices(error) ?? wanted}`
   }
   const isNumberForText = types.includes('string') && ['number', 'boolean'].includes(typeof error.data)
   if (isNumberForText && mark?.kind === 'file') {
@@ -135,6 +135,13 @@ function typeMessage(error: ErrorObject, key: string, path: readonly Segment[], 
     return `must be true, false, 1, 0, yes or no, not ${shownValue(error.data, key)}`
   }
   return `must be ${wanted}, not ${shownValue(error.data, key)}`
+}
+
+/** The values that are allowed where there is a list of them. */
+function choices(error: ErrorObject): string | undefined {
+  // With `verbose` the validator hands over the schema that was broken.
+  const allowed = (error.parentSchema as JsonSchema | undefined)?.enum
+  return Array.isArray(allowed) ? `one of ${allowed.join(', ')}` : undefined
 }
 
 /** A value as a message may show it: short, one line, no user or password of a URL, nothing under a secret key. */

@@ -82,7 +82,7 @@ function booleanFromText(text: string, isInverted: boolean): boolean | string {
 export function unknownVariables(
   table: readonly EnvironmentRow[],
   environment: Environment,
-  known: readonly string[] = [],
+  known: readonly string[],
 ): readonly string[] {
   const names = [...table.map((row) => row.variable), ADMIN_TOKEN_VARIABLE, ...known]
   const stems = names.map((name) => name.replace(PREFIX, ''))

@@ -75,7 +75,10 @@ export function loadConfig(options: ConfigOptions): LoadedConfig {
     schema,
     sources: sourcesOf(first.tree, schema),
     warnings: [
-      ...unknownVariables(table, options.env, options.knownVariables),
+      ...unknownVariables(table, options.env, [
+        settings.auth.admin_token_env,
+        ...(options.knownVariables ?? []),
+      ]),
       ...semanticWarnings(settings),
     ],
     pluginConfig: (configPath, own) => {

@@ -136,10 +136,11 @@ function checkApns(key: string, apns: readonly string[], found: Found): void {
 }
 
 function storeUrlProblem(url: string): string | undefined {
+  if (url === 'sqlite::memory:') return 'must name a file; a store in memory forgets everything'
   if (!/^postgres(ql)?:/.test(url)) return undefined
   const parsed = URL.parse(url)
   const hasDatabase = parsed !== null && parsed.pathname.length > 1
-  return hasDatabase ? undefined : 'must be postgres://<user>@<host>:<port>/<database>'
+  return hasDatabase ? undefined : 'must name a host and a database: postgres://<host>:<port>/<database>'
 }
 
 function checkUrls({ core_b, collector, hss, alerts }: Settings, found: Found): void {

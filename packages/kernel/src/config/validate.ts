@@ -1,4 +1,5 @@
 import type { JsonSchema } from '@steeple/contracts'
+import type { ErrorObject } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { type ConfigTree, isMap, type Problem, pathOf, setOwn, valueAt } from './config-tree.ts'
 import { describeProblem } from './describe-problem.ts'
@@ -29,7 +30,7 @@ export function validateTree(tree: ConfigTree, schema: JsonSchema): Validated {
   const values = structuredClone(tree.root)
   dropEmptyGroups(values, schema)
   check(values)
-  const errors = (check.errors ?? []).filter((error) => !isEcho(error.schemaPath))
+  const errors = withoutEchoes(check.errors ?? [])
   const problems = errors.map((error) => describeProblem(error, tree, schema))
   const broken = errors.map((error) => {
     const inner = error.params.additionalProperty
@@ -39,9 +40,15 @@ export function validateTree(tree: ConfigTree, schema: JsonSchema): Validated {
   return { values, problems: unique(problems), broken }
 }
 
-/** `propertyNames` reports the broken rule and then itself; one line is enough. */
-function isEcho(schemaPath: string): boolean {
-  return /\/propertyNames\/.+/.test(schemaPath)
+/** One line for each wrong value: what has the wrong type breaks other rules too, and `propertyNames` says it twice. */
+function withoutEchoes(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const mistyped = new Set(
+    errors.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath),
+  )
+  return errors.filter(
+    ({ keyword, instancePath, schemaPath }) =>
+      !/\/propertyNames\/.+/.test(schemaPath) && (keyword === 'type' || !mistyped.has(instancePath)),
+  )
 }
 
 function unique(problems: readonly Problem[]): readonly Problem[] {

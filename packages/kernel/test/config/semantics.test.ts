@@ -1,0 +1,101 @@
+import { suite } from '@steeple/testkit'
+import * as assert from 'uvu/assert'
+import { load, problems } from './load-helper.ts'
+
+const semantics = suite('config/semantics')
+
+/** Texts and what refuses them; `''` for those that are accepted. */
+const CASES: readonly (readonly [text: string, refusal: string])[] = [
+  ['plmn: {mnc: "070", mcc: "001"}', ''],
+  ['plmn: {mnc: "5"}', 'plmn.mnc must be 2 or 3 digits, such as "99" or "070", not "5"'],
+  ['plmn: {mcc: "99"}', 'plmn.mcc must be 3 digits, such as "999", not "99"'],
+  ['tac: 65535', ''],
+  ['tac: 65536', 'tac must be 0 to 65535 with core_a, not 65536'],
+  ['tac: 65536\ncore: core_b\nhss: {driver: core_b}', ''],
+  ['tac: 16777216\ncore: core_b', 'tac must be at most 16777215, not 16777216'],
+  ['tac: -1', 'tac must be at least 0, not -1'],
+  ['server: {listen: "8080"}', 'server.listen must be an address such as'],
+  ['server: {listen: ":65536"}', 'server.listen must be an address such as'],
+  ['server: {listen: "300.0.0.1:80"}', 'server.listen must be an address such as'],
+  ['server: {listen: "::1:8080"}', 'server.listen must be an address such as'],
+  ['server: {listen: "[::1]:8080"}', ''],
+  ['server: {listen: "localhost:0"}', ''],
+  ['server: {mode: rf}', 'server.country must name the country'],
+  ['server: {mode: rf, country: ""}', 'server.country must name the country'],
+  ['server: {mode: rf, country: DE}', ''],
+  ['server: {country: Germany}', 'server.country must be two capital letters'],
+  ['server: {data_dir: ""}', 'server.data_dir must not be empty'],
+  ['apns: [internet, INTERNET]', 'apns[1] names "INTERNET" twice'],
+  ['apns: ["-a"]', 'apns[0] "-a" is no APN'],
+  ['policy: {apns: ["x.gprs"]}', 'policy.apns[0] "x.gprs" is no APN'],
+  ['hss: {driver: core_b}', 'hss.driver core_b works only with core: core_b, and core is core_a'],
+  ['collector: {upf: {enabled: true}}', 'collector.upf.iface must name an interface when'],
+  ['collector: {upf: {enabled: true, iface: eth9}}', 'collector.upf.iface names "eth9", which is none when'],
+  ['collector: {upf: {enabled: true, iface: eth0}}', ''],
+  ['collector: {upf: {iface: eth9}}', ''],
+  ['collector: {interval: 5}', 'collector.interval must be text, not the number 5; write it in quotes: "5"'],
+  ['collector: {interval: 0s}', 'collector.interval must be longer than 0'],
+  [
+    'collector: {interval: soon}',
+    'collector.interval must be a duration such as 15s, 5m or 1h30m, not "soon"',
+  ],
+  ['collector: {mme_url: "http://"}', 'collector.mme_url is no URL'],
+  ['collector: {mme_url: "ftp://x"}', 'collector.mme_url must be a URL that begins with http:// or https://'],
+  ['auth: {metrics_allow: ["10.0.0.0/33"]}', 'auth.metrics_allow[0] must be an address range'],
+  ['auth: {metrics_allow: ["fc00::/7", "127.0.0.0/8"]}', ''],
+  ['core_a: {subnet: 10.45.0.0}', 'core_a.subnet must be an address range'],
+  ['core_a: {slices: [{sst: 256}]}', 'core_a.slices[0].sst must be at most 255, not 256'],
+  ['core_a: {slices: [{sd: "010203"}]}', 'core_a.slices[0] needs the key sst'],
+  ['core_a: {containers: {"A!": x}}', 'core_a.containers has the name "A!", which is not allowed here'],
+  ['store: {url: "sqlite:/x/svc.db"}', ''],
+  ['store: {url: "sqlite::memory:"}', 'store.url must name a file; a store in memory forgets everything'],
+  ['store: {url: "postgres://svc@db:5432/svc"}', ''],
+  [
+    'store: {url: "postgres://svc@db"}',
+    'store.url must name a host and a database: postgres://<host>:<port>/<database>',
+  ],
+  [
+    'tls: {enabled: true}',
+    "tls.enabled needs the node's keys, and /var/lib/svc/keys has none; run svc node init",
+  ],
+  ['tls: {enabled: true}\nserver: {data_dir: /with/keys}', ''],
+  [
+    'ran: {profiles: {x: {technology: lte, channel: 1, bandwidth_mhz: 0}}}',
+    'ran.profiles.x.bandwidth_mhz must be greater than 0',
+  ],
+]
+
+const RULE = 'name: a, op: ">", threshold: 1, severity: info'
+
+for (const [text, refusal] of CASES) {
+  semantics(`${refusal === '' ? 'accepts' : 'refuses'} ${text.replaceAll('\n', ', ')}`, () => {
+    const lines = problems(text)
+    assert.is(lines.length, refusal === '' ? 0 : 1, lines.join('\n'))
+    assert.ok((lines[0] ?? '').includes(refusal), `${lines[0]}\ndoes not say\n${refusal}`)
+  })
+}
+
+semantics('lets alert rules watch known metrics, for zero seconds too', () => {
+  assert.equal(problems(`alerts: {rules: [{metric: svc_sim_state, for: 0s, ${RULE}}]}`), [])
+  assert.equal(problems(`alerts: {rules: [{metric: svc_sim_stat, for: 5m, ${RULE}}]}`), [
+    'control.yaml:1:27: alerts.rules[0].metric names svc_sim_stat, which is no metric of this service. Did you mean svc_sim_state?',
+  ])
+  const two = `alerts: {rules: [{metric: svc_sim_state, for: 1s, ${RULE}}, {metric: svc_sim_state, for: 1s, ${RULE}}]}`
+  assert.ok(problems(two)[0]?.includes('alerts.rules[1].name is used by two rules: a'))
+})
+
+semantics('points at the key that was set when the wrong one is a default', () => {
+  assert.equal(problems('server:\n  mode: rf\n'), [
+    'control.yaml:2:9: server.country must name the country (two letters, ISO 3166-1) when server.mode is rf',
+  ])
+  const [line] = problems('', { env: { SVC_SERVER_MODE: 'rf' } })
+  assert.ok(line?.startsWith('SVC_SERVER_MODE: server.country '))
+})
+
+semantics('warns of what works and is hardly meant', () => {
+  assert.is(load('core: core_b').warnings.length, 1)
+  assert.is(load('esim: {enabled: true}').warnings.length, 1)
+  assert.is(load('core: core_b\nhss: {driver: core_b}').warnings.length, 0)
+})
+
+semantics.run()

@@ -59,8 +59,6 @@ export interface PluginRegistry {
   applySettings(): Promise<void>
   /** The checksummed tables of every live plugin. */
   tables(): readonly TableSpec[]
-  /** The checksummed tables of every live plugin. */
-  tables(): readonly TableSpec[]
   /** Withdraws and stops everything. */
   stop(): Promise<void>
 }
@@ -250,7 +248,6 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
     reload: (name) => inTurn(() => reload(name)),
     applySettings: () => inTurn(applySettings),
     tables: () => live.all().flatMap(({ code: { plugin } }) => plugin.tables ?? []),
-    tables: () => live.all().flatMap((plugin) => plugin.code.plugin.tables ?? []),
     stop: () =>
       inTurn(async () => {
         await live.leaveAll()

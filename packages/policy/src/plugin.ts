@@ -13,6 +13,7 @@ import { txReconciler } from './reconcile.ts'
 import { policyRoutes } from './routes/policy-routes.ts'
 import { spectrumRoutes } from './routes/spectrum-routes.ts'
 import { txRoutes } from './routes/tx-routes.ts'
+import { TABLES } from './store.ts'
 import { gateHealth } from './tx/gate-health.ts'
 import { transmittersOf } from './tx/transmitters.ts'
 import { TX_KEY, TX_RESOURCE, txControlOf } from './tx/tx-control.ts'
@@ -23,6 +24,7 @@ const POLL_MS = 3_000
 /** The policy bundle, the spectrum check and the three-layer TX gate. */
 export const plugin: Plugin = {
   migrations: MIGRATIONS,
+  tables: TABLES,
   setup: async (context: Context): Promise<Instance> => {
     const { clock, metrics } = context
     const policy = await openPolicy(context)

@@ -1,4 +1,11 @@
-import { defineTable, type RadioProfile, type Reader, type Table, type Tx } from '@steeple/contracts'
+import {
+  defineTable,
+  type RadioProfile,
+  type Reader,
+  type Table,
+  type TableSpec,
+  type Tx,
+} from '@steeple/contracts'
 
 /** One revision of the policy; the newest is in force. `content` is the JSON of a PolicyContent. */
 export interface BundleRow {
@@ -71,6 +78,9 @@ const INTERVALS: Table<IntervalRow> = defineTable<IntervalRow>(
   ],
   ['id'],
 )
+/** The checksummed tables, for the integrity scan. */
+export const TABLES: readonly TableSpec[] = [BUNDLES, ARMS, INTERVALS]
+
 const ARM_ID = 1
 const DISARMED: ArmRow = {
   id: ARM_ID,

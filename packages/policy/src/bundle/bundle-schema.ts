@@ -2,6 +2,7 @@ import {
   type JsonSchema,
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
+  PLAIN_TEXT_PATTERN,
   TIMESTAMP_SCHEMA,
 } from '@steeple/contracts'
 import { isObject } from './merge-patch.ts'
@@ -16,7 +17,7 @@ const days = (of: string): JsonSchema => whole(1, 36_500, `Days that ${of} are k
 const perHour = (of: string): JsonSchema => whole(0, 1_000_000, `${of} per hour and principal.`)
 const all = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema =>
   objectSchema(properties, Object.keys(properties))
-const nullableText: JsonSchema = { type: ['string', 'null'], maxLength: 200 }
+const nullableText: JsonSchema = { type: ['string', 'null'], maxLength: 200, pattern: PLAIN_TEXT_PATTERN }
 /** TS 38.104 §5.4.2.1: the highest NR-ARFCN. */
 const channel: JsonSchema = { type: 'integer', minimum: 0, maximum: 3_279_165 }
 

@@ -113,6 +113,12 @@ change('stamps an acknowledged license with who and when, and only when it chang
   assert.is(withdrawn.content.spectrum.license.acknowledged_at, null)
 })
 
+change('refuses license texts that a store cannot give back as they were', () => {
+  for (const holder of ['a\u0000b', 'a\ud800b', 'a\nb', 'x'.repeat(201)]) {
+    assert.equal(refusal({ spectrum: { license: { holder } } }), ['/spectrum/license/holder'])
+  }
+})
+
 change('clears a license text with null', () => {
   const set = changeBundle(DEFAULTS, { spectrum: { license: { reference: 'L-1', holder: 'x' } } }, AUTHOR)
   const cleared = changeBundle(set.content, { spectrum: { license: { reference: null } } }, AUTHOR)

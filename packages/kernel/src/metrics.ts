@@ -21,14 +21,15 @@ export interface PluginMetrics {
   withdraw(): void
 }
 
-/** What the kernel itself may register: also gauges that are asked at each scrape. */
+/** What the kernel itself may register: also values that are asked at each scrape. */
 export interface KernelMetrics extends Metrics {
-  /** A gauge whose values are computed when the text is asked for. */
+  /** A gauge (or, when asked so, a counter) whose values are computed when the text is asked for. */
   observed(
     name: string,
     help: string,
     labels: readonly string[],
     collect: (set: (value: number, labels?: Labels) => void) => void,
+    kind?: 'gauge' | 'counter',
   ): void
 }
 
@@ -43,17 +44,25 @@ export function createMetricsBoard(log: Log): MetricsBoard {
   )
   const kernel: KernelMetrics = {
     ...metricsOf('kernel', kernelRegistry, undefined, log),
-    observed: (name, help, labels, collect) => {
-      new Gauge({
-        name,
-        help,
-        labelNames: [...labels],
-        registers: [kernelRegistry],
-        collect() {
-          this.reset()
-          collect((value, of = {}) => this.set(of, value))
-        },
-      })
+    observed: (name, help, labels, collect, kind = 'gauge') => {
+      const spec = { name, help, labelNames: [...labels], registers: [kernelRegistry] }
+      if (kind === 'gauge') {
+        new Gauge({
+          ...spec,
+          collect() {
+            this.reset()
+            collect((value, of = {}) => this.set(of, value))
+          },
+        })
+      } else {
+        new Counter({
+          ...spec,
+          collect() {
+            this.reset()
+            collect((value, of = {}) => this.inc(of, value))
+          },
+        })
+      }
     },
   }
   return {

@@ -1,0 +1,64 @@
+// npm run bench [-- part of a name …]: measures, prints a table, writes JSON to bench-results/.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { benchGeneration } from './generation.ts'
+import { benchList } from './list.ts'
+import type { Finding } from './measure.ts'
+import { benchMutation } from './mutation.ts'
+import { benchRead } from './read.ts'
+import { benchStart } from './start.ts'
+import { benchTokenCheck } from './token-check.ts'
+
+const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
+  start: benchStart,
+  read: benchRead,
+  'token-check': benchTokenCheck,
+  mutation: benchMutation,
+  list: benchList,
+  generation: benchGeneration,
+}
+
+const wanted = process.argv.slice(2)
+const findings: Finding[] = []
+for (const [name, suite] of Object.entries(SUITES)) {
+  if (wanted.length > 0 && !wanted.some((part) => name.includes(part))) continue
+  process.stderr.write(`${name} …\n`)
+  findings.push(...(await suite()))
+}
+
+const number = (value: number): string =>
+  value >= 100 ? Math.round(value).toLocaleString('en-US') : value.toPrecision(3)
+const rows = findings.map((finding) => [
+  finding.name,
+  `${number(finding.value)} ${finding.unit}`,
+  finding.beside === undefined
+    ? ''
+    : `${number(finding.beside.value)} ${finding.unit} (${finding.beside.what})`,
+  finding.beside === undefined ? '' : `${Math.round((100 * finding.value) / finding.beside.value)} %`,
+  finding.target,
+  finding.isMet ? 'met' : 'MISSED',
+])
+const table = [['measured', 'value', 'beside', 'share', 'target', ''], ...rows]
+const widths = (table[0] ?? []).map((_, column) =>
+  Math.max(...table.map((row) => (row[column] ?? '').length)),
+)
+for (const row of table)
+  process.stdout.write(
+    `${row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd()}\n`,
+  )
+
+const folder = join(dirname(fileURLToPath(import.meta.url)), '../../../bench-results')
+mkdirSync(folder, { recursive: true })
+const at = new Date().toISOString()
+const path = join(folder, `${at.replaceAll(':', '-')}.json`)
+writeFileSync(
+  path,
+  `${JSON.stringify({ at, node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, findings }, null, 2)}\n`,
+)
+process.stdout.write(`\nwritten to ${path}\n`)
+process.exit(findings.every(({ isMet }) => isMet) ? 0 : 1)

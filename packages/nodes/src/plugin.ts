@@ -1,1 +1,31 @@
-export {}
+import { lifecycleRef, type Plugin } from '@steeple/contracts'
+import { createLifecycle } from './lifecycle.ts'
+import { lifecycleRoutes } from './lifecycle-routes.ts'
+import { MIGRATIONS } from './migrations.ts'
+import { nodeRoutes } from './node-routes.ts'
+import { TABLES } from './node-store.ts'
+import { ensureOwnNode } from './own-node.ts'
+import { createRadioLook } from './radio-view.ts'
+import { nodeReconciler } from './reconcile.ts'
+import { serviceRoutes } from './service-routes.ts'
+import { telemetryRoutes } from './telemetry-routes.ts'
+
+/** Node records, lifecycle, telemetry, status and health. */
+export const plugin: Plugin = {
+  migrations: MIGRATIONS,
+  tables: TABLES,
+  setup: async (context) => {
+    const lifecycle = createLifecycle(context)
+    return {
+      routes: [
+        ...nodeRoutes(context),
+        ...telemetryRoutes(context),
+        ...lifecycleRoutes(context, lifecycle),
+        ...serviceRoutes(context, lifecycle, createRadioLook(context)),
+      ],
+      reconcilers: [nodeReconciler(context, lifecycle)],
+      services: new Map([[lifecycleRef.id, lifecycle]]),
+      start: () => ensureOwnNode(context),
+    }
+  },
+}

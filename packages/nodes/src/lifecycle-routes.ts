@@ -1,0 +1,87 @@
+import {
+  type Context,
+  nodeIdentityRef,
+  objectSchema,
+  type Route,
+  route,
+  TIMESTAMP_SCHEMA,
+  validationFailed,
+} from '@steeple/contracts'
+import type { NodeLifecycle, TransitionRequest, TransitionResult } from './lifecycle.ts'
+import { SPELLINGS, spelling, stateFrom } from './lifecycle-table.ts'
+
+interface TransitionBody {
+  readonly from: string
+  readonly to: string
+  readonly force?: boolean
+}
+
+const STATE = { type: 'string', enum: SPELLINGS }
+const BODY_SCHEMA = objectSchema(
+  {
+    from: { ...STATE, description: 'The current state.' },
+    to: STATE,
+    force: {
+      type: 'boolean',
+      default: false,
+      description: 'Skips mesh prerequisites and nothing else; needs admin. No force passes the TX gate.',
+    },
+  },
+  ['from', 'to'],
+)
+const RESULT_SCHEMA = objectSchema(
+  {
+    node_id: { type: 'string' },
+    from: { type: 'string' },
+    to: { type: 'string' },
+    at: TIMESTAMP_SCHEMA,
+    forced: { type: 'boolean', description: 'Whether a missing prerequisite was skipped.' },
+  },
+  ['node_id', 'from', 'to', 'at', 'forced'],
+)
+
+/** `POST /v1/lifecycle/transition`. */
+export function lifecycleRoutes(context: Context, lifecycle: NodeLifecycle): readonly Route[] {
+  return [
+    route<unknown, unknown, TransitionBody>({
+      method: 'POST',
+      path: '/v1/lifecycle/transition',
+      role: 'operator',
+      summary: 'Move this node to another lifecycle state',
+      schema: { body: BODY_SCHEMA, response: RESULT_SCHEMA },
+      audit: 'lifecycle.transition',
+      errors: ['invalid_transition'],
+      handle: async (request) => {
+        const move = await lifecycle.prepare(transitionFrom(request.body), request.principal)
+        return request.mutate(context.use(nodeIdentityRef).nodeId, async (tx) => {
+          const result = resultRecord(await move(tx))
+          const { from, to, forced } = result
+          tx.audit({ detail: { from, to, forced } })
+          tx.event({ type: 'lifecycle.transition', subject: result.node_id, data: { from, to, forced } })
+          return { body: result }
+        })
+      },
+    }),
+  ]
+}
+
+function transitionFrom(body: TransitionBody): TransitionRequest {
+  return { from: stateOf('/from', body.from), to: stateOf('/to', body.to), force: body.force ?? false }
+}
+
+function stateOf(pointer: string, text: string): TransitionRequest['from'] {
+  const state = stateFrom(text)
+  if (state !== undefined) return state
+  const message = `must be one of ${SPELLINGS.join(', ')}`
+  throw validationFailed(`${pointer} ${message}`, { details: [{ pointer, message }] })
+}
+
+function resultRecord(result: TransitionResult) {
+  return {
+    node_id: result.nodeId,
+    from: spelling(result.from),
+    to: spelling(result.to),
+    at: new Date(result.atMs).toISOString(),
+    forced: result.isForced,
+  }
+}

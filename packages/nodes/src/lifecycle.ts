@@ -1,0 +1,120 @@
+import {
+  type Context,
+  forbidden,
+  invalidTransition,
+  type Lifecycle,
+  type LifecycleState,
+  type MutationTx,
+  nodeIdentityRef,
+  nodeNotFound,
+  type Principal,
+  systemPrincipal,
+  type Tx,
+  txGateRef,
+} from '@steeple/contracts'
+import { afterArming, afterDisarming, decide, type Facts, spelling } from './lifecycle-table.ts'
+import { meshMembershipRef } from './mesh-membership.ts'
+import { findNode, moveNode, type NodeRow } from './node-store.ts'
+
+/** A requested transition. */
+export interface TransitionRequest {
+  readonly from: LifecycleState
+  readonly to: LifecycleState
+  readonly force: boolean
+}
+
+/** What was done. `atMs`: ms since the epoch. */
+export interface TransitionResult {
+  readonly nodeId: string
+  readonly from: LifecycleState
+  readonly to: LifecycleState
+  readonly atMs: number
+  readonly isForced: boolean
+}
+
+/** The lifecycle of this node with what only this package asks of it. */
+export interface NodeLifecycle extends Lifecycle {
+  /**
+   * Reads what the prerequisites of a transition say now; the result moves the node inside the caller's mutation.
+   *
+   * The move throws `forbidden` for force without admin, `invalid_transition` with both states and the reason.
+   */
+  prepare(
+    request: TransitionRequest,
+    principal: Principal,
+  ): Promise<(tx: MutationTx) => Promise<TransitionResult>>
+  /** Falls back to register when the node is on air with a closed TX gate. Says whether it did. */
+  heal(): Promise<boolean>
+}
+
+/** Makes the lifecycle service of this node. */
+export function createLifecycle(context: Context): NodeLifecycle {
+  const { clock, db } = context
+  // Counts what the TX gate said, so that a transition that asked the gate before notices in its transaction.
+  let gateMoves = 0
+  const ownId = (): string => context.use(nodeIdentityRef).nodeId
+  const isTxArmed = async (): Promise<boolean> => (await context.maybe(txGateRef)?.state())?.armed ?? false
+  const hasCertificate = (): boolean => context.use(nodeIdentityRef).certificateExpiresAtMs > clock.nowMs()
+  const ownRow = async (reader: Pick<Tx, 'get' | 'all'>): Promise<NodeRow> => {
+    const row = await findNode(reader, ownId())
+    if (row === undefined) throw nodeNotFound(ownId())
+    return row
+  }
+  const facts = async (): Promise<Facts> => {
+    const mesh = await context.maybe(meshMembershipRef)?.state()
+    return {
+      certificate: hasCertificate(),
+      tx_armed: await isTxArmed(),
+      mesh_joined: mesh?.isJoined ?? false,
+      routes_exchanged: mesh?.hasRoutes ?? false,
+    }
+  }
+  const follow = async (tx: Tx, next: (state: LifecycleState) => LifecycleState): Promise<void> => {
+    gateMoves += 1
+    const own = db.join(tx)
+    const row = await ownRow(own)
+    const state = next(row.state)
+    if (state !== row.state) await moveNode(own, row, state, clock.nowMs())
+  }
+  const txDisarmed = (tx: Tx): Promise<void> => follow(tx, afterDisarming)
+  return {
+    state: async () => (await ownRow(db)).state,
+    txArmed: (tx) => follow(tx, (state) => afterArming(state, hasCertificate())),
+    txDisarmed,
+    prepare: async (request, principal) => {
+      const movesBefore = gateMoves
+      const known = await facts()
+      return async (tx) => {
+        if (request.force && !principal.roles.has('admin')) throw forbidden('admin (to force a transition)')
+        if (gateMoves !== movesBefore) {
+          const names = `${spelling(request.from)} to ${spelling(request.to)}`
+          throw invalidTransition(`from ${names}: the TX gate moved meanwhile; read the state and ask again`)
+        }
+        const row = await ownRow(tx)
+        const decision = decide(row.state, request, known)
+        if (!decision.isAllowed) throw invalidTransition(decision.reason)
+        const atMs = clock.nowMs()
+        await moveNode(tx, row, request.to, atMs)
+        return { nodeId: row.node_id, from: row.state, to: request.to, atMs, isForced: decision.isForced }
+      }
+    },
+    heal: async () => {
+      const movesBefore = gateMoves
+      const gate = await context.maybe(txGateRef)?.state()
+      const row = await findNode(db, ownId())
+      if (gate === undefined || gate.armed || row === undefined || !isOnAir(row.state)) return false
+      await context.mutate(systemPrincipal('nodes'), 'lifecycle.transition', row.node_id, async (tx) => {
+        if (gateMoves !== movesBefore) throw invalidTransition('the TX gate moved meanwhile')
+        await txDisarmed(tx)
+        tx.audit({
+          detail: { from: spelling(row.state), to: 'register', forced: false, why: 'TX is not armed' },
+        })
+      })
+      return true
+    },
+  }
+}
+
+function isOnAir(state: LifecycleState): boolean {
+  return state !== 'provision' && state !== 'register'
+}

@@ -1,0 +1,107 @@
+import {
+  type Context,
+  type JsonSchema,
+  NULLABLE_TIMESTAMP_SCHEMA,
+  nodeIdentityRef,
+  objectSchema,
+  TIMESTAMP_SCHEMA,
+} from '@steeple/contracts'
+import { formatPlmn } from '@steeple/telecom'
+import { degradedReason } from './degraded.ts'
+import { spelling, statusOf } from './lifecycle-table.ts'
+import { findHeartbeat, type NodeRow } from './node-store.ts'
+
+/** A node in the list. */
+export const NODE_SCHEMA: JsonSchema = objectSchema(
+  {
+    node_id: { type: 'string' },
+    name: { type: 'string' },
+    state: {
+      type: 'string',
+      description: 'bootstrap, registered, on-air, peered or degraded; more may come.',
+    },
+    plmn: { type: 'string' },
+    last_seen: { ...TIMESTAMP_SCHEMA, description: 'Last heartbeat; for this node without an agent, now.' },
+    lifecycle: {
+      type: 'string',
+      description: 'The lifecycle state under the status, spelled as in requests.',
+    },
+    degraded_reason: { type: ['string', 'null'] },
+  },
+  ['node_id', 'name', 'state', 'plmn', 'last_seen', 'lifecycle', 'degraded_reason'],
+)
+
+/** The status of a node's enrollment. */
+export const ENROLL_SCHEMA: JsonSchema = objectSchema(
+  {
+    node_id: { type: 'string' },
+    enrolled: { type: 'boolean', description: 'Whether it holds a valid certificate of the mesh CA.' },
+    state: { type: 'string', description: 'The lifecycle state, spelled as in requests.' },
+    enrolled_at: NULLABLE_TIMESTAMP_SCHEMA,
+    certificate_expires_at: NULLABLE_TIMESTAMP_SCHEMA,
+  },
+  ['node_id', 'enrolled', 'state', 'enrolled_at', 'certificate_expires_at'],
+)
+
+/** Whether and when a node left. */
+export const LEAVE_SCHEMA: JsonSchema = objectSchema(
+  {
+    node_id: { type: 'string' },
+    left: { type: 'boolean' },
+    state: { type: 'string', description: 'The lifecycle state, spelled as in requests.' },
+    left_at: NULLABLE_TIMESTAMP_SCHEMA,
+  },
+  ['node_id', 'left', 'state', 'left_at'],
+)
+
+/** A node in the list. All nodes of a mesh group share the PLMN. */
+export async function nodeRecord(context: Context, row: NodeRow): Promise<object> {
+  const [heartbeat, reason] = await Promise.all([
+    findHeartbeat(context.db, row.node_id),
+    degradedReason(context, row.node_id),
+  ])
+  const isOwn = row.node_id === context.use(nodeIdentityRef).nodeId
+  const silentSinceMs = isOwn ? context.clock.nowMs() : row.state_since_ms
+  return {
+    node_id: row.node_id,
+    name: row.name,
+    state: statusOf(row.state, reason !== undefined),
+    plmn: formatPlmn(context.settings.plmn),
+    last_seen: timestamp(heartbeat?.received_at_ms ?? silentSinceMs),
+    lifecycle: spelling(row.state),
+    degraded_reason: reason ?? null,
+  }
+}
+
+/** The status of a node's enrollment. This node's certificate is its own, made with its identity. */
+export function enrollRecord(context: Context, row: NodeRow): object {
+  const identity = context.use(nodeIdentityRef)
+  const isOwn = row.node_id === identity.nodeId
+  const expiresAtMs = isOwn ? identity.certificateExpiresAtMs : row.certificate_expires_at_ms
+  const enrolledAtMs = isOwn ? identity.createdAtMs : row.enrolled_at_ms
+  return {
+    node_id: row.node_id,
+    enrolled: row.left_at_ms === null && expiresAtMs !== null && expiresAtMs > context.clock.nowMs(),
+    state: spelling(row.state),
+    enrolled_at: nullableTimestamp(enrolledAtMs),
+    certificate_expires_at: nullableTimestamp(expiresAtMs),
+  }
+}
+
+/** Whether and when a node left. */
+export function leaveRecord(row: NodeRow): object {
+  return {
+    node_id: row.node_id,
+    left: row.left_at_ms !== null,
+    state: spelling(row.state),
+    left_at: nullableTimestamp(row.left_at_ms),
+  }
+}
+
+function timestamp(atMs: number): string {
+  return new Date(atMs).toISOString()
+}
+
+function nullableTimestamp(atMs: number | null): string | null {
+  return atMs === null ? null : timestamp(atMs)
+}

@@ -1,0 +1,150 @@
+import {
+  defineTable,
+  type LifecycleState,
+  type Reader,
+  type Table,
+  type TableSpec,
+  type Tx,
+} from '@steeple/contracts'
+
+/** A node as stored. Times are ms since the epoch. */
+export interface NodeRow {
+  readonly node_id: string
+  readonly name: string
+  readonly state: LifecycleState
+  readonly state_since_ms: number
+  readonly created_at_ms: number
+  readonly enrolled_at_ms: number | null
+  readonly certificate_expires_at_ms: number | null
+  readonly left_at_ms: number | null
+}
+
+/** The newest heartbeat of a node. */
+export interface HeartbeatRow {
+  readonly node_id: string
+  readonly seq: number
+  /** When the node says that it sent it, and when it came in. */
+  readonly at_ms: number
+  readonly received_at_ms: number
+  /** Since when heartbeats have come without a gap. */
+  readonly fresh_since_ms: number
+  /** What the node was told at that time. */
+  readonly interval_ms: number
+  /** JSON list of `AgentComponent`. */
+  readonly components: string
+  readonly counters: string
+  readonly versions: string
+}
+
+/** A node that is degraded now. */
+export interface OverlayRow {
+  readonly node_id: string
+  readonly reason: string
+  readonly since_ms: number
+}
+
+/** Position in the list of nodes: oldest first. */
+export interface NodePosition {
+  readonly createdAtMs: number
+  readonly nodeId: string
+}
+
+const NODES: Table<NodeRow> = defineTable<NodeRow>(
+  'nodes_node',
+  [
+    'node_id',
+    'name',
+    'state',
+    'state_since_ms',
+    'created_at_ms',
+    'enrolled_at_ms',
+    'certificate_expires_at_ms',
+    'left_at_ms',
+  ],
+  ['node_id'],
+)
+const HEARTBEATS: Table<HeartbeatRow> = defineTable<HeartbeatRow>(
+  'nodes_heartbeat',
+  [
+    'node_id',
+    'seq',
+    'at_ms',
+    'received_at_ms',
+    'fresh_since_ms',
+    'interval_ms',
+    'components',
+    'counters',
+    'versions',
+  ],
+  ['node_id'],
+)
+const OVERLAYS: Table<OverlayRow> = defineTable<OverlayRow>(
+  'nodes_overlay',
+  ['node_id', 'reason', 'since_ms'],
+  ['node_id'],
+)
+
+/** The tables of this package, for the integrity scan. */
+export const TABLES: readonly TableSpec[] = [NODES, HEARTBEATS, OVERLAYS]
+
+const OLDEST_FIRST = 'order by created_at_ms, node_id limit :limit'
+const AFTER = 'where (created_at_ms, node_id) > (:created_at_ms, :after_id)'
+
+/** The node with that id, checked. */
+export function findNode(reader: Reader, nodeId: string): Promise<NodeRow | undefined> {
+  return NODES.find(reader, { node_id: nodeId })
+}
+
+/** Adds a node; fails when it exists. */
+export function insertNode(tx: Tx, row: NodeRow): Promise<void> {
+  return NODES.insert(tx, row)
+}
+
+/** Writes a node's new lifecycle state. */
+export function moveNode(tx: Tx, row: NodeRow, state: LifecycleState, atMs: number): Promise<void> {
+  return NODES.put(tx, { ...row, state, state_since_ms: atMs })
+}
+
+/** At most `limit` nodes after `after`, oldest first. */
+export function listNodes(
+  reader: Reader,
+  limit: number,
+  after: NodePosition | undefined,
+): Promise<readonly NodeRow[]> {
+  if (after === undefined) return NODES.select(reader, OLDEST_FIRST, { limit })
+  return NODES.select(reader, `${AFTER} ${OLDEST_FIRST}`, {
+    limit,
+    created_at_ms: after.createdAtMs,
+    after_id: after.nodeId,
+  })
+}
+
+/** The newest heartbeat of a node. */
+export function findHeartbeat(reader: Reader, nodeId: string): Promise<HeartbeatRow | undefined> {
+  return HEARTBEATS.find(reader, { node_id: nodeId })
+}
+
+/** Replaces the newest heartbeat of a node. */
+export function putHeartbeat(tx: Tx, row: HeartbeatRow): Promise<void> {
+  return HEARTBEATS.put(tx, row)
+}
+
+/** The newest heartbeats of at most `limit` nodes, newest first. */
+export function listHeartbeats(reader: Reader, limit: number): Promise<readonly HeartbeatRow[]> {
+  return HEARTBEATS.select(reader, 'order by received_at_ms desc, node_id limit :limit', { limit })
+}
+
+/** The overlay of a node; undefined while it is not degraded. */
+export function findOverlay(reader: Reader, nodeId: string): Promise<OverlayRow | undefined> {
+  return OVERLAYS.find(reader, { node_id: nodeId })
+}
+
+/** Marks a node as degraded. */
+export function putOverlay(tx: Tx, row: OverlayRow): Promise<void> {
+  return OVERLAYS.put(tx, row)
+}
+
+/** Takes the overlay of a node away; removing the absent succeeds. */
+export async function removeOverlay(tx: Tx, nodeId: string): Promise<void> {
+  await OVERLAYS.remove(tx, { node_id: nodeId })
+}

@@ -1,0 +1,80 @@
+import {
+  type Context,
+  healthBoardRef,
+  nodeIdentityRef,
+  type Outcome,
+  type Reconciler,
+  systemPrincipal,
+} from '@steeple/contracts'
+import { degradedReason } from './degraded.ts'
+import type { NodeLifecycle } from './lifecycle.ts'
+import { findOverlay, listNodes, type NodePosition, putOverlay, removeOverlay } from './node-store.ts'
+
+/** Staleness has no event of its own, so every node is looked at that often. */
+const RESYNC_MS = 5_000
+const BATCH_NODES = 50
+const PAGE_NODES = 500
+
+/** Keeps the degraded overlay of each node, with an event when it comes and goes, and this node off a closed TX gate. */
+export function nodeReconciler(context: Context, lifecycle: NodeLifecycle): Reconciler {
+  const look = async (nodeId: string): Promise<void> => {
+    const isOwn = nodeId === context.use(nodeIdentityRef).nodeId
+    if (isOwn && (await lifecycle.heal())) {
+      context.log.warn({ nodeId }, 'lifecycle fell back to register since TX is not armed')
+    }
+    // Until the first pass is over the health of this service is not known.
+    if (isOwn && !context.use(healthBoardRef).isReady) return
+    await updateOverlay(context, nodeId)
+  }
+  return {
+    resource: 'node',
+    resyncMs: RESYNC_MS,
+    batch: BATCH_NODES,
+    keys: () => nodeIds(context),
+    reconcile: async (keys, signal) => {
+      const outcomes = new Map<string, Outcome>()
+      for (const nodeId of keys) {
+        signal.throwIfAborted()
+        await look(nodeId)
+        outcomes.set(nodeId, { state: 'converged' })
+      }
+      return outcomes
+    },
+  }
+}
+
+async function updateOverlay(context: Context, nodeId: string): Promise<void> {
+  const reason = await degradedReason(context, nodeId)
+  const before = await findOverlay(context.db, nodeId)
+  if (reason === before?.reason) return
+  const by = systemPrincipal('nodes')
+  if (reason === undefined) {
+    await context.mutate(by, 'node.recover', nodeId, (tx) => removeOverlay(tx, nodeId))
+    return
+  }
+  const sinceMs = before?.since_ms ?? context.clock.nowMs()
+  if (before !== undefined) {
+    await context.db.write((tx) => putOverlay(tx, { node_id: nodeId, reason, since_ms: sinceMs }))
+    return
+  }
+  await context.mutate(by, 'node.degrade', nodeId, async (tx) => {
+    await putOverlay(tx, { node_id: nodeId, reason, since_ms: sinceMs })
+    tx.audit({ detail: { reason } })
+    tx.event({ type: 'node.degrade', subject: nodeId, data: { reason } })
+  })
+}
+
+async function nodeIds(context: Context): Promise<readonly string[]> {
+  const ids: string[] = []
+  let after: NodePosition | undefined
+  do {
+    const rows = await listNodes(context.db, PAGE_NODES, after)
+    ids.push(...rows.map((row) => row.node_id))
+    const last = rows.at(-1)
+    after =
+      rows.length < PAGE_NODES || last === undefined
+        ? undefined
+        : { createdAtMs: last.created_at_ms, nodeId: last.node_id }
+  } while (after !== undefined)
+  return ids
+}

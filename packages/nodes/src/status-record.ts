@@ -1,0 +1,122 @@
+import {
+  type ComponentState,
+  type Context,
+  type JsonSchema,
+  nodeIdentityRef,
+  objectSchema,
+  serviceInfoRef,
+  txGateRef,
+} from '@steeple/contracts'
+import { formatPlmn } from '@steeple/telecom'
+import { allComponents, COMPONENT_SCHEMA, componentRecord } from './component-record.ts'
+import { degradedReason } from './degraded.ts'
+import type { NodeLifecycle } from './lifecycle.ts'
+import { type NodeStatus, statusOf } from './lifecycle-table.ts'
+import type { RadioLook } from './radio-view.ts'
+
+const TEXT: JsonSchema = { type: 'string' }
+const FLAG: JsonSchema = { type: 'boolean' }
+const COUNT: JsonSchema = { type: 'integer', minimum: 0 }
+
+/** The body of `GET /v1/status`: the specification's fields and the additive ones of contract section 3. */
+export const STATUS_SCHEMA: JsonSchema = objectSchema(
+  {
+    state: { ...TEXT, description: 'bootstrap, registered, on-air, peered or degraded; more may come.' },
+    plmn: { ...TEXT, description: 'MCC-MNC.' },
+    tac: COUNT,
+    apns: { type: 'array', items: TEXT },
+    enb: objectSchema(
+      { connected: FLAG, mode: { ...TEXT, description: 'lte, nr or none.' }, s1_setup: FLAG },
+      ['connected', 'mode', 's1_setup'],
+    ),
+    ue: objectSchema(
+      {
+        registered: { ...FLAG, description: 'Whether at least one phone is.' },
+        sim_state: { ...TEXT, description: 'activated, suspended or none: the most recent phone.' },
+        attached: COUNT,
+      },
+      ['registered', 'sim_state', 'attached'],
+    ),
+    breakout: objectSchema({ mode: { ...TEXT, description: 'local, peer or off.' }, peer_count: COUNT }, [
+      'mode',
+      'peer_count',
+    ]),
+    mode: { ...TEXT, description: 'lab or rf.' },
+    core: TEXT,
+    country: TEXT,
+    node_id: TEXT,
+    version: TEXT,
+    uptime_s: COUNT,
+    tx: objectSchema({ armed: FLAG }, ['armed']),
+    components: { type: 'array', items: COMPONENT_SCHEMA },
+  },
+  [
+    'state',
+    'plmn',
+    'tac',
+    'apns',
+    'enb',
+    'ue',
+    'breakout',
+    'mode',
+    'core',
+    'country',
+    'node_id',
+    'version',
+    'uptime_s',
+    'tx',
+    'components',
+  ],
+)
+
+/** The status of this node as it is now. */
+export async function statusRecord(
+  context: Context,
+  lifecycle: NodeLifecycle,
+  look: RadioLook,
+): Promise<object> {
+  const { nodeId } = context.use(nodeIdentityRef)
+  const [state, reason, components, radio, gate] = await Promise.all([
+    lifecycle.state(),
+    degradedReason(context, nodeId),
+    allComponents(context),
+    look(),
+    context.maybe(txGateRef)?.state(),
+  ])
+  const status: NodeStatus = statusOf(state, reason !== undefined)
+  const { settings } = context
+  return {
+    state: status,
+    plmn: formatPlmn(settings.plmn),
+    tac: settings.tac,
+    apns: settings.apns,
+    enb: { connected: radio.isConnected, mode: radio.mode, s1_setup: radio.isConnected },
+    ue: {
+      registered: radio.attachedUes > 0,
+      // A suspended subscriber is blocked and disconnected, so an attached phone's SIM is activated.
+      sim_state: radio.attachedUes > 0 ? 'activated' : 'none',
+      attached: radio.attachedUes,
+    },
+    breakout: { mode: settings.policy.local_breakout ? 'local' : 'off', peer_count: peerCount(components) },
+    mode: settings.server.mode,
+    core: settings.core,
+    country: settings.server.country,
+    node_id: nodeId,
+    ...runningSince(context),
+    tx: { armed: gate?.armed ?? false },
+    components: components.map(componentRecord),
+  }
+}
+
+function runningSince(context: Context): { readonly version: string; readonly uptime_s: number } {
+  const { version, startedAtMs } = context.use(serviceInfoRef)
+  // The wall clock can be set back below the start.
+  return { version, uptime_s: Math.max(0, Math.floor((context.clock.nowMs() - startedAtMs) / 1_000)) }
+}
+
+/** Peers that a mesh plugin reports as well. Agents' components carry their node's name and are no peers. */
+function peerCount(components: readonly ComponentState[]): number {
+  return components.filter(
+    ({ kind, status, name }) => kind === 'peer' && status === 'ok' && !name.startsWith('node/'),
+  ).length
+}

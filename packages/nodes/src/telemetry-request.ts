@@ -1,0 +1,86 @@
+import {
+  type ErrorDetail,
+  type JsonSchema,
+  objectSchema,
+  PLAIN_TEXT_PATTERN,
+  TIMESTAMP_SCHEMA,
+  validationFailed,
+} from '@steeple/contracts'
+
+/** One component as an agent reports it. */
+export interface ReportedComponent {
+  readonly name: string
+  readonly status: 'ok' | 'degraded' | 'down'
+  readonly detail?: string
+}
+
+/** The body of `POST /v1/telemetry`. */
+export interface TelemetryBody {
+  readonly node_id: string
+  readonly at: string
+  readonly seq: number
+  readonly components: readonly ReportedComponent[]
+  readonly counters?: Readonly<Record<string, number>>
+  readonly versions?: Readonly<Record<string, string>>
+}
+
+const MAX_COMPONENTS = 32
+const MAX_COUNTERS = 64
+const MAX_DETAIL_LENGTH = 256
+const NAME_PATTERN = '^[a-z0-9][a-z0-9._-]{0,63}$'
+
+/** Schema of the body of `POST /v1/telemetry`. Everything in it is bounded: it is stored and shown. */
+export const TELEMETRY_BODY: JsonSchema = objectSchema(
+  {
+    node_id: { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN },
+    at: { ...TIMESTAMP_SCHEMA, description: 'When the agent sent it, by its own clock.' },
+    seq: {
+      type: 'integer',
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description:
+        'Grows with every heartbeat, over restarts of the agent too (ms since the epoch does). An older or equal one is accepted and ignored.',
+    },
+    components: {
+      type: 'array',
+      maxItems: MAX_COMPONENTS,
+      items: objectSchema(
+        {
+          name: { type: 'string', pattern: NAME_PATTERN },
+          status: { type: 'string', enum: ['ok', 'degraded', 'down'] },
+          detail: { type: 'string', maxLength: MAX_DETAIL_LENGTH, pattern: PLAIN_TEXT_PATTERN },
+        },
+        ['name', 'status'],
+      ),
+    },
+    counters: {
+      type: 'object',
+      maxProperties: MAX_COUNTERS,
+      propertyNames: { type: 'string', pattern: NAME_PATTERN },
+      additionalProperties: { type: 'number' },
+    },
+    versions: {
+      type: 'object',
+      maxProperties: MAX_COMPONENTS,
+      propertyNames: { type: 'string', pattern: NAME_PATTERN },
+      additionalProperties: { type: 'string', maxLength: 64, pattern: PLAIN_TEXT_PATTERN },
+    },
+  },
+  ['node_id', 'at', 'seq', 'components'],
+)
+
+/** ms since the epoch of the sender's time. Throws `validation_failed` for a time that is none or a name given twice. */
+export function sentAtMs(body: TelemetryBody): number {
+  const details: ErrorDetail[] = []
+  const atMs = Date.parse(body.at)
+  if (Number.isNaN(atMs)) details.push({ pointer: '/at', message: 'must be an RFC 3339 timestamp' })
+  const names = new Set<string>()
+  body.components.forEach(({ name }, index) => {
+    if (names.has(name)) details.push({ pointer: `/components/${index}/name`, message: 'is there twice' })
+    names.add(name)
+  })
+  if (details.length === 0) return atMs
+  throw validationFailed(details.map(({ pointer, message }) => `${pointer} ${message}`).join('; '), {
+    details,
+  })
+}

@@ -1,0 +1,66 @@
+import { type Context, forbidden, nodeNotFound, type Principal } from '@steeple/contracts'
+import type { AgentComponent } from './agent-components.ts'
+import { componentsOf, isStale } from './agent-components.ts'
+import { findHeartbeat, findNode, type HeartbeatRow, putHeartbeat } from './node-store.ts'
+import { sentAtMs, type TelemetryBody } from './telemetry-request.ts'
+
+/** How often an agent is asked to send. Three missed ones make its node degraded. */
+export const HEARTBEAT_INTERVAL_MS = 15_000
+
+/** Takes a heartbeat; false when its seq is not newer than the newest. Throws `node_not_found`, `forbidden`. */
+export async function takeHeartbeat(
+  context: Context,
+  body: TelemetryBody,
+  principal: Principal,
+): Promise<boolean> {
+  const isOwnNode = principal.kind === 'node' && principal.id === body.node_id
+  if (!isOwnNode && !principal.roles.has('operator')) throw forbidden('operator, or node for its own node_id')
+  const atMs = sentAtMs(body)
+  if ((await findNode(context.db, body.node_id)) === undefined) throw nodeNotFound(body.node_id)
+  return context.db.write(async (tx) => {
+    const before = await findHeartbeat(tx, body.node_id)
+    if (before !== undefined && before.seq >= body.seq) return false
+    await putHeartbeat(tx, heartbeatRow(body, atMs, context.clock.nowMs(), before))
+    return true
+  })
+}
+
+function heartbeatRow(
+  body: TelemetryBody,
+  atMs: number,
+  nowMs: number,
+  before: HeartbeatRow | undefined,
+): HeartbeatRow {
+  const hasGap = before === undefined || isStale(before, nowMs)
+  return {
+    node_id: body.node_id,
+    seq: body.seq,
+    at_ms: atMs,
+    received_at_ms: nowMs,
+    fresh_since_ms: hasGap ? nowMs : before.fresh_since_ms,
+    interval_ms: HEARTBEAT_INTERVAL_MS,
+    components: JSON.stringify(mergedComponents(body, nowMs, before)),
+    counters: JSON.stringify(body.counters ?? {}),
+    versions: JSON.stringify(body.versions ?? {}),
+  }
+}
+
+/** The reported components with the times at which each last changed and was last well. */
+function mergedComponents(
+  body: TelemetryBody,
+  nowMs: number,
+  before: HeartbeatRow | undefined,
+): readonly AgentComponent[] {
+  const known = new Map((before === undefined ? [] : componentsOf(before)).map((one) => [one.name, one]))
+  return body.components.map(({ name, status, detail = '' }) => {
+    const old = known.get(name)
+    const lastOkAtMs = status === 'ok' ? nowMs : old?.lastOkAtMs
+    return {
+      name,
+      status,
+      detail,
+      sinceMs: old?.status === status ? old.sinceMs : nowMs,
+      ...(lastOkAtMs === undefined ? {} : { lastOkAtMs }),
+    }
+  })
+}

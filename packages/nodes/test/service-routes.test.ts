@@ -1,0 +1,121 @@
+import { coreDriverRef, ranDriverRef } from '@steeple/contracts'
+import { assert, suite } from '@steeple/testkit'
+import { createLifecycle } from '../src/lifecycle.ts'
+import { nodeRoutes } from '../src/node-routes.ts'
+import { ensureOwnNode } from '../src/own-node.ts'
+import { createRadioLook } from '../src/radio-view.ts'
+import { serviceRoutes } from '../src/service-routes.ts'
+import { codeOf, component, nodesWorld, OTHER_ID, OWN_ID, read, storedNode } from './helpers.ts'
+
+const service = suite('nodes/service-routes')
+
+async function setting() {
+  const world = nodesWorld()
+  const { context } = world.fake
+  await ensureOwnNode(context)
+  const lifecycle = createLifecycle(context)
+  const routes = [...serviceRoutes(context, lifecycle, createRadioLook(context)), ...nodeRoutes(context)]
+  return { world, lifecycle, routes }
+}
+
+service('is not ready until the first reconcile pass is over', async () => {
+  const { world, routes } = await setting()
+  world.isReady = false
+  assert.is(await codeOf(read(routes, '/v1/status')), 'not_ready')
+})
+
+service('tells the status of a fresh node', async () => {
+  const { world, routes } = await setting()
+  await world.clock.advance(2_500)
+  assert.equal((await read(routes, '/v1/status')).body, {
+    state: 'bootstrap',
+    plmn: '999-99',
+    tac: 7,
+    apns: ['internet', 'ims'],
+    enb: { connected: false, mode: 'none', s1_setup: false },
+    ue: { registered: false, sim_state: 'none', attached: 0 },
+    breakout: { mode: 'local', peer_count: 0 },
+    mode: 'lab',
+    core: 'core_a',
+    country: 'LAB',
+    node_id: OWN_ID,
+    version: '1.2.3',
+    uptime_s: 2,
+    tx: { armed: false },
+    components: [],
+  })
+})
+
+service('tells what drivers, TX gate, settings and components say', async () => {
+  const { world, lifecycle, routes } = await setting()
+  await world.db.write((tx) => lifecycle.txArmed(tx))
+  world.isArmed = true
+  world.fake.changeSettings({ policy: { local_breakout: false } })
+  world.components = [component({ name: 'peer-1', kind: 'peer', required: false })]
+  world.fake.services.set(ranDriverRef.id, {
+    observe: async () => ({ pid: 1, isConnected: true, attachedUes: 1, mode: 'nr' }),
+  })
+  world.fake.services.set(coreDriverRef.id, { observe: async () => ({ radios: 1, attachedUes: 2 }) })
+  const { body } = await read(routes, '/v1/status')
+  const status = body as Readonly<Record<string, unknown>>
+  assert.equal(
+    [status.state, status.enb, status.ue, status.breakout, status.tx],
+    [
+      'on-air',
+      { connected: true, mode: 'nr', s1_setup: true },
+      { registered: true, sim_state: 'activated', attached: 2 },
+      { mode: 'off', peer_count: 1 },
+      { armed: true },
+    ],
+  )
+})
+
+service(
+  'is degraded while something required is not ok, and answers without a driver that fails or hangs',
+  async () => {
+    const { world, routes } = await setting()
+    world.components = [component({ name: 'core', status: 'degraded' })]
+    world.fake.services.set(ranDriverRef.id, { observe: () => Promise.reject(new Error('away')) })
+    world.fake.services.set(coreDriverRef.id, { observe: () => new Promise(() => undefined) })
+    const { body } = await read(routes, '/v1/status')
+    assert.equal((body as Readonly<Record<string, unknown>>).state, 'degraded')
+  },
+)
+
+service('shows every component with its times', async () => {
+  const { world, routes } = await setting()
+  world.components = [
+    component({ name: 'store', kind: 'store', status: 'down', sinceMs: 1_000, lastOkAtMs: undefined }),
+  ]
+  assert.equal((await read(routes, '/v1/health')).body, {
+    status: 'down',
+    components: [
+      {
+        name: 'store',
+        kind: 'store',
+        status: 'down',
+        detail: '',
+        since: '1970-01-01T00:00:01.000Z',
+        last_ok_at: null,
+      },
+    ],
+  })
+})
+
+service('tells enrollment and leave of a node, and of nobody', async () => {
+  const { world, routes } = await setting()
+  await storedNode(world.db, { node_id: OTHER_ID, left_at_ms: 1_000 })
+  const own = (await read(routes, '/v1/nodes/:id/enroll', { id: OWN_ID })).body as Record<string, unknown>
+  assert.equal([own.enrolled, own.state], [true, 'provision'])
+  assert.equal((await read(routes, '/v1/nodes/:id/leave', { id: OTHER_ID })).body, {
+    node_id: OTHER_ID,
+    left: true,
+    state: 'register',
+    left_at: '1970-01-01T00:00:01.000Z',
+  })
+  for (const path of ['/v1/nodes/:id/enroll', '/v1/nodes/:id/leave']) {
+    assert.is(await codeOf(read(routes, path, { id: 'nobody' })), 'node_not_found')
+  }
+})
+
+service.run()

@@ -1,0 +1,131 @@
+import { assert, suite } from '@steeple/testkit'
+import { allComponents, overallStatus } from '../src/component-record.ts'
+import { degradedReason } from '../src/degraded.ts'
+import { ensureOwnNode } from '../src/own-node.ts'
+import { takeHeartbeat } from '../src/telemetry.ts'
+import { sentAtMs, type TelemetryBody } from '../src/telemetry-request.ts'
+import {
+  codeOf,
+  component,
+  nodesWorld,
+  OTHER_ID,
+  OWN_ID,
+  principal,
+  storedNode,
+  type World,
+} from './helpers.ts'
+
+const telemetry = suite('nodes/telemetry')
+const AGENT = principal('node', OTHER_ID, 'node')
+const OPERATOR = principal('token', 't', 'operator')
+
+async function setting(): Promise<World> {
+  const world = nodesWorld()
+  await ensureOwnNode(world.fake.context)
+  await storedNode(world.db, { node_id: OTHER_ID })
+  return world
+}
+
+function heartbeat(world: World, seq: number, over: Partial<TelemetryBody> = {}): TelemetryBody {
+  return {
+    node_id: OTHER_ID,
+    at: new Date(world.clock.nowMs()).toISOString(),
+    seq,
+    components: [{ name: 'enb', status: 'ok' }],
+    ...over,
+  }
+}
+
+async function agents(world: World): Promise<readonly (readonly unknown[])[]> {
+  const all = await allComponents(world.fake.context)
+  return all.map(({ name, status, detail }) => [name.replace(`node/${OTHER_ID}`, 'n'), status, detail])
+}
+
+telemetry('shows the heartbeat and what it reported', async () => {
+  const world = await setting()
+  assert.is(await takeHeartbeat(world.fake.context, heartbeat(world, 1), AGENT), true)
+  assert.equal(await agents(world), [
+    ['n', 'ok', 'heartbeats come'],
+    ['n/enb', 'ok', ''],
+  ])
+})
+
+telemetry('accepts and ignores an older or equal seq', async () => {
+  const world = await setting()
+  const { context } = world.fake
+  await takeHeartbeat(context, heartbeat(world, 5), AGENT)
+  const late = heartbeat(world, 5, { components: [{ name: 'enb', status: 'down' }] })
+  assert.is(await takeHeartbeat(context, late, AGENT), false)
+  assert.is(await takeHeartbeat(context, { ...late, seq: 4 }, AGENT), false)
+  assert.is(await degradedReason(context, OTHER_ID), undefined)
+})
+
+telemetry('takes it from the node itself or an operator, for a node that exists', async () => {
+  const world = await setting()
+  const { context } = world.fake
+  const stranger = principal('node', OWN_ID, 'node')
+  assert.is(await codeOf(takeHeartbeat(context, heartbeat(world, 1), stranger)), 'forbidden')
+  assert.is(await codeOf(takeHeartbeat(context, heartbeat(world, 1), OPERATOR)), 'none')
+  const unknown = heartbeat(world, 1, { node_id: 'nobody' })
+  assert.is(await codeOf(takeHeartbeat(context, unknown, OPERATOR)), 'node_not_found')
+})
+
+telemetry('makes a node degraded after three intervals of silence, until the next heartbeat', async () => {
+  const world = await setting()
+  const { context } = world.fake
+  await takeHeartbeat(context, heartbeat(world, 1), AGENT)
+  await world.clock.advance(45_000)
+  assert.is(await degradedReason(context, OTHER_ID), undefined)
+  await world.clock.advance(1)
+  assert.is(await degradedReason(context, OTHER_ID), 'no heartbeat')
+  assert.equal((await agents(world))[0], ['n', 'down', 'no heartbeat for 45 s'])
+  await takeHeartbeat(context, heartbeat(world, 2), AGENT)
+  assert.is(await degradedReason(context, OTHER_ID), undefined)
+})
+
+telemetry('makes a node degraded while its agent reports a component as down', async () => {
+  const world = await setting()
+  const { context } = world.fake
+  await takeHeartbeat(context, heartbeat(world, 1, { components: [{ name: 'enb', status: 'down' }] }), AGENT)
+  assert.is(await degradedReason(context, OTHER_ID), 'down: enb')
+})
+
+telemetry('keeps since when a component is what it is and when it was last well', async () => {
+  const world = await setting()
+  const { context } = world.fake
+  const startMs = world.clock.nowMs()
+  await takeHeartbeat(context, heartbeat(world, 1), AGENT)
+  await world.clock.advance(15_000)
+  const ill = { components: [{ name: 'enb', status: 'degraded', detail: 'few phones' }] } as const
+  await takeHeartbeat(context, heartbeat(world, 2, ill), AGENT)
+  await world.clock.advance(15_000)
+  await takeHeartbeat(context, heartbeat(world, 3, ill), AGENT)
+  const [beat, enb] = await allComponents(context)
+  assert.equal([enb?.sinceMs, enb?.lastOkAtMs, enb?.detail], [startMs + 15_000, startMs, 'few phones'])
+  assert.equal([beat?.sinceMs, beat?.lastOkAtMs], [startMs, startMs + 30_000])
+})
+
+telemetry('notes an agent whose clock is off', async () => {
+  const world = await setting()
+  const at = new Date(world.clock.nowMs() + 90_000).toISOString()
+  await takeHeartbeat(world.fake.context, heartbeat(world, 1, { at }), AGENT)
+  assert.equal((await agents(world))[0], ['n', 'degraded', 'its clock is 90 s ahead'])
+})
+
+telemetry('refuses a time that is none and a component that is there twice', () => {
+  const world = nodesWorld()
+  const twice = [{ name: 'enb', status: 'ok' } as const, { name: 'enb', status: 'down' } as const]
+  assert.throws(
+    () => sentAtMs(heartbeat(world, 1, { at: '2026-12-31T23:59:60Z', components: twice })),
+    /\/at.*\/components\/1/,
+  )
+})
+
+telemetry('sums health up: down for what is required, degraded for anything else', () => {
+  assert.is(overallStatus([component({ name: 'a' })]), 'ok')
+  assert.is(overallStatus([component({ name: 'a', status: 'down', required: false })]), 'degraded')
+  assert.is(overallStatus([component({ name: 'a', status: 'degraded' })]), 'degraded')
+  assert.is(overallStatus([component({ name: 'a', status: 'down' })]), 'down')
+})
+
+telemetry.run()

@@ -1,4 +1,4 @@
-import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { hkdfSync } from 'node:crypto'
 import { join } from 'node:path'
 import {
   auditTrailRef,
@@ -11,6 +11,7 @@ import {
   serviceInfoRef,
   vaultRef,
 } from '@steeple/contracts'
+import { auditKeyOf } from './composition/audit-key.ts'
 import { lockDataDir } from './composition/data-dir-lock.ts'
 import { forwardingEdge } from './composition/forwarding-edge.ts'
 import { createHousekeeping } from './composition/housekeeping.ts'
@@ -22,7 +23,7 @@ import type { KernelLog } from './log.ts'
 import { createMetricsBoard } from './metrics.ts'
 import { createAuditTrail } from './mutation/audit-trail.ts'
 import { createMutations } from './mutation/create-mutations.ts'
-import { KERNEL_MIGRATIONS, KERNEL_TABLES } from './mutation/migrations.ts'
+import { KERNEL_TABLES, kernelMigrations } from './mutation/kernel-migrations.ts'
 import { createOutbox } from './mutation/outbox.ts'
 import { hostContracts } from './plugins/contracts-copy.ts'
 import { createRegistry } from './plugins/registry.ts'
@@ -65,7 +66,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     throw error
   })
   try {
-    await db.migrate('kernel', KERNEL_MIGRATIONS)
+    await db.migrate('kernel', kernelMigrations(db.dialect))
   } catch (error) {
     await db.close()
     lock.release()
@@ -74,7 +75,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const vault = createVault(secrets.keyring)
   const metrics = createMetricsBoard(log)
   const services = createServiceContainer()
-  const auditKey = derivedKey(secrets.jwtKey, 'steeple audit checkpoint')
+  const auditKey = auditKeyOf(secrets)
   const outbox = createOutbox({ db })
   const audit = createAuditTrail({ db, clock, auditKey })
   const reconciler = createReconcileEngine({ clock, timers, log, metrics: metrics.kernel })
@@ -84,8 +85,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     clock,
     auditKey,
     limits: () => limitsOf(services.maybe(policyRef)?.bundle().rate_limits),
-    dirty: (resource, key) => reconciler.enqueue(resource, key),
-    outbox,
+    onDirty: (resource, key) => reconciler.enqueue(resource, key),
+    onEvents: () => outbox.committed(),
   })
   const health = createHealthBoard({ clock, timers, log, isReady: () => reconciler.isReady })
   const scheduler = createScheduler({ timers, log })
@@ -194,10 +195,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       return closing
     },
   }
-}
-
-function derivedKey(root: KeyObject, purpose: string): KeyObject {
-  return createSecretKey(new Uint8Array(hkdfSync('sha256', root, '', purpose, 32)))
 }
 
 /** The limits by name: `sim_issue` from `sim_issue_per_hour`. */

@@ -1,4 +1,11 @@
 export { systemClock } from './clock.ts'
+export {
+  type OfflineOptions,
+  type OfflineStore,
+  offlineTables,
+  openOffline,
+  storeUrlOf,
+} from './composition/offline.ts'
 export { checkConfig } from './config/check-config.ts'
 export { diffSettings } from './config/diff-settings.ts'
 export { environmentTable } from './config/environment.ts'
@@ -14,7 +21,7 @@ export type { Kernel } from './kernel.ts'
 export { createLog, type KernelLog } from './log.ts'
 export type { KernelMetrics } from './metrics.ts'
 export { type AuditTrailOptions, createAuditTrail } from './mutation/audit-trail.ts'
-export { KERNEL_MIGRATIONS, KERNEL_TABLES } from './mutation/migrations.ts'
+export { KERNEL_TABLES, kernelMigrations } from './mutation/kernel-migrations.ts'
 export type {
   IdempotencyClaim,
   Mutation,
@@ -26,10 +33,12 @@ export type {
   StoredReply,
 } from './mutation/mutations.ts'
 export type { EdgeGeneration, HttpEdge, RouteSet } from './plugins/edge.ts'
+export { type InstalledPlugin, installPlugin } from './plugins/install.ts'
 export type { PluginRecord } from './plugins/records.ts'
 export type { LoadRequest, PluginRegistry } from './plugins/registry.ts'
 export { type InitOptions, type InitResult, initNode } from './secrets/init-node.ts'
 export { openSecrets, type Secrets } from './secrets/open-secrets.ts'
+export { type RotationOptions, type RotationReport, rotateVault } from './secrets/rotate-vault.ts'
 export { createVault, type KernelVault } from './secrets/vault.ts'
 export type { Database } from './store/database.ts'
 export { type IntegrityReport, scanIntegrity } from './store/integrity.ts'

@@ -1,6 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type AuditTrail, type Clock, type Log, type Settings, storeInvalid, type TableSpec } from '@steeple/contracts'
+import {
+  type AuditTrail,
+  type Clock,
+  type Log,
+  type Settings,
+  storeInvalid,
+  type TableSpec,
+} from '@steeple/contracts'
 import { createAuditTrail } from '../mutation/audit-trail.ts'
 import { KERNEL_TABLES } from '../mutation/kernel-migrations.ts'
 import { hostContracts } from '../plugins/contracts-copy.ts'
@@ -47,7 +54,8 @@ export async function openOffline(options: OfflineOptions): Promise<OfflineStore
   const { settings, secrets, clock, log, use } = options
   const url = storeUrlOf(settings)
   const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
-  if (file !== undefined && !existsSync(file)) throw storeInvalid(`there is no store ${file}; the first start makes it`)
+  if (file !== undefined && !existsSync(file))
+    throw storeInvalid(`there is no store ${file}; the first start makes it`)
   const lock = use === 'exclusive' ? lockDataDir(settings.server.data_dir) : undefined
   try {
     const db = await openDatabase({ url, clock, log })
@@ -72,9 +80,11 @@ export async function openOffline(options: OfflineOptions): Promise<OfflineStore
  */
 export async function offlineTables(sources: PluginSources): Promise<readonly TableSpec[]> {
   const { found } = await scanSources(createManifestReader(), sources)
+  // One in a process of its own has no store.
+  const inline = found.filter((plugin) => plugin.manifest.isolation === 'inline')
   const loader = createLoader(hostContracts().contractsUrl)
   try {
-    const loaded = await Promise.allSettled(found.map((plugin) => loader.load(plugin)))
+    const loaded = await Promise.allSettled(inline.map((plugin) => loader.load(plugin)))
     const plugins = loaded.filter((result) => result.status === 'fulfilled').map((result) => result.value)
     return [...KERNEL_TABLES, ...plugins.flatMap((plugin) => plugin.tables ?? [])]
   } finally {

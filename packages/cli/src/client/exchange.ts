@@ -1,0 +1,58 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { failure } from '../command-error.ts'
+import { networkError } from './network-error.ts'
+
+/** One request as it goes out. */
+export interface Outgoing {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+}
+
+/** One answer as it came in. */
+export interface Incoming {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+/** A plugin that is loaded, migrated and started answers after that; everything else is faster. */
+const TIMEOUT_MS = 60_000
+/** No answer that a command asks for is larger. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+/** Sends one request on a connection of its own. Redirects are not followed. Throws `unreachable`, `bad_answer`. */
+export function exchange(outgoing: Outgoing): Promise<Incoming> {
+  const send = outgoing.url.protocol === 'https:' ? httpsRequest : httpRequest
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void => reject(networkError(outgoing.url, error))
+    const request = send(outgoing.url, {
+      method: outgoing.method,
+      headers: outgoing.headers,
+      agent: false,
+      timeout: TIMEOUT_MS,
+    })
+    request.on('timeout', () => request.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })))
+    request.on('error', fail)
+    request.on('response', (response) => {
+      const chunks: Buffer[] = []
+      let length = 0
+      response.on('data', (chunk: Buffer) => {
+        length += chunk.length
+        if (length <= MAX_ANSWER_BYTES) chunks.push(chunk)
+        else response.destroy(failure('bad_answer', 'the answer is larger than 64 MiB'))
+      })
+      response.on('error', fail)
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: Buffer.concat(chunks).toString('utf8'),
+        }),
+      )
+    })
+    request.end(outgoing.body)
+  })
+}

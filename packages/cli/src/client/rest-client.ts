@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import { CommandError, type FaultDetail, failure } from '../command-error.ts'
+import type { Terminal } from '../terminal.ts'
+import { baseUrl, bearerToken, type ConnectionOptions } from './credentials.ts'
+import { exchange, type Incoming, type Outgoing } from './exchange.ts'
+
+/** A JSON object as the service answers it. Its fields are shown, never trusted. */
+export type Json = Readonly<Record<string, unknown>>
+
+/** A success of the service. */
+export interface Answer {
+  readonly body: Json
+  readonly etag: string | undefined
+}
+
+/** A list gathered from its pages. `nextCursor` is null when nothing was left out. */
+export interface List {
+  readonly key: string
+  readonly rows: readonly Json[]
+  readonly nextCursor: string | null
+}
+
+/** The service as a command sees it. Every call throws a `CommandError` that says what the service answered. */
+export interface RestClient {
+  get(path: string, query?: Readonly<Record<string, string | undefined>>): Promise<Answer>
+  /** Follows `next_cursor` until `limit` rows are there. */
+  list(
+    path: string,
+    key: string,
+    limit: number,
+    query?: Readonly<Record<string, string | undefined>>,
+  ): Promise<List>
+  /** Sends a change under an `Idempotency-Key` of its own; repeated once when the connection breaks. */
+  change(
+    method: 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Answer>
+}
+
+/** Contract section 2: a page has at most 500 items. */
+const PAGE_LIMIT = 500
+
+/** A client for the service that the options and the environment name. */
+export function connect(terminal: Terminal, options: ConnectionOptions): RestClient {
+  const base = baseUrl(terminal, options)
+  const token = bearerToken(terminal, options)
+  const common = {
+    accept: 'application/json',
+    'user-agent': 'svc-cli',
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  }
+  const read = async (url: URL): Promise<Answer> =>
+    answerOf(await exchange({ method: 'GET', url, headers: common, body: undefined }))
+  return {
+    get: (path, query = {}) => read(address(base, path, query)),
+    list: async (path, key, limit, query = {}) => {
+      const rows: Json[] = []
+      let cursor: string | null = null
+      do {
+        const size = String(Math.min(PAGE_LIMIT, limit - rows.length))
+        const { body } = await read(
+          address(base, path, { ...query, limit: size, cursor: cursor ?? undefined }),
+        )
+        rows.push(...rowsOf(body, key))
+        cursor = typeof body.next_cursor === 'string' ? body.next_cursor : null
+      } while (cursor !== null && rows.length < limit)
+      return { key, rows: rows.slice(0, limit), nextCursor: cursor }
+    },
+    change: async (method, path, body, headers = {}) => {
+      const text = body === undefined ? undefined : JSON.stringify(body)
+      const type = text === undefined ? {} : { 'content-type': 'application/json' }
+      const key = { 'idempotency-key': randomUUID(), 'content-length': String(Buffer.byteLength(text ?? '')) }
+      return answerOf(
+        await insist({
+          method,
+          url: address(base, path, {}),
+          headers: { ...common, ...type, ...key, ...headers },
+          body: text,
+        }),
+      )
+    },
+  }
+}
+
+/** The key makes a repetition safe: a change that was done answers its first result. */
+async function insist(outgoing: Outgoing): Promise<Incoming> {
+  try {
+    return await exchange(outgoing)
+  } catch (error) {
+    const cause =
+      error instanceof CommandError ? (error.cause as NodeJS.ErrnoException | undefined) : undefined
+    if (cause?.code !== 'ECONNRESET') throw error
+    return await exchange(outgoing)
+  }
+}
+
+function address(base: URL, path: string, query: Readonly<Record<string, string | undefined>>): URL {
+  const url = new URL(base.pathname.replace(/\/+$/, '') + path, base)
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) url.searchParams.set(name, value)
+  return url
+}
+
+function rowsOf(body: Json, key: string): readonly Json[] {
+  const rows = body[key]
+  if (!Array.isArray(rows))
+    throw failure('bad_answer', `the answer has no list ${key}; is this svc's address?`)
+  return rows.filter(isObject)
+}
+
+function answerOf(incoming: Incoming): Answer {
+  const body = parsed(incoming)
+  if (incoming.status < 200 || incoming.status > 299) throw refusal(incoming, body)
+  return { body, etag: incoming.headers.etag }
+}
+
+function parsed(incoming: Incoming): Json {
+  if (incoming.text === '') return {}
+  try {
+    const body: unknown = JSON.parse(incoming.text)
+    if (isObject(body)) return body
+  } catch {
+    // Told below: what matters is that it is not the service's answer.
+  }
+  throw failure('bad_answer', `HTTP ${incoming.status} without a JSON object; is this svc's address?`)
+}
+
+function refusal(incoming: Incoming, body: Json): CommandError {
+  const error = isObject(body.error) ? body.error : {}
+  const code = typeof error.code === 'string' ? error.code : `http_${incoming.status}`
+  const message =
+    typeof error.message === 'string' ? error.message : `the service answered ${incoming.status}`
+  const id = incoming.headers['x-request-id']
+  return failure(code, message, {
+    details: detailsOf(error.details),
+    requestId: typeof id === 'string' ? id : undefined,
+    hint: hintOf(incoming),
+  })
+}
+
+function detailsOf(details: unknown): readonly FaultDetail[] {
+  if (!Array.isArray(details)) return []
+  return details
+    .filter(isObject)
+    .map((detail) => ({ pointer: String(detail.pointer ?? ''), message: String(detail.message ?? '') }))
+}
+
+function hintOf(incoming: Incoming): string | undefined {
+  if (incoming.status === 401)
+    return 'set SVC_TOKEN (or SVC_ADMIN_TOKEN), or name a file with the token by --token-file'
+  const wait = incoming.headers['retry-after']
+  return incoming.status === 429 && wait !== undefined ? `try again in ${wait} s` : undefined
+}
+
+/** Whether a value is a JSON object. */
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

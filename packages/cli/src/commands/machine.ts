@@ -1,0 +1,44 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { PlaceOptions } from '../place.ts'
+import type { Terminal } from '../terminal.ts'
+import { localCommand, placeOptions } from './options.ts'
+
+interface LocalOptions extends PlaceOptions {
+  readonly json?: boolean
+}
+
+/** `svc node init`, `config check`, `vault rotate`, `doctor`: what works on this machine's files. */
+export function addMachineCommands(program: Command, terminal: Terminal): void {
+  const node = program.command('node').description('this node')
+  placeOptions(
+    localCommand(node, 'init', 'make the node, its keys and its mesh CA; a second run changes nothing'),
+  )
+    .option('--name <name>', "the node's name; the host's when absent")
+    .action(async (options: LocalOptions & { readonly name?: string }) => {
+      const { initNodeHere } = await import('../offline/init-node.ts')
+      await initNodeHere(terminal, options)
+    })
+  const config = program.command('config').description('the configuration')
+  localCommand(
+    config,
+    'check <file>',
+    'name every problem: file, line, column, key and what is allowed',
+  ).action(async (file: string, options: { readonly json?: boolean }) => {
+    const { checkConfigFile } = await import('../offline/check-config-file.ts')
+    await checkConfigFile(terminal, resolve(terminal.cwd, file), options.json === true)
+  })
+  const vault = program.command('vault').description('the key that seals secrets in the store')
+  placeOptions(
+    localCommand(vault, 'rotate', 'seal everything under a new key; may be broken off and run again'),
+  ).action(async (options: LocalOptions) => {
+    const { rotateVaultHere } = await import('../offline/rotate-vault.ts')
+    await rotateVaultHere(terminal, options)
+  })
+  placeOptions(localCommand(program, 'doctor', 'look for what is wrong here and say what to do'))
+    .option('--listen <address>', 'listen address of the service (from the configuration when absent)')
+    .action(async (options: LocalOptions & { readonly listen?: string }) => {
+      const { runDoctor } = await import('../doctor/doctor.ts')
+      await runDoctor(terminal, options)
+    })
+}

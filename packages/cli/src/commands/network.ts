@@ -1,0 +1,142 @@
+import { type Command, Option } from 'commander'
+import type { ConnectionOptions } from '../client/credentials.ts'
+import { connect, isObject, type Json } from '../client/rest-client.ts'
+import { jsonText, printList, printRecord } from '../output/print.ts'
+import { fields, table } from '../output/table.ts'
+import type { Terminal } from '../terminal.ts'
+import {
+  gathered,
+  type ListOptions,
+  limitOption,
+  positiveInteger,
+  positiveNumber,
+  restCommand,
+} from './options.ts'
+
+interface SpectrumOptions extends ConnectionOptions {
+  readonly technology: string
+  readonly channel: readonly number[]
+  readonly band?: string
+  readonly bandwidth?: number
+  readonly country?: string
+}
+
+/** `svc status`, `health`, `nodes list`, `lifecycle move`, `spectrum check` */
+export function addNetworkCommands(program: Command, terminal: Terminal): void {
+  restCommand(program, 'status', 'node, core and radio in short').action((options: ConnectionOptions) =>
+    show(terminal, '/v1/status', options),
+  )
+  restCommand(program, 'health', 'every component; exit code 1 when the service is down').action(
+    (options: ConnectionOptions) => health(terminal, options),
+  )
+  restCommand(program.command('nodes').description('the node registry'), 'list', 'nodes and their states')
+    .addOption(limitOption())
+    .action((options: ListOptions) => nodes(terminal, options))
+  restCommand(
+    program.command('lifecycle').description("the node's lifecycle"),
+    'move <from> <to>',
+    'provision, register, on-air, peer, breakout',
+  )
+    .option('--force', 'skip the mesh prerequisites (never the TX gate)')
+    .action((from: string, to: string, options: ConnectionOptions & { readonly force?: boolean }) =>
+      move(terminal, from, to, options),
+    )
+  addSpectrum(program, terminal)
+}
+
+function addSpectrum(program: Command, terminal: Terminal): void {
+  const spectrum = program.command('spectrum').description('what may be emitted')
+  restCommand(spectrum, 'check', 'ask the three layers about channels; exit code 1 when one says no')
+    .addOption(
+      new Option('--technology <technology>', 'lte or nr').choices(['lte', 'nr']).makeOptionMandatory(),
+    )
+    .addOption(
+      new Option('--channel <number>', 'EARFCN or NR-ARFCN, may be given several times')
+        .argParser(channels)
+        .makeOptionMandatory(),
+    )
+    .option('--band <band>', 'such as b3 or n78')
+    .option('--bandwidth <mhz>', 'of the carrier, MHz', positiveNumber)
+    .option('--country <code>', "ISO 3166-1 alpha-2; the node's when absent")
+    .action((options: SpectrumOptions) => check(terminal, options))
+}
+
+function channels(text: string, before: readonly number[] = []): readonly number[] {
+  const parsed = gathered(text).map((word) => (word === '0' ? 0 : positiveInteger(word)))
+  return [...before, ...parsed]
+}
+
+async function show(terminal: Terminal, path: string, options: ConnectionOptions): Promise<void> {
+  const { body } = await connect(terminal, options).get(path)
+  printRecord(terminal, options.json === true, body)
+}
+
+async function health(terminal: Terminal, options: ConnectionOptions): Promise<void> {
+  const { body } = await connect(terminal, options).get('/v1/health')
+  if (options.json === true) terminal.out(jsonText(body))
+  else {
+    terminal.out(`${fields({ status: body.status })}\n`)
+    terminal.out(
+      table(objects(body.components), [
+        { title: 'COMPONENT', value: (row) => row.name },
+        { title: 'KIND', value: (row) => row.kind },
+        { title: 'STATUS', value: (row) => row.status },
+        { title: 'SINCE', value: (row) => row.since },
+        { title: 'DETAIL', value: (row) => row.detail },
+      ]),
+    )
+  }
+  if (body.status === 'down') terminal.answer(1)
+}
+
+async function nodes(terminal: Terminal, options: ListOptions): Promise<void> {
+  const list = await connect(terminal, options).list('/v1/nodes', 'nodes', options.limit)
+  printList(terminal, options.json === true, list, [
+    { title: 'NODE', value: (row) => row.node_id },
+    { title: 'NAME', value: (row) => row.name },
+    { title: 'STATE', value: (row) => row.state },
+    { title: 'PLMN', value: (row) => row.plmn },
+    { title: 'LAST SEEN', value: (row) => row.last_seen },
+  ])
+}
+
+async function move(
+  terminal: Terminal,
+  from: string,
+  to: string,
+  options: ConnectionOptions & { readonly force?: boolean },
+): Promise<void> {
+  const body = { from, to, force: options.force === true }
+  const answer = await connect(terminal, options).change('POST', '/v1/lifecycle/transition', body)
+  printRecord(terminal, options.json === true, answer.body)
+}
+
+async function check(terminal: Terminal, options: SpectrumOptions): Promise<void> {
+  const { body } = await connect(terminal, options).change('POST', '/v1/spectrum/check', {
+    technology: options.technology,
+    channels: options.channel,
+    ...(options.band === undefined ? {} : { band: options.band }),
+    ...(options.bandwidth === undefined ? {} : { bandwidth_mhz: options.bandwidth }),
+    ...(options.country === undefined ? {} : { country: options.country }),
+  })
+  if (options.json === true) terminal.out(jsonText(body))
+  else {
+    const { results, ...verdict } = body
+    terminal.out(`${fields(verdict)}\n`)
+    terminal.out(
+      table(objects(results), [
+        { title: 'CHANNEL', value: (row) => row.channel },
+        { title: 'BANDS', value: (row) => row.bands },
+        { title: 'DOWNLINK MHZ', value: (row) => row.downlink_mhz },
+        { title: 'UPLINK MHZ', value: (row) => row.uplink_mhz },
+        { title: 'ALLOWED', value: (row) => row.allowed },
+        { title: 'REASON', value: (row) => row.reason },
+      ]),
+    )
+  }
+  if (body.allowed !== true) terminal.answer(1)
+}
+
+function objects(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}

@@ -1,0 +1,51 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { ConnectionOptions } from '../client/credentials.ts'
+
+/** A subcommand that talks to the service: `--url`, `--token`, `--token-file`, `--json`. */
+export function restCommand(parent: Command, usage: string, summary: string): Command {
+  return localCommand(parent, usage, summary)
+    .option('--url <url>', "the service's address (SVC_URL; http://127.0.0.1:8080 when absent)")
+    .option('--token <token>', 'bearer token; other users see it in the process list (better: SVC_TOKEN)')
+    .option('--token-file <file>', 'file with the bearer token')
+}
+
+/** A subcommand of this machine: `--json` alone. */
+export function localCommand(parent: Command, usage: string, summary: string): Command {
+  return parent.command(usage).description(summary).option('--json', 'print JSON')
+}
+
+/** `--limit`: at most so many rows over all pages. */
+export function limitOption(): Option {
+  return new Option('--limit <rows>', 'at most so many rows').default(1000).argParser(positiveInteger)
+}
+
+/** `--config` and `--data-dir`, for what works on the service's own files. */
+export function placeOptions(command: Command): Command {
+  return command
+    .option('--config <file>', 'YAML configuration (/etc/svc/control.yaml when absent)')
+    .option('--data-dir <dir>', 'data and keys directory (from the configuration when absent)')
+}
+
+/** The options of a command that lists. */
+export interface ListOptions extends ConnectionOptions {
+  readonly limit: number
+}
+
+/** Parses a whole number from 1 on. */
+export function positiveInteger(text: string): number {
+  const value = Number(text)
+  if (!/^\d{1,15}$/.test(text) || value < 1) throw new InvalidArgumentError('It is a whole number from 1 on.')
+  return value
+}
+
+/** Parses a number that may have a fraction. */
+export function positiveNumber(text: string): number {
+  const value = Number(text)
+  if (!/^\d+(\.\d+)?$/.test(text) || value <= 0) throw new InvalidArgumentError('It is a number above 0.')
+  return value
+}
+
+/** Gathers the values of an option that may be given several times, or with commas. */
+export function gathered(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...text.split(',').map((part) => part.trim())]
+}

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { ConnectionOptions } from '../client/credentials.ts'
+import { connect, isObject, type Json } from '../client/rest-client.ts'
+import { failure, usageError } from '../command-error.ts'
+import { jsonText, printRecord } from '../output/print.ts'
+import { cell } from '../output/table.ts'
+import type { Terminal } from '../terminal.ts'
+import { restCommand } from './options.ts'
+import { assign, patchFromAssignments, valueAt } from './policy-patch.ts'
+
+interface SetOptions extends ConnectionOptions {
+  readonly file?: string
+}
+
+/** Fields of the bundle that the service sets itself. Contract section 5. */
+const OWN_FIELDS = ['revision', 'updated_at'] as const
+
+/** `svc policy get|set` */
+export function addPolicyCommands(program: Command, terminal: Terminal): void {
+  const policy = program.command('policy').description('the policy bundle')
+  restCommand(policy, 'get [key]', 'the bundle, or one value of it (spectrum.license.acknowledged)').action(
+    (key: string | undefined, options: ConnectionOptions) => get(terminal, key, options),
+  )
+  restCommand(policy, 'set [assignments...]', 'change values: key.path=value, the value as JSON or text')
+    .option('--file <file>', 'JSON with the keys to change, or - for standard input')
+    .action((assignments: readonly string[], options: SetOptions) => set(terminal, assignments, options))
+}
+
+async function get(terminal: Terminal, key: string | undefined, options: ConnectionOptions): Promise<void> {
+  const { body } = await connect(terminal, options).get('/v1/policy')
+  if (key === undefined) {
+    printRecord(terminal, options.json === true, body)
+    return
+  }
+  const value = valueAt(body, key)
+  if (value === undefined) throw failure('policy_key_unknown', `the policy bundle has no ${key}`)
+  terminal.out(options.json === true ? jsonText(value) : `${cell(value)}\n`)
+}
+
+async function set(terminal: Terminal, assignments: readonly string[], options: SetOptions): Promise<void> {
+  const fromFile = options.file === undefined ? {} : await patchFromFile(terminal, options.file)
+  const patch = assign(fromFile, patchFromAssignments(assignments))
+  const client = connect(terminal, options)
+  // A bundle that was read, edited and sent back names the revision it was made from.
+  const revision = patch.revision
+  const ifMatch = typeof revision === 'number' ? `"${revision}"` : (await client.get('/v1/policy')).etag
+  const changes = Object.fromEntries(Object.entries(patch).filter(([name]) => !isOwnField(name)))
+  if (Object.keys(changes).length === 0) throw usageError('nothing to set; give key.path=value or --file')
+  const headers = ifMatch === undefined ? {} : { 'if-match': ifMatch }
+  const { body } = await client.change('PUT', '/v1/policy', changes, headers)
+  printRecord(terminal, options.json === true, body)
+}
+
+async function patchFromFile(terminal: Terminal, file: string): Promise<Json> {
+  const text = file === '-' ? await terminal.input() : readFileSync(file, 'utf8')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw failure(
+      'malformed_json',
+      `${file === '-' ? 'standard input' : file} is not JSON: ${(cause as Error).message}`,
+      {
+        cause,
+      },
+    )
+  }
+  if (!isObject(value)) throw failure('malformed_json', `${file} holds no JSON object`)
+  return value
+}
+
+function isOwnField(name: string): boolean {
+  return OWN_FIELDS.some((field) => field === name)
+}

@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import type { Clock, Settings } from '@steeple/contracts'
+import { openOffline, openSecrets, storeUrlOf } from '@steeple/kernel'
+import { commandLog } from '../offline/command-log.ts'
+import type { Terminal } from '../terminal.ts'
+import { type Check, doubtful, broken as failed, healthy, reasonOf } from './check.ts'
+
+const INTEGRITY_LIMIT_MS = 20_000
+const MEBIBYTE = 1024 * 1024
+/** SQLite needs room for its log and a checkpoint. */
+const FULL_MEBIBYTES = 100
+const LOW_MEBIBYTES = 1024
+
+/** Whether the store opens, answers and is whole as a file. Changes nothing. */
+export async function checkStore(terminal: Terminal, settings: Settings, clock: Clock): Promise<Check> {
+  const url = storeUrlOf(settings)
+  const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
+  if (file !== undefined && !existsSync(file))
+    return doubtful('store', `there is no ${file} yet`, 'the first start makes it')
+  try {
+    const secrets = openSecrets(settings.server.data_dir)
+    const store = await openOffline({ settings, secrets, clock, log: commandLog(terminal), use: 'read' })
+    try {
+      const reason = await store.db.probe()
+      if (reason !== undefined) return failed('store', reason, remedyOf(file))
+      const problems = await store.db.fileProblems(AbortSignal.timeout(INTEGRITY_LIMIT_MS))
+      if (problems.length > 0) return failed('store', problems.slice(0, 3).join('; '), remedyOf(file))
+      return healthy('store', file ?? 'PostgreSQL answers')
+    } finally {
+      await store.close()
+    }
+  } catch (error) {
+    if (error instanceof Error && error.name === 'TimeoutError')
+      return doubtful('store', 'too large to check in 20 s', 'the running service checks it too: svc health')
+    return failed('store', reasonOf(error), remedyOf(file))
+  }
+}
+
+function remedyOf(file: string | undefined): string {
+  return file === undefined ? 'check store.url and the database server' : 'restore the newest backup'
+}
+
+/** Room where the data directory is. */
+export async function checkDisk(settings: Settings): Promise<Check> {
+  const dir = settings.server.data_dir
+  try {
+    const { bavail, bsize } = await statfs(dir)
+    const free = Math.floor((bavail * bsize) / MEBIBYTE)
+    const detail = `${free} MiB free in ${dir}`
+    if (free < FULL_MEBIBYTES) return failed('disk', detail, 'make room: without it every change answers 503')
+    if (free < LOW_MEBIBYTES) return doubtful('disk', detail, 'make room before it is full')
+    return healthy('disk', detail)
+  } catch (error) {
+    return failed('disk', reasonOf(error), 'svc node init makes the data directory')
+  }
+}

@@ -1,0 +1,76 @@
+import { basename } from 'node:path'
+import type { Settings } from '@steeple/contracts'
+import { DEFAULT_CONFIG_FILE, loadConfig, systemClock } from '@steeple/kernel'
+import { pluginPackages } from '../composition/plugin-packages.ts'
+import { jsonText } from '../output/print.ts'
+import { printable } from '../output/table.ts'
+import { COMMAND_VARIABLES, type PlaceOptions } from '../place.ts'
+import type { Terminal } from '../terminal.ts'
+import { type Check, doubtful, broken as failed, healthy } from './check.ts'
+import { checkCapabilities } from './check-capabilities.ts'
+import { checkClock } from './check-clock.ts'
+import { checkKeys } from './check-keys.ts'
+import { checkPort, listenAddress } from './check-port.ts'
+import { checkReach } from './check-reach.ts'
+import { checkDisk, checkStore } from './check-store.ts'
+
+/** Flags of `svc doctor`: those of the service that change what it finds. */
+export interface DoctorOptions extends PlaceOptions {
+  readonly listen?: string
+  readonly json?: boolean
+}
+
+/** `svc doctor`: every check with what to do about it; exit code 1 when one fails. */
+export async function runDoctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
+  const clock = systemClock()
+  const { checks: ofConfig, settings } = readConfig(terminal, options)
+  const checks = [...ofConfig, await checkClock(clock)]
+  if (settings !== undefined) checks.push(...(await checkPlace(terminal, settings)))
+  const isOk = checks.every((check) => check.status !== 'fail')
+  if (options.json === true) terminal.out(jsonText({ ok: isOk, checks }))
+  else terminal.out(checks.map(linesOf).join(''))
+  if (!isOk) terminal.answer(1)
+}
+
+async function checkPlace(terminal: Terminal, settings: Settings): Promise<readonly Check[]> {
+  const clock = systemClock()
+  const address = listenAddress(settings.server.listen)
+  const hasMesh = pluginPackages().some((dir) => basename(dir) === 'mesh')
+  return [
+    ...checkKeys(settings, clock),
+    await checkStore(terminal, settings, clock),
+    await checkDisk(settings),
+    ...(await checkReach(settings)),
+    ...checkCapabilities(settings, address.port, hasMesh),
+    await checkPort(address, settings.tls.enabled),
+  ]
+}
+
+function readConfig(
+  terminal: Terminal,
+  options: DoctorOptions,
+): { readonly checks: readonly Check[]; readonly settings?: Settings } {
+  const file = options.config ?? DEFAULT_CONFIG_FILE
+  try {
+    const { settings, warnings } = loadConfig({
+      ...(options.config === undefined ? {} : { file: options.config }),
+      env: terminal.env,
+      flags: {
+        ...(options.dataDir === undefined ? {} : { '--data-dir': options.dataDir }),
+        ...(options.listen === undefined ? {} : { '--listen': options.listen }),
+      },
+      knownVariables: COMMAND_VARIABLES,
+    })
+    const odd = warnings.map((warning) => doubtful('config', warning, 'correct it or leave it out'))
+    return { settings, checks: [healthy('config', `${file} and the environment`), ...odd] }
+  } catch (error) {
+    const lines = (error instanceof Error ? error.message : String(error)).split('\n')
+    const remedy = 'correct it; svc config check FILE looks again. What depends on it was not checked.'
+    return { checks: lines.map((line) => failed('config', line, remedy)) }
+  }
+}
+
+function linesOf({ name, status, detail, remedy }: Check): string {
+  const first = `${status.padEnd(4)}  ${name.padEnd(12)}  ${printable(detail)}\n`
+  return remedy === undefined ? first : `${first}${' '.repeat(20)}${printable(remedy)}\n`
+}

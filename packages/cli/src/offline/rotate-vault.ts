@@ -1,0 +1,46 @@
+import { offlineTables, openOffline, openSecrets, rotateVault, systemClock } from '@steeple/kernel'
+import { failure } from '../command-error.ts'
+import { pluginPackages } from '../composition/plugin-packages.ts'
+import { jsonText } from '../output/print.ts'
+import { type PlaceOptions, pluginsDirOf, settingsHere } from '../place.ts'
+import type { Terminal } from '../terminal.ts'
+import { commandLog } from './command-log.ts'
+
+/**
+ * `svc vault rotate`: seals everything under a new key while no service runs on this data directory.
+ *
+ * Broken off, the next run goes on where it ended. Throws `data_dir_in_use`; `vault_keys_kept` when a replaced key had
+ * to stay because values still name it.
+ */
+export async function rotateVaultHere(
+  terminal: Terminal,
+  options: PlaceOptions & { readonly json?: boolean },
+): Promise<void> {
+  const settings = await settingsHere(terminal, options)
+  const secrets = openSecrets(settings.server.data_dir)
+  const store = await openOffline({
+    settings,
+    secrets,
+    clock: systemClock(),
+    log: commandLog(terminal),
+    use: 'exclusive',
+  })
+  try {
+    const tables = await offlineTables({ packages: pluginPackages(), pluginsDir: pluginsDirOf(settings) })
+    // Nothing else seals here, so there is nothing to wait for.
+    const report = await rotateVault({ db: store.db, vault: store.vault, tables, settle: async () => {} })
+    const { keyId, resealed, retired, kept } = report
+    if (options.json === true) terminal.out(jsonText({ key_id: keyId, resealed, retired, kept }))
+    else
+      terminal.out(
+        `key ${keyId} is in use; ${resealed} values sealed anew, ${retired.length} old keys removed\n`,
+      )
+    if (kept.length > 0)
+      throw failure('vault_keys_kept', 'replaced keys had to stay', {
+        details: kept.map((message) => ({ pointer: '', message })),
+        hint: 'run svc vault rotate again when that is put right; nothing is lost meanwhile',
+      })
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,31 @@
+import { openOffline, openSecrets, systemClock } from '@steeple/kernel'
+import { jsonText } from '../output/print.ts'
+import { type PlaceOptions, settingsHere } from '../place.ts'
+import type { Terminal } from '../terminal.ts'
+import { commandLog } from './command-log.ts'
+
+/** `svc audit verify`: reads the store of this machine, beside a running service too; exit code 1 when it is broken. */
+export async function verifyAudit(
+  terminal: Terminal,
+  options: PlaceOptions & { readonly json?: boolean },
+): Promise<void> {
+  const settings = await settingsHere(terminal, options)
+  const secrets = openSecrets(settings.server.data_dir)
+  const store = await openOffline({
+    settings,
+    secrets,
+    clock: systemClock(),
+    log: commandLog(terminal),
+    use: 'read',
+  })
+  try {
+    const { ok, checked, firstBroken, reason } = await store.audit.verify()
+    if (options.json === true)
+      terminal.out(jsonText({ ok, checked, first_broken: firstBroken ?? null, reason: reason ?? null }))
+    else if (ok) terminal.out(`ok: ${checked} entries, the chain is whole\n`)
+    else terminal.err(`broken at entry ${firstBroken ?? '?'}: ${reason ?? 'the chain does not fit'}\n`)
+    if (!ok) terminal.answer(1)
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,30 @@
+import { join, resolve } from 'node:path'
+import type { Settings } from '@steeple/contracts'
+import type { Terminal } from './terminal.ts'
+
+/** Where the service's own files are: as its flags of the same names. */
+export interface PlaceOptions {
+  readonly config?: string
+  readonly dataDir?: string
+}
+
+/** Variables of the command line, beside those of the configuration. */
+export const COMMAND_VARIABLES: readonly string[] = ['SVC_URL', 'SVC_TOKEN', 'SVC_ADMIN_TOKEN']
+
+/** The settings that the service would run with here. Throws `config_invalid`. */
+export async function settingsHere(terminal: Terminal, options: PlaceOptions): Promise<Settings> {
+  const { loadConfig } = await import('@steeple/kernel')
+  const { settings } = loadConfig({
+    ...(options.config === undefined ? {} : { file: options.config }),
+    env: terminal.env,
+    flags: options.dataDir === undefined ? {} : { '--data-dir': options.dataDir },
+    knownVariables: COMMAND_VARIABLES,
+  })
+  return settings
+}
+
+/** The folder of installed plugins: `plugins.dir`, or `plugins` in the data directory. Absolute. */
+export function pluginsDirOf(settings: Settings): string {
+  const { dir } = settings.plugins
+  return resolve(dir === '' ? join(settings.server.data_dir, 'plugins') : dir)
+}

@@ -1,0 +1,86 @@
+import { Command, type CommanderError, Option } from 'commander'
+import { type CommandError, usageError } from './command-error.ts'
+import { addAuditCommands } from './commands/audit.ts'
+import { addCompletionCommand } from './commands/completion.ts'
+import { addMachineCommands } from './commands/machine.ts'
+import { addNetworkCommands } from './commands/network.ts'
+import { addPluginCommands } from './commands/plugin.ts'
+import { addPolicyCommands } from './commands/policy.ts'
+import { addTokenCommands } from './commands/token.ts'
+import { addTxCommands } from './commands/tx.ts'
+import type { ServiceFlags } from './flags.ts'
+import type { Terminal } from './terminal.ts'
+import { ownVersion } from './version.ts'
+
+/** Runs the service until it has ended. */
+export type Serve = (flags: ServiceFlags) => Promise<void>
+
+/** Codes of commander that mean "said what was asked for". */
+const ANSWERS: readonly string[] = ['commander.helpDisplayed', 'commander.version']
+
+/** The command tree. Nothing that a command needs beyond parsing and REST is loaded before it runs. */
+export function buildProgram(terminal: Terminal, serve: Serve): Command {
+  const program = new Command('svc')
+    .description('The control plane of a mobile network in a box. Without a command, svc runs the service.')
+    .enablePositionalOptions()
+    .allowExcessArguments()
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.out(text),
+      // What commander would print comes back as its error, see `parserFault`.
+      writeErr: () => {},
+    })
+    .option('--config <file>', 'YAML configuration (default: /etc/svc/control.yaml)')
+    .option('--data-dir <dir>', 'data and keys directory (default: /var/lib/svc)')
+    .option('--listen <address>', 'REST and metrics listen address (default: 0.0.0.0:8080)')
+    .addOption(new Option('--log-level <level>', 'default: info').choices(['debug', 'info', 'warn', 'error']))
+    .option('--first-start', 'make the node and a way in when there is none yet, and say how to use them')
+    .version(ownVersion(), '--version', 'print version and exit')
+    .helpOption('--help', 'show what a command takes')
+    .helpCommand(false)
+  program.action(async (flags: ServiceFlags) => {
+    refuseWord(program)
+    await serve(flags)
+  })
+  addMachineCommands(program, terminal)
+  addNetworkCommands(program, terminal)
+  addTokenCommands(program, terminal)
+  addPolicyCommands(program, terminal)
+  addTxCommands(program, terminal)
+  addAuditCommands(program, terminal)
+  addPluginCommands(program, terminal)
+  addCompletionCommand(program, terminal)
+  finish(program)
+  return program
+}
+
+/** Gives every command the same help option, and every group an answer to a word that is no command of it. */
+function finish(command: Command): void {
+  for (const child of command.commands) {
+    child.helpOption('--help', 'show what it takes').helpCommand(false)
+    if (child.commands.length > 0)
+      child.allowExcessArguments().action(() => {
+        refuseWord(child)
+        throw usageError(`${child.name()} needs a command: ${namesOf(child)}`)
+      })
+    finish(child)
+  }
+}
+
+function refuseWord(group: Command): void {
+  const [word] = group.args
+  if (word === undefined) return
+  const of = group.parent === null ? '' : ` ${group.name()}`
+  throw usageError(`there is no command${of} ${JSON.stringify(word)}; it is one of ${namesOf(group)}`)
+}
+
+function namesOf(group: Command): string {
+  return group.commands.map((command) => command.name()).join(', ')
+}
+
+/** The fault behind an error of the parser; undefined when it only answered `--help` or `--version`. */
+export function parserFault(error: CommanderError): CommandError | undefined {
+  if (ANSWERS.includes(error.code)) return undefined
+  return usageError(error.message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' '))
+}

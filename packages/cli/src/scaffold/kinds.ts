@@ -1,0 +1,7 @@
+import type { PluginKind } from '@steeple/contracts'
+
+/** A kind that `svc plugin new` has a template for: all of them. */
+export type ScaffoldKind = PluginKind
+
+/** In the order of the help text. */
+export const KINDS: readonly ScaffoldKind[] = ['core', 'hss', 'ran', 'collector', 'feature']

@@ -1,0 +1,19 @@
+import type { Plugin } from '@steeple/contracts'
+import { type SamplePluginConfig, samplePluginConfig } from './config.ts'
+import { expiryReconciler } from './reconcile.ts'
+import { noteRoutes } from './routes.ts'
+import { migrations, noteStore, tables } from './store.ts'
+
+/** Notes that operators leave for each other; they go away when they expire. */
+export const plugin: Plugin<SamplePluginConfig> = {
+  config: samplePluginConfig,
+  migrations,
+  tables,
+  setup: async (context) => {
+    const store = noteStore(context.db)
+    return {
+      routes: noteRoutes(context, store),
+      reconcilers: [expiryReconciler(context, store)],
+    }
+  },
+}

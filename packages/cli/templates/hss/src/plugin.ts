@@ -1,0 +1,17 @@
+import { hssDriverRef, type Plugin } from '@steeple/contracts'
+import { hssDriver } from './hss-driver.ts'
+import { subscriberStore } from './subscriber-store.ts'
+
+/** An HSS in memory. The desired subscribers are pushed again whenever it starts empty. */
+export const plugin: Plugin = {
+  setup: async (context) => {
+    const store = subscriberStore()
+    context.defer(() => store.clear())
+    return {
+      services: new Map([[hssDriverRef.id, hssDriver(store)]]),
+      health: async () => [
+        { name: context.plugin.id, kind: 'hss', status: 'ok', detail: `${store.size} subscribers in memory` },
+      ],
+    }
+  },
+}

@@ -1,0 +1,16 @@
+import { ranDriverConformance } from '@steeple/testkit'
+import { isAlive, profile, radioFixture } from './radio-fixture.ts'
+
+ranDriverConformance('sample-plugin', async () => {
+  const { driver, state } = radioFixture()
+  return {
+    driver,
+    profile,
+    setArmed: async (isArmed) => {
+      state.isArmed = isArmed
+    },
+    isOnAir: async () => state.pids.some(isAlive),
+    world: async () => JSON.stringify(state.pids.filter(isAlive)),
+    close: () => driver.stop(AbortSignal.timeout(4000)),
+  }
+})

@@ -2,7 +2,7 @@ import type { AllowListEntry, Technology } from '@steeple/contracts'
 import { type Carrier, type CarrierBlock, carriersOf } from '@steeple/telecom'
 
 /** Lower and upper limit of an allow-list entry in kHz; undefined = the edge of the band. */
-export interface AllowedRange {
+interface AllowedRange {
   readonly lowKhz: number | undefined
   readonly highKhz: number | undefined
 }
@@ -13,11 +13,42 @@ export interface AllowedRange {
  * The limit is the frequency of its first and last channel. The first and the last channel of the band stand for the
  * band's edges, which no channel number names exactly.
  */
-export function allowedRange(entry: AllowListEntry): AllowedRange {
+function allowedRange(entry: AllowListEntry): AllowedRange {
   const { technology, band, earfcn_min: first, earfcn_max: last } = entry
   return {
     lowKhz: first === undefined ? undefined : limitKhz(technology, band, first, -1),
     highKhz: last === undefined ? undefined : limitKhz(technology, band, last, 1),
+  }
+}
+
+/** An entry with its limits as frequencies. */
+export interface ListedEntry {
+  readonly entry: AllowListEntry
+  readonly range: AllowedRange
+}
+
+/** The allow-list of one country, by band. The limits of a band's entries are worked out once, when first asked for. */
+export interface CountryList {
+  readonly country: string
+  entriesOf(technology: Technology, band: string): readonly ListedEntry[]
+}
+
+/** The entries of one country, ISO 3166-1 alpha-2. Use one list for all the channels of a request. */
+export function countryList(entries: readonly AllowListEntry[], country: string): CountryList {
+  const known = new Map<string, readonly ListedEntry[]>()
+  return {
+    country,
+    entriesOf: (technology, band) => {
+      const listed =
+        known.get(`${technology} ${band}`) ??
+        entries
+          .filter(
+            (entry) => entry.country === country && entry.technology === technology && entry.band === band,
+          )
+          .map((entry) => ({ entry, range: allowedRange(entry) }))
+      known.set(`${technology} ${band}`, listed)
+      return listed
+    },
   }
 }
 

@@ -8,6 +8,7 @@ import {
 } from '@steeple/contracts'
 import { bandwidthsMhz, type Carrier, carriersOf, mhzFromKhz } from '@steeple/telecom'
 import { isCountryCode } from '../bundle/country-codes.ts'
+import { countryList } from './allowed-range.ts'
 import { type Coverage, channelName, coverageOf } from './coverage.ts'
 import { type ClosedGate, countryGate, type GateName, licenseGate } from './layers.ts'
 
@@ -63,9 +64,10 @@ export function checkSpectrum(request: CheckRequest, basis: CheckBasis): CheckRe
   }
   const country = request.country ?? basis.country
   const shared = countryGate(basis.country) ?? licenseGate(basis.spectrum.license, basis.nowMs)
+  const list = countryList(basis.spectrum.allow_list, country)
   const results = request.channels.map((channel) => {
     const carrier = carrierRequest(request, channel)
-    const coverage = coverageOf(basis.spectrum.allow_list, { carrier, country, isForSending: false })
+    const coverage = coverageOf(list, { carrier, isForSending: false })
     return channelResult(carrier, coverage, shared)
   })
   const blocked = results.find(({ allowed }) => !allowed)

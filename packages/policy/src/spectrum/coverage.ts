@@ -1,6 +1,6 @@
 import type { AllowListEntry, CarrierRequest } from '@steeple/contracts'
 import { type Carrier, carriersOf, isUsableCarrier, mhzFromKhz } from '@steeple/telecom'
-import { allowedRange, allowListSide, isInside } from './allowed-range.ts'
+import { allowListSide, type CountryList, isInside, type ListedEntry } from './allowed-range.ts'
 
 /** Whether the allow-list covers a carrier: by which band, or why not (the reason names channel and country). */
 export type Coverage =
@@ -10,8 +10,6 @@ export type Coverage =
 /** The question put to the allow-list. */
 export interface CoverageQuestion {
   readonly carrier: CarrierRequest
-  /** Entries of this country count, ISO 3166-1 alpha-2. */
-  readonly country: string
   /** Whether the node itself will send it: then the band needs a downlink and a limit on EIRP needs a stated EIRP. */
   readonly isForSending: boolean
 }
@@ -21,8 +19,9 @@ export interface CoverageQuestion {
  *
  * A number that is an uplink channel of a band is covered by none of it: the list holds downlink numbers.
  */
-export function coverageOf(allowList: readonly AllowListEntry[], question: CoverageQuestion): Coverage {
-  const { carrier: wanted, country } = question
+export function coverageOf(list: CountryList, question: CoverageQuestion): Coverage {
+  const { carrier: wanted } = question
+  const { country } = list
   const carriers = carriersOf(wanted.technology, wanted.channel, {
     band: wanted.band,
     bandwidthMhz: wanted.bandwidthMhz,
@@ -30,13 +29,10 @@ export function coverageOf(allowList: readonly AllowListEntry[], question: Cover
   const name = channelName(wanted)
   const placed = carriers.filter((carrier) => canBeUsed(carrier, question.isForSending))
   if (placed.length === 0) return { isCovered: false, reason: `${name} in ${country}: ${unusable(carriers)}` }
-  const here = allowList.filter(
-    (entry) => entry.technology === wanted.technology && entry.country === country,
-  )
   let closest: string | undefined
   for (const carrier of placed) {
-    for (const entry of here.filter(({ band }) => band === carrier.band)) {
-      const reason = outsideReason(carrier, entry) ?? powerReason(entry, question)
+    for (const { entry, range } of list.entriesOf(wanted.technology, carrier.band)) {
+      const reason = outsideReason(carrier, entry, range) ?? powerReason(entry, question)
       if (reason === undefined) return { isCovered: true, carrier, entry }
       closest ??= reason
     }
@@ -70,9 +66,13 @@ function unusable(carriers: readonly Carrier[]): string {
   return `it is an uplink channel of ${carrier.band}; give the downlink channel${pair}`
 }
 
-function outsideReason(carrier: Carrier, entry: AllowListEntry): string | undefined {
+function outsideReason(
+  carrier: Carrier,
+  entry: AllowListEntry,
+  range: ListedEntry['range'],
+): string | undefined {
   const block = allowListSide(carrier)
-  if (block === undefined || isInside(block, allowedRange(entry))) return undefined
+  if (block === undefined || isInside(block, range)) return undefined
   const edges = `${mhzFromKhz(block.lowKhz)} to ${mhzFromKhz(block.highKhz)} MHz`
   const limits = `${entry.earfcn_min ?? 'the low edge'} to ${entry.earfcn_max ?? 'the high edge'} of ${entry.band}`
   return `the carrier, ${edges}, lies outside the allow-list entry ${limits}`

@@ -1,5 +1,6 @@
 import type { CarrierRequest, PolicyBundle, RadioProfile, TxGateState } from '@steeple/contracts'
 import { isSame } from '../bundle/changed-keys.ts'
+import { type CountryList, countryList } from '../spectrum/allowed-range.ts'
 import { coverageOf } from '../spectrum/coverage.ts'
 import { type ClosedGate, countryGate, licenseGate } from '../spectrum/layers.ts'
 import type { Arm } from '../store.ts'
@@ -30,10 +31,11 @@ export function carrierOfProfile(profile: RadioProfile): CarrierRequest {
  * entry of the country.
  */
 export function closedGates(basis: GateBasis, carrier: CarrierRequest | undefined): readonly ClosedGate[] {
+  const list = countryList(basis.spectrum.allow_list, basis.country)
   const closed = [
     countryGate(basis.country),
     licenseGate(basis.spectrum.license, basis.nowMs),
-    carrier === undefined ? anyCarrierGate(basis) : carrierGate(basis, carrier),
+    carrier === undefined ? anyCarrierGate(basis, list) : carrierGate(list, carrier),
   ]
   return closed.filter((gate) => gate !== undefined)
 }
@@ -76,16 +78,15 @@ export function profileOf(profiles: GateBasis['profiles'], id: string): RadioPro
   return Object.hasOwn(profiles, id) ? profiles[id] : undefined
 }
 
-function carrierGate(basis: GateBasis, carrier: CarrierRequest): ClosedGate | undefined {
-  const { country, spectrum } = basis
-  const coverage = coverageOf(spectrum.allow_list, { carrier, country, isForSending: true })
+function carrierGate(list: CountryList, carrier: CarrierRequest): ClosedGate | undefined {
+  const coverage = coverageOf(list, { carrier, isForSending: true })
   return coverage.isCovered ? undefined : { gate: 'allow-list', reason: coverage.reason }
 }
 
-function anyCarrierGate(basis: GateBasis): ClosedGate | undefined {
+function anyCarrierGate(basis: GateBasis, list: CountryList): ClosedGate | undefined {
   const { country, spectrum } = basis
   const profiles = Object.values(basis.profiles)
-  const closed = profiles.map((profile) => carrierGate(basis, carrierOfProfile(profile)))
+  const closed = profiles.map((profile) => carrierGate(list, carrierOfProfile(profile)))
   if (closed.includes(undefined)) return undefined
   const isListed = spectrum.allow_list.some((entry) => entry.country === country)
   if (profiles.length === 0 && isListed) return undefined

@@ -2,7 +2,7 @@ import type { AllowListEntry, CarrierRequest, Technology } from '@steeple/contra
 import { bandwidthsMhz, carriersOf, isUsableCarrier } from '@steeple/telecom'
 import { assert, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
-import { allowListSide } from '../../src/spectrum/allowed-range.ts'
+import { allowListSide, countryList } from '../../src/spectrum/allowed-range.ts'
 import { coverageOf } from '../../src/spectrum/coverage.ts'
 
 const coverage = suite('policy/coverage')
@@ -23,7 +23,7 @@ function covers(
   carrier: CarrierRequest,
   isForSending = false,
 ): boolean {
-  return coverageOf(allowList, { carrier, country: 'DE', isForSending }).isCovered
+  return coverageOf(countryList(allowList, 'DE'), { carrier, isForSending }).isCovered
 }
 
 coverage('of whole bands is exactly what the band tables allow', async () => {
@@ -69,7 +69,7 @@ coverage('of a part of a band never reaches outside of it', async () => {
 coverage('says why not with the channel number and the country', async () => {
   await fc.assert(
     fc.property(placed, (carrier) => {
-      const answer = coverageOf([], { carrier, country: 'DE', isForSending: false })
+      const answer = coverageOf(countryList([], 'DE'), { carrier, isForSending: false })
       assert.ok(!answer.isCovered && answer.reason.includes(`${carrier.channel} `), JSON.stringify(answer))
       assert.ok(!answer.isCovered && answer.reason.includes('DE'))
     }),

@@ -5,8 +5,8 @@ import { closest, suggestion } from './did-you-mean.ts'
 import { redactUrls } from './redact-url.ts'
 import { leavesOf, propertiesOf } from './schema-tree.ts'
 
-/** What a pattern of the schema asks for, in words. A plugin's own pattern is shown with its `description`. */
-const ASKED_BY_KEY: Readonly<Record<string, string>> = {
+/** What the pattern of a key asks for, in words. A plugin's own pattern is shown with its `description`. */
+export const ASKED_BY_KEY: Readonly<Record<string, string>> = {
   'plmn.mcc': '3 digits, such as "999"',
   'plmn.mnc': '2 or 3 digits, such as "99" or "070"',
   'server.country': 'two capital letters (ISO 3166-1 alpha-2), LAB or empty',

@@ -37,12 +37,17 @@ export interface GateParts {
  * - Armed and the license expires soon: looks again at that very moment.
  */
 export function txReconciler(parts: GateParts): Reconciler {
+  let lastFault: string | undefined
   const pass = async (): Promise<Outcome> => {
     try {
-      return await step(parts)
+      const outcome = await step(parts)
+      lastFault = undefined
+      return outcome
     } catch (error) {
-      parts.log.error({ err: error }, 'TX gate could not be brought into its state')
       const reason = error instanceof Error ? error.message : String(error)
+      // One line for a fault that lasts: the health says that it still does.
+      if (reason !== lastFault) parts.log.error({ err: error }, 'TX gate could not be brought into its state')
+      lastFault = reason
       return { state: 'pending', afterMs: RETRY_MS, reason }
     }
   }

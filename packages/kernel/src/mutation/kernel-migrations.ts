@@ -1,14 +1,15 @@
 import type { Migration, TableSpec } from '@steeple/contracts'
 
-const TABLES: readonly string[] = [
-  `create table kernel_audit (seq bigint not null primary key, at_ms bigint not null, principal_kind text not null,
+/** `serial`: on SQLite `integer` (64 bit there) makes the key the row's own address and saves an index. */
+const tables = (serial: 'integer' | 'bigint'): readonly string[] => [
+  `create table kernel_audit (seq ${serial} not null primary key, at_ms bigint not null, principal_kind text not null,
     principal_id text not null, principal_name text not null, action text not null, target text not null,
     outcome text not null, request_id text, detail text not null, hash text not null, prev_hash text not null)`,
-  `create table kernel_audit_checkpoint (seq bigint not null primary key, hash text not null, at_ms bigint not null,
+  `create table kernel_audit_checkpoint (seq ${serial} not null primary key, hash text not null, at_ms bigint not null,
     removed bigint not null, mac text not null)`,
   `create table kernel_audit_head (id integer not null primary key, seq bigint not null, hash text not null,
     mac text not null)`,
-  `create table kernel_outbox (id bigint not null primary key, at_ms bigint not null, type text not null,
+  `create table kernel_outbox (id ${serial} not null primary key, at_ms bigint not null, type text not null,
     subject text not null, data text not null, row_sum bigint not null)`,
   `create table kernel_idempotency (scope text not null primary key, body_sha256 text not null, at_ms bigint not null,
     reply text, sealed_reply bytea, row_sum bigint not null)`,
@@ -91,8 +92,11 @@ const POSTGRES_TRIGGERS: readonly string[] = [
 
 /** The kernel's own tables: pass them to `migrate('kernel', …)` before anything else is built on the store. */
 export function kernelMigrations(dialect: 'sqlite' | 'postgres'): readonly Migration[] {
-  const triggers = dialect === 'sqlite' ? SQLITE_TRIGGERS : POSTGRES_TRIGGERS
-  return [{ id: '0001_mutation_path', up: [...TABLES, ...triggers] }]
+  const steps =
+    dialect === 'sqlite'
+      ? [...tables('integer'), ...SQLITE_TRIGGERS]
+      : [...tables('bigint'), ...POSTGRES_TRIGGERS]
+  return [{ id: '0001_mutation_path', up: steps }]
 }
 
 /** The kernel's tables with row sums, for the integrity scan. The audit trail has its own check. */

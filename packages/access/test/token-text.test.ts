@@ -1,4 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
+import fc from 'fast-check'
 import { isSameSha256, newToken, tokenKindOf, tokenSha256 } from '../src/token-text.ts'
 import { CA_SHA256 } from './helpers.ts'
 
@@ -29,6 +30,22 @@ texts('knows no other text as a token', () => {
   ]) {
     assert.is(tokenKindOf(text), undefined)
   }
+})
+
+texts('takes for a token what it could have made, and no neighbour of it', () => {
+  const anyToken = fc
+    .constantFrom('api', 'bootstrap')
+    .map((kind) => [kind, newToken(kind, CA_SHA256)] as const)
+  const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 4 })
+  fc.assert(
+    fc.property(anyToken, fc.nat(), anyText, ([kind, token], at, text) => {
+      const position = at % (token.length + 1)
+      const longer = token.slice(0, position) + text + token.slice(position)
+      const shorter = token.slice(0, position) + token.slice(position + 1)
+      assert.equal([tokenKindOf(token), tokenKindOf(longer)], [kind, undefined])
+      assert.ok(shorter === token || tokenKindOf(shorter) === undefined)
+    }),
+  )
 })
 
 texts('compares hashes by value', () => {

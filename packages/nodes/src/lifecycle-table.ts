@@ -1,7 +1,7 @@
 import type { LifecycleState } from '@steeple/contracts'
 
 /** What a transition may need. `mesh` ones can be skipped by force; nothing else can. */
-export type Prerequisite = 'certificate' | 'tx_armed' | 'mesh_joined' | 'routes_exchanged'
+type Prerequisite = 'certificate' | 'tx_armed' | 'mesh_joined' | 'routes_exchanged'
 
 /** Which prerequisites hold now. */
 export type Facts = Readonly<Record<Prerequisite, boolean>>

@@ -1,7 +1,7 @@
 import { type Context, coreDriverRef, ranDriverRef } from '@steeple/contracts'
 
 /** What the status says of radio and phones. */
-export interface RadioView {
+interface RadioView {
   readonly isConnected: boolean
   readonly mode: 'lte' | 'nr' | 'none'
   readonly attachedUes: number

@@ -8,7 +8,7 @@ import {
 } from '@steeple/contracts'
 
 /** One component as an agent reports it. */
-export interface ReportedComponent {
+interface ReportedComponent {
   readonly name: string
   readonly status: 'ok' | 'degraded' | 'down'
   readonly detail?: string

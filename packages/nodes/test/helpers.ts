@@ -29,7 +29,7 @@ import { insertNode, type NodeRow } from '../src/node-store.ts'
 
 export const OWN_ID = '11111111-2222-4333-8444-555555555555'
 export const OTHER_ID = '66666666-7777-4888-9999-000000000000'
-export const YEAR_MS = 31_536_000_000
+const YEAR_MS = 31_536_000_000
 
 /** What tests turn around the plugin. */
 export interface World {

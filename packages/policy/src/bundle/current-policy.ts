@@ -53,10 +53,12 @@ function policyOf({ db, clock, settings }: Context): CurrentPolicy {
   }
   let current: { readonly content: string | undefined; readonly bundle: PolicyBundle } | undefined
   let problem: string | undefined
+  let adoptions = 0
   const adopt = (row: BundleRow | undefined): PolicyBundle => {
     const revision = row?.revision ?? first.revision
     if (current?.bundle.revision !== revision || current.content !== row?.content) {
       current = { content: row?.content, bundle: bundleOf(row, first) }
+      adoptions += 1
     }
     return current.bundle
   }
@@ -66,10 +68,12 @@ function policyOf({ db, clock, settings }: Context): CurrentPolicy {
       return current.bundle
     },
     refresh: async () => {
+      const adoptionsBefore = adoptions
       try {
         const row = await newestBundle(db)
         problem = undefined
-        return adopt(row)
+        // A commit of this instance that came during the read is newer than what was read.
+        return current !== undefined && adoptions !== adoptionsBefore ? current.bundle : adopt(row)
       } catch (error) {
         problem = error instanceof Error ? error.message : String(error)
         throw error

@@ -1,10 +1,11 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isServiceError, type Log, type Migration, type Reply, type Settings } from '@steeple/contracts'
 import { createHealthBoard } from '../../src/health.ts'
 import { createMetricsBoard } from '../../src/metrics.ts'
 import { hostContracts } from '../../src/plugins/contracts-copy.ts'
 import type { HttpEdge, RouteSet } from '../../src/plugins/edge.ts'
+import type { PluginRecord } from '../../src/plugins/records.ts'
 import { createRegistry, type PluginRegistry, type RegistryOptions } from '../../src/plugins/registry.ts'
 import { createServiceContainer } from '../../src/plugins/service-container.ts'
 import { createReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
@@ -49,20 +50,25 @@ export async function createTestEdge(): Promise<TestEdge> {
         : { status: 500, body: { error: { code: 'internal', message: String(error) } } }
     }
   }
+  const respond = async (
+    generation: Generation | undefined,
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+  ): Promise<void> => {
+    if (generation === undefined) {
+      outgoing.writeHead(503).end()
+      return
+    }
+    const reply = await answer(generation, incoming.method ?? 'GET', incoming.url ?? '/')
+    outgoing.writeHead(reply.status ?? 200, { 'content-type': 'application/json' })
+    if (reply.stream !== undefined) for await (const chunk of reply.stream) outgoing.write(chunk)
+    outgoing.end(reply.body === undefined ? '' : JSON.stringify(reply.body))
+  }
   const server: Server = createServer((incoming, outgoing) => {
     const generation = current
-    const work = (async () => {
-      if (generation === undefined) {
-        outgoing.writeHead(503).end()
-        return
-      }
-      const reply = await answer(generation, incoming.method ?? 'GET', incoming.url ?? '/')
-      outgoing.writeHead(reply.status ?? 200, { 'content-type': 'application/json' })
-      if (reply.stream !== undefined) for await (const chunk of reply.stream) outgoing.write(chunk)
-      outgoing.end(reply.body === undefined ? '' : JSON.stringify(reply.body))
-    })()
+    const work = respond(generation, incoming, outgoing).catch(() => void outgoing.destroy())
     generation?.inFlight.add(work)
-    work.finally(() => generation?.inFlight.delete(work)).catch(() => outgoing.destroy())
+    void work.finally(() => generation?.inFlight.delete(work))
   })
   server.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -127,6 +133,7 @@ export interface TestHost {
   changed(): void
   get(path: string): Promise<{ status: number; body: unknown }>
   close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 export async function createTestHost(
@@ -179,6 +186,12 @@ export async function createTestHost(
     ...more,
   }
   const registry = createRegistry(options)
+  const close = async (): Promise<void> => {
+    await registry.stop()
+    await reconciler.close()
+    health.close()
+    await edge.close()
+  }
   return {
     registry,
     options,
@@ -194,11 +207,25 @@ export async function createTestHost(
       const text = await response.text()
       return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
     },
-    close: async () => {
-      await registry.stop()
-      await reconciler.close()
-      health.close()
-      await edge.close()
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   }
+}
+
+/** The code and the message of what `work` throws; fails when it throws nothing. */
+export async function failureOf(work: () => Promise<unknown>): Promise<{ code: string; message: string }> {
+  try {
+    await work()
+  } catch (error) {
+    if (isServiceError(error)) return { code: error.code, message: error.message }
+    throw error
+  }
+  throw new Error('it did not fail')
+}
+
+/** The record of a plugin. */
+export function recordOf(host: TestHost, name: string): PluginRecord {
+  const record = host.registry.list().find((one) => one.name === name)
+  if (record === undefined) throw new Error(`no record of ${name}`)
+  return record
 }

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** A plugin package to be written to the disk. */
@@ -13,14 +12,6 @@ export interface PluginSpec {
   readonly package?: Readonly<Record<string, unknown>>
   /** The whole entry, or undefined for one that answers `GET /v1/<id>` with its version. */
   readonly code?: string
-}
-
-export async function temporaryDir(): Promise<string> {
-  return await mkdtemp(join(tmpdir(), 'steeple-plugins-'))
-}
-
-export async function removeDir(dir: string): Promise<void> {
-  await rm(dir, { recursive: true, force: true })
 }
 
 /** Code of a plugin with one route; `extra` is put into its instance, `setup` before it. */

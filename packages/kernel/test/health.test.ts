@@ -1,0 +1,126 @@
+import type { ComponentHealth } from '@steeple/contracts'
+import { type FakeClock, fakeClock, suite } from '@steeple/testkit'
+import * as assert from 'uvu/assert'
+import { createHealthBoard, type HealthPoller } from '../src/health.ts'
+import { createTestLog } from './plugins/test-host.ts'
+
+const health = suite('kernel/health')
+
+function board(): { clock: FakeClock; made: HealthPoller } {
+  const clock = fakeClock(1_000_000)
+  return {
+    clock,
+    made: createHealthBoard({ clock, timers: clock, log: createTestLog([]), isReady: () => true }),
+  }
+}
+
+const ABOUT = { kind: 'feature', required: false } as const
+
+const one = (status: ComponentHealth['status']): readonly ComponentHealth[] => [
+  { name: 'mme', kind: 'core', status, detail: status, required: true },
+]
+
+health('shows components under their owner, since when, and when they were well last', async () => {
+  const { clock, made } = board()
+  let status: ComponentHealth['status'] = 'ok'
+  made.watch('core-a', ABOUT, async () => one(status))
+  made.start()
+  await clock.advance(0)
+  assert.equal(made.components(), [
+    {
+      name: 'core-a.mme',
+      kind: 'core',
+      status: 'ok',
+      detail: 'ok',
+      required: true,
+      sinceMs: 1_000_000,
+      lastOkAtMs: 1_000_000,
+    },
+  ])
+  await clock.advance(5_000)
+  status = 'degraded'
+  await clock.advance(10_000)
+  const [seen] = made.components()
+  assert.is(seen?.status, 'degraded')
+  assert.is(seen?.sinceMs, 1_010_000)
+  assert.is(seen?.lastOkAtMs, 1_005_000)
+  assert.is(made.worst('core-a'), 'degraded')
+  made.close()
+})
+
+health('keeps the name of a component that is named as its owner', async () => {
+  const { clock, made } = board()
+  made.watch('store', { kind: 'store', required: true }, async () => [
+    { name: 'store', kind: 'store', status: 'ok', detail: 'answers' },
+  ])
+  await made.poll()
+  assert.equal(
+    made.components().map(({ name }) => name),
+    ['store'],
+  )
+  made.close()
+  assert.is(clock.pending, 0)
+})
+
+health('counts a check that throws as down and keeps what it knew of the component', async () => {
+  const { made } = board()
+  let isBroken = false
+  made.watch('core-a', ABOUT, async () => {
+    if (isBroken) throw new Error('secret detail')
+    return one('ok')
+  })
+  await made.poll()
+  isBroken = true
+  await made.poll()
+  const [seen] = made.components()
+  assert.is(seen?.name, 'core-a.mme')
+  assert.is(seen?.status, 'down')
+  assert.is(seen?.required, true)
+  assert.is(seen?.detail, 'its health check fails')
+})
+
+health('does not wait for a check beyond 2 s, nor asks it again while it hangs', async () => {
+  const { clock, made } = board()
+  let asked = 0
+  made.watch('slow', { kind: 'ran', required: true }, () => {
+    asked += 1
+    return new Promise(() => undefined)
+  })
+  made.watch('quick', ABOUT, async () => [{ name: 'quick', kind: 'feature', status: 'ok', detail: 'fine' }])
+  made.start()
+  await clock.advance(2_000)
+  assert.equal(
+    made.components().map(({ name, kind, status }) => [name, kind, status]),
+    [
+      ['slow', 'ran', 'down'],
+      ['quick', 'feature', 'ok'],
+    ],
+  )
+  await clock.advance(60_000)
+  assert.is(asked, 1)
+  made.close()
+})
+
+health('forgets an owner, and ignores an answer that comes after that', async () => {
+  const { made } = board()
+  const gate = Promise.withResolvers<readonly ComponentHealth[]>()
+  made.watch('core-a', ABOUT, () => gate.promise)
+  const polled = made.poll()
+  made.forget('core-a')
+  gate.resolve(one('ok'))
+  await polled
+  assert.equal(made.components(), [])
+  assert.is(made.worst('core-a'), undefined)
+})
+
+health('shows what is reported without asking anybody', async () => {
+  const { made } = board()
+  made.report('esim', [{ name: 'esim', kind: 'feature', status: 'down', detail: 'it failed to load' }])
+  await made.poll()
+  assert.is(made.worst('esim'), 'down')
+  made.watch('esim', ABOUT, async () => [{ name: 'esim', kind: 'feature', status: 'ok', detail: 'running' }])
+  await made.poll()
+  assert.is(made.worst('esim'), 'ok')
+})
+
+health.run()

@@ -53,11 +53,7 @@ export interface KernelLog extends Log {
 /** Makes the log of the service: one JSON object (or readable line) per event. */
 export function createLog(options: LogOptions): KernelLog {
   const sink = options.sink ?? stdoutSink()
-  const hasColours = options.hasColours ?? process.stdout.isTTY === true
-  const write =
-    options.format === 'console'
-      ? (line: string): void => sink.write(consoleLine(line, { hasColours }))
-      : (line: string): void => sink.write(line)
+  const write = options.format === 'console' ? consoleWriter(sink, options.hasColours) : sink.write.bind(sink)
   const isoTime = memoisedIsoTime(options.clock)
   const root = pino(
     {
@@ -72,6 +68,10 @@ export function createLog(options: LogOptions): KernelLog {
   )
   const shared: Shared = { sink, level: options.level }
   return wrap(root, shared)
+}
+
+function consoleWriter(sink: LogSink, hasColours = process.stdout.isTTY === true): (line: string) => void {
+  return (line) => sink.write(consoleLine(line, { hasColours }))
 }
 
 interface Shared {

@@ -14,7 +14,7 @@ export interface Service {
   readonly dataDir: string
   readonly adminToken: string
   readonly child: ChildProcess
-  /** Everything it printed so far. */
+  /** Everything it printed so far, at most the last 64 MB. */
   output(): string
   /** Ms from spawn to the first 200 of /v1/healthz. */
   readonly startMs: number
@@ -53,6 +53,24 @@ export interface StartOptions {
   readonly nodeFlags?: readonly string[]
 }
 
+/** Text that comes in pieces; the oldest are dropped beyond 64 MB. */
+class BoundedText {
+  readonly #pieces: string[] = []
+  readonly #decoder = new TextDecoder()
+  #length = 0
+
+  add(chunk: Buffer): void {
+    const piece = this.#decoder.decode(chunk, { stream: true })
+    this.#pieces.push(piece)
+    this.#length += piece.length
+    while (this.#length > 64_000_000) this.#length -= this.#pieces.shift()?.length ?? 0
+  }
+
+  text(): string {
+    return this.#pieces.join('')
+  }
+}
+
 /** Runs `svc <args>` to its end. */
 export function runSvc(
   args: readonly string[],
@@ -82,17 +100,34 @@ export async function startService(options: StartOptions = {}): Promise<Service>
   const startedAt = performance.now()
   const child = spawn(
     process.execPath,
-    [...(options.nodeFlags ?? []), MAIN, '--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0', ...(options.flags ?? [])],
-    { env: { ...cleanEnvironment(), SVC_ADMIN_TOKEN: adminToken, ...options.env }, stdio: ['ignore', 'pipe', 'pipe'] },
+    [
+      ...(options.nodeFlags ?? []),
+      MAIN,
+      '--first-start',
+      '--data-dir',
+      dataDir,
+      '--listen',
+      '127.0.0.1:0',
+      ...(options.flags ?? []),
+    ],
+    {
+      env: { ...cleanEnvironment(), SVC_ADMIN_TOKEN: adminToken, ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
   )
-  let output = ''
+  const printed = new BoundedText()
   const exited = new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)))
   const url = await new Promise<string>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no listener within ${START_LIMIT_MS} ms:\n${output}`)), START_LIMIT_MS)
+    const timer = setTimeout(
+      () => reject(new Error(`no listener within ${START_LIMIT_MS} ms:\n${printed.text()}`)),
+      START_LIMIT_MS,
+    )
+    let isFound = false
     const take = (chunk: Buffer): void => {
-      output = (output + chunk.toString()).slice(-4_000_000)
-      const found = /"url":"(https?:\/\/[^"]+)"/.exec(output)
+      printed.add(chunk)
+      const found = isFound ? null : /"url":"(https?:\/\/[^"]+)"/.exec(printed.text())
       if (found?.[1] === undefined) return
+      isFound = true
       clearTimeout(timer)
       resolve(found[1])
     }
@@ -100,7 +135,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     child.stderr.on('data', take)
     child.on('close', (code) => {
       clearTimeout(timer)
-      reject(new Error(`the service ended with ${code}:\n${output}`))
+      reject(new Error(`the service ended with ${code}:\n${printed.text()}`))
     })
   })
   await until(async () => (await fetch(`${url}/v1/healthz`)).status === 200)
@@ -114,7 +149,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     adminToken,
     child,
     startMs,
-    output: () => output,
+    output: () => printed.text(),
     residentMiB: () => {
       const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))
       return Number(line?.[1]) / 1024
@@ -143,11 +178,17 @@ async function ask(url: string, method: string, path: string, options: RequestOp
       ...(hasBody ? { 'content-type': 'application/json' } : {}),
       ...options.headers,
     },
-    ...(hasBody ? { body: typeof options.body === 'string' ? options.body : JSON.stringify(options.body) } : {}),
+    ...(hasBody
+      ? { body: typeof options.body === 'string' ? options.body : JSON.stringify(options.body) }
+      : {}),
   })
   const text = await response.text()
   const isJson = response.headers.get('content-type')?.includes('json') === true
-  return { status: response.status, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : text }
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: isJson && text !== '' ? JSON.parse(text) : text,
+  }
 }
 
 /** Tries until it holds, with a bound. */

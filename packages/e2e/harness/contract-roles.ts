@@ -1,0 +1,100 @@
+/** A role of contract section 1 that a scoped token can hold. */
+export type TokenRole = 'viewer' | 'operator' | 'sim:issuer' | 'sim:admin' | 'admin'
+
+/** What a route asks for at least; `none` needs no credential. */
+export type Minimum = TokenRole | 'none'
+
+/** One route as the contract has it. Typed from contract section 1 and the specification's endpoint table. */
+export interface ContractRoute {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly path: string
+  readonly minimum: Minimum
+  /** A request that is well formed, so that only the credential decides whether it is let in. */
+  readonly sample: { readonly path: string; readonly body?: unknown }
+  /** What that request answers once it is let in, on a new node in lab mode. */
+  readonly welcome: number
+}
+
+const NODE = '00000000-0000-4000-8000-000000000000'
+const HEARTBEAT = { node_id: NODE, at: '2026-01-01T00:00:00.000Z', seq: 1, components: [] }
+const CHANNELS = { technology: 'lte', channels: [1300] }
+
+/** Every route of the foundation. A route that the service serves and that is missing here fails the matrix. */
+export const CONTRACT_ROUTES: readonly ContractRoute[] = [
+  open('/v1/healthz'),
+  open('/v1/version'),
+  open('/v1/openapi.json'),
+  open('/v1/docs'),
+  open('/v1/docs/initializer.js'),
+  open('/v1/docs/swagger-ui.css'),
+  open('/v1/docs/swagger-ui-bundle.js'),
+  // Restricted by network scope instead; the tests come from loopback, which is inside.
+  open('/metrics'),
+  read('/v1/status', 'viewer'),
+  read('/v1/health', 'viewer'),
+  read('/v1/nodes', 'viewer'),
+  read('/v1/nodes/{id}/enroll', 'viewer', `/v1/nodes/${NODE}/enroll`, 404),
+  read('/v1/nodes/{id}/leave', 'viewer', `/v1/nodes/${NODE}/leave`, 404),
+  read('/v1/events', 'viewer'),
+  read('/v1/policy', 'viewer'),
+  read('/v1/tx/arm', 'viewer'),
+  read('/v1/audit', 'operator'),
+  read('/v1/tokens', 'admin'),
+  read('/v1/plugins', 'admin'),
+  change('POST', '/v1/telemetry', 'operator', { body: HEARTBEAT }, 404),
+  change('PUT', '/v1/policy', 'operator', { body: { sim_swap_cooldown_hours: 24 } }, 200),
+  change('POST', '/v1/spectrum/check', 'operator', { body: CHANNELS }, 200),
+  change('POST', '/v1/lifecycle/transition', 'operator', { body: { from: 'peer', to: 'on-air' } }, 409),
+  change('POST', '/v1/tx/arm', 'sim:admin', { body: { arm: true, profile_id: 'none' } }, 409),
+  change('POST', '/v1/tx/disarm', 'operator', {}, 200),
+  change('POST', '/v1/tokens', 'admin', { body: { name: 'matrix', roles: ['viewer'] } }, 201),
+  change('DELETE', '/v1/tokens/{id}', 'admin', { path: `/v1/tokens/${NODE}` }, 404),
+  change('POST', '/v1/plugins/{name}/load', 'admin', { path: '/v1/plugins/nobody/load' }, 404),
+  change('POST', '/v1/plugins/{name}/unload', 'admin', { path: '/v1/plugins/nobody/unload' }, 404),
+  change('POST', '/v1/plugins/{name}/reload', 'admin', { path: '/v1/plugins/nobody/reload' }, 404),
+]
+
+/** Routes of v1 that other packages bring. Until then nobody is let in: 404 or 405, whatever the credential. */
+export const ABSENT_ROUTES: readonly (readonly [method: string, path: string])[] = [
+  ['POST', `/v1/nodes/${NODE}/enroll`],
+  ['POST', `/v1/nodes/${NODE}/leave`],
+  ['GET', '/v1/sims'],
+  ['POST', '/v1/sims'],
+  ['GET', '/v1/sessions'],
+  ['POST', '/v1/esim/issue'],
+  ['POST', '/es9plus/initiateAuthentication'],
+  ['GET', '/v1/peers'],
+  ['GET', '/v1/alerts'],
+  ['GET', '/v1/users'],
+  ['POST', '/v1/auth/login'],
+  ['GET', '/v1/compliance/export'],
+  ['GET', '/v1/backup'],
+  ['POST', '/v1/restore'],
+]
+
+/** What each role may do, its own name included: the lattice of contract section 1, written out. */
+export const HELD_BY: Readonly<Record<TokenRole, readonly TokenRole[]>> = {
+  viewer: ['viewer'],
+  operator: ['operator', 'viewer'],
+  'sim:issuer': ['sim:issuer', 'viewer'],
+  'sim:admin': ['sim:admin', 'sim:issuer', 'viewer'],
+  admin: ['admin', 'operator', 'sim:admin', 'sim:issuer', 'viewer'],
+}
+
+function open(path: string): ContractRoute {
+  return { method: 'GET', path, minimum: 'none', sample: { path }, welcome: 200 }
+}
+
+function read(path: string, minimum: TokenRole, sample: string = path, welcome = 200): ContractRoute {
+  return { method: 'GET', path, minimum, sample: { path: sample }, welcome }
+}
+
+function change(
+  method: 'POST' | 'PUT' | 'DELETE',
+  path: string,
+  minimum: TokenRole,
+  sample: { readonly path?: string; readonly body?: unknown },
+  welcome: number,
+): ContractRoute {
+  return { method, path, minimum, sample: { path, ...sample }, welcome }
+}

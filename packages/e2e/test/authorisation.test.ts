@@ -1,0 +1,327 @@
+import { assert, suite } from '@steeple/testkit'
+import { ABSENT_ROUTES, CONTRACT_ROUTES, type ContractRoute, HELD_BY } from '../harness/contract-roles.ts'
+import { type Credential, everyCredential } from '../harness/credentials.ts'
+import { createClient, type Got, type HttpClient } from '../harness/http-client.ts'
+import { fetchOpenApi, type Operation, operationsOf } from '../harness/openapi.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
+
+const matrix = suite('e2e/authorisation')
+
+/** What the contract says of one route under one credential. */
+type Verdict = 'in' | 'unauthenticated' | 'forbidden'
+
+interface Cell {
+  readonly route: ContractRoute
+  readonly credential: Credential
+  readonly verdict: Verdict
+  readonly requestId: string
+}
+
+let service: Service
+let client: HttpClient
+let operations: readonly Operation[] = []
+let credentials: readonly Credential[] = []
+let cells: readonly Cell[] = []
+
+matrix.before(
+  async () => {
+    service = await startService()
+    client = createClient(service.url, 8)
+    operations = operationsOf(await fetchOpenApi(service.url))
+    credentials = await everyCredential(service)
+    cells = CONTRACT_ROUTES.flatMap((route) =>
+      credentials.map((credential) => ({ route, credential, verdict: verdictOf(route, credential) })),
+    ).map((cell, index) => ({ ...cell, requestId: `cell-${index}` }))
+  },
+  { limitMs: 30_000 },
+)
+
+matrix.after(async () => {
+  client.close()
+  await service.stop()
+})
+
+matrix('knows every route that the service documents, and no other', () => {
+  const documented = operations.map(({ method, path }) => `${method} ${path}`).sort()
+  const expected = CONTRACT_ROUTES.map(({ method, path }) => `${method} ${path}`).sort()
+  assert.equal(documented, expected)
+})
+
+matrix('finds the roles of the contract in the document', () => {
+  for (const { method, path, object } of operations) {
+    const route = CONTRACT_ROUTES.find((one) => one.method === method && one.path === path)
+    const holders = Object.entries(HELD_BY)
+      .filter(([, held]) => route !== undefined && held.some((role) => role === route.minimum))
+      .map(([role]) => role)
+    // Contract section 1: telemetry is for nodes too, each for its own id.
+    if (path === '/v1/telemetry') holders.push('node')
+    assert.equal([...object['x-roles']].sort(), holders.sort(), `${method} ${path}`)
+    assert.equal(object.security, holders.length === 0 ? [] : [{ bearer: [] }], `${method} ${path}`)
+  }
+})
+
+matrix(
+  'refuses every cell that the contract refuses, and changes nothing by it',
+  async () => {
+    const refused = cells.filter(({ verdict }) => verdict !== 'in')
+    const before = await stateOf(service)
+    await inParallel(refused, async (cell) => judgeRefusal(cell, await knock(cell)))
+    assert.equal(await stateOf(service), before)
+    process.stdout.write(`# ${refused.length} cells refused\n`)
+  },
+  { limitMs: 60_000 },
+)
+
+matrix(
+  'has the denied attempts to change something in the audit trail, with who, what and which request',
+  async () => {
+    const denied = cells.filter(({ verdict, route }) => verdict === 'forbidden' && route.method !== 'GET')
+    const entries = await auditOf(service, 'denied')
+    assert.is(entries.size, denied.length)
+    for (const { route, credential, requestId } of denied) {
+      const entry = entries.get(requestId)
+      const name = `${route.method} ${route.path} with ${credential.name}`
+      assert.ok(entry !== undefined, `no audit entry for ${name}`)
+      const operation = operations.find((one) => one.method === route.method && one.path === route.path)
+      // A heartbeat has no action of its own; its refusal is one of a request.
+      assert.is(entry.action, operation?.object['x-audit-action'] ?? 'http.request', name)
+      assert.is(entry.principal.id, credential.principal, name)
+    }
+    process.stdout.write(`# ${denied.length} denied attempts in the audit trail\n`)
+  },
+  { limitMs: 30_000 },
+)
+
+matrix(
+  'lets in every cell that the contract lets in',
+  async () => {
+    const welcome = cells.filter(({ verdict }) => verdict === 'in')
+    await inParallel(welcome, async (cell) => {
+      const { status, body } = await knock(cell)
+      // A token in the query is an unknown parameter, on open routes too.
+      const expected = cell.credential.query === undefined ? cell.route.welcome : 400
+      const text = status === expected ? '' : body.toString().slice(0, 300)
+      assert.is(status, expected, `${nameOf(cell)}: ${status} ${text}`)
+    })
+    process.stdout.write(`# ${welcome.length} cells let in, ${cells.length} cells in all\n`)
+  },
+  { limitMs: 60_000 },
+)
+
+matrix('opens no protected route by another spelling of its path or method', async () => {
+  const closed = CONTRACT_ROUTES.filter(({ minimum }) => minimum !== 'none')
+  await inParallel(closed, async ({ method, sample }) => {
+    for (const path of spellings(sample.path)) {
+      const { status } = await client.send({ method, path, headers: {} })
+      assert.ok([400, 401, 404, 405].includes(status), `${method} ${path}: ${status}`)
+    }
+    const overridden = await client.send({
+      method: 'GET',
+      path: '/v1/healthz',
+      headers: {
+        'x-http-method-override': method,
+        'x-original-url': sample.path,
+        'x-rewrite-url': sample.path,
+      },
+    })
+    assert.is(JSON.parse(overridden.body.toString()).status, 'ok')
+    if (method === 'GET') {
+      const { status } = await client.send({ method: 'HEAD', path: sample.path, headers: {} })
+      assert.is(status, 401, `HEAD ${sample.path}`)
+    }
+  })
+})
+
+matrix('serves no route of a later package to anyone', async () => {
+  for (const [method, path] of ABSENT_ROUTES) {
+    for (const credential of credentials) {
+      const { status, body } = await client.send({ method, path, headers: credential.headers })
+      assert.ok(status === 404 || status === 405, `${method} ${path} with ${credential.name}: ${status}`)
+      assert.ok(
+        ['not_found', 'feature_not_installed', 'method_not_allowed'].includes(codeOf(body) ?? ''),
+        `${method} ${path}: ${codeOf(body)}`,
+      )
+    }
+  }
+})
+
+matrix('mints no token with the role of a node: it belongs to certificates', async () => {
+  for (const roles of [['node'], ['viewer', 'node'], ['root'], [], ['Admin']]) {
+    const { status } = await service.request('POST', '/v1/tokens', { body: { name: 'n', roles } })
+    assert.is(status, 400, JSON.stringify(roles))
+  }
+  const withRoles = { name: 'n', kind: 'bootstrap', roles: ['viewer'] }
+  assert.is((await service.request('POST', '/v1/tokens', { body: withRoles })).status, 400)
+})
+
+matrix('forgets a deleted token at the next request, on every route that it opened', async () => {
+  const { body } = await service.request('POST', '/v1/tokens', { body: { name: 'brief', roles: ['admin'] } })
+  const token: string = body.token
+  const reads = CONTRACT_ROUTES.filter(({ method, minimum }) => method === 'GET' && minimum !== 'none')
+  for (const { sample, welcome } of reads)
+    assert.is((await send({ path: sample.path, token })).status, welcome, sample.path)
+  assert.is((await service.request('DELETE', `/v1/tokens/${body.id}`)).status, 204)
+  for (const { sample } of reads)
+    assert.is((await send({ path: sample.path, token })).status, 401, sample.path)
+})
+
+matrix(
+  'has no anonymous way in when the variable of the admin token is empty or absent',
+  async () => {
+    for (const SVC_ADMIN_TOKEN of ['', ' ']) {
+      const closed = await startService({ env: { SVC_ADMIN_TOKEN } })
+      try {
+        const headers = ['', 'Bearer', 'Bearer ', 'Bearer  ', 'Bearer undefined', 'Bearer null', 'Bearer %20']
+        for (const { method, minimum, sample } of CONTRACT_ROUTES) {
+          if (minimum === 'none') continue
+          for (const authorization of headers) {
+            const { status } = await closed.request(method, sample.path, {
+              token: undefined,
+              headers: { authorization },
+            })
+            assert.is(
+              status,
+              401,
+              `${method} ${sample.path} with ${JSON.stringify(authorization)}: ${status}`,
+            )
+          }
+        }
+      } finally {
+        await closed.stop()
+      }
+    }
+  },
+  { limitMs: 30_000 },
+)
+
+matrix(
+  'leaves an audit chain that verifies',
+  async () => {
+    const verdict = await runSvc(['audit', 'verify', '--data-dir', service.dataDir])
+    assert.is(verdict.code, 0, verdict.stdout + verdict.stderr)
+  },
+  { limitMs: 20_000 },
+)
+
+matrix.run()
+
+function verdictOf(route: ContractRoute, credential: Credential): Verdict {
+  if (route.minimum === 'none') return 'in'
+  if (credential.role === undefined) return 'unauthenticated'
+  return HELD_BY[credential.role].some((role) => role === route.minimum) ? 'in' : 'forbidden'
+}
+
+function nameOf({ route, credential }: Cell): string {
+  return `${route.method} ${route.path} with ${credential.name}`
+}
+
+function knock({ route, credential, requestId }: Cell): Promise<Got> {
+  const { path, body } = route.sample
+  return client.send({
+    method: route.method,
+    path: path + (credential.query ?? ''),
+    headers: {
+      ...credential.headers,
+      'x-request-id': requestId,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  })
+}
+
+function send({ path, token }: { readonly path: string; readonly token: string }): Promise<Got> {
+  return client.send({ method: 'GET', path, headers: { authorization: `Bearer ${token}` } })
+}
+
+function judgeRefusal(cell: Cell, got: Got): void {
+  const name = nameOf(cell)
+  const isUnknown = cell.verdict === 'unauthenticated'
+  assert.is(got.status, isUnknown ? 401 : 403, `${name}: ${got.status}`)
+  assert.is(codeOf(got.body), isUnknown ? (cell.credential.code ?? 'unauthenticated') : 'forbidden', name)
+  assert.is(got.headers['www-authenticate'], isUnknown ? 'Bearer' : undefined, name)
+  assert.is(got.headers['x-request-id'], cell.requestId, name)
+  assert.equal(Object.keys(JSON.parse(got.body.toString())), ['error'], name)
+}
+
+function codeOf(body: Buffer): string | undefined {
+  try {
+    return JSON.parse(body.toString()).error?.code
+  } catch {
+    return undefined
+  }
+}
+
+/** Everything that a request could have changed, as the API shows it. */
+async function stateOf(of: Service): Promise<unknown> {
+  const paths = [
+    '/v1/tokens?limit=500',
+    '/v1/policy',
+    '/v1/plugins?limit=500',
+    '/v1/tx/arm',
+    '/v1/nodes?limit=500',
+  ]
+  const bodies = await Promise.all(paths.map(async (path) => (await of.request('GET', path)).body))
+  const [tokens, policy, plugins, tx, nodes] = bodies
+  return {
+    // When a token was used is not its state.
+    tokens: tokens.tokens.map((token: object) => ({ ...token, last_used_at: null })),
+    policy,
+    plugins,
+    tx,
+    nodes: nodes.nodes.map((node: { state: string; node_id: string }) => [node.node_id, node.state]),
+  }
+}
+
+interface AuditRow {
+  readonly action: string
+  readonly outcome: string
+  readonly request_id: string
+  readonly principal: { readonly id: string }
+}
+
+async function auditOf(of: Service, outcome: string): Promise<ReadonlyMap<string, AuditRow>> {
+  const found = new Map<string, AuditRow>()
+  let cursor: string | null = ''
+  while (cursor !== null) {
+    const more: string = cursor === '' ? '' : `&cursor=${cursor}`
+    const { status, body } = await of.request('GET', `/v1/audit?limit=500${more}`)
+    assert.is(status, 200)
+    for (const entry of body.entries) if (entry.outcome === outcome) found.set(entry.request_id, entry)
+    cursor = body.next_cursor
+  }
+  return found
+}
+
+/** Other ways to write a path that a router or a proxy might take for the same. */
+function spellings(path: string): readonly string[] {
+  const encoded = path.replaceAll(/[a-z]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
+  return [
+    path,
+    `${path}/`,
+    `/${path}`,
+    path.toUpperCase(),
+    path.replace('/v1/', '/v1//'),
+    path.replace('/v1/', '/v1/./'),
+    path.replace('/v1/', '/v1/healthz/../'),
+    path.replace('/v1/', '/v1/docs/..%2f'),
+    path.replace('/v1/', '/v1;x=y/'),
+    `${path};x=y`,
+    `${path}%00`,
+    `${path}%20`,
+    `${path}?`,
+    `${path}?/v1/healthz`,
+    `${path}#/v1/healthz`,
+    encoded,
+    encoded.replaceAll('%2f', '/'),
+    `http://localhost${path}`,
+  ]
+}
+
+async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = items.values()
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (const item of queue) await work(item)
+    }),
+  )
+}

@@ -70,7 +70,7 @@ export interface AuditTrail {
     readonly firstBroken?: number
     readonly reason?: string
   }>
-  /** Removes entries older than that and leaves a signed checkpoint. Returns how many. */
+  /** Removes entries of at least that age (ms back from now) and leaves a signed checkpoint. Returns how many. */
   prune(olderThanMs: number): Promise<number>
 }
 export const auditTrailRef: ServiceRef<AuditTrail> = serviceRef<AuditTrail>('kernel.audit')

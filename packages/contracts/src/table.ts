@@ -43,6 +43,8 @@ export function rowSum(columns: readonly string[], row: Readonly<Record<string, 
 
 function canonical(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
+  // A store turns a lone surrogate into U+FFFD; the sum is over what comes back.
+  if (typeof value === 'string') return value.toWellFormed()
   return value ?? null
 }
 

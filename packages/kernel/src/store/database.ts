@@ -42,5 +42,6 @@ export interface Database extends Reader {
   fileProblems(signal: AbortSignal): Promise<readonly string[]>
   /** Whether the store answers a read now; the reason when not. */
   probe(): Promise<string | undefined>
+  /** Finishes what waits, then closes. Idempotent. */
   close(): Promise<void>
 }

@@ -6,6 +6,7 @@ import { migrate } from './migrate.ts'
 import { postgresBackend } from './postgres-backend.ts'
 import { scopedDb } from './scoped-db.ts'
 import { openSqliteConnections, sqliteBackend } from './sqlite-backend.ts'
+import { checkWal } from './wal-check.ts'
 import { createWriter } from './writer.ts'
 
 /** What a store needs. `url` is `sqlite:<path>` or `postgres://…`. */
@@ -28,6 +29,7 @@ async function openBackend(url: string): Promise<Backend> {
   const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : ''
   if (path === '' || path === ':memory:')
     throw storeInvalid('store.url must be sqlite:<path of a file> or postgres://…')
+  await checkWal(path)
   return sqliteBackend(path, openSqliteConnections(path))
 }
 
@@ -35,6 +37,11 @@ async function openBackend(url: string): Promise<Backend> {
 export function databaseOver(backend: Backend, { clock, log }: Omit<StoreOptions, 'url'>): Database {
   const { reader, dialect } = backend
   const writer = createWriter(backend.writer, log)
+  let closing: Promise<void> | undefined
+  const closeAll = async (): Promise<void> => {
+    await writer.close()
+    await backend.close()
+  }
   return {
     dialect,
     get: (sql, params) => reader.get(sql, params),
@@ -51,9 +58,9 @@ export function databaseOver(backend: Backend, { clock, log }: Omit<StoreOptions
         return error instanceof Error ? error.message : String(error)
       }
     },
-    close: async () => {
-      await writer.close()
-      await backend.close()
+    close: () => {
+      closing ??= closeAll()
+      return closing
     },
   }
 }

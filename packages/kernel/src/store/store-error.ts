@@ -43,6 +43,8 @@ const SQLITE_UNAVAILABLE: Readonly<Record<string, string>> = {
   SQLITE_PROTOCOL: 'the database is locked by another process; end it or try again',
 }
 
+const CLOSED_CONNECTION = /^The database connection is not open$/
+
 /** Translates an error of the SQLite binding; what it does not know stays as it is. */
 export function sqliteError(error: unknown): unknown {
   if (isServiceError(error) || !(error instanceof Error)) return error
@@ -52,6 +54,7 @@ export function sqliteError(error: unknown): unknown {
   const primary = code.split('_').slice(0, 2).join('_')
   if (primary === 'SQLITE_CORRUPT' || primary === 'SQLITE_NOTADB')
     return storeCorrupt('the database file', { cause: error })
+  if (CLOSED_CONNECTION.test(error.message)) return storeUnavailable('the store is closed', { cause: error })
   const remedy = SQLITE_UNAVAILABLE[primary]
   return remedy === undefined ? error : storeUnavailable(remedy, { cause: error })
 }

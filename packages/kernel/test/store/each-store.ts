@@ -24,20 +24,23 @@ type Define = (test: Suite, store: () => Promise<StoreBox>) => void
 
 /** Defines the same tests for SQLite and, when SVC_TEST_PG_URL says where one is, for PostgreSQL. */
 export function onEachStore(name: string, define: Define): { run(): void } {
-  const postgresUrl = process.env.SVC_TEST_PG_URL
-  const suites = [suite(`${name} on sqlite`)]
-  const [onSqlite] = suites
-  if (onSqlite !== undefined) define(onSqlite, sqliteBox)
-  if (postgresUrl !== undefined && postgresUrl !== '') {
-    const onPostgres = suite(`${name} on postgres`)
-    define(onPostgres, () => postgresBox(postgresUrl))
-    suites.push(onPostgres)
-  }
+  const test = suite(`${name} on sqlite`)
+  define(test, sqliteBox)
+  const postgres = onPostgres(name, define)
   return {
     run: () => {
-      for (const each of suites) each.run()
+      test.run()
+      postgres.run()
     },
   }
+}
+
+/** Defines tests for PostgreSQL alone; none when SVC_TEST_PG_URL does not say where one is. */
+export function onPostgres(name: string, define: Define): { run(): void } {
+  const url = process.env.SVC_TEST_PG_URL ?? ''
+  const test = suite(`${name} on postgres`)
+  if (url !== '') define(test, () => postgresBox(url))
+  return test
 }
 
 async function sqliteBox(): Promise<StoreBox> {
@@ -58,6 +61,8 @@ async function postgresBox(baseUrl: string): Promise<StoreBox> {
   const schema = `t_${randomBytes(6).toString('hex')}`
   const url = new URL(baseUrl)
   url.searchParams.set('options', `-c search_path=${schema}`)
+  // So that a test can cut the connections of its own store alone.
+  url.searchParams.set('application_name', schema)
   const raw = async (sql: string): Promise<void> => {
     const client = new Client({ connectionString: url.href })
     await client.connect()
@@ -79,7 +84,8 @@ function boxOf(
 ): StoreBox {
   const clock = fakeClock()
   const lines: string[] = []
-  const note = (facts: object, message: string): void => void lines.push(`${message} ${JSON.stringify(facts)}`)
+  const note = (facts: object, message: string): void =>
+    void lines.push(`${message} ${JSON.stringify(facts)}`)
   const log = { debug: note, info: note, warn: note, error: note }
   const opened: Database[] = []
   return {
@@ -101,7 +107,9 @@ function boxOf(
 }
 
 /** The error that `work` rejects with, or undefined. */
-export async function failure(work: () => Promise<unknown>): Promise<Error & { code?: string; status?: number } | undefined> {
+export async function failure(
+  work: () => Promise<unknown>,
+): Promise<(Error & { code?: string; status?: number }) | undefined> {
   try {
     await work()
     return undefined

@@ -2,7 +2,10 @@ import { assert } from '@steeple/testkit'
 import { failure, onEachStore } from './each-store.ts'
 import { TOY_MIGRATIONS } from './toy.ts'
 
-const SECOND = { id: '0002_more', up: ['alter table toy_item add column extra text', 'create index toy_item_n on toy_item (n)'] }
+const SECOND = {
+  id: '0002_more',
+  up: ['alter table toy_item add column extra text', 'create index toy_item_n on toy_item (n)'],
+}
 
 onEachStore('kernel/store/migrate', (test, store) => {
   test('runs each migration once and adds new ones later', async () => {
@@ -37,13 +40,19 @@ onEachStore('kernel/store/migrate', (test, store) => {
       { id: '0001_late', up: [] },
       { id: '0002_item', up: [] },
     ]
-    assert.match((await failure(() => db.migrate('toy', late)))?.message ?? '', /0001_late of toy must run before 0002_item/)
+    assert.match(
+      (await failure(() => db.migrate('toy', late)))?.message ?? '',
+      /0001_late of toy must run before 0002_item/,
+    )
   })
 
   test('undoes a migration that fails half way and names nothing as done', async () => {
     await using box = await store()
     const db = await box.open()
-    const broken = { id: '0001_broken', up: ['create table toy_a (id text)', 'create index toy_b on toy_missing (id)'] }
+    const broken = {
+      id: '0001_broken',
+      up: ['create table toy_a (id text)', 'create index toy_b on toy_missing (id)'],
+    }
     assert.ok(await failure(() => db.migrate('toy', [broken])))
     assert.equal(await db.all("select id from kernel_migration where owner = 'toy'"), [])
     assert.ok(await failure(() => db.get('select id from toy_a')))

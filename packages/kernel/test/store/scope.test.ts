@@ -7,7 +7,10 @@ const scope = suite('kernel/store/scope')
 const CASES: readonly (readonly [string, readonly string[]])[] = [
   ['select a from toy_a', ['toy_a']],
   ['select a from toy_a as x, sim_b y where x.a = y.a order by a, b', ['toy_a', 'sim_b']],
-  ['select a from toy_a join sim_b on toy_a.a = sim_b.a left join sim_c using (a)', ['toy_a', 'sim_b', 'sim_c']],
+  [
+    'select a from toy_a join sim_b on toy_a.a = sim_b.a left join sim_c using (a)',
+    ['toy_a', 'sim_b', 'sim_c'],
+  ],
   ['select (select max(a) from sim_b) as m, c from toy_a', ['sim_b', 'toy_a']],
   ['select a from (select a from sim_b) x, toy_a', ['sim_b', 'toy_a']],
   ['select a from (toy_a x join sim_b y on x.a = y.a), sim_c', ['toy_a', 'sim_b', 'sim_c']],

@@ -12,7 +12,10 @@ onEachStore('kernel/store/scoped-db', (test, store) => {
     assert.is(own.dialect, box.dialect)
     await own.write((tx) => TOY.insert(tx, toy('a')))
     assert.equal(await TOY.find(own, { id: 'a' }), toy('a'))
-    assert.match((await failure(() => TOY.find(other, { id: 'a' })))?.message ?? '', /plugin other may not touch the table toy_item/)
+    assert.match(
+      (await failure(() => TOY.find(other, { id: 'a' })))?.message ?? '',
+      /plugin other may not touch the table toy_item/,
+    )
     assert.ok(await failure(() => other.all('select id from toy_item')))
     assert.ok(await failure(() => other.write((tx) => tx.get('select id from toy_item'))))
     assert.ok(await failure(() => other.write((tx) => tx.run('delete from toy_item'))))
@@ -24,7 +27,9 @@ onEachStore('kernel/store/scoped-db', (test, store) => {
     await using box = await store()
     const db = await box.open()
     await db.migrate('toy', TOY_MIGRATIONS)
-    await db.migrate('other', [{ id: '0001_row', up: ['create table other_row (id text not null primary key)'] }])
+    await db.migrate('other', [
+      { id: '0001_row', up: ['create table other_row (id text not null primary key)'] },
+    ])
     const own = db.scoped('toy')
     const other = db.scoped('other')
     const error = await failure(() =>

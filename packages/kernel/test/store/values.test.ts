@@ -1,5 +1,6 @@
 import { assert } from '@steeple/testkit'
 import { failure, onEachStore } from './each-store.ts'
+import { TOY, TOY_MIGRATIONS, toy } from './toy.ts'
 
 const TABLE =
   'create table val_row (id text not null primary key, small integer, big bigint, real double precision, blob bytea)'
@@ -42,6 +43,14 @@ onEachStore('kernel/store/values', (test, store) => {
     assert.is(changed, 2)
   })
 
+  test('serves a row whose text was not well-formed', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS)
+    await db.transact((tx) => TOY.insert(tx, toy('a', 1, 'half \ud83d')))
+    assert.is((await TOY.find(db, { id: 'a' }))?.label, 'half \ufffd')
+  })
+
   test('names a parameter that got no value', async () => {
     await using box = await store()
     const db = await box.open()
@@ -51,7 +60,14 @@ onEachStore('kernel/store/values', (test, store) => {
   test('refuses SQL that the dialects read differently', async () => {
     await using box = await store()
     const db = await box.open()
-    for (const sql of ['select 1 -- why', 'select /* why */ 1', 'select ?', 'select `a`', 'select [a]', "select ':a', :a"])
+    for (const sql of [
+      'select 1 -- why',
+      'select /* why */ 1',
+      'select ?',
+      'select `a`',
+      'select [a]',
+      "select ':a', :a",
+    ])
       assert.ok(await failure(() => db.get(sql, { a: 1 })), sql)
   })
 

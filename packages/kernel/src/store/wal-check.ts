@@ -1,0 +1,74 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { storeInvalid } from '@steeple/contracts'
+import {
+  frameBytes,
+  WAL_HEADER_BYTES,
+  type WalHeader,
+  type WalSums,
+  walFrame,
+  walHeader,
+} from './wal-frames.ts'
+
+/**
+ * Every commit is an fsync of its own, so only the last one can be torn by a power cut. A broken frame with this many
+ * whole commits behind it lies inside what was durable.
+ */
+const COMMITS_THAT_PROVE_DAMAGE = 2
+/** Another process may be writing while we look: what is broken must stay broken. */
+const LOOKS = 3
+const PAUSE_MS = 20
+
+/**
+ * Refuses a SQLite file whose WAL is damaged in the middle. SQLite itself would read up to the damage and drop every
+ * commit behind it without a word.
+ *
+ * Throws `store_invalid`. Not seen: damage in the last commit (it looks as a torn write does) and in frames that were
+ * copied into the database file already.
+ */
+export async function checkWal(path: string): Promise<void> {
+  let lost = 0
+  for (let look = 0; look < LOOKS; look++) {
+    lost = await lostCommits(`${path}-wal`)
+    if (lost < COMMITS_THAT_PROVE_DAMAGE) return
+    await pause(PAUSE_MS)
+  }
+  throw storeInvalid(
+    `${path}-wal is damaged and at least ${lost} answered commits behind the damage would be lost; ` +
+      'restore a backup, or move the -wal file away to go on without them',
+  )
+}
+
+/** How many commits follow the first broken frame. */
+async function lostCommits(walPath: string): Promise<number> {
+  const file = await open(walPath, 'r').catch(() => undefined)
+  if (file === undefined) return 0
+  try {
+    const start = Buffer.alloc(WAL_HEADER_BYTES)
+    const { bytesRead } = await file.read(start, 0, start.length, 0)
+    const header = walHeader(start.subarray(0, bytesRead))
+    return header === undefined ? 0 : await commitsBehindDamage(file, header)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Frames of older generations of the file carry other salts and end the walk's interest, not the walk. */
+async function commitsBehindDamage(file: FileHandle, header: WalHeader): Promise<number> {
+  const bytes = Buffer.alloc(frameBytes(header))
+  let sums: WalSums = header.sums
+  let isSound = header.isIntact
+  let commits = 0
+  for (let at = WAL_HEADER_BYTES; ; at += bytes.length) {
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, at)
+    if (bytesRead < bytes.length) return commits
+    const frame = walFrame(header, bytes)
+    if (isSound) {
+      const after = frame.sumsAfter(sums)
+      isSound = frame.salts === header.salts && after[0] === frame.stated[0] && after[1] === frame.stated[1]
+      sums = after
+      continue
+    }
+    if (frame.salts === header.salts && frame.isCommit) commits++
+  }
+}

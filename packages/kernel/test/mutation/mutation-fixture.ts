@@ -1,0 +1,84 @@
+import { createSecretKey } from 'node:crypto'
+import type { AuditTrail, Principal, SealedColumns, Vault } from '@steeple/contracts'
+import { createAuditTrail } from '../../src/mutation/audit-trail.ts'
+import { createMutations } from '../../src/mutation/create-mutations.ts'
+import { kernelMigrations } from '../../src/mutation/kernel-migrations.ts'
+import type { Mutation, Mutations } from '../../src/mutation/mutations.ts'
+import { createOutbox, type OutboxFeed } from '../../src/mutation/outbox.ts'
+import type { Database } from '../../src/store/database.ts'
+import type { StoreBox } from '../store/each-store.ts'
+import { TOY, TOY_MIGRATIONS, toy } from '../store/toy.ts'
+
+/** The mutation path over one opened store. */
+export interface MutationBench {
+  readonly db: Database
+  readonly mutations: Mutations
+  readonly audit: AuditTrail
+  readonly outbox: OutboxFeed
+  readonly limits: Record<string, number>
+  readonly dirty: string[]
+  readonly sealed: SealedColumns[]
+}
+
+export const ANN: Principal = { kind: 'user', id: 'u-1', name: 'ann', roles: new Set() }
+export const TOKEN: Principal = { kind: 'token', id: 'u-1', name: 'ann', roles: new Set() }
+
+/** Bitwise complement: enough to see whether a text was sealed, and bound to its row. */
+function toyVault(sealed: SealedColumns[]): Vault {
+  const turn = (bytes: Uint8Array): Uint8Array => bytes.map((byte) => byte ^ 0xff)
+  return {
+    keyId: 'k1',
+    seal: (plain, rowId) => turn(Buffer.concat([Buffer.from(`${rowId}|`), plain])),
+    open: (bytes, rowId) => {
+      const plain = Buffer.from(turn(bytes))
+      if (!plain.toString().startsWith(`${rowId}|`)) throw new Error('moved')
+      return plain.subarray(rowId.length + 1)
+    },
+    register: (columns) => void sealed.push(columns),
+  }
+}
+
+/** Opens the store of `box` (again) and builds the mutation path on it; `key` fills the audit key. */
+export async function mutationBench(box: StoreBox, key = 7): Promise<MutationBench> {
+  const db = await box.open()
+  await db.migrate('kernel', kernelMigrations(db.dialect))
+  await db.migrate('toy', TOY_MIGRATIONS)
+  const auditKey = createSecretKey(Buffer.alloc(32, key))
+  const outbox = createOutbox({ db })
+  const limits: Record<string, number> = {}
+  const dirty: string[] = []
+  const sealed: SealedColumns[] = []
+  const mutations = createMutations({
+    db,
+    vault: toyVault(sealed),
+    clock: box.clock,
+    auditKey,
+    limits: () => limits,
+    onDirty: (resource, key) => void dirty.push(`${resource}/${key}`),
+    onEvents: () => outbox.committed(),
+  })
+  return {
+    db,
+    mutations,
+    audit: createAuditTrail({ db, clock: box.clock, auditKey }),
+    outbox,
+    limits,
+    dirty,
+    sealed,
+  }
+}
+
+/** A mutation that inserts the toy row `id` and answers 201. */
+export function making(id: string, more: Partial<Mutation> = {}): Mutation {
+  return {
+    principal: ANN,
+    action: 'toy.make',
+    target: id,
+    owner: 'toy',
+    work: async (tx) => {
+      await TOY.insert(tx, toy(id))
+      return { status: 201, body: { id } }
+    },
+    ...more,
+  }
+}

@@ -1,0 +1,280 @@
+import { forbidden, type Principal, simExists } from '@steeple/contracts'
+import { assert } from '@steeple/testkit'
+import { idempotencyScope } from '../../src/mutation/idempotency.ts'
+import type { RateLimitedError } from '../../src/mutation/rate-limit.ts'
+import { failure, onEachStore } from '../store/each-store.ts'
+import { TOY, toy } from '../store/toy.ts'
+import { ANN, making, mutationBench, TOKEN } from './mutation-fixture.ts'
+
+const HOUR_MS = 3_600_000
+
+onEachStore('kernel/mutation/mutations', (test, store) => {
+  test('commits change, audit entry and event together and answers the reply', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    const told: number[] = []
+    bench.outbox.onCommit(() => told.push(1), new AbortController().signal)
+    const { reply, rate } = await bench.mutations.run(making('a', { requestId: 'req-1' }))
+    assert.equal(reply, { status: 201, body: { id: 'a' } })
+    assert.is(rate, undefined)
+    assert.equal(await TOY.find(bench.db, { id: 'a' }), toy('a'))
+    const [entry] = await bench.audit.list({}, 10, undefined)
+    const { hash, prevHash, ...content } = entry ?? { hash: '', prevHash: '' }
+    assert.match(hash, /^[0-9a-f]{64}$/)
+    assert.is(prevHash, '0'.repeat(64))
+    assert.equal(content, {
+      seq: 1,
+      atMs: box.clock.nowMs(),
+      principal: { kind: 'user', id: 'u-1', name: 'ann' },
+      action: 'toy.make',
+      target: 'a',
+      outcome: 'ok',
+      requestId: 'req-1',
+      detail: {},
+    })
+    assert.equal(await bench.outbox.after(0, 10), [
+      { id: 1, atMs: box.clock.nowMs(), type: 'toy.make', subject: 'a', data: {} },
+    ])
+    assert.is(told.length, 1)
+  })
+
+  test('takes target, detail, event and dirty keys from the work', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    await bench.mutations.run(
+      making('a', {
+        work: async (tx) => {
+          tx.audit({ target: 'toy-1', detail: { z: 1, a: ['\ud800', null, undefined, { d: 1, c: 2 }] } })
+          tx.audit({ detail: { more: true } })
+          tx.event({ type: 'toy.made', subject: 'toy-1', data: { n: 3 } })
+          tx.dirty('toy', 'toy-1')
+          return { body: {} }
+        },
+      }),
+    )
+    const [entry] = await bench.audit.list({}, 1, undefined)
+    assert.is(entry?.target, 'toy-1')
+    assert.equal(entry?.detail, { a: ['\ud800', null, null, { c: 2, d: 1 }], more: true, z: 1 })
+    assert.equal((await bench.outbox.after(0, 1))[0], {
+      id: 1,
+      atMs: box.clock.nowMs(),
+      type: 'toy.made',
+      subject: 'toy-1',
+      data: { n: 3 },
+    })
+    assert.equal(bench.dirty, ['toy/toy-1'])
+    assert.equal(await bench.audit.verify(), { ok: true, checked: 1 })
+  })
+
+  test('audits work that throws, undoes it, and answers its error', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    const attempt = (id: string, error: unknown): Promise<Error | undefined> =>
+      failure(() =>
+        bench.mutations.run(
+          making(id, {
+            work: async (tx) => {
+              await TOY.insert(tx, toy(id))
+              tx.dirty('toy', id)
+              throw error
+            },
+          }),
+        ),
+      )
+    const errors = await Promise.all([
+      attempt('a', simExists('a')),
+      attempt('b', forbidden('admin')),
+      attempt('c', new Error('secret-canary')),
+    ])
+    assert.equal(
+      errors.map((error) => error?.message),
+      ['the SIM a exists already', 'this route needs the role admin', 'secret-canary'],
+    )
+    assert.equal(await TOY.select(bench.db, ''), [])
+    assert.equal(bench.dirty, [])
+    assert.is(await bench.outbox.lastId(), 0)
+    const entries = await bench.audit.list({}, 10, undefined)
+    assert.equal(
+      entries.map(({ target, outcome, detail }) => [target, outcome, detail]),
+      [
+        ['c', 'failed', { error: 'internal' }],
+        ['b', 'denied', { error: 'forbidden' }],
+        ['a', 'failed', { error: 'sim_exists' }],
+      ],
+    )
+  })
+
+  test('writes neither entry nor event for an action that declares none', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    await bench.mutations.run(making('a', { action: undefined }))
+    assert.ok(await failure(() => bench.mutations.run(making('a', { action: undefined }))))
+    assert.equal(await bench.audit.list({}, 10, undefined), [])
+    assert.is(await bench.outbox.lastId(), 0)
+    assert.equal(await TOY.find(bench.db, { id: 'a' }), toy('a'))
+  })
+
+  test('keeps work to the tables of its owner', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    const error = await failure(() => bench.mutations.run(making('a', { owner: 'other' })))
+    assert.match(error?.message ?? '', /plugin other may not touch the table toy_item/)
+    for (const table of ['kernel_audit', 'kernel_outbox', 'kernel_rate']) {
+      const work = async (tx: Parameters<ReturnType<typeof making>['work']>[0]) => {
+        await tx.run(`delete from ${table}`)
+        return {}
+      }
+      assert.ok(await failure(() => bench.mutations.run(making('b', { work }))), table)
+    }
+  })
+
+  test('records refused attempts', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    await bench.mutations.refuse({
+      principal: TOKEN,
+      action: 'tx.arm',
+      target: 'lte',
+      outcome: 'denied',
+      requestId: 'r',
+      detail: { role: 'sim:admin' },
+    })
+    const [entry] = await bench.audit.list(
+      { action: 'tx.arm', principal: 'u-1', target: 'lte' },
+      1,
+      undefined,
+    )
+    assert.is(entry?.outcome, 'denied')
+    assert.equal(entry?.detail, { role: 'sim:admin' })
+  })
+
+  test('keeps the reply of a claim over a restart, in the same commit as the change', async () => {
+    await using box = await store()
+    const first = await mutationBench(box)
+    const scope = idempotencyScope(ANN, 'POST', '/v1/toys', 'key-1')
+    const idempotency = { scope, bodySha256: 'b1' }
+    assert.is(await first.mutations.stored(scope), undefined)
+    await first.mutations.run(making('a', { idempotency }))
+    await first.db.close()
+    const second = await mutationBench(box)
+    assert.equal(await second.mutations.stored(scope), {
+      bodySha256: 'b1',
+      reply: { status: 201, body: { id: 'a' } },
+    })
+    for (const other of [TOKEN, { ...ANN, id: 'u-2' } satisfies Principal])
+      assert.is(
+        await second.mutations.stored(idempotencyScope(other, 'POST', '/v1/toys', 'key-1')),
+        undefined,
+      )
+  })
+
+  test('seals a reply that shows a secret once', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    assert.equal(bench.sealed, [{ table: 'kernel_idempotency', key: 'scope', columns: ['sealed_reply'] }])
+    const reply = { status: 201, body: { token: 'svc_canary' }, sealed: true, headers: { location: '/x' } }
+    const work = async () => reply
+    await bench.mutations.run(making('a', { idempotency: { scope: 's', bodySha256: 'b' }, work }))
+    assert.equal((await bench.mutations.stored('s'))?.reply, reply)
+    const rows = await bench.db.all<{ reply: string | null; sealed_reply: Uint8Array }>(
+      'select reply, sealed_reply from kernel_idempotency',
+    )
+    assert.is(rows[0]?.reply, null)
+    assert.not(Buffer.from(rows[0]?.sealed_reply ?? []).includes('svc_canary'))
+  })
+
+  test('runs one of two mutations with the same claim and undoes the other wholly', async () => {
+    await using box = await store()
+    const one = await mutationBench(box)
+    const two = await mutationBench(box)
+    one.limits.toy_per_hour = 10
+    two.limits.toy_per_hour = 10
+    const idempotency = { scope: 's', bodySha256: 'b' }
+    const rateLimit = { name: 'toy_per_hour', cost: 1 }
+    const errors = await Promise.all([
+      failure(() => one.mutations.run(making('a', { idempotency, rateLimit }))),
+      failure(() => two.mutations.run(making('b', { idempotency, rateLimit }))),
+    ])
+    const codes = errors.map((error) => error?.code)
+    assert.equal(codes.toSorted(), ['idempotency_in_progress', undefined])
+    assert.is((await TOY.select(one.db, '')).length, 1)
+    assert.equal(await one.db.get('select used from kernel_rate'), { used: 1 })
+    assert.is(await one.outbox.lastId(), 1)
+    const outcomes = (await one.audit.list({}, 10, undefined)).map(({ outcome }) => outcome)
+    assert.equal(outcomes.toSorted(), ['failed', 'ok'])
+    assert.is((await one.audit.verify()).ok, true)
+  })
+
+  test('forgets a reply after 24 hours and lets the claim be taken anew', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    const idempotency = { scope: 's', bodySha256: 'b' }
+    await bench.mutations.run(making('a', { idempotency }))
+    await box.clock.advance(24 * HOUR_MS - 1)
+    assert.ok(await bench.mutations.stored('s'))
+    await box.clock.advance(1)
+    assert.is(await bench.mutations.stored('s'), undefined)
+    await bench.mutations.run(making('b', { idempotency }))
+    assert.equal((await bench.mutations.stored('s'))?.reply.body, { id: 'b' })
+    await box.clock.advance(24 * HOUR_MS)
+    await bench.mutations.sweep()
+    assert.equal(await bench.db.get('select count(*) as count from kernel_idempotency'), { count: 0 })
+  })
+
+  test('keeps replies of requests without a mutation, bytes too, but no server error', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    const claim = { scope: 's', bodySha256: 'b' }
+    await bench.mutations.keep(claim, { status: 503, body: 'no' })
+    assert.is(await bench.mutations.stored('s'), undefined)
+    await bench.mutations.keep(claim, { status: 409, body: { error: { code: 'sim_exists' } } })
+    await bench.mutations.keep(claim, { status: 200, body: Buffer.from([0, 255]) })
+    assert.equal((await bench.mutations.stored('s'))?.reply, { status: 200, body: Buffer.from([0, 255]) })
+  })
+
+  test('counts a limit in its window, keeps what was taken by work that failed, and starts anew after it', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    bench.limits.toy_per_hour = 5
+    const run = (id: string, cost: number) =>
+      bench.mutations.run(making(id, { rateLimit: { name: 'toy_per_hour', cost } }))
+    assert.equal((await run('a', 2)).rate, { limit: 5, remaining: 3, resetS: 3600 })
+    await box.clock.advance(600_500)
+    assert.ok(await failure(() => run('a', 2)))
+    const error = (await failure(() => run('b', 2))) as RateLimitedError
+    assert.is(error.code, 'rate_limited')
+    assert.is(error.retryAfterS, 3_000)
+    assert.equal(error.rate, { limit: 5, remaining: 1, resetS: 3_000 })
+    assert.match(error.message, /toy_per_hour is 5.*PUT \/v1\/policy raises it/)
+    assert.equal((await run('c', 1)).rate?.remaining, 0)
+    bench.limits.toy_per_hour = 6
+    assert.equal((await run('d', 1)).rate?.remaining, 0)
+    await box.clock.advance(HOUR_MS - 600_500)
+    assert.equal((await run('e', 2)).rate, { limit: 6, remaining: 4, resetS: 3600 })
+    const denied = await bench.audit.list({ target: 'b' }, 5, undefined)
+    assert.equal(
+      denied.map(({ outcome, detail }) => [outcome, detail]),
+      [['denied', { error: 'rate_limited' }]],
+    )
+    assert.equal(
+      (await TOY.select(bench.db, 'order by id')).map(({ id }) => id),
+      ['a', 'c', 'd', 'e'],
+    )
+  })
+
+  test('never lets concurrent requests of two instances take more than the limit', async () => {
+    await using box = await store()
+    const benches = [await mutationBench(box), await mutationBench(box)]
+    for (const bench of benches) bench.limits.toy_per_hour = 10
+    const results = await Promise.allSettled(
+      Array.from({ length: 30 }, (_, index) =>
+        benches[index % 2]?.mutations.run(
+          making(`t${index}`, { rateLimit: { name: 'toy_per_hour', cost: 1 } }),
+        ),
+      ),
+    )
+    assert.is(results.filter(({ status }) => status === 'fulfilled').length, 10)
+    assert.is((await TOY.select(benches[0]!.db, '')).length, 10)
+    assert.equal(await benches[0]?.audit.verify(), { ok: true, checked: 30 })
+  })
+}).run()

@@ -1,0 +1,65 @@
+import { assert } from '@steeple/testkit'
+import { failure, onEachStore } from '../store/each-store.ts'
+import { making, mutationBench } from './mutation-fixture.ts'
+
+const WEEK_MS = 7 * 86_400_000
+
+onEachStore('kernel/mutation/outbox', (test, store) => {
+  test('numbers events without a gap in commit order, whatever fails between', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    const two = await mutationBench(box)
+    await Promise.allSettled(
+      Array.from({ length: 40 }, (_, index) =>
+        (index % 2 === 0 ? bench : two).mutations.run(making(`t${index % 30}`)),
+      ),
+    )
+    const events = await bench.outbox.after(0, 100)
+    assert.equal(
+      events.map(({ id }) => id),
+      Array.from({ length: 30 }, (_, index) => index + 1),
+    )
+    assert.is(await bench.outbox.lastId(), 30)
+    assert.equal(
+      (await bench.outbox.after(28, 1)).map(({ id }) => id),
+      [29],
+    )
+  })
+
+  test('tells listeners once for each commit until they leave', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    const leaving = new AbortController()
+    let told = 0
+    bench.outbox.onCommit(() => told++, leaving.signal)
+    await Promise.all(['a', 'b', 'c'].map((id) => bench.mutations.run(making(id))))
+    assert.is(told, 1)
+    await failure(() => bench.mutations.run(making('a')))
+    assert.is(told, 1)
+    leaving.abort()
+    await bench.mutations.run(making('d'))
+    assert.is(told, 1)
+  })
+
+  test('drops old events, says from where on it is complete, and never uses an id twice', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    assert.is(await bench.outbox.floorId(), 0)
+    for (const id of ['a', 'b']) await bench.mutations.run(making(id))
+    await box.clock.advance(WEEK_MS)
+    await bench.mutations.run(making('c'))
+    await bench.mutations.sweep()
+    assert.is(await bench.outbox.floorId(), 0)
+    await box.clock.advance(1)
+    await bench.mutations.sweep()
+    assert.is(await bench.outbox.floorId(), 2)
+    await box.clock.advance(2 * WEEK_MS)
+    await bench.mutations.sweep()
+    assert.equal(
+      (await bench.outbox.after(0, 9)).map(({ id }) => id),
+      [3],
+    )
+    await bench.mutations.run(making('d'))
+    assert.is(await bench.outbox.lastId(), 4)
+  })
+}).run()

@@ -58,7 +58,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
 /** Gives every command the same help option, and every group an answer to a word that is no command of it. */
 function finish(command: Command): void {
   for (const child of command.commands) {
-    child.helpOption('--help', 'show what it takes').helpCommand(false)
+    child.helpOption('--help', 'show what it takes').helpCommand(false).allowExcessArguments(false)
     if (child.commands.length > 0)
       child.allowExcessArguments().action(() => {
         refuseWord(child)

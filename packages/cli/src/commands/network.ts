@@ -24,7 +24,7 @@ interface SpectrumOptions extends ConnectionOptions {
 /** `svc status`, `health`, `nodes list`, `lifecycle move`, `spectrum check` */
 export function addNetworkCommands(program: Command, terminal: Terminal): void {
   restCommand(program, 'status', 'node, core and radio in short').action((options: ConnectionOptions) =>
-    show(terminal, '/v1/status', options),
+    status(terminal, options),
   )
   restCommand(program, 'health', 'every component; exit code 1 when the service is down').action(
     (options: ConnectionOptions) => health(terminal, options),
@@ -66,9 +66,11 @@ function channels(text: string, before: readonly number[] = []): readonly number
   return [...before, ...parsed]
 }
 
-async function show(terminal: Terminal, path: string, options: ConnectionOptions): Promise<void> {
-  const { body } = await connect(terminal, options).get(path)
-  printRecord(terminal, options.json === true, body)
+async function status(terminal: Terminal, options: ConnectionOptions): Promise<void> {
+  const { body } = await connect(terminal, options).get('/v1/status')
+  // People read the components with `svc health`.
+  const { components: _components, ...short } = body
+  printRecord(terminal, options.json === true, options.json === true ? body : short)
 }
 
 async function health(terminal: Terminal, options: ConnectionOptions): Promise<void> {

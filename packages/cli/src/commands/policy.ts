@@ -53,21 +53,24 @@ async function set(terminal: Terminal, assignments: readonly string[], options: 
 }
 
 async function patchFromFile(terminal: Terminal, file: string): Promise<Json> {
-  const text = file === '-' ? await terminal.input() : readFileSync(file, 'utf8')
+  const name = file === '-' ? 'standard input' : file
+  const text = file === '-' ? await terminal.input() : textOf(file)
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw failure(
-      'malformed_json',
-      `${file === '-' ? 'standard input' : file} is not JSON: ${(cause as Error).message}`,
-      {
-        cause,
-      },
-    )
+    throw failure('malformed_json', `${name} is not JSON: ${(cause as Error).message}`, { cause })
   }
-  if (!isObject(value)) throw failure('malformed_json', `${file} holds no JSON object`)
+  if (!isObject(value)) throw failure('malformed_json', `${name} holds no JSON object`)
   return value
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw failure('file_unreadable', `${file} cannot be read: ${(cause as Error).message}`, { cause })
+  }
 }
 
 function isOwnField(name: string): boolean {

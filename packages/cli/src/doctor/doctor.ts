@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Settings } from '@steeple/contracts'
 import { DEFAULT_CONFIG_FILE, loadConfig, systemClock } from '@steeple/kernel'
@@ -62,7 +63,10 @@ function readConfig(
       knownVariables: COMMAND_VARIABLES,
     })
     const odd = warnings.map((warning) => doubtful('config', warning, 'correct it or leave it out'))
-    return { settings, checks: [healthy('config', `${file} and the environment`), ...odd] }
+    return {
+      settings,
+      checks: [healthy('config', existsSync(file) ? file : `defaults; there is no ${file}`), ...odd],
+    }
   } catch (error) {
     const lines = (error instanceof Error ? error.message : String(error)).split('\n')
     const remedy = 'correct it; svc config check FILE looks again. What depends on it was not checked.'

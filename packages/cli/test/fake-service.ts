@@ -1,0 +1,63 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+
+/** One request as it came in. */
+export interface Seen {
+  readonly method: string
+  readonly path: string
+  readonly query: Readonly<Record<string, string>>
+  readonly headers: IncomingHttpHeaders
+  readonly body: unknown
+}
+
+/** What is answered; `reset` breaks the connection instead. */
+export type Answer =
+  | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
+  | 'reset'
+
+/** A service that answers what a test says. */
+export interface FakeService {
+  readonly url: string
+  readonly seen: readonly Seen[]
+  close(): Promise<void>
+}
+
+/** Listens on a free loopback port. `answer` gets each request and how many came before it. */
+export async function fakeService(answer: (request: Seen, before: number) => Answer): Promise<FakeService> {
+  const seen: Seen[] = []
+  const server = createServer((incoming, outgoing) => {
+    void text(incoming).then((raw) => {
+      const url = new URL(incoming.url ?? '/', 'http://localhost')
+      const request: Seen = {
+        method: incoming.method ?? '',
+        path: url.pathname,
+        query: Object.fromEntries(url.searchParams),
+        headers: incoming.headers,
+        body: raw === '' ? undefined : JSON.parse(raw),
+      }
+      const reply = answer(request, seen.length)
+      seen.push(request)
+      if (reply === 'reset') {
+        incoming.socket.resetAndDestroy()
+        return
+      }
+      const headers = { 'content-type': 'application/json', 'x-request-id': 'req-1', ...reply.headers }
+      outgoing.writeHead(reply.status ?? 200, headers)
+      outgoing.end(reply.body === undefined ? '' : JSON.stringify(reply.body))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // A listening TCP server has an address with a port.
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    seen,
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}

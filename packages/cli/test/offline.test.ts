@@ -1,0 +1,139 @@
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { assert, suite, tempDir } from '@steeple/testkit'
+import { PROCESS_LIMIT, svc } from './svc.ts'
+
+const offline = suite('cli/offline')
+
+/** Every file of a node's keys and what it holds. */
+async function keysIn(dataDir: string): Promise<ReadonlyMap<string, string>> {
+  const directory = join(dataDir, 'keys')
+  const names = (await readdir(directory)).toSorted()
+  return new Map(
+    await Promise.all(
+      names.map(async (name) => [name, await readFile(join(directory, name), 'latin1')] as const),
+    ),
+  )
+}
+
+offline(
+  'makes a node once, says how to make the first credential and never shows a key',
+  async () => {
+    await using folder = await tempDir()
+    const args = ['node', 'init', '--data-dir', folder.path]
+    const first = await svc([...args, '--name', 'mast 7'])
+    assert.is(first.code, 0)
+    assert.match(first.out, /\(mast 7\) made/)
+    assert.match(first.out, /export SVC_ADMIN_TOKEN=/)
+    const keys = await keysIn(folder.path)
+    assert.is((await stat(join(folder.path, 'keys'))).mode & 0o777, 0o700)
+    const second = await svc([...args, '--json'])
+    assert.is(second.code, 0)
+    assert.is((JSON.parse(second.out) as { readonly created: boolean }).created, false)
+    assert.equal([...(await keysIn(folder.path))], [...keys])
+    for (const [name, content] of keys) {
+      if (!name.endsWith('.key')) continue
+      for (const shown of [first.out, first.err, second.out, second.err]) {
+        assert.not.ok(shown.includes(content.trim()), name)
+        assert.not.ok(shown.includes(Buffer.from(content, 'latin1').toString('hex')), name)
+      }
+    }
+    assert.not.match(first.out + second.out, /PRIVATE KEY/)
+  },
+  PROCESS_LIMIT,
+)
+
+offline(
+  'refuses a keys directory that others can read',
+  async () => {
+    await using folder = await tempDir()
+    const args = ['node', 'init', '--data-dir', folder.path]
+    await svc(args)
+    await chmod(join(folder.path, 'keys'), 0o755)
+    const { code, err } = await svc(args)
+    assert.is(code, 1)
+    assert.match(err, /^secrets_invalid: /)
+  },
+  PROCESS_LIMIT,
+)
+
+offline(
+  'checks a configuration file and names every problem',
+  async () => {
+    await using folder = await tempDir()
+    const file = join(folder.path, 'control.yaml')
+    await writeFile(file, 'tac: 7\nserver:\n  mode: lab\n')
+    assert.equal((await svc(['config', 'check', file])).out, 'ok\n')
+    await writeFile(file, 'tac: -1\nserver:\n  mod: lab\n')
+    const { code, err } = await svc(['config', 'check', 'control.yaml'], { cwd: folder.path })
+    assert.is(code, 1)
+    assert.match(err, /control\.yaml:1:6: tac/)
+    assert.match(err, /control\.yaml:3:3: server\.mod/)
+    const asJson = await svc(['config', 'check', file, '--json'])
+    const report = JSON.parse(asJson.out) as { readonly valid: boolean; readonly lines: readonly string[] }
+    assert.equal([asJson.code, report.valid, report.lines.length], [1, false, 2])
+  },
+  PROCESS_LIMIT,
+)
+
+offline(
+  'examines a machine: fails without keys, passes with them, says what to do',
+  async () => {
+    await using folder = await tempDir()
+    const args = ['doctor', '--data-dir', folder.path, '--listen', '127.0.0.1:0']
+    const before = await svc(args)
+    assert.is(before.code, 1)
+    assert.match(before.out, /^fail {2}keys /m)
+    assert.match(before.out, /svc node init/)
+    await svc(['node', 'init', '--data-dir', folder.path])
+    const after = await svc([...args, '--json'])
+    const { ok, checks } = JSON.parse(after.out) as {
+      readonly ok: boolean
+      readonly checks: readonly { readonly name: string; readonly status: string; readonly detail: string }[]
+    }
+    assert.equal([after.code, ok], [0, true])
+    assert.equal(
+      checks.map(({ name }) => name),
+      ['config', 'clock', 'keys', 'certificate', 'store', 'disk', 'listen'],
+    )
+    const broken = { SVC_TAC: 'seven', SVC_COLLECTOR_ENABLED: 'true' }
+    const misconfigured = await svc(args, { env: broken })
+    assert.is(misconfigured.code, 1)
+    assert.match(misconfigured.out, /^fail {2}config .*SVC_TAC/m)
+  },
+  PROCESS_LIMIT,
+)
+
+offline(
+  'finds a southbound neighbour that is not there',
+  async () => {
+    await using folder = await tempDir()
+    await svc(['node', 'init', '--data-dir', folder.path])
+    const env = { SVC_COLLECTOR_ENABLED: 'true', SVC_COLLECTOR_MME_URL: 'http://127.0.0.1:1' }
+    const { code, out } = await svc(['doctor', '--data-dir', folder.path, '--listen', '127.0.0.1:0'], { env })
+    assert.is(code, 1)
+    assert.match(out, /^fail {2}mme +127\.0\.0\.1:1: ECONNREFUSED\n +.*collector\.mme_url/m)
+  },
+  PROCESS_LIMIT,
+)
+
+offline(
+  'does not make a store by looking for one',
+  async () => {
+    await using folder = await tempDir()
+    await svc(['node', 'init', '--data-dir', folder.path])
+    const before = await readdir(folder.path)
+    for (const words of [
+      ['audit', 'verify'],
+      ['vault', 'rotate'],
+    ]) {
+      const { code, err } = await svc([...words, '--data-dir', folder.path])
+      assert.is(code, 1)
+      assert.match(err, /^store_invalid: .*there is no store/)
+    }
+    assert.equal(await readdir(folder.path), before)
+  },
+  PROCESS_LIMIT,
+)
+
+offline.run()

@@ -1,0 +1,159 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
+import { cleanEnv, MAIN, PROCESS_LIMIT, svc } from './svc.ts'
+
+const service = suite('cli/service')
+const ADMIN = 'admin-of-this-test-0123456789'
+const OWN_MODULES = fileURLToPath(new URL('../node_modules', import.meta.url))
+const TSUP = fileURLToPath(new URL('../../../node_modules/.bin/tsup', import.meta.url))
+
+interface Running {
+  readonly folder: TempDir
+  readonly child: ChildProcess
+  readonly env: Readonly<Record<string, string>>
+}
+let running: Running | undefined
+
+/** Starts the service on a free port of a fresh node; resolves when it says where it listens. */
+async function start(): Promise<Running> {
+  const folder = await tempDir()
+  await svc(['node', 'init', '--data-dir', folder.path])
+  const flags = ['--data-dir', folder.path, '--listen', '127.0.0.1:0']
+  const child = spawn(process.execPath, ['--no-warnings', MAIN, ...flags], {
+    env: cleanEnv({ SVC_ADMIN_TOKEN: ADMIN }),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { msg, url } = JSON.parse(line) as { readonly msg?: string; readonly url?: string }
+    if (msg !== 'listening' || url === undefined) continue
+    child.stdout.resume()
+    return { folder, child, env: { SVC_URL: url, SVC_ADMIN_TOKEN: ADMIN } }
+  }
+  throw new Error('the service ended before it listened')
+}
+
+function here(): Running {
+  if (running === undefined) throw new Error('the service does not run')
+  return running
+}
+
+async function ask<Body>(...args: readonly string[]): Promise<Body> {
+  const { code, out, err } = await svc([...args, '--json'], { env: here().env })
+  assert.is(code, 0, err)
+  return JSON.parse(out) as Body
+}
+
+service.before(async () => {
+  running = await start()
+}, PROCESS_LIMIT)
+
+service.after(async () => {
+  if (running?.child.exitCode === null) running.child.kill('SIGKILL')
+  await running?.folder.remove()
+})
+
+service(
+  'makes a token, uses it, and loses it when it is revoked',
+  async () => {
+    const { id, token } = await ask<{ id: string; token: string }>(
+      'token',
+      'create',
+      'eye',
+      '--role',
+      'viewer',
+    )
+    const env = { ...here().env, SVC_TOKEN: token }
+    assert.is((await svc(['status'], { env })).code, 0)
+    const denied = await svc(['token', 'list'], { env })
+    assert.is(denied.code, 1)
+    assert.match(denied.err, /^forbidden: /)
+    await ask('token', 'revoke', id)
+    assert.match((await svc(['status'], { env })).err, /^unauthenticated: /)
+  },
+  PROCESS_LIMIT,
+)
+
+service(
+  'changes the policy under its revision and refuses a stale one',
+  async () => {
+    const before = await ask<{ revision: number }>('policy', 'get')
+    const after = await ask<{ revision: number; retention_days: { audit: number } }>(
+      'policy',
+      'set',
+      'retention_days.audit=300',
+    )
+    assert.equal([after.revision, after.retention_days.audit], [before.revision + 1, 300])
+    const stale = await svc(['policy', 'set', '--file', '-'], {
+      env: here().env,
+      input: JSON.stringify({ ...before, sim_swap_cooldown_hours: 3 }),
+    })
+    assert.is(stale.code, 1)
+    assert.match(stale.err, /^policy_conflict: /)
+  },
+  PROCESS_LIMIT,
+)
+
+service(
+  'installs a plugin that plugin new wrote into the running service, and takes it out again',
+  async () => {
+    const { folder, env } = here()
+    assert.is((await svc(['plugin', 'new', 'board', '--kind', 'feature'], { cwd: folder.path })).code, 0)
+    const dir = join(folder.path, 'board')
+    await symlink(OWN_MODULES, join(dir, 'node_modules'))
+    await promisify(execFile)(TSUP, ['--silent'], { cwd: dir })
+    const loaded = await ask<{ state: string }>('plugin', 'load', dir, '--data-dir', folder.path)
+    assert.is(loaded.state, 'running')
+    const headers = { authorization: `Bearer ${ADMIN}`, 'content-type': 'application/json' }
+    const url = `${env.SVC_URL}/v1/board/notes/mast`
+    const put = await fetch(url, { method: 'PUT', headers, body: '{"body":"the ladder is wet"}' })
+    assert.is(put.status, 200)
+    await ask('plugin', 'unload', 'board')
+    assert.is((await fetch(url, { headers })).status, 404)
+  },
+  PROCESS_LIMIT,
+)
+
+service(
+  'verifies the audit trail and is found well while the service runs, and rotates no key under it',
+  async () => {
+    const { folder, env } = here()
+    const place = ['--data-dir', folder.path]
+    const { ok, checked } = await ask<{ ok: boolean; checked: number }>('audit', 'verify', ...place)
+    const listed = await ask<{ entries: readonly unknown[] }>('audit', 'list', '--limit', '1')
+    assert.equal([ok, checked > 3, listed.entries.length], [true, true, 1])
+    const address = new URL(env.SVC_URL ?? '').host
+    const doctor = await svc(['doctor', ...place, '--listen', address])
+    assert.match(doctor.out, /^ok {4}listen +svc .* answers/m)
+    const rotate = await svc(['vault', 'rotate', ...place])
+    assert.is(rotate.code, 1)
+    assert.match(rotate.err, /^data_dir_in_use: /)
+  },
+  PROCESS_LIMIT,
+)
+
+service(
+  'ends on SIGTERM with exit code 0; then the vault key is rotated and the trail is still whole',
+  async () => {
+    const { folder, child } = here()
+    const place = ['--data-dir', folder.path]
+    const ended = once(child, 'exit')
+    child.kill('SIGTERM')
+    assert.is((await ended)[0], 0)
+    const rotated = await ask<{ retired: readonly string[]; kept: readonly string[] }>(
+      'vault',
+      'rotate',
+      ...place,
+    )
+    assert.equal([rotated.retired.length, rotated.kept], [1, []])
+    assert.is((await ask<{ ok: boolean }>('audit', 'verify', ...place)).ok, true)
+  },
+  PROCESS_LIMIT,
+)
+
+service.run()

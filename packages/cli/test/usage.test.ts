@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import { assert, suite } from '@steeple/testkit'
+import { cleanEnv, MAIN, PROCESS_LIMIT, svc } from './svc.ts'
+
+const usage = suite('cli/usage')
+
+usage(
+  'prints its version and exits 0',
+  async () => {
+    const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+    const { version } = JSON.parse(manifest) as { readonly version: string }
+    assert.equal(await svc(['--version']), { code: 0, out: `${version}\n`, err: '' })
+  },
+  PROCESS_LIMIT,
+)
+
+usage(
+  'answers a wrong call with one line and exit code 2',
+  async () => {
+    const calls: readonly (readonly [readonly string[], RegExp])[] = [
+      [['bogus'], /no command "bogus"/],
+      [['--bogus'], /unknown option '--bogus'/],
+      [['--log-level', 'loud'], /debug, info, warn, error/],
+      [['--config'], /argument missing/],
+      [['token'], /token needs a command: create, list, revoke/],
+      [['token', 'melt'], /no command token "melt"/],
+      [['token', 'create'], /missing required argument 'name'/],
+      [['token', 'create', 'x'], /at least one --role/],
+      [['status', '--listen', 'x'], /unknown option '--listen'/],
+      [['status', 'now'], /too many arguments/],
+      [['status', '--url', 'ftp://box'], /begins with http/],
+      [['status', '--url', 'http://me:secret-word@box'], /SVC_TOKEN or --token-file/],
+      [['nodes', 'list', '--limit', '0'], /whole number from 1 on/],
+      [['spectrum', 'check', '--technology', 'lte'], /--channel/],
+      [['spectrum', 'check', '--technology', '6g', '--channel', '1'], /lte, nr/],
+      [['policy', 'set', '=1'], /no key.path=value/],
+      [['plugin', 'new', 'Bad_Name', '--kind', 'hss'], /no plugin name/],
+      [['plugin', 'new', 'x', '--kind', 'toaster'], /core, hss, ran, collector, feature/],
+    ]
+    for (const [args, message] of calls) {
+      const { code, out, err } = await svc(args)
+      assert.is(code, 2, `svc ${args.join(' ')}`)
+      assert.is(out, '')
+      assert.match(err, /^svc: [^\n]+\n$/)
+      assert.match(err, message)
+      assert.not.match(err, /secret-word/)
+    }
+  },
+  PROCESS_LIMIT,
+)
+
+usage(
+  'shows the help of a command on standard output',
+  async () => {
+    const { code, out, err } = await svc(['policy', 'set', '--help'])
+    assert.is(code, 0)
+    assert.match(out, /Usage: svc policy set/)
+    assert.is(err, '')
+  },
+  PROCESS_LIMIT,
+)
+
+usage(
+  'writes completions that name every command',
+  async () => {
+    const scripts = await Promise.all(['bash', 'zsh', 'fish'].map((shell) => svc(['completion', shell])))
+    for (const { code, out } of scripts) {
+      assert.is(code, 0)
+      for (const word of ['doctor', 'spectrum', 'rotate', 'reload']) assert.match(out, word)
+    }
+  },
+  PROCESS_LIMIT,
+)
+
+usage(
+  'ends silently when the reader of its output goes away',
+  async () => {
+    const child = spawn(process.execPath, ['--no-warnings', MAIN, 'completion', 'fish'], {
+      env: cleanEnv(),
+      stdio: 'pipe',
+    })
+    child.stdout.destroy()
+    const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+    assert.equal([await text(child.stderr), await ended], ['', 0])
+  },
+  PROCESS_LIMIT,
+)
+
+usage.run()

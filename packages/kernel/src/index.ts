@@ -7,15 +7,10 @@ export {
   storeUrlOf,
 } from './composition/offline.ts'
 export { checkConfig } from './config/check-config.ts'
+export { type ConfigFlags, DEFAULT_CONFIG_FILE } from './config/config-sources.ts'
 export { diffSettings } from './config/diff-settings.ts'
 export { environmentTable } from './config/environment.ts'
-export {
-  type ConfigFlags,
-  type ConfigOptions,
-  DEFAULT_CONFIG_FILE,
-  type LoadedConfig,
-  loadConfig,
-} from './config/load-config.ts'
+export { type ConfigOptions, type LoadedConfig, loadConfig } from './config/load-config.ts'
 export { createKernel, type KernelOptions } from './create-kernel.ts'
 export type { Kernel } from './kernel.ts'
 export { createLog, type KernelLog } from './log.ts'

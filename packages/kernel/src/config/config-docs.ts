@@ -1,7 +1,7 @@
 import { CONFIG_SCHEMA, DURATION_PATTERN, type JsonSchema } from '@steeple/contracts'
+import { FLAG_KEYS } from './config-sources.ts'
 import { ASKED_BY_KEY } from './describe-problem.ts'
 import { environmentTable } from './environment.ts'
-import { FLAG_KEYS } from './load-config.ts'
 import { leavesOf } from './schema-tree.ts'
 
 const APPLY_WORDS = { hot: 'at once', reload: 'its plugin is reloaded', restart: 'next start' } as const

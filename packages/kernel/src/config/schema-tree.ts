@@ -50,6 +50,34 @@ export function mergedSchema(plugins: readonly PluginSchema[]): JsonSchema {
   return merged
 }
 
+/**
+ * The schema of one plugin's path alone, for a plugin that brings its schema when it is loaded; undefined when the
+ * merged schema knows all of its keys already.
+ */
+export function schemaWithin(plugins: readonly PluginSchema[], plugin: PluginSchema): JsonSchema | undefined {
+  if (plugin.schema === undefined) return undefined
+  const path = plugin.configPath.split('.')
+  const before = schemaAt(mergedSchema(plugins), path)
+  const others = plugins.filter(({ configPath }) => configPath !== plugin.configPath)
+  const now = schemaAt(mergedSchema([...others, plugin]), path)
+  const known = new Set(before === undefined ? [] : leavesOf(before).map((leaf) => leaf.path.join('.')))
+  const isKnown = leavesOf(plugin.schema).every((leaf) => known.has(leaf.path.join('.')))
+  if (before !== undefined && isMap(before.properties) && isKnown) return undefined
+  return path.reduceRight<JsonSchema>(
+    (inner, name) => ({ type: 'object', default: {}, properties: { [name]: inner } }),
+    now ?? {},
+  )
+}
+
+function schemaAt(schema: JsonSchema, path: readonly string[]): JsonSchema | undefined {
+  let found: JsonSchema | undefined = schema
+  for (const name of path) {
+    const properties: Readonly<Record<string, JsonSchema>> = propertiesOf(found ?? {})
+    found = Object.hasOwn(properties, name) ? properties[name] : undefined
+  }
+  return found
+}
+
 function withSchemaAt(schema: JsonSchema, path: readonly string[], addition: JsonSchema): JsonSchema {
   const [name, ...rest] = path
   if (name === undefined) return union(schema, addition)

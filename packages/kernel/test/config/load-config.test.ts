@@ -1,7 +1,9 @@
+import { DURATION_PATTERN } from '@steeple/contracts'
 import { suite } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
 import { checkConfig } from '../../src/config/check-config.ts'
-import { DEFAULT_CONFIG_FILE, loadConfig } from '../../src/config/load-config.ts'
+import { DEFAULT_CONFIG_FILE } from '../../src/config/config-sources.ts'
+import { loadConfig } from '../../src/config/load-config.ts'
 import { load, problems, SURROUNDINGS } from './load-helper.ts'
 
 const config = suite('config/load-config')
@@ -214,6 +216,24 @@ config('gives a plugin that the service knows its part of the settings', () => {
     enabled: true,
     usage_interval: '60s',
   })
+})
+
+config('refuses a zero duration of a plugin that brings its schema later', () => {
+  const loaded = load('beacon: {wait: 0s}', { extraSchemas: [{ configPath: 'beacon' }] })
+  const wait = { type: 'string', pattern: DURATION_PATTERN, default: '5s' }
+  const schema = { type: 'object', properties: { wait } }
+  assert.throws(
+    () => loaded.pluginConfig('beacon', schema),
+    /^control\.yaml:1:16: beacon\.wait must be longer than 0/,
+  )
+})
+
+config('adds keys of a plugin to a group that the service knows, and takes none away', () => {
+  const schema = {
+    type: 'object',
+    properties: { enabled: { type: 'string', default: 'x' }, extra: { type: 'integer', default: 3 } },
+  }
+  assert.equal(load('').pluginConfig('fairuse', schema), { enabled: false, usage_interval: '60s', extra: 3 })
 })
 
 config('says ok, or every problem, for svc config check', () => {

@@ -10,10 +10,10 @@ export interface EdgeKernel
     | 'mutations'
     | 'outbox'
     | 'info'
-    | 'registry'
     | 'service'
     | 'metricsText'
     | 'onSettings'
   > {
   readonly db: Pick<Kernel['db'], 'probe'>
+  readonly registry: Pick<Kernel['registry'], 'list' | 'load' | 'unload' | 'reload'>
 }

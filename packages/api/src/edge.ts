@@ -174,7 +174,6 @@ class GenerationHost implements Edge {
     if (socket.destroyed) return
     const bound = setTimeout(() => socket.destroy(), this.#limits.unreadBodyMs).unref()
     incoming.once('close', () => clearTimeout(bound))
-    socket.once('close', () => clearTimeout(bound))
   }
 
   async #drained(): Promise<void> {

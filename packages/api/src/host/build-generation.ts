@@ -4,11 +4,10 @@ import type { RouteSet } from '@steeple/kernel'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Endpoint, type EndpointParts, endpointFrom, nameOf, schemasOf } from './endpoint.ts'
 import { Generation } from './generation.ts'
+import { MAX_PARAM_CHARS } from './route-memory.ts'
 
 /** Longest time that a build holds the event loop at a stretch. */
 const SLICE_MS = 8
-/** Longest path parameter; longer ones are nobody's id. */
-const MAX_PARAM_CHARS = 512
 
 /** What happens to the requests that reach a built generation. */
 export interface Doors {

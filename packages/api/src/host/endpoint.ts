@@ -1,4 +1,4 @@
-import { type JsonSchema, pluginFailed, type Route } from '@steeple/contracts'
+import { ERROR_CATALOGUE, type JsonSchema, pluginFailed, type Route } from '@steeple/contracts'
 import type { RouteSet } from '@steeple/kernel'
 import type { HttpMetrics, RouteMeter } from '../observe/http-metrics.ts'
 import type { Check, SchemaChecks, Source } from '../pipeline/schema-checks.ts'
@@ -90,5 +90,9 @@ function refuseMalformed(route: Route, plugin: string): void {
   }
   if (route.method !== 'GET' && route.audit === undefined) {
     throw pluginFailed(plugin, 'routes', `${nameOf(route)}: a mutating route names its audit action`)
+  }
+  const unknown = route.errors?.filter((code) => !ERROR_CATALOGUE.some((known) => known.code === code)) ?? []
+  if (unknown.length > 0) {
+    throw pluginFailed(plugin, 'routes', `${nameOf(route)}: no such error codes: ${unknown.join(', ')}`)
   }
 }

@@ -1,5 +1,8 @@
 import type { Endpoint } from './endpoint.ts'
 
+/** Longest path parameter; longer ones are nobody's id. */
+export const MAX_PARAM_CHARS = 512
+
 /** The segments of a path or pattern. */
 type Segments = readonly string[]
 
@@ -59,7 +62,8 @@ export function createRouteMemory(): RouteMemory {
 
 function fits(pattern: Segments, asked: Segments): boolean {
   if (pattern.length !== asked.length) return false
-  return pattern.every(
-    (part, index) => part === asked[index] || (part.startsWith(':') && asked[index] !== ''),
-  )
+  return pattern.every((part, index) => {
+    const given = asked[index] ?? ''
+    return part === given || (part.startsWith(':') && given !== '' && given.length <= MAX_PARAM_CHARS)
+  })
 }

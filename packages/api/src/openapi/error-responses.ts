@@ -51,11 +51,6 @@ export function isIdempotent(route: Route): boolean {
   return route.method !== 'GET' && route.role !== 'public' && route.path.startsWith('/v1/')
 }
 
-/** Codes of the route's own list that the catalogue does not have. */
-export function unknownCodes(route: Route): readonly string[] {
-  return (route.errors ?? []).filter((code) => !STATUS_OF.has(code))
-}
-
 /** Every code that the endpoint can answer, by status, both in order. */
 export function errorsByStatus(endpoint: Endpoint): ReadonlyMap<number, readonly string[]> {
   const grouped = new Map<number, string[]>()

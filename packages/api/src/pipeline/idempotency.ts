@@ -3,6 +3,7 @@ import {
   forbidden,
   idempotencyInProgress,
   idempotencyKeyReused,
+  isServiceError,
   type Reply,
   rateLimited,
   unauthenticated,
@@ -84,11 +85,17 @@ async function runAndKeep(
   try {
     reply = await run()
   } catch (thrown) {
-    await keep(exchange, claim, replyFromError(thrown))
+    // The refusal is what the client must hear, even if it cannot be kept.
+    if (isResult(thrown)) await keep(exchange, claim, replyFromError(thrown)).catch(() => undefined)
     throw thrown
   }
   if (reply !== exchange.mutationReply) await keep(exchange, claim, reply)
   return reply
+}
+
+/** Whether a refusal is the result of the request, and not an accident on the way to one. */
+function isResult(thrown: unknown): boolean {
+  return isServiceError(thrown) && thrown.code !== idempotencyInProgress.code
 }
 
 async function keep(exchange: Exchange, claim: IdempotencyClaim, reply: Reply): Promise<void> {

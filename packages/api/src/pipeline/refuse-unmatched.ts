@@ -23,10 +23,11 @@ function reasonOf(exchange: Exchange, memory: RouteMemory): ServiceError {
   const method = exchange.incoming.method ?? 'GET'
   const withdrawn = memory.withdrawn(method === 'HEAD' ? 'GET' : method, path)
   if (withdrawn !== undefined) return featureNotInstalled(withdrawn)
-  const allowed = memory.methodsOf(path).join(', ')
-  if (allowed !== '') {
-    exchange.allow = allowed
-    return methodNotAllowed(method, allowed)
+  const methods = memory.methodsOf(path)
+  // A path whose method is among them did not fit for another reason: some escape in it.
+  if (methods.length > 0 && !methods.includes(method)) {
+    exchange.allow = methods.join(', ')
+    return methodNotAllowed(method, exchange.allow)
   }
   const absent = OPTIONAL_FEATURES.find(
     ({ pathPrefix }) => isUnder(path, pathPrefix) && !memory.hasUnder(pathPrefix),

@@ -18,10 +18,7 @@ export async function respond(exchange: Exchange, reply: Reply): Promise<void> {
   const payload = payloadOf(reply.body, type)
   const more: Record<string, string> = {}
   if (payload !== undefined && type === undefined) more['Content-Type'] = JSON_TYPE
-  if (payload !== undefined) more['Content-Length'] = String(Buffer.byteLength(payload))
-  else if (status !== 204 && status !== 304) more['Content-Length'] = '0'
-  writeHead(exchange, status, reply.headers, more)
-  exchange.outgoing.end(exchange.incoming.method === 'HEAD' ? undefined : payload)
+  send(exchange, status, reply.headers, more, payload)
 }
 
 /** Sends an error in the one shape of the API, with the headers that belong to its status. */
@@ -33,23 +30,35 @@ export function respondError(exchange: Exchange, error: ServiceError): void {
     outgoing.destroy()
     return
   }
-  const payload = JSON.stringify(errorBody(error))
-  const headers: Record<string, string> = {
-    'Content-Type': JSON_TYPE,
-    'Content-Length': String(Buffer.byteLength(payload)),
-  }
+  const headers: Record<string, string> = { 'Content-Type': JSON_TYPE }
   if (error.status === unauthenticated.status) headers['WWW-Authenticate'] = 'Bearer'
   if (exchange.allow !== undefined) headers.Allow = exchange.allow
   if (error.retryAfterS !== undefined)
     headers['Retry-After'] = String(Math.max(1, Math.ceil(error.retryAfterS)))
-  writeHead(exchange, error.status, undefined, headers)
-  outgoing.end(exchange.incoming.method === 'HEAD' ? undefined : payload)
+  send(exchange, error.status, undefined, headers, JSON.stringify(errorBody(error)))
 }
 
 /** The reply of an error, as it is kept for an Idempotency-Key. */
 export function replyFromError(thrown: unknown): Reply {
   const error = answerableError(thrown)
   return { status: error.status, body: errorBody(error) }
+}
+
+function send(
+  exchange: Exchange,
+  status: number,
+  given: Reply['headers'],
+  more: Record<string, string>,
+  payload: string | Uint8Array | undefined,
+): void {
+  const { outgoing, incoming } = exchange
+  const size = payload === undefined ? 0 : Buffer.byteLength(payload)
+  if (payload !== undefined || (status !== 204 && status !== 304)) more['Content-Length'] = String(size)
+  writeHead(exchange, status, given, more)
+  if (payload === undefined || incoming.method === 'HEAD') outgoing.end()
+  // As many bytes as characters: plain ASCII, which goes out without being encoded.
+  else if (typeof payload === 'string' && payload.length === size) outgoing.end(payload, 'latin1')
+  else outgoing.end(payload)
 }
 
 function headerOf(reply: Reply, name: string): string | undefined {

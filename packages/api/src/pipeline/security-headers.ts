@@ -4,8 +4,6 @@ const COMMON: readonly (readonly [string, string])[] = [
   ['Cache-Control', 'no-store'],
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
   ['Referrer-Policy', 'no-referrer'],
-  ['X-Frame-Options', 'DENY'],
-  ['Cross-Origin-Resource-Policy', 'same-origin'],
 ]
 
 /** One year. Only over TLS: RFC 6797 §7.2 forbids it over plaintext. */

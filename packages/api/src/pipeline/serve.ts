@@ -38,7 +38,7 @@ export function fail(exchange: Exchange, thrown: unknown): void {
     exchange.core.kernel.log.error(facts, 'request failed')
   }
   try {
-    if (error.status === 429) exchange.rate ??= rateOfRefusal(exchange, error)
+    if (error.status === 429) exchange.rate ??= rateOfRefusal(error)
     respondError(exchange, error)
   } catch {
     exchange.outgoing.destroy()

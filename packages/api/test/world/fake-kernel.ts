@@ -14,7 +14,6 @@ import {
   type ServiceRef,
   type Settings,
   storeUnavailable,
-  systemPrincipal,
   tokenExpired,
 } from '@steeple/contracts'
 import type {
@@ -100,7 +99,10 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
     const limit = limits[rateLimit.name] ?? 10
     const key = `${principal.id} ${rateLimit.name}`
     const used = (spent.get(key) ?? 0) + rateLimit.cost
-    if (used > limit) throw rateLimited(`at most ${limit} per hour`, { retryAfterS: WINDOW_S })
+    if (used > limit) {
+      const rate = { limit, remaining: limit - (used - rateLimit.cost), resetS: WINDOW_S }
+      throw Object.assign(rateLimited(`at most ${limit} per hour`, { retryAfterS: WINDOW_S }), { rate })
+    }
     spent.set(key, used)
     return { limit, remaining: limit - used, resetS: WINDOW_S }
   }
@@ -214,13 +216,9 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
     },
     registry: {
       list: () => [...plugins.values()],
-      scan: async () => undefined,
-      loadAll: async () => undefined,
       load: async (name) => change(name, 'running'),
       unload: async (name) => change(name, 'unloaded'),
       reload: async (name) => change(name, 'running'),
-      applySettings: async () => undefined,
-      stop: async () => undefined,
     },
     db: { probe: async () => (kernel.isDown ? 'the disk is full' : undefined) },
     // The map holds what was put there under that ref.
@@ -257,6 +255,3 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
   }
   return kernel
 }
-
-/** Somebody for mutations that no request asked for. */
-export const NOBODY: Principal = systemPrincipal('test')

@@ -1,0 +1,130 @@
+import { assert, eventually, suite } from '@steeple/testkit'
+import { type Raw, rawConnection } from './world/raw-socket.ts'
+import { serveRoutes, type World } from './world/serve-routes.ts'
+
+const events = suite('api/events')
+
+let world: World
+let token = ''
+events.before.each(async () => {
+  world = await serveRoutes([], { limits: { heartbeatMs: 60, recheckMs: 30, eventStreams: 2, drainMs: 200 } })
+  token = world.kernel.token('watcher', ['viewer'])
+})
+events.after.each(() => world.close())
+
+async function listen(lastEventId?: string): Promise<Raw> {
+  const connection = await rawConnection(world.port)
+  const resume = lastEventId === undefined ? '' : `Last-Event-ID: ${lastEventId}\r\n`
+  connection.write(`GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n${resume}\r\n`)
+  await eventually(() => connection.text().includes('\r\n\r\n'))
+  return connection
+}
+
+const idsIn = (connection: Raw): readonly number[] =>
+  [...connection.text().matchAll(/^id: (\d+)$/gm)].map((match) => Number(match[1]))
+
+events('sends what happens from now on, with id, type and data', async () => {
+  world.kernel.emit('sim.issue', 'before')
+  const stream = await listen()
+  await eventually(() => stream.text().includes('retry: '))
+  world.kernel.emit('sim.issue', 'abc', { count: 1 })
+  await eventually(() => stream.text().includes('event: sim.issue'))
+  assert.match(stream.text(), /content-type: text\/event-stream/i)
+  assert.equal(idsIn(stream), [2])
+  assert.match(
+    stream.text(),
+    'data: {"id":2,"at":"1970-01-01T00:00:02.000Z","type":"sim.issue","subject":"abc","data":{"count":1}}',
+  )
+  stream.destroy()
+})
+
+events('goes on after the last event that a client has seen, and misses none', async () => {
+  for (let n = 1; n <= 700; n += 1) world.kernel.emit('tick', String(n))
+  const stream = await listen('100')
+  await eventually(() => idsIn(stream).at(-1) === 700)
+  world.kernel.emit('tick', '701')
+  await eventually(() => idsIn(stream).at(-1) === 701)
+  assert.equal(
+    idsIn(stream),
+    Array.from({ length: 601 }, (_, index) => index + 101),
+  )
+  stream.destroy()
+})
+
+events('says so when events in between are not kept any more', async () => {
+  for (let n = 1; n <= 10; n += 1) world.kernel.emit('tick', String(n))
+  world.kernel.sweepTo(6)
+  const stream = await listen('2')
+  await eventually(() => idsIn(stream).includes(10))
+  assert.match(stream.text(), 'event: gap\ndata: {"after":2,"until":6}')
+  assert.equal(idsIn(stream), [6, 7, 8, 9, 10])
+  stream.destroy()
+})
+
+events('says so when a client has seen more than there is', async () => {
+  world.kernel.emit('tick', '1')
+  const stream = await listen('500')
+  await eventually(() => stream.text().includes('event: gap\ndata: {"after":500,"until":1}'))
+  world.kernel.emit('tick', '2')
+  await eventually(() => idsIn(stream).includes(2))
+  stream.destroy()
+})
+
+events('refuses an id that is none', async () => {
+  const answer = await world.ask('/v1/events', { token, headers: { 'last-event-id': 'abc' } })
+  assert.is(answer.status, 400)
+  assert.is(answer.body.error.code, 'validation_failed')
+})
+
+events('keeps an idle stream alive with comments', async () => {
+  const stream = await listen()
+  await eventually(() => stream.text().includes(': still here'))
+  stream.destroy()
+})
+
+events('ends when the credential is revoked', async () => {
+  const stream = await listen()
+  world.kernel.revoke(token)
+  await eventually(() => stream.text().endsWith('0\r\n\r\n'))
+  stream.destroy()
+})
+
+events('goes on while the store does not answer for a moment', async () => {
+  const stream = await listen()
+  world.kernel.isDown = true
+  await new Promise((resolve) => setTimeout(resolve, 80))
+  world.kernel.isDown = false
+  world.kernel.emit('tick', '1')
+  await eventually(() => idsIn(stream).includes(1))
+  stream.destroy()
+})
+
+events('bounds the number of streams and frees the place of one that left', async () => {
+  const first = await listen()
+  await listen()
+  const third = await world.ask('/v1/events', { token })
+  assert.is(third.status, 503)
+  assert.is(third.body.error.code, 'not_ready')
+  assert.is(third.headers.get('retry-after'), '5')
+  first.destroy()
+  await eventually(async () => (await world.ask('/metrics')).text.includes('svc_http_event_streams_open 1'))
+  assert.match((await listen()).text(), /^HTTP\/1\.1 200 /)
+})
+
+events('survives a change of the route set', async () => {
+  const stream = await listen()
+  await world.edge.swap(await world.edge.build([]))
+  world.kernel.emit('tick', '1')
+  await eventually(() => idsIn(stream).includes(1))
+  stream.destroy()
+})
+
+events('ends in order when the service stops', async () => {
+  const stream = await listen()
+  await world.close()
+  await stream.closed
+  assert.ok(stream.text().endsWith('0\r\n\r\n'))
+  world = await serveRoutes([])
+})
+
+events.run()

@@ -1,0 +1,155 @@
+import { objectSchema, ok, route } from '@steeple/contracts'
+import { assert, eventually, suite } from '@steeple/testkit'
+import { type Raw, rawConnection, rawExchange } from './world/raw-socket.ts'
+import { ADMIN_TOKEN, serveRoutes, type World } from './world/serve-routes.ts'
+
+const raw = suite('api/raw-http')
+
+const AUTH = `Authorization: Bearer ${ADMIN_TOKEN}`
+const take = route({
+  method: 'POST',
+  path: '/v1/take',
+  role: 'operator',
+  summary: 'Takes a body',
+  audit: 'take.do',
+  schema: { body: objectSchema({ a: { type: 'integer' } }, ['a']) },
+  handle: async (request) => ok({ got: request.body }),
+})
+const slow = route({
+  method: 'GET',
+  path: '/v1/wait',
+  role: 'viewer',
+  summary: 'Waits until the client leaves',
+  handle: (request) =>
+    new Promise((resolve) => {
+      came.push(request.id)
+      request.signal.addEventListener('abort', () => {
+        left.push(request.id)
+        resolve(ok({}))
+      })
+    }),
+})
+const came: string[] = []
+const left: string[] = []
+
+let world: World
+raw.before(async () => {
+  world = await serveRoutes([take, slow], {
+    limits: { bodyTimeoutMs: 150, headersTimeoutMs: 250, unreadBodyMs: 200, headerBytes: 4_096 },
+  })
+})
+raw.after(() => world.close())
+
+const open = (): Promise<Raw> => rawConnection(world.port)
+
+raw('answers garbage with 400 in the one error shape and closes', async () => {
+  for (const text of [
+    'hello\r\n\r\n',
+    'GET /v1/healthz HTTP/9.9\r\n\r\n',
+    'GET /v1/healthz HTTP/1.1\r\nbad header\r\n\r\n',
+    'GET /v1/healthz HTTP/1.1\r\nHost: x\r\nX-A: a\u0000b\r\n\r\n',
+    'POST /v1/take HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+    'POST /v1/take HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+    '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003',
+  ]) {
+    const answer = await rawExchange(world.port, text)
+    assert.match(answer, /^HTTP\/1\.1 400 /, JSON.stringify(text))
+    assert.match(answer, '"code":"validation_failed"')
+  }
+})
+
+raw('answers too large headers and a too long URL with 431', async () => {
+  const headers = await rawExchange(
+    world.port,
+    `GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${'x'.repeat(5_000)}\r\n\r\n`,
+  )
+  assert.match(headers, /^HTTP\/1\.1 431 /)
+  assert.match(headers, '"code":"headers_too_large"')
+  const url = await rawExchange(world.port, `GET /${'x'.repeat(5_000)} HTTP/1.1\r\nHost: x\r\n\r\n`)
+  assert.match(url, /^HTTP\/1\.1 431 /)
+})
+
+raw('gives up on headers that do not arrive in time', async () => {
+  const answer = await rawExchange(world.port, 'GET /v1/healthz HTTP/1.1\r\nHost: x\r\n', {
+    halfClose: false,
+  })
+  assert.match(answer, /^HTTP\/1\.1 408 /)
+  assert.match(answer, '"code":"request_timeout"')
+})
+
+raw('gives up on a body that does not arrive in time', async () => {
+  const head = `POST /v1/take HTTP/1.1\r\nHost: x\r\n${AUTH}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"a"`
+  const answer = await rawExchange(world.port, head, { halfClose: false })
+  assert.match(answer, /^HTTP\/1\.1 408 /)
+  assert.match(answer, '"code":"request_timeout"')
+})
+
+raw('stops a chunked body at the limit and does not read on for long', async () => {
+  const connection = await open()
+  connection.write(
+    `POST /v1/take HTTP/1.1\r\nHost: x\r\n${AUTH}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  )
+  const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`
+  for (let sent = 0; sent < 20; sent += 1) connection.write(chunk)
+  await eventually(() => /^HTTP\/1\.1 413 /.test(connection.text()))
+  await connection.closed
+})
+
+raw('invites a body only after it has looked at the credential', async () => {
+  const head =
+    'POST /v1/take HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 7\r\nExpect: 100-continue\r\n'
+  const refused = await rawExchange(world.port, `${head}\r\n`, { halfClose: false })
+  assert.match(refused, /^HTTP\/1\.1 401 /)
+  assert.match(refused, /connection: close/i)
+  const connection = await open()
+  connection.write(`${head}${AUTH}\r\n\r\n`)
+  await eventually(() => connection.text().startsWith('HTTP/1.1 100 Continue'))
+  connection.write('{"a":1}')
+  await eventually(() => connection.text().includes('{"got":{"a":1}}'))
+  connection.end()
+})
+
+raw('serves the absolute form and requests without Host as any other', async () => {
+  const absolute = await rawExchange(
+    world.port,
+    'GET http://box:8080/v1/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+  )
+  assert.match(absolute, /^HTTP\/1\.1 200 /)
+  const old = await rawExchange(world.port, 'GET /v1/version HTTP/1.0\r\n\r\n')
+  assert.match(old, /^HTTP\/1\.1 200 /)
+  const star = await rawExchange(world.port, 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  assert.match(star, /^HTTP\/1\.1 (404|400) /)
+  assert.match(star, '"error"')
+})
+
+raw('answers requests that were sent without waiting, in order', async () => {
+  const one = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+  const answer = await rawExchange(
+    world.port,
+    `${one('/v1/version')}${one('/v1/none')}GET /v1/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+  )
+  const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])
+  assert.equal(statuses, ['200', '404', '200'])
+})
+
+raw('does not let a request id break the headers of the answer', async () => {
+  const answer = await rawExchange(
+    world.port,
+    'GET /v1/version HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\tb\r\nX-Request-Id: evil\r\nConnection: close\r\n\r\n',
+  )
+  assert.match(answer, /^HTTP\/1\.1 200 /)
+  assert.not.match(answer, 'evil')
+})
+
+raw('tells a handler that its client has left, and answers nobody', async () => {
+  const connection = await open()
+  connection.write(`GET /v1/wait HTTP/1.1\r\nHost: x\r\nX-Request-Id: leaver\r\n${AUTH}\r\n\r\n`)
+  await eventually(() => came.includes('leaver'))
+  connection.destroy()
+  await eventually(() => left.includes('leaver'))
+  await eventually(() =>
+    world.kernel.lines.some((line) => line.facts.request_id === 'leaver' && line.facts.status === 499),
+  )
+})
+
+raw.run()

@@ -62,12 +62,12 @@ export function createMutations(options: MutationOptions): Mutations {
     return { reply, rate }
   }
 
-  async function limited(tx: WriterTx, { rateLimit }: Mutation): Promise<RateState | undefined> {
+  async function limited(tx: WriterTx, { principal, rateLimit }: Mutation): Promise<RateState | undefined> {
     if (rateLimit === undefined) return undefined
     const limit = options.limits()[rateLimit.name]
     return limit === undefined
       ? undefined
-      : takeRate(tx, rateLimit.name, rateLimit.cost, limit, clock.nowMs())
+      : takeRate(tx, principal, rateLimit.name, rateLimit.cost, limit, clock.nowMs())
   }
 
   async function recordFailure(tx: WriterTx, mutation: Mutation, error: unknown): Promise<void> {

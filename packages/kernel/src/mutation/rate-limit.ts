@@ -1,4 +1,4 @@
-import { defineTable, rateLimited, type ServiceError, type Table } from '@steeple/contracts'
+import { defineTable, type Principal, rateLimited, type ServiceError, type Table } from '@steeple/contracts'
 import type { Database, WriterTx } from '../store/database.ts'
 import type { RateState } from './mutations.ts'
 
@@ -17,26 +17,30 @@ const REMOVE_EXPIRED = 'delete from kernel_rate where started_at_ms <= :before'
 export type RateLimitedError = ServiceError & { readonly rate: RateState }
 
 /**
- * Takes `cost` from the limit `name` in the caller's transaction. The window starts with the first take and lasts an
- * hour. Throws `rate_limited` (a `RateLimitedError`) when not enough is left; then nothing is taken.
+ * Takes `cost` from what `principal` may use of the limit `name`, in the caller's transaction. The window starts with
+ * the first take and lasts an hour. Throws `rate_limited` (a `RateLimitedError`) when not enough is left; then nothing
+ * is taken. A cost of 0 is never refused.
  */
 export async function takeRate(
   tx: WriterTx,
+  principal: Principal,
   name: string,
   cost: number,
   limit: number,
   nowMs: number,
 ): Promise<RateState> {
-  const stored = await RATE.find(tx, { name })
+  const row = `${name} ${principal.kind}:${principal.id}`
+  const stored = await RATE.find(tx, { name: row })
   // A clock that was set back starts a new window rather than a very long one.
   const isLive =
     stored !== undefined && nowMs >= stored.started_at_ms && nowMs < stored.started_at_ms + WINDOW_MS
-  const window = isLive ? stored : { name, started_at_ms: nowMs, used: 0 }
+  const window = isLive ? stored : { name: row, started_at_ms: nowMs, used: 0 }
   const resetS = Math.ceil((window.started_at_ms + WINDOW_MS - nowMs) / 1_000)
-  if (window.used + cost > limit)
-    throw refusal(name, cost, { limit, remaining: Math.max(0, limit - window.used), resetS })
+  const remaining = Math.max(0, limit - window.used)
+  if (cost === 0) return { limit, remaining, resetS }
+  if (cost > remaining) throw refusal(name, cost, { limit, remaining, resetS })
   await RATE.put(tx, { ...window, used: window.used + cost })
-  return { limit, remaining: limit - window.used - cost, resetS }
+  return { limit, remaining: remaining - cost, resetS }
 }
 
 function refusal(name: string, cost: number, rate: RateState): RateLimitedError {

@@ -1,0 +1,30 @@
+import { assert } from '@steeple/testkit'
+import { onEachStore } from '../store/each-store.ts'
+import { ANN, making, mutationBench, TOKEN } from './mutation-fixture.ts'
+
+const rate = onEachStore('kernel/mutation/rate per principal', (test, store) => {
+  test('counts each principal by itself', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    bench.limits.toy_per_hour = 1
+    const rateLimit = { name: 'toy_per_hour', cost: 1 }
+    const first = await bench.mutations.run(making('a', { principal: ANN, rateLimit }))
+    const second = await bench.mutations.run(making('b', { principal: TOKEN, rateLimit }))
+    assert.is(first.rate?.remaining, 0)
+    assert.is(second.rate?.remaining, 0, 'the same id as another kind of principal is somebody else')
+    await bench.db.close()
+  })
+
+  test('lets a free request pass when the limit was lowered below what is used', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    bench.limits.toy_per_hour = 3
+    await bench.mutations.run(making('a', { rateLimit: { name: 'toy_per_hour', cost: 3 } }))
+    bench.limits.toy_per_hour = 1
+    const free = await bench.mutations.run(making('b', { rateLimit: { name: 'toy_per_hour', cost: 0 } }))
+    assert.is(free.rate?.remaining, 0)
+    await bench.db.close()
+  })
+})
+
+rate.run()

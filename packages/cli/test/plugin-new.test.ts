@@ -88,7 +88,7 @@ scaffold(
     await writeFile(join(contracts, 'package.json'), '{"name":"@steeple/contracts"}')
     const { code, out } = await svc(['plugin', 'new', 'near', '--kind', 'ran'], { cwd: contracts })
     assert.is(code, 0)
-    assert.match(out, /--filter=@steeple\/near/)
+    assert.match(out, /svc plugin load \.\/packages\/near/)
     const dir = join(folder.path, 'packages', 'near')
     const manifest = await manifestOf(dir)
     assert.is(manifest.name, '@steeple/near')

@@ -11,7 +11,7 @@ export interface ConnectionOptions {
 }
 
 /** Where a command connects to unless told otherwise. */
-export const DEFAULT_URL = 'http://127.0.0.1:8080'
+const DEFAULT_URL = 'http://127.0.0.1:8080'
 
 /** The service's base address: `--url`, `SVC_URL`, or this machine. Throws `usage`. */
 export function baseUrl(terminal: Terminal, options: ConnectionOptions): URL {

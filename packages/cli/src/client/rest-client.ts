@@ -8,13 +8,13 @@ import { exchange, type Incoming, type Outgoing } from './exchange.ts'
 export type Json = Readonly<Record<string, unknown>>
 
 /** A success of the service. */
-export interface Answer {
+interface Answer {
   readonly body: Json
   readonly etag: string | undefined
 }
 
 /** A list gathered from its pages. `nextCursor` is null when nothing was left out. */
-export interface List {
+interface List {
   readonly key: string
   readonly rows: readonly Json[]
   readonly nextCursor: string | null

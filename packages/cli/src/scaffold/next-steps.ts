@@ -4,7 +4,7 @@ import { packageRoot } from '../package-root.ts'
 /** Where the package was written. */
 export interface NextStepsOptions {
   readonly name: string
-  /** As the person would type it. */
+  /** As the person would type it; not used inside the workspace. */
   readonly dir: string
   /** The root of the workspace that it is a package of. */
   readonly workspace: string | undefined
@@ -14,10 +14,11 @@ export interface NextStepsOptions {
 export function nextSteps({ name, dir, workspace }: NextStepsOptions): string {
   if (workspace !== undefined)
     return `Next, in ${workspace}:
-  pnpm install                                        # links contracts and testkit
-  npx turbo run build typecheck --filter=@steeple/${name}
-  cd ${dir} && npx uvu test "\\.test\\.ts$"               # its conformance suite among them
-  svc plugin load ${dir}                              # into the running service, without a restart
+  npx --yes ${pnpm()} install      # links contracts and testkit, notes the package in the lockfile
+  npm run build                          # what changed
+  npm test -- packages/${name}/          # its conformance suite among them
+  svc plugin load ./packages/${name}     # into the running service, without a restart
+From the next start on it is part of this build.
 `
   return `Next:
   cd ${dir}

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createEdge } from '@steeple/api'
-import { authenticatorRef, type Clock } from '@steeple/contracts'
+import { authenticatorRef, type Clock, type Manifest } from '@steeple/contracts'
 import {
   createKernel,
   createLog,
@@ -34,7 +34,7 @@ export async function startTestbed(options: TestbedOptions): Promise<Testbed> {
   const dataDir = join(root, 'data')
   const clock: Clock = options.clock ?? systemClock()
   const packages = createInlinePackages(join(root, 'packages'))
-  const standIn = providesAuthenticator(options.plugins) ? undefined : standInAuthenticator()
+  const standIn = (await providesAuthenticator(options.plugins)) ? undefined : standInAuthenticator()
   const plugins = [...(standIn === undefined ? [] : [standIn.plugin]), ...options.plugins]
   const adminToken = randomBytes(24).toString('hex')
   await initNode({ dataDir, clock, name: 'testbed' })
@@ -85,7 +85,7 @@ export async function startTestbed(options: TestbedOptions): Promise<Testbed> {
         const folder = await packages.folderOf(plugin)
         // The registry looks at this very list at each load.
         folders.push(folder)
-        await kernel.registry.load(await idOf(plugin))
+        await kernel.registry.load((await manifestOf(plugin)).id)
       },
       unload: async (id) => {
         await kernel.registry.unload(id)
@@ -117,17 +117,14 @@ function credentials(standIn: StandIn | undefined): (principal: TestPrincipal) =
   }
 }
 
-function providesAuthenticator(plugins: readonly TestbedPlugin[]): boolean {
-  return plugins.some(
-    (plugin) => 'manifest' in plugin && plugin.manifest.provides?.includes(authenticatorRef.id) === true,
-  )
+async function providesAuthenticator(plugins: readonly TestbedPlugin[]): Promise<boolean> {
+  const manifests = await Promise.all(plugins.map(manifestOf))
+  return manifests.some(({ provides }) => provides?.includes(authenticatorRef.id) === true)
 }
 
-async function idOf(plugin: TestbedPlugin): Promise<string> {
-  if ('manifest' in plugin) return plugin.manifest.id
+async function manifestOf(plugin: TestbedPlugin): Promise<Manifest> {
+  if ('manifest' in plugin) return plugin.manifest
   // A package that the registry checks again.
-  const manifest = JSON.parse(await readFile(join(plugin.dir, 'package.json'), 'utf8')) as {
-    readonly steeple: { readonly id: string }
-  }
-  return manifest.steeple.id
+  const text = await readFile(join(plugin.dir, 'package.json'), 'utf8')
+  return (JSON.parse(text) as { readonly steeple: Manifest }).steeple
 }

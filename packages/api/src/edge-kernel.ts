@@ -4,15 +4,7 @@ import type { Kernel } from '@steeple/kernel'
 export interface EdgeKernel
   extends Pick<
     Kernel,
-    | 'settings'
-    | 'log'
-    | 'clock'
-    | 'mutations'
-    | 'outbox'
-    | 'info'
-    | 'service'
-    | 'metricsText'
-    | 'onSettings'
+    'settings' | 'log' | 'clock' | 'mutations' | 'outbox' | 'info' | 'service' | 'metricsText' | 'onSettings'
   > {
   readonly db: Pick<Kernel['db'], 'probe'>
   readonly registry: Pick<Kernel['registry'], 'list' | 'load' | 'unload' | 'reload'>

@@ -70,7 +70,7 @@ export interface AuditTrail {
     readonly firstBroken?: number
     readonly reason?: string
   }>
-  /** Removes entries of at least that age (ms back from now) and leaves a signed checkpoint. Returns how many. */
+  /** Removes entries from before that time (ms since the epoch), leaves a signed checkpoint, returns how many. */
   prune(olderThanMs: number): Promise<number>
 }
 export const auditTrailRef: ServiceRef<AuditTrail> = serviceRef<AuditTrail>('kernel.audit')

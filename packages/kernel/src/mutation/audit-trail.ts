@@ -65,7 +65,7 @@ export function createAuditTrail({ db, clock, auditKey }: AuditTrailOptions): Au
   return {
     list: (filter, limit, beforeSeq) => listAudit(db, filter, limit, beforeSeq),
     verify: () => alone(() => verifyAudit(db, seal)),
-    prune: (olderThanMs) => alone(() => pruneAudit(db, seal, clock.nowMs(), olderThanMs)),
+    prune: (olderThanMs) => alone(() => pruneAudit(db, seal, olderThanMs, clock.nowMs())),
   }
 }
 
@@ -98,11 +98,11 @@ async function listAudit(
 async function pruneAudit(
   db: Database,
   seal: AuditSeal,
-  nowMs: number,
   olderThanMs: number,
+  nowMs: number,
 ): Promise<number> {
   const start = await startOf(db, seal)
-  const kept = await db.get<{ seq: number }>(FIRST_KEPT, { cutoff: nowMs - olderThanMs })
+  const kept = await db.get<{ seq: number }>(FIRST_KEPT, { cutoff: olderThanMs })
   const last = kept === undefined ? ((await db.get<{ seq: number }>(LAST_SEQ))?.seq ?? 0) : kept.seq - 1
   if (last > start.seq) {
     const walk = await walkAudit(db, start, last)

@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto'
+import { createHash, createSecretKey } from 'node:crypto'
 import { assert } from '@steeple/testkit'
 import fc from 'fast-check'
+import { createAuditChain } from '../../src/mutation/audit-chain.ts'
 import { canonicalJson } from '../../src/mutation/canonical-json.ts'
 import { failure, onEachStore } from '../store/each-store.ts'
-import { making, mutationBench } from './mutation-fixture.ts'
+import { ANN, making, mutationBench } from './mutation-fixture.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 12 })
 const step = fc.oneof(
@@ -31,7 +32,7 @@ onEachStore('kernel/mutation/audit-chain', (test, store) => {
           await Promise.all(
             steps.map(async (each) => {
               if ('ms' in each) return box.clock.advance(each.ms)
-              if ('ageMs' in each) return bench.audit.prune(each.ageMs)
+              if ('ageMs' in each) return bench.audit.prune(box.clock.nowMs() - each.ageMs)
               return failure(() =>
                 bench.mutations.run(
                   making('x', {
@@ -55,6 +56,30 @@ onEachStore('kernel/mutation/audit-chain', (test, store) => {
     },
     { limitMs: 30_000 },
   )
+
+  test('gives the place of an undone entry to the next one of the same commit', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    const chain = createAuditChain(createSecretKey(Buffer.alloc(32, 7)))
+    const entry = {
+      atMs: 1,
+      principal: ANN,
+      action: 'a',
+      target: 't',
+      outcome: 'ok',
+      requestId: undefined,
+      detail: {},
+    } as const
+    const undone = failure(() =>
+      bench.db.transact(async (tx) => {
+        await chain.append(tx, entry)
+        throw new Error('no')
+      }),
+    )
+    await bench.db.transact((tx) => chain.append(tx, entry))
+    assert.is((await undone)?.message, 'no')
+    assert.equal(await bench.audit.verify(), { ok: true, checked: 1 })
+  })
 
   test('can be checked by others from what the trail lists', async () => {
     await using box = await store()

@@ -1,4 +1,5 @@
 import { assert } from '@steeple/testkit'
+import { AUDIT_COLUMNS, type AuditRow, auditHash } from '../../src/mutation/audit-entry.ts'
 import { failure, onEachStore, type StoreBox } from '../store/each-store.ts'
 import { ANN, type MutationBench, making, mutationBench } from './mutation-fixture.ts'
 
@@ -22,6 +23,26 @@ async function tamper(box: StoreBox, trigger: string, table: string, sql: string
   )
 }
 
+/** Puts a changed copy of an entry, with the hash it needs, in its place or behind it. */
+async function rewrite(
+  box: StoreBox,
+  bench: MutationBench,
+  seq: number,
+  change: (row: AuditRow) => AuditRow,
+): Promise<void> {
+  const row = await bench.db.get<AuditRow>(`select ${AUDIT_COLUMNS} from kernel_audit where seq = ${seq}`)
+  assert.ok(row)
+  const changed = change(row as AuditRow)
+  const values = Object.entries({ ...changed, hash: auditHash(changed) }).map(
+    ([column, value]) =>
+      [column, typeof value === 'number' ? value : value === null ? 'null' : `'${value}'`] as const,
+  )
+  const insert = `insert into kernel_audit (${values.map(([column]) => column)}) values (${values.map(([, value]) => value)})`
+  if (changed.seq === seq)
+    await tamper(box, 'kernel_audit_delete', 'kernel_audit', `delete from kernel_audit where seq = ${seq}`)
+  await box.raw(insert)
+}
+
 onEachStore('kernel/mutation/audit-trail', (test, store) => {
   test('lists newest first, by pages and by filters', async () => {
     await using box = await store()
@@ -42,7 +63,7 @@ onEachStore('kernel/mutation/audit-trail', (test, store) => {
   test('refuses update, delete, replacement and truncation of entries, checkpoints and head', async () => {
     await using box = await store()
     const bench = await withEntries(box, 4)
-    await bench.audit.prune(2_500)
+    await bench.audit.prune(box.clock.nowMs() - 2_500)
     const attempts = [
       "update kernel_audit set target = 'x' where seq = 4",
       'update kernel_audit set seq = 99 where seq = 4',
@@ -129,24 +150,38 @@ onEachStore('kernel/mutation/audit-trail', (test, store) => {
     assert.is((await bench.db.all("select id from toy_item where id = 'later'")).length, 0)
   })
 
-  test('sees entries that were added past the service', async () => {
+  test('sees an entry that was added past the service, hash and all', async () => {
     await using box = await store()
     const bench = await withEntries(box, 2)
-    await box.raw(
-      'insert into kernel_audit select 3, at_ms, principal_kind, principal_id, principal_name, action, target, outcome, request_id, detail, hash, hash from kernel_audit where seq = 2',
-    )
-    const verdict = await bench.audit.verify()
-    assert.is(verdict.ok, false)
-    assert.is(verdict.firstBroken, 3)
+    const [last] = await bench.audit.list({}, 1, undefined)
+    await rewrite(box, bench, 2, (row) => ({ ...row, seq: 3, target: 'forged', prev_hash: last?.hash ?? '' }))
+    assert.equal(await bench.audit.verify(), {
+      ok: false,
+      checked: 3,
+      firstBroken: 3,
+      reason: 'entry 3 was not written by this service',
+    })
+  })
+
+  test('sees that the last entry was replaced by one with a fitting hash', async () => {
+    await using box = await store()
+    const bench = await withEntries(box, 2)
+    await rewrite(box, bench, 2, (row) => ({ ...row, target: 'forged' }))
+    assert.equal(await bench.audit.verify(), {
+      ok: false,
+      checked: 2,
+      firstBroken: 2,
+      reason: 'entry 2 is not the one that the head record names',
+    })
   })
 
   test('does not accept a head or checkpoint that another key has signed', async () => {
     await using box = await store()
     const bench = await withEntries(box, 3)
-    await bench.audit.prune(1_500)
+    await bench.audit.prune(box.clock.nowMs() - 1_500)
     const other = await mutationBench(box, 8)
     assert.match((await other.audit.verify()).reason ?? '', /not signed by this node/)
-    assert.is((await failure(() => other.audit.prune(0)))?.code, 'store_corrupt')
+    assert.is((await failure(() => other.audit.prune(box.clock.nowMs())))?.code, 'store_corrupt')
     assert.is((await bench.audit.verify()).ok, true)
   })
 
@@ -155,16 +190,16 @@ onEachStore('kernel/mutation/audit-trail', (test, store) => {
     const bench = await withEntries(box, 6)
     await box.clock.advance(30 * DAY_MS)
     await bench.mutations.run(making('new'))
-    assert.is(await bench.audit.prune(31 * DAY_MS), 0)
-    assert.is(await bench.audit.prune(30 * DAY_MS), 6)
-    assert.is(await bench.audit.prune(30 * DAY_MS), 0)
+    assert.is(await bench.audit.prune(box.clock.nowMs() - 31 * DAY_MS), 0)
+    assert.is(await bench.audit.prune(box.clock.nowMs() - 30 * DAY_MS), 6)
+    assert.is(await bench.audit.prune(box.clock.nowMs() - 30 * DAY_MS), 0)
     assert.equal(
       (await bench.audit.list({}, 10, undefined)).map(({ seq }) => seq),
       [7],
     )
     assert.equal(await bench.audit.verify(), { ok: true, checked: 1 })
     await box.clock.advance(DAY_MS)
-    assert.is(await bench.audit.prune(0), 1)
+    assert.is(await bench.audit.prune(box.clock.nowMs()), 1)
     assert.equal(await bench.audit.verify(), { ok: true, checked: 0 })
     await bench.mutations.run(making('newer'))
     assert.equal(
@@ -188,7 +223,7 @@ onEachStore('kernel/mutation/audit-trail', (test, store) => {
     const verdict = await bench.audit.verify()
     assert.is(verdict.ok, false)
     assert.match(verdict.reason ?? '', /checkpoint at 2 is not signed/)
-    assert.is((await failure(() => bench.audit.prune(0)))?.code, 'store_corrupt')
+    assert.is((await failure(() => bench.audit.prune(box.clock.nowMs())))?.code, 'store_corrupt')
   })
 
   test('does not prune a prefix that was tampered with', async () => {
@@ -201,7 +236,7 @@ onEachStore('kernel/mutation/audit-trail', (test, store) => {
       "update kernel_audit set target = 'x' where seq = 2",
     )
     await box.clock.advance(DAY_MS)
-    assert.is((await failure(() => bench.audit.prune(0)))?.code, 'store_corrupt')
+    assert.is((await failure(() => bench.audit.prune(box.clock.nowMs())))?.code, 'store_corrupt')
     assert.is((await bench.audit.verify()).firstBroken, 2)
   })
 

@@ -183,6 +183,14 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     assert.not(Buffer.from(rows[0]?.sealed_reply ?? []).includes('svc_canary'))
   })
 
+  test('reports a kept reply that was changed', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    await bench.mutations.run(making('a', { idempotency: { scope: 's', bodySha256: 'b' } }))
+    await box.raw("update kernel_idempotency set reply = '{}'")
+    assert.is((await failure(() => bench.mutations.stored('s')))?.code, 'store_corrupt')
+  })
+
   test('runs one of two mutations with the same claim and undoes the other wholly', async () => {
     await using box = await store()
     const one = await mutationBench(box)

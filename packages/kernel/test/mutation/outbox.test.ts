@@ -1,4 +1,5 @@
 import { assert } from '@steeple/testkit'
+import { createOutboxWriter } from '../../src/mutation/outbox.ts'
 import { failure, onEachStore } from '../store/each-store.ts'
 import { making, mutationBench } from './mutation-fixture.ts'
 
@@ -24,6 +25,30 @@ onEachStore('kernel/mutation/outbox', (test, store) => {
       (await bench.outbox.after(28, 1)).map(({ id }) => id),
       [29],
     )
+  })
+
+  test('gives the number of an undone event to the next one of the same commit', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    const outbox = createOutboxWriter(() => undefined)
+    const event = { atMs: 1, type: 'toy.make', subject: 'a', data: {} }
+    const undone = failure(() =>
+      bench.db.transact(async (tx) => {
+        await outbox.append(tx, event)
+        throw new Error('no')
+      }),
+    )
+    await bench.db.transact((tx) => outbox.append(tx, event))
+    assert.is((await undone)?.message, 'no')
+    assert.equal(await bench.db.all('select id from kernel_outbox'), [{ id: 1 }])
+  })
+
+  test('reports a changed event instead of serving it', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    await bench.mutations.run(making('a'))
+    await box.raw("update kernel_outbox set subject = 'b'")
+    assert.is((await failure(() => bench.outbox.after(0, 1)))?.code, 'store_corrupt')
   })
 
   test('tells listeners once for each commit until they leave', async () => {

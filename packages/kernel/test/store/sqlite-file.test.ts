@@ -82,6 +82,34 @@ file('answers 503 while the disk is full, keeps reading and writes again by itse
   await db.close()
 })
 
+file('keeps nothing of a group whose transaction SQLite has ended by itself', async () => {
+  await using dir = await tempDir()
+  const path = join(dir.path, 'svc.db')
+  const connections = openSqliteConnections(path)
+  const db = databaseOver(sqliteBackend(path, connections), { clock, log })
+  await db.migrate('toy', TOY_MIGRATIONS)
+  const ended = await Promise.all(
+    ['a', 'b', 'c'].map((id) =>
+      failure(() =>
+        db.transact(async (tx) => {
+          await TOY.insert(tx, toy(id))
+          // As SQLite does after some errors of the disk.
+          if (id === 'b') connections.write.exec('rollback')
+          await TOY.insert(tx, toy(`${id}-more`))
+        }),
+      ),
+    ),
+  )
+  assert.equal(
+    ended.map((error) => error?.code),
+    Array.from({ length: 3 }, () => 'store_unavailable'),
+  )
+  assert.equal(await TOY.select(db, ''), [])
+  await db.transact((tx) => TOY.insert(tx, toy('d')))
+  assert.is((await TOY.select(db, '')).length, 1)
+  await db.close()
+})
+
 file('reports a flipped byte of a row and serves its neighbours', async () => {
   await using dir = await tempDir()
   const path = join(dir.path, 'svc.db')

@@ -56,7 +56,8 @@ const SUSPECT = /svcb?_|bearer|basic |:\/\/[^/\s]*@|\d{15}|imsi-\d|lpa:|eyJ|PRIV
 
 const REPLACEMENTS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, HIDDEN],
-  [/\b(bearer|basic)\s+[^\s"',;]+/gi, `$1 ${HIDDEN}`],
+  // A credential shows a capital or a digit; "a bearer token" in a sentence does not.
+  [/\b([Bb]earer|BEARER|[Bb]asic|BASIC)\s+(?=[^\s"',;]*[A-Z0-9_=])[^\s"',;]{6,}/g, `$1 ${HIDDEN}`],
   // A token has 43 characters after its prefix; a piece of one shows a capital, which no metric name has.
   [/\bsvcb?_(?:[A-Za-z0-9_-]{40,}|(?=[a-z0-9_-]*[A-Z])[A-Za-z0-9_-]{8,})/g, HIDDEN],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, HIDDEN],

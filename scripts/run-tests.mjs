@@ -34,14 +34,24 @@ function report(file, { code, output, seconds }) {
   const isBad = code !== 0 || count.total === 0
   total.passed += count.passed
   total.failed += isBad ? Math.max(1, count.total - count.passed) : 0
-  process.stdout.write(`${isBad ? 'FAIL' : 'ok  '} ${file} ${count.passed}/${count.total} ${seconds.toFixed(1)} s\n`)
+  process.stdout.write(
+    `${isBad ? 'FAIL' : 'ok  '} ${file} ${count.passed}/${count.total} ${seconds.toFixed(1)} s\n`,
+  )
   if (isBad) process.stdout.write(`${output}\n${count.total === 0 ? 'no test ran\n' : ''}`)
-  else if (isE2e) process.stdout.write(output.split('\n').filter((line) => line.startsWith('# ')).map((line) => `     ${line}\n`).join(''))
+  else if (isE2e)
+    process.stdout.write(
+      output
+        .split('\n')
+        .filter((line) => line.startsWith('# '))
+        .map((line) => `     ${line}\n`)
+        .join(''),
+    )
 }
 
 /** uvu prints its totals once a file: `Total: 3`, `Passed: 3`. */
 function counts(output) {
-  const number = (label) => [...output.matchAll(new RegExp(`${label}:\\s+(\\d+)`, 'g'))].reduce((sum, m) => sum + Number(m[1]), 0)
+  const number = (label) =>
+    [...output.matchAll(new RegExp(`${label}:\\s+(\\d+)`, 'g'))].reduce((sum, m) => sum + Number(m[1]), 0)
   return { total: number('Total'), passed: number('Passed') }
 }
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=2
 import { CommanderError } from 'commander'
 import { reportError } from './output/report-error.ts'
 import { buildProgram, parserFault } from './program.ts'

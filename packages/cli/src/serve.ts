@@ -16,6 +16,7 @@ import {
 import { pluginPackages } from './composition/plugin-packages.ts'
 import { introduce } from './first-start.ts'
 import type { ServeOptions, ServiceFlags } from './flags.ts'
+import { COMMAND_VARIABLES } from './place.ts'
 import { ownVersion } from './version.ts'
 
 /** A shutdown that takes longer is cut off: plugins have 5 s to drain and 5 s to stop. */
@@ -72,6 +73,7 @@ function configSource(flags: ServiceFlags): ConfigOptions {
   return {
     ...(flags.config === undefined ? {} : { file: flags.config }),
     env: process.env,
+    knownVariables: COMMAND_VARIABLES,
     flags: {
       ...(flags.dataDir === undefined ? {} : { '--data-dir': flags.dataDir }),
       ...(flags.listen === undefined ? {} : { '--listen': flags.listen }),

@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url'
 
 const MAIN = join(dirname(fileURLToPath(import.meta.url)), '../../cli/dist/main.js')
 const START_LIMIT_MS = 20_000
+/** As `npm start` and the first line of the binary have it. */
+const NODE_FLAGS = ['--max-semi-space-size=2']
 
 /** A running service under test: the built product in a process of its own. */
 export interface Service {
@@ -101,6 +103,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
   const child = spawn(
     process.execPath,
     [
+      ...NODE_FLAGS,
       ...(options.nodeFlags ?? []),
       MAIN,
       '--first-start',

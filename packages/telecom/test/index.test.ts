@@ -1,5 +1,4 @@
-import { suite } from 'uvu'
-import * as assert from 'uvu/assert'
+import { assert, suite } from '@steeple/testkit'
 import * as telecom from '../src/index.ts'
 
 const index = suite('telecom/index')

@@ -1,5 +1,4 @@
-import { suite } from 'uvu'
-import * as assert from 'uvu/assert'
+import { assert, suite } from '@steeple/testkit'
 import { downlinkSpan } from '../../src/bands/band-span.ts'
 import { khzFromMhz } from '../../src/bands/frequency.ts'
 import { cell, numberIn, rowsOf } from '../support/tables.ts'

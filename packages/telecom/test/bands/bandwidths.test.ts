@@ -1,5 +1,4 @@
-import { suite } from 'uvu'
-import * as assert from 'uvu/assert'
+import { assert, suite } from '@steeple/testkit'
 import { bandwidthsMhz, nrBandwidthUse } from '../../src/bands/bandwidths.ts'
 import { NR_CHANNEL_BANDWIDTHS } from '../../src/bands/data/nr-channel-bandwidths.ts'
 import { NR_RESTRICTED_ARFCN } from '../../src/bands/data/nr-restricted-arfcn.ts'

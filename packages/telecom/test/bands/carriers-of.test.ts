@@ -1,6 +1,5 @@
+import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { suite } from 'uvu'
-import * as assert from 'uvu/assert'
 import type { Carrier } from '../../src/bands/carrier.ts'
 import { carrierEdgesMhz, isUsableCarrier } from '../../src/bands/carrier.ts'
 import type { CarriersOptions } from '../../src/bands/carriers-of.ts'

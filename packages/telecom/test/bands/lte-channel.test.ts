@@ -1,6 +1,5 @@
+import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { suite } from 'uvu'
-import * as assert from 'uvu/assert'
 import { LTE_BANDS } from '../../src/bands/data/lte-bands.ts'
 import { khzFromMhz } from '../../src/bands/frequency.ts'
 import { earfcnFromKhz, lteChannel } from '../../src/bands/lte-channel.ts'

@@ -1,6 +1,5 @@
+import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { suite } from 'uvu'
-import * as assert from 'uvu/assert'
 import type { NrBandRow } from '../../src/bands/band-row.ts'
 import { NR_BANDS } from '../../src/bands/data/nr-bands.ts'
 import { NR_BANDS_ENHANCED_RASTER } from '../../src/bands/data/nr-bands-enhanced-raster.ts'

@@ -1,6 +1,5 @@
+import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { suite } from 'uvu'
-import * as assert from 'uvu/assert'
 import { NR_GLOBAL_RASTER } from '../../src/bands/data/nr-global-raster.ts'
 import { khzFromMhz } from '../../src/bands/frequency.ts'
 import { khzFromNrArfcn, nrArfcnFromKhz } from '../../src/bands/nr-raster.ts'

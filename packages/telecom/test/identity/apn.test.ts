@@ -1,6 +1,5 @@
+import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { suite } from 'uvu'
-import * as assert from 'uvu/assert'
 import { apnProblem, parseApn } from '../../src/identity/apn.ts'
 
 const apn = suite('telecom/apn')

@@ -1,6 +1,5 @@
+import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { suite } from 'uvu'
-import * as assert from 'uvu/assert'
 import { iccidFrom, luhnCheckDigit, parseIccid } from '../../src/identity/iccid.ts'
 
 const iccid = suite('telecom/iccid')

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
+import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { suite } from 'uvu'
-import * as assert from 'uvu/assert'
 import { imsiFrom, imsiHash, isImsiOf, parseImsi, parseImsiHash } from '../../src/identity/imsi.ts'
 
 const imsi = suite('telecom/imsi')

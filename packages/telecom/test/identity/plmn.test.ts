@@ -1,6 +1,5 @@
+import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { suite } from 'uvu'
-import * as assert from 'uvu/assert'
 import { formatPlmn, isMcc, isMnc, parsePlmn } from '../../src/identity/plmn.ts'
 
 const plmn = suite('telecom/plmn')

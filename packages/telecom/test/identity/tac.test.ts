@@ -1,5 +1,4 @@
-import { suite } from 'uvu'
-import * as assert from 'uvu/assert'
+import { assert, suite } from '@steeple/testkit'
 import { isTac, tacMax } from '../../src/identity/tac.ts'
 
 const tac = suite('telecom/tac')

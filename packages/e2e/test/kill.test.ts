@@ -1,0 +1,172 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assert, suite } from '@steeple/testkit'
+import { runSvc, type Service, startService } from '../harness/service.ts'
+
+const ROUNDS = Number(process.env.SVC_KILL_ROUNDS ?? 200)
+const WRITERS = 8
+/** The service runs between these bounds before it is killed. */
+const LEAST_RUN_MS = 20
+const MOST_RUN_MS = 180
+const RESTART_LIMIT_MS = 1_000
+const ADMIN = 'kill-test-admin-token-0123456789abcdef'
+
+const kill = suite('e2e/kill')
+
+interface Attempt {
+  readonly name: string
+  readonly key: string
+}
+
+interface Books {
+  /** Id of every token whose creation was answered, by name. */
+  readonly answered: Map<string, string>
+  /** Sent, but the service died before it answered. */
+  unanswered: Attempt[]
+  count: number
+  replayed: number
+}
+
+kill(
+  `loses no answered write and applies none twice in ${ROUNDS} rounds of kill -9 under ${WRITERS} writers`,
+  async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'steeple-kill-'))
+    const books: Books = { answered: new Map(), unanswered: [], count: 0, replayed: 0 }
+    const restarts: number[] = []
+    try {
+      for (let round = 0; round < ROUNDS; round++) {
+        const service = await startService({ dataDir, adminToken: ADMIN })
+        restarts.push(service.startMs)
+        await repeatUnanswered(service, books)
+        const stop = { isOver: false }
+        const writers = Array.from({ length: WRITERS }, (_, writer) =>
+          write(service, books, `${round}-${writer}`, stop),
+        )
+        await new Promise((resolve) =>
+          setTimeout(resolve, LEAST_RUN_MS + Math.random() * (MOST_RUN_MS - LEAST_RUN_MS)),
+        )
+        stop.isOver = true
+        await service.kill()
+        await Promise.all(writers)
+      }
+      const service = await startService({ dataDir, adminToken: ADMIN })
+      restarts.push(service.startMs)
+      await repeatUnanswered(service, books)
+      const stored = await tokensByName(service)
+      const created = await creationsInAudit(service)
+      await service.stop()
+      judge(books, stored, created)
+      const verdict = await runSvc(['audit', 'verify', '--data-dir', dataDir])
+      assert.is(verdict.code, 0, verdict.stdout + verdict.stderr)
+      const sorted = restarts.slice(1).sort((a, b) => a - b)
+      const late = sorted.filter((ms) => ms > RESTART_LIMIT_MS).length
+      const middle = sorted[Math.floor(sorted.length / 2)] ?? 0
+      process.stdout.write(
+        `# ${books.answered.size} answered writes in ${ROUNDS} rounds, ${books.replayed} replayed; restart median ${Math.round(middle)} ms, longest ${Math.round(sorted.at(-1) ?? 0)} ms, ${late} above ${RESTART_LIMIT_MS} ms\n`,
+      )
+      assert.ok(
+        middle <= RESTART_LIMIT_MS,
+        `half of the restarts took longer than ${RESTART_LIMIT_MS} ms: ${middle}`,
+      )
+      assert.ok(
+        late <= sorted.length / 20,
+        `${late} of ${sorted.length} restarts took longer than ${RESTART_LIMIT_MS} ms`,
+      )
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true })
+    }
+  },
+  { limitMs: Math.max(600_000, ROUNDS * 4_000) },
+)
+
+function judge(
+  books: Books,
+  stored: ReadonlyMap<string, readonly string[]>,
+  created: ReadonlyMap<string, number>,
+): void {
+  assert.ok(
+    books.answered.size > ROUNDS,
+    `only ${books.answered.size} writes were answered: too few to say anything`,
+  )
+  for (const [name, id] of books.answered)
+    assert.equal(stored.get(name), [id], `${name} was answered with ${id}`)
+  for (const [name, ids] of stored) {
+    assert.is(ids.length, 1, `${name} was applied ${ids.length} times`)
+    assert.is(
+      created.get(ids[0] ?? ''),
+      1,
+      `${name} has ${created.get(ids[0] ?? '')} creations in the audit trail`,
+    )
+  }
+}
+
+async function write(service: Service, books: Books, who: string, stop: { isOver: boolean }): Promise<void> {
+  while (!stop.isOver) {
+    const name = `w-${who}-${books.count++}`
+    if (!(await attempt(service, books, { name, key: `key-${name}` }))) return
+  }
+}
+
+/** Sends one creation; false when the service died meanwhile. */
+async function attempt(service: Service, books: Books, { name, key }: Attempt): Promise<boolean> {
+  try {
+    const answer = await service.request('POST', '/v1/tokens', {
+      body: { name, roles: ['viewer'] },
+      headers: { 'idempotency-key': key },
+    })
+    assert.is(answer.status, 201, JSON.stringify(answer.body))
+    books.answered.set(name, answer.body.id)
+    if (answer.headers.get('idempotency-replayed') === 'true') books.replayed++
+    return true
+  } catch (error) {
+    if (error instanceof assert.Assertion) throw error
+    books.unanswered.push({ name, key })
+    return false
+  }
+}
+
+/** What a client does that got no answer: the same request with the same key. */
+async function repeatUnanswered(service: Service, books: Books): Promise<void> {
+  const again = books.unanswered
+  books.unanswered = []
+  for (const one of again)
+    assert.ok(await attempt(service, books, one), 'the service died without being killed')
+}
+
+async function pages(service: Service, path: string, key: string, see: (item: never) => void): Promise<void> {
+  let cursor: string | null = null
+  do {
+    const query: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
+    const { status, body } = await service.request(
+      'GET',
+      `${path}${path.includes('?') ? '&' : '?'}limit=500${query}`,
+    )
+    assert.is(status, 200, JSON.stringify(body))
+    for (const item of body[key]) see(item as never)
+    cursor = body.next_cursor
+  } while (cursor !== null)
+}
+
+async function tokensByName(service: Service): Promise<ReadonlyMap<string, readonly string[]>> {
+  const found = new Map<string, string[]>()
+  await pages(service, '/v1/tokens', 'tokens', ({ name, id }: { name: string; id: string }) => {
+    found.set(name, [...(found.get(name) ?? []), id])
+  })
+  return found
+}
+
+async function creationsInAudit(service: Service): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>()
+  await pages(
+    service,
+    '/v1/audit?action=token.create',
+    'entries',
+    ({ target, outcome }: { target: string; outcome: string }) => {
+      if (outcome === 'ok') found.set(target, (found.get(target) ?? 0) + 1)
+    },
+  )
+  return found
+}
+
+kill.run()

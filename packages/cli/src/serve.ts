@@ -10,6 +10,7 @@ import {
   type LoadedConfig,
   loadConfig,
   openSecrets,
+  pluginConfigPaths,
   type Secrets,
   systemClock,
 } from '@steeple/kernel'
@@ -29,7 +30,8 @@ const SHUTDOWN_LIMIT_MS = 15_000
  * `plugin_failed` of an essential plugin.
  */
 export async function serve({ flags }: ServeOptions): Promise<number> {
-  const source = configSource(flags)
+  const packages = pluginPackages()
+  const source = configSource(flags, packages)
   const config = loadConfig(source)
   const { server } = config.settings
   const clock = systemClock()
@@ -43,7 +45,7 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
     log,
     clock,
     version: ownVersion(),
-    packages: pluginPackages(),
+    packages,
   })
   let edge: Edge | undefined
   try {
@@ -69,8 +71,8 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
   }
 }
 
-function configSource(flags: ServiceFlags): ConfigOptions {
-  return {
+function configSource(flags: ServiceFlags, packages: readonly string[]): ConfigOptions {
+  const source: ConfigOptions = {
     ...(flags.config === undefined ? {} : { file: flags.config }),
     env: process.env,
     knownVariables: COMMAND_VARIABLES,
@@ -79,7 +81,10 @@ function configSource(flags: ServiceFlags): ConfigOptions {
       ...(flags.listen === undefined ? {} : { '--listen': flags.listen }),
       ...(flags.logLevel === undefined ? {} : { '--log-level': flags.logLevel }),
     },
+    // The first start makes the keys, after the configuration has said where.
+    ...(flags.firstStart === true ? { surroundings: { hasNodeKeys: () => true } } : {}),
   }
+  return { ...source, extraSchemas: pluginConfigPaths(source, packages) }
 }
 
 async function secretsOf(dataDir: string, isFirstStart: boolean): Promise<Secrets> {

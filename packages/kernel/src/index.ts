@@ -6,6 +6,7 @@ export {
   openOffline,
   storeUrlOf,
 } from './composition/offline.ts'
+export { pluginConfigPaths } from './composition/plugin-config-paths.ts'
 export { checkConfig } from './config/check-config.ts'
 export { type ConfigFlags, DEFAULT_CONFIG_FILE } from './config/config-sources.ts'
 export { diffSettings } from './config/diff-settings.ts'

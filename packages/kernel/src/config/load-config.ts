@@ -1,4 +1,4 @@
-import type { JsonSchema, Settings } from '@steeple/contracts'
+import { CONFIG_SCHEMA, type JsonSchema, type Settings } from '@steeple/contracts'
 import { refuse } from './config-error.ts'
 import { applyFlags, type ConfigFlags, readConfigFile } from './config-sources.ts'
 import {
@@ -90,6 +90,12 @@ export function loadConfig(options: ConfigOptions): LoadedConfig {
       return valueAt(partly.values, path)
     },
   }
+}
+
+/** What file, variables and flags set for a key of the service's own schema, before any check. */
+export function unchecked(options: ConfigOptions, path: readonly string[]): unknown {
+  const { tree } = readConfigFile(options.file, options.readFile)
+  return valueAt(completed(tree, CONFIG_SCHEMA, options).root, path)
 }
 
 /** The file's tree with the variables and flags over it. */

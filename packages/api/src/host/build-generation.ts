@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { notFound, pluginFailed, type Route, validationFailed } from '@steeple/contracts'
+import { pluginFailed, type Route, validationFailed } from '@steeple/contracts'
 import type { RouteSet } from '@steeple/kernel'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Endpoint, type EndpointParts, endpointFrom, nameOf, schemasOf } from './endpoint.ts'
@@ -29,6 +29,7 @@ export async function buildGeneration(
   doors: Doors,
 ): Promise<Generation> {
   refuseDuplicates(sets)
+  parts.checks.renew()
   await compileInSlices(sets, parts)
   const endpoints = sets.flatMap((set) => set.routes.map((route) => endpointFrom(route, set, parts)))
   const app = bareApp(doors)
@@ -39,7 +40,7 @@ export async function buildGeneration(
 }
 
 function bareApp(doors: Doors): FastifyInstance {
-  return Fastify({
+  const app = Fastify({
     logger: false,
     return503OnClosing: false,
     requestIdHeader: false,
@@ -49,10 +50,14 @@ function bareApp(doors: Doors): FastifyInstance {
       doors.refuse(request, reply, validationFailed('the URL is not correctly encoded'))
     },
   })
-    .setNotFoundHandler((request, reply) => doors.refuse(request, reply))
-    .setErrorHandler((error, request, reply) => {
-      doors.refuse(request, reply, error instanceof Error ? error : notFound('such path'))
-    })
+  // Of a request that no route fits nothing more is read: fastify would parse its body first.
+  app.removeAllContentTypeParsers()
+  app.setNotFoundHandler((request, reply) => doors.refuse(request, reply))
+  app.setErrorHandler((error, request, reply) => {
+    const isStray = request.is404 || !(error instanceof Error)
+    doors.refuse(request, reply, isStray ? undefined : error)
+  })
+  return app
 }
 
 function addRoute(app: FastifyInstance, endpoint: Endpoint, generation: Generation, doors: Doors): void {

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import type { Socket } from 'node:net'
 import { headersTooLarge, requestTimeout, type ServiceError, validationFailed } from '@steeple/contracts'
 import type { EdgeLimits, EdgeTls } from '../edge-options.ts'
 import { errorBody } from '../pipeline/error-mapping.ts'
+import { securityHeaders } from '../pipeline/security-headers.ts'
 
 /** How often connections are looked at for late headers. */
 const CHECK_INTERVAL_MS = 1_000
@@ -32,7 +34,8 @@ export function createServer(listener: Listener, limits: EdgeLimits, tls: EdgeTl
   // Without this listener node would invite the body before anyone has looked at the credential.
   server.on('checkContinue', listener)
   server.on('checkExpectation', listener)
-  server.on('clientError', (error, socket) => refuseGarbage(error, socket as Socket, limits))
+  const answer = (error: Error): string => rawAnswer(garbageError(error, limits), tls !== undefined)
+  server.on('clientError', (error, socket) => refuseGarbage(error, socket as Socket, answer))
   return server
 }
 
@@ -41,13 +44,13 @@ function chainOf(tls: EdgeTls): string {
 }
 
 /** Answers what is not HTTP, once and briefly, and closes. */
-function refuseGarbage(error: NodeJS.ErrnoException, socket: Socket, limits: EdgeLimits): void {
+function refuseGarbage(error: NodeJS.ErrnoException, socket: Socket, answer: (error: Error) => string): void {
   const isMidAnswer = socket.bytesWritten > 0 && error.code === 'ECONNRESET'
   if (!socket.writable || isMidAnswer || error.code === 'ECONNRESET') {
     socket.destroy()
     return
   }
-  socket.end(rawAnswer(garbageError(error, limits)), () => socket.destroy())
+  socket.end(answer(error), () => socket.destroy())
 }
 
 function garbageError(error: NodeJS.ErrnoException, limits: EdgeLimits): ServiceError {
@@ -56,15 +59,16 @@ function garbageError(error: NodeJS.ErrnoException, limits: EdgeLimits): Service
   return validationFailed('the request is not valid HTTP/1.1')
 }
 
-function rawAnswer(error: ServiceError): string {
+/** What is not HTTP has no id of its own: it gets one, as every answer does (contract section 2). */
+function rawAnswer(error: ServiceError, isTls: boolean): string {
   const body = JSON.stringify(errorBody(error))
   const reason = http.STATUS_CODES[error.status] ?? 'Error'
   return [
     `HTTP/1.1 ${error.status} ${reason}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
-    'Cache-Control: no-store',
-    'X-Content-Type-Options: nosniff',
+    `X-Request-Id: ${randomUUID()}`,
+    ...securityHeaders(isTls).map(([name, value]) => `${name}: ${value}`),
     'Connection: close',
     '',
     body,

@@ -1,0 +1,76 @@
+import { route } from '@steeple/contracts'
+import { assert, suite } from '@steeple/testkit'
+import { rawExchange } from './world/raw-socket.ts'
+import { serveRoutes, type World } from './world/serve-routes.ts'
+
+const stray = suite('api/stray')
+
+let world: World
+stray.before(async () => {
+  const read = route({
+    method: 'GET',
+    path: '/v1/read',
+    role: 'viewer',
+    summary: 'Reads',
+    handle: async () => ({ body: {} }),
+  })
+  world = await serveRoutes([read])
+})
+stray.after(() => world.close())
+
+const METHODS = [
+  'GET',
+  'POST',
+  'PUT',
+  'DELETE',
+  'PATCH',
+  'OPTIONS',
+  'PROPFIND',
+  'QUERY',
+  'MKCOL',
+  'SEARCH',
+  'LOCK',
+]
+const BODIES: readonly string[] = [
+  '\r\n',
+  'Content-Length: 1\r\n\r\n{',
+  'Content-Type: application/json\r\nContent-Length: 1\r\n\r\n{',
+  'Content-Type: application/json\r\nContent-Length: 0\r\n\r\n',
+  'Content-Type: text/csv\r\nContent-Length: 1\r\n\r\na',
+  'Content-Type: ;\r\nContent-Length: 1\r\n\r\na',
+]
+
+stray('answers any method and body on a path that nobody serves with 404', async () => {
+  for (const method of METHODS) {
+    for (const body of BODIES) {
+      const head = `${method} /v1/nobody HTTP/1.1\r\nHost: x\r\nConnection: close\r\n`
+      const answer = await rawExchange(world.port, head + body, { halfClose: false })
+      assert.match(answer, /^HTTP\/1\.1 404 /, `${method} ${JSON.stringify(body)}`)
+      assert.match(answer, '"code":"not_found"')
+    }
+  }
+})
+
+stray('answers any other method on a known path with 405 and what is allowed', async () => {
+  for (const method of METHODS.slice(1)) {
+    for (const body of BODIES) {
+      const head = `${method} /v1/read HTTP/1.1\r\nHost: x\r\nConnection: close\r\n`
+      const answer = await rawExchange(world.port, head + body, { halfClose: false })
+      assert.match(answer, /^HTTP\/1\.1 405 /, `${method} ${JSON.stringify(body)}`)
+      assert.match(answer, /\r\nAllow: GET, HEAD\r\n/)
+    }
+  }
+})
+
+stray('gives what is not HTTP a request id and the headers of every other answer', async () => {
+  const tooLarge = `GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${'x'.repeat(20_000)}\r\n\r\n`
+  for (const text of ['hello\r\n\r\n', tooLarge]) {
+    const answer = await rawExchange(world.port, text)
+    assert.match(answer, /\r\nX-Request-Id: [0-9a-f-]{36}\r\n/)
+    assert.match(answer, /\r\nX-Content-Type-Options: nosniff\r\n/)
+    assert.match(answer, /\r\nCache-Control: no-store\r\n/)
+    assert.match(answer, /\r\nContent-Security-Policy: default-src 'none'/)
+  }
+})
+
+stray.run()

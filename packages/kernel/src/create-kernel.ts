@@ -11,7 +11,6 @@ import {
   serviceInfoRef,
   vaultRef,
 } from '@steeple/contracts'
-import { auditKeyOf } from './composition/audit-key.ts'
 import { lockDataDir } from './composition/data-dir-lock.ts'
 import { forwardingEdge } from './composition/forwarding-edge.ts'
 import { createHousekeeping } from './composition/housekeeping.ts'
@@ -75,7 +74,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const vault = createVault(secrets.keyring)
   const metrics = createMetricsBoard(log)
   const services = createServiceContainer()
-  const auditKey = auditKeyOf(secrets)
+  const auditKey = secrets.auditKey
   const outbox = createOutbox({ db })
   const audit = createAuditTrail({ db, clock, auditKey })
   const reconciler = createReconcileEngine({ clock, timers, log, metrics: metrics.kernel })

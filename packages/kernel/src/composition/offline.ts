@@ -18,7 +18,6 @@ import type { Secrets } from '../secrets/open-secrets.ts'
 import { createVault, type KernelVault } from '../secrets/vault.ts'
 import type { Database } from '../store/database.ts'
 import { openDatabase } from '../store/open.ts'
-import { auditKeyOf } from './audit-key.ts'
 import { lockDataDir } from './data-dir-lock.ts'
 
 /** What `openOffline` opens. */
@@ -62,7 +61,7 @@ export async function openOffline(options: OfflineOptions): Promise<OfflineStore
     return {
       db,
       vault: createVault(secrets.keyring),
-      audit: createAuditTrail({ db, clock, auditKey: auditKeyOf(secrets) }),
+      audit: createAuditTrail({ db, clock, auditKey: secrets.auditKey }),
       close: async () => {
         await db.close()
         lock?.release()

@@ -85,6 +85,7 @@ async function makeFiles(directory: string, name: string, nowMs: number): Promis
   }
   once(KEY_FILES.vaultKey, () => randomBytes(SYMMETRIC_KEY_BYTES))
   once(KEY_FILES.jwtKey, () => randomBytes(SYMMETRIC_KEY_BYTES))
+  once(KEY_FILES.auditKey, () => randomBytes(SYMMETRIC_KEY_BYTES))
   const caKeyPem = once(KEY_FILES.caKey, newPrivateKey).toString()
   const nodeKeyPem = once(KEY_FILES.nodeKey, newPrivateKey).toString()
   const notBeforeMs = nowMs - BACKDATE_MS

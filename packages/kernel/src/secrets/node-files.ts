@@ -8,6 +8,8 @@ export const KEY_FILES = {
   nodeCertificate: 'node.pem',
   vaultKey: 'vault.key',
   jwtKey: 'jwt.key',
+  /** Seals the audit trail; never changes over the life of a store. */
+  auditKey: 'audit.key',
   /** Written last: its presence says that `node init` was completed. */
   node: 'node.json',
 } as const

@@ -21,6 +21,8 @@ export interface Secrets {
   readonly jwtKey: KeyObject
   /** Public id of `jwtKey` for the `kid` of tokens, 8 hex characters. */
   readonly jwtKeyId: string
+  /** HMAC-SHA-256 key of the seals of the audit trail. */
+  readonly auditKey: KeyObject
   /** The mesh root certificate, PEM. */
   readonly caPem: string
   /** The node's own certificate as it stands now. */
@@ -52,8 +54,10 @@ export function openSecrets(dataDir: string): Secrets {
   checkPair(directory, KEY_FILES.caKey, ca)
   checkPair(directory, KEY_FILES.nodeKey, certificate)
   checkNodeCertificate(directory, certificate, ca, node)
-  const jwtBytes = requireKeyFile(directory, KEY_FILES.jwtKey)
-  if (jwtBytes.length !== SYMMETRIC_KEY_BYTES) throw damaged(directory, KEY_FILES.jwtKey)
+  const jwtBytes = symmetricKey(directory, KEY_FILES.jwtKey)
+  const auditBytes = symmetricKey(directory, KEY_FILES.auditKey)
+  const auditKey = createSecretKey(auditBytes)
+  auditBytes.fill(0)
   const jwtKey = createSecretKey(jwtBytes)
   const jwtKeyId = createHash('sha256')
     .update('steeple jwt key id')
@@ -67,6 +71,7 @@ export function openSecrets(dataDir: string): Secrets {
     keyring: openKeyring(directory),
     jwtKey,
     jwtKeyId,
+    auditKey,
     caPem,
     identity: {
       nodeId: node.node_id,
@@ -93,6 +98,12 @@ export function openSecrets(dataDir: string): Secrets {
       certificate = next
     },
   }
+}
+
+function symmetricKey(directory: string, file: string): Buffer {
+  const bytes = requireKeyFile(directory, file)
+  if (bytes.length !== SYMMETRIC_KEY_BYTES) throw damaged(directory, file)
+  return bytes
 }
 
 function parseNodeFile(path: string, bytes: Buffer): NodeFile {

@@ -23,7 +23,16 @@ import { withFrozenDisk } from './frozen-disk.ts'
 
 const node = suite('secrets/init-node')
 
-const FILES = ['jwt.key', 'mesh-ca.key', 'mesh-ca.pem', 'node.json', 'node.key', 'node.pem', 'vault.key']
+const FILES = [
+  'audit.key',
+  'jwt.key',
+  'mesh-ca.key',
+  'mesh-ca.pem',
+  'node.json',
+  'node.key',
+  'node.pem',
+  'vault.key',
+]
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 let root: TempDir
@@ -291,7 +300,7 @@ node('says no key in any message, result or inspection', async () => {
   const result = await initNode({ dataDir, clock: fakeClock() })
   const { inspect } = await import('node:util')
   const said = `${result.message} ${inspect(result, { depth: 6 })} ${JSON.stringify(result)}`
-  for (const name of ['vault.key', 'jwt.key']) {
+  for (const name of ['vault.key', 'jwt.key', 'audit.key']) {
     const bytes = readFileSync(join(dataDir, 'keys', name))
     assert.not.ok(said.includes(bytes.toString('hex')) || said.includes(bytes.toString('base64')))
   }

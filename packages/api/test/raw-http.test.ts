@@ -15,6 +15,20 @@ const take = route({
   schema: { body: objectSchema({ a: { type: 'integer' } }, ['a']) },
   handle: async (request) => ok({ got: request.body }),
 })
+const pour = route<unknown, unknown, AsyncIterable<Uint8Array>>({
+  method: 'POST',
+  path: '/v1/pour',
+  role: 'operator',
+  summary: 'Takes bytes as they come',
+  audit: 'take.pour',
+  consumes: ['application/octet-stream'],
+  bodyLimit: 10_000,
+  handle: async (request) => {
+    let size = 0
+    for await (const chunk of request.body) size += chunk.length
+    return ok({ size })
+  },
+})
 const slow = route({
   method: 'GET',
   path: '/v1/wait',
@@ -34,7 +48,7 @@ const left: string[] = []
 
 let world: World
 raw.before(async () => {
-  world = await serveRoutes([take, slow], {
+  world = await serveRoutes([take, pour, slow], {
     limits: { bodyTimeoutMs: 150, headersTimeoutMs: 250, unreadBodyMs: 200, headerBytes: 4_096 },
   })
 })
@@ -93,6 +107,21 @@ raw('stops a chunked body at the limit and does not read on for long', async () 
   for (let sent = 0; sent < 20; sent += 1) connection.write(chunk)
   await eventually(() => /^HTTP\/1\.1 413 /.test(connection.text()))
   await connection.closed
+})
+
+raw('stops a streamed body at the limit and says so', async () => {
+  const connection = await open()
+  connection.write(
+    `POST /v1/pour HTTP/1.1\r\nHost: x\r\n${AUTH}\r\nContent-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  )
+  for (let sent = 0; sent < 5; sent += 1) connection.write(`1000\r\n${'x'.repeat(4_096)}\r\n`)
+  await eventually(() => /^HTTP\/1\.1 413 /.test(connection.text()))
+  connection.destroy()
+})
+
+raw('closes the connection of a client that pauses inside a streamed body', async () => {
+  const head = `POST /v1/pour HTTP/1.1\r\nHost: x\r\n${AUTH}\r\nContent-Type: application/octet-stream\r\nContent-Length: 100\r\n\r\nabc`
+  assert.is(await rawExchange(world.port, head, { halfClose: false }), '')
 })
 
 raw('invites a body only after it has looked at the credential', async () => {

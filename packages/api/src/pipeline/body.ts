@@ -48,18 +48,18 @@ export function readBody(exchange: Exchange, limit: number): Promise<Buffer> {
   return promise
 }
 
-/** The body in pieces as they come, for bodies that are too large to hold. Bounds and errors as `readBody`. */
+/**
+ * The body in pieces as they come, for bodies that are too large to hold. Bounds and errors as `readBody`; a client
+ * that pauses for too long loses its connection.
+ */
 export async function* streamBody(exchange: Exchange, limit: number): AsyncGenerator<Uint8Array> {
   const { incoming, core } = exchange
   inviteBody(exchange)
-  let isStalled = false
-  const stall = setTimeout(() => {
-    isStalled = true
-    incoming.destroy()
-  }, core.limits.bodyTimeoutMs)
+  const stall = setTimeout(() => incoming.destroy(), core.limits.bodyTimeoutMs)
   let size = 0
   try {
-    for await (const chunk of incoming) {
+    // Leaving the loop early must not close the connection: the answer goes out on it.
+    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
       stall.refresh()
       // A request without an encoding gives Buffers.
       const bytes = chunk as Buffer
@@ -68,7 +68,7 @@ export async function* streamBody(exchange: Exchange, limit: number): AsyncGener
       yield bytes
     }
   } catch (cause) {
-    throw isStalled ? requestTimeout(core.limits.bodyTimeoutMs, { cause }) : cause
+    throw incoming.destroyed && !incoming.complete ? new ClientLeft('the client left', { cause }) : cause
   } finally {
     clearTimeout(stall)
   }

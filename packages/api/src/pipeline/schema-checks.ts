@@ -15,6 +15,8 @@ export interface SchemaChecks {
   check(source: Source, schema: JsonSchema): Check
   /** Whether `check` would have to compile. */
   isNew(source: Source, schema: JsonSchema): boolean
+  /** Lets go of what compiling has gathered; what is compiled stays. Call it before a build. */
+  renew(): void
 }
 
 type Compiled = ((value: unknown) => boolean) & { errors?: ErrorObject[] | null }
@@ -28,27 +30,30 @@ type Compile = (schema: JsonSchema) => Compiled
  */
 export function createSchemaChecks(): SchemaChecks {
   const memo = { body: new WeakMap<JsonSchema, Check>(), url: new WeakMap<JsonSchema, Check>() }
-  const quick = { body: compiler('body', false), url: compiler('url', false) }
-  const thorough = { body: compiler('body', true), url: compiler('url', true) }
+  let quick = { body: compiler('body', false), url: compiler('url', false) }
   return {
     isNew: (source, schema) => !memo[source].has(schema),
     check: (source, schema) => {
       const known = memo[source].get(schema)
       if (known !== undefined) return known
-      const made = checkFrom(closed(schema), quick[source], thorough[source])
+      const made = checkFrom(closed(schema), quick[source], source)
       memo[source].set(schema, made)
       return made
+    },
+    renew: () => {
+      // An ajv instance keeps every schema that it ever compiled: none may live longer than what it was made for.
+      quick = { body: compiler('body', false), url: compiler('url', false) }
     },
   }
 }
 
-function checkFrom(schema: JsonSchema, quick: Compile, thorough: Compile): Check {
+function checkFrom(schema: JsonSchema, quick: Compile, source: Source): Check {
   const first = quick(schema)
   let all: Compiled | undefined
   return (value, explainAll) => {
     if (first(value)) return undefined
     if (!explainAll) return detailsFrom(first.errors ?? [])
-    all ??= thorough(schema)
+    all ??= compiler(source, true)(schema)
     return all(value) ? undefined : detailsFrom(all.errors ?? [])
   }
 }
@@ -69,10 +74,7 @@ function compiler(source: Source, allErrors: boolean): Compile {
   let ajv: Ajv2020 | undefined
   return (schema) => {
     ajv ??= ajvFor({ allErrors, ...(source === 'url' ? { coerceTypes: 'array' } : {}) })
-    const compiled = ajv.compile(schema)
-    // ajv keeps what it compiled for ever; the memo above must be the only one that does.
-    ajv.removeSchema(schema)
-    return compiled
+    return ajv.compile(schema)
   }
 }
 
@@ -83,6 +85,7 @@ function ajvFor(options: Options): Ajv2020 {
     strictTuples: false,
     strictRequired: false,
     validateSchema: false,
+    meta: false,
     useDefaults: true,
     messages: true,
     ...options,

@@ -1,7 +1,7 @@
 import { route } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { rawExchange } from './world/raw-socket.ts'
-import { serveRoutes, type World } from './world/serve-routes.ts'
+import { ADMIN_TOKEN, serveRoutes, type World } from './world/serve-routes.ts'
 
 const stray = suite('api/stray')
 
@@ -14,7 +14,15 @@ stray.before(async () => {
     summary: 'Reads',
     handle: async () => ({ body: {} }),
   })
-  world = await serveRoutes([read])
+  const act = route({
+    method: 'POST',
+    path: '/v1/act',
+    role: 'operator',
+    summary: 'Acts, and takes no body',
+    audit: { none: 'a test' },
+    handle: async () => ({ body: {} }),
+  })
+  world = await serveRoutes([read, act])
 })
 stray.after(() => world.close())
 
@@ -71,6 +79,18 @@ stray('gives what is not HTTP a request id and the headers of every other answer
     assert.match(answer, /\r\nCache-Control: no-store\r\n/)
     assert.match(answer, /\r\nContent-Security-Policy: default-src 'none'/)
   }
+})
+
+stray('refuses a body where none is taken, and names what is in it if it has names', async () => {
+  const ask = (json: unknown) => world.ask('/v1/act', { method: 'POST', token: ADMIN_TOKEN, json })
+  assert.is((await ask({})).status, 200)
+  for (const json of [7, 'text', null, []]) {
+    const { status, body } = await ask(json)
+    assert.is(status, 400)
+    assert.equal(body, { error: { code: 'validation_failed', message: 'this route takes no body' } })
+  }
+  const named = (await ask({ a: 1 })).body.error.details
+  assert.equal(named, [{ pointer: '/a', message: 'unknown property a' }])
 })
 
 stray.run()

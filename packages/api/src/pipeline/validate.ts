@@ -41,9 +41,11 @@ export function validateBody(exchange: Exchange, endpoint: Endpoint): void {
 
 /** A route without a body schema takes no body, or the empty object. */
 function refuseUnexpected(body: unknown): void {
-  const names = typeof body === 'object' && body !== null ? Object.keys(body) : undefined
+  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body)
+  const names = isObject ? Object.keys(body) : undefined
   if (names?.length === 0) return
-  throw validationFailed('this route takes no body', { details: unknownNames('property', names ?? []) })
+  const details = unknownNames('property', names ?? [])
+  throw validationFailed('this route takes no body', details.length === 0 ? {} : { details })
 }
 
 function validateQuery(endpoint: Endpoint, query: Record<string, unknown>): void {

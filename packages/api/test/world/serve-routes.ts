@@ -5,7 +5,7 @@ import { createEdge, type Edge, type EdgeOptions } from '../../src/index.ts'
 import { type FakeKernel, fakeKernel } from './fake-kernel.ts'
 
 /** The environment admin token of the tests. */
-export const ADMIN_TOKEN = 'correct horse battery staple'.replaceAll(' ', '-')
+export const ADMIN_TOKEN = 'correct,horse;battery:staple!%'
 
 /** What a request answered. `body` is the parsed JSON, when it is JSON. */
 export interface Answer {

@@ -50,6 +50,8 @@ class GenerationHost implements Edge {
   readonly #server: ReturnType<typeof createServer>
   readonly #system: RouteSet
   readonly #connections = new Set<object>()
+  /** Generations before the current one that still serve somebody. */
+  readonly #past = new Set<Generation>()
   #open = 0
   #idle: (() => void) | undefined
   #current: Generation | undefined
@@ -98,7 +100,9 @@ class GenerationHost implements Edge {
     this.#current = next
     this.#memory.serve(next.endpoints)
     this.#metrics.generations += 1
-    if (old !== undefined && old !== next) await old.retire(next, this.#limits.drainMs)
+    if (old === undefined || old === next) return
+    this.#past.add(old)
+    await Promise.all([...this.#past].map((past) => this.#retire(past, next)))
   }
 
   async listen(): Promise<AddressInfo> {
@@ -127,6 +131,12 @@ class GenerationHost implements Edge {
     await promise
     await this.#current?.retire(undefined, 0)
     this.#current = undefined
+  }
+
+  /** A generation stays known as long as streams of plugins that stayed run on it: they too may leave one day. */
+  async #retire(past: Generation, next: Generation): Promise<void> {
+    await past.retire(next, this.#limits.drainMs)
+    if (!past.isInUse) this.#past.delete(past)
   }
 
   readonly #doors: Doors = {

@@ -134,6 +134,94 @@ swap('ends the streams of a plugin that leaves and leaves those of others alone'
   }
 })
 
+swap('waits for the streams of a plugin that leaves, on whichever generation they began', async () => {
+  let isOver = false
+  const lasting = read('/v1/lasting', async (request) => ({
+    headers: { 'Content-Type': 'text/plain' },
+    stream: (async function* () {
+      yield 'hello\n'
+      await new Promise<void>((resolve) => {
+        request.signal.addEventListener('abort', () => resolve(), { once: true })
+      })
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      isOver = true
+    })(),
+  }))
+  const world = await serveRoutes([])
+  try {
+    const plugin = routeSet('lasting', [lasting])
+    await world.edge.swap(await world.edge.build([plugin]))
+    const connection = await rawConnection(world.port)
+    connection.write('GET /v1/lasting HTTP/1.1\r\nHost: x\r\n\r\n')
+    await eventually(() => connection.text().includes('hello'))
+    await world.edge.swap(await world.edge.build([plugin, routeSet('other', [])]))
+    assert.is(isOver, false)
+    const drained = world.edge.swap(await world.edge.build([]))
+    plugin.retire()
+    await drained
+    assert.is(isOver, true)
+  } finally {
+    await world.close()
+  }
+})
+
+swap('lets a client that does not read hold back its stream and nothing else', async () => {
+  let produced = 0
+  let isReturned = false
+  const flood = read('/v1/flood', async () => ({
+    headers: { 'Content-Type': 'text/plain' },
+    stream: (async function* () {
+      try {
+        for (;;) {
+          produced += 1
+          yield 'x'.repeat(65_536)
+        }
+      } finally {
+        isReturned = true
+      }
+    })(),
+  }))
+  const world = await serveRoutes([flood], { limits: { streamStallMs: 150 } })
+  try {
+    const connection = await rawConnection(world.port)
+    connection.pause()
+    connection.write('GET /v1/flood HTTP/1.1\r\nHost: x\r\n\r\n')
+    await eventually(() => isReturned)
+    assert.ok(produced < 1_000, String(produced))
+    assert.is((await world.ask('/v1/healthz')).status, 200)
+    connection.destroy()
+  } finally {
+    await world.close()
+  }
+})
+
+swap(
+  'breaks the connection of a stream that fails half way, and answers one that fails at once',
+  async () => {
+    const failing = (path: `/${string}`, first: boolean): Route =>
+      read(path, async () => ({
+        headers: { 'Content-Type': 'text/plain' },
+        stream: (async function* () {
+          if (first) yield 'half'
+          throw new Error('no more')
+        })(),
+      }))
+    const world = await serveRoutes([failing('/v1/late', true), failing('/v1/early', false)])
+    try {
+      const early = await world.ask('/v1/early')
+      assert.is(early.status, 500)
+      assert.is(early.body.error.code, 'internal')
+      const late = await world.ask('/v1/late').then(
+        () => 'whole',
+        () => 'broken',
+      )
+      assert.is(late, 'broken')
+    } finally {
+      await world.close()
+    }
+  },
+)
+
 swap('changes nothing when a set cannot be built, and says why', async () => {
   const world = await serveRoutes([versioned(1)])
   try {

@@ -12,9 +12,10 @@ export class Generation implements EdgeGeneration {
   readonly endpoints: readonly Endpoint[]
   readonly #app: FastifyInstance
   readonly #open = new Set<Exchange>()
-  /** Plugins that are not in the set after this one; undefined while this one serves. */
-  #leaving: ReadonlySet<AbortSignal> | undefined
-  #drained: (() => void) | undefined
+  /** Plugins of this set that no set after it has. Empty while this one serves. */
+  readonly #leaving = new Set<AbortSignal>()
+  readonly #waiting = new Set<() => void>()
+  #isClosed = false
 
   constructor(sets: readonly RouteSet[], endpoints: readonly Endpoint[], app: FastifyInstance) {
     this.sets = sets
@@ -42,32 +43,41 @@ export class Generation implements EdgeGeneration {
 
   /** Looks again whether the drain is over: a request has ended or has begun to stream. */
   review(): void {
-    if (this.#drained !== undefined && !this.#isHeldUp()) this.#drained()
+    if (this.#waiting.size === 0 || this.#isHeldUp()) return
+    for (const over of [...this.#waiting]) over()
+  }
+
+  /** Whether streams of plugins that stayed still run here. */
+  get isInUse(): boolean {
+    return this.#open.size > 0
   }
 
   /**
    * Waits until no request needs this generation: every plain request is answered, and every stream of a plugin
-   * that leaves has ended. Streams of plugins that stay go on, they run no code that goes away.
+   * that leaves has ended. Streams of plugins that stay go on, they run no code that goes away; call it again when
+   * another set follows.
    *
    * After `drainMs` the requests of leaving plugins are cut off with 503 `not_ready`.
    */
   async retire(next: Generation | undefined, drainMs: number): Promise<void> {
     const staying = new Set(next?.sets.map((set) => set.retiring))
-    this.#leaving = new Set(this.sets.map((set) => set.retiring).filter((signal) => !staying.has(signal)))
+    for (const { retiring } of this.sets) if (!staying.has(retiring)) this.#leaving.add(retiring)
     if (this.#isHeldUp()) await this.#drain(drainMs)
     for (const exchange of this.#open) {
       if (this.#leaves(exchange)) cutOff(exchange)
     }
+    if (this.#isClosed) return
+    this.#isClosed = true
     await this.#app.close()
   }
 
   async #drain(drainMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const bound = setTimeout(resolve, drainMs)
-    this.#drained = resolve
+    this.#waiting.add(resolve)
     await promise
     clearTimeout(bound)
-    this.#drained = undefined
+    this.#waiting.delete(resolve)
   }
 
   #isHeldUp(): boolean {
@@ -79,7 +89,7 @@ export class Generation implements EdgeGeneration {
 
   #leaves(exchange: Exchange): boolean {
     const { endpoint } = exchange
-    return endpoint !== undefined && this.#leaving?.has(endpoint.retiring) === true
+    return endpoint !== undefined && this.#leaving.has(endpoint.retiring)
   }
 }
 

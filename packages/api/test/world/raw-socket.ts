@@ -7,6 +7,8 @@ export interface Raw {
   text(): string
   /** Resolves when the other side has closed. */
   readonly closed: Promise<void>
+  /** Reads no further. */
+  pause(): void
   end(): void
   destroy(): void
 }
@@ -29,6 +31,9 @@ export async function rawConnection(port: number): Promise<Raw> {
     },
     text: () => text,
     closed,
+    pause: () => {
+      socket.pause()
+    },
     end: () => {
       socket.end()
     },

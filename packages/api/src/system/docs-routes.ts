@@ -1,6 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { type Route, route } from '@steeple/contracts'
 
 /** Everything from this origin, nothing inline but the pictures in the style sheet; no other host is ever asked. */
@@ -89,6 +87,6 @@ function fileRoute(
 
 /** Read when asked for: a megabyte that is wanted once a month has no place in memory. */
 async function asset(name: string): Promise<Buffer> {
-  const entry = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json')
-  return await readFile(join(dirname(entry), name))
+  const page = new URL(name, import.meta.resolve('swagger-ui-dist/package.json'))
+  return await readFile(page)
 }

@@ -9,7 +9,7 @@ import type { PluginRecord } from '../../src/plugins/records.ts'
 import { createRegistry, type PluginRegistry, type RegistryOptions } from '../../src/plugins/registry.ts'
 import { createServiceContainer } from '../../src/plugins/service-container.ts'
 import { createReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
-import { systemTimers } from '../../src/timers.ts'
+import { systemTimers, type Timers } from '../../src/timers.ts'
 
 /** An edge over node:http: exact paths, GET and POST, server-sent events by `stream`. */
 export interface TestEdge extends HttpEdge {
@@ -142,7 +142,7 @@ export async function createTestHost(
 ): Promise<TestHost> {
   const lines: Line[] = []
   const log = createTestLog(lines)
-  const timers = systemTimers()
+  const timers = more.timers ?? systemTimers()
   const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
   const edge = await createTestEdge()
   const metrics = createMetricsBoard(log)
@@ -210,6 +210,12 @@ export async function createTestHost(
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Timers that run `factor` times as fast, for waits that the code bounds by many seconds. */
+export function fastTimers(factor: number): Timers {
+  const timers = systemTimers()
+  return { ...timers, setTimeout: (run, delayMs) => timers.setTimeout(run, delayMs / factor) }
 }
 
 /** The code and the message of what `work` throws; fails when it throws nothing. */

@@ -1,0 +1,129 @@
+import { chmod, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { suite, tempDir } from '@steeple/testkit'
+import * as assert from 'uvu/assert'
+import { installPlugin } from '../../src/plugins/install.ts'
+import { createTestHost, failureOf, recordOf } from './test-host.ts'
+import { codeOf, writePlugin } from './test-plugin.ts'
+
+const install = suite('kernel/plugins/install')
+
+install('installs a version that the running service then loads', async () => {
+  await using root = await tempDir()
+  const pluginsDir = join(root.path, 'plugins')
+  await using host = await createTestHost({ packages: [], pluginsDir })
+  await host.registry.loadAll()
+  const source = await writePlugin(root.path, { version: '1.0.0' })
+  const installed = await installPlugin(source, pluginsDir)
+  assert.match(installed.dir, /plugins\/sample@1\.0\.0-[0-9a-f]{8}$/)
+  assert.ok(installed.isNew)
+  assert.equal((await readdir(installed.dir)).sort(), ['package.json', 'plugin.js'])
+  assert.equal(await readdir(pluginsDir), [installed.dir.slice(pluginsDir.length + 1)])
+  await host.registry.load('sample')
+  assert.equal((await host.get('/v1/sample')).body, { version: '1.0.0' })
+  assert.not((await installPlugin(source, pluginsDir)).isNew)
+  await installPlugin(await writePlugin(root.path, { version: '1.1.0' }), pluginsDir)
+  await host.registry.scan()
+  assert.equal(recordOf(host, 'sample').versions, ['1.1.0', '1.0.0'])
+  await host.registry.load('sample')
+  assert.equal((await host.get('/v1/sample')).body, { version: '1.1.0' })
+})
+
+install('refuses another build of a version that is installed', async () => {
+  await using root = await tempDir()
+  const pluginsDir = join(root.path, 'plugins')
+  await installPlugin(await writePlugin(root.path), pluginsDir)
+  const other = await writePlugin(root.path, { code: codeOf({ body: '{ other: true }' }) })
+  assert.is((await failureOf(() => installPlugin(other, pluginsDir))).code, 'plugin_state_conflict')
+})
+
+install(
+  'gives an installed plugin the contracts of the service, and nothing else that is not in its file',
+  async () => {
+    await using root = await tempDir()
+    const pluginsDir = join(root.path, 'plugins')
+    const head = "import { ERROR_CATALOGUE } from '@steeple/contracts'\nimport { join } from 'node:path'\n"
+    const body = '{ same: ERROR_CATALOGUE === globalThis.hostCatalogue, join: join("a", "b") }'
+    await installPlugin(await writePlugin(root.path, { code: codeOf({ head, body }) }), pluginsDir)
+    const foreign = codeOf({ head: "import semver from 'semver'\n" })
+    await installPlugin(await writePlugin(root.path, { id: 'foreign', code: foreign }), pluginsDir)
+    const own = codeOf({ head: "import './other.js'\n" })
+    await installPlugin(await writePlugin(root.path, { id: 'own', code: own }), pluginsDir)
+    Reflect.set(globalThis, 'hostCatalogue', (await import('@steeple/contracts')).ERROR_CATALOGUE)
+    await using host = await createTestHost({ packages: [], pluginsDir })
+    await host.registry.loadAll()
+    assert.equal((await host.get('/v1/sample')).body, { same: true, join: 'a/b' })
+    assert.match(
+      recordOf(host, 'foreign').error ?? '',
+      /step import: an installed plugin is one file: bundle semver/,
+    )
+    assert.match(
+      recordOf(host, 'own').error ?? '',
+      /step import: an installed plugin is one file: bundle \.\/other\.js/,
+    )
+  },
+)
+
+install('does not load a file that was changed after it was installed', async () => {
+  await using root = await tempDir()
+  const pluginsDir = join(root.path, 'plugins')
+  const { dir } = await installPlugin(await writePlugin(root.path), pluginsDir)
+  await writeFile(join(dir, 'plugin.js'), 'globalThis.wasChanged = true')
+  await using host = await createTestHost({ packages: [], pluginsDir })
+  await host.registry.loadAll()
+  assert.is(recordOf(host, 'sample').state, 'rejected')
+  assert.match(recordOf(host, 'sample').error ?? '', /is not the one that was installed/)
+  assert.is((await failureOf(() => host.registry.load('sample'))).code, 'plugin_failed')
+  assert.is(Reflect.get(globalThis, 'wasChanged'), undefined)
+})
+
+install('does not load a folder that carries another name, or is a link', async () => {
+  await using root = await tempDir()
+  const pluginsDir = join(root.path, 'plugins')
+  const { dir } = await installPlugin(await writePlugin(root.path), pluginsDir)
+  await rename(dir, join(pluginsDir, `other@1.0.0-${dir.slice(-8)}`))
+  const away = await installPlugin(await writePlugin(root.path, { id: 'away' }), join(root.path, 'elsewhere'))
+  await symlink(away.dir, join(pluginsDir, away.dir.slice(-('away@1.0.0-'.length + 8))))
+  await using host = await createTestHost({ packages: [], pluginsDir })
+  await host.registry.loadAll()
+  assert.match(
+    recordOf(host, 'other').error ?? '',
+    /the folder is named other@1\.0\.0, its package is sample@1\.0\.0/,
+  )
+  assert.match(recordOf(host, 'away').error ?? '', /a link or no folder/)
+})
+
+install('does not install or load files that are links or that everybody may change', async () => {
+  await using root = await tempDir()
+  const pluginsDir = join(root.path, 'plugins')
+  const linked = await writePlugin(root.path, { id: 'linked', package: { exports: './link.js' } })
+  await symlink('/etc/hostname', join(linked, 'link.js'))
+  assert.match(
+    (await failureOf(() => installPlugin(linked, pluginsDir))).message,
+    'link.js is a link or no file',
+  )
+  const outside = await writePlugin(root.path, { id: 'outside', package: { exports: './lib/plugin.js' } })
+  await mkdir(join(root.path, 'lib'))
+  await writeFile(join(root.path, 'lib', 'plugin.js'), codeOf())
+  await symlink(join(root.path, 'lib'), join(outside, 'lib'))
+  assert.match(
+    (await failureOf(() => installPlugin(outside, pluginsDir))).message,
+    'lies outside of the folder',
+  )
+  const { dir } = await installPlugin(await writePlugin(root.path), pluginsDir)
+  await chmod(join(dir, 'plugin.js'), 0o666)
+  await using host = await createTestHost({ packages: [], pluginsDir })
+  await host.registry.loadAll()
+  assert.match(recordOf(host, 'sample').error ?? '', /plugin\.js may be changed by everybody/)
+  const missing = await writePlugin(root.path, { id: 'missing', package: { exports: './dist/plugin.js' } })
+  assert.match(
+    (await failureOf(() => installPlugin(missing, pluginsDir))).message,
+    'dist/plugin.js is missing',
+  )
+  assert.match(
+    (await failureOf(() => installPlugin(root.path, pluginsDir))).message,
+    'package.json is missing',
+  )
+})
+
+install.run()

@@ -26,6 +26,17 @@ export interface CoreObserved {
   readonly radios: number
   readonly attachedUes: number
 }
+/** One phone that the core knows now. */
+export interface ObservedUe {
+  /** Hashed as soon as it is read; never logged or stored. */
+  readonly imsi: Imsi
+  /** Registered (attached) now; false for one that the core remembers only. */
+  readonly isRegistered: boolean
+  /** APNs of its sessions; empty when it has none. */
+  readonly apns: readonly string[]
+  /** ECM- or CM-CONNECTED; undefined when the core does not tell. */
+  readonly isConnected?: boolean
+}
 /** Exactly one active: config key `core`. */
 export interface CoreDriver {
   /** Pure: same input, same bytes. Throws `validation_failed` for what the core would take silently and wrongly. */
@@ -36,6 +47,8 @@ export interface CoreDriver {
   apply(config: Rendered, signal: AbortSignal): Promise<void>
   /** Really disconnects the subscriber; says whether its session is gone. */
   kick(imsi: Imsi, signal: AbortSignal): Promise<'yes' | 'pending' | 'not_attached'>
+  /** Every phone that the core knows now. Never changes anything; throws `southbound_unavailable`. */
+  ues(signal: AbortSignal): Promise<readonly ObservedUe[]>
 }
 export const coreDriverRef: ServiceRef<CoreDriver> = serviceRef<CoreDriver>('core.driver')
 
@@ -49,6 +62,8 @@ export interface Subscriber {
   readonly apns: readonly string[]
   readonly ambrBps: { readonly up: number; readonly down: number }
   readonly isBlocked: boolean
+  /** Digits without a plus; left out when there is none. */
+  readonly msisdn?: string
 }
 /** What an HSS holds of a subscriber, without secrets. */
 export type SubscriberObserved = Omit<Subscriber, 'ki' | 'opc' | 'sqn'>
@@ -56,6 +71,8 @@ export type SubscriberObserved = Omit<Subscriber, 'ki' | 'opc' | 'sqn'>
 export type BatchResult = ReadonlyMap<Imsi, Error | undefined>
 /** Subscriber write-back. */
 export interface HssDriver {
+  /** As `hss.driver` names it: `docdb_shell`, `dbctl`, `core_b`, … */
+  readonly name: string
   observe(imsis: readonly Imsi[], signal: AbortSignal): Promise<ReadonlyMap<Imsi, SubscriberObserved>>
   upsert(subscribers: readonly Subscriber[], signal: AbortSignal): Promise<BatchResult>
   /** Removing an absent one succeeds. */

@@ -17,6 +17,7 @@ export {
   hssDriverRef,
   type Imsi,
   type ImsiHash,
+  type ObservedUe,
   type RanDriver,
   type RanObserved,
   type Rendered,

@@ -91,9 +91,17 @@ export function coreDriverConformance(name: string, make: () => Promise<CoreFixt
     assert.is(await driver.kick(stranger, patient()), 'not_attached')
   })
 
+  core('lists the phones it knows, the stranger not among them, and changes nothing', async (fixture) => {
+    await changesNothing(fixture, async () => {
+      const ues = await fixture.driver.ues(patient())
+      assert.not.ok(ues.some(({ imsi, isRegistered }) => isRegistered && imsi === fixture.stranger))
+    })
+  })
+
   core('honours an aborted signal', async (fixture) => {
     const rendered = await fixture.driver.render(fixture.desired)
     await honoursAbort(fixture, (signal) => fixture.driver.observe(signal), 'observe')
+    await honoursAbort(fixture, (signal) => fixture.driver.ues(signal), 'ues')
     await honoursAbort(fixture, (signal) => fixture.driver.apply(rendered, signal), 'apply')
     await honoursAbort(fixture, (signal) => fixture.driver.kick(fixture.stranger, signal), 'kick')
   })

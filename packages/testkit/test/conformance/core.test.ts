@@ -27,6 +27,10 @@ coreDriverConformance('a core in memory', async () => {
       signal.throwIfAborted()
       return 'not_attached'
     },
+    ues: async (signal) => {
+      signal.throwIfAborted()
+      return []
+    },
   }
   const desired = {
     plmn: { mcc: '999', mnc: '99' },

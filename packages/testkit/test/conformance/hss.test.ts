@@ -7,6 +7,7 @@ function memoryHss(rows: Map<Imsi, Subscriber>): HssDriver {
     return new Map(imsis.map((imsi) => [imsi, void work(imsi)]))
   }
   return {
+    name: 'memory',
     observe: async (imsis, signal) => {
       signal.throwIfAborted()
       const found = imsis.map((imsi) => rows.get(imsi)).filter((row) => row !== undefined)

@@ -47,5 +47,9 @@ export function coreDriver(options: CoreDriverOptions): CoreDriver {
       signal.throwIfAborted()
       return 'not_attached'
     },
+    ues: async (signal) => {
+      signal.throwIfAborted()
+      return []
+    },
   }
 }

@@ -20,6 +20,7 @@ export function hssDriver(store: SubscriberStore): HssDriver {
     return new Map(imsis.map((imsi) => [imsi, undefined]))
   }
   return {
+    name: 'memory',
     observe: async (imsis, signal) => {
       signal.throwIfAborted()
       const held = imsis.map((imsi) => store.get(imsi)).filter((row) => row !== undefined)

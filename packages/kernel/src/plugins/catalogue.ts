@@ -21,7 +21,10 @@ export interface Catalogue {
   ids(): readonly string[]
   /** Versions of a plugin, the highest first. */
   versions(id: string): readonly FoundPlugin[]
-  rejected(id: string): RejectedPlugin | undefined
+  /** What is wrong with a folder of that id: with that version of it, or with the highest that is unusable. */
+  rejected(id: string, version?: string): RejectedPlugin | undefined
+  /** As `rejected`, when no usable version is as high. */
+  rejectedAbove(id: string, version: string | undefined): RejectedPlugin | undefined
   /** The pinned version of each plugin, or its highest. */
   highest(pinned: ReadonlyMap<string, string>): readonly FoundPlugin[]
   /** The version that is meant. Throws `plugin_not_found`, `plugin_state_conflict`, `plugin_failed` (check). */
@@ -38,7 +41,15 @@ export function createCatalogue(sources: PluginSources, log: Log): Catalogue {
     scan.found
       .filter((found) => found.manifest.id === id)
       .sort((a, b) => semver.rcompare(a.version, b.version) || (a.origin === 'bundled' ? -1 : 1))
-  const rejected = (id: string): RejectedPlugin | undefined => scan.rejected.find((one) => one.id === id)
+  const rejected = (id: string, version?: string): RejectedPlugin | undefined =>
+    scan.rejected
+      .filter((one) => one.id === id && (version === undefined || (one.version ?? version) === version))
+      .sort((a, b) => semver.rcompare(orderOf(a), orderOf(b)))[0]
+  const rejectedAbove = (id: string, version: string | undefined): RejectedPlugin | undefined => {
+    const highest = rejected(id)
+    if (highest === undefined || version === undefined) return highest
+    return semver.gt(orderOf(highest), version) ? highest : undefined
+  }
   const ids = (): readonly string[] => [
     ...new Set([...scan.found.map((found) => found.manifest.id), ...scan.rejected.map((one) => one.id)]),
   ]
@@ -54,15 +65,18 @@ export function createCatalogue(sources: PluginSources, log: Log): Catalogue {
     knows: (id) => ids().includes(id),
     versions,
     rejected,
+    rejectedAbove,
     highest: (pinned) =>
       ids()
         .map((id) => versions(id).find((found) => found.version === pinned.get(id)) ?? versions(id)[0])
         .filter((found) => found !== undefined),
     choose: (id, choice) => {
       const chosen = pick(versions(id), choice)
+      const isOpen = choice.version === undefined && !(choice.rollback && choice.running !== undefined)
+      const unusable = isOpen ? rejectedAbove(id, chosen?.version) : rejected(id, choice.version)
+      if (unusable !== undefined && (isOpen || chosen === undefined))
+        throw asFailure(id, 'check', reasonOf(unusable))
       if (chosen === undefined) {
-        const { reason } = rejected(id) ?? {}
-        if (reason !== undefined) throw asFailure(id, 'check', new TypeError(reason))
         throw pluginNotFound(choice.version === undefined ? id : `${id}@${choice.version}`)
       }
       refuseDowngrade(id, chosen, choice)
@@ -71,6 +85,15 @@ export function createCatalogue(sources: PluginSources, log: Log): Catalogue {
     sameAs: (running) =>
       versions(running.manifest.id).find((found) => found.version === running.version) ?? running,
   }
+}
+
+/** Its version for comparisons; a folder without a usable one is below all others. */
+function orderOf({ version }: RejectedPlugin): string {
+  return semver.valid(version) ?? '0.0.0-0'
+}
+
+function reasonOf({ version, reason }: RejectedPlugin): Error {
+  return new TypeError(version === undefined ? reason : `version ${version} is unusable: ${reason}`)
 }
 
 function pick(versions: readonly FoundPlugin[], choice: Choice): FoundPlugin | undefined {

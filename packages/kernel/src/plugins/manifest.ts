@@ -24,6 +24,8 @@ export interface RejectedPlugin {
   readonly dir: string
   /** The plugin's id, or what of the folder's name stands for it. */
   readonly id: string
+  /** As the folder's name says; undefined for a package of the build. */
+  readonly version?: string
   readonly reason: string
 }
 

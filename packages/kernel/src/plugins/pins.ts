@@ -1,7 +1,10 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Versions that a rollback chose, so that the next start does not go forward again by itself. */
+/**
+ * Versions that a rollback chose, or that stayed because a later one failed: the next start does not go forward again
+ * by itself.
+ */
 export interface Pins {
   /** Pinned versions by plugin. */
   read(): Promise<ReadonlyMap<string, string>>

@@ -77,7 +77,7 @@ export function createRecords(host: PluginHost, catalogue: Catalogue, live: Live
       isolation: found?.manifest.isolation,
       health: host.health.worst(id) ?? 'unknown',
       loadedAtMs: known?.loadedAtMs,
-      error: known?.error ?? (live.get(id) === undefined ? rejected?.reason : undefined),
+      error: known?.error ?? catalogue.rejectedAbove(id, live.get(id)?.found.version)?.reason,
       essential: found?.manifest.essential ?? false,
       versions: catalogue.versions(id).map((one) => one.version),
     }
@@ -118,5 +118,7 @@ export function createRecords(host: PluginHost, catalogue: Catalogue, live: Live
 
 function unloadedState(host: PluginHost, id: string, found: FoundPlugin | undefined): PluginState {
   if (found === undefined) return 'rejected'
-  return host.settings.current().plugins.disabled.includes(id) ? 'disabled' : 'found'
+  const isDisabled =
+    found.manifest.essential !== true && host.settings.current().plugins.disabled.includes(id)
+  return isDisabled ? 'disabled' : 'found'
 }

@@ -1,4 +1,4 @@
-import { pluginNotFound, pluginStateConflict, type TableSpec } from '@steeple/contracts'
+import { notReady, pluginNotFound, pluginStateConflict, type TableSpec } from '@steeple/contracts'
 import semver from 'semver'
 import { within } from '../deadline.ts'
 import { createCatalogue } from './catalogue.ts'
@@ -71,10 +71,18 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
   const code = createCodeLoader(options)
   const records = createRecords(host, catalogue, live)
   const pins = createPins(options.sources.pluginsDir)
+  /** Highest version of each plugin whose migrations were begun: those below run on its tables. */
+  const migrated = new Map<string, string>()
+  /** Copies that were brought up without migrations: `<id>@<version>`. */
+  const behind = new Set<string>()
   let queue: Promise<unknown> = Promise.resolve()
+  let isStopped = false
 
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = queue.then(work)
+    const turn = queue.then(async () => {
+      if (isStopped) throw notReady('the service is stopping')
+      return await work()
+    })
     queue = turn.catch(() => undefined)
     return turn
   }
@@ -104,6 +112,8 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
       const schema = configSchemaOf(loaded)
       const config = await inStep(id, 'config', async () => host.settings.configFor(config_path, schema))
       // Migrations are additive: the version before runs on what a later one has added.
+      if (isRollback) behind.add(`${id}@${found.version}`)
+      else migrated.set(id, found.version)
       if (!isRollback) await inStep(id, 'migrate', () => host.db.migrate(id, loaded.plugin.migrations ?? []))
       return () => inStep(id, 'setup', () => setUp(host, found, loaded, config))
     } catch (error) {
@@ -158,11 +168,15 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
   const load = async (name: string, { version, rollback = false }: LoadRequest): Promise<PluginRecord> => {
     await catalogue.scan()
     const running = live.get(name)?.found
-    if (isDisabled(host, name)) throw pluginStateConflict(`plugin ${name} is in plugins.disabled`)
     const found = catalogue.choose(name, { version, rollback, running, before: records.before(name) })
+    if (isDisabled(host, found)) throw pluginStateConflict(`plugin ${name} is in plugins.disabled`)
     if (running?.version === found.version) return records.of(name)
     const isRollback = running !== undefined && semver.lt(found.version, running.version)
-    const record = await change(found, isRollback)
+    const record = await change(found, isRollback).catch(async (error: unknown) => {
+      // What has failed now must not be tried by itself at the next start.
+      if (running !== undefined) await pins.write(name, running.version)
+      throw error
+    })
     await pins.write(name, isRollback ? found.version : undefined)
     return record
   }
@@ -170,7 +184,9 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
   const loadAll = async (): Promise<void> => {
     await catalogue.scan()
     const pinned = await pins.read()
-    const chosen = catalogue.highest(pinned).filter((found) => !isDisabled(host, found.manifest.id))
+    const chosen = catalogue
+      .highest(pinned)
+      .filter((found) => live.get(found.manifest.id) === undefined && !isDisabled(host, found))
     const ready: LivePlugin[] = []
     const failures = new Map<string, unknown>()
     for (const found of inDependencyOrder(chosen)) {
@@ -191,6 +207,7 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
       if (failure === undefined) records.running(found)
       else records.failed(found, failure)
     }
+    host.log.info({ loaded: chosen.length - failures.size, failed: failures.size }, 'plugins loaded')
     const fatal = chosen.find(({ manifest }) => manifest.essential === true && failures.has(manifest.id))
     if (fatal !== undefined) throw asFailure(fatal.manifest.id, 'start', failures.get(fatal.manifest.id))
   }
@@ -219,9 +236,11 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
     await catalogue.scan()
     const running = live.get(name)?.found
     if (running === undefined) return await load(name, {})
-    // A version that was rolled back to runs on the tables of a later one.
-    const before = records.before(name)
-    return await change(catalogue.sameAs(running), before !== undefined && semver.gt(before, running.version))
+    // A version that was rolled back to, or that a failed one did not replace, runs on the tables of a later one.
+    const isOnLaterTables =
+      behind.has(`${name}@${running.version}`) ||
+      semver.gt(migrated.get(name) ?? running.version, running.version)
+    return await change(catalogue.sameAs(running), isOnLaterTables)
   }
 
   const applySettings = async (): Promise<void> => {
@@ -248,11 +267,13 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
     reload: (name) => inTurn(() => reload(name)),
     applySettings: () => inTurn(applySettings),
     tables: () => live.all().flatMap(({ code: { plugin } }) => plugin.tables ?? []),
-    stop: () =>
-      inTurn(async () => {
-        await live.leaveAll()
-        code.close()
-      }),
+    stop: async () => {
+      await queue
+      if (isStopped) return
+      isStopped = true
+      await live.leaveAll()
+      code.close()
+    },
   }
 }
 
@@ -260,6 +281,7 @@ function isExclusive(running: FoundPlugin, next: FoundPlugin): boolean {
   return running.manifest.handover === 'exclusive' || next.manifest.handover === 'exclusive'
 }
 
-function isDisabled(host: PluginHost, id: string): boolean {
-  return host.settings.current().plugins.disabled.includes(id)
+/** What is part of every build stays: without it the service would not be one. */
+function isDisabled(host: PluginHost, { manifest }: FoundPlugin): boolean {
+  return manifest.essential !== true && host.settings.current().plugins.disabled.includes(manifest.id)
 }

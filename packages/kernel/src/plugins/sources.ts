@@ -65,7 +65,7 @@ async function installedFolders(pluginsDir: string | undefined): Promise<readonl
 
 async function readInstalled(reader: ManifestReader, dir: string): Promise<FoundPlugin | RejectedPlugin> {
   const [, id = '', version = '', hash = ''] = FOLDER.exec(basename(dir)) ?? []
-  const reject = (reason: string): RejectedPlugin => ({ dir, id, reason })
+  const reject = (reason: string): RejectedPlugin => ({ dir, id, version, reason })
   const read = await reader.read(dir)
   if (typeof read === 'string') return reject(read)
   const { name, version: packageVersion, steeple } = read.package

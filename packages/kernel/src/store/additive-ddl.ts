@@ -26,6 +26,8 @@ export function checkAdditive(owner: string, ddl: string): void {
   const at = form.words.length
   if (form.after === 'add' && !isAddColumn(tokens, at))
     throw refused(owner, ddl, 'alter table only with add column')
+  if (form.words[1] === 'table' && form.after === undefined && !isListOfColumns(tokens, at))
+    throw refused(owner, ddl, 'create table only with its columns, not from other rows')
   const prefix = tablePrefix(owner)
   const foreign = namesOf(tokens, at, form.after).find((name) => !name.startsWith(prefix))
   if (foreign !== undefined) throw refused(owner, ddl, `${foreign} does not begin with ${prefix}`)
@@ -36,6 +38,13 @@ function isAddColumn(tokens: readonly SqlToken[], at: number): boolean {
     tokens[at + 1]?.text === 'add' &&
     tokens[at + 2]?.text === 'column' &&
     !tokens.some((token) => token.kind === 'mark' && token.text === ',' && isOutermost(tokens, token))
+  )
+}
+
+/** `name (…)`: what follows the name begins a list; `as select` would copy the rows of any table. */
+function isListOfColumns(tokens: readonly SqlToken[], at: number): boolean {
+  return (
+    tokens[at + 1]?.text === '(' && !tokens.some(({ kind, text }) => kind === 'word' && text === 'select')
   )
 }
 

@@ -78,6 +78,8 @@ onEachStore('kernel/store/migrate', (test, store) => {
       'create trigger toy_t before insert on toy_item begin select 1; end',
       'create table toy_a (id text); drop table toy_item',
       'create view toy_v as select 1',
+      'create table toy_a as select * from other_item',
+      'create table toy_a(id) as select id from other_item',
     ]
     for (const step of steps) {
       const error = await failure(() => db.migrate('toy', [{ id: '0001_step', up: [step] }]))

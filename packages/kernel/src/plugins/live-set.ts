@@ -104,7 +104,7 @@ export function createLiveSet(host: PluginHost): LiveSet {
     let drained = Promise.resolve()
     try {
       checkReconcilers(next)
-      const swapped = await inStep(id, 'routes', () => serve(setsOf(new Map([...live, [id, next]]))))
+      const swapped = await inStep(id, 'routes', () => serve(setsOf(after(live, next))))
       drained = swapped.drained
       isServing = true
       live.set(id, next)
@@ -230,6 +230,12 @@ function refuseOrphan(host: PluginHost, plugin: LivePlugin): void {
     (service) => host.services.ownerOf(service) === undefined,
   )
   if (missing !== undefined) throw new TypeError(`nobody provides ${missing} any more`)
+}
+
+/** The set with `next` in its place at the end: of two routes alike, the last to come is the duplicate. */
+function after(live: ReadonlyMap<string, LivePlugin>, next: LivePlugin): ReadonlyMap<string, LivePlugin> {
+  const { id } = next.found.manifest
+  return new Map([...[...live].filter(([other]) => other !== id), [id, next]])
 }
 
 function isRequired(plugin: LivePlugin): boolean {

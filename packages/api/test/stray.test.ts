@@ -1,6 +1,6 @@
 import { route } from '@steeple/contracts'
-import { assert, suite } from '@steeple/testkit'
-import { rawExchange } from './world/raw-socket.ts'
+import { assert, eventually, suite } from '@steeple/testkit'
+import { rawConnection, rawExchange } from './world/raw-socket.ts'
 import { ADMIN_TOKEN, serveRoutes, type World } from './world/serve-routes.ts'
 
 const stray = suite('api/stray')
@@ -69,6 +69,18 @@ stray('answers any other method on a known path with 405 and what is allowed', a
     }
   }
 })
+
+stray(
+  'closes the connection of a request that asks for an upgrade and is answered before its body',
+  async () => {
+    const connection = await rawConnection(world.port)
+    const head = 'POST /v1/act HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n'
+    connection.write(`${head}Content-Length: 200000\r\n\r\n`)
+    await eventually(() => assert.match(connection.text(), /^HTTP\/1\.1 401 /))
+    assert.match(connection.text(), /\r\nConnection: close\r\n/)
+    await connection.closed
+  },
+)
 
 stray('gives what is not HTTP a request id and the headers of every other answer', async () => {
   const tooLarge = `GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${'x'.repeat(20_000)}\r\n\r\n`

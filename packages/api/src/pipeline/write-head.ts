@@ -31,8 +31,12 @@ function pushRate(head: string[], exchange: Exchange, rate: NonNullable<Exchange
   for (const [field, value] of Object.entries(rateHeaders(name, rate))) head.push(field, value)
 }
 
-/** A body that was not asked for (`Expect`) must not be taken for the next request; a closing listener takes no more. */
+/**
+ * A body that was not asked for (`Expect`) must not be taken for the next request; a closing listener takes no more.
+ * After an answer to half a request with `Upgrade`, which is never done here, node reads nothing more from the socket.
+ */
 function mustClose(exchange: Exchange): boolean {
   const { incoming, core } = exchange
-  return core.isClosing() || (incoming.headers.expect !== undefined && !incoming.complete)
+  const { expect, upgrade } = incoming.headers
+  return core.isClosing() || (!incoming.complete && (expect !== undefined || upgrade !== undefined))
 }

@@ -80,18 +80,4 @@ failed('starts the version that stayed anew, without the migrations of the one t
   assert.is(recordOf(last, 'sample').version, '1.1.1')
 })
 
-failed('blames the version that duplicates a route, wherever the plugins stand', async () => {
-  await using root = await tempDir()
-  await install(root.path, { version: '1.0.0' })
-  await using host = await hostOf(root.path)
-  await install(root.path, { id: 'later' })
-  await host.registry.load('later')
-  await install(root.path, {
-    version: '1.1.0',
-    code: codeOf().replace("'/v1/' + ctx.plugin.id", "'/v1/later'"),
-  })
-  const { message } = await failureOf(() => host.registry.load('sample'))
-  assert.match(message, 'plugin sample failed at step routes')
-})
-
 failed.run()

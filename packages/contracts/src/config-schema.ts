@@ -75,6 +75,12 @@ const RADIO_PROFILE: JsonSchema = {
   },
 }
 
+const IPV4_LITERAL = '(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:[.](?!$)|$)){4}'
+const IPV4 = `^${IPV4_LITERAL}`
+const IPV4_OR_EMPTY = `^$|^${IPV4_LITERAL}`
+/** Printable, without `#` and quotes (they change the meaning of a line) and without `;` (it separates devices). */
+const DEVICE_ARGS_PATTERN = '^[A-Za-z0-9_=,.:/*+-]{1,512}$'
+
 const ALERT_RULE: JsonSchema = {
   type: 'object',
   additionalProperties: false,
@@ -217,6 +223,35 @@ export const CONFIG_SCHEMA: JsonSchema = group({
     binary: leaf(text(''), 'SVC_RAN_BINARY', 'reload'),
     args: leaf(texts(), 'SVC_RAN_ARGS', 'reload'),
     template_dir: leaf(text(''), 'SVC_RAN_TEMPLATE_DIR', 'reload'),
+    program: leaf(choice('srsenb', 'gnb'), 'SVC_RAN_PROGRAM', 'reload'),
+    device_name: leaf(text('auto', { pattern: '^[A-Za-z0-9_]{1,32}$' }), 'SVC_RAN_DEVICE_NAME', 'reload'),
+    device_args: leaf(text('auto', { pattern: DEVICE_ARGS_PATTERN }), 'SVC_RAN_DEVICE_ARGS', 'reload'),
+    mme_addr: leaf(text('', { pattern: IPV4_OR_EMPTY }), 'SVC_RAN_MME_ADDR', 'reload'),
+    amf_addr: leaf(text('', { pattern: IPV4_OR_EMPTY }), 'SVC_RAN_AMF_ADDR', 'reload'),
+    bind_addr: leaf(text('127.0.1.1', { pattern: IPV4 }), 'SVC_RAN_BIND_ADDR', 'reload'),
+    gtp_bind_addr: leaf(text('', { pattern: IPV4_OR_EMPTY }), 'SVC_RAN_GTP_BIND_ADDR', 'reload'),
+    gtp_advertise_addr: leaf(text('', { pattern: IPV4_OR_EMPTY }), 'SVC_RAN_GTP_ADVERTISE_ADDR', 'reload'),
+    // TS 36.413 §9.2.1.37: a macro eNB id has 20 bits; srsenb sends a longer one as 0.
+    enb_id: leaf({ type: 'integer', minimum: 0, maximum: 0xfffff, default: 411 }, 'SVC_RAN_ENB_ID', 'reload'),
+    // TS 38.413 §9.3.1.6: 22 to 32 bits; the driver announces 22.
+    gnb_id: leaf(
+      { type: 'integer', minimum: 0, maximum: 0x3fffff, default: 411 },
+      'SVC_RAN_GNB_ID',
+      'reload',
+    ),
+    cell_id: leaf({ type: 'integer', minimum: 0, maximum: 255, default: 1 }, 'SVC_RAN_CELL_ID', 'reload'),
+    pci: leaf({ type: 'integer', minimum: 0, maximum: 1007, default: 1 }, 'SVC_RAN_PCI', 'reload'),
+    scs_khz: leaf({ type: 'integer', enum: [15, 30], default: 30 }, 'SVC_RAN_SCS_KHZ', 'reload'),
+    remote_control_port: leaf(
+      { type: 'integer', minimum: 1, maximum: 65_535, default: 8001 },
+      'SVC_RAN_REMOTE_CONTROL_PORT',
+      'reload',
+    ),
+    virtual_profile: leaf(
+      text('', { pattern: '^(|[a-z0-9][a-z0-9_-]{0,63})$' }),
+      'SVC_RAN_VIRTUAL_PROFILE',
+      'reload',
+    ),
     profiles: leaf(
       {
         type: 'object',

@@ -70,6 +70,30 @@ export interface Settings {
     readonly binary: string
     readonly args: readonly string[]
     readonly template_dir: string
+    /** What `binary` is: srsRAN 4G's `srsenb` for LTE, or srsRAN Project's / OCUDU's `gnb` for NR. */
+    readonly program: 'srsenb' | 'gnb'
+    /** `auto`, `uhd`, `bladerf`, `soapy`, or the virtual radio `zmq`. */
+    readonly device_name: string
+    readonly device_args: string
+    /** IPv4 literals; empty: the address of that role in `core_a.addresses`. */
+    readonly mme_addr: string
+    readonly amf_addr: string
+    /** Own IPv4 address toward MME or AMF. */
+    readonly bind_addr: string
+    /** Own IPv4 address for user data; empty: `bind_addr`. */
+    readonly gtp_bind_addr: string
+    /** What the core is told instead of `gtp_bind_addr`, behind a NAT. */
+    readonly gtp_advertise_addr: string
+    readonly enb_id: number
+    readonly gnb_id: number
+    readonly cell_id: number
+    readonly pci: number
+    /** Sub-carrier spacing of an NR cell. */
+    readonly scs_khz: 15 | 30
+    /** Loopback port of the gnb's own metrics server. */
+    readonly remote_control_port: number
+    /** The profile that a virtual radio runs without an armed TX gate, in mode `lab` only. */
+    readonly virtual_profile: string
     readonly profiles: Readonly<Record<string, RadioProfile>>
   }
   readonly store: { readonly url: string }

@@ -1,3 +1,5 @@
+export type { MilenageKeys, MilenageMac, MilenageVector } from './auth/milenage.ts'
+export { milenageF1, milenageF2345, opcFrom } from './auth/milenage.ts'
 export type { ChannelDirection, Duplex } from './bands/band-row.ts'
 export type { BandSpan } from './bands/band-span.ts'
 export { downlinkSpan } from './bands/band-span.ts'

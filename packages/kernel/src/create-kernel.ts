@@ -122,6 +122,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   }
   const housekeeping = createHousekeeping({
     db,
+    audit,
     mutations,
     secrets,
     clock,
@@ -181,9 +182,13 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     begin: () => {
       health.start()
       scheduler.start()
-      void housekeeping.scan(stopping.signal).catch((error: unknown) => {
-        if (!stopping.signal.aborted) log.error({ err: error }, 'store integrity could not be checked')
-      })
+      void housekeeping
+        .scan(stopping.signal)
+        // What it found is seen at once, not at the next round.
+        .then(() => health.poll())
+        .catch((error: unknown) => {
+          if (!stopping.signal.aborted) log.error({ err: error }, 'store integrity could not be checked')
+        })
     },
     reload: async (next) => {
       settings.adopt(next)

@@ -1,29 +1,13 @@
 import type { Clock, Log, Settings } from '@steeple/contracts'
-import { destination, type Logger, pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { consoleLine } from './log-console.ts'
 import { redactFacts } from './log-redaction.ts'
+import { type LogSink, stdoutSink } from './log-sink.ts'
 
 /** Levels of the configuration, least urgent first. */
 export type LogLevel = Settings['server']['log_level']
 
 const LEVEL_NUMBERS: Readonly<Record<LogLevel, number>> = { debug: 20, info: 30, warn: 40, error: 50 }
-/** Lines are collected up to this many bytes; a write per line costs more than the line. */
-const MIN_WRITE_BYTES = 4096
-/** A reader that has stopped must not fill the memory; lines beyond this are dropped and counted. */
-const MAX_HELD_BYTES = 8_388_608
-/** A line is seen at most this late. */
-const FLUSH_MS = 250
-
-/** Where lines go: whole lines, each with its newline. */
-export interface LogSink {
-  write(line: string): void
-  /** Writes what is held before it returns. */
-  flush(): void
-  close(): void
-  /** Lines that were dropped because nobody took them. */
-  readonly dropped: number
-}
-
 /** What a log is made of. */
 export interface LogOptions {
   readonly level: LogLevel
@@ -117,50 +101,5 @@ function memoisedIsoTime(clock: Clock): () => string {
       text = new Date(nowMs).toISOString()
     }
     return text
-  }
-}
-
-/** Standard output, or the file descriptor given: collected, written in the background, flushed at exit. */
-export function stdoutSink(fd = 1): LogSink {
-  const stream = destination({ dest: fd, sync: false, minLength: MIN_WRITE_BYTES, maxLength: MAX_HELD_BYTES })
-  let dropped = 0
-  let isBroken = false
-  let isClosed = false
-  stream.on('drop', () => {
-    dropped++
-  })
-  // A reader that went away (EPIPE) must not end the service.
-  stream.on('error', () => {
-    isBroken = true
-  })
-  const flush = (): void => {
-    if (isBroken) return
-    try {
-      stream.flushSync()
-    } catch {
-      isBroken = true
-    }
-  }
-  const timer = setInterval(() => {
-    if (!isBroken) stream.flush()
-  }, FLUSH_MS)
-  timer.unref()
-  process.on('exit', flush)
-  return {
-    write: (line) => {
-      if (isBroken) dropped++
-      else stream.write(line)
-      if (isClosed) flush()
-    },
-    flush,
-    close: () => {
-      isClosed = true
-      clearInterval(timer)
-      flush()
-      process.off('exit', flush)
-    },
-    get dropped() {
-      return dropped
-    },
   }
 }

@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process'
 import { fakeClock, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import * as assert from 'uvu/assert'
-import { createLog, type KernelLog, type LogOptions, type LogSink } from '../src/log.ts'
+import { createLog, type KernelLog, type LogOptions } from '../src/log.ts'
 import { consoleLine } from '../src/log-console.ts'
 import { redactFacts, scrubText } from '../src/log-redaction.ts'
+import type { LogSink } from '../src/log-sink.ts'
 
 const log = suite('log')
 

@@ -1,12 +1,14 @@
 import { join } from 'node:path'
 import { dataDirInUse } from '@steeple/contracts'
 import { openSqliteConnection } from '../store/sqlite-binding.ts'
+import { sqliteError } from '../store/store-error.ts'
 
 /**
  * Takes the data directory for this process until `release` or its end, however it ends.
  *
  * Two services on one directory would fork the audit chain. The lock is SQLite's own on `<data_dir>/svc.lock`, which
- * the operating system drops when the process dies. Throws `data_dir_in_use` when another process holds it.
+ * the operating system drops when the process dies. Throws `data_dir_in_use` when another process holds it,
+ * `store_unavailable` when the disk does not allow to take it (full, read-only).
  */
 export function lockDataDir(dataDir: string): { release(): void } {
   const connection = openSqliteConnection(join(dataDir, 'svc.lock'), 'write')
@@ -16,7 +18,8 @@ export function lockDataDir(dataDir: string): { release(): void } {
     connection.exec('begin exclusive')
   } catch (error) {
     connection.close()
-    throw dataDirInUse(dataDir, { cause: error })
+    const isTaken = String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')
+    throw isTaken ? dataDirInUse(dataDir, { cause: error }) : sqliteError(error)
   }
   return {
     release: () => {

@@ -1,9 +1,9 @@
-import type { Clock, ComponentHealth, Log, TableSpec } from '@steeple/contracts'
+import type { AuditTrail, Clock, ComponentHealth, Log, TableSpec } from '@steeple/contracts'
 import type { Mutations } from '../mutation/mutations.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Secrets } from '../secrets/open-secrets.ts'
 import type { Database } from '../store/database.ts'
-import { scanIntegrity } from '../store/integrity.ts'
+import { type IntegrityProblem, scanIntegrity } from '../store/integrity.ts'
 
 const SWEEP_MS = 600_000
 const INTEGRITY_MS = 86_400_000
@@ -12,6 +12,7 @@ const CERTIFICATE_MS = 3_600_000
 /** What the kernel's own periodic work needs. */
 export interface HousekeepingOptions {
   readonly db: Database
+  readonly audit: AuditTrail
   readonly mutations: Mutations
   readonly secrets: Secrets
   readonly clock: Clock
@@ -31,17 +32,18 @@ export interface Housekeeping {
 
 /** Plans the work on `scheduler`: sweeping every 10 min, integrity daily, the node's certificate hourly. */
 export function createHousekeeping(options: HousekeepingOptions): Housekeeping {
-  const { db, mutations, secrets, clock, log, scheduler, tables } = options
+  const { db, audit, mutations, secrets, clock, log, scheduler, tables } = options
   let finding: string | undefined
   const scan = async (signal: AbortSignal): Promise<void> => {
     const report = await scanIntegrity(db, tables(), signal)
-    const first = report.problems[0]
+    const problems = [...report.problems, ...(await auditProblems(audit))]
+    const first = problems[0]
     finding =
       first === undefined
         ? undefined
-        : `${report.problems.length} problem(s), the first in ${first.table}: ${first.reason}; restore a backup`
-    if (report.ok) log.info({ rows: report.rows }, 'store integrity checked')
-    else log.error({ problems: report.problems.slice(0, 20) }, 'store is damaged')
+        : `${problems.length} problem(s), the first in ${first.table}: ${first.reason}; restore a backup`
+    if (first === undefined) log.info({ rows: report.rows }, 'store integrity checked')
+    else log.error({ problems: problems.slice(0, 20) }, 'store is damaged')
   }
   scheduler.every(SWEEP_MS, () => mutations.sweep())
   scheduler.every(INTEGRITY_MS, scan)
@@ -50,11 +52,48 @@ export function createHousekeeping(options: HousekeepingOptions): Housekeeping {
     scan,
     health: async () => {
       const silence = await db.probe()
-      const status = silence === undefined && finding === undefined ? 'ok' : 'down'
-      const detail = silence ?? finding ?? `${db.dialect} answers`
+      const refusal = await refusalOf(db)
+      const isDown = silence !== undefined || finding !== undefined
+      const status = isDown ? 'down' : refusal === undefined ? 'ok' : 'degraded'
+      const detail = silence ?? finding ?? refusal ?? `${db.dialect} answers`
       return [{ name: 'store', kind: 'store', status, detail, required: true }]
     },
   }
+}
+
+/** The trail has its own check. */
+async function auditProblems(audit: AuditTrail): Promise<readonly IntegrityProblem[]> {
+  const problem = (key: IntegrityProblem['key'], reason: string): readonly IntegrityProblem[] => [
+    { table: 'kernel_audit', key, reason },
+  ]
+  try {
+    const { ok, firstBroken, reason } = await audit.verify()
+    if (ok) return []
+    return problem(
+      firstBroken === undefined ? undefined : { seq: firstBroken },
+      reason ?? 'the chain is broken',
+    )
+  } catch (error) {
+    return problem(undefined, `the trail cannot be read: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+/** Written and taken back, so that it costs the store a page and leaves no row. */
+const TRY_WRITE = `insert into kernel_rate (name, started_at_ms, used, row_sum) values ('trying to write', 0, 0, 0)`
+const TAKE_BACK = `delete from kernel_rate where name = 'trying to write'`
+
+/** Why the store takes no writes; undefined when it does. Where the last one failed another is tried. */
+async function refusalOf(db: Database): Promise<string | undefined> {
+  if (db.writeTrouble() === undefined) return undefined
+  try {
+    await db.transact(async (tx) => {
+      await tx.run(TRY_WRITE)
+      await tx.run(TAKE_BACK)
+    })
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+  return db.writeTrouble()
 }
 
 /** Renews the node's own certificate in the second half of its life. */

@@ -42,6 +42,8 @@ export interface Database extends Reader {
   fileProblems(signal: AbortSignal): Promise<readonly string[]>
   /** Whether the store answers a read now; the reason when not. */
   probe(): Promise<string | undefined>
+  /** Why writes fail now, as the newest of them found; undefined when it held. Asks nothing of the store. */
+  writeTrouble(): string | undefined
   /** Finishes what waits, then closes. Idempotent. */
   close(): Promise<void>
 }

@@ -58,6 +58,7 @@ export function databaseOver(backend: Backend, { clock, log }: Omit<StoreOptions
         return error instanceof Error ? error.message : String(error)
       }
     },
+    writeTrouble: () => writer.trouble(),
     close: () => {
       closing ??= closeAll()
       return closing

@@ -29,6 +29,8 @@ interface Ended {
 export interface Writer {
   /** See `Database.transact`. `limitMs` replaces the 5 s (migrations); such a job has a commit of its own. */
   transact<T>(job: (tx: WriterTx) => Promise<T>, limitMs?: number): Promise<T>
+  /** Why the newest commit failed; undefined once one has held again. */
+  trouble(): string | undefined
   /** Refuses new jobs and resolves when those that wait are done. */
   close(): Promise<void>
 }
@@ -39,7 +41,7 @@ export function createWriter(session: WriterSession, log: Log): Writer {
   const watch = jobWatch()
   let draining: Promise<void> | undefined
   let isClosed = false
-  let isFailing = false
+  let trouble: string | undefined
 
   async function drain(): Promise<void> {
     while (queue.length > 0) {
@@ -60,8 +62,8 @@ export function createWriter(session: WriterSession, log: Log): Writer {
       failAll(entries, ended, commitError(error))
       return
     }
-    if (isFailing) log.info({}, 'the store takes writes again')
-    isFailing = false
+    if (trouble !== undefined) log.info({}, 'the store takes writes again')
+    trouble = undefined
     for (const { entry, result } of ended) settle(entry, result, log)
   }
 
@@ -93,8 +95,9 @@ export function createWriter(session: WriterSession, log: Log): Writer {
     reason: Error & { code: string },
   ): void {
     for (const { tx } of ended.toReversed()) tx.forget()
-    if (!isFailing) log.error({ code: reason.code, reason: reason.message }, 'the store does not take writes')
-    isFailing = true
+    if (trouble === undefined)
+      log.error({ code: reason.code, reason: reason.message }, 'the store does not take writes')
+    trouble = reason.message
     for (const entry of entries) entry.reject(reason)
   }
 
@@ -107,6 +110,7 @@ export function createWriter(session: WriterSession, log: Log): Writer {
         draining ??= drain()
       })
     },
+    trouble: () => trouble,
     close: async () => {
       isClosed = true
       await draining

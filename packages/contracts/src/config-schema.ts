@@ -160,6 +160,12 @@ export const CONFIG_SCHEMA: JsonSchema = group({
     driver: leaf(choice('docdb_shell', 'dbctl', 'core_b', 'none'), 'SVC_HSS_DRIVER', 'reload'),
     container: leaf(text('mongo'), 'SVC_HSS_CONTAINER', 'reload'),
     mongo_url: leaf(text('', { pattern: '^(|mongodb(\\+srv)?://.+)$' }), 'SVC_HSS_MONGO_URL', 'reload'),
+    engine_socket: leaf(
+      text('', { pattern: '^(|/[^\\s]*)$', description: 'Absolute path of a socket, or empty.' }),
+      'SVC_HSS_ENGINE_SOCKET',
+      'reload',
+    ),
+    dbctl_path: leaf(text('open5gs-dbctl', { minLength: 1 }), 'SVC_HSS_DBCTL_PATH', 'reload'),
   }),
   peering: group({
     enabled: leaf(flag(true), { name: 'SVC_PEERING_DISABLED', invert: true }, 'reload'),

@@ -24,6 +24,8 @@ export interface Settings {
     readonly driver: 'docdb_shell' | 'dbctl' | 'core_b' | 'none'
     readonly container: string
     readonly mongo_url: string
+    readonly engine_socket: string
+    readonly dbctl_path: string
   }
   readonly peering: { readonly enabled: boolean; readonly mdns: boolean }
   readonly policy: {

@@ -12,6 +12,7 @@ export const ASKED_BY_KEY: Readonly<Record<string, string>> = {
   'server.country': 'two capital letters (ISO 3166-1 alpha-2), LAB or empty',
   'store.url': 'empty, sqlite:<path> or postgres://<host>/<database>',
   'hss.mongo_url': 'empty or mongodb://<host>/<database>',
+  'hss.engine_socket': 'empty or the absolute path of a socket',
   'auth.admin_token_env': 'the name of an environment variable, not the token itself',
   'collector.upf.iface': 'the name of a network interface (at most 15 characters)',
 }

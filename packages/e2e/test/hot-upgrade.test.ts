@@ -300,11 +300,15 @@ hot('goes back to the version before, and forward again', async () => {
 hot(
   'answers for a plugin that was unloaded that the feature is not installed, until it is loaded again',
   async () => {
-    const client = keepAlive(service)
-    const stream = client.stream('/v1/hot/stream', () => undefined)
     const other = keepAlive(service)
+    await other.send('GET', '/v1/hot')
     const slow = other.send('GET', '/v1/hot/slow')
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    const client = keepAlive(service)
+    let heard = ''
+    const stream = client.stream('/v1/hot/stream', (text) => {
+      heard = text
+    })
+    await until(async () => heard.includes('event: hello'))
     assert.is((await service.request('POST', '/v1/plugins/hot/unload')).body.state, 'unloaded')
     assert.match((await stream).text, /event: bye/)
     assert.is((await slow).status, 200, 'a request in flight is finished')

@@ -57,6 +57,12 @@ export const COMPONENTS: Readonly<Record<string, unknown>> = {
       schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
       example: '7f1c9c7e-41f2-4a0b-9f0e-3f2f3b6a0c55',
     },
+    IfNoneMatch: {
+      name: 'If-None-Match',
+      in: 'header',
+      description: 'The ETag of an earlier answer: when it still holds, the answer is 304 without a body.',
+      schema: { type: 'string' },
+    },
     Limit: {
       name: 'limit',
       in: 'query',
@@ -73,6 +79,7 @@ export const COMPONENTS: Readonly<Record<string, unknown>> = {
   headers: {
     RequestId: { description: 'The id of this request.', schema: HEADER_TEXT },
     Authenticate: { description: 'Bearer', schema: HEADER_TEXT },
+    ETag: { description: 'The state that this is, for If-Match and If-None-Match.', schema: HEADER_TEXT },
     Replayed: { description: '`true` on the repeated answer of an Idempotency-Key.', schema: HEADER_TEXT },
     RetryAfter: { description: 'Seconds after which another try can succeed.', schema: HEADER_NUMBER },
     RateLimitLimit: { description: 'Allowed per hour.', schema: HEADER_NUMBER },

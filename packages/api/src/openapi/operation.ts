@@ -28,7 +28,11 @@ export function operationOf(endpoint: Endpoint): Json {
     ...(route.method === 'GET' || typeof route.audit !== 'string' ? {} : { 'x-audit-action': route.audit }),
     parameters: parametersOf(route),
     ...requestBodyOf(endpoint),
-    responses: { [String(route.schema?.status ?? 200)]: successOf(route), ...failuresOf(endpoint) },
+    responses: {
+      [String(route.schema?.status ?? 200)]: successOf(route),
+      ...(isConditional(route) ? { '304': notModified() } : {}),
+      ...failuresOf(endpoint),
+    },
   }
 }
 
@@ -59,6 +63,7 @@ function parametersOf(route: Route): readonly Json[] {
     ),
     ...(route.paged === true ? [reference('parameters/Limit'), reference('parameters/Cursor')] : []),
     ...(isIdempotent(route) ? [reference('parameters/IdempotencyKey')] : []),
+    ...(isConditional(route) ? [reference('parameters/IfNoneMatch')] : []),
     reference('parameters/RequestId'),
     ...undeclaredParams(route),
   ]
@@ -105,6 +110,7 @@ function successOf(route: Route): Json {
   const { response, status } = route.schema ?? {}
   const headers = {
     'X-Request-Id': reference('headers/RequestId'),
+    ...(isConditional(route) ? { ETag: reference('headers/ETag') } : {}),
     ...(isIdempotent(route) ? { 'Idempotency-Replayed': reference('headers/Replayed') } : {}),
     ...(isLimited(route) ? rateHeaderRefs() : {}),
   }
@@ -117,6 +123,15 @@ function successOf(route: Route): Json {
   )
   const description = status === 204 ? 'Done; nothing to show.' : 'Done.'
   return types.length === 0 ? { description, headers } : { description, headers, content }
+}
+
+function isConditional(route: Route): boolean {
+  return route.method === 'GET' && route.conditional === true
+}
+
+function notModified(): Json {
+  const headers = { 'X-Request-Id': reference('headers/RequestId'), ETag: reference('headers/ETag') }
+  return { description: 'Still what the If-None-Match names.', headers }
 }
 
 function failuresOf(endpoint: Endpoint): Readonly<Record<string, Json>> {

@@ -41,6 +41,7 @@ export function policyRoutes(policy: CurrentPolicy, control: TxControl, clock: C
       summary: 'The policy bundle in force',
       description: 'The ETag is the revision; with a matching If-None-Match the answer is 304.',
       schema: { response: BUNDLE_SCHEMA },
+      conditional: true,
       errors: ['store_corrupt'],
       handle: async (request) => {
         const bundle = await policy.refresh()

@@ -24,6 +24,7 @@ events.before(
 )
 events.after(
   async () => {
+    if (service === undefined) return
     assert.is(await service.stop(), 0)
     rmSync(dataDir, { recursive: true, force: true })
   },

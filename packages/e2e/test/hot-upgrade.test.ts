@@ -29,6 +29,7 @@ hot.before(
 )
 hot.after(
   async () => {
+    if (inspector === undefined) return
     inspector.close()
     assert.is(await service.stop(), 0)
   },

@@ -41,6 +41,7 @@ isolation.before(
 )
 isolation.after(
   async () => {
+    if (service === undefined) return
     await service.kill()
     rmSync(dataDir, { recursive: true, force: true })
   },

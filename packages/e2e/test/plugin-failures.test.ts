@@ -63,7 +63,12 @@ failures.before(
   },
   { limitMs: 30_000 },
 )
-failures.after(() => closeWorld(world), { limitMs: 20_000 })
+failures.after(
+  async () => {
+    if (world !== undefined) await closeWorld(world)
+  },
+  { limitMs: 20_000 },
+)
 
 /** The version as which the failing one with that index is installed. */
 function versionAt(index: number): string {

@@ -19,6 +19,7 @@ scaffold.before(
 )
 scaffold.after(
   async () => {
+    if (service === undefined) return
     assert.is(await service.stop(), 0)
     rmSync(folder, { recursive: true, force: true })
   },
@@ -127,5 +128,22 @@ scaffold(
   },
   { limitMs: 20_000 },
 )
+
+scaffold('says that a plugin lies where the service does not look', async () => {
+  const written = await run('svc plugin new lost --kind feature && cp -r my-feature/dist lost/dist')
+  assert.is(written.code, 0, written.output)
+  const lost = await run('svc plugin load ./lost --data-dir ./elsewhere')
+  assert.is(lost.code, 1)
+  assert.match(lost.output, /plugin_not_found/)
+  assert.match(lost.output, /the service looks elsewhere than in .*elsewhere\/plugins; .*--data-dir/)
+})
+
+scaffold('refuses to load an older folder in place of what runs', async () => {
+  const older = await run(
+    `cd my-feature && sed -i 's/"version": "0.1.1"/"version": "0.0.9"/' package.json && svc plugin load ./`,
+  )
+  assert.is(older.code, 1, older.output)
+  assert.match(older.output, /runs as 0\.1\.1; going back to 0\.0\.9 must be asked for as a rollback/)
+})
 
 scaffold.run()

@@ -69,7 +69,18 @@ async function load(terminal: Terminal, name: string, options: LoadOptions): Pro
   terminal.err(
     `${installed.isNew ? 'installed' : 'already installed:'} ${installed.id} ${installed.version} in ${installed.dir}\n`,
   )
-  await change(terminal, installed.id, 'load', options)
+  // The version that was named by its folder, not whatever is the highest.
+  await change(terminal, installed.id, 'load', options, { version: installed.version }).catch(
+    (error: unknown) => {
+      throw withPlaceHint(error, pluginsDir)
+    },
+  )
+}
+
+function withPlaceHint(error: unknown, pluginsDir: string): unknown {
+  if (!(error instanceof CommandError) || error.code !== 'plugin_not_found') return error
+  const hint = `the service looks elsewhere than in ${pluginsDir}; name its folder with --data-dir or --config`
+  return failure(error.code, error.message, { ...error, hint, cause: error })
 }
 
 function withFolderHint(error: unknown, name: string, terminal: Terminal): unknown {
@@ -84,8 +95,9 @@ async function change(
   name: string,
   action: 'load' | 'unload' | 'reload',
   options: ConnectionOptions,
+  request?: { readonly version: string },
 ): Promise<void> {
   const path = `/v1/plugins/${encodeURIComponent(name)}/${action}`
-  const { body } = await connect(terminal, options).change('POST', path)
+  const { body } = await connect(terminal, options).change('POST', path, request)
   printRecord(terminal, options.json === true, body)
 }

@@ -38,7 +38,7 @@ for (const kind of KINDS)
       await symlink(OWN_MODULES, join(dir, 'node_modules'))
       const options = { cwd: dir, env: cleanEnv({ NO_COLOR: '1', FORCE_COLOR: '0' }) }
       await run(join(ROOT_BIN, 'tsc'), ['-p', 'tsconfig.test.json', '--noEmit'], options)
-      await run(join(ROOT_BIN, 'tsup'), ['--silent'], options)
+      await run(join(OWN_MODULES, '.bin', 'tsup'), ['--silent'], options)
       assert.equal(await readdir(join(dir, 'dist')), ['plugin.js'])
       const built = await readFile(join(dir, 'dist', 'plugin.js'), 'utf8')
       const imports = [...built.matchAll(/from "([^"]+)"/g)].map((match) => match[1] ?? '')

@@ -11,7 +11,7 @@ import { cleanEnv, MAIN, PROCESS_LIMIT, svc } from './svc.ts'
 const service = suite('cli/service')
 const ADMIN = 'admin-of-this-test-0123456789'
 const OWN_MODULES = fileURLToPath(new URL('../node_modules', import.meta.url))
-const TSUP = fileURLToPath(new URL('../../../node_modules/.bin/tsup', import.meta.url))
+const TSUP = fileURLToPath(new URL('../node_modules/.bin/tsup', import.meta.url))
 
 interface Running {
   readonly folder: TempDir

@@ -1,4 +1,5 @@
 import { closeSync, openSync, readFileSync, readSync, statSync, writeSync } from 'node:fs'
+import { createRequire } from 'node:module'
 
 /** Changes one byte of a file by `mask` (not 0) and gives its position. */
 export function flipByte(path: string, at: number, mask = 1): number {
@@ -14,8 +15,8 @@ export function flipByte(path: string, at: number, mask = 1): number {
   }
 }
 
-/** Changes a byte in the middle of the text, which is in the file, and gives how many copies of it were there. */
-export function flipInText(path: string, text: string): number {
+/** Changes a byte in the middle of each copy of a text (or of bytes) in a file and gives how many there were. */
+export function flipInText(path: string, text: string | Uint8Array): number {
   const bytes = readFileSync(path)
   const wanted = Buffer.from(text)
   let copies = 0
@@ -24,6 +25,17 @@ export function flipInText(path: string, text: string): number {
     copies++
   }
   return copies
+}
+
+/** The value that a statement with one row and one column gives. The file must not be in use. */
+export function valueIn(path: string, sql: string): unknown {
+  const Connection = createRequire(import.meta.url)('better-sqlite3')
+  const connection = new Connection(path, { readonly: true })
+  try {
+    return Object.values(connection.prepare(sql).get())[0]
+  } finally {
+    connection.close()
+  }
 }
 
 /** Bytes of a file. */

@@ -29,7 +29,16 @@ export function createServer(listener: Listener, limits: EdgeLimits, tls: EdgeTl
   const server: http.Server =
     tls === undefined
       ? http.createServer(options, listener)
-      : https.createServer({ ...options, key: tls.key, cert: chainOf(tls), minVersion: 'TLSv1.2' }, listener)
+      : https.createServer(
+          {
+            ...options,
+            key: tls.key,
+            cert: chainOf(tls),
+            minVersion: 'TLSv1.2',
+            handshakeTimeout: limits.headersTimeoutMs,
+          },
+          listener,
+        )
   server.maxConnections = limits.connections
   // Without this listener node would invite the body before anyone has looked at the credential.
   server.on('checkContinue', listener)

@@ -1,8 +1,17 @@
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import type { Clock, Settings } from '@steeple/contracts'
-import { openOffline, openSecrets, storeUrlOf } from '@steeple/kernel'
+import {
+  type OfflineStore,
+  offlineTables,
+  openOffline,
+  openSecrets,
+  scanIntegrity,
+  storeUrlOf,
+} from '@steeple/kernel'
+import { pluginPackages } from '../composition/plugin-packages.ts'
 import { commandLog } from '../offline/command-log.ts'
+import { pluginsDirOf } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import { type Check, doubtful, broken as failed, healthy, reasonOf } from './check.ts'
 
@@ -12,7 +21,7 @@ const MEBIBYTE = 1024 * 1024
 const FULL_MEBIBYTES = 100
 const LOW_MEBIBYTES = 1024
 
-/** Whether the store opens, answers and is whole as a file. Changes nothing. */
+/** Whether the store opens, answers and is whole: file, rows and audit trail. Changes nothing. */
 export async function checkStore(terminal: Terminal, settings: Settings, clock: Clock): Promise<Check> {
   const url = storeUrlOf(settings)
   const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
@@ -24,7 +33,7 @@ export async function checkStore(terminal: Terminal, settings: Settings, clock: 
     try {
       const reason = await store.db.probe()
       if (reason !== undefined) return failed('store', reason, remedyOf(file))
-      const problems = await store.db.fileProblems(AbortSignal.timeout(INTEGRITY_LIMIT_MS))
+      const problems = await problemsOf(store, settings)
       if (problems.length > 0) return failed('store', problems.slice(0, 3).join('; '), remedyOf(file))
       return healthy('store', file ?? 'PostgreSQL answers')
     } finally {
@@ -35,6 +44,14 @@ export async function checkStore(terminal: Terminal, settings: Settings, clock: 
       return doubtful('store', 'too large to check in 20 s', 'the running service checks it too: svc health')
     return failed('store', reasonOf(error), remedyOf(file))
   }
+}
+
+async function problemsOf(store: OfflineStore, settings: Settings): Promise<readonly string[]> {
+  const tables = await offlineTables({ packages: pluginPackages(), pluginsDir: pluginsDirOf(settings) })
+  const report = await scanIntegrity(store.db, tables, AbortSignal.timeout(INTEGRITY_LIMIT_MS))
+  const rows = report.problems.map(({ table, reason }) => `${table}: ${reason}`)
+  const trail = await store.audit.verify()
+  return trail.ok ? rows : [...rows, `kernel_audit: ${trail.reason ?? 'the chain is broken'}`]
 }
 
 function remedyOf(file: string | undefined): string {

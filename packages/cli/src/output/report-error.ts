@@ -39,7 +39,9 @@ function faultOf(error: unknown): Fault {
 function asText(fault: Fault): string {
   const name = fault.exitCode === 2 ? 'svc' : fault.code
   const lines = [`${name}: ${printable(fault.message)}`]
-  for (const detail of fault.details) {
+  // Its message has a line for each problem already, with its place in the file.
+  const details = fault.code === 'config_invalid' ? [] : fault.details
+  for (const detail of details) {
     const where = detail.pointer === '' ? '' : `${printable(detail.pointer)}: `
     lines.push(`  ${where}${printable(detail.message)}`)
   }

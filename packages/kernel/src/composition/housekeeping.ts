@@ -41,7 +41,7 @@ export function createHousekeeping(options: HousekeepingOptions): Housekeeping {
     finding =
       first === undefined
         ? undefined
-        : `${problems.length} problem(s), the first in ${first.table}: ${first.reason}; restore a backup`
+        : `${problems.length} problem(s) in ${tablesOf(problems)}, the first: ${first.reason}; restore a backup`
     if (first === undefined) log.info({ rows: report.rows }, 'store integrity checked')
     else log.error({ problems: problems.slice(0, 20) }, 'store is damaged')
   }
@@ -59,6 +59,10 @@ export function createHousekeeping(options: HousekeepingOptions): Housekeeping {
       return [{ name: 'store', kind: 'store', status, detail, required: true }]
     },
   }
+}
+
+function tablesOf(problems: readonly IntegrityProblem[]): string {
+  return [...new Set(problems.map(({ table }) => table))].join(', ')
 }
 
 /** The trail has its own check. */

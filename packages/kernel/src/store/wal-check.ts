@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { storeInvalid } from '@steeple/contracts'
 import {
   frameBytes,
+  restoredHeader,
   WAL_HEADER_BYTES,
   type WalHeader,
   type WalSums,
@@ -18,6 +19,10 @@ const COMMITS_THAT_PROVE_DAMAGE = 2
 /** Another process may be writing while we look: what is broken must stay broken. */
 const LOOKS = 3
 const PAUSE_MS = 20
+/** Where the header of the database file states its page size; 1 stands for 65536. */
+const PAGE_SIZE_AT = 16
+/** As much of the first frame as holds its salts. */
+const FRAME_START = 24
 
 /**
  * Refuses a SQLite file whose WAL is damaged in the middle. SQLite itself would read up to the damage and drop every
@@ -29,7 +34,7 @@ const PAUSE_MS = 20
 export async function checkWal(path: string): Promise<void> {
   let lost = 0
   for (let look = 0; look < LOOKS; look++) {
-    lost = await lostCommits(`${path}-wal`)
+    lost = await lostCommits(path)
     if (lost < COMMITS_THAT_PROVE_DAMAGE) return
     await pause(PAUSE_MS)
   }
@@ -40,17 +45,36 @@ export async function checkWal(path: string): Promise<void> {
 }
 
 /** How many commits follow the first broken frame. */
-async function lostCommits(walPath: string): Promise<number> {
-  const file = await open(walPath, 'r').catch(() => undefined)
+async function lostCommits(path: string): Promise<number> {
+  const file = await open(`${path}-wal`, 'r').catch(() => undefined)
   if (file === undefined) return 0
   try {
-    const start = Buffer.alloc(WAL_HEADER_BYTES)
-    const { bytesRead } = await file.read(start, 0, start.length, 0)
-    const header = walHeader(start.subarray(0, bytesRead))
+    const header = await headerOf(file, path)
     return header === undefined ? 0 : await commitsBehindDamage(file, header)
   } finally {
     await file.close()
   }
+}
+
+/** SQLite drops the whole file when its header is damaged; so that is looked behind. */
+async function headerOf(file: FileHandle, path: string): Promise<WalHeader | undefined> {
+  const header = walHeader(await bytesAt(file, 0, WAL_HEADER_BYTES))
+  if (header?.isIntact === true) return header
+  const database = await open(path, 'r').catch(() => undefined)
+  if (database === undefined) return undefined
+  try {
+    const size = await bytesAt(database, PAGE_SIZE_AT, 2)
+    const stated = size.length < 2 ? 0 : size.readUInt16BE(0)
+    return restoredHeader(await bytesAt(file, WAL_HEADER_BYTES, FRAME_START), stated === 1 ? 65_536 : stated)
+  } finally {
+    await database.close()
+  }
+}
+
+async function bytesAt(file: FileHandle, at: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length)
+  const { bytesRead } = await file.read(bytes, 0, length, at)
+  return bytes.subarray(0, bytesRead)
 }
 
 /** Frames of older generations of the file carry other salts and end the walk's interest, not the walk. */

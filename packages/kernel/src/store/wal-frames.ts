@@ -40,18 +40,31 @@ function sumsOf(bytes: Buffer, from: number, to: number, isLittleEndian: boolean
   return [s0, s1]
 }
 
+/**
+ * The header that a damaged one must have been: the page size is the database's, the salts are those of the first
+ * frame. Undefined when there is no frame.
+ */
+export function restoredHeader(firstFrame: Buffer, pageBytes: number): WalHeader | undefined {
+  if (!isPageSize(pageBytes) || firstFrame.length < FRAME_HEADER_BYTES) return undefined
+  const salts = firstFrame.toString('hex', 8, 16)
+  return { pageBytes, salts, isLittleEndian: false, isIntact: false, sums: [0, 0] }
+}
+
 /** The header, or undefined when the bytes are no WAL file (an empty one, for example). */
 export function walHeader(bytes: Buffer): WalHeader | undefined {
   if (bytes.length < WAL_HEADER_BYTES) return undefined
   const magic = bytes.readUInt32BE(0)
   const pageBytes = bytes.readUInt32BE(8)
-  const isPage =
-    pageBytes >= FEWEST_PAGE_BYTES && pageBytes <= MOST_PAGE_BYTES && (pageBytes & (pageBytes - 1)) === 0
-  if ((magic !== MAGIC_BIG_ENDIAN && magic !== MAGIC_LITTLE_ENDIAN) || !isPage) return undefined
+  if ((magic !== MAGIC_BIG_ENDIAN && magic !== MAGIC_LITTLE_ENDIAN) || !isPageSize(pageBytes))
+    return undefined
   const isLittleEndian = magic === MAGIC_LITTLE_ENDIAN
   const sums = sumsOf(bytes, 0, 24, isLittleEndian, [0, 0])
   const isIntact = sums[0] === bytes.readUInt32BE(24) && sums[1] === bytes.readUInt32BE(28)
   return { pageBytes, salts: bytes.toString('hex', 16, 24), isLittleEndian, isIntact, sums }
+}
+
+function isPageSize(bytes: number): boolean {
+  return bytes >= FEWEST_PAGE_BYTES && bytes <= MOST_PAGE_BYTES && (bytes & (bytes - 1)) === 0
 }
 
 /** Bytes of one frame. */

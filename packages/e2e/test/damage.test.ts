@@ -1,0 +1,399 @@
+import { chmodSync, constants, cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assert, suite } from '@steeple/testkit'
+import { flipByte, flipInText, randomFrom, sizeOf, valueIn } from '../harness/database-file.ts'
+import { type Launched, startedProcesses, urlOf } from '../harness/launch.ts'
+import { type Answer, runSvc, type Service, until } from '../harness/service.ts'
+
+const ADMIN = 'damage-test-admin-token-0123456789abcdef'
+const FLIPS = Number(process.env.SVC_DAMAGE_FLIPS ?? 80)
+const SEED = Number(process.env.SVC_DAMAGE_SEED ?? Math.floor(Math.random() * 2 ** 32))
+const SCAN_OVER = /"(store integrity checked|store is damaged|store integrity could not be checked)"/
+const POLICY = { sim_swap_cooldown_hours: 71 }
+const LISTENING = /"listening"/
+const REPEATED = { name: 'token-repeated', roles: ['viewer'] }
+
+const damage = suite('e2e/damage')
+const started = startedProcesses()
+damage.after.each(started.endAll)
+
+/** A stopped service's data, and what its reads answered. */
+interface Truth {
+  readonly dataDir: string
+  readonly viewer: string
+  readonly answers: ReadonlyMap<string, string>
+}
+
+const READS = [
+  '/v1/tokens',
+  '/v1/tokens?limit=3',
+  '/v1/policy',
+  '/v1/nodes',
+  '/v1/audit',
+  '/v1/audit?limit=4&action=token.create',
+  '/v1/tx/arm',
+] as const
+
+let truth: Truth
+
+damage.before(
+  async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'steeple-damage-'))
+    const service = await started.start({ dataDir, adminToken: ADMIN })
+    for (let i = 0; i < 30; i++) await mint(service, { name: `token-number-${i}`, roles: ['viewer'] })
+    await service.request('PUT', '/v1/policy', { body: POLICY, headers: { 'idempotency-key': 'policy-key' } })
+    const { id } = (await mint(service, { name: 'to-be-deleted', roles: ['viewer'] })).body
+    await service.request('DELETE', `/v1/tokens/${id}`)
+    const repeated = await mint(service, REPEATED, 'repeated-key')
+    const answers = new Map<string, string>()
+    for (const path of READS) answers.set(path, lasting((await service.request('GET', path)).body))
+    await service.stop()
+    truth = { dataDir, viewer: repeated.body.token, answers }
+  },
+  { limitMs: 20_000 },
+)
+
+damage.after(() => {
+  started.endAll()
+  rmSync(truth.dataDir, { recursive: true, force: true })
+})
+
+damage(
+  'reports a changed name of a token and serves all others',
+  () =>
+    withCopy(async (dir) => {
+      assert.ok(flipInText(join(dir, 'svc.db'), 'token-number-17') > 0)
+      const service = await started.start({ dataDir: dir, adminToken: ADMIN })
+      await assertCorrupt(service, '/v1/tokens?limit=500')
+      await assertTrue(service, ['/v1/policy', '/v1/nodes', '/v1/tx/arm'])
+      assert.is((await mint(service, { name: 'after', roles: ['viewer'] })).status, 201)
+      await assertReported(service, 'access_token')
+      assert.is(await service.stop(), 0)
+    }),
+  { limitMs: 20_000 },
+)
+
+damage(
+  'reports a changed policy and lets nothing through that needs it',
+  () =>
+    withCopy(async (dir) => {
+      assert.ok(flipInText(join(dir, 'svc.db'), '"sim_swap_cooldown_hours":71') > 0)
+      const service = await started.start({ dataDir: dir, adminToken: ADMIN })
+      await assertCorrupt(service, '/v1/policy')
+      await assertTrue(service, ['/v1/tokens?limit=3', '/v1/nodes'])
+      await assertReported(service, 'policy_bundle')
+      assert.is(await service.stop(), 0)
+    }),
+  { limitMs: 20_000 },
+)
+
+damage(
+  'reports a changed node record',
+  () =>
+    withCopy(async (dir) => {
+      const name = JSON.parse(truth.answers.get('/v1/nodes') ?? '').nodes[0].name
+      // The name stands in other tables too; the row is found by its state behind it.
+      assert.ok(flipInText(join(dir, 'svc.db'), `${name}provision`) > 0)
+      const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
+      await until(async () => run.child.exitCode !== null || SCAN_OVER.test(run.stdout()))
+      if (run.child.exitCode !== null) {
+        assertRefusal(run)
+        assert.match(run.stderr(), /nodes_node/)
+        return
+      }
+      const url = await urlOf(run)
+      const answer = await fetch(`${url}/v1/nodes`, { headers: { authorization: `Bearer ${ADMIN}` } })
+      assert.is(answer.status, 500)
+      assert.is((await answer.json()).error.code, 'store_corrupt')
+      assert.match(run.stdout(), /"store is damaged"/)
+    }),
+  { limitMs: 20_000 },
+)
+
+damage(
+  'names the audit entry that was changed',
+  () =>
+    withCopy(async (dir) => {
+      const entries = JSON.parse(truth.answers.get('/v1/audit') ?? '').entries
+      const changed =
+        entries.find(
+          ({ action }: { action: string }) => action === 'policy.update' || action === 'policy.put',
+        ) ?? entries[5]
+      assert.ok(flipInText(join(dir, 'svc.db'), changed.hash) > 0)
+      const verdict = await runSvc(['audit', 'verify', '--data-dir', dir])
+      assert.is(verdict.code, 1, verdict.stdout)
+      assert.match(verdict.stderr, new RegExp(`entry ${changed.seq}\\b`))
+      const service = await started.start({ dataDir: dir, adminToken: ADMIN })
+      await assertCorrupt(service, '/v1/audit?limit=500')
+      await assertTrue(service, ['/v1/tokens', '/v1/policy', '/v1/nodes'])
+      await assertReported(service, 'kernel_audit')
+      assert.is(await service.stop(), 0)
+    }),
+  { limitMs: 20_000 },
+)
+
+damage(
+  'ends the stream of events before a changed one',
+  () =>
+    withCopy(async (dir) => {
+      const path = join(dir, 'svc.db')
+      const middle = "from kernel_outbox where type = 'token.create' order by id limit 1 offset 9"
+      const id = Number(valueIn(path, `select id ${middle}`))
+      const subject = String(valueIn(path, `select subject ${middle}`))
+      assert.ok(flipInText(path, `${subject}{`) > 0)
+      const service = await started.start({ dataDir: dir, adminToken: ADMIN })
+      const ids = await eventIds(service)
+      assert.not.ok(ids.includes(id), 'the changed event was sent')
+      assert.ok(
+        ids.every((sent) => sent < id),
+        'events behind the changed one were sent as if it were not there',
+      )
+      await assertReported(service, 'kernel_outbox')
+      assert.is(await service.stop(), 0)
+    }),
+  { limitMs: 20_000 },
+)
+
+damage(
+  'does not repeat a changed result of an idempotent request',
+  () =>
+    withCopy(async (dir) => {
+      const path = join(dir, 'svc.db')
+      const sealed = 'from kernel_idempotency where sealed_reply is not null limit 1'
+      assert.ok(flipInText(path, valueIn(path, `select sealed_reply ${sealed}`) as Uint8Array) > 0)
+      const open = 'from kernel_idempotency where reply is not null limit 1'
+      assert.ok(flipInText(path, String(valueIn(path, `select reply ${open}`))) > 0)
+      const service = await started.start({ dataDir: dir, adminToken: ADMIN })
+      const repeats = [
+        await mint(service, REPEATED, 'repeated-key'),
+        await service.request('PUT', '/v1/policy', {
+          body: POLICY,
+          headers: { 'idempotency-key': 'policy-key' },
+        }),
+      ]
+      for (const answer of repeats) {
+        assert.is(answer.status, 500, JSON.stringify(answer.body))
+        assert.is(answer.body.error.code, 'store_corrupt')
+      }
+      assert.is((await mint(service, { name: 'other', roles: ['viewer'] }, 'other-key')).status, 201)
+      await assertReported(service, 'kernel_idempotency')
+      assert.is(await service.stop(), 0)
+    }),
+  { limitMs: 20_000 },
+)
+
+damage(
+  'serves the truth, an error or a warning after any flipped byte',
+  async () => {
+    const random = randomFrom(SEED)
+    const size = sizeOf(join(truth.dataDir, 'svc.db'))
+    const flips = Array.from({ length: FLIPS }, () => ({
+      at: Math.floor(random() * size),
+      mask: 1 + Math.floor(random() * 255),
+    }))
+    const verdicts = { refused: 0, truth: 0, error: 0, reported: 0 }
+    const queue = [...flips]
+    const work = async (): Promise<void> => {
+      for (let flip = queue.shift(); flip !== undefined; flip = queue.shift())
+        verdicts[await verdictOf(flip)]++
+    }
+    await Promise.all([work(), work()])
+    process.stdout.write(
+      `# seed ${SEED}: ${FLIPS} flips in ${size} bytes: ${verdicts.truth} told the truth, ${verdicts.error} answered errors, ${verdicts.reported} reported the store, ${verdicts.refused} refused to start\n`,
+    )
+  },
+  { limitMs: 300_000 },
+)
+
+damage(
+  'never drops a durable commit behind a damaged WAL frame',
+  async () => {
+    const base = mkdtempSync(join(tmpdir(), 'steeple-wal-'))
+    try {
+      const service = await started.start({ dataDir: base, adminToken: ADMIN })
+      const names: string[] = []
+      for (let i = 0; i < 20; i++) {
+        assert.is((await mint(service, { name: `wal-${i}`, roles: ['viewer'] })).status, 201)
+        names.push(`wal-${i}`)
+      }
+      await service.kill()
+      const size = sizeOf(join(base, 'svc.db-wal'))
+      const random = randomFrom(SEED)
+      const header = [0, 3, 6, 10, 11, 14, 17, 23, 26, 31]
+      const places = [...header, ...Array.from({ length: 10 }, () => Math.floor(random() * size))]
+      let refused = 0
+      for (const at of places) refused += (await afterWalFlip(base, at, names)) ? 1 : 0
+      assert.ok(refused >= header.length, `${refused} of ${places.length} refused`)
+      process.stdout.write(
+        `# WAL: ${refused} of ${places.length} flips refused at the start, the others lost nothing durable\n`,
+      )
+    } finally {
+      rmSync(base, { recursive: true, force: true })
+    }
+  },
+  { limitMs: 60_000 },
+)
+
+/** Whether the start was refused; otherwise all names are there but, at most, those of the last two commits. */
+function afterWalFlip(base: string, at: number, names: readonly string[]): Promise<boolean> {
+  return withCopy(async (dir) => {
+    flipByte(join(dir, 'svc.db-wal'), at)
+    const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
+    await until(async () => run.child.exitCode !== null || LISTENING.test(run.stdout()))
+    if (run.child.exitCode !== null) {
+      assertRefusal(run)
+      assert.match(run.stderr(), /-wal is damaged/)
+      return true
+    }
+    const { body } = await read(await urlOf(run), '/v1/tokens?limit=500')
+    const found = new Set(body.tokens.map(({ name }: { name: string }) => name))
+    const durable = names.slice(0, -2)
+    assert.equal(
+      durable.filter((name) => !found.has(name)),
+      [],
+      `byte ${at} of the WAL`,
+    )
+    run.child.kill('SIGKILL')
+    await run.exited
+    return false
+  }, base)
+}
+
+type Verdict = 'refused' | 'truth' | 'error' | 'reported'
+
+function verdictOf(flip: { readonly at: number; readonly mask: number }): Promise<Verdict> {
+  const where = `seed ${SEED}, byte ${flip.at} ^ ${flip.mask}`
+  return withCopy(async (dir) => {
+    flipByte(join(dir, 'svc.db'), flip.at, flip.mask)
+    const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
+    await until(async () => run.child.exitCode !== null || SCAN_OVER.test(run.stdout()), 20_000)
+    if (run.child.exitCode !== null) {
+      assertRefusal(run, where)
+      return 'refused'
+    }
+    const url = await urlOf(run)
+    const seen = await Promise.all([...truth.answers].map(([path, body]) => judge(url, path, body)))
+    // A token that is not found is an error, one that is let in must be the viewer.
+    seen.push(await judge(url, '/v1/policy', truth.answers.get('/v1/policy') ?? '', truth.viewer))
+    if (seen.includes('other')) {
+      const { body } = await read(url, '/v1/health')
+      const store = body.components?.find(({ name }: { name: string }) => name === 'store')
+      assert.is(
+        store?.status,
+        'down',
+        `${where}: an answer differs and /v1/health says ${JSON.stringify(store)}`,
+      )
+    }
+    run.child.kill('SIGKILL')
+    await run.exited
+    if (/"store is damaged"/.test(run.stdout())) return 'reported'
+    return seen.every((one) => one === 'truth') ? 'truth' : 'error'
+  })
+}
+
+async function judge(
+  url: string,
+  path: string,
+  expected: string,
+  token = ADMIN,
+): Promise<'truth' | 'error' | 'other'> {
+  const { status, body } = await read(url, path, token)
+  if (status !== 200) return 'error'
+  return lasting(body) === expected ? 'truth' : 'other'
+}
+
+async function read(
+  url: string,
+  path: string,
+  token = ADMIN,
+): Promise<{ readonly status: number; readonly body: Answer['body'] }> {
+  const answer = await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })
+  return { status: answer.status, body: await answer.json() }
+}
+
+function serveArgs(dir: string): readonly string[] {
+  return ['--first-start', '--data-dir', dir, '--listen', '127.0.0.1:0']
+}
+
+function assertRefusal(run: Launched, where = ''): void {
+  const text = run.stderr().trimEnd()
+  assert.is(run.child.exitCode, 1, `${where}: ${text}`)
+  assert.match(text, /^[a-z_]+: .{10,}$/, `${where}: ${text}`)
+}
+
+async function withCopy<T>(work: (dir: string) => Promise<T>, from: string = truth.dataDir): Promise<T> {
+  const dir = mkdtempSync(join(tmpdir(), 'steeple-damaged-'))
+  try {
+    cpSync(from, dir, { recursive: true, mode: constants.COPYFILE_FICLONE, preserveTimestamps: true })
+    for (const name of readdirSync(join(dir, 'keys'))) chmodSync(join(dir, 'keys', name), 0o600)
+    chmodSync(join(dir, 'keys'), 0o700)
+    return await work(dir)
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+function mint(service: Service, body: object, key?: string): Promise<Answer> {
+  return service.request('POST', '/v1/tokens', {
+    body,
+    ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
+  })
+}
+
+async function assertCorrupt(service: Service, path: string): Promise<void> {
+  const { status, body } = await service.request('GET', path)
+  assert.is(status, 500, `${path}: ${JSON.stringify(body).slice(0, 300)}`)
+  assert.is(body.error.code, 'store_corrupt')
+}
+
+async function assertTrue(service: Service, paths: readonly string[]): Promise<void> {
+  for (const path of paths)
+    assert.is(lasting((await service.request('GET', path)).body), truth.answers.get(path), path)
+}
+
+/** The body as text, without what changes by itself: when a node was seen and how it fares. */
+function lasting(body: Answer['body']): string {
+  const own = { last_seen: undefined, state: undefined, degraded_reason: undefined }
+  if (!Array.isArray(body.nodes)) return JSON.stringify(body)
+  return JSON.stringify({ ...body, nodes: body.nodes.map((node: object) => ({ ...node, ...own })) })
+}
+
+/** Health, log and doctor name the table; healthz goes on. */
+async function assertReported(service: Service, table: string): Promise<void> {
+  const store = async (): Promise<{ status: string; detail: string }> =>
+    (await service.request('GET', '/v1/health')).body.components.find(
+      ({ name }: { name: string }) => name === 'store',
+    )
+  await until(async () => (await store()).status === 'down')
+  const detail = (await store()).detail
+  assert.ok(detail.includes(table), detail)
+  assert.is((await service.request('GET', '/v1/healthz')).status, 200)
+  const line = (): string | undefined =>
+    service
+      .output()
+      .split('\n')
+      .find((text) => text.includes('"store is damaged"'))
+  await until(async () => line() !== undefined)
+  assert.ok(line()?.includes(table), line())
+  assert.match(line() ?? '', '"level":"error"')
+  const doctor = await runSvc(['doctor', '--data-dir', service.dataDir], { SVC_ADMIN_TOKEN: ADMIN })
+  assert.is(doctor.code, 1, doctor.stdout + doctor.stderr)
+  assert.ok(doctor.stdout.includes(table), doctor.stdout + doctor.stderr)
+}
+
+async function eventIds(service: Service): Promise<readonly number[]> {
+  let text = ''
+  try {
+    const stream = await fetch(`${service.url}/v1/events`, {
+      headers: { authorization: `Bearer ${ADMIN}`, 'last-event-id': '0' },
+      signal: AbortSignal.timeout(1_500),
+    })
+    for await (const chunk of stream.body ?? []) text += Buffer.from(chunk).toString()
+  } catch {
+    // The service has ended the stream, or the time is over.
+  }
+  return [...text.matchAll(/^id: ?(\d+)$/gm)].map(([, id]) => Number(id))
+}
+
+damage.run()

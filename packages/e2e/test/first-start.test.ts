@@ -1,0 +1,260 @@
+import { execFile } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { assert, suite } from '@steeple/testkit'
+import { type Launched, ROOT, startedProcesses, urlOf } from '../harness/launch.ts'
+import { runSvc, until } from '../harness/service.ts'
+
+const ADMIN = 'first-start-admin-token-0123456789abcdef'
+const STOP_LIMIT_MS = 3_000
+const SECOND_START_LIMIT_MS = 2_000
+const TOKEN = /svc_[A-Za-z0-9_-]{20,}/g
+
+const first = suite('e2e/first-start')
+const started = startedProcesses()
+let dir: string
+
+first.before.each(() => {
+  dir = mkdtempSync(join(tmpdir(), 'steeple-first-'))
+})
+first.after.each(() => {
+  started.endAll()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+function flags(dataDir: string, listen = '127.0.0.1:0'): readonly string[] {
+  return ['--first-start', '--data-dir', dataDir, '--listen', listen]
+}
+
+/** The introduction, once it is printed whole. */
+async function introduced(run: Launched): Promise<string> {
+  await urlOf(run)
+  await until(async () => run.stdout().includes('Ctrl-C ends it.'))
+  return run.stdout()
+}
+
+async function ended(run: Launched, signal: NodeJS.Signals, code = 0): Promise<void> {
+  const begun = performance.now()
+  run.child.kill(signal)
+  assert.is(await run.exited, code, run.stdout() + run.stderr())
+  assert.ok(performance.now() - begun < STOP_LIMIT_MS)
+}
+
+/** A command that cannot start says why in one line, with its code, and nothing else. */
+async function refuses(
+  args: readonly string[],
+  reason: RegExp,
+  env: Record<string, string> = {},
+): Promise<void> {
+  const { code, stdout, stderr } = await runSvc(args, env)
+  assert.is(code, 1, stdout + stderr)
+  assert.match(stderr, reason)
+  assert.is(stderr.trimEnd().split('\n').length, 1, stderr)
+  assert.not.match(stdout + stderr, /\n\s+at |node:internal/)
+}
+
+first(
+  'introduces itself with a token and three curl lines that work, and never shows the token again',
+  async () => {
+    const run = started.launch(flags(dir))
+    const text = await introduced(run)
+    const tokens = [...new Set(text.match(TOKEN) ?? [])].filter((token) => token !== 'svc_…')
+    assert.is(tokens.length, 1, text)
+    assert.is(text.split(tokens[0] ?? '').length, 2, 'the token is printed more than once')
+    assert.match(text, /^ {2}API +http:\/\/127\.0\.0\.1:\d+\/v1$/m)
+    assert.match(text, /^ {2}documentation +http:\/\/\S+\/v1\/docs$/m)
+    const exported = /^ +(export SVC_TOKEN=\S+)$/m.exec(text)?.[1] ?? ''
+    const curls = text.split('\n').filter((line) => line.startsWith('  curl '))
+    assert.is(curls.length, 3)
+    for (const curl of curls) {
+      const { stdout } = await promisify(execFile)('bash', ['-ec', `${exported}\n${curl} --fail-with-body`])
+      assert.not.ok('error' in JSON.parse(stdout), stdout)
+    }
+    assert.is((await fetch(/documentation +(\S+)/.exec(text)?.[1] ?? '')).status, 200)
+    await ended(run, 'SIGINT')
+    assert.is(run.stdout().split(tokens[0] ?? '').length, 2, 'the log has the token')
+
+    const again = started.launch(flags(dir))
+    const second = await introduced(again)
+    assert.not.ok(second.includes(tokens[0] ?? '?'))
+    assert.not.match(second, TOKEN)
+    assert.match(second, /Authenticate with a token made before: +export SVC_TOKEN=/)
+    await ended(again, 'SIGTERM')
+
+    const withVariable = started.launch(flags(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
+    const third = await introduced(withVariable)
+    assert.match(third, /bearer token in SVC_ADMIN_TOKEN/)
+    assert.not.ok(third.includes(ADMIN))
+    await ended(withVariable, 'SIGTERM')
+  },
+  { limitMs: 20_000 },
+)
+
+first(
+  'keeps keys to itself and refuses keys that others can read, with the chmod to run',
+  async () => {
+    const run = started.launch(flags(dir))
+    await introduced(run)
+    const keys = join(dir, 'keys')
+    assert.is(statSync(keys).mode & 0o777, 0o700)
+    for (const name of readdirSync(keys)) assert.is(statSync(join(keys, name)).mode & 0o777, 0o600, name)
+    assert.is(statSync(join(dir, 'svc.db')).mode & 0o077, 0)
+    await ended(run, 'SIGTERM')
+    chmodSync(keys, 0o755)
+    await refuses(flags(dir), new RegExp(`run: chmod 700 ${keys}\n$`))
+    chmodSync(keys, 0o700)
+    const key = join(keys, 'mesh-ca.key')
+    chmodSync(key, 0o644)
+    await refuses(flags(dir), new RegExp(`run: chmod 600 ${key}\n$`))
+  },
+  { limitMs: 20_000 },
+)
+
+first(
+  'refuses a second service on the same data, a busy port, a bad configuration and a folder it cannot write',
+  async () => {
+    const run = started.launch(flags(dir))
+    const { port } = new URL(await urlOf(run))
+    await refuses(flags(dir), /^data_dir_in_use: .*--data-dir/)
+    const other = join(dir, 'other')
+    await refuses(flags(other, `127.0.0.1:${port}`), new RegExp(`:${port}`))
+    const file = join(dir, 'bad.yaml')
+    writeFileSync(file, 'server:\n  log_level: loud\n')
+    await refuses([...flags(other), '--config', file], /bad\.yaml:2:\d+.*log_level/)
+    await refuses(flags('/proc/steeple'), /\/proc\/steeple/)
+    writeFileSync(join(dir, 'a-file'), '')
+    await refuses(flags(join(dir, 'a-file')), /a-file/)
+    await ended(run, 'SIGTERM')
+  },
+  { limitMs: 30_000 },
+)
+
+first(
+  'ends cleanly within 3 s under an open stream and an open request, however often it is told to',
+  async () => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const run = started.launch(flags(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
+      const url = await urlOf(run)
+      const stop = await openWork(url)
+      const begun = performance.now()
+      run.child.kill(signal)
+      run.child.kill(signal)
+      setTimeout(() => run.child.kill(signal), 50)
+      assert.is(await run.exited, 0, run.stdout() + run.stderr())
+      const ms = performance.now() - begun
+      stop()
+      process.stdout.write(`# ${signal} twice: over after ${Math.round(ms)} ms\n`)
+      assert.ok(ms < STOP_LIMIT_MS, `${ms} ms`)
+    }
+  },
+  { limitMs: 20_000 },
+)
+
+first(
+  'starts again within 2 s through the root command and ends with its whole process group',
+  async () => {
+    const script = join(ROOT, 'scripts/run.mjs')
+    const warm = started.launch(['start', ...flags(dir)], {
+      script,
+      hasOwnGroup: true,
+      env: { SVC_ADMIN_TOKEN: ADMIN },
+    })
+    // The first one may have to build.
+    await until(async () => warm.stdout().includes('"listening"') || warm.child.exitCode !== null, 60_000)
+    assert.is(warm.child.exitCode, null, warm.stdout() + warm.stderr())
+    process.kill(-(warm.child.pid ?? 0), 'SIGTERM')
+    assert.is(await warm.exited, 0, warm.stdout() + warm.stderr())
+    const begun = performance.now()
+    const run = started.launch(['start', ...flags(dir)], {
+      script,
+      hasOwnGroup: true,
+      env: { SVC_ADMIN_TOKEN: ADMIN },
+    })
+    const url = await urlOf(run)
+    await until(async () => (await fetch(`${url}/v1/healthz`)).status === 200)
+    const startMs = performance.now() - begun
+    const stop = await openWork(url)
+    const stopBegun = performance.now()
+    // As a terminal does at Ctrl-C.
+    process.kill(-(run.child.pid ?? 0), 'SIGINT')
+    assert.is(await run.exited, 0, run.stdout() + run.stderr())
+    const stopMs = performance.now() - stopBegun
+    stop()
+    process.stdout.write(
+      `# second start through run.mjs: healthy after ${Math.round(startMs)} ms, over ${Math.round(stopMs)} ms after SIGINT\n`,
+    )
+    assert.ok(startMs < SECOND_START_LIMIT_MS, `${startMs} ms`)
+    assert.ok(stopMs < STOP_LIMIT_MS, `${stopMs} ms`)
+  },
+  { limitMs: 90_000 },
+)
+
+first(
+  'reloads at SIGHUP, names what needs a restart, and keeps the old configuration over a broken one',
+  async () => {
+    const file = join(dir, 'control.yaml')
+    writeFileSync(file, 'server:\n  log_level: info\n')
+    const run = started.launch([...flags(dir), '--config', file], { env: { SVC_ADMIN_TOKEN: ADMIN } })
+    const url = await urlOf(run)
+    await until(async () => run.stdout().includes('Ctrl-C ends it.'))
+    const logged = async (text: string): Promise<void> => until(async () => run.stdout().includes(text))
+    writeFileSync(file, 'server:\n  log_level: warn\n  log_format: console\n')
+    run.child.kill('SIGHUP')
+    await logged('"changed keys need a restart"')
+    assert.match(run.stdout(), /"keys":\["server\.log_format"\]/)
+    await until(async () => {
+      const before = run.stdout().length
+      await fetch(`${url}/v1/version`)
+      await new Promise((resolve) => setTimeout(resolve, 400))
+      return !run.stdout().slice(before).includes('"msg":"request"')
+    })
+    writeFileSync(file, 'server:\n  log_level: info\n  nonsense: 1\n')
+    run.child.kill('SIGHUP')
+    await logged('"the configuration was not reloaded; the old one stays in force"')
+    assert.match(run.stdout(), /control\.yaml:3:\d+/)
+    assert.is((await fetch(`${url}/v1/healthz`)).status, 200)
+    writeFileSync(file, 'server:\n  log_level: info\n')
+    run.child.kill('SIGHUP')
+    await until(async () => {
+      await fetch(`${url}/v1/version`, { headers: { 'x-request-id': 'after-reload' } })
+      return run.stdout().includes('after-reload')
+    })
+    await ended(run, 'SIGTERM')
+  },
+  { limitMs: 20_000 },
+)
+
+first('prints version and help and refuses what it does not know', async () => {
+  const version = await runSvc(['--version'])
+  assert.is(version.code, 0)
+  assert.match(version.stdout, /^\d+\.\d+\.\d+\S*\n$/)
+  const help = await runSvc(['--help'])
+  assert.is(help.code, 0)
+  for (const flag of ['--config', '--data-dir', '--listen', '--log-level', '--version'])
+    assert.ok(help.stdout.includes(flag), flag)
+  const unknown = await runSvc(['--nonsense'])
+  assert.is(unknown.code, 2)
+  assert.is(unknown.stderr.trimEnd().split('\n').length, 1, unknown.stderr)
+})
+
+/** An event stream and a request whose body never ends, both under way. Gives what breaks them off. */
+async function openWork(url: string): Promise<() => void> {
+  const gone = new AbortController()
+  const headers = { authorization: `Bearer ${ADMIN}` }
+  const stream = await fetch(`${url}/v1/events`, { headers, signal: gone.signal })
+  assert.is(stream.status, 200)
+  const endless = new ReadableStream({ start: (to) => to.enqueue(new TextEncoder().encode('{"name":')) })
+  void fetch(`${url}/v1/tokens`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: endless,
+    duplex: 'half',
+    signal: gone.signal,
+  } as RequestInit).catch(() => undefined)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  return () => gone.abort()
+}
+
+first.run()

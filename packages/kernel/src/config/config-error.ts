@@ -24,5 +24,11 @@ function position({ place }: Problem): number {
 
 function lineOf({ place, key, message }: Problem): string {
   const subject = key === '' ? message : `${key} ${message}`
-  return redactUrls(place === '' ? subject : `${place}: ${subject}`).replaceAll(/[\r\n]+/g, ' ')
+  const line = redactUrls(place === '' ? subject : `${place}: ${subject}`).replaceAll(/[\r\n]+/g, ' ')
+  return line.replaceAll(/\p{Cc}/gu, escaped)
+}
+
+/** A control character of the file as text: the line goes to a terminal. */
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

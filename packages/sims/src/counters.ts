@@ -1,0 +1,49 @@
+import type { Metrics, MutationTx, Reader } from '@steeple/contracts'
+import { SIM_STATES, type SimState } from './states/machine.ts'
+import { countByState } from './store/sim-store.ts'
+
+/** `svc_sim_state{state}` and `svc_attach_total{plmn}`, kept without counting rows at each change. */
+export interface SimCounters {
+  /** SIMs in any state, revoked ones included. */
+  readonly total: number
+  /** Counts a move once its transaction is durable; `from` is undefined for a new SIM. */
+  moved(tx: MutationTx, from: SimState | undefined, to: SimState): void
+  attached(plmn: string): void
+  /** Counts anew: another instance may have changed rows. */
+  recount(reader: Reader): Promise<void>
+}
+
+/** Registers the series. */
+export function simCounters(metrics: Metrics): SimCounters {
+  const gauge = metrics.gauge('svc_sim_state', 'SIMs by state.', ['state'])
+  const attaches = metrics.counter('svc_attach_total', 'Attaches seen in the core.', ['plmn'])
+  const counts = new Map<SimState, number>()
+  // Moves that became durable while a recount was reading are in neither of its sides for sure: it starts again.
+  let moves = 0
+  const add = (state: SimState, by: number): void => {
+    const next = (counts.get(state) ?? 0) + by
+    counts.set(state, next)
+    gauge.set(next, { state })
+  }
+  return {
+    get total() {
+      return [...counts.values()].reduce((sum, count) => sum + count, 0)
+    },
+    moved: (tx, from, to) =>
+      tx.afterCommit(() => {
+        moves += 1
+        if (from !== undefined) add(from, -1)
+        add(to, 1)
+      }),
+    attached: (plmn) => attaches.inc({ plmn }),
+    recount: async (reader) => {
+      const movesBefore = moves
+      const found = await countByState(reader)
+      if (moves !== movesBefore) return
+      for (const state of SIM_STATES) {
+        counts.set(state, found.get(state) ?? 0)
+        gauge.set(counts.get(state) ?? 0, { state })
+      }
+    },
+  }
+}

@@ -1,0 +1,228 @@
+import { randomBytes } from 'node:crypto'
+import {
+  capacityExceeded,
+  type Imsi,
+  policyRef,
+  type Reply,
+  type Request,
+  simExists,
+  simNotFound,
+  type Vault,
+} from '@steeple/contracts'
+import { formatPlmn, imsiHash } from '@steeple/telecom'
+import { batchDir, type Manifest, removeBatch, writeBatch } from '../batch/batch-files.ts'
+import { cardsCsv, type NewCard } from '../batch/cards-csv.ts'
+import { drawBatchKey, sealCards } from '../batch/cards-file.ts'
+import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
+import { simRecord } from '../record.ts'
+import { wipeCard } from '../secrets/card.ts'
+import { wipe } from '../secrets/octets.ts'
+import { sealSim } from '../secrets/sealing.ts'
+import { BATCHES, type BatchRow } from '../store/batch-store.ts'
+import { SIMS, type SimRow } from '../store/sim-row.ts'
+import { isTaken } from '../store/sim-store.ts'
+import { drawCard, drawImsi } from './draw.ts'
+import { type IssuePlan, issuePlan } from './issue-plan.ts'
+import type { IssueBody } from './issue-schema.ts'
+import { readOp } from './op-file.ts'
+import { swapOut } from './swap.ts'
+
+/** SIMs that are drawn, sealed and on the disk, but not in the store yet. */
+interface Prepared {
+  readonly rows: readonly SimRow[]
+  readonly batch: BatchRow
+}
+
+/**
+ * Issues SIMs: the files of the batch are durable before its rows are, and the rows before the answer.
+ * Throws `validation_failed`, `plmn_mismatch`, `sim_exists`, `sim_not_found`, `sim_swap_cooldown`, `capacity_exceeded`.
+ */
+export async function issueSims(
+  parts: SimsParts,
+  request: Request<unknown, unknown, IssueBody | undefined>,
+): Promise<Reply> {
+  const { context, hss } = parts
+  const body = request.body ?? {}
+  const replaced = body.replaces === undefined ? undefined : await replacedBy(parts, body.replaces)
+  const plan = issuePlan(body, {
+    plmn: context.settings.plmn,
+    policyApns: policyApns(parts),
+    config: context.config,
+    nowMs: context.clock.nowMs(),
+    replaced,
+  })
+  checkCapacity(parts, plan.count)
+  const { rows, batch } = await prepare(parts, plan, replaced)
+  const dataDir = context.settings.server.data_dir
+  const [first] = rows
+  try {
+    return await request.mutate(
+      plan.count === 1 && first !== undefined ? first.hash : batch.id,
+      async (tx) => {
+        if (replaced !== undefined) await swapOut(parts, tx, replaced.hash)
+        await BATCHES.insert(tx, batch)
+        for (const row of rows) {
+          if (await isTaken(tx, row.hash)) throw simExists(row.hash)
+          await SIMS.insert(tx, row)
+          parts.counters.moved(tx, undefined, row.state)
+          tx.dirty(SIM_RESOURCE, row.hash)
+        }
+        const facts = { batch_id: batch.id, count: rows.length, profile: plan.profile }
+        tx.audit({
+          detail: { ...facts, ids: rows.map(({ hash }) => hash), replaces: replaced?.hash ?? null },
+        })
+        tx.event({ type: 'sim.issue', subject: first?.hash ?? batch.id, data: facts })
+        return {
+          status: 201,
+          body: {
+            issued: rows.length,
+            output_dir: batchDir(dataDir, batch.id),
+            batch_id: batch.id,
+            first: {
+              imsi_sha256_12: first?.hash ?? '',
+              expires_at: new Date(plan.expiresAtMs).toISOString(),
+            },
+            sims: rows.map((row) => simRecord(row, hss.view())),
+          },
+        }
+      },
+    )
+  } catch (error) {
+    await removeBatch(dataDir, batch.id)
+    throw error
+  }
+}
+
+/** The APNs of the policy in force. */
+export function policyApns({ context }: SimsParts): readonly string[] {
+  return context.maybe(policyRef)?.bundle().apns ?? context.settings.policy.apns
+}
+
+/** Throws `capacity_exceeded` when `count` more SIMs are too many. */
+export function checkCapacity({ context, counters }: SimsParts, count: number): void {
+  const { max_sims } = context.config
+  if (counters.total + count > max_sims)
+    throw capacityExceeded(
+      `this node keeps at most ${max_sims} SIMs (sims.max_sims) and has ${counters.total}; ${count} more do not fit`,
+    )
+}
+
+async function replacedBy({ context }: SimsParts, hash: string): Promise<SimRow> {
+  const row = await SIMS.find(context.db, { hash })
+  if (row === undefined) throw simNotFound(hash)
+  return row
+}
+
+async function prepare(parts: SimsParts, plan: IssuePlan, replaced: SimRow | undefined): Promise<Prepared> {
+  const { context, vault } = parts
+  const imsis = plan.imsis === undefined ? await drawImsis(parts, plan) : await freeImsis(parts, plan.imsis)
+  const op = await readOp(context.config.op_file)
+  const cards = imsis.map((imsi) => ({ imsi, card: drawCard(plan.plmn, op) }))
+  const key = drawBatchKey()
+  try {
+    const { nowMs } = plan
+    const id = batchId(nowMs)
+    const rows = cards.map((card) => newRow(vault, plan, card, { id, nowMs, replaced }))
+    const batch: BatchRow = {
+      id,
+      created_at_ms: nowMs,
+      sims: rows.length,
+      profile: plan.profile,
+      plmn: formatPlmn(plan.plmn),
+      label: plan.label,
+      key_sealed: vault.seal(key, `sims_batch/${id}`),
+    }
+    const csv = cardsCsv(cards)
+    const sealed = sealCards(csv, key, id)
+    wipe(csv)
+    await writeBatch(context.settings.server.data_dir, manifestOf(batch, rows), sealed)
+    return { rows, batch }
+  } finally {
+    for (const { card } of cards) wipeCard(card)
+    wipe(key, ...(op === undefined ? [] : [op]))
+  }
+}
+
+/** `b-20261121-` and 12 random letters and digits. */
+function batchId(nowMs: number): string {
+  const day = new Date(nowMs).toISOString().slice(0, 10).replaceAll('-', '')
+  const letters = [...randomBytes(12)].map((octet) => (octet % 32).toString(32)).join('')
+  return `b-${day}-${letters}`
+}
+
+/** Random IMSIs whose hashes clash neither with each other nor with a stored one. */
+async function drawImsis({ context }: SimsParts, { count, plmn }: IssuePlan): Promise<readonly Imsi[]> {
+  const drawn = new Map<string, Imsi>()
+  // A network with few numbers left must not keep the service busy for ever.
+  for (let tries = 0; drawn.size < count && tries < count * 20 + 100; tries++) {
+    const imsi = drawImsi(plmn)
+    const hash = imsiHash(imsi)
+    if (!drawn.has(hash) && !(await isTaken(context.db, hash))) drawn.set(hash, imsi)
+  }
+  if (drawn.size < count)
+    throw capacityExceeded(`the network ${formatPlmn(plmn)} has no ${count} free subscriber numbers`)
+  return [...drawn.values()]
+}
+
+async function freeImsis({ context }: SimsParts, imsis: readonly Imsi[]): Promise<readonly Imsi[]> {
+  const hashes = new Set<string>()
+  for (const imsi of imsis) {
+    const hash = imsiHash(imsi)
+    if (hashes.has(hash) || (await isTaken(context.db, hash))) throw simExists(hash)
+    hashes.add(hash)
+  }
+  return imsis
+}
+
+function newRow(
+  vault: Vault,
+  plan: IssuePlan,
+  { imsi, card }: NewCard,
+  facts: { readonly id: string; readonly nowMs: number; readonly replaced: SimRow | undefined },
+): SimRow {
+  const hash = imsiHash(imsi)
+  return {
+    hash,
+    plmn: formatPlmn(plan.plmn),
+    profile: plan.profile,
+    state: 'issued',
+    previous_state: null,
+    suspend_reason: null,
+    apns: JSON.stringify(plan.apns),
+    downlink_bps: plan.downlinkBps,
+    uplink_bps: plan.uplinkBps,
+    quota_bytes: plan.quotaBytes,
+    usage_bytes: 0,
+    msisdn: plan.msisdn,
+    label: plan.label,
+    batch_id: facts.id,
+    iccid_last4: Buffer.from(card.iccid.subarray(-4)).toString('ascii'),
+    issued_at_ms: facts.nowMs,
+    expires_at_ms: plan.expiresAtMs,
+    attached_at_ms: null,
+    swapped_at_ms: facts.replaced === undefined ? null : facts.nowMs,
+    replaces: facts.replaced?.hash ?? null,
+    generation: 1,
+    ...sealSim(vault, hash, imsi, card),
+    hss_status: 'pending',
+    hss_driver: null,
+    hss_error: null,
+    hss_synced_at_ms: null,
+    hss_seq: 1,
+  }
+}
+
+function manifestOf(batch: BatchRow, rows: readonly SimRow[]): Manifest {
+  return {
+    batch_id: batch.id,
+    created_at: new Date(batch.created_at_ms).toISOString(),
+    plmn: batch.plmn,
+    profile: batch.profile,
+    label: batch.label,
+    sims: rows.map((row) => ({
+      imsi_sha256_12: row.hash,
+      iccid_last4: row.iccid_last4,
+      expires_at: new Date(row.expires_at_ms).toISOString(),
+    })),
+  }
+}

@@ -1,0 +1,21 @@
+import type { Context, Vault } from '@steeple/contracts'
+import type { SimsConfig } from './config.ts'
+import type { SimCounters } from './counters.ts'
+import type { DetachBoard } from './provision/detach-board.ts'
+import type { HssLink } from './provision/hss-link.ts'
+
+/** What the routes and reconcilers of this plugin share. */
+export interface SimsParts {
+  readonly context: Context<SimsConfig>
+  readonly vault: Vault
+  readonly counters: SimCounters
+  readonly hss: HssLink
+  readonly detaches: DetachBoard
+}
+
+/** Reconciler that pushes subscribers. */
+export const SIM_RESOURCE = 'sim'
+/** Reconciler that cuts subscribers off; apart, so that it never waits behind a large import. */
+export const CUT_RESOURCE = 'sim_cut'
+/** Reconciler that looks for drift. */
+export const DRIFT_RESOURCE = 'sim_drift'

@@ -1,0 +1,89 @@
+import {
+  type BatchResult,
+  type HssDriver,
+  isServiceError,
+  type Outcome,
+  type Reader,
+} from '@steeple/contracts'
+import type { SimsParts } from '../parts.ts'
+import { SIMS, type SimRow } from '../store/sim-row.ts'
+
+/** What is left of the keys of a call once they are read. */
+export interface ReadKeys {
+  readonly rows: readonly SimRow[]
+  /** Outcomes of the keys without a row that could be used. */
+  readonly outcomes: Map<string, Outcome>
+}
+
+/** Reads the rows of keys. A row that fails its checksum waits until somebody has mended it. */
+export async function readKeys(reader: Reader, keys: readonly string[]): Promise<ReadKeys> {
+  const rows: SimRow[] = []
+  const outcomes = new Map<string, Outcome>()
+  for (const hash of keys) {
+    try {
+      const row = await SIMS.find(reader, { hash })
+      if (row === undefined) outcomes.set(hash, { state: 'converged' })
+      else rows.push(row)
+    } catch (error) {
+      if (!isServiceError(error) || error.code !== 'store_corrupt') throw error
+      outcomes.set(hash, { state: 'terminal', reason: 'the stored row fails its checksum' })
+    }
+  }
+  return { rows, outcomes }
+}
+
+/** The same outcome for every key. */
+export function all(keys: readonly string[], outcome: Outcome): Map<string, Outcome> {
+  return new Map(keys.map((key) => [key, outcome]))
+}
+
+/** While nobody can be pushed to: the same outcome for every key, undefined when it is worth a try. */
+export function notNow(parts: SimsParts, driver: HssDriver | undefined): Outcome | undefined {
+  const restMs = parts.hss.restMs()
+  const { problem = 'the HSS rests' } = parts.hss.view()
+  if (driver === undefined) return { state: 'pending', afterMs: ABSENT_MS, reason: problem }
+  return restMs > 0 ? { state: 'pending', afterMs: restMs, reason: problem } : undefined
+}
+
+/** A driver that comes is noticed at once (see plugin.ts); this is only the net below. */
+const ABSENT_MS = 60_000
+/** Bound on one call of a driver. */
+const CALL_MS = 20_000
+
+/**
+ * One call of the driver, bounded in time. Undefined when it failed as a whole, which the link then knows.
+ * Throws only when the reconciler itself was told to stop.
+ */
+export async function called<T>(
+  parts: SimsParts,
+  signal: AbortSignal,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T | undefined> {
+  const bound = AbortSignal.timeout(CALL_MS)
+  try {
+    const result = await raced(call(AbortSignal.any([signal, bound])), bound)
+    parts.hss.worked()
+    return result
+  } catch (error) {
+    signal.throwIfAborted()
+    parts.hss.failed(error)
+    return undefined
+  }
+}
+
+/** A driver that ignores its signal must not hold up all others. */
+async function raced<T>(work: Promise<T>, bound: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const late = (): void => reject(new Error(`the HSS did not answer within ${CALL_MS / 1000} s`))
+  bound.addEventListener('abort', late, { once: true })
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    bound.removeEventListener('abort', late)
+  }
+}
+
+/** The error of one subscriber; a driver that forgets one has not done it. */
+export function errorOf(result: BatchResult, imsi: Parameters<BatchResult['get']>[0]): Error | undefined {
+  return result.has(imsi) ? result.get(imsi) : new Error('the HSS driver gave no result for it')
+}

@@ -1,0 +1,114 @@
+import { type HssDriver, msFromDuration, type Outcome, type Reconciler } from '@steeple/contracts'
+import { CUT_RESOURCE, DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
+import { openImsi } from '../secrets/sealing.ts'
+import { wantedInHss } from '../states/machine.ts'
+import type { SimRow } from '../store/sim-row.ts'
+import { simsBetween } from '../store/sim-store.ts'
+import { all, called, notNow } from './batch.ts'
+import { markDrifted } from './marks.ts'
+import { driftOf, wantedOf } from './subscriber.ts'
+
+/** Subscribers in one look of a driver. */
+const CHUNK = 500
+/** SIMs in a slice, about: a slice is one key of the reconciler. */
+const SLICE_SIMS = 500
+/** Sorts behind every hash. */
+const END = 'g'
+/** Key of the slice of everything. */
+const WHOLE = 'all'
+const SHORTEST_MS = 1_000
+
+/**
+ * Compares what the HSS holds with what it should hold, slice by slice of the hashes, and has what differs pushed
+ * again. The one way in which an HSS that was restored or edited by hand is found out.
+ */
+export function driftReconciler(parts: SimsParts): Reconciler {
+  const { context, hss, counters } = parts
+  return {
+    resource: DRIFT_RESOURCE,
+    resyncMs: Math.max(SHORTEST_MS, msFromDuration(context.config.drift_interval) ?? SHORTEST_MS),
+    keys: async () => (hss.driver()?.name === 'none' ? [] : slices(counters.total)),
+    reconcile: async (keys, signal) => {
+      const driver = hss.driver()
+      const wait = notNow(parts, driver)
+      if (driver === undefined || wait !== undefined) return all(keys, wait ?? { state: 'converged' })
+      const outcomes = new Map<string, Outcome>()
+      for (const key of keys) outcomes.set(key, await slice(parts, driver, key, signal))
+      return outcomes
+    },
+  }
+}
+
+/** Prefixes of hashes that cut the SIMs into slices. */
+export function slices(sims: number): readonly string[] {
+  let digits = 0
+  while (digits < 4 && sims / 16 ** digits > SLICE_SIMS) digits += 1
+  if (digits === 0) return [WHOLE]
+  return Array.from({ length: 16 ** digits }, (_, i) => i.toString(16).padStart(digits, '0'))
+}
+
+async function slice(
+  parts: SimsParts,
+  driver: HssDriver,
+  key: string,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const prefix = key === WHOLE ? '' : key
+  let from = prefix
+  for (;;) {
+    const rows = await simsBetween(parts.context.db, from, prefix + END, CHUNK)
+    if (!(await compare(parts, driver, rows, signal)))
+      return {
+        state: 'pending',
+        afterMs: parts.hss.restMs(),
+        reason: parts.hss.view().problem ?? 'no answer',
+      }
+    const last = rows.at(-1)
+    if (rows.length < CHUNK || last === undefined) return { state: 'converged' }
+    // The next hash in order.
+    from = `${last.hash}0`
+  }
+}
+
+/** False when the HSS did not answer. */
+async function compare(
+  parts: SimsParts,
+  driver: HssDriver,
+  rows: readonly SimRow[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const settled = rows.filter((row) => row.hss_status === 'synced' && row.hss_driver === driver.name)
+  if (settled.length === 0) return true
+  const imsis = settled.map((row) => openImsi(parts.vault, row))
+  const seen = await called(parts, signal, (bound) => driver.observe(imsis, bound))
+  if (seen === undefined) return false
+  const nowMs = parts.context.clock.nowMs()
+  const drifted = settled.flatMap((row, i) => {
+    const imsi = imsis[i]
+    const held = imsi === undefined ? undefined : seen.get(imsi)
+    const reason = reasonOf(parts, row, held)
+    return reason === undefined
+      ? []
+      : [{ row, reason, seq: held === undefined ? laterSeq(row, nowMs) : row.hss_seq }]
+  })
+  if (drifted.length === 0) return true
+  await markDrifted(parts.context.db, drifted)
+  parts.context.log.warn({ sims: drifted.length, reason: drifted[0]?.reason }, 'HSS differed from the store')
+  for (const { row } of drifted)
+    parts.context.enqueue(wantedInHss(row.state) === 'open' ? SIM_RESOURCE : CUT_RESOURCE, row.hash)
+  return true
+}
+
+function reasonOf(parts: SimsParts, row: SimRow, held: Parameters<typeof driftOf>[1]): string | undefined {
+  if (wantedInHss(row.state) === 'absent')
+    return held === undefined ? undefined : 'the subscriber was in the HSS again'
+  return driftOf(wantedOf(parts.vault, row), held)
+}
+
+/**
+ * A SEQ that no authentication since the SIM was issued can have reached: one for each second. It stays within the
+ * 2^28 that a card accepts in one step (TS 33.102 annex C.2.1) for eight years.
+ */
+function laterSeq(row: SimRow, nowMs: number): number {
+  return Math.max(row.hss_seq + 1, Math.floor((nowMs - row.issued_at_ms) / 1000) + 1)
+}

@@ -1,0 +1,61 @@
+import type { Subscriber, SubscriberObserved, Vault } from '@steeple/contracts'
+import { wipeCard } from '../secrets/card.ts'
+import { openCard, openImsi } from '../secrets/sealing.ts'
+import { wantedInHss } from '../states/machine.ts'
+import { apnsOf, type SimRow } from '../store/sim-row.ts'
+
+/** SQN = SEQ ‖ IND with 5 bits of IND. TS 33.102 annex C.3.2. */
+const SQN_STEP = 32n
+/** SQN has 48 bits. TS 33.102 §6.3.2. */
+const SQN_MASK = (1n << 48n) - 1n
+
+/** Runs `work` with the subscribers of rows, then wipes their keys. Keys of rows that do not open stay closed. */
+export async function withSubscribers<T>(
+  vault: Vault,
+  rows: readonly SimRow[],
+  work: (subscribers: readonly Subscriber[]) => Promise<T>,
+): Promise<T> {
+  const cards = rows.map((row) => openCard(vault, row))
+  try {
+    return await work(
+      rows.map((row, i): Subscriber => {
+        const { ki, opc } = cards[i] ?? { ki: new Uint8Array(), opc: new Uint8Array() }
+        return { ...wantedOf(vault, row), ki, opc, sqn: sqnOf(row) }
+      }),
+    )
+  } finally {
+    for (const card of cards) wipeCard(card)
+  }
+}
+
+/** What the HSS should say of a row. */
+export function wantedOf(vault: Vault, row: SimRow): SubscriberObserved {
+  return {
+    imsi: openImsi(vault, row),
+    apns: apnsOf(row),
+    ambrBps: { up: row.uplink_bps, down: row.downlink_bps },
+    isBlocked: wantedInHss(row.state) !== 'open',
+    ...(row.msisdn === null ? {} : { msisdn: row.msisdn }),
+  }
+}
+
+/** With which SQN the subscriber is inserted; a driver never writes it again. */
+function sqnOf(row: SimRow): bigint {
+  return (BigInt(row.hss_seq) * SQN_STEP) & SQN_MASK
+}
+
+/** What differs between what the HSS should hold and what it holds; undefined when nothing does. */
+export function driftOf(
+  wanted: SubscriberObserved,
+  seen: SubscriberObserved | undefined,
+): string | undefined {
+  if (seen === undefined) return 'the subscriber was missing in the HSS'
+  if (seen.isBlocked !== wanted.isBlocked)
+    return wanted.isBlocked
+      ? 'the subscriber was unblocked in the HSS'
+      : 'the subscriber was blocked in the HSS'
+  const isSameApns = seen.apns.toSorted().join() === wanted.apns.toSorted().join()
+  if (!isSameApns) return 'the APNs were changed in the HSS'
+  const isSameAmbr = seen.ambrBps.up === wanted.ambrBps.up && seen.ambrBps.down === wanted.ambrBps.down
+  return isSameAmbr ? undefined : 'the AMBR was changed in the HSS'
+}

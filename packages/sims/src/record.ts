@@ -1,0 +1,110 @@
+import {
+  type JsonSchema,
+  NULLABLE_TIMESTAMP_SCHEMA,
+  objectSchema,
+  TIMESTAMP_SCHEMA,
+} from '@steeple/contracts'
+import { apnsOf, type SimRow } from './store/sim-row.ts'
+import { timestampOrNull } from './timestamp.ts'
+
+/** Where SIMs are provisioned now. */
+export interface HssView {
+  /** The driver's name, or the one that the configuration asks for. */
+  readonly driver: string
+  /** Why nothing can be pushed now; undefined while nothing is known to be in the way. */
+  readonly problem: string | undefined
+}
+
+const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] }
+const NULLABLE_INTEGER: JsonSchema = { type: ['integer', 'null'] }
+
+/** Schema of the parameter `{imsi}`. */
+export const HASH_PARAMS: JsonSchema = objectSchema(
+  {
+    imsi: {
+      type: 'string',
+      pattern: '^[0-9a-f]{12}$',
+      description: 'The first 12 hexadecimal characters of the SHA-256 of the IMSI, never the IMSI itself.',
+    },
+  },
+  ['imsi'],
+)
+
+const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
+  imsi_sha256_12: { type: 'string' },
+  profile: { type: 'string' },
+  state: { type: 'string', description: 'issued, in-use, suspended, expired or revoked; more may come.' },
+  apns: { type: 'array', items: { type: 'string' } },
+  expires_at: TIMESTAMP_SCHEMA,
+  iccid_last4: NULLABLE_TEXT,
+  label: NULLABLE_TEXT,
+  batch_id: NULLABLE_TEXT,
+  issued_at: TIMESTAMP_SCHEMA,
+  first_attach_at: NULLABLE_TIMESTAMP_SCHEMA,
+  suspend_reason: { type: ['string', 'null'], description: 'operator, quota or policy; more may come.' },
+  quota_bytes: NULLABLE_INTEGER,
+  usage_bytes: { type: 'integer' },
+  ambr: objectSchema({ downlink_bps: { type: 'integer' }, uplink_bps: { type: 'integer' } }, [
+    'downlink_bps',
+    'uplink_bps',
+  ]),
+  msisdn: NULLABLE_TEXT,
+  replaces: NULLABLE_TEXT,
+  provisioning: objectSchema(
+    {
+      status: { type: 'string', description: 'pending, synced or failed; more may come.' },
+      driver: { type: 'string' },
+      last_error: NULLABLE_TEXT,
+      synced_at: NULLABLE_TIMESTAMP_SCHEMA,
+    },
+    ['status', 'driver', 'last_error', 'synced_at'],
+  ),
+}
+
+/** Schema of a SIM record. */
+export const SIM_SCHEMA: JsonSchema = objectSchema(PROPERTIES, Object.keys(PROPERTIES))
+
+/** Schema of a SIM record as suspend, resume and revoke answer it. */
+export const MOVED_SIM_SCHEMA: JsonSchema = objectSchema(
+  {
+    ...PROPERTIES,
+    detached: { type: 'string', description: 'yes, pending or not_attached; more may come.' },
+  },
+  [...Object.keys(PROPERTIES), 'detached'],
+)
+
+/** A SIM as answered: no secret, no raw IMSI. */
+export function simRecord(row: SimRow, hss: HssView): Readonly<Record<string, unknown>> {
+  return {
+    imsi_sha256_12: row.hash,
+    profile: row.profile,
+    state: row.state,
+    apns: apnsOf(row),
+    expires_at: timestampOrNull(row.expires_at_ms),
+    iccid_last4: row.iccid_last4,
+    label: row.label,
+    batch_id: row.batch_id,
+    issued_at: timestampOrNull(row.issued_at_ms),
+    first_attach_at: timestampOrNull(row.attached_at_ms),
+    suspend_reason: row.suspend_reason,
+    quota_bytes: row.quota_bytes,
+    usage_bytes: row.usage_bytes,
+    ambr: { downlink_bps: row.downlink_bps, uplink_bps: row.uplink_bps },
+    msisdn: row.msisdn,
+    replaces: row.replaces,
+    provisioning: provisioningOf(row, hss),
+  }
+}
+
+/** What the HSS holds of a SIM, as far as it is known. */
+export function provisioningOf(row: SimRow, hss: HssView): Readonly<Record<string, unknown>> {
+  const isForeign = row.hss_status === 'synced' && row.hss_driver !== hss.driver
+  const status = isForeign ? 'pending' : row.hss_status
+  const reason = status === 'synced' ? null : (row.hss_error ?? hss.problem ?? null)
+  return {
+    status,
+    driver: hss.driver,
+    last_error: reason,
+    synced_at: isForeign ? null : timestampOrNull(row.hss_synced_at_ms),
+  }
+}

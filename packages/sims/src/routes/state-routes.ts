@@ -1,0 +1,126 @@
+import {
+  coreDriverRef,
+  DURATION_PATTERN,
+  type JsonSchema,
+  msFromDuration,
+  objectSchema,
+  type Reply,
+  type Request,
+  type Role,
+  type Route,
+  route,
+  validationFailed,
+} from '@steeple/contracts'
+import { NAME_SCHEMA } from '../issue/issue-schema.ts'
+import type { SimsParts } from '../parts.ts'
+import type { Detached } from '../provision/detach-board.ts'
+import { HASH_PARAMS, MOVED_SIM_SCHEMA, simRecord } from '../record.ts'
+import { type Changed, changeSim } from '../states/change.ts'
+import { wantedInHss } from '../states/machine.ts'
+import { SIMS, type SimRow } from '../store/sim-row.ts'
+import type { SimParams } from './read-routes.ts'
+
+interface StateBody {
+  readonly reason?: string
+  readonly override?: boolean
+}
+interface StateQuery {
+  readonly wait?: string
+}
+type StateRequest = Request<SimParams, StateQuery, StateBody | undefined>
+type Verb = 'suspend' | 'resume' | 'revoke'
+
+const MAX_WAIT_MS = 30_000
+const QUERY: JsonSchema = objectSchema({
+  wait: {
+    type: 'string',
+    pattern: DURATION_PATTERN,
+    maxLength: 16,
+    description: 'How long to wait until the phone is really off, at most 30s. Not at all when absent.',
+  },
+})
+const REASON_BODY: JsonSchema = objectSchema({ reason: { ...NAME_SCHEMA, maxLength: 256 } })
+const RESUME_BODY: JsonSchema = objectSchema({
+  override: { type: 'boolean', description: 'Resume although the quota is used up.' },
+})
+
+/** Suspend, resume and revoke. */
+export function stateRoutes(parts: SimsParts): readonly Route[] {
+  return [
+    verbRoute(parts, 'suspend', 'operator', 'Block a SIM and disconnect its phone', REASON_BODY),
+    verbRoute(parts, 'resume', 'operator', 'Lift a suspension', RESUME_BODY),
+    verbRoute(parts, 'revoke', 'sim:admin', 'End a SIM for good and disconnect its phone', REASON_BODY),
+  ]
+}
+
+function verbRoute(parts: SimsParts, verb: Verb, role: Role, summary: string, body: JsonSchema): Route {
+  return route<SimParams, StateQuery, StateBody | undefined>({
+    method: 'POST',
+    path: `/v1/sims/:imsi/${verb}`,
+    role,
+    summary,
+    description: 'Repeating it changes nothing. `detached` says whether the session of the phone is gone.',
+    schema: { params: HASH_PARAMS, query: QUERY, body, response: MOVED_SIM_SCHEMA },
+    errors: ['sim_not_found', 'sim_state_conflict', 'store_corrupt', 'rate_limited'],
+    audit: `sim.${verb}`,
+    ...(verb === 'revoke' ? { rateLimit: { name: 'sim_revoke' } } : {}),
+    handle: (request) => changeState(parts, request, verb),
+  })
+}
+
+async function changeState(parts: SimsParts, request: StateRequest, verb: Verb): Promise<Reply> {
+  const { imsi: hash } = request.params
+  const waitMs = waitOf(request.query)
+  const over = new AbortController()
+  // Listens before the change, so that a quick cut is not missed.
+  const cut =
+    waitMs > 0 && verb !== 'resume'
+      ? parts.detaches.expect(hash, waitMs, AbortSignal.any([request.signal, over.signal]))
+      : undefined
+  try {
+    let changed: Changed | undefined
+    const reply = await request.mutate(hash, async (tx) => {
+      changed = await changeSim(parts, tx, hash, {
+        action: verb,
+        isOverride: request.body?.override === true,
+      })
+      const facts = { from: changed.before.state, to: changed.after.state }
+      tx.audit({ detail: { ...facts, reason: request.body?.reason ?? null } })
+      tx.event({ type: `sim.${verb}`, subject: hash, data: facts })
+      return { body: record(parts, changed.after, firstGuess(parts, changed.after)) }
+    })
+    if (cut === undefined || changed === undefined || !isCutUnderWay(parts, changed.after)) return reply
+    const how = await cut
+    const row = (await SIMS.find(parts.context.db, { hash })) ?? changed.after
+    return { body: record(parts, row, how === 'pending' ? firstGuess(parts, row) : how) }
+  } finally {
+    over.abort()
+  }
+}
+
+function record(parts: SimsParts, row: SimRow, detached: Detached): object {
+  return { ...simRecord(row, parts.hss.view()), detached }
+}
+
+/** What can be said before the cut has run: `pending` while there is a core that may hold a session. */
+function firstGuess(parts: SimsParts, row: SimRow): Detached {
+  return isToBeCut(row) && parts.context.maybe(coreDriverRef) !== undefined ? 'pending' : 'not_attached'
+}
+
+function isToBeCut(row: SimRow): boolean {
+  return wantedInHss(row.state) !== 'open' && row.hss_status !== 'synced'
+}
+
+/** Whether there is something that works on it, so that waiting makes sense. */
+function isCutUnderWay(parts: SimsParts, row: SimRow): boolean {
+  const { context, hss } = parts
+  return isToBeCut(row) && (context.maybe(coreDriverRef) !== undefined || hss.driver() !== undefined)
+}
+
+function waitOf({ wait }: StateQuery): number {
+  if (wait === undefined) return 0
+  const ms = msFromDuration(wait)
+  if (ms !== undefined && ms <= MAX_WAIT_MS) return ms
+  const message = 'must be more than zero and at most 30s'
+  throw validationFailed(`/wait ${message}`, { details: [{ pointer: '/wait', message }] })
+}

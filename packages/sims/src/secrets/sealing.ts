@@ -1,0 +1,43 @@
+import { type Imsi, storeCorrupt, type Vault } from '@steeple/contracts'
+import { parseImsi } from '@steeple/telecom'
+import type { SimRow } from '../store/sim-row.ts'
+import { type Card, packCard, unpackCard } from './card.ts'
+import { ascii, wipe } from './octets.ts'
+
+/** The sealed columns of a SIM. */
+export type SealedSim = Pick<SimRow, 'imsi_sealed' | 'secrets_sealed'>
+
+/** Tells the vault which columns it seals, so that a rotation of its key finds them. */
+export function registerSealed(vault: Vault): void {
+  vault.register({ table: 'sims_sim', key: 'hash', columns: ['imsi_sealed', 'secrets_sealed'] })
+  vault.register({ table: 'sims_batch', key: 'id', columns: ['key_sealed'] })
+}
+
+/** Seals the IMSI and the card of a SIM. The card stays the caller's to wipe. */
+export function sealSim(vault: Vault, hash: string, imsi: Imsi, card: Card): SealedSim {
+  const rowId = `sims_sim/${hash}`
+  const digits = ascii(imsi)
+  const packed = packCard(card)
+  try {
+    return { imsi_sealed: vault.seal(digits, rowId), secrets_sealed: vault.seal(packed, rowId) }
+  } finally {
+    wipe(digits, packed)
+  }
+}
+
+/** The IMSI of a SIM. It goes toward an HSS, a core, a card writer or an eSIM profile and nowhere else. */
+export function openImsi(vault: Vault, row: SimRow): Imsi {
+  const digits = vault.open(row.imsi_sealed, `sims_sim/${row.hash}`)
+  try {
+    const imsi = parseImsi(Buffer.from(digits).toString('ascii'))
+    if (imsi === undefined) throw storeCorrupt('sims_sim')
+    return imsi
+  } finally {
+    wipe(digits)
+  }
+}
+
+/** The card of a SIM; the caller wipes it (`wipeCard`). Throws `store_corrupt`. */
+export function openCard(vault: Vault, row: SimRow): Card {
+  return unpackCard(vault.open(row.secrets_sealed, `sims_sim/${row.hash}`))
+}

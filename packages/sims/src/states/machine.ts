@@ -1,0 +1,59 @@
+/** States of a SIM. Contract section 6; `revoked` is terminal. */
+export type SimState = 'issued' | 'in-use' | 'suspended' | 'expired' | 'revoked'
+/** Why a SIM is suspended. */
+export type SuspendReason = 'operator' | 'quota' | 'policy'
+/** What can move a SIM. */
+export type SimAction = 'attach' | 'suspend' | 'resume' | 'expire' | 'revoke'
+
+/** Every state, in the order of the contract. */
+export const SIM_STATES: readonly SimState[] = ['issued', 'in-use', 'suspended', 'expired', 'revoked']
+
+/** `before`: the state that the suspension interrupted. `same`: holds already, nothing changes. */
+type Target = SimState | 'before' | 'same'
+
+/** The moves of contract section 6. What is missing here is refused. */
+const MOVES: Readonly<Record<SimState, Readonly<Partial<Record<SimAction, Target>>>>> = {
+  issued: { attach: 'in-use', suspend: 'suspended', resume: 'same', expire: 'expired', revoke: 'revoked' },
+  'in-use': { attach: 'same', suspend: 'suspended', resume: 'same', expire: 'expired', revoke: 'revoked' },
+  suspended: { suspend: 'same', resume: 'before', expire: 'expired', revoke: 'revoked' },
+  expired: { expire: 'same', revoke: 'revoked' },
+  revoked: { revoke: 'same' },
+}
+
+/** The part of a SIM that its state consists of. */
+export interface SimStanding {
+  readonly state: SimState
+  /** The state that a suspension interrupted; null while there is none. */
+  readonly previous_state: SimState | null
+  readonly suspend_reason: SuspendReason | null
+}
+
+/**
+ * The standing after an action; the same object when it holds already, undefined when the table lacks the move.
+ *
+ * An operator's suspension replaces the reason of one by quota or policy, so that no new period lifts it.
+ */
+export function moved(
+  standing: SimStanding,
+  action: SimAction,
+  reason: SuspendReason = 'operator',
+): SimStanding | undefined {
+  const target = MOVES[standing.state][action]
+  if (target === undefined) return undefined
+  if (target === 'same')
+    return isHarder(standing, action, reason) ? { ...standing, suspend_reason: reason } : standing
+  if (target === 'before')
+    return { state: standing.previous_state ?? 'issued', previous_state: null, suspend_reason: null }
+  if (target === 'suspended') return { state: target, previous_state: standing.state, suspend_reason: reason }
+  return { state: target, previous_state: null, suspend_reason: null }
+}
+
+function isHarder(standing: SimStanding, action: SimAction, reason: SuspendReason): boolean {
+  return action === 'suspend' && reason === 'operator' && standing.suspend_reason !== 'operator'
+}
+
+/** What an HSS must hold of a SIM in a state. */
+export function wantedInHss(state: SimState): 'open' | 'blocked' | 'absent' {
+  if (state === 'issued' || state === 'in-use') return 'open'
+  return state === 'suspended' ? 'blocked' : 'absent'
+}

@@ -1,0 +1,87 @@
+import { defineTable, type Table } from '@steeple/contracts'
+import type { SimStanding } from '../states/machine.ts'
+
+/** What is known of a SIM in the HSS. `pending`: not pushed yet or not again. */
+export type HssStatus = 'pending' | 'synced' | 'failed'
+
+/** A SIM as stored. Times are ms since the epoch. Neither its IMSI nor its keys are in it unsealed. */
+export interface SimRow extends SimStanding {
+  /** The truncated SHA-256 of its IMSI. */
+  readonly hash: string
+  /** `999-99` */
+  readonly plmn: string
+  readonly profile: string
+  /** JSON list. */
+  readonly apns: string
+  readonly downlink_bps: number
+  readonly uplink_bps: number
+  readonly quota_bytes: number | null
+  readonly usage_bytes: number
+  readonly msisdn: string | null
+  readonly label: string | null
+  readonly batch_id: string | null
+  readonly iccid_last4: string | null
+  readonly issued_at_ms: number
+  readonly expires_at_ms: number
+  /** When it was first seen in the core. */
+  readonly attached_at_ms: number | null
+  /** When it took the place of another SIM. */
+  readonly swapped_at_ms: number | null
+  /** The SIM whose place it took. */
+  readonly replaces: string | null
+  /** Grows with each change that the HSS must hear of. */
+  readonly generation: number
+  /** Digits of the IMSI, sealed; AAD `sims_sim/<hash>`. */
+  readonly imsi_sealed: Uint8Array
+  /** Ki, OPc and card codes (see secrets/card.ts), sealed; AAD `sims_sim/<hash>`. */
+  readonly secrets_sealed: Uint8Array
+  readonly hss_status: HssStatus
+  /** The driver that was last successful. */
+  readonly hss_driver: string | null
+  readonly hss_error: string | null
+  readonly hss_synced_at_ms: number | null
+  /** SEQ with which the HSS inserts it: 1, and later than every SEQ used when it has to be inserted again. */
+  readonly hss_seq: number
+}
+
+/** The SIMs. */
+export const SIMS: Table<SimRow> = defineTable<SimRow>(
+  'sims_sim',
+  [
+    'hash',
+    'plmn',
+    'profile',
+    'state',
+    'previous_state',
+    'suspend_reason',
+    'apns',
+    'downlink_bps',
+    'uplink_bps',
+    'quota_bytes',
+    'usage_bytes',
+    'msisdn',
+    'label',
+    'batch_id',
+    'iccid_last4',
+    'issued_at_ms',
+    'expires_at_ms',
+    'attached_at_ms',
+    'swapped_at_ms',
+    'replaces',
+    'generation',
+    'imsi_sealed',
+    'secrets_sealed',
+    'hss_status',
+    'hss_driver',
+    'hss_error',
+    'hss_synced_at_ms',
+    'hss_seq',
+  ],
+  ['hash'],
+)
+
+/** The APNs of a row. */
+export function apnsOf(row: SimRow): readonly string[] {
+  // Written from a list of texts alone.
+  return JSON.parse(row.apns) as readonly string[]
+}

@@ -19,6 +19,9 @@ import { driftReconciler } from './provision/drift-reconciler.ts'
 import { createFlights } from './provision/flights.ts'
 import { hssLink } from './provision/hss-link.ts'
 import { simReconciler } from './provision/sim-reconciler.ts'
+import { bulkRoute } from './routes/bulk-route.ts'
+import { exportRoute } from './routes/export-route.ts'
+import { importRoute } from './routes/import-route.ts'
 import { issueRoute } from './routes/issue-route.ts'
 import { readRoutes } from './routes/read-routes.ts'
 import { stateRoutes } from './routes/state-routes.ts'
@@ -52,7 +55,14 @@ export const plugin: Plugin<SimsConfig> = {
     await parts.counters.recount(context.db)
     const flights = createFlights()
     return {
-      routes: [...readRoutes(parts), issueRoute(parts), ...stateRoutes(parts)],
+      routes: [
+        ...readRoutes(parts),
+        exportRoute(parts),
+        issueRoute(parts),
+        importRoute(parts),
+        bulkRoute(parts),
+        ...stateRoutes(parts),
+      ],
       reconcilers: [simReconciler(parts, flights), cutReconciler(parts, flights), driftReconciler(parts)],
       start: async () => {
         const attaches = attachWatch(parts)

@@ -64,12 +64,15 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
   ]
 }
 
-async function simPage(parts: SimsParts, query: SimFilter, page: Page): Promise<object> {
-  const { state, profile, label, batch_id, q } = query
-  const filter = Object.fromEntries(
+/** The filters of a query, without `limit` and `cursor`. */
+export function filterFrom({ state, profile, label, batch_id, q }: SimFilter): SimFilter {
+  return Object.fromEntries(
     Object.entries({ state, profile, label, batch_id, q }).filter(([, value]) => value !== undefined),
   )
-  const rows = await listSims(parts.context.db, filter, page.limit + 1, positionFrom(page.after))
+}
+
+async function simPage(parts: SimsParts, query: SimFilter, page: Page): Promise<object> {
+  const rows = await listSims(parts.context.db, filterFrom(query), page.limit + 1, positionFrom(page.after))
   const shown = rows.slice(0, page.limit)
   const last = shown.at(-1)
   const view = parts.hss.view()

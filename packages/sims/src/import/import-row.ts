@@ -1,0 +1,144 @@
+import { type Imsi, isServiceError, PLAIN_TEXT_PATTERN, validationFailed } from '@steeple/contracts'
+import { formatPlmn, imsiHash, isImsiOf, opcFrom, type Plmn, parseIccid, parseImsi } from '@steeple/telecom'
+import { apnProblems } from '../issue/issue-plan.ts'
+import type { Card } from '../secrets/card.ts'
+import { ascii, octetsFromHex, wipe } from '../secrets/octets.ts'
+import { msFromTimestamp } from '../timestamp.ts'
+import type { Cells, Column } from './columns.ts'
+
+/** What rows are checked against. */
+export interface ImportFacts {
+  readonly plmn: Plmn
+  readonly policyApns: readonly string[]
+  readonly nowMs: number
+  /** When a SIM expires whose row does not say. */
+  readonly expiresAtMs: number
+}
+
+/** One row that can be imported. The caller wipes the card. */
+export interface ImportDraft {
+  readonly imsi: Imsi
+  readonly hash: string
+  readonly card: Card
+  readonly iccidLast4: string | null
+  readonly msisdn: string | null
+  readonly profile: string
+  readonly apns: readonly string[]
+  readonly expiresAtMs: number
+  readonly label: string | null
+}
+
+/** What became of reading a row: a draft, or what is wrong with it. Never a secret in the words. */
+export type ImportRow =
+  | { readonly draft: ImportDraft; readonly hash: string }
+  | { readonly error: string; readonly hash: string | null }
+
+const DIGITS = /^[0-9]+$/
+const PLAIN = new RegExp(PLAIN_TEXT_PATTERN)
+const MAX_NAME = 64
+
+/** Reads one row. */
+export function importRow(cells: Cells, facts: ImportFacts): ImportRow {
+  const imsi = parseImsi(cells.get('imsi') ?? '')
+  if (imsi === undefined) return { error: 'imsi must be 6 to 15 digits', hash: null }
+  const hash = imsiHash(imsi)
+  try {
+    return { hash, draft: draftOf(imsi, hash, cells, facts) }
+  } catch (error) {
+    if (isServiceError(error) && error.code === validationFailed.code) return { error: error.message, hash }
+    throw error
+  }
+}
+
+function draftOf(imsi: Imsi, hash: string, cells: Cells, facts: ImportFacts): ImportDraft {
+  if (!isImsiOf(facts.plmn, imsi))
+    throw validationFailed(`imsi is not one of the network ${formatPlmn(facts.plmn)}`)
+  const iccid = iccidOf(cells)
+  const rest = {
+    msisdn: digitsOf(cells, 'msisdn', 3, 15),
+    profile: nameOf(cells, 'profile') ?? 'default',
+    label: nameOf(cells, 'label'),
+    apns: apnsOf(cells, facts),
+    expiresAtMs: expiryOf(cells, facts),
+  }
+  const codes = {
+    iccid: ascii(iccid ?? ''),
+    adm1: admOf(cells),
+    pin1: ascii(digitsOf(cells, 'pin1', 4, 8) ?? ''),
+    puk1: ascii(digitsOf(cells, 'puk1', 8, 8) ?? ''),
+    pin2: ascii(digitsOf(cells, 'pin2', 4, 8) ?? ''),
+    puk2: ascii(digitsOf(cells, 'puk2', 8, 8) ?? ''),
+  }
+  return { imsi, hash, ...rest, iccidLast4: iccid?.slice(-4) ?? null, card: { ...keysOf(cells), ...codes } }
+}
+
+function keysOf(cells: Cells): { readonly ki: Uint8Array; readonly opc: Uint8Array } {
+  const ki = keyOf(cells, 'ki')
+  if (ki === undefined) throw validationFailed('ki is missing')
+  const opc = keyOf(cells, 'opc')
+  const op = keyOf(cells, 'op')
+  if (opc !== undefined && op !== undefined) {
+    wipe(op)
+    return { ki, opc }
+  }
+  if (opc !== undefined) return { ki, opc }
+  if (op === undefined) throw validationFailed('opc or op is missing')
+  const computed = opcFrom(ki, op)
+  wipe(op)
+  return { ki, opc: computed }
+}
+
+function keyOf(cells: Cells, column: Column): Uint8Array | undefined {
+  const text = cells.get(column)
+  if (text === undefined) return undefined
+  const octets = octetsFromHex(ascii(text))
+  if (octets?.length !== 16) throw validationFailed(`${column} must be 32 hexadecimal digits`)
+  return octets
+}
+
+function iccidOf(cells: Cells): string | undefined {
+  const text = cells.get('iccid')?.replace(/[fF]$/, '')
+  if (text === undefined) return undefined
+  if (parseIccid(text) === undefined)
+    throw validationFailed('iccid must be 19 or 20 digits that begin with 89 and end in their check digit')
+  return text
+}
+
+/** ADM1 is 8 digits, or 16 hexadecimal digits of any 8 octets. */
+function admOf(cells: Cells): Uint8Array {
+  const text = cells.get('adm1') ?? ''
+  const isAdm = text === '' || /^[0-9]{4,8}$/.test(text) || /^[0-9a-fA-F]{16}$/.test(text)
+  if (!isAdm) throw validationFailed('adm1 must be 4 to 8 digits or 16 hexadecimal digits')
+  return ascii(text)
+}
+
+function digitsOf(cells: Cells, column: Column, least: number, most: number): string | null {
+  const text = (cells.get(column) ?? '').replace(/^\+/, '')
+  if (text === '') return null
+  if (DIGITS.test(text) && text.length >= least && text.length <= most) return text
+  throw validationFailed(`${column} must be ${least === most ? least : `${least} to ${most}`} digits`)
+}
+
+function nameOf(cells: Cells, column: Column): string | null {
+  const text = cells.get(column)
+  if (text === undefined) return null
+  if (text.length <= MAX_NAME && PLAIN.test(text)) return text
+  throw validationFailed(`${column} must be at most ${MAX_NAME} characters, none of them a control character`)
+}
+
+function apnsOf(cells: Cells, { policyApns }: ImportFacts): readonly string[] {
+  const text = cells.get('apns')
+  if (text === undefined) return policyApns
+  const apns = [...new Set(text.split(';').map((apn) => apn.trim()))].filter((apn) => apn !== '')
+  const [problem] = apnProblems(apns, policyApns)
+  if (problem !== undefined) throw validationFailed(`apns: ${problem.message}`)
+  return apns
+}
+
+function expiryOf(cells: Cells, facts: ImportFacts): number {
+  const text = cells.get('expires_at')
+  if (text === undefined) return facts.expiresAtMs
+  const atMs = msFromTimestamp(text)
+  if (atMs !== undefined && atMs > facts.nowMs) return atMs
+  throw validationFailed('expires_at must be an RFC 3339 timestamp in the future')
+}

@@ -1,0 +1,199 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import {
+  type ErrorDetail,
+  forbidden,
+  isServiceError,
+  type JsonSchema,
+  type MutationTx,
+  objectSchema,
+  type Reply,
+  type Request,
+  type Role,
+  type Route,
+  route,
+  simNotFound,
+  validationFailed,
+} from '@steeple/contracts'
+import { NAME_SCHEMA } from '../issue/issue-schema.ts'
+import type { SimsParts } from '../parts.ts'
+import { changeSim } from '../states/change.ts'
+import { SIMS } from '../store/sim-row.ts'
+import { hashesOf, type SimFilter } from '../store/sim-store.ts'
+import { FILTER_PROPERTIES } from './read-routes.ts'
+
+type BulkAction = 'suspend' | 'resume' | 'revoke' | 'label'
+interface BulkBody {
+  readonly action: BulkAction
+  readonly ids?: readonly string[]
+  readonly filter?: SimFilter
+  readonly label?: string | null
+  readonly reason?: string
+  readonly override?: boolean
+}
+interface BulkResult {
+  readonly imsi_sha256_12: string
+  readonly status: 'changed' | 'unchanged' | 'error'
+  readonly state: string | null
+  readonly error: { readonly code: string; readonly message: string } | null
+}
+
+/** SIMs of one bulk change. */
+const MOST = 10_000
+const CHUNK = 250
+/** The role of each action is that of its own route; labels are the issuer's. */
+const ROLES: Readonly<Record<BulkAction, Role>> = {
+  suspend: 'operator',
+  resume: 'operator',
+  revoke: 'sim:admin',
+  label: 'sim:issuer',
+}
+
+const BODY: JsonSchema = objectSchema(
+  {
+    action: { type: 'string', enum: ['suspend', 'resume', 'revoke', 'label'] },
+    ids: {
+      type: 'array',
+      minItems: 1,
+      maxItems: MOST,
+      uniqueItems: true,
+      items: { type: 'string', pattern: '^[0-9a-f]{12}$' },
+    },
+    filter: objectSchema(FILTER_PROPERTIES, [], { minProperties: 1 }),
+    label: { ...NAME_SCHEMA, type: ['string', 'null'], description: 'For action label; null removes it.' },
+    reason: { ...NAME_SCHEMA, maxLength: 256 },
+    override: { type: 'boolean', description: 'For action resume: also when the quota is used up.' },
+  },
+  ['action'],
+)
+const REPORT: JsonSchema = objectSchema(
+  {
+    changed: { type: 'integer' },
+    unchanged: { type: 'integer' },
+    failed: { type: 'integer' },
+    results: {
+      type: 'array',
+      items: objectSchema(
+        {
+          imsi_sha256_12: { type: 'string' },
+          status: { type: 'string', description: 'changed, unchanged or error; more may come.' },
+          state: { type: ['string', 'null'] },
+          error: {
+            type: ['object', 'null'],
+            additionalProperties: false,
+            required: ['code', 'message'],
+            properties: { code: { type: 'string' }, message: { type: 'string' } },
+          },
+        },
+        ['imsi_sha256_12', 'status', 'state', 'error'],
+      ),
+    },
+  },
+  ['changed', 'unchanged', 'failed', 'results'],
+)
+
+/** `POST /v1/sims/bulk` */
+export function bulkRoute(parts: SimsParts): Route {
+  // What a filter found, for the limit: it is asked for when the handler has looked.
+  const found = new WeakMap<object, number>()
+  return route<unknown, unknown, BulkBody>({
+    method: 'POST',
+    path: '/v1/sims/bulk',
+    role: 'viewer',
+    summary: 'Change many SIMs at once',
+    description:
+      'One transaction for at most 10,000 SIMs, with a report on each. Needs the role of the action: operator for ' +
+      'suspend and resume, sim:admin for revoke (which counts against sim_revoke), sim:issuer for label.',
+    schema: { body: BODY, response: REPORT },
+    errors: ['validation_failed', 'forbidden', 'rate_limited', 'store_corrupt'],
+    audit: 'sim.bulk',
+    rateLimit: {
+      name: 'sim_revoke',
+      cost: (body: BulkBody) => (body.action === 'revoke' ? (found.get(body) ?? body.ids?.length ?? 1) : 0),
+    },
+    handle: async (request) => {
+      const { body } = request
+      const role = ROLES[body.action]
+      const isAllowed = request.principal.roles.has(role)
+      if (isAllowed) checkParts(body)
+      const ids = isAllowed ? await idsOf(parts, body) : []
+      found.set(body, isAllowed ? ids.length : 0)
+      return await change(parts, request, ids, isAllowed ? undefined : role)
+    },
+  })
+}
+
+function checkParts(body: BulkBody): void {
+  const details: ErrorDetail[] = []
+  if ((body.ids === undefined) === (body.filter === undefined))
+    details.push({ pointer: '/ids', message: 'either ids or filter is needed, and not both' })
+  if ((body.action === 'label') !== (body.label !== undefined))
+    details.push({ pointer: '/label', message: 'goes with action label and with no other' })
+  if (details.length > 0)
+    throw validationFailed(details.map(({ pointer, message }) => `${pointer} ${message}`).join('; '), {
+      details,
+    })
+}
+
+async function idsOf({ context }: SimsParts, body: BulkBody): Promise<readonly string[]> {
+  if (body.ids !== undefined) return body.ids
+  const ids = await hashesOf(context.db, body.filter ?? {}, MOST + 1)
+  if (ids.length <= MOST) return ids
+  const message = `matches more than ${MOST} SIMs; narrow it`
+  throw validationFailed(`/filter ${message}`, { details: [{ pointer: '/filter', message }] })
+}
+
+/** `missing`: the role that the principal lacks; the refusal is audited with the mutation. */
+async function change(
+  parts: SimsParts,
+  request: Request<unknown, unknown, BulkBody>,
+  ids: readonly string[],
+  missing: Role | undefined,
+): Promise<Reply> {
+  const { body } = request
+  return await request.mutate(`sims:${body.action}`, async (tx) => {
+    if (missing !== undefined) throw forbidden(missing)
+    const results: BulkResult[] = []
+    for (const hash of ids) {
+      results.push(await one(parts, tx, hash, body))
+      // Requests that only read go on meanwhile.
+      if (results.length % CHUNK === 0) await nextTurn()
+    }
+    const count = (status: BulkResult['status']): number =>
+      results.filter((result) => result.status === status).length
+    const totals = { changed: count('changed'), unchanged: count('unchanged'), failed: count('error') }
+    const changed = results
+      .filter(({ status }) => status === 'changed')
+      .map((result) => result.imsi_sha256_12)
+    tx.audit({ detail: { action: body.action, reason: body.reason ?? null, ...totals, ids: changed } })
+    tx.event({ type: 'sim.bulk', subject: `sims:${body.action}`, data: { action: body.action, ...totals } })
+    return { body: { ...totals, results } }
+  })
+}
+
+async function one(parts: SimsParts, tx: MutationTx, hash: string, body: BulkBody): Promise<BulkResult> {
+  try {
+    const { before, after } =
+      body.action === 'label'
+        ? await relabel(tx, hash, body.label ?? null)
+        : await changeSim(parts, tx, hash, { action: body.action, isOverride: body.override === true })
+    const status = before === after ? 'unchanged' : 'changed'
+    return { imsi_sha256_12: hash, status, state: after.state, error: null }
+  } catch (error) {
+    if (!isServiceError(error) || error.status >= 500) throw error
+    const { code, message } = error
+    return { imsi_sha256_12: hash, status: 'error', state: null, error: { code, message } }
+  }
+}
+
+async function relabel(
+  tx: MutationTx,
+  hash: string,
+  label: string | null,
+): Promise<Awaited<ReturnType<typeof changeSim>>> {
+  const before = await SIMS.find(tx, { hash })
+  if (before === undefined) throw simNotFound(hash)
+  if (before.label === label) return { before, after: before }
+  const after = { ...before, label }
+  await SIMS.put(tx, after)
+  return { before, after }
+}

@@ -1,0 +1,74 @@
+import { objectSchema, type Route, route } from '@steeple/contracts'
+import type { SimsParts } from '../parts.ts'
+import { type HssView, provisioningOf } from '../record.ts'
+import { apnsOf, type SimRow } from '../store/sim-row.ts'
+import { listSims, type SimFilter, type SimPosition } from '../store/sim-store.ts'
+import { timestampOrNull } from '../timestamp.ts'
+import { FILTER_PROPERTIES, filterFrom } from './read-routes.ts'
+
+const CHUNK = 500
+
+type Cell = string | number | null
+
+const COLUMNS: readonly (readonly [name: string, cell: (row: SimRow, hss: HssView) => Cell])[] = [
+  ['imsi_sha256_12', (row) => row.hash],
+  ['state', (row) => row.state],
+  ['suspend_reason', (row) => row.suspend_reason],
+  ['profile', (row) => row.profile],
+  ['apns', (row) => apnsOf(row).join(';')],
+  ['label', (row) => row.label],
+  ['batch_id', (row) => row.batch_id],
+  ['iccid_last4', (row) => row.iccid_last4],
+  ['msisdn', (row) => row.msisdn],
+  ['issued_at', (row) => timestampOrNull(row.issued_at_ms)],
+  ['first_attach_at', (row) => timestampOrNull(row.attached_at_ms)],
+  ['expires_at', (row) => timestampOrNull(row.expires_at_ms)],
+  ['downlink_bps', (row) => row.downlink_bps],
+  ['uplink_bps', (row) => row.uplink_bps],
+  ['quota_bytes', (row) => row.quota_bytes],
+  ['usage_bytes', (row) => row.usage_bytes],
+  ['provisioning', (row, hss) => String(provisioningOf(row, hss).status)],
+]
+
+/** `GET /v1/sims/export` */
+export function exportRoute(parts: SimsParts): Route {
+  return route<unknown, SimFilter, unknown>({
+    method: 'GET',
+    path: '/v1/sims/export',
+    role: 'sim:issuer',
+    summary: 'All SIMs as CSV, without secrets',
+    schema: { query: objectSchema(FILTER_PROPERTIES) },
+    produces: ['text/csv'],
+    handle: async (request) => ({
+      headers: {
+        'content-type': 'text/csv; charset=utf-8',
+        'content-disposition': 'attachment; filename="sims.csv"',
+      },
+      stream: csv(parts, filterFrom(request.query)),
+    }),
+  })
+}
+
+async function* csv(parts: SimsParts, filter: SimFilter): AsyncGenerator<string> {
+  yield line(COLUMNS.map(([name]) => name))
+  let after: SimPosition | undefined
+  for (;;) {
+    const rows = await listSims(parts.context.db, filter, CHUNK, after)
+    const view = parts.hss.view()
+    if (rows.length > 0) yield rows.map((row) => line(COLUMNS.map(([, cell]) => cell(row, view)))).join('')
+    const last = rows.at(-1)
+    if (rows.length < CHUNK || last === undefined) return
+    after = { issuedAtMs: last.issued_at_ms, hash: last.hash }
+  }
+}
+
+/** RFC 4180. A cell that a spreadsheet would take for a formula begins with an apostrophe. */
+function line(cells: readonly Cell[]): string {
+  return `${cells.map(cellText).join(',')}\r\n`
+}
+
+function cellText(cell: Cell): string {
+  const text = cell === null ? '' : String(cell)
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}

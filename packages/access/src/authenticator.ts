@@ -1,4 +1,5 @@
 import {
+  type AuthenticatedPrincipal,
   type Authenticator,
   type Clock,
   expandRoles,
@@ -26,12 +27,6 @@ export interface CachedAuthenticator extends Authenticator {
   forget(sha256: string): void
 }
 
-interface Known {
-  readonly tokenId: string
-  readonly principal: Principal
-  readonly expiresAtMs: number | undefined
-}
-
 /** Bound of the cache. Only live tokens get into it, so strangers cannot fill it. */
 const MAX_KNOWN = 10_000
 
@@ -43,18 +38,21 @@ const MAX_KNOWN = 10_000
  */
 export function createAuthenticator(parts: AuthenticatorParts): CachedAuthenticator {
   const { reader, clock, lastUse } = parts
-  const known = new Map<string, Known>()
-  // Counts deletions: a row that was read before one must not enter the cache after it.
-  let deletions = 0
-  const look = async (sha256: string): Promise<Known | undefined> => {
-    const deletionsBefore = deletions
+  const known = new Map<string, AuthenticatedPrincipal>()
+  // Another one after each deletion: a row that was read before one must not enter the cache after it.
+  let epoch = {}
+  const look = async (sha256: string): Promise<AuthenticatedPrincipal | undefined> => {
+    const epochBefore = epoch
     const row = await findByHash(reader, sha256)
     if (row?.kind !== 'api' || !isSameSha256(row.token_sha256, sha256)) return undefined
     const found = knownFrom(row)
-    if (parts.mayCache() && deletions === deletionsBefore) remember(known, sha256, found)
+    if (parts.mayCache() && epoch === epochBefore) remember(known, sha256, found)
     return found
   }
   return {
+    get epoch() {
+      return parts.mayCache() ? epoch : undefined
+    },
     authenticate: async (token) => {
       if (tokenKindOf(token) !== 'api') return undefined
       const sha256 = tokenSha256(token)
@@ -65,25 +63,26 @@ export function createAuthenticator(parts: AuthenticatorParts): CachedAuthentica
         known.delete(sha256)
         throw tokenExpired()
       }
-      lastUse.touch(found.tokenId, nowMs)
-      return found.principal
+      lastUse.touch(found.id, nowMs)
+      return found
     },
     forget: (sha256) => {
-      deletions += 1
+      epoch = {}
       known.delete(sha256)
     },
   }
 }
 
-function knownFrom(row: TokenRow): Known {
-  return {
-    tokenId: row.id,
-    principal: { kind: 'token', id: row.id, name: row.name, roles: expandRoles(rolesOf(row)) },
-    expiresAtMs: row.expires_at_ms ?? undefined,
-  }
+function knownFrom(row: TokenRow): AuthenticatedPrincipal {
+  const principal: Principal = { kind: 'token', id: row.id, name: row.name, roles: expandRoles(rolesOf(row)) }
+  return row.expires_at_ms === null ? principal : { ...principal, expiresAtMs: row.expires_at_ms }
 }
 
-function remember(known: Map<string, Known>, sha256: string, found: Known): void {
+function remember(
+  known: Map<string, AuthenticatedPrincipal>,
+  sha256: string,
+  found: AuthenticatedPrincipal,
+): void {
   const oldest = known.keys().next()
   if (known.size >= MAX_KNOWN && oldest.done !== true) known.delete(oldest.value)
   known.set(sha256, found)

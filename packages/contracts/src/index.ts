@@ -150,6 +150,7 @@ export {
   type AuditEntry,
   type AuditFilter,
   type AuditTrail,
+  type AuthenticatedPrincipal,
   type Authenticator,
   auditTrailRef,
   authenticatorRef,

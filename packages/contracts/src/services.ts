@@ -105,10 +105,19 @@ export const serviceInfoRef: ServiceRef<ServiceInfo> = serviceRef<ServiceInfo>('
 
 // ---- provided by access ----
 
+/** Who a credential stands for, and until when (ms since the epoch; for ever when absent). */
+export interface AuthenticatedPrincipal extends Principal {
+  readonly expiresAtMs?: number
+}
 /** Turns a bearer credential into a principal. The environment admin token is the edge's own business. */
 export interface Authenticator {
+  /**
+   * Another object after each change by which a credential may lose something. As long as it is the same one, an
+   * answer of `authenticate` may be used again for a second without asking. Undefined: ask each time.
+   */
+  readonly epoch?: object | undefined
   /** The principal of a live scoped token, or undefined. Throws `token_expired` for one that was valid once. */
-  authenticate(token: string): Promise<Principal | undefined>
+  authenticate(token: string): Promise<AuthenticatedPrincipal | undefined>
 }
 export const authenticatorRef: ServiceRef<Authenticator> = serviceRef<Authenticator>('access.authenticator')
 

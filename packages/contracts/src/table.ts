@@ -38,7 +38,9 @@ export interface TableSpec {
 
 /** The CRC-32 of a row's values in column order. Blobs count as their hex. */
 export function rowSum(columns: readonly string[], row: Readonly<Record<string, unknown>>): number {
-  return crc32(JSON.stringify(columns.map((column) => canonical(row[column]))))
+  const values: unknown[] = []
+  for (const column of columns) values.push(canonical(row[column]))
+  return crc32(JSON.stringify(values))
 }
 
 function canonical(value: unknown): unknown {
@@ -68,9 +70,12 @@ export function defineTable<Row extends object>(
     return { ...values, row_sum: rowSum(columns, values) }
   }
   const open = (raw: Stored<Row>): Row => {
-    // A raw row has exactly the selected columns.
-    const { row_sum, ...values } = raw as Record<string, SqlValue>
-    if (rowSum(columns, values) !== row_sum) throw storeCorrupt(name)
+    // A raw row has the selected columns: `columns` and the sum.
+    const stored = raw as Readonly<Record<string, SqlValue>>
+    if (rowSum(columns, stored) !== stored.row_sum) throw storeCorrupt(name)
+    const values: Record<string, SqlValue> = {}
+    for (const column of columns) values[column] = stored[column] ?? null
+    // The row again, without the sum.
     return values as Row
   }
   return {

@@ -1,4 +1,5 @@
 import { fork } from 'node:child_process'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Service, startService } from '../harness/service.ts'
@@ -23,7 +24,7 @@ interface Round {
 
 /** GET of one node's record with a scoped token, beside a bare fastify route with the same schema and read. */
 export async function benchRead(): Promise<readonly Finding[]> {
-  const service = await startService()
+  const service = await startService({ outputFile: join(tmpdir(), `steeple-bench-${process.pid}.log`) })
   try {
     const nodeId = (await service.request('GET', '/v1/nodes')).body.nodes[0].node_id as string
     const path = `/v1/nodes/${nodeId}/enroll`

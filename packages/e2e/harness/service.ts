@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const MAIN = join(dirname(fileURLToPath(import.meta.url)), '../../cli/dist/main.js')
 const START_LIMIT_MS = 20_000
+const POLL_MS = 10
 /** As `npm start` and the first line of the binary have it. */
 const NODE_FLAGS = ['--max-semi-space-size=2']
 
@@ -51,6 +52,8 @@ export interface StartOptions {
   readonly flags?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly adminToken?: string
+  /** Its output goes to this file, as under a service manager, and not through this process. For benchmarks. */
+  readonly outputFile?: string
   /** Node's own flags, e.g. `--expose-gc`. */
   readonly nodeFlags?: readonly string[]
 }
@@ -99,6 +102,7 @@ export function runSvc(
 export async function startService(options: StartOptions = {}): Promise<Service> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'steeple-e2e-'))
   const adminToken = options.adminToken ?? randomBytes(24).toString('hex')
+  const output = options.outputFile === undefined ? undefined : openSync(options.outputFile, 'w')
   const startedAt = performance.now()
   const child = spawn(
     process.execPath,
@@ -115,9 +119,10 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     ],
     {
       env: { ...cleanEnvironment(), SVC_ADMIN_TOKEN: adminToken, ...options.env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', output ?? 'pipe', output ?? 'pipe'],
     },
   )
+  if (output !== undefined) closeSync(output)
   const printed = new BoundedText()
   const exited = new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)))
   const url = await new Promise<string>((resolve, reject) => {
@@ -126,16 +131,25 @@ export async function startService(options: StartOptions = {}): Promise<Service>
       START_LIMIT_MS,
     )
     let isFound = false
-    const take = (chunk: Buffer): void => {
-      printed.add(chunk)
-      const found = isFound ? null : /"url":"(https?:\/\/[^"]+)"/.exec(printed.text())
+    const look = (text: string): void => {
+      const found = isFound ? null : /"url":"(https?:\/\/[^"]+)"/.exec(text)
       if (found?.[1] === undefined) return
       isFound = true
       clearTimeout(timer)
+      clearInterval(poll)
       resolve(found[1])
     }
-    child.stdout.on('data', take)
-    child.stderr.on('data', take)
+    const take = (chunk: Buffer): void => {
+      printed.add(chunk)
+      if (!isFound) look(printed.text())
+    }
+    const { outputFile } = options
+    const poll = setInterval(
+      () => outputFile !== undefined && look(readFileSync(outputFile, 'utf8')),
+      POLL_MS,
+    )
+    child.stdout?.on('data', take)
+    child.stderr?.on('data', take)
     child.on('close', (code) => {
       clearTimeout(timer)
       reject(new Error(`the service ended with ${code}:\n${printed.text()}`))

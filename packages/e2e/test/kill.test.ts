@@ -63,7 +63,7 @@ kill(
       const late = sorted.filter((ms) => ms > RESTART_LIMIT_MS).length
       const middle = sorted[Math.floor(sorted.length / 2)] ?? 0
       process.stdout.write(
-        `# ${books.answered.size} answered writes in ${ROUNDS} rounds, ${books.replayed} replayed; restart median ${Math.round(middle)} ms, longest ${Math.round(sorted.at(-1) ?? 0)} ms, ${late} above ${RESTART_LIMIT_MS} ms\n`,
+        `\n# ${books.answered.size} answered writes in ${ROUNDS} rounds, ${books.replayed} replayed; restart median ${Math.round(middle)} ms, longest ${Math.round(sorted.at(-1) ?? 0)} ms, ${late} above ${RESTART_LIMIT_MS} ms\n`,
       )
       assert.ok(
         middle <= RESTART_LIMIT_MS,

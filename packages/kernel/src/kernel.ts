@@ -10,6 +10,7 @@ import type {
   Vault,
 } from '@steeple/contracts'
 import type { LoadedConfig } from './config/load-config.ts'
+import type { KernelLog } from './log.ts'
 import type { KernelMetrics } from './metrics.ts'
 import type { Mutations, Outbox } from './mutation/mutations.ts'
 import type { HttpEdge } from './plugins/edge.ts'
@@ -19,7 +20,7 @@ import type { Database } from './store/database.ts'
 /** The running kernel: what the edge and the composition root may use. */
 export interface Kernel {
   readonly settings: Settings
-  readonly log: Log
+  readonly log: Log & Pick<KernelLog, 'plain'>
   readonly clock: Clock
   readonly db: Database
   readonly mutations: Mutations

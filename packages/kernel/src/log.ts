@@ -21,6 +21,8 @@ export interface LogOptions {
 
 /** The log of the service. Facts are redacted before they are written. */
 export interface KernelLog extends Log {
+  /** As `info`, for facts that the caller has made itself: they are not looked through for secrets. */
+  plain(facts: Readonly<Record<string, string | number>>, message: string): void
   /** A log whose lines all carry these facts: `child({ plugin: id })`. Follows level changes. */
   child(bindings: object): KernelLog
   /** The level from now on, here and in every child. */
@@ -75,6 +77,9 @@ function wrap(logger: Logger, shared: Shared): KernelLog {
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
+    plain: (facts, message) => {
+      if (LEVEL_NUMBERS.info >= LEVEL_NUMBERS[shared.level]) logger.info(facts, message)
+    },
     child: (bindings) => wrap(logger.child(redactFacts(bindings)), shared),
     setLevel: (level) => {
       shared.level = level

@@ -10,17 +10,18 @@ export function finalStatus(exchange: Exchange): number {
 
 /** One line per request: facts that hold no secret. Neither URL nor query, headers or bodies. */
 export function logAccess(exchange: Exchange, status: number, ms: number): void {
-  const { principal } = exchange
-  exchange.core.kernel.log.info(
-    {
-      request_id: exchange.id,
-      method: exchange.incoming.method,
-      route: exchange.pattern,
-      status,
-      ms: Math.round(ms * 100) / 100,
-      principal: `${principal.kind}:${principal.id}`,
-      ip: exchange.peerAddress,
-    },
-    'request',
-  )
+  const { principal, core, incoming } = exchange
+  const facts = {
+    request_id: exchange.id,
+    method: incoming.method ?? '',
+    route: exchange.pattern,
+    status,
+    ms: Math.round(ms * 100) / 100,
+    principal: `${principal.kind}:${principal.id}`,
+    ip: exchange.peerAddress,
+  }
+  const { log } = core.kernel
+  // An id that the client chose may be anything, a token too.
+  if (incoming.headers['x-request-id'] === undefined) log.plain(facts, 'request')
+  else log.info(facts, 'request')
 }

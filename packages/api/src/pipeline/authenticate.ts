@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import {
   type Access,
+  type AuthenticatedPrincipal,
   authenticatorRef,
   bootstrapTokensRef,
   expandRoles,
@@ -9,6 +10,7 @@ import {
 } from '@steeple/contracts'
 import type { EdgeKernel } from '../edge-kernel.ts'
 import { ANONYMOUS } from './anonymous.ts'
+import { createMemo } from './principal-memo.ts'
 
 /** Longest credential that is looked at: a JWT with all roles is far below. */
 const MAX_CREDENTIAL_CHARS = 4_096
@@ -36,12 +38,15 @@ export function createAuthenticate(kernel: EdgeKernel, adminToken: string | unde
   const adminDigest = adminToken === undefined ? undefined : digestOf(adminToken)
   const variable = kernel.settings.auth.admin_token_env
   const admin: Principal = { kind: 'admin-env', id: variable, name: variable, roles: expandRoles(['admin']) }
+  const memo = createMemo(kernel)
   return (access, authorization, nodeId) => {
     if (access === 'public') return ANONYMOUS
+    const remembered = memo.recall(authorization)
+    if (remembered !== undefined) return remembered
     const token = tokenFrom(authorization)
     if (adminDigest !== undefined && timingSafeEqual(digestOf(token), adminDigest)) return admin
     if (token.startsWith(BOOTSTRAP_PREFIX)) return bootstrapPrincipal(kernel, access, token, nodeId)
-    return knownPrincipal(kernel, token)
+    return knownPrincipal(kernel, token, (principal, epoch) => memo.keep(authorization, principal, epoch))
   }
 }
 
@@ -56,9 +61,15 @@ function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer')
 }
 
-async function knownPrincipal(kernel: EdgeKernel, token: string): Promise<Principal> {
-  const principal = await kernel.service(authenticatorRef)?.authenticate(token)
+type Keep = (principal: AuthenticatedPrincipal, epoch: object | undefined) => void
+
+async function knownPrincipal(kernel: EdgeKernel, token: string, keep: Keep): Promise<Principal> {
+  const authenticator = kernel.service(authenticatorRef)
+  // Read before the question: what is revoked while it is answered makes the answer stale.
+  const epoch = authenticator?.epoch
+  const principal = await authenticator?.authenticate(token)
   if (principal === undefined) throw unauthenticated('the token is not known')
+  keep(principal, epoch)
   return principal
 }
 

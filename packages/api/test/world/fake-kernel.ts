@@ -188,7 +188,13 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
     plugins,
     isDown: false,
     settings: defaultSettings(overrides),
-    log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+    log: {
+      debug: log('debug'),
+      info: log('info'),
+      warn: log('warn'),
+      error: log('error'),
+      plain: log('info'),
+    },
     clock: {
       nowMs: () => Math.round(performance.timeOrigin + performance.now()),
       monotonicMs: () => performance.now(),

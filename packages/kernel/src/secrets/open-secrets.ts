@@ -51,6 +51,7 @@ export function openSecrets(dataDir: string): Secrets {
   const ca = parseCertificate(directory, KEY_FILES.caCertificate, caPem)
   let certificatePem = requireKeyFile(directory, KEY_FILES.nodeCertificate).toString()
   let certificate = parseCertificate(directory, KEY_FILES.nodeCertificate, certificatePem)
+  let expiresAtMs = Date.parse(certificate.validTo)
   checkPair(directory, KEY_FILES.caKey, ca)
   checkPair(directory, KEY_FILES.nodeKey, certificate)
   checkNodeCertificate(directory, certificate, ca, node)
@@ -79,7 +80,7 @@ export function openSecrets(dataDir: string): Secrets {
       createdAtMs: Date.parse(node.created_at),
       caSha256,
       get certificateExpiresAtMs() {
-        return Date.parse(certificate.validTo)
+        return expiresAtMs
       },
     },
     certificate: () => certificate,
@@ -96,6 +97,7 @@ export function openSecrets(dataDir: string): Secrets {
       replaceKeyFile(directory, KEY_FILES.nodeCertificate, Buffer.from(pem))
       certificatePem = pem
       certificate = next
+      expiresAtMs = Date.parse(next.validTo)
     },
   }
 }

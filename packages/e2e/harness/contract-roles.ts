@@ -16,6 +16,8 @@ export interface ContractRoute {
 }
 
 const NODE = '00000000-0000-4000-8000-000000000000'
+/** The hash of no subscriber. */
+const NOBODY = 'ffffffffffff'
 const HEARTBEAT = { node_id: NODE, at: '2026-01-01T00:00:00.000Z', seq: 1, components: [] }
 const CHANNELS = { technology: 'lte', channels: [1300] }
 
@@ -38,6 +40,9 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   read('/v1/events', 'viewer'),
   read('/v1/policy', 'viewer'),
   read('/v1/tx/arm', 'viewer'),
+  read('/v1/sims', 'viewer'),
+  read('/v1/sims/{imsi}', 'viewer', `/v1/sims/${NOBODY}`, 404),
+  read('/v1/sims/export', 'sim:issuer'),
   read('/v1/audit', 'operator'),
   read('/v1/tokens', 'admin'),
   read('/v1/plugins', 'admin'),
@@ -47,6 +52,13 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   change('POST', '/v1/lifecycle/transition', 'operator', { body: { from: 'peer', to: 'on-air' } }, 409),
   change('POST', '/v1/tx/arm', 'sim:admin', { body: { arm: true, profile_id: 'none' } }, 409),
   change('POST', '/v1/tx/disarm', 'operator', {}, 200),
+  change('POST', '/v1/sims', 'sim:issuer', { body: {} }, 201),
+  change('POST', '/v1/sims/import', 'sim:issuer', { body: { sims: [] } }, 200),
+  change('POST', '/v1/sims/{imsi}/suspend', 'operator', { path: `/v1/sims/${NOBODY}/suspend` }, 404),
+  change('POST', '/v1/sims/{imsi}/resume', 'operator', { path: `/v1/sims/${NOBODY}/resume` }, 404),
+  change('POST', '/v1/sims/{imsi}/revoke', 'sim:admin', { path: `/v1/sims/${NOBODY}/revoke` }, 404),
+  // The role is that of the action in the body; without one nobody gets past the schema.
+  change('POST', '/v1/sims/bulk', 'viewer', { body: {} }, 400),
   change('POST', '/v1/tokens', 'admin', { body: { name: 'matrix', roles: ['viewer'] } }, 201),
   change('DELETE', '/v1/tokens/{id}', 'admin', { path: `/v1/tokens/${NODE}` }, 404),
   change('POST', '/v1/plugins/{name}/load', 'admin', { path: '/v1/plugins/nobody/load' }, 404),
@@ -58,8 +70,6 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
 export const ABSENT_ROUTES: readonly (readonly [method: string, path: string])[] = [
   ['POST', `/v1/nodes/${NODE}/enroll`],
   ['POST', `/v1/nodes/${NODE}/leave`],
-  ['GET', '/v1/sims'],
-  ['POST', '/v1/sims'],
   ['GET', '/v1/sessions'],
   ['POST', '/v1/esim/issue'],
   ['POST', '/es9plus/initiateAuthentication'],

@@ -2,6 +2,8 @@
 export interface EdgeLimits {
   /** How long a swap or a close waits for requests in flight. Architecture, "Life of a plugin". */
   readonly drainMs: number
+  /** The same for a close, when shorter: who ends the service does not wait for a client that never finishes. */
+  readonly closeMs: number
   /** Within which the headers of a request must have arrived. */
   readonly headersTimeoutMs: number
   /** Within which a buffered body must have arrived, and the longest pause inside a streamed one. */
@@ -27,6 +29,7 @@ export interface EdgeLimits {
 /** The bounds in force when none are given. */
 export const DEFAULT_LIMITS: EdgeLimits = {
   drainMs: 5_000,
+  closeMs: 2_000,
   headersTimeoutMs: 10_000,
   bodyTimeoutMs: 30_000,
   keepAliveMs: 72_000,

@@ -29,7 +29,7 @@ export interface Edge extends HttpEdge {
   listen(): Promise<AddressInfo>
   /** Where it listens; undefined before `listen` and after `close`. */
   address(): AddressInfo | undefined
-  /** Ends event streams, lets requests in flight finish (at most `drainMs`), then closes every connection. */
+  /** Ends event streams, lets requests in flight finish (at most `closeMs`), then closes every connection. */
   close(): Promise<void>
 }
 
@@ -188,7 +188,7 @@ class GenerationHost implements Edge {
 
   async #drained(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const bound = setTimeout(resolve, this.#limits.drainMs)
+    const bound = setTimeout(resolve, Math.min(this.#limits.drainMs, this.#limits.closeMs))
     this.#idle = resolve
     await promise
     clearTimeout(bound)

@@ -123,7 +123,7 @@ first(
     const file = join(dir, 'bad.yaml')
     writeFileSync(file, 'server:\n  log_level: loud\n')
     await refuses([...flags(other), '--config', file], /bad\.yaml:2:\d+.*log_level/)
-    await refuses(flags('/proc/steeple'), /\/proc\/steeple/)
+    await refuses(flags('/sys/steeple'), /\/sys\/steeple/)
     writeFileSync(join(dir, 'a-file'), '')
     await refuses(flags(join(dir, 'a-file')), /a-file/)
     await ended(run, 'SIGTERM')

@@ -27,9 +27,11 @@ import { createOutbox } from './mutation/outbox.ts'
 import { hostContracts } from './plugins/contracts-copy.ts'
 import { createRegistry } from './plugins/registry.ts'
 import { createServiceContainer } from './plugins/service-container.ts'
+import { observeProcess } from './process-metrics.ts'
 import { createReconcileEngine } from './reconcile/reconcile-engine.ts'
 import { createScheduler } from './scheduler.ts'
 import type { Secrets } from './secrets/open-secrets.ts'
+import { rotateVault } from './secrets/rotate-vault.ts'
 import { createVault } from './secrets/vault.ts'
 import { openDatabase } from './store/open.ts'
 import { systemTimers, type Timers } from './timers.ts'
@@ -73,6 +75,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   }
   const vault = createVault(secrets.keyring)
   const metrics = createMetricsBoard(log)
+  const stopObserving = observeProcess(metrics.kernel)
   const services = createServiceContainer()
   const auditKey = secrets.auditKey
   const outbox = createOutbox({ db })
@@ -143,9 +146,27 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   health.watch('store', { kind: 'store', required: true }, () => housekeeping.health())
   settings.onChange(() => log.setLevel(settings.current().server.log_level))
   const stopping = new AbortController()
+  const inBackground = (failure: string, work: Promise<void>): void => {
+    work.catch((error: unknown) => {
+      if (!stopping.signal.aborted) log.error({ err: error }, failure)
+    })
+  }
+  /** Finishes what a rotation of the vault key before left half done. */
+  const finishRotation = async (): Promise<void> => {
+    const tables = [...KERNEL_TABLES, ...registry.tables()]
+    const { resealed, kept } = await rotateVault({
+      db,
+      vault,
+      tables,
+      isResumeOnly: true,
+      signal: stopping.signal,
+    })
+    if (resealed > 0 || kept.length > 0) log.info({ resealed, kept }, 'vault rotation resumed')
+  }
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
     stopping.abort()
+    stopObserving()
     health.close()
     await registry.stop()
     await scheduler.close()
@@ -182,13 +203,12 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     begin: () => {
       health.start()
       scheduler.start()
-      void housekeeping
-        .scan(stopping.signal)
-        // What it found is seen at once, not at the next round.
-        .then(() => health.poll())
-        .catch((error: unknown) => {
-          if (!stopping.signal.aborted) log.error({ err: error }, 'store integrity could not be checked')
-        })
+      // What the scan found is seen at once, not at the next round.
+      inBackground(
+        'store integrity could not be checked',
+        housekeeping.scan(stopping.signal).then(() => health.poll()),
+      )
+      inBackground('the rotation of the vault key could not be finished', finishRotation())
     },
     reload: async (next) => {
       settings.adopt(next)

@@ -4,8 +4,8 @@ import { problems } from './load-helper.ts'
 const terminal = suite('config/terminal')
 
 terminal('shows control characters of a file as what they are, since its lines go to a terminal', () => {
-  const escape = '\u001b[2J'
-  const [key = ''] = problems(`"a${escape}": 1\n`)
+  const clearScreen = '\u001b[2J'
+  const [key = ''] = problems(`"a${clearScreen}": 1\n`)
   assert.match(key, 'a\\u001b[2J is no key of the configuration')
   const [value = ''] = problems(`server:\n  mode: "a\\u0000\\u009b\\u007f"\n`)
   assert.match(value, 'a\\u0000\\u009b\\u007f')

@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import * as fc from 'fast-check'
+import fc from 'fast-check'
 import { milenageF1, milenageF2345, opcFrom } from '../../src/auth/milenage.ts'
 
 const milenage = suite('telecom/milenage')

@@ -105,7 +105,7 @@ damage(
       const url = await urlOf(run)
       const answer = await fetch(`${url}/v1/nodes`, { headers: { authorization: `Bearer ${ADMIN}` } })
       assert.is(answer.status, 500)
-      assert.is((await answer.json()).error.code, 'store_corrupt')
+      assert.is(((await answer.json()) as Answer['body']).error.code, 'store_corrupt')
       assert.match(run.stdout(), /"store is damaged"/)
     }),
   { limitMs: 20_000 },

@@ -19,7 +19,7 @@ function visit(folder) {
 
 function inspect(path) {
   const text = readFileSync(join(root, path), 'utf8')
-  if (!/^\w+\.run\(\)$/m.test(text) && !/Conformance\(/.test(text))
+  if (!/^(\w+|\}\))\.run\(\)$/m.test(text) && !/Conformance\(/.test(text))
     faults.push(`${path}: no suite is run; end the file with <suite>.run()`)
   if (/\.(skip|only)\(/.test(text)) faults.push(`${path}: skipped or exclusive test`)
   if (!/\b(assert|fc)\b/.test(text) && !/Conformance\(/.test(text)) faults.push(`${path}: asserts nothing`)

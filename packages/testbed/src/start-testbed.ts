@@ -11,6 +11,7 @@ import {
   type Kernel,
   loadConfig,
   openSecrets,
+  pluginConfigPaths,
   systemClock,
   systemTimers,
 } from '@steeple/kernel'
@@ -26,6 +27,8 @@ import { readAudit, readEvents } from './records.ts'
 import { requests } from './requests.ts'
 import { type StandIn, standInAuthenticator } from './stand-in-authenticator.ts'
 
+type ConfigOptions = Parameters<typeof loadConfig>[0]
+
 const CONFIG_FILE = '/testbed/control.yaml'
 
 /** Starts the real kernel and edge around the plugins under test, on a free loopback port and a fresh store. */
@@ -39,18 +42,19 @@ export async function startTestbed(options: TestbedOptions): Promise<Testbed> {
   const adminToken = randomBytes(24).toString('hex')
   await initNode({ dataDir, clock, name: 'testbed' })
   const folders = await Promise.all(plugins.map((plugin) => packages.folderOf(plugin)))
+  const source: ConfigOptions = {
+    file: CONFIG_FILE,
+    // JSON is YAML.
+    readFile: () => JSON.stringify({ ...options.settings, ...options.config }),
+    env: {
+      ...options.env,
+      SVC_SERVER_DATADIR: dataDir,
+      SVC_SERVER_LISTEN: '127.0.0.1:0',
+      SVC_SERVER_LOGLEVEL: 'error',
+    },
+  }
   const kernel = await createKernel({
-    config: loadConfig({
-      file: CONFIG_FILE,
-      // JSON is YAML.
-      readFile: () => JSON.stringify({ ...options.settings, ...options.config }),
-      env: {
-        ...options.env,
-        SVC_SERVER_DATADIR: dataDir,
-        SVC_SERVER_LISTEN: '127.0.0.1:0',
-        SVC_SERVER_LOGLEVEL: 'error',
-      },
-    }),
+    config: loadConfig({ ...source, extraSchemas: pluginConfigPaths(source, folders) }),
     secrets: openSecrets(dataDir),
     log: createLog({ level: 'error', format: 'json', clock }),
     clock,

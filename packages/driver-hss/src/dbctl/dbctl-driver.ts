@@ -1,0 +1,115 @@
+import type { BatchResult, Imsi, Subscriber } from '@steeple/contracts'
+import { errorOf, type Results } from '../batch.ts'
+import type { WriteBackDriver } from '../driver.ts'
+import { toolSubscribers } from './subscribers.ts'
+import { dbctlTool, type Tool } from './tool.ts'
+
+/** What the driver needs. */
+export interface DbctlOptions {
+  /** Path or name of the executable. */
+  readonly path: string
+  /** The database that it is told to use; empty for its own default. */
+  readonly url: string
+  /** The same database directly, when it can be reached: does what the stock tool cannot. */
+  readonly documents: WriteBackDriver | undefined
+  readonly tool?: Tool
+}
+
+/**
+ * Subscribers through an open5gs-dbctl. One run of the tool for each step of each subscriber: for small networks.
+ *
+ * The stock tool takes Ki and OPc on its command line, where the machine's process list shows them.
+ */
+export function dbctlDriver(options: DbctlOptions): WriteBackDriver {
+  const tool = options.tool ?? dbctlTool(options.path, options.url)
+  const probe: WriteBackDriver['probe'] = async (signal) => {
+    const { isCut } = await tool.list(signal)
+    const cut = isCut ? '; it lists 20 subscribers only, the rest is taken on trust' : ''
+    return { isOk: true, detail: `${options.path} answers${cut}` }
+  }
+  const { documents } = options
+  if (documents !== undefined) return withDocuments(tool, documents)
+  const subscribers = toolSubscribers(tool)
+  return {
+    name: 'dbctl',
+    observe: (imsis, signal) => subscribers.observe(imsis, signal),
+    upsert: async (all, signal) => {
+      signal.throwIfAborted()
+      const before = await tool.list(signal)
+      return await oneByOne(
+        all,
+        ({ imsi }) => imsi,
+        signal,
+        (one) => subscribers.upsert(one, before, signal),
+      )
+    },
+    remove: (imsis, signal) => oneByOne(imsis, itself, signal, (imsi) => subscribers.remove(imsi, signal)),
+    setBlocked: (imsis, isBlocked, signal) =>
+      oneByOne(imsis, itself, signal, (imsi) => subscribers.setBlocked(imsi, isBlocked, signal)),
+    probe,
+    sweep: async () => undefined,
+    close: async () => undefined,
+  }
+}
+
+/** The tool adds and removes; the rest, which it cannot do, is done in the documents themselves. */
+function withDocuments(tool: Tool, documents: WriteBackDriver): WriteBackDriver {
+  return {
+    ...documents,
+    name: 'dbctl',
+    upsert: async (all, signal) => {
+      const held = await documents.observe(
+        all.map(({ imsi }) => imsi),
+        signal,
+      )
+      const absent = all.filter(({ imsi }) => !held.has(imsi))
+      const added = await oneByOne(
+        absent,
+        ({ imsi }) => imsi,
+        signal,
+        async (one: Subscriber) => {
+          await tool.add(one, signal)
+        },
+      )
+      const isIn = ({ imsi }: Subscriber): boolean => added.get(imsi) === undefined
+      const written = await documents.upsert(all.filter(isIn), signal)
+      return new Map([...added, ...written])
+    },
+    remove: async (imsis, signal) => {
+      // Blocks first, so that whoever is on goes off.
+      const held = [...(await documents.observe(imsis, signal)).keys()]
+      const blocked = await documents.setBlocked(held, true, signal)
+      const removed = await oneByOne(imsis, itself, signal, async (imsi) => {
+        const problem = blocked.get(imsi)
+        if (problem !== undefined) throw problem
+        await tool.remove(imsi, signal)
+      })
+      return removed
+    },
+  }
+}
+
+/** One after the other; an error is the result of its subscriber alone. An aborted signal rejects. */
+async function oneByOne<T>(
+  items: readonly T[],
+  imsiOf: (item: T) => Imsi,
+  signal: AbortSignal,
+  work: (item: T) => Promise<void>,
+): Promise<BatchResult> {
+  signal.throwIfAborted()
+  const results: Results = new Map()
+  for (const item of items) {
+    try {
+      await work(item)
+      results.set(imsiOf(item), undefined)
+    } catch (error) {
+      signal.throwIfAborted()
+      results.set(imsiOf(item), errorOf(error))
+    }
+  }
+  return results
+}
+
+function itself(imsi: Imsi): Imsi {
+  return imsi
+}

@@ -1,0 +1,84 @@
+import { type Imsi, type Subscriber, southboundUnavailable, validationFailed } from '@steeple/contracts'
+import { rateParts } from '../open5gs/ambr.ts'
+import { addedBy, commandsIn, deletedBy, type Listing, listedBy, matchedBy } from './output.ts'
+import { type RunTool, toolRunner } from './run-tool.ts'
+
+const IMSI = /^[0-9]{6,15}$/
+const APN = /^[A-Za-z0-9][A-Za-z0-9.-]{0,99}$/
+/** No character that a shell or a script reads as anything but itself. */
+const URL_TEXT = /^mongodb(\+srv)?:\/\/[A-Za-z0-9:/@.,?&=%_~+-]+$/
+/** The tool removes one document at a time; there may be doubles. */
+const DOUBLES_MAX = 8
+
+/** The commands of an open5gs-dbctl, each with its arguments checked and its output read. */
+export interface Tool {
+  /** Commands beyond the stock tool that a compatible one offers. */
+  extras(signal: AbortSignal): Promise<ReadonlySet<string>>
+  list(signal: AbortSignal): Promise<Listing>
+  /** False when there is no such subscriber. */
+  setAmbr(subscriber: Subscriber, signal: AbortSignal): Promise<boolean>
+  /** Adds one with its first APN. */
+  add(subscriber: Subscriber, signal: AbortSignal): Promise<'added' | 'exists'>
+  addApn(imsi: Imsi, apn: string, signal: AbortSignal): Promise<boolean>
+  /** How many documents went. */
+  remove(imsi: Imsi, signal: AbortSignal): Promise<number>
+  /** Runs `block`, `unblock` or `set_sqn` of a tool that has them. */
+  extra(name: string, args: readonly string[], signal: AbortSignal): Promise<boolean>
+}
+
+/** The tool at `path`; `url` is the database that it is told to use, empty for its own default. */
+export function dbctlTool(path: string, url: string, run: RunTool = toolRunner(path)): Tool {
+  let extras: Promise<ReadonlySet<string>> | undefined
+  const call = async (args: readonly string[], signal: AbortSignal): Promise<string> =>
+    await run([...uriFlag(url), ...args], signal)
+  return {
+    extras: async (signal) => {
+      extras ??= run(['help'], signal).then(commandsIn)
+      try {
+        return await extras
+      } catch (error) {
+        extras = undefined
+        throw error
+      }
+    },
+    list: async (signal) => listedBy(await call(['showpretty'], signal)),
+    setAmbr: async ({ imsi, ambrBps }, signal) => {
+      const [down, up] = [rateParts(ambrBps.down), rateParts(ambrBps.up)]
+      const rates = [down.value, down.unit, up.value, up.unit].map(String)
+      return matchedBy(await call(['ambr_speed', imsiText(imsi), ...rates], signal)) > 0
+    },
+    add: async ({ imsi, ki, opc, apns: [apn = ''] }, signal) => {
+      const keys = [ki, opc].map((key) => Buffer.from(key).toString('hex'))
+      return addedBy(await call(['add_ue_with_apn', imsiText(imsi), ...keys, apnText(apn)], signal))
+    },
+    addApn: async (imsi, apn, signal) =>
+      matchedBy(await call(['update_apn', imsiText(imsi), apnText(apn), '0'], signal)) > 0,
+    remove: async (imsi, signal) => {
+      for (let gone = 0; gone < DOUBLES_MAX; gone += 1) {
+        if (deletedBy(await call(['remove', imsiText(imsi)], signal)) === 0) return gone
+      }
+      throw southboundUnavailable('dbctl remove finds ever more documents of one subscriber')
+    },
+    extra: async (name, args, signal) => matchedBy(await call([name, ...args], signal)) > 0,
+  }
+}
+
+function uriFlag(url: string): readonly string[] {
+  if (url === '') return []
+  if (!URL_TEXT.test(url)) {
+    throw validationFailed('hss.mongo_url holds characters that dbctl cannot be given; use docdb_shell')
+  }
+  const hasDatabase = /^mongodb(\+srv)?:\/\/[^/?]*\/[^?]/.test(url)
+  const named = hasDatabase ? url : url.replace(/^([^?]*?:\/\/[^/?]*)\/?(\?.*)?$/, '$1/open5gs$2')
+  return [`--db_uri=${named}`]
+}
+
+function imsiText(imsi: Imsi): string {
+  if (!IMSI.test(imsi)) throw validationFailed('an IMSI must be 6 to 15 digits')
+  return imsi
+}
+
+function apnText(apn: string): string {
+  if (!APN.test(apn)) throw validationFailed('an APN for dbctl must be letters, digits, dots and hyphens')
+  return apn
+}

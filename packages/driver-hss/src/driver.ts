@@ -1,0 +1,17 @@
+import type { HssDriver } from '@steeple/contracts'
+
+/** What a look at the other side found. */
+export interface Probe {
+  readonly isOk: boolean
+  /** Where it leads to and what is wrong. No credentials, no subscriber. */
+  readonly detail: string
+}
+
+/** An HSS driver with what the plugin around it needs. */
+export interface WriteBackDriver extends HssDriver {
+  /** Whether the other side answers. Changes nothing; throws when it does not. */
+  probe(signal: AbortSignal): Promise<Probe>
+  /** Removes what the core left of removed subscribers. */
+  sweep(signal: AbortSignal): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,49 @@
+/** A document as BSON has it: numbers are `Int32`, `Long` and `Double` of `bson`, never plain. */
+export type Doc = Readonly<Record<string, unknown>>
+
+/** One write. `update` has operators only, never a whole document. */
+export type WriteOp =
+  | {
+      readonly kind: 'update'
+      readonly filter: Doc
+      readonly update: Doc
+      readonly upsert?: boolean
+      readonly many?: boolean
+    }
+  | { readonly kind: 'delete'; readonly filter: Doc }
+
+/** The server's code of a write that failed, 11000 for a duplicate. Its words can hold an IMSI and are dropped. */
+export interface WriteFailure {
+  readonly code: number
+}
+
+/** The code of a write that a unique index refused. */
+export const DUPLICATE_KEY = 11_000
+
+/** A document database, however it is reached. Every call throws `southbound_unavailable` or the signal's reason. */
+export interface DocumentLink {
+  /** Where it leads to, for people; without credentials. */
+  readonly where: string
+  /** Documents that match, at most `limit`, each with the fields of `projection`. */
+  find(
+    collection: string,
+    filter: Doc,
+    projection: Doc,
+    signal: AbortSignal,
+    limit?: number,
+  ): Promise<readonly Doc[]>
+  /** Unordered: one write that fails keeps none of the others back. One entry per write. */
+  write(
+    collection: string,
+    ops: readonly WriteOp[],
+    signal: AbortSignal,
+  ): Promise<readonly (WriteFailure | undefined)[]>
+  /** Makes an index. `conflict`: the documents or another index do not allow it. */
+  ensureIndex(
+    collection: string,
+    field: string,
+    isUnique: boolean,
+    signal: AbortSignal,
+  ): Promise<'ok' | 'conflict'>
+  close(): Promise<void>
+}

@@ -1,0 +1,134 @@
+import { southboundUnavailable } from '@steeple/contracts'
+import { Int32 } from 'bson'
+import { bulkModel } from './bulk-model.ts'
+import type { Doc, DocumentLink, WriteFailure } from './document-link.ts'
+import type { ShellHost } from './shell-host.ts'
+import { SHELL_SCRIPT } from './shell-script.ts'
+import { openSession, type ShellSession } from './shell-session.ts'
+import { abortable } from './time-limit.ts'
+
+/** How long one request may take, the start of mongosh included, ms. */
+const ANSWER_MS = 20_000
+/** How long a mongosh stays for the next request, ms. */
+const IDLE_MS = 10_000
+const INDEX_CONFLICTS: readonly unknown[] = [85, 86, 11_000]
+/** Inside the container; the script and these options are all that its process list shows. */
+const SHELL_COMMAND: readonly string[] = [
+  'mongosh',
+  '--quiet',
+  '--norc',
+  'mongodb://127.0.0.1:27017/?serverSelectionTimeoutMS=3000&connectTimeoutMS=3000&socketTimeoutMS=15000',
+  '--eval',
+  SHELL_SCRIPT,
+]
+
+/** What may be set beside the defaults. */
+export interface ShellLinkOptions {
+  readonly answerMs?: number
+  readonly idleMs?: number
+}
+
+/** The database through a mongosh that runs on `host` and is kept for a while. */
+export function shellLink(host: ShellHost, database: string, options: ShellLinkOptions = {}): DocumentLink {
+  const { answerMs = ANSWER_MS, idleMs = IDLE_MS } = options
+  let session: ShellSession | undefined
+  let idle: NodeJS.Timeout | undefined
+  let turn: Promise<unknown> = Promise.resolve()
+
+  const drop = (): void => {
+    clearTimeout(idle)
+    session?.close()
+    session = undefined
+  }
+  const attempt = async (request: Doc, signal: AbortSignal): Promise<Doc> => {
+    if (session === undefined) {
+      const opened = await openSession(host, SHELL_COMMAND, signal)
+      if (signal.aborted) {
+        opened.close()
+        throw signal.reason
+      }
+      session = opened
+    }
+    return await session.ask(request)
+  }
+  const once = async (request: Doc, signal: AbortSignal): Promise<Doc> => {
+    clearTimeout(idle)
+    if (session?.isOver === true) drop()
+    const isReused = session !== undefined
+    const given = new AbortController()
+    try {
+      return await abortable(attempt(request, AbortSignal.any([signal, given.signal])), signal, answerMs)
+    } catch (error) {
+      given.abort()
+      const hasEnded = session?.isOver === true
+      drop()
+      signal.throwIfAborted()
+      // A kept shell may have gone with its container; every request may be repeated.
+      if (!isReused || !hasEnded) throw error
+      return await abortable(attempt(request, signal), signal, answerMs)
+    }
+  }
+  const ask = async (request: Doc, signal: AbortSignal): Promise<Doc> => {
+    signal.throwIfAborted()
+    const mine = turn.then(async () => {
+      signal.throwIfAborted()
+      try {
+        return await once({ database, ...request }, signal)
+      } catch (error) {
+        drop()
+        throw error
+      } finally {
+        idle = setTimeout(drop, idleMs)
+        idle.unref()
+      }
+    })
+    turn = mine.catch(() => undefined)
+    return await mine
+  }
+  return {
+    where: host.where,
+    find: async (collection, filter, projection, signal, limit = 0) => {
+      const request = { op: 'find', collection, filter, projection, limit }
+      const { docs } = checked(await ask(request, signal), host)
+      if (!Array.isArray(docs)) throw nonsense(host)
+      return docs as readonly Doc[] // EJSON of documents
+    },
+    write: async (collection, ops, signal) => {
+      if (ops.length === 0) return []
+      const request = { op: 'write', collection, ops: ops.map(bulkModel) }
+      const { failures } = checked(await ask(request, signal), host)
+      if (!Array.isArray(failures)) throw nonsense(host)
+      const byIndex = new Map(failures.map((entry) => [numberOf(entry?.index), numberOf(entry?.code)]))
+      return ops.map((_op, index): WriteFailure | undefined =>
+        byIndex.has(index) ? { code: byIndex.get(index) ?? 0 } : undefined,
+      )
+    },
+    ensureIndex: async (collection, field, unique, signal) => {
+      const request = { op: 'index', collection, keys: { [field]: new Int32(1) }, unique }
+      const answer = await ask(request, signal)
+      if (INDEX_CONFLICTS.includes(errorCodeOf(answer))) return 'conflict'
+      checked(answer, host)
+      return 'ok'
+    },
+    close: async () => drop(),
+  }
+}
+
+function checked(answer: Doc, host: ShellHost): Doc {
+  if (answer.error === undefined) return answer
+  const { name } = answer.error as Doc
+  const kind = typeof name === 'string' && /^Mongo[A-Za-z]{1,40}$/.test(name) ? name : 'an error'
+  throw southboundUnavailable(`${host.where}: mongosh reports ${kind} ${errorCodeOf(answer)}`)
+}
+
+function nonsense(host: ShellHost): Error {
+  return southboundUnavailable(`${host.where}: mongosh answers nonsense`)
+}
+
+function errorCodeOf(answer: Doc): number {
+  return numberOf((answer.error as Doc | undefined)?.code)
+}
+
+function numberOf(value: unknown): number {
+  return Number(value ?? 0)
+}

@@ -1,0 +1,57 @@
+import { validationFailed } from '@steeple/contracts'
+import { Int32 } from 'bson'
+import type { Doc } from '../links/document-link.ts'
+
+/** What the HSS reads of `value`: a 32-bit integer. */
+const VALUE_MAX = 2 ** 31 - 1
+/** bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s. */
+const UNITS = [0, 1, 2, 3, 4] as const
+
+/**
+ * A rate as value and unit, rate = value · 1000^unit, with the smallest unit that fits.
+ *
+ * `bps` is a whole number above 0. Throws `validation_failed` for a rate that no 32-bit value expresses exactly:
+ * what is read back must be what was asked for.
+ */
+export function encodeRate(bps: number): Doc {
+  const { value, unit } = rateParts(bps)
+  return { value: new Int32(value), unit: new Int32(unit) }
+}
+
+/** Value and unit as plain numbers, see `encodeRate`. */
+export function rateParts(bps: number): { readonly value: number; readonly unit: number } {
+  if (!Number.isSafeInteger(bps) || bps <= 0) {
+    throw validationFailed('an AMBR must be a whole number of bit/s above 0')
+  }
+  for (const unit of UNITS) {
+    const value = bps / 1000 ** unit
+    if (!Number.isInteger(value)) break
+    if (value <= VALUE_MAX) return { value, unit }
+  }
+  throw validationFailed(
+    `an AMBR above ${VALUE_MAX} bit/s must be a multiple of 1000 bit/s (above ${VALUE_MAX} kbit/s of 1 Mbit/s)`,
+  )
+}
+
+/** Uplink and downlink as the documents hold them. */
+export function encodeAmbr(ambrBps: { readonly up: number; readonly down: number }): Doc {
+  return { downlink: encodeRate(ambrBps.down), uplink: encodeRate(ambrBps.up) }
+}
+
+/** The rate that the HSS reads, bit/s: a value of another type than Int32 counts as 0 there, and so here. */
+export function decodeRate(rate: unknown): number {
+  const { value, unit } = (rate ?? {}) as { value?: unknown; unit?: unknown } // a stored document: checked below
+  if (!isInt32(value) || (unit !== undefined && !isInt32(unit))) return 0
+  return value.value * 1000 ** (unit?.value ?? 0)
+}
+
+/** Uplink and downlink as the HSS reads them. */
+export function decodeAmbr(ambr: unknown): { readonly up: number; readonly down: number } {
+  const { uplink, downlink } = (ambr ?? {}) as { uplink?: unknown; downlink?: unknown }
+  return { up: decodeRate(uplink), down: decodeRate(downlink) }
+}
+
+/** Whether a stored number is an Int32. By its tag: a driver can bring its own copy of `bson`. */
+export function isInt32(value: unknown): value is Int32 {
+  return (value as { _bsontype?: unknown } | null | undefined)?._bsontype === 'Int32'
+}

@@ -1,0 +1,62 @@
+import type { Imsi, SubscriberObserved } from '@steeple/contracts'
+import type { Doc } from '../links/document-link.ts'
+import { decodeAmbr, isInt32 } from './ambr.ts'
+import { docsOf } from './slices.ts'
+
+/** What of a document is read: everything but the keys. */
+export const READ_FIELDS: Doc = {
+  imsi: 1,
+  msisdn: 1,
+  slice: 1,
+  suspended_slice: 1,
+  request_cancel_location: 1,
+  ambr: 1,
+  'security.sqn': 1,
+  'security.amf': 1,
+  schema_version: 1,
+  access_restriction_data: 1,
+  network_access_mode: 1,
+  subscriber_status: 1,
+  operator_determined_barring: 1,
+  subscribed_rau_tau_timer: 1,
+}
+
+/** Whether a document is the rest that the core leaves when a removal meets an attach: it has no `security`. */
+export function isGhost(doc: Doc): boolean {
+  return doc.security === undefined && doc.slice === undefined && doc.schema_version === undefined
+}
+
+/** Whether nobody gets on with it: no slice, so no APN. */
+export function isBlocked(doc: Doc): boolean {
+  return docsOf(doc.slice).length === 0
+}
+
+/** Whether a block that this driver set has been left half-way, by hand or by a crash. */
+export function hasBlockLeftovers(doc: Doc): boolean {
+  return doc.suspended_slice !== undefined || doc.request_cancel_location !== undefined
+}
+
+/**
+ * The subscriber as the core reads the document: a slice or rate of a type that it ignores counts as absent or 0, so
+ * that a comparison finds it.
+ */
+export function observedOf(doc: Doc, slices: number): SubscriberObserved | undefined {
+  const { imsi } = doc
+  if (typeof imsi !== 'string' || isGhost(doc)) return undefined
+  const blocked = isBlocked(doc)
+  const held = docsOf(blocked ? doc.suspended_slice : doc.slice)
+  const sessions = docsOf(held[0]?.session)
+  const readable = held.slice(0, slices).every((slice) => isInt32(slice.sst)) && held.length >= slices
+  const ue = decodeAmbr(doc.ambr)
+  const odd = sessions
+    .map((session) => decodeAmbr(session.ambr))
+    .find(({ up, down }) => up !== ue.up || down !== ue.down)
+  const msisdn = Array.isArray(doc.msisdn) ? doc.msisdn[0] : undefined
+  return {
+    imsi: imsi as Imsi, // the key that was asked for
+    apns: readable ? sessions.map((session) => String(session.name)) : [],
+    ambrBps: odd ?? ue,
+    isBlocked: blocked,
+    ...(typeof msisdn === 'string' ? { msisdn } : {}),
+  }
+}

@@ -1,0 +1,157 @@
+import {
+  type BatchResult,
+  type HssDriver,
+  type Imsi,
+  notFound,
+  type Subscriber,
+  type SubscriberObserved,
+} from '@steeple/contracts'
+import { chunksOf, errorOf, inBatches, type Results } from '../batch.ts'
+import type { WriteBackDriver } from '../driver.ts'
+import type { Doc, DocumentLink, WriteOp } from '../links/document-link.ts'
+import { pause } from '../links/time-limit.ts'
+import { type PlacedWrite, type SubscriberWrites, writeInWaves } from '../waves.ts'
+import { checkSubscriber } from './bounds.ts'
+import type { Snssai } from './document.ts'
+import { isBlocked, isGhost, observedOf, READ_FIELDS } from './observed.ts'
+import { blockWrites, unblockWrites, upsertWrites } from './writes.ts'
+
+/** The database and collection that Open5GS reads. */
+export const OPEN5GS_DATABASE = 'open5gs'
+const COLLECTION = 'subscribers'
+/** The HSS looks a changed document up when it hears of it: a removal waits so long after a block, ms. */
+const CANCEL_MS = 1_100
+
+/** What the driver needs beside the database. */
+export interface Open5gsOptions {
+  readonly name: string
+  readonly link: DocumentLink
+  /** The slices that each subscriber gets; asked for at each call. */
+  slices(): readonly Snssai[]
+  /** How long a removal waits after its block; `CANCEL_MS` when absent. */
+  readonly cancelMs?: number
+}
+
+/** Subscribers in the documents of Open5GS. */
+export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
+  const { name, link, cancelMs = CANCEL_MS } = options
+  let index: 'ok' | 'conflict' | undefined
+  const prepare = async (signal: AbortSignal): Promise<void> => {
+    if (index !== 'ok') index = await link.ensureIndex(COLLECTION, 'imsi', true, signal)
+  }
+  const read = async (imsis: readonly Imsi[], signal: AbortSignal): Promise<ReadonlyMap<Imsi, Doc>> => {
+    const docs = await link.find(COLLECTION, { imsi: { $in: imsis } }, READ_FIELDS, signal)
+    return byImsi(docs)
+  }
+  const observe: HssDriver['observe'] = async (imsis, signal) => {
+    const seen = new Map<Imsi, SubscriberObserved>()
+    const { length } = options.slices()
+    for (const batch of chunksOf(imsis)) {
+      for (const [imsi, doc] of await read(batch, signal)) {
+        const observed = observedOf(doc, length)
+        if (observed !== undefined) seen.set(imsi, observed)
+      }
+    }
+    return seen
+  }
+  const upsert = async (
+    batch: readonly Subscriber[],
+    results: Results,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    await prepare(signal)
+    const held = await read(
+      batch.map(({ imsi }) => imsi),
+      signal,
+    )
+    const slices = options.slices()
+    const work: SubscriberWrites[] = []
+    for (const subscriber of batch) {
+      const { imsi } = subscriber
+      try {
+        checkSubscriber(subscriber)
+        work.push({ imsi, writes: placed(upsertWrites(subscriber, held.get(imsi), slices)) })
+      } catch (error) {
+        results.set(imsi, errorOf(error))
+      }
+    }
+    await writeInWaves(link, work, results, signal)
+  }
+  const setBlocked = async (
+    batch: readonly Imsi[],
+    toBlocked: boolean,
+    results: Results,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const held = await read(batch, signal)
+    const work: SubscriberWrites[] = []
+    for (const imsi of batch) {
+      const doc = held.get(imsi)
+      const ops = doc === undefined || isGhost(doc) ? undefined : changeOf(doc, toBlocked)
+      if (ops === undefined) results.set(imsi, notFound('such subscriber in the HSS to block or unblock'))
+      else work.push({ imsi, writes: placed(ops) })
+    }
+    await writeInWaves(link, work, results, signal)
+  }
+  const remove = async (batch: readonly Imsi[], results: Results, signal: AbortSignal): Promise<void> => {
+    const held = await read(batch, signal)
+    const live = [...held].filter(([, doc]) => !isGhost(doc) && !isBlocked(doc))
+    if (live.length > 0) {
+      const work = live.map(([imsi, doc]) => ({ imsi, writes: placed(blockWrites(doc)) }))
+      await writeInWaves(link, work, results, signal)
+      await pause(cancelMs, signal)
+    }
+    const work = batch.map((imsi) => ({ imsi, writes: placed([{ kind: 'delete', filter: { imsi } }]) }))
+    await writeInWaves(link, work, results, signal)
+  }
+  const sweep = async (signal: AbortSignal): Promise<void> => {
+    const absent = { $exists: false }
+    const filter = { imsi: { $exists: true }, security: absent, slice: absent, schema_version: absent }
+    await link.write(COLLECTION, [{ kind: 'delete', filter }], signal)
+  }
+  return {
+    name,
+    observe,
+    upsert: (subscribers, signal) =>
+      inBatches(
+        subscribers,
+        ({ imsi }) => imsi,
+        signal,
+        (batch, results) => upsert(batch, results, signal),
+      ),
+    remove: (imsis, signal) =>
+      inBatches(imsis, itself, signal, (batch, results) => remove(batch, results, signal)),
+    setBlocked: (imsis, toBlocked, signal): Promise<BatchResult> =>
+      inBatches(imsis, itself, signal, (batch, results) => setBlocked(batch, toBlocked, results, signal)),
+    probe: async (signal) => {
+      await link.find(COLLECTION, { imsi: '' }, { imsi: 1 }, signal)
+      return index === 'conflict'
+        ? { isOk: false, detail: `${link.where}: imsi has no unique index; remove double subscribers` }
+        : { isOk: true, detail: link.where }
+    },
+    sweep,
+    close: () => link.close(),
+  }
+}
+
+function changeOf(doc: Doc, toBlocked: boolean) {
+  return toBlocked ? blockWrites(doc) : unblockWrites(doc)
+}
+
+function placed(ops: readonly WriteOp[]): readonly PlacedWrite[] {
+  return ops.map((op) => ({ collection: COLLECTION, op }))
+}
+
+function itself(imsi: Imsi): Imsi {
+  return imsi
+}
+
+/** The first document of each IMSI: the core takes that one too. */
+function byImsi(docs: readonly Doc[]): ReadonlyMap<Imsi, Doc> {
+  const found = new Map<Imsi, Doc>()
+  for (const doc of docs) {
+    const imsi = doc.imsi as Imsi // the query asked for it
+    if (!found.has(imsi)) found.set(imsi, doc)
+  }
+  return found
+}

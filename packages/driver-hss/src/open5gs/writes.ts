@@ -1,0 +1,100 @@
+import type { Subscriber } from '@steeple/contracts'
+import type { Doc, WriteOp } from '../links/document-link.ts'
+import { MSISDNS_MAX } from './bounds.ts'
+import { ambrOf, commonFields, encodeSqn, insertedFields, type Snssai, securityFields } from './document.ts'
+import { hasBlockLeftovers, isBlocked } from './observed.ts'
+import { docsOf, mergedSlices } from './slices.ts'
+
+/**
+ * The writes that make a subscriber's document fit. `old` is the document as read, undefined when there is none.
+ *
+ * Only dotted sets: a replaced document would reset the SQN and raise no event that the HSS understands. The SQN is
+ * written where there is none. Throws `validation_failed`.
+ */
+export function upsertWrites(
+  subscriber: Subscriber,
+  old: Doc | undefined,
+  slices: readonly Snssai[],
+): readonly WriteOp[] {
+  const ambr = ambrOf(subscriber)
+  const before = old === undefined ? undefined : isBlocked(old) ? (old.suspended_slice ?? []) : old.slice
+  const list = mergedSlices(before, { slices, apns: subscriber.apns, ambr })
+  const state = subscriber.isBlocked ? blockedState(list) : unblockedState(list, old)
+  const missing = Object.entries(commonFields()).filter(([field]) => old?.[field] === undefined)
+  const filter = { imsi: subscriber.imsi }
+  const $set = {
+    ...securityFields(subscriber),
+    ...(amfOf(old) === undefined ? { 'security.amf': '8000' } : {}),
+    msisdn: msisdnsOf(subscriber, old),
+    ambr,
+    ...Object.fromEntries(missing),
+    ...state.$set,
+  }
+  const update = { $set, ...(state.$unset === undefined ? {} : { $unset: state.$unset }) }
+  const first = subscriber.isBlocked && old !== undefined && !isBlocked(old) ? rearm(filter, old) : []
+  if (old === undefined) {
+    const $setOnInsert = { ...insertedFields(), 'security.sqn': encodeSqn(subscriber.sqn) }
+    return [{ kind: 'update', filter, update: { ...update, $setOnInsert }, upsert: true }]
+  }
+  const writes: readonly WriteOp[] = [...first, { kind: 'update', filter, update }]
+  return sqnOf(old) === undefined ? [...writes, firstSqn(subscriber)] : writes
+}
+
+/** The writes that block a subscriber: its slices aside and its registration cancelled, in one update. */
+export function blockWrites(doc: Doc): readonly WriteOp[] {
+  if (isBlocked(doc)) return []
+  const filter = { imsi: doc.imsi }
+  return [...rearm(filter, doc), { kind: 'update', filter, update: blockedState(docsOf(doc.slice)) }]
+}
+
+/** The writes that unblock a subscriber; undefined when nobody kept what to put back. */
+export function unblockWrites(doc: Doc): readonly WriteOp[] | undefined {
+  const filter = { imsi: doc.imsi }
+  const $unset = leftoversOf(doc)
+  if (!isBlocked(doc)) return $unset === undefined ? [] : [{ kind: 'update', filter, update: { $unset } }]
+  const kept = docsOf(doc.suspended_slice)
+  if (kept.length === 0) return undefined
+  return [{ kind: 'update', filter, update: { $set: { slice: kept }, $unset } }]
+}
+
+/** The HSS acts on a cancel request only when the field changes: one that is set already must go first. */
+function rearm(filter: Doc, old: Doc): readonly WriteOp[] {
+  if (old.request_cancel_location === undefined) return []
+  return [{ kind: 'update', filter, update: { $unset: { request_cancel_location: '' } } }]
+}
+
+function blockedState(list: readonly Doc[]): { readonly $set: Doc; readonly $unset?: Doc } {
+  return { $set: { suspended_slice: list, slice: [], request_cancel_location: true } }
+}
+
+function unblockedState(
+  list: readonly Doc[],
+  old: Doc | undefined,
+): { readonly $set: Doc; readonly $unset?: Doc } {
+  const $unset = old === undefined ? undefined : leftoversOf(old)
+  return { $set: { slice: list }, ...($unset === undefined ? {} : { $unset }) }
+}
+
+function leftoversOf(doc: Doc): Doc | undefined {
+  return hasBlockLeftovers(doc) ? { suspended_slice: '', request_cancel_location: '' } : undefined
+}
+
+function firstSqn({ imsi, sqn }: Subscriber): WriteOp {
+  const filter = { imsi, 'security.sqn': { $exists: false } }
+  return { kind: 'update', filter, update: { $set: { 'security.sqn': encodeSqn(sqn) } } }
+}
+
+function sqnOf(doc: Doc): unknown {
+  return (doc.security as Doc | undefined)?.sqn
+}
+
+function amfOf(doc: Doc | undefined): unknown {
+  return (doc?.security as Doc | undefined)?.amf
+}
+
+/** Ours first, then what an operator added behind it. */
+function msisdnsOf({ msisdn }: Subscriber, old: Doc | undefined): readonly unknown[] {
+  if (msisdn === undefined) return []
+  const held = Array.isArray(old?.msisdn) ? old.msisdn.slice(1, MSISDNS_MAX) : []
+  return [msisdn, ...held]
+}

@@ -1,0 +1,99 @@
+import {
+  type BatchResult,
+  type ComponentHealth,
+  type Context,
+  type HssDriver,
+  hssDriverRef,
+  type Instance,
+  type Plugin,
+} from '@steeple/contracts'
+import { errorOf } from './batch.ts'
+import type { WriteBackDriver } from './driver.ts'
+import { makeDriver } from './make-driver.ts'
+
+/** How often the other side is looked at, and what the core leaves of removed subscribers is swept, ms. */
+const PROBE_MS = 15_000
+const SWEEP_MS = 600_000
+/** The longest look, ms. */
+const PROBE_LIMIT_MS = 5_000
+
+/** Writes subscribers back into the HSS or UDR of the core. */
+export const plugin: Plugin = {
+  setup: async (context: Context): Promise<Instance> => {
+    const driver = makeDriver(() => context.settings)
+    context.defer(() => driver.close())
+    let seen: ComponentHealth = healthOf('ok', `${driver.name}: not asked yet`)
+    const look = async (signal: AbortSignal): Promise<void> => {
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(PROBE_LIMIT_MS)])
+      try {
+        const { isOk, detail } = await driver.probe(limited)
+        seen = healthOf(isOk ? 'ok' : 'degraded', detail)
+      } catch (error) {
+        signal.throwIfAborted()
+        seen = healthOf(
+          'down',
+          limited.aborted ? 'the subscriber database does not answer' : errorOf(error).message,
+        )
+      }
+    }
+    context.every(PROBE_MS, look)
+    context.every(SWEEP_MS, (signal) => driver.sweep(signal))
+    return {
+      services: new Map([[hssDriverRef.id, counted(driver, context)]]),
+      health: async () => [seen],
+      start: async () => {
+        // Not awaited: a database that is down must not keep the service from starting.
+        look(context.retiring).catch(() => undefined)
+      },
+    }
+  },
+}
+
+function healthOf(status: ComponentHealth['status'], detail: string): ComponentHealth {
+  return { name: 'hss', kind: 'hss', status, detail }
+}
+
+/** The driver with its calls counted. */
+function counted(driver: WriteBackDriver, { metrics, clock }: Context): HssDriver {
+  const subscribers = metrics.counter(
+    'svc_driver_hss_subscribers_total',
+    'Subscribers written to the HSS, by operation and result.',
+    ['operation', 'result'],
+  )
+  const seconds = metrics.histogram(
+    'svc_driver_hss_call_seconds',
+    'Duration of calls to the HSS.',
+    [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60],
+    ['operation'],
+  )
+  const timed = async <T>(operation: string, work: () => Promise<T>): Promise<T> => {
+    const from = clock.monotonicMs()
+    try {
+      return await work()
+    } finally {
+      seconds.observe((clock.monotonicMs() - from) / 1000, { operation })
+    }
+  }
+  const written = async (operation: string, count: number, work: () => Promise<BatchResult>) => {
+    try {
+      const result = await timed(operation, work)
+      const failed = [...result.values()].filter((error) => error !== undefined).length
+      subscribers.inc({ operation, result: 'ok' }, result.size - failed)
+      subscribers.inc({ operation, result: 'failed' }, failed)
+      return result
+    } catch (error) {
+      subscribers.inc({ operation, result: 'failed' }, count)
+      throw error
+    }
+  }
+  return {
+    name: driver.name,
+    observe: (imsis, signal) => timed('observe', () => driver.observe(imsis, signal)),
+    upsert: (all, signal) => written('upsert', all.length, () => driver.upsert(all, signal)),
+    remove: (imsis, signal) => written('remove', imsis.length, () => driver.remove(imsis, signal)),
+    setBlocked: (imsis, isBlocked, signal) =>
+      written(isBlocked ? 'block' : 'unblock', imsis.length, () =>
+        driver.setBlocked(imsis, isBlocked, signal),
+      ),
+  }
+}

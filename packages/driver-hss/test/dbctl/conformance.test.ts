@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises'
+import { hssDriverConformance } from '@steeple/testkit'
+import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
+import { mongoLink } from '../../src/links/mongo-link.ts'
+import { open5gsDriver } from '../../src/open5gs/open5gs-driver.ts'
+import { lookInto, open5gsSqn } from '../support/database.ts'
+import { sharedMongo } from '../support/mongo-server.ts'
+import { makeDbctl, makeMongoDbctl } from '../support/stand-in-dbctl.ts'
+import { subscriber } from '../support/subscribers.ts'
+
+hssDriverConformance('driver-hss dbctl with a compatible tool', async () => {
+  const tool = await makeDbctl(true)
+  const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined })
+  const docs = async () =>
+    JSON.parse(await readFile(tool.store, 'utf8')) as { imsi: string; security: { sqn?: number } }[]
+  return {
+    driver,
+    subscribers: [subscriber(1), subscriber(2)],
+    storedSqn: async (imsi) => {
+      const sqn = (await docs()).find((doc) => doc.imsi === imsi)?.security.sqn
+      return sqn === undefined ? undefined : BigInt(sqn)
+    },
+    world: async () => JSON.stringify(await docs()),
+    close: async () => {
+      await driver.close()
+      await tool.remove()
+    },
+  }
+})
+
+hssDriverConformance('driver-hss dbctl with the stock tool and mongo_url', async () => {
+  const mongo = await sharedMongo()
+  const url = mongo.url('open5gs')
+  const look = await lookInto(url)
+  await look.clear()
+  const tool = await makeMongoDbctl()
+  const documents = open5gsDriver({
+    name: 'dbctl',
+    link: mongoLink(url, 'open5gs'),
+    slices: () => [{ sst: 1 }],
+    cancelMs: 10,
+  })
+  const driver = dbctlDriver({ path: tool.path, url, documents })
+  return {
+    driver,
+    subscribers: [subscriber(1), subscriber(2)],
+    storedSqn: (imsi) => open5gsSqn(look, imsi),
+    world: () => look.world(),
+    close: async () => {
+      await driver.close()
+      await look.close()
+      await tool.remove()
+    },
+  }
+})

@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { partsFolder } from './real-parts.ts'
+
+/** A running MongoDB-compatible server. */
+export interface MongoServer {
+  readonly port: number
+  url(database: string): string
+  stop(): Promise<void>
+  /** Ends it without a goodbye. */
+  kill(): Promise<void>
+}
+
+/** Starts the server that `scripts/get-test-mongo.sh` put into the cache. `port` 0 takes a free one. */
+export async function startMongo(port = 0): Promise<MongoServer> {
+  const library = `${partsFolder('mongo-java-server-1.47.0')}/lib/*`
+  const source = fileURLToPath(new URL('TestMongo.java', import.meta.url))
+  const child = spawn('java', ['-XX:+UseSerialGC', '-Xshare:auto', '-cp', library, source, String(port)], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  const gone = once(child, 'exit')
+  const lines = createInterface({ input: child.stdout })
+  const first = await Promise.race([once(lines, 'line'), gone.then(() => undefined)])
+  const found = /^port (\d+)$/.exec(String(first?.[0]))?.[1]
+  // A run that forgets it ends all the same: the server ends with its standard input.
+  child.unref()
+  for (const pipe of [child.stdin, child.stdout]) (pipe as unknown as { unref(): void }).unref()
+  if (found === undefined) throw new Error('the test database did not start')
+  return {
+    port: Number(found),
+    url: (database) => `mongodb://127.0.0.1:${found}/${database}`,
+    stop: async () => {
+      child.stdin.end()
+      await gone
+    },
+    kill: async () => {
+      child.kill('SIGKILL')
+      await gone
+    },
+  }
+}
+
+let shared: Promise<MongoServer> | undefined
+
+/** One server for all test files of a run; it ends with the process. */
+export async function sharedMongo(): Promise<MongoServer> {
+  shared ??= startMongo()
+  return await shared
+}

@@ -31,6 +31,10 @@ async function worker() {
 
 function report(file, { code, output, seconds }) {
   const count = counts(output)
+  if (code === 0 && count.total === 0 && output.includes('needs SVC_TEST_PG_URL')) {
+    process.stdout.write(`none ${file}: it needs SVC_TEST_PG_URL, which .ci/run sets\n`)
+    return
+  }
   const isBad = code !== 0 || count.total === 0
   total.passed += count.passed
   total.failed += isBad ? Math.max(1, count.total - count.passed) : 0

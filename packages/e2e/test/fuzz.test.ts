@@ -54,13 +54,23 @@ fuzz.before(
   async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'steeple-fuzz-'))
     for (const version of ['1.0.0', '1.1.0']) installVersion(dataDir, victimPlugin(version))
-    service = await startService({ dataDir, nodeFlags: INSPECTOR_FLAGS })
+    service = await startService({
+      dataDir,
+      nodeFlags: INSPECTOR_FLAGS,
+      // Without a core to push SIMs to, none waits.
+      env: { SVC_HSS_DRIVER: 'none' },
+    })
     inspector = await openInspector(service)
     client = createClient(service.url, CONNECTIONS)
     const document = await fetchOpenApi(service.url)
     judge = createJudge(document)
     // The limits of a principal would soon answer everything with 429.
-    const limits = { spectrum_check_per_hour: 100_000, tx_arm_per_hour: 1_000 }
+    const limits = {
+      spectrum_check_per_hour: 100_000,
+      tx_arm_per_hour: 1_000,
+      sim_issue_per_hour: 100_000,
+      sim_revoke_per_hour: 100_000,
+    }
     await service.request('PUT', '/v1/policy', { body: { rate_limits: limits } })
     world = {
       operations: operationsOf(document),
@@ -214,8 +224,14 @@ async function knownThings(of: Service): Promise<FuzzWorld['known']> {
   const lists = ['/v1/tokens?limit=1', '/v1/audit?limit=1', '/v1/audit?limit=1&action=token.create']
   const pages = await Promise.all(lists.map(async (path) => (await of.request('GET', path)).body.next_cursor))
   const plugins = ['victim', 'victim', 'victim', 'policy', 'access', 'kernel', 'no-such-plugin']
+  const sims = (await of.request('POST', '/v1/sims', { body: { count: 40 } })).body.sims ?? []
+  const hashes = sims.map((sim: { readonly imsi_sha256_12: string }) => sim.imsi_sha256_12)
   return {
     params: {
+      'GET /v1/sims/{imsi}': hashes,
+      'POST /v1/sims/{imsi}/suspend': hashes,
+      'POST /v1/sims/{imsi}/resume': hashes,
+      'POST /v1/sims/{imsi}/revoke': hashes,
       'DELETE /v1/tokens/{id}': victims.map((victim) => victim.id),
       'GET /v1/nodes/{id}/enroll': nodeIds,
       'GET /v1/nodes/{id}/leave': nodeIds,
@@ -225,6 +241,10 @@ async function knownThings(of: Service): Promise<FuzzWorld['known']> {
     },
     cursors: pages.filter((cursor) => typeof cursor === 'string'),
     hints: {
+      // A thousand SIMs at a time would test little else.
+      count: [1, 2, 3, 5],
+      ids: [hashes.slice(0, 3), hashes],
+      replaces: hashes,
       node_id: nodeIds,
       version: ['1.0.0', '1.1.0', '0.1.0', '9.9.9'],
       channels: [[1300], [1300, 300, 6300], [620_000], [0], [3_279_165], [70_000]],

@@ -52,7 +52,9 @@ export function createJudge(document: OpenApi): Judge {
   const operationFor = (method: string, path: string): Operation | undefined => {
     const asked = method === 'HEAD' ? 'GET' : method
     const segments = segmentsOf(path)
-    return operations.find((one) => one.method === asked && fits(one.path.split('/'), segments))
+    const fitting = operations.filter((one) => one.method === asked && fits(one.path.split('/'), segments))
+    // A path that is spelt out goes before one with a parameter in the same place.
+    return fitting.toSorted((a, b) => parametersIn(a) - parametersIn(b))[0]
   }
   return {
     operationFor,
@@ -156,6 +158,10 @@ function keyOf({ method, path }: Operation, status: string, type: string): strin
 /** The segments of the path that a server sees, without query and fragment. */
 function segmentsOf(url: string): readonly string[] {
   return (url.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/)[0] ?? '').split('/')
+}
+
+function parametersIn({ path }: Operation): number {
+  return path.split('{').length
 }
 
 /** Whether a path as sent is one of the documented path: its parameters are not broken and not endless. */

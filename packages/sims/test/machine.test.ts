@@ -1,0 +1,89 @@
+import { assert, suite } from '@steeple/testkit'
+import fc from 'fast-check'
+import { moved, SIM_STATES, type SimAction, type SimStanding, wantedInHss } from '../src/states/machine.ts'
+
+const machine = suite('sims/machine')
+
+const ACTIONS: readonly SimAction[] = ['attach', 'suspend', 'resume', 'expire', 'revoke']
+
+/** Contract section 6 written another way: facts of a SIM's life instead of a state and a table. */
+interface Life {
+  hasAttached: boolean
+  isSuspended: boolean
+  isExpired: boolean
+  isRevoked: boolean
+}
+
+function stateOf(life: Life): string {
+  if (life.isRevoked) return 'revoked'
+  if (life.isExpired) return 'expired'
+  if (life.isSuspended) return 'suspended'
+  return life.hasAttached ? 'in-use' : 'issued'
+}
+
+/** Lives through an action; false when the contract lacks the move. */
+function live(life: Life, action: SimAction): boolean {
+  if (action === 'revoke') {
+    life.isRevoked = true
+    return true
+  }
+  if (life.isRevoked) return false
+  if (action === 'expire') {
+    life.isExpired = true
+    return true
+  }
+  if (life.isExpired) return false
+  if (action === 'attach') {
+    if (life.isSuspended) return false
+    life.hasAttached = true
+  } else life.isSuspended = action === 'suspend'
+  return true
+}
+
+machine('moves as the contract says, whatever happens in whatever order', () => {
+  const lives = fc.array(fc.constantFrom(...ACTIONS), { maxLength: 30 })
+  fc.assert(
+    fc.property(lives, (actions) => {
+      const life: Life = { hasAttached: false, isSuspended: false, isExpired: false, isRevoked: false }
+      let standing: SimStanding = { state: 'issued', previous_state: null, suspend_reason: null }
+      for (const action of actions) {
+        const isPossible = live(life, action)
+        const next = moved(standing, action)
+        assert.is(next !== undefined, isPossible, `${action} in ${standing.state}`)
+        standing = next ?? standing
+        assert.is(standing.state, stateOf(life))
+        assert.is(standing.suspend_reason !== null, standing.state === 'suspended')
+        assert.is(standing.previous_state !== null, standing.state === 'suspended')
+      }
+    }),
+  )
+})
+
+machine('gives the very same standing back when a move holds already', () => {
+  for (const state of SIM_STATES) {
+    const isSuspended = state === 'suspended'
+    const standing: SimStanding = {
+      state,
+      previous_state: isSuspended ? 'in-use' : null,
+      suspend_reason: isSuspended ? 'operator' : null,
+    }
+    for (const action of ACTIONS) {
+      const next = moved(standing, action)
+      if (next?.state === state) assert.ok(next === standing, `${action} in ${state}`)
+    }
+  }
+})
+
+machine("lets an operator's suspension stand over one by quota, and not the other way round", () => {
+  const byQuota = moved({ state: 'in-use', previous_state: null, suspend_reason: null }, 'suspend', 'quota')
+  assert.equal(byQuota, { state: 'suspended', previous_state: 'in-use', suspend_reason: 'quota' })
+  const byOperator = moved(byQuota!, 'suspend', 'operator')
+  assert.equal(byOperator, { state: 'suspended', previous_state: 'in-use', suspend_reason: 'operator' })
+  assert.ok(moved(byOperator!, 'suspend', 'quota') === byOperator)
+})
+
+machine('leaves nobody in the HSS who may not be there', () => {
+  assert.equal(SIM_STATES.map(wantedInHss), ['open', 'open', 'blocked', 'absent', 'absent'])
+})
+
+machine.run()

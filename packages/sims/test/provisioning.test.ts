@@ -1,0 +1,209 @@
+import { healthBoardRef, type Imsi } from '@steeple/contracts'
+import { imsiHash, parseImsi } from '@steeple/telecom'
+import { assert, eventually, loadTestbed, pluginFrom, suite, type Testbed } from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
+import { bodyOf, type IssueAnswer, type SimBody } from './support/answers.ts'
+import { driverPlugin, type FakeCore, type FakeHss, fakeCore, fakeHss } from './support/fakes.ts'
+
+const provisioning = suite('sims/provisioning')
+let bed: Testbed
+let hss: FakeHss
+let core: FakeCore
+
+/** A test in a world of its own. */
+function scene(sentence: string, body: () => Promise<void>): void {
+  provisioning(
+    sentence,
+    async () => {
+      await begin()
+      try {
+        await body()
+      } finally {
+        await bed.stop()
+      }
+    },
+    { limitMs: 40_000 },
+  )
+}
+
+async function begin(): Promise<void> {
+  const { startTestbed } = await loadTestbed()
+  hss = fakeHss()
+  core = fakeCore()
+  bed = await startTestbed({
+    plugins: [
+      await pluginFrom(import.meta.url, plugin),
+      driverPlugin('hss', hss),
+      driverPlugin('core', core),
+    ],
+    config: { sims: { drift_interval: '1s', attach_interval: '100ms' } },
+  })
+  await bed.settled()
+}
+
+const IMSI = '999990000000001' as Imsi
+const HASH = imsiHash(IMSI)
+const issue = async (body: object = { imsi: IMSI }): Promise<IssueAnswer> =>
+  bodyOf(await bed.request('POST', '/v1/sims', { body }), 201)
+const show = async (hash: string = HASH): Promise<SimBody> =>
+  bodyOf(await bed.request('GET', `/v1/sims/${hash}`))
+const move = async (verb: string, query = ''): Promise<SimBody> =>
+  bodyOf(await bed.request('POST', `/v1/sims/${HASH}/${verb}${query}`))
+const synced = (hash: string = HASH): Promise<void> =>
+  eventually(async () => assert.is((await show(hash)).provisioning.status, 'synced'), 4_000)
+
+scene('pushes what was issued, with its keys, once', async () => {
+  await issue()
+  await synced()
+  const held = hss.held.get(IMSI)
+  assert.equal([held?.apns, held?.isBlocked, held?.sqn], [['internet', 'ims'], false, 32n])
+  assert.match(hss.keys.get(IMSI) ?? '', /^[0-9a-f]{64}$/)
+  const { provisioning: shown } = await show()
+  assert.equal([shown.driver, shown.last_error], ['fake', null])
+  await bed.settled()
+  assert.is(hss.sqns.get(IMSI)?.length, 1)
+  // The buffers were the caller's to wipe after the call.
+  assert.ok(held?.ki.every((octet) => octet === 0))
+})
+
+scene('takes the first attach as the begin of its use and counts each attach', async () => {
+  await issue()
+  await synced()
+  core.attached.add(IMSI)
+  await eventually(async () => assert.is((await show()).state, 'in-use'), 4_000)
+  core.attached.delete(IMSI)
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  core.attached.add(IMSI)
+  await eventually(async () => {
+    const { body } = await bed.request('GET', '/metrics')
+    assert.match(String(body), /svc_attach_total\{plmn="999-99"\} 2/)
+    assert.match(String(body), /svc_sim_state\{state="in-use"\} 1/)
+    assert.match(String(body), /svc_sim_state\{state="issued"\} 0/)
+  }, 4_000)
+})
+
+scene('blocks first, then kicks, then says that the session is gone', async () => {
+  await issue()
+  await synced()
+  core.attached.add(IMSI)
+  core.pendingKicks = 2
+  const suspended = await move('suspend', '?wait=5s')
+  assert.equal(
+    [suspended.state, suspended.detached, suspended.provisioning.status],
+    ['suspended', 'yes', 'synced'],
+  )
+  assert.is(hss.held.get(IMSI)?.isBlocked, true)
+  assert.not.ok(core.attached.has(IMSI))
+  const resumed = await move('resume')
+  assert.is(resumed.state, 'issued')
+  await synced()
+  assert.is(hss.held.get(IMSI)?.isBlocked, false)
+  const revoked = await move('revoke', '?wait=5s')
+  assert.equal([revoked.detached, hss.held.has(IMSI)], ['not_attached', false])
+})
+
+scene('cuts off again who comes back although suspended', async () => {
+  await issue()
+  await synced()
+  await move('suspend', '?wait=5s')
+  core.attached.add(IMSI)
+  hss.held.set(IMSI, { ...hss.held.get(IMSI)!, isBlocked: false })
+  await eventually(() => {
+    assert.not.ok(core.attached.has(IMSI))
+    assert.is(hss.held.get(IMSI)?.isBlocked, true)
+  }, 4_000)
+})
+
+scene('keeps everything for an HSS that is down and says so', async () => {
+  hss.isDown = true
+  const { sims } = await issue({ count: 450, msin_start: '1' })
+  const hash = sims[0]!.imsi_sha256_12
+  await eventually(async () => {
+    const { provisioning: shown } = await show(hash)
+    assert.equal([shown.status, shown.last_error], ['pending', 'the database is away'])
+  })
+  const board = bed.service(healthBoardRef)
+  await eventually(() => {
+    const shown = board?.components().find(({ name }) => name.endsWith('provisioning'))
+    assert.equal(
+      [shown?.status, shown?.detail],
+      ['degraded', 'fake: the database is away; 450 SIMs wait, 0 failed'],
+    )
+  }, 8_000)
+  hss.isDown = false
+  await eventually(() => assert.is(hss.held.size, 450), 18_000)
+  assert.ok([...hss.sqns.values()].every((brought) => new Set(brought).size === 1))
+  await synced(hash)
+})
+
+scene('shows the failure of one without holding up the others, and gets over it', async () => {
+  const bad = '999990000000003' as Imsi
+  hss.failsFor = (imsi) => imsi === bad
+  await issue({ count: 5, msin_start: '1' })
+  const hash = imsiHash(bad)
+  await eventually(async () => {
+    const { provisioning: shown } = await show(hash)
+    assert.equal([shown.status, shown.last_error], ['failed', 'document … is refused'])
+  })
+  assert.is(hss.held.size, 4)
+  hss.failsFor = () => false
+  await synced(hash)
+})
+
+scene('repairs what was changed in the HSS by hand, and inserts later than every SQN used', async () => {
+  await issue({ count: 4, msin_start: '1' })
+  await eventually(() => assert.is(hss.held.size, 4))
+  const [first, second, third, fourth] = [1, 2, 3, 4].map((n) => parseImsi(`99999000000000${n}`)!)
+  await bed.settled()
+  await eventually(async () => {
+    const { sims } = bodyOf<{ sims: SimBody[] }>(await bed.request('GET', '/v1/sims'))
+    assert.ok(sims.every((sim) => sim.provisioning.status === 'synced'))
+  })
+  const edit = (imsi: Imsi, change: object): void =>
+    void hss.held.set(imsi, { ...hss.held.get(imsi)!, ...change })
+  hss.held.delete(first!)
+  edit(second!, { ambrBps: { up: 1, down: 1 } })
+  edit(third!, { apns: [] })
+  edit(fourth!, { isBlocked: true, sqn: 6400n })
+  await eventually(() => {
+    assert.ok((hss.held.get(first!)?.sqn ?? 0n) > 32n)
+    assert.equal(hss.held.get(second!)?.ambrBps, { up: 1_000_000_000, down: 1_000_000_000 })
+    assert.equal(hss.held.get(third!)?.apns, ['internet', 'ims'])
+    assert.equal([hss.held.get(fourth!)?.isBlocked, hss.held.get(fourth!)?.sqn], [false, 6400n])
+  }, 4_500)
+})
+
+scene('removes a revoked subscriber that an old backup has brought back', async () => {
+  await issue()
+  await synced()
+  const before = hss.held.get(IMSI)!
+  await move('revoke', '?wait=5s')
+  assert.not.ok(hss.held.has(IMSI))
+  hss.held.set(IMSI, before)
+  await eventually(() => assert.not.ok(hss.held.has(IMSI)), 4_500)
+})
+
+scene('expires a SIM by itself and takes it off', async () => {
+  const { first } = await issue({ imsi: IMSI, expires_in: '1s' })
+  core.attached.add(IMSI)
+  await eventually(async () => {
+    const sim = await show(first.imsi_sha256_12)
+    assert.equal([sim.state, sim.provisioning.status, hss.held.has(IMSI)], ['expired', 'synced', false])
+  }, 4_900)
+  assert.not.ok(core.attached.has(IMSI))
+  const audit = await bed.audit()
+  assert.ok(audit.some(({ action, target }) => action === 'sim.expire' && target === HASH))
+})
+
+scene('pushes all again when another HSS takes the place of the first', async () => {
+  await issue()
+  await synced()
+  const other = { ...fakeHss(), name: 'other' }
+  await bed.unload('fake-hss')
+  assert.is((await show()).provisioning.status, 'pending')
+  const next = driverPlugin('hss', other)
+  await bed.load({ ...next, manifest: { ...next.manifest, id: 'other-hss', config_path: 'other_hss' } })
+  await eventually(() => assert.ok(other.held.has(IMSI)), 4_000)
+})
+
+provisioning.run()

@@ -6,6 +6,7 @@ import { addMachineCommands } from './commands/machine.ts'
 import { addNetworkCommands } from './commands/network.ts'
 import { addPluginCommands } from './commands/plugin.ts'
 import { addPolicyCommands } from './commands/policy.ts'
+import { addSimCommands } from './commands/sim.ts'
 import { addTokenCommands } from './commands/token.ts'
 import { addTxCommands } from './commands/tx.ts'
 import type { ServiceFlags } from './flags.ts'
@@ -46,6 +47,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   addMachineCommands(program, terminal)
   addNetworkCommands(program, terminal)
   addTokenCommands(program, terminal)
+  addSimCommands(program, terminal)
   addPolicyCommands(program, terminal)
   addTxCommands(program, terminal)
   addAuditCommands(program, terminal)

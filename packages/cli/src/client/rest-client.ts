@@ -30,7 +30,10 @@ export interface RestClient {
     limit: number,
     query?: Readonly<Record<string, string | undefined>>,
   ): Promise<List>
-  /** Sends a change under an `Idempotency-Key` of its own; repeated once when the connection breaks. */
+  /**
+   * Sends a change under an `Idempotency-Key` of its own; repeated once when the connection breaks. A text goes as it
+   * is and needs a `content-type` in `headers`; everything else goes as JSON.
+   */
   change(
     method: 'POST' | 'PUT' | 'DELETE',
     path: string,
@@ -69,7 +72,7 @@ export function connect(terminal: Terminal, options: ConnectionOptions): RestCli
       return { key, rows: rows.slice(0, limit), nextCursor: cursor }
     },
     change: async (method, path, body, headers = {}) => {
-      const text = body === undefined ? undefined : JSON.stringify(body)
+      const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
       const type = text === undefined ? {} : { 'content-type': 'application/json' }
       const key = { 'idempotency-key': randomUUID(), 'content-length': String(Buffer.byteLength(text ?? '')) }
       return answerOf(

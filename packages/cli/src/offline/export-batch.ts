@@ -1,0 +1,26 @@
+import { openOffline, openSecrets, systemClock } from '@steeple/kernel'
+import type { CardFormat } from '@steeple/sims/offline'
+import { type PlaceOptions, settingsHere } from '../place.ts'
+import type { Terminal } from '../terminal.ts'
+import { commandLog } from './command-log.ts'
+
+/** `svc sim export`: unseals the cards of a batch of this machine to standard output, beside a running service too. */
+export async function exportBatch(
+  terminal: Terminal,
+  batchId: string,
+  options: PlaceOptions & { readonly format: CardFormat },
+): Promise<void> {
+  const { unsealBatch } = await import('@steeple/sims/offline')
+  const settings = await settingsHere(terminal, options)
+  const dataDir = settings.server.data_dir
+  const secrets = openSecrets(dataDir)
+  const log = commandLog(terminal)
+  const store = await openOffline({ settings, secrets, clock: systemClock(), log, use: 'read' })
+  try {
+    const place = { reader: store.db, vault: store.vault, dataDir }
+    terminal.out(await unsealBatch(place, batchId, options.format))
+    terminal.err('These lines hold the keys of the cards. Keep them nowhere but in the card writer.\n')
+  } finally {
+    await store.close()
+  }
+}

@@ -1,6 +1,6 @@
 import type { Metrics, MutationTx, Reader } from '@steeple/contracts'
 import { SIM_STATES, type SimState } from './states/machine.ts'
-import { countByState } from './store/sim-store.ts'
+import { countByState, countUnsynced } from './store/sim-store.ts'
 
 /** `svc_sim_state{state}` and `svc_attach_total{plmn}`, kept without counting rows at each change. */
 export interface SimCounters {
@@ -16,6 +16,11 @@ export interface SimCounters {
 /** Registers the series. */
 export function simCounters(metrics: Metrics): SimCounters {
   const gauge = metrics.gauge('svc_sim_state', 'SIMs by state.', ['state'])
+  const unsynced = metrics.gauge(
+    'svc_sims_unsynced',
+    'SIMs that the HSS does not hold as it should, by why: pending or failed.',
+    ['status'],
+  )
   const attaches = metrics.counter('svc_attach_total', 'Attaches seen in the core.', ['plmn'])
   const counts = new Map<SimState, number>()
   // Moves that became durable while a recount was reading are in neither of its sides for sure: it starts again.
@@ -37,6 +42,9 @@ export function simCounters(metrics: Metrics): SimCounters {
       }),
     attached: (plmn) => attaches.inc({ plmn }),
     recount: async (reader) => {
+      const { pending, failed } = await countUnsynced(reader)
+      unsynced.set(pending, { status: 'pending' })
+      unsynced.set(failed, { status: 'failed' })
       const movesBefore = moves
       const found = await countByState(reader)
       if (moves !== movesBefore) return

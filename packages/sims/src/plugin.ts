@@ -31,7 +31,7 @@ import { SIMS } from './store/sim-row.ts'
 import { countUnsynced, unsyncedSims } from './store/sim-store.ts'
 
 const EXPIRY_MS = 2_000
-const RECOUNT_MS = 60_000
+const RECOUNT_MS = 30_000
 const SWEEP_MS = 3_600_000
 const DRIVER_MS = 1_000
 const DEFAULT_ATTACH_MS = 5_000
@@ -94,9 +94,14 @@ function noticeDriver(parts: SimsParts): () => Promise<void> {
   }
 }
 
+/** What cannot be swept now is swept later: it keeps nobody from starting. */
 async function sweep(context: Context<SimsConfig>): Promise<void> {
-  const removed = await sweepBatches(context.settings.server.data_dir, context.db, context.clock)
-  if (removed.length > 0) context.log.warn({ batches: removed }, 'batches without SIMs removed')
+  try {
+    const removed = await sweepBatches(context.settings.server.data_dir, context.db, context.clock)
+    if (removed.length > 0) context.log.warn({ batches: removed }, 'batches without SIMs removed')
+  } catch (error) {
+    context.log.warn({ err: error }, 'batches could not be swept')
+  }
 }
 
 async function hssHealth(parts: SimsParts): Promise<ComponentHealth> {

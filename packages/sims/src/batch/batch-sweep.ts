@@ -1,7 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock, Reader } from '@steeple/contracts'
-import { BATCHES } from '../store/batch-store.ts'
 import { batchesDir, removeBatch } from './batch-files.ts'
 
 /** Longer than a batch can be on its way into the store. */
@@ -21,11 +20,16 @@ export async function sweepBatches(
   const removed: string[] = []
   for (const name of names.filter((entry) => /^b-[0-9a-z-]+$/.test(entry))) {
     if (await isUnderWay(join(parent, name), clock)) continue
-    if ((await BATCHES.find(reader, { id: name })) !== undefined) continue
+    if (await isKnown(reader, name)) continue
     await removeBatch(dataDir, name)
     removed.push(name)
   }
   return removed
+}
+
+/** Whether there is a row, a damaged one included. */
+async function isKnown(reader: Reader, id: string): Promise<boolean> {
+  return (await reader.get('select id from sims_batch where id = :id', { id })) !== undefined
 }
 
 async function isUnderWay(path: string, clock: Clock): Promise<boolean> {

@@ -1,0 +1,169 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isServiceError } from '@steeple/contracts'
+import { imsiHash, luhnCheckDigit, opcFrom, parseImsi } from '@steeple/telecom'
+import {
+  assert,
+  fakeClock,
+  loadTestbed,
+  memoryDb,
+  pluginFrom,
+  suite,
+  type Testbed,
+  tempDir,
+} from '@steeple/testkit'
+import fc from 'fast-check'
+import { sweepBatches } from '../src/batch/batch-sweep.ts'
+import { cardsCsv } from '../src/batch/cards-csv.ts'
+import { drawBatchKey, openCards, sealCards } from '../src/batch/cards-file.ts'
+import { drawCard, drawDigits, drawImsi } from '../src/issue/draw.ts'
+import { MIGRATIONS } from '../src/migrations.ts'
+import { plugin } from '../src/plugin.ts'
+import { CARD_FIELDS, packCard, unpackCard } from '../src/secrets/card.ts'
+import { hexAscii, octetsFromHex } from '../src/secrets/octets.ts'
+import { bodyOf, codeOf, type IssueAnswer } from './support/answers.ts'
+
+const batch = suite('sims/batch')
+const LAB = { mcc: '999', mnc: '99' }
+const text = (octets: Uint8Array): string => Buffer.from(octets).toString('ascii')
+
+batch('draws cards with a whole ICCID, codes of digits and an OPc of the OP that was given', () => {
+  const op = new Uint8Array(16).fill(7)
+  const card = drawCard(LAB, op)
+  assert.equal(card.opc, opcFrom(card.ki, op))
+  const iccid = text(card.iccid)
+  assert.match(iccid, /^89999099\d{11}$/)
+  assert.is(luhnCheckDigit(iccid.slice(0, -1)), Number(iccid.at(-1)))
+  assert.equal(
+    [card.adm1, card.pin1, card.puk1, card.pin2, card.puk2].map(
+      (code) => /^\d+$/.test(text(code)) && code.length,
+    ),
+    [8, 4, 8, 4, 8],
+  )
+  assert.is.not(text(hexAscii(drawCard(LAB, undefined).ki)), text(hexAscii(card.ki)))
+})
+
+batch('draws every digit about equally often and IMSIs of full length', () => {
+  const counts = new Array<number>(10).fill(0)
+  for (const char of text(drawDigits(100_000))) counts[Number(char)]! += 1
+  // Six standard deviations of 10,000 ± 95.
+  assert.ok(
+    counts.every((count) => Math.abs(count - 10_000) < 570),
+    counts.join(),
+  )
+  assert.match(drawImsi(LAB), /^99999\d{10}$/)
+  assert.match(drawImsi({ mcc: '310', mnc: '410' }), /^310410\d{9}$/)
+})
+
+batch('packs and unpacks a card without loss, and refuses a cut one', () => {
+  const field = fc.uint8Array({ maxLength: 40 })
+  fc.assert(
+    fc.property(fc.tuple(field, field, field, field, field, field, field, field), (fields) => {
+      const [ki, opc, iccid, adm1, pin1, puk1, pin2, puk2] = fields
+      const card = { ki, opc, iccid, adm1, pin1, puk1, pin2, puk2 }
+      const packed = packCard(card)
+      const back = unpackCard(packed)
+      for (const name of CARD_FIELDS) assert.equal([...back[name]], [...card[name]])
+      assert.throws(() => unpackCard(packed.slice(0, -1)), isServiceError)
+    }),
+  )
+})
+
+batch('writes octets as hex and back without a string', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 64 }), (octets) => {
+      assert.is(text(hexAscii(octets)), Buffer.from(octets).toString('hex'))
+      assert.equal([...octetsFromHex(hexAscii(octets))!], [...octets])
+    }),
+  )
+  for (const bad of ['0', 'zz', '0 ']) assert.is(octetsFromHex(Buffer.from(bad)), undefined)
+})
+
+batch('opens a cards file with its own key and name alone, and not when a byte of it differs', () => {
+  const cards = [{ imsi: parseImsi('999990000000001')!, card: drawCard(LAB, undefined) }]
+  const csv = cardsCsv(cards)
+  const key = drawBatchKey()
+  const sealed = sealCards(csv, key, 'b-1')
+  assert.is(text(openCards(sealed, key, 'b-1')), text(csv))
+  assert.throws(() => openCards(sealed, drawBatchKey(), 'b-1'), isServiceError)
+  assert.throws(() => openCards(sealed, key, 'b-2'), isServiceError)
+  for (let at = 0; at < sealed.length; at++) {
+    const changed = Uint8Array.from(sealed)
+    changed[at]! ^= 1
+    assert.throws(() => openCards(changed, key, 'b-1'), isServiceError, `octet ${at}`)
+  }
+})
+
+batch('sweeps directories that never came into the store, and no other', async () => {
+  const dir = await tempDir()
+  const db = memoryDb(MIGRATIONS)
+  const clock = fakeClock()
+  const make = async (name: string, ageMs: number): Promise<string> => {
+    const path = join(dir.path, 'batches', name)
+    await mkdir(path, { recursive: true })
+    await writeFile(join(path, 'cards.csv.sealed'), 'x')
+    const at = (clock.nowMs() - ageMs) / 1000
+    await utimes(path, at, at)
+    return path
+  }
+  const orphan = await make('b-orphan', 3_600_000)
+  const young = await make('b-young', 1_000)
+  const known = await make('b-known', 3_600_000)
+  const other = await make('notes', 3_600_000)
+  await db.write((tx) =>
+    tx.run(
+      "insert into sims_batch (id, created_at_ms, sims, profile, plmn, label, key_sealed, row_sum) values ('b-known', 0, 0, '', '', null, :k, 0)",
+      { k: new Uint8Array(1) },
+    ),
+  )
+  // The checksum of the row is wrong: damage is never taken for absence.
+  assert.equal(await sweepBatches(dir.path, db, clock), ['b-orphan'])
+  assert.equal([orphan, known, young, other].map(existsSync), [false, true, true, true])
+  db.close()
+  await dir.remove()
+})
+
+batch(
+  'leaves no file behind when the batch is refused, and takes the OP from its file',
+  async () => {
+    const { startTestbed } = await loadTestbed()
+    const dir = await tempDir()
+    const opFile = join(dir.path, 'op')
+    await writeFile(opFile, 'cdc202d5123e20f62b6d676ac72cb318\n')
+    const bed: Testbed = await startTestbed({
+      plugins: [await pluginFrom(import.meta.url, plugin)],
+      settings: { hss: { driver: 'none' } },
+      config: { sims: { op_file: opFile, max_sims: 3 } },
+    })
+    try {
+      const { output_dir, batch_id, first } = bodyOf<IssueAnswer>(
+        await bed.request('POST', '/v1/sims', { body: { count: 2, imsi: undefined } }),
+        201,
+      )
+      const manifest = JSON.parse(await readFile(join(output_dir, 'manifest.json'), 'utf8'))
+      assert.is(manifest.batch_id, batch_id)
+      assert.is(
+        codeOf(await bed.request('POST', '/v1/sims', { body: { count: 2 } }), 409),
+        'capacity_exceeded',
+      )
+      const refused = await bed.request('POST', '/v1/sims', {
+        body: { replaces: first.imsi_sha256_12, count: 1 },
+      })
+      assert.is(refused.status, 201)
+      const again = await bed.request('POST', '/v1/sims', { body: { imsi: '999990000000001' } })
+      assert.is(codeOf(again, 409), 'capacity_exceeded')
+      assert.is((await bed.request('GET', `/v1/sims/${imsiHash(parseImsi('999990000000001')!)}`)).status, 404)
+      const { sims } = bodyOf<{ sims: { provisioning: { driver: string; status: string } }[] }>(
+        await bed.request('GET', '/v1/sims'),
+      )
+      assert.ok(sims.every(({ provisioning }) => provisioning.driver === 'none'))
+    } finally {
+      await bed.stop()
+      await dir.remove()
+    }
+  },
+  { limitMs: 20_000 },
+)
+
+batch.run()

@@ -13,7 +13,8 @@ let service: Service
 scaffold.before(
   async () => {
     folder = mkdtempSync(join(tmpdir(), 'steeple-new-'))
-    service = await startService()
+    // A new driver takes the place of the one that comes with the product.
+    service = await startService({ env: { SVC_PLUGINS_DISABLED: 'driver-hss,driver-ran' } })
   },
   { limitMs: 30_000 },
 )

@@ -39,8 +39,11 @@ export function batchDir(dataDir: string, batchId: string): string {
 export async function writeBatch(dataDir: string, manifest: Manifest, sealed: Uint8Array): Promise<void> {
   const parent = batchesDir(dataDir)
   const dir = batchDir(dataDir, manifest.batch_id)
-  await mkdir(parent, { recursive: true, mode: 0o700 })
-  await mkdir(dir, { mode: 0o700 })
+  await mkdir(dir, { mode: 0o700 }).catch(async () => {
+    // The first batch of a node.
+    await mkdir(parent, { recursive: true, mode: 0o700 })
+    await mkdir(dir, { mode: 0o700 })
+  })
   const cards = {
     file: CARDS_FILE,
     bytes: sealed.length,

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Outcome, Reconciler } from '@steeple/contracts'
 import { CUT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { wantedInHss } from '../states/machine.ts'
@@ -14,6 +15,7 @@ const BATCH = 200
 /** How often the store is asked for what waits; changes are told at once besides. */
 const LIST_MS = 60_000
 const BUSY_MS = 50
+const GATHER_MS = 50
 
 /** Pushes SIMs that may be on air: issued, imported, resumed, drifted. */
 export function simReconciler(parts: SimsParts, flights: Flights): Reconciler {
@@ -29,8 +31,8 @@ export function simReconciler(parts: SimsParts, flights: Flights): Reconciler {
     },
     reconcile: async (keys, signal) => {
       const driver = hss.driver()
-      const wait = notNow(parts, driver)
-      if (driver === undefined || wait !== undefined) return all(keys, wait ?? { state: 'converged' })
+      const rest = notNow(parts, driver)
+      if (driver === undefined || rest !== undefined) return all(keys, rest ?? { state: 'converged' })
       const { rows, outcomes } = await readKeys(context.db, keys)
       const open: SimRow[] = []
       for (const row of rows) {
@@ -41,9 +43,18 @@ export function simReconciler(parts: SimsParts, flights: Flights): Reconciler {
       const marks = await flights.during(open, () => push(parts, open, signal))
       await writeMarks(context.db, driver.name, context.clock.nowMs(), marks)
       for (const mark of marks) outcomes.set(mark.row.hash, outcomeOf(parts, mark, failures))
+      if (marks.length > 0 && keys.length < BATCH) await gather(signal)
       return outcomes
     },
   }
+}
+
+/**
+ * Holds the lane for a moment after a small push, so that what is issued one by one meanwhile goes in one call and one
+ * commit. The SIM that came first has not waited.
+ */
+async function gather(signal: AbortSignal): Promise<void> {
+  await wait(GATHER_MS, undefined, { signal }).catch(() => undefined)
 }
 
 /** The outcome of a row that is not to be pushed now; undefined when it is. */

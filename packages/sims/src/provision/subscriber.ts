@@ -56,6 +56,12 @@ export function driftOf(
       : 'the subscriber was blocked in the HSS'
   const isSameApns = seen.apns.toSorted().join() === wanted.apns.toSorted().join()
   if (!isSameApns) return 'the APNs were changed in the HSS'
-  const isSameAmbr = seen.ambrBps.up === wanted.ambrBps.up && seen.ambrBps.down === wanted.ambrBps.down
+  const isSameAmbr =
+    isNear(seen.ambrBps.up, wanted.ambrBps.up) && isNear(seen.ambrBps.down, wanted.ambrBps.down)
   return isSameAmbr ? undefined : 'the AMBR was changed in the HSS'
+}
+
+/** An HSS keeps some rates in whole kbit/s or Mbit/s: what rounding explains is no drift. */
+function isNear(seen: number, wanted: number): boolean {
+  return Math.abs(seen - wanted) <= Math.max(wanted / 1000, 1)
 }

@@ -24,6 +24,12 @@ export interface FakeService {
   close(): Promise<void>
 }
 
+/** JSON is parsed, everything else stays a text. */
+function bodyOf(raw: string, headers: IncomingHttpHeaders): unknown {
+  if (raw === '') return undefined
+  return headers['content-type'] === 'application/json' ? JSON.parse(raw) : raw
+}
+
 /** Listens on a free loopback port. `answer` gets each request and how many came before it. */
 export async function fakeService(answer: (request: Seen, before: number) => Answer): Promise<FakeService> {
   const seen: Seen[] = []
@@ -35,7 +41,7 @@ export async function fakeService(answer: (request: Seen, before: number) => Ans
         path: url.pathname,
         query: Object.fromEntries(url.searchParams),
         headers: incoming.headers,
-        body: raw === '' ? undefined : JSON.parse(raw),
+        body: bodyOf(raw, incoming.headers),
       }
       const reply = answer(request, seen.length)
       seen.push(request)

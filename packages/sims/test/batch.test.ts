@@ -14,15 +14,19 @@ import {
   tempDir,
 } from '@steeple/testkit'
 import fc from 'fast-check'
+import { removeBatch, writeBatch } from '../src/batch/batch-files.ts'
 import { sweepBatches } from '../src/batch/batch-sweep.ts'
 import { cardsCsv } from '../src/batch/cards-csv.ts'
 import { drawBatchKey, openCards, sealCards } from '../src/batch/cards-file.ts'
 import { drawCard, drawDigits, drawImsi } from '../src/issue/draw.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
+import { unsealBatch } from '../src/offline.ts'
 import { plugin } from '../src/plugin.ts'
 import { CARD_FIELDS, packCard, unpackCard } from '../src/secrets/card.ts'
 import { hexAscii, octetsFromHex } from '../src/secrets/octets.ts'
+import { BATCHES } from '../src/store/batch-store.ts'
 import { bodyOf, codeOf, type IssueAnswer } from './support/answers.ts'
+import { testVault } from './support/vault.ts'
 
 const batch = suite('sims/batch')
 const LAB = { mcc: '999', mnc: '99' }
@@ -93,6 +97,44 @@ batch('opens a cards file with its own key and name alone, and not when a byte o
     changed[at]! ^= 1
     assert.throws(() => openCards(changed, key, 'b-1'), isServiceError, `octet ${at}`)
   }
+})
+
+batch('unseals a batch in every format, and says what is missing', async () => {
+  const dir = await tempDir()
+  const db = memoryDb(MIGRATIONS)
+  const vault = testVault()
+  const card = drawCard(LAB, undefined)
+  const key = drawBatchKey()
+  const row = {
+    id: 'b-1',
+    created_at_ms: 0,
+    sims: 1,
+    profile: 'p',
+    plmn: '999-99',
+    label: 'a,b',
+    key_sealed: vault.seal(key, 'sims_batch/b-1'),
+  }
+  await db.write((tx) => BATCHES.insert(tx, row))
+  const manifest = { batch_id: 'b-1', created_at: '', plmn: '999-99', profile: 'p', label: null, sims: [] }
+  const csv = cardsCsv([{ imsi: parseImsi('999990000000001')!, card }])
+  await writeBatch(dir.path, manifest, sealCards(csv, key, 'b-1'))
+  const place = { reader: db, vault, dataDir: dir.path }
+  assert.is(await unsealBatch(place, 'b-1', 'csv'), text(csv))
+  const keys = [text(hexAscii(card.ki)), text(hexAscii(card.opc))]
+  const pysim = (await unsealBatch(place, 'b-1', 'pysim')).split('\n')
+  assert.is(pysim[0], 'name,iccid,mcc,mnc,imsi,smsp,ki,opc,adm1')
+  assert.is(pysim[1], `a_b,${text(card.iccid)},999,99,999990000000001,,${keys.join()},${text(card.adm1)}`)
+  const [json] = JSON.parse(await unsealBatch(place, 'b-1', 'json'))
+  assert.equal([json.ki, json.opc, json.puk2], [...keys, text(card.puk2)])
+  await unsealBatch(place, 'b-2', 'csv').then(assert.unreachable, (error: Error) =>
+    assert.match(error.message, /b-2/),
+  )
+  await removeBatch(dir.path, 'b-1')
+  await unsealBatch(place, 'b-1', 'csv').then(assert.unreachable, (error: Error) =>
+    assert.match(error.message, /cards/),
+  )
+  db.close()
+  await dir.remove()
 })
 
 batch('sweeps directories that never came into the store, and no other', async () => {

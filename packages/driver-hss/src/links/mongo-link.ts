@@ -17,13 +17,20 @@ export function shownUrl(url: string): string {
   return url.replace(/\/\/[^@/]*@/, '//').replace(/\?.*$/, '')
 }
 
+/** What may be set beside the defaults, ms. */
+export interface MongoLinkOptions {
+  readonly selectMs?: number
+  readonly answerMs?: number
+}
+
 /** The database over its own protocol. `fallback` is the database's name when the URL has none. Connects when used. */
-export function mongoLink(url: string, fallback: string): DocumentLink {
+export function mongoLink(url: string, fallback: string, options: MongoLinkOptions = {}): DocumentLink {
+  const { selectMs = SELECT_MS, answerMs = ANSWER_MS } = options
   let opening: Promise<MongoClient> | undefined
   const name = databaseOf(url) ?? fallback
   const where = shownUrl(url)
   const collectionOf = async (collection: string) => {
-    opening ??= open(url)
+    opening ??= open(url, selectMs, answerMs)
     try {
       return (await opening).db(name).collection(collection)
     } catch (cause) {
@@ -34,7 +41,7 @@ export function mongoLink(url: string, fallback: string): DocumentLink {
   const guarded = async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
     signal.throwIfAborted()
     try {
-      return await abortable(work(), signal, ANSWER_MS)
+      return await abortable(work(), signal, answerMs)
     } catch (error) {
       signal.throwIfAborted()
       throw southboundUnavailable(`the subscriber database at ${where} does not answer: ${kindOf(error)}`)
@@ -80,13 +87,13 @@ export function mongoLink(url: string, fallback: string): DocumentLink {
 }
 
 /** Loads the MongoDB driver only when somebody needs it. */
-async function open(url: string): Promise<MongoClient> {
+async function open(url: string, selectMs: number, answerMs: number): Promise<MongoClient> {
   const { MongoClient } = await import('mongodb')
   return new MongoClient(url, {
     appName: 'steeple',
-    serverSelectionTimeoutMS: SELECT_MS,
-    connectTimeoutMS: SELECT_MS,
-    socketTimeoutMS: ANSWER_MS,
+    serverSelectionTimeoutMS: selectMs,
+    connectTimeoutMS: selectMs,
+    socketTimeoutMS: answerMs,
     maxPoolSize: 4,
     minPoolSize: 0,
     maxIdleTimeMS: 60_000,

@@ -8,6 +8,9 @@ import { sharedMongo } from '../support/mongo-server.ts'
 import { makeDbctl, makeMongoDbctl } from '../support/stand-in-dbctl.ts'
 import { subscriber } from '../support/subscribers.ts'
 
+// The start of the server is no part of a test's time.
+await sharedMongo()
+
 hssDriverConformance('driver-hss dbctl with a compatible tool', async () => {
   const tool = await makeDbctl(true)
   const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined })

@@ -6,6 +6,9 @@ import { lookInto } from '../support/database.ts'
 import { sharedMongo } from '../support/mongo-server.ts'
 import { subscriber } from '../support/subscribers.ts'
 
+// The start of the server is no part of a test's time.
+await sharedMongo()
+
 for (const spelling of ['v4', 'v3'] as const) {
   hssDriverConformance(`driver-hss core_b ${spelling}`, async (): Promise<HssFixture> => {
     const mongo = await sharedMongo()

@@ -9,6 +9,9 @@ import { sharedMongo } from '../support/mongo-server.ts'
 import { startEngine } from '../support/stand-in-engine.ts'
 import { subscriber } from '../support/subscribers.ts'
 
+// The start of the server is no part of a test's time.
+await sharedMongo()
+
 async function fixture(name: string, link: DocumentLink, after: () => Promise<void>): Promise<HssFixture> {
   const mongo = await sharedMongo()
   const look = await lookInto(mongo.url('open5gs'))

@@ -50,7 +50,7 @@ export async function startEngine(port: number): Promise<StandInEngine> {
   const mongosh = join(partsFolder('mongosh-2.12.0'), 'node_modules/.bin/mongosh')
 
   const program = (command: readonly string[]): readonly string[] => {
-    if (mood === 'hang') return ['sleep', '600']
+    if (mood === 'hang') return ['sh', '-c', 'cat >/dev/null']
     if (mood === 'garbage')
       return [
         'sh',
@@ -80,7 +80,8 @@ export async function startEngine(port: number): Promise<StandInEngine> {
       input.push(bytes.toString('utf8'))
       child.stdin.write(bytes)
     })
-    stream.on('close', () => child.kill('SIGKILL'))
+    stream.on('end', () => child.stdin.end())
+    stream.on('close', () => child.stdin.end())
     for (const one of [stream, child.stdin]) one.on('error', () => undefined)
     child.on('close', (code) => {
       exec.code = code ?? 137

@@ -1,0 +1,195 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { type Imsi, isServiceError } from '@steeple/contracts'
+import { assert, suite } from '@steeple/testkit'
+import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
+import { toolRunner } from '../../src/dbctl/run-tool.ts'
+import { dbctlTool } from '../../src/dbctl/tool.ts'
+import type { WriteBackDriver } from '../../src/driver.ts'
+import { type Executable, makeDbctl } from '../support/stand-in-dbctl.ts'
+import { subscriber } from '../support/subscribers.ts'
+
+const dbctl = suite('driver-hss/dbctl')
+const patient = () => AbortSignal.timeout(20_000)
+
+async function withStock(
+  work: (driver: WriteBackDriver, tool: Executable) => Promise<void>,
+  script?: string,
+): Promise<void> {
+  const tool = await makeDbctl(false, script)
+  const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined })
+  try {
+    await work(driver, tool)
+  } finally {
+    await tool.remove()
+  }
+}
+
+async function docsOf(tool: Executable): Promise<readonly Record<string, unknown>[]> {
+  return JSON.parse(await readFile(tool.store, 'utf8'))
+}
+
+dbctl('adds a subscriber with its APNs and its AMBR', async () => {
+  await withStock(async (driver, tool) => {
+    const one = subscriber(1)
+    assert.equal([...(await driver.upsert([one], patient())).values()], [undefined])
+    const [doc] = await docsOf(tool)
+    const rate = (value: number) => ({ value, unit: 0 })
+    assert.equal(doc?.ambr, { downlink: rate(100_000_000), uplink: rate(50_000_000) })
+    assert.equal((await driver.observe([one.imsi], patient())).get(one.imsi), {
+      imsi: one.imsi,
+      apns: ['internet', 'ims'],
+      ambrBps: one.ambrBps,
+      isBlocked: false,
+    })
+  })
+})
+
+dbctl(
+  'blocks with the stock tool by removing, remembers it, and puts back with the next push',
+  async () => {
+    await withStock(async (driver, tool) => {
+      const one = subscriber(1)
+      await driver.upsert([one], patient())
+      assert.equal([...(await driver.setBlocked([one.imsi], true, patient())).values()], [undefined])
+      assert.equal(await docsOf(tool), [])
+      assert.is((await driver.observe([one.imsi], patient())).get(one.imsi)?.isBlocked, true)
+      const [problem] = (await driver.setBlocked([one.imsi], false, patient())).values()
+      assert.ok(problem !== undefined && isServiceError(problem) && problem.code === 'not_found')
+      await driver.upsert([one], patient())
+      assert.is((await driver.observe([one.imsi], patient())).get(one.imsi)?.isBlocked, false)
+    })
+  },
+  { limitMs: 10_000 },
+)
+
+dbctl(
+  'adds an APN that is missing and says that it cannot take one away',
+  async () => {
+    await withStock(async (driver) => {
+      await driver.upsert([subscriber(1, { apns: ['internet'] })], patient())
+      await driver.upsert([subscriber(1)], patient())
+      const { imsi } = subscriber(1)
+      assert.equal((await driver.observe([imsi], patient())).get(imsi)?.apns, ['internet', 'ims'])
+      const [problem] = (await driver.upsert([subscriber(1, { apns: ['ims'] })], patient())).values()
+      assert.match(String(problem?.message), /cannot take APNs away/)
+    })
+  },
+  { limitMs: 10_000 },
+)
+
+dbctl(
+  'does not add anybody twice whom the listing of 20 does not show',
+  async () => {
+    await withStock(async (driver, tool) => {
+      const many = Array.from({ length: 22 }, (_none, index) => subscriber(index, { apns: ['internet'] }))
+      await driver.upsert(many.slice(0, 1), patient())
+      const [doc] = await docsOf(tool)
+      await writeFile(tool.store, JSON.stringify(many.map(({ imsi }) => ({ ...doc, imsi }))))
+      const fresh = dbctlDriver({ path: tool.path, url: '', documents: undefined })
+      await fresh.upsert(many.slice(20), patient())
+      assert.is((await docsOf(tool)).length, 22)
+      assert.is(
+        (
+          await fresh.observe(
+            many.map(({ imsi }) => imsi),
+            patient(),
+          )
+        ).size,
+        22,
+      )
+      assert.match((await fresh.probe(patient())).detail, /20 subscribers only/)
+    })
+  },
+  { limitMs: 20_000 },
+)
+
+dbctl('believes no exit code: a tool that says nothing has failed', async () => {
+  await withStock(async (driver) => {
+    const [problem] = (await driver.remove([subscriber(1).imsi], patient())).values()
+    assert.match(String(problem?.message), /says nothing that can be read/)
+  }, '#!/bin/sh\nexit 0\n')
+})
+
+dbctl('calls garbage garbage, and keeps it to itself', async () => {
+  const script =
+    '#!/bin/sh\necho "MongoNetworkError: connect ECONNREFUSED k: 465b5ce8b199b49faa5f0a2ee238a6bc"\n'
+  await withStock(async (driver) => {
+    const error = await driver.observe([subscriber(1).imsi], patient()).then(
+      () => undefined,
+      (reason: Error) => reason,
+    )
+    assert.match(String(error?.message), /says nothing that can be read/)
+    assert.not.match(String(error?.message), /465b/)
+  }, script)
+})
+
+dbctl('ends a tool that hangs, and what it started', async () => {
+  const tool = await makeDbctl(false, '#!/bin/sh\nsleep 600 & sleep 600\n')
+  const run = toolRunner(tool.path, 200)
+  const error = await run(['showpretty'], patient()).then(
+    () => undefined,
+    (reason: Error) => reason,
+  )
+  assert.match(String(error?.message), /did not end within 200 ms/)
+  await tool.remove()
+})
+
+dbctl('says where to look when there is no tool', async () => {
+  const driver = dbctlDriver({ path: '/nowhere/open5gs-dbctl', url: '', documents: undefined })
+  const error = await driver.probe(patient()).then(
+    () => undefined,
+    (reason: Error) => reason,
+  )
+  assert.match(String(error?.message), /ENOENT.*hss\.dbctl_path/)
+})
+
+dbctl('gives the tool no argument that a script could read as its own', async () => {
+  const seen: (readonly string[])[] = []
+  const tool = dbctlTool('x', '', async (args) => {
+    seen.push(args)
+    return '{ acknowledged: true, deletedCount: 0, matchedCount: 1 }'
+  })
+  const evil = ['1"}); db.dropDatabase(); ({"a":"', '-x', '$(id)', '123456789012345\n', '']
+  for (const text of evil) {
+    const imsi = text as Imsi // no IMSI: the tool must refuse it
+    for (const call of [
+      () => tool.remove(imsi, patient()),
+      () => tool.addApn(subscriber(1).imsi, text, patient()),
+      () => tool.setAmbr(subscriber(1, { imsi }), patient()),
+    ]) {
+      const error = await call().then(
+        () => undefined,
+        (reason: unknown) => reason as Error & { code?: string },
+      )
+      assert.is(error?.code, 'validation_failed')
+    }
+  }
+  const url = dbctlTool('x', "mongodb://h/x';id", async () => '')
+  await url.list(patient()).then(
+    () => assert.unreachable(),
+    (error: Error & { code?: string }) => assert.is(error.code, 'validation_failed'),
+  )
+  assert.equal(seen, [])
+})
+
+dbctl('names the database to the tool', async () => {
+  const seen: (readonly string[])[] = []
+  const run = async (args: readonly string[]) => {
+    seen.push(args)
+    return ''
+  }
+  for (const url of ['mongodb://h:1', 'mongodb://h/', 'mongodb://h/other', 'mongodb://h/?replicaSet=r']) {
+    await dbctlTool('x', url, run).list(patient())
+  }
+  assert.equal(
+    seen.map(([flag]) => flag),
+    [
+      '--db_uri=mongodb://h:1/open5gs',
+      '--db_uri=mongodb://h/open5gs',
+      '--db_uri=mongodb://h/other',
+      '--db_uri=mongodb://h/open5gs?replicaSet=r',
+    ],
+  )
+})
+
+dbctl.run()

@@ -1,0 +1,110 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type Imsi, isServiceError } from '@steeple/contracts'
+import { assert, suite } from '@steeple/testkit'
+import type { DocumentLink } from '../../src/links/document-link.ts'
+import { mongoLink, shownUrl } from '../../src/links/mongo-link.ts'
+import { open5gsDriver } from '../../src/open5gs/open5gs-driver.ts'
+import { lookInto } from '../support/database.ts'
+import { sharedMongo, startMongo } from '../support/mongo-server.ts'
+import { subscriber } from '../support/subscribers.ts'
+
+// The start of the server is no part of a test's time.
+await sharedMongo()
+const mongoTests = suite('driver-hss/links/mongo-link')
+const patient = () => AbortSignal.timeout(30_000)
+const many = Array.from({ length: 2000 }, (_none, index) =>
+  subscriber(index % 100, { imsi: `99998${String(index).padStart(10, '0')}` as Imsi }),
+)
+
+mongoTests(
+  'keeps what got through when the server stops in the middle, and finishes after its return',
+  async () => {
+    const mongo = await startMongo()
+    const link = mongoLink(mongo.url('open5gs'), 'open5gs', { selectMs: 300, answerMs: 10_000 })
+    let writes = 0
+    const breaking: DocumentLink = {
+      ...link,
+      write: async (...call) => {
+        writes += 1
+        if (writes === 2) await mongo.kill()
+        return await link.write(...call)
+      },
+    }
+    const driver = open5gsDriver({ name: 'x', link: breaking, slices: () => [{ sst: 1 }] })
+    const result = await driver.upsert(many, patient())
+    assert.is(result.size, many.length)
+    const failed = [...result.values()].filter((error) => error !== undefined)
+    assert.is(failed.length, 1500)
+    assert.ok(failed.every((error) => isServiceError(error) && error.code === 'southbound_unavailable'))
+    assert.not.match(failed.map((error) => error?.message).join(), /99998/)
+
+    const again = await startMongo(mongo.port)
+    const look = await lookInto(again.url('open5gs'))
+    try {
+      const second = await driver.upsert(many, patient())
+      assert.is([...second.values()].filter((error) => error !== undefined).length, 0)
+      assert.is(Number(await look.collection('subscribers').countDocuments()), many.length)
+    } finally {
+      await look.close()
+      await driver.close()
+      await again.stop()
+    }
+  },
+  { limitMs: 30_000 },
+)
+
+mongoTests('reports the half that the server refuses and writes the other', async () => {
+  const mongo = await sharedMongo()
+  const look = await lookInto(mongo.url('halves'))
+  await look.collection('subscribers').createIndex({ msisdn: 1 }, { unique: true })
+  const driver = open5gsDriver({
+    name: 'x',
+    link: mongoLink(mongo.url('halves'), 'open5gs'),
+    slices: () => [{ sst: 1 }],
+  })
+  const list = Array.from({ length: 20 }, (_none, index) =>
+    subscriber(index, { msisdn: `4366000${index < 10 ? index : 5}` }),
+  )
+  const result = await driver.upsert(list, patient())
+  assert.is([...result.values()].filter((error) => error !== undefined).length, 10)
+  assert.is(Number(await look.collection('subscribers').countDocuments()), 10)
+  await driver.close()
+  await look.close()
+})
+
+mongoTests('gives up on a server that takes connections and says nothing', async () => {
+  const sockets = new Set<Socket>()
+  const mute = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1')
+  await once(mute, 'listening')
+  const { port } = mute.address() as AddressInfo
+  const link = mongoLink(`mongodb://127.0.0.1:${port}`, 'open5gs', { selectMs: 300, answerMs: 500 })
+  const error = await link.find('subscribers', {}, {}, patient()).then(
+    () => undefined,
+    (reason: unknown) => reason as Error,
+  )
+  assert.ok(error !== undefined && isServiceError(error))
+  assert.is(error?.code, 'southbound_unavailable')
+  await link.close()
+  for (const socket of sockets) socket.destroy()
+  mute.close()
+})
+
+mongoTests('rejects with the reason of its signal, at once', async () => {
+  const link = mongoLink('mongodb://127.0.0.1:1', 'open5gs')
+  const stop = new AbortController()
+  const call = link.find('subscribers', {}, {}, stop.signal)
+  setImmediate(() => stop.abort(new Error('enough')))
+  await call.then(
+    () => assert.unreachable(),
+    (error: Error) => assert.is(error.message, 'enough'),
+  )
+  await link.close()
+})
+
+mongoTests('shows no credentials of its address', () => {
+  assert.is(shownUrl('mongodb://user:secret@db:27017/open5gs?authSource=x'), 'mongodb://db:27017/open5gs')
+  assert.is(shownUrl('mongodb+srv://u:p@a,b/x'), 'mongodb+srv://a,b/x')
+})
+
+mongoTests.run()

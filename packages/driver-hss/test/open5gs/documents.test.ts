@@ -1,0 +1,217 @@
+import { readFileSync } from 'node:fs'
+import type { Imsi, Subscriber } from '@steeple/contracts'
+import { assert, suite } from '@steeple/testkit'
+import { Double, EJSON, Int32, Long } from 'bson'
+import type { WriteBackDriver } from '../../src/driver.ts'
+import { mongoLink } from '../../src/links/mongo-link.ts'
+import { open5gsDriver } from '../../src/open5gs/open5gs-driver.ts'
+import { type Look, lookInto } from '../support/database.ts'
+import { sharedMongo } from '../support/mongo-server.ts'
+import { subscriber } from '../support/subscribers.ts'
+
+// The start of the server is no part of a test's time.
+await sharedMongo()
+
+const documents = suite('driver-hss/open5gs/documents')
+const patient = () => AbortSignal.timeout(10_000)
+const stored = (name: string) =>
+  JSON.parse(readFileSync(new URL(`../fixtures/${name}.ejson-canonical.json`, import.meta.url), 'utf8'))
+
+/** The subscriber of the recordings. */
+const RECORDED: Subscriber = {
+  imsi: '999707364000060' as Imsi, // 15 digits
+  ki: Buffer.from('465b5ce8b199b49faa5f0a2ee238a6bc', 'hex'),
+  opc: Buffer.from('e8ed289deba952e4283b54e88e6183ca', 'hex'),
+  sqn: 32n,
+  apns: ['internet'],
+  ambrBps: { up: 1_000_000_000, down: 1_000_000_000 },
+  isBlocked: false,
+}
+
+async function withDriver(work: (driver: WriteBackDriver, look: Look) => Promise<void>): Promise<void> {
+  const mongo = await sharedMongo()
+  const url = mongo.url('open5gs')
+  const look = await lookInto(url)
+  await look.clear()
+  const link = mongoLink(url, 'open5gs')
+  const driver = open5gsDriver({ name: 'docdb_shell', link, slices: () => [{ sst: 1 }], cancelMs: 10 })
+  try {
+    await work(driver, look)
+  } finally {
+    await driver.close()
+    await look.close()
+  }
+}
+
+/** A stored document as canonical EJSON without ids, keys sorted. */
+function plain(doc: unknown): unknown {
+  return JSON.parse(EJSON.stringify(doc, { relaxed: false }), (key, value: unknown) => {
+    if (key === '_id') return undefined
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+  })
+}
+const sorted = (doc: unknown) => plain(EJSON.parse(JSON.stringify(doc), { relaxed: false }))
+
+documents('stores byte for byte what dbctl stores, the SQN as Int64 and the realm spelt right', async () => {
+  await withDriver(async (driver, look) => {
+    await driver.upsert([RECORDED], patient())
+    const { mm_realm, security, ...rest } = stored('subscriber.after-dbctl-add')
+    const expected = { ...rest, mme_realm: mm_realm, security: { ...security, sqn: { $numberLong: '32' } } }
+    const doc = await look.collection('subscribers').findOne({ imsi: RECORDED.imsi })
+    assert.is(JSON.stringify(plain(doc)), JSON.stringify(sorted(expected)))
+  })
+})
+
+documents('changes nothing in a document that the core has written to since', async () => {
+  await withDriver(async (driver, look) => {
+    const attached = EJSON.parse(JSON.stringify(stored('subscriber.after-attach')), { relaxed: false })
+    await look.collection('subscribers').insertOne(attached)
+    const before = await look.world()
+    const result = await driver.upsert([{ ...RECORDED, sqn: 0n }], patient())
+    assert.equal([...result.values()], [undefined])
+    assert.is(await look.world(), before)
+  })
+})
+
+documents('blocks with one update: slices aside, none left, cancel flag set as a boolean', async () => {
+  await withDriver(async (driver, look) => {
+    await driver.upsert([RECORDED], patient())
+    const slice = (await look.collection('subscribers').findOne({}))?.slice
+    await driver.setBlocked([RECORDED.imsi], true, patient())
+    const doc = await look.collection('subscribers').findOne({})
+    assert.equal(plain(doc?.suspended_slice), plain(slice))
+    assert.equal(doc?.slice, [])
+    assert.is(doc?.request_cancel_location, true)
+  })
+})
+
+documents('sets a cancel flag that was left behind anew, since only a change is heard', async () => {
+  await withDriver(async (driver, look) => {
+    await driver.upsert([RECORDED], patient())
+    const subscribers = look.collection('subscribers')
+    await subscribers.updateOne({}, { $set: { request_cancel_location: true } })
+    await driver.setBlocked([RECORDED.imsi], true, patient())
+    assert.is((await subscribers.findOne({}))?.request_cancel_location, true)
+    await driver.setBlocked([RECORDED.imsi], false, patient())
+    const doc = await subscribers.findOne({})
+    assert.not.ok('request_cancel_location' in (doc ?? {}))
+    assert.not.ok('suspended_slice' in (doc ?? {}))
+  })
+})
+
+documents('repairs what was edited by hand: AMBR, APN, types, a block that was lifted', async () => {
+  await withDriver(async (driver, look) => {
+    const blocked = subscriber(2, { isBlocked: true })
+    await driver.upsert([RECORDED, blocked], patient())
+    const subscribers = look.collection('subscribers')
+    const before = await look.world()
+    const slice = (await subscribers.findOne({ imsi: blocked.imsi }))?.suspended_slice
+    await subscribers.updateOne(
+      { imsi: RECORDED.imsi },
+      {
+        $set: {
+          ambr: { downlink: { value: new Double(1e9), unit: 0 }, uplink: { value: 5, unit: 0 } },
+          'slice.0.sst': new Double(1),
+          'slice.0.session': [],
+        },
+        $unset: { schema_version: '' },
+      },
+    )
+    await subscribers.updateOne({ imsi: blocked.imsi }, { $set: { slice } })
+    const seen = await driver.observe([RECORDED.imsi, blocked.imsi], patient())
+    assert.equal(seen.get(RECORDED.imsi)?.apns, [])
+    assert.is(seen.get(RECORDED.imsi)?.ambrBps.down, 0)
+    assert.is(seen.get(blocked.imsi)?.isBlocked, false)
+    await driver.upsert([RECORDED, blocked], patient())
+    assert.equal(sortedLines(await look.world()), sortedLines(before))
+  })
+})
+
+documents('gives a ghost of the core its keys and its SQN, and sweeps the others alone', async () => {
+  await withDriver(async (driver, look) => {
+    const subscribers = look.collection('subscribers')
+    const hardBlocked = { imsi: '999990000000077', slice: [], schema_version: 1 }
+    await subscribers.insertMany([
+      { imsi: RECORDED.imsi, imeisv: '8665070400405301' },
+      { imsi: '999990000000078', imeisv: '8665070400405302', mme_timestamp: Long.fromNumber(5) },
+      hardBlocked,
+    ])
+    assert.is((await driver.observe([RECORDED.imsi], patient())).size, 0)
+    await driver.upsert([RECORDED], patient())
+    await driver.sweep(patient())
+    const left = await subscribers.find({}, { sort: { imsi: 1 } }).toArray()
+    assert.equal(
+      left.map(({ imsi }) => imsi),
+      [RECORDED.imsi, hardBlocked.imsi],
+    )
+    assert.is(String(left[0]?.security.sqn), '32')
+    assert.is(left[0]?.imeisv, '8665070400405301')
+  })
+})
+
+documents('keeps a second MSISDN, writes the first, reports it', async () => {
+  await withDriver(async (driver, look) => {
+    const one = subscriber(3, { msisdn: '43660001' })
+    await driver.upsert([one], patient())
+    await look.collection('subscribers').updateOne({}, { $set: { msisdn: ['1', '43660002'] } })
+    await driver.upsert([one], patient())
+    assert.equal((await look.collection('subscribers').findOne({}))?.msisdn, ['43660001', '43660002'])
+    assert.is((await driver.observe([one.imsi], patient())).get(one.imsi)?.msisdn, '43660001')
+  })
+})
+
+documents('removes a live subscriber only after its block could be heard', async () => {
+  await withDriver(async (_driver, look) => {
+    const mongo = await sharedMongo()
+    const link = mongoLink(mongo.url('open5gs'), 'open5gs')
+    const slow = open5gsDriver({ name: 'x', link, slices: () => [{ sst: 1 }], cancelMs: 300 })
+    await slow.upsert([RECORDED], patient())
+    const removing = slow.remove([RECORDED.imsi], patient())
+    let sawBlocked = false
+    for (let doc = await look.collection('subscribers').findOne({}); doc !== null; ) {
+      sawBlocked ||= doc.request_cancel_location === true && doc.slice.length === 0
+      doc = await look.collection('subscribers').findOne({})
+    }
+    await removing
+    await slow.close()
+    assert.ok(sawBlocked)
+  })
+})
+
+documents('refuses bad subscribers one by one and writes the others', async () => {
+  await withDriver(async (driver, look) => {
+    const many = Array.from({ length: 1200 }, (_none, index) =>
+      subscriber(index % 200, {
+        imsi: `99999${String(index).padStart(10, '0')}` as Imsi, // digits by construction
+        ...(index % 2 === 0 ? {} : { apns: ['1', '2', '3', '4', '5'] }),
+      }),
+    )
+    const result = await driver.upsert(many, patient())
+    assert.is(result.size, 1200)
+    assert.is([...result.values()].filter((error) => error === undefined).length, 600)
+    assert.is(Number(await look.collection('subscribers').countDocuments()), 600)
+  })
+})
+
+documents('says that double subscribers keep the index away, and works on', async () => {
+  const mongo = await sharedMongo()
+  const look = await lookInto(mongo.url('doubles'))
+  await look.collection('subscribers').insertMany([{ imsi: '1' }, { imsi: '1' }])
+  const link = mongoLink(mongo.url('doubles'), 'open5gs')
+  const driver = open5gsDriver({ name: 'x', link, slices: () => [{ sst: 1 }] })
+  assert.equal([...(await driver.upsert([subscriber(1)], patient())).values()], [undefined])
+  assert.match((await driver.probe(patient())).detail, /double subscribers/)
+  await driver.close()
+  await look.close()
+})
+
+documents('reads types past the driver as they are', () => {
+  assert.equal(plain({ a: new Int32(1), _id: 1 }), { a: { $numberInt: '1' } })
+})
+
+function sortedLines(world: string): readonly unknown[] {
+  return world.split('\n').map((line) => sorted(JSON.parse(line.slice(line.indexOf(' ') + 1))))
+}
+
+documents.run()

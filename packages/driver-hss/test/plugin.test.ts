@@ -1,0 +1,90 @@
+import { hssDriverRef } from '@steeple/contracts'
+import { assert, eventually, fakeContext, suite } from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
+import { lookInto } from './support/database.ts'
+import { sharedMongo } from './support/mongo-server.ts'
+import { subscriber } from './support/subscribers.ts'
+
+// The start of the server is no part of a test's time.
+await sharedMongo()
+const pluginTests = suite('driver-hss/plugin')
+const patient = () => AbortSignal.timeout(10_000)
+
+async function setUp(hss: {
+  driver: 'docdb_shell' | 'dbctl' | 'core_b' | 'none'
+  mongo_url?: string
+  engine_socket?: string
+  dbctl_path?: string
+}) {
+  const fake = fakeContext({ id: 'driver-hss', config: undefined, settings: { hss, core: 'core_b' } })
+  const instance = await plugin.setup(fake.context)
+  // The service under its own ref.
+  const driver = instance.services?.get(hssDriverRef.id) as import('@steeple/contracts').HssDriver
+  return { fake, instance, driver }
+}
+
+pluginTests('writes nowhere with driver none, and says so', async () => {
+  const { fake, instance, driver } = await setUp({ driver: 'none' })
+  await instance.start?.()
+  assert.is(driver.name, 'none')
+  assert.equal([...(await driver.upsert([subscriber(1)], patient())).values()], [undefined])
+  assert.is((await driver.observe([subscriber(1).imsi], patient())).size, 0)
+  await eventually(async () => {
+    const [health] = (await instance.health?.()) ?? []
+    assert.is(health?.status, 'ok')
+    assert.match(String(health?.detail), /none/)
+  })
+  await fake.dispose()
+})
+
+pluginTests('takes the database itself when its address is set, for both cores', async () => {
+  const mongo = await sharedMongo()
+  for (const [name, database, collection] of [
+    ['docdb_shell', 'viaurl4', 'subscribers'],
+    ['core_b', 'viaurl5', 'policyData.ues.amData'],
+  ] as const) {
+    const look = await lookInto(mongo.url(database))
+    const { fake, instance, driver } = await setUp({ driver: name, mongo_url: mongo.url(database) })
+    await instance.start?.()
+    assert.is(driver.name, name)
+    await driver.upsert([subscriber(1)], patient())
+    assert.is(Number(await look.collection(collection).countDocuments()), 1)
+    await eventually(async () => assert.is((await instance.health?.())?.[0]?.status, 'ok'))
+    await fake.dispose()
+    await look.close()
+  }
+})
+
+pluginTests('starts while the other side is down, reports it, and counts what failed', async () => {
+  const { fake, instance, driver } = await setUp({
+    driver: 'docdb_shell',
+    engine_socket: '/tmp/steeple-no-such.sock',
+  })
+  await instance.start?.()
+  await eventually(async () => {
+    const [health] = (await instance.health?.()) ?? []
+    assert.is(health?.status, 'down')
+    assert.match(String(health?.detail), /socket is missing/)
+  })
+  const one = subscriber(1)
+  const error = await driver.upsert([one], patient()).then(
+    () => undefined,
+    (reason: Error) => reason,
+  )
+  assert.match(String(error?.message), /socket is missing/)
+  const told = JSON.stringify([fake.logs, await instance.health?.(), error?.message, String(error?.stack)])
+  for (const secret of [one.imsi, '02'.repeat(16), '66'.repeat(16)]) assert.not.match(told, secret)
+  await fake.dispose()
+})
+
+pluginTests('gives its names to a tool at another path', async () => {
+  const { fake, instance, driver } = await setUp({ driver: 'dbctl', dbctl_path: '/nowhere/dbctl' })
+  await instance.start?.()
+  assert.is(driver.name, 'dbctl')
+  await eventually(async () => {
+    assert.match(String((await instance.health?.())?.[0]?.detail), /\/nowhere\/dbctl/)
+  })
+  await fake.dispose()
+})
+
+pluginTests.run()

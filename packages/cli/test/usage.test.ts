@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { assert, suite } from '@steeple/testkit'
+import { assert, suite, tempDir } from '@steeple/testkit'
 import { cleanEnv, MAIN, PROCESS_LIMIT, svc } from './svc.ts'
 
 const usage = suite('cli/usage')
@@ -84,6 +85,21 @@ usage(
     child.stdout.destroy()
     const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
     assert.equal([await text(child.stderr), await ended], ['', 0])
+  },
+  PROCESS_LIMIT,
+)
+
+usage(
+  'says each problem of the configuration on a line of its own when the service does not start',
+  async () => {
+    await using folder = await tempDir()
+    const file = join(folder.path, 'control.yaml')
+    writeFileSync(file, 'serve: {}\ntac: 70000\n"\\e[31m": 1\n')
+    const { code, out, err } = await svc(['--config', file, '--data-dir', join(folder.path, 'data')])
+    assert.equal([code, out], [1, ''])
+    assert.is(err.trimEnd().split('\n').length, 3, err)
+    for (const place of [':1:1: ', ':2:6: ', ':3:1: ']) assert.match(err, `${file}${place}`)
+    assert.not.ok(err.includes('\u001b') || err.includes('\ufffd'), err)
   },
   PROCESS_LIMIT,
 )

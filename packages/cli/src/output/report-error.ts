@@ -38,9 +38,11 @@ function faultOf(error: unknown): Fault {
 
 function asText(fault: Fault): string {
   const name = fault.exitCode === 2 ? 'svc' : fault.code
-  const lines = [`${name}: ${printable(fault.message)}`]
   // Its message has a line for each problem already, with its place in the file.
-  const details = fault.code === 'config_invalid' ? [] : fault.details
+  const isListed = fault.code === 'config_invalid'
+  const message = isListed ? fault.message.split('\n').map(printable).join('\n') : printable(fault.message)
+  const lines = [`${name}: ${message}`]
+  const details = isListed ? [] : fault.details
   for (const detail of details) {
     const where = detail.pointer === '' ? '' : `${printable(detail.pointer)}: `
     lines.push(`  ${where}${printable(detail.message)}`)

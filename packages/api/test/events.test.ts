@@ -127,4 +127,12 @@ events('ends in order when the service stops', async () => {
   world = await serveRoutes([])
 })
 
+events('logs the address of a listener that has gone', async () => {
+  const stream = await listen()
+  stream.destroy()
+  const line = () => world.kernel.lines.find(({ facts }) => facts.route === '/v1/events')
+  await eventually(() => line() !== undefined)
+  assert.is(line()?.facts.ip, '127.0.0.1')
+})
+
 events.run()

@@ -24,6 +24,8 @@ export class Exchange implements Request {
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
   readonly startedMs: number
+  /** The address of the peer, taken at once: the socket of a client that left has forgotten it. */
+  readonly peerAddress: string
   params: unknown
   query: unknown
   body: unknown
@@ -60,6 +62,7 @@ export class Exchange implements Request {
     this.id = id
     this.incoming = incoming
     this.outgoing = outgoing
+    this.peerAddress = incoming.socket.remoteAddress ?? ''
     this.startedMs = core.kernel.clock.monotonicMs()
     outgoing.once('close', () => {
       if (!outgoing.writableFinished) this.#departure?.abort()
@@ -115,11 +118,6 @@ export class Exchange implements Request {
     const url = this.incoming.url ?? '/'
     const end = url.search(/[?#]/)
     return end === -1 ? url : url.slice(0, end)
-  }
-
-  /** The address of the peer on the socket. */
-  get peerAddress(): string {
-    return this.incoming.socket.remoteAddress ?? ''
   }
 
   #followRetirement(departure: AbortController): void {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { partsFolder } from './real-parts.ts'
+import { needRealParts, partsFolder } from './real-parts.ts'
 
 /** A running MongoDB-compatible server. */
 export interface MongoServer {
@@ -44,8 +44,9 @@ export async function startMongo(port = 0): Promise<MongoServer> {
 
 let shared: Promise<MongoServer> | undefined
 
-/** One server for all test files of a run; it ends with the process. */
+/** One server for all tests of a process; it ends with it. Without the parts, the file of tests ends here. */
 export async function sharedMongo(): Promise<MongoServer> {
+  needRealParts()
   shared ??= startMongo()
   return await shared
 }

@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { hssDriverConformance } from '@steeple/testkit'
 import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
+import type { RunTool } from '../../src/dbctl/run-tool.ts'
+import { dbctlTool } from '../../src/dbctl/tool.ts'
 import { mongoLink } from '../../src/links/mongo-link.ts'
 import { open5gsDriver } from '../../src/open5gs/open5gs-driver.ts'
 import { lookInto, open5gsSqn } from '../support/database.ts'
 import { sharedMongo } from '../support/mongo-server.ts'
-import { makeDbctl, makeMongoDbctl } from '../support/stand-in-dbctl.ts'
+import { fileStore, makeDbctl, makeMongoDbctl, runDbctl } from '../support/stand-in-dbctl.ts'
 import { subscriber } from '../support/subscribers.ts'
 
 // The start of the server is no part of a test's time.
@@ -13,7 +15,17 @@ await sharedMongo()
 
 hssDriverConformance('driver-hss dbctl with a compatible tool', async () => {
   const tool = await makeDbctl(true)
-  const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined })
+  // Runs in this process: twenty starts of a program take their time. Real runs are in dbctl-driver.test.ts.
+  const run: RunTool = async (args, signal) => {
+    signal.throwIfAborted()
+    return (await runDbctl(args, fileStore(tool.store), true)).output
+  }
+  const driver = dbctlDriver({
+    path: tool.path,
+    url: '',
+    documents: undefined,
+    tool: dbctlTool(tool.path, '', run),
+  })
   const docs = async () =>
     JSON.parse(await readFile(tool.store, 'utf8')) as { imsi: string; security: { sqn?: number } }[]
   return {

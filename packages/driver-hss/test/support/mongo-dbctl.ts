@@ -18,5 +18,7 @@ const store: DbctlStore = {
   remove: async (imsi) => (await subscribers.deleteOne({ imsi })).deletedCount,
   list: async () => await subscribers.find({}, { projection: { _id: 0 } }).toArray(),
 }
-process.exitCode = await runDbctl(argv, store, false)
+const { code, output } = await runDbctl(argv, store, false)
+process.stdout.write(output)
+process.exitCode = code
 await client.close()

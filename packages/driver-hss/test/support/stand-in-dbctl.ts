@@ -62,15 +62,16 @@ function freshDoc(imsi: string, k: string, opc: string, apn: string): Doc {
   }
 }
 
-/** Runs one command as open5gs-dbctl 0.10.3 does, exit codes included; prints what mongosh prints. */
+/** Runs one command as open5gs-dbctl 0.10.3 does, exit codes included; with what mongosh prints. */
 export async function runDbctl(
   argv: readonly string[],
   store: DbctlStore,
   hasExtras: boolean,
-): Promise<number> {
+): Promise<{ readonly code: number; readonly output: string }> {
+  let output = ''
   const [command = 'help', imsi = '', ...rest] = argv.filter((word) => !word.startsWith('--db_uri'))
   const say = (text: string): number => {
-    process.stdout.write(`${text}\n`)
+    output += `${text}\n`
     return 0
   }
   const changed = (count: number): number =>
@@ -144,7 +145,8 @@ export async function runDbctl(
       ),
   }
   const isExtra = ['block', 'unblock', 'set_sqn'].includes(command)
-  return (await (isExtra && !hasExtras ? commands.help : commands[command])?.()) ?? 1
+  const code = (await (isExtra && !hasExtras ? commands.help : commands[command])?.()) ?? 1
+  return { code, output }
 }
 
 /** Documents in a file. */
@@ -186,7 +188,9 @@ export async function makeDbctl(hasExtras: boolean, script?: string): Promise<Ex
   const [path, store] = [join(folder, 'open5gs-dbctl'), join(folder, 'store.json')]
   const code = `#!${process.execPath} --no-warnings
 import(${JSON.stringify(import.meta.url)}).then(async ({ runDbctl, fileStore }) => {
-  process.exitCode = await runDbctl(process.argv.slice(2), fileStore(${JSON.stringify(store)}), ${hasExtras})
+  const { code, output } = await runDbctl(process.argv.slice(2), fileStore(${JSON.stringify(store)}), ${hasExtras})
+  process.exitCode = code
+  process.stdout.write(output)
 })
 `
   await writeFile(store, '[]')

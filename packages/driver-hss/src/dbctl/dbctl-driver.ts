@@ -1,8 +1,11 @@
-import type { BatchResult, Imsi, Subscriber } from '@steeple/contracts'
+import { type BatchResult, type Imsi, type Subscriber, southboundUnavailable } from '@steeple/contracts'
 import { errorOf, type Results } from '../batch.ts'
 import type { WriteBackDriver } from '../driver.ts'
 import { toolSubscribers } from './subscribers.ts'
 import { dbctlTool, type Tool } from './tool.ts'
+
+/** A call begins no further subscriber after this time, ms: the tool is slow, and callers do not wait for ever. */
+const BUDGET_MS = 10_000
 
 /** What the driver needs. */
 export interface DbctlOptions {
@@ -13,6 +16,8 @@ export interface DbctlOptions {
   /** The same database directly, when it can be reached: does what the stock tool cannot. */
   readonly documents: WriteBackDriver | undefined
   readonly tool?: Tool
+  /** `BUDGET_MS` when absent. */
+  readonly budgetMs?: number
 }
 
 /**
@@ -27,8 +32,9 @@ export function dbctlDriver(options: DbctlOptions): WriteBackDriver {
     const cut = isCut ? '; it lists 20 subscribers only, the rest is taken on trust' : ''
     return { isOk: true, detail: `${options.path} answers${cut}` }
   }
-  const { documents } = options
-  if (documents !== undefined) return withDocuments(tool, documents)
+  const { documents, budgetMs = BUDGET_MS } = options
+  const oneByOne: OneByOne = (items, imsiOf, signal, work) => inTurn(items, imsiOf, signal, work, budgetMs)
+  if (documents !== undefined) return withDocuments(tool, documents, oneByOne)
   const subscribers = toolSubscribers(tool)
   return {
     name: 'dbctl',
@@ -53,7 +59,7 @@ export function dbctlDriver(options: DbctlOptions): WriteBackDriver {
 }
 
 /** The tool adds and removes; the rest, which it cannot do, is done in the documents themselves. */
-function withDocuments(tool: Tool, documents: WriteBackDriver): WriteBackDriver {
+function withDocuments(tool: Tool, documents: WriteBackDriver, oneByOne: OneByOne): WriteBackDriver {
   return {
     ...documents,
     name: 'dbctl',
@@ -89,17 +95,31 @@ function withDocuments(tool: Tool, documents: WriteBackDriver): WriteBackDriver 
   }
 }
 
-/** One after the other; an error is the result of its subscriber alone. An aborted signal rejects. */
-async function oneByOne<T>(
+/** Works through a list, see `inTurn`. */
+type OneByOne = <T>(
   items: readonly T[],
   imsiOf: (item: T) => Imsi,
   signal: AbortSignal,
   work: (item: T) => Promise<void>,
+) => Promise<BatchResult>
+
+/**
+ * One after the other; an error is the result of its subscriber alone. What is not reached in time has an error too
+ * and is left for the next call. An aborted signal rejects.
+ */
+async function inTurn<T>(
+  items: readonly T[],
+  imsiOf: (item: T) => Imsi,
+  signal: AbortSignal,
+  work: (item: T) => Promise<void>,
+  budgetMs: number,
 ): Promise<BatchResult> {
   signal.throwIfAborted()
   const results: Results = new Map()
+  const budget = AbortSignal.timeout(budgetMs)
   for (const item of items) {
     try {
+      if (budget.aborted) throw southboundUnavailable('dbctl is slow: not reached yet, it is tried again')
       await work(item)
       results.set(imsiOf(item), undefined)
     } catch (error) {

@@ -8,7 +8,7 @@ import { openSession, type ShellSession } from './shell-session.ts'
 import { abortable } from './time-limit.ts'
 
 /** How long one request may take, the start of mongosh included, ms. */
-const ANSWER_MS = 20_000
+const ANSWER_MS = 15_000
 /** How long a mongosh stays for the next request, ms. */
 const IDLE_MS = 10_000
 const INDEX_CONFLICTS: readonly unknown[] = [85, 86, 11_000]

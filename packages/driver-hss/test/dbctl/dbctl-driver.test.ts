@@ -134,6 +134,17 @@ dbctl('ends a tool that hangs, and what it started', async () => {
   await tool.remove()
 })
 
+dbctl('does what it can in its time and leaves the rest for the next call', async () => {
+  const tool = await makeDbctl(false)
+  const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined, budgetMs: 1 })
+  const many = [subscriber(1), subscriber(2), subscriber(3)]
+  const first = [...(await driver.upsert(many, patient())).values()]
+  assert.is(first[0], undefined)
+  assert.match(String(first[2]?.message), /not reached yet/)
+  assert.is((await docsOf(tool)).length, 1)
+  await tool.remove()
+})
+
 dbctl('says where to look when there is no tool', async () => {
   const driver = dbctlDriver({ path: '/nowhere/open5gs-dbctl', url: '', documents: undefined })
   const error = await driver.probe(patient()).then(

@@ -3,6 +3,7 @@ import type { EdgeLimits } from './edge-options.ts'
 import type { HttpMetrics } from './observe/http-metrics.ts'
 import type { Authenticate } from './pipeline/authenticate.ts'
 import type { Cursors } from './pipeline/cursor.ts'
+import type { Denials } from './pipeline/denials.ts'
 import type { Exchange } from './pipeline/exchange.ts'
 
 /** What every request needs of the edge: made once, shared by all parts of the pipeline. */
@@ -11,6 +12,9 @@ export interface EdgeCore {
   readonly limits: EdgeLimits
   readonly metrics: HttpMetrics
   readonly cursors: Cursors
+  readonly denials: Denials
+  /** Open event streams by principal. */
+  readonly streams: Map<string, number>
   readonly authenticate: Authenticate
   /** Security headers and the like, as name and value pairs. */
   readonly headers: readonly (readonly [string, string])[]

@@ -22,6 +22,10 @@ export interface EdgeLimits {
   readonly recheckMs: number
   /** Event streams at a time. */
   readonly eventStreams: number
+  /** Event streams of one principal at a time. */
+  readonly eventStreamsEach: number
+  /** Refusals for want of a role, per principal and minute, that are audited; beyond them 429. */
+  readonly denialsPerMinute: number
   /** Connections at a time. */
   readonly connections: number
 }
@@ -39,6 +43,8 @@ export const DEFAULT_LIMITS: EdgeLimits = {
   heartbeatMs: 15_000,
   recheckMs: 2_000,
   eventStreams: 64,
+  eventStreamsEach: 8,
+  denialsPerMinute: 60,
   connections: 4_096,
 }
 

@@ -15,6 +15,7 @@ import { finalStatus, logAccess } from './observe/access-log.ts'
 import { HttpMetrics } from './observe/http-metrics.ts'
 import { createAuthenticate } from './pipeline/authenticate.ts'
 import { createCursors } from './pipeline/cursor.ts'
+import { createDenials } from './pipeline/denials.ts'
 import { Exchange } from './pipeline/exchange.ts'
 import { refuseUnmatched } from './pipeline/refuse-unmatched.ts'
 import { requestIdFrom } from './pipeline/request-id.ts'
@@ -65,6 +66,8 @@ class GenerationHost implements Edge {
       limits: this.#limits,
       metrics: this.#metrics,
       cursors: createCursors(options.cursorSecret),
+      denials: createDenials(kernel.clock, this.#limits.denialsPerMinute),
+      streams: new Map(),
       authenticate: createAuthenticate(kernel, options.adminToken),
       headers: securityHeaders(options.tls !== undefined),
       running: new Map(),

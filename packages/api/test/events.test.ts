@@ -111,6 +111,35 @@ events('bounds the number of streams and frees the place of one that left', asyn
   assert.match((await listen()).text(), /^HTTP\/1\.1 200 /)
 })
 
+events('bounds the streams of one principal, so that it leaves some to others', async () => {
+  const own = await serveRoutes([], { limits: { eventStreamsEach: 1, drainMs: 200 } })
+  try {
+    const viewer = own.kernel.token('one', ['viewer'])
+    const other = own.kernel.token('two', ['viewer'])
+    const open = (bearer: string): Promise<Response> =>
+      fetch(`${own.url}/v1/events`, { headers: { authorization: `Bearer ${bearer}` } })
+    const first = await open(viewer)
+    assert.is(first.status, 200)
+    const second = await open(viewer)
+    assert.is(second.status, 429)
+    await second.text()
+    const another = await open(other)
+    assert.is(another.status, 200)
+    await first.body?.cancel()
+    await eventually(async () => {
+      const again = await open(viewer)
+      if (again.status !== 200) {
+        await again.text()
+        throw new Error(`still ${again.status}`)
+      }
+      await again.body?.cancel()
+    })
+    await another.body?.cancel()
+  } finally {
+    await own.close()
+  }
+})
+
 events('survives a change of the route set', async () => {
   const stream = await listen()
   await world.edge.swap(await world.edge.build([]))

@@ -30,6 +30,8 @@ const SHUTDOWN_LIMIT_MS = 15_000
  * `plugin_failed` of an essential plugin.
  */
 export async function serve({ flags }: ServeOptions): Promise<number> {
+  // Whatever the service makes is its own: the store, locks, batches.
+  process.umask(0o077)
   const packages = pluginPackages()
   const source = configSource(flags, packages)
   const config = loadConfig(source)

@@ -28,7 +28,8 @@ export function pageSchema(key: string, item: JsonSchema): JsonSchema {
  * PostgreSQL refuses U+0000, and both dialects store a lone surrogate as another character, so that the row would
  * fail its checksum when it is read.
  */
-export const PLAIN_TEXT_PATTERN = '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$'
+export const PLAIN_TEXT_PATTERN =
+  '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]*$'
 
 /** RFC 3339 UTC timestamp with milliseconds and a trailing `Z`. */
 export const TIMESTAMP_SCHEMA: JsonSchema = { type: 'string', format: 'date-time' }

@@ -72,7 +72,7 @@ function codesOf({ route, isSystem, isMutating }: Endpoint): readonly string[] {
     ...(route.paged === true ? [invalidLimit.code, invalidCursor.code] : []),
     ...(isMutating ? WITH_BODY : []),
     ...(isIdempotent(route) ? IDEMPOTENT : []),
-    ...(route.method !== 'GET' && route.rateLimit !== undefined ? [rateLimited.code] : []),
+    ...(route.method !== 'GET' && route.role !== 'public' ? [rateLimited.code] : []),
     ...(route.errors ?? []),
   ]
 }

@@ -72,6 +72,7 @@ async function deny(exchange: Exchange, endpoint: Endpoint): Promise<never> {
   const role = neededRole(endpoint)
   const { route } = endpoint
   if (route.method !== 'GET') {
+    exchange.core.denials.count(exchange.principal)
     await exchange.core.kernel.mutations.refuse({
       principal: exchange.principal,
       action: typeof route.audit === 'string' ? route.audit : 'http.request',

@@ -1,4 +1,4 @@
-import { notReady } from '@steeple/contracts'
+import { notReady, rateLimited } from '@steeple/contracts'
 import type { OutboxEvent } from '@steeple/kernel'
 import type { EdgeCore } from '../edge-core.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -23,6 +23,12 @@ export async function* eventStream(
   if (metrics.eventStreams >= limits.eventStreams) {
     throw notReady(`all ${limits.eventStreams} event streams are in use`, { retryAfterS: 5 })
   }
+  const owner = `${exchange.principal.kind}:${exchange.principal.id}`
+  const own = core.streams.get(owner) ?? 0
+  if (own >= limits.eventStreamsEach) {
+    throw rateLimited(`${own} event streams of yours are open; close one`, { retryAfterS: 5 })
+  }
+  core.streams.set(owner, own + 1)
   metrics.eventStreams += 1
   const unfollow = hub.follow()
   try {
@@ -34,6 +40,9 @@ export async function* eventStream(
   } finally {
     unfollow()
     metrics.eventStreams -= 1
+    const left = (core.streams.get(owner) ?? 1) - 1
+    if (left > 0) core.streams.set(owner, left)
+    else core.streams.delete(owner)
   }
 }
 

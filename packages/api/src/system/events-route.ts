@@ -1,4 +1,4 @@
-import { type Route, route, validationFailed } from '@steeple/contracts'
+import { type Route, rateLimited, route, validationFailed } from '@steeple/contracts'
 import type { EdgeCore } from '../edge-core.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { createEventHub } from './event-hub.ts'
@@ -16,6 +16,7 @@ export function eventsRoute(core: EdgeCore): Route {
       'Each event has an id; send the last one seen as Last-Event-ID to go on from there. An event `gap` says that ' +
       'older events are not kept any more: read the state afresh. Comment lines keep the connection alive.',
     produces: ['text/event-stream'],
+    errors: [rateLimited.code],
     handle: async (request: Exchange) => ({
       headers: { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' },
       stream: eventStream(core, hub, request, positionFrom(request.header('last-event-id'))),

@@ -22,8 +22,12 @@ const LIST_MS = 60_000
 const BUSY_MS = 50
 /** Kicks at a time: each is a request or two to the core. */
 const KICKS = 8
-const KICK_AGAIN_MS = 300
+const AGAIN_MS = 300
 const RETRY_MS = 2_000
+/** A core that did not take a kick is left alone so long. */
+const CORE_RETRY_MS = 10_000
+/** A blocked subscriber stays in the HSS so long before it is removed: a core's own cancel needs the document. */
+const LINGER_MS = 1_500
 
 /** One step of a cut: undefined when it worked, otherwise why not. */
 type Steps = Map<string, string | undefined>
@@ -34,6 +38,7 @@ type Steps = Map<string, string | undefined>
  */
 export function cutReconciler(parts: SimsParts, flights: Flights): Reconciler {
   const { context, hss } = parts
+  const lingering: Lingering = new Map()
   return {
     resource: CUT_RESOURCE,
     resyncMs: LIST_MS,
@@ -53,16 +58,24 @@ export function cutReconciler(parts: SimsParts, flights: Flights): Reconciler {
         if (outcome === undefined) mine.push(row)
         else outcomes.set(row.hash, outcome)
       }
-      const { marks, detached } = await flights.during(mine, () => cut(parts, driver, mine, signal))
+      const { marks, detached } = await flights.during(mine, () =>
+        cut(parts, driver, mine, lingering, signal),
+      )
       await writeMarks(context.db, driver.name, context.clock.nowMs(), marks)
       for (const mark of marks) {
-        outcomes.set(mark.row.hash, outcomeOf(parts, mark, detached.get(mark.row.hash)))
         const how = detached.get(mark.row.hash)
-        if (mark.status === 'synced' && how !== undefined) parts.detaches.ended(mark.row.hash, how)
+        outcomes.set(mark.row.hash, outcomeOf(parts, mark, how))
+        if (mark.status === 'synced') lingering.delete(mark.row.hash)
+        tell(parts, mark, how)
       }
       return outcomes
     },
   }
+}
+
+/** Tells those who wait that the phone is off; its removal from the HSS may still be to come. */
+function tell(parts: SimsParts, { row, status }: Mark, how: Kicked | undefined): void {
+  if (status !== 'failed' && (how === 'yes' || how === 'not_attached')) parts.detaches.ended(row.hash, how)
 }
 
 function ownOutcome(parts: SimsParts, flights: Flights, row: SimRow, driver: string): Outcome | undefined {
@@ -77,32 +90,56 @@ function ownOutcome(parts: SimsParts, flights: Flights, row: SimRow, driver: str
 
 interface Cut {
   readonly marks: readonly Mark[]
-  readonly detached: ReadonlyMap<string, Detached>
+  readonly detached: ReadonlyMap<string, Kicked>
 }
 
 async function cut(
   parts: SimsParts,
   driver: HssDriver,
   rows: readonly SimRow[],
+  lingering: Lingering,
   signal: AbortSignal,
 ): Promise<Cut> {
   if (rows.length === 0) return { marks: [], detached: new Map() }
   const blocked = await block(parts, driver, rows, signal)
+  if (blocked === undefined) return { marks: rows.map((row) => unanswered(row)), detached: new Map() }
   const detached = await kickAll(parts, rows, signal)
   const leaving = rows.filter(
-    (row) => wantedInHss(row.state) === 'absent' && isGone(detached.get(row.hash)) && blocked !== undefined,
+    (row) => wantedInHss(row.state) === 'absent' && mayLeave(parts, driver, row, lingering),
   )
   const removed = await remove(parts, driver, leaving, signal)
+  if (removed === undefined) return { marks: rows.map((row) => unanswered(row)), detached }
   const marks = rows.map((row): Mark => {
-    const error = blocked?.get(row.hash) ?? removed?.get(row.hash)
-    if (blocked === undefined || removed === undefined)
-      return { row, error: row.hss_error ?? undefined, status: 'pending' }
+    const error = blocked.get(row.hash) ?? removed.get(row.hash)
     if (error !== undefined) return { row, error, status: 'failed' }
-    return isGone(detached.get(row.hash))
-      ? { row, error: undefined, status: 'synced' }
-      : { row, error: 'the core has not let the session go yet', status: 'pending' }
+    const open = openStep(row, detached.get(row.hash), leaving)
+    return { row, error: open, status: open === undefined ? 'synced' : 'pending' }
   })
   return { marks, detached }
+}
+
+/** When subscribers that are to be removed were blocked, by hash; ms of the monotonic clock. */
+type Lingering = Map<string, number>
+
+/** Whether a subscriber was blocked long enough ago, or never was in the HSS. */
+function mayLeave(parts: SimsParts, driver: HssDriver, row: SimRow, lingering: Lingering): boolean {
+  if (driver.name === 'none' || row.hss_synced_at_ms === null) return true
+  const nowMs = parts.context.clock.monotonicMs()
+  const sinceMs = lingering.get(row.hash) ?? nowMs
+  lingering.set(row.hash, sinceMs)
+  return nowMs - sinceMs >= LINGER_MS
+}
+
+/** What is still to be done, in words; undefined when nothing is. */
+function openStep(row: SimRow, how: Kicked | undefined, leaving: readonly SimRow[]): string | undefined {
+  if (how === 'pending') return 'the core has not let the session go yet'
+  if (how === 'unknown') return 'the core did not say whether the session is gone'
+  const isLeft = wantedInHss(row.state) === 'absent' && !leaving.includes(row)
+  return isLeft ? 'blocked; about to be removed' : undefined
+}
+
+function unanswered(row: SimRow): Mark {
+  return { row, error: row.hss_error ?? undefined, status: 'pending' }
 }
 
 /** Blocks what the HSS should hold or may hold. Undefined: the HSS did not answer. */
@@ -160,9 +197,9 @@ async function kickAll(
   parts: SimsParts,
   rows: readonly SimRow[],
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, Detached>> {
+): Promise<ReadonlyMap<string, Kicked>> {
   const core = parts.context.maybe(coreDriverRef)
-  const detached = new Map<string, Detached>()
+  const detached = new Map<string, Kicked>()
   if (core === undefined) return new Map(rows.map(({ hash }) => [hash, 'not_attached']))
   const waiting = [...rows]
   const worker = async (): Promise<void> => {
@@ -173,23 +210,24 @@ async function kickAll(
   return detached
 }
 
-async function kick(parts: SimsParts, core: CoreDriver, row: SimRow, signal: AbortSignal): Promise<Detached> {
+/** `unknown`: the core did not answer. */
+type Kicked = Detached | 'unknown'
+
+async function kick(parts: SimsParts, core: CoreDriver, row: SimRow, signal: AbortSignal): Promise<Kicked> {
   try {
     return await core.kick(openImsi(parts.vault, row), signal)
   } catch (error) {
     signal.throwIfAborted()
-    parts.context.log.warn({ reason: safeText(error) }, 'core did not take a kick')
-    return 'pending'
+    parts.context.log.debug({ reason: safeText(error) }, 'core did not take a kick')
+    return 'unknown'
   }
 }
 
-function isGone(how: Detached | undefined): boolean {
-  return how === 'yes' || how === 'not_attached'
-}
-
-function outcomeOf(parts: SimsParts, mark: Mark, how: Detached | undefined): Outcome {
+function outcomeOf(parts: SimsParts, mark: Mark, how: Kicked | undefined): Outcome {
   if (mark.status === 'synced') return { state: 'converged' }
   const reason = mark.error ?? parts.hss.view().problem ?? 'the HSS did not take it'
   if (mark.status === 'failed') return { state: 'pending', afterMs: RETRY_MS, reason }
-  return { state: 'pending', afterMs: how === 'pending' ? KICK_AGAIN_MS : parts.hss.restMs(), reason }
+  const restMs = parts.hss.restMs()
+  if (restMs > 0) return { state: 'pending', afterMs: restMs, reason }
+  return { state: 'pending', afterMs: how === 'unknown' ? CORE_RETRY_MS : AGAIN_MS, reason }
 }

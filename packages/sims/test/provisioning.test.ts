@@ -175,6 +175,25 @@ scene('repairs what was changed in the HSS by hand, and inserts later than every
   }, 4_500)
 })
 
+scene(
+  'keeps nobody in the HSS for a core that does not answer, and does not claim that the session is gone',
+  async () => {
+    await issue()
+    await synced()
+    core.kick = async () => {
+      throw new Error('no route to the core')
+    }
+    const revoked = await move('revoke', '?wait=200ms')
+    assert.equal([revoked.state, revoked.detached], ['revoked', 'pending'])
+    await eventually(() => assert.is(hss.held.get(IMSI)?.isBlocked ?? true, true))
+    await eventually(async () => {
+      const { last_error } = (await show()).provisioning
+      assert.is(last_error, 'the core did not say whether the session is gone')
+    }, 4_000)
+    await eventually(() => assert.not.ok(hss.held.has(IMSI)), 25_000)
+  },
+)
+
 scene('removes a revoked subscriber that an old backup has brought back', async () => {
   await issue()
   await synced()

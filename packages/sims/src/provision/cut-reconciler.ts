@@ -229,5 +229,8 @@ function outcomeOf(parts: SimsParts, mark: Mark, how: Kicked | undefined): Outco
   if (mark.status === 'failed') return { state: 'pending', afterMs: RETRY_MS, reason }
   const restMs = parts.hss.restMs()
   if (restMs > 0) return { state: 'pending', afterMs: restMs, reason }
-  return { state: 'pending', afterMs: how === 'unknown' ? CORE_RETRY_MS : AGAIN_MS, reason }
+  if (how !== 'unknown') return { state: 'pending', afterMs: AGAIN_MS, reason }
+  // The first time the removal is still to come.
+  const isKnown = mark.row.hss_error === mark.error
+  return { state: 'pending', afterMs: isKnown ? CORE_RETRY_MS : RETRY_MS, reason }
 }

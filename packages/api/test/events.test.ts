@@ -122,6 +122,8 @@ events('bounds the streams of one principal, so that it leaves some to others', 
     assert.is(first.status, 200)
     const second = await open(viewer)
     assert.is(second.status, 429)
+    assert.is(second.headers.get('ratelimit-limit'), '1')
+    assert.ok(second.headers.get('retry-after'))
     await second.text()
     const another = await open(other)
     assert.is(another.status, 200)

@@ -1,4 +1,5 @@
-import { type Clock, type Principal, rateLimited } from '@steeple/contracts'
+import type { Clock, Principal } from '@steeple/contracts'
+import { overLimit } from './over-limit.ts'
 
 const WINDOW_MS = 60_000
 /** Principals remembered at a time; each has one counter. */
@@ -25,11 +26,10 @@ export function createDenials(clock: Clock, mostPerMinute: number): Denials {
       }
       entry.count += 1
       if (entry.count > mostPerMinute) {
-        throw rateLimited(
+        const resetS = Math.ceil((entry.sinceMs + WINDOW_MS - nowMs) / 1_000)
+        throw overLimit(
           `more than ${mostPerMinute} requests were refused for want of a role; wait a minute`,
-          {
-            retryAfterS: Math.ceil((entry.sinceMs + WINDOW_MS - nowMs) / 1_000),
-          },
+          { name: 'refused', limit: mostPerMinute, remaining: 0, resetS, windowS: WINDOW_MS / 1_000 },
         )
       }
     },

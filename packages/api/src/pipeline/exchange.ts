@@ -8,12 +8,13 @@ import {
   type Request,
   unauthenticated,
 } from '@steeple/contracts'
-import type { IdempotencyClaim, RateState } from '@steeple/kernel'
+import type { IdempotencyClaim } from '@steeple/kernel'
 import type { EdgeCore } from '../edge-core.ts'
 import type { Endpoint } from '../host/endpoint.ts'
 import { ANONYMOUS } from './anonymous.ts'
 import { mayUse } from './authorize.ts'
 import { mutateFor } from './mutate.ts'
+import type { EdgeRate } from './rate-headers.ts'
 
 /** One request and its answer, from the head to the close of its side of the connection. */
 export class Exchange implements Request {
@@ -38,7 +39,7 @@ export class Exchange implements Request {
   bodyBytes: Buffer | undefined
   claim: IdempotencyClaim | undefined
   /** What the route's limit said, once it was asked. */
-  rate: RateState | undefined
+  rate: EdgeRate | undefined
   /** What the mutation of this request answered. */
   mutationReply: Reply | undefined
   /** `limit` and `cursor`, parsed. List routes only. */

@@ -1,16 +1,16 @@
 import type { ServiceError } from '@steeple/contracts'
-import type { RateState } from '@steeple/kernel'
+import type { EdgeRate } from './rate-headers.ts'
 
 /**
- * What the limit said that refused a request: the kernel hangs it on `rate_limited`.
+ * What the limit said that refused a request: it hangs on the `rate_limited` of the kernel and of `overLimit`.
  *
  * Undefined for a refusal that no named limit made (a login that was tried too often).
  */
-export function rateOfRefusal(error: ServiceError & { readonly rate?: unknown }): RateState | undefined {
+export function rateOfRefusal(error: ServiceError & { readonly rate?: unknown }): EdgeRate | undefined {
   return isRateState(error.rate) ? error.rate : undefined
 }
 
-function isRateState(value: unknown): value is RateState {
+function isRateState(value: unknown): value is EdgeRate {
   if (typeof value !== 'object' || value === null) return false
   return 'limit' in value && 'remaining' in value && 'resetS' in value
 }

@@ -26,7 +26,7 @@ export function writeHead(
 
 function pushRate(head: string[], exchange: Exchange, rate: NonNullable<Exchange['rate']>): void {
   const route = exchange.endpoint?.route
-  const name = route?.method === 'GET' ? undefined : route?.rateLimit?.name
+  const name = rate.name ?? (route?.method === 'GET' ? undefined : route?.rateLimit?.name)
   if (name === undefined) return
   for (const [field, value] of Object.entries(rateHeaders(name, rate))) head.push(field, value)
 }

@@ -1,7 +1,8 @@
-import { notReady, rateLimited } from '@steeple/contracts'
+import { notReady } from '@steeple/contracts'
 import type { OutboxEvent } from '@steeple/kernel'
 import type { EdgeCore } from '../edge-core.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
+import { overLimit } from '../pipeline/over-limit.ts'
 import type { EventBatch, EventHub } from './event-hub.ts'
 
 /** Milliseconds that a client is asked to wait before it connects again. */
@@ -26,7 +27,13 @@ export async function* eventStream(
   const owner = `${exchange.principal.kind}:${exchange.principal.id}`
   const own = core.streams.get(owner) ?? 0
   if (own >= limits.eventStreamsEach) {
-    throw rateLimited(`${own} event streams of yours are open; close one`, { retryAfterS: 5 })
+    throw overLimit(`${own} event streams of yours are open; close one`, {
+      name: 'event_streams',
+      limit: limits.eventStreamsEach,
+      remaining: 0,
+      resetS: RETRY_MS / 1_000,
+      windowS: RETRY_MS / 1_000,
+    })
   }
   core.streams.set(owner, own + 1)
   metrics.eventStreams += 1

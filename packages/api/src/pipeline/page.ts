@@ -5,6 +5,8 @@ import type { Cursors } from './cursor.ts'
 const DEFAULT_LIMIT = 50
 /** Contract section 2. */
 const MAX_LIMIT = 500
+/** A longer limit is not repeated: it may be anything, the number of a subscriber too. */
+const SHOWN_CHARS = 8
 
 /** The query of a list route, split: `limit` and `cursor` on one side, filters on the other. */
 export interface PagedQuery {
@@ -38,7 +40,7 @@ function limitFrom(given: unknown): number {
   if (given === undefined) return DEFAULT_LIMIT
   if (typeof given !== 'string') throw invalidLimit('given more than once')
   const limit = /^[0-9]{1,3}$/.test(given) ? Number(given) : 0
-  if (limit < 1 || limit > MAX_LIMIT) throw invalidLimit(given.slice(0, 20))
+  if (limit < 1 || limit > MAX_LIMIT) throw invalidLimit(given.length <= SHOWN_CHARS ? given : 'too long')
   return limit
 }
 

@@ -17,7 +17,7 @@ export function nextSteps({ name, dir, workspace }: NextStepsOptions): string {
   npx --yes ${pnpm()} install      # links contracts and testkit, notes the package in the lockfile
   npm run build                          # what changed
   npm test -- packages/${name}/          # its conformance suite among them
-  svc plugin load ./packages/${name} --data-dir DIR   # into the running service on DIR (npm start: ./data)
+  svc plugin load ./packages/${name}     # into the running service; --data-dir says where its data is
 From the next start on it is part of this build.
 `
   return `Next:
@@ -25,7 +25,7 @@ From the next start on it is part of this build.
   npx --yes ${pnpm()} install    # tsup, uvu, typescript; contracts and testkit are linked from this installation
   npx tsup                             # builds dist/plugin.js: one file
   npx uvu test "\\.test\\.ts$"           # its conformance suite among them; needs Node 24
-  svc plugin load ./ --data-dir DIR    # into the running service on DIR (npm start: ./data)
+  svc plugin load ./                   # into the running service; --data-dir says where its data is
 `
 }
 

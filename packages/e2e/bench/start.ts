@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { type Service, startService } from '../harness/service.ts'
 import { type Finding, median } from './measure.ts'
 
+/** `npm start` without a configuration knows no HSS. */
+const AS_NPM_START = { SVC_HSS_DRIVER: 'none' }
 const ROUNDS = 7
 const START_LIMIT_MS = 1_000
 const MEMORY_LIMIT_MIB = 120
@@ -14,12 +16,12 @@ const IDLE_MS = 10_000
 export async function benchStart(): Promise<readonly Finding[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'steeple-bench-'))
   try {
-    await (await startService({ dataDir })).stop()
+    await (await startService({ dataDir, env: AS_NPM_START })).stop()
     const starts: number[] = []
     let service: Service | undefined
     for (let round = 0; round < ROUNDS; round++) {
       await service?.stop()
-      service = await startService({ dataDir })
+      service = await startService({ dataDir, env: AS_NPM_START })
       starts.push(service.startMs)
     }
     await new Promise((resolve) => setTimeout(resolve, IDLE_MS))

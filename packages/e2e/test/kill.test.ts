@@ -10,6 +10,8 @@ const WRITERS = 8
 const LEAST_RUN_MS = 20
 const MOST_RUN_MS = 180
 const RESTART_LIMIT_MS = 1_000
+/** `npm start` without a configuration knows no HSS. */
+const AS_NPM_START = { SVC_HSS_DRIVER: 'none' }
 const ADMIN = 'kill-test-admin-token-0123456789abcdef'
 
 const kill = suite('e2e/kill')
@@ -36,7 +38,7 @@ kill(
     const restarts: number[] = []
     try {
       for (let round = 0; round < ROUNDS; round++) {
-        const service = await startService({ dataDir, adminToken: ADMIN })
+        const service = await startService({ dataDir, adminToken: ADMIN, env: AS_NPM_START })
         restarts.push(service.startMs)
         await repeatUnanswered(service, books)
         const stop = { isOver: false }
@@ -50,7 +52,7 @@ kill(
         await service.kill()
         await Promise.all(writers)
       }
-      const service = await startService({ dataDir, adminToken: ADMIN })
+      const service = await startService({ dataDir, adminToken: ADMIN, env: AS_NPM_START })
       restarts.push(service.startMs)
       await repeatUnanswered(service, books)
       const stored = await tokensByName(service)

@@ -21,6 +21,9 @@ const ID_PARAMS = objectSchema(
   ['id'],
 )
 
+/** The form of every id that `drawToken` gives. */
+const TOKEN_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
 /** The routes under `/v1/tokens`. */
 export function tokenRoutes(
   context: Context,
@@ -63,14 +66,18 @@ export function tokenRoutes(
       schema: { params: ID_PARAMS, status: 204 },
       audit: 'token.delete',
       errors: ['token_not_found'],
-      handle: (request) =>
-        request.mutate(request.params.id, async (tx) => {
-          const row = await findById(tx, request.params.id)
-          if (row === undefined || !(await removeToken(tx, row.id))) throw tokenNotFound(request.params.id)
+      handle: (request) => {
+        const { id } = request.params
+        // Whoever pastes the token itself must not find it in the answer and, for good, in the audit trail.
+        if (!TOKEN_ID.test(id)) throw tokenNotFound('with such an id; GET /v1/tokens has the ids')
+        return request.mutate(id, async (tx) => {
+          const row = await findById(tx, id)
+          if (row === undefined || !(await removeToken(tx, row.id))) throw tokenNotFound(id)
           tx.audit({ detail: { name: row.name, kind: row.kind } })
           tx.afterCommit(() => authenticator.forget(row.token_sha256))
           return { status: 204 }
-        }),
+        })
+      },
     }),
   ]
 }

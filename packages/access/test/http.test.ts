@@ -88,6 +88,18 @@ http('opens nothing from the request after its deletion on', async () => {
   assert.equal([again.status, codeOf(again)], [404, 'token_not_found'])
 })
 
+http('keeps a token that is pasted in place of its id out of the answer and of the audit trail', async () => {
+  const { token } = await create({ name: 'pasted', roles: ['viewer'] })
+  const headers = { 'idempotency-key': 'pasted' }
+  for (const path of [`/v1/tokens/${token}`, '/v1/tokens/nobody']) {
+    const answer = await bed.request('DELETE', path, { headers })
+    assert.equal([answer.status, codeOf(answer)], [404, 'token_not_found'])
+    assert.not.ok(JSON.stringify(answer.body).includes(token))
+  }
+  assert.not.ok(JSON.stringify([await bed.audit(), await bed.events()]).includes(token))
+  assert.is((await bed.request('GET', '/v1/health', { token })).status, 404)
+})
+
 http('answers token_expired once its time is over', async () => {
   const { token } = await create({ name: 'brief', roles: ['operator'], expires_in: '10s' })
   assert.is((await bed.request('GET', '/v1/audit', { token })).status, 200)

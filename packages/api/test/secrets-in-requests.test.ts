@@ -40,4 +40,28 @@ secrets('does not repeat a long limit: it is no page size but perhaps a number o
   }
 })
 
+secrets('keeps a name that no plugin has out of the audit trail, and a refusal sealed', async () => {
+  const world = await serveRoutes([])
+  try {
+    const name = 'a'.repeat(32)
+    const path = `/v1/plugins/${name}/load`
+    const headers = { 'idempotency-key': 'key' }
+    const first = await world.ask(path, { method: 'POST', token: ADMIN_TOKEN, headers })
+    assert.equal([first.status, first.body.error.code], [404, 'plugin_not_found'])
+    assert.equal(
+      world.kernel.audited.map(({ action, target, outcome }) => [action, target, outcome]),
+      [['plugin.load', 'unknown', 'failed']],
+    )
+    assert.equal(
+      [...world.kernel.kept.values()].map(({ reply }) => [reply.status, reply.sealed]),
+      [[404, true]],
+    )
+    const again = await world.ask(path, { method: 'POST', token: ADMIN_TOKEN, headers })
+    assert.equal(again.body, first.body)
+    assert.is(again.headers.get('idempotency-replayed'), 'true')
+  } finally {
+    await world.close()
+  }
+})
+
 secrets.run()

@@ -85,8 +85,10 @@ async function runAndKeep(
   try {
     reply = await run()
   } catch (thrown) {
-    // The refusal is what the client must hear, even if it cannot be kept.
-    if (isResult(thrown)) await keep(exchange, claim, replyFromError(thrown)).catch(() => undefined)
+    // The refusal is what the client must hear, even if it cannot be kept. It may name what was asked for, which may
+    // be a secret in the wrong place: it is kept sealed.
+    const refusal = { ...replyFromError(thrown), sealed: true }
+    if (isResult(thrown)) await keep(exchange, claim, refusal).catch(() => undefined)
     throw thrown
   }
   if (reply !== exchange.mutationReply) await keep(exchange, claim, reply)

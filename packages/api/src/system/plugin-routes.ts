@@ -139,7 +139,7 @@ async function attempt(
     await core.kernel.mutations.refuse({
       principal: request.principal,
       action,
-      target: request.params.name,
+      target: targetOf(core, request.params.name),
       outcome: 'failed',
       requestId: request.id,
       detail: { code: isServiceError(cause) ? cause.code : 'internal' },
@@ -147,6 +147,11 @@ async function attempt(
     const isRefused = isServiceError(cause) && cause.code === pluginFailed.code
     throw isRefused ? pluginStateConflict(cause.message, { cause }) : cause
   }
+}
+
+/** A name that no plugin has is anything that someone typed or pasted: the audit trail, which keeps it for good, does not. */
+function targetOf(core: EdgeCore, name: string): string {
+  return core.kernel.registry.list().some((plugin) => plugin.name === name) ? name : 'unknown'
 }
 
 function pluginRecord(record: PluginRecord): Readonly<Record<string, unknown>> {

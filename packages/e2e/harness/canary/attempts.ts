@@ -1,0 +1,176 @@
+import type { Sent } from '../http-client.ts'
+import type { Operation } from '../openapi.ts'
+import { variantsOf } from './body-variants.ts'
+
+/** A request that carries a text where it does not belong, or where anything may be typed. */
+export interface Attempt {
+  readonly sent: Sent
+  /** Where the text is. */
+  readonly place: string
+  /** The answer may name the text: it is what was asked for (`sim_not_found` names the hash that is unknown). */
+  readonly mayEcho: boolean
+}
+
+/** Header fields that people put secrets into, and that a service may be tempted to note. */
+const FIELDS = [
+  'idempotency-key',
+  'if-match',
+  'if-none-match',
+  'last-event-id',
+  'cookie',
+  'x-backup-passphrase',
+  'x-api-key',
+  'proxy-authorization',
+  'user-agent',
+  'referer',
+  'origin',
+  'accept',
+  'accept-language',
+  'content-type',
+  'content-encoding',
+  'x-forwarded-for',
+  'x-custom',
+]
+
+const SCHEMES = ['', 'Bearer ', 'Basic ', 'Token ', 'Digest username=', 'Bearer x ', 'bearer  ']
+
+/**
+ * Every place of an operation in which a text can be misplaced: path, query, headers, credential, body of any kind.
+ *
+ * Places whose schema takes the text are left out: what is typed there is data, and `typedAttempts` has them.
+ */
+export function misplacedAttempts(
+  operation: Operation,
+  text: string,
+  authorization: string,
+): readonly Attempt[] {
+  return [
+    ...inPath(operation, text, authorization),
+    ...inQuery(operation, text, authorization),
+    ...inHeaders(operation, text, authorization),
+    ...inCredential(operation, text),
+    ...inBody(operation, text, authorization, false),
+    ...asBody(operation, text, authorization),
+  ]
+}
+
+/** Every place of an operation where a text may be typed and is kept or looked for. */
+export function typedAttempts(operation: Operation, text: string, authorization: string): readonly Attempt[] {
+  return inBody(operation, text, authorization, true).map((attempt) => ({ ...attempt, mayEcho: true }))
+}
+
+function inPath(operation: Operation, text: string, authorization: string): readonly Attempt[] {
+  const names = operation.parameters.filter((parameter) => parameter.in === 'path')
+  return names.map(({ name }) => ({
+    place: `path ${name}`,
+    mayEcho: true,
+    sent: {
+      method: operation.method,
+      path: operation.path.replaceAll(/\{[^}]+\}/g, encodeURIComponent(text)),
+      headers: { authorization, 'idempotency-key': `path-${operation.object.operationId}-${text.length}` },
+    },
+  }))
+}
+
+function inQuery(operation: Operation, text: string, authorization: string): readonly Attempt[] {
+  const declared = operation.parameters
+    .filter((parameter) => parameter.in === 'query')
+    .map(({ name }) => name)
+  return [...declared, 'unknown', 'token', 'access_token', 'password'].map((name) => ({
+    place: `query ${name}`,
+    mayEcho: false,
+    sent: {
+      method: operation.method,
+      path: `${plainPath(operation)}?${name}=${encodeURIComponent(text)}`,
+      headers: { authorization },
+    },
+  }))
+}
+
+function inHeaders(operation: Operation, text: string, authorization: string): readonly Attempt[] {
+  return FIELDS.map((name) => ({
+    place: `header ${name}`,
+    // The media type that is not accepted and the revision that is not current are named.
+    mayEcho: name === 'content-type' || name === 'if-match',
+    sent: {
+      method: operation.method,
+      path: plainPath(operation),
+      headers: {
+        'content-type': 'application/json',
+        authorization,
+        [name]: name === 'if-match' ? `"${text}"` : text,
+      },
+      body: operation.method === 'GET' ? undefined : '{}',
+    },
+  }))
+}
+
+function inCredential(operation: Operation, text: string): readonly Attempt[] {
+  return SCHEMES.map((scheme) => ({
+    place: `credential ${scheme}`,
+    mayEcho: false,
+    sent: { method: operation.method, path: plainPath(operation), headers: { authorization: scheme + text } },
+  }))
+}
+
+function inBody(
+  operation: Operation,
+  text: string,
+  authorization: string,
+  isTyped: boolean,
+): readonly Attempt[] {
+  const schema = operation.object.requestBody?.content['application/json']?.schema
+  if (schema === undefined) return []
+  return variantsOf(schema, text)
+    .filter(({ isAccepted }) => isAccepted === isTyped)
+    .map(({ body, place }, index) => ({
+      place: `body ${place}`,
+      mayEcho: false,
+      sent: {
+        method: operation.method,
+        path: plainPath(operation),
+        headers: {
+          authorization,
+          'content-type': 'application/json',
+          'idempotency-key': `${operation.object.operationId}-${isTyped}-${text.length}-${index}`,
+        },
+        body: JSON.stringify(body),
+      },
+    }))
+}
+
+/** The text as a body: JSON, broken JSON, a form, CSV, under media types that are not taken. */
+function asBody(operation: Operation, text: string, authorization: string): readonly Attempt[] {
+  const bodies: readonly (readonly [type: string, body: string])[] = [
+    ['application/json', JSON.stringify(text)],
+    ['application/json', JSON.stringify([text])],
+    ['application/json', `{"name":"${text}"`],
+    ['application/json', `{"name":${text}}`],
+    ['application/json', `${text}`],
+    ['application/json', `{"__proto__":"${text}"}`],
+    ['application/x-www-form-urlencoded', `password=${encodeURIComponent(text)}`],
+    ['text/plain', text],
+    ['text/csv', `imsi,ki\n${text},${text}\n`],
+  ]
+  return bodies.map(([type, body]) => ({
+    place: `body as ${type}`,
+    mayEcho: false,
+    sent: {
+      method: operation.method,
+      path: plainPath(operation),
+      headers: { authorization, 'content-type': type },
+      body,
+    },
+  }))
+}
+
+/** A path that is served; what its parameters name does not exist. */
+function plainPath({ path }: Operation): string {
+  return path.replaceAll(/\{[^}]+\}/g, (parameter) =>
+    parameter === '{imsi}'
+      ? 'ffffffffffff'
+      : parameter === '{name}'
+        ? 'nobody'
+        : '00000000-0000-4000-8000-000000000000',
+  )
+}

@@ -1,0 +1,83 @@
+import { runSvc } from '../service.ts'
+
+/** A command line and what it is given. */
+export interface Command {
+  /** The command's words, as in the completion script. */
+  readonly name: string
+  readonly args: readonly string[]
+  readonly input?: string
+}
+
+/** What a command needs to name things of the service. */
+export interface CommandWorld {
+  readonly dataDir: string
+  /** A folder for files of the commands. */
+  readonly workDir: string
+  readonly tokenId: string
+  readonly simHash: string
+  readonly configFile: string
+  readonly importFile: string
+}
+
+/** At least one call of every command, in an order in which they work. */
+export function everyCommand(world: CommandWorld): readonly Command[] {
+  const place = ['--data-dir', world.dataDir]
+  const call = (name: string, ...more: readonly string[]): Command => ({
+    name,
+    args: [...name.split(' '), ...more],
+  })
+  return [
+    call('status'),
+    call('health'),
+    call('nodes list'),
+    call('lifecycle move', 'provision', 'on-air'),
+    call('spectrum check', '--technology', 'lte', '--channel', '1300'),
+    call('token list'),
+    call('token create', 'from the command', '--role', 'viewer'),
+    call('token create', 'bootstrap', '--kind', 'bootstrap'),
+    call('token revoke', world.tokenId),
+    call('policy get'),
+    call('policy set', 'sim_swap_cooldown_hours=12'),
+    call('tx status'),
+    call('tx arm', 'nobody'),
+    call('tx disarm'),
+    call('sim issue', '--count', '2', '--label', 'from the command'),
+    call('sim list'),
+    call('sim show', world.simHash),
+    call('sim suspend', world.simHash),
+    call('sim resume', world.simHash),
+    call('sim revoke', world.simHash),
+    call('sim import', world.importFile),
+    call('audit list', '--limit', '5000'),
+    call('audit verify', ...place),
+    call('plugin list'),
+    call('plugin load', 'nobody'),
+    call('plugin unload', 'nobody'),
+    call('plugin reload', 'policy'),
+    call('plugin new', 'sample', '--kind', 'feature', '--dir', `${world.workDir}/sample`),
+    call('config check', world.configFile),
+    call('node init', ...place),
+    call('doctor', ...place),
+    call('completion', 'bash'),
+    call('completion', 'fish'),
+  ]
+}
+
+/** Commands that need the service to be stopped, or that show sealed things on purpose. */
+export function offlineCommands(world: CommandWorld): readonly Command[] {
+  const place = ['--data-dir', world.dataDir]
+  return [
+    { name: 'vault rotate', args: ['vault', 'rotate', ...place] },
+    { name: 'audit verify', args: ['audit', 'verify', ...place] },
+    { name: 'doctor', args: ['doctor', ...place] },
+    { name: 'sim export', args: ['sim', 'export', 'nobody', ...place] },
+  ]
+}
+
+/** The words of every command that does something, from the product's own completion script. */
+export async function knownCommands(): Promise<readonly string[]> {
+  const { stdout } = await runSvc(['completion', 'bash'])
+  const paths = [...stdout.matchAll(/^ {4}'([a-z -]+)'\) words='([^']*)'/gm)]
+  const groups = new Set(paths.map(([, path = '']) => path.split(' ').slice(0, -1).join(' ')))
+  return paths.map(([, path = '']) => path).filter((path) => !groups.has(path))
+}

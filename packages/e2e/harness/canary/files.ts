@@ -1,0 +1,39 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+
+/** A place that was looked at, and what was in it. */
+export interface Place {
+  readonly name: string
+  readonly content: Buffer
+}
+
+/** Every file under a folder but those of `except`; names are relative to the folder. */
+export function filesOf(folder: string, except: readonly string[]): readonly Place[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !except.some((name) => relative(folder, path).split('/')[0] === name))
+    .map((path) => ({ name: relative(folder, path), content: readFileSync(path) }))
+}
+
+/** Command line and environment of a process and of its children, as everyone on the machine may read the first. */
+export function processPlaces(pid: number): {
+  readonly commandLines: readonly Place[]
+  readonly environments: readonly Place[]
+} {
+  const pids = [pid, ...childrenOf(pid)]
+  const read = (file: string): readonly Place[] =>
+    pids.map((one) => ({ name: `/proc/${one}/${file}`, content: readFileSync(`/proc/${one}/${file}`) }))
+  return { commandLines: read('cmdline'), environments: read('environ') }
+}
+
+function childrenOf(pid: number): readonly number[] {
+  const path = `/proc/${pid}/task/${pid}/children`
+  if (!existsSync(path)) return []
+  const direct = readFileSync(path, 'utf8')
+    .trim()
+    .split(' ')
+    .filter((text) => text !== '')
+    .map(Number)
+  return direct.flatMap((child) => [child, ...childrenOf(child)])
+}

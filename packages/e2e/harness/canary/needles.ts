@@ -1,0 +1,74 @@
+import { createPrivateKey } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Something that must not be found, in every form in which it could be written. */
+export interface Needle {
+  readonly name: string
+  readonly forms: readonly Buffer[]
+}
+
+/** A needle for a text: as it is, in hex, in base64 at any offset, as UTF-16, and its halves when it is long. */
+export function textNeedle(name: string, text: string): Needle {
+  const bytes = Buffer.from(text)
+  const half = Math.ceil(text.length / 2)
+  const halves = text.length >= 40 ? [text.slice(0, half), text.slice(half)] : []
+  return {
+    name,
+    forms: [
+      bytes,
+      Buffer.from(text, 'utf16le'),
+      ...halves.map((part) => Buffer.from(part)),
+      ...encodings(bytes),
+    ],
+  }
+}
+
+/** A needle for bytes: as they are, in hex and in base64 at any offset. */
+export function bytesNeedle(name: string, bytes: Buffer): Needle {
+  return { name, forms: [bytes, ...encodings(bytes)] }
+}
+
+/** A needle for each private or symmetric key in the keys directory of a node. */
+export function keyNeedles(keysDir: string): readonly Needle[] {
+  return readdirSync(keysDir)
+    .filter((name) => /key/.test(name))
+    .flatMap((name) => {
+      const bytes = readFileSync(join(keysDir, name))
+      if (!bytes.includes('PRIVATE KEY')) return [bytesNeedle(name, bytes)]
+      const { d } = createPrivateKey(bytes).export({ format: 'jwk' })
+      const body = bytes.toString().replaceAll(/-----[^-]+-----|\s/g, '')
+      return [
+        bytesNeedle(`${name}, the number`, Buffer.from(String(d), 'base64url')),
+        // The end: the beginning of the text is the same for every key on this curve.
+        {
+          name: `${name}, the text`,
+          forms: [Buffer.from(body.slice(-60)), Buffer.from(body.slice(80, 120))],
+        },
+      ]
+    })
+}
+
+/** The names of the needles that are in the haystack. */
+export function found(needles: readonly Needle[], haystack: Buffer): readonly string[] {
+  return needles.filter(({ forms }) => forms.some((form) => haystack.includes(form))).map(({ name }) => name)
+}
+
+function encodings(bytes: Buffer): readonly Buffer[] {
+  const hex = bytes.toString('hex')
+  return [hex, hex.toUpperCase(), ...base64Forms(bytes, 'base64'), ...base64Forms(bytes, 'base64url')].map(
+    (text) => Buffer.from(text),
+  )
+}
+
+/** What of the base64 of the bytes is the same wherever they stand in a longer text. */
+function base64Forms(bytes: Buffer, encoding: 'base64' | 'base64url'): readonly string[] {
+  return [0, 1, 2].map((offset) => {
+    const text = Buffer.concat([Buffer.alloc(offset), bytes])
+      .toString(encoding)
+      .replaceAll('=', '')
+    const skipped = offset === 0 ? 0 : offset + 1
+    const isWhole = (offset + bytes.length) % 3 === 0
+    return text.slice(skipped, isWhole ? undefined : -1)
+  })
+}

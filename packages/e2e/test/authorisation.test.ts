@@ -67,7 +67,7 @@ matrix(
     const before = await stateOf(service)
     await inParallel(refused, async (cell) => judgeRefusal(cell, await knock(cell)))
     assert.equal(await stateOf(service), before)
-    process.stdout.write(`# ${refused.length} cells refused\n`)
+    process.stdout.write(`\n# ${refused.length} cells refused\n`)
   },
   { limitMs: 60_000 },
 )
@@ -87,7 +87,7 @@ matrix(
       assert.is(entry.action, operation?.object['x-audit-action'] ?? 'http.request', name)
       assert.is(entry.principal.id, credential.principal, name)
     }
-    process.stdout.write(`# ${denied.length} denied attempts in the audit trail\n`)
+    process.stdout.write(`\n# ${denied.length} denied attempts in the audit trail\n`)
   },
   { limitMs: 30_000 },
 )
@@ -103,7 +103,7 @@ matrix(
       const text = status === expected ? '' : body.toString().slice(0, 300)
       assert.is(status, expected, `${nameOf(cell)}: ${status} ${text}`)
     })
-    process.stdout.write(`# ${welcome.length} cells let in, ${cells.length} cells in all\n`)
+    process.stdout.write(`\n# ${welcome.length} cells let in, ${cells.length} cells in all\n`)
   },
   { limitMs: 60_000 },
 )

@@ -117,7 +117,7 @@ canary(
       }),
     )
     await strayAttempts(texts)
-    process.stdout.write(`# ${attempts.length} requests over ${operations.length} operations\n`)
+    process.stdout.write(`\n# ${attempts.length} requests over ${operations.length} operations\n`)
     assert.is((await service.request('GET', '/v1/healthz')).status, 200)
   },
   { limitMs: 180_000 },
@@ -224,7 +224,7 @@ canary(
     assert.equal(whereFound([...secrets, ...misplaced, ...typed], said), [])
     assert.equal(whereFound([...secrets, ...misplaced], gathered.outputs), [])
     process.stdout.write(
-      `# ${secrets.length} secrets in ${[...secrets].reduce((sum, { forms }) => sum + forms.length, 0)} forms: ` +
+      `\n# ${secrets.length} secrets in ${[...secrets].reduce((sum, { forms }) => sum + forms.length, 0)} forms: ` +
         `${gathered.answers.length} answers, ${gathered.outputs.length} commands, ${(log.length / 2 ** 20).toFixed(1)} MiB of log\n`,
     )
   },

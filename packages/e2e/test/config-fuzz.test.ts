@@ -36,7 +36,7 @@ fuzz(
     })
     fc.assert(property, { numRuns: FILES, seed: SEED, includeErrorInReport: true })
     process.stdout.write(
-      `# ${counts.valid} accepted, ${counts.refused} refused, slowest ${counts.slowestMs.toFixed(0)} ms, seed ${SEED}\n`,
+      `\n# ${counts.valid} accepted, ${counts.refused} refused, slowest ${counts.slowestMs.toFixed(0)} ms, seed ${SEED}\n`,
     )
     // A fuzzer that makes nothing valid tests the first check alone, and the other way round.
     assert.ok(counts.valid > FILES / 20, `${counts.valid} valid`)

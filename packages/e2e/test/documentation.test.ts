@@ -134,7 +134,7 @@ docs(
     const browser = BROWSERS.find((path) => existsSync(path))
     const paths = Object.keys(document.paths)
     if (browser === undefined) {
-      process.stdout.write('# no browser is installed: the page was checked without running it\n')
+      process.stdout.write('\n# no browser is installed: the page was checked without running it\n')
       const { text } = await get('/v1/docs/swagger-ui-bundle.js')
       assert.match(text, /SwaggerUIBundle\s*=/)
       assert.match((await get('/v1/docs')).text, /id="api"/)
@@ -146,7 +146,7 @@ docs(
       // The page writes long paths with places to break them.
       assert.ok(dom.includes(`data-path="${path}"`), `${path} is not on the page`)
     }
-    process.stdout.write(`# ${paths.length} paths shown by ${browser}\n`)
+    process.stdout.write(`\n# ${paths.length} paths shown by ${browser}\n`)
   },
   { limitMs: 90_000 },
 )

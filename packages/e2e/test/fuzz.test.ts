@@ -150,7 +150,7 @@ fuzz(
       assert.ok(isRefused || [400, 415].includes(other.status), `${described(request)}: ${other.status}`)
     })
     await fc.assert(property, { numRuns: 300, seed: SEED, endOnFailure: true })
-    process.stdout.write(`# ${repeated} of 300 changes had a result and repeated it\n`)
+    process.stdout.write(`\n# ${repeated} of 300 changes had a result and repeated it\n`)
     assert.ok(repeated > 50, `${repeated} results`)
   },
   { limitMs: 60_000 },
@@ -354,14 +354,7 @@ function report(seconds: number, grownMiB: number): void {
     `slowest ${books.slowestMs.value.toFixed(0)} ms; ${service.residentMiB().toFixed(0)} MiB resident, ${grownMiB.toFixed(1)} MiB more alive in the heap than at half time`,
     `fewest successes: ${rarest.map(([name, count]) => `${name} ${count}`).join(', ')}`,
   ]
-  process.stdout.write(
-    lines
-      .map(
-        (line) => `# ${line}
-`,
-      )
-      .join(''),
-  )
+  process.stdout.write(`\n${lines.map((line) => `# ${line}\n`).join('')}`)
 }
 
 /** Lines of the log that say that something went wrong inside. */

@@ -22,6 +22,8 @@ export interface Manifest {
   readonly requires?: readonly string[]
   /** Service ids that it provides. */
   readonly provides?: readonly string[]
+  /** Loads only while the configuration key has that value: several drivers of a kind, one of them chosen. */
+  readonly selected_by?: { readonly key: string; readonly value: string }
   /** `exclusive`: the old instance stops before the new one starts (it owns a port, a process, a device). */
   readonly handover: 'overlap' | 'exclusive'
   /** `process`: runs in its own child process (native code, raw sockets). Such a plugin has no store handle. */

@@ -52,6 +52,15 @@ const PACKAGE_SCHEMA = {
         config_path: { type: 'string', pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*$' },
         requires: SERVICE_IDS,
         provides: SERVICE_IDS,
+        selected_by: {
+          type: 'object',
+          additionalProperties: false,
+          required: ['key', 'value'],
+          properties: {
+            key: { type: 'string', pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*$' },
+            value: { type: 'string', minLength: 1, maxLength: 64 },
+          },
+        },
         handover: { enum: ['overlap', 'exclusive'] },
         isolation: { enum: ['inline', 'process'] },
         essential: { type: 'boolean' },

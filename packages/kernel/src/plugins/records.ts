@@ -2,6 +2,7 @@ import { type ComponentHealth, type Manifest, type PluginKind, pluginNotFound } 
 import type { Catalogue } from './catalogue.ts'
 import { reasonOf } from './failure.ts'
 import type { PluginHost } from './host.ts'
+import { leftOutBecause } from './left-out.ts'
 import type { LiveSet } from './live-set.ts'
 import type { FoundPlugin } from './manifest.ts'
 import { failedHealth } from './plugin-health.ts'
@@ -36,6 +37,8 @@ export interface Records {
   running(found: FoundPlugin): void
   failed(found: FoundPlugin, error: unknown): void
   unloaded(found: FoundPlugin): void
+  /** The configuration leaves it out now: as if it had never been loaded. */
+  leftOut(found: FoundPlugin): void
   /** The version that ran before the running one. */
   before(id: string): string | undefined
   of(id: string): PluginRecord
@@ -73,7 +76,7 @@ export function createRecords(host: PluginHost, catalogue: Catalogue, live: Live
       name: id,
       version: found?.version ?? '',
       kind: found?.manifest.kind,
-      state: known?.state ?? unloadedState(host, id, found),
+      state: known?.state ?? unloadedState(host, found),
       isolation: found?.manifest.isolation,
       health: host.health.worst(id) ?? 'unknown',
       loadedAtMs: known?.loadedAtMs,
@@ -113,12 +116,11 @@ export function createRecords(host: PluginHost, catalogue: Catalogue, live: Live
       host.log.error({ plugin: id, version: found.version, err: error }, 'plugin failed')
     },
     unloaded: (found) => note(found, { state: 'unloaded', error: undefined, loadedAtMs: undefined }),
+    leftOut: (found) => void notes.delete(found.manifest.id),
   }
 }
 
-function unloadedState(host: PluginHost, id: string, found: FoundPlugin | undefined): PluginState {
+function unloadedState(host: PluginHost, found: FoundPlugin | undefined): PluginState {
   if (found === undefined) return 'rejected'
-  const isDisabled =
-    found.manifest.essential !== true && host.settings.current().plugins.disabled.includes(id)
-  return isDisabled ? 'disabled' : 'found'
+  return leftOutBecause(host, found) === undefined ? 'found' : 'disabled'
 }

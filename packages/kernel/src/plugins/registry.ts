@@ -6,6 +6,7 @@ import { dependentsOf, problemOf } from './checks.ts'
 import { createCodeLoader } from './code-loader.ts'
 import { asFailure, inStep } from './failure.ts'
 import type { PluginHost } from './host.ts'
+import { leftOutBecause, unchosenBecause } from './left-out.ts'
 import { configSchemaOf, type LivePlugin, STEP_BOUND_MS, setUp } from './live.ts'
 import { createLiveSet } from './live-set.ts'
 import type { FoundPlugin } from './manifest.ts'
@@ -169,7 +170,8 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
     await catalogue.scan()
     const running = live.get(name)?.found
     const found = catalogue.choose(name, { version, rollback, running, before: records.before(name) })
-    if (isDisabled(host, found)) throw pluginStateConflict(`plugin ${name} is in plugins.disabled`)
+    const leftOut = leftOutBecause(host, found)
+    if (leftOut !== undefined) throw pluginStateConflict(`plugin ${name} is left out: ${leftOut}`)
     if (running?.version === found.version) return records.of(name)
     const isRollback = running !== undefined && semver.lt(found.version, running.version)
     const record = await change(found, isRollback).catch(async (error: unknown) => {
@@ -186,7 +188,9 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
     const pinned = await pins.read()
     const chosen = catalogue
       .highest(pinned)
-      .filter((found) => live.get(found.manifest.id) === undefined && !isDisabled(host, found))
+      .filter(
+        (found) => live.get(found.manifest.id) === undefined && leftOutBecause(host, found) === undefined,
+      )
     const ready: LivePlugin[] = []
     const failures = new Map<string, unknown>()
     for (const found of inDependencyOrder(chosen)) {
@@ -243,7 +247,25 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
     return await change(catalogue.sameAs(running), isOnLaterTables)
   }
 
+  /** Of several drivers of a kind, the ones that were chosen before go and those that are chosen now come. */
+  const applyChoice = async (): Promise<void> => {
+    const running = live.all().map((plugin) => plugin.found)
+    for (const found of running.filter((one) => unchosenBecause(host, one) !== undefined)) {
+      await unload(found.manifest.id)
+      records.leftOut(found)
+    }
+    const chosen = catalogue
+      .highest(await pins.read())
+      .filter(
+        ({ manifest }) => manifest.selected_by !== undefined && records.of(manifest.id).state === 'found',
+      )
+    for (const found of inDependencyOrder(chosen)) await change(found, false)
+  }
+
   const applySettings = async (): Promise<void> => {
+    await applyChoice().catch((error: unknown) =>
+      host.log.error({ err: error }, 'changed choice of plugins could not be applied'),
+    )
     for (const plugin of live.all()) {
       const { id, config_path } = plugin.found.manifest
       try {
@@ -279,9 +301,4 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
 
 function isExclusive(running: FoundPlugin, next: FoundPlugin): boolean {
   return running.manifest.handover === 'exclusive' || next.manifest.handover === 'exclusive'
-}
-
-/** What is part of every build stays: without it the service would not be one. */
-function isDisabled(host: PluginHost, { manifest }: FoundPlugin): boolean {
-  return manifest.essential !== true && host.settings.current().plugins.disabled.includes(manifest.id)
 }

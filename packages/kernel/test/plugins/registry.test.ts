@@ -290,6 +290,31 @@ registry('says what cannot be unloaded, loaded or reloaded', async () => {
   }
 })
 
+registry(
+  'loads of several drivers the one that the configuration chooses, and changes over with it',
+  async () => {
+    await using root = await tempDir()
+    const driver = (value: string) =>
+      writePlugin(root.path, {
+        id: `driver-${value.replace('_', '-')}`,
+        manifest: { provides: ['core.driver'], selected_by: { key: 'core', value } },
+        code: codeOf({ instance: `services: new Map([['core.driver', { name: async () => '${value}' }]]),` }),
+      })
+    await using host = await createTestHost({ packages: [await driver('core_a'), await driver('core_b')] })
+    const states = () => host.registry.list().map(({ name, state }) => `${name} ${state}`)
+    await host.registry.loadAll()
+    assert.equal(states(), ['driver-core-a running', 'driver-core-b disabled'])
+    const refused = await failureOf(() => host.registry.load('driver-core-b'))
+    assert.is(refused.code, 'plugin_state_conflict')
+    assert.match(refused.message, 'it needs core to be core_b, which is core_a')
+    host.settings.core = 'core_b'
+    await host.registry.applySettings()
+    assert.equal(states(), ['driver-core-a disabled', 'driver-core-b running'])
+    assert.is((await host.get('/v1/driver-core-a')).status, 404)
+    assert.is((await host.get('/v1/driver-core-b')).status, 200)
+  },
+)
+
 registry('does requests that come at once one after the other', async () => {
   await using root = await tempDir()
   const names = ['a', 'b', 'c', 'd']

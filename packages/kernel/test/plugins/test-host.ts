@@ -129,7 +129,7 @@ export interface TestHost {
   readonly lines: Line[]
   /** Migration ids run, by owner. */
   readonly migrated: Map<string, string[]>
-  readonly settings: { disabled: string[]; config: Record<string, unknown> }
+  readonly settings: { disabled: string[]; core: string; config: Record<string, unknown> }
   changed(): void
   get(path: string): Promise<{ status: number; body: unknown }>
   close(): Promise<void>
@@ -149,7 +149,7 @@ export async function createTestHost(
   const reconciler = createReconcileEngine({ clock, timers, log, metrics: metrics.kernel })
   const services = createServiceContainer()
   const migrated = new Map<string, string[]>()
-  const settings = { disabled: [] as string[], config: {} as Record<string, unknown> }
+  const settings = { disabled: [] as string[], core: 'core_a', config: {} as Record<string, unknown> }
   const listeners = new Set<() => void>()
   const db = {
     dialect: 'sqlite',
@@ -170,7 +170,8 @@ export async function createTestHost(
     clock,
     timers,
     settings: {
-      current: () => ({ plugins: { dir: '', disabled: settings.disabled } }) as unknown as Settings,
+      current: () =>
+        ({ core: settings.core, plugins: { dir: '', disabled: settings.disabled } }) as unknown as Settings,
       configFor: (path) => settings.config[path] ?? {},
       onChange: (listener) => {
         listeners.add(listener)

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { notReady } from '@steeple/contracts'
+import { notReady, validationFailed } from '@steeple/contracts'
 import type { EdgeGeneration, HttpEdge, RouteSet } from '@steeple/kernel'
 import type { EdgeCore } from './edge-core.ts'
 import type { EdgeKernel } from './edge-kernel.ts'
@@ -18,6 +18,7 @@ import { createCursors } from './pipeline/cursor.ts'
 import { createDenials } from './pipeline/denials.ts'
 import { Exchange } from './pipeline/exchange.ts'
 import { refuseUnmatched } from './pipeline/refuse-unmatched.ts'
+import { repeatedHeader } from './pipeline/repeated-header.ts'
 import { requestIdFrom } from './pipeline/request-id.ts'
 import { createSchemaChecks } from './pipeline/schema-checks.ts'
 import { securityHeaders } from './pipeline/security-headers.ts'
@@ -159,7 +160,13 @@ class GenerationHost implements Edge {
 
   #take(incoming: IncomingMessage, outgoing: ServerResponse): void {
     incoming.url = originForm(incoming.url ?? '/')
-    if (this.#current !== undefined) this.#current.handle(incoming, outgoing)
+    const repeated = repeatedHeader(incoming.rawHeaders)
+    if (repeated !== undefined) {
+      fail(
+        this.#exchange(incoming, outgoing, undefined),
+        validationFailed(`the header ${repeated} was sent twice`),
+      )
+    } else if (this.#current !== undefined) this.#current.handle(incoming, outgoing)
     else fail(this.#exchange(incoming, outgoing, undefined), notReady('the service is starting'))
   }
 

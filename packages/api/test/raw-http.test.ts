@@ -151,6 +151,26 @@ raw('serves the absolute form and requests without Host as any other', async () 
   assert.match(star, '"error"')
 })
 
+raw('refuses a request that says twice who sends it or where to', async () => {
+  const ask = (...headers: string[]) =>
+    rawExchange(
+      world.port,
+      ['GET /v1/version HTTP/1.1', ...headers, 'Connection: close', '', ''].join('\r\n'),
+    )
+  for (const twice of [
+    ['Host: a', AUTH, 'authorization: Bearer other'],
+    ['Host: a', 'HOST: b', AUTH],
+    ['Host: a', AUTH, 'Idempotency-Key: k1', 'idempotency-key: k2'],
+  ]) {
+    const answer = await ask(...twice)
+    assert.match(answer, /^HTTP\/1\.1 400 /)
+    assert.match(answer, /validation_failed/)
+    assert.match(answer, /was sent twice/)
+    assert.not.match(answer, /Bearer/)
+  }
+  assert.match(await ask('Host: a', AUTH, 'Accept: a/b', 'Accept: c/d'), /^HTTP\/1\.1 200 /)
+})
+
 raw('answers requests that were sent without waiting, in order', async () => {
   const one = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
   const answer = await rawExchange(

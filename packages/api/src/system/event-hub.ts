@@ -43,6 +43,9 @@ export function createEventHub(outbox: Outbox, log: Log, shutdown: AbortSignal):
     const last = recent.at(-1)?.id ?? (await outbox.lastId()) - 1
     const batch = await outbox.after(Math.max(0, last), BATCH)
     if (batch.length === 0) return
+    for (const { id } of batch.filter((event) => event.isLost === true)) {
+      log.error({ event: id }, 'event is damaged in the store; streams get a gap in its place')
+    }
     recent = [...recent, ...batch].slice(-RECENT_EVENTS)
     isStale ||= batch.length === BATCH
     wakeAll()

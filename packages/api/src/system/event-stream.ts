@@ -87,12 +87,13 @@ function batchText(position: number, { events, gapUntil }: EventBatch): string {
 }
 
 function eventFrame(event: OutboxEvent): string {
+  if (event.isLost === true) return gapFrame(event.id - 1, event.id)
   const { id, type, subject, data } = event
   const at = new Date(event.atMs).toISOString()
   return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ id, at, type, subject, data })}\n\n`
 }
 
-/** Tells a client that events between the two ids are not there any more: it must read the state afresh. */
+/** Tells a client that events between the two ids, the second included, are not there any more: it must read the state afresh. */
 function gapFrame(after: number, until: number): string {
   return `id: ${until}\nevent: gap\ndata: ${JSON.stringify({ after, until })}\n\n`
 }

@@ -67,6 +67,8 @@ export interface OutboxEvent {
   readonly type: string
   readonly subject: string
   readonly data: Readonly<Record<string, unknown>>
+  /** The row is damaged: what it said is lost, the rest of this event is empty. */
+  readonly isLost?: true
 }
 
 /** The durable stream of state changes. */

@@ -1,4 +1,4 @@
-import { defineTable, type Table } from '@steeple/contracts'
+import { defineTable, isServiceError, storeCorrupt, type Table } from '@steeple/contracts'
 import type { CommitGroup, Database, WriterTx } from '../store/database.ts'
 import { storableText } from './canonical-json.ts'
 import type { Outbox, OutboxEvent } from './mutations.ts'
@@ -16,6 +16,9 @@ const OUTBOX: Table<OutboxRow> = defineTable<OutboxRow>(
   ['id', 'at_ms', 'type', 'subject', 'data'],
   ['id'],
 )
+type StoredRow = OutboxRow & { readonly row_sum: number }
+
+const AFTER = `select ${OUTBOX.columns.join(', ')}, row_sum from kernel_outbox where id > :id order by id limit :limit`
 const LAST_ID = 'select coalesce(max(id), 0) as id from kernel_outbox'
 const FIRST_ID = 'select coalesce(min(id), 1) as id from kernel_outbox'
 const FIRST_KEPT = 'select id from kernel_outbox where at_ms >= :cutoff order by id limit 1'
@@ -36,7 +39,7 @@ export function createOutbox({ db }: { readonly db: Database }): OutboxFeed {
   const idOf = async (sql: string): Promise<number> => (await db.get<{ id: number }>(sql))?.id ?? 0
   return {
     after: async (id, limit) => {
-      const rows = await OUTBOX.select(db, 'where id > :id order by id limit :limit', { id, limit })
+      const rows = await db.all<StoredRow>(AFTER, { id, limit })
       return rows.map(eventOf)
     },
     lastId: () => idOf(LAST_ID),
@@ -52,10 +55,24 @@ export function createOutbox({ db }: { readonly db: Database }): OutboxFeed {
   }
 }
 
-function eventOf(row: OutboxRow): OutboxEvent {
+function eventOf(stored: StoredRow): OutboxEvent {
+  const row = openOrLost(stored)
+  if (row === undefined) {
+    // One damaged row must not silence all that came after it; the integrity scan reports it.
+    return { id: Number(stored.id), atMs: 0, type: '', subject: '', data: {}, isLost: true }
+  }
   // The row sum was checked: this is the JSON object that was written.
   const data = JSON.parse(row.data) as OutboxEvent['data']
   return { id: row.id, atMs: row.at_ms, type: row.type, subject: row.subject, data }
+}
+
+function openOrLost(stored: StoredRow): OutboxRow | undefined {
+  try {
+    return OUTBOX.open(stored)
+  } catch (error) {
+    if (isServiceError(error) && error.code === storeCorrupt.code) return undefined
+    throw error
+  }
 }
 
 /** Adds events in a mutation's transaction; ids grow in commit order and are never used twice. */

@@ -184,6 +184,14 @@ export const CONFIG_SCHEMA: JsonSchema = group({
   core: leaf(choice('core_a', 'core_b'), 'SVC_CORE', 'reload'),
   core_a: group({
     config_dir: leaf(text(''), 'SVC_CORE_A_CONFIG_DIR', 'reload'),
+    config_mount: leaf(
+      text('/etc/open5gs', {
+        pattern: '^/[A-Za-z0-9_./-]{0,254}$',
+        description: 'Where the daemons see config_dir.',
+      }),
+      'SVC_CORE_A_CONFIG_MOUNT',
+      'reload',
+    ),
     containers: leaf(TEXT_BY_ROLE, undefined, 'reload'),
     addresses: leaf(TEXT_BY_ROLE, undefined, 'reload'),
     subnet: leaf(text('10.45.0.0/16'), 'SVC_CORE_A_SUBNET', 'reload'),

@@ -23,8 +23,10 @@ export interface Rendered {
 export interface CoreObserved {
   readonly configSha256: string | undefined
   readonly services: ReadonlyMap<string, 'up' | 'down' | 'unknown'>
-  readonly radios: number
-  readonly attachedUes: number
+  /** Connected base stations; undefined when the core did not tell. */
+  readonly radios: number | undefined
+  /** Attached phones; undefined when the core did not tell: that is not 0. */
+  readonly attachedUes: number | undefined
 }
 /** One phone that the core knows now. */
 export interface ObservedUe {

@@ -37,6 +37,8 @@ export interface Settings {
   readonly core: 'core_a' | 'core_b'
   readonly core_a: {
     readonly config_dir: string
+    /** Where the core's daemons see `config_dir`: inside their containers another path than outside. */
+    readonly config_mount: string
     readonly containers: Readonly<Record<string, string>>
     readonly addresses: Readonly<Record<string, string>>
     readonly subnet: string

@@ -1,0 +1,166 @@
+import { isIP } from 'node:net'
+import type { CoreDesired } from '@steeple/contracts'
+import { apnProblem, isMcc, isMnc, isTac, tacMax } from '@steeple/telecom'
+import { parseRange } from './address-range.ts'
+import { dbUriOf, metricsEndpoint, type RenderSettings } from './core-plan.ts'
+import { addressOf, DAEMONS, type Daemon, EXTRA_ROLES, FACTS, type Generation, isDaemon } from './roles.ts'
+
+/** Takes one problem: the key, and what is wrong with its value. */
+type Found = (key: string, message: string) => void
+
+/** lib/proto/types.h: an aborting limit of the core. */
+const APNS_MAX = 4
+const SLICES_MAX = 8
+const UES_MAX = 1_000_000
+const SHOWN_MAX = 60
+
+/**
+ * Everything that the core would take silently and wrongly, one line each: key, value, what is allowed.
+ *
+ * The core checks hardly anything: a network code of one digit, a tracking area of 17 bits and the word "seven" start.
+ */
+export function problemsOf(
+  desired: CoreDesired,
+  settings: RenderSettings,
+  generations: readonly Generation[],
+  daemons: readonly Daemon[],
+): readonly string[] {
+  const lines: string[] = []
+  const found: Found = (key, message) => lines.push(`${key} ${message}`)
+  checkNetwork(desired, generations, found)
+  checkApns(desired.apns, found)
+  if (generations.includes('5gc')) checkSlices(settings.slices, found)
+  checkAddresses(desired.addresses, found)
+  checkListeners(desired.addresses, settings, daemons, found)
+  checkPool(desired, settings.subnet, daemons, found)
+  if (dbUriOf(settings.mongoUrl, desired.addresses.mongo) === undefined)
+    found('hss.mongo_url', 'is not mongodb://<host>/<database>')
+  return lines
+}
+
+function checkNetwork({ plmn, tac }: CoreDesired, generations: readonly Generation[], found: Found): void {
+  if (!isMcc(plmn.mcc)) found('plmn.mcc', `is ${shown(plmn.mcc)}; allowed are 3 digits`)
+  if (!isMnc(plmn.mnc)) found('plmn.mnc', `is ${shown(plmn.mnc)}; allowed are 2 or 3 digits`)
+  const technology = generations.includes('epc') ? 'lte' : 'nr'
+  if (!isTac(technology, tac))
+    found('tac', `is ${shown(tac)}; allowed is 0 to ${tacMax(technology)} in ${technology.toUpperCase()}`)
+}
+
+function checkApns(apns: readonly string[], found: Found): void {
+  if (apns.length === 0 || apns.length > APNS_MAX)
+    found('apns', `has ${apns.length} entries; allowed are 1 to ${APNS_MAX}, more stop the HSS`)
+  const seen = new Set<string>()
+  for (const [index, apn] of apns.entries()) {
+    const problem = apnProblem(apn)
+    const lower = apn.toLowerCase()
+    if (problem !== undefined) found(`apns.${index}`, `is ${shown(apn)}: it ${problem}`)
+    else if (seen.has(lower)) found(`apns.${index}`, `is ${shown(apn)} a second time`)
+    seen.add(lower)
+  }
+}
+
+function checkSlices(slices: RenderSettings['slices'], found: Found): void {
+  if (slices.length === 0 || slices.length > SLICES_MAX)
+    found('core_a.slices', `has ${slices.length} entries; allowed are 1 to ${SLICES_MAX}`)
+  const seen = new Set<string>()
+  for (const [index, { sst, sd }] of slices.entries()) {
+    const key = `core_a.slices.${index}`
+    if (!Number.isInteger(sst) || sst < 0 || sst > 255)
+      found(`${key}.sst`, `is ${shown(sst)}; allowed is 0 to 255`)
+    if (sd !== undefined && !/^[0-9a-fA-F]{6}$/.test(sd))
+      found(`${key}.sd`, `is ${shown(sd)}; allowed are 6 hexadecimal digits`)
+    const name = `${sst}-${sd?.toLowerCase() ?? 'ffffff'}`
+    if (seen.has(name)) found(key, `is slice ${name} a second time`)
+    seen.add(name)
+  }
+}
+
+function checkAddresses(addresses: Readonly<Record<string, string>>, found: Found): void {
+  for (const [role, address] of Object.entries(addresses)) {
+    const problem = addressProblem(role, address)
+    if (problem !== undefined) found(`core_a.addresses.${role}`, problem)
+  }
+}
+
+/** SMF, UPF and SGW-U do not start without an IPv4 address, and the others must reach them. */
+function addressProblem(role: string, address: string): string | undefined {
+  if (!isDaemon(role) && !EXTRA_ROLES.some((extra) => extra === role))
+    return `names no role; roles are ${[...DAEMONS, ...EXTRA_ROLES].toSorted().join(', ')}`
+  if (role === 'mongo')
+    return /^[A-Za-z0-9.:_-]{1,253}$/.test(address) ? undefined : `is ${shown(address)}; allowed is a host`
+  if (role === 'dns' || role === 'dns2') {
+    const isPlain = isIP(address) !== 0 && !address.includes('%')
+    return isPlain ? undefined : `is ${shown(address)}; allowed is an IPv4 or IPv6 address`
+  }
+  return isIP(address) === 4 ? undefined : `is ${shown(address)}; allowed is an IPv4 address`
+}
+
+/** No two daemons on one address and port. */
+function checkListeners(
+  addresses: Readonly<Record<string, string>>,
+  settings: RenderSettings,
+  daemons: readonly Daemon[],
+  found: Found,
+): void {
+  const taken = new Map<string, Daemon>()
+  for (const daemon of daemons) {
+    for (const service of FACTS[daemon].services) {
+      const { address, port } =
+        service === 'metrics'
+          ? metricsEndpoint(daemon, addresses, settings)
+          : { address: addressOf(daemon, addresses), port: service }
+      const place = `${address} ${service === 'metrics' ? `port ${port}` : service}`
+      const other = taken.get(place)
+      if (other !== undefined)
+        found(`core_a.addresses.${daemon}`, `is ${shown(address)}, where ${other} listens too (${service})`)
+      taken.set(place, daemon)
+    }
+  }
+}
+
+function checkPool(
+  { apns, maxUes, addresses }: CoreDesired,
+  subnet: string,
+  daemons: readonly Daemon[],
+  found: Found,
+): void {
+  if (!Number.isInteger(maxUes) || maxUes < 1 || maxUes > UES_MAX)
+    found('policy.max_ues', `is ${shown(maxUes)}; allowed is 1 to ${UES_MAX}`)
+  const pool = parseRange(subnet)
+  if (pool === undefined) {
+    found('core_a.subnet', `is ${shown(subnet)}; allowed is a range such as 10.45.0.0/16 or fd00:45::/48`)
+    return
+  }
+  if (!isNetwork(subnet, pool.network))
+    found(
+      'core_a.subnet',
+      `is ${shown(subnet)}, an address in ${pool.network}/${pool.prefix}; write the range`,
+    )
+  const needed = maxUes * Math.max(1, apns.length)
+  if (pool.sessions < needed)
+    found(
+      'core_a.subnet',
+      `is ${shown(subnet)} with ${pool.sessions} addresses; ${maxUes} phones with ${apns.length} APNs need ${needed}`,
+    )
+  const inside = [...daemons, 's1u', 'n3'].filter((role) => {
+    const address = isDaemon(role) ? addressOf(role, addresses) : addresses[role]
+    return address !== undefined && pool.has(address)
+  })
+  for (const role of inside)
+    found(
+      `core_a.addresses.${role}`,
+      `lies in core_a.subnet ${shown(subnet)}, whose addresses are the phones'`,
+    )
+}
+
+/** Whether a range is written with its first address. */
+function isNetwork(text: string, network: string): boolean {
+  const [address = ''] = text.split('/')
+  return parseRange(`${address}/${address.includes(':') ? 128 : 32}`)?.network === network
+}
+
+/** A value as people can find it again; cut, and never more than one line. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text
+}

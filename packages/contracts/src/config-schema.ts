@@ -202,6 +202,25 @@ export const CONFIG_SCHEMA: JsonSchema = group({
     cdr_dir: leaf(text(''), 'SVC_CORE_B_CDR_DIR', 'reload'),
     nrf_url: leaf(text('', { pattern: '^(|https?://.+)$' }), 'SVC_CORE_B_NRF_URL', 'reload'),
     smf_oam_url: leaf(text('', { pattern: '^(|https?://.+)$' }), 'SVC_CORE_B_SMF_OAM_URL', 'reload'),
+    config_dir: leaf(text(''), 'SVC_CORE_B_CONFIG_DIR', 'reload'),
+    containers: leaf(TEXT_BY_ROLE, undefined, 'reload'),
+    addresses: leaf(TEXT_BY_ROLE, undefined, 'reload'),
+    subnet: leaf(text('10.60.0.0/15'), 'SVC_CORE_B_SUBNET', 'reload'),
+    slices: leaf(
+      { type: 'array', items: SLICE, maxItems: 8, default: [{ sst: 1, sd: '010203' }] },
+      undefined,
+      'reload',
+    ),
+    release: leaf(
+      text('4.2.3', {
+        pattern: '^[34][.][0-9]{1,2}[.][0-9]{1,2}$',
+        description: 'The release of free5GC that runs, such as 4.2.3.',
+      }),
+      'SVC_CORE_B_RELEASE',
+      'reload',
+    ),
+    oauth: leaf(flag(true), 'SVC_CORE_B_OAUTH', 'reload'),
+    charging: leaf(flag(true), 'SVC_CORE_B_CHARGING', 'reload'),
   }),
   collector: group({
     enabled: leaf(flag(false), 'SVC_COLLECTOR_ENABLED', 'reload'),

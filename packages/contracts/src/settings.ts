@@ -49,6 +49,17 @@ export interface Settings {
     readonly cdr_dir: string
     readonly nrf_url: string
     readonly smf_oam_url: string
+    readonly config_dir: string
+    readonly containers: Readonly<Record<string, string>>
+    readonly addresses: Readonly<Record<string, string>>
+    readonly subnet: string
+    readonly slices: readonly { readonly sst: number; readonly sd?: string }[]
+    /** Which release the files are for: some entries stop older ones, and newer ones need them. */
+    readonly release: string
+    /** Whether the rendered NRF asks every consumer for a token. */
+    readonly oauth: boolean
+    /** Whether a CHF is rendered. */
+    readonly charging: boolean
   }
   readonly collector: {
     readonly enabled: boolean

@@ -94,6 +94,14 @@ export const CHECKS: readonly Check[] = [
     },
   },
   {
+    keys: ['core_b.subnet'],
+    run: ({ core_b }, found) => {
+      if (isCidr(core_b.subnet)) return
+      const shown = shownValue(core_b.subnet, '')
+      found('core_b.subnet', `must be an address range such as 10.60.0.0/15, not ${shown}`)
+    },
+  },
+  {
     keys: ['store.url'],
     run: ({ store }, found) => {
       const problem = storeUrlProblem(store.url)

@@ -36,6 +36,7 @@ export {
   capacityExceeded,
   certificateRevoked,
   configInvalid,
+  coreConfigRefused,
   dataDirInUse,
   ERROR_CATALOGUE,
   esimCodeNotFound,

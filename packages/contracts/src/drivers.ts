@@ -81,6 +81,11 @@ export interface HssDriver {
   remove(imsis: readonly Imsi[], signal: AbortSignal): Promise<BatchResult>
   /** Blocks or unblocks without touching the rest. */
   setBlocked(imsis: readonly Imsi[], isBlocked: boolean, signal: AbortSignal): Promise<BatchResult>
+  /**
+   * Has the HSS cancel the location of these: it disconnects them, blocked or not. Asks anew for one that was asked for
+   * before. `not_found` for one that the HSS does not hold. Absent where nothing can do it.
+   */
+  cancelLocation?(imsis: readonly Imsi[], signal: AbortSignal): Promise<BatchResult>
 }
 export const hssDriverRef: ServiceRef<HssDriver> = serviceRef<HssDriver>('hss.driver')
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { benchGeneration } from './generation.ts'
 import { benchList } from './list.ts'
 import type { Finding } from './measure.ts'
-import { benchMutation } from './mutation.ts'
+import { benchIssue, benchMutation } from './mutation.ts'
 import { benchRead } from './read.ts'
 import { benchStart } from './start.ts'
 import { benchTokenCheck } from './token-check.ts'
@@ -16,6 +16,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
   read: benchRead,
   'token-check': benchTokenCheck,
   mutation: benchMutation,
+  issue: benchIssue,
   list: benchList,
   generation: benchGeneration,
 }

@@ -56,4 +56,12 @@ export const MIGRATIONS: readonly Migration[] = [
       'create index sims_batch_created on sims_batch (created_at_ms, id)',
     ],
   },
+  {
+    id: '0002_batch_files',
+    // Not in the checksum of a row: it is about the disk and is written for many batches at once.
+    up: [
+      'alter table sims_batch add column files_at_ms bigint',
+      'create index sims_batch_files on sims_batch (files_at_ms, id)',
+    ],
+  },
 ]

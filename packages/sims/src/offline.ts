@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { notFound, type Reader, storeCorrupt, type Vault } from '@steeple/contracts'
+import { isServiceError, notFound, type Reader, storeCorrupt, type Vault } from '@steeple/contracts'
 import { parsePlmn } from '@steeple/telecom'
 import { batchDir, CARDS_FILE } from './batch/batch-files.ts'
 import { openCards } from './batch/cards-file.ts'
+import { cardsFromRows } from './batch/rebuild.ts'
 import { wipe } from './secrets/octets.ts'
 import { BATCHES, type BatchRow } from './store/batch-store.ts'
 
@@ -18,22 +19,30 @@ export interface BatchPlace {
 }
 
 /**
- * The cards of a batch in clear text, for a card writer. The one way in which keys leave the node as text.
- * Throws `not_found` when there is no such batch, `store_corrupt` when its file was changed.
+ * The cards of a batch in clear text, for a card writer. The one way in which keys leave the node as text. A file that
+ * is missing or damaged is made up for from the rows.
+ * Throws `not_found` when there is no such batch, `store_corrupt` when its rows are damaged too.
  */
 export async function unsealBatch(place: BatchPlace, batchId: string, format: CardFormat): Promise<string> {
   const batch = await BATCHES.find(place.reader, { id: batchId })
   if (batch === undefined) throw notFound(`batch ${batchId}`)
+  const csv = (await cardsFromFile(place, batch)) ?? (await cardsFromRows(place.reader, place.vault, batch))
+  const text = Buffer.from(csv).toString('ascii')
+  wipe(csv)
+  return written(text, batch, format)
+}
+
+/** Undefined: there is no file that could be used. */
+async function cardsFromFile(place: BatchPlace, batch: BatchRow): Promise<Uint8Array | undefined> {
   const path = join(batchDir(place.dataDir, batch.id), CARDS_FILE)
-  const sealed = await readFile(path).catch((cause: unknown) => {
-    throw notFound(`file ${path}`, { cause })
-  })
+  const sealed = await readFile(path).catch(() => undefined)
+  if (sealed === undefined) return undefined
   const key = place.vault.open(batch.key_sealed, `sims_batch/${batch.id}`)
   try {
-    const csv = openCards(sealed, key, batch.id)
-    const text = Buffer.from(csv).toString('ascii')
-    wipe(csv)
-    return written(text, batch, format)
+    return openCards(sealed, key, batch.id)
+  } catch (error) {
+    if (isServiceError(error) && error.code === storeCorrupt('').code) return undefined
+    throw error
   } finally {
     wipe(key)
   }

@@ -1,4 +1,5 @@
 import type { Context, Vault } from '@steeple/contracts'
+import type { BatchTrouble } from './batch/batch-trouble.ts'
 import type { SimsConfig } from './config.ts'
 import type { SimCounters } from './counters.ts'
 import type { DetachBoard } from './provision/detach-board.ts'
@@ -11,6 +12,7 @@ export interface SimsParts {
   readonly counters: SimCounters
   readonly hss: HssLink
   readonly detaches: DetachBoard
+  readonly batchTrouble: BatchTrouble
 }
 
 /** Reconciler that pushes subscribers. */
@@ -19,3 +21,5 @@ export const SIM_RESOURCE = 'sim'
 export const CUT_RESOURCE = 'sim_cut'
 /** Reconciler that looks for drift. */
 export const DRIFT_RESOURCE = 'sim_drift'
+/** Reconciler that keeps the files of batches. */
+export const FILES_RESOURCE = 'sim_files'

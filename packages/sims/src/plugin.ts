@@ -8,11 +8,13 @@ import {
 } from '@steeple/contracts'
 import { attachWatch } from './attach/attach-watch.ts'
 import { sweepBatches } from './batch/batch-sweep.ts'
+import { batchTrouble } from './batch/batch-trouble.ts'
+import { filesReconciler } from './batch/files-reconciler.ts'
 import { SIMS_CONFIG, type SimsConfig } from './config.ts'
 import { simCounters } from './counters.ts'
 import { expireDue } from './expiry.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { SIM_RESOURCE, type SimsParts } from './parts.ts'
+import { FILES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
 import { cutReconciler } from './provision/cut-reconciler.ts'
 import { detachBoard } from './provision/detach-board.ts'
 import { driftReconciler } from './provision/drift-reconciler.ts'
@@ -51,6 +53,7 @@ export const plugin: Plugin<SimsConfig> = {
       counters: simCounters(context.metrics),
       hss: hssLink(context),
       detaches: detachBoard(),
+      batchTrouble: batchTrouble(),
     }
     await parts.counters.recount(context.db)
     const flights = createFlights()
@@ -63,7 +66,12 @@ export const plugin: Plugin<SimsConfig> = {
         bulkRoute(parts),
         ...stateRoutes(parts),
       ],
-      reconcilers: [simReconciler(parts, flights), cutReconciler(parts, flights), driftReconciler(parts)],
+      reconcilers: [
+        simReconciler(parts, flights),
+        cutReconciler(parts, flights),
+        driftReconciler(parts),
+        filesReconciler(parts),
+      ],
       start: async () => {
         const attaches = attachWatch(parts)
         context.every(EXPIRY_MS, (signal) => expireDue(parts, signal))
@@ -75,7 +83,7 @@ export const plugin: Plugin<SimsConfig> = {
         context.every(SWEEP_MS, () => sweep(context))
         await sweep(context)
       },
-      health: async () => [await hssHealth(parts)],
+      health: async () => [await hssHealth(parts), batchHealth(parts)],
     }
   },
 }
@@ -97,8 +105,10 @@ function noticeDriver(parts: SimsParts): () => Promise<void> {
 /** What cannot be swept now is swept later: it keeps nobody from starting. */
 async function sweep(context: Context<SimsConfig>): Promise<void> {
   try {
-    const removed = await sweepBatches(context.settings.server.data_dir, context.db, context.clock)
+    const found = await sweepBatches(context.settings.server.data_dir, context.db, context.clock)
+    const { removed, missing } = found
     if (removed.length > 0) context.log.warn({ batches: removed }, 'batches without SIMs removed')
+    for (const id of missing) context.enqueue(FILES_RESOURCE, id)
   } catch (error) {
     context.log.warn({ err: error }, 'batches could not be swept')
   }
@@ -113,5 +123,15 @@ async function hssHealth(parts: SimsParts): Promise<ComponentHealth> {
     kind: 'feature',
     status: problem === undefined && failed === 0 ? 'ok' : 'degraded',
     detail: problem === undefined ? `${driver}: ${counts}` : `${driver}: ${problem}; ${counts}`,
+  }
+}
+
+function batchHealth({ batchTrouble: trouble }: SimsParts): ComponentHealth {
+  const problem = trouble.view()
+  return {
+    name: 'batch_files',
+    kind: 'feature',
+    status: problem === undefined ? 'ok' : 'degraded',
+    detail: problem ?? 'every batch has its files',
   }
 }

@@ -14,7 +14,7 @@ import {
   tempDir,
 } from '@steeple/testkit'
 import fc from 'fast-check'
-import { removeBatch, writeBatch } from '../src/batch/batch-files.ts'
+import { batchFiles, removeBatch, writeNewBatch } from '../src/batch/batch-files.ts'
 import { sweepBatches } from '../src/batch/batch-sweep.ts'
 import { cardsCsv } from '../src/batch/cards-csv.ts'
 import { drawBatchKey, openCards, sealCards } from '../src/batch/cards-file.ts'
@@ -24,8 +24,11 @@ import { unsealBatch } from '../src/offline.ts'
 import { plugin } from '../src/plugin.ts'
 import { CARD_FIELDS, packCard, unpackCard } from '../src/secrets/card.ts'
 import { hexAscii, octetsFromHex } from '../src/secrets/octets.ts'
-import { BATCHES } from '../src/store/batch-store.ts'
+import { sealSim } from '../src/secrets/sealing.ts'
+import { BATCHES, batchesWithoutFiles } from '../src/store/batch-store.ts'
+import { SIMS } from '../src/store/sim-row.ts'
 import { bodyOf, codeOf, type IssueAnswer } from './support/answers.ts'
+import { simRow } from './support/rows.ts'
 import { testVault } from './support/vault.ts'
 
 const batch = suite('sims/batch')
@@ -99,45 +102,57 @@ batch('opens a cards file with its own key and name alone, and not when a byte o
   }
 })
 
-batch('unseals a batch in every format, and says what is missing', async () => {
-  const dir = await tempDir()
-  const db = memoryDb(MIGRATIONS)
-  const vault = testVault()
-  const card = drawCard(LAB, undefined)
-  const key = drawBatchKey()
-  const row = {
-    id: 'b-1',
-    created_at_ms: 0,
-    sims: 1,
-    profile: 'p',
-    plmn: '999-99',
-    label: 'a,b',
-    key_sealed: vault.seal(key, 'sims_batch/b-1'),
-  }
-  await db.write((tx) => BATCHES.insert(tx, row))
-  const manifest = { batch_id: 'b-1', created_at: '', plmn: '999-99', profile: 'p', label: null, sims: [] }
-  const csv = cardsCsv([{ imsi: parseImsi('999990000000001')!, card }])
-  await writeBatch(dir.path, manifest, sealCards(csv, key, 'b-1'))
-  const place = { reader: db, vault, dataDir: dir.path }
-  assert.is(await unsealBatch(place, 'b-1', 'csv'), text(csv))
-  const keys = [text(hexAscii(card.ki)), text(hexAscii(card.opc))]
-  const pysim = (await unsealBatch(place, 'b-1', 'pysim')).split('\n')
-  assert.is(pysim[0], 'name,iccid,mcc,mnc,imsi,smsp,ki,opc,adm1')
-  assert.is(pysim[1], `a_b,${text(card.iccid)},999,99,999990000000001,,${keys.join()},${text(card.adm1)}`)
-  const [json] = JSON.parse(await unsealBatch(place, 'b-1', 'json'))
-  assert.equal([json.ki, json.opc, json.puk2], [...keys, text(card.puk2)])
-  await unsealBatch(place, 'b-2', 'csv').then(assert.unreachable, (error: Error) =>
-    assert.match(error.message, /b-2/),
-  )
-  await removeBatch(dir.path, 'b-1')
-  await unsealBatch(place, 'b-1', 'csv').then(assert.unreachable, (error: Error) =>
-    assert.match(error.message, /cards/),
-  )
-  db.close()
-  await dir.remove()
-})
+batch(
+  'unseals a batch in every format, from its file or from its rows, and says what is missing',
+  async () => {
+    const dir = await tempDir()
+    const db = memoryDb(MIGRATIONS)
+    const vault = testVault()
+    const card = drawCard(LAB, undefined)
+    const imsi = parseImsi('999990000000001')!
+    const key = drawBatchKey()
+    const row = {
+      id: 'b-1',
+      created_at_ms: 0,
+      sims: 1,
+      profile: 'p',
+      plmn: '999-99',
+      label: 'a,b',
+      key_sealed: vault.seal(key, 'sims_batch/b-1'),
+    }
+    const hash = imsiHash(imsi)
+    await db.write((tx) => BATCHES.insert(tx, row))
+    await db.write((tx) =>
+      SIMS.insert(tx, simRow({ hash, batch_id: 'b-1', ...sealSim(vault, hash, imsi, card) })),
+    )
+    const manifest = { batch_id: 'b-1', created_at: '', plmn: '999-99', profile: 'p', label: null, sims: [] }
+    const csv = cardsCsv([{ imsi, card }])
+    writeNewBatch(dir.path, 'b-1', batchFiles(manifest, sealCards(csv, key, 'b-1')))
+    const place = { reader: db, vault, dataDir: dir.path }
+    assert.is(await unsealBatch(place, 'b-1', 'csv'), text(csv))
+    const keys = [text(hexAscii(card.ki)), text(hexAscii(card.opc))]
+    const pysim = (await unsealBatch(place, 'b-1', 'pysim')).split('\n')
+    assert.is(pysim[0], 'name,iccid,mcc,mnc,imsi,smsp,ki,opc,adm1')
+    assert.is(pysim[1], `a_b,${text(card.iccid)},999,99,999990000000001,,${keys.join()},${text(card.adm1)}`)
+    const [json] = JSON.parse(await unsealBatch(place, 'b-1', 'json'))
+    assert.equal([json.ki, json.opc, json.puk2], [...keys, text(card.puk2)])
+    await unsealBatch(place, 'b-2', 'csv').then(assert.unreachable, (error: Error) =>
+      assert.match(error.message, /b-2/),
+    )
+    await writeFile(join(dir.path, 'batches/b-1/cards.csv.sealed'), 'damaged')
+    assert.is(await unsealBatch(place, 'b-1', 'csv'), text(csv))
+    await removeBatch(dir.path, 'b-1')
+    assert.is(await unsealBatch(place, 'b-1', 'csv'), text(csv))
+    await db.write((tx) => SIMS.remove(tx, { hash }))
+    await unsealBatch(place, 'b-1', 'csv').then(assert.unreachable, (error) =>
+      assert.is(isServiceError(error) && error.code, 'store_corrupt'),
+    )
+    db.close()
+    await dir.remove()
+  },
+)
 
-batch('sweeps directories that never came into the store, and no other', async () => {
+batch('sweeps directories that the store does not know, and tells which batches have none', async () => {
   const dir = await tempDir()
   const db = memoryDb(MIGRATIONS)
   const clock = fakeClock()
@@ -153,14 +168,16 @@ batch('sweeps directories that never came into the store, and no other', async (
   const young = await make('b-young', 1_000)
   const known = await make('b-known', 3_600_000)
   const other = await make('notes', 3_600_000)
-  await db.write((tx) =>
-    tx.run(
-      "insert into sims_batch (id, created_at_ms, sims, profile, plmn, label, key_sealed, row_sum) values ('b-known', 0, 0, '', '', null, :k, 0)",
-      { k: new Uint8Array(1) },
-    ),
-  )
-  // The checksum of the row is wrong: damage is never taken for absence.
-  assert.equal(await sweepBatches(dir.path, db, clock), ['b-orphan'])
+  for (const id of ['b-gone', 'b-known'])
+    await db.write((tx) =>
+      tx.run(
+        "insert into sims_batch (id, created_at_ms, sims, profile, plmn, label, key_sealed, files_at_ms, row_sum) values (:id, 0, 0, '', '', null, :k, 1, 0)",
+        { id, k: new Uint8Array(1) },
+      ),
+    )
+  // The checksums of the rows are wrong: damage is never taken for absence.
+  assert.equal(await sweepBatches(dir.path, db, clock), { removed: ['b-orphan'], missing: ['b-gone'] })
+  assert.equal(await batchesWithoutFiles(db, 9), ['b-gone'])
   assert.equal([orphan, known, young, other].map(existsSync), [false, true, true, true])
   db.close()
   await dir.remove()

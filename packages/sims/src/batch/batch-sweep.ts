@@ -1,35 +1,41 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Clock, Reader } from '@steeple/contracts'
+import type { Clock, Db } from '@steeple/contracts'
+import { batchesAfter, markFilesGone } from '../store/batch-store.ts'
 import { batchesDir, removeBatch } from './batch-files.ts'
 
 /** Longer than a batch can be on its way into the store. */
 const UNDER_WAY_MS = 10 * 60_000
+const PAGE = 5_000
 
-/**
- * Removes the directories of batches that never came into the store (the service was killed in between). Nobody has
- * the key of their cards. Gives their names.
- */
-export async function sweepBatches(
-  dataDir: string,
-  reader: Reader,
-  clock: Clock,
-): Promise<readonly string[]> {
+/** What a sweep has found. */
+export interface Swept {
+  /** Directories without a batch in the store: nobody has the key of their cards. They are removed. */
+  readonly removed: readonly string[]
+  /** Batches of the store without a directory; their files are to be written anew. */
+  readonly missing: readonly string[]
+}
+
+/** Compares the directories of batches with the store. */
+export async function sweepBatches(dataDir: string, db: Db, clock: Clock): Promise<Swept> {
   const parent = batchesDir(dataDir)
   const names = await readdir(parent).catch(() => [])
+  const strange = new Set(names.filter((entry) => /^b-[0-9a-z-]+$/.test(entry)))
+  const missing: string[] = []
+  for (let last: string | undefined = ''; last !== undefined; ) {
+    // A damaged row counts: damage is never taken for absence.
+    const page: readonly string[] = await batchesAfter(db, last, PAGE)
+    for (const id of page) if (!strange.delete(id)) missing.push(id)
+    last = page.length < PAGE ? undefined : page.at(-1)
+  }
+  if (missing.length > 0) await markFilesGone(db, missing)
   const removed: string[] = []
-  for (const name of names.filter((entry) => /^b-[0-9a-z-]+$/.test(entry))) {
+  for (const name of strange) {
     if (await isUnderWay(join(parent, name), clock)) continue
-    if (await isKnown(reader, name)) continue
     await removeBatch(dataDir, name)
     removed.push(name)
   }
-  return removed
-}
-
-/** Whether there is a row, a damaged one included. */
-async function isKnown(reader: Reader, id: string): Promise<boolean> {
-  return (await reader.get('select id from sims_batch where id = :id', { id })) !== undefined
+  return { removed, missing }
 }
 
 async function isUnderWay(path: string, clock: Clock): Promise<boolean> {

@@ -10,6 +10,7 @@ import {
 import { formatPlmn } from '@steeple/telecom'
 import { policyApns } from '../issue/issue.ts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
+import { firstHss } from '../provision/first-hss.ts'
 import { wipeCard } from '../secrets/card.ts'
 import { openImsi, sealSim } from '../secrets/sealing.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
@@ -191,11 +192,7 @@ class ImportRun {
       replaces: null,
       generation: 1,
       ...sealSim(vault, draft.hash, draft.imsi, draft.card),
-      hss_status: 'pending',
-      hss_driver: null,
-      hss_error: null,
-      hss_synced_at_ms: null,
-      hss_seq: 1,
+      ...firstHss(this.#parts, this.#facts.nowMs),
     }
   }
 
@@ -208,7 +205,7 @@ class ImportRun {
       }
       await SIMS.insert(tx, row)
       this.#parts.counters.moved(tx, undefined, row.state)
-      tx.dirty(SIM_RESOURCE, row.hash)
+      if (row.hss_status !== 'synced') tx.dirty(SIM_RESOURCE, row.hash)
     }
   }
 

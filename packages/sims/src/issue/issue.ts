@@ -7,13 +7,15 @@ import {
   type Request,
   simExists,
   simNotFound,
-  type Vault,
 } from '@steeple/contracts'
 import { formatPlmn, imsiHash } from '@steeple/telecom'
-import { batchDir, type Manifest, removeBatch, writeBatch } from '../batch/batch-files.ts'
+import { type BatchFiles, batchDir, batchFiles, writeNewBatch } from '../batch/batch-files.ts'
 import { cardsCsv, type NewCard } from '../batch/cards-csv.ts'
 import { drawBatchKey, sealCards } from '../batch/cards-file.ts'
-import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
+import { manifestOf } from '../batch/manifest.ts'
+import { FILES_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
+import { firstHss } from '../provision/first-hss.ts'
+import { safeText } from '../provision/hss-link.ts'
 import { simRecord } from '../record.ts'
 import { wipeCard } from '../secrets/card.ts'
 import { wipe } from '../secrets/octets.ts'
@@ -27,14 +29,16 @@ import type { IssueBody } from './issue-schema.ts'
 import { readOp } from './op-file.ts'
 import { swapOut } from './swap.ts'
 
-/** SIMs that are drawn, sealed and on the disk, but not in the store yet. */
+/** SIMs that are drawn and sealed, but neither in the store nor on the disk yet. */
 interface Prepared {
   readonly rows: readonly SimRow[]
   readonly batch: BatchRow
+  readonly files: BatchFiles
 }
 
 /**
- * Issues SIMs: the files of the batch are durable before its rows are, and the rows before the answer.
+ * Issues SIMs: their rows are durable and the files of the batch are there before the answer. The files hold nothing
+ * that the rows do not: what a crash or a full disk does to them is repaired from the rows.
  * Throws `validation_failed`, `plmn_mismatch`, `sim_exists`, `sim_not_found`, `sim_swap_cooldown`, `capacity_exceeded`.
  */
 export async function issueSims(
@@ -52,44 +56,50 @@ export async function issueSims(
     replaced,
   })
   checkCapacity(parts, plan.count)
-  const { rows, batch } = await prepare(parts, plan, replaced)
-  const dataDir = context.settings.server.data_dir
+  const { rows, batch, files } = await prepare(parts, plan, replaced)
   const [first] = rows
-  try {
-    return await request.mutate(
-      plan.count === 1 && first !== undefined ? first.hash : batch.id,
-      async (tx) => {
-        if (replaced !== undefined) await swapOut(parts, tx, replaced.hash)
-        await BATCHES.insert(tx, batch)
-        for (const row of rows) {
-          if (await isTaken(tx, row.hash)) throw simExists(row.hash)
-          await SIMS.insert(tx, row)
-          parts.counters.moved(tx, undefined, row.state)
-          tx.dirty(SIM_RESOURCE, row.hash)
-        }
-        const facts = { batch_id: batch.id, count: rows.length, profile: plan.profile }
-        tx.audit({
-          detail: { ...facts, ids: rows.map(({ hash }) => hash), replaces: replaced?.hash ?? null },
-        })
-        tx.event({ type: 'sim.issue', subject: first?.hash ?? batch.id, data: facts })
-        return {
-          status: 201,
-          body: {
-            issued: rows.length,
-            output_dir: batchDir(dataDir, batch.id),
-            batch_id: batch.id,
-            first: {
-              imsi_sha256_12: first?.hash ?? '',
-              expires_at: new Date(plan.expiresAtMs).toISOString(),
-            },
-            sims: rows.map((row) => simRecord(row, hss.view())),
-          },
-        }
+  const target = plan.count === 1 && first !== undefined ? first.hash : batch.id
+  const reply = await request.mutate(target, async (tx) => {
+    if (replaced !== undefined) await swapOut(parts, tx, replaced.hash)
+    await BATCHES.insert(tx, batch)
+    for (const row of rows) {
+      if (await isTaken(tx, row.hash)) throw simExists(row.hash)
+      await SIMS.insert(tx, row)
+      parts.counters.moved(tx, undefined, row.state)
+      if (row.hss_status !== 'synced') tx.dirty(SIM_RESOURCE, row.hash)
+    }
+    const facts = { batch_id: batch.id, count: rows.length, profile: plan.profile }
+    tx.audit({
+      detail: { ...facts, ids: rows.map(({ hash }) => hash), replaces: replaced?.hash ?? null },
+    })
+    tx.event({ type: 'sim.issue', subject: first?.hash ?? batch.id, data: facts })
+    return {
+      status: 201,
+      body: {
+        issued: rows.length,
+        output_dir: batchDir(context.settings.server.data_dir, batch.id),
+        batch_id: batch.id,
+        first: {
+          imsi_sha256_12: first?.hash ?? '',
+          expires_at: new Date(plan.expiresAtMs).toISOString(),
+        },
+        sims: rows.map((row) => simRecord(row, hss.view())),
       },
-    )
+    }
+  })
+  putFiles(parts, batch.id, files)
+  return reply
+}
+
+/** The SIMs are issued whatever comes of their files: those that cannot be written now are written later. */
+function putFiles({ context, batchTrouble }: SimsParts, batchId: string, files: BatchFiles): void {
+  try {
+    writeNewBatch(context.settings.server.data_dir, batchId, files)
   } catch (error) {
-    await removeBatch(dataDir, batch.id)
-    throw error
+    const reason = safeText(error)
+    batchTrouble.failed(batchId, reason)
+    context.log.warn({ batch: batchId, reason }, 'files of a batch could not be written')
+    context.enqueue(FILES_RESOURCE, batchId)
   }
 }
 
@@ -122,7 +132,7 @@ async function prepare(parts: SimsParts, plan: IssuePlan, replaced: SimRow | und
   try {
     const { nowMs } = plan
     const id = batchId(nowMs)
-    const rows = cards.map((card) => newRow(vault, plan, card, { id, nowMs, replaced }))
+    const rows = cards.map((card) => newRow(parts, plan, card, { id, nowMs, replaced }))
     const batch: BatchRow = {
       id,
       created_at_ms: nowMs,
@@ -135,8 +145,7 @@ async function prepare(parts: SimsParts, plan: IssuePlan, replaced: SimRow | und
     const csv = cardsCsv(cards)
     const sealed = sealCards(csv, key, id)
     wipe(csv)
-    await writeBatch(context.settings.server.data_dir, manifestOf(batch, rows), sealed)
-    return { rows, batch }
+    return { rows, batch, files: batchFiles(manifestOf(batch, rows), sealed) }
   } finally {
     for (const { card } of cards) wipeCard(card)
     wipe(key, ...(op === undefined ? [] : [op]))
@@ -161,7 +170,8 @@ async function drawImsis({ context }: SimsParts, { count, plmn }: IssuePlan): Pr
   }
   if (drawn.size < count)
     throw capacityExceeded(`the network ${formatPlmn(plmn)} has no ${count} free subscriber numbers`)
-  return [...drawn.values()]
+  // The order of the files, which can be made from the rows again.
+  return [...drawn.values()].sort()
 }
 
 async function freeImsis({ context }: SimsParts, imsis: readonly Imsi[]): Promise<readonly Imsi[]> {
@@ -175,7 +185,7 @@ async function freeImsis({ context }: SimsParts, imsis: readonly Imsi[]): Promis
 }
 
 function newRow(
-  vault: Vault,
+  parts: SimsParts,
   plan: IssuePlan,
   { imsi, card }: NewCard,
   facts: { readonly id: string; readonly nowMs: number; readonly replaced: SimRow | undefined },
@@ -203,26 +213,7 @@ function newRow(
     swapped_at_ms: facts.replaced === undefined ? null : facts.nowMs,
     replaces: facts.replaced?.hash ?? null,
     generation: 1,
-    ...sealSim(vault, hash, imsi, card),
-    hss_status: 'pending',
-    hss_driver: null,
-    hss_error: null,
-    hss_synced_at_ms: null,
-    hss_seq: 1,
-  }
-}
-
-function manifestOf(batch: BatchRow, rows: readonly SimRow[]): Manifest {
-  return {
-    batch_id: batch.id,
-    created_at: new Date(batch.created_at_ms).toISOString(),
-    plmn: batch.plmn,
-    profile: batch.profile,
-    label: batch.label,
-    sims: rows.map((row) => ({
-      imsi_sha256_12: row.hash,
-      iccid_last4: row.iccid_last4,
-      expires_at: new Date(row.expires_at_ms).toISOString(),
-    })),
+    ...sealSim(parts.vault, hash, imsi, card),
+    ...firstHss(parts, facts.nowMs),
   }
 }

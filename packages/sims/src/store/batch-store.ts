@@ -1,4 +1,4 @@
-import { defineTable, type Table } from '@steeple/contracts'
+import { type Db, defineTable, type Reader, type Table } from '@steeple/contracts'
 
 /** One issued batch. Its cards are in a file that only the sealed key opens. */
 export interface BatchRow {
@@ -18,3 +18,41 @@ export const BATCHES: Table<BatchRow> = defineTable<BatchRow>(
   ['id', 'created_at_ms', 'sims', 'profile', 'plmn', 'label', 'key_sealed'],
   ['id'],
 )
+
+const WITHOUT_FILES = 'select id from sims_batch where files_at_ms is null order by id limit :limit'
+const FILES_ARE_DURABLE = 'update sims_batch set files_at_ms = :at where id = :id'
+const FILES_ARE_GONE = 'update sims_batch set files_at_ms = null where id = :id'
+const IDS_AFTER = 'select id from sims_batch where id > :id order by id limit :limit'
+
+/** At most `limit` batches whose files are not known to be on the disk. */
+export function batchesWithoutFiles(reader: Reader, limit: number): Promise<readonly string[]> {
+  return idsOf(reader, WITHOUT_FILES, { limit })
+}
+
+/** At most `limit` batches with an id behind `id`, by id. */
+export function batchesAfter(reader: Reader, id: string, limit: number): Promise<readonly string[]> {
+  return idsOf(reader, IDS_AFTER, { id, limit })
+}
+
+async function idsOf(
+  reader: Reader,
+  sql: string,
+  params: Readonly<Record<string, string | number>>,
+): Promise<readonly string[]> {
+  return (await reader.all<{ readonly id: string }>(sql, params)).map(({ id }) => id)
+}
+
+/** Remembers that the files of batches are durable since `atMs`. */
+export async function markFilesDurable(db: Db, ids: readonly string[], atMs: number): Promise<void> {
+  if (ids.length === 0) return
+  await db.write(async (tx) => {
+    for (const id of ids) await tx.run(FILES_ARE_DURABLE, { id, at: atMs })
+  })
+}
+
+/** Has the files of batches looked at again. */
+export async function markFilesGone(db: Db, ids: readonly string[]): Promise<void> {
+  await db.write(async (tx) => {
+    for (const id of ids) await tx.run(FILES_ARE_GONE, { id })
+  })
+}

@@ -64,6 +64,12 @@ function whereText(parts: readonly string[]): string {
   return parts.length === 0 ? '' : `where ${parts.join(' and ')} `
 }
 
+/** At most `limit` SIMs of a batch, by hash. Throws `store_corrupt`. */
+export function simsOfBatch(reader: Reader, batchId: string, limit: number): Promise<readonly SimRow[]> {
+  const rest = 'where batch_id = :batch_id order by hash limit :limit'
+  return SIMS.select(reader, rest, { batch_id: batchId, limit })
+}
+
 /** Whether a SIM of that hash is stored. */
 export async function isTaken(reader: Reader, hash: string): Promise<boolean> {
   return (await reader.get('select hash from sims_sim where hash = :hash', { hash })) !== undefined

@@ -30,10 +30,12 @@ export function createRadioLook(context: Context): RadioLook {
 
 async function look(context: Context): Promise<RadioView> {
   const signal = AbortSignal.any([context.retiring, AbortSignal.timeout(LOOK_BOUND_MS)])
-  const [ran, core] = await Promise.all([
+  const [driver, core] = await Promise.all([
     within(signal, context.maybe(ranDriverRef)?.observe(signal)),
     within(signal, context.maybe(coreDriverRef)?.observe(signal)),
   ])
+  // Without a radio of its own the driver knows nothing: the core may know one of somebody else.
+  const ran = driver?.mode === 'none' ? undefined : driver
   return {
     isConnected: ran?.isConnected ?? (core?.radios ?? 0) > 0,
     mode: ran?.mode ?? 'none',

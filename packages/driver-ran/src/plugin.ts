@@ -1,0 +1,113 @@
+import { resolve } from 'node:path'
+import {
+  type Context,
+  type CoreObserved,
+  coreDriverRef,
+  type Instance,
+  type Plugin,
+  type RanDriver,
+  ranDriverRef,
+  type Transmitter,
+  transmitterRef,
+  txGateRef,
+} from '@steeple/contracts'
+import { machineHints } from './process/preflight.ts'
+import { radioHealth, unconfiguredHealth } from './radio-health.ts'
+import { radioMetrics } from './radio-metrics.ts'
+import { ranDriver } from './ran-driver.ts'
+import { RADIO_KEY, RADIO_RESOURCE, radioReconciler } from './reconcile.ts'
+import { Supervisor } from './supervisor/supervisor.ts'
+import { coreView } from './watch/core-view.ts'
+import { watchGnbMetrics } from './watch/gnb-metrics.ts'
+
+/** How often the core is asked what it sees, and how long that may take, ms. */
+const CORE_LOOK_MS = 10_000
+const CORE_BOUND_MS = 4_000
+const SHOW_MS = 1_000
+
+/** Supervises the eNB or gNB of this node: on air only while the TX gate permits it. */
+export const plugin: Plugin = {
+  setup: async (context: Context): Promise<Instance> => {
+    const { clock, log } = context
+    const { ran, server } = context.settings
+    const isConfigured = ran.binary !== ''
+    const metrics = radioMetrics(context.metrics)
+    const view = coreView()
+    let disagreement: string | undefined
+    let coreRadios: number | undefined
+    let hints: readonly string[] = []
+    let gnbWatch = new AbortController()
+    const wake = (): void => context.enqueue(RADIO_RESOURCE, RADIO_KEY)
+    const supervisor = new Supervisor({
+      context,
+      directory: resolve(server.data_dir, 'ran'),
+      events: {
+        wake,
+        started: ({ profileId, isVirtual, command }) => {
+          metrics.started()
+          log.info({ profile: profileId, isVirtual, program: command.program }, 'radio started')
+          if (command.program !== 'gnb') return
+          gnbWatch = new AbortController()
+          const { running } = supervisor
+          void watchGnbMetrics(
+            ran.remote_control_port,
+            (event) => {
+              if (supervisor.running === running) running?.process.note(event)
+            },
+            gnbWatch.signal,
+          )
+        },
+        exited: (kind, reason) => {
+          gnbWatch.abort()
+          metrics.exited(kind)
+          if (kind === 'stopped') log.info({ kind }, 'radio stopped')
+          else log.warn({ kind, reason }, 'radio ended')
+        },
+        stopped: (seconds) => metrics.stopped(seconds),
+      },
+    })
+    context.every(SHOW_MS, async () => metrics.show(supervisor.snapshot()))
+    context.every(CORE_LOOK_MS, async (signal) => {
+      const isConnected = supervisor.snapshot().facts?.isConnected === true
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(CORE_BOUND_MS)])
+      const isAsked = isConnected || !isConfigured
+      const core = isAsked ? await lookAtCore(context, limited) : undefined
+      coreRadios = core?.radios
+      if (isConfigured) hints = machineHints()
+      const verdict = view.look(isConnected, core, clock.monotonicMs())
+      disagreement = verdict.disagreement
+      if (verdict.isRestartDue)
+        await supervisor.restart('the core does not know a radio that says it is connected')
+    })
+    context.onSettings(wake)
+    const driver = ranDriver(context, supervisor, isConfigured)
+    const transmitter: Transmitter = { stop: () => supervisor.stop() }
+    return {
+      reconcilers: [radioReconciler(supervisor, isConfigured)],
+      services: new Map<string, RanDriver | Transmitter>([
+        [ranDriverRef.id, driver],
+        [transmitterRef.id, transmitter],
+      ]),
+      // Before anything else: nothing of an earlier run may be on air. When it cannot be ended, each step tries again.
+      start: () => supervisor.sweep().catch((error: unknown) => log.error({ err: error }, 'orphaned radio')),
+      stop: () => supervisor.close(),
+      health: async () => [
+        isConfigured
+          ? radioHealth({ snapshot: supervisor.snapshot(), disagreement, hints })
+          : unconfiguredHealth((await context.use(txGateRef).state()).armed, coreRadios),
+      ],
+    }
+  },
+}
+
+/** What the core sees; undefined when there is none or it does not answer. */
+async function lookAtCore(
+  context: Pick<Context, 'maybe'>,
+  signal: AbortSignal,
+): Promise<CoreObserved | undefined> {
+  try {
+    return await context.maybe(coreDriverRef)?.observe(signal)
+  } catch {
+    return undefined // its own health says why
+  }
+}

@@ -1,0 +1,80 @@
+import type { RadioFacts } from '../stream/radio-facts.ts'
+
+/** How the process of a radio ended. */
+export interface RadioExit {
+  readonly code: number | undefined
+  readonly signal: string | undefined
+  readonly facts: RadioFacts
+  /** The program's complaints, bounded and without identities. */
+  readonly words: string | undefined
+  /** Whether this driver had asked it to end. */
+  readonly isHalted: boolean
+}
+
+/**
+ * What an end means.
+ *
+ * - `stopped`: asked for. `config`: it refuses its configuration; another try would end the same way.
+ * - `device`: it cannot open the radio. `core`: gnb ends when it does not reach the AMF at its start.
+ * - `crash`: its own fault. `killed`: by signal 9, its own after a stop that stalled included. `ended`: by itself, with 0.
+ */
+export type ExitClass = 'stopped' | 'config' | 'device' | 'core' | 'crash' | 'killed' | 'ended'
+
+/** A shell's codes for a program that cannot be run. */
+const CANNOT_RUN: ReadonlySet<number | undefined> = new Set([126, 127])
+/** What the launcher answers when the service died in the moment of the start. */
+const NO_PARENT = 125
+/** Codes of gnb's option parser: file, conversion, validation, unknown key, configuration. */
+const GNB_CONFIG: ReadonlySet<number | undefined> = new Set([103, 104, 105, 109, 110])
+const RADIO_FAILED =
+  /Error initializing radio|exceeded maximum number of timed out|No (?:UHD )?devices? found/iu
+/** The program was built without that device: it will not have it next time either. */
+const NO_SUCH_DEVICE = /RF device '[^']*' not found|Factory for radio type/u
+const AMF_FAILED = /failed to connect to AMF|NG Setup Procedure/iu
+
+/** The class of an end by what the programs were seen to do. */
+export function exitClass(program: 'srsenb' | 'gnb', exit: RadioExit): ExitClass {
+  const { code, signal, facts, isHalted } = exit
+  if (isHalted) return 'stopped'
+  if (signal === 'SIGKILL' || facts.isForced) return 'killed'
+  if (signal !== undefined) return signal === 'SIGTERM' ? 'ended' : 'crash'
+  if (code === 0) return 'ended'
+  if (facts.hasCrashed || facts.isStarted) return 'crash'
+  if (CANNOT_RUN.has(code)) return 'config'
+  if (code === NO_PARENT) return 'killed'
+  return program === 'srsenb' ? srsenbClass(exit) : gnbClass(exit)
+}
+
+/** Whether another try may end better. */
+export function isRetried(kind: ExitClass): boolean {
+  return kind !== 'config'
+}
+
+/** One sentence on an end, with the program's own words. */
+export function exitText(program: 'srsenb' | 'gnb', kind: ExitClass, exit: RadioExit): string {
+  const how = exit.signal === undefined ? `exit code ${exit.code ?? 'unknown'}` : `signal ${exit.signal}`
+  const words = exit.words === undefined ? '' : `: ${exit.words}`
+  return `${program} ${MEANING[kind]} (${how})${words}`
+}
+
+const MEANING: Readonly<Record<ExitClass, string>> = {
+  stopped: 'was stopped',
+  config: 'refuses its configuration',
+  device: 'cannot open the radio',
+  core: 'did not reach the AMF',
+  crash: 'crashed',
+  killed: 'was killed',
+  ended: 'ended by itself',
+}
+
+function srsenbClass({ code, words = '' }: RadioExit): ExitClass {
+  if (RADIO_FAILED.test(words) && !NO_SUCH_DEVICE.test(words)) return 'device'
+  return code === 1 || code === 255 ? 'config' : 'crash'
+}
+
+function gnbClass({ code, words = '' }: RadioExit): ExitClass {
+  if (AMF_FAILED.test(words)) return 'core'
+  if (GNB_CONFIG.has(code)) return 'config'
+  if (RADIO_FAILED.test(words) && !NO_SUCH_DEVICE.test(words)) return 'device'
+  return code === 1 ? 'config' : 'crash'
+}

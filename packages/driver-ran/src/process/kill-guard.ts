@@ -1,0 +1,118 @@
+import { Worker } from 'node:worker_threads'
+
+/** A radio that is not told for so long that the service is alive goes off, ms. */
+const LEASE_MS = 5_000
+const RENEW_MS = 500
+const START_BOUND_MS = 5_000
+
+/** Words shared with the guard's thread. Times are CLOCK_MONOTONIC, ns: the same in every thread. */
+const PID = 0
+const KILL_AT = 1
+const LEASE_UNTIL = 2
+const WORDS = 3
+
+/**
+ * The thread's program. It is text, since an installed plugin is one file. It waits without an event loop, so nothing
+ * that the service does can keep it from killing the process group.
+ */
+const PROGRAM = `
+const { parentPort, workerData } = require('node:worker_threads')
+const words = new BigInt64Array(workerData.words)
+const bell = new Int32Array(workerData.bell)
+parentPort.postMessage('ready')
+while (Atomics.wait(bell, 0, 0, 40) === 'timed-out') {
+  const pid = Number(Atomics.load(words, ${PID}))
+  if (pid === 0) continue
+  const now = process.hrtime.bigint()
+  const killAt = Atomics.load(words, ${KILL_AT})
+  if ((killAt !== 0n && now >= killAt) || now >= Atomics.load(words, ${LEASE_UNTIL})) {
+    try { process.kill(-pid, 'SIGKILL') } catch {}
+  }
+}
+`
+
+/**
+ * Kills a radio in time although the event loop of the service is blocked: it has a thread of its own.
+ *
+ * It kills at the deadline of a stop, and when the service has not shown for five seconds that its event loop turns:
+ * a service that hangs could not take a disarm.
+ */
+export interface KillGuard {
+  /** Guards that process group from now on. Call it in the same turn in which the process was started. */
+  watch(pid: number): void
+  /** Kills in `ms` from now, or earlier when that was asked for before. */
+  killIn(ms: number): void
+  /** The process was waited for: its id may mean another one now. */
+  release(): void
+  /** Ends the thread. */
+  close(): Promise<void>
+}
+
+/** Starts the guard's thread; `lost` is told when it ends by itself. Rejects when it does not start. */
+export async function startKillGuard(lost: () => void, leaseMs: number = LEASE_MS): Promise<KillGuard> {
+  const words = new BigInt64Array(new SharedArrayBuffer(8 * WORDS))
+  const bell = new Int32Array(new SharedArrayBuffer(4))
+  const worker = new Worker(PROGRAM, {
+    eval: true,
+    name: 'ran-kill-guard',
+    env: {},
+    stdin: false,
+    workerData: { words: words.buffer, bell: bell.buffer },
+    resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4, stackSizeMb: 1 },
+  })
+  worker.unref()
+  await ready(worker)
+  let isClosed = false
+  worker.on('error', () => undefined) // `exit` follows
+  worker.once('exit', () => {
+    if (!isClosed) lost()
+  })
+  const renew = (): void => {
+    Atomics.store(words, LEASE_UNTIL, inNs(leaseMs))
+  }
+  let renewal: NodeJS.Timeout | undefined
+  return {
+    watch: (pid) => {
+      Atomics.store(words, KILL_AT, 0n)
+      renew()
+      Atomics.store(words, PID, BigInt(pid))
+      renewal = setInterval(renew, Math.min(RENEW_MS, leaseMs / 4)).unref()
+    },
+    killIn: (ms) => {
+      const atNs = inNs(ms)
+      const before = Atomics.load(words, KILL_AT)
+      if (before === 0n || atNs < before) Atomics.store(words, KILL_AT, atNs)
+    },
+    release: () => {
+      Atomics.store(words, PID, 0n)
+      clearInterval(renewal)
+    },
+    close: async () => {
+      isClosed = true
+      clearInterval(renewal)
+      Atomics.store(bell, 0, 1)
+      Atomics.notify(bell, 0)
+      await worker.terminate()
+    },
+  }
+}
+
+function inNs(ms: number): bigint {
+  return process.hrtime.bigint() + BigInt(Math.round(ms * 1_000_000))
+}
+
+async function ready(worker: Worker): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const late = setTimeout(() => reject(new Error('the kill guard does not start')), START_BOUND_MS)
+  const failed = (): void => reject(new Error('the kill guard ended at its start'))
+  worker.once('message', () => resolve())
+  worker.once('error', reject)
+  worker.once('exit', failed)
+  try {
+    await promise
+  } finally {
+    clearTimeout(late)
+    worker.off('error', reject)
+    worker.off('exit', failed)
+  }
+}

@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { southboundUnavailable } from '@steeple/contracts'
+import { LAUNCHER, radioEnvironment } from './radio-command.ts'
+
+const CHECK_BOUND_MS = 5_000
+
+/**
+ * Checks that a dead service leaves no transmitter running: that `setpriv` can set the parent-death signal here.
+ *
+ * Throws `southbound_unavailable` otherwise; without it no radio is started.
+ */
+export async function requireLauncher(): Promise<void> {
+  try {
+    await promisify(execFile)(LAUNCHER, ['--pdeathsig', 'KILL', '--', '/bin/true'], {
+      env: { ...radioEnvironment('/') },
+      timeout: CHECK_BOUND_MS,
+    })
+  } catch (error) {
+    throw southboundUnavailable(
+      'no radio is started: setpriv of util-linux is missing or does not know --pdeathsig, and without it a service ' +
+        'that dies would leave the transmitter on. Install util-linux (Debian: apt install util-linux)',
+      { cause: error },
+    )
+  }
+}
+
+/** What this machine lacks for a radio; none of it keeps one from starting. Short texts for the health detail. */
+export function machineHints(): readonly string[] {
+  const hints: string[] = []
+  if (!hasSctp()) hints.push('no_sctp: the kernel has no SCTP, so no core can be reached (modprobe sctp)')
+  const limits = read('/proc/self/limits')
+  const capabilities = BigInt(`0x${/^CapAmb:\s*([0-9a-f]+)$/m.exec(read('/proc/self/status'))?.[1] ?? '0'}`)
+  const isRoot = /^Uid:\s*0\s+0\s/m.test(read('/proc/self/status'))
+  const canNice = isRoot || (capabilities & CAP_SYS_NICE) !== 0n
+  if (!canNice && limitOf(limits, 'Max realtime priority') < 99) {
+    hints.push('no_rtprio: the radio runs without real-time priority (LimitRTPRIO=99)')
+  }
+  if (!isRoot && limitOf(limits, 'Max locked memory') < LEAST_LOCKED_BYTES) {
+    hints.push('no_memlock: the radio cannot lock its memory (LimitMEMLOCK=infinity)')
+  }
+  const governor = read('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor').trim()
+  if (governor !== '' && governor !== 'performance') {
+    hints.push(`cpu_governor: it is ${governor.slice(0, 16)}, not performance`)
+  }
+  return hints
+}
+
+/** `<linux/capability.h>`: CAP_SYS_NICE is 23. */
+const CAP_SYS_NICE = 1n << 23n
+/** srsenb takes about 760 MB. */
+const LEAST_LOCKED_BYTES = 1_073_741_824
+
+function hasSctp(): boolean {
+  // Loaded, or a module that the kernel loads when a socket asks for it.
+  if (existsSync('/proc/net/sctp') || existsSync('/sys/module/sctp')) return true
+  const release = read('/proc/sys/kernel/osrelease').trim()
+  const modules = read(`/lib/modules/${release}/modules.dep`)
+  return /\/sctp\.ko/.test(modules) || /\/sctp\.ko/.test(read(`/lib/modules/${release}/modules.builtin`))
+}
+
+function limitOf(limits: string, name: string): number {
+  const soft = new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(limits)?.[1]
+  return soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft ?? 0)
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return '' // not there on this machine
+  }
+}

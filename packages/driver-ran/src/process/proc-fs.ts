@@ -1,0 +1,114 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** Names one process for good: process ids are used again, start times of the same boot are not. */
+export interface ProcessMark {
+  readonly pid: number
+  /** Clock ticks since boot at which it started, `/proc/<pid>/stat` field 22. */
+  readonly startTicks: string
+  /** `/proc/sys/kernel/random/boot_id`. */
+  readonly bootId: string
+}
+
+/** What `/proc/<pid>/stat` says of a process. */
+interface ProcessStat {
+  readonly state: string
+  readonly group: number
+  readonly startTicks: string
+}
+
+/** AT_SECURE of `<linux/auxvec.h>`: the kernel has run the program with raised privileges. */
+const AT_SECURE = 23n
+const DEAD_STATES = new Set(['Z', 'X', 'x'])
+
+/** The mark of a process that runs now; undefined when there is none of that id. */
+export function markOf(pid: number): ProcessMark | undefined {
+  const stat = statOf(pid)
+  return stat === undefined ? undefined : { pid, startTicks: stat.startTicks, bootId: bootId() }
+}
+
+/** Whether that very process still runs. A zombie does not, unless one of its threads is left. */
+export function isAlive(mark: ProcessMark): boolean {
+  if (mark.bootId !== bootId()) return false
+  const stat = statOf(mark.pid)
+  if (stat === undefined || stat.startTicks !== mark.startTicks) return false
+  return !DEAD_STATES.has(stat.state) || listed(`/proc/${mark.pid}/task`).length > 1
+}
+
+/** The living processes of a process group, ascending. */
+export function groupMembers(group: number): readonly number[] {
+  return processIds().filter((pid) => {
+    const stat = statOf(pid)
+    return stat?.group === group && !DEAD_STATES.has(stat.state)
+  })
+}
+
+/** Every process id that this service can see. */
+export function processIds(): readonly number[] {
+  return listed('/proc')
+    .filter((name) => /^[1-9][0-9]*$/.test(name))
+    .map(Number)
+}
+
+/** The arguments of a process; empty when it is gone or a zombie. */
+export function argumentsOf(pid: number): readonly string[] {
+  return read(`/proc/${pid}/cmdline`).toString().split('\0').slice(0, -1)
+}
+
+/** Whether the environment of a process holds `entry`. False when it may not be read. */
+export function hasEnvironment(pid: number, entry: string): boolean {
+  return `\0${read(`/proc/${pid}/environ`).toString()}`.includes(`\0${entry}\0`)
+}
+
+/**
+ * Whether the kernel ran the program of that process with raised privileges (set-user-ID or file capabilities). It then
+ * forgets the parent-death signal. Also true when it does not let itself be looked at, which comes of the same.
+ */
+export function isPrivilegedExec(pid: number): boolean {
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(`/proc/${pid}/auxv`)
+  } catch (error) {
+    return codeOf(error) === 'EACCES' || codeOf(error) === 'EPERM'
+  }
+  const size = process.arch === 'arm' || process.arch === 'ia32' ? 4 : 8
+  const word = (at: number): bigint =>
+    size === 8 ? bytes.readBigUInt64LE(at) : BigInt(bytes.readUInt32LE(at))
+  for (let at = 0; at + 2 * size <= bytes.length; at += 2 * size) {
+    if (word(at) === AT_SECURE) return word(at + size) !== 0n
+  }
+  return false
+}
+
+function statOf(pid: number): ProcessStat | undefined {
+  const text = read(`/proc/${pid}/stat`).toString()
+  // The name in parentheses may hold blanks and parentheses itself.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  const [state, , group] = fields
+  const startTicks = fields[19]
+  if (state === undefined || group === undefined || startTicks === undefined) return undefined
+  return { state, group: Number(group), startTicks }
+}
+
+function bootId(): string {
+  return read('/proc/sys/kernel/random/boot_id').toString().trim()
+}
+
+function read(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch {
+    return Buffer.alloc(0) // the process is gone, or not ours to look at
+  }
+}
+
+function listed(path: string): readonly string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return [] // gone meanwhile
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error ? Reflect.get(error, 'code') : undefined
+}

@@ -1,0 +1,183 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Clock, southboundUnavailable } from '@steeple/contracts'
+import { gnbEvent } from '../stream/gnb-line.ts'
+import { lineSplitter } from '../stream/line-splitter.ts'
+import { ownWords } from '../stream/own-words.ts'
+import type { RadioEvent } from '../stream/radio-event.ts'
+import { freshFacts, nextFacts, type RadioFacts } from '../stream/radio-facts.ts'
+import { muteLines, srsenbEvent } from '../stream/srsenb-line.ts'
+import type { RadioExit } from './exit-class.ts'
+import type { KillGuard } from './kill-guard.ts'
+import { groupMembers, isPrivilegedExec, markOf, type ProcessMark } from './proc-fs.ts'
+import { LAUNCHER, launchArguments, type RadioCommand, radioEnvironment } from './radio-command.ts'
+
+/**
+ * How fast a radio must be gone. `urgent`: off air within a second whatever it does. `orderly`: it may go on, a while
+ * longer, to close its device; for stops with an open gate.
+ */
+export type Haste = 'urgent' | 'orderly'
+
+/** When each haste kills, ms after it began. One that is not on air yet has nothing to close: it is killed at once. */
+const KILL_AFTER_MS: Readonly<Record<Haste, number>> = { urgent: 700, orderly: 3_500 }
+/** The whole of a stop, ms. A process that the kernel cannot end (a driver that hangs) outlives it. */
+const GONE_BOUND_MS = 6_200
+const GROUP_POLL_MS = 50
+/** How long the last words are waited for after the end, ms. */
+const LAST_WORDS_MS = 250
+
+/** Told of what a radio says and of its end. Both are called outside of any call of the radio's own methods. */
+export interface RadioListener {
+  changed(facts: RadioFacts): void
+  exited(exit: RadioExit): void
+}
+
+/** One running radio. */
+export interface RadioProcess {
+  readonly mark: ProcessMark | undefined
+  readonly isHalting: boolean
+  facts(): RadioFacts
+  /** Adds what was heard elsewhere than in its output. */
+  note(event: RadioEvent): void
+  /** Kills it in this very turn. */
+  kill(): void
+  /** Resolves when it and everything it started is gone; rejects with `southbound_unavailable` when that is not certain. */
+  halt(haste: Haste): Promise<void>
+}
+
+/** Starts a radio in this very turn, under the guard, with the parent-death signal. Never throws: it exits instead. */
+export function startRadio(
+  command: RadioCommand,
+  guard: KillGuard,
+  clock: Clock,
+  listener: RadioListener,
+): RadioProcess {
+  const child = spawn(LAUNCHER, launchArguments(command, process.pid), {
+    cwd: command.directory,
+    env: radioEnvironment(command.directory),
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // Its own process group: a Ctrl-C meant for the service does not reach it, and a kill reaches all of it.
+    detached: true,
+  })
+  const { pid } = child
+  if (pid !== undefined) guard.watch(pid)
+  const mark = pid === undefined ? undefined : markOf(pid)
+  const gone = Promise.withResolvers<void>()
+  const words = ownWords()
+  let facts = freshFacts(clock.monotonicMs())
+  let isGone = false
+  let isHalting = false
+  let killTimer: NodeJS.Timeout | undefined
+  let killAtMs = Number.POSITIVE_INFINITY
+
+  const note = (event: RadioEvent): void => {
+    facts = nextFacts(facts, event, clock.monotonicMs())
+    listener.changed(facts)
+  }
+  const meaning = command.program === 'srsenb' ? srsenbEvent : gnbEvent
+  const hear = hearing(child, (line) => {
+    words.note(line)
+    const event = meaning(line)
+    if (!facts.isHeard && pid !== undefined) note({ kind: 'heard', isUnguarded: isPrivilegedExec(pid) })
+    if (event !== undefined) note(event)
+    if (event?.kind === 'started' && pid !== undefined) {
+      if (groupMembers(pid).some((member) => member !== pid)) note({ kind: 'wrapped' })
+    }
+  })
+  const ended = async (code: number | null, signal: string | null): Promise<void> => {
+    isGone = true
+    guard.release()
+    clearTimeout(killTimer)
+    if (pid !== undefined) await endGroup(pid)
+    gone.resolve()
+    await Promise.race([hear.over, wait(LAST_WORDS_MS)])
+    listener.exited({
+      code: code ?? undefined,
+      signal: signal ?? undefined,
+      facts,
+      words: words.text(),
+      isHalted: isHalting,
+    })
+  }
+  child.once('exit', (code, signal) => void ended(code, signal))
+  child.once('error', () => {
+    words.note(`${LAUNCHER} (util-linux) cannot be run: not found or not permitted`)
+    if (pid === undefined) void ended(127, null)
+  })
+  // A program that closes its input early must not end the service.
+  child.stdin?.on('error', () => undefined)
+
+  const kill = (): void => {
+    if (!isGone && pid !== undefined) sendGroup(pid, 'SIGKILL')
+  }
+  const killIn = (ms: number): void => {
+    const atMs = clock.monotonicMs() + ms
+    if (isGone || atMs >= killAtMs) return
+    killAtMs = atMs
+    guard.killIn(ms)
+    clearTimeout(killTimer)
+    killTimer = setTimeout(kill, ms)
+  }
+  const askToEnd = (): void => {
+    isHalting = true
+    const { stdin } = child
+    if (stdin?.writable === true) stdin.end(command.program === 'srsenb' ? muteLines(command.cellId) : '')
+    if (pid !== undefined) sendGroup(pid, 'SIGTERM')
+  }
+  return {
+    mark,
+    get isHalting() {
+      return isHalting
+    },
+    facts: () => facts,
+    note,
+    kill,
+    halt: async (haste) => {
+      const isSilent = facts.carrier === undefined && !facts.isStarted
+      if (haste === 'urgent' && isSilent) kill()
+      killIn(KILL_AFTER_MS[haste])
+      if (!isHalting) askToEnd()
+      const bound = new AbortController()
+      const late = wait(GONE_BOUND_MS, 'late', { signal: bound.signal }).catch(() => 'over')
+      const end = await Promise.race([gone.promise, late])
+      bound.abort()
+      if (end === 'late') {
+        throw southboundUnavailable(
+          `the process ${pid ?? 0} of the radio cannot be ended: the kernel holds it`,
+        )
+      }
+    },
+  }
+}
+
+/** Gives each line of both outputs to `line`; `over` resolves when both have ended. */
+function hearing(child: ChildProcess, line: (text: string) => void): { readonly over: Promise<void> } {
+  const over = [child.stdout, child.stderr].map(async (stream) => {
+    const ended = Promise.withResolvers<void>()
+    if (stream === null) return
+    const splitter = lineSplitter()
+    stream.on('data', (chunk: Buffer) => {
+      for (const text of splitter.push(chunk)) line(text)
+    })
+    stream.on('error', () => ended.resolve())
+    stream.once('close', () => {
+      for (const text of splitter.end()) line(text)
+      ended.resolve()
+    })
+    await ended.promise
+  })
+  return { over: Promise.all(over).then(() => undefined) }
+}
+
+/** Ends what a program has started and left behind, however long that takes. */
+async function endGroup(group: number): Promise<void> {
+  while (sendGroup(group, 'SIGKILL') && groupMembers(group).length > 0) await wait(GROUP_POLL_MS)
+}
+
+function sendGroup(group: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(-group, signal)
+  } catch {
+    return false // nothing of it is left
+  }
+}

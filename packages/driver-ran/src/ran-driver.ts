@@ -1,0 +1,48 @@
+import { type Context, type RanDriver, southboundUnavailable, txNotArmed } from '@steeple/contracts'
+import { ueCountOf } from './stream/radio-facts.ts'
+import { desiredRadio } from './supervisor/desired-radio.ts'
+import type { Supervisor } from './supervisor/supervisor.ts'
+
+/** The driver's service over its supervisor. */
+export function ranDriver(
+  context: Pick<Context, 'use' | 'settings'>,
+  supervisor: Pick<Supervisor, 'snapshot' | 'step' | 'hold' | 'resume' | 'running'>,
+  isConfigured: boolean,
+): RanDriver {
+  return {
+    observe: async (signal) => {
+      signal.throwIfAborted()
+      const { facts, pid } = supervisor.snapshot()
+      const technology = context.settings.ran.program === 'srsenb' ? 'lte' : 'nr'
+      return {
+        pid,
+        isConnected: facts?.isConnected === true,
+        attachedUes: facts === undefined ? 0 : ueCountOf(facts),
+        mode: isConfigured ? technology : 'none',
+      }
+    },
+    start: async (profile, signal) => {
+      signal.throwIfAborted()
+      const desired = await desiredRadio(context)
+      if (!desired.isOn) throw txNotArmed(`the radio may not go on air: ${desired.reason}`)
+      if (sorted(desired.profile) !== sorted(profile)) {
+        throw txNotArmed(`only the armed profile ${desired.profileId} may go on air`)
+      }
+      if (!isConfigured) throw southboundUnavailable('no radio is configured (ran.binary)')
+      signal.throwIfAborted()
+      supervisor.resume()
+      await supervisor.step()
+      if (supervisor.running !== undefined) return
+      const { problem = 'it waits before the next start' } = supervisor.snapshot()
+      throw southboundUnavailable(`the radio has not been started: ${problem}`)
+    },
+    stop: async (signal) => {
+      signal.throwIfAborted()
+      await supervisor.hold()
+    },
+  }
+}
+
+function sorted(value: object): string {
+  return JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}

@@ -1,0 +1,112 @@
+import type { RadioProfile } from '@steeple/contracts'
+import { lteChannel, nrChannel } from '@steeple/telecom'
+
+/** One reason why a radio process must not be started with these settings. `key` names the setting. */
+export interface RenderProblem {
+  readonly key: string
+  readonly message: string
+}
+
+/** The carrier of a profile as the radio process must announce it. Frequencies in MHz. */
+export interface CellPlan {
+  readonly technology: 'lte' | 'nr'
+  readonly channel: number
+  readonly bandwidthMhz: number
+  /** Resource blocks of an LTE carrier; undefined in NR. TS 36.104 table 5.6-1. */
+  readonly resourceBlocks: number | undefined
+  readonly downlinkMhz: number
+  readonly uplinkMhz: number | undefined
+  /** Band number of an NR carrier. */
+  readonly nrBand: number | undefined
+}
+
+/** TS 36.104 table 5.6-1: resource blocks by channel bandwidth in MHz. srsenb starts with any other number as well. */
+const RESOURCE_BLOCKS: ReadonlyMap<number, number> = new Map([
+  [1.4, 6],
+  [3, 15],
+  [5, 25],
+  [10, 50],
+  [15, 75],
+  [20, 100],
+])
+
+/** Bandwidths in MHz that gnb takes for a carrier in frequency range 1. */
+const NR_BANDWIDTHS: readonly number[] = [5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100]
+
+/** The carrier of a profile, or every reason why the programs cannot emit it. */
+export function cellPlan(profile: RadioProfile): CellPlan | readonly RenderProblem[] {
+  return profile.technology === 'lte' ? ltePlan(profile) : nrPlan(profile)
+}
+
+function ltePlan(profile: RadioProfile): CellPlan | readonly RenderProblem[] {
+  const place = lteChannel(profile.channel)
+  const resourceBlocks = RESOURCE_BLOCKS.get(profile.bandwidth_mhz)
+  const problems: RenderProblem[] = []
+  if (resourceBlocks === undefined) {
+    const all = [...RESOURCE_BLOCKS.keys()].join(', ')
+    problems.push({
+      key: 'bandwidth_mhz',
+      message: `bandwidth_mhz is ${profile.bandwidth_mhz}; an LTE carrier has one of ${all}`,
+    })
+  }
+  if (place?.direction !== 'DL' || place.uplinkMhz === undefined || place.downlinkMhz === undefined) {
+    problems.push({
+      key: 'channel',
+      message: `channel ${profile.channel} is no downlink EARFCN of an FDD band with an uplink, which srsenb needs`,
+    })
+    return problems
+  }
+  if (profile.band !== undefined && profile.band !== place.band) {
+    problems.push({
+      key: 'band',
+      message: `channel ${profile.channel} lies in ${place.band}, not in ${profile.band}`,
+    })
+  }
+  if (problems.length > 0) return problems
+  return {
+    technology: 'lte',
+    channel: profile.channel,
+    bandwidthMhz: profile.bandwidth_mhz,
+    resourceBlocks,
+    downlinkMhz: place.downlinkMhz,
+    uplinkMhz: place.uplinkMhz,
+    nrBand: undefined,
+  }
+}
+
+function nrPlan(profile: RadioProfile): CellPlan | readonly RenderProblem[] {
+  const problems: RenderProblem[] = []
+  if (!NR_BANDWIDTHS.includes(profile.bandwidth_mhz)) {
+    problems.push({
+      key: 'bandwidth_mhz',
+      message: `bandwidth_mhz is ${profile.bandwidth_mhz}; gnb takes one of ${NR_BANDWIDTHS.join(', ')}`,
+    })
+  }
+  const downlinks = (nrChannel(profile.channel)?.bands ?? []).filter(
+    ({ direction, raster, downlinkMhz }) =>
+      direction !== 'UL' && raster !== 'off' && downlinkMhz !== undefined,
+  )
+  // Without a band gnb would choose one of several itself; the gate has judged only the one that the profile means.
+  const place =
+    profile.band === undefined && downlinks.length === 1
+      ? downlinks[0]
+      : downlinks.find(({ band }) => band === profile.band)
+  if (place?.downlinkMhz === undefined) {
+    const names = downlinks.map(({ band }) => band).join(', ') || 'none'
+    problems.push({
+      key: profile.band === undefined ? 'channel' : 'band',
+      message: `channel ${profile.channel} needs a downlink band; bands that have it: ${names}; the profile names ${profile.band ?? 'none'}`,
+    })
+    return problems
+  }
+  if (problems.length > 0) return problems
+  return {
+    technology: 'nr',
+    channel: profile.channel,
+    bandwidthMhz: profile.bandwidth_mhz,
+    resourceBlocks: undefined,
+    downlinkMhz: place.downlinkMhz,
+    uplinkMhz: place.uplinkMhz,
+    nrBand: Number(place.band.slice(1)),
+  }
+}

@@ -1,0 +1,43 @@
+import type { RadioProfile, Settings } from '@steeple/contracts'
+
+/** The files of `ran.template_dir` that replace or extend rendered ones: name → content. */
+export type Overlays = ReadonlyMap<string, string>
+
+/** Everything that the radio's configuration is made of. */
+export interface RadioInput {
+  readonly plmn: { readonly mcc: string; readonly mnc: string }
+  readonly tac: number
+  readonly profile: RadioProfile
+  readonly ran: Settings['ran']
+  /** Addresses of the core by role: `mme`, `amf`. */
+  readonly coreAddresses: Readonly<Record<string, string>>
+  /** Slices that a gnb announces. */
+  readonly slices: readonly { readonly sst: number; readonly sd?: string }[]
+  readonly overlays: Overlays
+  /** Absolute directory that the files will lie in. */
+  readonly directory: string
+  /** Every IPv4 address of this machine. Loopback (127.0.0.0/8) is always its own. */
+  readonly localAddresses: readonly string[]
+}
+
+/** Where the core's MME listens when nothing else is configured: the core's own default. */
+const DEFAULT_MME = '127.0.0.2'
+/** Where the core's AMF listens when nothing else is configured: the core's own default. */
+const DEFAULT_AMF = '127.0.0.5'
+
+/** Address of MME or AMF, whichever the program talks to. */
+export function coreAddress({ ran, coreAddresses }: RadioInput): string {
+  return ran.program === 'srsenb'
+    ? ran.mme_addr || (coreAddresses.mme ?? DEFAULT_MME)
+    : ran.amf_addr || (coreAddresses.amf ?? DEFAULT_AMF)
+}
+
+/** Own address for user data. */
+export function gtpAddress({ ran }: RadioInput): string {
+  return ran.gtp_bind_addr || ran.bind_addr
+}
+
+/** Whether the device is the virtual radio that emits nothing: samples go over ZeroMQ. */
+export function isVirtualDevice(ran: Pick<Settings['ran'], 'device_name' | 'device_args'>): boolean {
+  return ran.device_name.toLowerCase() === 'zmq' && !ran.device_args.includes(';')
+}

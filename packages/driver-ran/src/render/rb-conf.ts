@@ -1,0 +1,38 @@
+import { type LibconfigGroup, libconfig } from './libconfig.ts'
+
+/** TS 23.203 table 6.1.7-A: classes that lose packets rather than wait for them (voice, video, gaming). */
+const UNACKNOWLEDGED: readonly number[] = [1, 2, 3, 4, 7]
+/** TS 23.203 table 6.1.7-A: signalling and classes that repeat what was lost. 9 is the default bearer. */
+const ACKNOWLEDGED: readonly number[] = [5, 6, 8, 9]
+
+/** `rb.conf` of srsenb: a radio bearer for each standard class, so that no bearer of the core is refused. */
+export function rbConf(): string {
+  const bearers = [...UNACKNOWLEDGED.map(unacknowledged), ...ACKNOWLEDGED.map(acknowledged)]
+  return libconfig({ qci_config: bearers })
+}
+
+function unacknowledged(qci: number): LibconfigGroup {
+  return {
+    qci,
+    pdcp_config: { discard_timer: 100, pdcp_sn_size: 12 },
+    rlc_config: { ul_um: { sn_field_length: 10 }, dl_um: { sn_field_length: 10, t_reordering: 45 } },
+    logical_channel_config: { ...channel, priority: 13, log_chan_group: 2 },
+    enb_specific: { dl_max_retx_thresh: 32 },
+  }
+}
+
+function acknowledged(qci: number): LibconfigGroup {
+  return {
+    qci,
+    pdcp_config: { discard_timer: 150, status_report_required: true },
+    rlc_config: {
+      ul_am: { t_poll_retx: 120, poll_pdu: 64, poll_byte: 750, max_retx_thresh: 16 },
+      dl_am: { t_reordering: 50, t_status_prohibit: 50 },
+    },
+    logical_channel_config: { ...channel, priority: 11, log_chan_group: 3 },
+    enb_specific: { dl_max_retx_thresh: 32 },
+  }
+}
+
+/** -1 is no limit. */
+const channel: LibconfigGroup = { prioritized_bit_rate: -1, bucket_size_duration: 100 }

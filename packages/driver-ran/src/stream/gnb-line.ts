@@ -1,0 +1,39 @@
+import { firstMeaning, plainLine, type RadioEvent, type Rule } from './radio-event.ts'
+
+const RULES: readonly Rule[] = [
+  [/^==== gNB started ===|^gNodeB started/u, () => ({ kind: 'started' })],
+  [
+    /^Cell pci=\d+, .*\bdl_freq=([0-9.]+) MHz(?:.*\bul_freq=([0-9.]+) MHz)?/u,
+    ([, downlink, uplink]) => ({
+      kind: 'carrier',
+      downlinkMhz: Number(downlink),
+      ...(uplink === undefined ? {} : { uplinkMhz: Number(uplink) }),
+    }),
+  ],
+  [/^N2: Connection to AMF on \S+ completed/u, () => ({ kind: 'connected' })],
+  [
+    /^N2: Failed to connect to AMF on \S{1,64} *(.{0,160})/u,
+    ([, why = '']) => ({ kind: 'disconnected', reason: `no connection to the AMF. ${why}`.trim() }),
+  ],
+  [
+    /^"NG Setup Procedure" failed\.(.{0,160})/iu,
+    ([, why = '']) => ({ kind: 'disconnected', reason: `NG setup failed.${why}` }),
+  ],
+  [/\bHandling N2 disconnection\b/u, ([text]) => ({ kind: 'disconnected', reason: text })],
+  [/\bFailed to reconnect to AMF\b/u, ([reason]) => ({ kind: 'given_up', reason })],
+  [
+    /^Late: (\d{1,9}); Underflow: (\d{1,9}); Overflow: (\d{1,9});/u,
+    ([, late, under, over]) => ({
+      kind: 'rf_error',
+      count: Number(late) + Number(under) + Number(over),
+    }),
+  ],
+  [/\bReal-time failure in RF: /u, () => ({ kind: 'rf_error', count: 1 })],
+  [/^Could not stop application after \d+ seconds/u, () => ({ kind: 'forced_exit' })],
+  [/^Stopping\.\.\./u, () => ({ kind: 'stopping' })],
+]
+
+/** What a line of gnb's standard output or error means; undefined when nothing that the driver needs. */
+export function gnbEvent(line: string): RadioEvent | undefined {
+  return firstMeaning(RULES, plainLine(line))
+}

@@ -1,0 +1,63 @@
+/** What one line of the program's output means. Frequencies in MHz. */
+export type RadioEvent =
+  /** The program itself runs. Unguarded: with privileges of its own, so it would outlive a service that dies. */
+  | { readonly kind: 'heard'; readonly isUnguarded: boolean }
+  /** What was started is not the program but something that has started it, which a dead service would leave behind. */
+  | { readonly kind: 'wrapped' }
+  /** Samples flow: the transmitter is on. */
+  | { readonly kind: 'started' }
+  /** The carrier that the program says it uses. */
+  | {
+      readonly kind: 'carrier'
+      readonly downlinkMhz: number
+      readonly uplinkMhz?: number
+      readonly resourceBlocks?: number
+    }
+  /** The radio device that the program opens. */
+  | { readonly kind: 'device'; readonly name: string }
+  /** The program sends with another gain than it was told. */
+  | { readonly kind: 'gain_ignored' }
+  /** S1 or NG is set up. */
+  | { readonly kind: 'connected' }
+  /** S1 or NG is lost or was not set up; `reason` is the program's own. */
+  | { readonly kind: 'disconnected'; readonly reason: string }
+  /** Something of S1 or NG moves: the program's timers run. */
+  | { readonly kind: 'core_activity' }
+  | { readonly kind: 'ue_connected'; readonly rnti: string }
+  | { readonly kind: 'ue_gone'; readonly rnti: string }
+  /** How many phones the program counts itself. */
+  | { readonly kind: 'ue_count'; readonly count: number }
+  /** It will not try to reach the core again: only another start helps. */
+  | { readonly kind: 'given_up'; readonly reason: string }
+  | { readonly kind: 'random_access' }
+  | { readonly kind: 'rf_error'; readonly count: number }
+  /** The console has worked off everything written before the probe. */
+  | { readonly kind: 'console_answer' }
+  | { readonly kind: 'crashed' }
+  | { readonly kind: 'forced_exit' }
+  | { readonly kind: 'stopping' }
+
+/** A pattern and what a line that it matches means. */
+export type Rule = readonly [pattern: RegExp, meaning: (found: RegExpExecArray) => RadioEvent]
+
+/** The meaning of a line by the first rule that fits; undefined for all other lines. */
+export function firstMeaning(rules: readonly Rule[], line: string): RadioEvent | undefined {
+  for (const [pattern, meaning] of rules) {
+    const found = pattern.exec(line)
+    if (found !== null) return meaning(found)
+  }
+  return undefined
+}
+
+/** A line without terminal colours and control characters, at most `limit` long. */
+export function plainLine(line: string, limit = 400): string {
+  return (
+    line
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: terminal colours begin with ESC
+      .replaceAll(/\u001b\[[0-9;]*[A-Za-z]/g, '')
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: a log field must not carry any
+      .replaceAll(/[\u0000-\u001f\u007f]/g, ' ')
+      .trim()
+      .slice(0, limit)
+  )
+}

@@ -1,0 +1,120 @@
+import type { RadioEvent } from './radio-event.ts'
+
+/** What the output of one process has said so far. Times are the monotonic clock's, ms. */
+export interface RadioFacts {
+  readonly isHeard: boolean
+  /** It would outlive the service: see the events `heard` and `wrapped`. */
+  readonly isUnguarded: boolean
+  readonly isStarted: boolean
+  readonly startedAtMs: number | undefined
+  readonly carrier: Extract<RadioEvent, { kind: 'carrier' }> | undefined
+  readonly device: string | undefined
+  readonly isGainIgnored: boolean
+  readonly isConnected: boolean
+  /** Why S1 or NG is down, in the program's words. */
+  readonly lossReason: string | undefined
+  /** When something was last heard of S1 or NG. */
+  readonly coreHeardAtMs: number
+  readonly hasGivenUp: boolean
+  readonly rntis: ReadonlySet<string>
+  /** Phones as the program counts them; undefined when it does not. */
+  readonly ueCount: number | undefined
+  readonly randomAccesses: number
+  readonly rfErrors: number
+  readonly consoleAnswers: number
+  readonly hasCrashed: boolean
+  readonly isForced: boolean
+}
+
+/** srsenb serves at most so many phones; more names than that are junk. */
+const RNTIS_MAX = 4_096
+
+/** Facts of a process of which nothing was heard. */
+export function freshFacts(nowMs: number): RadioFacts {
+  return {
+    isHeard: false,
+    isUnguarded: false,
+    isStarted: false,
+    startedAtMs: undefined,
+    carrier: undefined,
+    device: undefined,
+    isGainIgnored: false,
+    isConnected: false,
+    lossReason: undefined,
+    coreHeardAtMs: nowMs,
+    hasGivenUp: false,
+    rntis: new Set(),
+    ueCount: undefined,
+    randomAccesses: 0,
+    rfErrors: 0,
+    consoleAnswers: 0,
+    hasCrashed: false,
+    isForced: false,
+  }
+}
+
+/** The facts after one more event. Phones are gone when S1 or NG is. */
+export function nextFacts(facts: RadioFacts, event: RadioEvent, nowMs: number): RadioFacts {
+  switch (event.kind) {
+    case 'heard':
+      return { ...facts, isHeard: true, isUnguarded: facts.isUnguarded || event.isUnguarded }
+    case 'wrapped':
+      return { ...facts, isUnguarded: true }
+    case 'started':
+      return { ...facts, isStarted: true, startedAtMs: facts.startedAtMs ?? nowMs }
+    case 'carrier':
+      return { ...facts, carrier: event }
+    case 'device':
+      return { ...facts, device: event.name }
+    case 'gain_ignored':
+      return { ...facts, isGainIgnored: true }
+    case 'connected':
+      return { ...facts, isConnected: true, lossReason: undefined, coreHeardAtMs: nowMs }
+    case 'disconnected':
+      return {
+        ...facts,
+        isConnected: false,
+        lossReason: event.reason,
+        coreHeardAtMs: nowMs,
+        rntis: new Set(),
+        ueCount: undefined,
+      }
+    case 'given_up':
+      return { ...facts, isConnected: false, lossReason: event.reason, hasGivenUp: true, ueCount: undefined }
+    case 'ue_count':
+      return { ...facts, ueCount: event.count }
+    case 'core_activity':
+      return { ...facts, coreHeardAtMs: nowMs }
+    case 'ue_connected':
+    case 'ue_gone':
+      return { ...facts, rntis: changed(facts.rntis, event) }
+    case 'random_access':
+      return { ...facts, randomAccesses: facts.randomAccesses + 1 }
+    case 'rf_error':
+      return { ...facts, rfErrors: facts.rfErrors + event.count }
+    case 'console_answer':
+      return { ...facts, consoleAnswers: facts.consoleAnswers + 1 }
+    case 'crashed':
+      return { ...facts, hasCrashed: true }
+    case 'forced_exit':
+      return { ...facts, isForced: true }
+    case 'stopping':
+      return facts
+  }
+}
+
+/** Phones that are on the cell. */
+export function ueCountOf(facts: RadioFacts): number {
+  return facts.ueCount ?? facts.rntis.size
+}
+
+function changed(
+  rntis: ReadonlySet<string>,
+  event: Extract<RadioEvent, { kind: 'ue_connected' | 'ue_gone' }>,
+): ReadonlySet<string> {
+  const next = new Set(rntis)
+  const rnti = event.rnti.toLowerCase()
+  if (event.kind === 'ue_gone') next.delete(rnti)
+  else if (next.size < RNTIS_MAX) next.add(rnti)
+  return next
+}

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { networkInterfaces } from 'node:os'
+import { type Context, type RadioProfile, validationFailed } from '@steeple/contracts'
+import { deviceName } from '../process/device-lock.ts'
+import type { RadioCommand } from '../process/radio-command.ts'
+import { type RadioPlan, renderRadio } from '../render/render-radio.ts'
+import type { DesiredRadio } from './desired-radio.ts'
+import { readOverlays } from './radio-files.ts'
+
+/** Everything that one start of a radio is made of. */
+export interface RadioStart {
+  readonly profileId: string
+  readonly profile: RadioProfile
+  readonly isVirtual: boolean
+  readonly plan: RadioPlan
+  readonly command: RadioCommand
+  /** Name of the device for its lock. */
+  readonly device: string
+  /** Changes with everything that a start depends on: files, arguments, program, own addresses. */
+  readonly fingerprint: string
+}
+
+/** The start that the configuration asks for now. Throws `validation_failed` with every reason why it must not be. */
+export async function radioStart(
+  { settings }: Pick<Context, 'settings'>,
+  desired: Extract<DesiredRadio, { isOn: true }>,
+  directory: string,
+): Promise<RadioStart> {
+  const { ran } = settings
+  const localAddresses = ownAddresses()
+  const plan = renderRadio({
+    plmn: settings.plmn,
+    tac: settings.tac,
+    profile: desired.profile,
+    ran,
+    coreAddresses: settings.core_a.addresses,
+    slices: settings.core_a.slices,
+    overlays: await readOverlays(ran.template_dir, ran.program),
+    directory,
+    localAddresses,
+  })
+  return {
+    profileId: desired.profileId,
+    profile: desired.profile,
+    isVirtual: desired.isVirtual,
+    plan,
+    command: {
+      program: ran.program,
+      binary: ran.binary,
+      args: plan.args,
+      directory,
+      cellId: ran.cell_id,
+    },
+    device: deviceName(ran),
+    fingerprint: digest([plan.rendered.sha256, await binaryState(ran.binary), ...localAddresses]),
+  }
+}
+
+/** Own IPv4 addresses without loopback, sorted. */
+function ownAddresses(): readonly string[] {
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ family, internal }) => family === 'IPv4' && !internal)
+    .map(({ address }) => address)
+    .sort()
+}
+
+/** Changes when the program is installed anew. Throws `validation_failed` when it is not there. */
+async function binaryState(binary: string): Promise<string> {
+  let found: Awaited<ReturnType<typeof stat>>
+  try {
+    found = await stat(binary)
+  } catch (error) {
+    throw validationFailed(`ran.binary ${binary} is not there or cannot be read`, { cause: error })
+  }
+  if (!found.isFile() || (found.mode & 0o111) === 0) {
+    throw validationFailed(`ran.binary ${binary} is no executable file`)
+  }
+  if ((found.mode & 0o6000) !== 0) {
+    throw validationFailed(
+      `ran.binary ${binary} is set-user-ID or set-group-ID: it would outlive a service that dies. ` +
+        'Give the service itself what the radio needs (see docs/radio.md)',
+    )
+  }
+  return [found.ino, found.size, found.mtimeMs].join(':')
+}
+
+function digest(parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+}

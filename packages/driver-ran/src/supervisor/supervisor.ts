@@ -1,0 +1,331 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import {
+  type Context,
+  isServiceError,
+  type Outcome,
+  southboundUnavailable,
+  validationFailed,
+} from '@steeple/contracts'
+import { type ExitClass, exitClass, exitText, isRetried, type RadioExit } from '../process/exit-class.ts'
+import { endOrphans } from '../process/orphans.ts'
+import type { Haste } from '../process/radio-process.ts'
+import { type Backoff, restartBackoff } from './backoff.ts'
+import { type DesiredRadio, desiredRadio } from './desired-radio.ts'
+import { type RadioStart, radioStart } from './radio-start.ts'
+import { type RadioSnapshot, stateOf } from './radio-state.ts'
+import { prepareStart, type RunningRadio } from './running-radio.ts'
+
+/** A gate that cannot be asked for so long counts as closed, ms. */
+const GATE_SILENCE_MS = 30_000
+/** A radio says within so long which frequency it uses, ms after it says that it is on. */
+const CARRIER_BOUND_MS = 5_000
+/** How long a radio may take to come up, ms: the firmware of an SDR is loaded meanwhile; a virtual one has none. */
+const START_BOUND_MS = 60_000
+const VIRTUAL_START_BOUND_MS = 15_000
+/** Something else than the radio is in the way (lock, launcher, files): looked at again after, ms. */
+const BLOCKED_MS = 5_000
+const GONE_POLL_MS = 10
+
+/** What happens to a radio, for metrics and log. */
+export interface SupervisorEvents {
+  /** Something to look at soon. */
+  wake(): void
+  started(start: RadioStart): void
+  exited(kind: ExitClass, text: string): void
+  stopped(seconds: number): void
+}
+
+/** How a supervisor is made. `random` gives 0 (inclusive) to 1 (exclusive). */
+export interface SupervisorOptions {
+  readonly context: Context
+  /** Absolute path of the radio's own directory. */
+  readonly directory: string
+  readonly events: SupervisorEvents
+  readonly backoff?: Backoff
+}
+
+/**
+ * Keeps on air exactly what the gate permits: one process, or none.
+ *
+ * `step` is level-based: it asks the gate, looks at the process and does what is missing. A stop counts `#generation` up
+ * before anything else; a start that began before it never gets to the point where its process is made.
+ */
+export class Supervisor {
+  readonly #context: Context
+  readonly #directory: string
+  readonly #events: SupervisorEvents
+  readonly #backoff: Backoff
+  #generation = 0
+  #running: RunningRadio | undefined
+  #desired: DesiredRadio | undefined
+  #queue: Promise<unknown> = Promise.resolve()
+  #hasSwept = false
+  #isClosed = false
+  #isHeld = false
+  #gateHeardMs: number
+  #nextStartMs = 0
+  #restarts = 0
+  /** The state that the last wake was for. */
+  #shown = ''
+  /** Why the last attempt came to nothing. */
+  #problem: string | undefined
+  /** A start that must not be repeated until its fingerprint is another one. */
+  #refused: { readonly fingerprint: string; readonly reason: string } | undefined
+
+  constructor({ context, directory, events, backoff }: SupervisorOptions) {
+    this.#context = context
+    this.#directory = directory
+    this.#events = events
+    this.#backoff = backoff ?? restartBackoff(Math.random)
+    this.#gateHeardMs = context.clock.monotonicMs()
+  }
+
+  /** What it knows now. Changes nothing. */
+  snapshot(): RadioSnapshot {
+    const running = this.#running
+    const common = { desired: this.#desired, restarts: this.#restarts }
+    if (running !== undefined) {
+      const facts = running.process.facts()
+      const state = stateOf(facts, running.process.isHalting)
+      const loss = state === 's1_up' ? undefined : facts.lossReason
+      const problem = running.fault ?? this.#refused?.reason ?? loss
+      return { ...common, state, pid: running.process.mark?.pid, facts, problem }
+    }
+    const isOff = this.#desired?.isOn !== true || this.#isHeld
+    const problem = this.#refused?.reason ?? this.#problem
+    const idle = this.#refused === undefined ? 'waiting' : 'refused'
+    return { ...common, state: isOff ? 'off' : idle, pid: undefined, facts: undefined, problem }
+  }
+
+  /** The process that runs now, for those who watch it more closely. */
+  get running(): RunningRadio | undefined {
+    return this.#running
+  }
+
+  /** Kills what an earlier run of the service has left behind. Throws `southbound_unavailable` when that fails. */
+  async sweep(): Promise<void> {
+    if (this.#hasSwept) return
+    const ended = await endOrphans(this.#directory)
+    this.#hasSwept = true
+    if (ended > 0) {
+      this.#context.log.warn(
+        { processes: ended },
+        'radio of an earlier run was still there and has been killed',
+      )
+    }
+  }
+
+  /** Asks the gate and does what is missing. One call at a time; others wait. */
+  step(): Promise<Outcome> {
+    const turn = this.#queue.then(() => this.#step())
+    this.#queue = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** Off the air, confirmed, when it resolves; rejects with `southbound_unavailable` when it cannot be confirmed. */
+  async stop(haste: Haste = 'urgent'): Promise<void> {
+    this.#generation += 1
+    const beganMs = this.#context.clock.monotonicMs()
+    const halted = this.#halt(haste)
+    await Promise.all([halted, this.sweep()])
+    this.#events.stopped((this.#context.clock.monotonicMs() - beganMs) / 1_000)
+  }
+
+  /** As `stop`, and off it stays until `resume` or until the gate has been seen closed. */
+  async hold(): Promise<void> {
+    this.#isHeld = true
+    await this.stop()
+  }
+
+  /** Takes `hold` back. */
+  resume(): void {
+    this.#isHeld = false
+  }
+
+  /** Ends and starts the radio again, for a reason that the health shows meanwhile. */
+  async restart(reason: string): Promise<void> {
+    const running = this.#running
+    if (running === undefined || running.process.isHalting) return
+    this.#context.log.warn({ reason }, 'radio is restarted')
+    this.#problem = reason
+    this.#delayStart(0)
+    await running.process.halt('orderly')
+  }
+
+  /** Stops for good: nothing is started afterwards. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.stop('orderly')
+  }
+
+  async #step(): Promise<Outcome> {
+    const generation = this.#generation
+    await this.sweep()
+    const desired = await this.#ask()
+    if (!desired.isOn) {
+      this.#isHeld = false
+      this.#problem = undefined
+      this.#backoff.reset()
+      this.#nextStartMs = 0
+      await this.#halt('urgent')
+      return CONVERGED
+    }
+    if (this.#isHeld || this.#isClosed) return CONVERGED
+    const start = await this.#plan(desired)
+    if (start === undefined) return CONVERGED
+    if (this.#refused?.fingerprint !== start.fingerprint) this.#refused = undefined
+    const running = this.#running
+    if (running !== undefined) return this.#look(running, start)
+    if (this.#refused !== undefined) return CONVERGED
+    const waitMs = this.#nextStartMs - this.#now()
+    if (waitMs > 0) return { state: 'pending', afterMs: waitMs, reason: 'waits before the next start' }
+    return this.#start(start, desired, generation)
+  }
+
+  async #ask(): Promise<DesiredRadio> {
+    try {
+      const desired = await desiredRadio(this.#context)
+      this.#gateHeardMs = this.#now()
+      this.#desired = desired
+      return desired
+    } catch (error) {
+      if (this.#now() - this.#gateHeardMs > GATE_SILENCE_MS) {
+        this.#problem = 'the TX gate cannot be asked, which counts as closed'
+        await this.#halt('urgent')
+      }
+      throw error
+    }
+  }
+
+  /** The start that is asked for; undefined when it must not be, with the reason kept. A running one stays then. */
+  async #plan(desired: Extract<DesiredRadio, { isOn: true }>): Promise<RadioStart | undefined> {
+    try {
+      return await radioStart(this.#context, desired, this.#directory)
+    } catch (error) {
+      if (!isServiceError(error) || error.code !== validationFailed.code) throw error
+      this.#refused = { fingerprint: '', reason: error.message }
+      return undefined
+    }
+  }
+
+  /** A running radio against what is asked for and against the clock. */
+  async #look(running: RunningRadio, start: RadioStart): Promise<Outcome> {
+    const { process: radio } = running
+    if (running.start.fingerprint !== start.fingerprint || running.start.isVirtual !== start.isVirtual) {
+      // Another carrier than the running one's is permitted now: that one must be off at once.
+      const isSameCarrier = sameProfile(running.start, start)
+      this.#delayStart(0, false)
+      await this.#halt(isSameCarrier ? 'orderly' : 'urgent')
+      return AGAIN
+    }
+    const facts = radio.facts()
+    const nowMs = this.#now()
+    if (facts.startedAtMs !== undefined && facts.carrier === undefined) {
+      if (nowMs - facts.startedAtMs > CARRIER_BOUND_MS) {
+        running.condemn('the radio does not say which frequency it uses')
+      }
+    }
+    const boundMs = start.isVirtual ? VIRTUAL_START_BOUND_MS : START_BOUND_MS
+    if (!facts.isStarted && !radio.isHalting && nowMs - running.sinceMs > boundMs) {
+      await this.restart(`the radio did not come up within ${boundMs / 1_000} s`)
+    } else if (facts.hasGivenUp) await this.restart(facts.lossReason ?? 'the radio has given up its core')
+    return CONVERGED
+  }
+
+  async #start(
+    start: RadioStart,
+    desired: Extract<DesiredRadio, { isOn: true }>,
+    generation: number,
+  ): Promise<Outcome> {
+    let means: Awaited<ReturnType<typeof prepareStart>>
+    try {
+      means = await prepareStart(start, this.#context.clock)
+    } catch (error) {
+      this.#problem = error instanceof Error ? error.message : String(error)
+      return { state: 'pending', afterMs: BLOCKED_MS, reason: this.#problem }
+    }
+    let isLaunched = false
+    try {
+      const again = await this.#ask()
+      // Nothing is awaited from here to the process: a disarm that came before is seen in the generation, one that
+      // comes later finds the process and kills it.
+      if (generation !== this.#generation || this.#isClosed || !again.isOn) return AGAIN
+      if (!sameProfile(again, desired) || again.isVirtual !== desired.isVirtual) return AGAIN
+      this.#running = means.launch({
+        changed: () => this.#changed(),
+        faulty: (fault) => this.#refuse(start, fault),
+        exited: (exit, upMs) => this.#exited(start, exit, upMs),
+      })
+      isLaunched = true
+      this.#restarts += 1
+      this.#problem = undefined
+      this.#events.started(start)
+      return CONVERGED
+    } finally {
+      if (!isLaunched) await means.release()
+    }
+  }
+
+  /** Each line of the program can change a fact; only another state is worth a step. */
+  #changed(): void {
+    const { state, facts } = this.snapshot()
+    const shown = `${state} ${facts?.hasGivenUp === true}`
+    if (shown === this.#shown) return
+    this.#shown = shown
+    this.#events.wake()
+  }
+
+  #exited(start: RadioStart, exit: RadioExit, upMs: number): void {
+    const { program } = start.command
+    const running = this.#running
+    this.#running = undefined
+    const kind = exitClass(program, exit)
+    const text = running?.fault ?? exitText(program, kind, exit)
+    if (running?.fault === undefined && !isRetried(kind)) this.#refuse(start, text)
+    if (kind !== 'stopped') {
+      this.#problem = text
+      this.#delayStart(upMs)
+    }
+    this.#events.exited(kind, text)
+    this.#events.wake()
+  }
+
+  #refuse(start: RadioStart, reason: string): void {
+    this.#refused = { fingerprint: start.fingerprint, reason }
+    this.#context.log.error({ reason }, 'radio is not started again until its configuration changes')
+  }
+
+  #delayStart(upMs: number, isFailure = true): void {
+    this.#nextStartMs = isFailure ? this.#now() + this.#backoff.next(upMs) : 0
+  }
+
+  async #halt(haste: Haste): Promise<void> {
+    const running = this.#running
+    if (running === undefined) return
+    await running.process.halt(haste)
+    // The process is gone; what it held is given back a moment later.
+    const endMs = this.#now() + 2_000
+    while (this.#running === running) {
+      if (this.#now() > endMs) throw southboundUnavailable('the end of the radio is not known to the driver')
+      await wait(GONE_POLL_MS)
+    }
+  }
+
+  #now(): number {
+    return this.#context.clock.monotonicMs()
+  }
+}
+
+const CONVERGED: Outcome = { state: 'converged' }
+const AGAIN: Outcome = { state: 'pending', afterMs: 50, reason: 'what is asked for has changed' }
+
+function sameProfile(
+  a: Pick<RadioStart, 'profileId' | 'profile'>,
+  b: Pick<RadioStart, 'profileId' | 'profile'>,
+): boolean {
+  return a.profileId === b.profileId && canonical(a.profile) === canonical(b.profile)
+}
+
+function canonical(value: object): string {
+  return JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}

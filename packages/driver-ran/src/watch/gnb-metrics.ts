@@ -1,0 +1,76 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { RadioEvent } from '../stream/radio-event.ts'
+
+/** Messages are at most so long; a longer one is dropped unread, characters. */
+const MESSAGE_CHARACTERS = 1_000_000
+const RETRY_MS = 2_000
+
+/**
+ * Listens to gnb's own metrics on its loopback WebSocket (gnb 25.10 on, OCUDU) until `signal` fires.
+ *
+ * An older gnb has none: then nothing is heard here, and its log is all there is. Never rejects.
+ */
+export async function watchGnbMetrics(
+  port: number,
+  heard: (event: RadioEvent) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await listen(port, heard, signal)
+    await wait(RETRY_MS, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+async function listen(port: number, heard: (event: RadioEvent) => void, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/`)
+  const end = (): void => {
+    socket.close()
+    resolve()
+  }
+  signal.addEventListener('abort', end, { once: true })
+  socket.addEventListener('open', () => socket.send(JSON.stringify({ cmd: 'metrics_subscribe' })))
+  socket.addEventListener('message', ({ data }) => {
+    if (signal.aborted || typeof data !== 'string' || data.length > MESSAGE_CHARACTERS) return
+    for (const event of metricsEvents(data)) heard(event)
+  })
+  socket.addEventListener('close', () => resolve())
+  socket.addEventListener('error', end)
+  await promise
+  signal.removeEventListener('abort', end)
+}
+
+/** What one message of the metrics says: NG up or down by `cu-cp`, phones by `cells`. Nothing for anything else. */
+export function metricsEvents(text: string): readonly RadioEvent[] {
+  let message: unknown
+  try {
+    message = JSON.parse(text)
+  } catch {
+    return [] // not one of the metrics
+  }
+  const events: RadioEvent[] = []
+  const ngaps = listOf(at(message, 'cu-cp', 'ngaps', 'ngap'))
+  if (ngaps !== undefined) {
+    const isUp = ngaps.some((ngap) => at(ngap, 'connected') === true)
+    events.push(isUp ? { kind: 'connected' } : { kind: 'disconnected', reason: 'gnb says that NG is down' })
+  }
+  const cells = listOf(at(message, 'cells'))
+  if (cells !== undefined) {
+    const count = cells.reduce<number>((sum, cell) => sum + (listOf(at(cell, 'ue_list'))?.length ?? 0), 0)
+    events.push({ kind: 'ue_count', count })
+  }
+  return events
+}
+
+function listOf(value: unknown): readonly unknown[] | undefined {
+  return Array.isArray(value) ? value : undefined
+}
+
+function at(value: unknown, ...keys: readonly string[]): unknown {
+  let found = value
+  for (const key of keys) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined
+    found = Reflect.get(found, key)
+  }
+  return found
+}

@@ -1,0 +1,114 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import {
+  assert,
+  eventually,
+  loadTestbed,
+  pluginFrom,
+  suite,
+  type TempDir,
+  type Testbed,
+  tempDir,
+} from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
+import { GOOD, nowMs, PROFILE, readSamples, standInFiles } from './support/lab.ts'
+
+const http = suite('driver-ran/http')
+const packageDir = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url))
+
+let bed: Testbed
+let folder: TempDir
+let radio: ReturnType<typeof standInFiles>
+
+http.before(
+  async () => {
+    folder = await tempDir()
+    radio = standInFiles(folder.path)
+    radio.play(GOOD)
+    const { startTestbed } = await loadTestbed()
+    bed = await startTestbed({
+      plugins: [
+        await pluginFrom(import.meta.url, plugin),
+        { dir: packageDir('policy') },
+        { dir: packageDir('nodes') },
+        { dir: packageDir('access') },
+      ],
+      settings: {
+        server: { country: 'DE', mode: 'rf' },
+        ran: {
+          binary: radio.binary,
+          device_name: 'uhd',
+          device_args: `serial=${join(folder.path, 'x').slice(-12).replaceAll('/', '_')}`,
+          profiles: { mast: PROFILE },
+        },
+      },
+    })
+    await bed.settled()
+  },
+  { limitMs: 20_000 },
+)
+http.after(
+  async () => {
+    await bed?.stop()
+    await folder?.remove()
+  },
+  { limitMs: 20_000 },
+)
+
+async function status(): Promise<Readonly<Record<string, unknown>>> {
+  const answer = await bed.request('GET', '/v1/status')
+  assert.is(answer.status, 200, JSON.stringify(answer.body))
+  return answer.body as Readonly<Record<string, unknown>>
+}
+
+http('stays quiet until TX is armed', async () => {
+  const { enb } = await status()
+  assert.equal(enb, { connected: false, mode: 'lte', s1_setup: false })
+  assert.equal(readSamples(radio.samples), [])
+})
+
+http(
+  'goes on air by arming, shows S1 in the status and the state, and is off when the disarm is answered',
+  async () => {
+    const policy = await bed.request('PUT', '/v1/policy', {
+      body: {
+        spectrum: {
+          license: {
+            acknowledged: true,
+            reference: 'L-7',
+            holder: 'Example',
+            expires_at: '2099-01-01T00:00:00Z',
+          },
+          allow_list: [{ technology: 'lte', band: 'b7', country: 'DE' }],
+        },
+      },
+    })
+    assert.is(policy.status, 200, JSON.stringify(policy.body))
+    const armed = await bed.request('POST', '/v1/tx/arm', { body: { arm: true, profile_id: 'mast' } })
+    assert.is(armed.status, 200, JSON.stringify(armed.body))
+    await eventually(async () => {
+      const { enb, state } = await status()
+      assert.equal(enb, { connected: true, mode: 'lte', s1_setup: true })
+      assert.is(state, 'on-air')
+      return true
+    }, 15_000)
+    await eventually(async () => {
+      const health = await bed.request('GET', '/v1/health')
+      assert.match(JSON.stringify(health.body), /on air at 2680 MHz, connected to the core, 0 phones/)
+      return true
+    }, 8_000)
+
+    const askedMs = nowMs()
+    const disarmed = await bed.request('POST', '/v1/tx/disarm')
+    const answeredMs = nowMs()
+    assert.is(disarmed.status, 200, JSON.stringify(disarmed.body))
+    const sent = readSamples(radio.samples)
+    assert.ok((sent.at(-1)?.atMs ?? 0) - askedMs < 1_000)
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    assert.is(readSamples(radio.samples).filter(({ atMs }) => atMs > answeredMs).length, 0)
+    await eventually(async () => (await status()).state === 'registered', 8_000)
+  },
+  { limitMs: 40_000 },
+)
+
+http.run()

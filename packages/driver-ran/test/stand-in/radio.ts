@@ -1,0 +1,72 @@
+// A stand-in for srsenb and gnb: replays a recording and records every sample that it "sends".
+import { spawn } from 'node:child_process'
+import { openSync, readFileSync, writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { linesOf } from '../support/recordings.ts'
+import { serveMetrics } from './metrics-server.ts'
+import type { Scenario } from './scenario.ts'
+
+const scenario = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Scenario
+const samples = openSync(scenario.samples, 'a')
+let isMuted = false
+let sending: NodeJS.Timeout | undefined
+
+const print = (stream: 'out' | 'err', text: string): void => {
+  writeSync(stream === 'out' ? 1 : 2, `${text}\n`)
+}
+const send = (): void => {
+  writeSync(samples, `${process.hrtime.bigint()} ${isMuted ? 0 : 1}\n`)
+}
+const goOnAir = (): void => {
+  if (sending !== undefined) return
+  send()
+  sending = setInterval(send, 2)
+}
+
+const speed = scenario.speed ?? 1
+const recorded = scenario.recording === undefined ? [] : linesOf(readFileSync(scenario.recording, 'utf8'))
+for (const { atMs, stream, text } of recorded) setTimeout(() => print(stream, text), atMs / speed)
+for (const { atMs, stream, text } of scenario.lines ?? []) setTimeout(() => print(stream, text), atMs)
+if (scenario.onAirAtMs !== undefined) setTimeout(goOnAir, scenario.onAirAtMs)
+if (scenario.exit !== undefined) {
+  const { atMs, code } = scenario.exit
+  setTimeout(() => process.exit(code), atMs)
+}
+if (scenario.metricsPort !== undefined) serveMetrics(scenario.metricsPort, scenario.metrics ?? [])
+if (scenario.spawnsChild === true && process.argv[3] !== 'child') {
+  const [node = '', script = '', file = ''] = process.argv
+  spawn(node, [...process.execArgv, script, file, 'child'], { stdio: 'inherit' })
+}
+
+const teardownMs = scenario.teardownMs ?? 2_000
+let isEnding = false
+const end = (): void => {
+  if (isEnding || scenario.onTerm === 'ignore') return
+  isEnding = true
+  if (scenario.onTerm === 'stall') {
+    setTimeout(() => {
+      print('err', "Couldn't stop after 5s. Forcing exit.")
+      process.kill(process.pid, 'SIGKILL')
+    }, 5_000)
+    return
+  }
+  setTimeout(() => clearInterval(sending), 60)
+  setTimeout(() => {
+    print('out', 'Stopping ..')
+    print('out', '---  exiting  ---')
+    process.exit(0)
+  }, teardownMs)
+}
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end)
+
+if (scenario.ignoresInput !== true) {
+  createInterface({ input: process.stdin }).on('line', (line) => {
+    const [command, cell, gain] = line.split(' ')
+    if (line.trim() === '') process.exit(1)
+    if (command !== 'cell_gain') return
+    if (cell === '1') isMuted = Number(gain) <= -100 && Number.isFinite(Number(gain))
+    else print('out', `cell ID ${cell} not found`)
+  })
+}
+// As a radio: it runs until it is told to end.
+setInterval(() => undefined, 60_000)

@@ -1,0 +1,24 @@
+/** What the stand-in does: a recording to replay and how it behaves where a radio would. */
+export interface Scenario {
+  /** Absolute path of a recording: its `out` and `err` lines are printed at their times. */
+  readonly recording?: string
+  /** The recording's time runs so many times faster; 1 when absent. */
+  readonly speed?: number
+  /** Lines printed after the recording, or without one. `atMs` counts from the start. */
+  readonly lines?: readonly { readonly atMs: number; readonly stream: 'out' | 'err'; readonly text: string }[]
+  /** Samples flow from then on, ms; never when absent. */
+  readonly onAirAtMs?: number
+  /** Where each sample is written: `<CLOCK_MONOTONIC ns> <1 or 0 for muted>` per line. */
+  readonly samples: string
+  /** `graceful`: quiet 60 ms after SIGTERM, gone after `teardownMs`. `stall`: sends on and kills itself after 5 s. */
+  readonly onTerm: 'graceful' | 'ignore' | 'stall'
+  readonly teardownMs?: number
+  readonly ignoresInput?: boolean
+  /** It ends by itself. */
+  readonly exit?: { readonly atMs: number; readonly code: number }
+  /** It starts a child that sends samples too and then waits for it: a wrapper that does not exec. */
+  readonly spawnsChild?: boolean
+  /** A gnb's metrics server on that port. */
+  readonly metricsPort?: number
+  readonly metrics?: readonly object[]
+}

@@ -1,14 +1,11 @@
-import { existsSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { southboundUnavailable } from '@steeple/contracts'
+import { abortable, dockerAt, engineProblem } from '@steeple/southbound'
 import type Docker from 'dockerode'
 import type { ShellHost, ShellListener, ShellProcess } from './shell-host.ts'
-import { abortable } from './time-limit.ts'
 
 /** How long the engine may take to start a program, ms. */
 const ENGINE_MS = 5_000
-const DOCKER_SOCKET = '/var/run/docker.sock'
-const PODMAN_SOCKET = '/run/podman/podman.sock'
 /** Exit codes of a program that cannot be run or is not there. */
 const NO_PROGRAM: ReadonlySet<unknown> = new Set([126, 127])
 
@@ -34,7 +31,7 @@ export function engineHost(socket: string, container: string): ShellHost {
           () => undefined,
         )
         signal.throwIfAborted()
-        throw southboundUnavailable(`${where}: ${reasonOf(error)}`)
+        throw southboundUnavailable(`${where}: ${engineProblem(error)}`)
       }
     },
   }
@@ -46,7 +43,7 @@ async function run(
   command: readonly string[],
   listener: ShellListener,
 ): Promise<ShellProcess> {
-  const engine = await engineAt(socket)
+  const engine = await dockerAt(socket)
   const exec = await engine.getContainer(container).exec({
     Cmd: [...command],
     AttachStdin: true,
@@ -86,16 +83,6 @@ async function run(
   }
 }
 
-async function engineAt(socket: string): Promise<Docker> {
-  const { default: Engine } = await import('dockerode')
-  if (socket !== '') return new Engine({ socketPath: socket })
-  const engine = new Engine()
-  // dockerode has read DOCKER_HOST; its modem tells what came of it.
-  const { socketPath } = engine.modem as { socketPath?: unknown }
-  const isDockerAbsent = socketPath === DOCKER_SOCKET && !existsSync(DOCKER_SOCKET)
-  return isDockerAbsent && existsSync(PODMAN_SOCKET) ? new Engine({ socketPath: PODMAN_SOCKET }) : engine
-}
-
 async function exitCodeOf(exec: Docker.Exec): Promise<number | undefined> {
   try {
     const { ExitCode } = await abortable(exec.inspect(), AbortSignal.timeout(ENGINE_MS), ENGINE_MS)
@@ -103,16 +90,4 @@ async function exitCodeOf(exec: Docker.Exec): Promise<number | undefined> {
   } catch {
     return undefined // the engine is gone or knows it no more: the code stays unknown
   }
-}
-
-/** What an engine's refusal means. */
-function reasonOf(error: unknown): string {
-  const { statusCode, code } = (error ?? {}) as { statusCode?: unknown; code?: unknown } // checked below
-  if (statusCode === 404) return 'there is no such container; see hss.container'
-  if (statusCode === 409) return 'it is not running'
-  if (code === 'ENOENT') return "the engine's socket is missing; see hss.engine_socket"
-  if (code === 'EACCES') return "this service may not use the engine's socket"
-  if (typeof code === 'string' && /^[A-Z]{3,20}$/.test(code)) return `the engine does not answer (${code})`
-  if (typeof statusCode === 'number') return `the engine answers ${statusCode}`
-  return 'the engine does not answer'
 }

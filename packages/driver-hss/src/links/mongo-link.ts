@@ -1,8 +1,8 @@
 import { southboundUnavailable } from '@steeple/contracts'
+import { abortable } from '@steeple/southbound'
 import type { MongoClient } from 'mongodb'
 import { bulkModel } from './bulk-model.ts'
 import type { DocumentLink, WriteFailure, WriteOp } from './document-link.ts'
-import { abortable } from './time-limit.ts'
 
 /** How long the server may take to be found, to connect and to answer, ms. */
 const SELECT_MS = 3_000

@@ -1,11 +1,11 @@
 import { southboundUnavailable } from '@steeple/contracts'
+import { abortable } from '@steeple/southbound'
 import { Int32 } from 'bson'
 import { bulkModel } from './bulk-model.ts'
 import type { Doc, DocumentLink, WriteFailure } from './document-link.ts'
 import type { ShellHost } from './shell-host.ts'
 import { SHELL_SCRIPT } from './shell-script.ts'
 import { openSession, type ShellSession } from './shell-session.ts'
-import { abortable } from './time-limit.ts'
 
 /** How long one request may take, the start of mongosh included, ms. */
 const ANSWER_MS = 15_000

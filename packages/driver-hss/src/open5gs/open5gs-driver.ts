@@ -6,10 +6,10 @@ import {
   type Subscriber,
   type SubscriberObserved,
 } from '@steeple/contracts'
+import { pause } from '@steeple/southbound'
 import { chunksOf, errorOf, inBatches, type Results } from '../batch.ts'
 import type { WriteBackDriver } from '../driver.ts'
 import type { Doc, DocumentLink, WriteOp } from '../links/document-link.ts'
-import { pause } from '../links/time-limit.ts'
 import { type PlacedWrite, type SubscriberWrites, writeInWaves } from '../waves.ts'
 import { checkSubscriber } from './bounds.ts'
 import type { Snssai } from './document.ts'

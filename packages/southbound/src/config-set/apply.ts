@@ -1,0 +1,201 @@
+import { type Clock, coreConfigRefused, southboundUnavailable } from '@steeple/contracts'
+import type { Engine } from '../engine/engine.ts'
+import { type Backups, backupsIn } from './backups.ts'
+import type { Restart } from './daemon.ts'
+import type { AppliedFile, Manifest } from './manifest.ts'
+import { appliedFiles, type ConfigSet, type ConfigSetPlan, isRestartable, planConfigSet } from './plan.ts'
+import { readManifest } from './read-set.ts'
+import { type RestartParts, restartAll } from './restart-set.ts'
+import { renderedOf, sha256Of } from './sha256.ts'
+import { DEFAULT_LIMITS, type Limits, type Probe } from './verify.ts'
+import { removeLeftovers, writeFiles, writeManifest } from './write-set.ts'
+
+/** A set to apply, and with what. */
+export interface ApplyOptions extends ConfigSet {
+  readonly engine: Engine
+  /** Where copies of good sets are kept; made when it is needed, mode 0700. */
+  readonly backupDir: string
+  readonly clock: Clock
+  /** Asked for each restarted daemon once all of them are up. Without it a container that stays up is well. */
+  readonly probe?: Probe | undefined
+  readonly limits?: Partial<Limits> | undefined
+  /** What the set is remembered by when the core refuses it; the hash of its files when absent. */
+  readonly key?: string | undefined
+  /** Told of each restart, those of a roll-back included. */
+  restarted?(daemon: string): void
+}
+
+/** What an apply did. */
+export interface ApplyResult {
+  readonly changed: readonly string[]
+  readonly restarted: readonly string[]
+  /** Daemons whose files changed, but that nobody restarts: no container is named. */
+  readonly unmanaged: readonly string[]
+}
+
+/**
+ * Makes the core run with a configuration set: writes what differs, restarts whom it concerns, sees that they get well.
+ * Idempotent, and safe to be killed at any point: the next apply goes on.
+ *
+ * Throws
+ * - `southbound_unavailable`: the directory or the engine cannot be used, or a container is missing. Nothing was
+ *   changed, or the next apply takes it up again.
+ * - `core_config_refused`: a daemon did not get well with it. The last good files are back and the daemons were
+ *   restarted with them; the message says which daemon, its own last words, and how the way back went.
+ * - the signal's reason.
+ */
+export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal): Promise<ApplyResult> {
+  signal.throwIfAborted()
+  const plan = await planConfigSet(options)
+  const { manifest } = plan.state
+  if (plan.isInSync) {
+    // The core runs with it, so what it refused in between is history.
+    if (manifest.refused !== undefined) await writeManifest(options.dir, { ...manifest, refused: undefined })
+    return { changed: [], restarted: [], unmanaged: [] }
+  }
+  const restarts = plan.state.restarts.filter(isRestartable)
+  for (const restart of restarts) await expectContainer(options.engine, restart, signal)
+  const backups = backupsIn(options.backupDir)
+  const fallback = await fallbackOf(plan, backups, options.clock)
+  const begun = await begin(options, plan, fallback)
+  const touched = plan.files.filter(({ change }) => change !== 'same')
+  signal.throwIfAborted()
+  await writeFiles(options.dir, new Map(touched.map(({ path, after }) => [path, after])))
+  const parts = partsOf(options)
+  const { restarted, unwell } = await restartAll(plan.state.restarts, parts, signal)
+  if (unwell !== undefined) {
+    const again = plan.state.restarts.filter(
+      (one) => restarted.includes(one) || manifest.pending?.daemons.includes(one.daemon.name) === true,
+    )
+    const words = await rollBack(options, begun, again, backups, signal)
+    const why = `${unwell.restart.daemon.name} does not get well with its new configuration: ${unwell.words}`
+    await refuse(options, why)
+    throw coreConfigRefused(`${why}. ${words}`)
+  }
+  await finish(options, plan, backups)
+  return {
+    changed: touched.map(({ path }) => path),
+    restarted: restarted.map(({ daemon }) => daemon.name),
+    unmanaged: plan.state.restarts.filter((one) => !isRestartable(one)).map(({ daemon }) => daemon.name),
+  }
+}
+
+/** What a set is remembered by when the core refuses it. */
+export function refusalKey({ files, key }: Pick<ApplyOptions, 'files' | 'key'>): string {
+  return key ?? renderedOf(files).sha256
+}
+
+function partsOf({ engine, limits, probe, restarted }: ApplyOptions): RestartParts {
+  return {
+    engine,
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    probe,
+    ...(restarted === undefined ? {} : { restarted }),
+  }
+}
+
+async function expectContainer(engine: Engine, { daemon }: Restart, signal: AbortSignal): Promise<void> {
+  const { name, container = '' } = daemon
+  if ((await engine.inspect(container, signal)) !== undefined) return
+  throw southboundUnavailable(
+    `the engine has no container ${container}, which is named for ${name}; nothing was changed`,
+  )
+}
+
+/** The name of the copy to go back to; undefined when there is nothing to go back to. */
+async function fallbackOf(
+  plan: ConfigSetPlan,
+  backups: Backups,
+  { nowMs }: Clock,
+): Promise<string | undefined> {
+  const { manifest, found } = plan.state
+  const known = manifest.applied?.backup ?? manifest.pending?.fallback
+  const isKnown = known !== undefined && (await backups.read(known)) !== undefined
+  const isUntouched = appliedFiles(plan) !== undefined
+  // Whatever somebody else has put there is kept, too, before it is replaced.
+  const hasOthers = manifest.pending === undefined && !isUntouched && found.size > 0
+  const kept = hasOthers || (!isKnown && isUntouched) ? await backups.keep(found, nowMs()) : undefined
+  return isKnown ? known : kept
+}
+
+/** Writes down what is about to happen. */
+async function begin(
+  { dir, files }: ApplyOptions,
+  plan: ConfigSetPlan,
+  fallback: string | undefined,
+): Promise<Manifest> {
+  const { manifest, restarts } = plan.state
+  await removeLeftovers(dir, files.keys())
+  const begun: Manifest = {
+    ...manifest,
+    pending: {
+      daemons: [
+        ...new Set([...(manifest.pending?.daemons ?? []), ...restarts.map(({ daemon }) => daemon.name)]),
+      ],
+      files: [...new Set([...(manifest.pending?.files ?? []), ...files.keys()])],
+      fallback,
+    },
+    refused: undefined,
+  }
+  await writeManifest(dir, begun)
+  return begun
+}
+
+/** Writes down that the core is well with the set. */
+async function finish(options: ApplyOptions, plan: ConfigSetPlan, backups: Backups): Promise<void> {
+  const { dir, files, daemons, clock } = options
+  const nowMs = clock.nowMs()
+  const at = new Date(nowMs).toISOString()
+  const { sha256 } = renderedOf(files)
+  const backup = await backups.keep(files, nowMs)
+  const known = plan.state.manifest.files
+  const entries = [...files].map(([path, content]): [string, AppliedFile] => {
+    const hash = sha256Of(content)
+    const before = known[path]
+    const daemon = daemons.find((one) => one.files.includes(path))?.name ?? ''
+    return [
+      path,
+      before?.sha256 === hash && before.daemon === daemon ? before : { sha256: hash, daemon, applied_at: at },
+    ]
+  })
+  await writeManifest(dir, {
+    version: 1,
+    applied: { sha256, at, backup },
+    files: Object.fromEntries(entries),
+    pending: undefined,
+    refused: undefined,
+  })
+  await backups.prune([backup])
+}
+
+/** Puts the last good files back and restarts those that may run with others. Says how it went. */
+async function rollBack(
+  options: ApplyOptions,
+  begun: Manifest,
+  restarts: readonly Restart[],
+  backups: Backups,
+  signal: AbortSignal,
+): Promise<string> {
+  const fallback = begun.pending?.fallback
+  const good = fallback === undefined ? undefined : await backups.read(fallback)
+  if (good === undefined || good.size === 0)
+    return 'There are no earlier files to go back to: the refused ones stay'
+  const touched = new Set([...(begun.pending?.files ?? []), ...good.keys()])
+  await writeFiles(options.dir, new Map([...touched].map((path) => [path, good.get(path)])))
+  // One that had no files before cannot run with them.
+  const returning = restarts.filter(({ daemon }) => daemon.files.some((path) => good.has(path)))
+  const { unwell } = await restartAll(returning, partsOf(options), signal)
+  await writeManifest(options.dir, {
+    ...begun,
+    pending: begun.applied === undefined ? begun.pending : undefined,
+  })
+  if (unwell === undefined) return 'The last good files are back, and the core is well with them'
+  return `The last good files are back, but ${unwell.restart.daemon.name} does not get well with them either: ${unwell.words}`
+}
+
+/** Writes down that this set is not to be tried again. */
+async function refuse(options: ApplyOptions, words: string): Promise<void> {
+  const { manifest } = await readManifest(options.dir)
+  const at = new Date(options.clock.nowMs()).toISOString()
+  await writeManifest(options.dir, { ...manifest, refused: { key: refusalKey(options), words, at } })
+}

@@ -1,0 +1,100 @@
+import { chmod, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { codeOf, diskError } from './disk-errors.ts'
+import { isSafePath } from './paths.ts'
+import { renderedOf } from './sha256.ts'
+import { flushFolder, writeWhole } from './whole-file.ts'
+
+/** Copies that are kept, beside those in use. */
+const KEPT = 5
+/** `<time>-<first 8 characters of the set's hash>`. */
+const NAME = /^\d{8}T\d{9}Z-([0-9a-f]{8})$/
+const UNFINISHED = '.unfinished-'
+
+/** Copies of configuration sets, each in a folder of its own (0700, files 0600), in which the files lie as applied. */
+export interface Backups {
+  /** Keeps a set; gives the name of its copy, which is an older one when that has the same content. */
+  keep(files: ReadonlyMap<string, string>, nowMs: number): Promise<string>
+  /** The set of that name, or undefined when it is gone or damaged. */
+  read(name: string): Promise<ReadonlyMap<string, string> | undefined>
+  /** Removes all but the newest copies and those in use. */
+  prune(inUse: readonly (string | undefined)[]): Promise<void>
+}
+
+/** The copies in `dir`, which is made when it is needed. Throws `southbound_unavailable`. */
+export function backupsIn(dir: string): Backups {
+  const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      throw diskError(dir, error)
+    }
+  }
+  return {
+    keep: (files, nowMs) => guarded(() => keep(dir, files, nowMs)),
+    read: (name) => guarded(() => read(dir, name)),
+    prune: (inUse) =>
+      guarded(async () => {
+        const names = await namesIn(dir)
+        const old = names.slice(0, Math.max(0, names.length - KEPT)).filter((name) => !inUse.includes(name))
+        const unfinished = (await entriesOf(dir)).filter((name) => name.startsWith(UNFINISHED))
+        for (const name of [...old, ...unfinished])
+          await rm(join(dir, name), { recursive: true, force: true })
+      }),
+  }
+}
+
+async function keep(dir: string, files: ReadonlyMap<string, string>, nowMs: number): Promise<string> {
+  const sha8 = renderedOf(files).sha256.slice(0, 8)
+  for (const name of (await namesIn(dir)).reverse())
+    if (name.endsWith(sha8) && (await read(dir, name)) !== undefined) return name
+  const name = `${new Date(nowMs).toISOString().replaceAll(/[-:.]/g, '')}-${sha8}`
+  const unfinished = join(dir, `${UNFINISHED}${name}`)
+  await mkdir(dir, { recursive: true, mode: 0o700 })
+  await rm(unfinished, { recursive: true, force: true })
+  await mkdir(unfinished, { mode: 0o700 })
+  await chmod(dir, 0o700)
+  const folders = new Set([unfinished])
+  for (const [path, content] of files) {
+    const place = join(unfinished, path)
+    await mkdir(dirname(place), { recursive: true, mode: 0o700 })
+    folders.add(dirname(place))
+    await writeWhole(place, content, { mode: 0o600 })
+  }
+  for (const folder of folders) await flushFolder(folder)
+  await rm(join(dir, name), { recursive: true, force: true }) // a damaged one
+  await rename(unfinished, join(dir, name))
+  await flushFolder(dir)
+  return name
+}
+
+async function read(dir: string, name: string): Promise<ReadonlyMap<string, string> | undefined> {
+  const sha8 = NAME.exec(name)?.[1]
+  if (sha8 === undefined) return undefined
+  const root = join(dir, name)
+  const files = new Map<string, string>()
+  try {
+    for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
+      const path = join(entry.parentPath, entry.name).slice(root.length + 1)
+      if (entry.isFile() && isSafePath(path)) files.set(path, await readFile(join(root, path), 'utf8'))
+    }
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+  return renderedOf(files).sha256.startsWith(sha8) ? files : undefined
+}
+
+/** Oldest first. */
+async function namesIn(dir: string): Promise<string[]> {
+  return (await entriesOf(dir)).filter((name) => NAME.test(name)).sort()
+}
+
+async function entriesOf(dir: string): Promise<readonly string[]> {
+  try {
+    return await readdir(dir)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return []
+    throw error
+  }
+}

@@ -1,0 +1,111 @@
+import type { ContainerState, Engine } from '../engine/engine.ts'
+import { lastWords } from '../engine/last-words.ts'
+import { pause } from '../time-limit.ts'
+
+/** Bounds of an apply, ms unless named otherwise. */
+export interface Limits {
+  /** What a daemon gets to end before it is killed, s. */
+  readonly stopTimeoutS: number
+  /** How long a container has to run without a restart before the next daemon is touched. */
+  readonly settleMs: number
+  /** How long all of a core's restarted daemons may take to get well. */
+  readonly healthMs: number
+  readonly pollMs: number
+}
+
+/** Limits when nobody sets others. */
+export const DEFAULT_LIMITS: Limits = { stopTimeoutS: 10, settleMs: 1_500, healthMs: 30_000, pollMs: 250 }
+
+/** Whether a daemon does its work, as the driver sees it: undefined when it does, else what is missing. */
+export type Probe = (daemon: string, signal: AbortSignal) => Promise<string | undefined>
+
+/** Starts of one container, its restart among them, after which it is taken for one that does not stay up. */
+const MOST_STARTS = 3
+
+/** A container that does not stay up, in words; undefined once it ran for `settleMs` without a restart. */
+export async function settled(
+  engine: Engine,
+  container: string,
+  limits: Limits,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const deadlineMs = performance.now() + limits.settleMs + limits.healthMs
+  const watch = watchOf(limits.settleMs)
+  for (;;) {
+    const state = await engine.inspect(container, signal)
+    if (state === undefined) return `the container ${container} is gone`
+    const verdict = watch(state, performance.now())
+    if (verdict === 'up') return undefined
+    if (verdict === 'down' || performance.now() >= deadlineMs)
+      return state.exitCode === undefined
+        ? 'it does not stay up'
+        : `it ended with code ${state.exitCode} and does not stay up`
+    await pause(limits.pollMs, signal)
+  }
+}
+
+/** Judges a container by what is seen of it one time after the other. */
+function watchOf(settleMs: number): (state: ContainerState, nowMs: number) => 'up' | 'down' | 'unsure' {
+  let run: number | undefined
+  let sinceMs: number | undefined
+  let starts = 0
+  return ({ isRunning, startedAtMs }, nowMs) => {
+    // Since when it is down, or up in one and the same run.
+    const seen = isRunning ? (startedAtMs ?? 0) : undefined
+    if (seen !== run || sinceMs === undefined) {
+      sinceMs = nowMs
+      starts += isRunning ? 1 : 0
+    }
+    run = seen
+    if (starts > MOST_STARTS) return 'down'
+    if (nowMs - sinceMs < settleMs) return 'unsure'
+    return isRunning ? 'up' : 'down'
+  }
+}
+
+/** Asks a probe until it is content; what is still missing at `deadlineMs` (of `performance.now()`). */
+export async function probed(
+  probe: Probe,
+  daemon: string,
+  deadlineMs: number,
+  { pollMs }: Limits,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  for (;;) {
+    const problem = await asked(probe, daemon, deadlineMs, signal)
+    if (problem === undefined) return undefined
+    if (performance.now() + pollMs >= deadlineMs) return problem
+    await pause(pollMs, signal)
+  }
+}
+
+/** A probe that fails or hangs is not content. */
+async function asked(
+  probe: Probe,
+  daemon: string,
+  deadlineMs: number,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const leftMs = Math.max(1, Math.min(5_000, deadlineMs - performance.now()))
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(leftMs)])
+  try {
+    return await probe(daemon, limited)
+  } catch (error) {
+    signal.throwIfAborted()
+    return limited.aborted ? 'it does not answer' : error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** What a container said last, fit to be shown; empty when it said nothing or cannot be asked. */
+export async function wordsOfContainer(
+  engine: Engine,
+  container: string,
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    return lastWords(await engine.logsTail(container, 40, signal))
+  } catch {
+    signal.throwIfAborted()
+    return '' // the complaint itself is reported without them
+  }
+}

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { codeOf, diskError } from './disk-errors.ts'
+import { MANIFEST_NAME, type Manifest } from './manifest.ts'
+import { placeOf } from './paths.ts'
+import { type FileOwner, flushFolder, writeWhole } from './whole-file.ts'
+
+/** Owner writes, group reads: the group of the directory (set-group-ID) is the one of the core's containers. */
+const NEW_FILE: FileOwner = { mode: 0o640 }
+const FOLDER_MODE = 0o750
+/** In front of the names of files that are not whole yet. */
+const TEMPORARY = '.steeple-tmp-'
+
+interface Staged {
+  readonly temporary: string
+  readonly place: string
+}
+
+/**
+ * Makes the files of `dir` be `files` (path → content; undefined removes one).
+ *
+ * All of them are written beside their places and flushed first, then renamed: a full disk changes nothing, and at any
+ * time each file is the old one or the new one, whole. Throws `southbound_unavailable`.
+ */
+export async function writeFiles(dir: string, files: ReadonlyMap<string, string | undefined>): Promise<void> {
+  const staged: Staged[] = []
+  try {
+    for (const [path, content] of files) if (content !== undefined) await stage(dir, path, content, staged)
+    for (const { temporary, place } of staged) await rename(temporary, place)
+    const removed = [...files].filter(([, content]) => content === undefined)
+    for (const [path] of removed) await removeFile(await placeOf(dir, path))
+    for (const folder of foldersOf(dir, files.keys())) await flushFolder(folder)
+  } catch (error) {
+    throw diskError(dir, error)
+  } finally {
+    for (const { temporary } of staged) await rm(temporary, { force: true }).catch(() => undefined)
+  }
+}
+
+async function stage(dir: string, path: string, content: string, staged: Staged[]): Promise<void> {
+  const place = await placeOf(dir, path)
+  await mkdir(dirname(place), { recursive: true, mode: FOLDER_MODE })
+  const temporary = temporaryName(place)
+  staged.push({ temporary, place })
+  await writeWhole(temporary, content, await ownerOf(place))
+}
+
+/** Replaces the manifest of `dir`, durably. */
+export async function writeManifest(dir: string, manifest: Manifest): Promise<void> {
+  const place = join(dir, MANIFEST_NAME)
+  const temporary = temporaryName(place)
+  try {
+    await writeWhole(temporary, `${JSON.stringify(manifest, undefined, 2)}\n`, NEW_FILE)
+    await rename(temporary, place)
+    await flushFolder(dir)
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined)
+    throw diskError(dir, error)
+  }
+}
+
+/** Removes what an interrupted write left in `dir` and in the folders of `paths`. */
+export async function removeLeftovers(dir: string, paths: Iterable<string>): Promise<void> {
+  for (const folder of foldersOf(dir, paths)) {
+    const names = await readdir(folder).catch(() => [])
+    for (const name of names)
+      if (name.startsWith(TEMPORARY)) await rm(join(folder, name), { force: true }).catch(() => undefined)
+  }
+}
+
+function foldersOf(dir: string, paths: Iterable<string>): ReadonlySet<string> {
+  return new Set([dir, ...[...paths].map((path) => dirname(join(dir, path)))])
+}
+
+function temporaryName(place: string): string {
+  return join(dirname(place), `${TEMPORARY}${basename(place)}-${randomBytes(6).toString('hex')}`)
+}
+
+/** Mode and owner of the file that is replaced are kept, as far as allowed. */
+async function ownerOf(place: string): Promise<FileOwner> {
+  try {
+    const { mode, uid, gid } = await stat(place)
+    return { mode: mode & 0o777, uid, gid }
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return NEW_FILE
+    throw error
+  }
+}
+
+async function removeFile(path: string): Promise<void> {
+  try {
+    await unlink(path)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
+}

@@ -1,0 +1,32 @@
+import type { CoreDesired, ObservedUe, Rendered, Settings, Technology } from '@steeple/contracts'
+import type { Daemon } from '../config-set/daemon.ts'
+import type { Limits, Probe } from '../config-set/verify.ts'
+import type { Engine } from '../engine/engine.ts'
+
+/** Where a core's files and daemons are. Roles are the keys: `mme`, `smf`, … */
+export interface CorePlace {
+  /** Absolute path of the directory; empty when none is configured. */
+  readonly configDir: string
+  /** Role → container. */
+  readonly containers: Readonly<Record<string, string>>
+  /** Role → address, as rendered. */
+  readonly addresses: Readonly<Record<string, string>>
+}
+
+/** What a core driver brings. */
+export interface CoreConfigParts {
+  /** Also the section of the configuration that messages name. */
+  readonly core: 'core_a' | 'core_b'
+  place(settings: Settings): CorePlace
+  /** Pure. Throws `validation_failed` for what the core would take silently and wrongly. */
+  render(desired: CoreDesired): Promise<Rendered>
+  /** The daemons that a set needs, in the order of their restarts; their containers come from `place`, by name. */
+  daemons(rendered: Rendered): readonly Omit<Daemon, 'container'>[]
+  /** Whether a daemon does its work (information API, peers). Without it a container that stays up is well. */
+  probe?: Probe
+  /** The phones that the core knows now over that technology; for counting only. */
+  ues?(technology: Technology, signal: AbortSignal): Promise<readonly ObservedUe[]>
+  /** Instead of the engine of `hss.engine_socket`; and other limits. For tests. */
+  readonly engine?: Engine
+  readonly limits?: Partial<Limits>
+}

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs'
+import type Docker from 'dockerode'
+
+const DOCKER_SOCKET = '/var/run/docker.sock'
+const PODMAN_SOCKET = '/run/podman/podman.sock'
+
+/**
+ * The engine's API. `socket` is a path; empty takes the one of `DOCKER_HOST`, Docker's own, or Podman's when only that
+ * is there. Opens nothing yet.
+ */
+export async function dockerAt(socket: string): Promise<Docker> {
+  const { default: Engine } = await import('dockerode')
+  if (socket !== '') return new Engine({ socketPath: socket })
+  const engine = new Engine()
+  // dockerode has read DOCKER_HOST; its modem tells what came of it.
+  const isDockerAbsent = modemOf(engine).socketPath === DOCKER_SOCKET && !existsSync(DOCKER_SOCKET)
+  return isDockerAbsent && existsSync(PODMAN_SOCKET) ? new Engine({ socketPath: PODMAN_SOCKET }) : engine
+}
+
+/** Where an engine's API is, for people: the path of a socket, or host and port. */
+export function whereOf(engine: Docker): string {
+  const { socketPath, host, port } = modemOf(engine)
+  if (typeof socketPath === 'string') return socketPath
+  return `${String(host ?? 'DOCKER_HOST')}:${String(port ?? '')}`
+}
+
+/** What an engine's refusal means, for people; without anything that a container or a request said. */
+export function engineProblem(error: unknown): string {
+  const { statusCode, code } = (error ?? {}) as { statusCode?: unknown; code?: unknown } // checked below
+  if (statusCode === 404) return 'there is no such container'
+  if (statusCode === 409) return 'it is not running'
+  if (code === 'ENOENT') return "the engine's socket is missing; see hss.engine_socket"
+  if (code === 'EACCES') return "this service may not use the engine's socket"
+  if (typeof code === 'string' && /^[A-Z]{3,20}$/.test(code)) return `the engine does not answer (${code})`
+  if (typeof statusCode === 'number') return `the engine answers ${statusCode}`
+  return 'the engine does not answer'
+}
+
+interface ModemFacts {
+  readonly socketPath?: unknown
+  readonly host?: unknown
+  readonly port?: unknown
+}
+
+function modemOf(engine: Docker): ModemFacts {
+  // The modem's declared type leaves out what it was made with.
+  return engine.modem as ModemFacts
+}

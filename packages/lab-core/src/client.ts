@@ -1,0 +1,104 @@
+import { text } from 'node:stream/consumers'
+import { parseArgs } from 'node:util'
+
+/** What `lab-core help` prints. */
+export const USAGE: string = `lab-core: a core, a radio and phones for people without any
+  serve [--dir data/lab-core] [--plmn 99999] [--tac 7] [--mme 127.0.0.2:9090] [--smf 127.0.0.4:9090]
+        [--control 127.0.0.2:9091]
+With one running (LAB_CORE_URL, or http://127.0.0.2:9091):
+  insert < cards.json        put cards into phones (svc sim export BATCH --format json) and switch them on
+  phones                     list them
+  attach|detach|idle|service-request|power-on|power-off|remove PHONE
+                             PHONE is the SIM's imsi_sha256_12, or all
+  data PHONE --up N --down N move octets
+  radio up|down              the eNB comes and goes
+`
+
+const ACTIONS: readonly string[] = ['attach', 'detach', 'idle', 'service-request', 'power-on', 'power-off']
+
+interface Call {
+  readonly method: string
+  readonly path: string
+  readonly body?: string
+}
+
+/** Runs one command against the control API; the exit code. */
+export async function clientCommand(
+  command: string,
+  words: readonly string[],
+  url = 'http://127.0.0.2:9091',
+): Promise<number> {
+  const call = await callOf(command, words)
+  if (call === undefined) {
+    process.stderr.write(USAGE)
+    return 2
+  }
+  let response: Response
+  try {
+    const { method, path, body } = call
+    response = await fetch(url + path, body === undefined ? { method } : { method, body })
+  } catch {
+    process.stderr.write(`lab-core: nothing answers at ${url}; npm start runs a lab core\n`)
+    return 1
+  }
+  const body: unknown = await response.json()
+  if (!response.ok) {
+    process.stderr.write(`lab-core: ${errorIn(body)}\n`)
+    return 1
+  }
+  process.stdout.write(printed(body))
+  return 0
+}
+
+async function callOf(command: string, words: readonly string[]): Promise<Call | undefined> {
+  const [name = ''] = words
+  if (command === 'insert') return { method: 'POST', path: '/phones', body: await text(process.stdin) }
+  if (command === 'phones') return { method: 'GET', path: '/phones' }
+  if (command === 'radio') return { method: 'POST', path: `/radio/${encodeURIComponent(name)}` }
+  if (name === '') return undefined
+  const phone = `/phones/${encodeURIComponent(name)}`
+  if (command === 'remove') return { method: 'DELETE', path: phone }
+  if (ACTIONS.includes(command)) return { method: 'POST', path: `${phone}/${command}` }
+  if (command !== 'data') return undefined
+  const options = { up: { type: 'string', default: '0' }, down: { type: 'string', default: '0' } } as const
+  const { values } = parseArgs({ args: words.slice(1), options })
+  const bytes = { up_bytes: Number(values.up), down_bytes: Number(values.down) }
+  return { method: 'POST', path: `${phone}/data`, body: JSON.stringify(bytes) }
+}
+
+interface Shown {
+  readonly phone: string
+  readonly state: string
+  readonly problem: string | null
+  readonly ipv4: string | null
+  readonly up_bytes: number
+  readonly down_bytes: number
+}
+
+function printed(body: unknown): string {
+  const { phones, phone } = body as { phones?: readonly Shown[]; phone?: string } // of our own server
+  if (phones === undefined && phone === undefined) return `${JSON.stringify(body)}\n`
+  const shown = phones ?? [body as Shown] // has a phone
+  const row = (cells: readonly string[]): string =>
+    `${cells
+      .map((cell, i) => cell.padEnd(WIDTHS[i] ?? 0))
+      .join('  ')
+      .trimEnd()}\n`
+  const rows = shown.map((one) =>
+    row([
+      one.phone,
+      one.state,
+      one.ipv4 ?? '',
+      String(one.up_bytes),
+      String(one.down_bytes),
+      one.problem ?? '',
+    ]),
+  )
+  return row(['phone', 'state', 'ipv4', 'up', 'down', '']) + rows.join('')
+}
+
+const WIDTHS: readonly number[] = [12, 9, 15, 12, 12]
+
+function errorIn(body: unknown): string {
+  return String((body as { error?: unknown }).error) // of our own server
+}

@@ -1,0 +1,270 @@
+import { type Doc, docOf, docsOf, int32, int64, type Value } from '../store/ejson.ts'
+import {
+  ambrOf,
+  type DrawId,
+  freshSubscriber,
+  type NewSubscriber,
+  pushedSession,
+  pushedSlice,
+} from '../store/subscriber-doc.ts'
+import type { Subscribers } from '../store/subscribers.ts'
+import { HELP } from './help.ts'
+import { shownDelete, shownDocs, shownDuplicate, shownInsert, shownUpdate } from './shown.ts'
+
+/** What a command printed, and the exit code, which says little: 0 even when nothing was found. */
+export interface Ran {
+  readonly code: number
+  readonly output: string
+}
+
+/** Where commands work. */
+interface Place {
+  readonly subscribers: Subscribers
+  readonly draw: DrawId
+}
+
+type Command = (words: readonly string[], place: Place) => Promise<string>
+
+const IMSI = /^[0-9]{1,15}$/
+
+/** The command of an `open5gs-dbctl`, `words` without the flags. */
+export async function runDbctl(words: readonly string[], place: Place): Promise<Ran> {
+  const [name = 'help', ...rest] = words
+  const found = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (found === undefined) return { code: 1, output: HELP }
+  const counts = found.counts
+  if (!counts.includes(rest.length)) return { code: 1, output: wrongCount(name, found.format) }
+  try {
+    return { code: 0, output: await found.run(rest, place) }
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error
+    return { code: 1, output: `${error.message}\n` }
+  }
+}
+
+/** What the database refuses. */
+class RefusedError extends Error {}
+
+interface Entry {
+  readonly counts: readonly number[]
+  readonly format: string
+  readonly run: Command
+}
+
+const COMMANDS: Readonly<Record<string, Entry>> = {
+  add: { counts: [3, 4], format: 'imsi key opc', run: (words, place) => add(words, ['internet'], place) },
+  addT1: {
+    counts: [3, 4],
+    format: 'imsi key opc',
+    run: (words, place) => add(words, ['internet', 'internet1', 'internet2'], place),
+  },
+  add_ue_with_apn: {
+    counts: [4],
+    format: 'imsi key opc apn',
+    run: ([imsi = '', key = '', opc = '', apn = ''], place) => insert({ imsi, key, opc, apns: [apn] }, place),
+  },
+  add_ue_with_slice: {
+    counts: [6],
+    format: 'imsi key opc apn sst sd',
+    run: ([imsi = '', key = '', opc = '', apn = '', sst = '', sd = ''], place) =>
+      insert({ imsi, key, opc, apns: [apn], sst: whole(sst), sd }, place),
+  },
+  remove: {
+    counts: [1],
+    format: 'imsi',
+    run: async ([imsi = ''], { subscribers }) => shownDelete(await subscribers.remove(imsi)),
+  },
+  reset: {
+    counts: [0],
+    format: '',
+    run: async (_words, { subscribers }) => shownDelete(await subscribers.removeAll()),
+  },
+  static_ip: {
+    counts: [2],
+    format: 'imsi ip4',
+    run: ([imsi = '', ip = ''], place) =>
+      changeFirstSession(imsi, place, (old) => ({ ...old, ue: { ...docOf(old.ue), ipv4: ip } })),
+  },
+  static_ip6: {
+    counts: [2],
+    format: 'imsi ip6',
+    run: ([imsi = '', ip = ''], place) =>
+      changeFirstSession(imsi, place, (old) => ({ ...old, ue: { ...docOf(old.ue), ipv6: ip } })),
+  },
+  type: {
+    counts: [2],
+    format: 'imsi type',
+    run: ([imsi = '', type = ''], place) =>
+      changeFirstSession(imsi, place, (old) => ({ ...old, type: int32(whole(type)) })),
+  },
+  update_apn: {
+    counts: [3],
+    format: 'imsi apn num_slice',
+    run: ([imsi = '', apn = '', number = ''], place) =>
+      change(imsi, place, (old) =>
+        withSlice(old, whole(number), (slice) => ({
+          ...slice,
+          session: [...docsOf(slice.session), pushedSession(apn, place.draw)],
+        })),
+      ),
+  },
+  update_slice: {
+    counts: [4],
+    format: 'imsi apn sst sd',
+    run: ([imsi = '', apn = '', sst = '', sd = ''], place) =>
+      change(imsi, place, (old) => ({
+        ...old,
+        slice: [...docsOf(old.slice), pushedSlice(apn, whole(sst), sd, place.draw)],
+      })),
+  },
+  ambr_speed: {
+    counts: [5],
+    format: 'imsi dl_value dl_unit ul_value ul_unit',
+    run: ([imsi = '', ...rates], place) => {
+      const [down = 0, downUnit = 0, up = 0, upUnit = 0] = rates.map(whole)
+      const ambr = ambrOf(down, downUnit, up, upUnit)
+      return change(imsi, place, (old) =>
+        withFirstSession({ ...old, ambr }, (session) => ({ ...session, ambr })),
+      )
+    },
+  },
+  subscriber_status: {
+    counts: [3],
+    format: 'imsi subscriber_status_val operator_determined_barring',
+    run: ([imsi = '', status = '', barring = ''], place) =>
+      change(imsi, place, (old) => ({
+        ...old,
+        subscriber_status: int32(whole(status)),
+        operator_determined_barring: int32(whole(barring)),
+      })),
+  },
+  lbo_roaming_allowed: {
+    counts: [2],
+    format: 'imsi true|false',
+    run: ([imsi = '', isAllowed = ''], place) =>
+      changeFirstSession(imsi, place, (old) => ({ ...old, lbo_roaming_allowed: isAllowed === 'true' })),
+  },
+  showall: { counts: [0], format: '', run: async (_words, place) => shownDocs(place.subscribers.list()) },
+  showpretty: { counts: [0], format: '', run: async (_words, place) => shownDocs(place.subscribers.list()) },
+  showfiltered: {
+    counts: [0],
+    format: '',
+    run: async (_words, { subscribers }) => shownDocs(subscribers.list().map(filtered)),
+  },
+  block: {
+    counts: [1],
+    format: 'imsi',
+    run: ([imsi = ''], place) =>
+      cancel(imsi, place, (old) => ({
+        ...old,
+        suspended_slice: old.suspended_slice ?? docsOf(old.slice),
+        slice: [],
+      })),
+  },
+  unblock: {
+    counts: [1],
+    format: 'imsi',
+    run: ([imsi = ''], place) =>
+      change(imsi, place, (old) => ({
+        ...without(old, 'suspended_slice', 'request_cancel_location'),
+        slice: old.suspended_slice ?? docsOf(old.slice),
+      })),
+  },
+  set_sqn: {
+    counts: [2],
+    format: 'imsi sqn',
+    run: ([imsi = '', sqn = ''], place) =>
+      change(imsi, place, (old) => {
+        const security = docOf(old.security)
+        if (!/^[0-9]{1,15}$/.test(sqn) || security?.sqn !== undefined) return old
+        return { ...old, security: { ...security, sqn: int64(BigInt(sqn)) } }
+      }),
+  },
+  cancel_location: {
+    counts: [1],
+    format: 'imsi',
+    run: ([imsi = ''], place) => cancel(imsi, place, (old) => old),
+  },
+  show: {
+    counts: [1],
+    format: 'imsi',
+    run: async ([imsi = ''], { subscribers }) => {
+      const doc = subscribers.find(imsi)
+      return shownDocs(doc === undefined ? [] : [withoutKeys(doc)])
+    },
+  },
+}
+
+function add(words: readonly string[], apns: readonly string[], place: Place): Promise<string> {
+  const [imsi = '', ...rest] = words
+  const [opc = '', key = '', ip] = rest.toReversed()
+  return insert({ imsi, key, opc, apns, ...(ip === undefined ? {} : { ip }) }, place)
+}
+
+async function insert(one: NewSubscriber, { subscribers, draw }: Place): Promise<string> {
+  if (!IMSI.test(one.imsi)) throw new RefusedError('SyntaxError: an IMSI must be digits')
+  const id = draw()
+  const isAdded = (await subscribers.insert(one.imsi, freshSubscriber(id, one, draw))) === 'added'
+  return isAdded ? shownInsert(id) : shownDuplicate(one.imsi)
+}
+
+async function change(imsi: string, { subscribers }: Place, edit: (doc: Doc) => Doc): Promise<string> {
+  const { matched, modified } = await subscribers.update(imsi, edit)
+  return shownUpdate(matched, modified)
+}
+
+/** The HSS acts on a cancel request only when the field changes: one that is set already must go first. */
+async function cancel(imsi: string, place: Place, edit: (doc: Doc) => Doc): Promise<string> {
+  const cleared = place.subscribers.update(imsi, (old) => without(old, 'request_cancel_location'))
+  const [shown] = await Promise.all([
+    change(imsi, place, (old) => ({ ...edit(old), request_cancel_location: true })),
+    cleared,
+  ])
+  return shown
+}
+
+function changeFirstSession(imsi: string, place: Place, edit: (session: Doc) => Doc): Promise<string> {
+  return change(imsi, place, (doc) => withFirstSession(doc, edit))
+}
+
+function withFirstSession(doc: Doc, edit: (session: Doc) => Doc): Doc {
+  return withSlice(doc, 0, (slice) => ({
+    ...slice,
+    session: docsOf(slice.session).map((session, i) => (i === 0 ? edit(session) : session)),
+  }))
+}
+
+function withSlice(doc: Doc, number: number, edit: (slice: Doc) => Doc): Doc {
+  return { ...doc, slice: docsOf(doc.slice).map((slice, i) => (i === number ? edit(slice) : slice)) }
+}
+
+function without(doc: Doc, ...fields: readonly string[]): Doc {
+  return Object.fromEntries(Object.entries(doc).filter(([field]) => !fields.includes(field)))
+}
+
+function withoutKeys(doc: Doc): Doc {
+  const { amf, sqn } = docOf(doc.security) ?? {}
+  const security: Readonly<Record<string, Value>> = {
+    ...(amf === undefined ? {} : { amf }),
+    ...(sqn === undefined ? {} : { sqn }),
+  }
+  return { ...doc, security }
+}
+
+function filtered(doc: Doc): Doc {
+  const { k = null, opc = null } = docOf(doc.security) ?? {}
+  const slice = docsOf(doc.slice).map(({ session }) => ({
+    session: docsOf(session).map(({ name = null }) => ({ name })),
+  }))
+  return { imsi: doc.imsi ?? null, slice, security: { k, opc } }
+}
+
+function whole(text: string): number {
+  if (!/^-?[0-9]{1,10}$/.test(text) || Math.abs(Number(text)) > 2 ** 31 - 1)
+    throw new RefusedError('MongoshInvalidInputError: [COMMON-10001] not a 32-bit integer')
+  return Number(text)
+}
+
+function wrongCount(name: string, format: string): string {
+  return `open5gs-dbctl: incorrect number of args, format is "open5gs-dbctl ${name} ${format}"\n`
+}

@@ -1,0 +1,60 @@
+import type { LabClock } from '../clock.ts'
+import { type Doc, textOf } from '../store/ejson.ts'
+import type { Change, Subscribers } from '../store/subscribers.ts'
+import { type Subscription, subscriptionOf } from './subscription.ts'
+
+/** Requests that an HSS sends an MME by itself. TS 29.272 §5.2.1.2, §5.2.2.1. */
+export interface HssRequests {
+  /** CLR, subscription withdrawn, re-attach required. */
+  cancelLocation(imsi: string): void
+  /** IDR. */
+  insertSubscriberData(imsi: string, subscription: Subscription): void
+}
+
+/** How often Open5GS' HSS looks at its change stream, ms. */
+const POLL_MS = 100
+const IDR_FIELDS =
+  /^(ambr|slice|subscriber_status|operator_determined_barring|access_restriction_data|network_access_mode|subscribed_rau_tau_timer)/
+
+/**
+ * Acts on changes of documents as Open5GS' HSS with `use_mongodb_change_stream` does, until `signal` aborts: a cancel
+ * request wins over all else, a removal is nothing, and nothing is sent for whom no MME serves.
+ */
+export async function watchChanges(
+  subscribers: Subscribers,
+  requests: HssRequests,
+  clock: LabClock,
+  signal: AbortSignal,
+): Promise<void> {
+  let waiting: Change[] = []
+  let wake = Promise.withResolvers<void>()
+  subscribers.watch((change) => {
+    waiting.push(change)
+    wake.resolve()
+  })
+  signal.addEventListener('abort', () => wake.resolve(), { once: true })
+  while (!signal.aborted) {
+    await wake.promise
+    wake = Promise.withResolvers()
+    await clock.sleep(POLL_MS, signal).catch(() => undefined)
+    if (signal.aborted) return
+    const batch = waiting
+    waiting = []
+    for (const change of batch) act(change, requests)
+  }
+}
+
+function act({ imsi, updated, doc }: Change, requests: HssRequests): void {
+  if (imsi === undefined || doc === undefined || !isServed(doc)) return
+  if (updated.has('request_cancel_location') && doc.request_cancel_location === true) {
+    requests.cancelLocation(imsi)
+    return
+  }
+  if (doc.purge_flag === true || ![...updated].some((field) => IDR_FIELDS.test(field))) return
+  const subscription = subscriptionOf(doc)
+  if (subscription !== undefined) requests.insertSubscriberData(imsi, subscription)
+}
+
+function isServed(doc: Doc): boolean {
+  return textOf(doc.mme_host) !== undefined
+}

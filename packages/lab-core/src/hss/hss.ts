@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import { type MilenageKeys, opcFrom } from '@steeple/telecom'
+import type { LabClock } from '../clock.ts'
+import { type Doc, docOf, int64, int64Of, textOf, type Value } from '../store/ejson.ts'
+import type { Subscribers } from '../store/subscribers.ts'
+import { type Subscription, subscriptionOf } from './subscription.ts'
+import { type AuthVector, authVector, type Resync, resyncedSqn, SQN_MAX } from './vector.ts'
+
+/** Result codes of S6a that an MME tells apart. TS 29.272 §7.4.3. */
+export type S6aError = 'user_unknown' | 'unknown_eps_subscription'
+
+/** Who serves a subscriber, as an Update-Location-Request says. */
+export interface ServingMme {
+  readonly host: string
+  readonly realm: string
+  readonly imeisv: string
+}
+
+/** The HSS as an MME sees it over S6a. */
+export interface Hss {
+  /** AIR: a vector, with the SQN of the document moved on. */
+  authentication(imsi: string, resync: Resync | undefined): Promise<AuthVector | S6aError>
+  /** ULR: the subscription, with the serving MME written into the document. */
+  updateLocation(imsi: string, mme: ServingMme): Promise<Subscription | S6aError>
+}
+
+/** One step of the SQN: 5 bits of IND. */
+const SQN_STEP = 32n
+
+/** The HSS over a collection. */
+export function hssOver(subscribers: Subscribers, clock: LabClock): Hss {
+  return {
+    authentication: async (imsi, resync) => {
+      const security = docOf(subscribers.find(imsi)?.security)
+      const keys = security === undefined ? undefined : keysOf(security)
+      if (security === undefined || keys === undefined) return 'user_unknown'
+      const held = int64Of(security.sqn)
+      // A SQN of another type than Int64 cannot be counted up: every authentication fails.
+      if (held === undefined && security.sqn !== undefined) return 'user_unknown'
+      const sqn = resync === undefined ? (held ?? 0n) : sqnAfter(resyncedSqn(keys, resync))
+      if (sqn === undefined) return 'user_unknown'
+      await subscribers.update(imsi, (doc) => withSqn(doc, (sqn + SQN_STEP) & SQN_MAX))
+      const amf = Buffer.from(textOf(security.amf) ?? '8000', 'hex')
+      return authVector(keys, amf, sqn, randOf(security.rand))
+    },
+    updateLocation: async (imsi, { host, realm, imeisv }) => {
+      const doc = subscribers.find(imsi)
+      if (doc === undefined) return 'user_unknown'
+      await subscribers.update(imsi, (old) => ({
+        ...old,
+        imeisv,
+        mme_host: host,
+        mme_realm: realm,
+        mme_timestamp: int64(BigInt(clock.nowUs())),
+        purge_flag: false,
+      }))
+      return subscriptionOf(doc) ?? 'unknown_eps_subscription'
+    },
+  }
+}
+
+/** TS 33.102 annex C.3.4: the next SQN after the one that the phone holds, with another IND. */
+function sqnAfter(sqn: bigint | undefined): bigint | undefined {
+  return sqn === undefined ? undefined : (sqn + SQN_STEP + 1n) & SQN_MAX
+}
+
+function withSqn(doc: Doc, sqn: bigint): Doc {
+  return { ...doc, security: { ...docOf(doc.security), sqn: int64(sqn) } }
+}
+
+function keysOf(security: Doc): MilenageKeys | undefined {
+  const k = keyOf(security.k)
+  const [opc, op] = [keyOf(security.opc), keyOf(security.op)]
+  if (k === undefined) return undefined
+  if (opc !== undefined) return { k, opc }
+  return op === undefined ? undefined : { k, opc: opcFrom(k, op) }
+}
+
+function keyOf(value: Value | undefined): Uint8Array | undefined {
+  const text = textOf(value)
+  return text !== undefined && /^[0-9a-f]{32}$/i.test(text) ? Buffer.from(text, 'hex') : undefined
+}
+
+function randOf(value: Value | undefined): Uint8Array {
+  return keyOf(value) ?? randomBytes(16)
+}

@@ -1,0 +1,70 @@
+import type { ApnSubscription } from '../hss/subscription.ts'
+import { type AddressPool, addressPool, type Lease } from './address-pool.ts'
+
+/** One PDN session with what went through it. */
+export interface Session {
+  readonly imsi: string
+  readonly apn: string
+  readonly ebi: number
+  readonly qci: number
+  readonly lease: Lease
+  /** Octets of inner packets since the session began; the real core counts none. */
+  upBytes: number
+  downBytes: number
+}
+
+/** SMF and UPF: sessions with addresses and, in the place of a tap, byte counts. */
+export interface Sessions {
+  /** Undefined when the pool is exhausted. */
+  create(imsi: string, apn: ApnSubscription): Session | undefined
+  of(imsi: string): Session | undefined
+  list(): readonly Session[]
+  remove(imsi: string): void
+  /** Counts octets; false when there is no session. */
+  count(imsi: string, upBytes: number, downBytes: number): boolean
+  /** How many sessions were made and deleted so far. */
+  readonly created: number
+  readonly deleted: number
+}
+
+/** TS 24.301 §9.3.2: the first EPS bearer identity. */
+const FIRST_EBI = 5
+
+/** No sessions yet. */
+export function sessionTable(pool: AddressPool = addressPool()): Sessions {
+  const sessions = new Map<string, Session>()
+  let created = 0
+  let deleted = 0
+  return {
+    create: (imsi, { name, type, qci, ipv4, ipv6 }) => {
+      const lease = pool.take(type, { ipv4, ipv6 })
+      if (lease === undefined) return undefined
+      const session = { imsi, apn: name, ebi: FIRST_EBI, qci, lease, upBytes: 0, downBytes: 0 }
+      sessions.set(imsi, session)
+      created += 1
+      return session
+    },
+    of: (imsi) => sessions.get(imsi),
+    list: () => [...sessions.values()],
+    remove: (imsi) => {
+      const session = sessions.get(imsi)
+      if (session === undefined) return
+      sessions.delete(imsi)
+      pool.give(session.lease)
+      deleted += 1
+    },
+    count: (imsi, upBytes, downBytes) => {
+      const session = sessions.get(imsi)
+      if (session === undefined) return false
+      session.upBytes += upBytes
+      session.downBytes += downBytes
+      return true
+    },
+    get created() {
+      return created
+    },
+    get deleted() {
+      return deleted
+    },
+  }
+}

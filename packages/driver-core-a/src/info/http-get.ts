@@ -1,0 +1,57 @@
+import { get } from 'node:http'
+import { southboundUnavailable } from '@steeple/contracts'
+
+/** The core prints at most 512 KiB; what is longer is not its answer. */
+const BODY_MAX_BYTES = 1_048_576
+
+/** An answer. */
+export interface Answer {
+  readonly status: number
+  readonly body: string
+}
+
+/** How long to wait for one answer, ms. The daemon answers from its main loop, between two messages of phones. */
+export const ANSWER_MS = 3_000
+
+/**
+ * Asks a daemon's own HTTP server, one connection per request (it closes each).
+ *
+ * `who` names it in errors. Throws `southbound_unavailable`, or the signal's reason.
+ */
+export async function httpGet(
+  who: string,
+  url: string,
+  signal: AbortSignal,
+  limitMs: number = ANSWER_MS,
+): Promise<Answer> {
+  signal.throwIfAborted()
+  const limit = AbortSignal.timeout(limitMs)
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  const request = get(url, { agent: false, signal: AbortSignal.any([signal, limit]) }, (response) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > BODY_MAX_BYTES) request.destroy(new Error(`an answer of more than ${BODY_MAX_BYTES} bytes`))
+      else chunks.push(chunk)
+    })
+    response.on('error', reject)
+    response.on('end', () =>
+      resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
+    )
+  })
+  request.on('error', reject)
+  try {
+    return await promise
+  } catch (error) {
+    signal.throwIfAborted()
+    const why = limit.aborted ? `no answer within ${limitMs} ms` : reasonOf(error)
+    throw southboundUnavailable(`${who} cannot be asked: ${why}`, { cause: error })
+  }
+}
+
+/** The code of a system error, or its words: neither holds anything of a subscriber. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'it failed'
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.message
+}

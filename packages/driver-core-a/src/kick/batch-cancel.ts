@@ -1,0 +1,34 @@
+import { type BatchResult, type HssDriver, type Imsi, isServiceError, notFound } from '@steeple/contracts'
+import { waitFor } from '../info/shared-walk.ts'
+
+/** Has the HSS cancel the location of a phone. False: nobody can, or the HSS does not hold it. Throws what the HSS driver throws. */
+export type CancelLocation = (imsi: Imsi, signal: AbortSignal) => Promise<boolean>
+
+/**
+ * Collects requests of one moment into one call of the HSS driver: a hundred kicks at once are one write.
+ *
+ * The call has the plugin's own signal; who stops waiting does not end it for the others.
+ */
+export function batchCancel(hss: () => HssDriver | undefined, retiring: AbortSignal): CancelLocation {
+  let waiting: { readonly imsis: Set<Imsi>; readonly result: Promise<BatchResult> } | undefined
+  const collect = (cancel: NonNullable<HssDriver['cancelLocation']>): typeof waiting & object => {
+    const imsis = new Set<Imsi>()
+    const result = new Promise((resolve) => setImmediate(resolve)).then(() => {
+      waiting = undefined
+      return cancel([...imsis], retiring)
+    })
+    return { imsis, result }
+  }
+  return async (imsi, signal) => {
+    signal.throwIfAborted()
+    const driver = hss()
+    const cancel = driver?.cancelLocation
+    if (cancel === undefined) return false
+    waiting ??= collect(cancel)
+    waiting.imsis.add(imsi)
+    const problem = (await waitFor(waiting.result, signal)).get(imsi)
+    if (isServiceError(problem) && problem.code === notFound.code) return false
+    if (problem !== undefined) throw problem
+    return true
+  }
+}

@@ -1,0 +1,146 @@
+import type { Clock, Imsi } from '@steeple/contracts'
+import type { Walked } from '../info/shared-walk.ts'
+import type { CoreInfo, UeList } from '../observe/core-info.ts'
+import type { Generation } from '../render/roles.ts'
+import type { CancelLocation } from './batch-cancel.ts'
+
+/** What a kick needs. */
+export interface KickParts {
+  readonly clock: Clock
+  readonly info: CoreInfo
+  readonly generations: () => readonly Generation[]
+  readonly cancelLocation: CancelLocation
+  /** Tells the AMF; `unknown` when it has no such phone. */
+  readonly deregister: (imsi: Imsi, signal: AbortSignal) => Promise<'accepted' | 'unknown'>
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>
+  readonly limits?: Partial<KickLimits>
+}
+
+/** Bounds of a kick, ms. */
+export interface KickLimits {
+  /** How long it looks whether the phone is gone. */
+  readonly overallMs: number
+  /** How long a block in the HSS, just before, gets to do it by itself. */
+  readonly graceMs: number
+  readonly pollMs: number
+}
+
+/** How it ended. */
+export type Kicked = 'yes' | 'pending' | 'not_attached'
+
+const LIMITS: KickLimits = { overallMs: 3_000, graceMs: 400, pollMs: 150 }
+/** A phone that was seen on so long before, ms, and is off now, was cut by the block that came with this kick. */
+const JUST_NOW_MS = 5_000
+
+/**
+ * Disconnects a phone and looks whether it is off.
+ *
+ * LTE: the HSS, whose driver has blocked the subscriber before, cancels the location; it is asked again when that does
+ * not show within a moment. NR: the AMF is told. Then the lists of MME, AMF and SMF say whether the phone is gone; all
+ * kicks of a moment share each walk. Throws `southbound_unavailable` when MME or AMF cannot be asked.
+ */
+export function kicker(parts: KickParts): (imsi: Imsi, signal: AbortSignal) => Promise<Kicked> {
+  const limits = { ...LIMITS, ...parts.limits }
+  const { clock, info } = parts
+  return async (imsi, signal) => {
+    signal.throwIfAborted()
+    const beganMs = clock.monotonicMs()
+    const before = info.ues.last(JUST_NOW_MS)
+    const seen = await look(info, imsi, beganMs, signal)
+    if (isOn(seen, imsi)) {
+      const isOff = await cutAndWatch(parts, limits, { imsi, beganMs, seen }, signal)
+      return isOff ? 'yes' : 'pending'
+    }
+    const wasOn = before !== undefined && isOn(before, imsi)
+    return wasOn || isBeingCut(seen, imsi) ? 'yes' : 'not_attached'
+  }
+}
+
+/** A phone that is on. */
+interface Case {
+  readonly imsi: Imsi
+  readonly beganMs: number
+  readonly seen: Walked<UeList>
+}
+
+/** Cuts it and looks until it is off; false when that takes longer than allowed. */
+async function cutAndWatch(
+  parts: KickParts,
+  limits: KickLimits,
+  { imsi, beganMs, seen: first }: Case,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { clock, info } = parts
+  const cut = cutter(parts, limits, beganMs)
+  let seen = first
+  while (isOn(seen, imsi) || (await hasSession(info, imsi, seen.beganMs, signal))) {
+    if (isOn(seen, imsi)) await cut(imsi, signal)
+    const restMs = pauseFor(seen, limits)
+    if (clock.monotonicMs() + restMs >= beganMs + limits.overallMs) return false
+    await parts.pause(restMs, signal)
+    seen = await look(info, imsi, clock.monotonicMs(), signal)
+  }
+  return true
+}
+
+/** A walk that began at `sinceMs` or later; a second one when the phone may have slipped between two pages. */
+async function look(
+  info: CoreInfo,
+  imsi: Imsi,
+  sinceMs: number,
+  signal: AbortSignal,
+): Promise<Walked<UeList>> {
+  const seen = await info.ues.since(sinceMs, signal)
+  if (!seen.value.isPaged || seen.value.ues.has(imsi)) return seen
+  return await info.ues.since(seen.endedMs, signal)
+}
+
+/** Does once what cuts a phone: at once in NR, in LTE when the block alone did not. */
+function cutter(
+  parts: KickParts,
+  { graceMs }: KickLimits,
+  beganMs: number,
+): (imsi: Imsi, signal: AbortSignal) => Promise<void> {
+  let isTold = false
+  let isCancelled = false
+  return async (imsi, signal) => {
+    const generations = parts.generations()
+    if (generations.includes('5gc') && !isTold) {
+      await parts.deregister(imsi, signal)
+      isTold = true
+    }
+    if (generations.includes('epc') && !isCancelled && parts.clock.monotonicMs() - beganMs >= graceMs) {
+      await parts.cancelLocation(imsi, signal)
+      isCancelled = true
+    }
+  }
+}
+
+function isOn({ value }: Walked<UeList>, imsi: Imsi): boolean {
+  return value.ues.get(imsi)?.isRegistered === true
+}
+
+/** Registered without a connection, in LTE: cancelled, and the phone has not answered yet. */
+function isBeingCut({ value }: Walked<UeList>, imsi: Imsi): boolean {
+  return value.ues.get(imsi)?.isCut === true
+}
+
+/** Whether the SMF still has a session. One that cannot be asked is no reason to doubt MME and AMF. */
+async function hasSession(
+  info: CoreInfo,
+  imsi: Imsi,
+  sinceMs: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    return (await info.sessions.since(sinceMs, signal)).value.has(imsi)
+  } catch {
+    signal.throwIfAborted()
+    return false
+  }
+}
+
+/** A list that takes long to walk is walked less often: each page is work for the daemon that serves phones. */
+function pauseFor({ beganMs, endedMs }: Walked<UeList>, { pollMs }: KickLimits): number {
+  return Math.max(pollMs, endedMs - beganMs)
+}

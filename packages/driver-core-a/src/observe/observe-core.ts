@@ -1,0 +1,65 @@
+import type { CoreObserved, ObservedUe } from '@steeple/contracts'
+import type { SharedWalk } from '../info/shared-walk.ts'
+import type { Daemon } from '../render/roles.ts'
+import type { CoreInfo, InfoPlaces } from './core-info.ts'
+import { type ContainerState, daemonStates } from './daemon-states.ts'
+
+/** What a look at the core needs. */
+export interface ObserveParts {
+  readonly info: CoreInfo
+  readonly places: () => InfoPlaces & { readonly daemons: readonly Daemon[] }
+  readonly containerState: ContainerState
+  /** SHA-256 of the configuration that the core was last seen well with. */
+  readonly appliedSha256: () => Promise<string | undefined>
+}
+
+/** Callers within this time share a walk, ms. */
+const SHARED_MS = 1_000
+/** Who looks does not wait longer for a count, ms: a long list is not walked in the time of a status request. */
+const COUNT_MS = 700
+/** A count of an earlier walk still counts, ms. */
+const OLD_COUNT_MS = 15_000
+
+/**
+ * What the core looks like from outside. Never throws for a core that is away: its daemons are down then and its counts
+ * undefined, since nobody has counted 0.
+ */
+export async function observeCore(parts: ObserveParts, signal: AbortSignal): Promise<CoreObserved> {
+  signal.throwIfAborted()
+  const { info, places, containerState } = parts
+  const { daemons, urlOf } = places()
+  const [configSha256, services, radios, ues] = await Promise.all([
+    parts.appliedSha256(),
+    daemonStates(daemons, urlOf, containerState, signal),
+    counted(info.radios, signal),
+    counted(info.ues, signal),
+  ])
+  signal.throwIfAborted()
+  const attachedUes =
+    ues === undefined ? undefined : [...ues.ues.values()].filter(({ isRegistered }) => isRegistered).length
+  return { configSha256, services, radios, attachedUes }
+}
+
+/** Every phone that MME and AMF list. Callers within a second share one walk. Throws `southbound_unavailable`. */
+export async function listUes({ info }: ObserveParts, signal: AbortSignal): Promise<readonly ObservedUe[]> {
+  const { value } = await info.ues.recent(SHARED_MS, signal)
+  return [...value.ues.values()].map(({ imsi, isRegistered, isConnected, apns }) => ({
+    imsi,
+    isRegistered,
+    apns,
+    ...(isConnected === undefined ? {} : { isConnected }),
+  }))
+}
+
+/** A walk's result if it comes in time, else that of one not long ago, else undefined. */
+async function counted<T>(walk: SharedWalk<T>, signal: AbortSignal): Promise<T | undefined> {
+  const inTime = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)])
+  try {
+    return (await walk.recent(SHARED_MS, inTime)).value
+  } catch {
+    signal.throwIfAborted()
+    // One that failed says that the core is away; one that takes its time does not.
+    if (!inTime.aborted) return undefined
+    return walk.last(OLD_COUNT_MS)?.value
+  }
+}

@@ -1,0 +1,191 @@
+import type { Clock } from '@steeple/contracts'
+import { assert, suite } from '@steeple/testkit'
+import { type CoreInfo, coreInfo, type InfoPlaces } from '../src/observe/core-info.ts'
+import type { Generation } from '../src/render/roles.ts'
+import { phone } from './support/phones.ts'
+import { recordedItem } from './support/recordings.ts'
+import { type StandInCore, type StandInDaemon, standInCore } from './support/stand-in-core.ts'
+
+const info = suite('driver-core-a/info')
+const CLOCK: Clock = { nowMs: () => performance.now(), monotonicMs: () => performance.now() }
+const patient = () => AbortSignal.timeout(4_000)
+
+function infoOf(core: StandInCore, ...generations: readonly Generation[]): CoreInfo {
+  const urlOf: InfoPlaces['urlOf'] = (daemon) => core.url(daemon as StandInDaemon) // those with a server are asked
+  return coreInfo(CLOCK, new AbortController().signal, () => ({ generations, urlOf }))
+}
+
+async function withCore(body: (core: StandInCore) => Promise<void>): Promise<void> {
+  const core = await standInCore()
+  try {
+    await body(core)
+  } finally {
+    await core.close()
+  }
+}
+
+async function failure(work: Promise<unknown>): Promise<{ code?: string; message: string }> {
+  try {
+    await work
+  } catch (error) {
+    return error as { code?: string; message: string } // read as what the tests expect it to be
+  }
+  throw new Error('it must fail')
+}
+
+info('counts who is registered, not who is remembered, refused or just cut', () =>
+  withCore(async (core) => {
+    const all = [1, 2, 3, 4, 5].map((n) => phone(n))
+    const [, idle, gone, refused, cut] = all
+    Object.assign(idle ?? {}, { state: 'idle' })
+    Object.assign(gone ?? {}, { state: 'deregistered' })
+    Object.assign(refused ?? {}, { state: 'exception' })
+    Object.assign(cut ?? {}, { state: 'cut' })
+    core.phones.push(...all)
+    const { value } = await infoOf(core, 'epc').ues.recent(0, patient())
+    const on = [...value.ues.values()].filter(({ isRegistered }) => isRegistered)
+    assert.equal(
+      on.map(({ imsi, isConnected, apns, technology }) => ({ imsi, isConnected, apns, technology })),
+      [
+        { imsi: all[0]?.imsi, isConnected: true, apns: ['internet'], technology: 'lte' },
+        { imsi: idle?.imsi, isConnected: false, apns: ['internet'], technology: 'lte' },
+      ],
+    )
+  }),
+)
+
+info('reads both generations, and takes the entry of the one where a phone is on', () =>
+  withCore(async (core) => {
+    const [inLte, inNr] = [phone(1), phone(1, 'nr')]
+    inLte.state = 'deregistered'
+    core.phones.push(inLte, inNr, phone(2, 'nr'))
+    const { value } = await infoOf(core, 'epc', '5gc').ues.recent(0, patient())
+    assert.is(value.ues.size, 2)
+    assert.is(value.ues.get(inNr.imsi)?.technology, 'nr')
+    assert.is(value.ues.get(inNr.imsi)?.isRegistered, true)
+  }),
+)
+
+info('infers from its sessions who is registered on 2.7.7, which does not say it', () =>
+  withCore(async (core) => {
+    const gone = phone(2)
+    gone.state = 'deregistered'
+    core.release = '2.7.7'
+    core.phones.push(phone(1), gone)
+    const { value } = await infoOf(core, 'epc').ues.recent(0, patient())
+    assert.equal(
+      [...value.ues.values()].map(({ isRegistered }) => isRegistered),
+      [true, false],
+    )
+  }),
+)
+
+info('says what release it takes when an older one refuses', () =>
+  withCore(async (core) => {
+    core.release = '2.7.6'
+    const { code, message } = await failure(infoOf(core, 'epc').ues.recent(0, patient()))
+    assert.is(code, 'southbound_unavailable')
+    assert.is(message, 'mme has no /ue-info: phones and radios can be seen from Open5GS 2.7.7 on')
+  }),
+)
+
+info('walks 10,000 phones in pages of 100, without a page size, in bounded time', () =>
+  withCore(async (core) => {
+    core.phones.push(...Array.from({ length: 10_000 }, (_, n) => phone(n)))
+    const startedMs = performance.now()
+    const { value } = await infoOf(core, 'epc').ues.recent(0, patient())
+    assert.is(value.ues.size, 10_000)
+    assert.is(core.asked.length, 100)
+    assert.ok(core.asked.every(({ path }) => /^\/ue-info\?page=[0-9]+$/.test(path)))
+    assert.ok(performance.now() - startedMs < 4_000)
+  }),
+)
+
+info('counts a phone once that moves to another page while it is walked', () =>
+  withCore(async (core) => {
+    core.phones.push(...Array.from({ length: 150 }, (_, n) => phone(n)))
+    let isMoved = false
+    core.afterPage = () => {
+      if (!isMoved) core.phones.unshift(phone(1_000))
+      isMoved = true
+    }
+    const { value } = await infoOf(core, 'epc').ues.recent(0, patient())
+    assert.is(value.ues.size, 150)
+    assert.ok(value.isPaged)
+  }),
+)
+
+info('counts an eNB once that is listed twice, and none whose setup failed', () =>
+  withCore(async (core) => {
+    const [first] = core.radios.mme
+    const other = {
+      ...recordedItem('mme-enb-info.one-ue-connected.json.txt'),
+      enb_id: 7,
+      s1: { setup_success: false },
+    }
+    core.radios.mme.push({ ...first }, other)
+    assert.is((await infoOf(core, 'epc', '5gc').radios.recent(0, patient())).value, 2)
+  }),
+)
+
+info('gives one error for a list that cannot be read, whatever is wrong with it', () =>
+  withCore(async (core) => {
+    const lists = infoOf(core, 'epc')
+    for (const [odd, words] of [
+      [{ body: '{}' }, /answered without entries/],
+      [{ body: '{"items":{}}' }, /answered without entries/],
+      [{ body: 'garbage' }, /answered without entries/],
+      [{ body: '' }, /answered without entries/],
+      [{ body: `{"items":["${'x'.repeat(1_200_000)}"]}` }, /more than 1048576 bytes/],
+      [{ status: 500 }, /answered 500/],
+      [{ how: 'break' }, /ECONNRESET|hang up/],
+    ] as const) {
+      core.odd = () => odd
+      const { code, message } = await failure(lists.ues.recent(0, patient()))
+      assert.is(code, 'southbound_unavailable')
+      assert.match(message, words)
+    }
+    await core.stop('mme')
+    assert.match((await failure(lists.ues.recent(0, patient()))).message, /mme cannot be asked: ECONNREFUSED/)
+  }),
+)
+
+info('does not end on a list whose pages go on for ever without entries', () =>
+  withCore(async (core) => {
+    core.odd = () => ({ body: '{"items":[],"pager":{"next":"/ue-info?page=1"}}' })
+    assert.is((await infoOf(core, 'epc').ues.recent(0, patient())).value.ues.size, 0)
+    core.odd = () => ({ body: '{"items":[1],"pager":{"next":"/ue-info?page=1"}}' })
+    assert.match(
+      (await failure(infoOf(core, 'epc').ues.recent(0, patient()))).message,
+      /more than 200000 entries/,
+    )
+  }),
+)
+
+info('shares one walk among those who ask within a second, and begins another after that', () =>
+  withCore(async (core) => {
+    core.phones.push(phone(1))
+    const { ues } = infoOf(core, 'epc')
+    await Promise.all(Array.from({ length: 50 }, () => ues.recent(1_000, patient())))
+    await ues.recent(1_000, patient())
+    assert.is(core.asked.length, 1)
+    const nowMs = performance.now()
+    await Promise.all(Array.from({ length: 50 }, () => ues.since(nowMs, patient())))
+    assert.is(core.asked.length, 2)
+  }),
+)
+
+info('lets one stop waiting without ending the walk of the others', () =>
+  withCore(async (core) => {
+    core.phones.push(phone(1))
+    const { ues } = infoOf(core, 'epc')
+    const impatient = new AbortController()
+    const stopped = failure(ues.recent(0, impatient.signal))
+    const patientOne = ues.recent(1_000, patient())
+    impatient.abort(new Error('enough'))
+    assert.is((await stopped).message, 'enough')
+    assert.is((await patientOne).value.ues.size, 1)
+  }),
+)
+
+info.run()

@@ -18,6 +18,7 @@ export async function introduce(kernel: Kernel, url: string): Promise<void> {
     '',
     `  API            ${url}/v1`,
     `  documentation  ${url}/v1/docs`,
+    ...labAddress(),
     '',
     ...credentialLines(minted, hasVariable, variable),
     '',
@@ -26,10 +27,28 @@ export async function introduce(kernel: Kernel, url: string): Promise<void> {
     `  curl -s -H "Authorization: Bearer ${token}" ${url}/v1/status`,
     `  curl -s -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' ${url}/v1/spectrum/check -d '{"technology":"lte","channels":[1300]}'`,
     '',
+    ...labTrial(url, token, settings.server.data_dir),
     'Ctrl-C ends it.',
     '',
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+/** Where the phones are, when `npm start` has a lab core beside the service. */
+function labAddress(): readonly string[] {
+  const { LAB_CORE_URL: address = '' } = process.env
+  return address === '' ? [] : [`  lab core       ${address}  (a stand-in for core, radio and phones)`]
+}
+
+/** From a SIM to a phone that attaches with it. */
+function labTrial(url: string, token: string, dataDir: string): readonly string[] {
+  if (labAddress().length === 0) return []
+  return [
+    'A SIM, and a phone of the lab core that attaches with it (README.md, "The first ten minutes"):',
+    `  BATCH=$(curl -s -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' ${url}/v1/sims -d '{}' | sed 's/.*"batch_id":"\\([^"]*\\)".*/\\1/')`,
+    `  npm run -s svc -- sim export "$BATCH" --data-dir ${dataDir} --format json | npm run -s lab -- insert`,
+    '',
+  ]
 }
 
 async function firstToken(kernel: Kernel): Promise<string | undefined> {

@@ -1,3 +1,4 @@
+import type { ImsiHash } from './drivers.ts'
 import type { PolicyBundle, RadioProfile, Technology } from './policy.ts'
 import type { Principal, Role } from './roles.ts'
 import { type ServiceRef, serviceRef } from './service-ref.ts'
@@ -197,6 +198,68 @@ export interface TxGate {
   permitCarrier(carrier: CarrierRequest): Promise<void>
 }
 export const txGateRef: ServiceRef<TxGate> = serviceRef<TxGate>('policy.tx_gate')
+
+// ---- provided by sims ----
+
+/** States of a SIM; `revoked` is terminal. */
+export type SubscriberState = 'issued' | 'in-use' | 'suspended' | 'expired' | 'revoked'
+/** Why others than an operator suspend a SIM. */
+export type SuspensionReason = 'quota' | 'policy'
+/** A subscriber as other plugins see it: no IMSI, no key. Times are ms since the epoch. */
+export interface SubscriberView {
+  readonly imsi: ImsiHash
+  readonly state: SubscriberState
+  readonly suspendReason: 'operator' | SuspensionReason | undefined
+  /** `999-99` */
+  readonly plmn: string
+  readonly profile: string
+  readonly apns: readonly string[]
+  readonly quotaBytes: number | undefined
+  readonly expiresAtMs: number
+  /** When it was first seen in the core. */
+  readonly firstAttachAtMs: number | undefined
+}
+/** One move of one SIM; `from` is undefined for a new one. */
+export interface SubscriberMove {
+  readonly imsi: ImsiHash
+  readonly from: SubscriberState | undefined
+  readonly to: SubscriberState
+}
+/** What has happened since a cursor. */
+export interface SubscriberMoves {
+  /** Ask on from here. */
+  readonly cursor: string
+  /** In the order of their commits. */
+  readonly moves: readonly SubscriberMove[]
+  /** Some were missed (the first call, a restart, a long pause): look at every subscriber that matters. */
+  readonly isGap: boolean
+}
+/** The subscribers of this node. Cuts follow by themselves: blocked in the HSS, then kicked off the core. */
+export interface Subscribers {
+  /** Throws `store_corrupt`. */
+  find(imsi: ImsiHash): Promise<SubscriberView | undefined>
+  /** How many are in each state; every state is there. */
+  counts(): Promise<ReadonlyMap<SubscriberState, number>>
+  /** The one whose phone attached last. */
+  lastAttached(): Promise<SubscriberView | undefined>
+  /**
+   * Suspends in a mutation of its own, audited as `sim.suspend` under `by`. One that is suspended already, for whatever
+   * reason, stays as it is. Throws `sim_not_found`, `sim_state_conflict`.
+   */
+  suspend(imsi: ImsiHash, reason: SuspensionReason, by: Principal): Promise<SubscriberView>
+  /** Lifts a suspension for that reason and no other, audited as `sim.resume` under `by`. Throws as `suspend`. */
+  resume(imsi: ImsiHash, reason: SuspensionReason, by: Principal): Promise<SubscriberView>
+  /** As `suspend`, in the caller's mutation, whose audit entry should say so. */
+  suspendIn(tx: Tx, imsi: ImsiHash, reason: SuspensionReason): Promise<SubscriberView>
+  /** As `resume`, in the caller's mutation. */
+  resumeIn(tx: Tx, imsi: ImsiHash, reason: SuspensionReason): Promise<SubscriberView>
+  /**
+   * The moves since a cursor, at once when there are any, otherwise when the next one is durable. Without a cursor:
+   * where to begin. Rejects with the reason of the signal.
+   */
+  moves(since: string | undefined, signal: AbortSignal): Promise<SubscriberMoves>
+}
+export const subscribersRef: ServiceRef<Subscribers> = serviceRef<Subscribers>('sims.subscribers')
 
 // ---- provided by a RAN driver ----
 

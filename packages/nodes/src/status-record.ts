@@ -4,7 +4,9 @@ import {
   type JsonSchema,
   nodeIdentityRef,
   objectSchema,
+  type SubscriberView,
   serviceInfoRef,
+  subscribersRef,
   txGateRef,
 } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
@@ -76,12 +78,17 @@ export async function statusRecord(
   look: RadioLook,
 ): Promise<object> {
   const { nodeId } = context.use(nodeIdentityRef)
-  const [state, reason, components, radio, gate] = await Promise.all([
+  const [state, reason, components, radio, gate, last] = await Promise.all([
     lifecycle.state(),
     degradedReason(context, nodeId),
     allComponents(context),
     look(),
     context.maybe(txGateRef)?.state(),
+    // A damaged row of a SIM is no reason to say nothing of the node.
+    context
+      .maybe(subscribersRef)
+      ?.lastAttached()
+      .catch(() => undefined),
   ])
   const status: NodeStatus = statusOf(state, reason !== undefined)
   const { settings } = context
@@ -93,8 +100,7 @@ export async function statusRecord(
     enb: { connected: radio.isConnected, mode: radio.mode, s1_setup: radio.isConnected },
     ue: {
       registered: radio.attachedUes > 0,
-      // A suspended subscriber is blocked and disconnected, so an attached phone's SIM is activated.
-      sim_state: radio.attachedUes > 0 ? 'activated' : 'none',
+      sim_state: simState(last, radio.attachedUes),
       attached: radio.attachedUes,
     },
     breakout: { mode: settings.policy.local_breakout ? 'local' : 'off', peer_count: peerCount(components) },
@@ -106,6 +112,13 @@ export async function statusRecord(
     tx: { armed: gate?.armed ?? false },
     components: components.map(componentRecord),
   }
+}
+
+/** Of the phone that attached last; while none has, of those that the core knows, which are on and so not suspended. */
+function simState(last: SubscriberView | undefined, attached: number): 'activated' | 'suspended' | 'none' {
+  if (last === undefined) return attached > 0 ? 'activated' : 'none'
+  if (last.state === 'suspended') return 'suspended'
+  return last.state === 'in-use' || last.state === 'issued' ? 'activated' : 'none'
 }
 
 function runningSince(context: Context): { readonly version: string; readonly uptime_s: number } {

@@ -1,4 +1,4 @@
-import { coreDriverRef, ranDriverRef } from '@steeple/contracts'
+import { coreDriverRef, ranDriverRef, subscribersRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { createLifecycle } from '../src/lifecycle.ts'
 import { nodeRoutes } from '../src/node-routes.ts'
@@ -68,6 +68,22 @@ service('tells what drivers, TX gate, settings and components say', async () => 
       { armed: true },
     ],
   )
+})
+
+service('tells the state of the SIM whose phone attached last', async () => {
+  const { world, routes } = await setting()
+  const shown = async (state: string | undefined): Promise<unknown> => {
+    const last = async () => (state === undefined ? undefined : { state })
+    world.fake.services.set(subscribersRef.id, { lastAttached: last })
+    const { body } = await read(routes, '/v1/status')
+    return (body as { readonly ue: { readonly sim_state: string } }).ue.sim_state
+  }
+  const states = [undefined, 'in-use', 'issued', 'suspended', 'expired', 'revoked']
+  const seen: unknown[] = []
+  for (const state of states) seen.push(await shown(state))
+  assert.equal(seen, ['none', 'activated', 'activated', 'suspended', 'none', 'none'])
+  world.fake.services.set(subscribersRef.id, { lastAttached: () => Promise.reject(new Error('damaged')) })
+  assert.is((await read(routes, '/v1/status')).status, 200)
 })
 
 service(

@@ -1,4 +1,4 @@
-import type { Metrics, MutationTx, Reader } from '@steeple/contracts'
+import type { Metrics, Reader } from '@steeple/contracts'
 import { SIM_STATES, type SimState } from './states/machine.ts'
 import { countByState, countUnsynced } from './store/sim-store.ts'
 
@@ -6,8 +6,10 @@ import { countByState, countUnsynced } from './store/sim-store.ts'
 export interface SimCounters {
   /** SIMs in any state, revoked ones included. */
   readonly total: number
-  /** Counts a move once its transaction is durable; `from` is undefined for a new SIM. */
-  moved(tx: MutationTx, from: SimState | undefined, to: SimState): void
+  /** How many are in each state. */
+  states(): ReadonlyMap<SimState, number>
+  /** Counts a move that is durable; `from` is undefined for a new SIM. */
+  moved(from: SimState | undefined, to: SimState): void
   attached(plmn: string): void
   /** Counts anew: another instance may have changed rows. */
   recount(reader: Reader): Promise<void>
@@ -34,12 +36,12 @@ export function simCounters(metrics: Metrics): SimCounters {
     get total() {
       return [...counts.values()].reduce((sum, count) => sum + count, 0)
     },
-    moved: (tx, from, to) =>
-      tx.afterCommit(() => {
-        moves += 1
-        if (from !== undefined) add(from, -1)
-        add(to, 1)
-      }),
+    states: () => new Map(SIM_STATES.map((state) => [state, counts.get(state) ?? 0])),
+    moved: (from, to) => {
+      moves += 1
+      if (from !== undefined) add(from, -1)
+      add(to, 1)
+    },
     attached: (plmn) => attaches.inc({ plmn }),
     recount: async (reader) => {
       const { pending, failed } = await countUnsynced(reader)

@@ -64,4 +64,8 @@ export const MIGRATIONS: readonly Migration[] = [
       'create index sims_batch_files on sims_batch (files_at_ms, id)',
     ],
   },
+  {
+    id: '0003_last_attached',
+    up: ['create index sims_sim_attached on sims_sim (attached_at_ms)'],
+  },
 ]

@@ -1,9 +1,11 @@
 import type { Context, Vault } from '@steeple/contracts'
+import type { Seen } from './attach/seen.ts'
 import type { BatchTrouble } from './batch/batch-trouble.ts'
 import type { SimsConfig } from './config.ts'
 import type { SimCounters } from './counters.ts'
 import type { DetachBoard } from './provision/detach-board.ts'
 import type { HssLink } from './provision/hss-link.ts'
+import type { MoveFeed } from './states/move-feed.ts'
 
 /** What the routes and reconcilers of this plugin share. */
 export interface SimsParts {
@@ -13,6 +15,8 @@ export interface SimsParts {
   readonly hss: HssLink
   readonly detaches: DetachBoard
   readonly batchTrouble: BatchTrouble
+  readonly moves: MoveFeed
+  readonly seen: Seen
 }
 
 /** Reconciler that pushes subscribers. */

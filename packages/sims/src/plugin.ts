@@ -3,10 +3,12 @@ import {
   type Context,
   msFromDuration,
   type Plugin,
+  subscribersRef,
   type TableSpec,
   vaultRef,
 } from '@steeple/contracts'
 import { attachWatch } from './attach/attach-watch.ts'
+import { nobodySeen } from './attach/seen.ts'
 import { sweepBatches } from './batch/batch-sweep.ts'
 import { batchTrouble } from './batch/batch-trouble.ts'
 import { filesReconciler } from './batch/files-reconciler.ts'
@@ -28,9 +30,11 @@ import { issueRoute } from './routes/issue-route.ts'
 import { readRoutes } from './routes/read-routes.ts'
 import { stateRoutes } from './routes/state-routes.ts'
 import { registerSealed } from './secrets/sealing.ts'
+import { moveFeed } from './states/move-feed.ts'
 import { BATCHES } from './store/batch-store.ts'
 import { SIMS } from './store/sim-row.ts'
 import { countUnsynced, unsyncedSims } from './store/sim-store.ts'
+import { subscribers } from './subscribers.ts'
 
 const EXPIRY_MS = 2_000
 const RECOUNT_MS = 30_000
@@ -54,10 +58,13 @@ export const plugin: Plugin<SimsConfig> = {
       hss: hssLink(context),
       detaches: detachBoard(),
       batchTrouble: batchTrouble(),
+      moves: moveFeed(),
+      seen: nobodySeen(),
     }
     await parts.counters.recount(context.db)
     const flights = createFlights()
     return {
+      services: new Map([[subscribersRef.id, subscribers(parts)]]),
       routes: [
         ...readRoutes(parts),
         exportRoute(parts),

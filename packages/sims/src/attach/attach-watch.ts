@@ -53,6 +53,7 @@ async function seen(parts: SimsParts, hash: ImsiHash, isBaseline: boolean): Prom
     await cutAgain(parts, hash)
     return
   }
+  if (!isBaseline) parts.seen.attached(hash)
   if (!isBaseline || row.state === 'issued') counters.attached(row.plmn)
   if (row.state !== 'issued') return
   await context

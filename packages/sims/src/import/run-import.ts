@@ -13,6 +13,7 @@ import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { firstHss } from '../provision/first-hss.ts'
 import { wipeCard } from '../secrets/card.ts'
 import { openImsi, sealSim } from '../secrets/sealing.ts'
+import { noteMove } from '../states/change.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { isTaken } from '../store/sim-store.ts'
 import type { Cells } from './columns.ts'
@@ -204,7 +205,7 @@ class ImportRun {
         continue
       }
       await SIMS.insert(tx, row)
-      this.#parts.counters.moved(tx, undefined, row.state)
+      noteMove(this.#parts, tx, undefined, row)
       if (row.hss_status !== 'synced') tx.dirty(SIM_RESOURCE, row.hash)
     }
   }

@@ -20,6 +20,7 @@ import { simRecord } from '../record.ts'
 import { wipeCard } from '../secrets/card.ts'
 import { wipe } from '../secrets/octets.ts'
 import { sealSim } from '../secrets/sealing.ts'
+import { noteMove } from '../states/change.ts'
 import { BATCHES, type BatchRow } from '../store/batch-store.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { isTaken } from '../store/sim-store.ts'
@@ -65,7 +66,7 @@ export async function issueSims(
     for (const row of rows) {
       if (await isTaken(tx, row.hash)) throw simExists(row.hash)
       await SIMS.insert(tx, row)
-      parts.counters.moved(tx, undefined, row.state)
+      noteMove(parts, tx, undefined, row)
       if (row.hss_status !== 'synced') tx.dirty(SIM_RESOURCE, row.hash)
     }
     const facts = { batch_id: batch.id, count: rows.length, profile: plan.profile }

@@ -1,4 +1,4 @@
-import { type MutationTx, simNotFound, simStateConflict } from '@steeple/contracts'
+import { simNotFound, simStateConflict, type Tx } from '@steeple/contracts'
 import { CUT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { moved, type SimAction, type SuspendReason, wantedInHss } from './machine.ts'
@@ -21,12 +21,7 @@ export interface Changed {
  * Moves a SIM inside a transaction: its row, the counters, and what the HSS must hear of it.
  * Throws `sim_not_found`, `sim_state_conflict`.
  */
-export async function changeSim(
-  parts: SimsParts,
-  tx: MutationTx,
-  hash: string,
-  change: Change,
-): Promise<Changed> {
+export async function changeSim(parts: SimsParts, tx: Tx, hash: string, change: Change): Promise<Changed> {
   const before = await SIMS.find(tx, { hash })
   if (before === undefined) throw simNotFound(hash)
   const standing = moved(before, change.action, change.reason)
@@ -47,9 +42,19 @@ export async function changeSim(
     ...(isHeard ? unsynced(before) : {}),
   }
   await SIMS.put(tx, after)
-  parts.counters.moved(tx, before.state, after.state)
-  if (isHeard) tx.dirty(wantedInHss(after.state) === 'open' ? SIM_RESOURCE : CUT_RESOURCE, hash)
+  noteMove(parts, tx, before, after)
+  const resource = wantedInHss(after.state) === 'open' ? SIM_RESOURCE : CUT_RESOURCE
+  if (isHeard) tx.afterCommit(() => parts.context.enqueue(resource, hash))
   return { before, after }
+}
+
+/** Once its transaction is durable, a move counts and is told; `before` is undefined for a new SIM. */
+export function noteMove(parts: SimsParts, tx: Tx, before: SimRow | undefined, after: SimRow): void {
+  tx.afterCommit(() => {
+    if (before?.state === after.state) return
+    parts.counters.moved(before?.state, after.state)
+    parts.moves.add({ imsi: after.hash, from: before?.state, to: after.state })
+  })
 }
 
 /** What changes in a row that the HSS must hear of. */

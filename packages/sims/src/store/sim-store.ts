@@ -70,6 +70,14 @@ export function simsOfBatch(reader: Reader, batchId: string, limit: number): Pro
   return SIMS.select(reader, rest, { batch_id: batchId, limit })
 }
 
+const LAST_ATTACHED =
+  'select hash from sims_sim where attached_at_ms is not null order by attached_at_ms desc limit 1'
+
+/** The SIM that was first seen in the core last. */
+export async function lastFirstAttached(reader: Reader): Promise<string | undefined> {
+  return (await reader.get<{ readonly hash: string }>(LAST_ATTACHED))?.hash
+}
+
 /** Whether a SIM of that hash is stored. */
 export async function isTaken(reader: Reader, hash: string): Promise<boolean> {
   return (await reader.get('select hash from sims_sim where hash = :hash', { hash })) !== undefined

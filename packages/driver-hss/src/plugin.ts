@@ -86,8 +86,14 @@ function counted(driver: WriteBackDriver, { metrics, clock }: Context): HssDrive
       throw error
     }
   }
+  const cancel = driver.cancelLocation
   return {
     name: driver.name,
+    ...(cancel === undefined
+      ? {}
+      : {
+          cancelLocation: (imsis, signal) => written('cancel', imsis.length, () => cancel(imsis, signal)),
+        }),
     observe: (imsis, signal) => timed('observe', () => driver.observe(imsis, signal)),
     upsert: (all, signal) => written('upsert', all.length, () => driver.upsert(all, signal)),
     remove: (imsis, signal) => written('remove', imsis.length, () => driver.remove(imsis, signal)),

@@ -52,6 +52,8 @@ export function dbctlDriver(options: DbctlOptions): WriteBackDriver {
     remove: (imsis, signal) => oneByOne(imsis, itself, signal, (imsi) => subscribers.remove(imsi, signal)),
     setBlocked: (imsis, isBlocked, signal) =>
       oneByOne(imsis, itself, signal, (imsi) => subscribers.setBlocked(imsi, isBlocked, signal)),
+    cancelLocation: (imsis, signal) =>
+      oneByOne(imsis, itself, signal, (imsi) => subscribers.cancelLocation(imsi, signal)),
     probe,
     sweep: async () => undefined,
     close: async () => undefined,

@@ -19,10 +19,12 @@ export interface ToolSubscribers {
   upsert(subscriber: Subscriber, before: Listing, signal: AbortSignal): Promise<void>
   remove(imsi: Imsi, signal: AbortSignal): Promise<void>
   setBlocked(imsi: Imsi, isBlocked: boolean, signal: AbortSignal): Promise<void>
+  /** Throws `not_found` for one that is not there, and with a tool that has no `cancel_location`. */
+  cancelLocation(imsi: Imsi, signal: AbortSignal): Promise<void>
 }
 
 /**
- * What the stock tool can do, and `block`, `unblock` and `set_sqn` of a compatible one that has them.
+ * What the stock tool can do, and the further commands of a compatible one that has them.
  *
  * Without `block`, a subscriber is blocked by being removed: nothing else of the stock tool bars anybody. It is put
  * back by the next push. What this process pushed is remembered (without keys) for what the listing does not show.
@@ -122,6 +124,10 @@ export function toolSubscribers(tool: Tool): ToolSubscribers {
       }
       if (isBlocked) await bar(imsi, trusted, signal)
       else if (trusted?.isBlocked !== false) throw absent()
+    },
+    cancelLocation: async (imsi, signal) => {
+      if (!(await has('cancel_location', signal))) throw notFound('command cancel_location of this dbctl')
+      if (!(await tool.extra('cancel_location', [imsi], signal))) throw absent()
     },
   }
 }

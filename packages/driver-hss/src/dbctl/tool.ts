@@ -22,7 +22,7 @@ export interface Tool {
   addApn(imsi: Imsi, apn: string, signal: AbortSignal): Promise<boolean>
   /** How many documents went. */
   remove(imsi: Imsi, signal: AbortSignal): Promise<number>
-  /** Runs `block`, `unblock` or `set_sqn` of a tool that has them. */
+  /** Runs `block`, `unblock`, `set_sqn` or `cancel_location` of a tool that has them; the first argument is an IMSI. */
   extra(name: string, args: readonly string[], signal: AbortSignal): Promise<boolean>
 }
 

@@ -31,7 +31,7 @@ export function engineHost(socket: string, container: string): ShellHost {
           () => undefined,
         )
         signal.throwIfAborted()
-        throw southboundUnavailable(`${where}: ${engineProblem(error)}`)
+        throw southboundUnavailable(`${where}: ${engineProblem(error, 'hss.container')}`)
       }
     },
   }

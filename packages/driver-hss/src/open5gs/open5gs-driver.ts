@@ -14,7 +14,7 @@ import { type PlacedWrite, type SubscriberWrites, writeInWaves } from '../waves.
 import { checkSubscriber } from './bounds.ts'
 import type { Snssai } from './document.ts'
 import { isBlocked, isGhost, observedOf, READ_FIELDS } from './observed.ts'
-import { blockWrites, unblockWrites, upsertWrites } from './writes.ts'
+import { blockWrites, cancelWrites, unblockWrites, upsertWrites } from './writes.ts'
 
 /** The database and collection that Open5GS reads. */
 export const OPEN5GS_DATABASE = 'open5gs'
@@ -77,9 +77,9 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
     }
     await writeInWaves(link, work, results, signal)
   }
-  const setBlocked = async (
+  const change = async (
     batch: readonly Imsi[],
-    toBlocked: boolean,
+    opsOf: (doc: Doc) => readonly WriteOp[] | undefined,
     results: Results,
     signal: AbortSignal,
   ): Promise<void> => {
@@ -87,8 +87,9 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
     const work: SubscriberWrites[] = []
     for (const imsi of batch) {
       const doc = held.get(imsi)
-      const ops = doc === undefined || isGhost(doc) ? undefined : changeOf(doc, toBlocked)
-      if (ops === undefined) results.set(imsi, notFound('such subscriber in the HSS to block or unblock'))
+      const ops = doc === undefined || isGhost(doc) ? undefined : opsOf(doc)
+      if (ops === undefined)
+        results.set(imsi, notFound('such subscriber in the HSS to block, unblock or cancel'))
       else work.push({ imsi, writes: placed(ops) })
     }
     await writeInWaves(link, work, results, signal)
@@ -122,7 +123,11 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
     remove: (imsis, signal) =>
       inBatches(imsis, itself, signal, (batch, results) => remove(batch, results, signal)),
     setBlocked: (imsis, toBlocked, signal): Promise<BatchResult> =>
-      inBatches(imsis, itself, signal, (batch, results) => setBlocked(batch, toBlocked, results, signal)),
+      inBatches(imsis, itself, signal, (batch, results) =>
+        change(batch, toBlocked ? blockWrites : unblockWrites, results, signal),
+      ),
+    cancelLocation: (imsis, signal) =>
+      inBatches(imsis, itself, signal, (batch, results) => change(batch, cancelWrites, results, signal)),
     probe: async (signal) => {
       await link.find(COLLECTION, { imsi: '' }, { imsi: 1 }, signal)
       return index === 'conflict'
@@ -132,10 +137,6 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
     sweep,
     close: () => link.close(),
   }
-}
-
-function changeOf(doc: Doc, toBlocked: boolean) {
-  return toBlocked ? blockWrites(doc) : unblockWrites(doc)
 }
 
 function placed(ops: readonly WriteOp[]): readonly PlacedWrite[] {

@@ -47,6 +47,16 @@ export function blockWrites(doc: Doc): readonly WriteOp[] {
   return [...rearm(filter, doc), { kind: 'update', filter, update: blockedState(docsOf(doc.slice)) }]
 }
 
+/**
+ * The writes that have the HSS cancel the location of whoever has this document. Set anew after it was taken away, since
+ * an unchanged value is no event.
+ */
+export function cancelWrites(doc: Doc): readonly WriteOp[] {
+  const filter = { imsi: doc.imsi }
+  const update = { $set: { request_cancel_location: true } }
+  return [...rearm(filter, doc), { kind: 'update', filter, update }]
+}
+
 /** The writes that unblock a subscriber; undefined when nobody kept what to put back. */
 export function unblockWrites(doc: Doc): readonly WriteOp[] | undefined {
   const filter = { imsi: doc.imsi }

@@ -63,6 +63,29 @@ dbctl(
 )
 
 dbctl(
+  'cancels a location with a tool that can, and says that the stock one cannot',
+  async () => {
+    const one = subscriber(1)
+    await withStock(async (driver) => {
+      const [problem] = (await driver.cancelLocation?.([one.imsi], patient()))?.values() ?? []
+      assert.match(String(problem?.message), /there is no command cancel_location/)
+    })
+    const tool = await makeDbctl(true)
+    const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined })
+    await driver.upsert([one], patient())
+    const stranger = subscriber(2).imsi
+    const result = await driver.cancelLocation?.([one.imsi, stranger], patient())
+    assert.is(result?.get(one.imsi), undefined)
+    const problem = result?.get(stranger)
+    assert.ok(isServiceError(problem) && problem.code === 'not_found')
+    const [doc] = await docsOf(tool)
+    assert.is(doc?.request_cancel_location, true)
+    await tool.remove()
+  },
+  { limitMs: 10_000 },
+)
+
+dbctl(
   'adds an APN that is missing and says that it cannot take one away',
   async () => {
     await withStock(async (driver) => {

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
-import type { Imsi, Subscriber } from '@steeple/contracts'
+import { type Imsi, isServiceError, type Subscriber } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { Double, EJSON, Int32, Long } from 'bson'
 import type { WriteBackDriver } from '../../src/driver.ts'
 import { mongoLink } from '../../src/links/mongo-link.ts'
 import { open5gsDriver } from '../../src/open5gs/open5gs-driver.ts'
+import { cancelWrites } from '../../src/open5gs/writes.ts'
 import { type Look, lookInto } from '../support/database.ts'
 import { sharedMongo } from '../support/mongo-server.ts'
 import { subscriber } from '../support/subscribers.ts'
@@ -178,6 +179,31 @@ documents('removes a live subscriber only after its block could be heard', async
     assert.ok(sawBlocked)
   })
 })
+
+documents(
+  'cancels a location anew each time, for those that are there, and changes nothing else',
+  async () => {
+    await withDriver(async (driver, look) => {
+      await driver.upsert([RECORDED], patient())
+      const stranger = subscriber(2).imsi
+      const collection = look.collection('subscribers')
+      const before = plain(await collection.findOne({ imsi: RECORDED.imsi }))
+      for (let round = 0; round < 2; round += 1) {
+        const result = await driver.cancelLocation?.([RECORDED.imsi, stranger], patient())
+        assert.is(result?.get(RECORDED.imsi), undefined)
+        const problem = result?.get(stranger)
+        assert.ok(isServiceError(problem) && problem.code === 'not_found')
+        const after = plain(await collection.findOne({ imsi: RECORDED.imsi }))
+        assert.equal(after, sorted({ ...(before as object), request_cancel_location: true }))
+      }
+      assert.is(Number(await collection.countDocuments()), 1)
+      const [unset, set, ...more] = cancelWrites({ imsi: RECORDED.imsi, request_cancel_location: true })
+      assert.equal(unset?.kind === 'update' && unset.update, { $unset: { request_cancel_location: '' } })
+      assert.equal(set?.kind === 'update' && set.update, { $set: { request_cancel_location: true } })
+      assert.equal(more, [])
+    })
+  },
+)
 
 documents('refuses bad subscribers one by one and writes the others', async () => {
   await withDriver(async (driver, look) => {

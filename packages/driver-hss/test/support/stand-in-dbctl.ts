@@ -120,7 +120,10 @@ export async function runDbctl(
     help: async () => {
       say('   add_ue_with_apn {imsi key opc apn}: adds a user to the database with a specific apn,')
       say('   remove {imsi}: removes a user from the database\n   reset: WIPES OUT the database')
-      if (hasExtras) say('   block {imsi}: bars\n   unblock {imsi}: unbars\n   set_sqn {imsi sqn}: once')
+      if (hasExtras) {
+        say('   block {imsi}: bars\n   unblock {imsi}: unbars\n   set_sqn {imsi sqn}: once')
+        say('   cancel_location {imsi}: disconnects')
+      }
       return 1
     },
     block: async () =>
@@ -137,6 +140,12 @@ export async function runDbctl(
           delete doc.suspended_slice
         }),
       ),
+    cancel_location: async () =>
+      changed(
+        await store.update(imsi, (doc) => {
+          doc.request_cancel_location = true
+        }),
+      ),
     set_sqn: async () =>
       changed(
         await store.update(imsi, (doc) => {
@@ -144,7 +153,7 @@ export async function runDbctl(
         }),
       ),
   }
-  const isExtra = ['block', 'unblock', 'set_sqn'].includes(command)
+  const isExtra = ['block', 'unblock', 'set_sqn', 'cancel_location'].includes(command)
   const code = (await (isExtra && !hasExtras ? commands.help : commands[command])?.()) ?? 1
   return { code, output }
 }

@@ -36,10 +36,21 @@ export const plugin: Plugin = {
         )
       }
     }
+    // Calls that go otherwise than the last look are a reason to look again, not only every 15 s.
+    let isLooking = false
+    const heard = (works: boolean): void => {
+      if (isLooking || works === (seen.status !== 'down')) return
+      isLooking = true
+      look(context.retiring)
+        .catch(() => undefined)
+        .finally(() => {
+          isLooking = false
+        })
+    }
     context.every(PROBE_MS, look)
     context.every(SWEEP_MS, (signal) => driver.sweep(signal))
     return {
-      services: new Map([[hssDriverRef.id, counted(driver, context)]]),
+      services: new Map([[hssDriverRef.id, counted(driver, context, heard)]]),
       health: async () => [seen],
       start: async () => {
         // Not awaited: a database that is down must not keep the service from starting.
@@ -53,8 +64,12 @@ function healthOf(status: ComponentHealth['status'], detail: string): ComponentH
   return { name: 'hss', kind: 'hss', status, detail }
 }
 
-/** The driver with its calls counted. */
-function counted(driver: WriteBackDriver, { metrics, clock }: Context): HssDriver {
+/** The driver with its calls counted. `heard` gets whether the other side answered, after each call that was not aborted. */
+function counted(
+  driver: WriteBackDriver,
+  { metrics, clock }: Context,
+  heard: (works: boolean) => void,
+): HssDriver {
   const subscribers = metrics.counter(
     'svc_driver_hss_subscribers_total',
     'Subscribers written to the HSS, by operation and result.',
@@ -66,17 +81,27 @@ function counted(driver: WriteBackDriver, { metrics, clock }: Context): HssDrive
     [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60],
     ['operation'],
   )
-  const timed = async <T>(operation: string, work: () => Promise<T>): Promise<T> => {
+  const timed = async <T>(operation: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
     const from = clock.monotonicMs()
     try {
-      return await work()
+      const result = await work()
+      heard(true)
+      return result
+    } catch (error) {
+      if (!signal.aborted) heard(false)
+      throw error
     } finally {
       seconds.observe((clock.monotonicMs() - from) / 1000, { operation })
     }
   }
-  const written = async (operation: string, count: number, work: () => Promise<BatchResult>) => {
+  const written = async (
+    operation: string,
+    count: number,
+    signal: AbortSignal,
+    work: () => Promise<BatchResult>,
+  ) => {
     try {
-      const result = await timed(operation, work)
+      const result = await timed(operation, signal, work)
       const failed = [...result.values()].filter((error) => error !== undefined).length
       subscribers.inc({ operation, result: 'ok' }, result.size - failed)
       subscribers.inc({ operation, result: 'failed' }, failed)
@@ -94,11 +119,11 @@ function counted(driver: WriteBackDriver, { metrics, clock }: Context): HssDrive
       : {
           cancelLocation: (imsis, signal) => written('cancel', imsis.length, () => cancel(imsis, signal)),
         }),
-    observe: (imsis, signal) => timed('observe', () => driver.observe(imsis, signal)),
-    upsert: (all, signal) => written('upsert', all.length, () => driver.upsert(all, signal)),
-    remove: (imsis, signal) => written('remove', imsis.length, () => driver.remove(imsis, signal)),
+    observe: (imsis, signal) => timed('observe', signal, () => driver.observe(imsis, signal)),
+    upsert: (all, signal) => written('upsert', all.length, signal, () => driver.upsert(all, signal)),
+    remove: (imsis, signal) => written('remove', imsis.length, signal, () => driver.remove(imsis, signal)),
     setBlocked: (imsis, isBlocked, signal) =>
-      written(isBlocked ? 'block' : 'unblock', imsis.length, () =>
+      written(isBlocked ? 'block' : 'unblock', imsis.length, signal, () =>
         driver.setBlocked(imsis, isBlocked, signal),
       ),
   }

@@ -29,11 +29,15 @@ export function dbctlDriver(options: DbctlOptions): WriteBackDriver {
   const tool = options.tool ?? dbctlTool(options.path, options.url)
   const probe: WriteBackDriver['probe'] = async (signal) => {
     const { isCut } = await tool.list(signal)
-    const cut = isCut ? '; it lists 20 subscribers only, the rest is taken on trust' : ''
+    const cut =
+      isCut && !(await tool.extras(signal)).has('show')
+        ? '; it lists 20 subscribers only, the rest is taken on trust'
+        : ''
     return { isOk: true, detail: `${options.path} answers${cut}` }
   }
   const { documents, budgetMs = BUDGET_MS } = options
-  const oneByOne: OneByOne = (items, imsiOf, signal, work) => inTurn(items, imsiOf, signal, work, budgetMs)
+  const oneByOne: OneByOne = (items, imsiOf, signal, work) =>
+    inTurn(tool, items, imsiOf, signal, work, budgetMs)
   if (documents !== undefined) return withDocuments(tool, documents, oneByOne)
   const subscribers = toolSubscribers(tool)
   return {
@@ -41,7 +45,10 @@ export function dbctlDriver(options: DbctlOptions): WriteBackDriver {
     observe: (imsis, signal) => subscribers.observe(imsis, signal),
     upsert: async (all, signal) => {
       signal.throwIfAborted()
-      const before = await tool.list(signal)
+      const before = await tool.listOf(
+        all.map(({ imsi }) => imsi),
+        signal,
+      )
       return await oneByOne(
         all,
         ({ imsi }) => imsi,
@@ -106,10 +113,12 @@ type OneByOne = <T>(
 ) => Promise<BatchResult>
 
 /**
- * One after the other; an error is the result of its subscriber alone. What is not reached in time has an error too
- * and is left for the next call. An aborted signal rejects.
+ * One after the other, or all at once with a tool that takes many commands a run; an error is the result of its
+ * subscriber alone. What is not reached in time has an error too and is left for the next call. An aborted signal
+ * rejects.
  */
 async function inTurn<T>(
+  tool: Tool,
   items: readonly T[],
   imsiOf: (item: T) => Imsi,
   signal: AbortSignal,
@@ -119,7 +128,7 @@ async function inTurn<T>(
   signal.throwIfAborted()
   const results: Results = new Map()
   const budget = AbortSignal.timeout(budgetMs)
-  for (const item of items) {
+  const one = async (item: T): Promise<void> => {
     try {
       if (budget.aborted) throw southboundUnavailable('dbctl is slow: not reached yet, it is tried again')
       await work(item)
@@ -129,6 +138,8 @@ async function inTurn<T>(
       results.set(imsiOf(item), errorOf(error))
     }
   }
+  if ((await tool.extras(signal)).has('batch')) await Promise.all(items.map(one))
+  else for (const item of items) await one(item)
   return results
 }
 

@@ -5,19 +5,25 @@ import { southboundUnavailable } from '@steeple/contracts'
 const RUN_MS = 15_000
 const OUTPUT_MAX = 32 * 1024 * 1024
 
-/** Runs one command of the tool and answers its standard output. The exit code says nothing and is not looked at. */
-export type RunTool = (args: readonly string[], signal: AbortSignal) => Promise<string>
+/**
+ * Runs one command of the tool, `input` on its standard input, and answers its standard output. The exit code says
+ * nothing and is not looked at.
+ */
+export type RunTool = (args: readonly string[], signal: AbortSignal, input?: string) => Promise<string>
 
 /**
  * Runs `path` without a shell. Arguments have been checked by the caller, since the tool pastes them into a script.
  * Throws `southbound_unavailable` when it cannot be run, hangs or talks without end.
  */
 export function toolRunner(path: string, limitMs: number = RUN_MS): RunTool {
-  return async (args, signal) => {
+  return async (args, signal, input) => {
     signal.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<string>()
     const fail = (why: string): void => reject(southboundUnavailable(`${path}: ${why}`))
-    const child = spawn(path, [...args], { stdio: ['ignore', 'pipe', 'ignore'], detached: true })
+    const child = spawn(path, [...args], { stdio: ['pipe', 'pipe', 'ignore'], detached: true })
+    // A tool that has ended or does not read says so by its output.
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(input)
     const parts: Buffer[] = []
     let size = 0
     child.stdout.on('data', (bytes: Buffer) => {

@@ -90,7 +90,7 @@ export function toolSubscribers(tool: Tool): ToolSubscribers {
   return {
     observe: async (imsis, signal) => {
       signal.throwIfAborted()
-      const listing = await tool.list(signal)
+      const listing = await tool.listOf(imsis, signal)
       const seen = new Map<Imsi, SubscriberObserved>()
       for (const imsi of imsis) {
         const doc = shownIn(listing, imsi)
@@ -148,7 +148,7 @@ async function toolObserved(
   imsi: Imsi,
   signal: AbortSignal,
 ): Promise<SubscriberObserved | undefined> {
-  const doc = (await tool.list(signal)).docs.find((one) => one.imsi === imsi)
+  const doc = (await tool.listOf([imsi], signal)).docs.find((one) => one.imsi === imsi)
   return doc === undefined ? undefined : shownSubscriber(doc)
 }
 

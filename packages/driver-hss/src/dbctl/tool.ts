@@ -1,5 +1,6 @@
 import { type Imsi, type Subscriber, southboundUnavailable, validationFailed } from '@steeple/contracts'
 import { rateParts } from '../open5gs/ambr.ts'
+import { batchRunner, type RunBatched } from './batch-runner.ts'
 import { addedBy, commandsIn, deletedBy, type Listing, listedBy, matchedBy } from './output.ts'
 import { type RunTool, toolRunner } from './run-tool.ts'
 
@@ -14,7 +15,10 @@ const DOUBLES_MAX = 8
 export interface Tool {
   /** Commands beyond the stock tool that a compatible one offers. */
   extras(signal: AbortSignal): Promise<ReadonlySet<string>>
+  /** Everybody, as far as the tool shows them. */
   list(signal: AbortSignal): Promise<Listing>
+  /** At least these, with a tool that can show one alone; otherwise everybody. */
+  listOf(imsis: readonly Imsi[], signal: AbortSignal): Promise<Listing>
   /** False when there is no such subscriber. */
   setAmbr(subscriber: Subscriber, signal: AbortSignal): Promise<boolean>
   /** Adds one with its first APN. */
@@ -28,20 +32,34 @@ export interface Tool {
 
 /** The tool at `path`; `url` is the database that it is told to use, empty for its own default. */
 export function dbctlTool(path: string, url: string, run: RunTool = toolRunner(path)): Tool {
-  let extras: Promise<ReadonlySet<string>> | undefined
-  const call = async (args: readonly string[], signal: AbortSignal): Promise<string> =>
-    await run([...uriFlag(url), ...args], signal)
+  let known: Promise<ReadonlySet<string>> | undefined
+  let batched: RunBatched | undefined
+  const extras = async (signal: AbortSignal): Promise<ReadonlySet<string>> => {
+    const asked = known ?? run(['help'], signal).then(commandsIn)
+    known = asked
+    const found = await asked.catch((error: unknown) => {
+      known = undefined
+      throw error
+    })
+    // A tool that prints no help now may do so later.
+    if (found.size === 0) known = undefined
+    return found
+  }
+  const call = async (args: readonly string[], signal: AbortSignal): Promise<string> => {
+    if (!(await extras(signal)).has('batch')) return await run([...uriFlag(url), ...args], signal)
+    batched ??= batchRunner(run, uriFlag(url))
+    return await batched(args, signal)
+  }
+  const list = async (signal: AbortSignal): Promise<Listing> => listedBy(await call(['showpretty'], signal))
   return {
-    extras: async (signal) => {
-      extras ??= run(['help'], signal).then(commandsIn)
-      try {
-        return await extras
-      } catch (error) {
-        extras = undefined
-        throw error
-      }
+    extras,
+    list,
+    listOf: async (imsis, signal) => {
+      const commands = await extras(signal)
+      if (!commands.has('batch') || !commands.has('show')) return await list(signal)
+      const shown = await Promise.all(imsis.map((imsi) => call(['show', imsiText(imsi)], signal)))
+      return { docs: shown.flatMap((output) => listedBy(output).docs), isCut: false }
     },
-    list: async (signal) => listedBy(await call(['showpretty'], signal)),
     setAmbr: async ({ imsi, ambrBps }, signal) => {
       const [down, up] = [rateParts(ambrBps.down), rateParts(ambrBps.up)]
       const rates = [down.value, down.unit, up.value, up.unit].map(String)

@@ -209,7 +209,7 @@ dbctl('gives the tool no argument that a script could read as its own', async ()
 dbctl('names the database to the tool', async () => {
   const seen: (readonly string[])[] = []
   const run = async (args: readonly string[]) => {
-    seen.push(args)
+    if (args[0] !== 'help') seen.push(args)
     return ''
   }
   for (const url of ['mongodb://h:1', 'mongodb://h/', 'mongodb://h/other', 'mongodb://h/?replicaSet=r']) {

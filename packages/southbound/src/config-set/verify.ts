@@ -1,6 +1,6 @@
 import type { ContainerState, Engine } from '../engine/engine.ts'
 import { lastWords } from '../engine/last-words.ts'
-import { pause } from '../time-limit.ts'
+import { abortable, pause } from '../time-limit.ts'
 
 /** Bounds of an apply, ms unless named otherwise. */
 export interface Limits {
@@ -19,6 +19,8 @@ export const DEFAULT_LIMITS: Limits = { stopTimeoutS: 10, settleMs: 1_500, healt
 /** Whether a daemon does its work, as the driver sees it: undefined when it does, else what is missing. */
 export type Probe = (daemon: string, signal: AbortSignal) => Promise<string | undefined>
 
+/** What one look of a probe may take, ms. */
+const LONGEST_LOOK_MS = 5_000
 /** Starts of one container, its restart among them, after which it is taken for one that does not stay up. */
 const MOST_STARTS = 3
 
@@ -86,13 +88,16 @@ async function asked(
   deadlineMs: number,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const leftMs = Math.max(1, Math.min(5_000, deadlineMs - performance.now()))
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(leftMs)])
+  const leftMs = Math.ceil(Math.max(1, Math.min(LONGEST_LOOK_MS, deadlineMs - performance.now())))
+  const ending = new AbortController()
   try {
-    return await probe(daemon, limited)
+    const looking = probe(daemon, AbortSignal.any([signal, ending.signal]))
+    return await abortable(looking, signal, leftMs)
   } catch (error) {
     signal.throwIfAborted()
-    return limited.aborted ? 'it does not answer' : error instanceof Error ? error.message : String(error)
+    return error instanceof Error ? error.message : String(error)
+  } finally {
+    ending.abort()
   }
 }
 

@@ -24,10 +24,13 @@ export function whereOf(engine: Docker): string {
   return `${String(host ?? 'DOCKER_HOST')}:${String(port ?? '')}`
 }
 
-/** What an engine's refusal means, for people; without anything that a container or a request said. */
-export function engineProblem(error: unknown): string {
+/**
+ * What an engine's refusal means, for people; without anything that a container or a request said. `key` is the
+ * configuration key that names the container.
+ */
+export function engineProblem(error: unknown, key?: string): string {
   const { statusCode, code } = (error ?? {}) as { statusCode?: unknown; code?: unknown } // checked below
-  if (statusCode === 404) return 'there is no such container'
+  if (statusCode === 404) return `there is no such container${key === undefined ? '' : `; see ${key}`}`
   if (statusCode === 409) return 'it is not running'
   if (code === 'ENOENT') return "the engine's socket is missing; see hss.engine_socket"
   if (code === 'EACCES') return "this service may not use the engine's socket"

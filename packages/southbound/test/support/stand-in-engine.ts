@@ -1,0 +1,155 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** What a program of a container does when it is started: stays up, or ends with a code after it said something. */
+export type Program = () => { readonly exitCode?: number; readonly log?: string; readonly refusal?: string }
+
+/** A container of the stand-in. */
+export interface StandInContainer {
+  readonly name: string
+  isRunning: boolean
+  /** Starts so far. */
+  starts: number
+  exitCode: number
+  startedAtMs: number
+  restartCount: number
+  log: string
+  /** The engine starts it again by itself whenever it ends. */
+  isRestless: boolean
+  program: Program
+}
+
+/** A container engine that speaks the few calls of the Docker API over a real socket. */
+export interface StandInEngine {
+  readonly socket: string
+  mood: 'well' | 'hang' | 'broken' | 'dropping'
+  /** Names of restarted containers, in order. */
+  readonly restarts: readonly string[]
+  add(name: string, program?: Program): StandInContainer
+  remove(name: string): void
+  container(name: string): StandInContainer
+  /** Takes the socket away. */
+  close(): Promise<void>
+}
+
+/** Starts one without containers. */
+export async function startEngine(): Promise<StandInEngine> {
+  const folder = await mkdtemp(join(tmpdir(), 'steeple-engine-'))
+  const socket = join(folder, 'engine.sock')
+  const containers = new Map<string, StandInContainer>()
+  const restarts: string[] = []
+  let mood: StandInEngine['mood'] = 'well'
+  let ticks = Date.parse('2026-01-01T00:00:00Z')
+  const json = (response: ServerResponse, status: number, body: unknown): void => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  }
+  const start = (container: StandInContainer): string | undefined => {
+    const { exitCode, log = '', refusal } = container.program()
+    if (refusal !== undefined) {
+      container.isRunning = false
+      return refusal
+    }
+    ticks += 1_000
+    container.starts += 1
+    container.startedAtMs = ticks
+    container.log = log === '' ? container.log : `${container.log}${log}\n`
+    container.isRunning = exitCode === undefined
+    container.exitCode = exitCode ?? 0
+    return undefined
+  }
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    const url = new URL(request.url ?? '/', 'http://engine')
+    const [, name = '', call = ''] = /\/containers\/([^/]+)\/(json|restart|logs)$/.exec(url.pathname) ?? []
+    const container = containers.get(decodeURIComponent(name))
+    if (mood === 'hang') return
+    if (mood === 'broken') json(response, 500, { message: 'out of order' })
+    else if (container === undefined) json(response, 404, { message: `No such container: ${name}` })
+    else if (call === 'json') inspect(container, response)
+    else if (call === 'logs') logs(container, response)
+    else restart(container, request, response)
+  }
+  const restart = (container: StandInContainer, request: IncomingMessage, response: ServerResponse): void => {
+    restarts.push(container.name)
+    if (mood === 'dropping') {
+      request.socket.destroy()
+      return
+    }
+    const refusal = start(container)
+    if (refusal === undefined) response.writeHead(204).end()
+    else json(response, 500, { message: refusal })
+  }
+  const inspect = (container: StandInContainer, response: ServerResponse): void => {
+    if (container.isRestless && !container.isRunning) {
+      container.restartCount += 1
+      start(container)
+    }
+    json(response, 200, {
+      Id: `id-of-${container.name}`,
+      RestartCount: container.restartCount,
+      State: {
+        Running: container.isRunning,
+        Restarting: false,
+        ExitCode: container.exitCode,
+        StartedAt: new Date(container.startedAtMs).toISOString(),
+      },
+    })
+  }
+  const server = createServer(answer)
+  server.listen(socket)
+  await once(server, 'listening')
+  const containerOf = (name: string): StandInContainer => {
+    const found = containers.get(name)
+    if (found === undefined) throw new Error(`the test has no container ${name}`)
+    return found
+  }
+  return {
+    socket,
+    restarts,
+    get mood() {
+      return mood
+    },
+    set mood(next) {
+      mood = next
+    },
+    add: (name, program = () => ({})) => {
+      const container = {
+        name,
+        isRunning: true,
+        starts: 0,
+        exitCode: 0,
+        startedAtMs: ticks,
+        restartCount: 0,
+        log: '',
+        isRestless: false,
+        program,
+      }
+      containers.set(name, container)
+      return container
+    },
+    remove: (name) => {
+      containers.delete(name)
+    },
+    container: containerOf,
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The last lines, in frames of standard error as the engine sends them for a container without a terminal. */
+function logs(container: StandInContainer, response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/vnd.docker.raw-stream' })
+  for (const line of container.log.split('\n').filter((text) => text !== '')) {
+    const content = Buffer.from(`${line}\n`)
+    const head = Buffer.alloc(8)
+    head.writeUInt8(2, 0)
+    head.writeUInt32BE(content.length, 4)
+    response.write(Buffer.concat([head, content]))
+  }
+  response.end()
+}

@@ -6,7 +6,7 @@ import { lineSplitter } from '../stream/line-splitter.ts'
 import { ownWords } from '../stream/own-words.ts'
 import type { RadioEvent } from '../stream/radio-event.ts'
 import { freshFacts, nextFacts, type RadioFacts } from '../stream/radio-facts.ts'
-import { muteLines, srsenbEvent } from '../stream/srsenb-line.ts'
+import { muteLine, srsenbEvent } from '../stream/srsenb-line.ts'
 import type { RadioExit } from './exit-class.ts'
 import type { KillGuard } from './kill-guard.ts'
 import { groupMembers, isPrivilegedExec, markOf, type ProcessMark } from './proc-fs.ts'
@@ -64,7 +64,7 @@ export function startRadio(
   const mark = pid === undefined ? undefined : markOf(pid)
   const gone = Promise.withResolvers<void>()
   const words = ownWords()
-  let facts = freshFacts(clock.monotonicMs())
+  let facts = freshFacts()
   let isGone = false
   let isHalting = false
   let killTimer: NodeJS.Timeout | undefined
@@ -86,6 +86,7 @@ export function startRadio(
   })
   const ended = async (code: number | null, signal: string | null): Promise<void> => {
     isGone = true
+    const isHalted = isHalting
     guard.release()
     clearTimeout(killTimer)
     if (pid !== undefined) await endGroup(pid)
@@ -96,7 +97,7 @@ export function startRadio(
       signal: signal ?? undefined,
       facts,
       words: words.text(),
-      isHalted: isHalting,
+      isHalted,
     })
   }
   child.once('exit', (code, signal) => void ended(code, signal))
@@ -120,8 +121,10 @@ export function startRadio(
   }
   const askToEnd = (): void => {
     isHalting = true
+    // Its id may mean another process by now.
+    if (isGone) return
     const { stdin } = child
-    if (stdin?.writable === true) stdin.end(command.program === 'srsenb' ? muteLines(command.cellId) : '')
+    if (stdin?.writable === true) stdin.end(command.program === 'srsenb' ? muteLine(command.cellId) : '')
     if (pid !== undefined) sendGroup(pid, 'SIGTERM')
   }
   return {

@@ -21,8 +21,6 @@ export type RadioEvent =
   | { readonly kind: 'connected' }
   /** S1 or NG is lost or was not set up; `reason` is the program's own. */
   | { readonly kind: 'disconnected'; readonly reason: string }
-  /** Something of S1 or NG moves: the program's timers run. */
-  | { readonly kind: 'core_activity' }
   | { readonly kind: 'ue_connected'; readonly rnti: string }
   | { readonly kind: 'ue_gone'; readonly rnti: string }
   /** How many phones the program counts itself. */
@@ -31,8 +29,6 @@ export type RadioEvent =
   | { readonly kind: 'given_up'; readonly reason: string }
   | { readonly kind: 'random_access' }
   | { readonly kind: 'rf_error'; readonly count: number }
-  /** The console has worked off everything written before the probe. */
-  | { readonly kind: 'console_answer' }
   | { readonly kind: 'crashed' }
   | { readonly kind: 'forced_exit' }
   | { readonly kind: 'stopping' }

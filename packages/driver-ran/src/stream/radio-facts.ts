@@ -13,15 +13,12 @@ export interface RadioFacts {
   readonly isConnected: boolean
   /** Why S1 or NG is down, in the program's words. */
   readonly lossReason: string | undefined
-  /** When something was last heard of S1 or NG. */
-  readonly coreHeardAtMs: number
   readonly hasGivenUp: boolean
   readonly rntis: ReadonlySet<string>
   /** Phones as the program counts them; undefined when it does not. */
   readonly ueCount: number | undefined
   readonly randomAccesses: number
   readonly rfErrors: number
-  readonly consoleAnswers: number
   readonly hasCrashed: boolean
   readonly isForced: boolean
 }
@@ -30,7 +27,7 @@ export interface RadioFacts {
 const RNTIS_MAX = 4_096
 
 /** Facts of a process of which nothing was heard. */
-export function freshFacts(nowMs: number): RadioFacts {
+export function freshFacts(): RadioFacts {
   return {
     isHeard: false,
     isUnguarded: false,
@@ -41,13 +38,11 @@ export function freshFacts(nowMs: number): RadioFacts {
     isGainIgnored: false,
     isConnected: false,
     lossReason: undefined,
-    coreHeardAtMs: nowMs,
     hasGivenUp: false,
     rntis: new Set(),
     ueCount: undefined,
     randomAccesses: 0,
     rfErrors: 0,
-    consoleAnswers: 0,
     hasCrashed: false,
     isForced: false,
   }
@@ -69,13 +64,12 @@ export function nextFacts(facts: RadioFacts, event: RadioEvent, nowMs: number): 
     case 'gain_ignored':
       return { ...facts, isGainIgnored: true }
     case 'connected':
-      return { ...facts, isConnected: true, lossReason: undefined, coreHeardAtMs: nowMs }
+      return { ...facts, isConnected: true, lossReason: undefined }
     case 'disconnected':
       return {
         ...facts,
         isConnected: false,
         lossReason: event.reason,
-        coreHeardAtMs: nowMs,
         rntis: new Set(),
         ueCount: undefined,
       }
@@ -83,8 +77,6 @@ export function nextFacts(facts: RadioFacts, event: RadioEvent, nowMs: number): 
       return { ...facts, isConnected: false, lossReason: event.reason, hasGivenUp: true, ueCount: undefined }
     case 'ue_count':
       return { ...facts, ueCount: event.count }
-    case 'core_activity':
-      return { ...facts, coreHeardAtMs: nowMs }
     case 'ue_connected':
     case 'ue_gone':
       return { ...facts, rntis: changed(facts.rntis, event) }
@@ -92,8 +84,6 @@ export function nextFacts(facts: RadioFacts, event: RadioEvent, nowMs: number): 
       return { ...facts, randomAccesses: facts.randomAccesses + 1 }
     case 'rf_error':
       return { ...facts, rfErrors: facts.rfErrors + event.count }
-    case 'console_answer':
-      return { ...facts, consoleAnswers: facts.consoleAnswers + 1 }
     case 'crashed':
       return { ...facts, hasCrashed: true }
     case 'forced_exit':

@@ -1,12 +1,8 @@
 import { firstMeaning, plainLine, type RadioEvent, type Rule } from './radio-event.ts'
 
-/** A cell id that no configuration has (0 to 255): the console answers that there is none. */
-export const PROBE_CELL = 999
-
-/** Scales the cell's samples by 10^-10 within a subframe; then makes the console answer. */
-export function muteLines(cellId: number): string {
-  // Each command on a line of its own: an empty one between separators crashes the program.
-  return `cell_gain ${cellId} -200\ncell_gain ${PROBE_CELL} 0\n`
+/** Scales the cell's samples by 10^-10 within a subframe. `0`, `-inf` and `nan` would mean full power. */
+export function muteLine(cellId: number): string {
+  return `cell_gain ${cellId} -200\n`
 }
 
 const S1 = /^\S+ \[S1AP\s*\] \[.\] /u.source
@@ -45,7 +41,6 @@ const RULES: readonly Rule[] = [
     ([text]) => ({ kind: 'disconnected', reason: text }),
   ],
   [new RegExp(`${S1}Restarting S1 connection`, 'u'), () => ({ kind: 'disconnected', reason: 'S1 lost' })],
-  [new RegExp(S1, 'u'), () => ({ kind: 'core_activity' })],
   [
     /^: Socket type not supported/u,
     () => ({ kind: 'disconnected', reason: 'the kernel has no SCTP (modprobe sctp)' }),
@@ -61,7 +56,6 @@ const RULES: readonly Rule[] = [
     }),
   ],
   [/\bTX failed: /u, () => ({ kind: 'rf_error', count: 1 })],
-  [new RegExp(`^cell ID ${PROBE_CELL} not found`, 'u'), () => ({ kind: 'console_answer' })],
   [/^srsRAN crashed\./u, () => ({ kind: 'crashed' })],
   [/^Couldn't stop after \d+s\. Forcing exit\./u, () => ({ kind: 'forced_exit' })],
   [/^Stopping \.\./u, () => ({ kind: 'stopping' })],

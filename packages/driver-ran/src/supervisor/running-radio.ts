@@ -91,7 +91,7 @@ function launch(
   })
   const ended = async (exit: RadioExit): Promise<void> => {
     forgetRadio(command.directory)
-    await Promise.all([lock.release(), guard.close()])
+    await Promise.allSettled([lock.release(), guard.close()])
     const startedMs = exit.facts.startedAtMs
     watch.exited(exit, startedMs === undefined ? 0 : clock.monotonicMs() - startedMs)
   }

@@ -43,6 +43,8 @@ export interface Lab {
   /** What the next process does. */
   play(scenario: Partial<Scenario>): void
   samples(): readonly Sample[]
+  /** The samples as they were when the lab was closed. */
+  lastSamples(): readonly Sample[]
   /** Samples sent after that time. */
   samplesAfter(atMs: number): number
   /** Waits until samples flow. */
@@ -74,9 +76,14 @@ export async function openLab(
     readonly profiles?: Readonly<Record<string, RadioProfile>>
     readonly isDriven?: boolean
     readonly backoff?: Backoff
+    /** A folder that stays; a fresh one that is removed when absent. */
+    readonly root?: string
   } = {},
 ): Promise<Lab> {
-  const root = await tempDir()
+  const root =
+    options.root === undefined
+      ? await tempDir()
+      : { path: options.root, remove: async (): Promise<void> => undefined }
   const directory = join(root.path, 'ran')
   const profiles = options.profiles ?? { mast: PROFILE }
   const gate = fakeGate(profiles)
@@ -127,7 +134,8 @@ export async function openLab(
   }
   const looping = options.isDriven === false ? Promise.resolve() : loop()
   const samples = (): readonly Sample[] => readSamples(files.samples)
-  files.play(GOOD)
+  let last: readonly Sample[] = []
+  if (options.root === undefined) files.play(GOOD)
   return {
     gate,
     supervisor,
@@ -142,6 +150,7 @@ export async function openLab(
     },
     play: files.play,
     samples,
+    lastSamples: () => last,
     samplesAfter: (atMs) => samples().filter((sample) => sample.atMs > atMs).length,
     onAir: async () => {
       const before = samples().length
@@ -154,6 +163,7 @@ export async function openLab(
       await looping
       await fake.dispose()
       const left = marks.filter((mark) => isAlive(mark))
+      last = samples()
       await root.remove()
       if (left.length > 0)
         throw new Error(`radio processes are left: ${left.map(({ pid }) => pid).join(', ')}`)
@@ -170,7 +180,7 @@ export function standInFiles(root: string): {
   const binary = join(root, 'srsenb')
   const scenarioFile = join(root, 'scenario.json')
   const samples = join(root, 'samples')
-  writeFileSync(samples, '')
+  writeFileSync(samples, '', { flag: 'a' })
   const command = [process.execPath, '--no-warnings', STAND_IN, scenarioFile]
     .map((part) => `'${part}'`)
     .join(' ')

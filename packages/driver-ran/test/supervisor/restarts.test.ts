@@ -1,0 +1,62 @@
+import { assert, eventually, suite } from '@steeple/testkit'
+import { restartBackoff } from '../../src/supervisor/backoff.ts'
+import type { Scenario } from '../stand-in/scenario.ts'
+import { GOOD, openLab } from '../support/lab.ts'
+import { recordingPath } from '../support/recordings.ts'
+
+const restarts = suite('driver-ran/restarts')
+
+/** Class of the first end; then a good one must come up, with the gate asked again for it. */
+async function firstEnd(scenario: Partial<Scenario>): Promise<string | undefined> {
+  const lab = await openLab()
+  try {
+    lab.play(scenario)
+    lab.gate.arm('mast')
+    await eventually(() => lab.ends.length > 0, 4_000)
+    const asked = lab.gate.asked
+    lab.play(GOOD)
+    await lab.onAir()
+    assert.ok(lab.gate.asked >= asked + 2, 'the gate was not asked for the restart')
+    return lab.ends[0]
+  } finally {
+    await lab.close()
+  }
+}
+
+restarts('starts again after an end with 0', async () => {
+  assert.is(await firstEnd({ ...GOOD, exit: { atMs: 250, code: 0 } }), 'ended')
+})
+
+restarts('starts again after a crash on air', async () => {
+  const crash = { recording: recordingPath('31_'), speed: 20, onAirAtMs: 50, exit: { atMs: 250, code: 1 } }
+  assert.is(await firstEnd(crash), 'crash')
+})
+
+restarts('starts again after the abort of a program that gave up its core', async () => {
+  const abort = { recording: recordingPath('25_max'), speed: 10, onAirAtMs: 50, exit: { atMs: 250, code: 1 } }
+  assert.is(await firstEnd(abort), 'crash')
+})
+
+restarts('starts again when the device could not be opened', async () => {
+  assert.is(await firstEnd({ recording: recordingPath('36_'), exit: { atMs: 200, code: 255 } }), 'device')
+})
+
+restarts(
+  'waits 1 s to 60 s, twice as long each time, with jitter, and from the beginning after 5 minutes on air',
+  () => {
+    for (const random of [0, 0.5, 0.999]) {
+      const backoff = restartBackoff(() => random)
+      const waits = Array.from({ length: 12 }, () => backoff.next(0))
+      assert.ok(
+        waits.every((ms) => ms >= 1_000 && ms <= 60_000),
+        waits.join(),
+      )
+      assert.ok((waits[11] ?? 0) >= 45_000)
+      assert.ok(backoff.next(299_000) >= 45_000)
+      assert.ok(backoff.next(300_000) <= 1_250)
+    }
+    assert.is.not(restartBackoff(() => 0.2).next(0), restartBackoff(() => 0.9).next(0))
+  },
+)
+
+restarts.run()

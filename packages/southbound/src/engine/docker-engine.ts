@@ -29,9 +29,11 @@ export function whereOf(engine: Docker): string {
  * configuration key that names the container.
  */
 export function engineProblem(error: unknown, key?: string): string {
-  const { statusCode, code } = (error ?? {}) as { statusCode?: unknown; code?: unknown } // checked below
+  const { statusCode, code, message } = (error ?? {}) as Readonly<Record<string, unknown>> // checked below
   if (statusCode === 404) return `there is no such container${key === undefined ? '' : `; see ${key}`}`
-  if (statusCode === 409) return 'it is not running'
+  // Podman says it with a 500 and words.
+  const isStopped = statusCode === 409 || /not running|on running containers/.test(String(message))
+  if (isStopped) return 'it is not running'
   if (code === 'ENOENT') return "the engine's socket is missing; see hss.engine_socket"
   if (code === 'EACCES') return "this service may not use the engine's socket"
   if (typeof code === 'string' && /^[A-Z]{3,20}$/.test(code)) return `the engine does not answer (${code})`

@@ -117,7 +117,8 @@ function counted(
     ...(cancel === undefined
       ? {}
       : {
-          cancelLocation: (imsis, signal) => written('cancel', imsis.length, () => cancel(imsis, signal)),
+          cancelLocation: (imsis, signal) =>
+            written('cancel', imsis.length, signal, () => cancel(imsis, signal)),
         }),
     observe: (imsis, signal) => timed('observe', signal, () => driver.observe(imsis, signal)),
     upsert: (all, signal) => written('upsert', all.length, signal, () => driver.upsert(all, signal)),

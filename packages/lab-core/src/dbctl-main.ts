@@ -3,8 +3,14 @@
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { HELP } from './dbctl/help.ts'
 
 const words = process.argv.slice(2).filter((word) => !word.startsWith('--db_uri'))
+// The stock tool calls that a failure.
+if (words[0] === undefined || words[0] === 'help') {
+  process.stdout.write(HELP)
+  process.exit(1)
+}
 const isBatch = words[0] === 'batch'
 const directory = process.env.LAB_CORE_DIR ?? 'data/lab-core'
 const path = join(directory, 'dbctl.sock')

@@ -57,6 +57,8 @@ export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal)
   for (const restart of restarts) await expectContainer(options.engine, restart, signal)
   const backups = backupsIn(options.backupDir)
   const fallback = await fallbackOf(plan, backups, options.clock)
+  // Before anything is touched: what fails only afterwards would have the core restarted again and again.
+  const copy = await backups.keep(options.files, options.clock.nowMs())
   const begun = await begin(options, plan, fallback)
   const touched = plan.files.filter(({ change }) => change !== 'same')
   signal.throwIfAborted()
@@ -70,9 +72,11 @@ export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal)
     const words = await rollBack(options, begun, again, backups, signal)
     const why = `${unwell.restart.daemon.name} does not get well with its new configuration: ${unwell.words}`
     await refuse(options, why)
+    if (copy.isNew) await backups.drop(copy.name)
     throw coreConfigRefused(`${why}. ${words}`)
   }
-  await finish(options, plan, backups)
+  await finish(options, plan, copy.name)
+  await backups.prune([copy.name]).catch(() => undefined) // too many copies are no reason to fail
   return {
     changed: touched.map(({ path }) => path),
     restarted: restarted.map(({ daemon }) => daemon.name),
@@ -115,7 +119,7 @@ async function fallbackOf(
   // Whatever somebody else has put there is kept, too, before it is replaced.
   const hasOthers = manifest.pending === undefined && !isUntouched && found.size > 0
   const kept = hasOthers || (!isKnown && isUntouched) ? await backups.keep(found, nowMs()) : undefined
-  return isKnown ? known : kept
+  return isKnown ? known : kept?.name
 }
 
 /** Writes down what is about to happen. */
@@ -142,12 +146,10 @@ async function begin(
 }
 
 /** Writes down that the core is well with the set. */
-async function finish(options: ApplyOptions, plan: ConfigSetPlan, backups: Backups): Promise<void> {
+async function finish(options: ApplyOptions, plan: ConfigSetPlan, backup: string): Promise<void> {
   const { dir, files, daemons, clock } = options
-  const nowMs = clock.nowMs()
-  const at = new Date(nowMs).toISOString()
+  const at = new Date(clock.nowMs()).toISOString()
   const { sha256 } = renderedOf(files)
-  const backup = await backups.keep(files, nowMs)
   const known = plan.state.manifest.files
   const entries = [...files].map(([path, content]): [string, AppliedFile] => {
     const hash = sha256Of(content)
@@ -165,7 +167,6 @@ async function finish(options: ApplyOptions, plan: ConfigSetPlan, backups: Backu
     pending: undefined,
     refused: undefined,
   })
-  await backups.prune([backup])
 }
 
 /** Puts the last good files back and restarts those that may run with others. Says how it went. */

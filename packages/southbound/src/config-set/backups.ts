@@ -11,12 +11,20 @@ const KEPT = 5
 const NAME = /^\d{8}T\d{9}Z-([0-9a-f]{8})$/
 const UNFINISHED = '.unfinished-'
 
+/** The copy of a set. */
+export interface Copy {
+  readonly name: string
+  readonly isNew: boolean
+}
+
 /** Copies of configuration sets, each in a folder of its own (0700, files 0600), in which the files lie as applied. */
 export interface Backups {
-  /** Keeps a set; gives the name of its copy, which is an older one when that has the same content. */
-  keep(files: ReadonlyMap<string, string>, nowMs: number): Promise<string>
+  /** Keeps a set. The copy is an older one when that has the same content. */
+  keep(files: ReadonlyMap<string, string>, nowMs: number): Promise<Copy>
   /** The set of that name, or undefined when it is gone or damaged. */
   read(name: string): Promise<ReadonlyMap<string, string> | undefined>
+  /** Removes a copy. */
+  drop(name: string): Promise<void>
   /** Removes all but the newest copies and those in use. */
   prune(inUse: readonly (string | undefined)[]): Promise<void>
 }
@@ -33,6 +41,7 @@ export function backupsIn(dir: string): Backups {
   return {
     keep: (files, nowMs) => guarded(() => keep(dir, files, nowMs)),
     read: (name) => guarded(() => read(dir, name)),
+    drop: (name) => guarded(() => rm(join(dir, name), { recursive: true, force: true })),
     prune: (inUse) =>
       guarded(async () => {
         const names = await namesIn(dir)
@@ -44,10 +53,10 @@ export function backupsIn(dir: string): Backups {
   }
 }
 
-async function keep(dir: string, files: ReadonlyMap<string, string>, nowMs: number): Promise<string> {
+async function keep(dir: string, files: ReadonlyMap<string, string>, nowMs: number): Promise<Copy> {
   const sha8 = renderedOf(files).sha256.slice(0, 8)
   for (const name of (await namesIn(dir)).reverse())
-    if (name.endsWith(sha8) && (await read(dir, name)) !== undefined) return name
+    if (name.endsWith(sha8) && (await read(dir, name)) !== undefined) return { name, isNew: false }
   const name = `${new Date(nowMs).toISOString().replaceAll(/[-:.]/g, '')}-${sha8}`
   const unfinished = join(dir, `${UNFINISHED}${name}`)
   await mkdir(dir, { recursive: true, mode: 0o700 })
@@ -65,7 +74,7 @@ async function keep(dir: string, files: ReadonlyMap<string, string>, nowMs: numb
   await rm(join(dir, name), { recursive: true, force: true }) // a damaged one
   await rename(unfinished, join(dir, name))
   await flushFolder(dir)
-  return name
+  return { name, isNew: true }
 }
 
 async function read(dir: string, name: string): Promise<ReadonlyMap<string, string> | undefined> {

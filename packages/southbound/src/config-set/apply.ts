@@ -8,7 +8,7 @@ import { readManifest } from './read-set.ts'
 import { type RestartParts, restartAll } from './restart-set.ts'
 import { renderedOf, sha256Of } from './sha256.ts'
 import { DEFAULT_LIMITS, type Limits, type Probe } from './verify.ts'
-import { removeLeftovers, writeFiles, writeManifest } from './write-set.ts'
+import { removeLeftovers, stageFiles, writeManifest } from './write-set.ts'
 
 /** A set to apply, and with what. */
 export interface ApplyOptions extends ConfigSet {
@@ -59,10 +59,8 @@ export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal)
   const fallback = await fallbackOf(plan, backups, options.clock)
   // Before anything is touched: what fails only afterwards would have the core restarted again and again.
   const copy = await backups.keep(options.files, options.clock.nowMs())
-  const begun = await begin(options, plan, fallback)
   const touched = plan.files.filter(({ change }) => change !== 'same')
-  signal.throwIfAborted()
-  await writeFiles(options.dir, new Map(touched.map(({ path, after }) => [path, after])))
+  const begun = await write(options, plan, fallback, signal)
   const parts = partsOf(options)
   const { restarted, unwell } = await restartAll(plan.state.restarts, parts, signal)
   if (unwell !== undefined) {
@@ -82,11 +80,6 @@ export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal)
     restarted: restarted.map(({ daemon }) => daemon.name),
     unmanaged: plan.state.restarts.filter((one) => !isRestartable(one)).map(({ daemon }) => daemon.name),
   }
-}
-
-/** What a set is remembered by when the core refuses it. */
-export function refusalKey({ files, key }: Pick<ApplyOptions, 'files' | 'key'>): string {
-  return key ?? renderedOf(files).sha256
 }
 
 function partsOf({ engine, limits, probe, restarted }: ApplyOptions): RestartParts {
@@ -122,27 +115,40 @@ async function fallbackOf(
   return isKnown ? known : kept?.name
 }
 
-/** Writes down what is about to happen. */
-async function begin(
+/** Puts the files in place; writes down before what is about to happen, and gives that. */
+async function write(
   { dir, files }: ApplyOptions,
   plan: ConfigSetPlan,
   fallback: string | undefined,
+  signal: AbortSignal,
 ): Promise<Manifest> {
-  const { manifest, restarts } = plan.state
+  const { manifest } = plan.state
+  const touched = plan.files.filter(({ change }) => change !== 'same')
   await removeLeftovers(dir, files.keys())
-  const begun: Manifest = {
-    ...manifest,
-    pending: {
-      daemons: [
-        ...new Set([...(manifest.pending?.daemons ?? []), ...restarts.map(({ daemon }) => daemon.name)]),
-      ],
-      files: [...new Set([...(manifest.pending?.files ?? []), ...files.keys()])],
-      fallback,
-    },
-    refused: undefined,
+  const staged = await stageFiles(dir, new Map(touched.map(({ path, after }) => [path, after])))
+  try {
+    signal.throwIfAborted()
+    const begun: Manifest = { ...manifest, pending: pendingOf(plan, files, fallback), refused: undefined }
+    await writeManifest(dir, begun)
+    await staged.commit()
+    return begun
+  } finally {
+    await staged.abandon()
   }
-  await writeManifest(dir, begun)
-  return begun
+}
+
+function pendingOf(
+  { state }: ConfigSetPlan,
+  files: ReadonlyMap<string, string>,
+  fallback: string | undefined,
+): Manifest['pending'] {
+  const { pending } = state.manifest
+  const daemons = state.restarts.map(({ daemon }) => daemon.name)
+  return {
+    daemons: [...new Set([...(pending?.daemons ?? []), ...daemons])],
+    files: [...new Set([...(pending?.files ?? []), ...files.keys()])],
+    fallback,
+  }
 }
 
 /** Writes down that the core is well with the set. */
@@ -182,7 +188,8 @@ async function rollBack(
   if (good === undefined || good.size === 0)
     return 'There are no earlier files to go back to: the refused ones stay'
   const touched = new Set([...(begun.pending?.files ?? []), ...good.keys()])
-  await writeFiles(options.dir, new Map([...touched].map((path) => [path, good.get(path)])))
+  const staged = await stageFiles(options.dir, new Map([...touched].map((path) => [path, good.get(path)])))
+  await staged.commit()
   // One that had no files before cannot run with them.
   const returning = restarts.filter(({ daemon }) => daemon.files.some((path) => good.has(path)))
   const { unwell } = await restartAll(returning, partsOf(options), signal)
@@ -198,5 +205,6 @@ async function rollBack(
 async function refuse(options: ApplyOptions, words: string): Promise<void> {
   const { manifest } = await readManifest(options.dir)
   const at = new Date(options.clock.nowMs()).toISOString()
-  await writeManifest(options.dir, { ...manifest, refused: { key: refusalKey(options), words, at } })
+  const key = options.key ?? renderedOf(options.files).sha256
+  await writeManifest(options.dir, { ...manifest, refused: { key, words, at } })
 }

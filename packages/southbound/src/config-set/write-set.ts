@@ -17,24 +17,47 @@ interface Staged {
   readonly place: string
 }
 
+/** Files that lie whole and flushed beside the places they are for. */
+export interface StagedFiles {
+  /** Puts them in place and removes what is to go; at any time each file is the old one or the new one, whole. */
+  commit(): Promise<void>
+  /** Takes them away. */
+  abandon(): Promise<void>
+}
+
 /**
- * Makes the files of `dir` be `files` (path → content; undefined removes one).
- *
- * All of them are written beside their places and flushed first, then renamed: a full disk changes nothing, and at any
- * time each file is the old one or the new one, whole. Throws `southbound_unavailable`.
+ * Prepares that the files of `dir` become `files` (path → content; undefined removes one). A full disk is found out
+ * here, where nothing has changed yet. Throws `southbound_unavailable`.
  */
-export async function writeFiles(dir: string, files: ReadonlyMap<string, string | undefined>): Promise<void> {
+export async function stageFiles(
+  dir: string,
+  files: ReadonlyMap<string, string | undefined>,
+): Promise<StagedFiles> {
   const staged: Staged[] = []
+  const abandon = async (): Promise<void> => {
+    for (const { temporary } of staged) await rm(temporary, { force: true }).catch(() => undefined)
+  }
   try {
     for (const [path, content] of files) if (content !== undefined) await stage(dir, path, content, staged)
-    for (const { temporary, place } of staged) await rename(temporary, place)
+  } catch (error) {
+    await abandon()
+    throw diskError(dir, error)
+  }
+  const commit = async (): Promise<void> => {
+    for (const { temporary, place } of staged.splice(0)) await rename(temporary, place)
     const removed = [...files].filter(([, content]) => content === undefined)
     for (const [path] of removed) await removeFile(await placeOf(dir, path))
     for (const folder of foldersOf(dir, files.keys())) await flushFolder(folder)
-  } catch (error) {
-    throw diskError(dir, error)
-  } finally {
-    for (const { temporary } of staged) await rm(temporary, { force: true }).catch(() => undefined)
+  }
+  return {
+    abandon,
+    commit: async () => {
+      try {
+        await commit()
+      } catch (error) {
+        throw diskError(dir, error)
+      }
+    },
   }
 }
 

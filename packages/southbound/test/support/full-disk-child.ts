@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert } from '@steeple/testkit'
 import { applyConfigSet } from '../../src/config-set/apply.ts'
+import { planConfigSet } from '../../src/config-set/plan.ts'
 import { failureOf, filesOf, makeWorld } from './world.ts'
 
 /** Runs in a mount namespace of its own: a small disk and a read-only one in the place of a configuration directory. */
@@ -17,6 +18,7 @@ try {
   assert.is(error.code, 'southbound_unavailable')
   assert.match(error.message, /the disk is full; make room/)
   for (const [path, content] of filesOf('1')) assert.is(await world.read(path), content)
+  assert.ok((await planConfigSet(world.options(filesOf('1')))).isInSync)
   assert.not.ok((await readdir(world.dir)).some((name) => name.includes('tmp')))
   await applyConfigSet(world.options(filesOf('3')), never)
   assert.is(world.running.get('mme')?.get('mme.yaml'), filesOf('3').get('mme.yaml'))

@@ -1,0 +1,70 @@
+import type { CoreDesired, Settings } from '@steeple/contracts'
+import type { NetworkFunction, Places } from './functions.ts'
+import type { ReleaseTraits } from './release.ts'
+
+/** What a rendering depends on beside the desired state: parts of the configuration. */
+export interface RenderSettings {
+  readonly subnet: string
+  readonly slices: Settings['core_b']['slices']
+  readonly release: string
+  readonly oauth: boolean
+  readonly charging: boolean
+  /** May hold a password: it ends in files for their owner alone, and nowhere else. */
+  readonly mongoUrl: string
+}
+
+/** Those parts of a configuration. */
+export function renderSettings({ core_b, hss }: Settings): RenderSettings {
+  return {
+    subnet: core_b.subnet,
+    slices: core_b.slices,
+    release: core_b.release,
+    oauth: core_b.oauth,
+    charging: core_b.charging,
+    mongoUrl: hss.mongo_url,
+  }
+}
+
+/** The sessions of one slice and DNN, and the addresses that they get. */
+export interface SessionPool {
+  readonly sst: number
+  readonly sd: string | undefined
+  readonly dnn: string
+  readonly cidr: string
+}
+
+/** A checked configuration, ready to be written down. */
+export interface CorePlan {
+  readonly desired: CoreDesired
+  readonly settings: RenderSettings
+  readonly functions: readonly NetworkFunction[]
+  readonly places: Places
+  readonly pools: readonly SessionPool[]
+  readonly database: Database
+  readonly release: ReleaseTraits
+}
+
+/** The document store that NRF, UDR, PCF and CHF use. */
+export interface Database {
+  readonly url: string
+  readonly name: string
+}
+
+const STOCK_URL = 'mongodb://localhost:27017'
+const STOCK_NAME = 'free5gc'
+const MONGO_URL = /^(mongodb(?:\+srv)?:\/\/)((?:[^/?#]*@)?)([^/?#@]+)(?:\/([^?#]*))?(\?[^#]*)?$/
+
+/**
+ * The database as the core reaches it: `hss.mongo_url` with the host of `core_b.addresses.mongo`, named `free5gc` where
+ * the URL names none. Undefined when the URL cannot be read.
+ */
+export function databaseOf(mongoUrl: string, host: string | undefined): Database | undefined {
+  const match = MONGO_URL.exec(mongoUrl === '' ? STOCK_URL : mongoUrl)
+  if (match === null) return undefined
+  const [, scheme = '', login = '', hosts = '', path = '', query = ''] = match
+  const name = path === '' ? STOCK_NAME : path
+  const place = host ?? hosts
+  // Who logs in is looked up in the database that the URL names, so it stays in it.
+  const database = login === '' && query === '' ? '' : `/${name}`
+  return { url: `${scheme}${login}${place}${database}${query}`, name }
+}

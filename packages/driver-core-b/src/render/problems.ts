@@ -1,0 +1,169 @@
+import { isIPv4 } from 'node:net'
+import type { CoreDesired } from '@steeple/contracts'
+import { apnProblem, isMcc, isMnc, isTac } from '@steeple/telecom'
+import { databaseOf, type RenderSettings } from './core-plan.ts'
+import { EXTRA_ROLES, FUNCTIONS, functionsOf, isNetworkFunction, type Places, placesOf } from './functions.ts'
+import {
+  type Ipv4Range,
+  ipv4RangeText,
+  isInRange,
+  parseIpv4Range,
+  partsOf,
+  phonesIn,
+  prefixFor,
+} from './pools.ts'
+import { releaseTraits } from './release.ts'
+
+/** Takes one problem: the key, and what is wrong with its value. */
+type Found = (key: string, message: string) => void
+
+/** TS 23.003 §19.4.2.3: these stand for "no valid tracking area". */
+const RESERVED_TACS: readonly number[] = [0, 0xfffffe]
+const APNS_MAX = 16
+const SLICES_MAX = 8
+const UES_MAX = 1_000_000
+const SHOWN_MAX = 60
+/** RFC 1123 §2.1, and short enough for a file. */
+const HOST = /^(?=.{1,253}$)(?!-)[A-Za-z0-9-]{1,63}(?<!-)(?:[.](?!-)[A-Za-z0-9-]{1,63}(?<!-))*$/
+
+/** Everything that free5GC would refuse or take wrongly, one line each: key, value, what is allowed. */
+export function problemsOf(desired: CoreDesired, settings: RenderSettings): readonly string[] {
+  const lines: string[] = []
+  const found: Found = (key, message) => lines.push(`${key} ${message}`)
+  checkNetwork(desired, found)
+  checkApns(desired.apns, found)
+  checkSlices(settings.slices, found)
+  for (const [role, address] of Object.entries(desired.addresses)) {
+    const problem = addressProblem(role, address)
+    if (problem !== undefined) found(`core_b.addresses.${role}`, problem)
+  }
+  checkListeners(desired.addresses, settings.charging, found)
+  checkPool(desired, settings, found)
+  if (releaseTraits(settings.release) === undefined)
+    found('core_b.release', `is ${shown(settings.release)}; allowed is 3.4.0 or later, such as 4.2.3`)
+  if (databaseOf(settings.mongoUrl, desired.addresses.mongo) === undefined)
+    found('hss.mongo_url', 'is not mongodb://<host>/<database>')
+  return lines
+}
+
+function checkNetwork({ plmn, tac }: CoreDesired, found: Found): void {
+  if (!isMcc(plmn.mcc)) found('plmn.mcc', `is ${shown(plmn.mcc)}; allowed are 3 digits`)
+  if (!isMnc(plmn.mnc)) found('plmn.mnc', `is ${shown(plmn.mnc)}; allowed are 2 or 3 digits`)
+  if (!isTac('nr', tac) || RESERVED_TACS.includes(tac))
+    found('tac', `is ${shown(tac)}; allowed is 1 to 16777213, and 16777215`)
+}
+
+function checkApns(apns: readonly string[], found: Found): void {
+  if (apns.length === 0 || apns.length > APNS_MAX)
+    found('apns', `has ${apns.length} entries; allowed are 1 to ${APNS_MAX}`)
+  const seen = new Set<string>()
+  for (const [index, apn] of apns.entries()) {
+    const problem = apnProblem(apn)
+    const lower = apn.toLowerCase()
+    if (problem !== undefined) found(`apns.${index}`, `is ${shown(apn)}: it ${problem}`)
+    else if (seen.has(lower)) found(`apns.${index}`, `is ${shown(apn)} a second time`)
+    seen.add(lower)
+  }
+}
+
+function checkSlices(slices: RenderSettings['slices'], found: Found): void {
+  if (slices.length === 0 || slices.length > SLICES_MAX)
+    found('core_b.slices', `has ${slices.length} entries; allowed are 1 to ${SLICES_MAX}`)
+  const seen = new Set<string>()
+  for (const [index, { sst, sd }] of slices.entries()) {
+    const key = `core_b.slices.${index}`
+    // The SMF takes 0 for a missing slice and refuses its sessions.
+    if (!Number.isInteger(sst) || sst < 1 || sst > 255)
+      found(`${key}.sst`, `is ${shown(sst)}; allowed is 1 to 255`)
+    if (sd !== undefined && !/^[0-9a-fA-F]{6}$/.test(sd))
+      found(`${key}.sd`, `is ${shown(sd)}; allowed are 6 hexadecimal digits`)
+    const name = `${sst}-${sd?.toLowerCase() ?? 'none'}`
+    if (seen.has(name)) found(key, `is slice ${name} a second time`)
+    seen.add(name)
+  }
+}
+
+function addressProblem(role: string, address: string): string | undefined {
+  if (!isNetworkFunction(role) && !EXTRA_ROLES.some((extra) => extra === role))
+    return `names no role; roles are ${[...FUNCTIONS, ...EXTRA_ROLES].toSorted().join(', ')}`
+  if (role === 'mongo')
+    return /^[A-Za-z0-9.:_-]{1,253}$/.test(address) ? undefined : `is ${shown(address)}; allowed is a host`
+  if (role === 'dns') return isIPv4(address) ? undefined : `is ${shown(address)}; allowed is an IPv4 address`
+  if (isWildcard(address)) return `is ${shown(address)}; allowed is the address at which others find it`
+  const isName = HOST.test(address) && !/^[0-9.]+$/.test(address)
+  return isName || isIPv4(address)
+    ? undefined
+    : `is ${shown(address)}; allowed is an IPv4 address or a host name`
+}
+
+function isWildcard(address: string): boolean {
+  return isIPv4(address) && parseIpv4Range(`${address}/8`)?.first === 0
+}
+
+/** No two functions on one address and port. */
+function checkListeners(
+  addresses: Readonly<Record<string, string>>,
+  hasCharging: boolean,
+  found: Found,
+): void {
+  const places = placesOf(addresses)
+  const taken = new Map<string, string>()
+  for (const nf of functionsOf(hasCharging)) {
+    if (nf === 'upf') continue
+    const address = places.of(nf).toLowerCase()
+    const other = taken.get(address)
+    if (other !== undefined)
+      found(`core_b.addresses.${nf}`, `is ${shown(address)}, where ${other} listens too`)
+    taken.set(address, nf)
+  }
+  if (places.n4.toLowerCase() === places.of('upf').toLowerCase())
+    found('core_b.addresses.n4', `is ${shown(places.n4)}, where upf speaks PFCP too`)
+}
+
+function checkPool(desired: CoreDesired, settings: RenderSettings, found: Found): void {
+  const { apns, maxUes } = desired
+  if (!Number.isInteger(maxUes) || maxUes < 1 || maxUes > UES_MAX)
+    found('policy.max_ues', `is ${shown(maxUes)}; allowed is 1 to ${UES_MAX}`)
+  const pool = parseIpv4Range(settings.subnet)
+  if (pool === undefined) {
+    found('core_b.subnet', `is ${shown(settings.subnet)}; allowed is an IPv4 range such as 10.60.0.0/15`)
+    return
+  }
+  if (ipv4RangeText(pool) !== settings.subnet)
+    found(
+      'core_b.subnet',
+      `is ${shown(settings.subnet)}, an address in ${ipv4RangeText(pool)}; write the range`,
+    )
+  const count = apns.length * settings.slices.length
+  const part = partsOf(pool, count)[0]
+  if (part !== undefined && phonesIn(part.prefix) < maxUes) {
+    const spare = part.prefix - pool.prefix
+    found(
+      'core_b.subnet',
+      `is ${shown(settings.subnet)}; ${maxUes} phones with ${count} pools (APNs times slices) need /${prefixFor(maxUes) - spare}`,
+    )
+  }
+  checkInside(pool, placesOf(desired.addresses), settings, found)
+}
+
+function checkInside(pool: Ipv4Range, places: Places, settings: RenderSettings, found: Found): void {
+  const roles: readonly (readonly [string, string])[] = [
+    ...functionsOf(settings.charging).map((nf) => [nf, places.of(nf)] as const),
+    ['n2', places.n2],
+    ['n3', places.n3],
+    ['n4', places.n4],
+  ]
+  for (const [role, address] of roles) {
+    if (isInRange(pool, address))
+      found(
+        `core_b.addresses.${role}`,
+        `lies in core_b.subnet ${shown(settings.subnet)}, whose addresses are the phones'`,
+      )
+  }
+}
+
+/** A value as people can find it again; cut, and never more than one line. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text
+}

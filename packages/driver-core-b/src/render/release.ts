@@ -1,0 +1,15 @@
+/** What the installed release of free5GC understands. */
+export interface ReleaseTraits {
+  /** From 4.2.3 on, callbacks are services of their own: unlisted, nobody gets a token for them. Older ones stop at them. */
+  readonly listsCallbacks: boolean
+  /** From 4.1.0 on there is a metrics server. */
+  readonly hasMetrics: boolean
+}
+
+/** What a release such as `4.2.3` understands; undefined when the text names none of 3.4.0 or later. */
+export function releaseTraits(text: string): ReleaseTraits | undefined {
+  if (!/^[0-9]{1,2}([.][0-9]{1,2}){2}$/.test(text)) return undefined
+  const number = text.split('.').reduce((sum, part) => sum * 100 + Number(part), 0)
+  if (number < 30_400) return undefined
+  return { listsCallbacks: number >= 40_203, hasMetrics: number >= 40_100 }
+}

@@ -1,0 +1,107 @@
+import { assert, suite } from '@steeple/testkit'
+import { createKick } from '../../src/steer/kick.ts'
+import { attach, failure, imsiOf, patient, refOf, withClients } from '../support/clients.ts'
+
+const kicks = suite('driver-core-b/kick')
+
+kicks('cuts a phone off so that neither AMF nor SMF knows it any more', () =>
+  withClients(async ({ core, amf, smf }) => {
+    attach(core, imsiOf(1), 1, 2)
+    attach(core, imsiOf(2), 3)
+    assert.is(await createKick(amf, smf)(imsiOf(1), patient()), 'yes')
+    assert.equal([...core.ues.keys()], [`imsi-${imsiOf(2)}`])
+    assert.equal([...core.sessions], [refOf(3)])
+  }),
+)
+
+kicks('says that a phone is not attached, and changes nothing', () =>
+  withClients(async ({ core, amf, smf }) => {
+    attach(core, imsiOf(2), 3)
+    const before = core.world()
+    assert.is(await createKick(amf, smf)(imsiOf(1), patient()), 'not_attached')
+    assert.is(core.world(), before)
+  }),
+)
+
+kicks('cuts off a phone that is still authenticating', () =>
+  withClients(async ({ core, amf, smf }) => {
+    core.ues.set(`imsi-${imsiOf(1)}`, { accesses: [] })
+    assert.is(await createKick(amf, smf)(imsiOf(1), patient()), 'yes')
+    assert.is(core.ues.size, 0)
+  }),
+)
+
+kicks('releases itself what the AMF failed to release, and what hangs on another access', () =>
+  withClients(async ({ core, amf, smf }) => {
+    const session = (number: number) => ({ id: String(number), ref: refOf(number), dnn: 'internet' })
+    core.ues.set(`imsi-${imsiOf(1)}`, {
+      accesses: [
+        { isConnected: true, sessions: [session(1)] },
+        { isConnected: false, sessions: [session(2)] },
+      ],
+    })
+    core.sessions.add(refOf(1)).add(refOf(2))
+    core.behaviour.losesReleases = true
+    assert.is(await createKick(amf, smf)(imsiOf(1), patient()), 'yes')
+    assert.is(core.sessions.size, 0)
+  }),
+)
+
+kicks('stays pending while the SMF holds a session, although the AMF has forgotten the phone', () =>
+  withClients(async ({ core, amf, smf }) => {
+    const kick = createKick(amf, smf)
+    attach(core, imsiOf(1), 1)
+    core.behaviour.losesReleases = true
+    core.behaviour.keepsSessions = true
+    assert.is(await kick(imsiOf(1), patient()), 'pending')
+    assert.is(core.ues.size, 0)
+    assert.is(await kick(imsiOf(1), patient()), 'pending')
+    core.behaviour.keepsSessions = false
+    assert.is(await kick(imsiOf(1), patient()), 'yes')
+    assert.is(await kick(imsiOf(1), patient()), 'not_attached')
+  }),
+)
+
+kicks('stays pending while the SMF cannot be asked', () =>
+  withClients(async ({ core, amf, smf }) => {
+    const kick = createKick(amf, smf)
+    attach(core, imsiOf(1), 1)
+    core.behaviour.instead.set('smf', () => ({ status: 500 }))
+    assert.is(await kick(imsiOf(1), patient()), 'pending')
+    core.behaviour.instead.delete('smf')
+    assert.is(await kick(imsiOf(1), patient()), 'yes')
+  }),
+)
+
+kicks('is pending when the phone is back at once', () =>
+  withClients(async ({ core, amf, smf }) => {
+    core.behaviour.comesBack = true
+    attach(core, imsiOf(1), 1)
+    assert.is(await createKick(amf, smf)(imsiOf(1), patient()), 'pending')
+  }),
+)
+
+kicks('throws when the AMF cannot be asked', () =>
+  withClients(async ({ core, amf, smf }) => {
+    await core.stop('amf')
+    const error = await failure(createKick(amf, smf)(imsiOf(1), patient()))
+    assert.is(error.code, 'southbound_unavailable')
+    assert.not.match(error.message, /99970/)
+  }),
+)
+
+kicks('gives only the reason that releases sessions', () =>
+  withClients(async ({ core, amf, smf }) => {
+    attach(core, imsiOf(1), 1)
+    await createKick(amf, smf)(imsiOf(1), patient())
+    const [call] = core.asked.amf.filter(
+      ({ method, authorization }) => method === 'POST' && authorization !== undefined,
+    )
+    assert.equal(JSON.parse(call?.body ?? ''), {
+      deregReason: 'UE_INITIAL_REGISTRATION',
+      accessType: '3GPP_ACCESS',
+    })
+  }),
+)
+
+kicks.run()

@@ -1,0 +1,160 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { amfAnswer } from './stand-in-amf.ts'
+import { nrfAnswer } from './stand-in-nrf.ts'
+import { smfAnswer } from './stand-in-smf.ts'
+
+/** A PDU session in the stand-in. */
+export interface StandInSession {
+  readonly id: string
+  readonly ref: string
+  readonly dnn: string
+}
+
+/** A subscriber's context at the stand-in AMF: one entry per access over which it is registered. */
+export interface StandInUe {
+  readonly accesses: readonly {
+    readonly isConnected: boolean
+    readonly sessions: readonly StandInSession[]
+  }[]
+}
+
+/** What a stand-in function answers. */
+export interface StandInAnswer {
+  readonly status: number
+  readonly body?: string
+  readonly type?: string
+  readonly location?: string
+}
+
+/** A request as the stand-in got it. */
+export interface StandInRequest {
+  readonly method: string
+  readonly path: string
+  readonly authorization: string | undefined
+  readonly body: string
+}
+
+/** How the core behaves; may be changed while a test runs. */
+export interface StandInBehaviour {
+  oauth: boolean
+  /** As releases from 4.2.3 on: callbacks are a service that wants a token. */
+  listsCallbacks: boolean
+  /** The SMF does not take the AMF's release; the AMF answers 204 all the same. */
+  losesReleases: boolean
+  /** The SMF takes no release from anybody. */
+  keepsSessions: boolean
+  /** The AMF has the certificate of another NRF. */
+  distrustsNrf: boolean
+  /** A phone comes back as soon as it is cut off. */
+  comesBack: boolean
+  /** Answers instead of the function's own, by function. */
+  instead: Map<'amf' | 'smf' | 'nrf', (request: StandInRequest) => StandInAnswer | 'hang' | undefined>
+}
+
+/** AMF, SMF and NRF over real HTTP, with the answers that free5GC 4.2.3 gives. */
+export interface StandInCore {
+  readonly urls: { readonly amf: string; readonly smf: string; readonly nrf: string }
+  readonly behaviour: StandInBehaviour
+  /** By SUPI. */
+  readonly ues: Map<string, StandInUe>
+  /** References of sessions that the SMF holds. */
+  readonly sessions: Set<string>
+  /** Instance id → type, as registered at the NRF. */
+  readonly profiles: Map<string, string>
+  readonly key: KeyObject
+  /** Every token that was given. */
+  readonly tokens: string[]
+  /** What was asked, per function. */
+  readonly asked: {
+    readonly amf: StandInRequest[]
+    readonly smf: StandInRequest[]
+    readonly nrf: StandInRequest[]
+  }
+  /** Everything that a driver may change, as a text. */
+  world(): string
+  /** Makes a function unreachable. */
+  stop(nf: 'amf' | 'smf' | 'nrf'): Promise<void>
+  close(): Promise<void>
+}
+
+const ANSWERS = { amf: amfAnswer, smf: smfAnswer, nrf: nrfAnswer }
+
+/** Starts one on ephemeral ports. */
+export async function startStandInCore(): Promise<StandInCore> {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const servers = new Map<'amf' | 'smf' | 'nrf', Server>()
+  const closed = async (server: Server): Promise<void> => {
+    server.closeAllConnections()
+    server.close()
+    if (server.listening) await once(server, 'close')
+  }
+  const urls = { amf: '', smf: '', nrf: '' }
+  const core: StandInCore = {
+    urls,
+    behaviour: {
+      oauth: true,
+      listsCallbacks: true,
+      losesReleases: false,
+      keepsSessions: false,
+      distrustsNrf: false,
+      comesBack: false,
+      instead: new Map(),
+    },
+    ues: new Map(),
+    sessions: new Set(),
+    profiles: new Map([
+      ['11111111-1111-4111-8111-111111111111', 'AMF'],
+      ['22222222-2222-4222-8222-222222222222', 'SMF'],
+    ]),
+    key: privateKey,
+    tokens: [],
+    asked: { amf: [], smf: [], nrf: [] },
+    world: () => JSON.stringify([[...core.ues].toSorted(), [...core.sessions].toSorted()]),
+    stop: async (nf) => {
+      const server = servers.get(nf)
+      if (server !== undefined) await closed(server)
+    },
+    close: async () => {
+      for (const server of servers.values()) await closed(server)
+    },
+  }
+  for (const nf of ['amf', 'smf', 'nrf'] as const) {
+    const server = createServer((request, response) => {
+      serve(core, nf, request, response).catch(() => response.destroy())
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    urls[nf] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    servers.set(nf, server)
+  }
+  return core
+}
+
+async function serve(
+  core: StandInCore,
+  nf: 'amf' | 'smf' | 'nrf',
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const parts: Buffer[] = []
+  for await (const part of request) parts.push(part as Buffer)
+  const got: StandInRequest = {
+    method: request.method ?? '',
+    path: request.url ?? '',
+    authorization: request.headers.authorization,
+    body: Buffer.concat(parts).toString('utf8'),
+  }
+  core.asked[nf].push(got)
+  const answer = core.behaviour.instead.get(nf)?.(got) ?? ANSWERS[nf](core, got)
+  if (answer === 'hang') return
+  const { status, body = '', type = 'application/json; charset=utf-8', location } = answer
+  response.writeHead(status, {
+    'content-type': type,
+    'access-control-allow-origin': '*',
+    ...(location === undefined ? {} : { location }),
+  })
+  response.end(body)
+}

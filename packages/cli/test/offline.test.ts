@@ -81,12 +81,13 @@ offline(
   async () => {
     await using folder = await tempDir()
     const args = ['doctor', '--data-dir', folder.path, '--listen', '127.0.0.1:0']
-    const before = await svc(args)
+    const env = { SVC_HSS_DRIVER: 'none' }
+    const before = await svc(args, { env })
     assert.is(before.code, 1)
     assert.match(before.out, /^fail {2}keys /m)
     assert.match(before.out, /svc node init/)
     await svc(['node', 'init', '--data-dir', folder.path])
-    const after = await svc([...args, '--json'])
+    const after = await svc([...args, '--json'], { env })
     const { ok, checks } = JSON.parse(after.out) as {
       readonly ok: boolean
       readonly checks: readonly { readonly name: string; readonly status: string; readonly detail: string }[]
@@ -109,10 +110,33 @@ offline(
   async () => {
     await using folder = await tempDir()
     await svc(['node', 'init', '--data-dir', folder.path])
-    const env = { SVC_COLLECTOR_ENABLED: 'true', SVC_COLLECTOR_MME_URL: 'http://127.0.0.1:1' }
+    const env = {
+      SVC_HSS_DRIVER: 'none',
+      SVC_COLLECTOR_ENABLED: 'true',
+      SVC_COLLECTOR_MME_URL: 'http://127.0.0.1:1',
+    }
     const { code, out } = await svc(['doctor', '--data-dir', folder.path, '--listen', '127.0.0.1:0'], { env })
     assert.is(code, 1)
     assert.match(out, /^fail {2}mme +127\.0\.0\.1:1: ECONNREFUSED\n +.*collector\.mme_url/m)
+  },
+  PROCESS_LIMIT,
+)
+
+offline(
+  'finds the container, the tool and the radio program that are not there',
+  async () => {
+    await using folder = await tempDir()
+    await svc(['node', 'init', '--data-dir', folder.path])
+    const args = ['doctor', '--data-dir', folder.path, '--listen', '127.0.0.1:0']
+    const socket = `${folder.path}/engine.sock`
+    const shell = await svc(args, { env: { SVC_HSS_ENGINE_SOCKET: socket, SVC_RAN_BINARY: '/no/srsenb' } })
+    assert.is(shell.code, 1)
+    assert.match(shell.out, /^fail {2}hss +.*container mongo: .*socket is missing.*\n +.*hss\.container/m)
+    assert.match(shell.out, /^fail {2}radio +\/no\/srsenb is not an executable file\n +.*ran\.binary/m)
+    const tool = await svc(args, { env: { SVC_HSS_DRIVER: 'dbctl', SVC_HSS_DBCTL_PATH: 'no-such-dbctl' } })
+    assert.match(tool.out, /^fail {2}hss +no-such-dbctl is not an executable file\n +.*hss\.dbctl_path/m)
+    const found = await svc(args, { env: { SVC_HSS_DRIVER: 'dbctl', SVC_HSS_DBCTL_PATH: 'sh' } })
+    assert.match(found.out, /^ok {4}hss +\/.*sh can be executed$/m)
   },
   PROCESS_LIMIT,
 )

@@ -3,7 +3,6 @@ import type { Settings } from '@steeple/contracts'
 import { type Check, broken as failed, healthy } from './check.ts'
 
 const CONNECT_LIMIT_MS = 3000
-const CONTAINER_SOCKET = '/var/run/docker.sock'
 const MONGO_PORT = 27_017
 
 /** Something that the configuration says the service talks to. */
@@ -20,15 +19,8 @@ export function checkReach(settings: Settings): Promise<readonly Check[]> {
 }
 
 function neighbours(settings: Settings): readonly Neighbour[] {
-  const { southbound, hss, collector, core, core_b } = settings
+  const { hss, collector, core, core_b } = settings
   const list: Neighbour[] = []
-  if (southbound.driver === 'container')
-    list.push({
-      name: 'containers',
-      at: CONTAINER_SOCKET,
-      connect: { path: CONTAINER_SOCKET },
-      remedy: 'start the container engine and let this user use its socket, or set southbound.driver: none',
-    })
   if (hss.mongo_url !== '') list.push(...mongoHosts(hss.mongo_url))
   if (collector.enabled && core === 'core_a') {
     list.push(http('mme', collector.mme_url, 'collector.mme_url'))

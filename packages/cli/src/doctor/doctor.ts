@@ -10,6 +10,7 @@ import type { Terminal } from '../terminal.ts'
 import { type Check, doubtful, broken as failed, healthy } from './check.ts'
 import { checkCapabilities } from './check-capabilities.ts'
 import { checkClock } from './check-clock.ts'
+import { checkContainers, checkPrograms } from './check-containers.ts'
 import { checkKeys } from './check-keys.ts'
 import { checkPort, listenAddress } from './check-port.ts'
 import { checkReach } from './check-reach.ts'
@@ -41,6 +42,8 @@ async function checkPlace(terminal: Terminal, settings: Settings): Promise<reado
     ...checkKeys(settings, clock),
     await checkStore(terminal, settings, clock),
     await checkDisk(settings),
+    ...(await checkContainers(settings)),
+    ...(await checkPrograms(settings, terminal.env.PATH ?? '')),
     ...(await checkReach(settings)),
     ...checkCapabilities(settings, address.port, hasMesh),
     await checkPort(address, settings.tls.enabled),

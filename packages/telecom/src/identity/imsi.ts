@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash as digestOf } from 'node:crypto'
 import type { Imsi, ImsiHash } from '@steeple/contracts'
 import type { Plmn } from './plmn.ts'
 
@@ -34,7 +34,7 @@ export function isImsiOf(plmn: Plmn, imsi: Imsi): boolean {
 
 /** The public identifier of a subscriber. Two IMSIs can share one (48 bits); the issuer refuses such a clash. */
 export function imsiHash(imsi: Imsi): ImsiHash {
-  const hash = createHash('sha256').update(imsi, 'ascii').digest('hex').slice(0, HASH_LENGTH)
+  const hash = digestOf('sha256', imsi).slice(0, HASH_LENGTH)
   return hash as ImsiHash // 12 hexadecimal characters by construction
 }
 

@@ -3,6 +3,7 @@ import type { Seen } from './attach/seen.ts'
 import type { BatchTrouble } from './batch/batch-trouble.ts'
 import type { SimsConfig } from './config.ts'
 import type { SimCounters } from './counters.ts'
+import type { CoreLink } from './provision/core-link.ts'
 import type { DetachBoard } from './provision/detach-board.ts'
 import type { HssLink } from './provision/hss-link.ts'
 import type { MoveFeed } from './states/move-feed.ts'
@@ -13,6 +14,7 @@ export interface SimsParts {
   readonly vault: Vault
   readonly counters: SimCounters
   readonly hss: HssLink
+  readonly core: CoreLink
   readonly detaches: DetachBoard
   readonly batchTrouble: BatchTrouble
   readonly moves: MoveFeed

@@ -17,6 +17,7 @@ import { simCounters } from './counters.ts'
 import { expireDue } from './expiry.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { FILES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
+import { coreLink } from './provision/core-link.ts'
 import { cutReconciler } from './provision/cut-reconciler.ts'
 import { detachBoard } from './provision/detach-board.ts'
 import { driftReconciler } from './provision/drift-reconciler.ts'
@@ -56,6 +57,7 @@ export const plugin: Plugin<SimsConfig> = {
       vault,
       counters: simCounters(context.metrics),
       hss: hssLink(context),
+      core: coreLink(context, vault),
       detaches: detachBoard(),
       batchTrouble: batchTrouble(),
       moves: moveFeed(),
@@ -90,7 +92,7 @@ export const plugin: Plugin<SimsConfig> = {
         context.every(SWEEP_MS, () => sweep(context))
         await sweep(context)
       },
-      health: async () => [await hssHealth(parts), batchHealth(parts)],
+      health: async () => [await hssHealth(parts), coreHealth(parts), batchHealth(parts)],
     }
   },
 }
@@ -130,6 +132,16 @@ async function hssHealth(parts: SimsParts): Promise<ComponentHealth> {
     kind: 'feature',
     status: problem === undefined && failed === 0 ? 'ok' : 'degraded',
     detail: problem === undefined ? `${driver}: ${counts}` : `${driver}: ${problem}; ${counts}`,
+  }
+}
+
+function coreHealth({ core }: SimsParts): ComponentHealth {
+  const problem = core.problem()
+  return {
+    name: 'kicks',
+    kind: 'feature',
+    status: problem === undefined ? 'ok' : 'degraded',
+    detail: problem === undefined ? 'the core lets go who is cut off' : `the core takes no kicks: ${problem}`,
   }
 }
 

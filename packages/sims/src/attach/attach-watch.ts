@@ -1,11 +1,12 @@
-import { coreDriverRef, type ImsiHash, systemPrincipal } from '@steeple/contracts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { coreDriverRef, type ImsiHash, type ObservedUe, systemPrincipal } from '@steeple/contracts'
 import { imsiHash } from '@steeple/telecom'
 import { CUT_RESOURCE, type SimsParts } from '../parts.ts'
 import { safeText } from '../provision/hss-link.ts'
 import { markDrifted } from '../provision/marks.ts'
 import { changeSim } from '../states/change.ts'
 import { wantedInHss } from '../states/machine.ts'
-import { SIMS } from '../store/sim-row.ts'
+import { SIMS, type SimRow } from '../store/sim-row.ts'
 
 /** Looks at who is attached: the first attach of a SIM, each further one, and phones that should be off. */
 export interface AttachWatch {
@@ -14,48 +15,114 @@ export interface AttachWatch {
 
 /** Bound on one look, ms. */
 const LOOK_MS = 10_000
+/** A phone that should be off and is not is cut off again at most so often. */
+const AGAIN_MS = 10_000
+/** Phones that are worked on without giving others a turn. */
+const CHUNK = 500
+/** First attaches at a time: they share commits. */
+const ABREAST = 32
 
-/** A watch that has seen nobody yet: who is there at its first look has attached before, unless its SIM says otherwise. */
+/**
+ * A watch that has seen nobody yet: who is there at its first look has attached before, unless its SIM says otherwise.
+ *
+ * A look costs a hash for each phone, and a row only for those that are new or that have moved since the look before.
+ */
 export function attachWatch(parts: SimsParts): AttachWatch {
   const { context } = parts
   let before: ReadonlySet<ImsiHash> | undefined
+  /** When a phone that should be off is looked at again, by hash; ms of the monotonic clock. */
+  const offs = new Map<ImsiHash, number>()
   let isQuiet = false
+
+  const registered = async (signal: AbortSignal): Promise<ReadonlySet<ImsiHash> | undefined> => {
+    const core = context.maybe(coreDriverRef)
+    if (core === undefined) return undefined
+    try {
+      const ues = await core.ues(AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]))
+      isQuiet = false
+      return await hashesOf(ues)
+    } catch (error) {
+      if (!isQuiet && !signal.aborted)
+        context.log.warn({ reason: safeText(error) }, 'core did not say who is attached')
+      isQuiet = true
+      return before
+    }
+  }
+
+  /** Who has to be looked at; `isNew`: has attached since the look before. */
+  const news = (now: ReadonlySet<ImsiHash>): readonly Sighting[] => {
+    const nowMs = context.clock.monotonicMs()
+    for (const hash of offs.keys()) if (!now.has(hash)) offs.delete(hash)
+    const moved = parts.moves.takeMoved()
+    const found: Sighting[] = []
+    for (const hash of now) {
+      const isNew = before?.has(hash) !== true
+      const isDue = (offs.get(hash) ?? Number.POSITIVE_INFINITY) <= nowMs
+      if (isNew || isDue || moved.has(hash)) found.push({ hash, isNew, isBaseline: before === undefined })
+    }
+    return found
+  }
+
   return {
     look: async (signal) => {
-      const core = context.maybe(coreDriverRef)
-      if (core === undefined) {
-        before = undefined
-        return
+      const now = await registered(signal)
+      if (now === undefined) parts.moves.takeMoved()
+      else {
+        const waiting = [...news(now)]
+        const worker = async (): Promise<void> => {
+          for (let one = waiting.pop(); one !== undefined && !signal.aborted; one = waiting.pop()) {
+            const isOff = await seen(parts, one).catch((error: unknown) => unreadable(parts, error))
+            if (isOff) offs.set(one.hash, context.clock.monotonicMs() + AGAIN_MS)
+            else offs.delete(one.hash)
+            if (waiting.length % CHUNK === 0) await nextTurn()
+          }
+        }
+        await Promise.all(Array.from({ length: ABREAST }, worker))
       }
-      let now: ReadonlySet<ImsiHash>
-      try {
-        const ues = await core.ues(AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]))
-        now = new Set(ues.filter((ue) => ue.isRegistered).map((ue) => imsiHash(ue.imsi)))
-        isQuiet = false
-      } catch (error) {
-        if (!isQuiet && !signal.aborted)
-          context.log.warn({ reason: safeText(error) }, 'core did not say who is attached')
-        isQuiet = true
-        return
-      }
-      for (const hash of now) if (before?.has(hash) !== true) await seen(parts, hash, before === undefined)
-      before = now
+      if (!signal.aborted) before = now
     },
   }
 }
 
-async function seen(parts: SimsParts, hash: ImsiHash, isBaseline: boolean): Promise<void> {
+interface Sighting {
+  readonly hash: ImsiHash
+  readonly isNew: boolean
+  readonly isBaseline: boolean
+}
+
+async function hashesOf(ues: readonly ObservedUe[]): Promise<ReadonlySet<ImsiHash>> {
+  const hashes = new Set<ImsiHash>()
+  for (const [i, { imsi, isRegistered }] of ues.entries()) {
+    if (isRegistered) hashes.add(imsiHash(imsi))
+    if (i % CHUNK === CHUNK - 1) await nextTurn()
+  }
+  return hashes
+}
+
+/** A row that fails its checksum is nobody's to judge by; the others are looked at. */
+function unreadable({ context }: SimsParts, error: unknown): boolean {
+  context.log.warn({ reason: safeText(error) }, 'a phone could not be looked at')
+  return false
+}
+
+/** Says whether it is one that should be off. */
+async function seen(parts: SimsParts, { hash, isNew, isBaseline }: Sighting): Promise<boolean> {
   const { context, counters } = parts
   const row = await SIMS.find(context.db, { hash })
   // A phone of a subscriber that this node does not know is not this plugin's business.
-  if (row === undefined) return
+  if (row === undefined) return false
   if (wantedInHss(row.state) !== 'open') {
-    await cutAgain(parts, hash)
-    return
+    await cutAgain(parts, row)
+    return true
   }
-  if (!isBaseline) parts.seen.attached(hash)
-  if (!isBaseline || row.state === 'issued') counters.attached(row.plmn)
-  if (row.state !== 'issued') return
+  if (isNew && (!isBaseline || row.state === 'issued')) counters.attached(row.plmn)
+  if (isNew && !isBaseline) parts.seen.attached(hash)
+  if (row.state === 'issued') await firstAttach(parts, hash)
+  return false
+}
+
+async function firstAttach(parts: SimsParts, hash: ImsiHash): Promise<void> {
+  const { context } = parts
   await context
     .mutate(systemPrincipal('sims'), 'sim.attach', hash, async (tx) => {
       const { before, after } = await changeSim(parts, tx, hash, { action: 'attach' })
@@ -69,12 +136,11 @@ async function seen(parts: SimsParts, hash: ImsiHash, isBaseline: boolean): Prom
 }
 
 /** A phone that should be off is on: cut it off again. */
-async function cutAgain(parts: SimsParts, hash: ImsiHash): Promise<void> {
+async function cutAgain(parts: SimsParts, row: SimRow): Promise<void> {
   const { context } = parts
-  const row = await SIMS.find(context.db, { hash })
-  if (row?.hss_status === 'synced')
+  if (row.hss_status === 'synced')
     await markDrifted(context.db, [
       { row, reason: 'the phone was attached although it may not be', seq: row.hss_seq },
     ])
-  context.enqueue(CUT_RESOURCE, hash)
+  context.enqueue(CUT_RESOURCE, row.hash)
 }

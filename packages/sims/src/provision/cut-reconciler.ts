@@ -1,17 +1,11 @@
-import {
-  type CoreDriver,
-  coreDriverRef,
-  type HssDriver,
-  type Outcome,
-  type Reconciler,
-} from '@steeple/contracts'
+import type { HssDriver, Outcome, Reconciler } from '@steeple/contracts'
 import { CUT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { openImsi } from '../secrets/sealing.ts'
 import { wantedInHss } from '../states/machine.ts'
 import type { SimRow } from '../store/sim-row.ts'
 import { unsyncedSims } from '../store/sim-store.ts'
 import { all, called, errorOf, notNow, readKeys } from './batch.ts'
-import type { Detached } from './detach-board.ts'
+import type { Kicked } from './core-link.ts'
 import type { Flights } from './flights.ts'
 import { safeText } from './hss-link.ts'
 import { type Mark, writeMarks } from './marks.ts'
@@ -20,14 +14,14 @@ import { withSubscribers } from './subscriber.ts'
 const BATCH = 50
 const LIST_MS = 60_000
 const BUSY_MS = 50
-/** Kicks at a time: each is a request or two to the core. */
-const KICKS = 8
 const AGAIN_MS = 300
 const RETRY_MS = 2_000
 /** A core that did not take a kick is left alone so long. */
 const CORE_RETRY_MS = 10_000
 /** A blocked subscriber stays in the HSS so long before it is removed: a core's own cancel needs the document. */
 const LINGER_MS = 1_500
+/** A block is written again after that long: somebody may have lifted it by hand. */
+const REBLOCK_MS = 60_000
 
 /** One step of a cut: undefined when it worked, otherwise why not. */
 type Steps = Map<string, string | undefined>
@@ -38,7 +32,7 @@ type Steps = Map<string, string | undefined>
  */
 export function cutReconciler(parts: SimsParts, flights: Flights): Reconciler {
   const { context, hss } = parts
-  const lingering: Lingering = new Map()
+  const blocked: Blocks = new Map()
   return {
     resource: CUT_RESOURCE,
     resyncMs: LIST_MS,
@@ -57,15 +51,14 @@ export function cutReconciler(parts: SimsParts, flights: Flights): Reconciler {
         const outcome = ownOutcome(parts, flights, row, driver.name)
         if (outcome === undefined) mine.push(row)
         else outcomes.set(row.hash, outcome)
+        if (outcome?.state === 'converged') blocked.delete(row.hash)
       }
-      const { marks, detached } = await flights.during(mine, () =>
-        cut(parts, driver, mine, lingering, signal),
-      )
+      const { marks, detached } = await flights.during(mine, () => cut(parts, blocked, driver, mine, signal))
       await writeMarks(context.db, driver.name, context.clock.nowMs(), marks)
       for (const mark of marks) {
         const how = detached.get(mark.row.hash)
         outcomes.set(mark.row.hash, outcomeOf(parts, mark, how))
-        if (mark.status === 'synced') lingering.delete(mark.row.hash)
+        if (mark.status === 'synced') blocked.delete(mark.row.hash)
         tell(parts, mark, how)
       }
       return outcomes
@@ -93,41 +86,49 @@ interface Cut {
   readonly detached: ReadonlyMap<string, Kicked>
 }
 
+/** When subscribers that are not yet off were blocked, by hash: ms of the monotonic clock, generation of the row. */
+type Blocks = Map<string, { readonly atMs: number; readonly generation: number }>
+
 async function cut(
   parts: SimsParts,
+  blocked: Blocks,
   driver: HssDriver,
   rows: readonly SimRow[],
-  lingering: Lingering,
   signal: AbortSignal,
 ): Promise<Cut> {
   if (rows.length === 0) return { marks: [], detached: new Map() }
-  const blocked = await block(parts, driver, rows, signal)
-  if (blocked === undefined) return { marks: rows.map((row) => unanswered(row)), detached: new Map() }
-  const detached = await kickAll(parts, rows, signal)
+  const nowMs = parts.context.clock.monotonicMs()
+  const open = rows.filter((row) => !isBlocked(blocked, row, nowMs))
+  const failed = await block(parts, driver, open, signal)
+  if (failed === undefined) return { marks: rows.map((row) => unanswered(row)), detached: new Map() }
+  for (const { hash, generation } of open)
+    if (!failed.has(hash)) blocked.set(hash, { atMs: nowMs, generation })
+  const detached = await parts.core.kick(rows, signal)
   const leaving = rows.filter(
-    (row) => wantedInHss(row.state) === 'absent' && mayLeave(parts, driver, row, lingering),
+    (row) => wantedInHss(row.state) === 'absent' && mayLeave(parts, blocked, driver, row),
   )
   const removed = await remove(parts, driver, leaving, signal)
   if (removed === undefined) return { marks: rows.map((row) => unanswered(row)), detached }
   const marks = rows.map((row): Mark => {
-    const error = blocked.get(row.hash) ?? removed.get(row.hash)
+    const error = failed.get(row.hash) ?? removed.get(row.hash)
     if (error !== undefined) return { row, error, status: 'failed' }
-    const open = openStep(row, detached.get(row.hash), leaving)
-    return { row, error: open, status: open === undefined ? 'synced' : 'pending' }
+    const left = openStep(row, detached.get(row.hash), leaving)
+    return { row, error: left, status: left === undefined ? 'synced' : 'pending' }
   })
   return { marks, detached }
 }
 
-/** When subscribers that are to be removed were blocked, by hash; ms of the monotonic clock. */
-type Lingering = Map<string, number>
+/** Whether its block is fresh, so that waiting for the core does not write to the HSS again and again. */
+function isBlocked(blocked: Blocks, row: SimRow, nowMs: number): boolean {
+  const since = blocked.get(row.hash)
+  return since !== undefined && since.generation === row.generation && nowMs - since.atMs < REBLOCK_MS
+}
 
 /** Whether a subscriber was blocked long enough ago, or never was in the HSS. */
-function mayLeave(parts: SimsParts, driver: HssDriver, row: SimRow, lingering: Lingering): boolean {
+function mayLeave(parts: SimsParts, blocked: Blocks, driver: HssDriver, row: SimRow): boolean {
   if (driver.name === 'none' || row.hss_synced_at_ms === null) return true
-  const nowMs = parts.context.clock.monotonicMs()
-  const sinceMs = lingering.get(row.hash) ?? nowMs
-  lingering.set(row.hash, sinceMs)
-  return nowMs - sinceMs >= LINGER_MS
+  const since = blocked.get(row.hash)
+  return since !== undefined && parts.context.clock.monotonicMs() - since.atMs >= LINGER_MS
 }
 
 /** What is still to be done, in words; undefined when nothing is. */
@@ -149,7 +150,7 @@ async function block(
   rows: readonly SimRow[],
   signal: AbortSignal,
 ): Promise<Steps | undefined> {
-  if (driver.name === 'none') return new Map()
+  if (rows.length === 0 || driver.name === 'none') return new Map()
   const imsis = rows.map((row) => openImsi(parts.vault, row))
   const result = await called(parts, signal, (bound) => driver.setBlocked(imsis, true, bound))
   if (result === undefined) return undefined
@@ -193,36 +194,6 @@ async function remove(
   return steps
 }
 
-async function kickAll(
-  parts: SimsParts,
-  rows: readonly SimRow[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, Kicked>> {
-  const core = parts.context.maybe(coreDriverRef)
-  const detached = new Map<string, Kicked>()
-  if (core === undefined) return new Map(rows.map(({ hash }) => [hash, 'not_attached']))
-  const waiting = [...rows]
-  const worker = async (): Promise<void> => {
-    for (let row = waiting.pop(); row !== undefined; row = waiting.pop())
-      detached.set(row.hash, await kick(parts, core, row, signal))
-  }
-  await Promise.all(Array.from({ length: Math.min(KICKS, rows.length) }, worker))
-  return detached
-}
-
-/** `unknown`: the core did not answer. */
-type Kicked = Detached | 'unknown'
-
-async function kick(parts: SimsParts, core: CoreDriver, row: SimRow, signal: AbortSignal): Promise<Kicked> {
-  try {
-    return await core.kick(openImsi(parts.vault, row), signal)
-  } catch (error) {
-    signal.throwIfAborted()
-    parts.context.log.debug({ reason: safeText(error) }, 'core did not take a kick')
-    return 'unknown'
-  }
-}
-
 function outcomeOf(parts: SimsParts, mark: Mark, how: Kicked | undefined): Outcome {
   if (mark.status === 'synced') return { state: 'converged' }
   const reason = mark.error ?? parts.hss.view().problem ?? 'the HSS did not take it'
@@ -230,6 +201,7 @@ function outcomeOf(parts: SimsParts, mark: Mark, how: Kicked | undefined): Outco
   const restMs = parts.hss.restMs()
   if (restMs > 0) return { state: 'pending', afterMs: restMs, reason }
   if (how !== 'unknown') return { state: 'pending', afterMs: AGAIN_MS, reason }
+  if (parts.core.problem() !== undefined) return { state: 'pending', afterMs: CORE_RETRY_MS, reason }
   // The first time the removal is still to come.
   const isKnown = mark.row.hss_error === mark.error
   return { state: 'pending', afterMs: isKnown ? CORE_RETRY_MS : RETRY_MS, reason }

@@ -12,6 +12,8 @@ export interface Move {
 /** The newest moves, for others to follow. */
 export interface MoveFeed {
   add(move: Move): void
+  /** The SIMs that have moved since this was asked last; for the one that watches the phones. */
+  takeMoved(): ReadonlySet<string>
   /** See `Subscribers.moves`. */
   since(cursor: string | undefined, signal: AbortSignal): Promise<SubscriberMoves>
 }
@@ -27,6 +29,7 @@ export function moveFeed(): MoveFeed {
   const kept: Move[] = []
   /** Number of the first move that is kept; they are numbered from 1. */
   let first = 1
+  let moved = new Set<string>()
   let news = Promise.withResolvers<void>()
   const last = (): number => first + kept.length - 1
 
@@ -41,11 +44,18 @@ export function moveFeed(): MoveFeed {
   return {
     add: (move) => {
       kept.push(move)
+      // New ones cannot be attached yet.
+      if (move.from !== undefined) moved.add(move.imsi)
       // Cut in one go now and then: a shift for each move would cost more.
       if (kept.length > 2 * KEPT) first += kept.splice(0, KEPT).length
       const told = news
       news = Promise.withResolvers()
       told.resolve()
+    },
+    takeMoved: () => {
+      const taken = moved
+      moved = new Set()
+      return taken
     },
     since: async (cursor, signal) => {
       signal.throwIfAborted()

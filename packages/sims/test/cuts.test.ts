@@ -1,0 +1,143 @@
+import { healthBoardRef, type Imsi } from '@steeple/contracts'
+import { imsiHash } from '@steeple/telecom'
+import { assert, eventually, loadTestbed, pluginFrom, suite, type Testbed } from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
+import { bodyOf, type IssueAnswer, type SimBody } from './support/answers.ts'
+import { driverPlugin, type FakeCore, type FakeHss, fakeCore, fakeHss } from './support/fakes.ts'
+
+const cuts = suite('sims/cuts')
+let bed: Testbed
+let hss: FakeHss
+let core: FakeCore
+
+function scene(sentence: string, body: () => Promise<void>): void {
+  cuts(
+    sentence,
+    async () => {
+      const { startTestbed } = await loadTestbed()
+      hss = fakeHss()
+      core = fakeCore()
+      bed = await startTestbed({
+        plugins: [
+          await pluginFrom(import.meta.url, plugin),
+          driverPlugin('hss', hss),
+          driverPlugin('core', core),
+        ],
+        config: { sims: { attach_interval: '100ms' } },
+      })
+      try {
+        await body()
+      } finally {
+        await bed.stop()
+      }
+    },
+    { limitMs: 60_000 },
+  )
+}
+
+const IMSI = '999990000000001' as Imsi
+const HASH = imsiHash(IMSI)
+const show = async (hash: string = HASH): Promise<SimBody> =>
+  bodyOf(await bed.request('GET', `/v1/sims/${hash}`))
+const move = async (verb: string, query = ''): Promise<SimBody> =>
+  bodyOf(await bed.request('POST', `/v1/sims/${HASH}/${verb}${query}`))
+const issueOne = async (): Promise<void> => {
+  bodyOf(await bed.request('POST', '/v1/sims', { body: { imsi: IMSI } }), 201)
+  await eventually(async () => assert.is((await show()).provisioning.status, 'synced'))
+}
+const kicksHealth = (): string | undefined =>
+  bed
+    .service(healthBoardRef)
+    ?.components()
+    .find(({ name }) => name.endsWith('kicks'))?.detail
+
+scene('blocks, kicks until the session is gone, and only then removes', async () => {
+  await issueOne()
+  core.attached.add(IMSI)
+  const kick = core.kick
+  core.kick = async (imsi, signal) => {
+    const how = await kick(imsi, signal)
+    hss.calls.push(`kick ${how}`)
+    return how
+  }
+  core.pendingKicks = 2
+  hss.calls.length = 0
+  await move('revoke', '?wait=5s')
+  await eventually(() => assert.not.ok(hss.held.has(IMSI)))
+  assert.equal(hss.calls.slice(0, 4), ['setBlocked 1', 'kick pending', 'kick pending', 'kick yes'])
+  assert.is(hss.calls.indexOf('remove 1') > 3, true)
+  // Waiting for the core writes nothing to the HSS.
+  assert.is(hss.calls.filter((call) => call === 'setBlocked 1').length, 1)
+})
+
+scene('keeps kicking when the core was away, and says so meanwhile', async () => {
+  await issueOne()
+  core.attached.add(IMSI)
+  await eventually(async () => assert.is((await show()).state, 'in-use'))
+  const kick = core.kick
+  let asked = 0
+  core.kick = () => {
+    asked += 1
+    return Promise.reject(new Error('connect ECONNREFUSED'))
+  }
+  const suspended = await move('suspend', '?wait=1s')
+  assert.equal([suspended.detached, suspended.provisioning.status], ['pending', 'pending'])
+  assert.match(suspended.provisioning.last_error ?? '', /did not say whether the session is gone/)
+  assert.is(hss.held.get(IMSI)?.isBlocked, true)
+  assert.ok(asked > 0)
+  core.kick = kick
+  await eventually(() => assert.not.ok(core.attached.has(IMSI)), 15_000)
+  await eventually(async () => assert.is((await show()).provisioning.status, 'synced'))
+})
+
+scene('leaves a core that hangs alone while it blocks all others', async () => {
+  const { sims } = bodyOf<IssueAnswer>(await bed.request('POST', '/v1/sims', { body: { count: 300 } }), 201)
+  await eventually(() => assert.is(hss.held.size, 300))
+  core.kick = () => new Promise(() => undefined)
+  const ids = sims.map((sim) => sim.imsi_sha256_12)
+  bodyOf(await bed.request('POST', '/v1/sims/bulk', { body: { action: 'suspend', ids } }))
+  await eventually(
+    () =>
+      assert.is(
+        [...hss.held.values()].every(({ isBlocked }) => isBlocked),
+        true,
+      ),
+    12_000,
+  )
+  await eventually(() => assert.match(kicksHealth() ?? '', /takes no kicks: the core did not answer/), 8_000)
+})
+
+scene('takes 10,000 phones on and off, a few kicks at a time', async () => {
+  const key = '465b5ce8b199b49faa5f0a2ee238a6bc'
+  const rows = Array.from(
+    { length: 10_000 },
+    (_, n) => `99999${String(n).padStart(10, '0')},${key},${key},all`,
+  )
+  const body = `imsi,ki,opc,label\n${rows.join('\n')}\n`
+  const headers = { 'content-type': 'text/csv' }
+  bodyOf(await bed.request('POST', '/v1/sims/import', { headers, body }))
+  await eventually(() => assert.is(hss.held.size, 10_000), 20_000)
+  for (const imsi of hss.held.keys()) core.attached.add(imsi)
+  const metrics = async (): Promise<string> => String((await bed.request('GET', '/metrics')).body)
+  await eventually(async () => assert.match(await metrics(), /svc_sim_state\{state="in-use"\} 10000/), 30_000)
+  assert.match(await metrics(), /svc_attach_total\{plmn="999-99"\} 10000/)
+  const kick = core.kick
+  let abreast = 0
+  let most = 0
+  core.kick = async (imsi, signal) => {
+    abreast += 1
+    most = Math.max(most, abreast)
+    await new Promise((resolve) => setTimeout(resolve, 2))
+    abreast -= 1
+    return await kick(imsi, signal)
+  }
+  bodyOf(
+    await bed.request('POST', '/v1/sims/bulk', { body: { action: 'suspend', filter: { label: 'all' } } }),
+  )
+  await eventually(() => assert.is(core.attached.size, 0), 30_000)
+  assert.ok(most <= 8, `${most} kicks at a time`)
+  assert.is([...hss.held.values()].filter(({ isBlocked }) => !isBlocked).length, 0)
+  assert.match(await metrics(), /svc_sim_state\{state="suspended"\} 10000/)
+})
+
+cuts.run()

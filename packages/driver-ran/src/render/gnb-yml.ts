@@ -61,8 +61,8 @@ export function gnbYml(input: RadioInput, plan: CellPlan): string {
     `  srate: ${rate}`,
     `  tx_gain: ${decimal(profile.tx_gain_db ?? VIRTUAL_GAIN_DB)}`,
     `  rx_gain: ${decimal(profile.rx_gain_db ?? RX_GAIN_DB)}`,
-    '  expert_cfg:',
-    '    tx_mode: discontinuous',
+    // Nothing is sent while there is nothing to send. The virtual radio has no such mode.
+    ...(isVirtualDevice(ran) ? [] : ['  expert_cfg:', '    tx_mode: discontinuous']),
     'cell_cfg:',
     `  dl_arfcn: ${plan.channel}`,
     `  band: ${plan.nrBand ?? 0}`,
@@ -76,6 +76,7 @@ export function gnbYml(input: RadioInput, plan: CellPlan): string {
     'log:',
     '  filename: stdout',
     '  all_level: warning',
+    '  hex_max_size: 0',
     'remote_control:',
     '  enabled: true',
     '  bind_addr: 127.0.0.1',

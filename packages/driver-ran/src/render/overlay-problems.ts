@@ -21,6 +21,9 @@ const GNB_SECTIONS: readonly string[] = [
   'hal',
 ]
 
+/** What a radio must not say: another uplink, networks that are not the node's, public warnings (SIB 10 to 12). */
+const FOREIGN = /\b(?:ul_carrier_freq|additional_plmns|sib1[0-2])\s*[=:]/u
+
 /**
  * Why the overlay files must not be used.
  *
@@ -43,7 +46,7 @@ function overlayProblem(program: 'srsenb' | 'gnb', name: string, content: string
   if (program === 'srsenb') {
     const section = name === 'sib.conf' ? /^\s*sib1\s*=/mu : /^\s*qci_config\s*=/mu
     if (/^\s*@include/mu.test(content)) return 'it must not include other files'
-    if (/\bul_carrier_freq\s*[=:]/u.test(content)) return 'it must not move the uplink (ul_carrier_freq)'
+    if (FOREIGN.test(content)) return 'it must not set ul_carrier_freq, additional_plmns or public warnings'
     return section.test(content) ? undefined : 'its first section is missing'
   }
   const bad = content.split(/\r\n|[\n\r\u0085\u2028\u2029]/u).find((line) => !isHarmless(line))

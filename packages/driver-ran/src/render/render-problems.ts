@@ -18,6 +18,9 @@ const LTE_TAC_RESERVED = 0xfffe
 /** TS 23.003 §28.6. */
 const NR_TAC_RESERVED = 0xfffffe
 
+/** The least gain that is written as more than 0, dB. */
+const LEAST_GAIN_DB = 0.1
+
 /** Sections whose options touch neither carrier, gain, identity, addresses nor files. */
 const ARGUMENT = /^--(scheduler|expert)\.[a-z][a-z0-9_]*=[A-Za-z0-9_.,:+-]*$/
 const DEVICE_ARGS = /^[A-Za-z0-9_=,.:/*+-]{1,512}$/
@@ -76,14 +79,12 @@ function gainProblems({ profile, ran }: RadioInput): readonly RenderProblem[] {
     })
   }
   // srsRAN takes 0 and less as "not set" and then sends with the receive gain.
-  if (txGain !== undefined && !(txGain > 0 && txGain <= 100)) {
-    problems.push({
-      key: 'tx_gain_db',
-      message: `tx_gain_db is ${txGain}; it must be above 0 (0 and less send with the receive gain)`,
-    })
-  }
-  if (rxGain !== undefined && !(rxGain > 0 && rxGain <= 100)) {
-    problems.push({ key: 'rx_gain_db', message: `rx_gain_db is ${rxGain}; it must be above 0` })
+  for (const [key, gain] of [
+    ['tx_gain_db', txGain],
+    ['rx_gain_db', rxGain],
+  ] as const) {
+    if (gain === undefined || (gain >= LEAST_GAIN_DB && gain <= 100)) continue
+    problems.push({ key, message: `${key} is ${gain}; allowed is ${LEAST_GAIN_DB} to 100 dB` })
   }
   return problems
 }

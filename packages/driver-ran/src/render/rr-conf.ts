@@ -29,13 +29,6 @@ export function rrConf({ ran, tac }: RadioInput, plan: CellPlan): string {
         ho_active: false,
         scell_list: [],
         meas_cell_list: [],
-        meas_report_desc: {
-          a3_report_type: 'RSRP',
-          a3_offset: 6,
-          a3_hysteresis: 0,
-          a3_time_to_trigger: 480,
-          rsrq_config: 4,
-        },
       },
     ],
   })

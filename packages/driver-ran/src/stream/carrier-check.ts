@@ -26,6 +26,9 @@ export function carrierFault(facts: RadioFacts, plan: CellPlan, isVirtual: boole
   ) {
     return `the radio's phones would send at ${carrier.uplinkMhz} MHz where ${plan.uplinkMhz} MHz is permitted`
   }
+  if (carrier.bandwidthMhz !== undefined && carrier.bandwidthMhz !== plan.bandwidthMhz) {
+    return `the radio uses ${carrier.bandwidthMhz} MHz of bandwidth where ${plan.bandwidthMhz} MHz are permitted`
+  }
   if (carrier.resourceBlocks !== undefined && carrier.resourceBlocks !== plan.resourceBlocks) {
     return `the radio uses ${carrier.resourceBlocks} resource blocks where ${plan.resourceBlocks ?? 0} are permitted`
   }

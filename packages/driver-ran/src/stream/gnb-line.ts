@@ -3,9 +3,10 @@ import { firstMeaning, plainLine, type RadioEvent, type Rule } from './radio-eve
 const RULES: readonly Rule[] = [
   [/^==== gNB started ===|^gNodeB started/u, () => ({ kind: 'started' })],
   [
-    /^Cell pci=\d+, .*\bdl_freq=([0-9.]+) MHz(?:.*\bul_freq=([0-9.]+) MHz)?/u,
-    ([, downlink, uplink]) => ({
+    /^Cell pci=\d+, bw=([0-9.]+) MHz, .*\bdl_freq=([0-9.]+) MHz(?:.*\bul_freq=([0-9.]+) MHz)?/u,
+    ([, bandwidth, downlink, uplink]) => ({
       kind: 'carrier',
+      bandwidthMhz: Number(bandwidth),
       downlinkMhz: Number(downlink),
       ...(uplink === undefined ? {} : { uplinkMhz: Number(uplink) }),
     }),

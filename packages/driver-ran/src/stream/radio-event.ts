@@ -12,6 +12,7 @@ export type RadioEvent =
       readonly downlinkMhz: number
       readonly uplinkMhz?: number
       readonly resourceBlocks?: number
+      readonly bandwidthMhz?: number
     }
   /** The radio device that the program opens. */
   | { readonly kind: 'device'; readonly name: string }

@@ -1,16 +1,62 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { GOOD, nowMs, openLab } from '../support/lab.ts'
+import { GOOD, type Lab, nowMs, openLab } from '../support/lab.ts'
 
 const model = suite('driver-ran/gate model')
 
-/** One thing that happens; each is followed by a pause of up to 120 ms. */
 type Happening = 'arm' | 'disarm' | 'crash' | 'step' | 'restart'
+/** One thing that happens, and the pause after it, ms. */
 const happening = fc.tuple(
   fc.constantFrom<Happening>('arm', 'arm', 'disarm', 'crash', 'step', 'restart'),
   fc.integer({ min: 0, max: 120 }),
 )
+
+/** Spans in which a disarm had been answered and no arm had followed. */
+class ClosedSpans {
+  readonly #spans: { readonly fromMs: number; toMs: number }[] = []
+  readonly #answers: Promise<void>[] = []
+  #arms = 0
+
+  constructor() {
+    this.#begin()
+  }
+
+  #begin(): void {
+    this.#spans.push({ fromMs: nowMs(), toMs: Number.POSITIVE_INFINITY })
+  }
+
+  arm(lab: Lab): void {
+    this.#arms += 1
+    for (const span of this.#spans) span.toMs = Math.min(span.toMs, nowMs())
+    lab.gate.arm('mast')
+  }
+
+  disarm(lab: Lab): Promise<void> {
+    const before = this.#arms
+    lab.gate.disarm()
+    const answer = lab.supervisor.stop().then(() => {
+      if (this.#arms === before) this.#begin()
+    })
+    this.#answers.push(answer)
+    return answer
+  }
+
+  async samplesWithin(lab: Lab): Promise<number> {
+    await Promise.all(this.#answers)
+    return lab
+      .lastSamples()
+      .filter(({ atMs }) => this.#spans.some(({ fromMs, toMs }) => atMs > fromMs && atMs < toMs)).length
+  }
+}
+
+function happen(what: Happening, lab: Lab, spans: ClosedSpans): void {
+  if (what === 'arm') spans.arm(lab)
+  else if (what === 'disarm') void spans.disarm(lab)
+  else if (what === 'crash') lab.supervisor.running?.process.kill()
+  else if (what === 'step') void lab.supervisor.step().catch(() => undefined)
+  else void lab.supervisor.restart('a test').catch(() => undefined)
+}
 
 model(
   'sends not one sample while the gate is closed, whatever comes in whatever order',
@@ -19,46 +65,18 @@ model(
       fc.asyncProperty(fc.array(happening, { minLength: 4, maxLength: 12 }), async (happenings) => {
         const lab = await openLab()
         lab.play({ ...GOOD, speed: 100, onAirAtMs: 0, onTerm: 'ignore' })
-        /** Spans in which a disarm had been answered and no arm had followed. */
-        const closed: { readonly fromMs: number; toMs: number }[] = [
-          { fromMs: 0, toMs: Number.POSITIVE_INFINITY },
-        ]
-        const disarms: Promise<void>[] = []
-        let arms = 0
+        const spans = new ClosedSpans()
         try {
           for (const [what, pauseMs] of happenings) {
-            const { running } = lab.supervisor
-            if (what === 'arm') {
-              arms += 1
-              const last = closed.at(-1)
-              if (last !== undefined && last.toMs === Number.POSITIVE_INFINITY) last.toMs = nowMs()
-              lab.gate.arm('mast')
-            } else if (what === 'disarm') {
-              const before = arms
-              lab.gate.disarm()
-              disarms.push(
-                lab.supervisor.stop().then(() => {
-                  if (arms === before) closed.push({ fromMs: nowMs(), toMs: Number.POSITIVE_INFINITY })
-                }),
-              )
-            } else if (what === 'crash') running?.process.kill()
-            else if (what === 'step') void lab.supervisor.step().catch(() => undefined)
-            else void lab.supervisor.restart('a test').catch(() => undefined)
+            happen(what, lab, spans)
             await wait(pauseMs)
           }
-          await Promise.all(disarms)
-          lab.gate.disarm()
-          await lab.supervisor.stop()
-          closed.push({ fromMs: nowMs(), toMs: Number.POSITIVE_INFINITY })
+          await spans.disarm(lab)
           await wait(30)
         } finally {
           await lab.close()
         }
-        const samples = lab.lastSamples()
-        for (const { fromMs, toMs } of closed) {
-          const sent = samples.filter(({ atMs }) => atMs > fromMs && atMs < toMs)
-          assert.is(sent.length, 0, `${sent.length} samples while the gate was closed`)
-        }
+        assert.is(await spans.samplesWithin(lab), 0, 'samples while the gate was closed')
       }),
       { numRuns: 8, endOnFailure: true },
     )

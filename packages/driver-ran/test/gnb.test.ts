@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import { createServer } from 'node:net'
+import {
+  type CoreDriver,
+  coreDriverRef,
+  type Instance,
+  type RanDriver,
+  ranDriverRef,
+  type TxGate,
+  txGateRef,
+} from '@steeple/contracts'
+import { assert, eventually, loadTestbed, pluginFrom, suite, tempDir } from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
+import { fakeGate } from './support/gate.ts'
+import { readSamples, standInFiles } from './support/lab.ts'
+import { NR_PROFILE } from './support/radio-input.ts'
+
+const gnb = suite('driver-ran/gnb')
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+const CELL =
+  'Cell pci=1, bw=20 MHz, 1T1R, dl_arfcn=632628 (n78), dl_freq=3489.42 MHz, dl_ssb_arfcn=632256, ul_freq=3489.42 MHz'
+const ngap = (connected: boolean) => ({ 'cu-cp': { ngaps: { ngap: [{ amf_name: 'amf', connected }] } } })
+
+/** A gate and a core in the place of those plugins. */
+function providers(gate: TxGate, core: Partial<CoreDriver>) {
+  return {
+    name: '@example/providers',
+    version: '1.0.0',
+    plugin: {
+      setup: async (): Promise<Instance> => ({
+        services: new Map<string, object>([
+          [txGateRef.id, gate],
+          [coreDriverRef.id, core],
+        ]),
+      }),
+    },
+    manifest: {
+      id: 'providers',
+      kind: 'feature',
+      contracts: '^0.1.0',
+      config_path: 'providers',
+      provides: [txGateRef.id, coreDriverRef.id],
+      handover: 'overlap',
+      isolation: 'inline',
+    },
+  } as const
+}
+
+gnb(
+  'knows NG and phones from the metrics of gnb, and its loss',
+  async () => {
+    await using folder = await tempDir()
+    const radio = standInFiles(folder.path)
+    const port = await freePort()
+    radio.play({
+      lines: [
+        { atMs: 50, stream: 'out', text: 'N2: Connection to AMF on 127.0.0.5:38412 completed' },
+        { atMs: 60, stream: 'out', text: CELL },
+        { atMs: 100, stream: 'out', text: '==== gNB started ===' },
+      ],
+      onAirAtMs: 100,
+      metricsPort: port,
+      metrics: [
+        ngap(true),
+        { cells: [{ ue_list: [{ rnti: 17_921 }, { rnti: 17_922 }] }] },
+        ...Array.from({ length: 100 }, () => ngap(true)),
+        ngap(false),
+      ],
+    })
+    const gate = fakeGate({ mast: NR_PROFILE })
+    const { startTestbed } = await loadTestbed()
+    const bed = await startTestbed({
+      plugins: [await pluginFrom(import.meta.url, plugin), providers(gate, {})],
+      settings: {
+        ran: {
+          program: 'gnb',
+          binary: radio.binary,
+          device_name: 'uhd',
+          device_args: `serial=${randomUUID()}`,
+          remote_control_port: port,
+          profiles: { mast: NR_PROFILE },
+        },
+      },
+    })
+    try {
+      gate.arm('mast')
+      const driver = bed.service<RanDriver>(ranDriverRef)
+      const look = async () => await driver?.observe(new AbortController().signal)
+      await eventually(async () => {
+        const seen = await look()
+        return seen?.isConnected === true && seen.attachedUes === 2 && seen.mode === 'nr'
+      }, 6_000)
+      await eventually(async () => (await look())?.isConnected === false, 6_000)
+      assert.is((await look())?.attachedUes, 0)
+      assert.ok(readSamples(radio.samples).length > 0)
+    } finally {
+      await bed.stop()
+    }
+  },
+  { limitMs: 20_000 },
+)
+
+gnb.run()

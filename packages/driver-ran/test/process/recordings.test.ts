@@ -1,0 +1,131 @@
+import { assert, suite } from '@steeple/testkit'
+import { exitClass, exitText, isRetried, type RadioExit } from '../../src/process/exit-class.ts'
+import { ownWords } from '../../src/stream/own-words.ts'
+import { freshFacts, nextFacts, type RadioFacts } from '../../src/stream/radio-facts.ts'
+import { srsenbEvent } from '../../src/stream/srsenb-line.ts'
+import { exitCodeOf, faultyNames, linesOf, recording } from '../support/recordings.ts'
+
+const recordings = suite('driver-ran/recordings')
+
+/** What the driver knows of a recorded run at its end. */
+function heard(name: string): { readonly facts: RadioFacts; readonly exit: RadioExit } {
+  const text = recording(name)
+  const words = ownWords()
+  let facts = freshFacts()
+  for (const line of linesOf(text)) {
+    words.note(line.text)
+    const event = srsenbEvent(line.text)
+    if (event !== undefined) facts = nextFacts(facts, event, line.atMs)
+  }
+  const code = exitCodeOf(text)
+  const exit = { code, signal: undefined, facts, words: words.text(), isHalted: false }
+  return { facts, exit }
+}
+
+/** Faulty configurations that the program takes silently, or that are none: it was still running. */
+const TAKEN = [
+  'bad_cli_override',
+  'bad_log_dir_missing',
+  'bad_mme_addr_hostname',
+  'bad_nprb24',
+  'bad_rr_tac_big',
+  'bad_rr_tac_decimal_ok',
+  'bad_s1c_bind_not_local',
+]
+/** No fault of the configuration: the device may be there next time. */
+const DEVICE = ['bad_dev_auto']
+/** The program's own words for each other one. */
+const WORDS: Readonly<Record<string, RegExp>> = {
+  bad_cli_unknown: /unrecognised option '--enb\.nope'/,
+  bad_dev_bogus: /RF device 'bogus' not found/,
+  bad_dev_uhd_notbuilt: /RF device 'UHD' not found/,
+  bad_earfcn_bad: /Invalid DL_EARFCN=99999/,
+  bad_enbid_hex_junk: /Error parsing enb\.enb_id: box\./,
+  bad_gtp_bind_not_local: /Failed to bind on address 10\.99\.99\.1, port 2152/,
+  bad_mcc_quoted: /Error parsing enb\.mcc:"001" - must be a 3-digit string/,
+  bad_mcc_short: /Error parsing enb\.mcc:1 - must be a 3-digit string/,
+  bad_mnc_short: /Error parsing enb\.mnc:1 - must be a 2 or 3-digit string/,
+  bad_noconf_file: /Failed to read configuration file nope\.conf/,
+  bad_nprb_text: /the argument \('5MHz'\) for option 'enb\.n_prb' is invalid/,
+  bad_ports3: /Invalid number of ports \(3\)/,
+  bad_rr_missing: /Failed to read RR configuration file/,
+  bad_rr_syntax: /Parse error at rr_rr_syntax\.conf:58/,
+  bad_rr_tac_missing: /Field "tac" doesn't exist/,
+  bad_rr_tac_quoted: /cell_list\.\[0\]\.tac/,
+  bad_s1_setup_max_retries_key: /unrecognised option 'expert\.s1_setup_max_retries'/,
+  bad_unknown_key: /unrecognised option 'enb\.foo_bar'/,
+}
+
+for (const file of faultyNames()) {
+  const name = file.replace('.txt', '')
+  recordings(`knows ${name} for what it is`, () => {
+    const { facts, exit } = heard(`${name}.`)
+    if (TAKEN.includes(name)) {
+      assert.is(exit.code, undefined)
+      assert.is(facts.isStarted, true)
+      return
+    }
+    const kind = exitClass('srsenb', exit)
+    assert.is(kind, DEVICE.includes(name) ? 'device' : 'config')
+    assert.is(isRetried(kind), DEVICE.includes(name))
+    if (kind === 'config') assert.match(exitText('srsenb', kind, exit), WORDS[name] ?? /never/)
+  })
+}
+
+recordings('has an expectation for every recorded fault', () => {
+  const known = [...TAKEN, ...DEVICE, ...Object.keys(WORDS)].sort()
+  assert.equal(
+    faultyNames()
+      .map((file) => file.replace('.txt', ''))
+      .sort(),
+    known,
+  )
+})
+
+recordings('sees the frequency, the device and S1 of a good start', () => {
+  const { facts } = heard('34_')
+  assert.equal(facts.carrier, { kind: 'carrier', downlinkMhz: 2680, uplinkMhz: 2560, resourceBlocks: 25 })
+  assert.is(facts.device, 'zmq')
+  assert.is(facts.isStarted, true)
+  assert.is(facts.isConnected, true)
+})
+
+recordings('sees that S1 was lost, and why it never came', () => {
+  assert.match(heard('20_shim').facts.lossReason ?? '', /Failed to initiate S1 connection/)
+  assert.is(heard('20_shim').facts.isConnected, false)
+  assert.match(heard('02_').facts.lossReason ?? '', /S1|SCTP/)
+})
+
+recordings('sees a gain that is ignored', () => {
+  for (const name of ['44_', '45_']) assert.is(heard(name).facts.isGainIgnored, true)
+  assert.is(heard('34_').facts.isGainIgnored, false)
+})
+
+recordings('tells a crash from a refusal by its last words', () => {
+  for (const name of ['25_max', '31_']) assert.is(exitClass('srsenb', heard(name).exit), 'crash')
+})
+
+recordings('tells a stop that stalled, a graceful one and a busy device', () => {
+  const stalled = heard('01_')
+  assert.is(stalled.facts.isForced, true)
+  assert.is(exitClass('srsenb', { ...stalled.exit, signal: 'SIGKILL' }), 'killed')
+  assert.is(exitClass('srsenb', heard('29_').exit), 'ended')
+  assert.is(exitClass('srsenb', heard('36_').exit), 'device')
+})
+
+recordings('gives the ends of gnb their class', () => {
+  const facts = freshFacts()
+  const end = (code: number, words?: string): string =>
+    exitClass('gnb', { code, signal: undefined, facts, words, isHalted: false })
+  assert.is(end(1, 'srsRAN ERROR: CU-CP failed to connect to AMF'), 'core')
+  assert.is(end(1, 'OCUDU ERROR: invalid configuration'), 'config')
+  assert.is(end(109), 'config')
+  assert.is(end(1, 'Factory for radio type uhd not found. Make sure to select a valid type.'), 'config')
+  assert.is(end(0), 'ended')
+  const signalled = { code: undefined, facts, words: undefined, isHalted: false }
+  assert.is(exitClass('gnb', { ...signalled, signal: 'SIGABRT' }), 'crash')
+  assert.is(exitClass('gnb', { ...signalled, signal: 'SIGKILL' }), 'killed')
+  assert.is(exitClass('gnb', { ...signalled, signal: 'SIGKILL', isHalted: true }), 'stopped')
+})
+
+recordings.run()

@@ -1,0 +1,131 @@
+import { assert, suite } from '@steeple/testkit'
+import fc from 'fast-check'
+import { gnbEvent } from '../../src/stream/gnb-line.ts'
+import { LINE_CHARACTERS, lineSplitter } from '../../src/stream/line-splitter.ts'
+import { ownWords } from '../../src/stream/own-words.ts'
+import type { RadioEvent } from '../../src/stream/radio-event.ts'
+import { freshFacts, nextFacts, ueCountOf } from '../../src/stream/radio-facts.ts'
+import { muteLine, srsenbEvent } from '../../src/stream/srsenb-line.ts'
+import { linesOf, recording } from '../support/recordings.ts'
+
+const lines = suite('driver-ran/lines')
+
+function split(bytes: Uint8Array, cuts: readonly number[]): readonly string[] {
+  const splitter = lineSplitter()
+  const ends = [...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length]
+  let from = 0
+  const found: string[] = []
+  for (const to of ends) {
+    found.push(...splitter.push(bytes.subarray(from, to)))
+    from = to
+  }
+  return [...found, ...splitter.end()]
+}
+
+lines('cuts a stream into the same lines wherever its chunks end', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.string({ unit: 'grapheme', maxLength: 40 })),
+      fc.array(fc.nat(4_000), { maxLength: 12 }),
+      (texts, cuts) => {
+        const clean = texts.map((text) => text.replaceAll(/[\r\n]/g, ' '))
+        const bytes = Buffer.from(clean.map((text) => `${text}\n`).join(''))
+        assert.equal(split(bytes, cuts), clean)
+      },
+    ),
+  )
+})
+
+lines('takes any bytes, keeps no more of a line than it may, and never throws', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 2_000 }), fc.array(fc.nat(2_000)), (bytes, cuts) => {
+      for (const line of split(bytes, cuts)) {
+        assert.ok(line.length <= LINE_CHARACTERS)
+        srsenbEvent(line)
+        gnbEvent(line)
+        ownWords().note(line)
+      }
+    }),
+  )
+  const splitter = lineSplitter()
+  for (let turn = 0; turn < 100; turn += 1) assert.equal(splitter.push(Buffer.alloc(10_000, 97)), [])
+  assert.equal(
+    splitter.push(Buffer.from('b\nnext\n')).map((line) => line.length),
+    [LINE_CHARACTERS, 4],
+  )
+})
+
+lines('reads the same from a recording however it arrives', () => {
+  const texts = linesOf(recording('34_')).map(({ text }) => text)
+  const bytes = Buffer.from(texts.map((text) => `${text}\n`).join(''))
+  const events = (found: readonly string[]): readonly (RadioEvent | undefined)[] => found.map(srsenbEvent)
+  fc.assert(
+    fc.property(fc.array(fc.nat(bytes.length), { maxLength: 30 }), (cuts) => {
+      assert.equal(events(split(bytes, cuts)), events(texts))
+    }),
+    { numRuns: 20 },
+  )
+})
+
+lines('counts phones by their radio names, and none once S1 is lost', () => {
+  let facts = freshFacts()
+  const hear = (line: string): void => {
+    const event = srsenbEvent(line)
+    if (event !== undefined) facts = nextFacts(facts, event, 0)
+  }
+  hear('User 0x46 connected')
+  hear('User 0x47 connected')
+  hear('User 0x46 connected')
+  assert.is(ueCountOf(facts), 2)
+  hear('Disconnecting rnti=0x46.')
+  assert.is(ueCountOf(facts), 1)
+  hear('RACH:  tti=5271, cc=0, pci=1, preamble=32, offset=3, temp_crnti=0x46')
+  hear('RF status: O=3, U=1, L=0')
+  assert.equal([facts.randomAccesses, facts.rfErrors], [1, 4])
+  hear('Restarting S1 connection')
+  assert.is(ueCountOf(facts), 0)
+})
+
+lines('takes no event out of the middle of a line that a phone could have shaped', () => {
+  for (const line of [
+    '2026-11-20T13:10:07.148661 [NAS    ] [I] ==== eNodeB started ===',
+    'x Setting frequency: DL=2680.0 Mhz, UL=2560.0 MHz for cc_idx=0 nof_prb=25',
+    'name="User 0x46 connected"',
+  ]) {
+    assert.is(srsenbEvent(line), undefined, line)
+  }
+})
+
+lines('knows the lines of gnb', () => {
+  assert.equal(
+    gnbEvent(
+      'Cell pci=1, bw=20 MHz, 1T1R, dl_arfcn=632628 (n78), dl_freq=3489.42 MHz, dl_ssb_arfcn=632256, ul_freq=3489.42 MHz',
+    ),
+    { kind: 'carrier', bandwidthMhz: 20, downlinkMhz: 3489.42, uplinkMhz: 3489.42 },
+  )
+  assert.equal(gnbEvent('==== gNB started ==='), { kind: 'started' })
+  assert.is(gnbEvent('N2: Connection to AMF on 10.0.0.5:38412 completed')?.kind, 'connected')
+  assert.is(
+    gnbEvent('N2: Failed to connect to AMF on 10.0.0.5:38412. error="Connection refused" timeout=0ms')?.kind,
+    'disconnected',
+  )
+  assert.is(
+    gnbEvent('2026-01-01T00:00:00.000000 [CU-CP   ] [W] Failed to reconnect to AMF index 0')?.kind,
+    'given_up',
+  )
+  assert.equal(gnbEvent('Late: 0; Underflow: 1; Overflow: 2;'), { kind: 'rf_error', count: 3 })
+})
+
+lines('keeps the last complaints, bounded, without identities and control characters', () => {
+  const words = ownWords()
+  words.note('Error: unknown subscriber 001010123456789 \u001b[31mred\u001b[0m\u0007')
+  assert.is(words.text(), 'Error: unknown subscriber … red')
+  for (let line = 0; line < 1_000; line += 1) words.note(`Error ${line} ${'x'.repeat(5_000)}`)
+  assert.ok((words.text() ?? '').length <= 600)
+})
+
+lines('mutes with a gain that the program takes', () => {
+  assert.is(muteLine(1), 'cell_gain 1 -200\n')
+})
+
+lines.run()

@@ -2,6 +2,7 @@ import { Command, type CommanderError, Option } from 'commander'
 import { type CommandError, usageError } from './command-error.ts'
 import { addAuditCommands } from './commands/audit.ts'
 import { addCompletionCommand } from './commands/completion.ts'
+import { addCoreCommands } from './commands/core.ts'
 import { addMachineCommands } from './commands/machine.ts'
 import { addNetworkCommands } from './commands/network.ts'
 import { addPluginCommands } from './commands/plugin.ts'
@@ -50,6 +51,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   addSimCommands(program, terminal)
   addPolicyCommands(program, terminal)
   addTxCommands(program, terminal)
+  addCoreCommands(program, terminal)
   addAuditCommands(program, terminal)
   addPluginCommands(program, terminal)
   addCompletionCommand(program, terminal)

@@ -41,6 +41,7 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('tx status'),
     call('tx arm', 'nobody'),
     call('tx disarm'),
+    call('core plan'),
     call('sim issue', '--count', '2', '--label', 'from the command'),
     call('sim list'),
     call('sim show', world.simHash),

@@ -1,0 +1,58 @@
+import type { Command } from 'commander'
+import type { ConnectionOptions } from '../client/credentials.ts'
+import { connect, isObject, type Json } from '../client/rest-client.ts'
+import { jsonText } from '../output/print.ts'
+import { fields, printable, table } from '../output/table.ts'
+import type { Terminal } from '../terminal.ts'
+import { restCommand } from './options.ts'
+
+/** `svc core plan` */
+export function addCoreCommands(program: Command, terminal: Terminal): void {
+  const core = program.command('core').description('the mobile core')
+  restCommand(core, 'plan', "what a change of the core's configuration would do now").action(
+    (options: ConnectionOptions) => plan(terminal, options),
+  )
+}
+
+async function plan(terminal: Terminal, options: ConnectionOptions): Promise<void> {
+  const { body } = await connect(terminal, options).get('/v1/core/plan')
+  if (options.json === true) {
+    terminal.out(jsonText(body))
+    return
+  }
+  const { files, daemons, problems, ...short } = body
+  terminal.out(fields(short))
+  terminal.out(
+    `\n${table(objects(daemons), [
+      { title: 'DAEMON', value: (row) => row.name },
+      { title: 'CONTAINER', value: (row) => row.container },
+      { title: 'ACTION', value: (row) => row.action },
+      { title: 'DROPS', value: (row) => (row.action === 'restart' ? row.drops : undefined) },
+      { title: 'REASON', value: (row) => row.reason },
+    ])}`,
+  )
+  const changed = objects(files).filter((row) => row.change !== 'same')
+  terminal.out(
+    `\n${table(changed, [
+      { title: 'FILE', value: (row) => row.path },
+      { title: 'CHANGE', value: (row) => row.change },
+      { title: 'DAEMON', value: (row) => row.daemon },
+    ])}`,
+  )
+  for (const { diff } of changed) if (typeof diff === 'string') terminal.out(`\n${shown(diff)}`)
+  for (const problem of Array.isArray(problems) ? problems : [])
+    terminal.err(`Problem: ${printable(String(problem))}\n`)
+}
+
+/** A diff as it is, line by line, without anything that could move the cursor. */
+function shown(diff: string): string {
+  return diff
+    .trimEnd()
+    .split('\n')
+    .map((line) => `${printable(line)}\n`)
+    .join('')
+}
+
+function objects(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}

@@ -13,23 +13,15 @@ else process.exitCode = await clientCommand(command, words, process.env.LAB_CORE
 /** Runs until SIGTERM or SIGINT; as a child with a channel, until its parent closes that, however it ends. */
 async function serve(): Promise<void> {
   const parent = process.send?.bind(process)
+  const ending = endOf(parent !== undefined)
   try {
     const lab = await startLabCore(labOptions(words))
-    const end = async (): Promise<void> => {
-      await lab.close()
-      process.exit(0)
-    }
-    if (parent === undefined) {
-      process.stdout.write(`MME ${lab.urls.mme}\nSMF ${lab.urls.smf}\nphones ${lab.urls.control}\n`)
-      process.once('SIGTERM', () => void end())
-      process.once('SIGINT', () => void end())
-    } else {
-      // A terminal's Ctrl-C reaches everybody; the service still needs its core while it stops.
-      process.on('SIGTERM', () => undefined)
-      process.on('SIGINT', () => undefined)
-      process.once('disconnect', () => void end())
-      parent({ urls: lab.urls })
-    }
+    const { mme, smf, control } = lab.urls
+    if (parent === undefined) process.stdout.write(`MME ${mme}\nSMF ${smf}\nphones ${control}\n`)
+    else parent({ urls: lab.urls })
+    await ending
+    await lab.close()
+    process.exit(0)
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
     if (parent === undefined) process.stderr.write(`lab-core: ${problem}\n`)
@@ -37,4 +29,15 @@ async function serve(): Promise<void> {
     process.exitCode = 1
     process.disconnect?.()
   }
+}
+
+/** What ends it. A terminal's Ctrl-C reaches everybody, and the service still needs its core while it stops. */
+function endOf(isChild: boolean): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => {
+      if (!isChild) resolve()
+    })
+  process.once('disconnect', resolve)
+  return promise
 }

@@ -1,0 +1,194 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { assert, suite } from '@steeple/testkit'
+import { parse } from 'yaml'
+import { attach, failure, imsiOf, patient, refOf } from './support/clients.ts'
+import { desiredWith } from './support/desired.ts'
+import { makeWorld, type World } from './support/world.ts'
+
+const driver = suite('driver-core-b/driver')
+
+async function inWorld(
+  work: (world: World) => Promise<void>,
+  more: Parameters<typeof makeWorld>[0] = {},
+): Promise<void> {
+  const world = await makeWorld(more)
+  try {
+    await work(world)
+  } finally {
+    await world.close()
+  }
+}
+
+driver('restarts everybody in order at first, and then only whom a change concerns', () =>
+  inWorld(async ({ b, engine, dir }) => {
+    await b.driver.apply(await b.driver.render(desiredWith()), patient())
+    assert.equal(
+      engine.restarted,
+      ['nrf', 'udr', 'udm', 'ausf', 'nssf', 'pcf', 'chf', 'upf', 'smf', 'amf'].map((nf) => `c-${nf}`),
+    )
+    engine.restarted.length = 0
+    await b.driver.apply(await b.driver.render(desiredWith({ tac: 9 })), patient())
+    assert.equal(engine.restarted, ['c-nssf', 'c-amf'])
+    const amf = parse(await readFile(join(dir, 'amfcfg.yaml'), 'utf8'))
+    assert.is(amf.configuration.supportTaiList[0].tac, '000009')
+    engine.restarted.length = 0
+    await b.driver.apply(await b.driver.render(desiredWith({ tac: 9, apns: ['internet'] })), patient())
+    assert.equal(engine.restarted, ['c-upf', 'c-smf', 'c-amf'])
+    engine.restarted.length = 0
+    await b.driver.apply(
+      await b.driver.render(desiredWith({ tac: 9, apns: ['internet'], plmn: { mcc: '001', mnc: '01' } })),
+      patient(),
+    )
+    // The UPF knows neither PLMN nor NRF.
+    assert.equal(
+      engine.restarted,
+      ['nrf', 'udr', 'udm', 'ausf', 'nssf', 'pcf', 'chf', 'smf', 'amf'].map((nf) => `c-${nf}`),
+    )
+  }),
+)
+
+driver('tells what a change would do and whom it would drop, and changes nothing', () =>
+  inWorld(async ({ b, core, fake, text }) => {
+    attach(core, imsiOf(1), 1)
+    attach(core, imsiOf(2))
+    await b.driver.apply(await b.driver.render(b.config.desired()), patient())
+    const before = await text()
+    assert.is((await b.config.plan(patient())).state, 'in_sync')
+    const settings = fake.context.settings
+    fake.changeSettings({ ...settings, tac: 12 })
+    const plan = await b.config.plan(patient())
+    assert.equal(
+      plan.files.filter(({ change }) => change !== 'same').map(({ path, daemon }) => [path, daemon]),
+      [
+        ['amfcfg.yaml', 'amf'],
+        ['nssfcfg.yaml', 'nssf'],
+      ],
+    )
+    assert.is(plan.subscribers_dropped, 2)
+    assert.is(await text(), before)
+  }),
+)
+
+driver('puts the last good files back when a function does not come back', () =>
+  inWorld(async ({ b, core, dir }) => {
+    await b.driver.apply(await b.driver.render(desiredWith()), patient())
+    const before = await readFile(join(dir, 'amfcfg.yaml'), 'utf8')
+    await core.stop('amf')
+    const error = await failure(b.driver.apply(await b.driver.render(desiredWith({ tac: 9 })), patient()))
+    assert.match(
+      error.message,
+      /amf does not get well with its new configuration: the AMF at .* nobody listens there/,
+    )
+    assert.is(await readFile(join(dir, 'amfcfg.yaml'), 'utf8'), before)
+  }),
+)
+
+driver('keeps the files to their owner, since they can hold the password of the database', () =>
+  inWorld(async ({ b, dir, fake }) => {
+    fake.changeSettings({
+      ...fake.context.settings,
+      hss: { mongo_url: 'mongodb://core:w0rd-of-mouth@db/free5gc' },
+    })
+    await b.driver.apply(await b.driver.render(desiredWith()), patient())
+    assert.match(await readFile(join(dir, 'udrcfg.yaml'), 'utf8'), /w0rd-of-mouth/)
+    fake.changeSettings({
+      ...fake.context.settings,
+      hss: { mongo_url: 'mongodb://core:an0ther-one@db/free5gc' },
+    })
+    const shown = JSON.stringify(await b.config.plan(patient()))
+    assert.not.match(shown, /w0rd-of-mouth|an0ther-one/)
+    assert.not.match(JSON.stringify(fake.logs), /w0rd-of-mouth|an0ther-one/)
+  }),
+)
+
+driver('sees what answers, what does not, and what it cannot know', () =>
+  inWorld(async ({ b, core }) => {
+    attach(core, imsiOf(1), 1)
+    const seen = await b.driver.observe(patient())
+    assert.equal(
+      [...seen.services].filter(([, state]) => state !== 'unknown'),
+      [
+        ['nrf', 'up'],
+        ['smf', 'up'],
+        ['amf', 'up'],
+      ],
+    )
+    assert.is(seen.attachedUes, 1)
+    assert.is(seen.radios, undefined)
+    await core.stop('amf')
+    const later = await b.driver.observe(patient())
+    assert.is(later.services.get('amf'), 'down')
+    assert.is(later.attachedUes, undefined)
+  }),
+)
+
+driver('lists everybody once for all who ask at the same time', () =>
+  inWorld(async ({ b, core }) => {
+    core.behaviour.oauth = false
+    for (const number of [3, 1, 2]) attach(core, imsiOf(number), number)
+    const lists = await Promise.all([1, 2, 3].map(() => b.driver.ues(patient())))
+    assert.equal(
+      lists[0]?.map(({ imsi }) => imsi),
+      [1, 2, 3].map(imsiOf),
+    )
+    assert.is(core.asked.amf.length, 1)
+    core.ues.clear()
+    assert.equal(await b.driver.ues(patient()), [])
+  }),
+)
+
+driver('gives up a list for one who leaves, not for the others', () =>
+  inWorld(async ({ b, core }) => {
+    core.behaviour.oauth = false
+    const leaving = new AbortController()
+    const gone = failure(b.driver.ues(leaving.signal))
+    const staying = b.driver.ues(patient())
+    leaving.abort(new Error('no more'))
+    assert.is((await gone).message, 'no more')
+    assert.equal(await staying, [])
+  }),
+)
+
+driver('counts kicks by their result and says in its health who cannot be asked', () =>
+  inWorld(async ({ b, core, fake }) => {
+    attach(core, imsiOf(1), 1)
+    assert.is(await b.driver.kick(imsiOf(1), patient()), 'yes')
+    assert.is(core.sessions.has(refOf(1)), false)
+    assert.is(await b.driver.kick(imsiOf(1), patient()), 'not_attached')
+    await core.stop('smf')
+    await core.stop('amf')
+    await failure(b.driver.kick(imsiOf(1), patient()))
+    const of = (result: string) => fake.metrics.value('svc_driver_core_b_kicks_total', { result })
+    assert.equal([of('yes'), of('not_attached'), of('failed')], [1, 1, 1])
+    await b.health.look(patient())
+    assert.equal(
+      b.health.components().map(({ name, status }) => [name, status]),
+      [
+        ['amf', 'down'],
+        ['smf', 'degraded'],
+      ],
+    )
+  }),
+)
+
+driver('writes no IMSI and no token into logs, errors, metrics and health', () =>
+  inWorld(async ({ b, core, fake }) => {
+    const texts: string[] = []
+    for (const number of [1, 2, 3]) attach(core, imsiOf(number), number)
+    await b.driver.ues(patient())
+    await b.driver.kick(imsiOf(1), patient())
+    core.behaviour.instead.set('amf', ({ path }) => ({ status: 500, body: `no ${path}` }))
+    for (const work of [b.driver.kick(imsiOf(2), patient()), b.driver.ues(patient())]) {
+      const error = await failure(work)
+      texts.push(error.message, String(error.stack), String(error.cause))
+    }
+    await b.health.look(patient())
+    texts.push(JSON.stringify([fake.logs, b.health.components(), b.config.health()]))
+    for (const secret of [...core.tokens, ...[1, 2, 3].map(imsiOf)])
+      assert.not.ok(texts.some((text) => text.includes(secret)))
+    assert.ok(core.tokens.length > 0)
+  }),
+)
+
+driver.run()

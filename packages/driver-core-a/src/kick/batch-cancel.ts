@@ -1,8 +1,12 @@
 import { type BatchResult, type HssDriver, type Imsi, isServiceError, notFound } from '@steeple/contracts'
+import { pause } from '@steeple/southbound'
 import { waitFor } from '../info/shared-walk.ts'
 
 /** Has the HSS cancel the location of a phone. False: nobody can, or the HSS does not hold it. Throws what the HSS driver throws. */
 export type CancelLocation = (imsi: Imsi, signal: AbortSignal) => Promise<boolean>
+
+/** Requests within this time are one call, ms. */
+const TOGETHER_MS = 20
 
 /**
  * Collects requests of one moment into one call of the HSS driver: a hundred kicks at once are one write.
@@ -13,7 +17,7 @@ export function batchCancel(hss: () => HssDriver | undefined, retiring: AbortSig
   let waiting: { readonly imsis: Set<Imsi>; readonly result: Promise<BatchResult> } | undefined
   const collect = (cancel: NonNullable<HssDriver['cancelLocation']>): typeof waiting & object => {
     const imsis = new Set<Imsi>()
-    const result = new Promise((resolve) => setImmediate(resolve)).then(() => {
+    const result = pause(TOGETHER_MS, retiring).then(() => {
       waiting = undefined
       return cancel([...imsis], retiring)
     })

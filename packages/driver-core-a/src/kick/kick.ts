@@ -1,14 +1,12 @@
-import type { Clock, Imsi } from '@steeple/contracts'
+import type { Clock, Imsi, Technology } from '@steeple/contracts'
 import type { Walked } from '../info/shared-walk.ts'
 import type { CoreInfo, UeList } from '../observe/core-info.ts'
-import type { Generation } from '../render/roles.ts'
 import type { CancelLocation } from './batch-cancel.ts'
 
 /** What a kick needs. */
 export interface KickParts {
   readonly clock: Clock
   readonly info: CoreInfo
-  readonly generations: () => readonly Generation[]
   readonly cancelLocation: CancelLocation
   /** Tells the AMF; `unknown` when it has no such phone. */
   readonly deregister: (imsi: Imsi, signal: AbortSignal) => Promise<'accepted' | 'unknown'>
@@ -74,7 +72,7 @@ async function cutAndWatch(
   const cut = cutter(parts, limits, beganMs)
   let seen = first
   while (isOn(seen, imsi) || (await hasSession(info, imsi, seen.beganMs, signal))) {
-    if (isOn(seen, imsi)) await cut(imsi, signal)
+    if (isOn(seen, imsi)) await cut(imsi, seen, signal)
     const restMs = pauseFor(seen, limits)
     if (clock.monotonicMs() + restMs >= beganMs + limits.overallMs) return false
     await parts.pause(restMs, signal)
@@ -100,19 +98,15 @@ function cutter(
   parts: KickParts,
   { graceMs }: KickLimits,
   beganMs: number,
-): (imsi: Imsi, signal: AbortSignal) => Promise<void> {
-  let isTold = false
-  let isCancelled = false
-  return async (imsi, signal) => {
-    const generations = parts.generations()
-    if (generations.includes('5gc') && !isTold) {
-      await parts.deregister(imsi, signal)
-      isTold = true
-    }
-    if (generations.includes('epc') && !isCancelled && parts.clock.monotonicMs() - beganMs >= graceMs) {
-      await parts.cancelLocation(imsi, signal)
-      isCancelled = true
-    }
+): (imsi: Imsi, seen: Walked<UeList>, signal: AbortSignal) => Promise<void> {
+  const done = new Set<Technology>()
+  return async (imsi, { value }, signal) => {
+    const technology = value.ues.get(imsi)?.technology
+    if (technology === undefined || done.has(technology)) return
+    if (technology === 'nr') await parts.deregister(imsi, signal)
+    else if (parts.clock.monotonicMs() - beganMs >= graceMs) await parts.cancelLocation(imsi, signal)
+    else return
+    done.add(technology)
   }
 }
 

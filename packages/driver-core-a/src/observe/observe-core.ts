@@ -1,4 +1,4 @@
-import type { CoreObserved, ObservedUe } from '@steeple/contracts'
+import type { CoreObserved, ObservedUe, Technology } from '@steeple/contracts'
 import type { SharedWalk } from '../info/shared-walk.ts'
 import type { Daemon } from '../render/roles.ts'
 import type { CoreInfo, InfoPlaces } from './core-info.ts'
@@ -29,7 +29,8 @@ export async function observeCore(parts: ObserveParts, signal: AbortSignal): Pro
   const { info, places, containerState } = parts
   const { daemons, urlOf } = places()
   const [configSha256, services, radios, ues] = await Promise.all([
-    parts.appliedSha256(),
+    // A directory that cannot be read says nothing of what is applied.
+    parts.appliedSha256().catch(() => undefined),
     daemonStates(daemons, urlOf, containerState, signal),
     counted(info.radios, signal),
     counted(info.ues, signal),
@@ -40,10 +41,18 @@ export async function observeCore(parts: ObserveParts, signal: AbortSignal): Pro
   return { configSha256, services, radios, attachedUes }
 }
 
-/** Every phone that MME and AMF list. Callers within a second share one walk. Throws `southbound_unavailable`. */
-export async function listUes({ info }: ObserveParts, signal: AbortSignal): Promise<readonly ObservedUe[]> {
+/**
+ * Every phone that MME and AMF list, or those of one technology. Callers within a second share one walk. Throws
+ * `southbound_unavailable`.
+ */
+export async function listUes(
+  info: CoreInfo,
+  signal: AbortSignal,
+  technology?: Technology,
+): Promise<readonly ObservedUe[]> {
   const { value } = await info.ues.recent(SHARED_MS, signal)
-  return [...value.ues.values()].map(({ imsi, isRegistered, isConnected, apns }) => ({
+  const entries = [...value.ues.values()].filter((ue) => (technology ?? ue.technology) === ue.technology)
+  return entries.map(({ imsi, isRegistered, isConnected, apns }) => ({
     imsi,
     isRegistered,
     apns,

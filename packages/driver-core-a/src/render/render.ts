@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto'
 import { type CoreDesired, type Rendered, validationFailed } from '@steeple/contracts'
+import { renderedOf } from '@steeple/southbound'
 import { parseRange } from './address-range.ts'
 import { type CorePlan, dbUriOf, maxUeOf, metricsEndpoint, type RenderSettings } from './core-plan.ts'
 import { hssSection, mmeSection, pcrfSection, sgwcSection, sgwuSection } from './epc-files.ts'
 import { amfSection, nrfSection, nssfSection, pcfSection, plainSection, scpSection } from './five-g-files.ts'
 import { diameterFile, diameterPath, speaksDiameter } from './free-diameter.ts'
 import { problemsOf } from './problems.ts'
-import { addressOf, type Daemon, daemonsOf, generationsOf } from './roles.ts'
+import { addressOf, type Daemon, daemonsOf, generationsOf, isDaemon } from './roles.ts'
 import { smfSection, upfSection } from './session-files.ts'
 import { type YamlValue, yamlText } from './yaml-text.ts'
 
@@ -46,12 +46,13 @@ export function renderCore(desired: CoreDesired, settings: RenderSettings): Rend
     files.set(`${daemon}.yaml`, yamlText(fileOf(daemon, plan)))
     if (speaksDiameter(daemon, plan)) files.set(diameterPath(daemon), diameterFile(daemon, plan))
   }
-  return { files, sha256: sha256Of(files) }
+  return renderedOf(files)
 }
 
-/** The daemons that a file of the rendered set belongs to; undefined for a file that is none of it. */
-export function daemonOfFile(path: string): string | undefined {
-  return /^(?:freeDiameter\/)?([a-z]+)\.(?:yaml|conf)$/.exec(path)?.[1]
+/** The daemon that reads a file of the rendered set; undefined for a file that is none of it. */
+export function daemonOfFile(path: string): Daemon | undefined {
+  const name = /^(?:freeDiameter\/)?([a-z]+)\.(?:yaml|conf)$/.exec(path)?.[1] ?? ''
+  return isDaemon(name) ? name : undefined
 }
 
 function planFor(desired: CoreDesired, settings: RenderSettings): CorePlan {
@@ -88,9 +89,4 @@ function fileOf(daemon: Daemon, plan: CorePlan): Section {
     global: { max: { ue: plan.maxUe } },
     [daemon]: SECTIONS[daemon](plan),
   }
-}
-
-function sha256Of(files: ReadonlyMap<string, string>): string {
-  const entries = [...files].toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return createHash('sha256').update(JSON.stringify(entries)).digest('hex')
 }

@@ -68,7 +68,6 @@ export const SBI_PORT = 7777
  * that phones are told, and the host of the subscriber database as the core reaches it.
  */
 export const EXTRA_ROLES = ['s1u', 'n3', 'dns', 'dns2', 'mongo'] as const
-export type ExtraRole = (typeof EXTRA_ROLES)[number]
 
 /** Whether a role names a daemon. */
 export function isDaemon(role: string): role is Daemon {

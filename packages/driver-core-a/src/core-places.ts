@@ -1,0 +1,36 @@
+import type { Settings } from '@steeple/contracts'
+import { hostText } from './render/address-range.ts'
+import { metricsUrl, renderSettings } from './render/core-plan.ts'
+import {
+  addressOf,
+  type Daemon,
+  daemonsOf,
+  type Generation,
+  generationsOf,
+  SBI_PORT,
+} from './render/roles.ts'
+
+/** Which daemons there are, and where they answer. */
+export interface CorePlaces {
+  readonly generations: readonly Generation[]
+  readonly daemons: readonly Daemon[]
+  readonly containers: Readonly<Record<string, string>>
+  /** Base URL of metrics server and info API. */
+  readonly urlOf: (daemon: Daemon) => string
+  /** Origin on the service bus. */
+  readonly busOf: (daemon: Daemon) => string
+}
+
+/** The places as the configuration names them. */
+export function corePlaces(settings: Settings): CorePlaces {
+  const { addresses, containers } = settings.core_a
+  const rendered = renderSettings(settings)
+  const generations = generationsOf({ ...rendered, addresses })
+  return {
+    generations,
+    daemons: daemonsOf(generations),
+    containers,
+    urlOf: (daemon) => metricsUrl(daemon, addresses, rendered),
+    busOf: (daemon) => `http://${hostText(addressOf(daemon, addresses))}:${SBI_PORT}`,
+  }
+}

@@ -1,0 +1,79 @@
+import {
+  type ComponentHealth,
+  type Context,
+  type CoreDriver,
+  type CoreObserved,
+  isServiceError,
+} from '@steeple/contracts'
+import type { CorePlaces } from './core-places.ts'
+
+/** A look at the core every now and then, for health and metrics. */
+export interface CoreWatch {
+  readonly everyMs: number
+  look(signal: AbortSignal): Promise<void>
+  health(): ComponentHealth
+}
+
+type Judgement = readonly [status: ComponentHealth['status'], detail: string]
+
+const EVERY_MS = 10_000
+const LOOK_MS = 8_000
+
+/** Watches daemons and counts. The component is `daemons`. */
+export function coreWatch(context: Context, driver: CoreDriver, places: () => CorePlaces): CoreWatch {
+  const up = context.metrics.gauge('svc_driver_core_a_daemon_up', 'Whether a daemon of the core answers.', [
+    'daemon',
+  ])
+  let last: Judgement = ['ok', 'the core was not asked yet']
+  const judge = async (signal: AbortSignal): Promise<Judgement> => {
+    const seen = await driver.observe(signal)
+    const services = [...seen.services].filter(([, state]) => state !== 'unknown')
+    for (const [daemon, state] of services) up.set(state === 'up' ? 1 : 0, { daemon })
+    return judged(seen, await problemOf(driver, signal))
+  }
+  const look = async (signal: AbortSignal): Promise<void> => {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)])
+    try {
+      last = await judge(limited)
+    } catch (error) {
+      signal.throwIfAborted()
+      last = ['down', limited.aborted ? 'the core does not answer' : wordsOf(error)]
+    }
+  }
+  return {
+    everyMs: EVERY_MS,
+    look,
+    health: () => ({
+      name: 'daemons',
+      kind: 'core',
+      status: last[0],
+      detail: `${last[1]} (${places().generations.join(' and ')})`,
+      required: context.settings.southbound.driver === 'container',
+    }),
+  }
+}
+
+/** Why the list of phones cannot be had; undefined when it can. */
+async function problemOf(driver: CoreDriver, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    await driver.ues(signal)
+    return undefined
+  } catch (error) {
+    signal.throwIfAborted()
+    return wordsOf(error)
+  }
+}
+
+function judged({ services, radios, attachedUes }: CoreObserved, problem: string | undefined): Judgement {
+  const known = [...services].filter(([, state]) => state !== 'unknown')
+  const down = known.filter(([, state]) => state === 'down').map(([daemon]) => daemon)
+  const words = `down: ${down.join(', ')}`
+  if (known.length > 0 && down.length === known.length) return ['down', words]
+  if (down.length > 0) return ['degraded', problem === undefined ? words : `${words}; ${problem}`]
+  if (problem !== undefined) return ['degraded', problem]
+  return ['ok', `${radios ?? 'unknown'} base stations, ${attachedUes ?? 'unknown'} phones attached`]
+}
+
+function wordsOf(error: unknown): string {
+  return isServiceError(error) ? error.message : 'the core could not be looked at'
+}

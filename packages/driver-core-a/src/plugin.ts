@@ -1,0 +1,57 @@
+import {
+  type ComponentHealth,
+  type Context,
+  type CoreDriver,
+  coreDriverRef,
+  type Instance,
+  type Plugin,
+} from '@steeple/contracts'
+import { coreA } from './core-driver.ts'
+import { coreWatch } from './core-watch.ts'
+
+/** Renders, watches and steers an Open5GS core. */
+export const plugin: Plugin = {
+  setup: async (context: Context): Promise<Instance> => {
+    const { driver, config, places } = coreA(context)
+    const watch = coreWatch(context, driver, places)
+    context.every(watch.everyMs, watch.look)
+    return {
+      services: new Map([[coreDriverRef.id, counted(driver, context)]]),
+      reconcilers: [config.reconciler],
+      routes: config.routes,
+      health: async (): Promise<readonly ComponentHealth[]> => [...config.health(), watch.health()],
+      start: async () => {
+        // Not awaited: a core that is away must not keep the service from starting.
+        watch.look(context.retiring).catch(() => undefined)
+      },
+    }
+  },
+}
+
+/** The driver with its kicks counted. */
+function counted(driver: CoreDriver, { metrics, clock }: Context): CoreDriver {
+  const kicks = metrics.counter('svc_driver_core_a_kicks_total', 'Kicks of phones, by how they ended.', [
+    'result',
+  ])
+  const seconds = metrics.histogram(
+    'svc_driver_core_a_kick_seconds',
+    'Duration of kicks until the phone was seen to be off, or given up.',
+    [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10],
+  )
+  return {
+    ...driver,
+    kick: async (imsi, signal) => {
+      const from = clock.monotonicMs()
+      try {
+        const result = await driver.kick(imsi, signal)
+        kicks.inc({ result })
+        return result
+      } catch (error) {
+        kicks.inc({ result: 'failed' })
+        throw error
+      } finally {
+        seconds.observe((clock.monotonicMs() - from) / 1000)
+      }
+    },
+  }
+}

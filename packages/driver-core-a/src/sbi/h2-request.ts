@@ -1,0 +1,92 @@
+import { type ClientHttp2Session, connect, constants, type OutgoingHttpHeaders } from 'node:http2'
+import { southboundUnavailable } from '@steeple/contracts'
+
+const ANSWER_MS = 3_000
+const BODY_MAX_BYTES = 1_048_576
+
+/** A request on the service bus. */
+export interface H2Request {
+  readonly method: 'GET' | 'POST'
+  /** Can hold an IMSI: it is in no error. */
+  readonly path: string
+  readonly body?: string
+}
+
+/** Its answer. */
+export interface H2Answer {
+  readonly status: number
+  readonly body: string
+}
+
+/**
+ * One request on the service bus: HTTP/2 in the clear with prior knowledge, on a connection of its own.
+ *
+ * No User-Agent is sent: one that is no type of a network function is refused. Errors hold neither path nor cause.
+ * Throws `southbound_unavailable` or the signal's reason.
+ */
+export async function h2Request(
+  who: string,
+  origin: string,
+  request: H2Request,
+  signal: AbortSignal,
+): Promise<H2Answer> {
+  signal.throwIfAborted()
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])
+  const { promise, resolve, reject } = Promise.withResolvers<H2Answer>()
+  const fail = (why: string): void => reject(southboundUnavailable(`${who} cannot be asked: ${why}`))
+  const stop = (): void => fail(`no answer within ${ANSWER_MS} ms`)
+  limit.addEventListener('abort', stop, { once: true })
+  const session = connect(origin)
+  try {
+    session.on('error', (error) => fail(codeOf(error)))
+    session.on('close', () => fail('the connection broke'))
+    // Not before: a stream that never was complains of itself and hides why.
+    session.on('connect', () => exchange(session, request, resolve, fail))
+    return await promise
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
+  } finally {
+    limit.removeEventListener('abort', stop)
+    session.destroy()
+  }
+}
+
+function exchange(
+  session: ClientHttp2Session,
+  request: H2Request,
+  resolve: (answer: H2Answer) => void,
+  fail: (why: string) => void,
+): void {
+  const stream = session.request(headersOf(request))
+  let status = 0
+  let bytes = 0
+  const chunks: Buffer[] = []
+  stream.on('error', (error) => fail(codeOf(error)))
+  stream.on('response', (headers) => {
+    status = Number(headers[constants.HTTP2_HEADER_STATUS])
+  })
+  stream.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > BODY_MAX_BYTES) fail(`an answer of more than ${BODY_MAX_BYTES} bytes`)
+    else chunks.push(chunk)
+  })
+  stream.on('end', () => {
+    if (status > 0) resolve({ status, body: Buffer.concat(chunks).toString('utf8') })
+    else fail('the connection broke')
+  })
+  stream.end(request.body)
+}
+
+function headersOf({ method, path, body }: H2Request): OutgoingHttpHeaders {
+  return {
+    [constants.HTTP2_HEADER_METHOD]: method,
+    [constants.HTTP2_HEADER_PATH]: path,
+    ...(body === undefined ? {} : { [constants.HTTP2_HEADER_CONTENT_TYPE]: 'application/json' }),
+  }
+}
+
+/** The code alone: the words can hold the path. */
+function codeOf(error: NodeJS.ErrnoException): string {
+  return error.code ?? 'the connection broke'
+}

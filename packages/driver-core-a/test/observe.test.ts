@@ -1,0 +1,85 @@
+import { assert, suite } from '@steeple/testkit'
+import { phone } from './support/phones.ts'
+import { type World, world } from './support/world.ts'
+
+const observe = suite('driver-core-a/observe')
+const patient = () => AbortSignal.timeout(4_000)
+
+async function withWorld(generation: 'epc' | '5gc', body: (it: World) => Promise<void>): Promise<void> {
+  const it = await world(generation)
+  try {
+    await body(it)
+  } finally {
+    await it.close()
+  }
+}
+
+observe('sees daemons by their servers or containers, base stations and phones', () =>
+  withWorld('epc', async (it) => {
+    const gone = phone(3)
+    gone.state = 'deregistered'
+    it.core.phones.push(phone(1), phone(2), gone)
+    const { services, radios, attachedUes } = await it.a.driver.observe(patient())
+    assert.equal(Object.fromEntries(services), {
+      upf: 'up',
+      sgwu: 'up',
+      smf: 'up',
+      sgwc: 'up',
+      hss: 'up',
+      pcrf: 'up',
+      mme: 'up',
+    })
+    assert.is(radios, 1)
+    assert.is(attachedUes, 2)
+    const ues = await it.a.driver.ues(patient())
+    assert.equal(
+      ues.map(({ imsi, isRegistered }) => [imsi, isRegistered]),
+      it.core.phones.map(({ imsi, state }) => [imsi, state === 'registered']),
+    )
+  }),
+)
+
+observe('says that it does not know, not that there are none, when the core cannot be asked', () =>
+  withWorld('epc', async (it) => {
+    it.core.phones.push(phone(1))
+    await it.core.stop('mme')
+    const seen = await it.a.driver.observe(patient())
+    assert.is(seen.services.get('mme'), 'down')
+    assert.is(seen.radios, undefined)
+    assert.is(seen.attachedUes, undefined)
+  }),
+)
+
+observe('does not know the counts of a release that cannot be asked, whose daemons are up', () =>
+  withWorld('epc', async (it) => {
+    it.core.release = '2.7.6'
+    const seen = await it.a.driver.observe(patient())
+    assert.is(seen.services.get('mme'), 'up')
+    assert.is(seen.radios, undefined)
+    assert.is(seen.attachedUes, undefined)
+  }),
+)
+
+observe('answers in time although a daemon hangs, with the count of a moment ago', () =>
+  withWorld('5gc', async (it) => {
+    it.core.phones.push(phone(1, 'nr'))
+    assert.is((await it.a.driver.observe(patient())).attachedUes, 1)
+    it.fake.clock.advance(2_000)
+    it.core.odd = (_daemon, path) => (path.endsWith('-info') || path === '/' ? { how: 'hang' } : undefined)
+    const startedMs = performance.now()
+    const seen = await it.a.driver.observe(patient())
+    assert.ok(performance.now() - startedMs < 1_000)
+    assert.is(seen.services.get('amf'), 'down')
+    assert.is(seen.attachedUes, 1)
+  }),
+)
+
+observe('says unknown of a daemon without a server whose container it cannot see', async () => {
+  const it = await world('epc', { southbound: { driver: 'none' } })
+  const seen = await it.a.driver.observe(patient())
+  assert.is(seen.services.get('sgwc'), 'unknown')
+  assert.is(seen.services.get('mme'), 'up')
+  await it.close()
+})
+
+observe.run()

@@ -1,0 +1,82 @@
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { coreDriverRef, healthBoardRef, type Imsi } from '@steeple/contracts'
+import { assert, eventually, loadTestbed, pluginFrom, suite, type Testbed, tempDir } from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
+import { phone } from './support/phones.ts'
+import { type StandInCore, standInCore } from './support/stand-in-core.ts'
+
+const pluginTests = suite('driver-core-a/plugin')
+const patient = () => AbortSignal.timeout(4_000)
+const SECRET = 'hunter2hunter2'
+
+let bed: Testbed
+let core: StandInCore
+let folder: Awaited<ReturnType<typeof tempDir>>
+
+pluginTests.before(
+  async () => {
+    const { startTestbed } = await loadTestbed()
+    core = await standInCore()
+    core.phones.push(phone(1), phone(2))
+    folder = await tempDir()
+    await mkdir(join(folder.path, 'core'))
+    bed = await startTestbed({
+      plugins: [await pluginFrom(import.meta.url, plugin)],
+      settings: {
+        collector: { mme_url: core.url('mme'), smf_url: core.url('smf') },
+        core_a: { config_dir: join(folder.path, 'core') },
+        hss: { mongo_url: `mongodb://core:${SECRET}@127.0.0.1/open5gs` },
+      },
+    })
+    await bed.settled()
+  },
+  { limitMs: 20_000 },
+)
+pluginTests.after(
+  async () => {
+    await bed?.stop()
+    await core?.close()
+    await folder?.remove()
+  },
+  { limitMs: 20_000 },
+)
+
+pluginTests(
+  'loads for core_a, provides the driver, and says in health what it sees',
+  async () => {
+    const driver = bed.service(coreDriverRef)
+    assert.ok(driver !== undefined)
+    assert.is((await driver?.observe(patient()))?.attachedUes, 2)
+    await eventually(() => {
+      const components = bed.service(healthBoardRef)?.components() ?? []
+      const seen = components.find(({ name }) => name.endsWith('.daemons'))
+      assert.is(seen?.status, 'degraded')
+      // MME and SMF are stand-ins; the others of the stock addresses are not there.
+      assert.is(seen?.detail, 'down: upf, hss, pcrf (epc)')
+      assert.ok(components.some(({ name }) => name.endsWith('.core')))
+      // The service asks for health every 5 s.
+    }, 11_000)
+  },
+  { limitMs: 14_000 },
+)
+
+pluginTests('shows what it would write and to whom, without the password, and writes nothing', async () => {
+  const { status, body } = await bed.request('GET', '/v1/core/plan')
+  assert.is(status, 200)
+  const text = JSON.stringify(body)
+  for (const path of ['mme.yaml', 'freeDiameter/hss.conf', 'pcrf.yaml']) assert.match(text, `"${path}"`)
+  assert.not.match(text, SECRET)
+  assert.equal(await readdir(join(folder.path, 'core')), [])
+})
+
+pluginTests('counts kicks and names no subscriber', async () => {
+  const stranger = '001010000000001' as Imsi // 15 digits
+  assert.is(await bed.service(coreDriverRef)?.kick(stranger, patient()), 'not_attached')
+  const { body } = await bed.request('GET', '/metrics')
+  assert.match(String(body), /svc_driver_core_a_kicks_total\{result="not_attached"\} 1/)
+  assert.match(String(body), /svc_driver_core_a_daemon_up\{daemon="mme"\} 1/)
+  assert.not.match(String(body), stranger)
+})
+
+pluginTests.run()

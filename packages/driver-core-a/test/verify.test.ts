@@ -1,0 +1,101 @@
+import { assert, suite } from '@steeple/testkit'
+import type { Daemon } from '../src/render/roles.ts'
+import { hintFor } from '../src/verify/hints.ts'
+import { probeDaemon } from '../src/verify/probe.ts'
+import { recording } from './support/recordings.ts'
+import type { StandInDaemon } from './support/stand-in-core.ts'
+import { type World, world } from './support/world.ts'
+
+const verify = suite('driver-core-a/verify')
+const patient = () => AbortSignal.timeout(4_000)
+
+async function withWorld(generation: 'epc' | '5gc', body: (it: World) => Promise<void>): Promise<void> {
+  const it = await world(generation)
+  try {
+    await body(it)
+  } finally {
+    await it.close()
+  }
+}
+
+function probe(
+  it: World,
+  generation: 'epc' | '5gc',
+  daemon: string,
+  words = '',
+): Promise<string | undefined> {
+  const places = {
+    generations: [generation],
+    urlOf: (name: Daemon) => it.core.url(name as StandInDaemon), // those with a server are asked
+    nrfOrigin: it.bus.origin,
+    containers: { [daemon]: 'x' },
+  }
+  return probeDaemon(daemon, places, { logsTail: async () => words }, patient())
+}
+
+verify('takes daemons for well that answer, have their peer and are registered', () =>
+  withWorld('5gc', async (it) => {
+    for (const daemon of ['upf', 'smf', 'amf', 'pcf', 'nrf', 'scp', 'udr', 'bsf'])
+      assert.is(await probe(it, '5gc', daemon), undefined, daemon)
+    it.bus.types = ['AMF', 'SMF']
+    assert.is(await probe(it, '5gc', 'udr'), 'udr is not registered at the NRF')
+    await it.bus.close()
+    assert.is(await probe(it, '5gc', 'nrf'), 'nrf cannot be asked: ECONNREFUSED')
+  }),
+)
+
+verify('says what is missing, and what the last words of the daemon mean', () =>
+  withWorld('epc', async (it) => {
+    it.core.odd = (_daemon, path) => (path === '/metrics' ? { body: 'pfcp_peers_active 0\n' } : undefined)
+    assert.is(await probe(it, 'epc', 'smf'), 'smf has no PFCP peer: the UPF is not there')
+    await it.core.stop('hss')
+    assert.is(
+      await probe(it, 'epc', 'hss', recording('hssd-no-mongo.txt')),
+      'hss cannot be asked: ECONNREFUSED (the subscriber database cannot be reached from there: set core_a.addresses.mongo or hss.mongo_url)',
+    )
+  }),
+)
+
+verify('knows what every recorded complaint means that can come from a rendered file or its place', () => {
+  const blocks = recording('mmed-config-errors.txt').split(/^### /m)
+  const told = (name: string): string =>
+    hintFor(blocks.find((block) => block.includes(`conf/${name}`)) ?? '') ?? ''
+  assert.match(told('bad-addr-garbage.yaml'), /an address is none/)
+  assert.match(told('bad-addr-not-local.yaml'), /does not have that address/)
+  assert.match(told('bad-no-tai.yaml'), /another file than the rendered one/)
+  assert.match(told('bad-syntax.yaml'), /not whole/)
+  assert.match(
+    hintFor(blocks.find((block) => block.includes('/nonexistent.yaml')) ?? '') ?? '',
+    /config_mount/,
+  )
+  assert.is(hintFor('all is well'), undefined)
+})
+
+verify(
+  'applies a change with a restart of those it concerns, and puts the old files back when one is refused',
+  () =>
+    withWorld('epc', async (it) => {
+      const { driver, config } = it.a
+      await driver.apply(await driver.render(config.desired()), patient())
+      it.engine.restarts.length = 0
+      const good = await it.text()
+      const moved = await driver.render({ ...config.desired(), tac: 8 })
+      it.engine.failing.set('core-mme', "No mme.tai in '/etc/open5gs/mme.yaml'")
+      let words = ''
+      try {
+        await driver.apply(moved, patient())
+      } catch (error) {
+        words = (error as Error).message // the catalogue's
+      }
+      assert.match(words, /mme does not get well .* No mme\.tai in/)
+      assert.match(words, /The last good files are back/)
+      assert.is((await it.text()).includes('"7\\"'), good.includes('"7\\"'))
+      it.engine.restarts.length = 0
+      await driver.apply(moved, patient())
+      // The tracking area is the MME's alone; SGW-C and SMF would keep its sessions.
+      assert.equal(it.engine.restarts, ['core-mme', 'core-smf', 'core-sgwc'])
+      assert.is((await driver.observe(patient())).configSha256, moved.sha256)
+    }),
+)
+
+verify.run()

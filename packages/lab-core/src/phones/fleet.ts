@@ -75,7 +75,11 @@ export function makeFleet(options: FleetOptions): Fleet {
   const place = (card: LabCard): NamedPhone => {
     const name = phoneName(card.imsi)
     const held = phones.get(name)
-    if (held !== undefined && held.card.ki === card.ki && held.card.opc === card.opc) return held
+    if (held !== undefined && held.card.ki === card.ki && held.card.opc === card.opc) {
+      // Taken out and put in again, a card that was refused is tried anew.
+      if (held.phone.state === 'barred') held.phone.powerOff()
+      return held
+    }
     // Another card of the same subscriber: the old one goes out of the phone.
     held?.phone.powerOff()
     const serial = String(phones.size + 1).padStart(6, '0')

@@ -44,6 +44,7 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   read('/v1/sims/{imsi}', 'viewer', `/v1/sims/${NOBODY}`, 404),
   read('/v1/sims/export', 'sim:issuer'),
   read('/v1/audit', 'operator'),
+  read('/v1/core/plan', 'operator'),
   read('/v1/tokens', 'admin'),
   read('/v1/plugins', 'admin'),
   change('POST', '/v1/telemetry', 'operator', { body: HEARTBEAT }, 404),

@@ -21,6 +21,8 @@ export type Probe = (daemon: string, signal: AbortSignal) => Promise<string | un
 
 /** What one look of a probe may take, ms. */
 const LONGEST_LOOK_MS = 5_000
+/** How much earlier than an engine notes the start a program may already have spoken, ms. */
+const EARLY_MS = 300
 /** Starts of one container, its restart among them, after which it is taken for one that does not stay up. */
 const MOST_STARTS = 3
 
@@ -101,14 +103,16 @@ async function asked(
   }
 }
 
-/** What a container said last, fit to be shown; empty when it said nothing or cannot be asked. */
+/** What a container said in its last run, fit to be shown; empty when it said nothing or cannot be asked. */
 export async function wordsOfContainer(
   engine: Engine,
   container: string,
   signal: AbortSignal,
 ): Promise<string> {
   try {
-    return lastWords(await engine.logsTail(container, 40, signal))
+    const startedAtMs = (await engine.inspect(container, signal))?.startedAtMs
+    const sinceMs = startedAtMs === undefined ? undefined : startedAtMs - EARLY_MS
+    return lastWords(await engine.logsTail(container, 40, signal, sinceMs))
   } catch {
     signal.throwIfAborted()
     return '' // the complaint itself is reported without them

@@ -26,7 +26,8 @@ export interface CoreConfigParts {
   probe?: Probe
   /** The phones that the core knows now over that technology; for counting only. */
   ues?(technology: Technology, signal: AbortSignal): Promise<readonly ObservedUe[]>
-  /** Instead of the engine of `hss.engine_socket`; and other limits. For tests. */
+  /** Instead of the engine of `hss.engine_socket`. */
   readonly engine?: Engine
+  /** Where the core needs more time than others, or a test less. */
   readonly limits?: Partial<Limits>
 }

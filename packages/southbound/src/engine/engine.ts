@@ -35,10 +35,10 @@ export interface Engine {
     signal: AbortSignal,
   ): Promise<string | undefined>
   /**
-   * The last lines of its output, at most `lines` and 64 KiB. They are the container's own words and can hold anything:
-   * show them through `lastWords` only.
+   * The last lines of its output, at most `lines` and 64 KiB, with `sinceMs` only those from then on (ms since the
+   * epoch). They are the container's own words and can hold anything: show them through `lastWords` only.
    */
-  logsTail(container: string, lines: number, signal: AbortSignal): Promise<string>
+  logsTail(container: string, lines: number, signal: AbortSignal, sinceMs?: number): Promise<string>
 }
 
 /** What may be set beside the defaults. */
@@ -98,13 +98,14 @@ export function engineAt(socket: string, { answerMs = ANSWER_MS }: EngineOptions
           }
         },
       ),
-    logsTail: (container, lines, signal) =>
+    logsTail: (container, lines, signal, sinceMs) =>
       call(container, answerMs, signal, async (target, _docker, abortSignal) => {
         const bytes = await target.logs({
           follow: false,
           stdout: true,
           stderr: true,
           tail: lines,
+          ...(sinceMs === undefined ? {} : { since: sinceMs / 1000 }),
           abortSignal,
         })
         return textOfLog(bytes)

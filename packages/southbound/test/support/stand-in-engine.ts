@@ -17,6 +17,8 @@ export interface StandInContainer {
   startedAtMs: number
   restartCount: number
   log: string
+  /** When each line of the log was said, s since the epoch. */
+  readonly saidAt: number[]
   /** The engine starts it again by itself whenever it ends. */
   isRestless: boolean
   program: Program
@@ -56,6 +58,7 @@ export async function startEngine(): Promise<StandInEngine> {
     container.starts += 1
     container.startedAtMs = ticks
     container.log = log === '' ? container.log : `${container.log}${log}\n`
+    for (const _line of log === '' ? [] : log.split('\n')) container.saidAt.push(ticks / 1000)
     container.isRunning = exitCode === undefined
     container.exitCode = exitCode ?? 0
     return undefined
@@ -68,7 +71,7 @@ export async function startEngine(): Promise<StandInEngine> {
     if (mood === 'broken') json(response, 500, { message: 'out of order' })
     else if (container === undefined) json(response, 404, { message: `No such container: ${name}` })
     else if (call === 'json') inspect(container, response)
-    else if (call === 'logs') logs(container, response)
+    else if (call === 'logs') logs(container, Number(url.searchParams.get('since') ?? 0), response)
     else restart(container, request, response)
   }
   const restart = (container: StandInContainer, request: IncomingMessage, response: ServerResponse): void => {
@@ -123,6 +126,7 @@ export async function startEngine(): Promise<StandInEngine> {
         startedAtMs: ticks,
         restartCount: 0,
         log: '',
+        saidAt: [],
         isRestless: false,
         program,
       }
@@ -141,10 +145,11 @@ export async function startEngine(): Promise<StandInEngine> {
   }
 }
 
-/** The last lines, in frames of standard error as the engine sends them for a container without a terminal. */
-function logs(container: StandInContainer, response: ServerResponse): void {
+/** The lines since then, in frames of standard error as the engine sends them for a container without a terminal. */
+function logs(container: StandInContainer, since: number, response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'application/vnd.docker.raw-stream' })
-  for (const line of container.log.split('\n').filter((text) => text !== '')) {
+  const lines = container.log.split('\n').filter((text) => text !== '')
+  for (const line of lines.filter((_line, at) => (container.saidAt[at] ?? since) >= since)) {
     const content = Buffer.from(`${line}\n`)
     const head = Buffer.alloc(8)
     head.writeUInt8(2, 0)

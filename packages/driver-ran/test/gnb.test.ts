@@ -1,18 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:net'
-import {
-  type CoreDriver,
-  coreDriverRef,
-  type Instance,
-  type RanDriver,
-  ranDriverRef,
-  type TxGate,
-  txGateRef,
-} from '@steeple/contracts'
+import { type RanDriver, ranDriverRef } from '@steeple/contracts'
 import { assert, eventually, loadTestbed, pluginFrom, suite, tempDir } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
 import { fakeGate } from './support/gate.ts'
 import { readSamples, standInFiles } from './support/lab.ts'
+import { providers } from './support/providers.ts'
 import { NR_PROFILE } from './support/radio-input.ts'
 
 const gnb = suite('driver-ran/gnb')
@@ -28,31 +21,6 @@ async function freePort(): Promise<number> {
 const CELL =
   'Cell pci=1, bw=20 MHz, 1T1R, dl_arfcn=632628 (n78), dl_freq=3489.42 MHz, dl_ssb_arfcn=632256, ul_freq=3489.42 MHz'
 const ngap = (connected: boolean) => ({ 'cu-cp': { ngaps: { ngap: [{ amf_name: 'amf', connected }] } } })
-
-/** A gate and a core in the place of those plugins. */
-function providers(gate: TxGate, core: Partial<CoreDriver>) {
-  return {
-    name: '@example/providers',
-    version: '1.0.0',
-    plugin: {
-      setup: async (): Promise<Instance> => ({
-        services: new Map<string, object>([
-          [txGateRef.id, gate],
-          [coreDriverRef.id, core],
-        ]),
-      }),
-    },
-    manifest: {
-      id: 'providers',
-      kind: 'feature',
-      contracts: '^0.1.0',
-      config_path: 'providers',
-      provides: [txGateRef.id, coreDriverRef.id],
-      handover: 'overlap',
-      isolation: 'inline',
-    },
-  } as const
-}
 
 gnb(
   'knows NG and phones from the metrics of gnb, and its loss',

@@ -111,4 +111,44 @@ http(
   { limitMs: 40_000 },
 )
 
+http(
+  'degrades the node while S1 is lost, and lets it be on air again when S1 is back',
+  async () => {
+    radio.play({
+      ...GOOD,
+      lines: [
+        { atMs: 1_500, stream: 'out', text: 'Restarting S1 connection' },
+        {
+          atMs: 14_000,
+          stream: 'out',
+          text: '2026-11-20T13:10:07.148661 [S1AP   ] [I] Proc "MME Connection" - S1Setup procedure completed successfully',
+        },
+      ],
+    })
+    const armed = await bed.request('POST', '/v1/tx/arm', { body: { arm: true, profile_id: 'mast' } })
+    assert.is(armed.status, 200, JSON.stringify(armed.body))
+    await eventually(async () => {
+      const { enb, state, components } = await status()
+      assert.equal(enb, { connected: false, mode: 'lte', s1_setup: false })
+      assert.is(state, 'degraded')
+      assert.match(JSON.stringify(components), /on air without core: Restarting S1 connection/)
+      return true
+    }, 13_000)
+    await eventually(async () => {
+      const { enb, state } = await status()
+      assert.equal([enb, state], [{ connected: true, mode: 'lte', s1_setup: true }, 'on-air'])
+      return true
+    }, 25_000)
+    assert.is((await bed.request('POST', '/v1/tx/disarm')).status, 200)
+  },
+  { limitMs: 60_000 },
+)
+
+http('tells its metrics by state, and counts what started and ended', async () => {
+  const { body } = await bed.request('GET', '/metrics')
+  assert.match(String(body), /svc_driver_ran_starts_total 2/)
+  assert.match(String(body), /svc_driver_ran_exits_total\{class="stopped"\} 2/)
+  assert.match(String(body), /svc_driver_ran_state\{state="s1_up"\} [01]/)
+})
+
 http.run()

@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import {
+  type ComponentHealth,
+  coreDriverRef,
+  type Instance,
+  type RanDriver,
+  ranDriverRef,
+  type Settings,
+  type Transmitter,
+  transmitterRef,
+  txGateRef,
+} from '@steeple/contracts'
+import {
+  assert,
+  eventually,
+  type FakeContext,
+  fakeContext,
+  type Overrides,
+  suite,
+  type TempDir,
+  tempDir,
+} from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
+import { type FakeGate, fakeGate } from './support/gate.ts'
+import { GOOD, PROFILE, readSamples, standInFiles } from './support/lab.ts'
+
+const loaded = suite('driver-ran/plugin')
+
+interface World {
+  readonly fake: FakeContext<unknown>
+  readonly instance: Instance
+  readonly gate: FakeGate
+  /** How many radios the core says it knows. */
+  core: { radios: number }
+  step(): Promise<void>
+  health(): Promise<ComponentHealth | undefined>
+  driver(): RanDriver
+  samples(): number
+  close(): Promise<void>
+}
+
+async function world(ran: Overrides<Settings['ran']> = {}): Promise<World> {
+  const folder: TempDir = await tempDir()
+  const radio = standInFiles(folder.path)
+  radio.play(GOOD)
+  const gate = fakeGate({ mast: PROFILE })
+  const core = { radios: 0 }
+  const observe = async () => ({ ...core, configSha256: undefined, services: new Map(), attachedUes: 0 })
+  const fake = fakeContext({
+    config: {},
+    id: 'driver-ran',
+    settings: {
+      server: { data_dir: folder.path },
+      ran: {
+        binary: radio.binary,
+        device_name: 'uhd',
+        device_args: `serial=${randomUUID()}`,
+        profiles: { mast: PROFILE },
+        ...ran,
+      },
+    },
+    services: new Map<string, object>([
+      [txGateRef.id, gate],
+      [coreDriverRef.id, { observe }],
+    ]),
+  })
+  const instance = await plugin.setup(fake.context)
+  await instance.start?.()
+  // The services are kept by id; the plugin gave them those types.
+  const service = <T>(id: string): T => instance.services?.get(id) as T
+  return {
+    fake,
+    instance,
+    gate,
+    core,
+    step: async () => {
+      await instance.reconcilers?.[0]?.reconcile(['own'], new AbortController().signal)
+    },
+    health: async () => (await instance.health?.())?.[0],
+    driver: () => service<RanDriver>(ranDriverRef.id),
+    samples: () => readSamples(radio.samples).length,
+    close: async () => {
+      gate.disarm()
+      await service<Transmitter>(transmitterRef.id).stop(new AbortController().signal)
+      await instance.stop?.('shutdown')
+      await fake.dispose()
+      await folder.remove()
+    },
+  }
+}
+
+loaded('is quiet and well where no radio is configured', async () => {
+  const here = await world({ binary: '' })
+  await here.step()
+  assert.equal(await here.health(), {
+    name: 'ran',
+    kind: 'ran',
+    status: 'ok',
+    detail: 'no radio configured',
+    required: false,
+  })
+  const seen = await here.driver().observe(new AbortController().signal)
+  assert.equal(seen, { pid: undefined, isConnected: false, attachedUes: 0, mode: 'none' })
+  assert.equal(here.fake.logs, [])
+  here.gate.arm('mast')
+  await here.step()
+  assert.match((await here.health())?.detail ?? '', /no radio is configured/)
+  assert.is((await here.health())?.required, false)
+  here.core.radios = 1
+  await here.fake.clock.advance(11_000)
+  assert.is((await here.health())?.status, 'ok')
+  await here.close()
+})
+
+loaded('is required as long as it should be on air, and not before', async () => {
+  const here = await world()
+  await here.step()
+  assert.equal([(await here.health())?.status, (await here.health())?.required], ['ok', false])
+  here.gate.arm('mast')
+  await here.step()
+  assert.equal([(await here.health())?.status, (await here.health())?.required], ['degraded', true])
+  await eventually(async () => (await here.health())?.status === 'ok', 4_000)
+  assert.is((await here.health())?.required, true)
+  assert.is((await here.driver().observe(new AbortController().signal)).isConnected, true)
+  await here.close()
+})
+
+loaded('says why a radio is not started, and refuses a start in those words', async () => {
+  const here = await world({ bind_addr: '198.51.100.7' })
+  here.gate.arm('mast')
+  await here.step()
+  const health = await here.health()
+  assert.is(health?.status, 'down')
+  assert.match(health?.detail ?? '', /ran\.bind_addr 198\.51\.100\.7 is no address of this machine/)
+  try {
+    await here.driver().start(PROFILE, new AbortController().signal)
+    assert.unreachable('it was started')
+  } catch (error) {
+    assert.match(String(error), /198\.51\.100\.7 is no address of this machine/)
+  }
+  await here.close()
+})
+
+loaded(
+  'restarts a radio that the core does not know for a minute, once, through the gate',
+  async () => {
+    const here = await world()
+    here.gate.arm('mast')
+    await here.step()
+    await eventually(async () => (await here.health())?.status === 'ok', 4_000)
+    const before = (await here.driver().observe(new AbortController().signal)).pid
+    for (let look = 0; look < 5; look += 1) await here.fake.clock.advance(10_000)
+    assert.match((await here.health())?.detail ?? '', /the core has known none for/)
+    for (let look = 0; look < 3; look += 1) await here.fake.clock.advance(10_000)
+    await eventually(
+      async () => (await here.driver().observe(new AbortController().signal)).pid === undefined,
+      4_500,
+    )
+    const asked = here.gate.asked
+    await here.fake.clock.advance(2_000)
+    await here.step()
+    const after = (await here.driver().observe(new AbortController().signal)).pid
+    assert.ok(after !== undefined && after !== before)
+    assert.is(here.gate.asked, asked + 2)
+    await here.close()
+  },
+  { limitMs: 12_000 },
+)
+
+loaded('takes the radio off the air when it leaves, although the gate stays open', async () => {
+  const here = await world()
+  here.gate.arm('mast')
+  await here.step()
+  await eventually(() => here.samples() > 3, 4_000)
+  await here.instance.stop?.('upgrade')
+  const left = here.samples()
+  await wait(100)
+  await here.step()
+  await wait(100)
+  assert.is(here.samples(), left)
+  await here.close()
+})
+
+loaded.run()

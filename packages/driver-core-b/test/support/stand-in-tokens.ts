@@ -4,7 +4,7 @@ import type { StandInAnswer, StandInCore, StandInRequest } from './stand-in-core
 /** A token as the NRF gives it: RS512, scope and expiry are all that a function looks at. */
 export function signToken({ key, tokens }: StandInCore, sub: string, scope: string): string {
   const now = Math.floor(Date.now() / 1000)
-  const claims = { iss: 'nrf', sub, aud: '', scope, exp: now + 1000, iat: now, jti: tokens.length }
+  const claims = { iss: 'nrf', sub, aud: '', scope, exp: now + 1000, iat: now, jti: String(tokens.length) }
   const text = [{ alg: 'RS512', typ: 'JWT' }, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
     .join('.')

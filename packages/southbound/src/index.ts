@@ -1,12 +1,9 @@
-export { type ApplyOptions, type ApplyResult, applyConfigSet } from './config-set/apply.ts'
+export { type ApplyResult, applyConfigSet } from './config-set/apply.ts'
+export type { ApplyOptions } from './config-set/apply-options.ts'
+export type { DaemonChange, FileChange } from './config-set/changes.ts'
+export type { ConfigSet } from './config-set/config-set.ts'
 export type { Daemon, Drops } from './config-set/daemon.ts'
-export {
-  type ConfigSet,
-  type ConfigSetPlan,
-  type DaemonChange,
-  type FileChange,
-  planConfigSet,
-} from './config-set/plan.ts'
+export { type ConfigSetPlan, planConfigSet } from './config-set/plan.ts'
 export { renderedOf } from './config-set/sha256.ts'
 export type { Limits, Probe } from './config-set/verify.ts'
 export { type CoreConfig, createCoreConfig } from './core-config/core-config.ts'

@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/engine.ts'
+import { isRestartable } from './changes.ts'
 import type { Restart } from './daemon.ts'
-import { isRestartable } from './plan.ts'
 import { type Limits, type Probe, probed, settled, wordsOfContainer } from './verify.ts'
 
 /** What restarts are made with. */

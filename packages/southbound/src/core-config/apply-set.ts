@@ -14,7 +14,7 @@ import type { CoreMetrics } from './metrics.ts'
 import type { CoreConfigParts } from './parts.ts'
 import { errorWords } from './words.ts'
 
-/** Folder of the data directory that keeps copies of good configuration sets. */
+/** Folder of the data directory that keeps copies of good configuration sets, for each core in one of its own. */
 const BACKUPS = 'core-backups'
 
 /** What an apply works with. */
@@ -42,7 +42,7 @@ export async function applySet(
       {
         ...set,
         engine,
-        backupDir: join(context.settings.server.data_dir, BACKUPS),
+        backupDir: join(context.settings.server.data_dir, BACKUPS, parts.core),
         clock: context.clock,
         probe: parts.probe,
         limits: parts.limits,

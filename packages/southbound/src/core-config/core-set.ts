@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path'
 import type { Context, Rendered } from '@steeple/contracts'
+import type { ConfigSet } from '../config-set/config-set.ts'
 import type { Daemon } from '../config-set/daemon.ts'
-import type { ConfigSet } from '../config-set/plan.ts'
 import { sha256Of } from '../config-set/sha256.ts'
 import { desiredOf } from './desired.ts'
 import type { CoreConfigParts } from './parts.ts'

@@ -1,4 +1,4 @@
-import type { FileChange } from '../config-set/plan.ts'
+import type { FileChange } from '../config-set/changes.ts'
 import { redacted } from '../redact.ts'
 
 const MOST_CHARACTERS = 32_768

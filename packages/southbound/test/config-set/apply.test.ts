@@ -163,6 +163,24 @@ test('says so when there is nothing to go back to, and when the way back fails a
     assert.is(world.running.get('upf')?.get('upf.yaml'), filesOf('2').get('upf.yaml'))
   }))
 
+test('does not take the last good files for the cure when they are what does not work', () =>
+  inWorld(async (world) => {
+    await applyConfigSet(world.options(filesOf('1')), never)
+    await writeFile(join(world.dir, 'upf.yaml'), 'edited')
+    const { program } = world.engine.container('c-upf')
+    world.engine.container('c-upf').program = () => ({ exitCode: 1, log: 'ERROR: no tun device' })
+    const count = world.engine.restarts.length
+    const error = await failureOf(applyConfigSet(world.options(filesOf('1')), never))
+    assert.match(error.message, /no tun device\. These are the last good files already/)
+    assert.equal(world.engine.restarts.slice(count), ['c-upf'])
+    const plan = await planConfigSet(world.options(filesOf('1')))
+    assert.equal([plan.isInSync, plan.appliedSha256], [false, undefined])
+    world.engine.container('c-upf').program = program
+    await applyConfigSet(world.options(filesOf('1')), never)
+    assert.equal(world.engine.restarts.slice(count), ['c-upf', 'c-upf'])
+    assert.ok((await planConfigSet(world.options(filesOf('1')))).isInSync)
+  }))
+
 test('refuses a daemon that the engine restarts over and over, and one that its probe is not content with', () =>
   inWorld(async (world) => {
     await applyConfigSet(world.options(filesOf('1')), never)

@@ -4,6 +4,7 @@ import { cpus } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { benchGeneration } from './generation.ts'
+import { benchLabCore } from './lab-core.ts'
 import { benchList } from './list.ts'
 import type { Finding } from './measure.ts'
 import { benchIssue, benchMutation } from './mutation.ts'
@@ -19,6 +20,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
   issue: benchIssue,
   list: benchList,
   generation: benchGeneration,
+  'lab-core': benchLabCore,
 }
 
 const wanted = process.argv.slice(2)

@@ -1,15 +1,25 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { assert, suite } from '@steeple/testkit'
+import { ANY_PORTS, type LabPhone, labPhones } from '../harness/lab-core.ts'
 import { type Launched, ROOT, startedProcesses, urlOf } from '../harness/launch.ts'
 import { runSvc, until } from '../harness/service.ts'
 
 const ADMIN = 'first-start-admin-token-0123456789abcdef'
 const STOP_LIMIT_MS = 3_000
 const SECOND_START_LIMIT_MS = 2_000
+const SCRIPT = join(ROOT, 'scripts/run.mjs')
+/** As `npm start` has it, the lab core where there is room. */
+const AS_ROOT_COMMAND = {
+  script: SCRIPT,
+  hasOwnGroup: true,
+  env: { SVC_ADMIN_TOKEN: ADMIN, LAB_CORE_FLAGS: ANY_PORTS.join(' ') },
+}
 const TOKEN = /svc_[A-Za-z0-9_-]{20,}/g
 
 const first = suite('e2e/first-start')
@@ -155,26 +165,19 @@ first(
 first(
   'starts again within 2 s through the root command and ends with its whole process group',
   async () => {
-    const script = join(ROOT, 'scripts/run.mjs')
-    const warm = started.launch(['start', ...flags(dir)], {
-      script,
-      hasOwnGroup: true,
-      env: { SVC_ADMIN_TOKEN: ADMIN },
-    })
+    const warm = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
     // The first one may have to build.
     await until(async () => warm.stdout().includes('"listening"') || warm.child.exitCode !== null, 60_000)
     assert.is(warm.child.exitCode, null, warm.stdout() + warm.stderr())
     process.kill(-(warm.child.pid ?? 0), 'SIGTERM')
     assert.is(await warm.exited, 0, warm.stdout() + warm.stderr())
     const begun = performance.now()
-    const run = started.launch(['start', ...flags(dir)], {
-      script,
-      hasOwnGroup: true,
-      env: { SVC_ADMIN_TOKEN: ADMIN },
-    })
+    const run = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
     const url = await urlOf(run)
     await until(async () => (await fetch(`${url}/v1/healthz`)).status === 200)
     const startMs = performance.now() - begun
+    const lab = labUrlIn(await introduced(run))
+    assert.is((await fetch(`${lab}/phones`)).status, 200)
     const stop = await openWork(url)
     const stopBegun = performance.now()
     // As a terminal does at Ctrl-C.
@@ -187,9 +190,83 @@ first(
     )
     assert.ok(startMs < SECOND_START_LIMIT_MS, `${startMs} ms`)
     assert.ok(stopMs < STOP_LIMIT_MS, `${stopMs} ms`)
+    assert.ok(await isGone(lab), 'the lab core outlived the service')
   },
   { limitMs: 90_000 },
 )
+
+first(
+  'shows the whole main job in the first minutes: a SIM is issued, attaches, moves data, is suspended and drops',
+  async () => {
+    const run = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
+    await until(async () => run.stdout().includes('Ctrl-C ends it.') || run.child.exitCode !== null, 60_000)
+    const text = await introduced(run)
+    const url = await urlOf(run)
+    const lab = labUrlIn(text)
+    const lines = text.split('\n').filter((line) => /^ {2}(BATCH=|npm run )/.test(line))
+    assert.is(lines.length, 2, text)
+    const printed = await promisify(execFile)('bash', ['-ec', lines.join('\n')], {
+      cwd: ROOT,
+      env: { ...process.env, SVC_ADMIN_TOKEN: ADMIN, LAB_CORE_URL: lab },
+    })
+    assert.match(printed.stdout, / connected +10\.45\./)
+    const [phone] = await labPhones(lab)
+    const sim = `${url}/v1/sims/${phone?.phone}`
+    const ask = async (path: string, method: 'GET' | 'POST' = 'POST') => {
+      const init = { method, headers: { authorization: `Bearer ${ADMIN}` } }
+      return (await (await fetch(sim + path, init)).json()) as { state: string; detached?: string }
+    }
+    const act = async (action: string, body = ''): Promise<LabPhone | undefined> =>
+      (await labPhones(lab, 'POST', `/phones/${phone?.phone}/${action}`, body))[0]
+    await until(async () => (await ask('', 'GET')).state === 'in-use', 15_000)
+    const moved = await act('data', '{"up_bytes": 1000, "down_bytes": 50000}')
+    assert.equal([moved?.up_bytes, moved?.down_bytes], [1_000, 50_000])
+    const suspended = await ask('/suspend?wait=5s')
+    assert.equal([suspended.state, suspended.detached], ['suspended', 'yes'])
+    assert.is((await labPhones(lab))[0]?.ipv4, null)
+    assert.is((await ask('/resume')).state, 'in-use')
+    await until(async () => (await act('attach'))?.state === 'connected', 15_000)
+    assert.is((await ask('/revoke?wait=5s')).state, 'revoked')
+    assert.is((await labPhones(lab))[0]?.ipv4, null)
+    process.kill(-(run.child.pid ?? 0), 'SIGINT')
+    assert.is(await run.exited, 0, run.stdout() + run.stderr())
+    assert.not.match(run.stdout() + run.stderr(), /\b99999\d{10}\b/, 'an IMSI was printed')
+  },
+  { limitMs: 120_000 },
+)
+
+first(
+  'starts without a lab core when it is told to, when its address is taken, and says so in one line',
+  async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo // of a TCP server that listens
+    const env = { ...AS_ROOT_COMMAND.env, LAB_CORE_FLAGS: `--mme 127.0.0.1:${port}` }
+    const without = started.launch(['start', ...flags(dir)], { ...AS_ROOT_COMMAND, env })
+    assert.not.match(await introduced(without), /lab core/)
+    assert.match(without.stderr(), /^steeple: no lab core \(.*EADDRINUSE.*\); the service starts without$/m)
+    await ended(without, 'SIGTERM')
+    taken.close()
+    const told = started.launch(['start', '--no-lab', ...flags(dir)], AS_ROOT_COMMAND)
+    assert.not.match(await introduced(told), /lab core/)
+    await ended(told, 'SIGTERM')
+  },
+  { limitMs: 90_000 },
+)
+
+/** Where the introduction says that the phones are. */
+function labUrlIn(text: string): string {
+  const url = /^ {2}lab core +(http:\S+)/m.exec(text)?.[1]
+  if (url === undefined) throw new Error(`no lab core in:\n${text}`)
+  return url
+}
+
+async function isGone(url: string): Promise<boolean> {
+  return await fetch(url).then(
+    () => false,
+    () => true,
+  )
+}
 
 first(
   'reloads at SIGHUP, names what needs a restart, and keeps the old configuration over a broken one',

@@ -1,0 +1,74 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { ROOT } from './launch.ts'
+
+const FOLDER = join(ROOT, 'packages/lab-core/dist')
+/** Flags that let it listen wherever there is room. */
+export const ANY_PORTS: readonly string[] = [
+  '--mme',
+  '127.0.0.1:0',
+  '--smf',
+  '127.0.0.1:0',
+  '--control',
+  '127.0.0.1:0',
+]
+
+/** A phone as the lab core shows it. */
+export interface LabPhone {
+  readonly phone: string
+  readonly state: string
+  readonly problem: string | null
+  readonly ipv4: string | null
+  readonly up_bytes: number
+  readonly down_bytes: number
+}
+
+/** A lab core of its own, beside a service under test. */
+export interface LabProcess {
+  readonly urls: { readonly mme: string; readonly smf: string; readonly control: string }
+  /** What a service needs to use it, as `npm start` sets it. */
+  readonly env: Readonly<Record<string, string>>
+  stop(): Promise<void>
+}
+
+/** Starts a lab core on free ports; its store is in `directory`. */
+export async function startLabCore(directory: string): Promise<LabProcess> {
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [join(FOLDER, 'main.js'), 'serve', '--dir', directory, ...ANY_PORTS],
+    { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
+  )
+  const exited = once(child, 'exit')
+  const [told] = (await once(child, 'message')) as [Pick<LabProcess, 'urls'> & { problem?: string }]
+  if (told.problem !== undefined) throw new Error(`no lab core: ${told.problem}`)
+  const { urls } = told
+  return {
+    urls,
+    env: {
+      SVC_HSS_DRIVER: 'dbctl',
+      SVC_HSS_DBCTL_PATH: join(FOLDER, 'open5gs-dbctl.js'),
+      SVC_COLLECTOR_MME_URL: urls.mme,
+      SVC_COLLECTOR_SMF_URL: urls.smf,
+      LAB_CORE_DIR: directory,
+    },
+    stop: async () => {
+      child.disconnect()
+      await exited
+    },
+  }
+}
+
+/** The phones of a lab core after a request to its control API. */
+export async function labPhones(
+  control: string,
+  method: 'GET' | 'POST' = 'GET',
+  path = '/phones',
+  body?: string,
+): Promise<readonly LabPhone[]> {
+  const response = await fetch(control + path, body === undefined ? { method } : { method, body })
+  const answer = (await response.json()) as { phones?: readonly LabPhone[]; error?: string } | LabPhone
+  if ('phone' in answer) return [answer]
+  if (answer.phones === undefined) throw new Error(`${path}: ${response.status} ${answer.error}`)
+  return answer.phones
+}

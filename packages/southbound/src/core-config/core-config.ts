@@ -44,7 +44,7 @@ export interface CoreConfig {
  * sets must be made by `renderedOf`, so that their hashes are those of `appliedSha256`.
  */
 export function createCoreConfig(context: Context, parts: CoreConfigParts): CoreConfig {
-  const engine = parts.engine ?? engineAt(context.settings.hss.engine_socket)
+  const engine = parts.engine ?? engineAt(() => context.settings.hss.engine_socket)
   const apply: ApplyParts = { context, parts, engine, metrics: coreMetrics(context) }
   const key = (): string => context.maybe(nodeIdentityRef)?.nodeId ?? 'core'
   const desired = (): CoreDesired => desiredOf(context, parts.place(context.settings).addresses)

@@ -51,8 +51,14 @@ const ANSWER_MS = 10_000
 /** What a start may take beyond the stop timeout, ms. */
 const START_MS = 15_000
 
-/** The engine at `socket`; empty means the one that `dockerAt` finds. Opens nothing yet. */
-export function engineAt(socket: string, { answerMs = ANSWER_MS }: EngineOptions = {}): Engine {
+/**
+ * The engine at `socket`, which is asked for anew at each call when it is a function; empty means the one that
+ * `dockerAt` finds. Opens nothing yet.
+ */
+export function engineAt(
+  socket: string | (() => string),
+  { answerMs = ANSWER_MS }: EngineOptions = {},
+): Engine {
   const call = async <T>(
     container: string,
     limitMs: number,
@@ -60,7 +66,7 @@ export function engineAt(socket: string, { answerMs = ANSWER_MS }: EngineOptions
     work: (target: Docker.Container, docker: Docker, abortSignal: AbortSignal) => Promise<T>,
   ): Promise<T> => {
     signal.throwIfAborted()
-    const docker = await dockerAt(socket)
+    const docker = await dockerAt(typeof socket === 'string' ? socket : socket())
     const ending = new AbortController()
     try {
       const abortSignal = AbortSignal.any([signal, ending.signal])

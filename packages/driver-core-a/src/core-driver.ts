@@ -13,7 +13,7 @@ import { batchCancel } from './kick/batch-cancel.ts'
 import { deregNotify } from './kick/dereg-notify.ts'
 import { type KickLimits, kicker } from './kick/kick.ts'
 import { coreInfo } from './observe/core-info.ts'
-import type { ContainerState } from './observe/daemon-states.ts'
+import { type ContainerState, daemonLook } from './observe/daemon-states.ts'
 import { listUes, type ObserveParts, observeCore } from './observe/observe-core.ts'
 import { renderSettings } from './render/core-plan.ts'
 import { daemonOfFile, renderCore } from './render/render.ts'
@@ -63,7 +63,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
   const observeParts: ObserveParts = {
     info,
     places,
-    containerState: containerStateOf(context, engine, places),
+    daemons: daemonLook(containerStateOf(context, engine, places)),
     appliedSha256: () => config.appliedSha256(),
   }
   const kick = kicker({

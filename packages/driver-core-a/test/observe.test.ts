@@ -82,4 +82,18 @@ observe('says unknown of a daemon without a server whose container it cannot see
   await it.close()
 })
 
+observe(
+  'takes a daemon that nobody named and that never answered for unknown, and for down once it did',
+  async () => {
+    const it = await world('epc', { southbound: { driver: 'none' }, core_a: {} })
+    await it.core.stop('hss')
+    const states = async () => Object.fromEntries((await it.a.driver.observe(patient())).services)
+    assert.equal([(await states()).hss, (await states()).pcrf], ['unknown', 'up'])
+    await it.core.stop('pcrf')
+    await it.core.stop('mme')
+    assert.equal([(await states()).pcrf, (await states()).mme], ['down', 'down'])
+    await it.close()
+  },
+)
+
 observe.run()

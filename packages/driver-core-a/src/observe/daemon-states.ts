@@ -1,3 +1,4 @@
+import type { CorePlaces } from '../core-places.ts'
 import { httpGet } from '../info/http-get.ts'
 import { type Daemon, FACTS } from '../render/roles.ts'
 
@@ -10,33 +11,46 @@ const ALIVE_MS = 800
 /** Asks the containers of daemons; undefined for one that is none. */
 export type ContainerState = (daemon: Daemon, signal: AbortSignal) => Promise<DaemonState | undefined>
 
+/** Looks at daemons, and remembers which it has seen. */
+export type DaemonLook = (
+  places: Pick<CorePlaces, 'daemons' | 'urlOf' | 'containers'>,
+  signal: AbortSignal,
+) => Promise<ReadonlyMap<Daemon, DaemonState>>
+
+/** Without these nobody can be seen or kicked: they are down when they do not answer, whoever named them. */
+const INDISPENSABLE: readonly Daemon[] = ['mme', 'amf']
+
 /**
  * Which daemons are up: those with a metrics server by `GET /`, which shows that their main loop turns, others by the
  * state of their container, if the service can see it.
+ *
+ * One that does not answer is down if it answered before, has a container or is indispensable; otherwise it may not be
+ * there at all, or not within reach, and is unknown.
  */
-export async function daemonStates(
-  daemons: readonly Daemon[],
-  urlOf: (daemon: Daemon) => string,
-  containerState: ContainerState,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<Daemon, DaemonState>> {
-  const states = await Promise.all(
-    daemons.map(async (daemon): Promise<[Daemon, DaemonState]> => {
-      const hasServer = FACTS[daemon].services.includes('metrics')
-      const state = hasServer
-        ? await isAlive(daemon, urlOf(daemon), signal)
-        : ((await containerState(daemon, signal)) ?? 'unknown')
-      return [daemon, state]
-    }),
-  )
-  return new Map(states)
+export function daemonLook(containerState: ContainerState): DaemonLook {
+  const seen = new Set<Daemon>()
+  return async ({ daemons, urlOf, containers }, signal) => {
+    const states = await Promise.all(
+      daemons.map(async (daemon): Promise<[Daemon, DaemonState]> => {
+        if (!FACTS[daemon].services.includes('metrics'))
+          return [daemon, (await containerState(daemon, signal)) ?? 'unknown']
+        if (await isAlive(daemon, urlOf(daemon), signal)) {
+          seen.add(daemon)
+          return [daemon, 'up']
+        }
+        const isExpected = seen.has(daemon) || INDISPENSABLE.includes(daemon) || daemon in containers
+        return [daemon, isExpected ? 'down' : 'unknown']
+      }),
+    )
+    return new Map(states)
+  }
 }
 
-async function isAlive(daemon: Daemon, base: string, signal: AbortSignal): Promise<DaemonState> {
+async function isAlive(daemon: Daemon, base: string, signal: AbortSignal): Promise<boolean> {
   try {
-    return (await httpGet(daemon, `${base}/`, signal, ALIVE_MS)).status === 200 ? 'up' : 'down'
+    return (await httpGet(daemon, `${base}/`, signal, ALIVE_MS)).status === 200
   } catch {
     signal.throwIfAborted()
-    return 'down'
+    return false
   }
 }

@@ -1,14 +1,14 @@
 import type { CoreObserved, ObservedUe, Technology } from '@steeple/contracts'
+import type { CorePlaces } from '../core-places.ts'
 import type { SharedWalk } from '../info/shared-walk.ts'
-import type { Daemon } from '../render/roles.ts'
-import type { CoreInfo, InfoPlaces } from './core-info.ts'
-import { type ContainerState, daemonStates } from './daemon-states.ts'
+import type { CoreInfo } from './core-info.ts'
+import type { DaemonLook } from './daemon-states.ts'
 
 /** What a look at the core needs. */
 export interface ObserveParts {
   readonly info: CoreInfo
-  readonly places: () => InfoPlaces & { readonly daemons: readonly Daemon[] }
-  readonly containerState: ContainerState
+  readonly places: () => CorePlaces
+  readonly daemons: DaemonLook
   /** SHA-256 of the configuration that the core was last seen well with. */
   readonly appliedSha256: () => Promise<string | undefined>
 }
@@ -26,12 +26,11 @@ const OLD_COUNT_MS = 15_000
  */
 export async function observeCore(parts: ObserveParts, signal: AbortSignal): Promise<CoreObserved> {
   signal.throwIfAborted()
-  const { info, places, containerState } = parts
-  const { daemons, urlOf } = places()
+  const { info, places, daemons } = parts
   const [configSha256, services, radios, ues] = await Promise.all([
     // A directory that cannot be read says nothing of what is applied.
     parts.appliedSha256().catch(() => undefined),
-    daemonStates(daemons, urlOf, containerState, signal),
+    daemons(places(), signal),
     counted(info.radios, signal),
     counted(info.ues, signal),
   ])

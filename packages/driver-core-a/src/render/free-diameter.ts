@@ -35,7 +35,8 @@ export function diameterMount(daemon: Daemon, plan: CorePlan): string {
  * The freeDiameter file of a daemon.
  *
  * `SecPort = 0` without a certificate turns TLS off as a whole, so that no certificate need lie anywhere: peers talk in
- * the clear over the core's own network. The stock file's message dump, which writes IMSIs into the log, is left out.
+ * the clear over the core's own network. TCP alone, since a kernel without SCTP keeps the daemon from starting. The stock
+ * file's message dump, which writes IMSIs into the log, is left out.
  */
 export function diameterFile(daemon: Daemon, plan: CorePlan): string {
   const peer = PEERS[daemon] ?? daemon
@@ -46,6 +47,7 @@ export function diameterFile(daemon: Daemon, plan: CorePlan): string {
     'Port = 3868;',
     'SecPort = 0;',
     `ListenOn = "${plan.at(daemon)}";`,
+    'No_SCTP;',
     'NoRelay;',
     ...DICTIONARIES.map((name) => `LoadExtension = "${name}";`),
     `ConnectPeer = "${peer}.${REALM}" { ConnectTo = "${plan.at(peer)}"; No_TLS; };`,

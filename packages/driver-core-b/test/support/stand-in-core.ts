@@ -64,7 +64,8 @@ export interface StandInCore {
   readonly sessions: Set<string>
   /** Instance id → type, as registered at the NRF. */
   readonly profiles: Map<string, string>
-  readonly key: KeyObject
+  /** What the NRF signs tokens with. */
+  key: KeyObject
   /** Every token that was given. */
   readonly tokens: string[]
   /** What was asked, per function. */

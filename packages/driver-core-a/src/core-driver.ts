@@ -18,6 +18,7 @@ import { listUes, type ObserveParts, observeCore } from './observe/observe-core.
 import { renderSettings } from './render/core-plan.ts'
 import { daemonOfFile, renderCore } from './render/render.ts'
 import { DAEMONS, type Daemon } from './render/roles.ts'
+import { withHints } from './verify/hints.ts'
 import { probeDaemon } from './verify/probe.ts'
 
 /** What tests put in place of the real surroundings. */
@@ -54,10 +55,10 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     daemons: configDaemons,
     probe: (daemon, signal) => {
       const now = places()
-      return probeDaemon(daemon, { ...now, nrfOrigin: now.busOf('nrf') }, engine, signal)
+      return probeDaemon(daemon, { ...now, nrfOrigin: now.busOf('nrf') }, signal)
     },
     ues: (technology, signal) => listUes(info, signal, technology),
-    engine,
+    engine: withHints(engine),
     ...(seams.limits === undefined ? {} : { limits: seams.limits }),
   })
   const observeParts: ObserveParts = {

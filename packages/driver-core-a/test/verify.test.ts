@@ -18,19 +18,32 @@ async function withWorld(generation: 'epc' | '5gc', body: (it: World) => Promise
   }
 }
 
-function probe(
-  it: World,
-  generation: 'epc' | '5gc',
-  daemon: string,
-  words = '',
-): Promise<string | undefined> {
+function probe(it: World, generation: 'epc' | '5gc', daemon: string): Promise<string | undefined> {
   const places = {
     generations: [generation],
     urlOf: (name: Daemon) => it.core.url(name as StandInDaemon), // those with a server are asked
     nrfOrigin: it.bus.origin,
-    containers: { [daemon]: 'x' },
   }
-  return probeDaemon(daemon, places, { logsTail: async () => words }, patient())
+  return probeDaemon(daemon, places, patient())
+}
+
+/** What the MME printed with a faulty file. */
+function recordedError(name: string): string {
+  const [, words = ''] =
+    recording('mmed-config-errors.txt')
+      .split(/^### /m)
+      .find((block) => block.split('\n', 1)[0]?.endsWith(name))
+      ?.split(/\n(.*)/s) ?? []
+  return words
+}
+
+async function failure(work: Promise<unknown>): Promise<string> {
+  try {
+    await work
+  } catch (error) {
+    return (error as Error).message // the catalogue's
+  }
+  throw new Error('it must fail')
 }
 
 verify('takes daemons for well that answer, have their peer and are registered', () =>
@@ -38,36 +51,31 @@ verify('takes daemons for well that answer, have their peer and are registered',
     for (const daemon of ['upf', 'smf', 'amf', 'pcf', 'nrf', 'scp', 'udr', 'bsf'])
       assert.is(await probe(it, '5gc', daemon), undefined, daemon)
     it.bus.types = ['AMF', 'SMF']
-    assert.is(await probe(it, '5gc', 'udr'), 'udr is not registered at the NRF')
+    assert.is(await probe(it, '5gc', 'udr'), 'it is not registered at the NRF')
     await it.bus.close()
-    assert.is(await probe(it, '5gc', 'nrf'), 'nrf cannot be asked: ECONNREFUSED')
+    assert.is(await failure(probe(it, '5gc', 'nrf')), 'nrf cannot be asked: ECONNREFUSED')
   }),
 )
 
-verify('says what is missing, and what the last words of the daemon mean', () =>
+verify('says what is missing', () =>
   withWorld('epc', async (it) => {
     it.core.odd = (_daemon, path) => (path === '/metrics' ? { body: 'pfcp_peers_active 0\n' } : undefined)
-    assert.is(await probe(it, 'epc', 'smf'), 'smf has no PFCP peer: the UPF is not there')
+    assert.is(await probe(it, 'epc', 'smf'), 'it has no PFCP peer: the UPF is not there')
+    it.core.odd = () => ({ status: 500 })
+    assert.match(String(await probe(it, 'epc', 'mme')), /^it answers 500 at http/)
     await it.core.stop('hss')
-    assert.is(
-      await probe(it, 'epc', 'hss', recording('hssd-no-mongo.txt')),
-      'hss cannot be asked: ECONNREFUSED (the subscriber database cannot be reached from there: set core_a.addresses.mongo or hss.mongo_url)',
-    )
+    assert.is(await failure(probe(it, 'epc', 'hss')), 'hss cannot be asked: ECONNREFUSED')
   }),
 )
 
 verify('knows what every recorded complaint means that can come from a rendered file or its place', () => {
-  const blocks = recording('mmed-config-errors.txt').split(/^### /m)
-  const told = (name: string): string =>
-    hintFor(blocks.find((block) => block.includes(`conf/${name}`)) ?? '') ?? ''
+  const told = (name: string): string => hintFor(recordedError(name)) ?? ''
   assert.match(told('bad-addr-garbage.yaml'), /an address is none/)
   assert.match(told('bad-addr-not-local.yaml'), /does not have that address/)
   assert.match(told('bad-no-tai.yaml'), /another file than the rendered one/)
   assert.match(told('bad-syntax.yaml'), /not whole/)
-  assert.match(
-    hintFor(blocks.find((block) => block.includes('/nonexistent.yaml')) ?? '') ?? '',
-    /config_mount/,
-  )
+  assert.match(told('/nonexistent.yaml'), /config_mount/)
+  assert.match(hintFor(recording('hssd-no-mongo.txt')) ?? '', /core_a\.addresses\.mongo/)
   assert.is(hintFor('all is well'), undefined)
 })
 
@@ -80,14 +88,10 @@ verify(
       it.engine.restarts.length = 0
       const good = await it.text()
       const moved = await driver.render({ ...config.desired(), tac: 8 })
-      it.engine.failing.set('core-mme', "No mme.tai in '/etc/open5gs/mme.yaml'")
-      let words = ''
-      try {
-        await driver.apply(moved, patient())
-      } catch (error) {
-        words = (error as Error).message // the catalogue's
-      }
-      assert.match(words, /mme does not get well .* No mme\.tai in/)
+      it.engine.failing.set('core-mme', recordedError('bad-addr-not-local.yaml'))
+      const words = await failure(driver.apply(moved, patient()))
+      assert.match(words, /mme does not get well .* Failed to initialize MME/)
+      assert.match(words, /that is: the daemon does not have that address: see core_a\.addresses/)
       assert.match(words, /The last good files are back/)
       assert.is((await it.text()).includes('"7\\"'), good.includes('"7\\"'))
       it.engine.restarts.length = 0

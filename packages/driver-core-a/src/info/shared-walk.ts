@@ -9,13 +9,19 @@ export interface Walked<T> {
 
 /** One walk for all who want it. */
 export interface SharedWalk<T> {
-  /** A walk that began at most `ageMs` ago, else a new one. */
+  /**
+   * A walk that began at most `ageMs` ago, else a new one. After one that took long, also an older one: no more than a
+   * fifth of the time is spent on walking.
+   */
   recent(ageMs: number, signal: AbortSignal): Promise<Walked<T>>
   /** A walk that began at `sinceMs` or later. */
   since(sinceMs: number, signal: AbortSignal): Promise<Walked<T>>
   /** The last one that ended well, if it ended at most `ageMs` ago. */
   last(ageMs: number): Walked<T> | undefined
 }
+
+/** So many times the length of a walk its result is good enough for who does not need it fresh. */
+const REST_FACTOR = 5
 
 /**
  * Shares walks: whoever asks while one is under way waits for it, and those for whom it began too early share the next.
@@ -64,7 +70,8 @@ export function sharedWalk<T>(
     },
     recent: async (ageMs, signal) => {
       signal.throwIfAborted()
-      return await since(clock.monotonicMs() - ageMs, signal)
+      const lastMs = done === undefined ? 0 : done.endedMs - done.beganMs
+      return await since(clock.monotonicMs() - Math.max(ageMs, REST_FACTOR * lastMs), signal)
     },
     last: (ageMs) => (done !== undefined && clock.monotonicMs() - done.endedMs <= ageMs ? done : undefined),
   }

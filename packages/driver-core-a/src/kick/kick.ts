@@ -26,7 +26,8 @@ export interface KickLimits {
 /** How it ended. */
 export type Kicked = 'yes' | 'pending' | 'not_attached'
 
-const LIMITS: KickLimits = { overallMs: 3_000, graceMs: 400, pollMs: 150 }
+const LIMITS: KickLimits = { overallMs: 3_000, graceMs: 400, pollMs: 100 }
+const PAUSE_GROWTH = 1.3
 /** A phone that was seen on so long before, ms, and is off now, was cut by the block that came with this kick. */
 const JUST_NOW_MS = 5_000
 
@@ -71,9 +72,10 @@ async function cutAndWatch(
   const { clock, info } = parts
   const cut = cutter(parts, limits, beganMs)
   let seen = first
+  let restMs = limits.pollMs
   while (isOn(seen, imsi) || (await hasSession(info, imsi, seen.beganMs, signal))) {
     if (isOn(seen, imsi)) await cut(imsi, seen, signal)
-    const restMs = pauseFor(seen, limits)
+    restMs = pauseAfter(seen, restMs)
     if (clock.monotonicMs() + restMs >= beganMs + limits.overallMs) return false
     await parts.pause(restMs, signal)
     seen = await look(info, imsi, clock.monotonicMs(), signal)
@@ -134,7 +136,7 @@ async function hasSession(
   }
 }
 
-/** A list that takes long to walk is walked less often: each page is work for the daemon that serves phones. */
-function pauseFor({ beganMs, endedMs }: Walked<UeList>, { pollMs }: KickLimits): number {
-  return Math.max(pollMs, endedMs - beganMs)
+/** Ever less often, and least a list that takes long to walk: each page is work for the daemon that serves phones. */
+function pauseAfter({ beganMs, endedMs }: Walked<UeList>, lastMs: number): number {
+  return Math.max(Math.ceil(lastMs * PAUSE_GROWTH), 2 * (endedMs - beganMs))
 }

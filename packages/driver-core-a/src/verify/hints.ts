@@ -1,3 +1,5 @@
+import type { Engine } from '@steeple/southbound'
+
 /** Words of the daemons, and what they mean for who reads them. Recorded from the real ones. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [
@@ -32,4 +34,16 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
 /** What the last words of a daemon mean, one line; undefined when nothing is known of them. */
 export function hintFor(words: string): string | undefined {
   return HINTS.find(([pattern]) => pattern.test(words))?.[1]
+}
+
+/** The engine, whose containers' last words are followed by what they mean, for those that are known. */
+export function withHints(engine: Engine): Engine {
+  return {
+    ...engine,
+    logsTail: async (container, lines, signal) => {
+      const words = await engine.logsTail(container, lines, signal)
+      const hint = hintFor(words)
+      return hint === undefined ? words : `${words}\nfailed, that is: ${hint}\n`
+    },
+  }
 }

@@ -1,0 +1,48 @@
+import { mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Engine } from './engine.ts'
+import { machineFolder } from './own-machine.ts'
+
+/** The daemons of an LTE core, in the order in which the first start brings them up. */
+export const EPC_ROLES = ['upf', 'sgwu', 'smf', 'sgwc', 'hss', 'pcrf', 'mme'] as const
+
+/** One of them. */
+export type EpcRole = (typeof EPC_ROLES)[number]
+
+/** A core in containers, one for each daemon, and the files that it runs with. */
+export interface TestCore {
+  /** What `core_a.config_dir` has to be. */
+  readonly configDir: string
+  /** What `core_a.containers` has to be. */
+  readonly containers: Readonly<Record<EpcRole, string>>
+  /** What the MME or the SMF lists from now on. */
+  show(list: 'ue-info' | 'pdu-info' | 'enb-info', items: readonly unknown[]): void
+}
+
+/** Makes the containers. A daemon without its file ends at once, as the real one: the product starts it. */
+export async function startCore(engine: Engine): Promise<TestCore> {
+  const [configDir, stateDir] = [join(machineFolder(), 'open5gs'), join(machineFolder(), 'core-state')]
+  for (const folder of [configDir, stateDir]) mkdirSync(folder)
+  const yaml = realpathSync(join(dirname(fileURLToPath(import.meta.resolve('yaml'))), '..'))
+  const mounts = {
+    '/etc/open5gs': configDir,
+    '/var/lib/core': stateDir,
+    '/opt/core/core-daemon.mjs': join(import.meta.dirname, 'core-daemon.mjs'),
+    '/opt/core/node_modules/yaml': yaml,
+  }
+  const nameOf = (role: EpcRole): string => `core-${role}`
+  for (const role of EPC_ROLES) {
+    const command = ['node', '/opt/core/core-daemon.mjs', role, `/etc/open5gs/${role}.yaml`]
+    await engine.start({ name: nameOf(role), command, mounts })
+  }
+  return {
+    configDir,
+    containers: Object.fromEntries(EPC_ROLES.map((role) => [role, nameOf(role)])) as TestCore['containers'],
+    show: (list, items) => {
+      const path = join(stateDir, `${list}.json`)
+      writeFileSync(`${path}.new`, JSON.stringify(items))
+      renameSync(`${path}.new`, path)
+    },
+  }
+}

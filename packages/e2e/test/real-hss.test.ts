@@ -1,0 +1,265 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { assert, suite } from '@steeple/testkit'
+import { EJSON } from 'bson'
+import { startDatabase } from '../containers/database.ts'
+import { startPodman } from '../containers/engine.ts'
+import { MONGO, runningShells, startMongoContainer } from '../containers/mongo-container.ts'
+import { enterOwnMachine, machineFolder } from '../containers/own-machine.ts'
+import {
+  allSynced,
+  canonical,
+  hssHealth,
+  importCard,
+  issue,
+  RECORDED_CARD,
+  SqnBook,
+} from '../containers/provisioning.ts'
+import { startQuietCore } from '../containers/quiet-core.ts'
+import { filesOf, type Place } from '../harness/canary/files.ts'
+import { bytesNeedle, found, textNeedle } from '../harness/canary/needles.ts'
+import { ROOT } from '../harness/launch.ts'
+import { type Service, startService, until } from '../harness/service.ts'
+
+enterOwnMachine(import.meta.filename)
+
+const RECORDING = 'packages/driver-hss/test/fixtures/subscriber.after-dbctl-add.ejson-canonical.json'
+/** What free5GC 4 keeps of the card, by hand from its sources: a collection and canonical EJSON a line. */
+const FREE5GC_DOCUMENTS = join(ROOT, 'packages/e2e/containers/free5gc-subscriber.ejson-lines.txt')
+/** A slow step: the driver gives up on a shell after 15 s, and rests up to 15 s after failures. */
+const PATIENCE_MS = 40_000
+
+const real = suite('e2e/real-hss')
+const [engine, database, core] = await Promise.all([startPodman(), startDatabase(), startQuietCore()])
+const book = new SqnBook(database)
+const subscribers = database.collection('open5gs', 'subscribers')
+let service: Service
+let card: string
+
+real.before(
+  async () => {
+    await startMongoContainer(engine)
+    service = await startService({
+      env: { SVC_HSS_ENGINE_SOCKET: engine.socket, SVC_SIMS_DRIFT_INTERVAL: '2s' },
+    })
+  },
+  { limitMs: 30_000 },
+)
+
+real.after(
+  async () => {
+    await service.stop()
+    core.close()
+    await database.close()
+    await engine.close()
+  },
+  { limitMs: 20_000 },
+)
+
+real(
+  'provisions a card byte for byte as the core wants it',
+  async () => {
+    card = await importCard(service, RECORDED_CARD)
+    await allSynced(service, 10_000)
+    const { mm_realm, security, ...rest } = JSON.parse(readFileSync(join(ROOT, RECORDING), 'utf8'))
+    const expected = {
+      ...rest,
+      imsi: RECORDED_CARD.imsi,
+      mme_realm: mm_realm,
+      security: { ...security, sqn: { $numberLong: '32' } },
+    }
+    const wanted = EJSON.parse(JSON.stringify(expected), { relaxed: false })
+    assert.is(canonical(await subscribers.findOne({ imsi: RECORDED_CARD.imsi })), canonical(wanted))
+    const indexes = await subscribers.indexes()
+    assert.ok(indexes.some(({ key, unique }) => 'imsi' in key && unique === true))
+  },
+  { limitMs: 15_000 },
+)
+
+real(
+  'blocks, unblocks and removes in the database',
+  async () => {
+    const state = async (action: string, wants: (doc: unknown) => boolean): Promise<void> => {
+      const answer = await service.request('POST', `/v1/sims/${card}/${action}`, { body: {} })
+      assert.is(answer.status, 200, JSON.stringify(answer.body))
+      await until(async () => wants(await subscribers.findOne({ imsi: RECORDED_CARD.imsi })))
+      await allSynced(service, 10_000)
+    }
+    const before = canonical(await subscribers.findOne({ imsi: RECORDED_CARD.imsi }))
+    await state('suspend', (doc) => /"request_cancel_location": true.*"slice": \[\]/s.test(canonical(doc)))
+    await state('resume', (doc) => canonical(doc) === before)
+    await state('revoke', (doc) => doc === null)
+  },
+  { limitMs: 30_000 },
+)
+
+real(
+  'keeps no key and no IMSI in the container, nor on a command line of it',
+  async () => {
+    const needles = [
+      textNeedle('Ki', RECORDED_CARD.ki),
+      bytesNeedle('Ki, the bytes', Buffer.from(RECORDED_CARD.ki, 'hex')),
+      textNeedle('OPc', RECORDED_CARD.opc),
+      textNeedle('the IMSI', RECORDED_CARD.imsi),
+    ]
+    let files: readonly Place[] = []
+    // What is of the moment alone may be gone between listing and reading.
+    await until(async () => {
+      files = filesOf(machineFolder(), [])
+      return true
+    })
+    const left = files.flatMap(({ name, content }) =>
+      found(needles, content).map((needle) => `${needle} in ${name}`),
+    )
+    assert.equal(left, [])
+    const [shell] = runningShells()
+    if (shell === undefined) return
+    assert.equal(found(needles, readFileSync(`/proc/${shell}/cmdline`)), [])
+  },
+  { limitMs: 20_000 },
+)
+
+interface Trouble {
+  readonly name: string
+  begin(): Promise<void>
+  end(): Promise<void>
+  readonly words: RegExp
+}
+
+async function replaceContainer(shell: 'mongosh' | 'garbage' | 'none'): Promise<void> {
+  await engine.remove(MONGO)
+  await startMongoContainer(engine, shell)
+}
+
+const TROUBLES: readonly Trouble[] = [
+  {
+    name: 'the container is stopped',
+    begin: () => engine.stop(MONGO),
+    end: () => engine.again(MONGO),
+    words: /not running/,
+  },
+  {
+    name: 'the container is gone',
+    begin: () => engine.remove(MONGO),
+    end: () => startMongoContainer(engine),
+    words: /no such container/,
+  },
+  {
+    name: 'the container has no mongosh',
+    begin: () => replaceContainer('none'),
+    end: () => replaceContainer('mongosh'),
+    words: /no mongosh/,
+  },
+  {
+    name: 'the engine does not run',
+    begin: () => engine.hide(),
+    end: () => engine.show(),
+    words: /socket is missing/,
+  },
+  {
+    name: 'the shell answers garbage',
+    begin: () => replaceContainer('garbage'),
+    end: () => replaceContainer('mongosh'),
+    words: /no answer within 15000 ms|does not answer/,
+  },
+  {
+    name: 'the database hangs',
+    begin: async () => database.freeze(),
+    end: async () => database.thaw(),
+    words: /no answer within 15000 ms|does not answer|MongoServerSelectionError|MongoNetwork/,
+  },
+]
+
+for (const { name, begin, end, words } of TROUBLES) {
+  real(
+    `says it when ${name}, and pushes each subscriber once when all is well again`,
+    async () => {
+      await until(async () => (await hssHealth(service)).isOk, PATIENCE_MS)
+      const held = await book.check()
+      const from = performance.now()
+      await begin()
+      await issue(service, 5)
+      let health = await hssHealth(service)
+      await until(async () => {
+        health = await hssHealth(service)
+        return !health.isOk && words.test(health.words)
+      }, PATIENCE_MS).catch((cause) => {
+        throw new Error(health.words, { cause })
+      })
+      const saidAfter = performance.now() - from
+      await end()
+      const wellFrom = performance.now()
+      await allSynced(service, PATIENCE_MS)
+      assert.is(await book.check(), held + 5)
+      const back = seconds(performance.now() - wellFrom)
+      process.stdout.write(
+        `\n# ${name}: said after ${seconds(saidAfter)} s, all pushed ${back} s after its end\n`,
+      )
+    },
+    { limitMs: 3 * PATIENCE_MS },
+  )
+}
+
+real(
+  'does not notice that the container is recreated in between',
+  async () => {
+    const held = await book.check()
+    await issue(service, 5)
+    await replaceContainer('mongosh')
+    await issue(service, 5)
+    await allSynced(service, PATIENCE_MS)
+    assert.is(await book.check(), held + 10)
+  },
+  { limitMs: 2 * PATIENCE_MS },
+)
+
+real(
+  'replaces a shell that hangs by itself',
+  async () => {
+    const held = await book.check()
+    await until(async () => runningShells().length > 0)
+    const stuck = runningShells()
+    for (const pid of stuck) process.kill(pid, 'SIGSTOP')
+    const from = performance.now()
+    await issue(service, 5)
+    await allSynced(service, PATIENCE_MS)
+    assert.is(await book.check(), held + 5)
+    process.stdout.write(`\n# the shell hangs: all pushed ${seconds(performance.now() - from)} s later\n`)
+    for (const pid of stuck) process.kill(pid, 'SIGCONT')
+    await until(async () => runningShells().every((pid) => !stuck.includes(pid)))
+  },
+  { limitMs: 2 * PATIENCE_MS },
+)
+
+real(
+  'provisions, blocks and removes in the documents of free5GC',
+  async () => {
+    const other = await startService({
+      env: { SVC_HSS_ENGINE_SOCKET: engine.socket, SVC_HSS_DRIVER: 'core_b', SVC_CORE: 'core_b' },
+    })
+    try {
+      const hash = await importCard(other, RECORDED_CARD)
+      await allSynced(other, 10_000)
+      const docs = async (): Promise<string> => (await database.world('free5gc')).join('\n')
+      const provisioned = await docs()
+      assert.is(provisioned, readFileSync(FREE5GC_DOCUMENTS, 'utf8').trimEnd())
+      await other.request('POST', `/v1/sims/${hash}/suspend`, { body: {} })
+      await until(async () => (await docs()) !== provisioned)
+      assert.is((await docs()).replaceAll('suspended-', ''), provisioned)
+      await other.request('POST', `/v1/sims/${hash}/resume`, { body: {} })
+      await until(async () => (await docs()) === provisioned)
+      await allSynced(other, 10_000)
+      await other.request('POST', `/v1/sims/${hash}/revoke`, { body: {} })
+      await until(async () => (await docs()) === '')
+    } finally {
+      await other.stop()
+    }
+  },
+  { limitMs: 60_000 },
+)
+
+real.run()
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(1)
+}

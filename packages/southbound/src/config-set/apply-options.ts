@@ -15,6 +15,8 @@ export interface ApplyOptions extends ConfigSet {
   readonly limits?: Partial<Limits> | undefined
   /** What the set is remembered by when the core refuses it; the hash of its files when absent. */
   readonly key?: string | undefined
+  /** Kept in the manifest beside the set, for the caller; the one that is there stays when absent. No secrets. */
+  readonly memo?: string | undefined
   /** Told of each restart, those of a roll-back included. */
   restarted?(daemon: string): void
 }

@@ -76,11 +76,25 @@ export async function finish(options: ApplyOptions, plan: ConfigSetPlan, backup:
   })
   await writeManifest(dir, {
     version: 1,
-    applied: { sha256, at, backup },
+    applied: { sha256, at, backup, ...memoOf(options, plan.state.manifest) },
     files: Object.fromEntries(entries),
     pending: undefined,
     refused: undefined,
   })
+}
+
+/** The core runs with the set already: what it refused in between is history, and the memo may be a new one. */
+export async function settle(options: ApplyOptions, manifest: Manifest): Promise<void> {
+  const { applied, refused } = manifest
+  if (applied === undefined) return
+  const next = { ...applied, ...memoOf(options, manifest) }
+  if (refused === undefined && next.memo === applied.memo) return
+  await writeManifest(options.dir, { ...manifest, applied: next, refused: undefined })
+}
+
+function memoOf(options: ApplyOptions, { applied }: Manifest): { readonly memo?: string } {
+  const memo = options.memo ?? applied?.memo
+  return memo === undefined ? {} : { memo }
 }
 
 /** Writes down that this set is not to be tried again. */

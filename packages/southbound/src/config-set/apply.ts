@@ -1,14 +1,13 @@
 import { coreConfigRefused, southboundUnavailable } from '@steeple/contracts'
 import type { Engine } from '../engine/engine.ts'
 import { type ApplyOptions, restartPartsOf } from './apply-options.ts'
-import { begin, fallbackOf, finish, refuse } from './apply-record.ts'
+import { begin, fallbackOf, finish, refuse, settle } from './apply-record.ts'
 import { backupsIn } from './backups.ts'
 import { isRestartable } from './changes.ts'
 import type { Restart } from './daemon.ts'
 import { planConfigSet } from './plan.ts'
 import { restartAll } from './restart-set.ts'
 import { rollBack } from './roll-back.ts'
-import { writeManifest } from './write-set.ts'
 
 /** What an apply did. */
 export interface ApplyResult {
@@ -34,8 +33,7 @@ export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal)
   const plan = await planConfigSet(options)
   const { manifest } = plan.state
   if (plan.isInSync) {
-    // The core runs with it, so what it refused in between is history.
-    if (manifest.refused !== undefined) await writeManifest(options.dir, { ...manifest, refused: undefined })
+    await settle(options, manifest)
     return { changed: [], restarted: [], unmanaged: [] }
   }
   const restarts = plan.state.restarts.filter(isRestartable)

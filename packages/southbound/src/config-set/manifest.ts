@@ -18,7 +18,15 @@ export interface AppliedFile {
 export interface Manifest {
   readonly version: 1
   /** The set that the core was last seen well with, and the name of its copy among the backups. */
-  readonly applied: { readonly sha256: string; readonly at: string; readonly backup: string } | undefined
+  readonly applied:
+    | {
+        readonly sha256: string
+        readonly at: string
+        readonly backup: string
+        /** What the caller wants to know again, see `ApplyOptions.memo`. */
+        readonly memo?: string
+      }
+    | undefined
   /** The files of that set: ours. */
   readonly files: Readonly<Record<string, AppliedFile>>
   /** An apply that has begun: daemons not yet seen well, files it may have written, backup to go back to. */
@@ -52,7 +60,7 @@ export function parseManifest(text: string): Manifest | undefined {
   }
   if (!isRecord(read) || read.version !== 1) return undefined
   const files = filesOf(read.files)
-  const applied = textsOf(read.applied, ['sha256', 'at', 'backup'])
+  const applied = appliedOf(read.applied)
   const pending = pendingOf(read.pending)
   const refused = textsOf(read.refused, ['key', 'words', 'at'])
   if (files === undefined || applied === false || pending === false || refused === false) return undefined
@@ -88,6 +96,14 @@ function textsOf<Key extends string>(
   if (!isRecord(value) || !keys.every((key) => typeof value[key] === 'string')) return false
   // Every key was seen to hold a text.
   return Object.fromEntries(keys.map((key) => [key, value[key]])) as Record<Key, string>
+}
+
+function appliedOf(value: unknown): Manifest['applied'] | false {
+  const applied = textsOf(value, ['sha256', 'at', 'backup'])
+  const memo = isRecord(value) ? value.memo : undefined
+  return typeof memo === 'string' && applied !== undefined && applied !== false
+    ? { ...applied, memo }
+    : applied
 }
 
 function pendingOf(value: unknown): Manifest['pending'] | false {

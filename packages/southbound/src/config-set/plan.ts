@@ -91,7 +91,7 @@ export function planOfNothing({ files, daemons }: Omit<ConfigSet, 'dir'>): Confi
   )
   return {
     files: changes,
-    daemons: daemons.map((daemon) => ({ ...shownDaemon(daemon), action: 'none', reason: 'unknown' })),
+    daemons: daemons.map((daemon) => ({ ...shownDaemon(daemon), action: 'none', reason: 'not compared' })),
     drops: 'none',
     isInSync: false,
     appliedSha256: undefined,

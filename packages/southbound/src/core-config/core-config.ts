@@ -13,7 +13,7 @@ import { engineAt } from '../engine/engine.ts'
 import { type ApplyParts, applySet } from './apply-set.ts'
 import { CORE_CONFIG_RESOURCE, coreReconciler } from './core-reconciler.ts'
 import { coreSetOf, wantedSet } from './core-set.ts'
-import { desiredOf } from './desired.ts'
+import { wishesOf } from './desired.ts'
 import { makePlan } from './make-plan.ts'
 import { coreMetrics } from './metrics.ts'
 import type { CoreConfigParts } from './parts.ts'
@@ -47,7 +47,7 @@ export function createCoreConfig(context: Context, parts: CoreConfigParts): Core
   const engine = parts.engine ?? engineAt(() => context.settings.hss.engine_socket)
   const apply: ApplyParts = { context, parts, engine, metrics: coreMetrics(context) }
   const key = (): string => context.maybe(nodeIdentityRef)?.nodeId ?? 'core'
-  const desired = (): CoreDesired => desiredOf(context, parts.place(context.settings).addresses)
+  const wishes = wishesOf(context, parts)
   let turn: Promise<unknown> = Promise.resolve()
   /** One apply at a time: two would restart each other's daemons. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -58,24 +58,25 @@ export function createCoreConfig(context: Context, parts: CoreConfigParts): Core
   const control = coreReconciler({
     ...apply,
     key,
-    wanted: () => wantedSet(context, parts),
+    wanted: () => wantedSet(context, parts, wishes),
     applyInTurn: (set, signal) => inTurn(() => applySet(set, apply, signal)),
   })
-  let watched = JSON.stringify(desired())
+  let watched = JSON.stringify(wishes.now())
   const wake = (): void => context.enqueue(CORE_CONFIG_RESOURCE, key())
   context.onSettings(() => {
     control.retry()
     wake()
   })
   context.every(WATCH_MS, async () => {
-    const now = JSON.stringify(desired())
+    const now = JSON.stringify(wishes.now())
     if (now === watched) return
     watched = now
     wake()
   })
-  const plan = (signal: AbortSignal): Promise<CorePlan> => makePlan(context, parts, engine, signal)
+  const plan = (signal: AbortSignal): Promise<CorePlan> =>
+    makePlan({ context, parts, engine, wishes }, signal)
   return {
-    desired,
+    desired: () => wishes.now(),
     plan,
     reconciler: control.reconciler,
     routes: [planRoute(plan)],

@@ -63,9 +63,10 @@ export function coreReconciler(parts: ReconcilerParts): CoreControl {
       return { state: 'converged' }
     }
     if (set.obstacle !== undefined) return giveUp(set.obstacle)
-    const refused = mayRetry ? undefined : await refusalOf(set)
-    if (refused !== undefined) return giveUp(refused)
-    await parts.applyInTurn(set, signal)
+    const { isInSync, refused } = await standingOf(set)
+    if (refused !== undefined && !mayRetry) return giveUp(refused)
+    // Without its policy a set may be one of the past: being in force already, it makes no refusal history.
+    if (!isInSync || set.memo !== undefined) await parts.applyInTurn(set, signal)
     mayRetry = false
     const unnamed = set.daemons.filter(({ container }) => container === undefined).map(({ name }) => name)
     if (unnamed.length === 0) say('ok', `${counted(set.files.size, 'file')} in force in ${set.dir}`)
@@ -105,11 +106,13 @@ export function coreReconciler(parts: ReconcilerParts): CoreControl {
 
 const FINAL: ReadonlySet<string> = new Set([coreConfigRefused.code, validationFailed.code])
 
-/** That the core has refused this set before, in words; undefined when it has not. */
-async function refusalOf(set: CoreSet): Promise<string | undefined> {
+/** Whether a set is in force, and why the core has refused it before. */
+async function standingOf(
+  set: CoreSet,
+): Promise<{ readonly isInSync: boolean; readonly refused: string | undefined }> {
   const { isInSync, state } = await planConfigSet(set)
   const { refused } = state.manifest
-  return isInSync || refused?.key !== set.key ? undefined : refused.words
+  return { isInSync, refused: isInSync || refused?.key !== set.key ? undefined : refused.words }
 }
 
 /** What `southbound.driver: none` says of the files; it is nobody's fault that nothing is written. */

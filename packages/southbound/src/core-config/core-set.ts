@@ -3,21 +3,24 @@ import type { Context, Rendered } from '@steeple/contracts'
 import type { ConfigSet } from '../config-set/config-set.ts'
 import type { Daemon } from '../config-set/daemon.ts'
 import { sha256Of } from '../config-set/sha256.ts'
-import { desiredOf } from './desired.ts'
+import type { Wishes } from './desired.ts'
 import type { CoreConfigParts } from './parts.ts'
 
 /** The configuration set of a core as the settings stand. */
 export interface CoreSet extends ConfigSet {
   /** What it is remembered by when the core refuses it: its files, and the containers that they are for. */
   readonly key: string
+  /** The policy that it follows, see `Wishes.memo`. */
+  readonly memo?: string
   /** Why it cannot be applied: no directory is configured. */
   readonly obstacle: string | undefined
 }
 
 /** The set that settings and policy ask for. Throws `validation_failed`. */
-export async function wantedSet(context: Context, parts: CoreConfigParts): Promise<CoreSet> {
-  const { addresses } = parts.place(context.settings)
-  return coreSetOf(context, parts, await parts.render(desiredOf(context, addresses)))
+export async function wantedSet(context: Context, parts: CoreConfigParts, wishes: Wishes): Promise<CoreSet> {
+  const rendered = await parts.render(await wishes.settled())
+  const memo = wishes.memo()
+  return { ...coreSetOf(context, parts, rendered), ...(memo === undefined ? {} : { memo }) }
 }
 
 /** A rendered set with its directory and containers. */

@@ -2,11 +2,20 @@ import type { Context } from '@steeple/contracts'
 import { type ConfigSetPlan, planConfigSet, planOfNothing } from '../config-set/plan.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type CoreSet, wantedSet } from './core-set.ts'
+import type { Wishes } from './desired.ts'
 import { droppedBy } from './dropped.ts'
 import { fileDiff } from './file-diff.ts'
 import type { CoreConfigParts } from './parts.ts'
 import type { CorePlan, PlannedFile } from './plan-record.ts'
 import { errorWords, unmanagedWords } from './words.ts'
+
+/** What a plan is made with. */
+export interface PlanParts {
+  readonly context: Context
+  readonly parts: CoreConfigParts
+  readonly engine: Engine
+  readonly wishes: Wishes
+}
 
 interface Looked {
   readonly plan: ConfigSetPlan
@@ -16,9 +25,7 @@ interface Looked {
 
 /** What an apply would do now, for people. What stands in its way is said in it. */
 export async function makePlan(
-  context: Context,
-  parts: CoreConfigParts,
-  engine: Engine,
+  { context, parts, engine, wishes }: PlanParts,
   signal: AbortSignal,
 ): Promise<CorePlan> {
   const { settings } = context
@@ -26,7 +33,7 @@ export async function makePlan(
   const head = { core: parts.core, driver, config_dir: parts.place(settings).configDir }
   let set: CoreSet
   try {
-    set = await wantedSet(context, parts)
+    set = await wantedSet(context, parts, wishes)
   } catch (error) {
     const problems = [errorWords(error)]
     return { ...head, state: 'unknown', files: [], daemons: [], subscribers_dropped: null, problems }

@@ -82,6 +82,48 @@ test('has itself looked at soon when settings or policy ask for something else',
     assert.is(await world.read('smf.yaml'), 'apns: iot\n')
   }))
 
+test('does not set a core to something else while the policy is not there yet', () =>
+  inCore(async (world, { fake, pass }) => {
+    await pass()
+    fake.services.set(policyRef.id, { bundle: () => ({ apns: ['iot'] }) })
+    await pass()
+    const count = world.engine.restarts.length
+    // The service starts again; the driver loads before the policy does.
+    const second = await fakeCore(world)
+    assert.equal(await second.pass(), { state: 'converged' })
+    assert.is((await second.core.plan(never)).state, 'in_sync')
+    second.fake.services.set(policyRef.id, {
+      bundle: () => {
+        throw new Error('the policy is damaged')
+      },
+    })
+    await second.pass()
+    assert.is(world.engine.restarts.length, count)
+    second.fake.services.set(policyRef.id, { bundle: () => ({ apns: ['iot', 'ims'] }) })
+    await second.pass()
+    assert.is(await world.read('smf.yaml'), 'apns: iot ims\n')
+    second.fake.services.delete(policyRef.id)
+    await second.pass()
+    assert.is(await world.read('smf.yaml'), 'apns: iot ims\n')
+    await second.close()
+  }))
+
+test('remembers a refusal over a start of the service before the policy is there', () =>
+  inCore(async (world, { fake, pass }) => {
+    fake.services.set(policyRef.id, { bundle: () => ({ apns: ['iot'] }) })
+    await pass()
+    const bad = { bundle: () => ({ apns: ['bad'] }) }
+    fake.services.set(policyRef.id, bad)
+    assert.is(((await pass()) as { readonly state: string }).state, 'terminal')
+    const count = world.engine.restarts.length
+    const second = await fakeCore(world)
+    assert.equal(await second.pass(), { state: 'converged' })
+    second.fake.services.set(policyRef.id, bad)
+    assert.is(((await second.pass()) as { readonly state: string }).state, 'terminal')
+    assert.is(world.engine.restarts.length, count)
+    await second.close()
+  }))
+
 test('tells of a refusal, does not try it again, not even after a restart, and goes on when something else is wanted', () =>
   inCore(async (world, { core, fake, pass, change }) => {
     await pass()

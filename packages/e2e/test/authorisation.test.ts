@@ -145,6 +145,18 @@ matrix('serves no route of a later package to anyone', async () => {
   }
 })
 
+matrix('takes no request that carries two credentials, whichever is good', async () => {
+  for (const { path } of CONTRACT_ROUTES.filter(({ method }) => method === 'GET')) {
+    for (const authorization of [
+      ['Bearer x', `Bearer ${service.adminToken}`],
+      [`Bearer ${service.adminToken}`, 'Bearer x'],
+    ]) {
+      const { status, body } = await client.send({ method: 'GET', path, headers: { authorization } })
+      assert.equal([status, codeOf(body)], [400, 'validation_failed'], path)
+    }
+  }
+})
+
 matrix('mints no token with the role of a node: it belongs to certificates', async () => {
   for (const roles of [['node'], ['viewer', 'node'], ['root'], [], ['Admin']]) {
     const { status } = await service.request('POST', '/v1/tokens', { body: { name: 'n', roles } })

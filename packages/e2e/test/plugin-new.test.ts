@@ -14,7 +14,7 @@ scaffold.before(
   async () => {
     folder = mkdtempSync(join(tmpdir(), 'steeple-new-'))
     // A new driver takes the place of the one that comes with the product.
-    service = await startService({ env: { SVC_PLUGINS_DISABLED: 'driver-hss,driver-ran' } })
+    service = await startService({ env: { SVC_PLUGINS_DISABLED: 'driver-core-a,driver-hss,driver-ran' } })
   },
   { limitMs: 30_000 },
 )

@@ -53,7 +53,14 @@ export function createCoreB(
     ...more,
   })
   const driver = counted(createDriver({ amf, smf, watched, config, render }), metrics)
-  return { driver, config, tokens, health: steerHealth(amf, smf) }
+  const health = steerHealth({
+    amf,
+    smf,
+    watched,
+    isRequired: () => context.settings.southbound.driver === 'container',
+    seen: metrics.daemon,
+  })
+  return { driver, config, tokens, health }
 }
 
 /** What the shared part of core drivers needs of this one. */

@@ -1,53 +1,79 @@
 import type { ComponentHealth } from '@steeple/contracts'
 import type { AmfClient } from './amf/amf-client.ts'
 import type { SmfClient } from './smf/smf-client.ts'
+import { functionStates, type WatchedCore } from './steer/function-states.ts'
 
-/** Whether AMF and SMF let themselves be asked, as of the last look. */
+/** Which functions serve, and whether AMF and SMF let themselves be asked, as of the last look. */
 export interface SteerHealth {
   look(signal: AbortSignal): Promise<void>
   components(): readonly ComponentHealth[]
 }
 
+/** What is looked at. */
+export interface HealthParts {
+  readonly amf: AmfClient
+  readonly smf: SmfClient
+  readonly watched: WatchedCore
+  /** Whether this node keeps the core; then the node is degraded with it. */
+  isRequired(): boolean
+  /** Told of each function whose state is known. */
+  seen(daemon: string, isUp: boolean): void
+}
+
+type Judgement = readonly [status: ComponentHealth['status'], detail: string]
+
 /** Longest look, ms. */
 const LOOK_MS = 5_000
 
-/** Nothing has been looked at yet: both count as well. */
-export function steerHealth(amf: AmfClient, smf: SmfClient): SteerHealth {
-  const seen = new Map<string, ComponentHealth>()
-  const note = (name: string, status: ComponentHealth['status'], detail: string): void => {
-    seen.set(name, { name, kind: 'core', status, detail })
-  }
-  note('amf', 'ok', 'not asked yet')
-  note('smf', 'ok', 'not asked yet')
-  const ask = async (
-    name: string,
-    fault: 'down' | 'degraded',
-    lost: string,
-    ping: (signal: AbortSignal) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void> => {
-    try {
-      await ping(AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]))
-      note(name, 'ok', 'its OAM service answers')
-    } catch (error) {
-      signal.throwIfAborted()
-      const why = error instanceof Error ? error.message : String(error)
-      note(name, fault, `${lost}: ${why}`)
-    }
+/** Nothing has been looked at yet: everything counts as well. */
+export function steerHealth(parts: HealthParts): SteerHealth {
+  const { amf, smf } = parts
+  let found: Readonly<Record<'daemons' | 'amf' | 'smf', Judgement>> = {
+    daemons: ['ok', 'not asked yet'],
+    amf: ['ok', 'not asked yet'],
+    smf: ['ok', 'not asked yet'],
   }
   return {
     look: async (signal) => {
-      await Promise.all([
-        ask('amf', 'down', 'nobody can be listed or cut off', (bound) => amf.ping(bound), signal),
-        ask(
-          'smf',
-          'degraded',
-          'that a session is gone cannot be confirmed',
-          (bound) => smf.ping(bound),
-          signal,
-        ),
+      const [daemons, amfSeen, smfSeen] = await Promise.all([
+        daemonsOf(parts, signal),
+        asked('down', 'nobody can be listed or cut off', (bound) => amf.ping(bound), signal),
+        asked('degraded', 'that a session is gone cannot be confirmed', (bound) => smf.ping(bound), signal),
       ])
+      found = { daemons, amf: amfSeen, smf: smfSeen }
     },
-    components: () => [...seen.values()],
+    components: () =>
+      Object.entries(found).map(([name, [status, detail]]) => ({
+        name,
+        kind: 'core',
+        status,
+        detail,
+        required: name !== 'smf' && parts.isRequired(),
+      })),
+  }
+}
+
+async function daemonsOf({ watched, seen }: HealthParts, signal: AbortSignal): Promise<Judgement> {
+  const states = [...(await functionStates(watched, signal))].filter(([, state]) => state !== 'unknown')
+  for (const [nf, state] of states) seen(nf, state === 'up')
+  const down = states.filter(([, state]) => state === 'down').map(([nf]) => nf)
+  if (down.length > 0)
+    return [down.length === states.length ? 'down' : 'degraded', `down: ${down.join(', ')}`]
+  if (states.length === 0) return ['ok', 'no function is to be found from here']
+  return ['ok', `up: ${states.map(([nf]) => nf).join(', ')}`]
+}
+
+async function asked(
+  fault: 'down' | 'degraded',
+  lost: string,
+  ping: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<Judgement> {
+  try {
+    await ping(AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]))
+    return ['ok', 'its OAM service answers']
+  } catch (error) {
+    signal.throwIfAborted()
+    return [fault, `${lost}: ${error instanceof Error ? error.message : String(error)}`]
   }
 }

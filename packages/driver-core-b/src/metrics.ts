@@ -5,8 +5,10 @@ import type { Kicked } from './steer/kick.ts'
 export interface SteerMetrics {
   kicked(result: Kicked | 'failed'): void
   token(result: 'ok' | 'failed'): void
-  /** Registered phones; undefined when the AMF does not tell. */
-  registered(count: number | undefined): void
+  /** Whether a function answers. */
+  daemon(name: string, isUp: boolean): void
+  /** Registered phones. */
+  registered(count: number): void
   timed<T>(operation: 'kick' | 'list', work: () => Promise<T>): Promise<T>
 }
 
@@ -24,6 +26,9 @@ export function steerMetrics({ metrics, clock }: Context): SteerMetrics {
     'svc_driver_core_b_registered_ues',
     'Phones registered at the AMF when it was last asked.',
   )
+  const up = metrics.gauge('svc_driver_core_b_daemon_up', 'Whether a function of the core answers.', [
+    'daemon',
+  ])
   const seconds = metrics.histogram(
     'svc_driver_core_b_call_seconds',
     'Duration of what is asked of the core.',
@@ -33,9 +38,8 @@ export function steerMetrics({ metrics, clock }: Context): SteerMetrics {
   return {
     kicked: (result) => kicks.inc({ result }),
     token: (result) => tokens.inc({ result }),
-    registered: (count) => {
-      if (count !== undefined) ues.set(count)
-    },
+    daemon: (daemon, isUp) => up.set(isUp ? 1 : 0, { daemon }),
+    registered: (count) => ues.set(count),
     timed: async (operation, work) => {
       const from = clock.monotonicMs()
       try {

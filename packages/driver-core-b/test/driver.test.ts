@@ -163,12 +163,15 @@ driver('counts kicks by their result and says in its health who cannot be asked'
     assert.equal([of('yes'), of('not_attached'), of('failed')], [1, 1, 1])
     await b.health.look(patient())
     assert.equal(
-      b.health.components().map(({ name, status }) => [name, status]),
+      b.health.components().map(({ name, status, required }) => [name, status, required]),
       [
-        ['amf', 'down'],
-        ['smf', 'degraded'],
+        ['daemons', 'degraded', true],
+        ['amf', 'down', true],
+        ['smf', 'degraded', false],
       ],
     )
+    const isUp = (daemon: string) => fake.metrics.value('svc_driver_core_b_daemon_up', { daemon })
+    assert.equal([isUp('nrf'), isUp('amf'), isUp('udr')], [1, 0, undefined])
   }),
 )
 

@@ -5,14 +5,9 @@ import { ROOT } from './launch.ts'
 
 const FOLDER = join(ROOT, 'packages/lab-core/dist')
 /** Flags that let it listen wherever there is room. */
-export const ANY_PORTS: readonly string[] = [
-  '--mme',
-  '127.0.0.1:0',
-  '--smf',
-  '127.0.0.1:0',
-  '--control',
-  '127.0.0.1:0',
-]
+export const ANY_PORTS: readonly string[] = ['mme', 'smf', 'upf', 'hss', 'pcrf', 'control'].flatMap(
+  (place) => [`--${place}`, '127.0.0.1:0'],
+)
 
 /** A phone as the lab core shows it. */
 export interface LabPhone {

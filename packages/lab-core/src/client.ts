@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 /** What `lab-core help` prints. */
 export const USAGE: string = `lab-core: a core, a radio and phones for people without any
   serve [--dir data/lab-core] [--plmn 99999] [--tac 7] [--mme 127.0.0.2:9090] [--smf 127.0.0.4:9090]
-        [--control 127.0.0.2:9091]
+        [--upf 127.0.0.7:9090] [--hss 127.0.0.8:9090] [--pcrf 127.0.0.9:9090] [--control 127.0.0.2:9091]
 With one running (LAB_CORE_URL, or http://127.0.0.2:9091):
   insert < cards.json        put cards into phones (svc sim export BATCH --format json) and switch them on
   phones                     list them

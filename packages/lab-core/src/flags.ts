@@ -6,6 +6,9 @@ const FLAGS = {
   dir: { type: 'string', default: 'data/lab-core' },
   mme: { type: 'string', default: '127.0.0.2:9090' },
   smf: { type: 'string', default: '127.0.0.4:9090' },
+  upf: { type: 'string', default: '127.0.0.7:9090' },
+  hss: { type: 'string', default: '127.0.0.8:9090' },
+  pcrf: { type: 'string', default: '127.0.0.9:9090' },
   control: { type: 'string', default: '127.0.0.2:9091' },
   plmn: { type: 'string', default: '99999' },
   tac: { type: 'string', default: '7' },
@@ -23,9 +26,14 @@ export function labOptions(words: readonly string[]): LabOptions {
   if (!Number.isInteger(tac) || tac < 0 || tac > TAC_MAX) throw new Error('--tac takes 0 to 65535')
   return {
     directory: values.dir,
-    mme: listenOf('--mme', values.mme),
-    smf: listenOf('--smf', values.smf),
-    control: listenOf('--control', values.control),
+    listen: {
+      mme: listenOf('--mme', values.mme),
+      smf: listenOf('--smf', values.smf),
+      upf: listenOf('--upf', values.upf),
+      hss: listenOf('--hss', values.hss),
+      pcrf: listenOf('--pcrf', values.pcrf),
+      control: listenOf('--control', values.control),
+    },
     // eNB 411, cell 1: what the service's own radio is without a word.
     enb: {
       enbId: 411,

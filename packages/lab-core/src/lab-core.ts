@@ -8,13 +8,16 @@ import { type LabClock, machineClock } from './clock.ts'
 import { controlServer } from './control/control-server.ts'
 import { runDbctl } from './dbctl/commands.ts'
 import { serveSocket } from './dbctl/socket-server.ts'
-import { watchChanges } from './hss/change-stream.ts'
+import { type HssRequests, watchChanges } from './hss/change-stream.ts'
 import { hssOver } from './hss/hss.ts'
+import { delayedCounts, noS6aCounts, type S6aCounts } from './hss/s6a-counts.ts'
+import { hssMetrics, pcrfMetrics } from './info/diameter-metrics.ts'
 import { type InfoRoutes, infoServer } from './info/info-server.ts'
 import { mmeMetrics, smfMetrics } from './info/metrics.ts'
 import { enbInfo, ueInfo } from './info/mme-info.ts'
 import { pageOf } from './info/page.ts'
 import { pduInfo } from './info/smf-info.ts'
+import { upfMetrics } from './info/upf-metrics.ts'
 import { type Mme, makeMme } from './mme/mme.ts'
 import type { Enb } from './mme/ue-context.ts'
 import { type Fleet, makeFleet, type StoredPhone } from './phones/fleet.ts'
@@ -30,13 +33,14 @@ export interface Listen {
   readonly port: number
 }
 
+/** What listens: the daemons that have a metrics server, and the control API. */
+export type Place = 'mme' | 'smf' | 'upf' | 'hss' | 'pcrf' | 'control'
+
 /** How a lab core is set up. */
 export interface LabOptions {
   /** Holds its store and its socket; made when absent, for its owner alone. */
   readonly directory: string
-  readonly mme: Listen
-  readonly smf: Listen
-  readonly control: Listen
+  readonly listen: Readonly<Record<Place, Listen>>
   readonly enb: Enb
   readonly clock?: LabClock
   readonly timers?: PhoneTimers
@@ -47,7 +51,7 @@ export interface LabOptions {
 /** A running lab core. */
 export interface LabCore {
   /** Base addresses as they came out, `http://host:port`. */
-  readonly urls: { readonly mme: string; readonly smf: string; readonly control: string }
+  readonly urls: Readonly<Record<Place, string>>
   readonly subscribers: Subscribers
   readonly fleet: Fleet
   readonly mme: Mme
@@ -56,6 +60,8 @@ export interface LabCore {
 }
 
 const HOP_MS = 10
+/** How often the HSS takes its statistics, µs. */
+const STATISTICS_US = 60_000_000
 
 /** Starts a lab core. Throws when an address or the directory is in use, and leaves nothing behind then. */
 export async function startLabCore(options: LabOptions): Promise<LabCore> {
@@ -76,19 +82,24 @@ export async function startLabCore(options: LabOptions): Promise<LabCore> {
     const stored = await openJournal<StoredPhone>(join(directory, 'phones.jsonl'))
     closers.push(() => stored.close())
     const sessions = sessionTable()
-    const mme = makeMme({ enb, hss: hssOver(subscribers, clock), sessions, clock, hopMs })
-    void watchChanges(subscribers, mme, clock, stop.signal)
+    const counts = noS6aCounts()
+    const mme = makeMme({ enb, hss: hssOver(subscribers, clock, counts), sessions, clock, hopMs })
+    void watchChanges(subscribers, counted(mme, counts), clock, stop.signal)
     const fleet = makeFleet({ journal: stored, mme, sessions, clock, timers, failed: () => undefined })
     closers.push(async () => fleet.close())
-    const open = async (server: Server, listen: Listen): Promise<string> => {
-      const url = await listening(server, listen)
+    const open = async (place: Place, server: Server): Promise<string> => {
+      const url = await listening(server, options.listen[place])
       closers.push(async () => closed(server))
       return url
     }
+    const delayed = delayedCounts(counts, () => clock.nowUs(), STATISTICS_US)
     const urls = {
-      mme: await open(infoServer(mmeRoutes(mme)), options.mme),
-      smf: await open(infoServer(smfRoutes(sessions)), options.smf),
-      control: await open(controlServer({ fleet, mme, clock }), options.control),
+      mme: await open('mme', infoServer(mmeRoutes(mme))),
+      smf: await open('smf', infoServer(smfRoutes(sessions))),
+      upf: await open('upf', infoServer(metricsOnly(() => upfMetrics(sessions)))),
+      hss: await open('hss', infoServer(metricsOnly(() => hssMetrics(delayed())))),
+      pcrf: await open('pcrf', infoServer(metricsOnly(pcrfMetrics))),
+      control: await open('control', controlServer({ fleet, mme, clock })),
     }
     fleet.start()
     return { urls, subscribers, fleet, mme, sessions, close }
@@ -110,6 +121,24 @@ function smfRoutes(sessions: Sessions): InfoRoutes {
   return {
     '/metrics': () => ({ kind: 'metrics', body: smfMetrics(sessions) }),
     '/pdu-info': (query) => ({ kind: 'json', body: pageOf(pduInfo(sessions), query) }),
+  }
+}
+
+function metricsOnly(body: () => string): InfoRoutes {
+  return { '/metrics': () => ({ kind: 'metrics', body: body() }) }
+}
+
+/** Requests of the HSS with their count. */
+function counted(requests: HssRequests, counts: S6aCounts): HssRequests {
+  return {
+    cancelLocation: (imsi) => {
+      counts.clr += 1
+      requests.cancelLocation(imsi)
+    },
+    insertSubscriberData: (imsi, subscription) => {
+      counts.idr += 1
+      requests.insertSubscriberData(imsi, subscription)
+    },
   }
 }
 

@@ -16,8 +16,8 @@ async function serve(): Promise<void> {
   const ending = endOf(parent !== undefined)
   try {
     const lab = await startLabCore(labOptions(words))
-    const { mme, smf, control } = lab.urls
-    if (parent === undefined) process.stdout.write(`MME ${mme}\nSMF ${smf}\nphones ${control}\n`)
+    const places = Object.entries(lab.urls).map(([place, url]) => `${place} ${url}\n`)
+    if (parent === undefined) process.stdout.write(places.join(''))
     else parent({ urls: lab.urls })
     await ending
     await lab.close()

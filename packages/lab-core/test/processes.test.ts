@@ -11,7 +11,8 @@ import { RECORDED } from './support/lab.ts'
 const processes = suite('lab-core/processes')
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 const TOOL = fileURLToPath(new URL('../dist/open5gs-dbctl.js', import.meta.url))
-const FREE = ['--mme', '127.0.0.1:0', '--smf', '127.0.0.1:0', '--control', '127.0.0.1:0']
+const PLACES = ['mme', 'smf', 'upf', 'hss', 'pcrf', 'control']
+const FREE = PLACES.flatMap((place) => [`--${place}`, '127.0.0.1:0'])
 const { imsi, ki, opc } = RECORDED
 const started: ChildProcess[] = []
 
@@ -66,7 +67,7 @@ processes('ends at SIGTERM when it was started alone', async () => {
   const child = spawn(process.execPath, [MAIN, 'serve', '--dir', dir.path, ...FREE])
   started.push(child)
   const [printed] = await once(child.stdout, 'data')
-  assert.match(String(printed), /^MME http:\/\/127/)
+  assert.match(String(printed), /^mme http:\/\/127/)
   child.kill('SIGTERM')
   assert.is(await exitOf(child), 0)
 })

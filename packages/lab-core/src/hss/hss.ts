@@ -3,6 +3,7 @@ import { type MilenageKeys, opcFrom } from '@steeple/telecom'
 import type { LabClock } from '../clock.ts'
 import { type Doc, docOf, int64, int64Of, textOf, type Value } from '../store/ejson.ts'
 import type { Subscribers } from '../store/subscribers.ts'
+import type { S6aCounts } from './s6a-counts.ts'
 import { type Subscription, subscriptionOf } from './subscription.ts'
 import { type AuthVector, authVector, type Resync, resyncedSqn, SQN_MAX } from './vector.ts'
 
@@ -27,34 +28,50 @@ export interface Hss {
 /** One step of the SQN: 5 bits of IND. */
 const SQN_STEP = 32n
 
-/** The HSS over a collection. */
-export function hssOver(subscribers: Subscribers, clock: LabClock): Hss {
+/** The HSS over a collection. Counts what it is asked. */
+export function hssOver(subscribers: Subscribers, clock: LabClock, counts: S6aCounts): Hss {
+  const served = new Set<string>()
+  const authentication: Hss['authentication'] = async (imsi, resync) => {
+    const security = docOf(subscribers.find(imsi)?.security)
+    const keys = security === undefined ? undefined : keysOf(security)
+    if (security === undefined || keys === undefined) return 'user_unknown'
+    const held = int64Of(security.sqn)
+    // A SQN of another type than Int64 cannot be counted up: every authentication fails.
+    if (held === undefined && security.sqn !== undefined) return 'user_unknown'
+    const sqn = resync === undefined ? (held ?? 0n) : sqnAfter(resyncedSqn(keys, resync))
+    if (sqn === undefined) return 'user_unknown'
+    await subscribers.update(imsi, (doc) => withSqn(doc, (sqn + SQN_STEP) & SQN_MAX))
+    const amf = Buffer.from(textOf(security.amf) ?? '8000', 'hex')
+    return authVector(keys, amf, sqn, randOf(security.rand))
+  }
+  const updateLocation: Hss['updateLocation'] = async (imsi, { host, realm, imeisv }) => {
+    const doc = subscribers.find(imsi)
+    if (doc === undefined) return 'user_unknown'
+    await subscribers.update(imsi, (old) => ({
+      ...old,
+      imeisv,
+      mme_host: host,
+      mme_realm: realm,
+      mme_timestamp: int64(BigInt(clock.nowUs())),
+      purge_flag: false,
+    }))
+    counts.imsis = served.add(imsi).size
+    return subscriptionOf(doc) ?? 'unknown_eps_subscription'
+  }
   return {
     authentication: async (imsi, resync) => {
-      const security = docOf(subscribers.find(imsi)?.security)
-      const keys = security === undefined ? undefined : keysOf(security)
-      if (security === undefined || keys === undefined) return 'user_unknown'
-      const held = int64Of(security.sqn)
-      // A SQN of another type than Int64 cannot be counted up: every authentication fails.
-      if (held === undefined && security.sqn !== undefined) return 'user_unknown'
-      const sqn = resync === undefined ? (held ?? 0n) : sqnAfter(resyncedSqn(keys, resync))
-      if (sqn === undefined) return 'user_unknown'
-      await subscribers.update(imsi, (doc) => withSqn(doc, (sqn + SQN_STEP) & SQN_MAX))
-      const amf = Buffer.from(textOf(security.amf) ?? '8000', 'hex')
-      return authVector(keys, amf, sqn, randOf(security.rand))
+      counts.air += 1
+      const answer = await authentication(imsi, resync)
+      if (typeof answer === 'string') counts.airErrors += 1
+      else counts.aia += 1
+      return answer
     },
-    updateLocation: async (imsi, { host, realm, imeisv }) => {
-      const doc = subscribers.find(imsi)
-      if (doc === undefined) return 'user_unknown'
-      await subscribers.update(imsi, (old) => ({
-        ...old,
-        imeisv,
-        mme_host: host,
-        mme_realm: realm,
-        mme_timestamp: int64(BigInt(clock.nowUs())),
-        purge_flag: false,
-      }))
-      return subscriptionOf(doc) ?? 'unknown_eps_subscription'
+    updateLocation: async (imsi, mme) => {
+      counts.ulr += 1
+      const answer = await updateLocation(imsi, mme)
+      if (typeof answer === 'string') counts.ulrErrors += 1
+      else counts.ula += 1
+      return answer
     },
   }
 }

@@ -66,6 +66,18 @@ contract('answers the recorded requests to an SMF without phones byte for byte',
     assert.is(normal(await rawHttp(lab.urls.smf, method, path)), normal(answer), `${method} ${path}`)
 })
 
+contract('answers for UPF, HSS and PCRF as recorded', async () => {
+  await using lab = await startLab()
+  for (const { method, path, answer } of exchanges('upf-http-zero-ue.txt'))
+    assert.is(normal(await rawHttp(lab.urls.upf, method, path)), normal(answer), `${method} ${path}`)
+  await addRecorded(lab)
+  await attached(lab)
+  for (const daemon of ['upf', 'hss', 'pcrf'] as const) {
+    const shown = normal(await body(`${lab.urls[daemon]}/metrics`))
+    assert.is(shown, normal(recorded(`${daemon}-metrics.one-ue-attached.txt`)), daemon)
+  }
+})
+
 contract('shows an eNB, and a phone that is connected, idle and gone, as recorded', async () => {
   await using lab = await startLab()
   const sees = async (path: string, name: string, base = lab.urls.mme): Promise<void> =>

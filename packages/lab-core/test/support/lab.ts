@@ -37,9 +37,14 @@ export async function startLab(options: Partial<LabOptions> = {}): Promise<LabCo
   const own = options.directory === undefined ? await tempDir('steeple-lab-') : undefined
   const lab = await startLabCore({
     directory: own?.path ?? '',
-    mme: anywhere,
-    smf: anywhere,
-    control: anywhere,
+    listen: {
+      mme: anywhere,
+      smf: anywhere,
+      upf: anywhere,
+      hss: anywhere,
+      pcrf: anywhere,
+      control: anywhere,
+    },
     enb: RECORDED_ENB,
     timers: QUICK,
     hopMs: 1,

@@ -150,6 +150,17 @@ info('gives one error for a list that cannot be read, whatever is wrong with it'
   }),
 )
 
+info('asks by HTTPS where the address says so', () =>
+  withCore(async (core) => {
+    const urlOf = () => core.url('mme').replace('http:', 'https:')
+    const lists = coreInfo(CLOCK, new AbortController().signal, () => ({ generations: ['epc'], urlOf }))
+    // The other side does not speak it.
+    const { code, message } = await failure(lists.ues.recent(0, patient()))
+    assert.is(code, 'southbound_unavailable')
+    assert.match(message, /mme cannot be asked: (EPROTO|ERR_SSL)/)
+  }),
+)
+
 info('does not end on a list whose pages go on for ever without entries', () =>
   withCore(async (core) => {
     core.odd = () => ({ body: '{"items":[],"pager":{"next":"/ue-info?page=1"}}' })

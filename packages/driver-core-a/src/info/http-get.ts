@@ -1,4 +1,5 @@
 import { get } from 'node:http'
+import { get as getSecurely } from 'node:https'
 import { southboundUnavailable } from '@steeple/contracts'
 
 /** The core prints at most 512 KiB; what is longer is not its answer. */
@@ -27,7 +28,9 @@ export async function httpGet(
   signal.throwIfAborted()
   const limit = AbortSignal.timeout(limitMs)
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-  const request = get(url, { agent: false, signal: AbortSignal.any([signal, limit]) }, (response) => {
+  // Behind a proxy of the operator's it may be HTTPS.
+  const ask = url.startsWith('https:') ? getSecurely : get
+  const request = ask(url, { agent: false, signal: AbortSignal.any([signal, limit]) }, (response) => {
     const chunks: Buffer[] = []
     let bytes = 0
     response.on('data', (chunk: Buffer) => {

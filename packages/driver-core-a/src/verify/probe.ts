@@ -27,7 +27,7 @@ export async function probeDaemon(
   if (!isDaemon(name)) return undefined
   if (FACTS[name].services.includes('metrics')) {
     const { status } = await httpGet(name, `${urlOf(name)}/`, signal)
-    if (status !== 200) return `it answers ${status} at ${urlOf(name)}`
+    if (status !== 200) return `its metrics server answers ${status}`
   }
   if ((name === 'smf' || name === 'upf') && !(await hasPeer(name, urlOf(name), signal)))
     return `it has no PFCP peer: the ${name === 'smf' ? 'UPF' : 'SMF'} is not there`

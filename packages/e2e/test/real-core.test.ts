@@ -1,0 +1,217 @@
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { assert, suite } from '@steeple/testkit'
+import { EPC_ROLES, type EpcRole, startCore } from '../containers/core-containers.ts'
+import { startPodman } from '../containers/engine.ts'
+import { enterOwnMachine } from '../containers/own-machine.ts'
+import { ROOT } from '../harness/launch.ts'
+import { type Service, startService, until } from '../harness/service.ts'
+
+enterOwnMachine(import.meta.filename)
+
+const real = suite('e2e/real-core')
+const engine = await startPodman()
+const core = await startCore(engine)
+const folder = mkdtempSync(join(tmpdir(), 'steeple-real-core-'))
+const configFile = join(folder, 'control.yaml')
+const PATIENCE_MS = 60_000
+const RECORDED_PHONE = join(ROOT, 'packages/lab-core/fixtures/mme-ue-info.attached-connected.json.txt')
+const FILES = [
+  ...['hss', 'mme', 'pcrf', 'smf'].map((name) => `freeDiameter/${name}.conf`),
+  ...['hss', 'mme', 'pcrf', 'sgwc', 'sgwu', 'smf', 'upf'].map((name) => `${name}.yaml`),
+]
+let service: Service
+
+/** What the operator writes, over what is always the same here. */
+interface Wishes {
+  readonly mnc: string
+  readonly addresses?: Readonly<Record<string, string>>
+}
+
+function configure({ mnc, addresses = {} }: Wishes): void {
+  const config = {
+    plmn: { mcc: '999', mnc },
+    southbound: { driver: 'container' },
+    hss: { driver: 'none', engine_socket: engine.socket },
+    core_a: { config_dir: core.configDir, containers: core.containers, addresses },
+  }
+  // JSON is YAML.
+  writeFileSync(configFile, JSON.stringify(config))
+}
+
+/** The operator's way: edit the file, SIGHUP. */
+function reconfigure(wishes: Wishes): void {
+  configure(wishes)
+  service.child.kill('SIGHUP')
+}
+
+async function health(): Promise<string> {
+  const { body } = await service.request('GET', '/v1/health')
+  return body.components
+    .filter(({ name }: { name: string }) => name.startsWith('driver-core-a.'))
+    .map(({ name, status, detail }: Record<string, string>) => `${name} ${status}: ${detail}`)
+    .join('\n')
+}
+
+async function plan() {
+  const { status, body } = await service.request('GET', '/v1/core/plan')
+  assert.is(status, 200, JSON.stringify(body))
+  return body
+}
+
+async function inForce(): Promise<void> {
+  let words = ''
+  await until(async () => {
+    words = await health()
+    return (await plan()).state === 'in_sync' && /core ok: .* in force/.test(words)
+  }, PATIENCE_MS).catch((cause) => {
+    throw new Error(words, { cause })
+  })
+}
+
+/** When each daemon was started last, as the engine knows it. */
+async function starts(): Promise<ReadonlyMap<EpcRole, string>> {
+  const entries = EPC_ROLES.map(async (role) => {
+    const { isRunning, startedAt } = await engine.state(core.containers[role])
+    assert.ok(isRunning, `${role} does not run`)
+    return [role, startedAt] as const
+  })
+  return new Map(await Promise.all(entries))
+}
+
+/** Those that were started since, first to last. */
+async function restartedSince(before: ReadonlyMap<EpcRole, string>): Promise<readonly EpcRole[]> {
+  const now = await starts()
+  return EPC_ROLES.filter((role) => now.get(role) !== before.get(role)).sort((a, b) =>
+    (now.get(a) ?? '') < (now.get(b) ?? '') ? -1 : 1,
+  )
+}
+
+/** The rendered files; not the driver's own notes. */
+function files(): Readonly<Record<string, string>> {
+  const names = readdirSync(core.configDir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
+    .map((entry) => relative(core.configDir, join(entry.parentPath, entry.name)))
+    .sort()
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(core.configDir, name), 'utf8')]))
+}
+
+function restartsIn({
+  daemons,
+}: {
+  daemons: readonly { name: string; action: string }[]
+}): readonly string[] {
+  return daemons.filter(({ action }) => action === 'restart').map(({ name }) => name)
+}
+
+/** Phones as the MME lists them when they are on. */
+function phones(count: number): readonly unknown[] {
+  const { items } = JSON.parse(readFileSync(RECORDED_PHONE, 'utf8'))
+  return Array.from({ length: count }, (_none, i) => ({ ...items[0], supi: `99905000000000${i}` }))
+}
+
+real.before(
+  async () => {
+    configure({ mnc: '99' })
+    service = await startService({ flags: ['--config', configFile] })
+  },
+  { limitMs: 30_000 },
+)
+
+real.after(
+  async () => {
+    await service?.stop()
+    await engine.close()
+    rmSync(folder, { recursive: true, force: true })
+  },
+  { limitMs: 20_000 },
+)
+
+real(
+  'renders every file of a core that has none, and brings its daemons up in order',
+  async () => {
+    const said = await plan()
+    assert.equal(
+      said.daemons.map(({ action }: { action: string }) => action),
+      EPC_ROLES.map(() => 'restart'),
+    )
+    await inForce()
+    assert.equal(Object.keys(files()), FILES)
+    const order = await restartedSince(new Map())
+    // Those that others connect to come first; SMF and SGW-C come after the MME, whose sessions they would keep.
+    assert.equal(order, ['upf', 'sgwu', 'hss', 'pcrf', 'mme', 'smf', 'sgwc'])
+    await until(async () => /daemons ok/.test(await health()), PATIENCE_MS)
+  },
+  { limitMs: 2 * PATIENCE_MS },
+)
+
+real(
+  'restarts only whom a new network code concerns, and had said so before',
+  async () => {
+    const before = await starts()
+    core.show('ue-info', phones(3))
+    await engine.hide()
+    reconfigure({ mnc: '05' })
+    await until(async () => (await plan()).subscribers_dropped === 3, PATIENCE_MS)
+    const said = await plan()
+    assert.equal(restartsIn(said), ['mme', 'smf', 'sgwc'])
+    assert.match(said.files.find(({ path }: { path: string }) => path === 'mme.yaml').diff, /\+ +mnc: "05"/)
+    await until(async () => /core degraded: .*socket is missing/.test(await health()), PATIENCE_MS)
+    assert.equal(await restartedSince(before), [], 'somebody was restarted without an engine')
+    await engine.show()
+    await inForce()
+    assert.equal(await restartedSince(before), ['mme', 'smf', 'sgwc'])
+    assert.match(files()['mme.yaml'] ?? '', /mnc: "05"/)
+    core.show('ue-info', [])
+  },
+  { limitMs: 2 * PATIENCE_MS },
+)
+
+real(
+  'goes back to the last good files when a daemon refuses, with its words',
+  async () => {
+    const good = files()
+    const before = await starts()
+    reconfigure({ mnc: '05', addresses: { mme: '10.99.99.99' } })
+    let words = ''
+    await until(async () => {
+      words = await health()
+      return /core degraded: mme does not get well/.test(words)
+    }, PATIENCE_MS)
+    assert.match(words, /ended with code 255/)
+    assert.match(words, /sctp_bind\(\) \[10\.99\.99\.99\]:36412 failed/)
+    assert.match(words, /The last good files are back, and the core is well with them/)
+    assert.equal(files(), good)
+    assert.ok((await restartedSince(before)).includes('mme'))
+    const refused = await starts()
+    // It is not tried again and again: every try drops everybody.
+    await new Promise((resolve) => setTimeout(resolve, 3_000))
+    assert.equal(await restartedSince(refused), [])
+    const { body } = await service.request('GET', '/v1/audit?limit=50')
+    const actions: readonly string[] = body.entries.map(({ action }: { action: string }) => action)
+    assert.ok(actions.includes('core.config_refused'), actions.join())
+    reconfigure({ mnc: '05' })
+    await inForce()
+    assert.equal(await restartedSince(refused), [], 'nothing differs from what runs')
+  },
+  { limitMs: 2 * PATIENCE_MS },
+)
+
+real(
+  'heals a file that was edited by hand',
+  async () => {
+    const good = files()
+    const before = await starts()
+    appendFileSync(join(core.configDir, 'hss.yaml'), '# faster\n')
+    assert.equal(restartsIn(await plan()), ['hss'])
+    service.child.kill('SIGHUP')
+    await until(async () => isDeepStrictEqual(files(), good), PATIENCE_MS)
+    await inForce()
+    assert.equal(await restartedSince(before), ['hss'])
+  },
+  { limitMs: 2 * PATIENCE_MS },
+)
+
+real.run()

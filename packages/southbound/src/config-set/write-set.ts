@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { codeOf, diskError } from './disk-errors.ts'
 import { MANIFEST_NAME, type Manifest } from './manifest.ts'
@@ -63,10 +63,21 @@ export async function stageFiles(
 
 async function stage(dir: string, path: string, content: string, staged: Staged[]): Promise<void> {
   const place = await placeOf(dir, path)
-  await mkdir(dirname(place), { recursive: true, mode: FOLDER_MODE })
+  await makeFolders(dir, path)
   const temporary = temporaryName(place)
   staged.push({ temporary, place })
   await writeWhole(temporary, content, await ownerOf(place))
+}
+
+/** Makes the folders that a file of ours lies in; the process' umask must not keep the core out of them. */
+async function makeFolders(dir: string, path: string): Promise<void> {
+  const names = dirname(path) === '.' ? [] : dirname(path).split('/')
+  for (const [at] of names.entries()) {
+    const folder = join(dir, ...names.slice(0, at + 1))
+    if ((await mkdir(folder, { recursive: true, mode: FOLDER_MODE })) === undefined) continue
+    const { mode } = await stat(folder)
+    await chmod(folder, (mode & 0o7777) | FOLDER_MODE) // the set-group-ID bit stays
+  }
 }
 
 /** Replaces the manifest of `dir`, durably. */

@@ -295,10 +295,13 @@ test('keeps five good sets, closed to others', () =>
 
 test('gives new files to owner and group, and keeps the mode of those it replaces', () =>
   inWorld(async (world) => {
+    await chmod(world.dir, 0o2750)
     await writeFile(join(world.dir, 'upf.yaml'), 'old')
     await chmod(join(world.dir, 'upf.yaml'), 0o664)
     await applyConfigSet(world.options(filesOf('1')), never)
     assert.is((await stat(join(world.dir, 'mme.yaml'))).mode & 0o777, 0o640)
+    assert.is((await stat(join(world.dir, 'freediameter'))).mode & 0o7777, 0o2750)
+    assert.is((await stat(join(world.dir, 'freediameter/smf.conf'))).mode & 0o777, 0o640)
     assert.is((await stat(join(world.dir, 'upf.yaml'))).mode & 0o777, 0o664)
   }))
 

@@ -19,7 +19,7 @@ export function steerMetrics({ metrics, clock }: Context): SteerMetrics {
   ])
   const tokens = metrics.counter(
     'svc_driver_core_b_tokens_total',
-    'Access tokens asked for at the NRF or taken from memory, by result.',
+    'Access tokens asked for at the NRF, by result.',
     ['result'],
   )
   const ues = metrics.gauge(

@@ -34,7 +34,7 @@ async function serve(): Promise<void> {
 /** What ends it. A terminal's Ctrl-C reaches everybody, and the service still needs its core while it stops. */
 function endOf(isChild: boolean): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
     process.on(signal, () => {
       if (!isChild) resolve()
     })

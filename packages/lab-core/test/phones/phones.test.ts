@@ -178,6 +178,16 @@ phones('keeps cards, power and SQNs over a restart, and comes back by itself', a
   assert.is(sqnIn(lab) - sqn, 32n, 'one authentication: its card knew the SQN still')
 })
 
+phones('keeps a phone that cannot be reached in the list, registered and without a session', async () => {
+  await using lab = await startLab()
+  await dbctl(lab, 'add', imsi, ki, opc)
+  await comesTo(await switchedOn(lab), 'connected')
+  lab.mme.setRadio(false)
+  await dbctl(lab, 'block', imsi)
+  await eventually(() => assert.is(lab.sessions.list().length, 0))
+  assert.equal([seen(lab)?.state, seen(lab)?.session], ['registered', undefined])
+})
+
 phones('loses the network with the radio and finds it again', async () => {
   await using lab = await startLab()
   await dbctl(lab, 'add', imsi, ki, opc)

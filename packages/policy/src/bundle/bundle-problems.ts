@@ -11,7 +11,15 @@ export function bundleProblems(content: PolicyContent): readonly ErrorDetail[] {
   const entries = content.spectrum.allow_list.flatMap((entry, at) =>
     entryProblems(entry, `/spectrum/allow_list/${at}`),
   )
-  return [...apns, ...entries, ...expiryProblems(content.spectrum.license.expires_at)]
+  return [...apns, ...twins(content.apns), ...entries, ...expiryProblems(content.spectrum.license.expires_at)]
+}
+
+/** TS 23.003 §9.1: labels are compared without regard to case, so a core sees one APN where two are written. */
+function twins(apns: readonly string[]): readonly ErrorDetail[] {
+  const lower = apns.map((apn) => apn.toLowerCase())
+  return lower.flatMap((apn, at) =>
+    lower.indexOf(apn) === at ? [] : sentence(`/apns/${at}`, 'differs from another only in case'),
+  )
 }
 
 function entryProblems(entry: AllowListEntry, pointer: string): readonly ErrorDetail[] {

@@ -59,8 +59,10 @@ const CONTENT: Readonly<Record<string, JsonSchema>> = {
   apns: {
     type: 'array',
     items: { type: 'string', minLength: 1, maxLength: 100 },
-    maxItems: 64,
+    minItems: 1,
+    maxItems: 16,
     uniqueItems: true,
+    description: 'APNs of the network. A core has room for 16; a SIM gets at most 4 of them.',
   },
   spectrum: all({ allow_list: { type: 'array', items: ALLOW_LIST_ENTRY, maxItems: 512 }, license: LICENSE }),
 }

@@ -87,8 +87,15 @@ function* combinationProblems(body: IssueBody, count: number): Generator<ErrorDe
     yield { pointer: '/expires_at', message: 'cannot go with expires_in' }
 }
 
-/** What is wrong with the APNs of a SIM: not an APN, or not one of the policy's. */
+/** More APNs of one subscriber stop the HSS of a core. */
+const APNS_MAX = 4
+
+/** What is wrong with the APNs of a SIM: too many, not an APN, or not one of the policy's. */
 export function apnProblems(apns: readonly string[], policyApns: readonly string[]): readonly ErrorDetail[] {
+  if (apns.length > APNS_MAX) {
+    const message = `a SIM has at most ${APNS_MAX} APNs; name them, the policy has ${policyApns.length}`
+    return [{ pointer: '/apns', message }]
+  }
   return apns.flatMap((apn, i) => {
     const syntax = apnProblem(apn)
     if (syntax !== undefined) return [{ pointer: `/apns/${i}`, message: syntax }]

@@ -11,12 +11,13 @@ const REMEMBERED = 20_000
 
 /**
  * Makes the function that really disconnects a subscriber: AMF first, then every session at the SMF, then a look whether
- * both have let it go.
+ * any is left.
  *
  * The AMF forgets a subscriber although the release of a session failed, and answers as if it had worked. So the
  * references are kept here until the SMF says that the sessions are gone, and those that stay are released directly.
- * `pending` while the AMF still knows the subscriber or the SMF a session, or the SMF cannot be asked. Throws
- * `southbound_unavailable` when the AMF cannot be asked.
+ * `yes` once no session is left: a phone that is blocked in the database may register again at once and gets none.
+ * `pending` while AMF or SMF holds a session, or the SMF cannot be asked. Throws `southbound_unavailable` when the AMF
+ * cannot be asked.
  */
 export function createKick(
   amf: AmfClient,
@@ -37,10 +38,10 @@ export function createKick(
     const refs = new Set([...(left.get(imsi) ?? []), ...refsOf(before ?? [])])
     if (before === undefined && refs.size === 0) return 'not_attached'
     remember(imsi, refs)
-    const isForgotten = before === undefined || (await forgets(amf, imsi, signal))
+    const after = before === undefined ? [] : await cutAtAmf(amf, imsi, signal)
     const open = await stillOpen(smf, refs, signal)
     remember(imsi, open)
-    return isForgotten && open.size === 0 ? 'yes' : 'pending'
+    return refsOf(after).length === 0 && open.size === 0 ? 'yes' : 'pending'
   }
 }
 
@@ -48,29 +49,32 @@ function refsOf(registrations: readonly Registration[]): readonly string[] {
   return registrations.flatMap(({ sessions }) => sessions.map(({ ref }) => ref)).filter((ref) => ref !== '')
 }
 
-/** Has the AMF forget a subscriber; whether it has. */
-async function forgets(amf: AmfClient, imsi: Imsi, signal: AbortSignal): Promise<boolean> {
-  if (!(await amf.deregister(imsi, signal))) return true
-  return (await amf.registrationsOf(imsi, signal)) === undefined
+/** Has the AMF forget a subscriber; what it knows of it afterwards. */
+async function cutAtAmf(amf: AmfClient, imsi: Imsi, signal: AbortSignal): Promise<readonly Registration[]> {
+  if (!(await amf.deregister(imsi, signal))) return []
+  return (await amf.registrationsOf(imsi, signal)) ?? []
 }
 
-/** The sessions that the SMF does not let go, or of which it does not tell. */
+/** How long the SMF may take over one subscriber's sessions, ms. */
+const SMF_MS = 3_000
+
+/** The sessions that the SMF does not let go, or of which it does not tell in time. */
 async function stillOpen(
   smf: SmfClient,
   refs: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
-  const open = new Set<string>()
-  for (const ref of refs) {
-    try {
-      if (!(await smf.hasSession(ref, signal))) continue
-      await smf.release(ref, signal)
-      if (await smf.hasSession(ref, signal)) open.add(ref)
-    } catch {
-      // A kick whose end nobody confirms is pending, whatever the reason; the health of the SMF tells it.
-      signal.throwIfAborted()
-      open.add(ref)
+  const open = new Set(refs)
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(SMF_MS)])
+  try {
+    for (const ref of refs) {
+      if (await smf.hasSession(ref, limited)) await smf.release(ref, limited)
+      else open.delete(ref)
     }
+    for (const ref of open) if (!(await smf.hasSession(ref, limited))) open.delete(ref)
+  } catch {
+    // A kick whose end nobody confirms is pending, whatever the reason; the health of the SMF tells it.
+    signal.throwIfAborted()
   }
   return open
 }

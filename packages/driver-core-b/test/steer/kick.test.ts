@@ -73,12 +73,19 @@ kicks('stays pending while the SMF cannot be asked', () =>
   }),
 )
 
-kicks('is pending when the phone is back at once', () =>
-  withClients(async ({ core, amf, smf }) => {
-    core.behaviour.comesBack = true
-    attach(core, imsiOf(1), 1)
-    assert.is(await createKick(amf, smf)(imsiOf(1), patient()), 'pending')
-  }),
+kicks(
+  'is done with a phone that is back at once, since it gets no session, and not with one that gets one',
+  () =>
+    withClients(async ({ core, amf, smf }) => {
+      const kick = createKick(amf, smf)
+      attach(core, imsiOf(1), 1)
+      core.behaviour.comesBack = []
+      assert.is(await kick(imsiOf(1), patient()), 'yes')
+      assert.is(core.sessions.size, 0)
+      attach(core, imsiOf(1), 2)
+      core.behaviour.comesBack = [{ id: '3', ref: refOf(3), dnn: 'internet' }]
+      assert.is(await kick(imsiOf(1), patient()), 'pending')
+    }),
 )
 
 kicks('throws when the AMF cannot be asked', () =>

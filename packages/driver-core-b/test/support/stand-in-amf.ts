@@ -70,7 +70,8 @@ function deregister(
   // Sessions of the access that was named; the context goes as a whole.
   const [named] = accessType === '3GPP_ACCESS' ? ue.accesses : []
   if (releases) for (const { ref } of named?.sessions ?? []) core.sessions.delete(ref)
-  if (core.behaviour.comesBack) core.ues.set(supi, { accesses: [{ isConnected: true, sessions: [] }] })
-  else core.ues.delete(supi)
+  const { comesBack } = core.behaviour
+  if (comesBack === undefined) core.ues.delete(supi)
+  else core.ues.set(supi, { accesses: [{ isConnected: true, sessions: comesBack }] })
   return { status: 204 }
 }

@@ -48,8 +48,8 @@ export interface StandInBehaviour {
   keepsSessions: boolean
   /** The AMF has the certificate of another NRF. */
   distrustsNrf: boolean
-  /** A phone comes back as soon as it is cut off. */
-  comesBack: boolean
+  /** A phone comes back as soon as it is cut off, with those sessions. */
+  comesBack: readonly StandInSession[] | undefined
   /** Answers instead of the function's own, by function. */
   instead: Map<'amf' | 'smf' | 'nrf', (request: StandInRequest) => StandInAnswer | 'hang' | undefined>
 }
@@ -101,7 +101,7 @@ export async function startStandInCore(): Promise<StandInCore> {
       losesReleases: false,
       keepsSessions: false,
       distrustsNrf: false,
-      comesBack: false,
+      comesBack: undefined,
       instead: new Map(),
     },
     ues: new Map(),

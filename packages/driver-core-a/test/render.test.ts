@@ -35,7 +35,8 @@ const CASES: Readonly<Record<string, readonly [Partial<CoreDesired>, Partial<Ren
     },
   ],
   'mnc-05': [{ plmn: { mcc: '001', mnc: '05' }, tac: 8 }, {}],
-  'ipv6-pool': [{ apns: ['internet'] }, { subnet: '2001:db8:cafe::/48' }],
+  'ipv6-pool': [{}, { subnet: '2001:db8:cafe::/48' }],
+  'one-apn': [{ apns: ['internet'] }, {}],
 }
 
 for (const [name, [desired, settings]] of Object.entries(CASES)) {
@@ -62,7 +63,6 @@ render('gives every problem one line that names the key, the value and what is a
     'plmn.mcc is "1"; allowed are 3 digits',
     'plmn.mnc is "9"; allowed are 2 or 3 digits',
     'tac is 70000; allowed is 0 to 65535 in LTE',
-    'apns has 5 entries; allowed are 1 to 4, more stop the HSS',
     'apns.1 is "Internet" a second time',
     'apns.2 is "bad apn": it has the label "bad apn", which is not letters, digits and inner hyphens',
     'apns.3 is "rac1": it starts with "rac", which is reserved',
@@ -71,7 +71,7 @@ render('gives every problem one line that names the key, the value and what is a
     'core_a.addresses.pcrf is "::1"; allowed is an IPv4 address',
     'core_a.addresses.sgwc is "127.0.0.3", where smf listens too (gtpc)',
     'core_a.addresses.sgwc is "127.0.0.3", where smf listens too (pfcp)',
-    'core_a.subnet is "10.45.0.0/16" with 65533 addresses; 60000 phones with 5 APNs need 300000',
+    'core_a.subnet is "10.45.0.0/16" with 8189 addresses for each of 5 APNs; allowed is a range for 60000 phones',
     'core_a.addresses.sgwu lies in core_a.subnet "10.45.0.0/16", whose addresses are the phones\'',
   ])
 })
@@ -85,12 +85,23 @@ render('takes a 24-bit tracking area without LTE, and a 16-bit one with it', () 
   assert.match(problemsIn({ ...desired, tac: 0x1000000 }, { ranProgram: 'gnb' }).join(), /16777215 in NR/)
 })
 
+render('takes up to 16 APNs, each with its part of the pool, and refuses none and more', () => {
+  const apns = (count: number) => Array.from({ length: count }, (_, index) => `apn${index}`)
+  const { files } = renderCore({ ...DESIRED, apns: apns(16) }, settingsWith())
+  assert.is(files.get('smf.yaml')?.match(/dnn:/g)?.length, 16)
+  for (const count of [0, 17])
+    assert.match(
+      problemsIn({ ...DESIRED, apns: apns(count) }).join(),
+      `apns has ${count} entries; allowed are 1 to 16`,
+    )
+})
+
 render('refuses pools that are none, too small, or written as an address in them', () => {
   for (const [subnet, words] of [
     ['10.45.0.0', /allowed is a range/],
     ['10.45.0.0/33', /allowed is a range/],
     ['10.45.0.1/16', /an address in 10\.45\.0\.0\/16; write the range/],
-    ['10.45.0.0/24', /with 253 addresses; 128 phones with 2 APNs need 256/],
+    ['10.45.0.0/24', /with 125 addresses for each of 2 APNs; allowed is a range for 128 phones/],
     ['2001:db8::/63', /with 0 addresses/],
     ['2001:db8::1/48', /an address in 2001:db8::\/48/],
   ] as const) {
@@ -106,6 +117,12 @@ render('refuses slices that the core would take wrongly', () => {
     'core_a.slices.2 is slice 1-ffffff a second time',
     'core_a.slices.3.sd is "12"; allowed are 6 hexadecimal digits',
   ])
+})
+
+render('gives other files for other APNs, and the same for another order of them', () => {
+  const rendered = (...apns: readonly string[]) => renderCore({ ...DESIRED, apns }, settingsWith()).sha256
+  assert.is(rendered('internet', 'ims'), rendered('ims', 'internet'))
+  assert.is.not(rendered('internet', 'ims'), rendered('internet'))
 })
 
 render('has the info API answer where the collector asks', () => {

@@ -9,9 +9,20 @@ export interface AddressRange {
   readonly text: string
   /** The first address, which the UPF's TUN device has. */
   readonly gateway: string
-  /** How many sessions get an address: not network, gateway and broadcast; a /64 each in IPv6. */
-  readonly sessions: number
   has(address: string): boolean
+  /** So many equal parts for sessions; in IPv6 each session gets a /64. */
+  parts(count: number): RangeParts
+}
+
+/**
+ * A range divided. Parts are aligned blocks of a power of two: the core counts up octet by octet without a carry, so it
+ * would hand out addresses of its neighbours from any others. What is left over belongs to nobody.
+ */
+export interface RangeParts {
+  /** First and last address, or prefix, of each part as the core's `range` takes them. */
+  readonly bounds: readonly { readonly low: string; readonly high: string }[]
+  /** How many sessions fit into the smallest part: not network, gateway and last address. */
+  readonly sessions: number
 }
 
 const IPV4_BITS = 32
@@ -39,19 +50,29 @@ export function parseRange(text: string): AddressRange | undefined {
     network,
     text,
     gateway: textFrom(first + 1n, family),
-    sessions: sessionsIn(family, prefix),
     has: (other) => isIP(other) === family && list.check(other, family === 4 ? 'ipv4' : 'ipv6'),
+    parts: (count) => partsOf(first, family, prefix, count),
   }
+}
+
+function partsOf(first: bigint, family: 4 | 6, prefix: number, count: number): RangeParts {
+  const bits = family === 4 ? IPV4_BITS : SESSION_PREFIX
+  const sizeBits = bits - prefix - Math.ceil(Math.log2(count))
+  if (sizeBits < 2) return { bounds: [], sessions: 0 }
+  const size = 1n << BigInt(sizeBits)
+  const step = family === 4 ? 1n : 1n << BigInt(IPV6_BITS - SESSION_PREFIX)
+  const bounds = Array.from({ length: count }, (_, index) => {
+    const low = first + BigInt(index) * size * step
+    // The core stops before the address after `high`, which must not begin another octet.
+    return { low: textFrom(low, family), high: textFrom(low + (size - 2n) * step, family) }
+  })
+  // In IPv6 network and gateway lie in one prefix.
+  return { bounds, sessions: Number(size) - (family === 4 ? 3 : 2) }
 }
 
 /** An address as URL and `host:port` write it. */
 export function hostText(address: string): string {
   return address.includes(':') ? `[${address}]` : address
-}
-
-function sessionsIn(family: 4 | 6, prefix: number): number {
-  const free = family === 4 ? 2 ** (IPV4_BITS - prefix) - 3 : 2 ** (SESSION_PREFIX - prefix) - 2
-  return Math.max(0, Math.floor(free))
 }
 
 function numberFrom(address: string, family: 4 | 6): bigint {

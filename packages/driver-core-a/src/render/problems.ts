@@ -8,8 +8,9 @@ import { addressOf, DAEMONS, type Daemon, EXTRA_ROLES, FACTS, type Generation, i
 /** Takes one problem: the key, and what is wrong with its value. */
 type Found = (key: string, message: string) => void
 
+/** Subnets of one SMF. What stops the HSS is more than 4 APNs of one subscriber; the HSS driver sees to that. */
+const APNS_MAX = 16
 /** lib/proto/types.h: an aborting limit of the core. */
-const APNS_MAX = 4
 const SLICES_MAX = 8
 const UES_MAX = 1_000_000
 const SHOWN_MAX = 60
@@ -48,7 +49,7 @@ function checkNetwork({ plmn, tac }: CoreDesired, generations: readonly Generati
 
 function checkApns(apns: readonly string[], found: Found): void {
   if (apns.length === 0 || apns.length > APNS_MAX)
-    found('apns', `has ${apns.length} entries; allowed are 1 to ${APNS_MAX}, more stop the HSS`)
+    found('apns', `has ${apns.length} entries; allowed are 1 to ${APNS_MAX}`)
   const seen = new Set<string>()
   for (const [index, apn] of apns.entries()) {
     const problem = apnProblem(apn)
@@ -136,11 +137,11 @@ function checkPool(
       'core_a.subnet',
       `is ${shown(subnet)}, an address in ${pool.network}/${pool.prefix}; write the range`,
     )
-  const needed = maxUes * Math.max(1, apns.length)
-  if (pool.sessions < needed)
+  const { sessions } = pool.parts(Math.max(1, apns.length))
+  if (sessions < maxUes)
     found(
       'core_a.subnet',
-      `is ${shown(subnet)} with ${pool.sessions} addresses; ${maxUes} phones with ${apns.length} APNs need ${needed}`,
+      `is ${shown(subnet)} with ${sessions} addresses for each of ${apns.length} APNs; allowed is a range for ${maxUes} phones`,
     )
   const inside = [...daemons, 's1u', 'n3'].filter((role) => {
     const address = isDaemon(role) ? addressOf(role, addresses) : addresses[role]

@@ -46,9 +46,17 @@ export function upfSection(plan: CorePlan): Section {
 }
 
 /**
- * One pool for every APN: an entry without `dnn` serves any, so that no subscriber can have an APN without a pool. The
- * core reserves network, gateway and broadcast itself.
+ * A part of the pool for each APN, under one gateway and TUN device; an APN that is not among them gets no session. In
+ * the order of their names, so that another order of the same APNs changes nothing. The core keeps network, gateway and
+ * broadcast to itself.
  */
-function sessions({ pool }: CorePlan): readonly Section[] {
-  return [{ subnet: `${pool.network}/${pool.prefix}`, gateway: pool.gateway }]
+function sessions({ pool, desired }: CorePlan): readonly Section[] {
+  const apns = desired.apns.toSorted((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1))
+  const subnet = { subnet: `${pool.network}/${pool.prefix}`, gateway: pool.gateway }
+  const { bounds } = pool.parts(apns.length)
+  return apns.map((dnn, index) => {
+    const part = bounds[index]
+    const isWhole = part === undefined || apns.length === 1
+    return { ...subnet, dnn, ...(isWhole ? {} : { range: [`${part.low}-${part.high}`] }) }
+  })
 }

@@ -111,4 +111,15 @@ kicks('gives only the reason that releases sessions', () =>
   }),
 )
 
+kicks('does not wait long for an SMF that hangs', () =>
+  withClients(async ({ core, amf, smf }) => {
+    attach(core, imsiOf(1), 1, 2, 3)
+    core.behaviour.instead.set('smf', () => 'hang')
+    const fromMs = performance.now()
+    assert.is(await createKick(amf, smf)(imsiOf(1), patient()), 'pending')
+    assert.ok(performance.now() - fromMs < 4_000)
+    assert.is(core.ues.size, 0)
+  }),
+)
+
 kicks.run()

@@ -48,7 +48,7 @@ order(
     const steps = fc.array(fc.tuple(fc.constantFrom(...Object.keys(STEPS)), fc.nat(40)), { maxLength: 14 })
     await fc.assert(
       fc.asyncProperty(steps, async (chosen) => {
-        await using lab = await startLab({ hopMs: 0, timers: { ...QUICK, t3410Ms: 40, t3402Ms: 20 } })
+        await using lab = await startLab({ hopMs: 0, timers: QUICK })
         const [named] = await lab.fleet.insert([RECORDED])
         if (named === undefined) throw new Error('no phone')
         named.phone.powerOn()
@@ -60,12 +60,11 @@ order(
         // Until no cancel request is under way any more.
         await lab.subscribers.update(imsi, ({ request_cancel_location, ...doc }) => doc)
         await eventually(() => {
-          if (!named.phone.isAttached) {
-            named.phone.powerOff()
-            named.phone.powerOn()
-          }
-          return turn(named.phone.isAttached)
-        })
+          if (named.phone.state === 'barred') named.phone.powerOff()
+          if (named.phone.state === 'off') named.phone.powerOn()
+          if (named.phone.state === 'detached') named.phone.attach()
+          return named.phone.isAttached
+        }, 5_000)
         await eventually(() => assert.is(views(lab, named), 'true true true true'))
         named.phone.powerOff()
         await eventually(() => assert.is(views(lab, named), 'false false false true'))

@@ -89,16 +89,17 @@ info('says what release it takes when an older one refuses', () =>
   }),
 )
 
-info('walks 10,000 phones in pages of 100, without a page size, in bounded time', () =>
-  withCore(async (core) => {
-    core.phones.push(...Array.from({ length: 10_000 }, (_, n) => phone(n)))
-    const startedMs = performance.now()
-    const { value } = await infoOf(core, 'epc').ues.recent(0, patient())
-    assert.is(value.ues.size, 10_000)
-    assert.is(core.asked.length, 100)
-    assert.ok(core.asked.every(({ path }) => /^\/ue-info\?page=[0-9]+$/.test(path)))
-    assert.ok(performance.now() - startedMs < 4_000)
-  }),
+info(
+  'walks 10,000 phones in pages of 100, without a page size',
+  () =>
+    withCore(async (core) => {
+      core.phones.push(...Array.from({ length: 10_000 }, (_, n) => phone(n)))
+      const { value } = await infoOf(core, 'epc').ues.recent(0, AbortSignal.timeout(15_000))
+      assert.is(value.ues.size, 10_000)
+      assert.is(core.asked.length, 100)
+      assert.ok(core.asked.every(({ path }) => /^\/ue-info\?page=[0-9]+$/.test(path)))
+    }),
+  { limitMs: 20_000 },
 )
 
 info('counts a phone once that moves to another page while it is walked', () =>
@@ -165,7 +166,8 @@ info('does not end on a list whose pages go on for ever without entries', () =>
   withCore(async (core) => {
     core.odd = () => ({ body: '{"items":[],"pager":{"next":"/ue-info?page=1"}}' })
     assert.is((await infoOf(core, 'epc').ues.recent(0, patient())).value.ues.size, 0)
-    core.odd = () => ({ body: '{"items":[1],"pager":{"next":"/ue-info?page=1"}}' })
+    const items = Array.from({ length: 10_000 }, () => 1)
+    core.odd = () => ({ body: JSON.stringify({ items, pager: { next: '/ue-info?page=1' } }) })
     assert.match(
       (await failure(infoOf(core, 'epc').ues.recent(0, patient()))).message,
       /more than 200000 entries/,

@@ -30,7 +30,8 @@ export interface Page {
  */
 export async function* pagesOf(list: InfoList, signal: AbortSignal): AsyncGenerator<readonly unknown[]> {
   const { daemon, base, path } = list
-  for (let page = 0; page < PAGES_MAX; page += 1) {
+  let entries = 0
+  for (let page = 0; page < PAGES_MAX && entries <= ENTRIES_MAX; page += 1) {
     const { status, body } = await httpGet(daemon, `${base}${path}?page=${page}`, signal)
     if (status !== 200) throw southboundUnavailable(refusal(list, status))
     const parsed = parsePage(body)
@@ -38,6 +39,7 @@ export async function* pagesOf(list: InfoList, signal: AbortSignal): AsyncGenera
       throw southboundUnavailable(
         `${daemon} cannot be asked: ${path} answered without entries (list too long?)`,
       )
+    entries += parsed.items.length
     yield parsed.items
     if (!parsed.hasNext || parsed.items.length === 0) return
   }

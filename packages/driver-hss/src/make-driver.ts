@@ -20,7 +20,7 @@ export function makeDriver(settings: () => Settings): WriteBackDriver {
   if (hss.driver === 'core_b') {
     const link = linkOf(hss, FREE5GC_DATABASE)
     const plmn = () => settings().plmn
-    return free5gcDriver({ name: hss.driver, link, plmn, slices: () => [DEFAULT_SLICE] })
+    return free5gcDriver({ name: hss.driver, link, plmn, slices: () => settings().core_b.slices })
   }
   if (hss.driver === 'docdb_shell') {
     return open5gsDriver({ name: hss.driver, link: linkOf(hss, OPEN5GS_DATABASE), slices })
@@ -31,9 +31,6 @@ export function makeDriver(settings: () => Settings): WriteBackDriver {
       : open5gsDriver({ name: hss.driver, link: linkOf(hss, OPEN5GS_DATABASE), slices })
   return dbctlDriver({ path: hss.dbctl_path, url: hss.mongo_url, documents })
 }
-
-/** The slice of free5GC's own sample configuration. */
-const DEFAULT_SLICE = { sst: 1, sd: '010203' }
 
 /** The database itself when it can be reached, else a mongosh in its container. */
 function linkOf(hss: Settings['hss'], database: string): DocumentLink {

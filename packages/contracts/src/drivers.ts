@@ -1,4 +1,4 @@
-import type { RadioProfile } from './policy.ts'
+import type { RadioProfile, Technology } from './policy.ts'
 import { type ServiceRef, serviceRef } from './service-ref.ts'
 
 /** 12 lower-case hex characters: the truncated SHA-256 of the IMSI's digits. */
@@ -25,6 +25,8 @@ export interface CoreObserved {
   readonly services: ReadonlyMap<string, 'up' | 'down' | 'unknown'>
   /** Connected base stations; undefined when the core did not tell. */
   readonly radios: number | undefined
+  /** Of the connected base stations; absent when there is none or the core does not tell. */
+  readonly technology?: Technology
   /** Attached phones; undefined when the core did not tell: that is not 0. */
   readonly attachedUes: number | undefined
 }

@@ -125,7 +125,7 @@ info('counts an eNB once that is listed twice, and none whose setup failed', () 
       s1: { setup_success: false },
     }
     core.radios.mme.push({ ...first }, other)
-    assert.is((await infoOf(core, 'epc', '5gc').radios.recent(0, patient())).value, 2)
+    assert.is((await infoOf(core, 'epc', '5gc').radios.recent(0, patient())).value.count, 2)
   }),
 )
 

@@ -72,7 +72,7 @@ property(
           info: {
             ues: walk(list),
             sessions: walk(() => new Set(hasSession() ? [IMSI] : [])),
-            radios: walk(() => 0),
+            radios: walk(() => ({ count: 0, technology: undefined })),
           },
           cancelLocation: async () => {
             await tell('hss')()

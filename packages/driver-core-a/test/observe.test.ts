@@ -19,7 +19,7 @@ observe('sees daemons by their servers or containers, base stations and phones',
     const gone = phone(3)
     gone.state = 'deregistered'
     it.core.phones.push(phone(1), phone(2), gone)
-    const { services, radios, attachedUes } = await it.a.driver.observe(patient())
+    const { services, radios, attachedUes, technology } = await it.a.driver.observe(patient())
     assert.equal(Object.fromEntries(services), {
       upf: 'up',
       sgwu: 'up',
@@ -30,6 +30,7 @@ observe('sees daemons by their servers or containers, base stations and phones',
       mme: 'up',
     })
     assert.is(radios, 1)
+    assert.is(technology, 'lte')
     assert.is(attachedUes, 2)
     const ues = await it.a.driver.ues(patient())
     assert.equal(

@@ -38,7 +38,7 @@ async function look(context: Context): Promise<RadioView> {
   const ran = driver?.mode === 'none' ? undefined : driver
   return {
     isConnected: ran?.isConnected ?? (core?.radios ?? 0) > 0,
-    mode: ran?.mode ?? 'none',
+    mode: ran?.mode ?? core?.technology ?? 'none',
     attachedUes: core?.attachedUes ?? ran?.attachedUes ?? 0,
   }
 }

@@ -55,7 +55,9 @@ service('tells what drivers, TX gate, settings and components say', async () => 
   world.fake.services.set(ranDriverRef.id, {
     observe: async () => ({ pid: 1, isConnected: true, attachedUes: 1, mode: 'nr' }),
   })
-  world.fake.services.set(coreDriverRef.id, { observe: async () => ({ radios: 1, attachedUes: 2 }) })
+  world.fake.services.set(coreDriverRef.id, {
+    observe: async () => ({ radios: 1, attachedUes: 2, technology: 'lte' }),
+  })
   const { body } = await read(routes, '/v1/status')
   const status = body as Readonly<Record<string, unknown>>
   assert.equal(
@@ -68,6 +70,19 @@ service('tells what drivers, TX gate, settings and components say', async () => 
       { armed: true },
     ],
   )
+})
+
+service('takes from the core what its own radio driver cannot know', async () => {
+  const { world, routes } = await setting()
+  world.fake.services.set(ranDriverRef.id, {
+    observe: async () => ({ pid: undefined, isConnected: false, attachedUes: 0, mode: 'none' }),
+  })
+  world.fake.services.set(coreDriverRef.id, {
+    observe: async () => ({ radios: 1, attachedUes: 3, technology: 'lte' }),
+  })
+  const { body } = await read(routes, '/v1/status')
+  const { enb, ue } = body as { readonly enb: unknown; readonly ue: { readonly attached: number } }
+  assert.equal([enb, ue.attached], [{ connected: true, mode: 'lte', s1_setup: true }, 3])
 })
 
 service('tells the state of the SIM whose phone attached last', async () => {

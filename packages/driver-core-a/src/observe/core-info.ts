@@ -1,4 +1,4 @@
-import type { Clock, Imsi } from '@steeple/contracts'
+import type { Clock, Imsi, Technology } from '@steeple/contracts'
 import { amfUe, enb, gnb, mmeUe, type RadioEntry, smfPdu, type UeEntry } from '../info/entries.ts'
 import { type InfoList, pagesOf } from '../info/pages.ts'
 import { type SharedWalk, sharedWalk } from '../info/shared-walk.ts'
@@ -11,13 +11,18 @@ export interface UeList {
   readonly isPaged: boolean
 }
 
+/** Connected base stations, and of which technology they are; of both, the later one counts. */
+export interface RadioCount {
+  readonly count: number
+  readonly technology: Technology | undefined
+}
+
 /** The lists of a core, asked by the info API. Every call throws `southbound_unavailable`. */
 export interface CoreInfo {
   readonly ues: SharedWalk<UeList>
   /** Phones with sessions in the SMF. */
   readonly sessions: SharedWalk<ReadonlySet<Imsi>>
-  /** Connected base stations. */
-  readonly radios: SharedWalk<number>
+  readonly radios: SharedWalk<RadioCount>
 }
 
 /** Where the lists are. */
@@ -41,8 +46,8 @@ export function coreInfo(clock: Clock, retiring: AbortSignal, places: () => Info
 }
 
 const LISTS = {
-  epc: { daemon: 'mme', radios: '/enb-info', ueOf: mmeUe, radioOf: enb },
-  '5gc': { daemon: 'amf', radios: '/gnb-info', ueOf: amfUe, radioOf: gnb },
+  epc: { daemon: 'mme', radios: '/enb-info', ueOf: mmeUe, radioOf: enb, technology: 'lte' },
+  '5gc': { daemon: 'amf', radios: '/gnb-info', ueOf: amfUe, radioOf: gnb, technology: 'nr' },
 } as const
 
 async function walkUes({ generations, urlOf }: InfoPlaces, signal: AbortSignal): Promise<UeList> {
@@ -71,13 +76,14 @@ async function walkSessions({ urlOf }: InfoPlaces, signal: AbortSignal): Promise
   return new Set(entries.filter(({ sessions }) => sessions > 0).map(({ imsi }) => imsi))
 }
 
-async function walkRadios({ generations, urlOf }: InfoPlaces, signal: AbortSignal): Promise<number> {
-  let radios = 0
+async function walkRadios({ generations, urlOf }: InfoPlaces, signal: AbortSignal): Promise<RadioCount> {
+  let radios: RadioCount = { count: 0, technology: undefined }
   for (const generation of generations) {
-    const { daemon, radios: path, radioOf } = LISTS[generation]
+    const { daemon, radios: path, radioOf, technology } = LISTS[generation]
     const { entries } = await entriesOf<RadioEntry>({ daemon, base: urlOf(daemon), path }, radioOf, signal)
     // The same one can be there twice, until its lost association has timed out.
-    radios += new Set(entries.filter(({ isSetUp }) => isSetUp).map(({ id }) => id)).size
+    const { size } = new Set(entries.filter(({ isSetUp }) => isSetUp).map(({ id }) => id))
+    if (size > 0) radios = { count: radios.count + size, technology }
   }
   return radios
 }

@@ -37,7 +37,14 @@ export async function observeCore(parts: ObserveParts, signal: AbortSignal): Pro
   signal.throwIfAborted()
   const attachedUes =
     ues === undefined ? undefined : [...ues.ues.values()].filter(({ isRegistered }) => isRegistered).length
-  return { configSha256, services, radios, attachedUes }
+  const technology = radios?.technology
+  return {
+    configSha256,
+    services,
+    radios: radios?.count,
+    attachedUes,
+    ...(technology === undefined ? {} : { technology }),
+  }
 }
 
 /**

@@ -1,8 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { assert } from '@steeple/testkit'
 import { EJSON, type Long } from 'bson'
-import type { Service } from '../harness/service.ts'
-import { until } from '../harness/service.ts'
+import { ROOT } from '../harness/launch.ts'
+import { type Service, until } from '../harness/service.ts'
 import type { TestDatabase } from './database.ts'
+
+const RECORDING = 'packages/driver-hss/test/fixtures/subscriber.after-dbctl-add.ejson-canonical.json'
 
 /** A card whose keys the test knows. */
 export interface KnownCard {
@@ -80,6 +84,18 @@ export class SqnBook {
     assert.is(new Set(docs.map(({ imsi }) => imsi)).size, docs.length, 'a subscriber is there twice')
     return docs.length
   }
+}
+
+/** The document that the core wants for a card, as canonical EJSON: the recording of the stock tool, its SQN and realm right. */
+export function wantedDocument({ imsi, ki, opc }: KnownCard): string {
+  const { mm_realm, security, ...rest } = JSON.parse(readFileSync(join(ROOT, RECORDING), 'utf8'))
+  const expected = {
+    ...rest,
+    imsi,
+    mme_realm: mm_realm,
+    security: { ...security, k: ki, opc, sqn: { $numberLong: '32' } },
+  }
+  return canonical(EJSON.parse(JSON.stringify(expected), { relaxed: false }))
 }
 
 /** A stored document as canonical EJSON, keys sorted, without ids. */

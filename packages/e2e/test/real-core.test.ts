@@ -4,6 +4,7 @@ import { join, relative } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { assert, suite } from '@steeple/testkit'
 import { EPC_ROLES, type EpcRole, startCore } from '../containers/core-containers.ts'
+import { coreHealth, coreInForce } from '../containers/core-health.ts'
 import { startPodman } from '../containers/engine.ts'
 import { enterOwnMachine } from '../containers/own-machine.ts'
 import { ROOT } from '../harness/launch.ts'
@@ -47,28 +48,10 @@ function reconfigure(wishes: Wishes): void {
   service.child.kill('SIGHUP')
 }
 
-async function health(): Promise<string> {
-  const { body } = await service.request('GET', '/v1/health')
-  return body.components
-    .filter(({ name }: { name: string }) => name.startsWith('driver-core-a.'))
-    .map(({ name, status, detail }: Record<string, string>) => `${name} ${status}: ${detail}`)
-    .join('\n')
-}
-
 async function plan() {
   const { status, body } = await service.request('GET', '/v1/core/plan')
   assert.is(status, 200, JSON.stringify(body))
   return body
-}
-
-async function inForce(): Promise<void> {
-  let words = ''
-  await until(async () => {
-    words = await health()
-    return (await plan()).state === 'in_sync' && /core ok: .* in force/.test(words)
-  }, PATIENCE_MS).catch((cause) => {
-    throw new Error(words, { cause })
-  })
 }
 
 /** When each daemon was started last, as the engine knows it. */
@@ -137,12 +120,12 @@ real(
       said.daemons.map(({ action }: { action: string }) => action),
       EPC_ROLES.map(() => 'restart'),
     )
-    await inForce()
+    await coreInForce(service, PATIENCE_MS)
     assert.equal(Object.keys(files()), FILES)
     const order = await restartedSince(new Map())
     // Those that others connect to come first; SMF and SGW-C come after the MME, whose sessions they would keep.
     assert.equal(order, ['upf', 'sgwu', 'hss', 'pcrf', 'mme', 'smf', 'sgwc'])
-    await until(async () => /daemons ok/.test(await health()), PATIENCE_MS)
+    await until(async () => /daemons ok/.test(await coreHealth(service)), PATIENCE_MS)
   },
   { limitMs: 2 * PATIENCE_MS },
 )
@@ -158,10 +141,10 @@ real(
     const said = await plan()
     assert.equal(restartsIn(said), ['mme', 'smf', 'sgwc'])
     assert.match(said.files.find(({ path }: { path: string }) => path === 'mme.yaml').diff, /\+ +mnc: "05"/)
-    await until(async () => /core degraded: .*socket is missing/.test(await health()), PATIENCE_MS)
+    await until(async () => /core degraded: .*socket is missing/.test(await coreHealth(service)), PATIENCE_MS)
     assert.equal(await restartedSince(before), [], 'somebody was restarted without an engine')
     await engine.show()
-    await inForce()
+    await coreInForce(service, PATIENCE_MS)
     assert.equal(await restartedSince(before), ['mme', 'smf', 'sgwc'])
     assert.match(files()['mme.yaml'] ?? '', /mnc: "05"/)
     core.show('ue-info', [])
@@ -177,7 +160,7 @@ real(
     reconfigure({ mnc: '05', addresses: { mme: '10.99.99.99' } })
     let words = ''
     await until(async () => {
-      words = await health()
+      words = await coreHealth(service)
       return /core degraded: mme does not get well/.test(words)
     }, PATIENCE_MS)
     assert.match(words, /ended with code 255/)
@@ -193,7 +176,7 @@ real(
     const actions: readonly string[] = body.entries.map(({ action }: { action: string }) => action)
     assert.ok(actions.includes('core.config_refused'), actions.join())
     reconfigure({ mnc: '05' })
-    await inForce()
+    await coreInForce(service, PATIENCE_MS)
     assert.equal(await restartedSince(refused), [], 'nothing differs from what runs')
   },
   { limitMs: 2 * PATIENCE_MS },
@@ -208,7 +191,7 @@ real(
     assert.equal(restartsIn(await plan()), ['hss'])
     service.child.kill('SIGHUP')
     await until(async () => isDeepStrictEqual(files(), good), PATIENCE_MS)
-    await inForce()
+    await coreInForce(service, PATIENCE_MS)
     assert.equal(await restartedSince(before), ['hss'])
   },
   { limitMs: 2 * PATIENCE_MS },

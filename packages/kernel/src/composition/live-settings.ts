@@ -19,7 +19,11 @@ export function createLiveSettings(first: LoadedConfig, log: Log): LiveSettings 
   let settings = first.settings
   return {
     current: () => settings,
-    configFor: (path, schema) => loaded.pluginConfig(path, schema),
+    configFor: (path, schema) => {
+      const odd = schema === undefined ? [] : loaded.pluginWarnings(path, schema)
+      for (const warning of odd) log.warn({ warning }, 'configuration is odd')
+      return loaded.pluginConfig(path, schema)
+    },
     onChange: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)

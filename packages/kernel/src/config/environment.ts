@@ -78,6 +78,11 @@ function booleanFromText(text: string, isInverted: boolean): boolean | string {
   return text
 }
 
+/** What the variables of a plugin at that path begin with: `SVC_SIMS_` for `sims`. */
+export function variablePrefix(configPath: string): string {
+  return `${PREFIX}${configPath.replaceAll('.', '_').toUpperCase()}_`
+}
+
 /** A line for each `SVC_` variable that nothing reads. `known` are further names that something does read. */
 export function unknownVariables(
   table: readonly EnvironmentRow[],

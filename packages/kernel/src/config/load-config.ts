@@ -10,7 +10,13 @@ import {
   type Segment,
   valueAt,
 } from './config-tree.ts'
-import { applyEnvironment, type Environment, environmentTable, unknownVariables } from './environment.ts'
+import {
+  applyEnvironment,
+  type Environment,
+  environmentTable,
+  unknownVariables,
+  variablePrefix,
+} from './environment.ts'
 import { leavesOf, mergedSchema, type PluginSchema, schemaWithin } from './schema-tree.ts'
 import type { ConfigSurroundings } from './semantic-checks.ts'
 import { durationProblems, type SemanticProblem, semanticProblems, semanticWarnings } from './semantics.ts'
@@ -43,6 +49,8 @@ export interface LoadedConfig {
    * was not in `extraSchemas` with one. Throws `config_invalid`.
    */
   pluginConfig(configPath: string, schema?: JsonSchema): unknown
+  /** A line for each variable under a plugin's path that its schema does not name, once that is known. */
+  pluginWarnings(configPath: string, schema: JsonSchema): readonly string[]
   /** For every key: `default`, `file:line:column`, a variable or a flag. */
   readonly sources: ReadonlyMap<string, string>
   /** What is odd but works, one line each. */
@@ -69,6 +77,9 @@ export function loadConfig(options: ConfigOptions): LoadedConfig {
   // Validated against CONFIG_SCHEMA, whose shape `Settings` describes.
   const settings = values as unknown as Settings
   const known = [settings.auth.admin_token_env, ...(options.knownVariables ?? [])]
+  // What these plugins read is known when they are loaded.
+  const later = plugins.filter((one) => one.schema === undefined).map((one) => variablePrefix(one.configPath))
+  const isLater = (name: string): boolean => later.some((prefix) => name.startsWith(prefix))
   return {
     settings,
     schema,
@@ -76,9 +87,20 @@ export function loadConfig(options: ConfigOptions): LoadedConfig {
       leavesOf(schema).map(({ path }) => [dotted(path), ownMark(tree, path)?.place ?? 'default']),
     ),
     warnings: [
-      ...unknownVariables(environmentTable(schema), options.env, known),
+      ...unknownVariables(
+        environmentTable(schema),
+        only(options.env, (name) => !isLater(name)),
+        known,
+      ),
       ...semanticWarnings(settings),
     ],
+    pluginWarnings: (configPath, own) => {
+      const prefix = variablePrefix(configPath)
+      const part = schemaWithin(plugins, { configPath, schema: own })
+      if (part === undefined || !later.includes(prefix)) return []
+      const mine = only(options.env, (name) => name.startsWith(prefix))
+      return unknownVariables(environmentTable(part), mine, known)
+    },
     pluginConfig: (configPath, own) => {
       const path = configPath.split('.')
       const part = schemaWithin(plugins, { configPath, ...(own === undefined ? {} : { schema: own }) })
@@ -90,6 +112,10 @@ export function loadConfig(options: ConfigOptions): LoadedConfig {
       return valueAt(partly.values, path)
     },
   }
+}
+
+function only(env: Environment, isWanted: (name: string) => boolean): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isWanted(name)))
 }
 
 /** What file, variables and flags set for a key of the service's own schema, before any check. */

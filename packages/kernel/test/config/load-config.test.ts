@@ -236,6 +236,23 @@ config('adds keys of a plugin to a group that the service knows, and takes none 
   assert.equal(load('').pluginConfig('fairuse', schema), { enabled: false, usage_interval: '60s', extra: 3 })
 })
 
+config("leaves the variables of a plugin to the plugin's schema, which is known when it is loaded", () => {
+  const env = { SVC_ACME_POWER: '3', SVC_ACME_POWR: '4', SVC_ACMEE_POWER: '5' }
+  const schema = {
+    type: 'object',
+    properties: { power: { type: 'integer', default: 1, 'x-env': { name: 'SVC_ACME_POWER' } } },
+  }
+  const loaded = load('', { env, extraSchemas: [{ configPath: 'acme' }] })
+  assert.equal(
+    loaded.warnings.map((line) => line.split(':')[0]),
+    ['SVC_ACMEE_POWER'],
+  )
+  assert.equal(loaded.pluginConfig('acme', schema), { power: 3 })
+  assert.equal(loaded.pluginWarnings('acme', schema), [
+    'SVC_ACME_POWR: no such variable; it has no effect. Did you mean SVC_ACME_POWER?',
+  ])
+})
+
 config('says ok, or every problem, for svc config check', () => {
   const options = { file: 'control.yaml', env: { SVC_TACK: '1' }, surroundings: SURROUNDINGS }
   assert.equal(checkConfig({ ...options, readFile: () => 'tac: 1' }), {

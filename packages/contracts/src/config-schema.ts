@@ -254,6 +254,11 @@ export const CONFIG_SCHEMA: JsonSchema = group({
   }),
   ran: group({
     binary: leaf(text(''), 'SVC_RAN_BINARY', 'reload'),
+    container: leaf(
+      text('', { pattern: '^(|[A-Za-z0-9][A-Za-z0-9_.-]{0,127})$' }),
+      'SVC_RAN_CONTAINER',
+      'reload',
+    ),
     args: leaf(texts(), 'SVC_RAN_ARGS', 'reload'),
     template_dir: leaf(text(''), 'SVC_RAN_TEMPLATE_DIR', 'reload'),
     program: leaf(choice('srsenb', 'gnb'), 'SVC_RAN_PROGRAM', 'reload'),

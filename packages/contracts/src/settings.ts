@@ -83,6 +83,8 @@ export interface Settings {
   }
   readonly ran: {
     readonly binary: string
+    /** Container in which `binary` runs, created beforehand; empty: a process of this machine. */
+    readonly container: string
     readonly args: readonly string[]
     readonly template_dir: string
     /** What `binary` is: srsRAN 4G's `srsenb` for LTE, or srsRAN Project's / OCUDU's `gnb` for NR. */

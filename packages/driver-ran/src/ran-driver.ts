@@ -1,6 +1,7 @@
 import { type Context, type RanDriver, southboundUnavailable, txNotArmed } from '@steeple/contracts'
 import { ueCountOf } from './stream/radio-facts.ts'
 import { desiredRadio } from './supervisor/desired-radio.ts'
+import { isSameProfile } from './supervisor/same-profile.ts'
 import type { Supervisor } from './supervisor/supervisor.ts'
 
 /** The driver's service over its supervisor. */
@@ -25,7 +26,7 @@ export function ranDriver(
       signal.throwIfAborted()
       const desired = await desiredRadio(context)
       if (!desired.isOn) throw txNotArmed(`the radio may not go on air: ${desired.reason}`)
-      if (sorted(desired.profile) !== sorted(profile)) {
+      if (!isSameProfile(desired.profile, profile)) {
         throw txNotArmed(`only the armed profile ${desired.profileId} may go on air`)
       }
       if (!isConfigured) throw southboundUnavailable('no radio is configured (ran.binary)')
@@ -41,8 +42,4 @@ export function ranDriver(
       await supervisor.hold()
     },
   }
-}
-
-function sorted(value: object): string {
-  return JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -1,16 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Clock, southboundUnavailable } from '@steeple/contracts'
-import { gnbEvent } from '../stream/gnb-line.ts'
-import { lineSplitter } from '../stream/line-splitter.ts'
-import { ownWords } from '../stream/own-words.ts'
 import type { RadioEvent } from '../stream/radio-event.ts'
-import { freshFacts, nextFacts, type RadioFacts } from '../stream/radio-facts.ts'
-import { muteLine, srsenbEvent } from '../stream/srsenb-line.ts'
+import { mayBeOnAir, type RadioFacts } from '../stream/radio-facts.ts'
+import { muteLine } from '../stream/srsenb-line.ts'
 import type { RadioExit } from './exit-class.ts'
 import type { KillGuard } from './kill-guard.ts'
 import { groupMembers, isPrivilegedExec, markOf, type ProcessMark } from './proc-fs.ts'
 import { LAUNCHER, launchArguments, type RadioCommand, radioEnvironment } from './radio-command.ts'
+import { radioEars } from './radio-ears.ts'
 
 /**
  * How fast a radio must be gone. `urgent`: off air within a second whatever it does. `orderly`: it may go on, a while
@@ -19,9 +18,9 @@ import { LAUNCHER, launchArguments, type RadioCommand, radioEnvironment } from '
 export type Haste = 'urgent' | 'orderly'
 
 /** When each haste kills, ms after it began. One that is not on air yet has nothing to close: it is killed at once. */
-const KILL_AFTER_MS: Readonly<Record<Haste, number>> = { urgent: 700, orderly: 3_500 }
+export const KILL_AFTER_MS: Readonly<Record<Haste, number>> = { urgent: 700, orderly: 3_500 }
 /** The whole of a stop, ms. A process that the kernel cannot end (a driver that hangs) outlives it. */
-const GONE_BOUND_MS = 6_200
+export const GONE_BOUND_MS = 6_200
 const GROUP_POLL_MS = 50
 /** How long the last words are waited for after the end, ms. */
 const LAST_WORDS_MS = 250
@@ -35,6 +34,8 @@ export interface RadioListener {
 /** One running radio. */
 export interface RadioProcess {
   readonly mark: ProcessMark | undefined
+  /** Process id on this machine; undefined when it has none that is known. */
+  readonly pid: number | undefined
   readonly isHalting: boolean
   facts(): RadioFacts
   /** Adds what was heard elsewhere than in its output. */
@@ -63,27 +64,19 @@ export function startRadio(
   if (pid !== undefined) guard.watch(pid)
   const mark = pid === undefined ? undefined : markOf(pid)
   const gone = Promise.withResolvers<void>()
-  const words = ownWords()
-  let facts = freshFacts()
+  const doubts = {
+    isUnguarded: () => pid !== undefined && isPrivilegedExec(pid),
+    isWrapped: () => pid !== undefined && groupMembers(pid).some((member) => member !== pid),
+  }
+  const ears = radioEars(command.program, clock, doubts, listener.changed)
+  // Without file descriptors there is no process and there are no streams, whatever their type says.
+  const outputs: readonly (Readable | null | undefined)[] = [child.stdout, child.stderr]
+  const heard = Promise.all(outputs.map((stream) => stream && ears.hear(stream)))
   let isGone = false
   let isHalting = false
   let killTimer: NodeJS.Timeout | undefined
   let killAtMs = Number.POSITIVE_INFINITY
 
-  const note = (event: RadioEvent): void => {
-    facts = nextFacts(facts, event, clock.monotonicMs())
-    listener.changed(facts)
-  }
-  const meaning = command.program === 'srsenb' ? srsenbEvent : gnbEvent
-  const hear = hearing(child, (line) => {
-    words.note(line)
-    const event = meaning(line)
-    if (!facts.isHeard && pid !== undefined) note({ kind: 'heard', isUnguarded: isPrivilegedExec(pid) })
-    if (event !== undefined) note(event)
-    if (event?.kind === 'started' && pid !== undefined) {
-      if (groupMembers(pid).some((member) => member !== pid)) note({ kind: 'wrapped' })
-    }
-  })
   const ended = async (code: number | null, signal: string | null): Promise<void> => {
     isGone = true
     const isHalted = isHalting
@@ -91,18 +84,18 @@ export function startRadio(
     clearTimeout(killTimer)
     if (pid !== undefined) await endGroup(pid)
     gone.resolve()
-    await Promise.race([hear.over, wait(LAST_WORDS_MS)])
+    await Promise.race([heard, wait(LAST_WORDS_MS)])
     listener.exited({
       code: code ?? undefined,
       signal: signal ?? undefined,
-      facts,
-      words: words.text(),
+      facts: ears.facts(),
+      words: ears.words(),
       isHalted,
     })
   }
   child.once('exit', (code, signal) => void ended(code, signal))
   child.once('error', () => {
-    words.note(`${LAUNCHER} (util-linux) cannot be run: not found or not permitted`)
+    ears.complain(`${LAUNCHER} (util-linux) cannot be run: not found or not permitted`)
     if (pid === undefined) void ended(127, null)
   })
   // A program that closes its input early must not end the service.
@@ -129,14 +122,15 @@ export function startRadio(
   }
   return {
     mark,
+    pid,
     get isHalting() {
       return isHalting
     },
-    facts: () => facts,
-    note,
+    facts: ears.facts,
+    note: ears.note,
     kill,
     halt: async (haste) => {
-      const isSilent = facts.carrier === undefined && !facts.isStarted
+      const isSilent = !mayBeOnAir(ears.facts())
       if (haste === 'urgent' && isSilent) kill()
       killIn(KILL_AFTER_MS[haste])
       if (!isHalting) askToEnd()
@@ -151,25 +145,6 @@ export function startRadio(
       }
     },
   }
-}
-
-/** Gives each line of both outputs to `line`; `over` resolves when both have ended. */
-function hearing(child: ChildProcess, line: (text: string) => void): { readonly over: Promise<void> } {
-  const over = [child.stdout, child.stderr].map(async (stream) => {
-    const ended = Promise.withResolvers<void>()
-    if (stream === null) return
-    const splitter = lineSplitter()
-    stream.on('data', (chunk: Buffer) => {
-      for (const text of splitter.push(chunk)) line(text)
-    })
-    stream.on('error', () => ended.resolve())
-    stream.once('close', () => {
-      for (const text of splitter.end()) line(text)
-      ended.resolve()
-    })
-    await ended.promise
-  })
-  return { over: Promise.all(over).then(() => undefined) }
 }
 
 /** Ends what a program has started and left behind, however long that takes. */

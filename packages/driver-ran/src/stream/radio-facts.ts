@@ -93,6 +93,11 @@ export function nextFacts(facts: RadioFacts, event: RadioEvent, nowMs: number): 
   }
 }
 
+/** Whether samples may flow: it has said so, or said at which frequency. */
+export function mayBeOnAir(facts: RadioFacts): boolean {
+  return facts.isStarted || facts.carrier !== undefined
+}
+
 /** Phones that are on the cell. */
 export function ueCountOf(facts: RadioFacts): number {
   return facts.ueCount ?? facts.rntis.size

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
-import { type Context, type RadioProfile, validationFailed } from '@steeple/contracts'
+import { type Context, type RadioProfile, type Settings, validationFailed } from '@steeple/contracts'
 import { deviceName } from '../process/device-lock.ts'
 import type { RadioCommand } from '../process/radio-command.ts'
 import { type RadioPlan, renderRadio } from '../render/render-radio.ts'
@@ -15,6 +15,8 @@ export interface RadioStart {
   readonly isVirtual: boolean
   readonly plan: RadioPlan
   readonly command: RadioCommand
+  /** The container that it runs in, and where its engine is; undefined: a process of this machine. */
+  readonly container: { readonly name: string; readonly socket: string } | undefined
   /** Name of the device for its lock. */
   readonly device: string
   /** Changes with everything that a start depends on: files, arguments, program, own addresses. */
@@ -52,8 +54,9 @@ export async function radioStart(
       directory,
       cellId: ran.cell_id,
     },
+    container: ran.container === '' ? undefined : { name: ran.container, socket: settings.hss.engine_socket },
     device: deviceName(ran),
-    fingerprint: digest([plan.rendered.sha256, await binaryState(ran.binary), ...localAddresses]),
+    fingerprint: digest([plan.rendered.sha256, await programState(ran), ...localAddresses]),
   }
 }
 
@@ -64,6 +67,11 @@ function ownAddresses(): readonly string[] {
     .filter(({ family, internal }) => family === 'IPv4' && !internal)
     .map(({ address }) => address)
     .sort()
+}
+
+/** Changes when another program is meant. What a container holds is not looked into. */
+async function programState(ran: Settings['ran']): Promise<string> {
+  return ran.container === '' ? await binaryState(ran.binary) : `container ${ran.container}`
 }
 
 /** Changes when the program is installed anew. Throws `validation_failed` when it is not there. */

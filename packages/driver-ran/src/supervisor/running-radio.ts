@@ -1,10 +1,13 @@
 import type { Clock } from '@steeple/contracts'
-import { type DeviceLock, lockDevice } from '../process/device-lock.ts'
+import { waitingRadio } from '../container/container-radio.ts'
+import { LAUNCH_SCRIPT, launchScript } from '../container/launch-script.ts'
+import { radioContainer } from '../container/radio-container.ts'
+import { lockDevice } from '../process/device-lock.ts'
 import type { RadioExit } from '../process/exit-class.ts'
-import { type KillGuard, startKillGuard } from '../process/kill-guard.ts'
+import { startKillGuard } from '../process/kill-guard.ts'
 import { forgetRadio, noteRadio } from '../process/orphans.ts'
 import { requireLauncher } from '../process/preflight.ts'
-import { type RadioProcess, startRadio } from '../process/radio-process.ts'
+import { type RadioListener, type RadioProcess, startRadio } from '../process/radio-process.ts'
 import { carrierFault } from '../stream/carrier-check.ts'
 import type { RadioFacts } from '../stream/radio-facts.ts'
 import { openDirectory, writeFiles } from './radio-files.ts'
@@ -37,41 +40,61 @@ export interface RunningRadio {
   condemn(fault: string): void
 }
 
-/** Takes device, guard and files for a start. Throws when one of them cannot be had; nothing is held then. */
+/** What a radio needs besides its device: the guard of a process, or a container that waits. */
+interface Vessel {
+  begin(listener: RadioListener): RadioProcess
+  release(): Promise<void>
+}
+
+/** Takes device, files and vessel for a start. Throws when one of them cannot be had; nothing is held then. */
 export async function prepareStart(start: RadioStart, clock: Clock): Promise<StartMeans> {
-  const { directory } = start.command
-  await requireLauncher()
+  const { command, container, plan } = start
   const lock = await lockDevice(start.device)
-  let guard: KillGuard | undefined
-  let onGuardLost = (): void => undefined
-  const release = async (): Promise<void> => {
-    await Promise.all([lock.release(), guard?.close()])
-  }
   try {
-    await openDirectory(directory)
-    await writeFiles(directory, start.plan.rendered.files)
-    guard = await startKillGuard(() => onGuardLost())
+    await openDirectory(command.directory)
+    await writeFiles(command.directory, plan.rendered.files)
+    const vessel =
+      container === undefined ? await processVessel(start, clock) : await containerVessel(start, clock)
+    const release = async (): Promise<void> => {
+      await Promise.allSettled([lock.release(), vessel.release()])
+    }
+    return { release, launch: (watch) => launch(start, { ...vessel, release }, clock, watch) }
   } catch (error) {
-    await release()
+    await lock.release()
     throw error
   }
-  const held = { lock, guard }
+}
+
+async function processVessel({ command }: RadioStart, clock: Clock): Promise<Vessel> {
+  await requireLauncher()
+  let onGuardLost = (): void => undefined
+  const guard = await startKillGuard(() => onGuardLost())
   return {
-    release,
-    launch: (watch) => {
-      const running = launch(start, held, clock, watch)
-      onGuardLost = () => running.process.kill()
-      return running
+    release: () => guard.close(),
+    begin: (listener) => {
+      const radio = startRadio(command, guard, clock, listener)
+      onGuardLost = radio.kill
+      try {
+        if (radio.mark !== undefined) noteRadio(command.directory, radio.mark)
+      } catch {
+        // A full disk: the radio carries the directory's mark in its environment as well.
+      }
+      return radio
     },
   }
 }
 
-function launch(
-  start: RadioStart,
-  { lock, guard }: { readonly lock: DeviceLock; readonly guard: KillGuard },
-  clock: Clock,
-  watch: RadioWatch,
-): RunningRadio {
+async function containerVessel({ command, container }: RadioStart, clock: Clock): Promise<Vessel> {
+  const { name = '', socket = '' } = container ?? {}
+  await writeFiles(command.directory, new Map([[LAUNCH_SCRIPT, launchScript(command)]]))
+  const waiting = await waitingRadio(radioContainer(socket, name), `${command.directory}/${LAUNCH_SCRIPT}`)
+  return {
+    release: () => waiting.release(),
+    begin: (listener) => waiting.begin(command, clock, listener),
+  }
+}
+
+function launch(start: RadioStart, vessel: Vessel, clock: Clock, watch: RadioWatch): RunningRadio {
   const { command, plan, isVirtual } = start
   const sinceMs = clock.monotonicMs()
   let fault: string | undefined
@@ -81,7 +104,13 @@ function launch(
     radio.kill()
     watch.faulty(why)
   }
-  const radio = startRadio(command, guard, clock, {
+  const ended = async (exit: RadioExit): Promise<void> => {
+    forgetRadio(command.directory)
+    await vessel.release()
+    const startedMs = exit.facts.startedAtMs
+    watch.exited(exit, startedMs === undefined ? 0 : clock.monotonicMs() - startedMs)
+  }
+  const radio = vessel.begin({
     changed: (facts) => {
       const found = faultOf(facts) ?? carrierFault(facts, plan.cell, isVirtual)
       if (found !== undefined) condemn(found)
@@ -89,17 +118,6 @@ function launch(
     },
     exited: (exit) => void ended(exit),
   })
-  const ended = async (exit: RadioExit): Promise<void> => {
-    forgetRadio(command.directory)
-    await Promise.allSettled([lock.release(), guard.close()])
-    const startedMs = exit.facts.startedAtMs
-    watch.exited(exit, startedMs === undefined ? 0 : clock.monotonicMs() - startedMs)
-  }
-  try {
-    if (radio.mark !== undefined) noteRadio(command.directory, radio.mark)
-  } catch {
-    // A full disk: the radio carries the directory's mark in its environment as well.
-  }
   return {
     start,
     process: radio,

@@ -6,43 +6,23 @@ import {
   southboundUnavailable,
   validationFailed,
 } from '@steeple/contracts'
-import { type ExitClass, exitClass, exitText, isRetried, type RadioExit } from '../process/exit-class.ts'
-import { endOrphans } from '../process/orphans.ts'
+import { exitClass, exitText, isRetried, type RadioExit } from '../process/exit-class.ts'
 import type { Haste } from '../process/radio-process.ts'
 import { type Backoff, restartBackoff } from './backoff.ts'
 import { type DesiredRadio, desiredRadio } from './desired-radio.ts'
+import { orphanSweep } from './orphan-sweep.ts'
+import { overdue } from './overdue.ts'
 import { type RadioStart, radioStart } from './radio-start.ts'
 import { type RadioSnapshot, stateOf } from './radio-state.ts'
 import { prepareStart, type RunningRadio } from './running-radio.ts'
+import { isSameProfile } from './same-profile.ts'
+import type { SupervisorEvents, SupervisorOptions } from './supervisor-options.ts'
 
 /** A gate that cannot be asked for so long counts as closed, ms. */
 const GATE_SILENCE_MS = 30_000
-/** A radio says within so long which frequency it uses, ms after it says that it is on. */
-const CARRIER_BOUND_MS = 5_000
-/** How long a radio may take to come up, ms: the firmware of an SDR is loaded meanwhile; a virtual one has none. */
-const START_BOUND_MS = 60_000
-const VIRTUAL_START_BOUND_MS = 15_000
 /** Something else than the radio is in the way (lock, launcher, files): looked at again after, ms. */
 const BLOCKED_MS = 5_000
 const GONE_POLL_MS = 10
-
-/** What happens to a radio, for metrics and log. */
-export interface SupervisorEvents {
-  /** Something to look at soon. */
-  wake(): void
-  started(start: RadioStart): void
-  exited(kind: ExitClass, text: string): void
-  stopped(seconds: number): void
-}
-
-/** How a supervisor is made. `random` gives 0 (inclusive) to 1 (exclusive). */
-export interface SupervisorOptions {
-  readonly context: Context
-  /** Absolute path of the radio's own directory. */
-  readonly directory: string
-  readonly events: SupervisorEvents
-  readonly backoff?: Backoff
-}
 
 /**
  * Keeps on air exactly what the gate permits: one process, or none.
@@ -51,6 +31,8 @@ export interface SupervisorOptions {
  * before anything else; a start that began before it never gets to the point where its process is made.
  */
 export class Supervisor {
+  /** Kills what an earlier run of the service has left behind. Throws `southbound_unavailable` when that fails. */
+  readonly sweep: () => Promise<void>
   readonly #context: Context
   readonly #directory: string
   readonly #events: SupervisorEvents
@@ -59,7 +41,6 @@ export class Supervisor {
   #running: RunningRadio | undefined
   #desired: DesiredRadio | undefined
   #queue: Promise<unknown> = Promise.resolve()
-  #hasSwept = false
   #isClosed = false
   #isHeld = false
   #gateHeardMs: number
@@ -75,6 +56,7 @@ export class Supervisor {
   constructor({ context, directory, events, backoff }: SupervisorOptions) {
     this.#context = context
     this.#directory = directory
+    this.sweep = orphanSweep(context, directory)
     this.#events = events
     this.#backoff = backoff ?? restartBackoff(Math.random)
     this.#gateHeardMs = context.clock.monotonicMs()
@@ -89,7 +71,7 @@ export class Supervisor {
       const state = stateOf(facts, running.process.isHalting)
       const loss = state === 's1_up' ? undefined : facts.lossReason
       const problem = running.fault ?? this.#refused?.reason ?? loss
-      return { ...common, state, pid: running.process.mark?.pid, facts, problem }
+      return { ...common, state, pid: running.process.pid, facts, problem }
     }
     const isOff = this.#desired?.isOn !== true || this.#isHeld
     const problem = this.#refused?.reason ?? this.#problem
@@ -100,19 +82,6 @@ export class Supervisor {
   /** The process that runs now, for those who watch it more closely. */
   get running(): RunningRadio | undefined {
     return this.#running
-  }
-
-  /** Kills what an earlier run of the service has left behind. Throws `southbound_unavailable` when that fails. */
-  async sweep(): Promise<void> {
-    if (this.#hasSwept) return
-    const ended = await endOrphans(this.#directory)
-    this.#hasSwept = true
-    if (ended > 0) {
-      this.#context.log.warn(
-        { processes: ended },
-        'radio of an earlier run was still there and has been killed',
-      )
-    }
   }
 
   /** Asks the gate and does what is missing. One call at a time; others wait. */
@@ -210,7 +179,6 @@ export class Supervisor {
 
   /** A running radio against what is asked for and against the clock. */
   async #look(running: RunningRadio, start: RadioStart): Promise<Outcome> {
-    const { process: radio } = running
     if (running.start.fingerprint !== start.fingerprint || running.start.isVirtual !== start.isVirtual) {
       // Another carrier than the running one's is permitted now: that one must be off at once.
       const isSameCarrier = sameProfile(running.start, start)
@@ -218,17 +186,9 @@ export class Supervisor {
       await this.#halt(isSameCarrier ? 'orderly' : 'urgent')
       return AGAIN
     }
-    const facts = radio.facts()
-    const nowMs = this.#now()
-    if (facts.startedAtMs !== undefined && facts.carrier === undefined) {
-      if (nowMs - facts.startedAtMs > CARRIER_BOUND_MS) {
-        running.condemn('the radio does not say which frequency it uses')
-      }
-    }
-    const boundMs = start.isVirtual ? VIRTUAL_START_BOUND_MS : START_BOUND_MS
-    if (!facts.isStarted && !radio.isHalting && nowMs - running.sinceMs > boundMs) {
-      await this.restart(`the radio did not come up within ${boundMs / 1_000} s`)
-    } else if (facts.hasGivenUp) await this.restart(facts.lossReason ?? 'the radio has given up its core')
+    const due = overdue(running, this.#now())
+    if (due?.fault !== undefined) running.condemn(due.fault)
+    if (due?.restart !== undefined) await this.restart(due.restart)
     return CONVERGED
   }
 
@@ -323,9 +283,5 @@ function sameProfile(
   a: Pick<RadioStart, 'profileId' | 'profile'>,
   b: Pick<RadioStart, 'profileId' | 'profile'>,
 ): boolean {
-  return a.profileId === b.profileId && canonical(a.profile) === canonical(b.profile)
-}
-
-function canonical(value: object): string {
-  return JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return a.profileId === b.profileId && isSameProfile(a.profile, b.profile)
 }

@@ -25,8 +25,19 @@ const goOnAir = (): void => {
 
 const speed = scenario.speed ?? 1
 const recorded = scenario.recording === undefined ? [] : linesOf(readFileSync(scenario.recording, 'utf8'))
-for (const { atMs, stream, text } of recorded) setTimeout(() => print(stream, text), atMs / speed)
+const untilMs = scenario.untilMs ?? Number.POSITIVE_INFINITY
+for (const { atMs, stream, text } of recorded)
+  if (atMs <= untilMs) setTimeout(() => print(stream, text), atMs / speed)
 for (const { atMs, stream, text } of scenario.lines ?? []) setTimeout(() => print(stream, text), atMs)
+const { says } = scenario
+if (says !== undefined) {
+  let told = 0
+  setInterval(() => {
+    const lines = readFileSync(says, 'utf8').split('\n').slice(0, -1)
+    for (const text of lines.slice(told)) print('out', text)
+    told = lines.length
+  }, 50)
+}
 if (scenario.onAirAtMs !== undefined) setTimeout(goOnAir, scenario.onAirAtMs)
 if (scenario.exit !== undefined) {
   const { atMs, code } = scenario.exit

@@ -2,10 +2,14 @@
 export interface Scenario {
   /** Absolute path of a recording: its `out` and `err` lines are printed at their times. */
   readonly recording?: string
+  /** What the recording has after that time is left out. */
+  readonly untilMs?: number
   /** The recording's time runs so many times faster; 1 when absent. */
   readonly speed?: number
   /** Lines printed after the recording, or without one. `atMs` counts from the start. */
   readonly lines?: readonly { readonly atMs: number; readonly stream: 'out' | 'err'; readonly text: string }[]
+  /** A file whose lines are printed as they are added to it. */
+  readonly says?: string
   /** Samples flow from then on, ms; never when absent. */
   readonly onAirAtMs?: number
   /** Where each sample is written: `<CLOCK_MONOTONIC ns> <1 or 0 for muted>` per line. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -62,6 +62,7 @@ export function nowMs(): number {
 /** A scenario that is on air soon after its start and connected. */
 export const GOOD: Partial<Scenario> = {
   recording: recordingPath('34_'),
+  untilMs: 1_000,
   speed: 5,
   onAirAtMs: 100,
   onTerm: 'graceful',
@@ -188,11 +189,12 @@ export function standInFiles(root: string): {
   return {
     binary,
     samples,
-    play: (scenario) =>
-      writeFileSync(
-        scenarioFile,
-        JSON.stringify({ onTerm: 'graceful', samples, ...scenario } satisfies Scenario),
-      ),
+    // As a whole: a program that starts meanwhile reads the one or the other.
+    play: (scenario) => {
+      const content: Scenario = { onTerm: 'graceful', samples, ...scenario }
+      writeFileSync(`${scenarioFile}.new`, JSON.stringify(content))
+      renameSync(`${scenarioFile}.new`, scenarioFile)
+    },
   }
 }
 

@@ -1,0 +1,166 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Clock, southboundUnavailable } from '@steeple/contracts'
+import type { RadioCommand } from '../process/radio-command.ts'
+import { radioEars } from '../process/radio-ears.ts'
+import {
+  GONE_BOUND_MS,
+  KILL_AFTER_MS,
+  type RadioListener,
+  type RadioProcess,
+} from '../process/radio-process.ts'
+import { mayBeOnAir } from '../stream/radio-facts.ts'
+import { LAUNCH_COMMANDS, READY_LINE } from './launch-script.ts'
+import type { ContainerStreams, RadioContainer } from './radio-container.ts'
+
+const BEAT_MS = 500
+const LOOK_MS = 50
+const READY_BOUND_MS = 10_000
+
+/** A container that waits for the word to start its radio. */
+export interface WaitingRadio {
+  /** Starts the radio in this very turn: the word is written before anything else can be. */
+  begin(command: RadioCommand, clock: Clock, listener: RadioListener): RadioProcess
+  /** Ends a container that was not begun with. */
+  release(): Promise<void>
+}
+
+/** Kills what runs in the container, and sees that it does not run any more. Throws `southbound_unavailable`. */
+export async function endContainer(container: RadioContainer): Promise<boolean> {
+  const endMs = performance.now() + GONE_BOUND_MS
+  let wasRunning = false
+  while ((await container.look())?.isRunning === true) {
+    wasRunning = true
+    if (performance.now() > endMs) throw southboundUnavailable('the container of the radio cannot be ended')
+    await container.kill()
+    await wait(LOOK_MS)
+  }
+  return wasRunning
+}
+
+/** Starts the container up to the point where its script waits. Throws `southbound_unavailable`, `validation_failed`. */
+export async function waitingRadio(container: RadioContainer, script: string): Promise<WaitingRadio> {
+  await container.require(script)
+  await endContainer(container)
+  const streams = await container.start()
+  streams.input.on('error', () => undefined)
+  // Ends a line that the engine may have begun itself.
+  streams.input.write('\n')
+  const beats = setInterval(() => streams.input.write(LAUNCH_COMMANDS.beat), BEAT_MS).unref()
+  const release = async (): Promise<void> => {
+    clearInterval(beats)
+    streams.drop()
+    await endContainer(container)
+  }
+  try {
+    await ready(streams)
+    const pid = (await container.look())?.pid
+    return {
+      release,
+      begin: (command, clock, listener) =>
+        begin({ container, streams, pid, endBeats: () => clearInterval(beats) }, command, clock, listener),
+    }
+  } catch (error) {
+    await release()
+    throw error
+  }
+}
+
+interface Held {
+  readonly container: RadioContainer
+  readonly streams: ContainerStreams
+  readonly pid: number | undefined
+  endBeats(): void
+}
+
+function begin(held: Held, command: RadioCommand, clock: Clock, listener: RadioListener): RadioProcess {
+  const { container, streams, pid } = held
+  const gone = Promise.withResolvers<void>()
+  // A container has no privileges that its script would not end with it.
+  const doubts = { isUnguarded: () => false, isWrapped: () => false }
+  const ears = radioEars(command.program, clock, doubts, listener.changed)
+  const heard = Promise.all(streams.outputs.map((output) => ears.hear(output)))
+  let isGone = false
+  let isHalting = false
+  streams.input.write(LAUNCH_COMMANDS.go)
+  for (const output of streams.outputs) output.resume()
+
+  const kill = (): void => {
+    // Two ways: the end of its input reaches the script even when the engine is slow to kill.
+    if (isGone) return
+    held.endBeats()
+    void container.kill().catch(() => undefined)
+    streams.input.write(LAUNCH_COMMANDS.urgent)
+  }
+  const ended = async (): Promise<void> => {
+    held.endBeats()
+    const isHalted = isHalting
+    const code = await codeOnceGone(container)
+    isGone = true
+    streams.drop()
+    gone.resolve()
+    await Promise.race([heard, wait(LOOK_MS)])
+    const isKilled = code === 137
+    listener.exited({
+      code: isKilled ? undefined : code,
+      signal: isKilled ? 'SIGKILL' : undefined,
+      facts: ears.facts(),
+      words: ears.words(),
+      isHalted,
+    })
+  }
+  void streams.over.then(ended)
+  return {
+    mark: undefined,
+    pid,
+    get isHalting() {
+      return isHalting
+    },
+    facts: ears.facts,
+    note: ears.note,
+    kill,
+    halt: async (haste) => {
+      if (haste === 'urgent' && !mayBeOnAir(ears.facts())) kill()
+      if (!isHalting || haste === 'urgent') streams.input.write(LAUNCH_COMMANDS[haste])
+      isHalting = true
+      const killing = setTimeout(kill, KILL_AFTER_MS[haste])
+      const bound = new AbortController()
+      const late = wait(GONE_BOUND_MS, 'late', { signal: bound.signal }).catch(() => 'over')
+      const end = await Promise.race([gone.promise, late])
+      bound.abort()
+      clearTimeout(killing)
+      if (end === 'late') throw southboundUnavailable('the engine does not confirm that the radio is gone')
+    },
+  }
+}
+
+/** Kills until the container does not run, however long that takes, and gives its exit code. */
+async function codeOnceGone(container: RadioContainer): Promise<number | undefined> {
+  for (;;) {
+    try {
+      const look = await container.look()
+      if (look?.isRunning !== true) return look?.exitCode
+      await container.kill()
+    } catch {
+      // The engine is away: it is asked again.
+    }
+    await wait(LOOK_MS)
+  }
+}
+
+async function ready({ outputs, over }: ContainerStreams): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<'ready'>()
+  let text = ''
+  const hear = (chunk: Buffer): void => {
+    text = (text + chunk.toString()).slice(-READY_LINE.length - 2_000)
+    if (text.includes(READY_LINE)) resolve('ready')
+  }
+  const [out] = outputs
+  out?.on('data', hear)
+  const bound = new AbortController()
+  const late = wait(READY_BOUND_MS, 'late', { signal: bound.signal }).catch(() => 'over')
+  const end = await Promise.race([promise, over.then(() => 'over'), late])
+  bound.abort()
+  out?.off('data', hear)
+  if (end !== 'ready')
+    throw southboundUnavailable('the container of the radio does not run its script (see docs/radio.md)')
+}

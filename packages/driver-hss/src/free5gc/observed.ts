@@ -22,14 +22,15 @@ export function observedOf(
   const apns = agreed(slices.map((slice) => apnsOf(held, sessions, slice)))
   const { subscribedUeAmbr, gpsis } = held.am
   const ue = rateOf(subscribedUeAmbr)
-  const odd = sessions.sm
+  const isOdd = sessions.sm
     .flatMap(({ dnnConfigurations }) => Object.values((dnnConfigurations ?? {}) as Record<string, Doc>))
-    .find(({ sessionAmbr }) => !fits(sessionAmbr, ue))
+    .some(({ sessionAmbr }) => !fits(sessionAmbr, ue))
   const gpsi = Array.isArray(gpsis) ? /^msisdn-([0-9]+)$/.exec(String(gpsis[0]))?.[1] : undefined
   return {
     imsi,
     apns,
-    ambrBps: odd === undefined ? ue : rateOf(odd.sessionAmbr),
+    // No rate is wanted that two places tell differently, and each of them may be the one that was edited.
+    ambrBps: isOdd ? { up: 0, down: 0 } : ue,
     isBlocked,
     ...(gpsi === undefined ? {} : { msisdn: gpsi }),
   }

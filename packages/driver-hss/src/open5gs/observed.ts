@@ -48,14 +48,15 @@ export function observedOf(doc: Doc, slices: number): SubscriberObserved | undef
   const sessions = docsOf(held[0]?.session)
   const readable = held.slice(0, slices).every((slice) => isInt32(slice.sst)) && held.length >= slices
   const ue = decodeAmbr(doc.ambr)
-  const odd = sessions
+  const isOdd = sessions
     .map((session) => decodeAmbr(session.ambr))
-    .find(({ up, down }) => up !== ue.up || down !== ue.down)
+    .some(({ up, down }) => up !== ue.up || down !== ue.down)
   const msisdn = Array.isArray(doc.msisdn) ? doc.msisdn[0] : undefined
   return {
     imsi: imsi as Imsi, // the key that was asked for
     apns: readable ? sessions.map((session) => String(session.name)) : [],
-    ambrBps: odd ?? ue,
+    // No rate is wanted that two places tell differently, and each of them may be the one that was edited.
+    ambrBps: isOdd ? { up: 0, down: 0 } : ue,
     isBlocked: blocked,
     ...(typeof msisdn === 'string' ? { msisdn } : {}),
   }

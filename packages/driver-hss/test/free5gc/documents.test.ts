@@ -152,13 +152,18 @@ documents('sees a block that was lifted half-way and mends it', async () => {
   })
 })
 
-documents('sees an AMBR that was edited in one session', async () => {
+documents('sees an AMBR that was edited in one session or for the subscriber', async () => {
   await withDriver(async (driver, look) => {
     await driver.upsert([ONE], patient())
     const edit = { $set: { 'dnnConfigurations.internet.sessionAmbr.uplink': '1 Kbps' } }
     await look.collection(COLLECTIONS.sm).updateOne({ ueId }, edit)
     const seen = (await driver.observe([ONE.imsi], patient())).get(ONE.imsi)
-    assert.is(seen?.ambrBps.up, 1000)
+    assert.equal(seen?.ambrBps, { up: 0, down: 0 })
+    await driver.upsert([ONE], patient())
+    const other = { $set: { 'subscribedUeAmbr.uplink': '1 Kbps' } }
+    await look.collection(COLLECTIONS.am).updateOne({ ueId }, other)
+    const again = (await driver.observe([ONE.imsi], patient())).get(ONE.imsi)
+    assert.equal(again?.ambrBps, { up: 0, down: 0 })
   })
 })
 

@@ -240,4 +240,21 @@ function sortedLines(world: string): readonly unknown[] {
   return world.split('\n').map((line) => sorted(JSON.parse(line.slice(line.indexOf(' ') + 1))))
 }
 
+documents('sees an AMBR that was edited for the subscriber alone or for one session alone', async () => {
+  await withDriver(async (driver, look) => {
+    const rate = {
+      downlink: { value: new Int32(64), unit: new Int32(1) },
+      uplink: { value: new Int32(64), unit: new Int32(1) },
+    }
+    for (const place of ['ambr', 'slice.0.session.0.ambr']) {
+      await driver.upsert([RECORDED], patient())
+      const wanted = (await driver.observe([RECORDED.imsi], patient())).get(RECORDED.imsi)
+      assert.equal(wanted?.ambrBps, RECORDED.ambrBps)
+      await look.collection('subscribers').updateOne({ imsi: RECORDED.imsi }, { $set: { [place]: rate } })
+      const seen = (await driver.observe([RECORDED.imsi], patient())).get(RECORDED.imsi)
+      assert.equal(seen?.ambrBps, { up: 0, down: 0 }, place)
+    }
+  })
+})
+
 documents.run()

@@ -21,8 +21,31 @@ const NR_TAC_RESERVED = 0xfffffe
 /** The least gain that is written as more than 0, dB. */
 const LEAST_GAIN_DB = 0.1
 
-/** Sections whose options touch neither carrier, gain, identity, addresses nor files. */
-const ARGUMENT = /^--(scheduler|expert)\.[a-z][a-z0-9_]*=[A-Za-z0-9_.,:+-]*$/
+/** Options of srsenb that touch neither carrier, power, identity, ciphering, addresses, files nor how fast it stops. */
+const EXPERT_OPTIONS: ReadonlySet<string> = new Set([
+  'equalizer_mode',
+  'estimator_fil_w',
+  'gtpu_tunnel_timeout',
+  'lte_sample_rates',
+  'mac_prach_bi',
+  'max_mac_dl_kos',
+  'max_mac_ul_kos',
+  'max_prach_offset_us',
+  'nof_phy_threads',
+  'nof_prach_threads',
+  'nof_prealloc_ues',
+  'pusch_8bit_decoder',
+  'pusch_max_its',
+  'rlf_min_ul_snr_estim',
+  'rlf_release_timer_ms',
+  'rrc_inactivity_timer',
+  'rx_gain_offset',
+  's1_connect_timer',
+  'sctp_init_max_attempts',
+  'sctp_rto_max',
+  'use_cedron_f_est_alg',
+])
+const ARGUMENT = /^--(scheduler|expert)\.([a-z][a-z0-9_]*)=[A-Za-z0-9_.,:+-]*$/
 const DEVICE_ARGS = /^[A-Za-z0-9_=,.:/*+-]{1,512}$/
 const DEVICE_NAME = /^[A-Za-z0-9_]{1,32}$/
 
@@ -134,12 +157,18 @@ function deviceProblems({ ran, directory }: RadioInput): readonly RenderProblem[
 
 function argumentProblems({ ran }: RadioInput): readonly RenderProblem[] {
   return ran.args
-    .filter((argument) => ran.program === 'gnb' || !ARGUMENT.test(argument))
+    .filter((argument) => ran.program === 'gnb' || !isHarmlessArgument(argument))
     .map((argument) => ({
       key: 'ran.args',
       message:
         ran.program === 'gnb'
           ? 'gnb takes no ran.args; put options into gnb.yml in ran.template_dir'
-          : `ran.args may hold --scheduler.<key>=<value> and --expert.<key>=<value> alone, not ${argument.slice(0, 64)}: the command line wins over the carrier that the gate has permitted`,
+          : `ran.args may not hold ${argument.slice(0, 64)}, since the command line wins over what the gate has permitted; ` +
+            `allowed are --scheduler.<key>=<value>, and --expert.<key>=<value> for ${[...EXPERT_OPTIONS].join(', ')}`,
     }))
+}
+
+function isHarmlessArgument(argument: string): boolean {
+  const [, section, key = ''] = ARGUMENT.exec(argument) ?? []
+  return section === 'scheduler' || (section === 'expert' && EXPERT_OPTIONS.has(key))
 }

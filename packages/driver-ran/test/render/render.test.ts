@@ -89,6 +89,16 @@ const REFUSED: readonly (readonly [why: string, input: () => RadioInput, key: st
   ['a line in the device', () => radioInput({ ran: { device_args: 'a=1\ntx_gain = 0' } }), 'ran.device_args'],
   ['a relative program', () => radioInput({ ran: { binary: 'srsenb' } }), 'ran.binary'],
   ['an argument that moves the carrier', () => radioInput({ ran: { args: ['--rf.dl_freq=1'] } }), 'ran.args'],
+  [
+    'an argument that sends louder',
+    () => radioInput({ ran: { args: ['--expert.tx_amplitude=1'] } }),
+    'ran.args',
+  ],
+  [
+    'an argument that writes what phones say to a file',
+    () => radioInput({ ran: { args: ['--expert.report_json_enable=true'] } }),
+    'ran.args',
+  ],
   ['an argument of two words', () => radioInput({ ran: { args: ['--rf.dl_earfcn', '1'] } }), 'ran.args'],
   ['arguments of gnb', () => gnbInput({ ran: { args: ['cell_cfg', '--pci', '3'] } }), 'ran.args'],
   ['a TAC above 24 bits', () => gnbInput({ tac: 0x1000000 }), 'tac'],

@@ -1,4 +1,4 @@
-import type { HssDriver, Outcome, Reconciler } from '@steeple/contracts'
+import { type HssDriver, msFromDuration, type Outcome, type Reconciler } from '@steeple/contracts'
 import { CUT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { openImsi } from '../secrets/sealing.ts'
 import { wantedInHss } from '../states/machine.ts'
@@ -8,6 +8,7 @@ import { all, called, errorOf, notNow, readKeys } from './batch.ts'
 import type { Kicked } from './core-link.ts'
 import type { Flights } from './flights.ts'
 import { safeText } from './hss-link.ts'
+import { withLaterSeq } from './lost.ts'
 import { type Mark, writeMarks } from './marks.ts'
 import { withSubscribers } from './subscriber.ts'
 
@@ -20,8 +21,10 @@ const RETRY_MS = 2_000
 const CORE_RETRY_MS = 10_000
 /** A blocked subscriber stays in the HSS so long before it is removed: a core's own cancel needs the document. */
 const LINGER_MS = 1_500
-/** A block is written again after that long: somebody may have lifted it by hand. */
-const REBLOCK_MS = 60_000
+/** A block is written again after that long at the latest, or after `sims.drift_interval`: it may have been lifted by hand. */
+const LONGEST_REBLOCK_MS = 60_000
+/** Longer than a blocked subscriber stays before it is removed. */
+const SHORTEST_REBLOCK_MS = 5_000
 
 /** One step of a cut: undefined when it worked, otherwise why not. */
 type Steps = Map<string, string | undefined>
@@ -98,7 +101,8 @@ async function cut(
 ): Promise<Cut> {
   if (rows.length === 0) return { marks: [], detached: new Map() }
   const nowMs = parts.context.clock.monotonicMs()
-  const open = rows.filter((row) => !isBlocked(blocked, row, nowMs))
+  const sinceMs = nowMs - reblockMs(parts)
+  const open = rows.filter((row) => !isBlocked(blocked, row, sinceMs))
   const failed = await block(parts, driver, open, signal)
   if (failed === undefined) return { marks: rows.map((row) => unanswered(row)), detached: new Map() }
   for (const { hash, generation } of open)
@@ -119,9 +123,14 @@ async function cut(
 }
 
 /** Whether its block is fresh, so that waiting for the core does not write to the HSS again and again. */
-function isBlocked(blocked: Blocks, row: SimRow, nowMs: number): boolean {
-  const since = blocked.get(row.hash)
-  return since !== undefined && since.generation === row.generation && nowMs - since.atMs < REBLOCK_MS
+function isBlocked(blocked: Blocks, row: SimRow, sinceMs: number): boolean {
+  const last = blocked.get(row.hash)
+  return last !== undefined && last.generation === row.generation && last.atMs > sinceMs
+}
+
+function reblockMs({ context }: SimsParts): number {
+  const driftMs = msFromDuration(context.config.drift_interval) ?? LONGEST_REBLOCK_MS
+  return Math.min(LONGEST_REBLOCK_MS, Math.max(SHORTEST_REBLOCK_MS, driftMs))
 }
 
 /** Whether a subscriber was blocked long enough ago, or never was in the HSS. */
@@ -163,7 +172,9 @@ async function block(
     if (error !== undefined && wantedInHss(row.state) === 'blocked') absent.push(row)
   })
   if (absent.length === 0) return steps
-  const inserted = await withSubscribers(parts.vault, absent, async (subscribers) => {
+  const ready = await withLaterSeq(parts, driver, absent, signal)
+  if (ready === undefined) return undefined
+  const inserted = await withSubscribers(parts.vault, ready, async (subscribers) => {
     const pushed = await called(parts, signal, (bound) => driver.upsert(subscribers, bound))
     return pushed === undefined ? undefined : subscribers.map(({ imsi }) => errorOf(pushed, imsi))
   })

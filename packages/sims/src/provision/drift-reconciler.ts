@@ -5,6 +5,7 @@ import { wantedInHss } from '../states/machine.ts'
 import type { SimRow } from '../store/sim-row.ts'
 import { simsBetween } from '../store/sim-store.ts'
 import { all, called, notNow } from './batch.ts'
+import { laterSeq } from './lost.ts'
 import { markDrifted } from './marks.ts'
 import { driftOf, wantedOf } from './subscriber.ts'
 
@@ -103,12 +104,4 @@ function reasonOf(parts: SimsParts, row: SimRow, held: Parameters<typeof driftOf
   if (wantedInHss(row.state) === 'absent')
     return held === undefined ? undefined : 'the subscriber was in the HSS again'
   return driftOf(wantedOf(parts.vault, row), held)
-}
-
-/**
- * A SEQ that no authentication since the SIM was issued can have reached: one for each second. It stays within the
- * 2^28 that a card accepts in one step (TS 33.102 annex C.2.1) for eight years.
- */
-function laterSeq(row: SimRow, nowMs: number): number {
-  return Math.max(row.hss_seq + 1, Math.floor((nowMs - row.issued_at_ms) / 1000) + 1)
 }

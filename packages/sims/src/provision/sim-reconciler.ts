@@ -7,6 +7,7 @@ import { unsyncedSims } from '../store/sim-store.ts'
 import { all, called, errorOf, notNow, readKeys } from './batch.ts'
 import type { Flights } from './flights.ts'
 import { safeText } from './hss-link.ts'
+import { withLaterSeq } from './lost.ts'
 import { type Mark, writeMarks } from './marks.ts'
 import { withSubscribers } from './subscriber.ts'
 
@@ -77,12 +78,12 @@ async function push(
   const driver = parts.hss.driver()
   if (rows.length === 0 || driver === undefined) return []
   if (driver.name === 'none') return rows.map((row) => ({ row, error: undefined, status: 'synced' }))
-  return await withSubscribers(parts.vault, rows, async (subscribers) => {
+  const ready = await withLaterSeq(parts, driver, rows, signal)
+  if (ready === undefined) return rows.map(unanswered)
+  return await withSubscribers(parts.vault, ready, async (subscribers) => {
     const result = await called(parts, signal, (bound) => driver.upsert(subscribers, bound))
-    // The link says why, for all of them; nothing is written while the HSS is away.
-    if (result === undefined)
-      return rows.map((row) => ({ row, error: row.hss_error ?? undefined, status: 'pending' }))
-    return rows.map((row, i) => {
+    if (result === undefined) return ready.map(unanswered)
+    return ready.map((row, i) => {
       const imsi = subscribers[i]?.imsi
       const error = imsi === undefined ? undefined : errorOf(result, imsi)
       return error === undefined
@@ -90,6 +91,11 @@ async function push(
         : { row, error: safeText(error), status: 'failed' }
     })
   })
+}
+
+/** The link says why, for all of them; nothing is written while the HSS is away. */
+function unanswered(row: SimRow): Mark {
+  return { row, error: row.hss_error ?? undefined, status: 'pending' }
 }
 
 const FIRST_RETRY_MS = 1_000

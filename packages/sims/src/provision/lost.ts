@@ -1,0 +1,57 @@
+import type { HssDriver } from '@steeple/contracts'
+import type { SimsParts } from '../parts.ts'
+import { openImsi } from '../secrets/sealing.ts'
+import type { SimRow } from '../store/sim-row.ts'
+import { called } from './batch.ts'
+import { markDrifted } from './marks.ts'
+
+/**
+ * A SEQ that no authentication since the SIM was issued can have reached: one for each second. It stays within the
+ * 2^28 that a card accepts in one step (TS 33.102 annex C.2.1) for eight years.
+ */
+export function laterSeq(row: SimRow, nowMs: number): number {
+  return Math.max(row.hss_seq + 1, seqAt(row, nowMs))
+}
+
+/**
+ * The rows as they are to be pushed: one whose subscriber the HSS has held and lost gets a later SEQ first, durably,
+ * so that every further try brings the same. Undefined when the HSS did not answer.
+ */
+export async function withLaterSeq(
+  parts: SimsParts,
+  driver: HssDriver,
+  rows: readonly SimRow[],
+  signal: AbortSignal,
+): Promise<readonly SimRow[] | undefined> {
+  const doubtful = rows.filter(mayBeLost)
+  if (doubtful.length === 0) return rows
+  const imsis = new Map(doubtful.map((row) => [row.hash, openImsi(parts.vault, row)]))
+  const seen = await called(parts, signal, (bound) => driver.observe([...imsis.values()], bound))
+  if (seen === undefined) return undefined
+  const nowMs = parts.context.clock.nowMs()
+  const seqs = new Map<string, number>()
+  for (const row of doubtful) {
+    const imsi = imsis.get(row.hash)
+    if (imsi !== undefined && !seen.has(imsi)) seqs.set(row.hash, laterSeq(row, nowMs))
+  }
+  if (seqs.size === 0) return rows
+  const reason = 'the subscriber was missing in the HSS'
+  await markDrifted(
+    parts.context.db,
+    doubtful.flatMap((row) => {
+      const seq = seqs.get(row.hash)
+      return seq === undefined ? [] : [{ row, reason, seq }]
+    }),
+  )
+  return rows.map((row) => ({ ...row, hss_seq: seqs.get(row.hash) ?? row.hss_seq }))
+}
+
+/** Whether it was in an HSS and its SEQ has not grown since it was last seen there. */
+function mayBeLost(row: SimRow): boolean {
+  if (row.hss_synced_at_ms === null || row.hss_driver === 'none') return false
+  return row.hss_seq <= seqAt(row, row.hss_synced_at_ms)
+}
+
+function seqAt(row: SimRow, atMs: number): number {
+  return Math.floor((atMs - row.issued_at_ms) / 1_000) + 1
+}

@@ -27,15 +27,19 @@ export interface TestDatabase {
 
 /** Starts the server that `get-test-mongo.sh` put into the cache. It keeps its documents in memory. */
 export async function startDatabase(): Promise<TestDatabase> {
-  const child = spawn(
-    'java',
-    ['-XX:+UseSerialGC', '-Xshare:auto', '-cp', `${PARTS.server}/lib/*`, SERVER, String(PORT)],
-    { stdio: ['pipe', 'pipe', 'ignore'] },
-  )
-  const gone = once(child, 'exit')
+  // Without files of its own in /tmp: their names are process ids, which are the same in each machine of a test.
+  const flags = ['-XX:+UseSerialGC', '-Xshare:auto', '-XX:-UsePerfData']
+  const child = spawn('java', [...flags, '-cp', `${PARTS.server}/lib/*`, SERVER, String(PORT)], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  let complaints = ''
+  child.stderr.on('data', (chunk) => {
+    complaints = (complaints + chunk).slice(-4_000)
+  })
+  const gone = once(child, 'close')
   const lines = createInterface({ input: child.stdout })
   const first = await Promise.race([once(lines, 'line'), gone.then(() => undefined)])
-  if (first?.[0] !== `port ${PORT}`) throw new Error('the test database did not start')
+  if (first?.[0] !== `port ${PORT}`) throw new Error(`the test database did not start: ${complaints}`)
   const client = new MongoClient(`mongodb://127.0.0.1:${PORT}`, CLIENT)
   const names = async (database: string): Promise<readonly string[]> => {
     const listed = await client.db(database).listCollections({}, { promoteValues: true }).toArray()

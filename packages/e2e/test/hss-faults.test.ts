@@ -1,0 +1,281 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assert, eventually, suite } from '@steeple/testkit'
+import { Int32 } from 'bson'
+import { startFailingProxy } from '../harness/hss/failing-proxy.ts'
+import { type Mongo, needMongo, startMongo } from '../harness/hss/mongo.ts'
+import { allSynced, cardsCsv, exported, healthOf, importCsv, unsynced } from '../harness/hss/sims.ts'
+import { SqnBook } from '../harness/hss/sqn-book.ts'
+import { startedProcesses } from '../harness/launch.ts'
+import { runSvc, type Service, until } from '../harness/service.ts'
+
+needMongo()
+
+const faults = suite('e2e/hss-faults')
+const processes = startedProcesses()
+const ADMIN = 'hss-faults-admin-token-0123456789abcdef'
+/** How long the database stands still during the large import. */
+const OUTAGE_MS = 60_000
+const OUTAGE_ROWS = 10_000
+const KILL_ROUNDS = Number(process.env.SVC_HSS_KILL_ROUNDS ?? 20)
+
+/** A node that pushes straight to a database. */
+const nodeOf = (url: string): Record<string, string> => ({
+  SVC_HSS_DRIVER: 'docdb_shell',
+  SVC_HSS_MONGO_URL: url,
+  SVC_SIMS_DRIFT_INTERVAL: '2s',
+})
+
+/*
+ * The outage takes a minute in which next to nothing happens, so it runs beside the other stories, with a database and
+ * a service of its own.
+ */
+let outage: Promise<void>
+let mongo: Mongo
+
+faults.before(
+  async () => {
+    outage = standstill()
+    // Its test reports it.
+    outage.catch(() => undefined)
+    mongo = await startMongo()
+  },
+  { limitMs: 30_000 },
+)
+faults.after(
+  async () => {
+    processes.endAll()
+    await mongo.close()
+  },
+  { limitMs: 10_000 },
+)
+
+/** The database stands still for a minute in the middle of an import. */
+async function standstill(): Promise<void> {
+  const database = await startMongo()
+  const service = await processes.start({ env: nodeOf(database.url) })
+  try {
+    const book = new SqnBook(database)
+    const importing = importCsv(service, cardsCsv(OUTAGE_ROWS))
+    await until(async () => (await database.count()) > 500)
+    database.freeze()
+    const end = performance.now() + OUTAGE_MS
+    const { imported } = await importing
+    assert.is(imported, OUTAGE_ROWS, 'the import does not wait for the database')
+    await until(async () => (await healthOf(service, 'sims.provisioning'))?.status === 'degraded', 45_000)
+    const said = await healthOf(service, 'sims.provisioning')
+    assert.match(said?.detail ?? '', /does not answer.*; \d+ SIMs wait, 0 failed/)
+    assert.ok((await unsynced(service)) > 5_000)
+    assert.not.match(said?.detail ?? '', /99999\d{10}/)
+    const { body } = await service.request('GET', '/v1/sims?limit=1')
+    assert.is(body.sims.length, 1, 'requests are answered meanwhile')
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, end - performance.now())))
+    database.thaw()
+    await allSynced(service, 45_000)
+    assert.is(await book.check(), OUTAGE_ROWS)
+    const sqns = new Set(
+      (await database.subscribers.find().toArray()).map((doc) => String(doc.security?.sqn)),
+    )
+    assert.equal([...sqns], ['32'])
+    await eventually(
+      async () => assert.is((await healthOf(service, 'sims.provisioning'))?.status, 'ok'),
+      10_000,
+    )
+  } finally {
+    await service.stop()
+    await database.close()
+  }
+}
+
+faults(
+  'gets everything through a way on which half of the writes are lost, each SQN written once',
+  async () => {
+    const proxy = await startFailingProxy(mongo.port)
+    const service = await processes.start({ env: nodeOf(proxy.url) })
+    try {
+      const book = new SqnBook(mongo)
+      proxy.share = 0.5
+      await importCsv(service, cardsCsv(2_000))
+      await until(async () => (await mongo.count()) > 100, 20_000)
+      await book.check()
+      await until(async () => (await book.check()) === 2_000, 40_000)
+      proxy.share = 0
+      await allSynced(service, 20_000)
+      assert.is(await book.check(), 2_000)
+      assert.ok(proxy.failed >= 3, `only ${proxy.failed} writes were lost`)
+    } finally {
+      await service.stop()
+      await proxy.close()
+      await mongo.subscribers.deleteMany({})
+    }
+  },
+  { limitMs: 70_000 },
+)
+
+/** What the clients of the kill rounds were told. */
+interface Told {
+  /** Directories of batches by the hash of their SIM. */
+  readonly issued: Map<string, string>
+  /** The last change of a SIM that was answered: whether it is suspended. A change without an answer: undefined. */
+  readonly suspended: Map<string, boolean | undefined>
+}
+
+faults(
+  `converges after ${KILL_ROUNDS} rounds of kill -9 while it provisions, without another SQN and without a loss`,
+  async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'steeple-hss-kill-'))
+    const told: Told = { issued: new Map(), suspended: new Map() }
+    const book = new SqnBook(mongo)
+    const start = (): Promise<Service> =>
+      processes.start({ dataDir, adminToken: ADMIN, env: nodeOf(`${mongo.url}/open5gs`) })
+    try {
+      for (let round = 0; round < KILL_ROUNDS; round++) {
+        const service = await start()
+        if (round === 0) await liftLimits(service)
+        const stop = { isOver: false }
+        const clients = Array.from({ length: 4 }, () => change(service, told, stop))
+        await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 700))
+        stop.isOver = true
+        await service.kill()
+        await Promise.all(clients)
+        // Files of what was answered are whole at once: the store is not needed for it.
+        for (const dir of told.issued.values()) checkFiles(dir)
+        await book.check()
+        await book.authenticate(20)
+      }
+      const service = await start()
+      await allSynced(service, 30_000)
+      await judge(service, told, book)
+      await service.stop()
+      const verdict = await runSvc(['audit', 'verify', '--data-dir', dataDir])
+      assert.is(verdict.code, 0, verdict.stdout + verdict.stderr)
+      process.stdout.write(
+        `\n# ${told.issued.size} answered SIMs and ${told.suspended.size} suspended or resumed in ${KILL_ROUNDS} rounds\n`,
+      )
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true })
+      await mongo.subscribers.deleteMany({})
+    }
+  },
+  { limitMs: 60_000 + KILL_ROUNDS * 4_000 },
+)
+
+async function liftLimits(service: Service): Promise<void> {
+  const limits = { sim_issue_per_hour: 100_000 }
+  assert.is((await service.request('PUT', '/v1/policy', { body: { rate_limits: limits } })).status, 200)
+}
+
+/** Issues SIMs and suspends and resumes some, until the service dies. */
+async function change(service: Service, told: Told, stop: { readonly isOver: boolean }): Promise<void> {
+  while (!stop.isOver) {
+    try {
+      const { status, body } = await service.request('POST', '/v1/sims', { body: {} })
+      if (status === 201) told.issued.set(body.first.imsi_sha256_12, body.output_dir)
+      const hashes = [...told.issued.keys()]
+      const hash = hashes[Math.floor(Math.random() * hashes.length)]
+      if (hash !== undefined) await turn(service, told, hash)
+    } catch {
+      // The service is gone.
+      return
+    }
+  }
+}
+
+/** Suspends a SIM that is not suspended and the other way round; one whose state nobody was told is left alone. */
+async function turn(service: Service, told: Told, hash: string): Promise<void> {
+  const isSuspended = told.suspended.has(hash) ? told.suspended.get(hash) : false
+  if (isSuspended === undefined) return
+  told.suspended.set(hash, undefined)
+  const answer = await service.request('POST', `/v1/sims/${hash}/${isSuspended ? 'resume' : 'suspend'}`)
+  if (answer.status === 200) told.suspended.set(hash, !isSuspended)
+}
+
+function checkFiles(dir: string): void {
+  const manifest = JSON.parse(readFileSync(join(dir, 'manifest.json'), 'utf8'))
+  assert.is(readFileSync(join(dir, 'cards.csv.sealed')).length, manifest.cards.bytes, dir)
+}
+
+/** Every answered SIM is there, in the state that was answered; the database holds each SIM once and as it should. */
+async function judge(service: Service, told: Told, book: SqnBook): Promise<void> {
+  const states = new Map((await exported(service)).map(({ hash, state }) => [hash, state]))
+  for (const [hash, dir] of told.issued) {
+    assert.ok(states.has(hash), `SIM ${hash} was answered and is gone`)
+    checkFiles(dir)
+    const isSuspended = told.suspended.get(hash)
+    if (isSuspended !== undefined && told.suspended.has(hash))
+      assert.is(states.get(hash), isSuspended ? 'suspended' : 'issued', hash)
+  }
+  assert.is(await book.check(), states.size)
+  const suspended = [...states.values()].filter((state) => state === 'suspended').length
+  await until(async () => (await mongo.count({ slice: [] })) === suspended, 20_000)
+}
+
+faults(
+  'repairs a database that died and came back from an old backup, and what hands have changed in it',
+  async () => {
+    const proxy = await startFailingProxy(mongo.port)
+    const service = await processes.start({ env: nodeOf(proxy.url) })
+    try {
+      await importCsv(service, cardsCsv(300))
+      await allSynced(service, 15_000)
+      const backup = await mongo.subscribers.find().toArray()
+      await importCsv(service, cardsCsv(200, 300))
+      await allSynced(service, 15_000)
+      const hashes = await hashesOf(service)
+      const suspended = hashes.slice(0, 5)
+      const body = { action: 'suspend', ids: suspended }
+      assert.is((await service.request('POST', '/v1/sims/bulk', { body })).body.changed, 5)
+      await until(async () => (await mongo.count({ slice: [] })) === 5)
+
+      proxy.isCut = true
+      await mongo.killAndStart()
+      await eventually(
+        async () => assert.is((await healthOf(service, 'sims.provisioning'))?.status, 'degraded'),
+        20_000,
+      )
+      // The backup knows nothing of the last 200 and of the suspensions, and has an old AMBR and old SQNs.
+      const slow = { value: new Int32(64), unit: new Int32(1) }
+      const ambr = { downlink: slow, uplink: slow }
+      await mongo.subscribers.insertMany(backup.map((doc, n) => (n % 3 === 0 ? { ...doc, ambr } : doc)))
+      proxy.isCut = false
+      const sqns = new Map(backup.map(({ imsi, security }) => [String(imsi), String(security?.sqn)]))
+
+      await until(async () => (await mongo.count()) === 500, 40_000)
+      await until(async () => (await mongo.count({ slice: [] })) === 5, 20_000)
+      await until(async () => (await mongo.count({ 'ambr.downlink.unit': 1 })) === 0, 20_000)
+      for (const { imsi, security } of await mongo.subscribers.find().toArray()) {
+        const before = sqns.get(String(imsi))
+        // A card may be ahead of what was lost: what is inserted again begins later than everything before.
+        if (before === undefined) assert.ok(BigInt(String(security?.sqn)) > 32n)
+        else assert.is(String(security?.sqn), before)
+      }
+
+      const byHand = await mongo.subscribers.findOne({ slice: [] })
+      const imsi = byHand?.imsi
+      await mongo.subscribers.updateOne({ imsi }, { $set: { slice: byHand?.suspended_slice } })
+      await mongo.subscribers.updateOne(
+        { imsi, slice: { $ne: [] } },
+        { $unset: { suspended_slice: '', request_cancel_location: '' } },
+      )
+      await until(async () => (await mongo.count({ slice: [] })) === 5, 20_000)
+    } finally {
+      await service.stop()
+      await proxy.close()
+    }
+  },
+  { limitMs: 120_000 },
+)
+
+async function hashesOf(service: Service): Promise<readonly string[]> {
+  const { body } = await service.request('GET', '/v1/sims?limit=100')
+  return body.sims.map((sim: { readonly imsi_sha256_12: string }) => sim.imsi_sha256_12)
+}
+
+faults(
+  `loses nothing and writes nothing twice when the database stands still for ${OUTAGE_MS / 1_000} s in an import of ${OUTAGE_ROWS}`,
+  () => outage,
+  { limitMs: 150_000 },
+)
+
+faults.run()

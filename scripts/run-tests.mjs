@@ -21,7 +21,7 @@ const total = { passed: 0, failed: 0 }
 // Those on containers have namespaces of their own and mostly wait: two at a time. Other e2e files use the whole machine,
 // one after another.
 const isApart = (file) => isE2e && /\/(real-[^/]+|scenario)\.test\.ts$/.test(file)
-await workers(files.filter(isApart), 2)
+await workers(files.filter(isApart).reverse(), 2)
 await workers(
   files.filter((file) => !isApart(file)),
   isE2e ? 1 : Math.max(2, availableParallelism()),

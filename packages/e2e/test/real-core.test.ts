@@ -1,12 +1,11 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { assert, suite } from '@steeple/testkit'
 import { EPC_ROLES, type EpcRole, startCore } from '../containers/core-containers.ts'
 import { coreHealth, coreInForce } from '../containers/core-health.ts'
 import { startPodman } from '../containers/engine.ts'
-import { enterOwnMachine } from '../containers/own-machine.ts'
+import { enterOwnMachine, machineFolder } from '../containers/own-machine.ts'
 import { ROOT } from '../harness/launch.ts'
 import { type Service, startService, until } from '../harness/service.ts'
 
@@ -15,7 +14,8 @@ enterOwnMachine(import.meta.filename)
 const real = suite('e2e/real-core')
 const engine = await startPodman()
 const core = await startCore(engine)
-const folder = mkdtempSync(join(tmpdir(), 'steeple-real-core-'))
+// In memory, as all of this machine: nothing is left of it, however this ends.
+const folder = machineFolder()
 const configFile = join(folder, 'control.yaml')
 const PATIENCE_MS = 60_000
 const RECORDED_PHONE = join(ROOT, 'packages/lab-core/fixtures/mme-ue-info.attached-connected.json.txt')
@@ -98,7 +98,7 @@ function phones(count: number): readonly unknown[] {
 real.before(
   async () => {
     configure({ mnc: '99' })
-    service = await startService({ flags: ['--config', configFile] })
+    service = await startService({ dataDir: join(folder, 'data'), flags: ['--config', configFile] })
   },
   { limitMs: 30_000 },
 )
@@ -107,7 +107,6 @@ real.after(
   async () => {
     await service?.stop()
     await engine.close()
-    rmSync(folder, { recursive: true, force: true })
   },
   { limitMs: 20_000 },
 )

@@ -39,6 +39,7 @@ real.before(
   async () => {
     await startMongoContainer(engine)
     service = await startService({
+      dataDir: join(machineFolder(), 'data'),
       env: { SVC_HSS_ENGINE_SOCKET: engine.socket, SVC_SIMS_DRIFT_INTERVAL: '2s' },
     })
   },
@@ -231,6 +232,7 @@ real(
   'provisions, blocks and removes in the documents of free5GC',
   async () => {
     const other = await startService({
+      dataDir: join(machineFolder(), 'other-data'),
       env: { SVC_HSS_ENGINE_SOCKET: engine.socket, SVC_HSS_DRIVER: 'core_b', SVC_CORE: 'core_b' },
     })
     try {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 import { startCore } from '../containers/core-containers.ts'
@@ -8,7 +7,7 @@ import { coreInForce } from '../containers/core-health.ts'
 import { startDatabase } from '../containers/database.ts'
 import { startPodman } from '../containers/engine.ts'
 import { startMongoContainer } from '../containers/mongo-container.ts'
-import { enterOwnMachine } from '../containers/own-machine.ts'
+import { enterOwnMachine, machineFolder } from '../containers/own-machine.ts'
 import { startPhones } from '../containers/phones.ts'
 import { allSynced, canonical, type KnownCard, wantedDocument } from '../containers/provisioning.ts'
 import { runSvc, type Service, startService, until } from '../harness/service.ts'
@@ -41,7 +40,8 @@ const core = await startCore(engine)
 await startMongoContainer(engine)
 const phones = startPhones(core, database)
 const subscribers = database.collection('open5gs', 'subscribers')
-const folder = mkdtempSync(join(tmpdir(), 'steeple-scenario-'))
+// In memory, as all of this machine: nothing is left of it, however this ends.
+const folder = machineFolder()
 const dataDir = join(folder, 'data')
 const configFile = join(folder, 'control.yaml')
 let service: Service
@@ -95,7 +95,6 @@ scenario.after(
     await service?.stop()
     await database.close()
     await engine.close()
-    rmSync(folder, { recursive: true, force: true })
   },
   { limitMs: 20_000 },
 )

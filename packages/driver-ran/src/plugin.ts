@@ -83,7 +83,7 @@ export const plugin: Plugin = {
     const driver = ranDriver(context, supervisor, isConfigured)
     const transmitter: Transmitter = { stop: () => supervisor.stop() }
     return {
-      reconcilers: [radioReconciler(supervisor, isConfigured)],
+      reconcilers: [radioReconciler(supervisor, isConfigured, log)],
       services: new Map<string, RanDriver | Transmitter>([
         [ranDriverRef.id, driver],
         [transmitterRef.id, transmitter],

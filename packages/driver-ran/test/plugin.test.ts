@@ -26,6 +26,10 @@ import { type FakeGate, fakeGate } from './support/gate.ts'
 import { GOOD, PROFILE, readSamples, standInFiles } from './support/lab.ts'
 
 const loaded = suite('driver-ran/plugin')
+const opened: World[] = []
+loaded.after.each(async () => {
+  for (const each of opened.splice(0)) await each.close()
+})
 
 interface World {
   readonly fake: FakeContext<unknown>
@@ -69,7 +73,7 @@ async function world(ran: Overrides<Settings['ran']> = {}): Promise<World> {
   await instance.start?.()
   // The services are kept by id; the plugin gave them those types.
   const service = <T>(id: string): T => instance.services?.get(id) as T
-  return {
+  const here: World = {
     fake,
     instance,
     gate,
@@ -81,6 +85,7 @@ async function world(ran: Overrides<Settings['ran']> = {}): Promise<World> {
     driver: () => service<RanDriver>(ranDriverRef.id),
     samples: () => readSamples(radio.samples).length,
     close: async () => {
+      gate.isAway = false
       gate.disarm()
       await service<Transmitter>(transmitterRef.id).stop(new AbortController().signal)
       await instance.stop?.('shutdown')
@@ -88,6 +93,8 @@ async function world(ran: Overrides<Settings['ran']> = {}): Promise<World> {
       await folder.remove()
     },
   }
+  opened.push(here)
+  return here
 }
 
 loaded('is quiet and well where no radio is configured', async () => {
@@ -110,7 +117,6 @@ loaded('is quiet and well where no radio is configured', async () => {
   here.core.radios = 1
   await here.fake.clock.advance(11_000)
   assert.is((await here.health())?.status, 'ok')
-  await here.close()
 })
 
 loaded('is required as long as it should be on air, and not before', async () => {
@@ -123,7 +129,6 @@ loaded('is required as long as it should be on air, and not before', async () =>
   await eventually(async () => (await here.health())?.status === 'ok', 4_000)
   assert.is((await here.health())?.required, true)
   assert.is((await here.driver().observe(new AbortController().signal)).isConnected, true)
-  await here.close()
 })
 
 loaded('says why a radio is not started, and refuses a start in those words', async () => {
@@ -139,7 +144,6 @@ loaded('says why a radio is not started, and refuses a start in those words', as
   } catch (error) {
     assert.match(String(error), /198\.51\.100\.7 is no address of this machine/)
   }
-  await here.close()
 })
 
 loaded(
@@ -163,7 +167,6 @@ loaded(
     const after = (await here.driver().observe(new AbortController().signal)).pid
     assert.ok(after !== undefined && after !== before)
     assert.is(here.gate.asked, asked + 2)
-    await here.close()
   },
   { limitMs: 12_000 },
 )
@@ -179,7 +182,35 @@ loaded('takes the radio off the air when it leaves, although the gate stays open
   await here.step()
   await wait(100)
   assert.is(here.samples(), left)
-  await here.close()
+})
+
+loaded(
+  'goes on looking every second while the gate cannot be asked, and goes off when that lasts',
+  async () => {
+    const here = await world()
+    here.gate.arm('mast')
+    await here.step()
+    await eventually(() => here.samples() > 3, 4_000)
+    here.gate.isAway = true
+    const outcomes = await here.instance.reconcilers?.[0]?.reconcile(['own'], new AbortController().signal)
+    assert.equal(outcomes?.get('own'), { state: 'pending', afterMs: 1_000, reason: 'the store is away' })
+    await here.fake.clock.advance(29_000)
+    await here.step()
+    assert.is((await here.driver().observe(new AbortController().signal)).pid === undefined, false)
+    await here.fake.clock.advance(2_000)
+    await here.step()
+    assert.is((await here.driver().observe(new AbortController().signal)).pid, undefined)
+    here.gate.isAway = false
+  },
+)
+
+loaded('says why a virtual radio does not run', async () => {
+  const here = await world({ virtual_profile: 'bench' })
+  await here.step()
+  assert.match(
+    (await here.health())?.detail ?? '',
+    /TX is not armed; ran\.virtual_profile bench does not run: ran\.device_name is not zmq/,
+  )
 })
 
 loaded.run()

@@ -29,11 +29,11 @@ const CLOSED: ReadonlySet<string> = new Set([txNotArmed.code, txGateClosed.code,
  * Throws what the gate throws when it cannot be asked; nothing is started then.
  */
 export async function desiredRadio(context: Pick<Context, 'use' | 'settings'>): Promise<DesiredRadio> {
-  const refusal = await permitted(context)
-  return refusal.isOn ? refusal : (virtualRadio(context) ?? refusal)
+  const permitted = await permittedRadio(context)
+  return permitted.isOn ? permitted : virtualRadio(context, permitted)
 }
 
-async function permitted(context: Pick<Context, 'use'>): Promise<DesiredRadio> {
+async function permittedRadio(context: Pick<Context, 'use'>): Promise<DesiredRadio> {
   const gate = context.use(txGateRef)
   try {
     const { armed, profile: profileId } = await gate.state()
@@ -45,11 +45,21 @@ async function permitted(context: Pick<Context, 'use'>): Promise<DesiredRadio> {
   }
 }
 
-function virtualRadio({ settings }: Pick<Context, 'settings'>): DesiredRadio | undefined {
+/** The virtual radio of a lab, or why there is none. */
+function virtualRadio(
+  { settings }: Pick<Context, 'settings'>,
+  refusal: Extract<DesiredRadio, { isOn: false }>,
+): DesiredRadio {
   const { ran, server } = settings
   const profileId = ran.virtual_profile
   const profile = ran.profiles[profileId]
-  if (profileId === '' || server.mode !== 'lab' || !isVirtualDevice(ran) || profile === undefined)
-    return undefined
+  if (profileId === '') return refusal
+  const without = (why: string): DesiredRadio => ({
+    isOn: false,
+    reason: `${refusal.reason}; ran.virtual_profile ${profileId} does not run: ${why}`,
+  })
+  if (server.mode !== 'lab') return without('server.mode is not lab')
+  if (!isVirtualDevice(ran)) return without('ran.device_name is not zmq')
+  if (profile === undefined) return without('ran.profiles has no such profile')
   return { isOn: true, profileId, profile, isVirtual: true }
 }

@@ -6,6 +6,7 @@ import {
   southboundUnavailable,
   validationFailed,
 } from '@steeple/contracts'
+import { abortable } from '@steeple/southbound'
 import { exitClass, exitText, isRetried, type RadioExit } from '../process/exit-class.ts'
 import type { Haste } from '../process/radio-process.ts'
 import { type Backoff, restartBackoff } from './backoff.ts'
@@ -20,6 +21,8 @@ import type { SupervisorEvents, SupervisorOptions } from './supervisor-options.t
 
 /** A gate that cannot be asked for so long counts as closed, ms. */
 const GATE_SILENCE_MS = 30_000
+/** How long one answer of the gate may take, ms. */
+const GATE_BOUND_MS = 5_000
 /** Something else than the radio is in the way (lock, launcher, files): looked at again after, ms. */
 const BLOCKED_MS = 5_000
 const GONE_POLL_MS = 10
@@ -153,7 +156,8 @@ export class Supervisor {
 
   async #ask(): Promise<DesiredRadio> {
     try {
-      const desired = await desiredRadio(this.#context)
+      const asking = desiredRadio(this.#context)
+      const desired = await abortable(asking, this.#context.retiring, GATE_BOUND_MS)
       this.#gateHeardMs = this.#now()
       this.#desired = desired
       return desired

@@ -10,6 +10,10 @@ import type { Scenario } from '../stand-in/scenario.ts'
 import { GOOD, nowMs, openLab, readSamples, standInFiles } from '../support/lab.ts'
 
 const death = suite('driver-ran/death of the service')
+const children: ChildProcess[] = []
+death.after.each(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
 const SERVICE = fileURLToPath(new URL('../support/service.ts', import.meta.url))
 
 interface Service {
@@ -22,6 +26,7 @@ async function service(root: string, mode: 'run' | 'block' = 'run'): Promise<Ser
   const child = spawn(process.execPath, ['--no-warnings', SERVICE, root, mode], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  children.push(child)
   for await (const line of createInterface({ input: child.stdout })) {
     const radio = markOf(Number(/^on air (\d+)/.exec(line)?.[1]))
     if (radio !== undefined) return { process: child, radio }
@@ -69,7 +74,6 @@ death(
       const lastMs = readSamples(radio.samples).at(-1)?.atMs ?? 0
       assert.ok(lastMs - blockedMs < 6_000, `${lastMs - blockedMs} ms`)
       assert.is(running.exitCode, null)
-      running.kill('SIGKILL')
     }),
   { limitMs: 15_000 },
 )
@@ -88,6 +92,7 @@ function orphan(
     env: { PATH: '/usr/bin:/bin', ...(mark === 'environment' ? { STEEPLE_RADIO: directory } : {}) },
   })
   child.unref()
+  children.push(child)
   const found = markOf(child.pid ?? 0)
   if (found === undefined) throw new Error('the orphan did not start')
   if (mark === 'note') writeFileSync(join(directory, 'radio.json'), JSON.stringify(found))

@@ -5,10 +5,10 @@ import { GOOD, type Lab, nowMs, openLab } from '../support/lab.ts'
 
 const model = suite('driver-ran/gate model')
 
-type Happening = 'arm' | 'disarm' | 'crash' | 'step' | 'restart'
+type Happening = 'arm' | 'disarm' | 'crash' | 'freeze' | 'step' | 'restart'
 /** One thing that happens, and the pause after it, ms. */
 const happening = fc.tuple(
-  fc.constantFrom<Happening>('arm', 'arm', 'disarm', 'crash', 'step', 'restart'),
+  fc.constantFrom<Happening>('arm', 'arm', 'disarm', 'crash', 'freeze', 'step', 'restart'),
   fc.integer({ min: 0, max: 120 }),
 )
 
@@ -54,8 +54,17 @@ function happen(what: Happening, lab: Lab, spans: ClosedSpans): void {
   if (what === 'arm') spans.arm(lab)
   else if (what === 'disarm') void spans.disarm(lab)
   else if (what === 'crash') lab.supervisor.running?.process.kill()
+  else if (what === 'freeze') freeze(lab.supervisor.running?.process.pid)
   else if (what === 'step') void lab.supervisor.step().catch(() => undefined)
   else void lab.supervisor.restart('a test').catch(() => undefined)
+}
+
+function freeze(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(pid, 'SIGSTOP')
+  } catch {
+    // gone meanwhile
+  }
 }
 
 model(

@@ -59,4 +59,30 @@ restarts(
   },
 )
 
+for (const [signal, kind] of [
+  ['SIGTERM', 'ended'],
+  ['SIGINT', 'ended'],
+  ['SIGHUP', 'ended'],
+  ['SIGKILL', 'killed'],
+  ['SIGSEGV', 'crash'],
+  ['SIGABRT', 'crash'],
+] as const) {
+  restarts(`starts again, through the gate, when somebody else sends it ${signal}`, async () => {
+    const lab = await openLab()
+    try {
+      lab.play({ ...GOOD, teardownMs: 100 })
+      lab.gate.arm('mast')
+      await lab.onAir()
+      const asked = lab.gate.asked
+      process.kill(lab.supervisor.running?.process.pid ?? 0, signal)
+      await eventually(() => lab.ends.length > 0)
+      assert.equal(lab.ends, [kind])
+      await lab.onAir()
+      assert.ok(lab.gate.asked >= asked + 2)
+    } finally {
+      await lab.close()
+    }
+  })
+}
+
 restarts.run()

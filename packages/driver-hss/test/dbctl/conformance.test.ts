@@ -43,28 +43,33 @@ hssDriverConformance('driver-hss dbctl with a compatible tool', async () => {
   }
 })
 
-hssDriverConformance('driver-hss dbctl with the stock tool and mongo_url', async () => {
-  const mongo = await sharedMongo()
-  const url = mongo.url('open5gs')
-  const look = await lookInto(url)
-  await look.clear()
-  const tool = await makeMongoDbctl()
-  const documents = open5gsDriver({
-    name: 'dbctl',
-    link: mongoLink(url, 'open5gs'),
-    slices: () => [{ sst: 1 }],
-    cancelMs: 10,
-  })
-  const driver = dbctlDriver({ path: tool.path, url, documents })
-  return {
-    driver,
-    subscribers: [subscriber(1), subscriber(2)],
-    storedSqn: (imsi) => open5gsSqn(look, imsi),
-    world: () => look.world(),
-    close: async () => {
-      await driver.close()
-      await look.close()
-      await tool.remove()
-    },
-  }
-})
+hssDriverConformance(
+  'driver-hss dbctl with the stock tool and mongo_url',
+  async () => {
+    const mongo = await sharedMongo()
+    const url = mongo.url('open5gs')
+    const look = await lookInto(url)
+    await look.clear()
+    const tool = await makeMongoDbctl()
+    const documents = open5gsDriver({
+      name: 'dbctl',
+      link: mongoLink(url, 'open5gs'),
+      slices: () => [{ sst: 1 }],
+      cancelMs: 10,
+    })
+    const driver = dbctlDriver({ path: tool.path, url, documents })
+    return {
+      driver,
+      subscribers: [subscriber(1), subscriber(2)],
+      storedSqn: (imsi) => open5gsSqn(look, imsi),
+      world: () => look.world(),
+      close: async () => {
+        await driver.close()
+        await look.close()
+        await tool.remove()
+      },
+    }
+  },
+  // Each step of each subscriber starts a mongosh.
+  { limitMs: 20_000 },
+)

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert'
-import { type Suite, suite } from '../suite.ts'
+import { type BodyOptions, type Suite, suite } from '../suite.ts'
 
 /** What every fixture has: the look from outside and the end. */
 export interface WorldFixture {
@@ -15,21 +15,26 @@ export interface FixtureSuite<Fixture> {
   run(): void
 }
 
-/** Makes a suite that opens a fixture for each test and closes it whatever happens. */
+/** Makes a suite that opens a fixture for each test and closes it whatever happens; the limit covers all three. */
 export function fixtureSuite<Fixture extends { close(): Promise<void> }>(
   name: string,
   make: () => Promise<Fixture>,
+  options: BodyOptions = {},
 ): FixtureSuite<Fixture> {
   const inner: Suite = suite(name)
   const test = (sentence: string, body: (fixture: Fixture) => Promise<void>): void =>
-    inner(sentence, async () => {
-      const fixture = await make()
-      try {
-        await body(fixture)
-      } finally {
-        await fixture.close()
-      }
-    })
+    inner(
+      sentence,
+      async () => {
+        const fixture = await make()
+        try {
+          await body(fixture)
+        } finally {
+          await fixture.close()
+        }
+      },
+      options,
+    )
   return Object.assign(test, { run: inner.run })
 }
 

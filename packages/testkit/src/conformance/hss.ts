@@ -1,5 +1,6 @@
 import type { BatchResult, HssDriver, Imsi, Subscriber } from '@steeple/contracts'
 import * as assert from 'uvu/assert'
+import type { BodyOptions } from '../suite.ts'
 import { changesNothing, fixtureSuite, honoursAbort, patient, type WorldFixture } from './common.ts'
 
 /** An HSS driver around a simulated or real subscriber store that holds none of `subscribers`. */
@@ -23,9 +24,16 @@ function imsisOf(fixture: HssFixture): readonly Imsi[] {
   return fixture.subscribers.map((subscriber) => subscriber.imsi)
 }
 
-/** Registers the tests that every HSS driver passes. `make` gives a fresh fixture for each test. */
-export function hssDriverConformance(name: string, make: () => Promise<HssFixture>): void {
-  const hss = fixtureSuite(`${name}: HSS driver conformance`, make)
+/**
+ * Registers the tests that every HSS driver passes. `make` gives a fresh fixture for each test. `options` are for drivers
+ * that start a program for each step.
+ */
+export function hssDriverConformance(
+  name: string,
+  make: () => Promise<HssFixture>,
+  options: BodyOptions = {},
+): void {
+  const hss = fixtureSuite(`${name}: HSS driver conformance`, make, options)
   const pushed = async (fixture: HssFixture): Promise<readonly Imsi[]> => {
     const imsis = imsisOf(fixture)
     allWorked(await fixture.driver.upsert(fixture.subscribers, patient()), imsis)

@@ -113,6 +113,25 @@ container('reports a refused configuration in the words of the program, and star
   }),
 )
 
+container('is killed at once when it sends at another frequency, although the engine does not kill', () => {
+  const lines = [
+    { atMs: 150, stream: 'out', text: '==== eNodeB started ===' },
+    {
+      atMs: 150,
+      stream: 'out',
+      text: 'Setting frequency: DL=2685.0 Mhz, UL=2565.0 MHz for cc_idx=0 nof_prb=25',
+    },
+  ] as const
+  return inContainer({ lines, onAirAtMs: 100, onTerm: 'ignore', ignoresInput: true }, async (lab, engine) => {
+    engine.refusesToKill = true
+    lab.gate.arm('mast')
+    await eventually(() => engine.pid === undefined && lab.supervisor.snapshot().state === 'refused', 4_000)
+    const samples = lab.samples()
+    assert.ok((samples.at(-1)?.atMs ?? 0) - (samples[0]?.atMs ?? 0) < 400)
+    assert.match(lab.supervisor.snapshot().problem ?? '', /sends at 2685 MHz/)
+  })
+})
+
 container('refuses a container that the engine would restart, or that runs something else', () =>
   inContainer(GOOD, async (lab, engine) => {
     engine.made.HostConfig.RestartPolicy.Name = 'always'

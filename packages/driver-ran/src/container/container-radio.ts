@@ -85,11 +85,11 @@ function begin(held: Held, command: RadioCommand, clock: Clock, listener: RadioL
   for (const output of streams.outputs) output.resume()
 
   const kill = (): void => {
-    // Two ways: the end of its input reaches the script even when the engine is slow to kill.
     if (isGone) return
+    // Two ways: the script is told even when the engine is slow to kill, or does not.
+    streams.input.write(LAUNCH_COMMANDS.now)
     held.endBeats()
     void container.kill().catch(() => undefined)
-    streams.input.write(LAUNCH_COMMANDS.urgent)
   }
   const ended = async (): Promise<void> => {
     held.endBeats()

@@ -5,7 +5,13 @@ export const LAUNCH_SCRIPT = 'launch.sh'
 /** What the script says when it waits for the gate. */
 export const READY_LINE = 'steeple: ready'
 /** The driver's commands to it, one a line. Without any for `BEAT_BOUND_S` the script kills the radio. */
-export const LAUNCH_COMMANDS = { go: 'go\n', beat: 'beat\n', urgent: 'stop\n', orderly: 'close\n' } as const
+export const LAUNCH_COMMANDS = {
+  go: 'go\n',
+  beat: 'beat\n',
+  urgent: 'stop\n',
+  orderly: 'close\n',
+  now: 'kill\n',
+} as const
 /** How long the script does without a sign of life, s. */
 const BEAT_BOUND_S = 3
 
@@ -28,7 +34,7 @@ printf '%s\\n' '${READY_LINE}'
 while wait_quiet; do
   case $line in
     go) break ;;
-    stop | close) exit 0 ;;
+    stop | close | kill) exit 0 ;;
   esac
 done
 [ "$line" = go ] || exit 0
@@ -41,6 +47,7 @@ end() {
   for ((turn = 0; turn < $1; turn++)); do
     kill -0 "$radio" || break
     IFS= read -r -t 0.1 line
+    [ "$line" = kill ] && break
     [ "$line" = stop ] && (($1 > 7)) && break
   done
 } 2>/dev/null
@@ -49,6 +56,7 @@ while wait_quiet; do
     beat) kill -0 "$radio" 2>/dev/null || break ;;
     stop) end 7; break ;;
     close) end 35; break ;;
+    kill) break ;;
   esac
 done
 kill -KILL "$radio" 2>/dev/null

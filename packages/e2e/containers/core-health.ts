@@ -4,7 +4,7 @@ import { type Service, until } from '../harness/service.ts'
 export async function coreHealth(service: Service): Promise<string> {
   const { body } = await service.request('GET', '/v1/health')
   return body.components
-    .filter(({ name }: { name: string }) => name.startsWith('driver-core-a.'))
+    .filter(({ name }: { name: string }) => name.startsWith('driver-core-'))
     .map(({ name, status, detail }: Record<string, string>) => `${name} ${status}: ${detail}`)
     .join('\n')
 }

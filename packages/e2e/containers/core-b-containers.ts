@@ -1,0 +1,62 @@
+import { existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Engine } from './engine.ts'
+import { machineFolder } from './own-machine.ts'
+
+/** The functions of a free5GC core without charging, in the order in which they come up. */
+export const CORE_B_ROLES = ['nrf', 'udr', 'udm', 'ausf', 'nssf', 'pcf', 'upf', 'smf', 'amf'] as const
+
+/** One of them. */
+export type CoreBRole = (typeof CORE_B_ROLES)[number]
+
+const AMF_FOLDER = join(homedir(), '.cache', 'steeple-test', 'free5gc-amf-1.4.5')
+const MOUNT = '/free5gc/config'
+
+/** A free5GC core in containers: the real AMF, stand-ins for the others. */
+export interface TestCoreB {
+  readonly configDir: string
+  readonly containers: Readonly<Record<CoreBRole, string>>
+}
+
+/** Ends the file of tests with a word of what it needs when the AMF was not built. In CI that is an error. */
+export function needAmf(): void {
+  if (existsSync(join(AMF_FOLDER, 'ready'))) return
+  const script = 'packages/driver-core-b/scripts/get-real-core.sh'
+  if (process.env.CI === 'true') throw new Error(`the real AMF is missing; run ${script} once`)
+  process.stdout.write(`needs ${script}\n`)
+  process.exit(0)
+}
+
+/** Makes the containers. A function without its file ends at once; the product starts it. */
+export async function startCoreB(engine: Engine): Promise<TestCoreB> {
+  const configDir = join(machineFolder(), 'free5gc')
+  mkdirSync(configDir)
+  const yaml = realpathSync(join(dirname(fileURLToPath(import.meta.resolve('yaml'))), '..'))
+  const nameOf = (role: CoreBRole): string => `free5gc-${role}`
+  for (const role of CORE_B_ROLES) {
+    const file = `${MOUNT}/${role}cfg.yaml`
+    const program =
+      role === 'amf'
+        ? { command: ['/opt/core/amf', '-c', file], mounts: { '/opt/core': AMF_FOLDER } }
+        : {
+            command: ['node', '/opt/core/core-b-function.mjs', role, file],
+            mounts: {
+              '/opt/core/core-b-function.mjs': join(import.meta.dirname, 'core-b-function.mjs'),
+              '/opt/core/node_modules/yaml': yaml,
+            },
+          }
+    await engine.start({
+      name: nameOf(role),
+      command: program.command,
+      mounts: { [MOUNT]: configDir, ...program.mounts },
+    })
+  }
+  return {
+    configDir,
+    containers: Object.fromEntries(
+      CORE_B_ROLES.map((role) => [role, nameOf(role)]),
+    ) as TestCoreB['containers'],
+  }
+}

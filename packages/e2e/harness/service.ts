@@ -152,6 +152,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     child.stderr?.on('data', take)
     child.on('close', (code) => {
       clearTimeout(timer)
+      clearInterval(poll)
       reject(new Error(`the service ended with ${code}:\n${printed.text()}`))
     })
   })

@@ -37,6 +37,8 @@ export interface Mongo {
   readonly subscribers: Collection<Document>
   /** How many subscribers match. */
   count(filter?: Document): Promise<number>
+  /** Removes every document of either core. */
+  clear(): Promise<void>
   /** Stands still: connections are taken and never answered. */
   freeze(): void
   thaw(): void
@@ -63,6 +65,9 @@ export async function startMongo(): Promise<Mongo> {
     subscribers,
     // Numbers come as stored: an Int32.
     count: async (filter = {}) => Number(await subscribers.countDocuments(filter)),
+    clear: async () => {
+      for (const name of ['open5gs', 'free5gc']) await client.db(name).dropDatabase()
+    },
     freeze: () => void running.child.kill('SIGSTOP'),
     thaw: () => void running.child.kill('SIGCONT'),
     killAndStart: async () => {

@@ -22,6 +22,7 @@ import {
   tempDir,
 } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
+import type { Scenario } from './stand-in/scenario.ts'
 import { type FakeGate, fakeGate } from './support/gate.ts'
 import { GOOD, PROFILE, readSamples, standInFiles } from './support/lab.ts'
 
@@ -41,6 +42,7 @@ interface World {
   health(): Promise<ComponentHealth | undefined>
   driver(): RanDriver
   samples(): number
+  play(scenario: Partial<Scenario>): void
   close(): Promise<void>
 }
 
@@ -84,6 +86,7 @@ async function world(ran: Overrides<Settings['ran']> = {}): Promise<World> {
     health: async () => (await instance.health?.())?.[0],
     driver: () => service<RanDriver>(ranDriverRef.id),
     samples: () => readSamples(radio.samples).length,
+    play: radio.play,
     close: async () => {
       gate.isAway = false
       gate.disarm()
@@ -211,6 +214,26 @@ loaded('says why a virtual radio does not run', async () => {
     (await here.health())?.detail ?? '',
     /TX is not armed; ran\.virtual_profile bench does not run: ran\.device_name is not zmq/,
   )
+})
+
+loaded('lets no identity of a subscriber out, whatever the program says', async () => {
+  const here = await world()
+  const imsi = '001010123456789'
+  here.play({
+    lines: [
+      `Error: no subscriber ${imsi} failed`,
+      `S1 Setup Failure. Cause: misc - unknown ${imsi}`,
+      `User ${imsi} connected`,
+      `imsi-${imsi}: could not be found`,
+    ].map((text) => ({ atMs: 50, stream: 'out', text })),
+    exit: { atMs: 150, code: 255 },
+  })
+  here.gate.arm('mast')
+  await here.step()
+  await eventually(() => here.fake.logs.some(({ message }) => message === 'radio ended'), 4_000)
+  const shown = JSON.stringify([here.fake.logs, await here.health()])
+  assert.match(shown, /no subscriber … failed/)
+  assert.not.match(shown, imsi)
 })
 
 loaded.run()

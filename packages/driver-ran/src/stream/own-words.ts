@@ -14,12 +14,12 @@ export interface OwnWords {
   text(): string | undefined
 }
 
-/** Keeps the last complaints; bounded. Runs of digits as long as an identity of a subscriber are blotted out. */
+/** Keeps the last complaints; bounded. `plainLine` takes identities out. */
 export function ownWords(): OwnWords {
   const kept: string[] = []
   return {
     note: (raw) => {
-      const line = plainLine(raw, 240).replaceAll(/\d{13,}/g, '…')
+      const line = plainLine(raw, 240)
       if (!TROUBLE.test(line) || USUAL.test(line) || kept.includes(line)) return
       kept.push(line)
       if (kept.length > KEPT_LINES) kept.shift()

@@ -46,7 +46,10 @@ export function firstMeaning(rules: readonly Rule[], line: string): RadioEvent |
   return undefined
 }
 
-/** A line without terminal colours and control characters, at most `limit` long. */
+/**
+ * A line without terminal colours and control characters, at most `limit` long. Runs of digits as long as an identity of a
+ * subscriber are blotted out, so that none gets into an error, the health or the log.
+ */
 export function plainLine(line: string, limit = 400): string {
   return (
     line
@@ -54,6 +57,7 @@ export function plainLine(line: string, limit = 400): string {
       .replaceAll(/\u001b\[[0-9;]*[A-Za-z]/g, '')
       // biome-ignore lint/suspicious/noControlCharactersInRegex: a log field must not carry any
       .replaceAll(/[\u0000-\u001f\u007f]/g, ' ')
+      .replaceAll(/\d{13,}/g, '…')
       .trim()
       .slice(0, limit)
   )

@@ -1,9 +1,9 @@
+import { type YamlValue, yamlText } from '@steeple/southbound'
 import { assert, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
 import { parse } from 'yaml'
 import { parseRange } from '../src/render/address-range.ts'
 import { renderCore } from '../src/render/render.ts'
-import { type YamlValue, yamlText } from '../src/render/yaml-text.ts'
 import { settingsWith } from './support/desired.ts'
 
 const property = suite('driver-core-a/render properties')

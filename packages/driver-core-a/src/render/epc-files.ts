@@ -1,6 +1,6 @@
+import type { YamlValue } from '@steeple/southbound'
 import type { CorePlan } from './core-plan.ts'
 import { diameterMount } from './free-diameter.ts'
-import type { YamlValue } from './yaml-text.ts'
 
 type Section = { readonly [key: string]: YamlValue }
 

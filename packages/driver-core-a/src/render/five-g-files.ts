@@ -1,8 +1,8 @@
+import type { YamlValue } from '@steeple/southbound'
 import { hostText } from './address-range.ts'
 import type { CorePlan } from './core-plan.ts'
 import { plmnId, serverAt } from './epc-files.ts'
 import { type Daemon, SBI_PORT } from './roles.ts'
-import type { YamlValue } from './yaml-text.ts'
 
 type Section = { readonly [key: string]: YamlValue }
 

@@ -1,19 +1,13 @@
 import { isIP } from 'node:net'
 import type { CoreDesired } from '@steeple/contracts'
-import { apnProblem, isMcc, isMnc, isTac, tacMax } from '@steeple/telecom'
+import { checkApns, checkPlmn, checkSlices, type Found, shown } from '@steeple/southbound'
+import { isTac, tacMax } from '@steeple/telecom'
 import { parseRange } from './address-range.ts'
 import { dbUriOf, metricsEndpoint, type RenderSettings } from './core-plan.ts'
 import { addressOf, DAEMONS, type Daemon, EXTRA_ROLES, FACTS, type Generation, isDaemon } from './roles.ts'
 
-/** Takes one problem: the key, and what is wrong with its value. */
-type Found = (key: string, message: string) => void
-
-/** Subnets of one SMF. What stops the HSS is more than 4 APNs of one subscriber; the HSS driver sees to that. */
-const APNS_MAX = 16
-/** lib/proto/types.h: an aborting limit of the core. */
-const SLICES_MAX = 8
+const SLICE_RULES = { key: 'core_a.slices', leastSst: 0, noSd: 'ffffff' }
 const UES_MAX = 1_000_000
-const SHOWN_MAX = 60
 
 /**
  * Everything that the core would take silently and wrongly, one line each: key, value, what is allowed.
@@ -30,7 +24,7 @@ export function problemsOf(
   const found: Found = (key, message) => lines.push(`${key} ${message}`)
   checkNetwork(desired, generations, found)
   checkApns(desired.apns, found)
-  if (generations.includes('5gc')) checkSlices(settings.slices, found)
+  if (generations.includes('5gc')) checkSlices(settings.slices, SLICE_RULES, found)
   checkAddresses(desired.addresses, found)
   checkListeners(desired.addresses, settings, daemons, found)
   checkPool(desired, settings.subnet, daemons, found)
@@ -40,40 +34,10 @@ export function problemsOf(
 }
 
 function checkNetwork({ plmn, tac }: CoreDesired, generations: readonly Generation[], found: Found): void {
-  if (!isMcc(plmn.mcc)) found('plmn.mcc', `is ${shown(plmn.mcc)}; allowed are 3 digits`)
-  if (!isMnc(plmn.mnc)) found('plmn.mnc', `is ${shown(plmn.mnc)}; allowed are 2 or 3 digits`)
+  checkPlmn(plmn, found)
   const technology = generations.includes('epc') ? 'lte' : 'nr'
   if (!isTac(technology, tac))
     found('tac', `is ${shown(tac)}; allowed is 0 to ${tacMax(technology)} in ${technology.toUpperCase()}`)
-}
-
-function checkApns(apns: readonly string[], found: Found): void {
-  if (apns.length === 0 || apns.length > APNS_MAX)
-    found('apns', `has ${apns.length} entries; allowed are 1 to ${APNS_MAX}`)
-  const seen = new Set<string>()
-  for (const [index, apn] of apns.entries()) {
-    const problem = apnProblem(apn)
-    const lower = apn.toLowerCase()
-    if (problem !== undefined) found(`apns.${index}`, `is ${shown(apn)}: it ${problem}`)
-    else if (seen.has(lower)) found(`apns.${index}`, `is ${shown(apn)} a second time`)
-    seen.add(lower)
-  }
-}
-
-function checkSlices(slices: RenderSettings['slices'], found: Found): void {
-  if (slices.length === 0 || slices.length > SLICES_MAX)
-    found('core_a.slices', `has ${slices.length} entries; allowed are 1 to ${SLICES_MAX}`)
-  const seen = new Set<string>()
-  for (const [index, { sst, sd }] of slices.entries()) {
-    const key = `core_a.slices.${index}`
-    if (!Number.isInteger(sst) || sst < 0 || sst > 255)
-      found(`${key}.sst`, `is ${shown(sst)}; allowed is 0 to 255`)
-    if (sd !== undefined && !/^[0-9a-fA-F]{6}$/.test(sd))
-      found(`${key}.sd`, `is ${shown(sd)}; allowed are 6 hexadecimal digits`)
-    const name = `${sst}-${sd?.toLowerCase() ?? 'ffffff'}`
-    if (seen.has(name)) found(key, `is slice ${name} a second time`)
-    seen.add(name)
-  }
 }
 
 function checkAddresses(addresses: Readonly<Record<string, string>>, found: Found): void {
@@ -158,10 +122,4 @@ function checkPool(
 function isNetwork(text: string, network: string): boolean {
   const [address = ''] = text.split('/')
   return parseRange(`${address}/${address.includes(':') ? 128 : 32}`)?.network === network
-}
-
-/** A value as people can find it again; cut, and never more than one line. */
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value)
-  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text
 }

@@ -1,5 +1,5 @@
 import { type CoreDesired, type Rendered, validationFailed } from '@steeple/contracts'
-import { renderedOf } from '@steeple/southbound'
+import { renderedOf, type YamlValue, yamlText } from '@steeple/southbound'
 import { parseRange } from './address-range.ts'
 import { type CorePlan, dbUriOf, maxUeOf, metricsEndpoint, type RenderSettings } from './core-plan.ts'
 import { hssSection, mmeSection, pcrfSection, sgwcSection, sgwuSection } from './epc-files.ts'
@@ -8,7 +8,6 @@ import { diameterFile, diameterPath, speaksDiameter } from './free-diameter.ts'
 import { problemsOf } from './problems.ts'
 import { addressOf, type Daemon, daemonsOf, generationsOf, isDaemon } from './roles.ts'
 import { smfSection, upfSection } from './session-files.ts'
-import { type YamlValue, yamlText } from './yaml-text.ts'
 
 /** Daemons that read subscribers from the database themselves; their files may hold its password. */
 export const DATABASE_DAEMONS: readonly Daemon[] = ['hss', 'pcrf', 'udr', 'pcf']

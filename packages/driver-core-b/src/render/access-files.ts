@@ -1,3 +1,4 @@
+import type { Section } from '@steeple/southbound'
 import {
   certificateOf,
   functionFile,
@@ -10,7 +11,6 @@ import {
 } from './common-sections.ts'
 import type { CorePlan } from './core-plan.ts'
 import { METRICS_PORT, SBI_PORT } from './functions.ts'
-import type { Section } from './yaml-text.ts'
 
 /** Region, set and pointer of the only AMF, TS 23.003 §2.10.1: that of the sample. */
 const AMF_ID = 'cafe00'

@@ -1,6 +1,6 @@
+import type { Section, YamlValue } from '@steeple/southbound'
 import type { CorePlan } from './core-plan.ts'
 import { type NetworkFunction, SBI_PORT } from './functions.ts'
-import type { Section, YamlValue } from './yaml-text.ts'
 
 /** `info.version` that a function compares for equality; the same from 3.4 to 4.2. */
 const INFO_VERSION: Readonly<Record<Exclude<NetworkFunction, 'upf'>, string>> = {

@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net'
 import type { CoreDesired } from '@steeple/contracts'
-import { apnProblem, isMcc, isMnc, isTac } from '@steeple/telecom'
+import { checkApns, checkPlmn, checkSlices, type Found, shown } from '@steeple/southbound'
+import { isTac } from '@steeple/telecom'
 import { databaseOf, type RenderSettings } from './core-plan.ts'
 import { EXTRA_ROLES, FUNCTIONS, functionsOf, isNetworkFunction, type Places, placesOf } from './functions.ts'
 import {
@@ -14,15 +15,11 @@ import {
 } from './pools.ts'
 import { releaseTraits } from './release.ts'
 
-/** Takes one problem: the key, and what is wrong with its value. */
-type Found = (key: string, message: string) => void
-
 /** TS 23.003 §19.4.2.3: these stand for "no valid tracking area". */
 const RESERVED_TACS: readonly number[] = [0, 0xfffffe]
-const APNS_MAX = 16
-const SLICES_MAX = 8
+/** The SMF takes 0 for a missing slice and refuses its sessions. */
+const SLICE_RULES = { key: 'core_b.slices', leastSst: 1 }
 const UES_MAX = 1_000_000
-const SHOWN_MAX = 60
 /** RFC 1123 §2.1, and short enough for a file. */
 const HOST = /^(?=.{1,253}$)(?!-)[A-Za-z0-9-]{1,63}(?<!-)(?:[.](?!-)[A-Za-z0-9-]{1,63}(?<!-))*$/
 
@@ -32,7 +29,7 @@ export function problemsOf(desired: CoreDesired, settings: RenderSettings): read
   const found: Found = (key, message) => lines.push(`${key} ${message}`)
   checkNetwork(desired, found)
   checkApns(desired.apns, found)
-  checkSlices(settings.slices, found)
+  checkSlices(settings.slices, SLICE_RULES, found)
   for (const [role, address] of Object.entries(desired.addresses)) {
     const problem = addressProblem(role, address)
     if (problem !== undefined) found(`core_b.addresses.${role}`, problem)
@@ -47,40 +44,9 @@ export function problemsOf(desired: CoreDesired, settings: RenderSettings): read
 }
 
 function checkNetwork({ plmn, tac }: CoreDesired, found: Found): void {
-  if (!isMcc(plmn.mcc)) found('plmn.mcc', `is ${shown(plmn.mcc)}; allowed are 3 digits`)
-  if (!isMnc(plmn.mnc)) found('plmn.mnc', `is ${shown(plmn.mnc)}; allowed are 2 or 3 digits`)
+  checkPlmn(plmn, found)
   if (!isTac('nr', tac) || RESERVED_TACS.includes(tac))
     found('tac', `is ${shown(tac)}; allowed is 1 to 16777213, and 16777215`)
-}
-
-function checkApns(apns: readonly string[], found: Found): void {
-  if (apns.length === 0 || apns.length > APNS_MAX)
-    found('apns', `has ${apns.length} entries; allowed are 1 to ${APNS_MAX}`)
-  const seen = new Set<string>()
-  for (const [index, apn] of apns.entries()) {
-    const problem = apnProblem(apn)
-    const lower = apn.toLowerCase()
-    if (problem !== undefined) found(`apns.${index}`, `is ${shown(apn)}: it ${problem}`)
-    else if (seen.has(lower)) found(`apns.${index}`, `is ${shown(apn)} a second time`)
-    seen.add(lower)
-  }
-}
-
-function checkSlices(slices: RenderSettings['slices'], found: Found): void {
-  if (slices.length === 0 || slices.length > SLICES_MAX)
-    found('core_b.slices', `has ${slices.length} entries; allowed are 1 to ${SLICES_MAX}`)
-  const seen = new Set<string>()
-  for (const [index, { sst, sd }] of slices.entries()) {
-    const key = `core_b.slices.${index}`
-    // The SMF takes 0 for a missing slice and refuses its sessions.
-    if (!Number.isInteger(sst) || sst < 1 || sst > 255)
-      found(`${key}.sst`, `is ${shown(sst)}; allowed is 1 to 255`)
-    if (sd !== undefined && !/^[0-9a-fA-F]{6}$/.test(sd))
-      found(`${key}.sd`, `is ${shown(sd)}; allowed are 6 hexadecimal digits`)
-    const name = `${sst}-${sd?.toLowerCase() ?? 'none'}`
-    if (seen.has(name)) found(key, `is slice ${name} a second time`)
-    seen.add(name)
-  }
 }
 
 function addressProblem(role: string, address: string): string | undefined {
@@ -160,10 +126,4 @@ function checkInside(pool: Ipv4Range, places: Places, settings: RenderSettings, 
         `lies in core_b.subnet ${shown(settings.subnet)}, whose addresses are the phones'`,
       )
   }
-}
-
-/** A value as people can find it again; cut, and never more than one line. */
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value)
-  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text
 }

@@ -1,5 +1,5 @@
 import { type CoreDesired, type Rendered, validationFailed } from '@steeple/contracts'
-import { renderedOf } from '@steeple/southbound'
+import { renderedOf, type Section, yamlText } from '@steeple/southbound'
 import { amfFile, ausfFile, nrfFile, nssfFile } from './access-files.ts'
 import { type CorePlan, databaseOf, type RenderSettings, type SessionPool } from './core-plan.ts'
 import { functionsOf, type NetworkFunction, placesOf } from './functions.ts'
@@ -8,7 +8,6 @@ import { problemsOf } from './problems.ts'
 import { releaseTraits } from './release.ts'
 import { routingFile, smfFile, upfFile } from './session-files.ts'
 import { chfFile, pcfFile, udmFile, udrFile } from './subscriber-files.ts'
-import { type Section, yamlText } from './yaml-text.ts'
 
 const FILES: Readonly<Record<NetworkFunction, (plan: CorePlan) => Section>> = {
   nrf: nrfFile,

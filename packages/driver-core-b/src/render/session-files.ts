@@ -1,6 +1,6 @@
+import type { Section } from '@steeple/southbound'
 import { functionFile, LOGGER, plmnOf, sbiSections, snssaiOf } from './common-sections.ts'
 import type { CorePlan } from './core-plan.ts'
-import type { Section } from './yaml-text.ts'
 
 /** The names of the only gNB entry and the only UPF in the SMF's picture. */
 const AN_NODE = 'gNB1'

@@ -1,6 +1,6 @@
+import type { Section } from '@steeple/southbound'
 import { certificateOf, functionFile, mongoOf, sbiSections } from './common-sections.ts'
 import type { CorePlan } from './core-plan.ts'
-import type { Section } from './yaml-text.ts'
 
 /** Diameter ports between the parts of the CHF; RFC 6733 §2.1 and the next. */
 const ABMF_PORT = 3868

@@ -1,3 +1,4 @@
+import { type YamlValue, yamlText } from '@steeple/southbound'
 import { assert, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
 import { parse } from 'yaml'
@@ -10,7 +11,6 @@ import {
   prefixFor,
 } from '../../src/render/pools.ts'
 import { renderCore } from '../../src/render/render.ts'
-import { type YamlValue, yamlText } from '../../src/render/yaml-text.ts'
 import { desiredWith, settingsWith } from '../support/desired.ts'
 
 const property = suite('driver-core-b/render properties')

@@ -8,14 +8,17 @@ export type YamlValue =
   | readonly YamlValue[]
   | { readonly [key: string]: YamlValue }
 
+/** A part of a rendered file: keys as the core spells them. */
+export type Section = { readonly [key: string]: YamlValue }
+
 const HEADER = ' Written by Steeple. Changes made here are lost with the next one.'
 
 /**
- * A YAML file in which every text is quoted, so that no reader takes `05`, `no` or `1e3` for anything but a text.
+ * A YAML file in which every text is quoted, so that no reader takes `05`, `010203`, `no` or `1e3` for anything but a text.
  *
  * Numbers, truth values and keys stay plain; no key of the core reads as anything but a text. Same value, same bytes.
  */
-export function yamlText(value: { readonly [key: string]: YamlValue }): string {
+export function yamlText(value: Section): string {
   const document = new Document(value, { aliasDuplicateObjects: false })
   document.commentBefore = HEADER
   visit(document, {

@@ -1,0 +1,67 @@
+import type { Settings } from '@steeple/contracts'
+import { apnProblem, isMcc, isMnc } from '@steeple/telecom'
+
+/** Takes one problem: the key, and what is wrong with its value. */
+export type Found = (key: string, message: string) => void
+
+/** Subnets that one session function takes. More than 4 APNs of one subscriber are the HSS driver's concern. */
+const APNS_MAX = 16
+const SLICES_MAX = 8
+const SHOWN_MAX = 60
+
+/** A value as people can find it again; cut, and never more than one line. */
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text
+}
+
+/** Codes of the network, TS 23.003 §2.2: a core takes a network code of one digit without a word. */
+export function checkPlmn({ mcc, mnc }: Settings['plmn'], found: Found): void {
+  if (!isMcc(mcc)) found('plmn.mcc', `is ${shown(mcc)}; allowed are 3 digits`)
+  if (!isMnc(mnc)) found('plmn.mnc', `is ${shown(mnc)}; allowed are 2 or 3 digits`)
+}
+
+/** The network's APNs, TS 23.003 §9.1: how many, their syntax, and that none is there twice in another case. */
+export function checkApns(apns: readonly string[], found: Found): void {
+  if (apns.length === 0 || apns.length > APNS_MAX)
+    found('apns', `has ${apns.length} entries; allowed are 1 to ${APNS_MAX}`)
+  const seen = new Set<string>()
+  for (const [index, apn] of apns.entries()) {
+    const problem = apnProblem(apn)
+    const lower = apn.toLowerCase()
+    if (problem !== undefined) found(`apns.${index}`, `is ${shown(apn)}: it ${problem}`)
+    else if (seen.has(lower)) found(`apns.${index}`, `is ${shown(apn)} a second time`)
+    seen.add(lower)
+  }
+}
+
+/** What a core understands by a slice. */
+export interface SliceRules {
+  /** Where the slices stand in the configuration: `core_a.slices`. */
+  readonly key: string
+  /** The least slice/service type, TS 23.003 §28.4.2: one of the cores takes 0 for a missing slice. */
+  readonly leastSst: number
+  /** The slice differentiator that means the same as none, when there is one. */
+  readonly noSd?: string
+}
+
+/** Slices: how many, their ranges, and that none is there twice. */
+export function checkSlices(
+  slices: Settings['core_a']['slices'],
+  { key, leastSst, noSd = 'none' }: SliceRules,
+  found: Found,
+): void {
+  if (slices.length === 0 || slices.length > SLICES_MAX)
+    found(key, `has ${slices.length} entries; allowed are 1 to ${SLICES_MAX}`)
+  const seen = new Set<string>()
+  for (const [index, { sst, sd }] of slices.entries()) {
+    const at = `${key}.${index}`
+    if (!Number.isInteger(sst) || sst < leastSst || sst > 255)
+      found(`${at}.sst`, `is ${shown(sst)}; allowed is ${leastSst} to 255`)
+    if (sd !== undefined && !/^[0-9a-fA-F]{6}$/.test(sd))
+      found(`${at}.sd`, `is ${shown(sd)}; allowed are 6 hexadecimal digits`)
+    const name = `${sst}-${sd?.toLowerCase() ?? noSd}`
+    if (seen.has(name)) found(at, `is slice ${name} a second time`)
+    seen.add(name)
+  }
+}

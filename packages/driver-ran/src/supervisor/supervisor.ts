@@ -143,6 +143,8 @@ export class Supervisor {
       return CONVERGED
     }
     if (this.#isHeld || this.#isClosed) return CONVERGED
+    // Whatever comes of the one that is asked for: another one that runs is not permitted any more.
+    if (this.#running !== undefined && !sameProfile(this.#running.start, desired)) await this.#halt('urgent')
     const start = await this.#plan(desired)
     if (start === undefined) return CONVERGED
     if (this.#refused?.fingerprint !== start.fingerprint) this.#refused = undefined
@@ -184,10 +186,8 @@ export class Supervisor {
   /** A running radio against what is asked for and against the clock. */
   async #look(running: RunningRadio, start: RadioStart): Promise<Outcome> {
     if (running.start.fingerprint !== start.fingerprint || running.start.isVirtual !== start.isVirtual) {
-      // Another carrier than the running one's is permitted now: that one must be off at once.
-      const isSameCarrier = sameProfile(running.start, start)
       this.#delayStart(0, false)
-      await this.#halt(isSameCarrier ? 'orderly' : 'urgent')
+      await this.#halt('orderly')
       return AGAIN
     }
     const due = overdue(running, this.#now())

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { assert, eventually, suite } from '@steeple/testkit'
-import { GOOD, type Lab, nowMs, openLab } from '../support/lab.ts'
+import { GOOD, type Lab, nowMs, openLab, PROFILE } from '../support/lab.ts'
 import { recordingPath } from '../support/recordings.ts'
 
 const kill = suite('driver-ran/kill matrix')
@@ -207,6 +207,24 @@ kill('stops what an armed gate wants while it is held, and goes on air again by 
     assert.is(lab.samplesAfter(heldMs), 0)
     lab.supervisor.resume()
     await lab.onAir()
+  } finally {
+    await lab.close()
+  }
+})
+
+kill('takes the old carrier off the air although the one that is armed now cannot be started', async () => {
+  const profiles = { mast: PROFILE, wrong: { ...PROFILE, bandwidth_mhz: 4.8 } }
+  const lab = await openLab({ profiles, isDriven: false })
+  try {
+    lab.play({ ...GOOD, onTerm: 'ignore' })
+    lab.gate.arm('mast')
+    await lab.supervisor.step()
+    await lab.onAir()
+    lab.gate.arm('wrong')
+    await lab.supervisor.step()
+    const offMs = nowMs()
+    assert.is(lab.supervisor.snapshot().state, 'refused')
+    await assertSilent(lab, { askedMs: offMs, answeredMs: offMs })
   } finally {
     await lab.close()
   }

@@ -24,6 +24,8 @@ export interface RadioInput {
 const DEFAULT_MME = '127.0.0.2'
 /** Where the core's AMF listens when nothing else is configured: the core's own default. */
 const DEFAULT_AMF = '127.0.0.5'
+/** The same of free5GC. */
+const DEFAULT_AMF_B = '127.0.0.18'
 
 /** Address of MME or AMF, whichever the program talks to. */
 export function coreAddress({ ran, coreAddresses }: RadioInput): string {
@@ -40,4 +42,11 @@ export function gtpAddress({ ran }: RadioInput): string {
 /** Whether the device is the virtual radio that emits nothing: samples go over ZeroMQ. */
 export function isVirtualDevice(ran: Pick<Settings['ran'], 'device_name' | 'device_args'>): boolean {
   return ran.device_name.toLowerCase() === 'zmq' && !ran.device_args.includes(';')
+}
+
+/** Where the configured core listens for radios, by role: free5GC's AMF may do it at an address of its own, `n2`. */
+export function coreAddressesOf({ core, core_a, core_b }: Settings): Readonly<Record<string, string>> {
+  if (core === 'core_a') return core_a.addresses
+  const { amf = DEFAULT_AMF_B, n2 = amf } = core_b.addresses
+  return { amf: n2 }
 }

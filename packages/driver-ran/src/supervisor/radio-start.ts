@@ -4,6 +4,7 @@ import { networkInterfaces } from 'node:os'
 import { type Context, type RadioProfile, type Settings, validationFailed } from '@steeple/contracts'
 import { deviceName } from '../process/device-lock.ts'
 import type { RadioCommand } from '../process/radio-command.ts'
+import { coreAddressesOf } from '../render/radio-input.ts'
 import { type RadioPlan, renderRadio } from '../render/render-radio.ts'
 import type { DesiredRadio } from './desired-radio.ts'
 import { readOverlays } from './radio-files.ts'
@@ -36,8 +37,8 @@ export async function radioStart(
     tac: settings.tac,
     profile: desired.profile,
     ran,
-    coreAddresses: settings.core_a.addresses,
-    slices: settings.core_a.slices,
+    coreAddresses: coreAddressesOf(settings),
+    slices: settings[settings.core].slices,
     overlays: await readOverlays(ran.template_dir, ran.program),
     directory,
     localAddresses,

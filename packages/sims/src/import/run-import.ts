@@ -37,6 +37,8 @@ type ImportRequest = Request<unknown, ImportQuery, ImportBody | undefined>
 
 /** Rows of one transaction: short enough not to hold up other writers and requests. */
 const CHUNK = 250
+/** Keys that are given to the reconciler without giving others a turn. */
+const ENQUEUED_AT_ONCE = 1_000
 
 /** Imports SIMs and reports on each row. Throws `validation_failed` for a body that has no rows to read. */
 export async function runImport(parts: SimsParts, request: ImportRequest): Promise<Reply> {
@@ -78,16 +80,25 @@ class ImportRun {
     return this.#report()
   }
 
-  /** Chunk by chunk, each durable for itself. */
+  /** Chunk by chunk, each durable for itself. Pushing begins when all are: both at once would take both longer. */
   async plain(body: ImportBody): Promise<Reply> {
     const { context } = this.#parts
-    for await (const chunk of this.#chunks(body)) {
-      if (chunk.length === 0) continue
-      this.#request.signal.throwIfAborted()
-      await context.mutate(this.#request.principal, 'sim.import', this.#id, async (tx) => {
-        await this.#insert(tx, chunk)
-        tx.audit({ detail: { rows: chunk.length, ids: chunk.map(({ row }) => row.hash) } })
-      })
+    const waiting: string[] = []
+    try {
+      for await (const chunk of this.#chunks(body)) {
+        if (chunk.length === 0) continue
+        this.#request.signal.throwIfAborted()
+        await context.mutate(this.#request.principal, 'sim.import', this.#id, async (tx) => {
+          const added = await this.#insert(tx, chunk)
+          tx.afterCommit(() => void waiting.push(...added))
+          tx.audit({ detail: { rows: chunk.length, ids: chunk.map(({ row }) => row.hash) } })
+        })
+      }
+    } finally {
+      for (const [i, hash] of waiting.entries()) {
+        context.enqueue(SIM_RESOURCE, hash)
+        if (i % ENQUEUED_AT_ONCE === 0) await nextTurn()
+      }
     }
     return await this.#request.mutate(this.#id, async (tx) => {
       tx.audit({ detail: this.#totals() })
@@ -104,7 +115,8 @@ class ImportRun {
     if (isRefused) this.#withhold()
     return await this.#request.mutate(this.#id, async (tx) => {
       for (let at = 0; at < ready.length && !isRefused; at += CHUNK) {
-        await this.#insert(tx, ready.slice(at, at + CHUNK))
+        const added = await this.#insert(tx, ready.slice(at, at + CHUNK))
+        for (const hash of added) tx.dirty(SIM_RESOURCE, hash)
         // Requests that only read go on meanwhile.
         await nextTurn()
       }
@@ -197,7 +209,9 @@ class ImportRun {
     }
   }
 
-  async #insert(tx: MutationTx, chunk: readonly Ready[]): Promise<void> {
+  /** Gives those that are to be pushed. */
+  async #insert(tx: MutationTx, chunk: readonly Ready[]): Promise<readonly string[]> {
+    const added: string[] = []
     for (const { at, row } of chunk) {
       if (await isTaken(tx, row.hash)) {
         // Somebody else was faster by a moment.
@@ -206,8 +220,9 @@ class ImportRun {
       }
       await SIMS.insert(tx, row)
       noteMove(this.#parts, tx, undefined, row)
-      if (row.hss_status !== 'synced') tx.dirty(SIM_RESOURCE, row.hash)
+      if (row.hss_status !== 'synced') added.push(row.hash)
     }
+    return added
   }
 
   #add(hash: string | null, status: Result['status'], error: string | null): void {

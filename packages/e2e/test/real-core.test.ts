@@ -25,6 +25,10 @@ const FILES = [
 ]
 let service: Service
 
+function start(): Promise<Service> {
+  return startService({ dataDir: join(folder, 'data'), flags: ['--config', configFile] })
+}
+
 /** What the operator writes, over what is always the same here. */
 interface Wishes {
   readonly mnc: string
@@ -98,7 +102,7 @@ function phones(count: number): readonly unknown[] {
 real.before(
   async () => {
     configure({ mnc: '99' })
-    service = await startService({ dataDir: join(folder, 'data'), flags: ['--config', configFile] })
+    service = await start()
   },
   { limitMs: 30_000 },
 )
@@ -192,6 +196,23 @@ real(
     await until(async () => isDeepStrictEqual(files(), good), PATIENCE_MS)
     await coreInForce(service, PATIENCE_MS)
     assert.equal(await restartedSince(before), ['hss'])
+  },
+  { limitMs: 2 * PATIENCE_MS },
+)
+
+real(
+  'goes on with a change that it was killed in the middle of',
+  async () => {
+    const before = await starts()
+    reconfigure({ mnc: '070' })
+    await until(async () => (await restartedSince(before)).includes('mme'), PATIENCE_MS)
+    await service.kill()
+    assert.equal(await restartedSince(before), ['mme'], 'it was over before the kill')
+    service = await start()
+    await coreInForce(service, PATIENCE_MS)
+    const restarted = await restartedSince(before)
+    for (const role of ['mme', 'smf', 'sgwc'] as const) assert.ok(restarted.includes(role), restarted.join())
+    assert.match(files()['mme.yaml'] ?? '', /mnc: "070"/)
   },
   { limitMs: 2 * PATIENCE_MS },
 )

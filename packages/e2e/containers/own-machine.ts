@@ -68,7 +68,8 @@ function missingPart(): string | undefined {
 
 /** Removes control groups that no process is in: of this run, and of runs that were killed. */
 function sweepCgroups(): void {
-  for (const hierarchy of subfolders(CGROUPS)) {
+  // One hierarchy of its own for each controller, or one for all.
+  for (const hierarchy of ['', ...subfolders(CGROUPS)]) {
     const parent = join(CGROUPS, hierarchy, CGROUP_PARENT)
     for (const name of subfolders(parent)) removeEmpty(join(parent, name))
     removeEmpty(parent)

@@ -1,9 +1,15 @@
-import { type HssDriver, msFromDuration, type Outcome, type Reconciler } from '@steeple/contracts'
+import {
+  type HssDriver,
+  type Imsi,
+  isServiceError,
+  msFromDuration,
+  type Outcome,
+  type Reconciler,
+} from '@steeple/contracts'
 import { CUT_RESOURCE, DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { openImsi } from '../secrets/sealing.ts'
 import { wantedInHss } from '../states/machine.ts'
-import type { SimRow } from '../store/sim-row.ts'
-import { simsBetween } from '../store/sim-store.ts'
+import { type ComparedSim, syncedBetween } from '../store/sim-store.ts'
 import { all, called, notNow } from './batch.ts'
 import { laterSeq } from './lost.ts'
 import { markDrifted } from './marks.ts'
@@ -57,7 +63,8 @@ async function slice(
   const prefix = key === WHOLE ? '' : key
   let from = prefix
   for (;;) {
-    const rows = await simsBetween(parts.context.db, from, prefix + END, CHUNK)
+    const range = { from, to: prefix + END }
+    const rows = await syncedBetween(parts.context.db, range, driver.name, CHUNK)
     if (!(await compare(parts, driver, rows, signal)))
       return {
         state: 'pending',
@@ -75,33 +82,57 @@ async function slice(
 async function compare(
   parts: SimsParts,
   driver: HssDriver,
-  rows: readonly SimRow[],
+  rows: readonly ComparedSim[],
   signal: AbortSignal,
 ): Promise<boolean> {
-  const settled = rows.filter((row) => row.hss_status === 'synced' && row.hss_driver === driver.name)
-  if (settled.length === 0) return true
-  const imsis = settled.map((row) => openImsi(parts.vault, row))
-  const seen = await called(parts, signal, (bound) => driver.observe(imsis, bound))
+  const imsis = new Map<string, Imsi>()
+  for (const row of rows) {
+    const imsi = readableImsi(parts, row)
+    if (imsi !== undefined) imsis.set(row.hash, imsi)
+  }
+  if (imsis.size === 0) return true
+  const seen = await called(parts, signal, (bound) => driver.observe([...imsis.values()], bound))
   if (seen === undefined) return false
   const nowMs = parts.context.clock.nowMs()
-  const drifted = settled.flatMap((row, i) => {
-    const imsi = imsis[i]
-    const held = imsi === undefined ? undefined : seen.get(imsi)
-    const reason = reasonOf(parts, row, held)
-    return reason === undefined
-      ? []
-      : [{ row, reason, seq: held === undefined ? laterSeq(row, nowMs) : row.hss_seq }]
-  })
-  if (drifted.length === 0) return true
+  const drifted: Drifted[] = []
+  for (const row of rows) {
+    const imsi = imsis.get(row.hash)
+    if (imsi === undefined) continue
+    const held = seen.get(imsi)
+    const reason = reasonOf(row, imsi, held)
+    const seq = held === undefined ? laterSeq(row, nowMs) : row.hss_seq
+    if (reason !== undefined) drifted.push({ row, reason, seq })
+  }
+  await tell(parts, drifted)
+  return true
+}
+
+interface Drifted {
+  readonly row: ComparedSim
+  readonly reason: string
+  readonly seq: number
+}
+
+async function tell(parts: SimsParts, drifted: readonly Drifted[]): Promise<void> {
+  if (drifted.length === 0) return
   await markDrifted(parts.context.db, drifted)
   parts.context.log.warn({ sims: drifted.length, reason: drifted[0]?.reason }, 'HSS differed from the store')
   for (const { row } of drifted)
     parts.context.enqueue(wantedInHss(row.state) === 'open' ? SIM_RESOURCE : CUT_RESOURCE, row.hash)
-  return true
 }
 
-function reasonOf(parts: SimsParts, row: SimRow, held: Parameters<typeof driftOf>[1]): string | undefined {
+/** Undefined for a damaged row: it is compared when somebody has mended it. */
+function readableImsi(parts: SimsParts, row: ComparedSim): Imsi | undefined {
+  try {
+    return openImsi(parts.vault, row)
+  } catch (error) {
+    if (isServiceError(error) && error.code === 'store_corrupt') return undefined
+    throw error
+  }
+}
+
+function reasonOf(row: ComparedSim, imsi: Imsi, held: Parameters<typeof driftOf>[1]): string | undefined {
   if (wantedInHss(row.state) === 'absent')
     return held === undefined ? undefined : 'the subscriber was in the HSS again'
-  return driftOf(wantedOf(parts.vault, row), held)
+  return driftOf(wantedOf(row, imsi), held)
 }

@@ -9,7 +9,7 @@ import { markDrifted } from './marks.ts'
  * A SEQ that no authentication since the SIM was issued can have reached: one for each second. It stays within the
  * 2^28 that a card accepts in one step (TS 33.102 annex C.2.1) for eight years.
  */
-export function laterSeq(row: SimRow, nowMs: number): number {
+export function laterSeq(row: Pick<SimRow, 'hss_seq' | 'issued_at_ms'>, nowMs: number): number {
   return Math.max(row.hss_seq + 1, seqAt(row, nowMs))
 }
 
@@ -52,6 +52,6 @@ function mayBeLost(row: SimRow): boolean {
   return row.hss_seq <= seqAt(row, row.hss_synced_at_ms)
 }
 
-function seqAt(row: SimRow, atMs: number): number {
+function seqAt(row: Pick<SimRow, 'issued_at_ms'>, atMs: number): number {
   return Math.floor((atMs - row.issued_at_ms) / 1_000) + 1
 }

@@ -1,4 +1,4 @@
-import type { Db } from '@steeple/contracts'
+import { type Db, isServiceError } from '@steeple/contracts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 
 /** What a push has found of one SIM. `row` is what was pushed. */
@@ -46,11 +46,15 @@ function isKnown({ row, error, status }: Mark, driver: string): boolean {
 /** Says that the HSS lacks what it had; `seq` is later than every SEQ used. Gives whether the SIM still is as it was read. */
 export async function markDrifted(
   db: Db,
-  rows: readonly { readonly row: SimRow; readonly reason: string; readonly seq: number }[],
+  rows: readonly {
+    readonly row: Pick<SimRow, 'hash' | 'generation'>
+    readonly reason: string
+    readonly seq: number
+  }[],
 ): Promise<void> {
   await db.write(async (tx) => {
     for (const { row, reason, seq } of rows) {
-      const now = await SIMS.find(tx, { hash: row.hash })
+      const now = await readable(SIMS.find(tx, { hash: row.hash }))
       if (now === undefined || now.generation !== row.generation) continue
       await SIMS.put(tx, {
         ...now,
@@ -60,4 +64,14 @@ export async function markDrifted(
       })
     }
   })
+}
+
+/** A row that fails its checksum waits until somebody has mended it. */
+async function readable(found: Promise<SimRow | undefined>): Promise<SimRow | undefined> {
+  try {
+    return await found
+  } catch (error) {
+    if (isServiceError(error) && error.code === 'store_corrupt') return undefined
+    throw error
+  }
 }

@@ -1,4 +1,4 @@
-import type { Subscriber, SubscriberObserved, Vault } from '@steeple/contracts'
+import type { Imsi, Subscriber, SubscriberObserved, Vault } from '@steeple/contracts'
 import { wipeCard } from '../secrets/card.ts'
 import { openCard, openImsi } from '../secrets/sealing.ts'
 import { wantedInHss } from '../states/machine.ts'
@@ -20,7 +20,7 @@ export async function withSubscribers<T>(
     return await work(
       rows.map((row, i): Subscriber => {
         const { ki, opc } = cards[i] ?? { ki: new Uint8Array(), opc: new Uint8Array() }
-        return { ...wantedOf(vault, row), ki, opc, sqn: sqnOf(row) }
+        return { ...wantedOf(row, openImsi(vault, row)), ki, opc, sqn: sqnOf(row) }
       }),
     )
   } finally {
@@ -28,10 +28,13 @@ export async function withSubscribers<T>(
   }
 }
 
-/** What the HSS should say of a row. */
-export function wantedOf(vault: Vault, row: SimRow): SubscriberObserved {
+/** What the HSS should say of a row whose IMSI is open. */
+export function wantedOf(
+  row: Pick<SimRow, 'apns' | 'uplink_bps' | 'downlink_bps' | 'state' | 'msisdn'>,
+  imsi: Imsi,
+): SubscriberObserved {
   return {
-    imsi: openImsi(vault, row),
+    imsi,
     apns: apnsOf(row),
     ambrBps: { up: row.uplink_bps, down: row.downlink_bps },
     isBlocked: wantedInHss(row.state) !== 'open',

@@ -26,7 +26,7 @@ export function sealSim(vault: Vault, hash: string, imsi: Imsi, card: Card): Sea
 }
 
 /** The IMSI of a SIM. It goes toward an HSS, a core, a card writer or an eSIM profile and nowhere else. */
-export function openImsi(vault: Vault, row: SimRow): Imsi {
+export function openImsi(vault: Vault, row: Pick<SimRow, 'hash' | 'imsi_sealed'>): Imsi {
   const digits = vault.open(row.imsi_sealed, `sims_sim/${row.hash}`)
   try {
     const imsi = parseImsi(Buffer.from(digits).toString('ascii'))

@@ -81,7 +81,7 @@ export const SIMS: Table<SimRow> = defineTable<SimRow>(
 )
 
 /** The APNs of a row. */
-export function apnsOf(row: SimRow): readonly string[] {
+export function apnsOf(row: Pick<SimRow, 'apns'>): readonly string[] {
   // Written from a list of texts alone.
   return JSON.parse(row.apns) as readonly string[]
 }

@@ -119,18 +119,34 @@ export async function countUnsynced(
   return { pending: count('pending'), failed: count('failed') }
 }
 
-/** At most `limit` SIMs with a hash from `from` up to but without `to`, by hash. Throws `store_corrupt`. */
-export function simsBetween(
+/** What of a SIM is compared with its subscriber in an HSS. */
+export type ComparedSim = Pick<SimRow, (typeof COMPARED)[number]>
+const COMPARED = [
+  'hash',
+  'state',
+  'apns',
+  'downlink_bps',
+  'uplink_bps',
+  'msisdn',
+  'issued_at_ms',
+  'generation',
+  'imsi_sealed',
+  'hss_seq',
+] as const
+const SYNCED_BETWEEN = `select ${COMPARED.join(', ')} from sims_sim
+  where hash >= :from and hash < :to and hss_status = 'synced' and hss_driver = :driver order by hash limit :limit`
+
+/**
+ * At most `limit` SIMs that `driver` has pushed, with a hash from `from` up to but without `to`, by hash. Not checked:
+ * what follows from them is written only to rows that pass their checksum.
+ */
+export function syncedBetween(
   reader: Reader,
-  from: string,
-  to: string,
+  range: { readonly from: string; readonly to: string },
+  driver: string,
   limit: number,
-): Promise<readonly SimRow[]> {
-  return SIMS.select(reader, 'where hash >= :from and hash < :to order by hash limit :limit', {
-    from,
-    to,
-    limit,
-  })
+): Promise<readonly ComparedSim[]> {
+  return reader.all<ComparedSim>(SYNCED_BETWEEN, { ...range, driver, limit })
 }
 
 const DUE =

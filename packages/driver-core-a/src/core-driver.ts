@@ -53,8 +53,10 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     }),
     render,
     daemons: configDaemons,
-    probe: (daemon, signal) => {
-      const now = places()
+    probe: (daemon, signal, addresses) => {
+      const { settings } = context
+      const then = { ...settings, core_a: { ...settings.core_a, addresses } }
+      const now = (seams.places ?? corePlaces)(then)
       return probeDaemon(daemon, { ...now, nrfOrigin: now.busOf('nrf') }, signal)
     },
     ues: (technology, signal) => listUes(info, signal, technology),

@@ -1,4 +1,4 @@
-import type { Context, CoreDriver, ObservedUe } from '@steeple/contracts'
+import type { Context, CoreDriver, ObservedUe, Settings } from '@steeple/contracts'
 import { type CoreConfig, type CoreConfigParts, createCoreConfig } from '@steeple/southbound'
 import { createAmfClient } from './amf/amf-client.ts'
 import { createDriver } from './driver.ts'
@@ -47,7 +47,7 @@ export function createCoreB(
   const render: CoreDriver['render'] = async (desired) =>
     renderCore(desired, renderSettings(context.settings))
   const config = createCoreConfig(context, {
-    ...configParts(watched, render),
+    ...configParts(watched, render, () => context.settings),
     // free5GC serves no LTE.
     ues: async (technology, signal) => (technology === 'nr' ? await driver.ues(signal) : []),
     ...more,
@@ -64,7 +64,11 @@ export function createCoreB(
 }
 
 /** What the shared part of core drivers needs of this one. */
-function configParts(watched: WatchedCore, render: CoreDriver['render']): CoreConfigParts {
+function configParts(
+  watched: WatchedCore,
+  render: CoreDriver['render'],
+  settings: () => Settings,
+): CoreConfigParts {
   return {
     core: 'core_b',
     place: ({ core_b }) => ({
@@ -74,11 +78,15 @@ function configParts(watched: WatchedCore, render: CoreDriver['render']): CoreCo
     }),
     render,
     daemons: daemonsOf,
-    probe: async (daemon, signal) => {
+    probe: async (daemon, signal, addresses) => {
       if (!isNetworkFunction(daemon)) return undefined
-      const problem = await problemOf(daemon, watched, signal)
+      const urls = coreUrls(() => {
+        const { core_b } = settings()
+        return { ...settings(), core_b: { ...core_b, addresses } }
+      })
+      const problem = await problemOf(daemon, { ...watched, urls }, signal)
       // Where a function is not to be found from here, its container is all there is to judge by.
-      const isHidden = problem?.isUnknownName === true || !watched.urls.isNamed(daemon)
+      const isHidden = problem?.isUnknownName === true || !urls.isNamed(daemon)
       return isHidden ? undefined : problem?.words
     },
     limits: { healthMs: HEALTH_MS },

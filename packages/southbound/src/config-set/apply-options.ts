@@ -2,7 +2,7 @@ import type { Clock } from '@steeple/contracts'
 import type { Engine } from '../engine/engine.ts'
 import type { ConfigSet } from './config-set.ts'
 import type { RestartParts } from './restart-set.ts'
-import { DEFAULT_LIMITS, type Limits, type Probe } from './verify.ts'
+import { type Addresses, DEFAULT_LIMITS, type Limits, type Probe } from './verify.ts'
 
 /** A set to apply, and with what. */
 export interface ApplyOptions extends ConfigSet {
@@ -15,18 +15,29 @@ export interface ApplyOptions extends ConfigSet {
   readonly limits?: Partial<Limits> | undefined
   /** What the set is remembered by when the core refuses it; the hash of its files when absent. */
   readonly key?: string | undefined
+  /** Where the daemons of the set listen, for the probe; kept in the manifest for the way back. */
+  readonly addresses?: Addresses | undefined
   /** Kept in the manifest beside the set, for the caller; the one that is there stays when absent. No secrets. */
   readonly memo?: string | undefined
   /** Told of each restart, those of a roll-back included. */
   restarted?(daemon: string): void
 }
 
-/** What its restarts are made with. */
-export function restartPartsOf({ engine, limits, probe, restarted }: ApplyOptions): RestartParts {
+/**
+ * What restarts are made with, for daemons that listen at `addresses`. Where these are not known nobody can be asked, and a
+ * container that stays up is well.
+ */
+export function restartPartsOf(
+  { engine, limits, probe, restarted }: ApplyOptions,
+  addresses: Addresses | undefined,
+): RestartParts {
   return {
     engine,
     limits: { ...DEFAULT_LIMITS, ...limits },
-    probe,
+    probe:
+      probe === undefined || addresses === undefined
+        ? undefined
+        : (daemon, signal) => probe(daemon, signal, addresses),
     ...(restarted === undefined ? {} : { restarted }),
   }
 }

@@ -76,7 +76,13 @@ export async function finish(options: ApplyOptions, plan: ConfigSetPlan, backup:
   })
   await writeManifest(dir, {
     version: 1,
-    applied: { sha256, at, backup, ...memoOf(options, plan.state.manifest) },
+    applied: {
+      sha256,
+      at,
+      backup,
+      ...memoOf(options, plan.state.manifest),
+      ...(options.addresses === undefined ? {} : { addresses: options.addresses }),
+    },
     files: Object.fromEntries(entries),
     pending: undefined,
     refused: undefined,

@@ -44,7 +44,7 @@ export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal)
   const copy = await backups.keep(options.files, options.clock.nowMs())
   const touched = plan.files.filter(({ change }) => change !== 'same')
   const begun = await begin(options, plan, fallback, signal)
-  const parts = restartPartsOf(options)
+  const parts = restartPartsOf(options, options.addresses ?? {})
   const { restarted, unwell } = await restartAll(plan.state.restarts, parts, signal)
   if (unwell !== undefined) {
     const again = plan.state.restarts.filter(

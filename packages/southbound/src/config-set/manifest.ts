@@ -25,6 +25,8 @@ export interface Manifest {
         readonly backup: string
         /** What the caller wants to know again, see `ApplyOptions.memo`. */
         readonly memo?: string
+        /** Where its daemons listen, by role. */
+        readonly addresses?: Readonly<Record<string, string>>
       }
     | undefined
   /** The files of that set: ours. */
@@ -100,10 +102,13 @@ function textsOf<Key extends string>(
 
 function appliedOf(value: unknown): Manifest['applied'] | false {
   const applied = textsOf(value, ['sha256', 'at', 'backup'])
-  const memo = isRecord(value) ? value.memo : undefined
-  return typeof memo === 'string' && applied !== undefined && applied !== false
-    ? { ...applied, memo }
-    : applied
+  if (applied === undefined || applied === false || !isRecord(value)) return applied
+  const { memo, addresses } = value
+  return {
+    ...applied,
+    ...(typeof memo === 'string' ? { memo } : {}),
+    ...(isTextByRole(addresses) ? { addresses } : {}),
+  }
 }
 
 function pendingOf(value: unknown): Manifest['pending'] | false {
@@ -112,6 +117,10 @@ function pendingOf(value: unknown): Manifest['pending'] | false {
   const { daemons, files, fallback } = value
   if (!files.every(isSafePath) || (fallback !== undefined && typeof fallback !== 'string')) return false
   return { daemons, files, fallback }
+}
+
+function isTextByRole(value: unknown): value is Readonly<Record<string, string>> {
+  return isRecord(value) && Object.values(value).every((item) => typeof item === 'string')
 }
 
 function isTexts(value: unknown): value is readonly string[] {

@@ -1,13 +1,13 @@
 import type { Engine } from '../engine/engine.ts'
 import { isRestartable } from './changes.ts'
 import type { Restart } from './daemon.ts'
-import { type Limits, type Probe, probed, settled, wordsOfContainer } from './verify.ts'
+import { type Limits, type PlacedProbe, probed, settled, wordsOfContainer } from './verify.ts'
 
 /** What restarts are made with. */
 export interface RestartParts {
   readonly engine: Engine
   readonly limits: Limits
-  readonly probe?: Probe | undefined
+  readonly probe?: PlacedProbe | undefined
   /** Told of each restart. */
   restarted?(daemon: string): void
 }

@@ -25,7 +25,7 @@ export async function rollBack(
   await staged.commit()
   // One that had no files before cannot run with them.
   const returning = restarts.filter(({ daemon }) => daemon.files.some((path) => good.has(path)))
-  const { unwell } = await restartAll(returning, restartPartsOf(options), signal)
+  const { unwell } = await restartAll(returning, restartPartsOf(options, begun.applied?.addresses), signal)
   if (unwell === undefined) {
     // What it was found with was never seen well by us: it stays to be looked at.
     const pending = begun.applied === undefined ? begun.pending : undefined

@@ -16,8 +16,17 @@ export interface Limits {
 /** Limits when nobody sets others. */
 export const DEFAULT_LIMITS: Limits = { stopTimeoutS: 10, settleMs: 1_500, healthMs: 30_000, pollMs: 250 }
 
-/** Whether a daemon does its work, as the driver sees it: undefined when it does, else what is missing. */
-export type Probe = (daemon: string, signal: AbortSignal) => Promise<string | undefined>
+/** Addresses by role. */
+export type Addresses = Readonly<Record<string, string>>
+
+/**
+ * Whether a daemon does its work, as the driver sees it: undefined when it does, else what is missing. `addresses` are
+ * those of the set that it runs with now: on the way back they are not the ones of the configuration.
+ */
+export type Probe = (daemon: string, signal: AbortSignal, addresses: Addresses) => Promise<string | undefined>
+
+/** A probe that knows where to ask. */
+export type PlacedProbe = (daemon: string, signal: AbortSignal) => Promise<string | undefined>
 
 /** What one look of a probe may take, ms. */
 const LONGEST_LOOK_MS = 5_000
@@ -69,7 +78,7 @@ function watchOf(settleMs: number): (state: ContainerState, nowMs: number) => 'u
 
 /** Asks a probe until it is content; what is still missing at `deadlineMs` (of `performance.now()`). */
 export async function probed(
-  probe: Probe,
+  probe: PlacedProbe,
   daemon: string,
   deadlineMs: number,
   { pollMs }: Limits,
@@ -85,7 +94,7 @@ export async function probed(
 
 /** A probe that fails or hangs is not content. */
 async function asked(
-  probe: Probe,
+  probe: PlacedProbe,
   daemon: string,
   deadlineMs: number,
   signal: AbortSignal,

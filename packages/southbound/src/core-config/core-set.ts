@@ -10,6 +10,8 @@ import type { CoreConfigParts } from './parts.ts'
 export interface CoreSet extends ConfigSet {
   /** What it is remembered by when the core refuses it: its files, and the containers that they are for. */
   readonly key: string
+  /** Where its daemons listen, by role. */
+  readonly addresses: Readonly<Record<string, string>>
   /** The policy that it follows, see `Wishes.memo`. */
   readonly memo?: string
   /** Why it cannot be applied: no directory is configured. */
@@ -25,12 +27,13 @@ export async function wantedSet(context: Context, parts: CoreConfigParts, wishes
 
 /** A rendered set with its directory and containers. */
 export function coreSetOf({ settings }: Context, parts: CoreConfigParts, rendered: Rendered): CoreSet {
-  const { configDir, containers } = parts.place(settings)
+  const { configDir, containers, addresses } = parts.place(settings)
   const daemons = parts
     .daemons(rendered)
     .map((daemon): Daemon => ({ ...daemon, container: containers[daemon.name] }))
   return {
     dir: configDir,
+    addresses,
     files: rendered.files,
     daemons,
     key: sha256Of(JSON.stringify([rendered.sha256, daemons.map(({ name, container }) => [name, container])])),

@@ -200,6 +200,30 @@ test('refuses a daemon that the engine restarts over and over, and one that its 
     assert.match(error.message, /the core is well with them/)
   }))
 
+test('asks on the way back where the earlier set listens, not where the refused one would have', () =>
+  inWorld(async (world) => {
+    const asked: string[] = []
+    // A daemon answers where its file has it listen, and nowhere else.
+    const probe = async (
+      daemon: string,
+      _signal: AbortSignal,
+      addresses: Readonly<Record<string, string>>,
+    ): Promise<string | undefined> => {
+      if (daemon !== 'mme') return undefined
+      const listens = (await world.read(`${daemon}.yaml`)).includes(`at: ${addresses[daemon]}`)
+      asked.push(`${daemon} ${addresses[daemon]} ${listens}`)
+      return listens && addresses[daemon] !== '10.99.99.99' ? undefined : 'connection refused'
+    }
+    const at = (address: string) => filesOf('1', { 'mme.yaml': `at: ${address}\n` })
+    const first = world.options(at('10.0.0.2'), { addresses: { mme: '10.0.0.2' } })
+    await applyConfigSet(first, never)
+    const moved = { probe, addresses: { mme: '10.99.99.99' }, limits: { ...LIMITS, healthMs: 60 } }
+    const error = await failureOf(applyConfigSet(world.options(at('10.99.99.99'), moved), never))
+    assert.match(error.message, /mme does not get well with its new configuration/)
+    assert.match(error.message, /the core is well with them/)
+    assert.ok(asked.includes('mme 10.0.0.2 true'), asked.join(', '))
+  }))
+
 test('takes a probe that fails or hangs for one that is not content', () =>
   inWorld(async (world) => {
     const failing = async (): Promise<undefined> => {

@@ -9,7 +9,7 @@ import {
 import { CUT_RESOURCE, DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { openImsi } from '../secrets/sealing.ts'
 import { wantedInHss } from '../states/machine.ts'
-import { type ComparedSim, syncedBetween } from '../store/sim-store.ts'
+import { type ComparedSim, comparedBetween } from '../store/sim-store.ts'
 import { all, called, notNow } from './batch.ts'
 import { laterSeq } from './lost.ts'
 import { markDrifted } from './marks.ts'
@@ -63,9 +63,9 @@ async function slice(
   const prefix = key === WHOLE ? '' : key
   let from = prefix
   for (;;) {
-    const range = { from, to: prefix + END }
-    const rows = await syncedBetween(parts.context.db, range, driver.name, CHUNK)
-    if (!(await compare(parts, driver, rows, signal)))
+    const rows = await comparedBetween(parts.context.db, from, prefix + END, CHUNK)
+    const settled = rows.filter((row) => row.hss_status === 'synced' && row.hss_driver === driver.name)
+    if (!(await compare(parts, driver, settled, signal)))
       return {
         state: 'pending',
         afterMs: parts.hss.restMs(),

@@ -131,22 +131,24 @@ const COMPARED = [
   'issued_at_ms',
   'generation',
   'imsi_sealed',
+  'hss_status',
+  'hss_driver',
   'hss_seq',
 ] as const
-const SYNCED_BETWEEN = `select ${COMPARED.join(', ')} from sims_sim
-  where hash >= :from and hash < :to and hss_status = 'synced' and hss_driver = :driver order by hash limit :limit`
+const COMPARED_BETWEEN = `select ${COMPARED.join(', ')} from sims_sim
+  where hash >= :from and hash < :to order by hash limit :limit`
 
 /**
- * At most `limit` SIMs that `driver` has pushed, with a hash from `from` up to but without `to`, by hash. Not checked:
- * what follows from them is written only to rows that pass their checksum.
+ * At most `limit` SIMs with a hash from `from` up to but without `to`, by hash. Not checked: what follows from them is
+ * written only to rows that pass their checksum.
  */
-export function syncedBetween(
+export function comparedBetween(
   reader: Reader,
-  range: { readonly from: string; readonly to: string },
-  driver: string,
+  from: string,
+  to: string,
   limit: number,
 ): Promise<readonly ComparedSim[]> {
-  return reader.all<ComparedSim>(SYNCED_BETWEEN, { ...range, driver, limit })
+  return reader.all<ComparedSim>(COMPARED_BETWEEN, { from, to, limit })
 }
 
 const DUE =

@@ -89,6 +89,8 @@ export interface ComponentState {
 /** What the kernel knows of itself and of each plugin's own health check. Agents' heartbeats are the nodes plugin's. */
 export interface HealthBoard {
   components(): readonly ComponentState[]
+  /** As `components`, asked anew when the last look is more than a second old; waits at most half a second for it. */
+  fresh(): Promise<readonly ComponentState[]>
   /** Whether the first reconcile pass of every reconciler is over. */
   readonly isReady: boolean
 }

@@ -36,6 +36,9 @@ export interface HealthOptions {
 
 /** How often each check is asked. */
 const POLL_MS = 5_000
+/** A look that old is not shown to who asks for a fresh one; how long that one waits for the next. */
+const FRESH_MS = 1_000
+const FRESH_BOUND_MS = 500
 /** How long a check may take. */
 const CHECK_BOUND_MS = 2_000
 
@@ -91,9 +94,15 @@ export function createHealthBoard({ clock, timers, log, isReady }: HealthOptions
     }
   }
 
-  const poll = async (): Promise<void> => {
-    await Promise.all([...watched].map(([owner, entry]) => ask(owner, entry)))
+  let lastMs = Number.NEGATIVE_INFINITY
+  let looking = Promise.resolve()
+  const poll = (): Promise<void> => {
+    lastMs = clock.monotonicMs()
+    looking = Promise.all([...watched].map(([owner, entry]) => ask(owner, entry))).then(() => undefined)
+    return looking
   }
+  const components = (): readonly ComponentState[] =>
+    [...watched.values()].flatMap((entry) => [...entry.states.values()])
 
   const next = (): void => {
     timer = timers.setTimeout(() => {
@@ -110,7 +119,14 @@ export function createHealthBoard({ clock, timers, log, isReady }: HealthOptions
   }
 
   return {
-    components: () => [...watched.values()].flatMap((entry) => [...entry.states.values()]),
+    components,
+    fresh: async () => {
+      // Callers within a second share a look, and wait for one that is on its way.
+      if (isOpen && clock.monotonicMs() - lastMs >= FRESH_MS) void poll()
+      // Who does not answer in time is shown as it was.
+      await within(timers, FRESH_BOUND_MS, 'a fresh look', () => looking).catch(() => undefined)
+      return components()
+    },
     get isReady() {
       return isReady()
     },

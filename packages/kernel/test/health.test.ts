@@ -48,6 +48,32 @@ health('shows components under their owner, since when, and when they were well 
   made.close()
 })
 
+health('looks again for who asks, at most once a second, and waits for nobody who hangs', async () => {
+  const { clock, made } = board()
+  let status: ComponentHealth['status'] = 'ok'
+  let looks = 0
+  made.watch('core-a', ABOUT, async () => {
+    looks += 1
+    return one(status)
+  })
+  made.start()
+  await clock.advance(0)
+  status = 'degraded'
+  const asked = async () => {
+    const answer = made.fresh()
+    await clock.advance(600)
+    return (await answer).map((component) => component.status)
+  }
+  assert.equal([await asked(), looks], [['ok'], 1])
+  await clock.advance(400)
+  assert.equal([await asked(), looks], [['degraded'], 2])
+  made.watch('slow', ABOUT, () => new Promise(() => undefined))
+  await clock.advance(1_000)
+  status = 'down'
+  assert.equal(await asked(), ['down'])
+  made.close()
+})
+
 health('keeps the name of a component that is named as its owner', async () => {
   const { clock, made } = board()
   made.watch('store', { kind: 'store', required: true }, async () => [

@@ -34,7 +34,7 @@ export async function allComponents(context: Context): Promise<readonly Componen
   const nowMs = context.clock.nowMs()
   const heartbeats = await listHeartbeats(context.db, MAX_AGENTS)
   return [
-    ...context.use(healthBoardRef).components(),
+    ...(await context.use(healthBoardRef).fresh()),
     ...heartbeats.flatMap((heartbeat) => agentStates(heartbeat, nowMs)),
   ]
 }

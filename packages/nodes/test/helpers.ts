@@ -55,6 +55,7 @@ export function nodesWorld(db: MemoryDb = memoryDb(MIGRATIONS), clock: FakeClock
   }
   const board: HealthBoard = {
     components: () => world.components,
+    fresh: async () => world.components,
     get isReady() {
       return world.isReady
     },

@@ -8,6 +8,8 @@ import { type IntegrityProblem, scanIntegrity } from '../store/integrity.ts'
 const SWEEP_MS = 600_000
 const INTEGRITY_MS = 86_400_000
 const CERTIFICATE_MS = 3_600_000
+/** How long a failed write shows after small ones hold again: on a full disk those still find room, ms. */
+const REFUSED_MS = 6_000
 
 /** What the kernel's own periodic work needs. */
 export interface HousekeepingOptions {
@@ -34,6 +36,12 @@ export interface Housekeeping {
 export function createHousekeeping(options: HousekeepingOptions): Housekeeping {
   const { db, audit, mutations, secrets, clock, log, scheduler, tables } = options
   let finding: string | undefined
+  let refused = { count: 0, untilMs: 0 }
+  const lately = (): string | undefined => {
+    const { count, last } = db.writeFailures()
+    if (count > refused.count) refused = { count, untilMs: clock.nowMs() + REFUSED_MS }
+    return clock.nowMs() < refused.untilMs ? `writes have just failed: ${last}` : undefined
+  }
   const scan = async (signal: AbortSignal): Promise<void> => {
     const report = await scanIntegrity(db, tables(), signal)
     const problems = [...report.problems, ...(await auditProblems(audit))]
@@ -52,7 +60,8 @@ export function createHousekeeping(options: HousekeepingOptions): Housekeeping {
     scan,
     health: async () => {
       const silence = await db.probe()
-      const refusal = await refusalOf(db)
+      const recent = lately()
+      const refusal = (await refusalOf(db)) ?? recent
       const isDown = silence !== undefined || finding !== undefined
       const status = isDown ? 'down' : refusal === undefined ? 'ok' : 'degraded'
       const detail = silence ?? finding ?? refusal ?? `${db.dialect} answers`

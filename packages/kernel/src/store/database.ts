@@ -44,6 +44,8 @@ export interface Database extends Reader {
   probe(): Promise<string | undefined>
   /** Why writes fail now, as the newest of them found; undefined when it held. Asks nothing of the store. */
   writeTrouble(): string | undefined
+  /** Commits that failed since the start, and why the newest of them did. Asks nothing of the store. */
+  writeFailures(): { readonly count: number; readonly last: string | undefined }
   /** Finishes what waits, then closes. Idempotent. */
   close(): Promise<void>
 }

@@ -59,6 +59,7 @@ export function databaseOver(backend: Backend, { clock, log }: Omit<StoreOptions
       }
     },
     writeTrouble: () => writer.trouble(),
+    writeFailures: () => writer.failures(),
     close: () => {
       closing ??= closeAll()
       return closing

@@ -31,6 +31,8 @@ export interface Writer {
   transact<T>(job: (tx: WriterTx) => Promise<T>, limitMs?: number): Promise<T>
   /** Why the newest commit failed; undefined once one has held again. */
   trouble(): string | undefined
+  /** Commits that failed since the start, and why the newest of them did. */
+  failures(): { readonly count: number; readonly last: string | undefined }
   /** Refuses new jobs and resolves when those that wait are done. */
   close(): Promise<void>
 }
@@ -42,6 +44,7 @@ export function createWriter(session: WriterSession, log: Log): Writer {
   let draining: Promise<void> | undefined
   let isClosed = false
   let trouble: string | undefined
+  let failures: { readonly count: number; readonly last: string | undefined } = { count: 0, last: undefined }
 
   async function drain(): Promise<void> {
     while (queue.length > 0) {
@@ -98,6 +101,7 @@ export function createWriter(session: WriterSession, log: Log): Writer {
     if (trouble === undefined)
       log.error({ code: reason.code, reason: reason.message }, 'the store does not take writes')
     trouble = reason.message
+    failures = { count: failures.count + 1, last: reason.message }
     for (const entry of entries) entry.reject(reason)
   }
 
@@ -111,6 +115,7 @@ export function createWriter(session: WriterSession, log: Log): Writer {
       })
     },
     trouble: () => trouble,
+    failures: () => failures,
     close: async () => {
       isClosed = true
       await draining

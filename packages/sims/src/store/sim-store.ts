@@ -92,8 +92,10 @@ export async function countByState(reader: Reader): Promise<ReadonlyMap<SimState
 }
 
 const NOT_SYNCED = "select hash, state from sims_sim where hss_status in ('pending', 'failed')"
-const OF_ANOTHER =
-  "select hash, state from sims_sim where hss_status = 'synced' and (hss_driver is null or hss_driver <> :driver)"
+/** Ranges of the index, since a scan over all that is synced would cost more than all else that idles. */
+const OF_ANOTHER = ['hss_driver is null', 'hss_driver < :driver', 'hss_driver > :driver'].map(
+  (part) => `select hash, state from sims_sim where hss_status = 'synced' and ${part}`,
+)
 
 /** A SIM whose subscriber is not in the HSS as it should be. */
 export interface UnsyncedSim {
@@ -104,8 +106,9 @@ export interface UnsyncedSim {
 /** Every SIM that `driver` has yet to push. */
 export async function unsyncedSims(reader: Reader, driver: string): Promise<readonly UnsyncedSim[]> {
   const waiting = await reader.all<UnsyncedSim>(NOT_SYNCED)
-  const foreign = await reader.all<UnsyncedSim>(OF_ANOTHER, { driver })
-  return [...waiting, ...foreign]
+  const found = [waiting]
+  for (const sql of OF_ANOTHER) found.push(await reader.all<UnsyncedSim>(sql, { driver }))
+  return found.flat()
 }
 
 /** How many SIMs wait for their push, and how many failed. */

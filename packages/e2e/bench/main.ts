@@ -4,6 +4,7 @@ import { cpus } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { benchGeneration } from './generation.ts'
+import { benchImport, benchReconcile } from './hss.ts'
 import { benchLabCore } from './lab-core.ts'
 import { benchList } from './list.ts'
 import type { Finding } from './measure.ts'
@@ -19,6 +20,8 @@ const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
   mutation: benchMutation,
   issue: benchIssue,
   list: benchList,
+  import: benchImport,
+  reconcile: benchReconcile,
   generation: benchGeneration,
   'lab-core': benchLabCore,
 }

@@ -126,12 +126,23 @@ http('imports all rows or none when asked to be atomic', async () => {
 
 http('imports JSON rows, each for itself', async () => {
   const sims = [
-    { imsi: imsi(40), ki: KI, opc: OPC, apns: ['ims'], surprise: 1 },
+    { imsi: imsi(40), ki: KI, opc: OPC, apns: ['ims'], label: null },
     { imsi: imsi(41), ki: 5, opc: OPC },
     'nonsense',
+    { imsi: imsi(42), ki: KI, opc: OPC, surprise: 1 },
+    { imsi: imsi(43), ki: KI, opc: OPC, [KI]: 'x' },
   ]
   const answer = await report(bed.request('POST', '/v1/sims/import', { body: { sims } }))
-  assert.equal(statuses(answer), ['imported', 'error', 'error'])
+  assert.equal(statuses(answer), ['imported', 'error', 'error', 'error', 'error'])
+  assert.equal(
+    answer.results.slice(1).map(({ error }) => error),
+    [
+      'ki must be a text',
+      'the row is not an object',
+      'unknown property "surprise"',
+      'unknown property (not shown)',
+    ],
+  )
   assert.equal(bodyOf<SimBody>(await bed.request('GET', `/v1/sims/${hashOf(40)}`)).apns, ['ims'])
 })
 

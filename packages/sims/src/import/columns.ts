@@ -15,6 +15,8 @@ export type Column =
   | 'puk1'
   | 'pin2'
   | 'puk2'
+  /** No column: what keeps the row from being read at all. */
+  | 'problem'
 
 /** One row as texts; what it lacks or leaves empty is not there. */
 export type Cells = ReadonlyMap<Column, string>
@@ -70,14 +72,31 @@ export function cellsOf(columns: readonly (Column | undefined)[], record: readon
   return cells
 }
 
-/** The cells of a JSON row. A list counts as its texts with `;` between. */
+/**
+ * The cells of a JSON row. A list counts as its texts with `;` between. What a file of CSV may have beside (columns of
+ * other tools) is a mistake here: `problem` names it.
+ */
 export function cellsFromJson(row: unknown): Cells {
   const cells = new Map<Column, string>()
-  if (typeof row !== 'object' || row === null) return cells
+  if (typeof row !== 'object' || row === null || Array.isArray(row))
+    return cells.set('problem', 'the row is not an object')
   for (const [name, value] of Object.entries(row)) {
     const column = columnOf(name)
-    const text = Array.isArray(value) ? value.join(';') : typeof value === 'string' ? value.trim() : ''
-    if (column !== undefined && text !== '') cells.set(column, text)
+    const text = textOf(value)
+    if (column === undefined) return cells.set('problem', `unknown property ${shown(name)}`)
+    if (text === undefined) return cells.set('problem', `${column} must be a text`)
+    if (text !== '') cells.set(column, text)
   }
   return cells
+}
+
+function textOf(value: unknown): string | undefined {
+  if (value === null) return ''
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(';')
+  return typeof value === 'string' ? value.trim() : undefined
+}
+
+/** A name out of a request; not one that could be a key or an IMSI in the wrong place. */
+function shown(name: string): string {
+  return /^[A-Za-z_][\w -]{0,39}$/.test(name) && !/[0-9a-fA-F]{10}/.test(name) ? `"${name}"` : '(not shown)'
 }

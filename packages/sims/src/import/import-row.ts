@@ -40,8 +40,10 @@ const MAX_NAME = 64
 /** Reads one row. */
 export function importRow(cells: Cells, facts: ImportFacts): ImportRow {
   const imsi = parseImsi(cells.get('imsi') ?? '')
-  if (imsi === undefined) return { error: 'imsi must be 6 to 15 digits', hash: null }
+  const problem = cells.get('problem')
+  if (imsi === undefined) return { error: problem ?? 'imsi must be 6 to 15 digits', hash: null }
   const hash = imsiHash(imsi)
+  if (problem !== undefined) return { error: problem, hash }
   try {
     return { hash, draft: draftOf(imsi, hash, cells, facts) }
   } catch (error) {

@@ -93,7 +93,7 @@ const APNS_MAX = 4
 /** What is wrong with the APNs of a SIM: too many, not an APN, or not one of the policy's. */
 export function apnProblems(apns: readonly string[], policyApns: readonly string[]): readonly ErrorDetail[] {
   if (apns.length > APNS_MAX) {
-    const message = `a SIM has at most ${APNS_MAX} APNs; name them, the policy has ${policyApns.length}`
+    const message = `has ${apns.length} APNs; a SIM has at most ${APNS_MAX}, so name which of the policy's it gets`
     return [{ pointer: '/apns', message }]
   }
   return apns.flatMap((apn, i) => {

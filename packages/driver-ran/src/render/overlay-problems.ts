@@ -1,4 +1,5 @@
 import type { RenderProblem } from './cell-plan.ts'
+import { bareLibconfig } from './libconfig-text.ts'
 import type { RadioInput } from './radio-input.ts'
 
 /** Names of overlay files by program. */
@@ -21,8 +22,20 @@ const GNB_SECTIONS: readonly string[] = [
   'hal',
 ]
 
-/** What a radio must not say: another uplink, networks that are not the node's, public warnings (SIB 10 to 12). */
-const FOREIGN = /\b(?:ul_carrier_freq|additional_plmns|sib1[0-2])\s*[=:]/u
+/**
+ * What a radio must not say: another uplink, networks that are not the node's, public warnings (SIB 10 to 12). As the end
+ * of a name, since libconfig takes `1sib12` as two tokens; `=` or `:` may come anywhere later.
+ */
+const FOREIGN = /(?:ul_carrier_freq|additional_plmns|sib1[0-2])(?![-A-Za-z0-9_*])/iu
+/** The section that each file of srsenb must have. Not as the end of another name. */
+const FIRST_SECTION: Readonly<Record<string, RegExp>> = {
+  'sib.conf': /(?<![-A-Za-z_*][-A-Za-z0-9_*]*)sib1\s*[=:]/u,
+  'rb.conf': /(?<![-A-Za-z_*][-A-Za-z0-9_*]*)qci_config\s*[=:]/u,
+}
+
+/** Characters that some programs take as the end of a line or of the file, and others do not. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for control characters
+const UNSURE = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff]|\r(?!\n)/u
 
 /**
  * Why the overlay files must not be used.
@@ -43,20 +56,32 @@ export function overlayProblems({ ran, overlays }: RadioInput): readonly RenderP
 function overlayProblem(program: 'srsenb' | 'gnb', name: string, content: string): string | undefined {
   if (!OVERLAY_NAMES[program].includes(name)) return `${program} has no overlay of that name`
   if (Buffer.byteLength(content) > OVERLAY_BYTES) return `larger than ${OVERLAY_BYTES} bytes`
-  if (program === 'srsenb') {
-    const section = name === 'sib.conf' ? /^\s*sib1\s*=/mu : /^\s*qci_config\s*=/mu
-    if (/^\s*@include/mu.test(content)) return 'it must not include other files'
-    if (FOREIGN.test(content)) return 'it must not set ul_carrier_freq, additional_plmns or public warnings'
-    return section.test(content) ? undefined : 'its first section is missing'
-  }
-  const bad = content.split(/\r\n|[\n\r\u0085\u2028\u2029]/u).find((line) => !isHarmless(line))
+  if (UNSURE.test(content)) return 'it must not hold control characters or line ends but LF and CR LF'
+  return program === 'srsenb' ? enbProblem(name, content) : gnbProblem(content)
+}
+
+function enbProblem(name: string, content: string): string | undefined {
+  const bare = bareLibconfig(content)
+  if (bare === undefined) return 'a comment or string is not closed in it, or a string has several lines'
+  if (bare.includes('@')) return 'it must not include other files'
+  if (FOREIGN.test(bare)) return 'it must not set ul_carrier_freq, additional_plmns or public warnings'
+  return FIRST_SECTION[name]?.test(bare) === true ? undefined : 'its first section is missing'
+}
+
+/** The first line says how far the sections are indented: when it opens one, every later one is unindented as well. */
+function gnbProblem(content: string): string | undefined {
+  const lines = content.split(/\r?\n/u).filter((line) => !/^(?:[ \t]*| *#.*)$/u.test(line))
+  const [first] = lines
+  const bad =
+    first === undefined || opensSection(first)
+      ? lines.find((line) => !/^ +\S/u.test(line) && !opensSection(line))
+      : first
   return bad === undefined
     ? undefined
     : `it may hold the sections ${GNB_SECTIONS.join(', ')} alone, not the line ${JSON.stringify(bad.slice(0, 64))}`
 }
 
-function isHarmless(line: string): boolean {
-  if (line.trim() === '' || /^#/u.test(line) || /^ +\S/u.test(line)) return true
+function opensSection(line: string): boolean {
   const section = /^([a-z_]+):(?: *| +#.*)$/u.exec(line)?.[1]
   return section !== undefined && GNB_SECTIONS.includes(section)
 }

@@ -41,12 +41,25 @@ const choice = (fallback: string, ...others: readonly string[]): JsonSchema => (
 const duration = (fallback: string): JsonSchema =>
   text(fallback, { pattern: DURATION_PATTERN, description: 'A duration such as 15s, 5m or 1h30m.' })
 
-const TEXT_BY_ROLE: JsonSchema = {
+const byRole = (value: JsonSchema): JsonSchema => ({
   type: 'object',
   propertyNames: { pattern: '^[a-z][a-z0-9]{1,15}$' },
-  additionalProperties: { type: 'string', minLength: 1 },
+  additionalProperties: { type: 'string', ...value },
   default: {},
+})
+
+/** What a container engine takes as a name; anything else would change the path of a request to it. */
+const CONTAINER_NAME = '[A-Za-z0-9][A-Za-z0-9_.-]{0,127}'
+const CONTAINER: JsonSchema = {
+  pattern: `^${CONTAINER_NAME}$`,
+  description: 'the name of a container (letters, digits, "_", "." and "-", 128 at most)',
 }
+const CONTAINER_OR_EMPTY: JsonSchema = {
+  pattern: `^(|${CONTAINER_NAME})$`,
+  description: 'empty or the name of a container',
+}
+/** Which of them are addresses and which may be names depends on the role: the checks beyond types tell. */
+const ADDRESSES: JsonSchema = byRole({ minLength: 1 })
 
 /** S-NSSAI, TS 23.003 §28.4.2: sst 0 to 255, sd six hex digits. */
 const SLICE: JsonSchema = {
@@ -158,7 +171,7 @@ export const CONFIG_SCHEMA: JsonSchema = group({
   southbound: group({ driver: leaf(choice('none', 'container'), 'SVC_SOUTHBOUND_DRIVER', 'reload') }),
   hss: group({
     driver: leaf(choice('docdb_shell', 'dbctl', 'core_b', 'none'), 'SVC_HSS_DRIVER', 'reload'),
-    container: leaf(text('mongo'), 'SVC_HSS_CONTAINER', 'reload'),
+    container: leaf(text('mongo', CONTAINER), 'SVC_HSS_CONTAINER', 'reload'),
     mongo_url: leaf(text('', { pattern: '^(|mongodb(\\+srv)?://.+)$' }), 'SVC_HSS_MONGO_URL', 'reload'),
     engine_socket: leaf(
       text('', { pattern: '^(|/[^\\s]*)$', description: 'Absolute path of a socket, or empty.' }),
@@ -187,13 +200,13 @@ export const CONFIG_SCHEMA: JsonSchema = group({
     config_mount: leaf(
       text('/etc/open5gs', {
         pattern: '^/[A-Za-z0-9_./-]{0,254}$',
-        description: 'Where the daemons see config_dir.',
+        description: 'an absolute path (where the daemons see config_dir)',
       }),
       'SVC_CORE_A_CONFIG_MOUNT',
       'reload',
     ),
-    containers: leaf(TEXT_BY_ROLE, undefined, 'reload'),
-    addresses: leaf(TEXT_BY_ROLE, undefined, 'reload'),
+    containers: leaf(byRole(CONTAINER), undefined, 'reload'),
+    addresses: leaf(ADDRESSES, undefined, 'reload'),
     subnet: leaf(text('10.45.0.0/16'), 'SVC_CORE_A_SUBNET', 'reload'),
     slices: leaf({ type: 'array', items: SLICE, maxItems: 8, default: [{ sst: 1 }] }, undefined, 'reload'),
   }),
@@ -203,8 +216,8 @@ export const CONFIG_SCHEMA: JsonSchema = group({
     nrf_url: leaf(text('', { pattern: '^(|https?://.+)$' }), 'SVC_CORE_B_NRF_URL', 'reload'),
     smf_oam_url: leaf(text('', { pattern: '^(|https?://.+)$' }), 'SVC_CORE_B_SMF_OAM_URL', 'reload'),
     config_dir: leaf(text(''), 'SVC_CORE_B_CONFIG_DIR', 'reload'),
-    containers: leaf(TEXT_BY_ROLE, undefined, 'reload'),
-    addresses: leaf(TEXT_BY_ROLE, undefined, 'reload'),
+    containers: leaf(byRole(CONTAINER), undefined, 'reload'),
+    addresses: leaf(ADDRESSES, undefined, 'reload'),
     subnet: leaf(text('10.60.0.0/15'), 'SVC_CORE_B_SUBNET', 'reload'),
     slices: leaf(
       { type: 'array', items: SLICE, maxItems: 8, default: [{ sst: 1, sd: '010203' }] },
@@ -214,7 +227,7 @@ export const CONFIG_SCHEMA: JsonSchema = group({
     release: leaf(
       text('4.2.3', {
         pattern: '^[34][.][0-9]{1,2}[.][0-9]{1,2}$',
-        description: 'The release of free5GC that runs, such as 4.2.3.',
+        description: 'a release of free5GC such as 4.2.3',
       }),
       'SVC_CORE_B_RELEASE',
       'reload',
@@ -254,11 +267,7 @@ export const CONFIG_SCHEMA: JsonSchema = group({
   }),
   ran: group({
     binary: leaf(text(''), 'SVC_RAN_BINARY', 'reload'),
-    container: leaf(
-      text('', { pattern: '^(|[A-Za-z0-9][A-Za-z0-9_.-]{0,127})$' }),
-      'SVC_RAN_CONTAINER',
-      'reload',
-    ),
+    container: leaf(text('', CONTAINER_OR_EMPTY), 'SVC_RAN_CONTAINER', 'reload'),
     args: leaf(texts(), 'SVC_RAN_ARGS', 'reload'),
     template_dir: leaf(text(''), 'SVC_RAN_TEMPLATE_DIR', 'reload'),
     program: leaf(choice('srsenb', 'gnb'), 'SVC_RAN_PROGRAM', 'reload'),

@@ -19,10 +19,15 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   return { host: host === '' ? undefined : host.replaceAll(/[[\]]/g, ''), port }
 }
 
+/** Whether a text is a host name, RFC 1123 §2.1. All digits and dots is one, too: ask for an address first. */
+export function isHostName(text: string): boolean {
+  return HOST_NAME.test(text)
+}
+
 function isHost(host: string): boolean {
   if (host.startsWith('[')) return isIPv6(host.slice(1, -1))
   // All digits and dots is meant as an address: 300.0.0.1 is no name.
-  return host === '' || isIPv4(host) || (!/^[\d.]+$/.test(host) && HOST_NAME.test(host))
+  return host === '' || isIPv4(host) || (!/^[\d.]+$/.test(host) && isHostName(host))
 }
 
 /** Whether a text is an address and a prefix length, `10.0.0.0/8` or `fc00::/7`. */

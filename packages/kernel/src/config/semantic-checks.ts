@@ -1,5 +1,6 @@
 import type { Settings } from '@steeple/contracts'
 import { apnProblem, tacMax } from '@steeple/telecom'
+import { CORE_CHECKS } from './core-checks.ts'
 import { shownValue } from './describe-problem.ts'
 import { suggestion } from './did-you-mean.ts'
 import { isCidr, parseListenAddress } from './network-syntax.ts'
@@ -85,22 +86,7 @@ export const CHECKS: readonly Check[] = [
       }
     },
   },
-  {
-    keys: ['core_a.subnet'],
-    run: ({ core_a }, found) => {
-      if (isCidr(core_a.subnet)) return
-      const shown = shownValue(core_a.subnet, '')
-      found('core_a.subnet', `must be an address range such as 10.45.0.0/16, not ${shown}`)
-    },
-  },
-  {
-    keys: ['core_b.subnet'],
-    run: ({ core_b }, found) => {
-      if (isCidr(core_b.subnet)) return
-      const shown = shownValue(core_b.subnet, '')
-      found('core_b.subnet', `must be an address range such as 10.60.0.0/15, not ${shown}`)
-    },
-  },
+  ...CORE_CHECKS,
   {
     keys: ['store.url'],
     run: ({ store }, found) => {

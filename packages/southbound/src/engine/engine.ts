@@ -1,5 +1,6 @@
 import { southboundUnavailable } from '@steeple/contracts'
 import type Docker from 'dockerode'
+import { shown } from '../render/problems.ts'
 import { abortable } from '../time-limit.ts'
 import { dockerAt, engineProblem, whereOf } from './docker-engine.ts'
 import { textOfLog } from './log-frames.ts'
@@ -47,6 +48,8 @@ export interface EngineOptions {
   readonly answerMs?: number
 }
 
+/** What engines take as a name or id. They put it into the path of a request as it is: `../x` and `a?b=1` would change it. */
+const CONTAINER_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
 const ANSWER_MS = 10_000
 /** What a start may take beyond the stop timeout, ms. */
 const START_MS = 15_000
@@ -66,6 +69,8 @@ export function engineAt(
     work: (target: Docker.Container, docker: Docker, abortSignal: AbortSignal) => Promise<T>,
   ): Promise<T> => {
     signal.throwIfAborted()
+    if (!CONTAINER_NAME.test(container))
+      throw southboundUnavailable(`${shown(container)} is no name of a container`)
     const docker = await dockerAt(typeof socket === 'string' ? socket : socket())
     const ending = new AbortController()
     try {

@@ -97,6 +97,29 @@ test('names the socket that is missing or answers nothing, and the key to look a
   assert.match(refused.message, /does not answer|may not use/)
 })
 
+test('refuses what is no name of a container before it asks anybody', async () => {
+  const standIn = await startEngine()
+  try {
+    standIn.add('mme')
+    const engine = engineAt(standIn.socket)
+    for (const odd of ['../mme', 'mme/stop?t=1', 'a?b=1', '', '-mme', 'm'.repeat(129)]) {
+      const calls = [
+        engine.inspect(odd, never),
+        engine.restart(odd, { stopTimeoutS: 1 }, never),
+        engine.logsTail(odd, 5, never),
+      ]
+      for (const call of calls) {
+        const error = await failureOf(call)
+        assert.is(error.code, 'southbound_unavailable')
+        assert.match(error.message, /is no name of a container/)
+      }
+    }
+    assert.equal([...standIn.restarts], [])
+  } finally {
+    await standIn.close()
+  }
+})
+
 test('reports an engine that is out of order', async () => {
   const standIn = await startEngine()
   try {

@@ -8,7 +8,7 @@ import { DEFAULT_LIMITS, type EdgeLimits, type EdgeOptions } from './edge-option
 import { buildGeneration, type Doors } from './host/build-generation.ts'
 import { SYSTEM_PLUGIN } from './host/endpoint.ts'
 import { Generation } from './host/generation.ts'
-import { listenAddressFrom } from './host/listen-address.ts'
+import { listenAddressFrom, listenProblem } from './host/listen-address.ts'
 import { createServer } from './host/listener.ts'
 import { createRouteMemory } from './host/route-memory.ts'
 import { finalStatus, logAccess } from './observe/access-log.ts'
@@ -111,11 +111,13 @@ class GenerationHost implements Edge {
 
   async listen(): Promise<AddressInfo> {
     if (this.#current === undefined) await this.swap(await this.build([]))
-    const address = listenAddressFrom(this.#options.listen ?? this.#kernel.settings.server.listen)
+    const text = this.#options.listen ?? this.#kernel.settings.server.listen
+    const address = listenAddressFrom(text)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#server.once('error', reject).listen(address, resolve)
+    const fail = (error: Error): void => reject(listenProblem(error, text))
+    this.#server.once('error', fail).listen(address, resolve)
     await promise
-    this.#server.off('error', reject)
+    this.#server.off('error', fail)
     const bound = this.address()
     if (bound === undefined) throw new Error('the listener has no address')
     return bound

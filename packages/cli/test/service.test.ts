@@ -130,6 +130,12 @@ service(
     const address = new URL(env.SVC_URL ?? '').host
     const doctor = await svc(['doctor', ...place, '--listen', address])
     assert.match(doctor.out, /^ok {4}listen +svc .* answers/m)
+    await using other = await tempDir()
+    const second = await svc(['--first-start', '--data-dir', other.path, '--listen', address], {
+      env: { SVC_HSS_DRIVER: 'none' },
+    })
+    assert.is(second.code, 1)
+    assert.match(second.err, /^config_invalid: server\.listen is .*: something listens there already/m)
     const rotate = await svc(['vault', 'rotate', ...place])
     assert.is(rotate.code, 1)
     assert.match(rotate.err, /^data_dir_in_use: /)

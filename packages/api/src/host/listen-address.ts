@@ -15,3 +15,15 @@ export function listenAddressFrom(text: string): ListenAddress {
   }
   return { host: match[1] ?? (match[2] === '' || match[2] === undefined ? '0.0.0.0' : match[2]), port }
 }
+
+/** What keeps the service from listening, in words; other errors as they are. */
+export function listenProblem(error: NodeJS.ErrnoException, text: string): Error {
+  const why = REASONS[error.code ?? '']
+  return why === undefined ? error : configInvalid(`server.listen is ${text}: ${why}`, { cause: error })
+}
+
+const REASONS: Readonly<Partial<Record<string, string>>> = {
+  EADDRINUSE: 'something listens there already; stop it, or give this service another --listen',
+  EADDRNOTAVAIL: 'this machine does not have that address',
+  EACCES: 'this user may not listen on that port; take one from 1024 on, or give CAP_NET_BIND_SERVICE',
+}

@@ -15,6 +15,7 @@ import { type KickLimits, kicker } from './kick/kick.ts'
 import { coreInfo } from './observe/core-info.ts'
 import { type ContainerState, daemonLook } from './observe/daemon-states.ts'
 import { listUes, type ObserveParts, observeCore } from './observe/observe-core.ts'
+import { otherNetworks } from './observe/other-networks.ts'
 import { renderSettings } from './render/core-plan.ts'
 import { daemonOfFile, renderCore } from './render/render.ts'
 import { DAEMONS, type Daemon } from './render/roles.ts'
@@ -34,6 +35,8 @@ export interface CoreA {
   readonly driver: CoreDriver
   readonly config: CoreConfig
   readonly places: () => CorePlaces
+  /** What the core was last seen to serve for other networks, for people; undefined when nothing. */
+  readonly others: () => string | undefined
 }
 
 /** Makes both. Opens nothing. */
@@ -80,6 +83,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
   return {
     config,
     places,
+    others: () => otherNetworks(info, places().plmn),
     driver: {
       render,
       observe: (signal) => observeCore(observeParts, signal),

@@ -14,6 +14,8 @@ import {
 export interface CorePlaces {
   readonly generations: readonly Generation[]
   readonly daemons: readonly Daemon[]
+  /** This node's network, MCC and MNC in digits. */
+  readonly plmn: string
   readonly containers: Readonly<Record<string, string>>
   /** Base URL of metrics server and info API. */
   readonly urlOf: (daemon: Daemon) => string
@@ -29,6 +31,7 @@ export function corePlaces(settings: Settings): CorePlaces {
   return {
     generations,
     daemons: daemonsOf(generations),
+    plmn: `${settings.plmn.mcc}${settings.plmn.mnc}`,
     containers,
     urlOf: (daemon) => metricsUrl(daemon, addresses, rendered),
     busOf: (daemon) => `http://${hostText(addressOf(daemon, addresses))}:${SBI_PORT}`,

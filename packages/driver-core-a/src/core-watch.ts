@@ -5,7 +5,7 @@ import {
   type CoreObserved,
   isServiceError,
 } from '@steeple/contracts'
-import type { CorePlaces } from './core-places.ts'
+import type { CoreA } from './core-driver.ts'
 
 /** A look at the core every now and then, for health and metrics. */
 export interface CoreWatch {
@@ -17,10 +17,14 @@ export interface CoreWatch {
 type Judgement = readonly [status: ComponentHealth['status'], detail: string]
 
 const EVERY_MS = 10_000
-const LOOK_MS = 8_000
+/** Longer than a walk, whose own words say more. */
+const LOOK_MS = 9_000
+
+/** What is watched. */
+type WatchedCore = Pick<CoreA, 'driver' | 'places' | 'others'>
 
 /** Watches daemons and counts. The component is `daemons`. */
-export function coreWatch(context: Context, driver: CoreDriver, places: () => CorePlaces): CoreWatch {
+export function coreWatch(context: Context, { driver, places, others }: WatchedCore): CoreWatch {
   const up = context.metrics.gauge('svc_driver_core_a_daemon_up', 'Whether a daemon of the core answers.', [
     'daemon',
   ])
@@ -29,7 +33,8 @@ export function coreWatch(context: Context, driver: CoreDriver, places: () => Co
     const seen = await driver.observe(signal)
     const services = [...seen.services].filter(([, state]) => state !== 'unknown')
     for (const [daemon, state] of services) up.set(state === 'up' ? 1 : 0, { daemon })
-    return judged(seen, await problemOf(driver, signal))
+    const problem = await problemOf(driver, signal)
+    return judged(seen, problem, others())
   }
   const look = async (signal: AbortSignal): Promise<void> => {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)])
@@ -64,14 +69,21 @@ async function problemOf(driver: CoreDriver, signal: AbortSignal): Promise<strin
   }
 }
 
-function judged({ services, radios, attachedUes }: CoreObserved, problem: string | undefined): Judgement {
+function judged(
+  { services, radios, attachedUes }: CoreObserved,
+  problem: string | undefined,
+  others: string | undefined,
+): Judgement {
   const known = [...services].filter(([, state]) => state !== 'unknown')
   const down = known.filter(([, state]) => state === 'down').map(([daemon]) => daemon)
   const words = `down: ${down.join(', ')}`
   if (known.length > 0 && down.length === known.length) return ['down', words]
   if (down.length > 0) return ['degraded', problem === undefined ? words : `${words}; ${problem}`]
   if (problem !== undefined) return ['degraded', problem]
-  return ['ok', `${radios ?? 'unknown'} base stations, ${attachedUes ?? 'unknown'} phones attached`]
+  const counts = `${radios ?? 'unknown'} base stations, ${attachedUes ?? 'unknown'} phones attached`
+  if (others === undefined) return ['ok', counts]
+  // Besides its own it may serve others; serving others alone it is not the core that this node is set to.
+  return [radios === 0 ? 'degraded' : 'ok', `${counts}; ${others}`]
 }
 
 function wordsOf(error: unknown): string {

@@ -12,8 +12,9 @@ import { coreWatch } from './core-watch.ts'
 /** Renders, watches and steers an Open5GS core. */
 export const plugin: Plugin = {
   setup: async (context: Context): Promise<Instance> => {
-    const { driver, config, places } = coreA(context)
-    const watch = coreWatch(context, driver, places)
+    const core = coreA(context)
+    const { driver, config } = core
+    const watch = coreWatch(context, core)
     context.every(watch.everyMs, watch.look)
     return {
       services: new Map([[coreDriverRef.id, counted(driver, context)]]),

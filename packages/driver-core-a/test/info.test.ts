@@ -12,7 +12,7 @@ const patient = () => AbortSignal.timeout(4_000)
 
 function infoOf(core: StandInCore, ...generations: readonly Generation[]): CoreInfo {
   const urlOf: InfoPlaces['urlOf'] = (daemon) => core.url(daemon as StandInDaemon) // those with a server are asked
-  return coreInfo(CLOCK, new AbortController().signal, () => ({ generations, urlOf }))
+  return coreInfo(CLOCK, new AbortController().signal, () => ({ generations, urlOf, plmn: '99999' }))
 }
 
 async function withCore(body: (core: StandInCore) => Promise<void>): Promise<void> {
@@ -131,7 +131,6 @@ info('counts an eNB once that is listed twice, and none whose setup failed', () 
 
 info('gives one error for a list that cannot be read, whatever is wrong with it', () =>
   withCore(async (core) => {
-    const lists = infoOf(core, 'epc')
     for (const [odd, words] of [
       [{ body: '{}' }, /answered without entries/],
       [{ body: '{"items":{}}' }, /answered without entries/],
@@ -142,19 +141,26 @@ info('gives one error for a list that cannot be read, whatever is wrong with it'
       [{ how: 'break' }, /ECONNRESET|hang up/],
     ] as const) {
       core.odd = () => odd
-      const { code, message } = await failure(lists.ues.recent(0, patient()))
+      const { code, message } = await failure(infoOf(core, 'epc').ues.recent(0, patient()))
       assert.is(code, 'southbound_unavailable')
       assert.match(message, words)
     }
     await core.stop('mme')
-    assert.match((await failure(lists.ues.recent(0, patient()))).message, /mme cannot be asked: ECONNREFUSED/)
+    assert.match(
+      (await failure(infoOf(core, 'epc').ues.recent(0, patient()))).message,
+      /mme cannot be asked: ECONNREFUSED/,
+    )
   }),
 )
 
 info('asks by HTTPS where the address says so', () =>
   withCore(async (core) => {
     const urlOf = () => core.url('mme').replace('http:', 'https:')
-    const lists = coreInfo(CLOCK, new AbortController().signal, () => ({ generations: ['epc'], urlOf }))
+    const lists = coreInfo(CLOCK, new AbortController().signal, () => ({
+      generations: ['epc'],
+      urlOf,
+      plmn: '99999',
+    }))
     // The other side does not speak it.
     const { code, message } = await failure(lists.ues.recent(0, patient()))
     assert.is(code, 'southbound_unavailable')
@@ -162,16 +168,100 @@ info('asks by HTTPS where the address says so', () =>
   }),
 )
 
-info('does not end on a list whose pages go on for ever without entries', () =>
+info('takes a list whose pages go on for ever for one that cannot be read, and asks little of it', () =>
   withCore(async (core) => {
-    core.odd = () => ({ body: '{"items":[],"pager":{"next":"/ue-info?page=1"}}' })
-    assert.is((await infoOf(core, 'epc').ues.recent(0, patient())).value.ues.size, 0)
-    const items = Array.from({ length: 10_000 }, () => 1)
-    core.odd = () => ({ body: JSON.stringify({ items, pager: { next: '/ue-info?page=1' } }) })
-    assert.match(
-      (await failure(infoOf(core, 'epc').ues.recent(0, patient()))).message,
-      /more than 200000 entries/,
+    let asked = 0
+    const page = (items: readonly unknown[]) => {
+      asked += 1
+      return { body: JSON.stringify({ items, pager: { next: '/ue-info?page=1' } }) }
+    }
+    const many = (of: (n: number) => unknown, count = 100) => Array.from({ length: count }, (_, n) => of(n))
+    for (const [odd, words, most] of [
+      [() => page([]), /names a next page for ever: page 0 is empty/, 1],
+      [() => page(many((n) => n)), /names a next page for ever: page 1 is one that was there before/, 2],
+      // Two pages in turn.
+      [() => page(many((n) => n + (asked % 2))), /page 2 is one that was there before/, 3],
+      [() => page([asked]), /names a next page for ever: its pages have hardly any entries/, 60],
+      [() => page(many((n) => asked * 10_000 + n, 10_000)), /more than 200000 entries/, 21],
+    ] as const) {
+      asked = 0
+      core.odd = odd
+      const { code, message } = await failure(infoOf(core, 'epc').ues.recent(0, patient()))
+      assert.is(code, 'southbound_unavailable')
+      assert.match(message, words)
+      assert.ok(asked <= most, `${asked} pages were asked for`)
+    }
+  }),
+)
+
+info('says that a walk takes too long, and leaves the core alone for some seconds after it failed', () =>
+  withCore(async (core) => {
+    let nowMs = 0
+    const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs }
+    const urlOf: InfoPlaces['urlOf'] = (daemon) => core.url(daemon as StandInDaemon) // those with a server are asked
+    const { ues } = coreInfo(
+      clock,
+      new AbortController().signal,
+      () => ({ generations: ['epc'], urlOf, plmn: '99999' }),
+      50,
     )
+    core.odd = () => {
+      nowMs = 1_000
+      return { how: 'hang' }
+    }
+    const { code, message } = await failure(ues.recent(0, patient()))
+    assert.is(code, 'southbound_unavailable')
+    assert.is(message, 'the lists of the core cannot be read: they take longer than 50 ms')
+    core.odd = () => undefined
+    // Who must know is told to come again, and may in 2 s; who only looks shares the failure for five times its length.
+    const ask = [
+      () => ues.since(nowMs, patient()),
+      () => ues.recent(0, patient()),
+      () => ues.recent(0, patient()),
+    ]
+    for (const one of ask) assert.is((await failure(one())).message, message)
+    assert.is(core.asked.length, 1)
+    nowMs = 5_999
+    assert.is((await failure(ues.recent(0, patient()))).message, message)
+    assert.is((await ues.since(nowMs, patient())).value.ues.size, 0)
+    nowMs += 10_000
+    assert.is((await ues.recent(0, patient())).value.ues.size, 0)
+    assert.is(core.asked.length, 3)
+  }),
+)
+
+info('counts as its own base stations those that broadcast its network, or do not say', () =>
+  withCore(async (core) => {
+    const [own = {}] = core.radios.mme
+    const { supported_ta_list: _list, plmn: _plmn, ...silent } = own
+    const [gnb = {}] = core.radios.amf
+    const broadcasts = (...plmns: readonly string[]) => [
+      { tac: '000001', bplmns: plmns.map((plmn) => ({ plmn, snssai: [] })) },
+    ]
+    core.radios.mme.push(
+      { ...silent, enb_id: 1 },
+      { ...own, enb_id: 2, plmn: '00101', supported_ta_list: [{ tac: '0001', plmn: '00101' }] },
+      // Of another operator, and shared with this one.
+      {
+        ...own,
+        enb_id: 3,
+        plmn: '00101',
+        supported_ta_list: [
+          { tac: '0001', plmn: '00101' },
+          { tac: '1', plmn: '99999' },
+        ],
+      },
+    )
+    core.radios.amf.push(
+      { ...gnb, gnb_id: 1, plmn: '001001', supported_ta_list: broadcasts('001001') },
+      { ...gnb, gnb_id: 2, plmn: '001001', supported_ta_list: broadcasts('001001', '99999') },
+    )
+    const { value } = await infoOf(core, 'epc', '5gc').radios.recent(0, patient())
+    assert.is(value.count, 5)
+    assert.equal([...value.others].toSorted(), [
+      ['001001', 1],
+      ['00101', 1],
+    ])
   }),
 )
 

@@ -72,7 +72,7 @@ property(
           info: {
             ues: walk(list),
             sessions: walk(() => new Set(hasSession() ? [IMSI] : [])),
-            radios: walk(() => ({ count: 0, technology: undefined })),
+            radios: walk(() => ({ count: 0, technology: undefined, others: new Map() })),
           },
           cancelLocation: async () => {
             await tell('hss')()
@@ -102,7 +102,15 @@ property(
 )
 
 function entryOf(technology: 'lte' | 'nr', isRegistered: boolean): UeEntry {
-  return { imsi: IMSI, technology, isRegistered, isCut: false, isConnected: undefined, apns: [] }
+  return {
+    imsi: IMSI,
+    technology,
+    isRegistered,
+    isCut: false,
+    isConnected: undefined,
+    plmn: undefined,
+    apns: [],
+  }
 }
 
 property.run()

@@ -61,6 +61,27 @@ observe('does not know the counts of a release that cannot be asked, whose daemo
   }),
 )
 
+for (const [generation, technology] of [
+  ['epc', 'lte'],
+  ['5gc', 'nr'],
+] as const) {
+  observe(`counts no base stations and phones of another network as its own, ${generation}`, () =>
+    withWorld(generation, async (it) => {
+      it.core.plmn = '00101'
+      it.core.phones.push(phone(1, technology), phone(2, technology))
+      const seen = await it.a.driver.observe(patient())
+      assert.equal([seen.radios, seen.attachedUes, seen.technology], [0, 0, undefined])
+      assert.is(it.a.others(), '1 base stations and 2 phones of another network (001-01)')
+      // They can be listed and cut off all the same.
+      assert.is((await it.a.driver.ues(patient())).length, 2)
+      await it.fake.clock.advance(20_000)
+      it.core.plmn = '99999'
+      assert.is((await it.a.driver.observe(patient())).attachedUes, 2)
+      assert.is(it.a.others(), undefined)
+    }),
+  )
+}
+
 observe('answers in time although a daemon hangs, with the count of a moment ago', () =>
   withWorld('5gc', async (it) => {
     it.core.phones.push(phone(1, 'nr'))

@@ -60,6 +60,25 @@ pluginTests(
   { limitMs: 14_000 },
 )
 
+pluginTests(
+  'says in health that the core serves another network',
+  async () => {
+    core.plmn = '00101'
+    await eventually(() => {
+      const components = bed.service(healthBoardRef)?.components() ?? []
+      const seen = components.find(({ name }) => name.endsWith('.daemons'))
+      assert.is(
+        seen?.detail,
+        '0 base stations, 0 phones attached; 1 base stations and 2 phones of another network (001-01) (epc)',
+      )
+      assert.is(seen?.status, 'degraded')
+      // The core is looked at every 10 s, and health every 5 s.
+    }, 16_000)
+    core.plmn = '99999'
+  },
+  { limitMs: 18_000 },
+)
+
 pluginTests('shows what it would write and to whom, without the password, and writes nothing', async () => {
   const { status, body } = await bed.request('GET', '/v1/core/plan')
   assert.is(status, 200)

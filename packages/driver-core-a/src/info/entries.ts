@@ -11,6 +11,8 @@ export interface UeEntry {
   /** Registered and without a connection in LTE: cancelled, and the phone has not answered yet. */
   readonly isCut: boolean
   readonly isConnected: boolean | undefined
+  /** Network (MCC and MNC) of the cell where it was last; undefined when the core does not say. */
+  readonly plmn: string | undefined
   readonly apns: readonly string[]
 }
 
@@ -18,6 +20,8 @@ export interface UeEntry {
 export interface RadioEntry {
   /** Its network and number: an association that was lost and one that replaced it have the same. */
   readonly id: string
+  /** Networks (MCC and MNC) that it broadcasts; empty when the core does not say. */
+  readonly plmns: readonly string[]
   readonly isSetUp: boolean
 }
 
@@ -29,6 +33,8 @@ export interface PduEntry {
 
 /** A phone has few sessions; a list beyond this is cut. */
 const SESSIONS_MAX = 16
+/** Tracking areas of a base station, TS 36.413 §9.1.8.4 and TS 38.413 §9.2.6.1. */
+const AREAS_MAX = 256
 const APN_LENGTH_MAX = 100
 
 /**
@@ -38,7 +44,7 @@ const APN_LENGTH_MAX = 100
  * whoever has a connection is registered. After a cancel from the HSS it says `registered` without a connection.
  */
 export function mmeUe(item: unknown): UeEntry | undefined {
-  const { supi, mm_state, cm_state, pdn } = recordOf(item)
+  const { supi, mm_state, cm_state, pdn, location } = recordOf(item)
   const imsi = imsiOf(supi)
   if (imsi === undefined) return undefined
   const list = listOf(pdn)
@@ -50,13 +56,14 @@ export function mmeUe(item: unknown): UeEntry | undefined {
     isRegistered,
     isCut,
     isConnected: connected(cm_state),
+    plmn: plmnOf(recordOf(recordOf(location).tai).plmn),
     apns: namesIn(list),
   }
 }
 
 /** An entry of the AMF's `/ue-info`; undefined for one without an IMSI. In 5G a phone can be registered without a session. */
 export function amfUe(item: unknown): UeEntry | undefined {
-  const { supi, mm_state, cm_state, pdu_sessions } = recordOf(item)
+  const { supi, mm_state, cm_state, pdu_sessions, location } = recordOf(item)
   const imsi = imsiOf(supi)
   if (imsi === undefined) return undefined
   const list = listOf(pdu_sessions)
@@ -67,6 +74,7 @@ export function amfUe(item: unknown): UeEntry | undefined {
     isRegistered,
     isCut: false,
     isConnected: connected(cm_state),
+    plmn: plmnOf(recordOf(recordOf(location).nr_tai).plmn),
     apns: namesIn(list),
   }
 }
@@ -80,19 +88,43 @@ export function smfPdu(item: unknown): PduEntry | undefined {
 
 /** An entry of the MME's `/enb-info`. */
 export function enb(item: unknown): RadioEntry | undefined {
-  const { enb_id, plmn, s1 } = recordOf(item)
-  return radio(plmn, enb_id, s1)
+  const { enb_id, plmn, s1, supported_ta_list } = recordOf(item)
+  return radio({ plmn, number: enb_id, setup: s1, areas: supported_ta_list })
 }
 
 /** An entry of the AMF's `/gnb-info`. */
 export function gnb(item: unknown): RadioEntry | undefined {
-  const { gnb_id, plmn, ng } = recordOf(item)
-  return radio(plmn, gnb_id, ng)
+  const { gnb_id, plmn, ng, supported_ta_list } = recordOf(item)
+  return radio({ plmn, number: gnb_id, setup: ng, areas: supported_ta_list })
 }
 
-function radio(plmn: unknown, number: unknown, setup: unknown): RadioEntry | undefined {
+function radio({
+  plmn,
+  number,
+  setup,
+  areas,
+}: Readonly<Record<'plmn' | 'number' | 'setup' | 'areas', unknown>>): RadioEntry | undefined {
   if (typeof number !== 'number') return undefined
-  return { id: `${String(plmn)}-${number}`, isSetUp: recordOf(setup).setup_success === true }
+  return {
+    id: `${String(plmn)}-${number}`,
+    plmns: broadcastOf(areas, plmn),
+    isSetUp: recordOf(setup).setup_success === true,
+  }
+}
+
+/** The networks of its tracking areas (LTE: one each, NR: a list); its own when there are none. */
+function broadcastOf(areas: unknown, own: unknown): readonly string[] {
+  const said = (Array.isArray(areas) ? areas.slice(0, AREAS_MAX) : []).flatMap((area) => {
+    const { plmn, bplmns } = recordOf(area)
+    const inList = listOf(bplmns).map((one) => recordOf(one).plmn)
+    return [plmn, ...inList].flatMap((one) => plmnOf(one) ?? [])
+  })
+  return said.length > 0 ? [...new Set(said)] : [plmnOf(own) ?? []].flat()
+}
+
+/** MCC and MNC in digits, as the core prints them: 5 or 6. */
+function plmnOf(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[0-9]{5,6}$/.test(value) ? value : undefined
 }
 
 /** MME writes digits, AMF and SMF `imsi-` and digits. */

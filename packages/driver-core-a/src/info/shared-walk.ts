@@ -11,10 +11,10 @@ export interface Walked<T> {
 export interface SharedWalk<T> {
   /**
    * A walk that began at most `ageMs` ago, else a new one. After one that took long, also an older one: no more than a
-   * fifth of the time is spent on walking.
+   * fifth of the time is spent on walking, and after one that failed its error, likewise.
    */
   recent(ageMs: number, signal: AbortSignal): Promise<Walked<T>>
-  /** A walk that began at `sinceMs` or later. */
+  /** A walk that began at `sinceMs` or later; the error of one that failed a moment ago. */
   since(sinceMs: number, signal: AbortSignal): Promise<Walked<T>>
   /** The last one that ended well, if it ended at most `ageMs` ago. */
   last(ageMs: number): Walked<T> | undefined
@@ -22,12 +22,15 @@ export interface SharedWalk<T> {
 
 /** So many times the length of a walk its result is good enough for who does not need it fresh. */
 const REST_FACTOR = 5
+/** How long a failure stands for who needs to know, and at least and at most for who only looks, ms. */
+const FAILED_MS = 2_000
+const FAILED_MAX_MS = 30_000
 
 /**
  * Shares walks: whoever asks while one is under way waits for it, and those for whom it began too early share the next.
  *
  * `run` gets `retiring` as its signal: one who stops waiting does not end it for the others. A failure is everybody's
- * who waited, and is not kept.
+ * who waited, and of those who ask within the next seconds: a core in trouble is not asked without a pause.
  */
 export function sharedWalk<T>(
   clock: Clock,
@@ -35,43 +38,57 @@ export function sharedWalk<T>(
   run: (signal: AbortSignal) => Promise<T>,
 ): SharedWalk<T> {
   let done: Walked<T> | undefined
+  let failed: { readonly error: unknown; readonly lastedMs: number; readonly endedMs: number } | undefined
   let current: { readonly beganMs: number; readonly result: Promise<Walked<T>> } | undefined
   let next: Promise<Walked<T>> | undefined
   const begin = (): Promise<Walked<T>> => {
     const beganMs = clock.monotonicMs()
     const result = (async () => {
-      const value = await run(retiring)
-      done = { value, beganMs, endedMs: clock.monotonicMs() }
-      return done
+      try {
+        const value = await run(retiring)
+        failed = undefined
+        done = { value, beganMs, endedMs: clock.monotonicMs() }
+        return done
+      } catch (error) {
+        const endedMs = clock.monotonicMs()
+        failed = { error, lastedMs: endedMs - beganMs, endedMs }
+        throw error
+      }
     })().finally(() => {
       current = undefined
     })
     current = { beganMs, result }
     return result
   }
+  /** Throws the last failure while it is not older than that. */
+  const refuseWithin = (restMs: number): void => {
+    if (failed !== undefined && clock.monotonicMs() - failed.endedMs < restMs) throw failed.error
+  }
   const following = (before: Promise<unknown>): Promise<Walked<T>> => {
     next ??= before
       .catch(() => undefined)
       .then(() => {
         next = undefined
+        refuseWithin(FAILED_MS)
         return begin()
       })
     return next
   }
-  const since = (sinceMs: number, signal: AbortSignal): Promise<Walked<T>> => {
-    if (done !== undefined && done.beganMs >= sinceMs) return Promise.resolve(done)
-    if (current === undefined) return waitFor(next ?? begin(), signal)
-    return waitFor(current.beganMs >= sinceMs ? current.result : following(current.result), signal)
+  const since = async (sinceMs: number, restMs: number, signal: AbortSignal): Promise<Walked<T>> => {
+    signal.throwIfAborted()
+    if (done !== undefined && done.beganMs >= sinceMs) return done
+    if (current === undefined) {
+      refuseWithin(restMs)
+      return await waitFor(next ?? begin(), signal)
+    }
+    return await waitFor(current.beganMs >= sinceMs ? current.result : following(current.result), signal)
   }
   return {
-    since: async (sinceMs, signal) => {
-      signal.throwIfAborted()
-      return await since(sinceMs, signal)
-    },
-    recent: async (ageMs, signal) => {
-      signal.throwIfAborted()
+    since: (sinceMs, signal) => since(sinceMs, FAILED_MS, signal),
+    recent: (ageMs, signal) => {
       const lastMs = done === undefined ? 0 : done.endedMs - done.beganMs
-      return await since(clock.monotonicMs() - Math.max(ageMs, REST_FACTOR * lastMs), signal)
+      const restMs = Math.min(FAILED_MAX_MS, Math.max(FAILED_MS, REST_FACTOR * (failed?.lastedMs ?? 0)))
+      return since(clock.monotonicMs() - Math.max(ageMs, REST_FACTOR * lastMs), restMs, signal)
     },
     last: (ageMs) => (done !== undefined && clock.monotonicMs() - done.endedMs <= ageMs ? done : undefined),
   }

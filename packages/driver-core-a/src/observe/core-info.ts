@@ -1,4 +1,4 @@
-import type { Clock, Imsi, Technology } from '@steeple/contracts'
+import { type Clock, type Imsi, southboundUnavailable, type Technology } from '@steeple/contracts'
 import { amfUe, enb, gnb, mmeUe, type RadioEntry, smfPdu, type UeEntry } from '../info/entries.ts'
 import { type InfoList, pagesOf } from '../info/pages.ts'
 import { type SharedWalk, sharedWalk } from '../info/shared-walk.ts'
@@ -11,10 +11,12 @@ export interface UeList {
   readonly isPaged: boolean
 }
 
-/** Connected base stations, and of which technology they are; of both, the later one counts. */
+/** Connected base stations of this network, and of which technology they are; of both, the later one counts. */
 export interface RadioCount {
   readonly count: number
   readonly technology: Technology | undefined
+  /** Those that do not broadcast this network, by the first that they do (MCC and MNC). */
+  readonly others: ReadonlyMap<string, number>
 }
 
 /** The lists of a core, asked by the info API. Every call throws `southbound_unavailable`. */
@@ -28,20 +30,39 @@ export interface CoreInfo {
 /** Where the lists are. */
 export interface InfoPlaces {
   readonly generations: readonly Generation[]
+  /** This node's network, MCC and MNC in digits. */
+  readonly plmn: string
   readonly urlOf: (daemon: Daemon) => string
 }
 
 /** The longest walk, ms. */
 const WALK_MS = 8_000
 
-/** Reads the lists of MME, AMF and SMF; `places` is asked at each walk. */
-export function coreInfo(clock: Clock, retiring: AbortSignal, places: () => InfoPlaces): CoreInfo {
-  const bounded = (signal: AbortSignal): AbortSignal =>
-    AbortSignal.any([signal, AbortSignal.timeout(WALK_MS)])
+/** Reads the lists of MME, AMF and SMF; `places` is asked at each walk, and no walk is longer than `limitMs`. */
+export function coreInfo(
+  clock: Clock,
+  retiring: AbortSignal,
+  places: () => InfoPlaces,
+  limitMs: number = WALK_MS,
+): CoreInfo {
+  const bounded =
+    <T>(walk: (at: InfoPlaces, signal: AbortSignal) => Promise<T>) =>
+    async (signal: AbortSignal): Promise<T> => {
+      const limit = AbortSignal.timeout(limitMs)
+      try {
+        return await walk(places(), AbortSignal.any([signal, limit]))
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!limit.aborted) throw error
+        throw southboundUnavailable(
+          `the lists of the core cannot be read: they take longer than ${limitMs} ms`,
+        )
+      }
+    }
   return {
-    ues: sharedWalk(clock, retiring, (signal) => walkUes(places(), bounded(signal))),
-    sessions: sharedWalk(clock, retiring, (signal) => walkSessions(places(), bounded(signal))),
-    radios: sharedWalk(clock, retiring, (signal) => walkRadios(places(), bounded(signal))),
+    ues: sharedWalk(clock, retiring, bounded(walkUes)),
+    sessions: sharedWalk(clock, retiring, bounded(walkSessions)),
+    radios: sharedWalk(clock, retiring, bounded(walkRadios)),
   }
 }
 
@@ -55,52 +76,65 @@ async function walkUes({ generations, urlOf }: InfoPlaces, signal: AbortSignal):
   let isPaged = false
   for (const generation of generations) {
     const { daemon, ueOf } = LISTS[generation]
-    const { entries, pages } = await entriesOf(
-      { daemon, base: urlOf(daemon), path: '/ue-info' },
-      ueOf,
-      signal,
-    )
-    isPaged ||= pages > 1
-    for (const entry of entries) {
+    const list = { daemon, base: urlOf(daemon), path: '/ue-info' }
+    const pages = await eachEntry<UeEntry>(list, ueOf, signal, (entry) => {
       const held = ues.get(entry.imsi)
       // Listed twice, by a move between pages or by both daemons: the one that is on counts.
       if (held === undefined || (entry.isRegistered && !held.isRegistered)) ues.set(entry.imsi, entry)
-    }
+    })
+    isPaged ||= pages > 1
   }
   return { ues, isPaged }
 }
 
 async function walkSessions({ urlOf }: InfoPlaces, signal: AbortSignal): Promise<ReadonlySet<Imsi>> {
   const list = { daemon: 'smf', base: urlOf('smf'), path: '/pdu-info' }
-  const { entries } = await entriesOf(list, smfPdu, signal)
-  return new Set(entries.filter(({ sessions }) => sessions > 0).map(({ imsi }) => imsi))
+  const imsis = new Set<Imsi>()
+  await eachEntry(list, smfPdu, signal, ({ imsi, sessions }) => {
+    if (sessions > 0) imsis.add(imsi)
+  })
+  return imsis
 }
 
-async function walkRadios({ generations, urlOf }: InfoPlaces, signal: AbortSignal): Promise<RadioCount> {
-  let radios: RadioCount = { count: 0, technology: undefined }
+async function walkRadios(
+  { generations, urlOf, plmn: own }: InfoPlaces,
+  signal: AbortSignal,
+): Promise<RadioCount> {
+  let count = 0
+  let last: Technology | undefined
+  const others = new Map<string, number>()
   for (const generation of generations) {
     const { daemon, radios: path, radioOf, technology } = LISTS[generation]
-    const { entries } = await entriesOf<RadioEntry>({ daemon, base: urlOf(daemon), path }, radioOf, signal)
     // The same one can be there twice, until its lost association has timed out.
-    const { size } = new Set(entries.filter(({ isSetUp }) => isSetUp).map(({ id }) => id))
-    if (size > 0) radios = { count: radios.count + size, technology }
+    const radios = new Map<string, RadioEntry>()
+    await eachEntry<RadioEntry>({ daemon, base: urlOf(daemon), path }, radioOf, signal, (entry) => {
+      if (entry.isSetUp) radios.set(entry.id, entry)
+    })
+    for (const { plmns } of radios.values()) {
+      const [first] = plmns
+      if (first === undefined || plmns.includes(own)) {
+        count += 1
+        last = technology
+      } else others.set(first, (others.get(first) ?? 0) + 1)
+    }
   }
-  return radios
+  return { count, technology: last, others }
 }
 
-async function entriesOf<Entry>(
+/** Hands each entry on as its page comes: a long list is not held twice. Gives the number of pages. */
+async function eachEntry<Entry>(
   list: InfoList,
   read: (item: unknown) => Entry | undefined,
   signal: AbortSignal,
-): Promise<{ readonly entries: readonly Entry[]; readonly pages: number }> {
-  const entries: Entry[] = []
+  take: (entry: Entry) => void,
+): Promise<number> {
   let pages = 0
   for await (const items of pagesOf(list, signal)) {
     pages += 1
     for (const item of items) {
       const entry = read(item)
-      if (entry !== undefined) entries.push(entry)
+      if (entry !== undefined) take(entry)
     }
   }
-  return { entries, pages }
+  return pages
 }

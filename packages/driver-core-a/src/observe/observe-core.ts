@@ -3,6 +3,7 @@ import type { CorePlaces } from '../core-places.ts'
 import type { SharedWalk } from '../info/shared-walk.ts'
 import type { CoreInfo } from './core-info.ts'
 import type { DaemonLook } from './daemon-states.ts'
+import { phonesByNetwork } from './other-networks.ts'
 
 /** What a look at the core needs. */
 export interface ObserveParts {
@@ -35,8 +36,7 @@ export async function observeCore(parts: ObserveParts, signal: AbortSignal): Pro
     counted(info.ues, signal),
   ])
   signal.throwIfAborted()
-  const attachedUes =
-    ues === undefined ? undefined : [...ues.ues.values()].filter(({ isRegistered }) => isRegistered).length
+  const attachedUes = ues === undefined ? undefined : phonesByNetwork(ues, places().plmn).own
   const technology = radios?.technology
   return {
     configSha256,

@@ -14,6 +14,8 @@ export interface StandInCore {
   readonly phones: Phone[]
   readonly asked: { readonly daemon: StandInDaemon; readonly path: string }[]
   release: '2.8.0' | '2.7.7' | '2.7.6'
+  /** The network that it serves, MCC and MNC; recordings are of 99970. */
+  plmn: string
   /** eNBs and gNBs, by recorded entries. */
   readonly radios: Record<'mme' | 'amf', Record<string, unknown>[]>
   /** Overrides an answer. */
@@ -36,6 +38,7 @@ export async function standInCore(): Promise<StandInCore> {
     phones: [],
     asked: [],
     release: '2.8.0',
+    plmn: '99999',
     radios: {
       mme: [recordedItem('mme-enb-info.one-ue-connected.json.txt')],
       amf: [recordedItem('amf-gnb-info.registered-one-pdu.json.txt')],
@@ -104,7 +107,9 @@ function list(core: StandInCore, daemon: StandInDaemon, url: URL, response: Serv
     ...(found.entries.length > (page + 1) * PAGE ? { next: `${url.pathname}?page=${page + 1}` } : {}),
   }
   // As cJSON prints a time of 16 digits: the last ones are lost.
-  const text = JSON.stringify({ items: part, pager }).replaceAll('1795175304512721', '1.79517530451272e+15')
+  const text = JSON.stringify({ items: part, pager })
+    .replaceAll('1795175304512721', '1.79517530451272e+15')
+    .replaceAll('"99970"', `"${core.plmn}"`)
   response.setHeader('content-type', 'application/json')
   response.end(text)
   core.afterPage()

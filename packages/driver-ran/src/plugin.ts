@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import {
   type Context,
   type CoreObserved,
@@ -7,6 +8,7 @@ import {
   type Plugin,
   type RanDriver,
   ranDriverRef,
+  type Settings,
   type Transmitter,
   transmitterRef,
   txGateRef,
@@ -24,6 +26,8 @@ import { watchGnbMetrics } from './watch/gnb-metrics.ts'
 const CORE_LOOK_MS = 10_000
 const CORE_BOUND_MS = 4_000
 const SHOW_MS = 1_000
+/** A reload that changed settings ask for has come by then, or comes no more, ms. */
+const RELOAD_MS = 30_000
 
 /** Supervises the eNB or gNB of this node: on air only while the TX gate permits it. */
 export const plugin: Plugin = {
@@ -79,7 +83,12 @@ export const plugin: Plugin = {
       if (verdict.isRestartDue)
         await supervisor.restart('the core does not know a radio that says it is connected')
     })
-    context.onSettings(wake)
+    const reloads = reloadingKeys(context.settings)
+    context.onSettings(() => {
+      // A new copy of this plugin comes: the radio must not be started by this one on the way.
+      if (isDeepStrictEqual(reloads, reloadingKeys(context.settings))) supervisor.reconsider()
+      else supervisor.beStill(RELOAD_MS)
+    })
     const driver = ranDriver(context, supervisor, isConfigured)
     const transmitter: Transmitter = { stop: () => supervisor.stop() }
     return {
@@ -91,13 +100,22 @@ export const plugin: Plugin = {
       // Before anything else: nothing of an earlier run may be on air. When it cannot be ended, each step tries again.
       start: () => supervisor.sweep().catch((error: unknown) => log.error({ err: error }, 'orphaned radio')),
       stop: () => supervisor.close(),
-      health: async () => [
-        isConfigured
-          ? radioHealth({ snapshot: supervisor.snapshot(), disagreement, hints })
-          : unconfiguredHealth((await context.use(txGateRef).state()).armed, coreRadios),
-      ],
+      health: async () => {
+        const snapshot = supervisor.snapshot()
+        return [
+          isConfigured || snapshot.leftBehind !== undefined
+            ? radioHealth({ snapshot, disagreement, hints })
+            : unconfiguredHealth((await context.use(txGateRef).state()).armed, coreRadios),
+        ]
+      },
     }
   },
+}
+
+/** The settings whose change brings a new copy of this plugin: all of `ran` but the profiles. */
+function reloadingKeys({ ran }: Pick<Settings, 'ran'>): Partial<Settings['ran']> {
+  const { profiles: _, ...reloading } = ran
+  return reloading
 }
 
 /** What the core sees; undefined when there is none or it does not answer. */

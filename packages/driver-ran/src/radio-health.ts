@@ -1,5 +1,5 @@
 import type { ComponentHealth } from '@steeple/contracts'
-import { ueCountOf } from './stream/radio-facts.ts'
+import { mayBeOnAir, ueCountOf } from './stream/radio-facts.ts'
 import type { RadioSnapshot } from './supervisor/radio-state.ts'
 
 /** What the health is judged by. */
@@ -11,9 +11,14 @@ export interface HealthBasis {
   readonly hints: readonly string[]
 }
 
-/** `ran` of the health board: required as long as something should be on air. */
+/**
+ * `ran` of the health board: required as long as something should be on air or may be.
+ *
+ * The process comes first: what runs is said to run, whatever is wanted.
+ */
 export function radioHealth(basis: HealthBasis): ComponentHealth {
-  const required = basis.snapshot.desired?.isOn === true
+  const { desired, running, leftBehind } = basis.snapshot
+  const required = desired?.isOn === true || running !== undefined || leftBehind !== undefined
   return { name: 'ran', kind: 'ran', ...verdict(basis), required }
 }
 
@@ -27,48 +32,62 @@ export function unconfiguredHealth(isArmed: boolean, coreRadios: number | undefi
 }
 
 type Verdict = Pick<ComponentHealth, 'status' | 'detail'>
+type Running = NonNullable<RadioSnapshot['running']>
 
-function verdict({ snapshot, disagreement, hints }: HealthBasis): Verdict {
+function verdict(basis: HealthBasis): Verdict {
+  const { running, leftBehind } = basis.snapshot
+  if (leftBehind !== undefined) return { status: 'down', detail: leftBehind }
+  return running === undefined ? idleVerdict(basis) : runningVerdict(basis, running)
+}
+
+function idleVerdict({ snapshot, hints }: HealthBasis): Verdict {
   const { state, desired, problem } = snapshot
-  const profile = desired?.isOn === true ? desired.profileId : 'none'
-  const kind = desired?.isOn === true && desired.isVirtual ? 'virtual radio' : 'radio'
-  const name = `${kind} with profile ${profile}`
+  if (desired?.isOn !== true || state === 'off') {
+    const why =
+      desired?.isOn === true ? 'held off' : (desired?.reason ?? 'the TX gate has not been asked yet')
+    return { status: 'ok', detail: `off: ${why}${hinted(hints)}` }
+  }
+  const name = nameOf(desired)
+  return state === 'refused'
+    ? { status: 'down', detail: `${name} is not started: ${problem ?? 'refused'}` }
+    : { status: 'down', detail: `${name} does not run: ${problem ?? 'not started yet'}${hinted(hints)}` }
+}
+
+function runningVerdict({ snapshot, disagreement, hints }: HealthBasis, running: Running): Verdict {
+  const { state, desired, facts, problem } = snapshot
+  const name = nameOf(running)
+  const air = `on air at ${facts?.carrier?.downlinkMhz ?? running.downlinkMhz} MHz`
+  const maybe = facts !== undefined && (mayBeOnAir(facts) || facts.isConnected) ? `, may be ${air}` : ''
+  const unwanted =
+    desired?.isOn === true ? undefined : (desired?.reason ?? 'the TX gate has not been asked yet')
+  const trouble = unwanted ?? disagreement ?? problem
+  const why = trouble === undefined ? '' : `: ${trouble}`
+  const degraded = (detail: string): Verdict => ({ status: 'degraded', detail: `${name} is ${detail}` })
   switch (state) {
-    case 'off': {
-      const why = desired?.isOn === false ? desired.reason : 'held off'
-      return { status: 'ok', detail: `off: ${why}${hinted(hints)}` }
-    }
-    case 's1_up':
-      return upVerdict(name, snapshot, disagreement ?? problem)
-    case 'starting':
-      return { status: 'degraded', detail: `${name} is starting${hinted(hints)}` }
     case 'stopping':
-      return { status: 'degraded', detail: `${name} is stopping` }
+      return degraded(`stopping${maybe}${why}`)
     case 'radio_up':
-      return {
-        status: 'degraded',
-        detail: `${name} is on air, not connected to the core yet${hinted(hints)}`,
-      }
+      return degraded(`${air}, not connected to the core yet${why}${hinted(hints)}`)
     case 's1_down':
-      return {
-        status: 'degraded',
-        detail: `${name} is on air without core: ${problem ?? 'lost'}${hinted(hints)}`,
-      }
-    case 'waiting':
-      return {
-        status: 'down',
-        detail: `${name} does not run: ${problem ?? 'not started yet'}${hinted(hints)}`,
-      }
-    case 'refused':
-      return { status: 'down', detail: `${name} is not started: ${problem ?? 'refused'}` }
+      return degraded(`${air} without core: ${trouble ?? 'lost'}${hinted(hints)}`)
+    case 's1_up': {
+      const phones = facts === undefined ? 0 : ueCountOf(facts)
+      const detail = `${air}, connected to the core, ${phones} phones`
+      return trouble === undefined ? { status: 'ok', detail: `${name} is ${detail}` } : degraded(detail + why)
+    }
+    default:
+      return degraded(`starting${maybe}${why}${hinted(hints)}`)
   }
 }
 
-function upVerdict(name: string, { facts }: RadioSnapshot, trouble: string | undefined): Verdict {
-  if (trouble !== undefined) return { status: 'degraded', detail: `${name}: ${trouble}` }
-  const phones = facts === undefined ? 0 : ueCountOf(facts)
-  const carrier = facts?.carrier === undefined ? '' : ` at ${facts.carrier.downlinkMhz} MHz`
-  return { status: 'ok', detail: `${name} is on air${carrier}, connected to the core, ${phones} phones` }
+function nameOf({
+  isVirtual,
+  profileId,
+}: {
+  readonly isVirtual: boolean
+  readonly profileId: string
+}): string {
+  return `${isVirtual ? 'virtual radio' : 'radio'} with profile ${profileId}`
 }
 
 function hinted(hints: readonly string[]): string {

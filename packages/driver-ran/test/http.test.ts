@@ -130,7 +130,7 @@ http(
       }, 25_000)
     await seen(true, 'on-air', /is on air at 2680 MHz, connected/)
     appendFileSync(says, 'Restarting S1 connection\n')
-    await seen(false, 'degraded', /on air without core: Restarting S1 connection/)
+    await seen(false, 'degraded', /on air at 2680 MHz without core: Restarting S1 connection/)
     appendFileSync(
       says,
       '2026-11-20T13:10:07.148661 [S1AP   ] [I] Proc "MME Connection" - S1Setup procedure completed successfully\n',

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import {
   type ComponentHealth,
@@ -25,6 +26,7 @@ import { plugin } from '../src/plugin.ts'
 import type { Scenario } from './stand-in/scenario.ts'
 import { type FakeGate, fakeGate } from './support/gate.ts'
 import { GOOD, PROFILE, readSamples, standInFiles } from './support/lab.ts'
+import { recordingPath } from './support/recordings.ts'
 
 const loaded = suite('driver-ran/plugin')
 const opened: World[] = []
@@ -206,6 +208,59 @@ loaded(
     here.gate.isAway = false
   },
 )
+
+loaded(
+  'tries a refused radio once more when the settings are read anew, a changed order of keys included',
+  async () => {
+    const here = await world()
+    here.play({ recording: recordingPath('bad_unknown_key'), exit: { atMs: 50, code: 255 } })
+    here.gate.arm('mast')
+    await here.step()
+    await eventually(async () => /is not started/.test((await here.health())?.detail ?? ''), 4_000)
+    await here.fake.clock.advance(61_000)
+    await here.step()
+    assert.is((await here.driver().observe(new AbortController().signal)).pid, undefined)
+    here.play(GOOD)
+    const { ran, server } = here.fake.context.settings
+    const woken = here.fake.enqueued.length
+    const turned = Object.fromEntries(Object.entries(ran).reverse())
+    here.fake.changeSettings({ ran: { ...turned, profiles: { ...ran.profiles, other: PROFILE } }, server })
+    assert.is(here.fake.enqueued.length, woken + 1)
+    await here.step()
+    await eventually(() => here.samples() > 3, 4_000)
+  },
+)
+
+loaded('leaves a start with settings that reload it to its next copy', async () => {
+  const here = await world({ binary: '/nonexistent/srsenb' })
+  here.gate.arm('mast')
+  await here.step()
+  assert.match((await here.health())?.detail ?? '', /is not there/)
+  const { ran, server } = here.fake.context.settings
+  const woken = here.fake.enqueued.length
+  here.fake.changeSettings({ ran: { ...ran, binary: join(server.data_dir, 'srsenb') }, server })
+  assert.is(here.fake.enqueued.length, woken)
+  await here.step()
+  await wait(200)
+  assert.is(here.samples(), 0)
+  assert.is((await here.driver().observe(new AbortController().signal)).pid, undefined)
+  // The reload has not come: it is not waited for without end.
+  await here.fake.clock.advance(31_000)
+  await here.step()
+  await eventually(() => here.samples() > 3, 4_000)
+})
+
+loaded('says of what runs that it is on air, although nobody wants it any more', async () => {
+  const here = await world()
+  here.gate.arm('mast')
+  await here.step()
+  await eventually(async () => (await here.health())?.status === 'ok', 4_000)
+  assert.match((await here.health())?.detail ?? '', /profile mast is on air at 2680 MHz, connected/)
+  here.gate.disarm()
+  assert.match((await here.health())?.detail ?? '', /profile mast is on air at 2680 MHz/)
+  await here.step()
+  assert.is((await here.health())?.detail.startsWith('off: TX is not armed'), true)
+})
 
 loaded('says why a virtual radio does not run', async () => {
   const here = await world({ virtual_profile: 'bench' })

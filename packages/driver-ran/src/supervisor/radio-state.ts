@@ -1,5 +1,6 @@
 import type { RadioFacts } from '../stream/radio-facts.ts'
 import type { DesiredRadio } from './desired-radio.ts'
+import type { RunningRadio } from './running-radio.ts'
 
 /** Every state that a radio can be in, for metrics. */
 export const RADIO_STATES = [
@@ -23,11 +24,31 @@ export type RadioState = (typeof RADIO_STATES)[number]
 export interface RadioSnapshot {
   readonly state: RadioState
   readonly desired: DesiredRadio | undefined
+  /** What the process that runs was started as; undefined when none runs. */
+  readonly running: RunningAs | undefined
   readonly pid: number | undefined
   readonly facts: RadioFacts | undefined
   /** Why it does not run, or what is wrong with it; undefined when nothing is. */
   readonly problem: string | undefined
+  /** Why a radio of an earlier run could not be ended: it may be on air. */
+  readonly leftBehind: string | undefined
   readonly restarts: number
+}
+
+/** The permitted carrier of a running process, MHz, and the profile that it is of. */
+interface RunningAs {
+  readonly profileId: string
+  readonly isVirtual: boolean
+  readonly downlinkMhz: number
+}
+
+/** What a snapshot says of the process while there is none. */
+export const NOTHING_RUNS = { running: undefined, pid: undefined, facts: undefined } as const
+
+/** What a snapshot says of a process besides its facts. */
+export function runningOf({ start, process }: RunningRadio): Pick<RadioSnapshot, 'running' | 'pid'> {
+  const { profileId, isVirtual, plan } = start
+  return { running: { profileId, isVirtual, downlinkMhz: plan.cell.downlinkMhz }, pid: process.pid }
 }
 
 /** The state of a running process by what it has said. */

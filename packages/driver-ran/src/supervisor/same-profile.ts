@@ -8,3 +8,13 @@ export function isSameProfile(a: RadioProfile, b: RadioProfile): boolean {
 function canonical(profile: RadioProfile): string {
   return JSON.stringify(Object.entries(profile).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
+
+/** Whether both are the same profile by name and by content. */
+export function isSameCarrier(a: NamedProfile, b: NamedProfile): boolean {
+  return a.profileId === b.profileId && isSameProfile(a.profile, b.profile)
+}
+
+interface NamedProfile {
+  readonly profileId: string
+  readonly profile: RadioProfile
+}

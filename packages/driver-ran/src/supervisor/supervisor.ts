@@ -11,12 +11,14 @@ import { exitClass, exitText, isRetried, type RadioExit } from '../process/exit-
 import type { Haste } from '../process/radio-process.ts'
 import { type Backoff, restartBackoff } from './backoff.ts'
 import { type DesiredRadio, desiredRadio } from './desired-radio.ts'
-import { orphanSweep } from './orphan-sweep.ts'
+import { type OrphanSweep, orphanSweep } from './orphan-sweep.ts'
 import { overdue } from './overdue.ts'
 import { type RadioStart, radioStart } from './radio-start.ts'
-import { type RadioSnapshot, stateOf } from './radio-state.ts'
+import { NOTHING_RUNS, type RadioSnapshot, runningOf, stateOf } from './radio-state.ts'
+import { Refusal } from './refusal.ts'
 import { prepareStart, type RunningRadio } from './running-radio.ts'
-import { isSameProfile } from './same-profile.ts'
+import { isSameCarrier } from './same-profile.ts'
+import { AGAIN, CONVERGED, STILL } from './step-outcomes.ts'
 import type { SupervisorEvents, SupervisorOptions } from './supervisor-options.ts'
 
 /** A gate that cannot be asked for so long counts as closed, ms. */
@@ -36,6 +38,7 @@ const GONE_POLL_MS = 10
 export class Supervisor {
   /** Kills what an earlier run of the service has left behind. Throws `southbound_unavailable` when that fails. */
   readonly sweep: () => Promise<void>
+  readonly #orphans: OrphanSweep
   readonly #context: Context
   readonly #directory: string
   readonly #events: SupervisorEvents
@@ -53,33 +56,36 @@ export class Supervisor {
   #shown = ''
   /** Why the last attempt came to nothing. */
   #problem: string | undefined
-  /** A start that must not be repeated until its fingerprint is another one. */
-  #refused: { readonly fingerprint: string; readonly reason: string } | undefined
+  readonly #refusal: Refusal
+  /** Until then nothing is started or restarted: a new copy of this plugin comes. */
+  #stillUntilMs = 0
 
   constructor({ context, directory, events, backoff }: SupervisorOptions) {
     this.#context = context
     this.#directory = directory
-    this.sweep = orphanSweep(context, directory)
+    this.#orphans = orphanSweep(context, directory)
+    this.sweep = this.#orphans.run
     this.#events = events
     this.#backoff = backoff ?? restartBackoff(Math.random)
     this.#gateHeardMs = context.clock.monotonicMs()
+    this.#refusal = new Refusal(context.log)
   }
 
-  /** What it knows now. Changes nothing. */
+  /** What it knows now. */
   snapshot(): RadioSnapshot {
     const running = this.#running
-    const common = { desired: this.#desired, restarts: this.#restarts }
+    const common = { desired: this.#desired, restarts: this.#restarts, leftBehind: this.#orphans.failure }
     if (running !== undefined) {
       const facts = running.process.facts()
       const state = stateOf(facts, running.process.isHalting)
       const loss = state === 's1_up' ? undefined : facts.lossReason
-      const problem = running.fault ?? this.#refused?.reason ?? loss
-      return { ...common, state, pid: running.process.pid, facts, problem }
+      const problem = running.fault ?? this.#refusal.reason ?? loss
+      return { ...common, ...runningOf(running), state, facts, problem }
     }
     const isOff = this.#desired?.isOn !== true || this.#isHeld
-    const problem = this.#refused?.reason ?? this.#problem
-    const idle = this.#refused === undefined ? 'waiting' : 'refused'
-    return { ...common, state: isOff ? 'off' : idle, pid: undefined, facts: undefined, problem }
+    const problem = this.#refusal.reason ?? this.#problem
+    const idle = this.#refusal.reason === undefined ? 'waiting' : 'refused'
+    return { ...common, ...NOTHING_RUNS, state: isOff ? 'off' : idle, problem }
   }
 
   /** The process that runs now, for those who watch it more closely. */
@@ -94,12 +100,24 @@ export class Supervisor {
     return turn
   }
 
+  /** Forgets a refusal, since a person has acted: the next step tries once more. */
+  reconsider(): void {
+    this.#refusal.forget()
+    this.#events.wake()
+  }
+
+  /** Starts and restarts nothing for so long, ms. A closed gate is obeyed meanwhile. */
+  beStill(ms: number): void {
+    this.#stillUntilMs = this.#now() + ms
+  }
+
   /** Off the air, confirmed, when it resolves; rejects with `southbound_unavailable` when it cannot be confirmed. */
   async stop(haste: Haste = 'urgent'): Promise<void> {
     this.#generation += 1
     const beganMs = this.#context.clock.monotonicMs()
     const halted = this.#halt(haste)
     await Promise.all([halted, this.sweep()])
+    this.#refusal.forget()
     this.#events.stopped((this.#context.clock.monotonicMs() - beganMs) / 1_000)
   }
 
@@ -137,6 +155,7 @@ export class Supervisor {
     if (!desired.isOn) {
       this.#isHeld = false
       this.#problem = undefined
+      this.#refusal.forget()
       this.#backoff.reset()
       this.#nextStartMs = 0
       await this.#halt('urgent')
@@ -144,13 +163,17 @@ export class Supervisor {
     }
     if (this.#isHeld || this.#isClosed) return CONVERGED
     // Whatever comes of the one that is asked for: another one that runs is not permitted any more.
-    if (this.#running !== undefined && !sameProfile(this.#running.start, desired)) await this.#halt('urgent')
+    if (this.#running !== undefined && !isSameCarrier(this.#running.start, desired))
+      await this.#halt('urgent')
+    const due = this.#running && overdue(this.#running, this.#now())
+    if (due?.fault !== undefined) this.#running?.condemn(due.fault)
+    if (this.#now() < this.#stillUntilMs) return STILL
     const start = await this.#plan(desired)
     if (start === undefined) return CONVERGED
-    if (this.#refused?.fingerprint !== start.fingerprint) this.#refused = undefined
+    this.#refusal.forgetUnless(start.fingerprint)
     const running = this.#running
     if (running !== undefined) return this.#look(running, start)
-    if (this.#refused !== undefined) return CONVERGED
+    if (this.#refusal.reason !== undefined) return CONVERGED
     const waitMs = this.#nextStartMs - this.#now()
     if (waitMs > 0) return { state: 'pending', afterMs: waitMs, reason: 'waits before the next start' }
     return this.#start(start, desired, generation)
@@ -178,12 +201,12 @@ export class Supervisor {
       return await radioStart(this.#context, desired, this.#directory)
     } catch (error) {
       if (!isServiceError(error) || error.code !== validationFailed.code) throw error
-      this.#refused = { fingerprint: '', reason: error.message }
+      this.#refusal.unusable(error.message)
       return undefined
     }
   }
 
-  /** A running radio against what is asked for and against the clock. */
+  /** A running radio against what is asked for and what only another start mends. */
   async #look(running: RunningRadio, start: RadioStart): Promise<Outcome> {
     if (running.start.fingerprint !== start.fingerprint || running.start.isVirtual !== start.isVirtual) {
       this.#delayStart(0, false)
@@ -191,7 +214,6 @@ export class Supervisor {
       return AGAIN
     }
     const due = overdue(running, this.#now())
-    if (due?.fault !== undefined) running.condemn(due.fault)
     if (due?.restart !== undefined) await this.restart(due.restart)
     return CONVERGED
   }
@@ -214,10 +236,11 @@ export class Supervisor {
       // Nothing is awaited from here to the process: a disarm that came before is seen in the generation, one that
       // comes later finds the process and kills it.
       if (generation !== this.#generation || this.#isClosed || !again.isOn) return AGAIN
-      if (!sameProfile(again, desired) || again.isVirtual !== desired.isVirtual) return AGAIN
+      if (this.#now() < this.#stillUntilMs) return STILL
+      if (!isSameCarrier(again, desired) || again.isVirtual !== desired.isVirtual) return AGAIN
       this.#running = means.launch({
         changed: () => this.#changed(),
-        faulty: (fault) => this.#refuse(start, fault),
+        faulty: (fault) => this.#refusal.refuse(start.fingerprint, fault),
         exited: (exit, upMs) => this.#exited(start, exit, upMs),
       })
       isLaunched = true
@@ -245,18 +268,13 @@ export class Supervisor {
     this.#running = undefined
     const kind = exitClass(program, exit)
     const text = running?.fault ?? exitText(program, kind, exit)
-    if (running?.fault === undefined && !isRetried(kind)) this.#refuse(start, text)
+    if (running?.fault === undefined && !isRetried(kind)) this.#refusal.refuse(start.fingerprint, text)
     if (kind !== 'stopped') {
       this.#problem = text
       this.#delayStart(upMs)
     }
     this.#events.exited(kind, text)
     this.#events.wake()
-  }
-
-  #refuse(start: RadioStart, reason: string): void {
-    this.#refused = { fingerprint: start.fingerprint, reason }
-    this.#context.log.error({ reason }, 'radio is not started again until its configuration changes')
   }
 
   #delayStart(upMs: number, isFailure = true): void {
@@ -278,14 +296,4 @@ export class Supervisor {
   #now(): number {
     return this.#context.clock.monotonicMs()
   }
-}
-
-const CONVERGED: Outcome = { state: 'converged' }
-const AGAIN: Outcome = { state: 'pending', afterMs: 50, reason: 'what is asked for has changed' }
-
-function sameProfile(
-  a: Pick<RadioStart, 'profileId' | 'profile'>,
-  b: Pick<RadioStart, 'profileId' | 'profile'>,
-): boolean {
-  return a.profileId === b.profileId && isSameProfile(a.profile, b.profile)
 }

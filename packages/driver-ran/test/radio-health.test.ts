@@ -1,0 +1,88 @@
+import { assert, suite } from '@steeple/testkit'
+import fc from 'fast-check'
+import { radioHealth } from '../src/radio-health.ts'
+import { freshFacts, mayBeOnAir, type RadioFacts } from '../src/stream/radio-facts.ts'
+import type { DesiredRadio } from '../src/supervisor/desired-radio.ts'
+import { type RadioSnapshot, stateOf } from '../src/supervisor/radio-state.ts'
+import { PROFILE } from './support/lab.ts'
+
+const health = suite('driver-ran/health')
+
+const ON: DesiredRadio = { isOn: true, profileId: 'mast', profile: PROFILE, isVirtual: false }
+const OFF: DesiredRadio = { isOn: false, reason: 'TX is not armed' }
+const IDLE: RadioSnapshot = {
+  state: 'off',
+  desired: undefined,
+  running: undefined,
+  pid: undefined,
+  facts: undefined,
+  problem: undefined,
+  leftBehind: undefined,
+  restarts: 0,
+}
+const CARRIER: RadioFacts['carrier'] = {
+  kind: 'carrier',
+  downlinkMhz: 2680,
+  uplinkMhz: 2560,
+  resourceBlocks: 25,
+}
+const of = (snapshot: Partial<RadioSnapshot>): ReturnType<typeof radioHealth> =>
+  radioHealth({ snapshot: { ...IDLE, ...snapshot }, disagreement: undefined, hints: [] })
+
+const facts = fc.record({
+  isStarted: fc.boolean(),
+  isConnected: fc.boolean(),
+  carrier: fc.constantFrom(CARRIER, undefined),
+  lossReason: fc.constantFrom('lost', undefined),
+})
+const desired = fc.constantFrom<DesiredRadio | undefined>(ON, OFF, undefined)
+const running = { profileId: 'mast', isVirtual: false, downlinkMhz: 2680 } as const
+
+health(
+  'says of every radio that may be on air that it is, with profile and frequency, whatever is wanted',
+  () => {
+    fc.assert(
+      fc.property(
+        facts,
+        desired,
+        fc.boolean(),
+        fc.constantFrom('bad', undefined),
+        (some, wanted, isHalting, problem) => {
+          const seen: RadioFacts = { ...freshFacts(), ...some }
+          const state = stateOf(seen, isHalting)
+          const { detail, required, status } = of({
+            state,
+            desired: wanted,
+            running,
+            pid: 7,
+            facts: seen,
+            problem,
+          })
+          assert.match(detail, /radio with profile mast/)
+          assert.is(required, true)
+          if (wanted !== ON) assert.is(status, 'degraded')
+          if (mayBeOnAir(seen) || seen.isConnected) assert.match(detail, /on air at 2680 MHz/)
+          assert.not.match(detail, /does not run|^off|not started/)
+        },
+      ),
+    )
+  },
+)
+
+health('says why nothing runs: the gate, a hold, or that nobody has asked yet', () => {
+  assert.is(of({ desired: OFF }).detail, 'off: TX is not armed')
+  assert.is(of({ desired: ON }).detail, 'off: held off')
+  assert.is(of({}).detail, 'off: the TX gate has not been asked yet')
+  assert.equal([of({}).status, of({}).required], ['ok', false])
+})
+
+health('is down and required while a radio of an earlier run may be on air', () => {
+  const { status, required, detail } = of({
+    desired: OFF,
+    leftBehind: 'process 7 cannot be ended: it may be on air',
+  })
+  assert.equal([status, required], ['down', true])
+  assert.match(detail, /process 7 cannot be ended: it may be on air/)
+})
+
+health.run()

@@ -3,6 +3,7 @@ import { assert, eventually, fakeContext, suite } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
 import { lookInto } from './support/database.ts'
 import { sharedMongo } from './support/mongo-server.ts'
+import { makeDbctl } from './support/stand-in-dbctl.ts'
 import { subscriber } from './support/subscribers.ts'
 
 // The start of the server is no part of a test's time.
@@ -85,6 +86,26 @@ pluginTests('gives its names to a tool at another path', async () => {
     assert.match(String((await instance.health?.())?.[0]?.detail), /\/nowhere\/dbctl/)
   })
   await fake.dispose()
+})
+
+pluginTests('is down, in the words of the tool, while the database behind a dbctl is', async () => {
+  const say = 'echo "MongoNetworkError: connect ECONNREFUSED 127.0.0.1:27017" >&2'
+  const help = '[ "$1" = help ] && echo "   add_ue_with_apn {imsi}: adds"'
+  const tool = await makeDbctl(false, `#!/bin/sh\n${help} || ${say}\n`)
+  const { fake, instance, driver } = await setUp({ driver: 'dbctl', dbctl_path: tool.path })
+  await instance.start?.()
+  await eventually(async () => {
+    const [health] = (await instance.health?.()) ?? []
+    assert.is(health?.status, 'down')
+    assert.match(String(health?.detail), /MongoNetworkError: connect ECONNREFUSED 127\.0\.0\.1:27017$/)
+  })
+  const error = await driver.upsert([subscriber(1)], patient()).then(
+    () => undefined,
+    (reason: Error & { code?: string }) => reason,
+  )
+  assert.is(error?.code, 'southbound_unavailable')
+  await fake.dispose()
+  await tool.remove()
 })
 
 pluginTests.run()

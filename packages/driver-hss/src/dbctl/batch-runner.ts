@@ -1,15 +1,16 @@
 import { southboundUnavailable } from '@steeple/contracts'
-import type { RunTool } from './run-tool.ts'
+import type { Ran, RunTool } from './run-tool.ts'
+import { failureIn } from './words.ts'
 
 /** Runs one command, in the same run of the tool as others of its moment. */
-export type RunBatched = (args: readonly string[], signal: AbortSignal) => Promise<string>
+export type RunBatched = (args: readonly string[], signal: AbortSignal) => Promise<Ran>
 
 /** The most commands in one run. */
 const COMMANDS_MAX = 500
 
 interface Waiting {
   readonly args: readonly string[]
-  readonly resolve: (output: string) => void
+  readonly resolve: (ran: Ran) => void
   readonly reject: (reason: unknown) => void
 }
 
@@ -17,7 +18,7 @@ interface Waiting {
  * Gathers commands and gives them to the tool's `batch` on standard input, a JSON list of words a line; it answers what
  * each printed as a JSON text a line. So keys stand in no process list, and many subscribers cost one run.
  *
- * Commands share a run only when they share a signal. One that the tool did not answer is `southbound_unavailable`.
+ * Commands share a run, and so its exit code and standard error, only when they share a signal. One that the tool did not answer is `southbound_unavailable`.
  */
 export function batchRunner(run: RunTool, flags: readonly string[]): RunBatched {
   const gathering = new Map<AbortSignal, Waiting[]>()
@@ -28,7 +29,7 @@ export function batchRunner(run: RunTool, flags: readonly string[]): RunBatched 
       await answerAll(run, flags, all.slice(at, at + COMMANDS_MAX), signal)
   }
   return (args, signal) => {
-    const { promise, resolve, reject } = Promise.withResolvers<string>()
+    const { promise, resolve, reject } = Promise.withResolvers<Ran>()
     const waiting = gathering.get(signal)
     if (waiting === undefined) {
       gathering.set(signal, [{ args, resolve, reject }])
@@ -47,11 +48,15 @@ async function answerAll(
 ): Promise<void> {
   try {
     const input = all.map(({ args }) => `${JSON.stringify(args)}\n`).join('')
-    const outputs = outputsIn(await run([...flags, 'batch'], signal, input))
+    const ran = await run([...flags, 'batch'], signal, input)
+    const outputs = outputsIn(ran.output)
+    const words = failureIn(ran)
+    const why = words === undefined ? '' : `: ${words}`
     all.forEach(({ resolve, reject }, i) => {
       const output = outputs[i]
-      if (output === undefined) reject(southboundUnavailable('dbctl did not answer a command of its batch'))
-      else resolve(output)
+      if (output === undefined)
+        reject(southboundUnavailable(`dbctl did not answer a command of its batch${why}`))
+      else resolve({ ...ran, output })
     })
   } catch (error) {
     for (const { reject } of all) reject(error)

@@ -1,4 +1,10 @@
-import { type BatchResult, type Imsi, type Subscriber, southboundUnavailable } from '@steeple/contracts'
+import {
+  type BatchResult,
+  type Imsi,
+  isServiceError,
+  type Subscriber,
+  southboundUnavailable,
+} from '@steeple/contracts'
 import { errorOf, type Results } from '../batch.ts'
 import type { WriteBackDriver } from '../driver.ts'
 import { toolSubscribers } from './subscribers.ts'
@@ -36,9 +42,12 @@ export function dbctlDriver(options: DbctlOptions): WriteBackDriver {
     return { isOk: true, detail: `${options.path} answers${cut}` }
   }
   const { documents, budgetMs = BUDGET_MS } = options
-  const oneByOne: OneByOne = (items, imsiOf, signal, work) =>
-    inTurn(tool, items, imsiOf, signal, work, budgetMs)
-  if (documents !== undefined) return withDocuments(tool, documents, oneByOne)
+  const oneByOneOf =
+    (isSole: boolean): OneByOne =>
+    (items, imsiOf, signal, work) =>
+      inTurn({ tool, isSole, budgetMs }, items, imsiOf, signal, work)
+  if (documents !== undefined) return withDocuments(tool, documents, oneByOneOf(false))
+  const oneByOne = oneByOneOf(true)
   const subscribers = toolSubscribers(tool)
   return {
     name: 'dbctl',
@@ -112,35 +121,83 @@ type OneByOne = <T>(
   work: (item: T) => Promise<void>,
 ) => Promise<BatchResult>
 
+interface Means {
+  readonly tool: Tool
+  /** Whether the tool is the only way to the database. */
+  readonly isSole: boolean
+  readonly budgetMs: number
+}
+
 /**
  * One after the other, or all at once with a tool that takes many commands a run; an error is the result of its
  * subscriber alone. What is not reached in time has an error too and is left for the next call. An aborted signal
  * rejects.
+ *
+ * With a tool that is the only way, the first failure is a reason to look whether it lists anything. When it does not,
+ * nobody else is tried, and the error is thrown if nothing got through.
  */
 async function inTurn<T>(
-  tool: Tool,
+  { tool, isSole, budgetMs }: Means,
   items: readonly T[],
   imsiOf: (item: T) => Imsi,
   signal: AbortSignal,
   work: (item: T) => Promise<void>,
-  budgetMs: number,
 ): Promise<BatchResult> {
   signal.throwIfAborted()
   const results: Results = new Map()
+  if (items.length === 0) return results
   const budget = AbortSignal.timeout(budgetMs)
-  const one = async (item: T): Promise<void> => {
+  const slow = southboundUnavailable('dbctl is slow: not reached yet, it is tried again')
+  let away: Error | undefined
+  const one = async (item: T): Promise<Error | undefined> => {
+    let problem = away ?? (budget.aborted ? slow : undefined)
     try {
-      if (budget.aborted) throw southboundUnavailable('dbctl is slow: not reached yet, it is tried again')
-      await work(item)
-      results.set(imsiOf(item), undefined)
+      if (problem === undefined) await work(item)
     } catch (error) {
       signal.throwIfAborted()
-      results.set(imsiOf(item), errorOf(error))
+      problem = errorOf(error)
+    }
+    results.set(imsiOf(item), problem)
+    return problem
+  }
+  const look = async (problems: readonly (Error | undefined)[]): Promise<boolean> => {
+    if (!isSole || !problems.some((problem) => problem !== slow && isUnavailable(problem))) return false
+    away = await problemOf(tool, signal)
+    return true
+  }
+  const isBatch = await tool.extras(signal).then(
+    (extras) => extras.has('batch'),
+    (error: unknown) => {
+      // The documents are written all the same.
+      if (isSole) throw error
+      return false
+    },
+  )
+  if (isBatch) await look(await Promise.all(items.map(one)))
+  else {
+    let isLookedAt = false
+    for (const item of items) {
+      const problem = await one(item)
+      if (!isLookedAt) isLookedAt = await look([problem])
     }
   }
-  if ((await tool.extras(signal)).has('batch')) await Promise.all(items.map(one))
-  else for (const item of items) await one(item)
+  if (away !== undefined && [...results.values()].every((problem) => problem !== undefined)) throw away
   return results
+}
+
+function isUnavailable(problem: Error | undefined): boolean {
+  return isServiceError(problem) && problem.code === southboundUnavailable.code
+}
+
+/** Why the tool lists nobody; undefined when it lists. */
+async function problemOf(tool: Tool, signal: AbortSignal): Promise<Error | undefined> {
+  try {
+    await tool.list(signal)
+    return undefined
+  } catch (error) {
+    signal.throwIfAborted()
+    return errorOf(error)
+  }
 }
 
 function itself(imsi: Imsi): Imsi {

@@ -1,15 +1,25 @@
 import { spawn } from 'node:child_process'
+import type { Readable } from 'node:stream'
 import { southboundUnavailable } from '@steeple/contracts'
 
-/** The longest run and the longest output of the tool. */
+/** The longest run and the longest outputs of the tool. */
 const RUN_MS = 15_000
 const OUTPUT_MAX = 32 * 1024 * 1024
+const ERRORS_MAX = 1024 * 1024
 
-/**
- * Runs one command of the tool, `input` on its standard input, and answers its standard output. The exit code says
- * nothing and is not looked at.
- */
-export type RunTool = (args: readonly string[], signal: AbortSignal, input?: string) => Promise<string>
+/** What a run of the tool left. All of it may hold IMSIs and keys. */
+export interface Ran {
+  readonly output: string
+  /** What it printed on standard error. */
+  readonly errors: string
+  /** Undefined when a signal ended it. Says little: the stock tool's is 0 when nothing matched and 1 after `help`. */
+  readonly code: number | undefined
+  /** What must not be handed on from its words. */
+  readonly conceal?: readonly string[]
+}
+
+/** Runs one command of the tool, `input` on its standard input. */
+export type RunTool = (args: readonly string[], signal: AbortSignal, input?: string) => Promise<Ran>
 
 /**
  * Runs `path` without a shell. Arguments have been checked by the caller, since the tool pastes them into a script.
@@ -18,21 +28,19 @@ export type RunTool = (args: readonly string[], signal: AbortSignal, input?: str
 export function toolRunner(path: string, limitMs: number = RUN_MS): RunTool {
   return async (args, signal, input) => {
     signal.throwIfAborted()
-    const { promise, resolve, reject } = Promise.withResolvers<string>()
+    const { promise, resolve, reject } = Promise.withResolvers<Ran>()
     const fail = (why: string): void => reject(southboundUnavailable(`${path}: ${why}`))
-    const child = spawn(path, [...args], { stdio: ['pipe', 'pipe', 'ignore'], detached: true })
+    const child = spawn(path, [...args], { stdio: ['pipe', 'pipe', 'pipe'], detached: true })
     // A tool that has ended or does not read says so by its output.
     child.stdin.on('error', () => undefined)
     child.stdin.end(input)
-    const parts: Buffer[] = []
-    let size = 0
-    child.stdout.on('data', (bytes: Buffer) => {
-      parts.push(bytes)
-      size += bytes.length
-      if (size > OUTPUT_MAX) fail('it talks without end')
-    })
+    const isTooMuch = (): void => fail('it talks without end')
+    const output = gathered(child.stdout, OUTPUT_MAX, isTooMuch)
+    const errors = gathered(child.stderr, ERRORS_MAX, isTooMuch)
     child.once('error', (error) => fail(`it cannot be run (${codeOf(error)}); see hss.dbctl_path`))
-    child.once('close', () => resolve(Buffer.concat(parts).toString('utf8')))
+    // What it left behind would hold its pipes open.
+    child.once('exit', () => killGroup(child.pid))
+    child.once('close', (code) => resolve({ output: output(), errors: errors(), code: code ?? undefined }))
     const timer = setTimeout(() => fail(`it did not end within ${limitMs} ms`), limitMs)
     const stop = (): void => reject(signal.reason)
     signal.addEventListener('abort', stop, { once: true })
@@ -41,18 +49,33 @@ export function toolRunner(path: string, limitMs: number = RUN_MS): RunTool {
     } finally {
       clearTimeout(timer)
       signal.removeEventListener('abort', stop)
-      if (child.exitCode === null && child.signalCode === null) killGroup(child.pid)
+      killGroup(child.pid)
+      // One that left its group may hold the pipes still.
+      child.stdout.destroy()
+      child.stderr.destroy()
     }
   }
 }
 
-/** Ends the tool and what it started. */
+/** Gathers what comes; calls `tooMuch` beyond `max` octets. Answers what there is as a text. */
+function gathered(stream: Readable, max: number, tooMuch: () => void): () => string {
+  const parts: Buffer[] = []
+  let size = 0
+  stream.on('data', (bytes: Buffer) => {
+    size += bytes.length
+    if (size > max) tooMuch()
+    else parts.push(bytes)
+  })
+  return () => Buffer.concat(parts).toString('utf8')
+}
+
+/** Ends the tool and what it started, which outlives it when it went to the background. */
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // It has ended meanwhile.
+    // All of it has ended.
   }
 }
 

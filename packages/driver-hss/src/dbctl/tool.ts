@@ -1,8 +1,8 @@
 import { type Imsi, type Subscriber, southboundUnavailable, validationFailed } from '@steeple/contracts'
 import { rateParts } from '../open5gs/ambr.ts'
 import { batchRunner, type RunBatched } from './batch-runner.ts'
-import { addedBy, commandsIn, deletedBy, type Listing, listedBy, matchedBy } from './output.ts'
-import { type RunTool, toolRunner } from './run-tool.ts'
+import { addedBy, deletedBy, helpBy, type Listing, listedBy, matchedBy } from './output.ts'
+import { type Ran, type RunTool, toolRunner } from './run-tool.ts'
 
 const IMSI = /^[0-9]{6,15}$/
 const APN = /^[A-Za-z0-9][A-Za-z0-9.-]{0,99}$/
@@ -13,7 +13,10 @@ const DOUBLES_MAX = 8
 
 /** The commands of an open5gs-dbctl, each with its arguments checked and its output read. */
 export interface Tool {
-  /** Commands beyond the stock tool that a compatible one offers. */
+  /**
+   * The commands that its help lists, among them what a compatible tool has beyond the stock one. Throws when there is
+   * no help: what the tool can do, and so whether it must be given keys on its command line, is not known then.
+   */
   extras(signal: AbortSignal): Promise<ReadonlySet<string>>
   /** Everybody, as far as the tool shows them. */
   list(signal: AbortSignal): Promise<Listing>
@@ -34,20 +37,20 @@ export interface Tool {
 export function dbctlTool(path: string, url: string, run: RunTool = toolRunner(path)): Tool {
   let known: Promise<ReadonlySet<string>> | undefined
   let batched: RunBatched | undefined
+  const conceal = passwordsIn(url)
+  const discreet: RunTool = async (...of) => ({ ...(await run(...of)), conceal })
   const extras = async (signal: AbortSignal): Promise<ReadonlySet<string>> => {
-    const asked = known ?? run(['help'], signal).then(commandsIn)
+    const asked = known ?? run(['help'], signal).then(helpBy)
     known = asked
-    const found = await asked.catch((error: unknown) => {
+    return await asked.catch((error: unknown) => {
+      // A tool that prints no help now may do so later.
       known = undefined
       throw error
     })
-    // A tool that prints no help now may do so later.
-    if (found.size === 0) known = undefined
-    return found
   }
-  const call = async (args: readonly string[], signal: AbortSignal): Promise<string> => {
-    if (!(await extras(signal)).has('batch')) return await run([...uriFlag(url), ...args], signal)
-    batched ??= batchRunner(run, uriFlag(url))
+  const call = async (args: readonly string[], signal: AbortSignal): Promise<Ran> => {
+    if (!(await extras(signal)).has('batch')) return await discreet([...uriFlag(url), ...args], signal)
+    batched ??= batchRunner(discreet, uriFlag(url))
     return await batched(args, signal)
   }
   const list = async (signal: AbortSignal): Promise<Listing> => listedBy(await call(['showpretty'], signal))
@@ -58,7 +61,7 @@ export function dbctlTool(path: string, url: string, run: RunTool = toolRunner(p
       const commands = await extras(signal)
       if (!commands.has('batch') || !commands.has('show')) return await list(signal)
       const shown = await Promise.all(imsis.map((imsi) => call(['show', imsiText(imsi)], signal)))
-      return { docs: shown.flatMap((output) => listedBy(output).docs), isCut: false }
+      return { docs: shown.flatMap((ran) => listedBy(ran).docs), isCut: false }
     },
     setAmbr: async ({ imsi, ambrBps }, signal) => {
       const [down, up] = [rateParts(ambrBps.down), rateParts(ambrBps.up)]
@@ -89,6 +92,17 @@ function uriFlag(url: string): readonly string[] {
   const hasDatabase = /^mongodb(\+srv)?:\/\/[^/?]*\/[^?]/.test(url)
   const named = hasDatabase ? url : url.replace(/^([^?]*?:\/\/[^/?]*)\/?(\?.*)?$/, '$1/open5gs$2')
   return [`--db_uri=${named}`]
+}
+
+/** The password of a URL as it is written and as it is meant. */
+function passwordsIn(url: string): readonly string[] {
+  const written = /^[^/]*:\/\/[^:@/]*:([^@/]*)@/.exec(url)?.[1]
+  if (written === undefined) return []
+  try {
+    return [written, decodeURIComponent(written)]
+  } catch {
+    return [written]
+  }
 }
 
 function imsiText(imsi: Imsi): string {

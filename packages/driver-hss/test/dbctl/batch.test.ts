@@ -58,11 +58,12 @@ batch('keeps the calls of two callers apart', async () => {
     async (args, signal, input = '') => {
       signal.throwIfAborted()
       runs.push(`${args.join(' ')} ${input.trim()}`)
-      return input
+      const output = input
         .trim()
         .split('\n')
         .map(() => '"done"\n')
         .join('')
+      return { output, errors: '', code: 0 }
     },
     ['--db_uri=x'],
   )
@@ -70,7 +71,7 @@ batch('keeps the calls of two callers apart', async () => {
   const answers = Promise.allSettled([run(['a'], one.signal), run(['b'], one.signal), run(['c'], two.signal)])
   two.abort(new Error('enough'))
   assert.equal(
-    (await answers).map((answer) => (answer.status === 'fulfilled' ? answer.value : 'gone')),
+    (await answers).map((answer) => (answer.status === 'fulfilled' ? answer.value.output : 'gone')),
     ['done', 'done', 'gone'],
   )
   assert.equal(runs, ['--db_uri=x batch ["a"]\n["b"]'])
@@ -78,12 +79,22 @@ batch('keeps the calls of two callers apart', async () => {
 
 batch('fails what the tool did not answer, and only that', async () => {
   for (const printed of ['"fine"\n', '"fine"\nMongoNetworkError: k 465b\n', '"fine"\n{"output":"x"}\n']) {
-    const run = batchRunner(async () => printed, [])
+    const run = batchRunner(async () => ({ output: printed, errors: '', code: 0 }), [])
     const [first, second] = await Promise.allSettled([run(['a'], patient0), run(['b'], patient0)])
-    assert.equal(first, { status: 'fulfilled', value: 'fine' })
+    assert.is(first?.status === 'fulfilled' && first.value.output, 'fine')
     assert.match(String(second?.status === 'rejected' && second.reason), /did not answer/)
   }
 })
+
+batch('says in the words of the tool why a batch was not answered', async () => {
+  const failed = { output: 'MongoNetworkError: no core serves it; start it\n', errors: '', code: 1 }
+  const [answer] = await Promise.allSettled([batchRunner(async () => failed, [])(['a'], patient0)])
+  assert.match(
+    String(answer?.status === 'rejected' && answer.reason),
+    /did not answer a command of its batch: MongoNetworkError: no core serves it; start it$/,
+  )
+})
+
 const patient0 = new AbortController().signal
 
 hssDriverConformance('driver-hss dbctl with a tool that takes batches', async () => {

@@ -18,7 +18,7 @@ hssDriverConformance('driver-hss dbctl with a compatible tool', async () => {
   // Runs in this process: twenty starts of a program take their time. Real runs are in dbctl-driver.test.ts.
   const run: RunTool = async (args, signal) => {
     signal.throwIfAborted()
-    return (await runDbctl(args, fileStore(tool.store), true)).output
+    return { ...(await runDbctl(args, fileStore(tool.store), true)), errors: '' }
   }
   const driver = dbctlDriver({
     path: tool.path,

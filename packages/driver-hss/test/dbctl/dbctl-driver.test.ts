@@ -2,27 +2,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { type Imsi, isServiceError } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
-import { toolRunner } from '../../src/dbctl/run-tool.ts'
 import { dbctlTool } from '../../src/dbctl/tool.ts'
-import type { WriteBackDriver } from '../../src/driver.ts'
 import { type Executable, makeDbctl } from '../support/stand-in-dbctl.ts'
 import { subscriber } from '../support/subscribers.ts'
+import { withStock } from '../support/with-stock.ts'
 
 const dbctl = suite('driver-hss/dbctl')
 const patient = () => AbortSignal.timeout(20_000)
-
-async function withStock(
-  work: (driver: WriteBackDriver, tool: Executable) => Promise<void>,
-  script?: string,
-): Promise<void> {
-  const tool = await makeDbctl(false, script)
-  const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined })
-  try {
-    await work(driver, tool)
-  } finally {
-    await tool.remove()
-  }
-}
 
 async function docsOf(tool: Executable): Promise<readonly Record<string, unknown>[]> {
   return JSON.parse(await readFile(tool.store, 'utf8'))
@@ -126,37 +112,6 @@ dbctl(
   { limitMs: 20_000 },
 )
 
-dbctl('believes no exit code: a tool that says nothing has failed', async () => {
-  await withStock(async (driver) => {
-    const [problem] = (await driver.remove([subscriber(1).imsi], patient())).values()
-    assert.match(String(problem?.message), /says nothing that can be read/)
-  }, '#!/bin/sh\nexit 0\n')
-})
-
-dbctl('calls garbage garbage, and keeps it to itself', async () => {
-  const script =
-    '#!/bin/sh\necho "MongoNetworkError: connect ECONNREFUSED k: 465b5ce8b199b49faa5f0a2ee238a6bc"\n'
-  await withStock(async (driver) => {
-    const error = await driver.observe([subscriber(1).imsi], patient()).then(
-      () => undefined,
-      (reason: Error) => reason,
-    )
-    assert.match(String(error?.message), /says nothing that can be read/)
-    assert.not.match(String(error?.message), /465b/)
-  }, script)
-})
-
-dbctl('ends a tool that hangs, and what it started', async () => {
-  const tool = await makeDbctl(false, '#!/bin/sh\nsleep 600 & sleep 600\n')
-  const run = toolRunner(tool.path, 200)
-  const error = await run(['showpretty'], patient()).then(
-    () => undefined,
-    (reason: Error) => reason,
-  )
-  assert.match(String(error?.message), /did not end within 200 ms/)
-  await tool.remove()
-})
-
 dbctl('does what it can in its time and leaves the rest for the next call', async () => {
   const tool = await makeDbctl(false)
   const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined, budgetMs: 1 })
@@ -177,11 +132,15 @@ dbctl('says where to look when there is no tool', async () => {
   assert.match(String(error?.message), /ENOENT.*hss\.dbctl_path/)
 })
 
+/** Of the stock tool, shortened. */
+const HELP = { output: '   add_ue_with_apn {imsi key opc apn}: adds\n', errors: 'COMMANDS:\n', code: 1 }
+
 dbctl('gives the tool no argument that a script could read as its own', async () => {
   const seen: (readonly string[])[] = []
   const tool = dbctlTool('x', '', async (args) => {
+    if (args[0] === 'help') return HELP
     seen.push(args)
-    return '{ acknowledged: true, deletedCount: 0, matchedCount: 1 }'
+    return { output: '{ acknowledged: true, deletedCount: 0, matchedCount: 1 }', errors: '', code: 0 }
   })
   const evil = ['1"}); db.dropDatabase(); ({"a":"', '-x', '$(id)', '123456789012345\n', '']
   for (const text of evil) {
@@ -198,7 +157,7 @@ dbctl('gives the tool no argument that a script could read as its own', async ()
       assert.is(error?.code, 'validation_failed')
     }
   }
-  const url = dbctlTool('x', "mongodb://h/x';id", async () => '')
+  const url = dbctlTool('x', "mongodb://h/x';id", async () => HELP)
   await url.list(patient()).then(
     () => assert.unreachable(),
     (error: Error & { code?: string }) => assert.is(error.code, 'validation_failed'),
@@ -209,8 +168,9 @@ dbctl('gives the tool no argument that a script could read as its own', async ()
 dbctl('names the database to the tool', async () => {
   const seen: (readonly string[])[] = []
   const run = async (args: readonly string[]) => {
-    if (args[0] !== 'help') seen.push(args)
-    return ''
+    if (args[0] === 'help') return HELP
+    seen.push(args)
+    return { output: '\n', errors: '', code: 0 }
   }
   for (const url of ['mongodb://h:1', 'mongodb://h/', 'mongodb://h/other', 'mongodb://h/?replicaSet=r']) {
     await dbctlTool('x', url, run).list(patient())

@@ -3,7 +3,8 @@ import { type DbctlStore, runDbctl } from './stand-in-dbctl.ts'
 
 // The executable that `makeMongoDbctl` starts: the stand-in over the database of --db_uri.
 const argv = process.argv.slice(2)
-const url = argv.find((word) => word.startsWith('--db_uri='))?.slice('--db_uri='.length) ?? ''
+const flag = argv.find((word) => word.startsWith('--db_uri='))
+const url = flag?.slice('--db_uri='.length) ?? 'mongodb://localhost/open5gs'
 const client = new MongoClient(url)
 const subscribers = client.db().collection('subscribers')
 const store: DbctlStore = {

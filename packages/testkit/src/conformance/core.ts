@@ -1,5 +1,6 @@
 import type { CoreDesired, CoreDriver, Imsi } from '@steeple/contracts'
 import * as assert from 'uvu/assert'
+import type { BodyOptions } from '../suite.ts'
 import {
   changesNothing,
   fixtureSuite,
@@ -10,7 +11,7 @@ import {
   type WorldFixture,
 } from './common.ts'
 
-/** A core driver around a simulated or real core on which nothing has been applied yet. */
+/** A core driver around a simulated or real core on which neither of the two settings was applied yet. */
 export interface CoreFixture extends WorldFixture {
   readonly driver: CoreDriver
   /** Two settings that the core supports and that render differently. */
@@ -24,9 +25,16 @@ export interface CoreFixture extends WorldFixture {
 
 const SHA256_HEX = /^[0-9a-f]{64}$/
 
-/** Registers the tests that every core driver passes. `make` gives a fresh fixture for each test. */
-export function coreDriverConformance(name: string, make: () => Promise<CoreFixture>): void {
-  const core = fixtureSuite(`${name}: core driver conformance`, make)
+/**
+ * Registers the tests that every core driver passes. `make` gives a fresh fixture for each test. `options` are for cores
+ * whose daemons really restart.
+ */
+export function coreDriverConformance(
+  name: string,
+  make: () => Promise<CoreFixture>,
+  options: BodyOptions = {},
+): void {
+  const core = fixtureSuite(`${name}: core driver conformance`, make, options)
 
   core('renders the same bytes from the same input, and changes nothing', async (fixture) => {
     await changesNothing(fixture, async () => {

@@ -230,6 +230,43 @@ info('says that a walk takes too long, and leaves the core alone for some second
   }),
 )
 
+info('leaves a core alone the longer the more walks failed one after the other, at most for a minute', () =>
+  withCore(async (core) => {
+    let nowMs = 0
+    const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs }
+    const urlOf: InfoPlaces['urlOf'] = (daemon) => core.url(daemon as StandInDaemon) // those with a server are asked
+    const { ues } = coreInfo(clock, new AbortController().signal, () => ({
+      generations: ['epc'],
+      urlOf,
+      plmn: '99999',
+    }))
+    let isWell = false
+    core.odd = () => {
+      nowMs += 2_000
+      return isWell ? undefined : { status: 500 }
+    }
+    const restS = async (): Promise<number> => {
+      await failure(ues.recent(0, patient()))
+      const [asked, fromMs] = [core.asked.length, nowMs]
+      while (core.asked.length === asked) {
+        nowMs += 1_000
+        if (core.asked.length === asked) await ues.recent(0, patient()).catch(() => undefined)
+      }
+      return (nowMs - 2_000 - fromMs) / 1_000
+    }
+    // Each call ends with the walk that follows the rest.
+    const rests = [await restS()]
+    rests.push(await restS(), await restS(), await restS())
+    assert.equal(rests, [10, 20, 40, 60])
+    isWell = true
+    nowMs += 60_000
+    await ues.recent(0, patient())
+    isWell = false
+    nowMs += 60_000
+    assert.is(await restS(), 10)
+  }),
+)
+
 info('counts as its own base stations those that broadcast its network, or do not say', () =>
   withCore(async (core) => {
     const [own = {}] = core.radios.mme

@@ -11,7 +11,8 @@ export interface Walked<T> {
 export interface SharedWalk<T> {
   /**
    * A walk that began at most `ageMs` ago, else a new one. After one that took long, also an older one: no more than a
-   * fifth of the time is spent on walking, and after one that failed its error, likewise.
+   * fifth of the time is spent on walking, and after one that failed its error,
+   * likewise, and the longer the more failed one after the other.
    */
   recent(ageMs: number, signal: AbortSignal): Promise<Walked<T>>
   /** A walk that began at `sinceMs` or later; the error of one that failed a moment ago. */
@@ -24,7 +25,17 @@ export interface SharedWalk<T> {
 const REST_FACTOR = 5
 /** How long a failure stands for who needs to know, and at least and at most for who only looks, ms. */
 const FAILED_MS = 2_000
-const FAILED_MAX_MS = 30_000
+const FAILED_MAX_MS = 60_000
+/** Each further failure doubles the rest, up to so many times that of the first. */
+const GROWTH_MAX = 8
+
+interface Failure {
+  readonly error: unknown
+  readonly lastedMs: number
+  readonly endedMs: number
+  /** What its rest is multiplied by. */
+  readonly growth: number
+}
 
 /**
  * Shares walks: whoever asks while one is under way waits for it, and those for whom it began too early share the next.
@@ -38,7 +49,7 @@ export function sharedWalk<T>(
   run: (signal: AbortSignal) => Promise<T>,
 ): SharedWalk<T> {
   let done: Walked<T> | undefined
-  let failed: { readonly error: unknown; readonly lastedMs: number; readonly endedMs: number } | undefined
+  let failed: Failure | undefined
   let current: { readonly beganMs: number; readonly result: Promise<Walked<T>> } | undefined
   let next: Promise<Walked<T>> | undefined
   const begin = (): Promise<Walked<T>> => {
@@ -51,7 +62,8 @@ export function sharedWalk<T>(
         return done
       } catch (error) {
         const endedMs = clock.monotonicMs()
-        failed = { error, lastedMs: endedMs - beganMs, endedMs }
+        const growth = failed === undefined ? 1 : Math.min(GROWTH_MAX, 2 * failed.growth)
+        failed = { error, lastedMs: endedMs - beganMs, endedMs, growth }
         throw error
       }
     })().finally(() => {
@@ -87,11 +99,16 @@ export function sharedWalk<T>(
     since: (sinceMs, signal) => since(sinceMs, FAILED_MS, signal),
     recent: (ageMs, signal) => {
       const lastMs = done === undefined ? 0 : done.endedMs - done.beganMs
-      const restMs = Math.min(FAILED_MAX_MS, Math.max(FAILED_MS, REST_FACTOR * (failed?.lastedMs ?? 0)))
-      return since(clock.monotonicMs() - Math.max(ageMs, REST_FACTOR * lastMs), restMs, signal)
+      return since(clock.monotonicMs() - Math.max(ageMs, REST_FACTOR * lastMs), restAfter(failed), signal)
     },
     last: (ageMs) => (done !== undefined && clock.monotonicMs() - done.endedMs <= ageMs ? done : undefined),
   }
+}
+
+/** How long who only looks leaves it at a failure, ms. */
+function restAfter(failed: Failure | undefined): number {
+  if (failed === undefined) return 0
+  return Math.min(FAILED_MAX_MS, Math.max(FAILED_MS, REST_FACTOR * failed.lastedMs * failed.growth))
 }
 
 /** Settles as `work` does, or rejects with the signal's reason; `work` goes on. */

@@ -13,6 +13,7 @@ import {
 } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
 import { GOOD, nowMs, PROFILE, readSamples, standInFiles } from './support/lab.ts'
+import { recordingPath } from './support/recordings.ts'
 
 const http = suite('driver-ran/http')
 const packageDir = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url))
@@ -147,5 +148,25 @@ http('tells its metrics by state, and counts what started and ended', async () =
   assert.match(String(body), /svc_driver_ran_exits_total\{class="stopped"\} 2/)
   assert.match(String(body), /svc_driver_ran_state\{state="s1_up"\} [01]/)
 })
+
+http(
+  'tries a refused radio once more when a person disarms and arms',
+  async () => {
+    const arm = (): Promise<{ readonly status: number }> =>
+      bed.request('POST', '/v1/tx/arm', { body: { arm: true, profile_id: 'mast' } })
+    const shows = (detail: RegExp): Promise<unknown> =>
+      eventually(async () => assert.match(JSON.stringify((await status()).components), detail), 15_000)
+    radio.play({ recording: recordingPath('bad_unknown_key'), exit: { atMs: 60, code: 255 } })
+    assert.is((await arm()).status, 200)
+    await shows(/is not started: srsenb refuses its configuration/)
+    radio.play(GOOD)
+    assert.is((await bed.request('POST', '/v1/tx/disarm')).status, 200)
+    assert.is((await arm()).status, 200)
+    await shows(/radio with profile mast is on air at 2680 MHz, connected/)
+    assert.is((await bed.request('POST', '/v1/tx/disarm')).status, 200)
+    await shows(/off: TX is not armed/)
+  },
+  { limitMs: 60_000 },
+)
 
 http.run()

@@ -48,6 +48,13 @@ property('reads garbage as nothing or as a whole entry, and never throws', async
   )
 })
 
+property('reads a base station whose network is no text', () => {
+  for (const plmn of ['{"toString":null}', '[{"toString":1}]', 'null', '99970']) {
+    const item: unknown = JSON.parse(`{"enb_id":7,"plmn":${plmn},"s1":{"setup_success":true}}`)
+    assert.equal(enb(item), { id: 'unknown-7', plmns: [], isSetUp: true })
+  }
+})
+
 property('reads no page from a text that is none', async () => {
   await fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (text) => {

@@ -106,7 +106,7 @@ function radio({
 }: Readonly<Record<'plmn' | 'number' | 'setup' | 'areas', unknown>>): RadioEntry | undefined {
   if (typeof number !== 'number') return undefined
   return {
-    id: `${String(plmn)}-${number}`,
+    id: `${plmnOf(plmn) ?? 'unknown'}-${number}`,
     plmns: broadcastOf(areas, plmn),
     isSetUp: recordOf(setup).setup_success === true,
   }

@@ -1,8 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { isServiceError } from '@steeple/contracts'
 import { assert, eventually, suite } from '@steeple/testkit'
+import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
 import { toolRunner } from '../../src/dbctl/run-tool.ts'
 import type { WriteBackDriver } from '../../src/driver.ts'
+import { noneDriver } from '../../src/none-driver.ts'
 import { type Executable, makeDbctl } from '../support/stand-in-dbctl.ts'
 import { subscriber } from '../support/subscribers.ts'
 import { withStock } from '../support/with-stock.ts'
@@ -99,6 +101,42 @@ dbctl('gives no key to a tool whose help says nothing, and asks it again the nex
       await remove()
     }, script)
   }
+})
+
+dbctl('takes an empty answer of a batch for nobody only when the run names no failure', async () => {
+  const script = `#!/bin/sh
+if [ "$1" = help ]; then
+  echo "   add_ue_with_apn {imsi}: adds"; echo "   batch: many"; echo "   show {imsi}: one"; exit 0
+fi
+while read -r line; do echo "$line" >> "$0.runs"; printf '%s\\n' '"\\n"'; done
+[ -e "$0.up" ] || echo "MongoNetworkError: connect ECONNREFUSED 127.0.0.1:27017" >&2
+`
+  await withStock(async (driver, tool) => {
+    for (const { message } of await refusals(driver)) assert.match(message, /connect ECONNREFUSED/)
+    assert.not.match(await runsOf(tool), /add_ue|ambr_speed|update_apn/)
+    await writeFile(`${tool.path}.up`, '')
+    assert.is((await driver.observe([subscriber(1).imsi], patient())).size, 0)
+  }, script)
+})
+
+dbctl('with the database at hand, keeps writing those that need no tool', async () => {
+  const [held, absent] = [subscriber(1), subscriber(2)]
+  const tool = await makeDbctl(false, '#!/bin/sh\nexit 0\n')
+  const written: string[] = []
+  const documents: WriteBackDriver = {
+    ...noneDriver(),
+    observe: async () => new Map([[held.imsi, held]]),
+    upsert: async (all) => {
+      written.push(...all.map(({ imsi }) => imsi))
+      return new Map(all.map(({ imsi }) => [imsi, undefined]))
+    },
+  }
+  const driver = dbctlDriver({ path: tool.path, url: 'mongodb://127.0.0.1/x', documents })
+  const result = await driver.upsert([held, absent], patient())
+  assert.is(result.get(held.imsi), undefined)
+  assert.match(String(result.get(absent.imsi)?.message), /dbctl for help says nothing/)
+  assert.equal(written, [held.imsi])
+  await tool.remove()
 })
 
 dbctl('calls garbage garbage, and keeps it to itself', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,6 +18,8 @@ const MOUNT = '/free5gc/config'
 export interface TestCoreB {
   readonly configDir: string
   readonly containers: Readonly<Record<CoreBRole, string>>
+  /** A stand-in refuses a file with this text from now on. */
+  refuse(role: Exclude<CoreBRole, 'amf'>, text: string): void
 }
 
 /** Ends the file of tests with a word of what it needs when the AMF was not built. In CI that is an error. */
@@ -31,8 +33,8 @@ export function needAmf(): void {
 
 /** Makes the containers. A function without its file ends at once; the product starts it. */
 export async function startCoreB(engine: Engine): Promise<TestCoreB> {
-  const configDir = join(machineFolder(), 'free5gc')
-  mkdirSync(configDir)
+  const [configDir, stateDir] = [join(machineFolder(), 'free5gc'), join(machineFolder(), 'free5gc-state')]
+  for (const folder of [configDir, stateDir]) mkdirSync(folder)
   const yaml = realpathSync(join(dirname(fileURLToPath(import.meta.resolve('yaml'))), '..'))
   const nameOf = (role: CoreBRole): string => `free5gc-${role}`
   for (const role of CORE_B_ROLES) {
@@ -45,6 +47,7 @@ export async function startCoreB(engine: Engine): Promise<TestCoreB> {
             mounts: {
               '/opt/core/core-b-function.mjs': join(import.meta.dirname, 'core-b-function.mjs'),
               '/opt/core/node_modules/yaml': yaml,
+              '/var/lib/core': stateDir,
             },
           }
     await engine.start({
@@ -58,5 +61,6 @@ export async function startCoreB(engine: Engine): Promise<TestCoreB> {
     containers: Object.fromEntries(
       CORE_B_ROLES.map((role) => [role, nameOf(role)]),
     ) as TestCoreB['containers'],
+    refuse: (role, text) => writeFileSync(join(stateDir, 'refused.json'), JSON.stringify({ [role]: text })),
   }
 }

@@ -1,13 +1,14 @@
 // One network function of free5GC in a container: reads its rendered file, registers before it opens its port as the real
 // ones do, and answers there. Any request is a 404; the NRF takes profiles, over HTTP/1.1 and HTTP/2 without TLS.
-// Usage: node core-b-function.mjs ROLE FILE.
-import { readFileSync } from 'node:fs'
+// Usage: node core-b-function.mjs ROLE FILE. It refuses a file with the text of /var/lib/core/refused.json, by role.
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer as createHttp1 } from 'node:http'
 import { createServer as createHttp2 } from 'node:http2'
 import { connect, createServer } from 'node:net'
 import { parse } from 'yaml'
 
 const [role = '', file = ''] = process.argv.slice(2)
+const REFUSED = '/var/lib/core/refused.json'
 const RETRY_MS = 200
 const PROFILE = /^\/nnrf-nfm\/v1\/nf-instances\/[0-9a-f-]{36}$/
 
@@ -17,7 +18,10 @@ function log(level, words) {
 
 function read() {
   try {
-    return parse(readFileSync(file, 'utf8')).configuration
+    const text = readFileSync(file, 'utf8')
+    const refused = existsSync(REFUSED) ? JSON.parse(readFileSync(REFUSED, 'utf8'))[role] : undefined
+    if (refused !== undefined && text.includes(refused)) throw new Error('Config validation Error')
+    return parse(text).configuration
   } catch (error) {
     log('FATA', `${role.toUpperCase()} Run Error: ${error.message.split('\n')[0]}`)
     return process.exit(1)

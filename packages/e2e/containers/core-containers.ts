@@ -18,6 +18,8 @@ export interface TestCore {
   readonly containers: Readonly<Record<EpcRole, string>>
   /** What the MME or the SMF lists from now on. */
   show(list: 'ue-info' | 'pdu-info' | 'enb-info', items: readonly unknown[]): void
+  /** A daemon refuses a file with this text from now on. */
+  refuse(role: EpcRole, text: string): void
 }
 
 /** Makes the containers. A daemon without its file ends at once, as the real one: the product starts it. */
@@ -39,10 +41,12 @@ export async function startCore(engine: Engine): Promise<TestCore> {
   return {
     configDir,
     containers: Object.fromEntries(EPC_ROLES.map((role) => [role, nameOf(role)])) as TestCore['containers'],
-    show: (list, items) => {
-      const path = join(stateDir, `${list}.json`)
-      writeFileSync(`${path}.new`, JSON.stringify(items))
-      renameSync(`${path}.new`, path)
-    },
+    show: (list, items) => replace(join(stateDir, `${list}.json`), items),
+    refuse: (role, text) => replace(join(stateDir, 'refused.json'), { [role]: text }),
   }
+}
+
+function replace(path: string, content: unknown): void {
+  writeFileSync(`${path}.new`, JSON.stringify(content))
+  renameSync(`${path}.new`, path)
 }

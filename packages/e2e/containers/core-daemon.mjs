@@ -1,6 +1,7 @@
 // One daemon of a core in a container: reads its rendered file as the real one does, refuses with the same words and exit
 // codes (recorded from the real ones), takes its addresses, and shows what the real one shows from outside.
-// Usage: node core-daemon.mjs ROLE FILE. Phones of the MME and sessions of the SMF: /var/lib/core/{ue,pdu}-info.json.
+// Usage: node core-daemon.mjs ROLE FILE. Phones of the MME and sessions of the SMF: /var/lib/core/{ue,pdu}-info.json. A file
+// with the text of /var/lib/core/refused.json, by role, counts as one without a section.
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { connect, createServer, isIP } from 'node:net'
@@ -54,6 +55,12 @@ function read() {
       `[app] ERROR: ${words}`,
     )
   }
+}
+
+function isRefused() {
+  const held = `${STATE}/refused.json`
+  const text = existsSync(held) ? JSON.parse(readFileSync(held, 'utf8'))[role] : undefined
+  return text !== undefined && readFileSync(file, 'utf8').includes(text)
 }
 
 function at(section, path) {
@@ -159,7 +166,7 @@ function refuse(socket) {
 
 function run() {
   const section = read()?.[role]
-  if (section === undefined)
+  if (section === undefined || isRefused())
     end(255, `[${role}] ERROR: No ${role} in '${file}' (../src/${role}/${role}-context.c:100)`)
   if (role === 'mme') checkMme(section)
   openServices(section)

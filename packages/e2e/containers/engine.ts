@@ -37,6 +37,8 @@ export interface Engine {
   stop(name: string): Promise<void>
   remove(name: string): Promise<void>
   state(name: string): Promise<ContainerState>
+  /** When each of these was started last, in their order. */
+  starts(names: readonly string[]): Promise<readonly string[]>
   /** What it has printed since its last start and before, in order. */
   output(name: string): Promise<string>
   /** Takes the API away, the socket too; containers stay. */
@@ -88,6 +90,12 @@ export async function startPodman(): Promise<Engine> {
       const [{ State }] = JSON.parse(await podman('container', 'inspect', name))
       const { Running, StartedAt, ExitCode, Pid } = State
       return { isRunning: Running, startedAt: StartedAt, exitCode: ExitCode, pid: Pid }
+    },
+    starts: async (names) => {
+      const found: readonly { State: { StartedAt: string } }[] = JSON.parse(
+        await podman('container', 'inspect', ...names),
+      )
+      return found.map(({ State }) => State.StartedAt)
     },
     output: (name) => podman('logs', name),
     hide,

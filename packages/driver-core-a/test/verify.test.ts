@@ -1,9 +1,10 @@
 import { assert, suite } from '@steeple/testkit'
 import type { Daemon } from '../src/render/roles.ts'
-import { hintFor } from '../src/verify/hints.ts'
+import { hintFor, withHints } from '../src/verify/hints.ts'
 import { probeDaemon } from '../src/verify/probe.ts'
 import { recording } from './support/recordings.ts'
 import type { StandInDaemon } from './support/stand-in-core.ts'
+import { standInEngine } from './support/stand-in-engine.ts'
 import { type World, world } from './support/world.ts'
 
 const verify = suite('driver-core-a/verify')
@@ -77,6 +78,16 @@ verify('knows what every recorded complaint means that can come from a rendered 
   assert.match(told('/nonexistent.yaml'), /config_mount/)
   assert.match(hintFor(recording('hssd-no-mongo.txt')) ?? '', /core_a\.addresses\.mongo/)
   assert.is(hintFor('all is well'), undefined)
+})
+
+verify('explains the last run of a daemon alone, not what it said before', async () => {
+  const engine = withHints({
+    ...standInEngine(['core-smf']),
+    // An engine keeps the words of every run.
+    logsTail: async (_container, _lines, _signal, sinceMs) =>
+      sinceMs === undefined ? recordedError('/nonexistent.yaml') : 'all is well',
+  })
+  assert.is(await engine.logsTail('core-smf', 40, patient(), 1), 'all is well')
 })
 
 verify(

@@ -40,8 +40,8 @@ export function hintFor(words: string): string | undefined {
 export function withHints(engine: Engine): Engine {
   return {
     ...engine,
-    logsTail: async (container, lines, signal) => {
-      const words = await engine.logsTail(container, lines, signal)
+    logsTail: async (container, lines, signal, sinceMs) => {
+      const words = await engine.logsTail(container, lines, signal, sinceMs)
       const hint = hintFor(words)
       return hint === undefined ? words : `${words}\nfailed, that is: ${hint}\n`
     },

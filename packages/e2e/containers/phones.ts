@@ -66,5 +66,6 @@ export function startPhones(core: TestCore, database: TestDatabase): Phones {
 
 function recorded(name: string): object {
   const text = readFileSync(join(ROOT, `packages/lab-core/fixtures/${name}.json.txt`), 'utf8')
-  return JSON.parse(text).items[0]
+  // Recorded in another network than the one that the tests configure: phones of a foreign one do not count.
+  return JSON.parse(text.replaceAll('"99970"', '"99999"')).items[0]
 }

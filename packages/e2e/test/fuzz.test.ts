@@ -61,7 +61,8 @@ fuzz.before(
       dataDir,
       nodeFlags: INSPECTOR_FLAGS,
       // Without a core to push SIMs to, none waits.
-      env: { SVC_HSS_DRIVER: 'none' },
+      // Not the core of a test before, which may be leaving just now.
+      env: { SVC_HSS_DRIVER: 'none', SVC_COLLECTOR_MME_URL: 'http://127.0.0.1:1' },
     })
     inspector = await openInspector(service)
     client = createClient(service.url, CONNECTIONS)

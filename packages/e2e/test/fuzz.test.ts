@@ -181,8 +181,11 @@ fuzz(
     assert.is((await service.request('GET', '/v1/healthz')).status, 200)
     await eventually(async () => {
       const { body } = await service.request('GET', '/v1/health')
-      // What agents report of themselves was made up by the fuzzer.
-      const own = body.components.filter((component: { readonly kind: string }) => component.kind !== 'peer')
+      // What agents report of themselves was made up by the fuzzer, and without a core nobody can be kicked.
+      const own = body.components.filter(
+        ({ kind, name }: { readonly kind: string; readonly name: string }) =>
+          kind !== 'peer' && name !== 'sims.kicks',
+      )
       for (const { name, status, detail } of own) assert.is(status, 'ok', `${name}: ${detail}`)
     }, 10_000)
     const verdict = await runSvc(['audit', 'verify', '--data-dir', service.dataDir])

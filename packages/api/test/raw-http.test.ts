@@ -43,12 +43,20 @@ const slow = route({
       })
     }),
 })
+const echo = route<unknown, { readonly text: string }, undefined>({
+  method: 'GET',
+  path: '/v1/echo',
+  role: 'viewer',
+  summary: 'Says it again',
+  schema: { query: objectSchema({ text: { type: 'string' } }, ['text']) },
+  handle: async (request) => ok({ text: request.query.text }),
+})
 const came: string[] = []
 const left: string[] = []
 
 let world: World
 raw.before(async () => {
-  world = await serveRoutes([take, pour, slow], {
+  world = await serveRoutes([take, pour, slow, echo], {
     limits: { bodyTimeoutMs: 150, headersTimeoutMs: 250, unreadBodyMs: 200, headerBytes: 4_096 },
   })
 })
@@ -179,6 +187,28 @@ raw('answers requests that were sent without waiting, in order', async () => {
   )
   const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])
   assert.equal(statuses, ['200', '404', '200'])
+})
+
+raw('gives each of many answers of one turn to its own client, whole, whoever leaves meanwhile', async () => {
+  const connections = await Promise.all(Array.from({ length: 150 }, open))
+  const textOf = (index: number): string => (index % 2 === 0 ? `nr-${index}` : `Straße-${index}-€`)
+  for (const [index, connection] of connections.entries()) {
+    const method = index % 5 === 0 ? 'HEAD' : 'GET'
+    const query = encodeURIComponent(textOf(index))
+    connection.write(
+      `${method} /v1/echo?text=${query} HTTP/1.1\r\nHost: x\r\n${AUTH}\r\nConnection: close\r\n\r\n`,
+    )
+    if (index % 7 === 0) connection.destroy()
+  }
+  await Promise.all(connections.map(({ closed }) => closed))
+  for (const [index, connection] of connections.entries()) {
+    if (index % 7 === 0) continue
+    const bytes = Buffer.from(JSON.stringify({ text: textOf(index) })).toString('latin1')
+    const [head = '', body] = connection.text().split('\r\n\r\n')
+    assert.match(head, /^HTTP\/1\.1 200 /)
+    assert.match(head, new RegExp(`content-length: ${bytes.length}\r`, 'i'))
+    assert.is(body, index % 5 === 0 ? '' : bytes)
+  }
 })
 
 raw('does not let a request id break the headers of the answer', async () => {

@@ -11,7 +11,7 @@ export interface LogSink {
 }
 
 /** Lines are collected up to this many characters; a write per line costs more than the line. */
-const MIN_WRITE_LENGTH = 4096
+const MIN_WRITE_LENGTH = 16_384
 /** A reader that has stopped must not fill the memory; lines beyond this are dropped and counted. */
 const MAX_HELD_LENGTH = 8_388_608
 /** A line is seen at most this late. */

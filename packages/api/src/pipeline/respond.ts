@@ -2,11 +2,12 @@ import { type Reply, type ServiceError, unauthenticated } from '@steeple/contrac
 import { answerableError, errorBody } from './error-mapping.ts'
 import type { Exchange } from './exchange.ts'
 import { sendStream } from './respond-stream.ts'
+import { sendTogether } from './send-together.ts'
 import { writeHead } from './write-head.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Sends the answer of a handler. Resolves when all of it was handed to the socket. */
+/** Sends the answer of a handler. Resolves when a stream was handed to the socket; other answers follow at once. */
 export async function respond(exchange: Exchange, reply: Reply): Promise<void> {
   if (exchange.outgoing.headersSent || exchange.outgoing.destroyed) return
   if (reply.stream !== undefined) {
@@ -55,10 +56,9 @@ function send(
   const size = payload === undefined ? 0 : Buffer.byteLength(payload)
   if (payload !== undefined || (status !== 204 && status !== 304)) more['Content-Length'] = String(size)
   writeHead(exchange, status, given, more)
-  if (payload === undefined || incoming.method === 'HEAD') outgoing.end()
   // As many bytes as characters: plain ASCII, which goes out without being encoded.
-  else if (typeof payload === 'string' && payload.length === size) outgoing.end(payload, 'latin1')
-  else outgoing.end(payload)
+  const encoding = payload?.length === size ? 'latin1' : 'utf8'
+  sendTogether(outgoing, incoming.method === 'HEAD' ? undefined : payload, encoding)
 }
 
 function headerOf(reply: Reply, name: string): string | undefined {

@@ -5,6 +5,7 @@ import type { Authenticate } from './pipeline/authenticate.ts'
 import type { Cursors } from './pipeline/cursor.ts'
 import type { Denials } from './pipeline/denials.ts'
 import type { Exchange } from './pipeline/exchange.ts'
+import type { SendTogether } from './pipeline/send-together.ts'
 
 /** What every request needs of the edge: made once, shared by all parts of the pipeline. */
 export interface EdgeCore {
@@ -20,6 +21,8 @@ export interface EdgeCore {
   readonly headers: readonly (readonly [string, string])[]
   /** Idempotent requests that are running on this instance: scope to body hash. */
   readonly running: Map<string, string>
+  /** Sends an answer whose head is set. */
+  readonly send: SendTogether
   /** Aborts when the listener goes down. */
   readonly shutdown: AbortSignal
   /** Whether the listener is going down: answers close their connection. */

@@ -22,6 +22,7 @@ import { repeatedHeader } from './pipeline/repeated-header.ts'
 import { requestIdFrom } from './pipeline/request-id.ts'
 import { createSchemaChecks } from './pipeline/schema-checks.ts'
 import { securityHeaders } from './pipeline/security-headers.ts'
+import { createSendTogether } from './pipeline/send-together.ts'
 import { fail, serve } from './pipeline/serve.ts'
 import { systemRoutes } from './system/routes.ts'
 
@@ -72,6 +73,7 @@ class GenerationHost implements Edge {
       authenticate: createAuthenticate(kernel, options.adminToken),
       headers: securityHeaders(options.tls !== undefined),
       running: new Map(),
+      send: createSendTogether(),
       shutdown: this.#shutdown.signal,
       isClosing: () => this.#shutdown.signal.aborted,
       settled: (exchange) => this.#settle(exchange),

@@ -2,7 +2,6 @@ import { type Reply, type ServiceError, unauthenticated } from '@steeple/contrac
 import { answerableError, errorBody } from './error-mapping.ts'
 import type { Exchange } from './exchange.ts'
 import { sendStream } from './respond-stream.ts'
-import { sendTogether } from './send-together.ts'
 import { writeHead } from './write-head.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -52,13 +51,13 @@ function send(
   more: Record<string, string>,
   payload: string | Uint8Array | undefined,
 ): void {
-  const { outgoing, incoming } = exchange
+  const { outgoing, incoming, core } = exchange
   const size = payload === undefined ? 0 : Buffer.byteLength(payload)
   if (payload !== undefined || (status !== 204 && status !== 304)) more['Content-Length'] = String(size)
   writeHead(exchange, status, given, more)
   // As many bytes as characters: plain ASCII, which goes out without being encoded.
   const encoding = payload?.length === size ? 'latin1' : 'utf8'
-  sendTogether(outgoing, incoming.method === 'HEAD' ? undefined : payload, encoding)
+  core.send(outgoing, incoming.method === 'HEAD' ? undefined : payload, encoding)
 }
 
 function headerOf(reply: Reply, name: string): string | undefined {

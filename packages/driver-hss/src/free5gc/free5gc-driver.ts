@@ -52,6 +52,9 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
     const place = { plmn: plmn(), slices: options.slices(), spelling }
     const imsis = batch.map(({ imsi }) => imsi)
     const held = await readHeld(link, imsis, place.plmn, signal)
+    // A database that can authenticate nobody may have been emptied, and its indexes with it.
+    if ([...held.values()].every(({ auth }) => auth === undefined)) isPrepared = false
+    await prepare(signal)
     const work: SubscriberWrites[] = []
     for (const subscriber of batch) {
       const { imsi } = subscriber
@@ -94,7 +97,6 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
     },
     upsert: async (subscribers, signal): Promise<BatchResult> => {
       signal.throwIfAborted()
-      await prepare(signal)
       const spelling = await spellingOf(link, signal)
       return await inBatches(
         subscribers,

@@ -59,11 +59,11 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
     results: Results,
     signal: AbortSignal,
   ): Promise<void> => {
+    const imsis = batch.map(({ imsi }) => imsi)
+    const held = await read(imsis, signal)
+    // A database that holds nobody may have been emptied, and its index with it.
+    if (held.size === 0) index = undefined
     await prepare(signal)
-    const held = await read(
-      batch.map(({ imsi }) => imsi),
-      signal,
-    )
     const slices = options.slices()
     const work: SubscriberWrites[] = []
     for (const subscriber of batch) {

@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { type Imsi, isServiceError } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
+import { free5gcDriver } from '../../src/free5gc/free5gc-driver.ts'
+import { COLLECTIONS } from '../../src/free5gc/names.ts'
 import type { DocumentLink } from '../../src/links/document-link.ts'
 import { mongoLink, shownUrl } from '../../src/links/mongo-link.ts'
 import { open5gsDriver } from '../../src/open5gs/open5gs-driver.ts'
@@ -12,6 +14,8 @@ import { subscriber } from '../support/subscribers.ts'
 // The start of the server is no part of a test's time.
 await sharedMongo()
 const mongoTests = suite('driver-hss/links/mongo-link')
+const PLMN = { mcc: '999', mnc: '99' }
+const AUTH = COLLECTIONS.auth
 const patient = () => AbortSignal.timeout(30_000)
 const many = Array.from({ length: 2000 }, (_none, index) =>
   subscriber(index % 100, { imsi: `99998${String(index).padStart(10, '0')}` as Imsi }),
@@ -21,7 +25,7 @@ mongoTests(
   'keeps what got through when the server stops in the middle, and finishes after its return',
   async () => {
     const mongo = await startMongo()
-    const link = mongoLink(mongo.url('open5gs'), 'open5gs', { selectMs: 300, answerMs: 10_000 })
+    const link = mongoLink(mongo.url('open5gs'), 'open5gs', { selectMs: 2_000, answerMs: 10_000 })
     let writes = 0
     const breaking: DocumentLink = {
       ...link,
@@ -71,6 +75,31 @@ mongoTests('reports the half that the server refuses and writes the other', asyn
   assert.is(Number(await look.collection('subscribers').countDocuments()), 10)
   await driver.close()
   await look.close()
+})
+
+mongoTests('makes the unique index again in a database that was emptied under it', async () => {
+  const mongo = await sharedMongo()
+  const url = mongo.url('emptied')
+  const look = await lookInto(url)
+  const link = mongoLink(url, 'open5gs')
+  const open5gs = open5gsDriver({ name: 'x', link, slices: () => [{ sst: 1 }] })
+  const free5gc = free5gcDriver({ name: 'y', link, plmn: () => PLMN, slices: () => [{ sst: 1 }] })
+  const isUnique = async (name: string, field: string): Promise<boolean> =>
+    (await look.collection(name).indexes()).some(({ key, unique }) => field in key && unique === true)
+  const seen: boolean[] = []
+  for (let round = 0; round < 2; round++) {
+    for (const name of ['subscribers', AUTH])
+      await look
+        .collection(name)
+        .drop()
+        .catch(() => undefined)
+    await open5gs.upsert([subscriber(1)], patient())
+    await free5gc.upsert([subscriber(1)], patient())
+    seen.push(await isUnique('subscribers', 'imsi'), await isUnique(AUTH, 'ueId'))
+  }
+  await link.close()
+  await look.close()
+  assert.equal(seen, [true, true, true, true])
 })
 
 mongoTests('gives up on a server that takes connections and says nothing', async () => {

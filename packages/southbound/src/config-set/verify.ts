@@ -76,7 +76,10 @@ function watchOf(settleMs: number): (state: ContainerState, nowMs: number) => 'u
   }
 }
 
-/** Asks a probe until it is content; what is still missing at `deadlineMs` (of `performance.now()`). */
+/**
+ * Asks a probe until it is content; what is still missing at `deadlineMs` (of `performance.now()`). A look that the
+ * deadline cuts short says less than the one before it.
+ */
 export async function probed(
   probe: PlacedProbe,
   daemon: string,
@@ -84,10 +87,13 @@ export async function probed(
   { pollMs }: Limits,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  let before: string | undefined
   for (;;) {
     const problem = await asked(probe, daemon, deadlineMs, signal)
     if (problem === undefined) return undefined
+    if (performance.now() >= deadlineMs) return before ?? problem
     if (performance.now() + pollMs >= deadlineMs) return problem
+    before = problem
     await pause(pollMs, signal)
   }
 }

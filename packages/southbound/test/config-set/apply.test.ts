@@ -239,6 +239,13 @@ test('takes a probe that fails or hangs for one that is not content', () =>
       ),
     )
     assert.match(second.message, /no answer within/)
+    let looks = 0
+    const complaining = async (): Promise<string> => {
+      looks += 1
+      return looks === 1 ? 'no peer is connected' : await new Promise(() => undefined)
+    }
+    const third = await failureOf(applyConfigSet(world.options(filesOf('3'), { probe: complaining }), never))
+    assert.match(third.message, /no peer is connected/, 'what it said outlives a look that time cut short')
   }))
 
 test('changes nothing when the engine or a container is not there', () =>

@@ -8,7 +8,7 @@ import { engineAt } from '../../src/engine/engine.ts'
 import { type StandInEngine, startEngine } from './stand-in-engine.ts'
 
 /** Short enough for a test; a container settles within two looks. */
-export const LIMITS = { stopTimeoutS: 1, settleMs: 15, healthMs: 150, pollMs: 5 }
+export const LIMITS = { stopTimeoutS: 1, settleMs: 15, healthMs: 300, pollMs: 5 }
 
 /** The daemons of a small core; smf keeps stale sessions when mme restarts. */
 export const DAEMONS: readonly Daemon[] = [

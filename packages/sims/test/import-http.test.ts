@@ -146,6 +146,51 @@ http('imports JSON rows, each for itself', async () => {
   assert.equal(bodyOf<SimBody>(await bed.request('GET', `/v1/sims/${hashOf(40)}`)).apns, ['ims'])
 })
 
+http('imports nothing of a file in which a quote is not closed, and says where it opens', async () => {
+  const whole = Array.from({ length: 300 }, (_, i) => `${imsi(200 + i)},${KI},${OPC},x`)
+  const text = `imsi,ki,opc,comment\n${whole.join('\n')}\n${imsi(600)},${KI},${OPC},"12 inch\n${imsi(601)},${KI},${OPC},x\n`
+  for (const query of ['', '?atomic=true', '?dry_run=true']) {
+    const response = await csv(text, query)
+    assert.is(codeOf(response, 400), 'validation_failed')
+    assert.match(JSON.stringify(response.body), /line 302: the quote that opens in cell 4 is not closed/)
+    assert.not.match(JSON.stringify(response.body), new RegExp(`${KI}|99999\\d{10}`))
+  }
+  for (const number of [200, 600, 601])
+    assert.is((await bed.request('GET', `/v1/sims/${hashOf(number)}`)).status, 404)
+})
+
+http('reports a row whose cells do not fit the header, and takes cells that it lacks as empty', async () => {
+  const rows = [
+    `${imsi(700)},${KI},${OPC},shelf 1, left`,
+    `${imsi(701)},${KI},${OPC},12" disk`,
+    `${imsi(702)},${KI},${OPC},"shelf" 1`,
+    `${imsi(703)},${KI},${OPC}`,
+    `${imsi(704)},${KI}`,
+    `${imsi(705)}`,
+    `${imsi(706)},${KI},${OPC},shelf 2,,`,
+    `x,${KI},${OPC},shelf 1, left`,
+  ]
+  const text = `imsi,ki,opc,label\n${rows.join('\n')}`
+  const dry = await report(csv(text, '?dry_run=true'))
+  const answer = await report(csv(text))
+  assert.equal(dry.results, answer.results)
+  assert.equal(
+    answer.results.map(({ status, error }) => error ?? status),
+    [
+      'line 2: has 5 cells and the header row 4; a cell with a "," in it must be in quotes',
+      'line 3: cell 4 has a quote within a cell that is not quoted; write it as "…" with each quote in it doubled',
+      'line 4: cell 4 has text behind a closing quote; write it as "…" with each quote in it doubled',
+      'imported',
+      'opc or op is missing',
+      'ki is missing',
+      'imported',
+      'line 9: has 5 cells and the header row 4; a cell with a "," in it must be in quotes',
+    ],
+  )
+  assert.is(answer.results[0]?.imsi_sha256_12, hashOf(700))
+  assert.is((await bed.request('GET', `/v1/sims/${hashOf(700)}`)).status, 404)
+})
+
 http('refuses what has no rows to read', async () => {
   for (const text of ['imsi,ki\n1,2\n', 'a,b\n', 'imsi,imsi,ki,opc\n', '\n'])
     assert.is(codeOf(await csv(text), 400), 'validation_failed', text)

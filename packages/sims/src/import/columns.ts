@@ -62,8 +62,11 @@ export function headerProblem(columns: readonly (Column | undefined)[]): string 
   return known.includes('opc') || known.includes('op') ? undefined : 'the header row lacks opc or op'
 }
 
-/** The cells of a CSV record under its header. */
-export function cellsOf(columns: readonly (Column | undefined)[], record: readonly string[]): Cells {
+/** The cells of a CSV record under its header. Those that it lacks at its end count as empty. */
+export function cellsOf(
+  columns: readonly (Column | undefined)[],
+  record: readonly string[],
+): Map<Column, string> {
   const cells = new Map<Column, string>()
   columns.forEach((column, i) => {
     const text = record[i]?.trim() ?? ''

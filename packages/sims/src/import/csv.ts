@@ -1,55 +1,78 @@
-/** One record of a CSV text. `line` is that of its first character, from 1. */
+import { validationFailed } from '@steeple/contracts'
+
+/** One record of a CSV text: one line. `line` counts from 1. */
 export interface CsvRecord {
   readonly line: number
   readonly cells: readonly string[]
+  /** What makes it doubtful where its cells end; undefined when nothing does. */
+  readonly problem: string | undefined
+}
+
+/** A CSV text, cut into lines. */
+export interface Csv {
+  readonly delimiter: string
+  readonly records: Iterable<CsvRecord>
 }
 
 const DELIMITERS: readonly string[] = [',', ';', '\t']
 const QUOTE = '"'
+const LINE = /([^\r\n]*)(\r\n|\n|\r|$)/gy
 
 /**
- * Reads CSV (RFC 4180) record by record: quoted cells, doubled quotes, CRLF or LF, a byte order mark before. The
- * delimiter is the most frequent one of comma, semicolon and tab in the first line. Empty lines are left out.
- * A quote that never ends: the rest is its cell.
+ * Reads CSV (RFC 4180): quoted cells, doubled quotes, CRLF, LF or CR, a byte order mark before. The delimiter is the
+ * most frequent one of comma, semicolon and tab in the first line. Empty lines are left out.
+ *
+ * A cell ends in its own line: one that went on would take whole rows into itself when a quote is missing. Reading
+ * throws `validation_failed` for it, naming the line in which the quote opens.
  */
-export function* csvRecords(text: string): Generator<CsvRecord> {
-  const reader = new CsvReader(text.startsWith('\uFEFF') ? text.slice(1) : text)
-  for (let record = reader.next(); record !== undefined; record = reader.next())
-    if (record.cells.length > 1 || record.cells[0]?.trim() !== '') yield record
+export function readCsv(text: string): Csv {
+  const plain = text.startsWith('\uFEFF') ? text.slice(1) : text
+  const delimiter = delimiterOf(plain)
+  return { delimiter, records: { [Symbol.iterator]: () => recordsOf(plain, delimiter) } }
 }
 
-class CsvReader {
+function* recordsOf(text: string, delimiter: string): Generator<CsvRecord> {
+  for (const { line, content } of linesOf(text)) {
+    const record = new LineReader(line, content, delimiter).read()
+    if (record.cells.length > 1 || record.cells[0]?.trim() !== '' || record.problem !== undefined)
+      yield record
+  }
+}
+
+function* linesOf(text: string): Generator<{ readonly line: number; readonly content: string }> {
+  const pattern = new RegExp(LINE)
+  let line = 0
+  while (pattern.lastIndex < text.length) {
+    const content = pattern.exec(text)?.[1] ?? ''
+    line += 1
+    yield { line, content }
+  }
+}
+
+class LineReader {
+  readonly #line: number
   readonly #text: string
   readonly #delimiter: string
+  readonly #cells: string[] = []
   #at = 0
-  #line = 1
+  #problem: string | undefined
 
-  constructor(text: string) {
+  constructor(line: number, text: string, delimiter: string) {
+    this.#line = line
     this.#text = text
-    this.#delimiter = delimiterOf(text)
+    this.#delimiter = delimiter
   }
 
-  /** The next record; undefined at the end. */
-  next(): CsvRecord | undefined {
-    if (this.#at >= this.#text.length) return undefined
-    const line = this.#line
-    const cells: string[] = []
-    do cells.push(this.#cell())
+  read(): CsvRecord {
+    do this.#cells.push(this.#cell())
     while (this.#isNextCell())
-    this.#endLine()
-    return { line, cells }
+    return { line: this.#line, cells: this.#cells, problem: this.#problem }
   }
 
   #isNextCell(): boolean {
-    if (this.#text[this.#at] !== this.#delimiter) return false
+    if (this.#at >= this.#text.length) return false
     this.#at += 1
     return true
-  }
-
-  #endLine(): void {
-    if (this.#text[this.#at] === '\r') this.#at += 1
-    if (this.#text[this.#at] === '\n') this.#at += 1
-    this.#line += 1
   }
 
   #cell(): string {
@@ -58,38 +81,52 @@ class CsvReader {
     if (this.#text[from] !== QUOTE) return this.#plain()
     this.#at = from + 1
     const quoted = this.#quoted()
-    // What follows a closing quote up to the delimiter belongs to the cell: nothing is dropped silently.
-    return quoted + this.#plain().trim()
+    const after = this.#rest()
+    if (after.trim() === '') return quoted
+    this.#doubt('has text behind a closing quote')
+    return quoted + after
   }
 
   #plain(): string {
-    const from = this.#at
-    while (this.#at < this.#text.length && !this.#isEnd(this.#text[this.#at])) this.#at += 1
-    return this.#text.slice(from, this.#at)
+    const text = this.#rest()
+    if (text.includes(QUOTE)) this.#doubt('has a quote within a cell that is not quoted')
+    return text
   }
 
-  #isEnd(char: string | undefined): boolean {
-    return char === this.#delimiter || char === '\n' || char === '\r'
+  /** The text up to the next delimiter. */
+  #rest(): string {
+    const end = this.#text.indexOf(this.#delimiter, this.#at)
+    const rest = this.#text.slice(this.#at, end === -1 ? undefined : end)
+    this.#at += rest.length
+    return rest
   }
 
   #quoted(): string {
     let value = ''
     for (;;) {
       const end = this.#text.indexOf(QUOTE, this.#at)
-      const part = this.#text.slice(this.#at, end === -1 ? undefined : end)
-      this.#line += part.split('\n').length - 1
-      this.#at = end === -1 ? this.#text.length : end + 1
-      value += part
-      if (this.#text[this.#at] !== QUOTE || end === -1) return value
+      if (end === -1) throw unclosed(this.#line, this.#cells.length + 1)
+      value += this.#text.slice(this.#at, end)
+      this.#at = end + 1
+      if (this.#text[this.#at] !== QUOTE) return value
       value += QUOTE
       this.#at += 1
     }
   }
+
+  #doubt(what: string): void {
+    this.#problem ??= `cell ${this.#cells.length + 1} ${what}; write it as "…" with each quote in it doubled`
+  }
+}
+
+function unclosed(line: number, cell: number): Error {
+  return validationFailed(
+    `line ${line}: the quote that opens in cell ${cell} is not closed in that line; close it, or double it if it is part of a quoted text. A cell cannot hold a line break. Nothing was imported`,
+  )
 }
 
 function delimiterOf(text: string): string {
-  const end = text.indexOf('\n')
-  const header = end === -1 ? text : text.slice(0, end)
+  const header = /[^\r\n]+/.exec(text)?.[0] ?? ''
   const counts = DELIMITERS.map((delimiter) => header.split(delimiter).length)
   return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ','
 }

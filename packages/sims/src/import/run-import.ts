@@ -19,7 +19,7 @@ import { isTaken } from '../store/sim-store.ts'
 import type { Cells } from './columns.ts'
 import { type ImportDraft, type ImportFacts, importRow } from './import-row.ts'
 import type { ImportBody, ImportQuery } from './import-schema.ts'
-import { rowsOf } from './read-rows.ts'
+import { checkRows, rowsOf } from './read-rows.ts'
 
 /** One line of the report. */
 interface Result {
@@ -43,6 +43,7 @@ const ENQUEUED_AT_ONCE = 1_000
 /** Imports SIMs and reports on each row. Throws `validation_failed` for a body that has no rows to read. */
 export async function runImport(parts: SimsParts, request: ImportRequest): Promise<Reply> {
   if (request.body === undefined) throw validationFailed('the import has no body')
+  await checkRows(request.body)
   const run = new ImportRun(parts, request)
   if (request.query.dry_run === true) return { body: await run.dry(request.body) }
   return request.query.atomic === true ? await run.atomic(request.body) : await run.plain(request.body)

@@ -20,7 +20,8 @@ export function importRoute(parts: SimsParts): Route {
     summary: 'Import SIMs whose cards exist already',
     description:
       'CSV with a header row (columns in any order and case, comma, semicolon or tab; also as card vendors and pySim ' +
-      'write it), or JSON. At most 50,000 rows; one bad row never stops the others unless atomic is asked for.',
+      'write it), or JSON. At most 50,000 rows; one bad row never stops the others unless atomic is asked for. A CSV in ' +
+      'which a quote is not closed in its line is refused as a whole.',
     schema: { query: IMPORT_QUERY, body: IMPORT_BODY, response: IMPORT_REPORT },
     consumes: ['text/csv'],
     bodyLimit: BODY_LIMIT,

@@ -8,6 +8,7 @@ import { DEFAULT_LIMITS, type EdgeLimits, type EdgeOptions } from './edge-option
 import { buildGeneration, type Doors } from './host/build-generation.ts'
 import { SYSTEM_PLUGIN } from './host/endpoint.ts'
 import { Generation } from './host/generation.ts'
+import { createLines } from './host/line.ts'
 import { listenAddressFrom, listenProblem } from './host/listen-address.ts'
 import { createServer } from './host/listener.ts'
 import { createRouteMemory } from './host/route-memory.ts'
@@ -17,8 +18,8 @@ import { createAuthenticate } from './pipeline/authenticate.ts'
 import { createCursors } from './pipeline/cursor.ts'
 import { createDenials } from './pipeline/denials.ts'
 import { Exchange } from './pipeline/exchange.ts'
+import { headerProblem } from './pipeline/header-problem.ts'
 import { refuseUnmatched } from './pipeline/refuse-unmatched.ts'
-import { repeatedHeader } from './pipeline/repeated-header.ts'
 import { requestIdFrom } from './pipeline/request-id.ts'
 import { createSchemaChecks } from './pipeline/schema-checks.ts'
 import { securityHeaders } from './pipeline/security-headers.ts'
@@ -50,6 +51,7 @@ class GenerationHost implements Edge {
   readonly #memory = createRouteMemory()
   readonly #checks = createSchemaChecks()
   readonly #shutdown = new AbortController()
+  readonly #lineOf = createLines()
   readonly #server: ReturnType<typeof createServer>
   readonly #system: RouteSet
   readonly #connections = new Set<object>()
@@ -78,7 +80,7 @@ class GenerationHost implements Edge {
       isClosing: () => this.#shutdown.signal.aborted,
       settled: (exchange) => this.#settle(exchange),
     }
-    this.#server = createServer((...pair) => this.#take(...pair), this.#limits, options.tls)
+    this.#server = createServer((...pair) => this.#take(...pair), this.#lineOf, this.#limits, options.tls)
     this.#server.on('connection', (socket) => {
       this.#connections.add(socket)
       socket.once('close', () => this.#connections.delete(socket))
@@ -163,13 +165,14 @@ class GenerationHost implements Edge {
   }
 
   #take(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const line = this.#lineOf(incoming.socket)
+    // Its connection closes with an answer before it: who sent it must send it again.
+    if (line.isEnding) return
+    line.isEnding = !outgoing.shouldKeepAlive
     incoming.url = originForm(incoming.url ?? '/')
-    const repeated = repeatedHeader(incoming.rawHeaders)
-    if (repeated !== undefined) {
-      fail(
-        this.#exchange(incoming, outgoing, undefined),
-        validationFailed(`the header ${repeated} was sent twice`),
-      )
+    const problem = headerProblem(incoming)
+    if (problem !== undefined) {
+      fail(this.#exchange(incoming, outgoing, undefined), validationFailed(problem))
     } else if (this.#current !== undefined) this.#current.handle(incoming, outgoing)
     else fail(this.#exchange(incoming, outgoing, undefined), notReady('the service is starting'))
   }
@@ -177,12 +180,13 @@ class GenerationHost implements Edge {
   #exchange(incoming: IncomingMessage, outgoing: ServerResponse, endpoint: Exchange['endpoint']): Exchange {
     this.#open += 1
     const id = requestIdFrom(incoming.headers['x-request-id'])
-    return new Exchange(this.#core, endpoint, id, incoming, outgoing)
+    return new Exchange(this.#core, endpoint, id, this.#lineOf(incoming.socket), incoming, outgoing)
   }
 
   #settle(exchange: Exchange): void {
     this.#open -= 1
     exchange.generation?.leave(exchange)
+    exchange.line.leave(exchange)
     const ms = this.#kernel.clock.monotonicMs() - exchange.startedMs
     const status = finalStatus(exchange)
     const meter = exchange.endpoint?.meter ?? this.#metrics.meter(exchange.incoming.method ?? '', 'unmatched')

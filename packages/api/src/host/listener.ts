@@ -2,19 +2,34 @@ import { randomUUID } from 'node:crypto'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import type { Socket } from 'node:net'
-import { headersTooLarge, requestTimeout, type ServiceError, validationFailed } from '@steeple/contracts'
+import {
+  headersTooLarge,
+  methodNotAllowed,
+  requestTimeout,
+  type ServiceError,
+  validationFailed,
+} from '@steeple/contracts'
 import type { EdgeLimits, EdgeTls } from '../edge-options.ts'
 import { errorBody } from '../pipeline/error-mapping.ts'
 import { securityHeaders } from '../pipeline/security-headers.ts'
+import type { Line } from './line.ts'
 
 /** How often connections are looked at for late headers. */
 const CHECK_INTERVAL_MS = 1_000
+
+/** What routes can have; `CONNECT` alone does not reach them. */
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 
 /** Handles one request. */
 export type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => void
 
 /** The HTTP or HTTPS server, bounded against clients that are slow, loud or not speaking HTTP. */
-export function createServer(listener: Listener, limits: EdgeLimits, tls: EdgeTls | undefined): http.Server {
+export function createServer(
+  listener: Listener,
+  lineOf: (socket: Socket) => Line,
+  limits: EdgeLimits,
+  tls: EdgeTls | undefined,
+): http.Server {
   const options = {
     keepAliveTimeout: limits.keepAliveMs,
     headersTimeout: limits.headersTimeoutMs,
@@ -22,7 +37,7 @@ export function createServer(listener: Listener, limits: EdgeLimits, tls: EdgeTl
     requestTimeout: 0,
     connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, limits.headersTimeoutMs),
     maxHeaderSize: limits.headerBytes,
-    // The edge answers a missing Host itself, in the shape of its errors.
+    // The edge refuses a missing Host itself, in the shape of its errors.
     requireHostHeader: false,
     noDelay: true,
   }
@@ -43,8 +58,20 @@ export function createServer(listener: Listener, limits: EdgeLimits, tls: EdgeTl
   // Without this listener node would invite the body before anyone has looked at the credential.
   server.on('checkContinue', listener)
   server.on('checkExpectation', listener)
-  const answer = (error: Error): string => rawAnswer(garbageError(error, limits), tls !== undefined)
-  server.on('clientError', (error, socket) => refuseGarbage(error, socket as Socket, answer))
+  // The server is over TCP or TLS: its streams are sockets.
+  const refuse = (stream: unknown, error: ServiceError): void => {
+    const socket = stream as Socket
+    lineOf(socket).afterAnswers(() => endWith(socket, rawAnswer(error, tls !== undefined)))
+  }
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET') socket.destroy()
+    else refuse(socket, garbageError(error, limits))
+  })
+  server.on('connect', (_request, socket) => {
+    // It is a bare stream from here on: one that breaks must not end the service.
+    socket.on('error', () => socket.destroy())
+    refuse(socket, methodNotAllowed('CONNECT', METHODS))
+  })
   return server
 }
 
@@ -52,14 +79,10 @@ function chainOf(tls: EdgeTls): string {
   return tls.ca === undefined ? tls.cert : `${tls.cert.trimEnd()}\n${tls.ca}`
 }
 
-/** Answers what is not HTTP, once and briefly, and closes. */
-function refuseGarbage(error: NodeJS.ErrnoException, socket: Socket, answer: (error: Error) => string): void {
-  const isMidAnswer = socket.bytesWritten > 0 && error.code === 'ECONNRESET'
-  if (!socket.writable || isMidAnswer || error.code === 'ECONNRESET') {
-    socket.destroy()
-    return
-  }
-  socket.end(answer(error), () => socket.destroy())
+/** Answers what is no request for us, once and briefly, and closes. */
+function endWith(socket: Socket, answer: string): void {
+  if (socket.writable) socket.end(answer, () => socket.destroy())
+  else socket.destroy()
 }
 
 function garbageError(error: NodeJS.ErrnoException, limits: EdgeLimits): ServiceError {
@@ -78,6 +101,7 @@ function rawAnswer(error: ServiceError, isTls: boolean): string {
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${randomUUID()}`,
     ...securityHeaders(isTls).map(([name, value]) => `${name}: ${value}`),
+    ...(error.status === 405 ? [`Allow: ${METHODS}`] : []),
     'Connection: close',
     '',
     body,

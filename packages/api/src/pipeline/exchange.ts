@@ -11,6 +11,7 @@ import {
 import type { IdempotencyClaim } from '@steeple/kernel'
 import type { EdgeCore } from '../edge-core.ts'
 import type { Endpoint } from '../host/endpoint.ts'
+import type { Line } from '../host/line.ts'
 import { ANONYMOUS } from './anonymous.ts'
 import { mayUse } from './authorize.ts'
 import { mutateFor } from './mutate.ts'
@@ -22,6 +23,8 @@ export class Exchange implements Request {
   readonly core: EdgeCore
   /** Undefined when no route fits. */
   readonly endpoint: Endpoint | undefined
+  /** Its place among the requests of its connection. */
+  readonly line: Line
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
   readonly startedMs: number
@@ -55,16 +58,19 @@ export class Exchange implements Request {
     core: EdgeCore,
     endpoint: Endpoint | undefined,
     id: string,
+    line: Line,
     incoming: IncomingMessage,
     outgoing: ServerResponse,
   ) {
     this.core = core
     this.endpoint = endpoint
     this.id = id
+    this.line = line
     this.incoming = incoming
     this.outgoing = outgoing
     this.peerAddress = incoming.socket.remoteAddress ?? ''
     this.startedMs = core.kernel.clock.monotonicMs()
+    line.enter(this)
     outgoing.once('close', () => {
       if (!outgoing.writableFinished) this.#departure?.abort()
       core.settled(this)

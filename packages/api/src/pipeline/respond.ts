@@ -9,16 +9,22 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 /** Sends the answer of a handler. Resolves when a stream was handed to the socket; other answers follow at once. */
 export async function respond(exchange: Exchange, reply: Reply): Promise<void> {
   if (exchange.outgoing.headersSent || exchange.outgoing.destroyed) return
+  const status = statusOf(reply)
   if (reply.stream !== undefined) {
     await sendStream(exchange, reply, reply.stream)
     return
   }
-  const status = reply.status ?? 200
   const type = headerOf(reply, 'content-type')
   const payload = payloadOf(reply.body, type)
   const more: Record<string, string> = {}
   if (payload !== undefined && type === undefined) more['Content-Type'] = JSON_TYPE
   send(exchange, status, reply.headers, more, payload)
+}
+
+/** The final status of a reply; one that is none (RFC 9110 §15) is a fault of the plugin that gave it. */
+function statusOf({ status = 200 }: Reply): number {
+  if (Number.isInteger(status) && status >= 200 && status <= 599) return status
+  throw new RangeError(`a reply has the status ${status}, which is not one of 200 to 599`)
 }
 
 /** Sends an error in the one shape of the API, with the headers that belong to its status. */

@@ -2,6 +2,16 @@ import type { Reply } from '@steeple/contracts'
 import type { Exchange } from './exchange.ts'
 import { rateHeaders } from './rate-headers.ts'
 
+/** How an answer is framed is the edge's to say: two lengths would be two answers (RFC 9112 §6.3, RFC 9110 §7.6.1). */
+const FRAMING: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'keep-alive',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
 /** Writes status and headers. Those of the reply replace the edge's own of the same name. */
 export function writeHead(
   exchange: Exchange,
@@ -17,10 +27,13 @@ export function writeHead(
     if (replaced?.has(name.toLowerCase()) !== true) head.push(name, value)
   }
   for (const name in more) head.push(name, more[name] ?? '')
-  for (const name in given) head.push(name, given[name] ?? '')
+  for (const name in given) if (!FRAMING.has(name.toLowerCase())) head.push(name, given[name] ?? '')
   const { rate } = exchange
   if (rate !== undefined) pushRate(head, exchange, rate)
-  if (mustClose(exchange)) head.push('Connection', 'close')
+  if (mustClose(exchange)) {
+    exchange.line.isEnding = true
+    head.push('Connection', 'close')
+  }
   outgoing.writeHead(status, head)
 }
 
@@ -32,11 +45,15 @@ function pushRate(head: string[], exchange: Exchange, rate: NonNullable<Exchange
 }
 
 /**
- * A body that was not asked for (`Expect`) must not be taken for the next request; a closing listener takes no more.
+ * A body that was not asked for (`Expect`) must not be taken for the next request; a closing listener takes no more,
+ * but answers all that it has taken: the last answer of a connection closes it.
  * After an answer to half a request with `Upgrade`, which is never done here, node reads nothing more from the socket.
  */
 function mustClose(exchange: Exchange): boolean {
-  const { incoming, core } = exchange
+  const { incoming, core, line } = exchange
   const { expect, upgrade } = incoming.headers
-  return core.isClosing() || (!incoming.complete && (expect !== undefined || upgrade !== undefined))
+  return (
+    (core.isClosing() && line.endsWith(exchange)) ||
+    (!incoming.complete && (expect !== undefined || upgrade !== undefined))
+  )
 }

@@ -68,4 +68,8 @@ export const MIGRATIONS: readonly Migration[] = [
     id: '0003_last_attached',
     up: ['create index sims_sim_attached on sims_sim (attached_at_ms)'],
   },
+  {
+    id: '0004_iccid',
+    up: ['create index sims_sim_iccid on sims_sim (iccid_last4)'],
+  },
 ]

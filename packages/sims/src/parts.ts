@@ -3,6 +3,7 @@ import type { Seen } from './attach/seen.ts'
 import type { BatchTrouble } from './batch/batch-trouble.ts'
 import type { SimsConfig } from './config.ts'
 import type { SimCounters } from './counters.ts'
+import type { Turns } from './import/turns.ts'
 import type { CoreLink } from './provision/core-link.ts'
 import type { DetachBoard } from './provision/detach-board.ts'
 import type { HssLink } from './provision/hss-link.ts'
@@ -19,6 +20,8 @@ export interface SimsParts {
   readonly batchTrouble: BatchTrouble
   readonly moves: MoveFeed
   readonly seen: Seen
+  /** Imports run one after another: what one finds free in the store, no other takes meanwhile. */
+  readonly imports: Turns
 }
 
 /** Reconciler that pushes subscribers. */

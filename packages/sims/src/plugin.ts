@@ -15,6 +15,7 @@ import { filesReconciler } from './batch/files-reconciler.ts'
 import { SIMS_CONFIG, type SimsConfig } from './config.ts'
 import { simCounters } from './counters.ts'
 import { expireDue } from './expiry.ts'
+import { createTurns } from './import/turns.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { FILES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
 import { coreLink } from './provision/core-link.ts'
@@ -62,6 +63,7 @@ export const plugin: Plugin<SimsConfig> = {
       batchTrouble: batchTrouble(),
       moves: moveFeed(),
       seen: nobodySeen(),
+      imports: createTurns(),
     }
     await parts.counters.recount(context.db)
     const flights = createFlights()

@@ -63,7 +63,7 @@ http('imports CSV of its own form, computes OPc from OP, and provisions it', asy
 http('imports the files that card vendors and pySim write', async () => {
   const vendor = `\uFEFF"IMSI";"ICCID";"ACC";"PIN1";"PUK1";"PIN2";"PUK2";"Ki";"OPC";"ADM1";"KIC1"\n${imsi(2)};89882110000000000051;0001;1234;12345678;5678;87654321;${KI.toUpperCase()};${OPC.toUpperCase()};11223344;00\n`
   assert.equal(statuses(await report(csv(vendor))), ['imported'])
-  const pysim = `name,iccid,mcc,mnc,imsi,smsp,ki,opc,adm1\nLab,8988211000000000003,999,99,${imsi(3)},,${KI},${OPC},88888888\n`
+  const pysim = `name,iccid,mcc,mnc,imsi,smsp,ki,opc,adm1\nLab,8988211000000000011,999,99,${imsi(3)},,${KI},${OPC},88888888\n`
   assert.equal(statuses(await report(csv(pysim))), ['imported'])
   const spaced = `IMSI\tK\tO P c\tPIN ADM\n${imsi(4)}\t${KI}\t${OPC}\t3132333435363738\n\n`
   assert.equal(statuses(await report(csv(spaced))), ['imported'])
@@ -189,6 +189,38 @@ http('reports a row whose cells do not fit the header, and takes cells that it l
   )
   assert.is(answer.results[0]?.imsi_sha256_12, hashOf(700))
   assert.is((await bed.request('GET', `/v1/sims/${hashOf(700)}`)).status, 404)
+})
+
+http('gives no two SIMs that are not revoked the same ICCID', async () => {
+  const [card, other] = ['8988211000000000029', '8988211000000000037']
+  const first = `imsi,ki,opc,iccid\n${imsi(800)},${KI},${OPC},${card}\n`
+  const twice = `${first}${imsi(801)},${KI},${OPC},${card}f\n${imsi(802)},${KI},${OPC},${other}\n`
+  const dry = await report(csv(twice, '?dry_run=true'))
+  const answer = await report(csv(twice))
+  assert.equal(dry.results, answer.results)
+  assert.equal(
+    answer.results.map(({ status, error }) => error ?? status),
+    ['imported', 'has the same ICCID as row 1', 'imported'],
+  )
+  const held = `is the ICCID of the SIM ${hashOf(800)}; revoke that one first`
+  const again = await report(csv(twice, '?atomic=true'))
+  assert.equal(
+    again.results.map(({ status, error }) => error ?? status),
+    ['exists', `iccid ${held}`, 'exists'],
+  )
+  const row = { imsi: imsi(803), ki: KI, opc: OPC, iccid: card }
+  const asJson = (): Promise<Report> =>
+    report(bed.request('POST', '/v1/sims/import', { body: { sims: [row] } }))
+  assert.is((await asJson()).results[0]?.error, `iccid ${held}`)
+  assert.is((await bed.request('POST', `/v1/sims/${hashOf(800)}/revoke`)).status, 200)
+  assert.equal(statuses(await asJson()), ['imported'])
+})
+
+http('lets one of two imports at the same time have an ICCID', async () => {
+  const card = '8988211000000000045'
+  const text = (number: number): string => `imsi,ki,opc,iccid\n${imsi(number)},${KI},${OPC},${card}\n`
+  const answers = await Promise.all([810, 811, 812].map((number) => report(csv(text(number)))))
+  assert.equal(answers.flatMap(statuses).sort(), ['error', 'error', 'imported'])
 })
 
 http('refuses what has no rows to read', async () => {

@@ -20,7 +20,7 @@ export interface ImportDraft {
   readonly imsi: Imsi
   readonly hash: string
   readonly card: Card
-  readonly iccidLast4: string | null
+  readonly iccid: string | undefined
   readonly msisdn: string | null
   readonly profile: string
   readonly apns: readonly string[]
@@ -71,7 +71,7 @@ function draftOf(imsi: Imsi, hash: string, cells: Cells, facts: ImportFacts): Im
     pin2: ascii(digitsOf(cells, 'pin2', 4, 8) ?? ''),
     puk2: ascii(digitsOf(cells, 'puk2', 8, 8) ?? ''),
   }
-  return { imsi, hash, ...rest, iccidLast4: iccid?.slice(-4) ?? null, card: { ...keysOf(cells), ...codes } }
+  return { imsi, hash, ...rest, iccid, card: { ...keysOf(cells), ...codes } }
 }
 
 function keysOf(cells: Cells): { readonly ki: Uint8Array; readonly opc: Uint8Array } {
@@ -98,8 +98,13 @@ function keyOf(cells: Cells, column: Column): Uint8Array | undefined {
   return octets
 }
 
+/** The ICCID as a row writes it, not checked, without the filler of 19 digits in 10 octets. */
+export function iccidText(cells: Cells): string | undefined {
+  return cells.get('iccid')?.replace(/[fF]$/, '')
+}
+
 function iccidOf(cells: Cells): string | undefined {
-  const text = cells.get('iccid')?.replace(/[fF]$/, '')
+  const text = iccidText(cells)
   if (text === undefined) return undefined
   if (parseIccid(text) === undefined)
     throw validationFailed('iccid must be 19 or 20 digits that begin with 89 and end in their check digit')

@@ -2,22 +2,27 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { validationFailed } from '@steeple/contracts'
 import { type Cells, type Column, cellsFromJson, cellsOf, columnOf, headerProblem } from './columns.ts'
 import { type CsvRecord, readCsv } from './csv.ts'
+import { iccidText } from './import-row.ts'
 import { type ImportBody, MAX_ROWS } from './import-schema.ts'
 
 /** Rows that are looked at without giving others a turn. */
 const LOOKED_AT_ONCE = 1_000
 
 /**
- * Looks at a whole body before a part of it is imported. Throws `validation_failed` for a CSV that has no header row
+ * Looks at a whole body before a part of it is imported: the ICCIDs that it has, not checked. Throws `validation_failed` for a CSV that has no header row
  * that can be used or has a quote that is not closed, and for too many rows.
  */
-export async function checkRows(body: ImportBody): Promise<void> {
+export async function checkRows(body: ImportBody): Promise<ReadonlySet<string>> {
+  const iccids = new Set<string>()
   let count = 0
-  for (const _ of rowsOf(body)) {
+  for (const cells of rowsOf(body)) {
     count += 1
     if (count > MAX_ROWS) throw validationFailed(`an import has at most ${MAX_ROWS} rows; split the file`)
+    const iccid = iccidText(cells)
+    if (iccid !== undefined) iccids.add(iccid)
     if (count % LOOKED_AT_ONCE === 0) await nextTurn()
   }
+  return iccids
 }
 
 /** The rows of a body that `checkRows` let pass, one by one. */

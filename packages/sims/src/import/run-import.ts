@@ -17,6 +17,7 @@ import { noteMove } from '../states/change.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { isTaken } from '../store/sim-store.ts'
 import type { Cells } from './columns.ts'
+import { heldIccids } from './held-iccids.ts'
 import { type ImportDraft, type ImportFacts, importRow } from './import-row.ts'
 import type { ImportBody, ImportQuery } from './import-schema.ts'
 import { checkRows, rowsOf } from './read-rows.ts'
@@ -43,10 +44,15 @@ const ENQUEUED_AT_ONCE = 1_000
 /** Imports SIMs and reports on each row. Throws `validation_failed` for a body that has no rows to read. */
 export async function runImport(parts: SimsParts, request: ImportRequest): Promise<Reply> {
   if (request.body === undefined) throw validationFailed('the import has no body')
-  await checkRows(request.body)
-  const run = new ImportRun(parts, request)
-  if (request.query.dry_run === true) return { body: await run.dry(request.body) }
-  return request.query.atomic === true ? await run.atomic(request.body) : await run.plain(request.body)
+  const { body, query, signal } = request
+  const iccids = await checkRows(body)
+  return await parts.imports(async () => {
+    signal.throwIfAborted()
+    const held = await heldIccids(parts.context.db, parts.vault, iccids)
+    const run = new ImportRun(parts, request, held)
+    if (query.dry_run === true) return { body: await run.dry(body) }
+    return query.atomic === true ? await run.atomic(body) : await run.plain(body)
+  })
 }
 
 class ImportRun {
@@ -57,14 +63,19 @@ class ImportRun {
   readonly #results: Result[] = []
   /** Row numbers by hash, to find what is in the file twice. */
   readonly #seen = new Map<string, number>()
+  /** Row numbers by ICCID. */
+  readonly #seenIccids = new Map<string, number>()
+  /** Hashes of stored SIMs by ICCID. */
+  readonly #heldIccids: ReadonlyMap<string, string>
   readonly #totalBefore: number
   #planned = 0
 
-  constructor(parts: SimsParts, request: ImportRequest) {
+  constructor(parts: SimsParts, request: ImportRequest, heldIccids: ReadonlyMap<string, string>) {
     const { context } = parts
     const nowMs = context.clock.nowMs()
     this.#parts = parts
     this.#request = request
+    this.#heldIccids = heldIccids
     this.#totalBefore = parts.counters.total
     this.#facts = {
       plmn: context.settings.plmn,
@@ -162,6 +173,11 @@ class ImportRun {
         this.#add(hash, isSame ? 'exists' : 'error', isSame ? null : 'another IMSI has the same identifier')
         return undefined
       }
+      const clash = this.#iccidProblem(draft.iccid)
+      if (clash !== undefined) {
+        this.#add(hash, 'error', clash)
+        return undefined
+      }
       this.#planned += 1
       this.#add(hash, 'imported', null)
       return { at: this.#results.length - 1, row: this.#rowOf(draft) }
@@ -178,6 +194,17 @@ class ImportRun {
     return this.#totalBefore + this.#planned >= max_sims
       ? `this node keeps at most ${max_sims} SIMs (sims.max_sims)`
       : undefined
+  }
+
+  /** Notes the ICCID of a row that is imported. */
+  #iccidProblem(iccid: string | undefined): string | undefined {
+    if (iccid === undefined) return undefined
+    const before = this.#seenIccids.get(iccid)
+    if (before !== undefined) return `has the same ICCID as row ${before}`
+    const holder = this.#heldIccids.get(iccid)
+    if (holder !== undefined) return `iccid is the ICCID of the SIM ${holder}; revoke that one first`
+    this.#seenIccids.set(iccid, this.#results.length + 1)
+    return undefined
   }
 
   #rowOf(draft: ImportDraft): SimRow {
@@ -198,7 +225,7 @@ class ImportRun {
       msisdn: draft.msisdn,
       label: draft.label,
       batch_id: this.#id,
-      iccid_last4: draft.iccidLast4,
+      iccid_last4: draft.iccid?.slice(-4) ?? null,
       issued_at_ms: this.#facts.nowMs,
       expires_at_ms: draft.expiresAtMs,
       attached_at_ms: null,

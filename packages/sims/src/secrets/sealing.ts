@@ -38,6 +38,6 @@ export function openImsi(vault: Vault, row: Pick<SimRow, 'hash' | 'imsi_sealed'>
 }
 
 /** The card of a SIM; the caller wipes it (`wipeCard`). Throws `store_corrupt`. */
-export function openCard(vault: Vault, row: SimRow): Card {
+export function openCard(vault: Vault, row: Pick<SimRow, 'hash' | 'secrets_sealed'>): Card {
   return unpackCard(vault.open(row.secrets_sealed, `sims_sim/${row.hash}`))
 }

@@ -83,6 +83,16 @@ export async function isTaken(reader: Reader, hash: string): Promise<boolean> {
   return (await reader.get('select hash from sims_sim where hash = :hash', { hash })) !== undefined
 }
 
+/** A SIM with its card, sealed. */
+export type CardOfSim = Pick<SimRow, 'hash' | 'secrets_sealed'>
+
+/** The SIMs that are not revoked and whose ICCID ends in one of these four digits. Not checked, but sealed. */
+export function simsWithIccidEnds(reader: Reader, ends: readonly string[]): Promise<readonly CardOfSim[]> {
+  const names = ends.map((_, i) => `:end${i}`).join(', ')
+  const sql = `select hash, secrets_sealed from sims_sim where iccid_last4 in (${names}) and state <> 'revoked'`
+  return reader.all<CardOfSim>(sql, Object.fromEntries(ends.map((end, i) => [`end${i}`, end])))
+}
+
 /** How many SIMs are in each state; all states are there. */
 export async function countByState(reader: Reader): Promise<ReadonlyMap<SimState, number>> {
   const sql = 'select state, count(*) as sims from sims_sim group by state'

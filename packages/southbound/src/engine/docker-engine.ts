@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import type Docker from 'dockerode'
 
-const DOCKER_SOCKET = '/var/run/docker.sock'
-const PODMAN_SOCKET = '/run/podman/podman.sock'
+/** Where engines listen when nobody says otherwise, the first that is there: Docker's, then Podman's. */
+const SOCKETS = ['/var/run/docker.sock', '/run/podman/podman.sock'] as const
 
 /**
  * The engine's API. `socket` is a path; empty takes the one of `DOCKER_HOST`, Docker's own, or Podman's when only that
@@ -12,16 +12,21 @@ export async function dockerAt(socket: string): Promise<Docker> {
   const { default: Engine } = await import('dockerode')
   if (socket !== '') return new Engine({ socketPath: socket })
   const engine = new Engine()
-  // dockerode has read DOCKER_HOST; its modem tells what came of it.
-  const isDockerAbsent = modemOf(engine).socketPath === DOCKER_SOCKET && !existsSync(DOCKER_SOCKET)
-  return isDockerAbsent && existsSync(PODMAN_SOCKET) ? new Engine({ socketPath: PODMAN_SOCKET }) : engine
+  // dockerode has read DOCKER_HOST; where it says nothing the modem would look for a socket at its first call.
+  const isSaid = typeof modemOf(engine).socketPath !== 'function'
+  return isSaid ? engine : new Engine({ socketPath: usualSocket(SOCKETS) })
+}
+
+/** The first of the sockets that is there, or else the first. */
+export function usualSocket([first, ...others]: readonly [string, ...string[]]): string {
+  return existsSync(first) ? first : (others.find((path) => existsSync(path)) ?? first)
 }
 
 /** Where an engine's API is, for people: the path of a socket, or host and port. */
 export function whereOf(engine: Docker): string {
   const { socketPath, host, port } = modemOf(engine)
   if (typeof socketPath === 'string') return socketPath
-  return `${String(host ?? 'DOCKER_HOST')}:${String(port ?? '')}`
+  return `${String(host)}:${String(port)}`
 }
 
 /**

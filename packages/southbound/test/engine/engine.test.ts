@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert, suite, tempDir } from '@steeple/testkit'
+import { dockerAt, usualSocket, whereOf } from '../../src/engine/docker-engine.ts'
 import { engineAt } from '../../src/engine/engine.ts'
 import { startEngine } from '../support/stand-in-engine.ts'
 import { failureOf } from '../support/world.ts'
@@ -95,6 +96,17 @@ test('names the socket that is missing or answers nothing, and the key to look a
   const refused = await failureOf(engineAt(noSocket).inspect('mme', never))
   assert.is(refused.code, 'southbound_unavailable')
   assert.match(refused.message, /does not answer|may not use/)
+})
+
+test("takes Docker's socket, and Podman's where only that is there", async () => {
+  await using folder = await tempDir()
+  const [docker, podman] = [join(folder.path, 'docker.sock'), join(folder.path, 'podman.sock')]
+  assert.is(usualSocket([docker, podman]), docker)
+  await writeFile(podman, '')
+  assert.is(usualSocket([docker, podman]), podman)
+  await writeFile(docker, '')
+  assert.is(usualSocket([docker, podman]), docker)
+  assert.match(whereOf(await dockerAt('')), /^(\/|[^:]+:\d+$)/)
 })
 
 test('refuses what is no name of a container before it asks anybody', async () => {

@@ -4,14 +4,12 @@ import type { Doc } from '../links/document-link.ts'
 
 /** What the HSS reads of `value`: a 32-bit integer. */
 const VALUE_MAX = 2 ** 31 - 1
-/** bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s. */
-const UNITS = [0, 1, 2, 3, 4] as const
 
 /**
  * A rate as value and unit, rate = value · 1000^unit, with the smallest unit that fits.
  *
- * `bps` is a whole number above 0. Throws `validation_failed` for a rate that no 32-bit value expresses exactly:
- * what is read back must be what was asked for.
+ * `bps` is a whole number above 0. What is above 2 147 483 647 bit/s is rounded down to a whole kbit/s (above as many
+ * kbit/s, to a whole Mbit/s). Throws `validation_failed` for anything else.
  */
 export function encodeRate(bps: number): Doc {
   const { value, unit } = rateParts(bps)
@@ -23,14 +21,10 @@ export function rateParts(bps: number): { readonly value: number; readonly unit:
   if (!Number.isSafeInteger(bps) || bps <= 0) {
     throw validationFailed('an AMBR must be a whole number of bit/s above 0')
   }
-  for (const unit of UNITS) {
-    const value = bps / 1000 ** unit
-    if (!Number.isInteger(value)) break
-    if (value <= VALUE_MAX) return { value, unit }
-  }
-  throw validationFailed(
-    `an AMBR above ${VALUE_MAX} bit/s must be a multiple of 1000 bit/s (above ${VALUE_MAX} kbit/s of 1 Mbit/s)`,
-  )
+  let value = bps
+  let unit = 0
+  for (; value > VALUE_MAX; unit += 1) value = Math.floor(value / 1000)
+  return { value, unit }
 }
 
 /** Uplink and downlink as the documents hold them. */

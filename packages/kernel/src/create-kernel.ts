@@ -20,6 +20,10 @@ import { createHealthBoard } from './health.ts'
 import type { Kernel } from './kernel.ts'
 import type { KernelLog } from './log.ts'
 import { createMetricsBoard } from './metrics.ts'
+import { auditAnchor } from './mutation/audit-anchor.ts'
+import { auditBeginning } from './mutation/audit-beginning.ts'
+import { settleAudit } from './mutation/audit-check.ts'
+import { auditSeal } from './mutation/audit-seal.ts'
 import { createAuditTrail } from './mutation/audit-trail.ts'
 import { createMutations } from './mutation/create-mutations.ts'
 import { KERNEL_TABLES, kernelMigrations } from './mutation/kernel-migrations.ts'
@@ -66,8 +70,13 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     lock.release()
     throw error
   })
+  const auditKey = secrets.auditKey
+  const anchor = auditAnchor(secrets.directory, auditKey)
+  let auditFinding: string | undefined
   try {
-    await db.migrate('kernel', kernelMigrations(db.dialect))
+    const beginning = auditBeginning({ auditKey, anchor, clock })
+    await db.migrate('kernel', kernelMigrations(db.dialect, beginning))
+    auditFinding = await settleAudit({ db, seal: auditSeal(auditKey), anchor, clock, log })
   } catch (error) {
     await db.close()
     lock.release()
@@ -77,9 +86,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const metrics = createMetricsBoard(log)
   const stopObserving = observeProcess(metrics.kernel)
   const services = createServiceContainer()
-  const auditKey = secrets.auditKey
   const outbox = createOutbox({ db })
-  const audit = createAuditTrail({ db, clock, auditKey })
+  const audit = createAuditTrail({ db, clock, auditKey, anchor })
   const reconciler = createReconcileEngine({ clock, timers, log, metrics: metrics.kernel })
   const mutations = createMutations({
     db,
@@ -131,6 +139,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     clock,
     log,
     scheduler,
+    auditFinding,
     tables: () => [...KERNEL_TABLES, ...registry.tables()],
   })
   services.set(

@@ -1,3 +1,4 @@
+import type { AuditTrail } from '@steeple/contracts'
 import { openOffline, openSecrets, systemClock } from '@steeple/kernel'
 import { jsonText } from '../output/print.ts'
 import { type PlaceOptions, settingsHere } from '../place.ts'
@@ -22,10 +23,22 @@ export async function verifyAudit(
     const { ok, checked, firstBroken, reason } = await store.audit.verify()
     if (options.json === true)
       terminal.out(jsonText({ ok, checked, first_broken: firstBroken ?? null, reason: reason ?? null }))
-    else if (ok) terminal.out(`ok: ${checked} entries, the chain is whole\n`)
-    else terminal.err(`broken at entry ${firstBroken ?? '?'}: ${reason ?? 'the chain does not fit'}\n`)
+    else if (ok) terminal.out(`ok: ${checked} entries, the chain is whole\n${await beginningOf(store.audit)}`)
+    else terminal.err(`${brokenAt(firstBroken)}: ${reason ?? 'the chain does not fit'}\n`)
     if (!ok) terminal.answer(1)
   } finally {
     await store.close()
   }
+}
+
+function brokenAt(seq: number | undefined): string {
+  return seq === undefined ? 'broken' : `broken at entry ${seq}`
+}
+
+/** A line about a trail that began on a node which had one before; empty for any other. */
+async function beginningOf(audit: AuditTrail): Promise<string> {
+  const [entry] = await audit.list({ action: 'audit.begin' }, 1, undefined)
+  if (entry?.seq !== 1) return ''
+  const { earlier_trails: count } = entry.detail
+  return `it began anew at ${new Date(entry.atMs).toISOString()}; earlier trails of this node: ${count}\n`
 }

@@ -20,6 +20,8 @@ export interface HousekeepingOptions {
   readonly clock: Clock
   readonly log: Log
   readonly scheduler: Scheduler
+  /** What the start found wrong with the audit trail: shown until the first scan has looked at all of it. */
+  readonly auditFinding: string | undefined
   /** The checksummed tables of all live plugins. */
   readonly tables: () => readonly TableSpec[]
 }
@@ -35,7 +37,8 @@ export interface Housekeeping {
 /** Plans the work on `scheduler`: sweeping every 10 min, integrity daily, the node's certificate hourly. */
 export function createHousekeeping(options: HousekeepingOptions): Housekeeping {
   const { db, audit, mutations, secrets, clock, log, scheduler, tables } = options
-  let finding: string | undefined
+  let finding =
+    options.auditFinding === undefined ? undefined : `kernel_audit: ${options.auditFinding}; restore a backup`
   let refused = { count: 0, untilMs: 0 }
   const lately = (): string | undefined => {
     const { count, last } = db.writeFailures()

@@ -8,6 +8,7 @@ import {
   storeInvalid,
   type TableSpec,
 } from '@steeple/contracts'
+import { auditAnchor } from '../mutation/audit-anchor.ts'
 import { createAuditTrail } from '../mutation/audit-trail.ts'
 import { KERNEL_TABLES } from '../mutation/kernel-migrations.ts'
 import { hostContracts } from '../plugins/contracts-copy.ts'
@@ -58,10 +59,12 @@ export async function openOffline(options: OfflineOptions): Promise<OfflineStore
   const lock = use === 'exclusive' ? lockDataDir(settings.server.data_dir) : undefined
   try {
     const db = await openDatabase({ url, clock, log })
+    const { auditKey } = secrets
+    const anchor = auditAnchor(secrets.directory, auditKey)
     return {
       db,
       vault: createVault(secrets.keyring),
-      audit: createAuditTrail({ db, clock, auditKey: secrets.auditKey }),
+      audit: createAuditTrail({ db, clock, auditKey, anchor }),
       close: async () => {
         await db.close()
         lock?.release()

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { type AuditEntry, type Principal, type Reader, storeCorrupt } from '@steeple/contracts'
 import type { CommitGroup, WriterTx } from '../store/database.ts'
-import { auditHash, GENESIS_HASH } from './audit-entry.ts'
+import { auditHash } from './audit-entry.ts'
 import { type AuditHead, type AuditSeal, auditSeal, isSameSignature } from './audit-seal.ts'
 import { canonicalJson, storableText } from './canonical-json.ts'
 
@@ -29,19 +29,15 @@ const INSERT = `insert into kernel_audit
   (seq, at_ms, principal_kind, principal_id, principal_name, action, target, outcome, request_id, detail, hash, prev_hash)
   values (:seq, :at_ms, :principal_kind, :principal_id, :principal_name, :action, :target, :outcome, :request_id, :detail,
   :hash, :prev_hash)`
-const HAS_TRAIL = `select 1 as one where exists (select 1 from kernel_audit)
-  or exists (select 1 from kernel_audit_checkpoint)`
 
 /**
- * The signed head record; seq 0 and the genesis hash before the first entry.
- * Throws `store_corrupt` when it is missing although there is a trail, or its signature is wrong.
+ * The signed head record; before the first entry it has seq 0 and the genesis hash.
+ * Throws `store_corrupt` when it is missing (`auditBeginning` made it with the tables), or its signature is wrong.
  */
 export async function readAuditHead(reader: Reader, seal: AuditSeal): Promise<AuditHead> {
   const row = await reader.get<AuditHead & { readonly mac: string }>(READ_HEAD)
-  if (row !== undefined && isSameSignature(seal.head(row), row.mac)) return { seq: row.seq, hash: row.hash }
-  const isFresh = row === undefined && (await reader.get(HAS_TRAIL)) === undefined
-  if (!isFresh) throw storeCorrupt('kernel_audit_head')
-  return { seq: 0, hash: GENESIS_HASH }
+  if (row === undefined || !isSameSignature(seal.head(row), row.mac)) throw storeCorrupt('kernel_audit_head')
+  return { seq: row.seq, hash: row.hash }
 }
 
 /** The chain over the writer. The head is read once and written once for each commit, not for each entry. */

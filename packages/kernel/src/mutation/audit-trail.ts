@@ -9,15 +9,18 @@ import {
   storeCorrupt,
 } from '@steeple/contracts'
 import type { Database, WriterTx } from '../store/database.ts'
+import type { AuditAnchor } from './audit-anchor.ts'
+import { checkAudit } from './audit-check.ts'
 import { AUDIT_COLUMNS, type AuditRow, auditEntry, GENESIS_HASH } from './audit-entry.ts'
 import { type AuditHead, type AuditSeal, auditSeal, isSameSignature } from './audit-seal.ts'
-import { newestCheckpoint, verifyAudit, walkAudit } from './audit-verify.ts'
+import { newestCheckpoint, walkAudit } from './audit-verify.ts'
 
 /** What the audit trail needs. `auditKey` is the one that the mutations use. */
 export interface AuditTrailOptions {
   readonly db: Database
   readonly clock: Clock
   readonly auditKey: KeyObject
+  readonly anchor: AuditAnchor
 }
 
 /** A filter that matches little is looked for window by window, so that a scan does not hold the event loop. */
@@ -53,7 +56,7 @@ function conditionsOf(filter: AuditFilter): { readonly sql: string; readonly par
 }
 
 /** Reads, checks and prunes the trail (docs/audit.md). */
-export function createAuditTrail({ db, clock, auditKey }: AuditTrailOptions): AuditTrail {
+export function createAuditTrail({ db, clock, auditKey, anchor }: AuditTrailOptions): AuditTrail {
   const seal = auditSeal(auditKey)
   // Verify and prune of this instance wait for each other: a prune takes away what a verify is about to read.
   let busy: Promise<unknown> = Promise.resolve()
@@ -64,7 +67,7 @@ export function createAuditTrail({ db, clock, auditKey }: AuditTrailOptions): Au
   }
   return {
     list: (filter, limit, beforeSeq) => listAudit(db, filter, limit, beforeSeq),
-    verify: () => alone(() => verifyAudit(db, seal)),
+    verify: () => alone(() => checkAudit({ db, seal, anchor })),
     prune: (olderThanMs) => alone(() => pruneAudit(db, seal, olderThanMs, clock.nowMs())),
   }
 }

@@ -14,6 +14,9 @@ const NEWEST_CHECKPOINT =
   'select seq, hash, at_ms, removed, mac from kernel_audit_checkpoint order by seq desc limit 1'
 const SLICE = `select ${AUDIT_COLUMNS} from kernel_audit where seq > :seq order by seq limit :limit`
 
+const HAS_HEAD = 'select 1 as one from kernel_audit_head where id = 1'
+const COUNT = 'select count(*) as count from kernel_audit'
+
 type CheckpointRow = { seq: number; hash: string; at_ms: number; removed: number; mac: string }
 
 /** Where a walk over the trail stands, and the first thing that is wrong. */
@@ -67,7 +70,7 @@ function misfit(row: AuditRow, last: AuditHead): string | undefined {
   return undefined
 }
 
-/** Checks checkpoint, chain and head. New entries may be appended meanwhile; nothing may be pruned. */
+/** Checks checkpoint, chain and head; what is around them is `checkAudit`'s. New entries may be appended meanwhile; nothing may be pruned. */
 export async function verifyAudit(reader: Reader, seal: AuditSeal): Promise<AuditVerdict> {
   const newest = await newestCheckpoint(reader)
   if (newest !== undefined && !isSameSignature(seal.checkpoint(newest.checkpoint), newest.mac))
@@ -112,13 +115,16 @@ export async function verifyAudit(reader: Reader, seal: AuditSeal): Promise<Audi
   return { ok: true, checked: walk.checked }
 }
 
-async function headOrReason(reader: Reader, seal: AuditSeal): Promise<AuditHead | string> {
+/** The head, or what is wrong with it. */
+export async function headOrReason(reader: Reader, seal: AuditSeal): Promise<AuditHead | string> {
   try {
     return await readAuditHead(reader, seal)
   } catch (error) {
-    if (isServiceError(error) && error.code === 'store_corrupt')
-      return 'the head record is missing or not signed by this node'
-    throw error
+    if (!isServiceError(error) || error.code !== 'store_corrupt') throw error
+    const isThere = (await reader.get(HAS_HEAD)) !== undefined
+    if (isThere) return 'the head record is not signed by this node'
+    const { count } = (await reader.get<{ count: number }>(COUNT)) ?? { count: 0 }
+    return `the head record is missing, and ${count === 0 ? 'there is no entry: the trail was erased' : `${count} entries are left`}`
   }
 }
 

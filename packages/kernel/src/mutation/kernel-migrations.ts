@@ -1,4 +1,7 @@
-import type { Migration, TableSpec } from '@steeple/contracts'
+import type { TableSpec } from '@steeple/contracts'
+import type { StoreMigration } from '../store/database.ts'
+import type { AuditBeginning } from './audit-beginning.ts'
+import { auditTriggerSteps, type Dialect } from './audit-triggers.ts'
 
 /** `serial`: on SQLite `integer` (64 bit there) makes the key the row's own address and saves an index. */
 const tables = (serial: 'integer' | 'bigint'): readonly string[] => [
@@ -18,85 +21,13 @@ const tables = (serial: 'integer' | 'bigint'): readonly string[] => [
     row_sum bigint not null)`,
 ]
 
-const REFUSAL = 'the audit trail is append-only'
-const LAST_KEPT_OUT = 'select coalesce(max(seq), 0) from kernel_audit_checkpoint'
-
-function sqliteTrigger(name: string, event: string, table: string, when: string): string {
-  return `create trigger ${name} before ${event} on ${table} when ${when} begin select raise(abort, '${REFUSAL}'); end`
-}
-
-const SQLITE_TRIGGERS: readonly string[] = [
-  sqliteTrigger(
-    'kernel_audit_insert',
-    'insert',
-    'kernel_audit',
-    `new.seq <= (select coalesce(max(seq), 0) from kernel_audit) or new.seq <= (${LAST_KEPT_OUT})`,
-  ),
-  sqliteTrigger('kernel_audit_update', 'update', 'kernel_audit', 'true'),
-  sqliteTrigger('kernel_audit_delete', 'delete', 'kernel_audit', `old.seq > (${LAST_KEPT_OUT})`),
-  sqliteTrigger(
-    'kernel_audit_checkpoint_insert',
-    'insert',
-    'kernel_audit_checkpoint',
-    `new.seq <= (${LAST_KEPT_OUT})`,
-  ),
-  sqliteTrigger('kernel_audit_checkpoint_update', 'update', 'kernel_audit_checkpoint', 'true'),
-  sqliteTrigger('kernel_audit_checkpoint_delete', 'delete', 'kernel_audit_checkpoint', 'true'),
-  sqliteTrigger(
-    'kernel_audit_head_update',
-    'update',
-    'kernel_audit_head',
-    'new.id <> old.id or new.seq <= old.seq',
-  ),
-  sqliteTrigger('kernel_audit_head_delete', 'delete', 'kernel_audit_head', 'true'),
-]
-
-function postgresTrigger(name: string, event: string, table: string, when: string): readonly string[] {
-  const row = event === 'truncate' ? 'statement' : 'row'
-  const result = event === 'delete' ? 'old' : 'new'
-  return [
-    `create function ${name}() returns trigger language plpgsql as
-      'begin if ${when} then raise exception ''${REFUSAL}''; end if; return ${result}; end'`,
-    `create trigger ${name} before ${event} on ${table} for each ${row} execute function ${name}()`,
-  ]
-}
-
-const POSTGRES_TRIGGERS: readonly string[] = [
-  ...postgresTrigger(
-    'kernel_audit_insert',
-    'insert',
-    'kernel_audit',
-    `new.seq <= (select coalesce(max(seq), 0) from kernel_audit) or new.seq <= (${LAST_KEPT_OUT})`,
-  ),
-  ...postgresTrigger('kernel_audit_update', 'update', 'kernel_audit', 'true'),
-  ...postgresTrigger('kernel_audit_delete', 'delete', 'kernel_audit', `old.seq > (${LAST_KEPT_OUT})`),
-  ...postgresTrigger('kernel_audit_truncate', 'truncate', 'kernel_audit', 'true'),
-  ...postgresTrigger(
-    'kernel_audit_checkpoint_insert',
-    'insert',
-    'kernel_audit_checkpoint',
-    `new.seq <= (${LAST_KEPT_OUT})`,
-  ),
-  ...postgresTrigger('kernel_audit_checkpoint_update', 'update', 'kernel_audit_checkpoint', 'true'),
-  ...postgresTrigger('kernel_audit_checkpoint_delete', 'delete', 'kernel_audit_checkpoint', 'true'),
-  ...postgresTrigger('kernel_audit_checkpoint_truncate', 'truncate', 'kernel_audit_checkpoint', 'true'),
-  ...postgresTrigger(
-    'kernel_audit_head_update',
-    'update',
-    'kernel_audit_head',
-    'new.id <> old.id or new.seq <= old.seq',
-  ),
-  ...postgresTrigger('kernel_audit_head_delete', 'delete', 'kernel_audit_head', 'true'),
-  ...postgresTrigger('kernel_audit_head_truncate', 'truncate', 'kernel_audit_head', 'true'),
-]
-
 /** The kernel's own tables: pass them to `migrate('kernel', …)` before anything else is built on the store. */
-export function kernelMigrations(dialect: 'sqlite' | 'postgres'): readonly Migration[] {
-  const steps =
-    dialect === 'sqlite'
-      ? [...tables('integer'), ...SQLITE_TRIGGERS]
-      : [...tables('bigint'), ...POSTGRES_TRIGGERS]
-  return [{ id: '0001_mutation_path', up: steps }]
+export function kernelMigrations(dialect: Dialect, beginning: AuditBeginning): readonly StoreMigration[] {
+  const steps = [...tables(dialect === 'sqlite' ? 'integer' : 'bigint'), ...auditTriggerSteps(dialect)]
+  return [
+    { id: '0001_mutation_path', up: steps, finish: (tx) => beginning.withTables(tx) },
+    { id: '0002_audit_head', up: [], finish: (tx) => beginning.once(tx) },
+  ]
 }
 
 /** The kernel's tables with row sums, for the integrity scan. The audit trail has its own check. */

@@ -21,6 +21,11 @@ export interface WriterTx extends Tx {
   onUndo(step: () => void): void
 }
 
+/** A migration of the kernel may do what DDL cannot: `finish` runs behind its steps, in their transaction. */
+export interface StoreMigration extends Migration {
+  readonly finish?: (tx: WriterTx) => Promise<void>
+}
+
 /** The store of the service: one writer with group commit, readers beside it, SQLite or PostgreSQL. */
 export interface Database extends Reader {
   readonly dialect: 'sqlite' | 'postgres'
@@ -34,8 +39,9 @@ export interface Database extends Reader {
   /**
    * Brings the tables of `owner` (`kernel` or a plugin id) up; `migrations` is its whole list. Throws `store_invalid`
    * for a database that is newer than the code, and for a plugin's step that is not additive or not on its own tables.
+   * A plugin's `finish` is not run.
    */
-  migrate(owner: string, migrations: readonly Migration[]): Promise<void>
+  migrate(owner: string, migrations: readonly StoreMigration[]): Promise<void>
   /** A handle limited to tables `<owner_>*`. */
   scoped(owner: string): Db
   /** Problems of the database's own structure (SQLite's integrity check, in a thread); empty when sound. */

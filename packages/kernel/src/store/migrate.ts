@@ -1,6 +1,6 @@
-import { type Clock, type Migration, type Reader, storeInvalid } from '@steeple/contracts'
+import { type Clock, type Reader, storeInvalid } from '@steeple/contracts'
 import { checkAdditive } from './additive-ddl.ts'
-import type { WriterTx } from './database.ts'
+import type { StoreMigration, WriterTx } from './database.ts'
 import type { Writer } from './writer.ts'
 
 /** An index on a large table takes its time. */
@@ -23,7 +23,7 @@ export async function migrate(
   writer: Writer,
   clock: Clock,
   owner: string,
-  migrations: readonly Migration[],
+  migrations: readonly StoreMigration[],
 ): Promise<void> {
   checkList(owner, migrations)
   await writer.transact((tx) => tx.run(TABLE), MIGRATION_LIMIT_MS)
@@ -37,12 +37,14 @@ export async function migrate(
   }
 }
 
-async function apply(tx: WriterTx, clock: Clock, owner: string, { id, up }: Migration): Promise<void> {
+async function apply(tx: WriterTx, clock: Clock, owner: string, migration: StoreMigration): Promise<void> {
+  const { id, up } = migration
   for (const ddl of up) await tx.run(ddl)
+  if (owner === 'kernel') await migration.finish?.(tx)
   await tx.run(RECORD, { owner, id, at: clock.nowMs() })
 }
 
-function checkList(owner: string, migrations: readonly Migration[]): void {
+function checkList(owner: string, migrations: readonly StoreMigration[]): void {
   migrations.forEach(({ id }, index) => {
     const before = migrations[index - 1]?.id
     if (!ID.test(id) || (before !== undefined && before >= id))
@@ -59,8 +61,8 @@ function checkList(owner: string, migrations: readonly Migration[]): void {
 async function missingOf(
   reader: Reader,
   owner: string,
-  migrations: readonly Migration[],
-): Promise<readonly Migration[]> {
+  migrations: readonly StoreMigration[],
+): Promise<readonly StoreMigration[]> {
   const applied = (await reader.all<{ id: string }>(APPLIED, { owner })).map((row) => row.id)
   const known = new Set(migrations.map(({ id }) => id))
   const newer = applied.filter((id) => !known.has(id))

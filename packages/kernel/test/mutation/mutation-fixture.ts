@@ -1,5 +1,7 @@
 import { createSecretKey } from 'node:crypto'
 import type { AuditTrail, Principal, SealedColumns, Vault } from '@steeple/contracts'
+import type { AuditAnchor } from '../../src/mutation/audit-anchor.ts'
+import { auditBeginning } from '../../src/mutation/audit-beginning.ts'
 import { createAuditTrail } from '../../src/mutation/audit-trail.ts'
 import { createMutations } from '../../src/mutation/create-mutations.ts'
 import { kernelMigrations } from '../../src/mutation/kernel-migrations.ts'
@@ -38,12 +40,16 @@ function toyVault(sealed: SealedColumns[]): Vault {
   }
 }
 
+/** Of a node that has forgotten, or never had, an earlier trail. */
+const NO_ANCHOR: AuditAnchor = { read: () => undefined, remember: () => undefined }
+
 /** Opens the store of `box` (again) and builds the mutation path on it; `key` fills the audit key. */
-export async function mutationBench(box: StoreBox, key = 7): Promise<MutationBench> {
+export async function mutationBench(box: StoreBox, key = 7, anchor = NO_ANCHOR): Promise<MutationBench> {
   const db = await box.open()
-  await db.migrate('kernel', kernelMigrations(db.dialect))
-  await db.migrate('toy', TOY_MIGRATIONS)
   const auditKey = createSecretKey(Buffer.alloc(32, key))
+  const { clock } = box
+  await db.migrate('kernel', kernelMigrations(db.dialect, auditBeginning({ auditKey, anchor, clock })))
+  await db.migrate('toy', TOY_MIGRATIONS)
   const outbox = createOutbox({ db })
   const limits: Record<string, number> = {}
   const dirty: string[] = []
@@ -51,7 +57,7 @@ export async function mutationBench(box: StoreBox, key = 7): Promise<MutationBen
   const mutations = createMutations({
     db,
     vault: toyVault(sealed),
-    clock: box.clock,
+    clock,
     auditKey,
     limits: () => limits,
     onDirty: (resource, key) => void dirty.push(`${resource}/${key}`),
@@ -60,7 +66,7 @@ export async function mutationBench(box: StoreBox, key = 7): Promise<MutationBen
   return {
     db,
     mutations,
-    audit: createAuditTrail({ db, clock: box.clock, auditKey }),
+    audit: createAuditTrail({ db, clock, auditKey, anchor }),
     outbox,
     limits,
     dirty,

@@ -57,6 +57,20 @@ export function toolSubscribers(tool: Tool): ToolSubscribers {
   }
   const block = async (imsi: Imsi, isBlocked: boolean, signal: AbortSignal): Promise<boolean> =>
     await tool.extra(isBlocked ? 'block' : 'unblock', [imsi], signal)
+  const mend = async (
+    subscriber: Subscriber,
+    held: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> => {
+    try {
+      await amend(subscriber, held, signal)
+      must(await tool.setAmbr(subscriber, signal))
+    } catch (error) {
+      // Who may not be on stays off, whatever else cannot be mended.
+      if (subscriber.isBlocked) must(await block(subscriber.imsi, true, signal))
+      throw error
+    }
+  }
   const shownIn = (listing: Listing, imsi: Imsi) => listing.docs.find((doc) => doc.imsi === imsi)
   const place = async (
     subscriber: Subscriber,
@@ -74,8 +88,7 @@ export function toolSubscribers(tool: Tool): ToolSubscribers {
       const shown = shownSubscriber(doc)
       // Unblocked first: the tool changes only slices that are in their place.
       if (canBlock && shown?.isBlocked === true) must(await block(imsi, false, signal))
-      await amend(subscriber, shown?.apns ?? [], signal)
-      must(await tool.setAmbr(subscriber, signal))
+      await mend(subscriber, shown?.apns ?? [], signal)
     }
     if (isBlocked) must(await block(imsi, true, signal))
   }

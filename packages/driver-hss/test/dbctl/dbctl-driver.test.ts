@@ -186,4 +186,24 @@ dbctl('names the database to the tool', async () => {
   )
 })
 
+dbctl(
+  'leaves a blocked subscriber blocked whose APNs it cannot mend',
+  async () => {
+    const tool = await makeDbctl(true)
+    const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined })
+    const one = { ...subscriber(1), isBlocked: true }
+    await driver.upsert([one], patient())
+    const [doc] = await docsOf(tool)
+    const [slice] = (doc?.suspended_slice ?? []) as { session: object[] }[]
+    slice?.session.push({ ...slice.session[0], name: 'by-hand' })
+    await writeFile(tool.store, JSON.stringify([doc]))
+    const [problem] = (await driver.upsert([one], patient())).values()
+    assert.match(String(problem?.message), /cannot take APNs away/)
+    assert.equal((await docsOf(tool))[0]?.slice, [])
+    assert.is((await driver.observe([one.imsi], patient())).get(one.imsi)?.isBlocked, true)
+    await tool.remove()
+  },
+  { limitMs: 10_000 },
+)
+
 dbctl.run()

@@ -25,6 +25,8 @@ export interface Catalogue {
   rejected(id: string, version?: string): RejectedPlugin | undefined
   /** As `rejected`, when no usable version is as high. */
   rejectedAbove(id: string, version: string | undefined): RejectedPlugin | undefined
+  /** Every unusable folder of that id in the plugins directory. */
+  unusable(id: string): readonly RejectedPlugin[]
   /** The pinned version of each plugin, or its highest. */
   highest(pinned: ReadonlyMap<string, string>): readonly FoundPlugin[]
   /** The version that is meant. Throws `plugin_not_found`, `plugin_state_conflict`, `plugin_failed` (check). */
@@ -66,6 +68,7 @@ export function createCatalogue(sources: PluginSources, log: Log): Catalogue {
     versions,
     rejected,
     rejectedAbove,
+    unusable: (id) => scan.rejected.filter((one) => one.id === id && one.version !== undefined),
     highest: (pinned) =>
       ids()
         .map((id) => versions(id).find((found) => found.version === pinned.get(id)) ?? versions(id)[0])

@@ -1,4 +1,5 @@
 import { isServiceError, pluginFailed, type ServiceError } from '@steeple/contracts'
+import { scrubText } from '../log-redaction.ts'
 
 /** The steps of a plugin's life that can fail, in order. */
 export type LifeStep = 'check' | 'import' | 'config' | 'migrate' | 'setup' | 'routes' | 'start'
@@ -12,17 +13,18 @@ export async function inStep<T>(plugin: string, step: LifeStep, work: () => Prom
   }
 }
 
-/** `error` as `plugin_failed` of that step. One that is `plugin_failed` already stays as it is. */
+/** `error` as `plugin_failed` of that step, without secrets. One that is that already stays as it is. */
 export function asFailure(plugin: string, step: LifeStep, error: unknown): ServiceError {
-  if (isServiceError(error) && error.code === pluginFailed.code) return error
+  const isFailure = isServiceError(error) && error.code === pluginFailed.code
+  if (isFailure && scrubText(error.message) === error.message) return error
   return pluginFailed(plugin, step, reasonOf(error), { cause: error })
 }
 
 /** How much of a foreign message goes into a record. */
 const REASON_CHARACTERS = 500
 
-/** One line that says what went wrong. */
+/** One line that says what went wrong, without the secrets that a log line would not have either. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
-  return text.replaceAll(/\s+/g, ' ').trim().slice(0, REASON_CHARACTERS) || 'no reason given'
+  return scrubText(text).replaceAll(/\s+/g, ' ').trim().slice(0, REASON_CHARACTERS) || 'no reason given'
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { chmod, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { pluginFailed, pluginStateConflict } from '@steeple/contracts'
 import { createManifestReader } from './manifest.ts'
 import { folderName, sha8, unsafeReason } from './sources.ts'
@@ -13,6 +13,8 @@ export interface InstalledPlugin {
   readonly dir: string
   /** False when the very same content was there already. */
   readonly isNew: boolean
+  /** Removes what this installation has made, also the directories above it that it had to make. */
+  takeBack(): Promise<void>
 }
 
 /**
@@ -34,12 +36,13 @@ export async function installPlugin(sourceDir: string, pluginsDir: string): Prom
   const bytes = await readFile(read.entry)
   const dir = join(pluginsDir, folderName(id, version, sha8(bytes)))
   const installed = { id, version, dir }
-  if (await exists(dir)) return { ...installed, isNew: false }
+  if (await exists(dir)) return { ...installed, isNew: false, takeBack: async () => undefined }
   await refuseOtherBuild(pluginsDir, id, version)
+  const madeFrom = await mkdir(pluginsDir, { recursive: true, mode: 0o755 })
 
   const draft = join(pluginsDir, `.draft-${randomBytes(6).toString('hex')}`)
   try {
-    await mkdir(draft, { recursive: true, mode: 0o755 })
+    await mkdir(draft, { mode: 0o755 })
     const { name, steeple } = read.package
     const manifest = { name, version, type: 'module', exports: { '.': './plugin.js' }, steeple }
     await writeFile(join(draft, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
@@ -49,7 +52,24 @@ export async function installPlugin(sourceDir: string, pluginsDir: string): Prom
   } finally {
     await rm(draft, { recursive: true, force: true })
   }
-  return { ...installed, isNew: true }
+  return {
+    ...installed,
+    isNew: true,
+    takeBack: async () => {
+      await rm(dir, { recursive: true, force: true })
+      await removeEmpty(pluginsDir, madeFrom)
+    },
+  }
+}
+
+/** Removes `from` and what lies above it, up to `top`, as long as nothing else is in there. */
+async function removeEmpty(from: string, top: string | undefined): Promise<void> {
+  if (top === undefined) return
+  try {
+    for (let dir = from; dir.length >= top.length; dir = dirname(dir)) await rmdir(dir)
+  } catch {
+    // Somebody has put something there meanwhile: it stays.
+  }
 }
 
 async function refuseOtherBuild(pluginsDir: string, id: string, version: string): Promise<void> {

@@ -151,6 +151,7 @@ export function createLiveSet(host: PluginHost): LiveSet {
       for (const plugin of accepted) {
         const { id } = plugin.found.manifest
         try {
+          refuseTaken(plugin, accepted)
           refuseOrphan(host, plugin)
           checkReconcilers(plugin)
           publish(plugin)
@@ -213,15 +214,34 @@ async function acceptable(
     }
   }
   if ((await accepts(next)) === undefined) return next
-  // One of them at least is to blame: find out by adding one after the other.
+  // One of them at least is to blame: find out by adding one after the other, the build's own before the installed.
   const accepted: LivePlugin[] = []
-  for (const plugin of next) {
+  for (const plugin of ownFirst(next)) {
     const { id } = plugin.found.manifest
     const error = await accepts([...accepted, plugin])
     if (error === undefined) accepted.push(plugin)
     else failures.set(id, asFailure(id, 'routes', error))
   }
-  return accepted
+  return next.filter((plugin) => accepted.includes(plugin))
+}
+
+function ownFirst(plugins: readonly LivePlugin[]): readonly LivePlugin[] {
+  const isOwn = ({ found }: LivePlugin): boolean => found.origin === 'bundled'
+  return [...plugins.filter(isOwn), ...plugins.filter((plugin) => !isOwn(plugin))]
+}
+
+/** An installed plugin takes no resource that one of the build reconciles, even if it comes before that. */
+function refuseTaken(plugin: LivePlugin, all: readonly LivePlugin[]): void {
+  const { id } = plugin.found.manifest
+  if (plugin.found.origin === 'bundled') return
+  for (const other of all) {
+    if (other.found.origin !== 'bundled' || other === plugin) continue
+    const theirs = new Set(other.reconcilers.map(({ resource }) => resource))
+    const taken = plugin.reconcilers.find(({ resource }) => theirs.has(resource))?.resource
+    if (taken === undefined) continue
+    const problem = `the resource ${taken} is reconciled by ${other.found.manifest.id}`
+    throw asFailure(id, 'setup', new TypeError(problem))
+  }
 }
 
 /** A provider of something that it requires has failed after it was set up. */

@@ -1,20 +1,22 @@
-import { notReady, pluginNotFound, pluginStateConflict, type TableSpec } from '@steeple/contracts'
+import { notReady, pluginStateConflict, type TableSpec } from '@steeple/contracts'
 import semver from 'semver'
-import { within } from '../deadline.ts'
+import { createBringUp } from './bring-up.ts'
 import { createCatalogue } from './catalogue.ts'
-import { dependentsOf, problemOf } from './checks.ts'
+import { dependentsOf } from './checks.ts'
 import { createCodeLoader } from './code-loader.ts'
-import { asFailure, inStep } from './failure.ts'
+import { reasonOf } from './failure.ts'
 import type { PluginHost } from './host.ts'
 import { leftOutBecause, unchosenBecause } from './left-out.ts'
-import { configSchemaOf, type LivePlugin, STEP_BOUND_MS, setUp } from './live.ts'
+import { configSchemaOf, type LivePlugin } from './live.ts'
 import { createLiveSet } from './live-set.ts'
-import type { FoundPlugin } from './manifest.ts'
 import { inDependencyOrder } from './order.ts'
 import { createPins } from './pins.ts'
 import { createRecords, type PluginRecord } from './records.ts'
 import { changeOf } from './settings-change.ts'
 import type { PluginSources } from './sources.ts'
+import { createStartUp } from './start-up.ts'
+import { takeOut } from './take-out.ts'
+import { createTrials } from './trials.ts'
 
 /** What the registry needs beside what it gives to plugins. */
 export interface RegistryOptions extends PluginHost {
@@ -41,9 +43,18 @@ export interface PluginRegistry {
   /** Looks at the sources again, so that `list` knows what was installed meanwhile. */
   scan(): Promise<void>
   /**
-   * Loads everything that is found and not disabled, providers first. One that fails is recorded; the rest goes on.
+   * Loads the plugins of the build that are not disabled, providers first. One that fails is recorded; the rest goes on.
+   * An installed plugin never costs one of them: what collides with them waits for `loadInstalled` or fails.
+   *
    * Throws the `plugin_failed` of an essential plugin, after all others were tried.
    */
+  loadBundled(): Promise<void>
+  /**
+   * Loads, after `loadBundled`, what was installed, but for versions whose last load failed: those keep their reason
+   * until somebody asks for them. Never throws: see `list`.
+   */
+  loadInstalled(): Promise<void>
+  /** `loadBundled`, then `loadInstalled`. */
   loadAll(): Promise<void>
   /**
    * Loads a plugin, or another version of one that runs. The version that runs already: nothing happens.
@@ -52,7 +63,12 @@ export interface PluginRegistry {
    * a failure the set of plugins is the one before.
    */
   load(name: string, request?: LoadRequest): Promise<PluginRecord>
-  /** Throws `plugin_not_found`, `plugin_state_conflict` (not loaded, essential, or required: by whom). */
+  /**
+   * Withdraws a plugin. One that does not run because it failed is taken out: its failed and unusable folders are
+   * removed; of an essential one those that are not in use are.
+   *
+   * Throws `plugin_not_found`, `plugin_state_conflict` (not loaded, essential, or required: by whom).
+   */
   unload(name: string): Promise<PluginRecord>
   /** A new copy of the same version, with the configuration as it is now. Throws as `load`. */
   reload(name: string): Promise<PluginRecord>
@@ -72,10 +88,9 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
   const code = createCodeLoader(options)
   const records = createRecords(host, catalogue, live)
   const pins = createPins(options.sources.pluginsDir)
-  /** Highest version of each plugin whose migrations were begun: those below run on its tables. */
-  const migrated = new Map<string, string>()
-  /** Copies that were brought up without migrations: `<id>@<version>`. */
-  const behind = new Set<string>()
+  const trials = createTrials(options.sources.pluginsDir, host.log)
+  const bringUp = createBringUp({ host, live, records, code, contractsVersion: options.contractsVersion })
+  const startUp = createStartUp({ host, catalogue, live, records, pins, trials, bringUp })
   let queue: Promise<unknown> = Promise.resolve()
   let isStopped = false
 
@@ -88,84 +103,6 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
     return turn
   }
 
-  const check = (found: FoundPlugin): void => {
-    const running = live.get(found.manifest.id)
-    const problem = problemOf(found, {
-      contractsVersion: options.contractsVersion,
-      providerOf: (service) => {
-        const owner = host.services.ownerOf(service)
-        return owner === found.manifest.id ? undefined : owner
-      },
-      running: running?.found,
-      dependents: dependentsOf(found.manifest.id, live.all()),
-    })
-    if (problem !== undefined) throw asFailure(found.manifest.id, 'check', new TypeError(problem))
-  }
-
-  /** Everything up to the point where `setUp` can be called. */
-  const prepare = async (found: FoundPlugin, isRollback: boolean): Promise<() => Promise<LivePlugin>> => {
-    const { id, config_path } = found.manifest
-    check(found)
-    const loaded = await inStep(id, 'import', () =>
-      within(host.timers, STEP_BOUND_MS, 'its import', () => code.load(found)),
-    )
-    try {
-      const schema = configSchemaOf(loaded)
-      const config = await inStep(id, 'config', async () => host.settings.configFor(config_path, schema))
-      // Migrations are additive: the version before runs on what a later one has added.
-      if (isRollback) behind.add(`${id}@${found.version}`)
-      else migrated.set(id, found.version)
-      if (!isRollback) await inStep(id, 'migrate', () => host.db.migrate(id, loaded.plugin.migrations ?? []))
-      return () => inStep(id, 'setup', () => setUp(host, found, loaded, config))
-    } catch (error) {
-      await loaded.dispose()
-      throw error
-    }
-  }
-
-  const bringUp = async (found: FoundPlugin, isRollback: boolean): Promise<void> => {
-    const { id } = found.manifest
-    const running = live.get(id)
-    const makeNext = await prepare(found, isRollback)
-    if (running === undefined || !isExclusive(running.found, found)) {
-      await live.enter(await makeNext())
-      return
-    }
-    await live.stepAside(id)
-    try {
-      await live.enter(await makeNext())
-    } catch (error) {
-      await restore(running, error)
-      throw error
-    }
-  }
-
-  /** The copy that had to leave for one that then failed is set up and started again. */
-  const restore = async (before: LivePlugin, why: unknown): Promise<void> => {
-    const { id } = before.found.manifest
-    try {
-      await live.enter(await setUp(host, before.found, before.code, before.config))
-    } catch (error) {
-      await live.remove(id)
-      host.log.error({ plugin: id, err: error }, 'plugin could not be restored')
-      throw asFailure(id, 'start', new AggregateError([why, error], 'it failed, and so did the copy before'))
-    }
-  }
-
-  const change = async (found: FoundPlugin, isRollback: boolean): Promise<PluginRecord> => {
-    const { id } = found.manifest
-    records.loading(found)
-    try {
-      await bringUp(found, isRollback)
-    } catch (error) {
-      records.failed(found, error)
-      throw error
-    }
-    records.running(found)
-    host.log.info({ plugin: id, version: found.version }, 'plugin loaded')
-    return records.of(id)
-  }
-
   const load = async (name: string, { version, rollback = false }: LoadRequest): Promise<PluginRecord> => {
     await catalogue.scan()
     const running = live.get(name)?.found
@@ -174,56 +111,38 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
     if (leftOut !== undefined) throw pluginStateConflict(`plugin ${name} is left out: ${leftOut}`)
     if (running?.version === found.version) return records.of(name)
     const isRollback = running !== undefined && semver.lt(found.version, running.version)
-    const record = await change(found, isRollback).catch(async (error: unknown) => {
-      // What has failed now must not be tried by itself at the next start.
-      if (running !== undefined) await pins.write(name, running.version)
-      throw error
-    })
+    await trials.begun(found)
+    const record = await bringUp
+      .change(found, isRollback ? 'keep' : 'migrate')
+      .catch(async (error: unknown) => {
+        await trials.failed(found, reasonOf(error))
+        // What has failed now must not be tried by itself at the next start.
+        if (running !== undefined) await pins.write(name, running.version)
+        throw error
+      })
+    await trials.ran(found)
     await pins.write(name, isRollback ? found.version : undefined)
     return record
   }
 
-  const loadAll = async (): Promise<void> => {
-    await catalogue.scan()
-    const pinned = await pins.read()
-    const chosen = catalogue
-      .highest(pinned)
-      .filter(
-        (found) => live.get(found.manifest.id) === undefined && leftOutBecause(host, found) === undefined,
-      )
-    const ready: LivePlugin[] = []
-    const failures = new Map<string, unknown>()
-    for (const found of inDependencyOrder(chosen)) {
-      const { id } = found.manifest
-      records.loading(found)
+  const loadInstalled = async (): Promise<void> => {
+    // A turn each: what somebody asks for meanwhile does not wait for all of them.
+    for (const work of startUp.rest()) {
       try {
-        const next = await (await prepare(found, pinned.get(id) === found.version))()
-        host.services.set(id, next.services)
-        ready.push(next)
+        await inTurn(work)
       } catch (error) {
-        failures.set(id, error)
+        host.log.warn({ err: error }, 'installed plugin was not loaded')
       }
     }
-    for (const [id, error] of await live.enterAll(ready)) failures.set(id, error)
-    host.reconciler.begin()
-    for (const found of chosen) {
-      const failure = failures.get(found.manifest.id)
-      if (failure === undefined) records.running(found)
-      else records.failed(found, failure)
-    }
-    host.log.info({ loaded: chosen.length - failures.size, failed: failures.size }, 'plugins loaded')
-    const fatal = chosen.find(({ manifest }) => manifest.essential === true && failures.has(manifest.id))
-    if (fatal !== undefined) throw asFailure(fatal.manifest.id, 'start', failures.get(fatal.manifest.id))
   }
 
   const unload = async (name: string): Promise<PluginRecord> => {
     const running = live.get(name)
-    if (running === undefined) {
-      if (!catalogue.knows(name)) throw pluginNotFound(name)
-      throw pluginStateConflict(`plugin ${name} is not loaded`)
-    }
-    if (running.found.manifest.essential === true) {
-      throw pluginStateConflict(`plugin ${name} is part of every build and cannot be unloaded`)
+    if (running === undefined || running.found.manifest.essential === true) {
+      const left = await takeOut(name, { catalogue, live, records, trials })
+      if (left === undefined) throw pluginStateConflict(`plugin ${name} ${whyKept(running)}`)
+      host.log.info({ plugin: name }, 'failed plugin taken out')
+      return left
     }
     const dependents = dependentsOf(name, live.all())
     if (dependents.length > 0) {
@@ -240,11 +159,8 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
     await catalogue.scan()
     const running = live.get(name)?.found
     if (running === undefined) return await load(name, {})
-    // A version that was rolled back to, or that a failed one did not replace, runs on the tables of a later one.
-    const isOnLaterTables =
-      behind.has(`${name}@${running.version}`) ||
-      semver.gt(migrated.get(name) ?? running.version, running.version)
-    return await change(catalogue.sameAs(running), isOnLaterTables)
+    const tables = bringUp.isOnLaterTables(running) ? 'keep' : 'migrate'
+    return await bringUp.change(catalogue.sameAs(running), tables)
   }
 
   /** Of several drivers of a kind, the ones that were chosen before go and those that are chosen now come. */
@@ -259,7 +175,7 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
       .filter(
         ({ manifest }) => manifest.selected_by !== undefined && records.of(manifest.id).state === 'found',
       )
-    for (const found of inDependencyOrder(chosen)) await change(found, false)
+    for (const found of inDependencyOrder(chosen)) await bringUp.change(found, 'migrate')
   }
 
   const applySettings = async (): Promise<void> => {
@@ -283,7 +199,12 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
   return {
     list: () => records.list(),
     scan: () => inTurn(() => catalogue.scan()),
-    loadAll: () => inTurn(loadAll),
+    loadBundled: () => inTurn(startUp.bundled),
+    loadInstalled,
+    loadAll: async () => {
+      await inTurn(startUp.bundled)
+      await loadInstalled()
+    },
     load: (name, request = {}) => inTurn(() => load(name, request)),
     unload: (name) => inTurn(() => unload(name)),
     reload: (name) => inTurn(() => reload(name)),
@@ -299,6 +220,6 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
   }
 }
 
-function isExclusive(running: FoundPlugin, next: FoundPlugin): boolean {
-  return running.manifest.handover === 'exclusive' || next.manifest.handover === 'exclusive'
+function whyKept(running: LivePlugin | undefined): string {
+  return running === undefined ? 'is not loaded' : 'is part of every build and cannot be unloaded'
 }

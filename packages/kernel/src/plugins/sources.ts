@@ -32,7 +32,14 @@ export async function scanSources(reader: ManifestReader, sources: PluginSources
     if ('reason' in result) rejected.push(result)
     else found.push(result)
   }
-  return { found, rejected }
+  return { found: found.map((one) => withRank(one, found)), rejected }
+}
+
+/** Essential is what the build says: an installed version takes that over from the one in whose place it comes. */
+function withRank(found: FoundPlugin, all: readonly FoundPlugin[]): FoundPlugin {
+  if (found.origin === 'bundled') return found
+  const own = all.find(({ origin, manifest }) => origin === 'bundled' && manifest.id === found.manifest.id)
+  return { ...found, manifest: { ...found.manifest, essential: own?.manifest.essential === true } }
 }
 
 /** The first 8 hex characters of the SHA-256 of an entry file: part of the folder's name, checked at each load. */

@@ -228,6 +228,10 @@ first(
     await until(async () => (await act('attach'))?.state === 'connected', 15_000)
     assert.is((await ask('/revoke?wait=5s')).state, 'revoked')
     assert.is((await labPhones(lab))[0]?.ipv4, null)
+    const doctor = started.launch(['svc', 'doctor', '--data-dir', dir], AS_ROOT_COMMAND)
+    await doctor.exited
+    assert.match(doctor.stdout(), /^ok +hss .*open5gs-dbctl/m, 'the doctor sees what runs')
+    assert.not.match(doctor.stdout(), /engine|container/)
     process.kill(-(run.child.pid ?? 0), 'SIGINT')
     assert.is(await run.exited, 0, run.stdout() + run.stderr())
     assert.not.match(run.stdout() + run.stderr(), /\b99999\d{10}\b/, 'an IMSI was printed')
@@ -252,6 +256,22 @@ first(
     await ended(told, 'SIGTERM')
   },
   { limitMs: 90_000 },
+)
+
+first(
+  'uses the data directory that a configuration names, not the default one',
+  async () => {
+    const config = join(dir, 'svc.yaml')
+    writeFileSync(
+      config,
+      `server: {data_dir: ${join(dir, 'own')}, listen: 127.0.0.1:0}\nhss: {driver: none}\n`,
+    )
+    const run = started.launch(['start', '--config', config], AS_ROOT_COMMAND)
+    assert.match(await introduced(run), new RegExp(`${join(dir, 'own')}`))
+    assert.ok(readdirSync(join(dir, 'own')).includes('svc.db'))
+    await ended(run, 'SIGTERM')
+  },
+  { limitMs: 30_000 },
 )
 
 /** Where the introduction says that the phones are. */

@@ -11,7 +11,10 @@ const BEGIN_ACTION = 'audit.begin'
 
 /** What the migrations do about the trail, in their own transactions. */
 export interface AuditBeginning {
-  /** With the tables themselves: on a node that had a trail before, the new one begins with an entry that says so. */
+  /**
+   * With the tables themselves: on a node that had a trail before, the new one begins with an entry that says so.
+   * Tables that are made anew in a store of plugins get no head: their trail was dropped.
+   */
   withTables(tx: WriterTx): Promise<void>
   /** Once in the life of a store: gives a trail in which nothing was recorded yet its head. */
   once(tx: WriterTx): Promise<void>
@@ -29,6 +32,8 @@ const HAS_RECORDS = `select 1 as one where exists (select 1 from kernel_audit)
   or exists (select 1 from kernel_audit_checkpoint) or exists (select 1 from kernel_audit_head)
   or exists (select 1 from kernel_outbox) or exists (select 1 from kernel_idempotency)
   or exists (select 1 from kernel_rate)`
+/** A store whose plugins have made their tables is not new, whatever became of the kernel's. */
+const HAS_PLUGINS = "select 1 as one from kernel_migration where owner <> 'kernel' limit 1"
 const FIRST = `select ${AUDIT_COLUMNS} from kernel_audit where seq = 1`
 
 /**
@@ -42,9 +47,11 @@ export function auditBeginning({ auditKey, anchor, clock }: BeginningOptions): A
   const insertHead = (tx: WriterTx): Promise<number> =>
     tx.run(INSERT_HEAD, { ...genesis, mac: seal.head(genesis) })
 
+  let isRemade = false
   return {
     withTables: async (tx) => {
-      if (earlier === undefined) return
+      isRemade = (await tx.get(HAS_PLUGINS)) !== undefined
+      if (isRemade || earlier === undefined) return
       await insertHead(tx)
       const last = earlier.beganAtMs.at(-1)
       await createAuditChain(auditKey).append(tx, {
@@ -61,7 +68,8 @@ export function auditBeginning({ auditKey, anchor, clock }: BeginningOptions): A
       })
     },
     once: async (tx) => {
-      if (earlier === undefined && (await tx.get(HAS_RECORDS)) === undefined) await insertHead(tx)
+      if (isRemade || earlier !== undefined) return
+      if ((await tx.get(HAS_RECORDS)) === undefined) await insertHead(tx)
     },
   }
 }

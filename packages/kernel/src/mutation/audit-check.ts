@@ -55,7 +55,7 @@ async function protectionProblems(
     ...named('table', tables, 'missing'),
     ...(tables.length > 0
       ? []
-      : named('trigger', triggers, 'missing or changed; the trail is not append-only')),
+      : named('trigger', triggers, 'missing or changed, so the trail is not append-only')),
     ...(isForged ? ['the anchor beside the keys is not signed by this node'] : []),
   ]
   return { isUnreadable: tables.length > 0, problems }

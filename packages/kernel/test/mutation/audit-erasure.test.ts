@@ -5,6 +5,7 @@ import { assert, tempDir } from '@steeple/testkit'
 import { type AuditAnchor, auditAnchor } from '../../src/mutation/audit-anchor.ts'
 import { settleAudit } from '../../src/mutation/audit-check.ts'
 import { auditSeal } from '../../src/mutation/audit-seal.ts'
+import type { Database } from '../../src/store/database.ts'
 import { failure, onEachStore, type StoreBox } from '../store/each-store.ts'
 import { type MutationBench, making, mutationBench } from './mutation-fixture.ts'
 
@@ -23,6 +24,16 @@ async function erase(box: StoreBox): Promise<void> {
   await dropTrigger(box, 'kernel_audit_delete', 'kernel_audit')
   await dropTrigger(box, 'kernel_audit_head_delete', 'kernel_audit_head')
   await box.raw('delete from kernel_audit; delete from kernel_audit_head')
+}
+
+/** Everything that the kernel's migrations made, and the record of them. */
+async function dropKernelTables(box: StoreBox, db: Database): Promise<void> {
+  const tables = ['audit', 'audit_checkpoint', 'audit_head', 'outbox', 'idempotency', 'rate']
+  await box.raw(tables.map((table) => `drop table kernel_${table}`).join('; '))
+  await box.raw("delete from kernel_migration where owner = 'kernel'")
+  if (box.dialect === 'sqlite') return
+  const made = `select proname as name from pg_proc where pronamespace = to_regnamespace(current_schema())`
+  for (const { name } of await db.all<{ name: string }>(made)) await box.raw(`drop function ${name}`)
 }
 
 const AUDIT_KEY = createSecretKey(Buffer.alloc(32, 7))
@@ -151,6 +162,22 @@ onEachStore('kernel/mutation/audit-erasure', (test, store) => {
     const again = await started(box, keys.path)
     assert.match(again.finding ?? '', /the head record is missing.*erased.*triggers kernel_audit_delete/)
     assert.is((await failure(() => again.mutations.run(making('b'))))?.code, 'store_corrupt')
+  })
+
+  test('does not take a store for new because the tables of the trail were dropped', async () => {
+    await using box = await store()
+    await using keys = await tempDir()
+    const { mutations, db } = await started(box, keys.path)
+    await mutations.run(making('a'))
+    await dropKernelTables(box, db)
+    const again = await started(box, keys.path)
+    assert.match(again.finding ?? '', /the head record is missing.*erased/)
+    assert.is((await failure(() => again.mutations.run(making('b'))))?.code, 'store_corrupt')
+    await dropKernelTables(box, db)
+    await using otherKeys = await tempDir()
+    const forgetful = await started(box, otherKeys.path)
+    assert.match(forgetful.finding ?? '', /the head record is missing.*erased/)
+    assert.is(forgetful.anchor.read(), undefined)
   })
 
   test('begins a new trail beside old keys only with an entry that says so', async () => {

@@ -1,3 +1,4 @@
+import type { Tx } from '@steeple/contracts'
 import { assert } from '@steeple/testkit'
 import { failure, onEachStore } from './each-store.ts'
 import { TOY_MIGRATIONS } from './toy.ts'
@@ -44,6 +45,29 @@ onEachStore('kernel/store/migrate', (test, store) => {
       (await failure(() => db.migrate('toy', late)))?.message ?? '',
       /0001_late of toy must run before 0002_item/,
     )
+  })
+
+  test('runs what the kernel adds to a migration in its transaction, and nothing that a plugin adds', async () => {
+    await using box = await store()
+    const db = await box.open()
+    const finish = async (tx: Tx): Promise<void> => {
+      await tx.run("insert into kernel_note values ('a')")
+    }
+    const up = ['create table kernel_note (text text not null unique)']
+    await db.migrate('kernel', [{ id: '0001_note', up, finish }])
+    assert.equal(await db.all('select text from kernel_note'), [{ text: 'a' }])
+    assert.ok(
+      await failure(() =>
+        db.migrate('kernel', [
+          { id: '0001_note', up, finish },
+          { id: '0002_note', up: ['create table kernel_other (id text)'], finish },
+        ]),
+      ),
+    )
+    assert.ok(await failure(() => db.get('select id from kernel_other')))
+    const adding = { id: '0001_item', up: TOY_MIGRATIONS[0]?.up ?? [], finish }
+    await db.migrate('toy', [adding])
+    assert.equal(await db.all('select text from kernel_note'), [{ text: 'a' }])
   })
 
   test('undoes a migration that fails half way and names nothing as done', async () => {

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createEdge, type Edge } from '@steeple/api'
 import {
   type ConfigOptions,
@@ -22,6 +23,9 @@ import { ownVersion } from './version.ts'
 
 /** A shutdown that takes longer is cut off: plugins have 5 s to drain and 5 s to stop. */
 const SHUTDOWN_LIMIT_MS = 15_000
+
+/** How long the listener waits for installed plugins; those that take longer appear when they are ready. */
+const INSTALLED_HEAD_START_MS = 250
 
 /**
  * Runs the service until SIGTERM or SIGINT; resolves with the exit code.
@@ -53,7 +57,9 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
   try {
     edge = createEdge(kernel, edgeOptions(config, kernel, secrets))
     kernel.attach(edge)
-    await kernel.registry.loadAll()
+    await kernel.registry.loadBundled()
+    // What was installed may hang: most of it is ready before anybody asks, none of it keeps the service from serving.
+    await Promise.race([kernel.registry.loadInstalled(), delay(INSTALLED_HEAD_START_MS)])
     const address = await edge.listen()
     kernel.begin()
     const url = urlOf(address, config.settings.tls.enabled)

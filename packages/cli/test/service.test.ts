@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { symlink } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -115,6 +116,62 @@ service(
     assert.is(put.status, 200)
     await ask('plugin', 'unload', 'board')
     assert.is((await fetch(url, { headers })).status, 404)
+  },
+  PROCESS_LIMIT,
+)
+
+/** A built plugin package in `root`, whose setup is that. */
+async function writeBuilt(root: string, id: string, setup: string): Promise<string> {
+  const dir = join(root, id)
+  await mkdir(dir)
+  const steeple = {
+    id,
+    kind: 'feature',
+    contracts: '*',
+    config_path: id,
+    handover: 'overlap',
+    isolation: 'inline',
+  }
+  const manifest = { name: id, version: '1.0.0', type: 'module', exports: { '.': './plugin.js' }, steeple }
+  await writeFile(join(dir, 'package.json'), JSON.stringify(manifest))
+  await writeFile(join(dir, 'plugin.js'), `export const plugin = { setup: async () => { ${setup} } }`)
+  return dir
+}
+
+service(
+  'takes a plugin that was refused back, on the disk and in the list',
+  async () => {
+    const { folder, env } = here()
+    const dir = await writeBuilt(folder.path, 'broken', "throw new Error('no antenna')")
+    const before = await readdir(join(folder.path, 'plugins'))
+    const refused = await svc(['plugin', 'load', dir, '--data-dir', folder.path], { env })
+    assert.is(refused.code, 1)
+    assert.match(refused.err, /^plugin_state_conflict: plugin broken failed at step setup: no antenna/m)
+    assert.match(refused.err, /removed .*broken@1\.0\.0/)
+    assert.equal(await readdir(join(folder.path, 'plugins')), before)
+    const { plugins } = await ask<{ plugins: readonly { readonly name: string }[] }>('plugin', 'list')
+    assert.not.ok(plugins.some(({ name }) => name === 'broken'))
+    const again = await svc(['plugin', 'unload', 'broken'], { env })
+    assert.match(again.err, /^plugin_not_found: /m)
+  },
+  PROCESS_LIMIT,
+)
+
+service(
+  'leaves nothing where the service does not look, nor when there is no service',
+  async () => {
+    const { folder, env } = here()
+    const dir = await writeBuilt(folder.path, 'lost', 'return {}')
+    const elsewhere = join(folder.path, 'else', 'where')
+    for (const [url, code] of [
+      [env.SVC_URL ?? '', 'plugin_not_found'],
+      ['http://127.0.0.1:1', 'unreachable'],
+    ] as const) {
+      const refused = await svc(['plugin', 'load', dir, '--data-dir', elsewhere, '--url', url], { env })
+      assert.is(refused.code, 1)
+      assert.match(refused.err, new RegExp(`^${code}: `, 'm'))
+      assert.not.ok(existsSync(join(folder.path, 'else')), 'the directories that it made are gone too')
+    }
   },
   PROCESS_LIMIT,
 )

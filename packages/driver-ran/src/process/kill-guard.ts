@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { kinOf } from './kin.ts'
 
 /** A radio that is not told for so long that the service is alive goes off, ms. */
 const LEASE_MS = 5_000
@@ -9,25 +10,54 @@ const START_BOUND_MS = 5_000
 const PID = 0
 const KILL_AT = 1
 const LEASE_UNTIL = 2
-const WORDS = 3
+/** Start of the process, clock ticks since boot. */
+const SINCE = 3
+const WORDS = 4
+/** What was not gone after so many kills is killed once a second. */
+const QUICK_KILLS = 25
 
 /**
  * The thread's program. It is text, since an installed plugin is one file. It waits without an event loop, so nothing
- * that the service does can keep it from killing the process group.
+ * that the service does can keep it from killing the process group and what has left it. It looks for the latter
+ * before the group dies, when parents are still known, and with the environments after it, when waiting for one
+ * delays nothing.
  */
 const PROGRAM = `
+const fs = require('node:fs')
 const { parentPort, workerData } = require('node:worker_threads')
+const kinOf = ${kinOf.toString()}
 const words = new BigInt64Array(workerData.words)
 const bell = new Int32Array(workerData.bell)
+const { entry } = workerData
+const familyOf = (root) =>
+  kinOf(fs, { root, sinceTicks: Number(Atomics.load(words, ${SINCE})), entry, self: process.pid })
+const kill = (target) => {
+  try { process.kill(target, 'SIGKILL') } catch {}
+}
+let pid = 0
+let look
+let kills = 0
+// Whoever cannot look must not guard.
+familyOf(process.pid)(false)
 parentPort.postMessage('ready')
 while (Atomics.wait(bell, 0, 0, 40) === 'timed-out') {
-  const pid = Number(Atomics.load(words, ${PID}))
+  const watched = Number(Atomics.load(words, ${PID}))
+  if (watched !== pid) {
+    pid = watched
+    look = familyOf(pid)
+    kills = 0
+  }
   if (pid === 0) continue
   const now = process.hrtime.bigint()
   const killAt = Atomics.load(words, ${KILL_AT})
-  if ((killAt !== 0n && now >= killAt) || now >= Atomics.load(words, ${LEASE_UNTIL})) {
-    try { process.kill(-pid, 'SIGKILL') } catch {}
-  }
+  const isDue = (killAt !== 0n && now >= killAt) || now >= Atomics.load(words, ${LEASE_UNTIL})
+  if (!isDue) continue
+  kills += 1
+  if (kills > ${QUICK_KILLS} && kills % ${QUICK_KILLS} !== 0) continue
+  const near = look(false)
+  kill(-pid)
+  for (const each of near) kill(each.pid)
+  for (const each of look(true)) kill(each.pid)
 }
 `
 
@@ -38,8 +68,11 @@ while (Atomics.wait(bell, 0, 0, 40) === 'timed-out') {
  * a service that hangs could not take a disarm.
  */
 export interface KillGuard {
-  /** Guards that process group from now on. Call it in the same turn in which the process was started. */
-  watch(pid: number): void
+  /**
+   * Guards that process group, and what leaves it, from now on. Call it in the same turn in which the process was
+   * started. `sinceTicks`: its start, clock ticks since boot.
+   */
+  watch(pid: number, sinceTicks: string): void
   /** Kills in `ms` from now, or earlier when that was asked for before. */
   killIn(ms: number): void
   /** The process was waited for: its id may mean another one now. */
@@ -48,8 +81,15 @@ export interface KillGuard {
   close(): Promise<void>
 }
 
-/** Starts the guard's thread; `lost` is told when it ends by itself. Rejects when it does not start. */
-export async function startKillGuard(lost: () => void, leaseMs: number = LEASE_MS): Promise<KillGuard> {
+/**
+ * Starts the guard's thread for processes whose environment holds `entry`; `lost` is told when it ends by itself.
+ * Rejects when it does not start.
+ */
+export async function startKillGuard(
+  entry: string,
+  lost: () => void,
+  leaseMs: number = LEASE_MS,
+): Promise<KillGuard> {
   const words = new BigInt64Array(new SharedArrayBuffer(8 * WORDS))
   const bell = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(PROGRAM, {
@@ -57,7 +97,7 @@ export async function startKillGuard(lost: () => void, leaseMs: number = LEASE_M
     name: 'ran-kill-guard',
     env: {},
     stdin: false,
-    workerData: { words: words.buffer, bell: bell.buffer },
+    workerData: { words: words.buffer, bell: bell.buffer, entry },
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4, stackSizeMb: 1 },
   })
   worker.unref()
@@ -72,8 +112,9 @@ export async function startKillGuard(lost: () => void, leaseMs: number = LEASE_M
   }
   let renewal: NodeJS.Timeout | undefined
   return {
-    watch: (pid) => {
+    watch: (pid, sinceTicks) => {
       Atomics.store(words, KILL_AT, 0n)
+      Atomics.store(words, SINCE, BigInt(sinceTicks))
       renew()
       Atomics.store(words, PID, BigInt(pid))
       renewal = setInterval(renew, Math.min(RENEW_MS, leaseMs / 4)).unref()

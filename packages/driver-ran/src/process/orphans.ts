@@ -1,7 +1,8 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { southboundUnavailable } from '@steeple/contracts'
+import { type Kin, kinOf } from './kin.ts'
 import { argumentsOf, hasEnvironment, isAlive, markOf, type ProcessMark, processIds } from './proc-fs.ts'
 import { radioMark } from './radio-command.ts'
 
@@ -23,28 +24,31 @@ export function forgetRadio(directory: string): void {
  * Kills every radio that an earlier run of the service has left behind, and says how many there were.
  *
  * A process is one of those when the note names it with the start time of this very boot and it was given a file of the
- * directory, or when it carries the directory's mark in its environment. Throws `southbound_unavailable` when one of
- * them does not end.
+ * directory, when it carries the directory's mark in its environment, or when one of those has started it. It looks again
+ * until there is none. Throws `southbound_unavailable` when one of them does not end.
  */
 export async function endOrphans(directory: string): Promise<number> {
-  const found = orphansOf(directory)
-  for (const { pid } of found) kill(pid)
+  const first = orphansOf(directory)
   const endMs = performance.now() + GONE_BOUND_MS
-  while (found.some((mark) => isAlive(mark))) {
+  let left = first
+  while (left.length > 0) {
     if (performance.now() > endMs) {
       throw southboundUnavailable(
-        `a radio that an earlier run of the service left behind cannot be ended (process ${found.map(({ pid }) => pid).join(', ')}): ` +
+        `a radio that an earlier run of the service left behind cannot be ended (process ${left.map(({ pid }) => pid).join(', ')}): ` +
           'it may be on air',
       )
     }
+    for (const { pid } of left) kill(pid)
     await wait(POLL_MS)
+    left = orphansOf(directory, left)
   }
   forgetRadio(directory)
-  return found.length
+  return first.length
 }
 
-function orphansOf(directory: string): readonly ProcessMark[] {
-  const found = new Map<number, ProcessMark>()
+/** `before`: those that were found before. One that is about to end has lost its environment already. */
+function orphansOf(directory: string, before: readonly ProcessMark[] = []): readonly ProcessMark[] {
+  const found = new Map(before.filter(isAlive).map((mark) => [mark.pid, mark]))
   const noted = readNote(directory)
   if (noted !== undefined && isAlive(noted) && namesFileOf(noted.pid, directory)) found.set(noted.pid, noted)
   for (const pid of processIds()) {
@@ -52,7 +56,18 @@ function orphansOf(directory: string): readonly ProcessMark[] {
     const mark = markOf(pid)
     if (mark !== undefined && isAlive(mark)) found.set(pid, mark)
   }
+  for (const mark of [...found.values()]) {
+    for (const { pid } of startedBy(mark, radioMark(directory))) {
+      const started = markOf(pid)
+      if (started !== undefined) found.set(pid, started)
+    }
+  }
   return [...found.values()]
+}
+
+function startedBy({ pid, startTicks }: ProcessMark, entry: string): readonly Kin[] {
+  const lineage = { root: pid, sinceTicks: Number(startTicks), entry, self: process.pid }
+  return kinOf({ readdirSync, readFileSync }, lineage)(false)
 }
 
 function namesFileOf(pid: number, directory: string): boolean {

@@ -12,7 +12,6 @@ export interface ProcessMark {
 /** What `/proc/<pid>/stat` says of a process. */
 interface ProcessStat {
   readonly state: string
-  readonly group: number
   readonly startTicks: string
 }
 
@@ -32,14 +31,6 @@ export function isAlive(mark: ProcessMark): boolean {
   const stat = statOf(mark.pid)
   if (stat === undefined || stat.startTicks !== mark.startTicks) return false
   return !DEAD_STATES.has(stat.state) || listed(`/proc/${mark.pid}/task`).length > 1
-}
-
-/** The living processes of a process group, ascending. */
-export function groupMembers(group: number): readonly number[] {
-  return processIds().filter((pid) => {
-    const stat = statOf(pid)
-    return stat?.group === group && !DEAD_STATES.has(stat.state)
-  })
 }
 
 /** Every process id that this service can see. */
@@ -83,10 +74,10 @@ function statOf(pid: number): ProcessStat | undefined {
   const text = read(`/proc/${pid}/stat`).toString()
   // The name in parentheses may hold blanks and parentheses itself.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  const [state, , group] = fields
+  const [state] = fields
   const startTicks = fields[19]
-  if (state === undefined || group === undefined || startTicks === undefined) return undefined
-  return { state, group: Number(group), startTicks }
+  if (state === undefined || startTicks === undefined) return undefined
+  return { state, startTicks }
 }
 
 function bootId(): string {

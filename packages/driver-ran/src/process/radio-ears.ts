@@ -9,7 +9,7 @@ import { srsenbEvent } from '../stream/srsenb-line.ts'
 
 /** What is looked at when the program says something for the first time, and when it says that it is on air. */
 export interface Doubts {
-  /** Whether it runs with privileges of its own. */
+  /** Whether it runs with privileges of its own, or out of the process group that was made for it. */
   isUnguarded(): boolean
   /** Whether what was started has started something else. */
   isWrapped(): boolean

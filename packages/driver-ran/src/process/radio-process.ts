@@ -7,9 +7,10 @@ import { mayBeOnAir, type RadioFacts } from '../stream/radio-facts.ts'
 import { muteLine } from '../stream/srsenb-line.ts'
 import type { RadioExit } from './exit-class.ts'
 import type { KillGuard } from './kill-guard.ts'
-import { groupMembers, isPrivilegedExec, markOf, type ProcessMark } from './proc-fs.ts'
-import { LAUNCHER, launchArguments, type RadioCommand, radioEnvironment } from './radio-command.ts'
+import { isPrivilegedExec, markOf, type ProcessMark } from './proc-fs.ts'
+import { LAUNCHER, launchArguments, type RadioCommand, radioEnvironment, radioMark } from './radio-command.ts'
 import { radioEars } from './radio-ears.ts'
+import { radioFamily } from './radio-family.ts'
 
 /**
  * How fast a radio must be gone. `urgent`: off air within a second whatever it does. `orderly`: it may go on, a while
@@ -21,7 +22,6 @@ export type Haste = 'urgent' | 'orderly'
 export const KILL_AFTER_MS: Readonly<Record<Haste, number>> = { urgent: 700, orderly: 3_500 }
 /** The whole of a stop, ms. A process that the kernel cannot end (a driver that hangs) outlives it. */
 export const GONE_BOUND_MS = 6_200
-const GROUP_POLL_MS = 50
 /** How long the last words are waited for after the end, ms. */
 const LAST_WORDS_MS = 250
 
@@ -61,12 +61,13 @@ export function startRadio(
     detached: true,
   })
   const { pid } = child
-  if (pid !== undefined) guard.watch(pid)
   const mark = pid === undefined ? undefined : markOf(pid)
+  if (pid !== undefined) guard.watch(pid, mark?.startTicks ?? '0')
+  const family = pid === undefined ? undefined : radioFamily(pid, mark, radioMark(command.directory))
   const gone = Promise.withResolvers<void>()
   const doubts = {
-    isUnguarded: () => pid !== undefined && isPrivilegedExec(pid),
-    isWrapped: () => pid !== undefined && groupMembers(pid).some((member) => member !== pid),
+    isUnguarded: () => pid !== undefined && (isPrivilegedExec(pid) || family?.hasEscaped() === true),
+    isWrapped: () => family?.isMore() === true,
   }
   const ears = radioEars(command.program, clock, doubts, listener.changed)
   // Without file descriptors there is no process and there are no streams, whatever their type says.
@@ -76,13 +77,18 @@ export function startRadio(
   let isHalting = false
   let killTimer: NodeJS.Timeout | undefined
   let killAtMs = Number.POSITIVE_INFINITY
+  const escaped = (): void => {
+    if (!isHalting) ears.note({ kind: 'wrapped' })
+  }
+  const endWatch = family?.watch(() => ears.facts().isStarted, escaped)
 
   const ended = async (code: number | null, signal: string | null): Promise<void> => {
     isGone = true
     const isHalted = isHalting
     guard.release()
     clearTimeout(killTimer)
-    if (pid !== undefined) await endGroup(pid)
+    endWatch?.()
+    await family?.end(escaped)
     gone.resolve()
     await Promise.race([heard, wait(LAST_WORDS_MS)])
     listener.exited({
@@ -102,7 +108,7 @@ export function startRadio(
   child.stdin?.on('error', () => undefined)
 
   const kill = (): void => {
-    if (!isGone && pid !== undefined) sendGroup(pid, 'SIGKILL')
+    if (!isGone) family?.kill()
   }
   const killIn = (ms: number): void => {
     const atMs = clock.monotonicMs() + ms
@@ -118,7 +124,7 @@ export function startRadio(
     if (isGone) return
     const { stdin } = child
     if (stdin?.writable === true) stdin.end(command.program === 'srsenb' ? muteLine(command.cellId) : '')
-    if (pid !== undefined) sendGroup(pid, 'SIGTERM')
+    family?.ask()
   }
   return {
     mark,
@@ -131,8 +137,9 @@ export function startRadio(
     kill,
     halt: async (haste) => {
       const isSilent = !mayBeOnAir(ears.facts())
-      if (haste === 'urgent' && isSilent) kill()
+      // The guard first: it does not depend on what follows.
       killIn(KILL_AFTER_MS[haste])
+      if (haste === 'urgent' && isSilent) kill()
       if (!isHalting) askToEnd()
       const bound = new AbortController()
       const late = wait(GONE_BOUND_MS, 'late', { signal: bound.signal }).catch(() => 'over')
@@ -140,22 +147,10 @@ export function startRadio(
       bound.abort()
       if (end === 'late') {
         throw southboundUnavailable(
-          `the process ${pid ?? 0} of the radio cannot be ended: the kernel holds it`,
+          `the process ${pid ?? 0} of the radio, or one that it has started, cannot be ended: the kernel or another ` +
+            'user holds it',
         )
       }
     },
-  }
-}
-
-/** Ends what a program has started and left behind, however long that takes. */
-async function endGroup(group: number): Promise<void> {
-  while (sendGroup(group, 'SIGKILL') && groupMembers(group).length > 0) await wait(GROUP_POLL_MS)
-}
-
-function sendGroup(group: number, signal: NodeJS.Signals): boolean {
-  try {
-    return process.kill(-group, signal)
-  } catch {
-    return false // nothing of it is left
   }
 }

@@ -1,6 +1,9 @@
 /** What one line of the program's output means. Frequencies in MHz. */
 export type RadioEvent =
-  /** The program itself runs. Unguarded: with privileges of its own, so it would outlive a service that dies. */
+  /**
+   * The program itself runs. Unguarded: with privileges of its own or out of its process group, so it would outlive a
+   * service that dies.
+   */
   | { readonly kind: 'heard'; readonly isUnguarded: boolean }
   /** What was started is not the program but something that has started it, which a dead service would leave behind. */
   | { readonly kind: 'wrapped' }

@@ -7,6 +7,7 @@ import type { RadioExit } from '../process/exit-class.ts'
 import { startKillGuard } from '../process/kill-guard.ts'
 import { forgetRadio, noteRadio } from '../process/orphans.ts'
 import { requireLauncher } from '../process/preflight.ts'
+import { radioMark } from '../process/radio-command.ts'
 import { type RadioListener, type RadioProcess, startRadio } from '../process/radio-process.ts'
 import { carrierFault } from '../stream/carrier-check.ts'
 import type { RadioFacts } from '../stream/radio-facts.ts'
@@ -68,7 +69,7 @@ export async function prepareStart(start: RadioStart, clock: Clock): Promise<Sta
 async function processVessel({ command }: RadioStart, clock: Clock): Promise<Vessel> {
   await requireLauncher()
   let onGuardLost = (): void => undefined
-  const guard = await startKillGuard(() => onGuardLost())
+  const guard = await startKillGuard(radioMark(command.directory), () => onGuardLost())
   return {
     release: () => guard.close(),
     begin: (listener) => {

@@ -6,7 +6,6 @@ import { deviceName, lockDevice } from '../../src/process/device-lock.ts'
 import { machineHints, requireLauncher } from '../../src/process/preflight.ts'
 import {
   argumentsOf,
-  groupMembers,
   hasEnvironment,
   isAlive,
   isPrivilegedExec,
@@ -25,7 +24,6 @@ machine('tells a process from a later one with its id, and from its zombie', asy
   assert.ok(mark !== undefined && !isAlive({ ...mark, startTicks: '1' }))
   assert.ok(mark !== undefined && !isAlive({ ...mark, bootId: 'another' }))
   assert.ok(processIds().includes(pid))
-  assert.equal(groupMembers(pid), [pid])
   await eventually(() => hasEnvironment(pid, 'MARK=here'))
   assert.is(hasEnvironment(pid, 'MARK=her'), false)
   assert.equal(argumentsOf(pid), ['/bin/sh', '-c', 'read x'])

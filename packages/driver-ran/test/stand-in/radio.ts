@@ -1,6 +1,6 @@
 // A stand-in for srsenb and gnb: replays a recording and records every sample that it "sends".
 import { spawn } from 'node:child_process'
-import { openSync, readFileSync, writeSync } from 'node:fs'
+import { appendFileSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { linesOf } from '../support/recordings.ts'
 import { serveMetrics } from './metrics-server.ts'
@@ -8,6 +8,9 @@ import type { Scenario } from './scenario.ts'
 
 const scenario = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Scenario
 const samples = openSync(scenario.samples, 'a')
+const [node = '', script = '', file = '', role = ''] = process.argv
+const isEscaped = role === 'escaped'
+if (role !== 'between') appendFileSync(`${scenario.samples}.pids`, `${process.pid}\n`)
 let isMuted = false
 let sending: NodeJS.Timeout | undefined
 
@@ -24,7 +27,8 @@ const goOnAir = (): void => {
 }
 
 const speed = scenario.speed ?? 1
-const recorded = scenario.recording === undefined ? [] : linesOf(readFileSync(scenario.recording, 'utf8'))
+const recorded =
+  scenario.recording === undefined || isEscaped ? [] : linesOf(readFileSync(scenario.recording, 'utf8'))
 const untilMs = scenario.untilMs ?? Number.POSITIVE_INFINITY
 for (const { atMs, stream, text } of recorded)
   if (atMs <= untilMs) setTimeout(() => print(stream, text), atMs / speed)
@@ -44,15 +48,29 @@ if (scenario.exit !== undefined) {
   setTimeout(() => process.exit(code), atMs)
 }
 if (scenario.metricsPort !== undefined) serveMetrics(scenario.metricsPort, scenario.metrics ?? [])
-if (scenario.spawnsChild === true && process.argv[3] !== 'child') {
-  const [node = '', script = '', file = ''] = process.argv
+if (scenario.spawnsChild === true && role !== 'child') {
   spawn(node, [...process.execArgv, script, file, 'child'], { stdio: 'inherit' })
+}
+const { leaves } = scenario
+const leave = (as: 'between' | 'escaped'): void => {
+  const env = leaves?.isBare === true ? {} : process.env
+  spawn(node, [...process.execArgv, script, file, as], { stdio: 'inherit', detached: true, env }).unref()
+}
+if (isEscaped) goOnAir()
+else if (role === 'between') {
+  leave('escaped')
+  process.exit(0)
+} else if (leaves !== undefined) {
+  process.once('SIGUSR2', () => {
+    leave(leaves.isTwice === true ? 'between' : 'escaped')
+    if (leaves.endsAfterMs !== undefined) setTimeout(() => process.exit(0), leaves.endsAfterMs)
+  })
 }
 
 const teardownMs = scenario.teardownMs ?? 2_000
 let isEnding = false
 const end = (): void => {
-  if (isEnding || scenario.onTerm === 'ignore') return
+  if (isEnding || isEscaped || scenario.onTerm === 'ignore') return
   isEnding = true
   if (scenario.onTerm === 'stall') {
     setTimeout(() => {
@@ -70,7 +88,7 @@ const end = (): void => {
 }
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end)
 
-if (scenario.ignoresInput !== true) {
+if (scenario.ignoresInput !== true && !isEscaped) {
   createInterface({ input: process.stdin }).on('line', (line) => {
     const [command, cell, gain] = line.split(' ')
     if (line.trim() === '') process.exit(1)

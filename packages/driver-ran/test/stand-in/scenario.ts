@@ -22,6 +22,15 @@ export interface Scenario {
   readonly exit?: { readonly atMs: number; readonly code: number }
   /** It starts a child that sends samples too and then waits for it: a wrapper that does not exec. */
   readonly spawnsChild?: boolean
+  /** At SIGUSR2 it starts itself once more, in a session of its own, and that one sends samples from its start on. */
+  readonly leaves?: {
+    /** By a process between them that ends at once, so that nobody is the parent. */
+    readonly isTwice?: boolean
+    /** Without an environment. */
+    readonly isBare?: boolean
+    /** It ends itself so long afterwards. */
+    readonly endsAfterMs?: number
+  }
   /** A gnb's metrics server on that port. */
   readonly metricsPort?: number
   readonly metrics?: readonly object[]

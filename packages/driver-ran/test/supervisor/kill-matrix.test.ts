@@ -2,32 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { GOOD, type Lab, nowMs, openLab, PROFILE } from '../support/lab.ts'
 import { recordingPath } from '../support/recordings.ts'
+import { assertSilent, block, disarm } from '../support/silence.ts'
 
 const kill = suite('driver-ran/kill matrix')
-
-/** A disarm: the gate is closed first, as policy does, then the transmitter is stopped. */
-async function disarm(lab: Lab): Promise<{ readonly askedMs: number; readonly answeredMs: number }> {
-  const askedMs = nowMs()
-  lab.gate.disarm()
-  await lab.supervisor.stop()
-  return { askedMs, answeredMs: nowMs() }
-}
-
-function block(ms: number): void {
-  const endMs = performance.now() + ms
-  while (performance.now() < endMs);
-}
-
-/** Not one sample after the answer, none more than a second after the question, and no process. */
-async function assertSilent(
-  lab: Lab,
-  { askedMs, answeredMs }: { readonly askedMs: number; readonly answeredMs: number },
-): Promise<void> {
-  await wait(200)
-  assert.is(lab.samplesAfter(answeredMs), 0, 'samples after the disarm was answered')
-  assert.is(lab.samplesAfter(askedMs + 1_000), 0, 'samples more than a second after the disarm')
-  assert.is(lab.supervisor.snapshot().pid, undefined)
-}
 
 /** Registers a test of a running radio that behaves in that way. */
 function whileOnAir(

@@ -115,6 +115,23 @@ for (const mark of ['environment', 'note'] as const) {
   )
 }
 
+death('kills what an orphan has started in a session of its own and without an environment', () =>
+  inFolder({ ...STUBBORN, leaves: { isBare: true } }, async (root, radio) => {
+    const left = orphan(root, radio, 'environment')
+    try {
+      await eventually(() => readSamples(radio.samples).length > 3)
+      process.kill(left.pid, 'SIGUSR2')
+      await eventually(() => radio.alive().length === 2)
+      const lab = await openLab({ root, isDriven: false })
+      await lab.supervisor.sweep()
+      assert.equal(radio.alive(), [])
+      await lab.close()
+    } finally {
+      for (const pid of radio.alive()) process.kill(pid, 'SIGKILL')
+    }
+  }),
+)
+
 death('confirms no stop before the orphan is gone', () =>
   inFolder(STUBBORN, async (root, radio) => {
     const left = orphan(root, radio, 'environment')

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Context, type RadioProfile, type Settings, txGateRef } from '@steeple/contracts'
 import { eventually, type FakeContext, fakeContext, type Overrides, tempDir } from '@steeple/testkit'
-import { isAlive, type ProcessMark } from '../../src/process/proc-fs.ts'
+import { isAlive, markOf, type ProcessMark } from '../../src/process/proc-fs.ts'
 import type { Backoff } from '../../src/supervisor/backoff.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { Scenario } from '../stand-in/scenario.ts'
@@ -45,6 +45,8 @@ export interface Lab {
   samples(): readonly Sample[]
   /** The samples as they were when the lab was closed. */
   lastSamples(): readonly Sample[]
+  /** Processes of the stand-in that run, those that have left their group included. */
+  alive(): readonly number[]
   /** Samples sent after that time. */
   samplesAfter(atMs: number): number
   /** Waits until samples flow. */
@@ -152,6 +154,7 @@ export async function openLab(
     play: files.play,
     samples,
     lastSamples: () => last,
+    alive: files.alive,
     samplesAfter: (atMs) => samples().filter((sample) => sample.atMs > atMs).length,
     onAir: async () => {
       const before = samples().length
@@ -177,11 +180,12 @@ export function standInFiles(root: string): {
   readonly binary: string
   readonly samples: string
   play(scenario: Partial<Scenario>): void
+  alive(): readonly number[]
 } {
   const binary = join(root, 'srsenb')
   const scenarioFile = join(root, 'scenario.json')
   const samples = join(root, 'samples')
-  writeFileSync(samples, '', { flag: 'a' })
+  for (const file of [samples, `${samples}.pids`]) writeFileSync(file, '', { flag: 'a' })
   const command = [process.execPath, '--no-warnings', STAND_IN, scenarioFile]
     .map((part) => `'${part}'`)
     .join(' ')
@@ -189,6 +193,13 @@ export function standInFiles(root: string): {
   return {
     binary,
     samples,
+    alive: () => {
+      const pids = readFileSync(`${samples}.pids`, 'utf8').split('\n').slice(0, -1).map(Number)
+      return pids.filter((pid) => {
+        const mark = markOf(pid)
+        return mark !== undefined && isAlive(mark)
+      })
+    },
     // As a whole: a program that starts meanwhile reads the one or the other.
     play: (scenario) => {
       const content: Scenario = { onTerm: 'graceful', samples, ...scenario }

@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Kin, kinOf } from './kin.ts'
+import type { ProcessMark } from './proc-fs.ts'
+
+const END_POLL_MS = 20
+const END_POLL_MAX_MS = 1_000
+const QUIET_LOOKS = 2
+/** When a look is taken after a start, ms: at first, until it is on air, and from then on. */
+const FIRST_LOOK_MS = 100
+const STARTING_LOOK_MS = 1_000
+const LATER_LOOK_MS = 5_000
+
+/** A radio's process and all that it has started, in its process group or out of it. */
+export interface RadioFamily {
+  /** Whether something is out of the process group. */
+  hasEscaped(): boolean
+  /** Whether anything besides the radio's own process runs. */
+  isMore(): boolean
+  /** Asks the group to end. What is out of it is killed: it would not hear. */
+  ask(): void
+  /** Kills all of it that is there now. */
+  kill(): void
+  /**
+   * The radio's own process was waited for: kills what is left until nothing is, however long that takes. `escaped` is
+   * called in the same turn when some of that is out of the process group.
+   */
+  end(escaped: () => void): Promise<void>
+  /** Looks every now and then whether something has left the group, until the function that it returns is called. */
+  watch(isOnAir: () => boolean, escaped: () => void): () => void
+}
+
+/** The family of the process `root`, which leads its group and its session. `entry`: what its environment holds. */
+export function radioFamily(root: number, mark: ProcessMark | undefined, entry: string): RadioFamily {
+  const lineage = { root, sinceTicks: Number(mark?.startTicks ?? 0), entry, self: process.pid }
+  const look = kinOf({ readdirSync, readFileSync }, lineage)
+  let isWaitedFor = false
+  const hasEscaped = (): boolean => look(true).some(({ isOutside }) => isOutside)
+  const kill = (): readonly Kin[] => {
+    // Before the group dies: a child of a dead process has another parent.
+    const near = look(false)
+    // Once it was waited for, its id is kept from others only by members of its group.
+    if (!isWaitedFor || near.some(({ isOutside }) => !isOutside)) send(-root, 'SIGKILL')
+    for (const { pid } of near) send(pid, 'SIGKILL')
+    const left = look(true)
+    for (const { pid } of left) send(pid, 'SIGKILL')
+    return [...near, ...left]
+  }
+  return {
+    hasEscaped,
+    isMore: () => look(true).some(({ pid }) => pid !== root),
+    ask: () => {
+      for (const { pid, isOutside } of look(true)) if (isOutside) send(pid, 'SIGKILL')
+      send(-root, 'SIGTERM')
+    },
+    kill,
+    end: async (escaped) => {
+      isWaitedFor = true
+      const found = kill()
+      if (found.some(({ isOutside }) => isOutside)) escaped()
+      await endAll(kill, found.length)
+    },
+    watch: (isOnAir, escaped) => {
+      let next: NodeJS.Timeout
+      const lookIn = (ms: number): void => {
+        next = setTimeout(() => {
+          if (hasEscaped()) escaped()
+          lookIn(isOnAir() ? LATER_LOOK_MS : STARTING_LOOK_MS)
+        }, ms).unref()
+      }
+      lookIn(FIRST_LOOK_MS)
+      return () => clearTimeout(next)
+    },
+  }
+}
+
+/** Kills until two looks in turn have found none: in the moment of an exec a process has no environment. */
+async function endAll(kill: () => readonly Kin[], found: number): Promise<void> {
+  let pauseMs = END_POLL_MS
+  for (let quiet = found === 0 ? 1 : 0; quiet < QUIET_LOOKS; ) {
+    await wait(quiet === 0 ? pauseMs : END_POLL_MS)
+    pauseMs = Math.min(pauseMs * 1.3, END_POLL_MAX_MS)
+    quiet = kill().length === 0 ? quiet + 1 : 0
+  }
+}
+
+function send(target: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(target, signal)
+  } catch {
+    // gone meanwhile, or another user's: then it is found again
+  }
+}

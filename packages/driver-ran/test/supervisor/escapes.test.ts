@@ -1,0 +1,145 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { assert, eventually, suite, tempDir } from '@steeple/testkit'
+import type { Scenario } from '../stand-in/scenario.ts'
+import { GOOD, type Lab, nowMs, openLab } from '../support/lab.ts'
+import { assertSilent, block, disarm } from '../support/silence.ts'
+
+const escapes = suite('driver-ran/programs that leave their process group')
+
+/** Ends what a driver that failed has left on air. */
+function sweepUp(lab: Lab): void {
+  for (const pid of lab.alive()) process.kill(pid, 'SIGKILL')
+}
+
+/** A lab whose `ran.binary` is a script around the stand-in, `PROGRAM` in its text. */
+async function wrapped(script: string, body: (lab: Lab) => Promise<void>): Promise<void> {
+  await using folder = await tempDir()
+  const binary = join(folder.path, 'wrapper')
+  const text = script.replaceAll('PROGRAM', `'${join(folder.path, 'srsenb')}' "$@"`)
+  writeFileSync(binary, `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+  const lab = await openLab({ root: folder.path, settings: { ran: { binary } } })
+  try {
+    await body(lab)
+  } finally {
+    sweepUp(lab)
+    await lab.close()
+  }
+}
+
+async function assertRefused(lab: Lab): Promise<void> {
+  await eventually(() => lab.supervisor.snapshot().state === 'refused', 4_500)
+  assert.match(lab.supervisor.snapshot().problem ?? '', /would outlive a service that dies/)
+  await eventually(() => lab.supervisor.running === undefined)
+  const refusedMs = nowMs()
+  await wait(250)
+  assert.is(lab.samplesAfter(refusedMs), 0)
+  assert.equal(lab.alive(), [])
+  assert.is(lab.starts, 1, 'it was started again')
+}
+
+const STUBBORN: Partial<Scenario> = { ...GOOD, onTerm: 'ignore', ignoresInput: true, onAirAtMs: 50 }
+const WRAPPERS: ReadonlyMap<string, string> = new Map([
+  ['a script that waits for setsid', 'exec setsid -w PROGRAM'],
+  ['a script that does not wait for setsid', 'exec setsid PROGRAM'],
+  ['a script that forks twice and goes on', '(setsid PROGRAM &)\nexec sleep 600'],
+  ['a script that forks twice and ends', '(setsid PROGRAM &)\nsleep 0.4'],
+  ['a script that forks and clears the environment', 'exec setsid -w env -i PROGRAM'],
+])
+
+for (const [what, script] of WRAPPERS) {
+  escapes(`refuses and kills ${what}`, () =>
+    wrapped(script, async (lab) => {
+      lab.play(STUBBORN)
+      lab.gate.arm('mast')
+      await assertRefused(lab)
+    }),
+  )
+
+  for (const afterMs of [20, 150, 400]) {
+    escapes(`lets nothing of ${what} on air after a disarm ${afterMs} ms into its start`, () =>
+      wrapped(script, async (lab) => {
+        lab.play({ ...STUBBORN, lines: [], untilMs: 0 })
+        lab.gate.arm('mast')
+        await eventually(() => lab.starts > 0)
+        await wait(afterMs)
+        await assertSilent(lab, await disarm(lab))
+        assert.equal(lab.alive(), [])
+      }),
+    )
+  }
+}
+
+/** On air and looked at, and then another one that has left the group is on air as well. */
+async function escaped(lab: Lab, leaves: NonNullable<Scenario['leaves']>): Promise<void> {
+  lab.play({ ...STUBBORN, leaves })
+  lab.gate.arm('mast')
+  await eventually(() => lab.supervisor.running?.process.facts().isStarted === true, 4_000)
+  // Every second until it is on air, and every five from then on, the driver looks by itself.
+  await wait(1_100)
+  const [radio = 0] = lab.alive()
+  process.kill(radio, 'SIGUSR2')
+  await eventually(() => lab.alive().some((pid) => pid !== radio), 4_000)
+  await lab.onAir()
+}
+
+const WAYS: ReadonlyMap<string, NonNullable<Scenario['leaves']>> = new Map([
+  ['in a session of its own', {}],
+  ['by a double fork', { isTwice: true }],
+  ['in a session of its own, without an environment', { isBare: true }],
+])
+const LONG = { limitMs: 15_000 } as const
+
+/** Registers a test of a radio on air that has started another one, which must be ended. */
+function whileEscaped(
+  sentence: string,
+  leaves: NonNullable<Scenario['leaves']>,
+  body: (lab: Lab) => Promise<void>,
+): void {
+  escapes(
+    sentence,
+    async () => {
+      const lab = await openLab()
+      try {
+        await escaped(lab, leaves)
+        await body(lab)
+      } finally {
+        sweepUp(lab)
+        await lab.close()
+      }
+    },
+    LONG,
+  )
+}
+
+for (const [how, leaves] of WAYS) {
+  whileEscaped(`ends what a radio has started ${how} before a disarm is answered`, leaves, async (lab) => {
+    await assertSilent(lab, await disarm(lab))
+    assert.equal(lab.alive(), [])
+  })
+
+  whileEscaped(`ends in time what it has started ${how}, with a blocked event loop`, leaves, async (lab) => {
+    const askedMs = nowMs()
+    lab.gate.disarm()
+    const stopped = lab.supervisor.stop()
+    block(1_500)
+    assert.is(lab.samplesAfter(askedMs + 1_000), 0)
+    await stopped
+    await assertSilent(lab, { askedMs, answeredMs: nowMs() })
+    assert.equal(lab.alive(), [])
+  })
+}
+
+whileEscaped(
+  'notices a radio that leaves its group long after its start, and refuses it',
+  {},
+  async (lab) => {
+    await eventually(() => lab.supervisor.snapshot().state === 'refused', 7_000)
+    await assertRefused(lab)
+  },
+)
+
+whileEscaped('refuses a radio that ends and leaves another one on air', { endsAfterMs: 400 }, assertRefused)
+
+escapes.run()

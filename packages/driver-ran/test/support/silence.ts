@@ -1,0 +1,31 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { assert } from '@steeple/testkit'
+import { type Lab, nowMs } from './lab.ts'
+
+/** When a disarm was asked for and answered, on the clock of the samples. */
+export interface Disarm {
+  readonly askedMs: number
+  readonly answeredMs: number
+}
+
+/** A disarm: the gate is closed first, as policy does, then the transmitter is stopped. */
+export async function disarm(lab: Lab): Promise<Disarm> {
+  const askedMs = nowMs()
+  lab.gate.disarm()
+  await lab.supervisor.stop()
+  return { askedMs, answeredMs: nowMs() }
+}
+
+/** Keeps the event loop from turning. */
+export function block(ms: number): void {
+  const endMs = performance.now() + ms
+  while (performance.now() < endMs);
+}
+
+/** Not one sample after the answer, none more than a second after the question, and no process. */
+export async function assertSilent(lab: Lab, { askedMs, answeredMs }: Disarm): Promise<void> {
+  await wait(200)
+  assert.is(lab.samplesAfter(answeredMs), 0, 'samples after the disarm was answered')
+  assert.is(lab.samplesAfter(askedMs + 1_000), 0, 'samples more than a second after the disarm')
+  assert.is(lab.supervisor.snapshot().pid, undefined)
+}

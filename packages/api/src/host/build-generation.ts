@@ -2,7 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pluginFailed, type Route, validationFailed } from '@steeple/contracts'
 import type { RouteSet } from '@steeple/kernel'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { type Endpoint, type EndpointParts, endpointFrom, nameOf, schemasOf } from './endpoint.ts'
+import {
+  compilesResponses,
+  type Endpoint,
+  type EndpointParts,
+  endpointFrom,
+  nameOf,
+  schemasOf,
+} from './endpoint.ts'
 import { Generation } from './generation.ts'
 import { MAX_PARAM_CHARS } from './route-memory.ts'
 
@@ -74,7 +81,9 @@ async function compileInSlices(sets: readonly RouteSet[], parts: EndpointParts):
   let sliceEndMs = performance.now() + SLICE_MS
   for (const set of sets) {
     for (const route of set.routes) {
-      const isNew = schemasOf(route, parts.checkResponses).some((pair) => parts.checks.isNew(...pair))
+      const isNew = schemasOf(route, compilesResponses(set, parts)).some((pair) =>
+        parts.checks.isNew(...pair),
+      )
       if (!isNew) continue
       if (performance.now() >= sliceEndMs) {
         await nextTurn()

@@ -5,6 +5,8 @@ export interface RouteSet {
   readonly plugin: string
   readonly routes: readonly Route[]
   readonly retiring: AbortSignal
+  /** Whether the plugin was installed: unlike those of the build, nobody has tested it against this edge. */
+  readonly isInstalled?: boolean
 }
 
 /** A built, not yet serving set of routes. Opaque to the kernel. */

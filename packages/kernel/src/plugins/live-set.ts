@@ -268,5 +268,5 @@ function awayRoutes(plugin: LivePlugin): RouteSet {
     throw notReady(`the plugin ${id} is being exchanged; try again in a few seconds`, { retryAfterS: 1 })
   }
   const routes = plugin.routes.routes.map((route): Route => ({ ...route, handle: refuse }))
-  return { plugin: id, routes, retiring: new AbortController().signal }
+  return { ...plugin.routes, plugin: id, routes, retiring: new AbortController().signal }
 }

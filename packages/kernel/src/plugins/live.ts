@@ -108,7 +108,12 @@ function liveOf(host: PluginHost, parts: Parts): LivePlugin {
     instance,
     metrics,
     used,
-    routes: { plugin: id, routes: instance.routes ?? [], retiring: scope.retiring },
+    routes: {
+      plugin: id,
+      routes: instance.routes ?? [],
+      retiring: scope.retiring,
+      isInstalled: found.origin === 'installed',
+    },
     reconcilers: instance.reconcilers ?? [],
     services: instance.services ?? new Map(),
     start: async () => {

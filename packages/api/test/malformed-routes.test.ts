@@ -1,0 +1,58 @@
+import { ok, type Route } from '@steeple/contracts'
+import { assert, suite } from '@steeple/testkit'
+import { routeSet, serveRoutes } from './world/serve-routes.ts'
+
+const malformed = suite('api/malformed-routes')
+
+const good = { method: 'GET', path: '/v1/sample', role: 'viewer', summary: 'x', handle: async () => ok({}) }
+
+/** A route as a plugin in plain JavaScript may give it: the type checker never saw it. */
+function unchecked(change: object): Route {
+  return { ...good, ...change } as Route
+}
+
+const REFUSED: readonly (readonly [string, object, RegExp])[] = [
+  ['a role that there is not', { role: 'root' }, /GET \/v1\/sample: there is no role root; one of public, /],
+  ['no role', { role: undefined }, /GET \/v1\/sample: there is no role undefined/],
+  [
+    'a response schema that is none',
+    { schema: { response: { type: 'nonsense' } } },
+    /response schema of GET \/v1\/sample: .*nonsense/,
+  ],
+  [
+    'a response schema that is a word',
+    { schema: { response: 'nonsense' } },
+    /response schema of GET \/v1\/sample/,
+  ],
+]
+
+for (const [what, change, reason] of REFUSED) {
+  malformed(`refuses an installed plugin whose route has ${what}, and serves on`, async () => {
+    const world = await serveRoutes([], { checkResponses: false })
+    try {
+      const set = { ...routeSet('sample', [unchecked(change)]), isInstalled: true }
+      const error = await world.edge.build([set]).then(
+        () => undefined,
+        (refused: Error & { code?: string }) => refused,
+      )
+      assert.is(error?.code, 'plugin_failed')
+      assert.match(error?.message ?? '', /plugin sample failed at step routes: /)
+      assert.match(error?.message ?? '', reason)
+      assert.is((await world.ask('/v1/healthz')).status, 200)
+    } finally {
+      await world.close()
+    }
+  })
+}
+
+malformed('does not compile the response schemas of the build, which its tests have compiled', async () => {
+  const world = await serveRoutes([], { checkResponses: false })
+  try {
+    const route = unchecked({ schema: { response: { type: 'nonsense' } } })
+    await world.edge.build([routeSet('sample', [route])])
+  } finally {
+    await world.close()
+  }
+})
+
+malformed.run()

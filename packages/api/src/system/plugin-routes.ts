@@ -88,8 +88,12 @@ export function pluginRoutes(core: EdgeCore): readonly Route[] {
       LOAD_BODY,
       (name, body) => registry.load(name, body),
     ),
-    changeRoute(core, 'unload', 'Withdraws a plugin and its routes', undefined, (name) =>
-      registry.unload(name),
+    changeRoute(
+      core,
+      'unload',
+      'Withdraws a plugin and its routes, or removes one that failed',
+      undefined,
+      (name) => registry.unload(name),
     ),
     changeRoute(core, 'reload', 'Starts a new copy of the running version', undefined, (name) =>
       registry.reload(name),
@@ -126,7 +130,12 @@ function changeRoute(
   })
 }
 
-/** A change of the running set cannot be part of a transaction: it happens first, then its success is recorded. */
+/**
+ * A change of the running set cannot be part of a transaction: it happens first, then its success is recorded.
+ *
+ * The registry's `plugin_failed` is a fault of the service only at its start. Here it is a conflict of what was asked for
+ * with what the plugin is: `plugin_state_conflict` with the same text; the audit entry names the code within.
+ */
 async function attempt(
   core: EdgeCore,
   request: Request<{ readonly name: string }>,

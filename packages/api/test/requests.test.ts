@@ -244,6 +244,13 @@ requests('gives text as text, JSON as JSON and bytes as they come', async () => 
     headers: { 'content-type': 'text/csv' },
   })
   assert.is(csv.body.body, 'imsi,ki\n1,2\n')
+  const nothing = await world.ask('/v1/table', {
+    method: 'POST',
+    token,
+    headers: { 'content-type': 'text/csv' },
+  })
+  assert.is(nothing.status, 400)
+  assert.is(nothing.body.error.message, 'the body is missing; send application/json or text/csv')
   const json = await world.ask('/v1/table', { method: 'POST', token, json: { rows: [1] } })
   assert.equal(json.body.body, { rows: [1] })
   const sent = new Uint8Array(250_000)

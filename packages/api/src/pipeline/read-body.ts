@@ -38,19 +38,28 @@ function kindOf(type: string): 'json' | 'text' | 'stream' {
 
 function mediaTypeOf(exchange: Exchange, route: Route): string {
   const { headers } = exchange.incoming
-  const accepted = [...(takesJson(route) ? [JSON_TYPE] : []), ...(route.consumes ?? [])]
+  const accepted = acceptedTypes(route)
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {
-    throw unsupportedMediaType('with a content-encoding', accepted.join(' or '))
+    throw unsupportedMediaType('with a content-encoding', accepted)
   }
   const given = headers['content-type']
-  if (given === undefined) throw unsupportedMediaType('(none given)', accepted.join(' or '))
+  if (given === undefined) throw unsupportedMediaType('(none given)', accepted)
   const type = essence(given)
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(given)?.[1]?.toLowerCase()
-  if (!accepted.includes(type) || (charset !== undefined && charset !== 'utf-8')) {
-    throw unsupportedMediaType(given.slice(0, 100), accepted.join(' or '))
+  if (!typesOf(route).includes(type) || (charset !== undefined && charset !== 'utf-8')) {
+    throw unsupportedMediaType(given.slice(0, 100), accepted)
   }
   return type
+}
+
+/** The media types that a route takes, in words. */
+export function acceptedTypes(route: Route): string {
+  return typesOf(route).join(' or ')
+}
+
+function typesOf(route: Route): readonly string[] {
+  return [...(takesJson(route) ? [JSON_TYPE] : []), ...(route.consumes ?? [])]
 }
 
 function takesJson(route: Route): boolean {

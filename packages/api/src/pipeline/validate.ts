@@ -2,6 +2,7 @@ import { type ErrorDetail, type JsonSchema, validationFailed } from '@steeple/co
 import type { Endpoint } from '../host/endpoint.ts'
 import type { Exchange } from './exchange.ts'
 import { pageFrom, pageScope, splitPage } from './page.ts'
+import { acceptedTypes } from './read-body.ts'
 import type { Check } from './schema-checks.ts'
 import { unknownNames } from './validation-details.ts'
 
@@ -33,10 +34,14 @@ export function validateBody(exchange: Exchange, endpoint: Endpoint): void {
     return
   }
   if (exchange.bodyKind === 'none') {
-    if (!isOptional(schema)) throw validationFailed('the body is missing; send JSON')
+    if (!isOptional(schema)) throw missingBody(endpoint)
     exchange.body = {}
   }
   refuse(endpoint.checkBody, exchange.body, 'body', exchange.bodyBytes?.length)
+}
+
+function missingBody({ route }: Endpoint): Error {
+  return validationFailed(`the body is missing; send ${acceptedTypes(route)}`)
 }
 
 /** A route without a body schema takes no body, or the empty object. */

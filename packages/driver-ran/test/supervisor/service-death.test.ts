@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -63,6 +63,18 @@ for (const signal of ['SIGKILL', 'SIGTERM', 'SIGABRT'] as const) {
     }),
   )
 }
+
+death('leaves no transmitter on when it is killed while it is stopped', () =>
+  inFolder(STUBBORN, async (root, radio) => {
+    const { process: running, radio: mark } = await service(root)
+    running.kill('SIGSTOP')
+    await eventually(() => readFileSync(`/proc/${running.pid}/stat`, 'utf8').includes(') T '))
+    assert.ok(isAlive(mark))
+    running.kill('SIGKILL')
+    await eventually(() => !isAlive(mark))
+    assert.equal(radio.alive(), [])
+  }),
+)
 
 death(
   'leaves no transmitter on when its event loop does not turn any more',

@@ -25,7 +25,7 @@ import { ownVersion } from './version.ts'
 const SHUTDOWN_LIMIT_MS = 15_000
 
 /** How long the listener waits for installed plugins; those that take longer appear when they are ready. */
-const INSTALLED_HEAD_START_MS = 250
+const INSTALLED_HEAD_START_MS = 100
 
 /**
  * Runs the service until SIGTERM or SIGINT; resolves with the exit code.

@@ -1,7 +1,7 @@
 import { appendFileSync, chmodSync, mkdtempSync, readdirSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { type Footprint, INSPECTOR_FLAGS, type Inspector, openInspector } from '../harness/inspector.ts'
 import { type Load, startLoad, type Task } from '../harness/load.ts'
 import { childrenOf, openFiles } from '../harness/open-files.ts'
@@ -428,14 +428,14 @@ failures(
       assert.is(await service.stop(), 0)
 
       const next = await startService({ dataDir, adminToken })
-      assert.is((await next.request('GET', `/v1/${id}`)).body.version, '1.0.0')
+      await eventually(async () => (await next.request('GET', `/v1/${id}`)).body.version === '1.0.0')
       assert.is((await next.request('POST', `/v1/plugins/${id}/reload`)).status, 200)
       installVersion(dataDir, { id, version: '1.1.1', code: sourceOf({ plugin: migrations }) })
       assert.is((await load(next, id)).body.version, '1.1.1')
       await next.kill()
 
       const last = await startService({ dataDir, adminToken })
-      assert.is((await last.request('GET', `/v1/${id}`)).body.version, '1.1.1')
+      await eventually(async () => (await last.request('GET', `/v1/${id}`)).body.version === '1.1.1')
       assert.is(await last.stop(), 0)
     } finally {
       rmSync(dataDir, { recursive: true, force: true })

@@ -131,7 +131,8 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
       try {
         await inTurn(work)
       } catch (error) {
-        host.log.warn({ err: error }, 'installed plugin was not loaded')
+        if (isStopped) return
+        host.log.error({ err: error }, 'installed plugin was not loaded')
       }
     }
   }

@@ -26,13 +26,14 @@ export async function takeOut(
   const past = await trials.read()
   const isFailed = (dir: string): boolean => dir === failed?.dir
   const dirs = [
-    ...catalogue.unusable(name).map(({ dir }) => dir),
+    ...catalogue.unusable(name),
     ...catalogue
       .versions(name)
-      .filter((found) => found.origin === 'installed' && found !== live.get(name)?.found)
-      .filter((found) => past.failureOf(found) !== undefined || isFailed(found.dir))
-      .map(({ dir }) => dir),
+      .filter(({ origin }) => origin === 'installed')
+      .filter((found) => past.failureOf(found) !== undefined || isFailed(found.dir)),
   ]
+    .map(({ dir }) => dir)
+    .filter((dir) => dir !== live.get(name)?.found.dir)
   const isGone = failed?.origin === 'installed' && !catalogue.versions(name).some(({ dir }) => isFailed(dir))
   if (dirs.length === 0 && !isGone) {
     if (!catalogue.knows(name)) throw pluginNotFound(name)

@@ -241,6 +241,20 @@ start('takes only the failed version out of the build’s own, and says when the
   assert.is((await failureOf(() => host.registry.unload('nodes'))).code, 'plugin_state_conflict')
 })
 
+start(
+  'keeps the folder of an essential version that runs, even when its file was changed since',
+  async () => {
+    await using root = await tempDir()
+    const nodes = await bundledNodes(root.path)
+    const dir = await install(root.path, { id: 'nodes', version: '1.1.0' })
+    await using host = await hostOf(root.path, [nodes])
+    await host.registry.loadAll()
+    await writeFile(join(dir, 'plugin.js'), 'changed')
+    assert.is((await failureOf(() => host.registry.unload('nodes'))).code, 'plugin_state_conflict')
+    assert.ok((await readdir(join(root.path, 'plugins'))).includes(basename(dir)))
+  },
+)
+
 start('forgets a failed plugin whose folder somebody else has taken away', async () => {
   await using root = await tempDir()
   await using host = await hostOf(root.path, [])

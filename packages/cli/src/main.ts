@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=4 --expose-gc
+#!/usr/bin/env -S node --max-semi-space-size=4
 import { CommanderError } from 'commander'
 import { reportError } from './output/report-error.ts'
 import { buildProgram, parserFault } from './program.ts'

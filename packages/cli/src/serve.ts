@@ -24,12 +24,6 @@ import { ownVersion } from './version.ts'
 /** A shutdown that takes longer is cut off: plugins have 5 s to drain and 5 s to stop. */
 const SHUTDOWN_LIMIT_MS = 15_000
 
-/** When the start is over for sure, and what it needed can be given back. */
-const START_IS_OVER_MS = 1_500
-
-/** A collection that gives free pages back to the system too. */
-const FULLY = { type: 'major', execution: 'sync', flavor: 'last-resort' } as const
-
 /** How long the listener waits for installed plugins; those that take longer appear when they are ready. */
 const INSTALLED_HEAD_START_MS = 100
 
@@ -72,8 +66,6 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
     log.info({ url, version: kernel.info.version, mode: server.mode, data_dir: server.data_dir }, 'listening')
     log.flush()
     if (flags.firstStart === true) await introduce(kernel, url)
-    // A tenth of the memory held what only the start needed. One collection of 45 ms; node has it with --expose-gc alone.
-    setTimeout(() => void globalThis.gc?.(FULLY), START_IS_OVER_MS).unref()
     process.on('SIGHUP', () => void reload(kernel, source, log))
     const signal = await ending
     log.info({ signal }, 'stopping')

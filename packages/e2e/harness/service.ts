@@ -9,7 +9,7 @@ const MAIN = join(dirname(fileURLToPath(import.meta.url)), '../../cli/dist/main.
 const START_LIMIT_MS = 20_000
 const POLL_MS = 10
 /** As `npm start` and the first line of the binary have it. */
-const NODE_FLAGS = ['--max-semi-space-size=4', '--expose-gc']
+const NODE_FLAGS = ['--max-semi-space-size=4']
 
 /** A running service under test: the built product in a process of its own. */
 export interface Service {

@@ -64,17 +64,20 @@ export function schemasOf(route: Route, withResponse: boolean): readonly (readon
 /** The endpoint of a route. Throws `plugin_failed` when a schema does not compile or the route is not well formed. */
 export function endpointFrom(route: Route, set: RouteSet, parts: EndpointParts): Endpoint {
   const { params, query, body, response } = route.schema ?? {}
-  const check = (source: Source, schema: JsonSchema | undefined, part: string): Check | undefined => {
+  const compiled = <T>(schema: JsonSchema | undefined, part: string, compile: (schema: JsonSchema) => T) => {
     if (schema === undefined) return undefined
     try {
-      return parts.checks.check(source, schema)
+      return compile(schema)
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : 'unknown'
       throw pluginFailed(set.plugin, 'routes', `${part} schema of ${nameOf(route)}: ${why}`, { cause })
     }
   }
+  const check = (source: Source, schema: JsonSchema | undefined, part: string): Check | undefined =>
+    compiled(schema, part, (one) => parts.checks.check(source, one))
   refuseMalformed(route, set.plugin)
-  const checkResponse = compilesResponses(set, parts) ? check('body', response, 'response') : undefined
+  if (!parts.checkResponses && compilesResponses(set, parts))
+    compiled(response, 'response', (schema) => parts.checks.prove('body', schema))
   return {
     route,
     plugin: set.plugin,
@@ -85,7 +88,7 @@ export function endpointFrom(route: Route, set: RouteSet, parts: EndpointParts):
     checkParams: check('url', params, 'params'),
     checkQuery: check('url', queryFilters(route, query), 'query'),
     checkBody: check('body', body, 'body'),
-    checkResponse: parts.checkResponses ? checkResponse : undefined,
+    checkResponse: parts.checkResponses ? check('body', response, 'response') : undefined,
     meter: parts.metrics.meter(route.method, route.path),
   }
 }

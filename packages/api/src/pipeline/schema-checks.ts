@@ -13,7 +13,9 @@ export type Source = 'body' | 'url'
 export interface SchemaChecks {
   /** The check of a schema. Throws when the schema does not compile. */
   check(source: Source, schema: JsonSchema): Check
-  /** Whether `check` would have to compile. */
+  /** Throws when the schema does not compile. Keeps nothing of it: it lives as long as its module, which never ends. */
+  prove(source: Source, schema: JsonSchema): void
+  /** Whether `check` or `prove` would have to compile. */
   isNew(source: Source, schema: JsonSchema): boolean
   /** Lets go of what compiling has gathered; what is compiled stays. Call it before a build. */
   renew(): void
@@ -30,9 +32,15 @@ type Compile = (schema: JsonSchema) => Compiled
  */
 export function createSchemaChecks(): SchemaChecks {
   const memo = { body: new WeakMap<JsonSchema, Check>(), url: new WeakMap<JsonSchema, Check>() }
+  const proven = new WeakSet<JsonSchema>()
   let quick = { body: compiler('body', false), url: compiler('url', false) }
   return {
-    isNew: (source, schema) => !memo[source].has(schema),
+    isNew: (source, schema) => !memo[source].has(schema) && !proven.has(schema),
+    prove: (source, schema) => {
+      if (proven.has(schema) || memo[source].has(schema)) return
+      quick[source](closed(schema))
+      proven.add(schema)
+    },
     check: (source, schema) => {
       const known = memo[source].get(schema)
       if (known !== undefined) return known

@@ -5,7 +5,11 @@ import type { ProcessMark } from './proc-fs.ts'
 
 const END_POLL_MS = 20
 const END_POLL_MAX_MS = 1_000
-const QUIET_LOOKS = 2
+/**
+ * Looks in turn that find nothing before nothing is left: in the moment of an exec a process has no environment, which
+ * lasts long where the processor is busy. Somebody waits for an end that was asked for.
+ */
+const QUIET_LOOKS = { asked: 5, own: 10 } as const
 /** When a look is taken after a start, ms: at first, until it is on air, and from then on. */
 const FIRST_LOOK_MS = 100
 const STARTING_LOOK_MS = 1_000
@@ -23,9 +27,9 @@ export interface RadioFamily {
   kill(): void
   /**
    * The radio's own process was waited for: kills what is left until nothing is, however long that takes. `escaped` is
-   * called in the same turn when some of that is out of the process group.
+   * called whenever there is some of that, the first time in the same turn. `how`: whether the end was asked for.
    */
-  end(escaped: () => void): Promise<void>
+  end(how: keyof typeof QUIET_LOOKS, escaped: () => void): Promise<void>
   /** Looks every now and then whether something has left the group, until the function that it returns is called. */
   watch(isOnAir: () => boolean, escaped: () => void): () => void
 }
@@ -54,11 +58,14 @@ export function radioFamily(root: number, mark: ProcessMark | undefined, entry: 
       send(-root, 'SIGTERM')
     },
     kill,
-    end: async (escaped) => {
+    end: async (how, escaped) => {
       isWaitedFor = true
-      const found = kill()
-      if (found.some(({ isOutside }) => isOutside)) escaped()
-      await endAll(kill, found.length)
+      await endAll(() => {
+        const found = kill()
+        // What is still in the group may have been about to leave it: a radio has nothing that outlives it.
+        if (found.length > 0) escaped()
+        return found.length
+      }, QUIET_LOOKS[how])
     },
     watch: (isOnAir, escaped) => {
       let next: NodeJS.Timeout
@@ -74,13 +81,13 @@ export function radioFamily(root: number, mark: ProcessMark | undefined, entry: 
   }
 }
 
-/** Kills until two looks in turn have found none: in the moment of an exec a process has no environment. */
-async function endAll(kill: () => readonly Kin[], found: number): Promise<void> {
+/** Kills until `quietLooks` in turn have found none. */
+async function endAll(kill: () => number, quietLooks: number): Promise<void> {
   let pauseMs = END_POLL_MS
-  for (let quiet = found === 0 ? 1 : 0; quiet < QUIET_LOOKS; ) {
+  for (let quiet = kill() === 0 ? 1 : 0; quiet < quietLooks; ) {
     await wait(quiet === 0 ? pauseMs : END_POLL_MS)
     pauseMs = Math.min(pauseMs * 1.3, END_POLL_MAX_MS)
-    quiet = kill().length === 0 ? quiet + 1 : 0
+    quiet = kill() === 0 ? quiet + 1 : 0
   }
 }
 

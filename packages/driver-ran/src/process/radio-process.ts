@@ -88,7 +88,7 @@ export function startRadio(
     guard.release()
     clearTimeout(killTimer)
     endWatch?.()
-    await family?.end(escaped)
+    await family?.end(isHalted ? 'asked' : 'own', escaped)
     gone.resolve()
     await Promise.race([heard, wait(LAST_WORDS_MS)])
     listener.exited({

@@ -2,6 +2,7 @@ import { objectSchema, ok, type Reply, route } from '@steeple/contracts'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { rawConnection, rawExchange } from './world/raw-socket.ts'
 import { ADMIN_TOKEN, serveRoutes, type World } from './world/serve-routes.ts'
+import { TAKE } from './world/take-route.ts'
 
 const pipelining = suite('api/pipelining')
 
@@ -30,16 +31,7 @@ async function holding(): Promise<Held> {
       return ok({ id })
     },
   })
-  const take = route({
-    method: 'POST',
-    path: '/v1/take',
-    role: 'operator',
-    summary: 'Takes a body',
-    audit: 'take.do',
-    schema: { body: objectSchema({ a: { type: 'integer' } }, ['a']) },
-    handle: async (request) => ok({ got: request.body }),
-  })
-  const world = await serveRoutes([hold, take])
+  const world = await serveRoutes([hold, TAKE])
   return { world, came, release: (id) => waiting.get(id)?.() }
 }
 

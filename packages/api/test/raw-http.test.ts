@@ -2,19 +2,11 @@ import { objectSchema, ok, route } from '@steeple/contracts'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { type Raw, rawConnection, rawExchange } from './world/raw-socket.ts'
 import { ADMIN_TOKEN, serveRoutes, type World } from './world/serve-routes.ts'
+import { TAKE } from './world/take-route.ts'
 
 const raw = suite('api/raw-http')
 
 const AUTH = `Authorization: Bearer ${ADMIN_TOKEN}`
-const take = route({
-  method: 'POST',
-  path: '/v1/take',
-  role: 'operator',
-  summary: 'Takes a body',
-  audit: 'take.do',
-  schema: { body: objectSchema({ a: { type: 'integer' } }, ['a']) },
-  handle: async (request) => ok({ got: request.body }),
-})
 const pour = route<unknown, unknown, AsyncIterable<Uint8Array>>({
   method: 'POST',
   path: '/v1/pour',
@@ -56,7 +48,7 @@ const left: string[] = []
 
 let world: World
 raw.before(async () => {
-  world = await serveRoutes([take, pour, slow, echo], {
+  world = await serveRoutes([TAKE, pour, slow, echo], {
     limits: { bodyTimeoutMs: 150, headersTimeoutMs: 250, unreadBodyMs: 200, headerBytes: 4_096 },
   })
 })

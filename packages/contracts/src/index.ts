@@ -191,3 +191,4 @@ export {
 export type { AlertRule, AlertWebhook, Settings } from './settings.ts'
 export type { Db, Migration, MutationTx, Reader, SqlParams, SqlValue, Tx } from './store.ts'
 export { defineTable, rowSum, type Table, type TableSpec } from './table.ts'
+export { createTurns, type Turns } from './turns.ts'

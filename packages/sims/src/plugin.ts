@@ -1,6 +1,7 @@
 import {
   type ComponentHealth,
   type Context,
+  createTurns,
   msFromDuration,
   type Plugin,
   subscribersRef,
@@ -15,7 +16,6 @@ import { filesReconciler } from './batch/files-reconciler.ts'
 import { SIMS_CONFIG, type SimsConfig } from './config.ts'
 import { simCounters } from './counters.ts'
 import { expireDue } from './expiry.ts'
-import { createTurns } from './import/turns.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { FILES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
 import { coreLink } from './provision/core-link.ts'

@@ -1,5 +1,12 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import type { Db, Migration, Reader, SqlParams, Tx } from '@steeple/contracts'
+import {
+  createTurns,
+  type Db,
+  type Migration,
+  type Reader,
+  type SqlParams,
+  type Tx,
+} from '@steeple/contracts'
 
 /** A store handle over SQLite in memory, for tests of a plugin's own tables. */
 export interface MemoryDb extends Db {
@@ -26,12 +33,7 @@ export function memoryDb(migrations: readonly Migration[] = []): MemoryDb {
     statements.set(sql, made)
     return made
   }
-  let turn: Promise<unknown> = Promise.resolve()
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = turn.then(work)
-    turn = result.catch(() => undefined)
-    return result
-  }
+  const inTurn = createTurns()
   const rawReader: Reader = {
     // The caller names the type of its rows.
     get: async <Row>(sql: string, params: SqlParams = {}) =>

@@ -76,7 +76,7 @@ export function endpointFrom(route: Route, set: RouteSet, parts: EndpointParts):
   const check = (source: Source, schema: JsonSchema | undefined, part: string): Check | undefined =>
     compiled(schema, part, (one) => parts.checks.check(source, one))
   refuseMalformed(route, set.plugin)
-  if (!parts.checkResponses && compilesResponses(set, parts))
+  if (set.isInstalled === true && !parts.checkResponses)
     compiled(response, 'response', (schema) => parts.checks.prove('body', schema))
   return {
     route,

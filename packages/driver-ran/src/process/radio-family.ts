@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Kin, kinOf } from './kin.ts'
+import { kinOf } from './kin.ts'
 import type { ProcessMark } from './proc-fs.ts'
 
 const END_POLL_MS = 20
@@ -40,7 +40,8 @@ export function radioFamily(root: number, mark: ProcessMark | undefined, entry: 
   const look = kinOf({ readdirSync, readFileSync }, lineage)
   let isWaitedFor = false
   const hasEscaped = (): boolean => look(true).some(({ isOutside }) => isOutside)
-  const kill = (): readonly Kin[] => {
+  /** How many there were. */
+  const kill = (): number => {
     // Before the group dies: a child of a dead process has another parent.
     const near = look(false)
     // Once it was waited for, its id is kept from others only by members of its group.
@@ -48,7 +49,7 @@ export function radioFamily(root: number, mark: ProcessMark | undefined, entry: 
     for (const { pid } of near) send(pid, 'SIGKILL')
     const left = look(true)
     for (const { pid } of left) send(pid, 'SIGKILL')
-    return [...near, ...left]
+    return near.length + left.length
   }
   return {
     hasEscaped,
@@ -63,8 +64,8 @@ export function radioFamily(root: number, mark: ProcessMark | undefined, entry: 
       await endAll(() => {
         const found = kill()
         // What is still in the group may have been about to leave it: a radio has nothing that outlives it.
-        if (found.length > 0) escaped()
-        return found.length
+        if (found > 0) escaped()
+        return found
       }, QUIET_LOOKS[how])
     },
     watch: (isOnAir, escaped) => {

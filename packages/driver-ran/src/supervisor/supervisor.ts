@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import {
   type Context,
+  createTurns,
   isServiceError,
   type Outcome,
   southboundUnavailable,
@@ -46,7 +47,7 @@ export class Supervisor {
   #generation = 0
   #running: RunningRadio | undefined
   #desired: DesiredRadio | undefined
-  #queue: Promise<unknown> = Promise.resolve()
+  readonly #inTurn = createTurns()
   #isClosed = false
   #isHeld = false
   #gateHeardMs: number
@@ -95,9 +96,7 @@ export class Supervisor {
 
   /** Asks the gate and does what is missing. One call at a time; others wait. */
   step(): Promise<Outcome> {
-    const turn = this.#queue.then(() => this.#step())
-    this.#queue = turn.catch(() => undefined)
-    return turn
+    return this.#inTurn(() => this.#step())
   }
 
   /** Forgets a refusal, since a person has acted: the next step tries once more. */

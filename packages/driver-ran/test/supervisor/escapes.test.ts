@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { assert, eventually, suite, tempDir } from '@steeple/testkit'
 import type { Scenario } from '../stand-in/scenario.ts'
 import { GOOD, type Lab, nowMs, openLab } from '../support/lab.ts'
-import { assertSilent, block, disarm } from '../support/silence.ts'
+import { assertSilent, disarm, disarmBlocked } from '../support/silence.ts'
 
 const escapes = suite('driver-ran/programs that leave their process group')
 
@@ -120,13 +120,7 @@ for (const [how, leaves] of WAYS) {
   })
 
   whileEscaped(`ends in time what it has started ${how}, with a blocked event loop`, leaves, async (lab) => {
-    const askedMs = nowMs()
-    lab.gate.disarm()
-    const stopped = lab.supervisor.stop()
-    block(1_500)
-    assert.is(lab.samplesAfter(askedMs + 1_000), 0)
-    await stopped
-    await assertSilent(lab, { askedMs, answeredMs: nowMs() })
+    await assertSilent(lab, await disarmBlocked(lab))
     assert.equal(lab.alive(), [])
   })
 }

@@ -22,6 +22,17 @@ export function block(ms: number): void {
   while (performance.now() < endMs);
 }
 
+/** A disarm whose stop has just begun when the event loop stops turning for longer than the radio may go on. */
+export async function disarmBlocked(lab: Lab): Promise<Disarm> {
+  const askedMs = nowMs()
+  lab.gate.disarm()
+  const stopped = lab.supervisor.stop()
+  block(1_500)
+  assert.is(lab.samplesAfter(askedMs + 1_000), 0)
+  await stopped
+  return { askedMs, answeredMs: nowMs() }
+}
+
 /** Not one sample after the answer, none more than a second after the question, and no process. */
 export async function assertSilent(lab: Lab, { askedMs, answeredMs }: Disarm): Promise<void> {
   await wait(200)

@@ -5,6 +5,7 @@ import {
   type AuditFilter,
   type AuditTrail,
   type Clock,
+  createTurns,
   type SqlParams,
   storeCorrupt,
 } from '@steeple/contracts'
@@ -59,12 +60,7 @@ function conditionsOf(filter: AuditFilter): { readonly sql: string; readonly par
 export function createAuditTrail({ db, clock, auditKey, anchor }: AuditTrailOptions): AuditTrail {
   const seal = auditSeal(auditKey)
   // Verify and prune of this instance wait for each other: a prune takes away what a verify is about to read.
-  let busy: Promise<unknown> = Promise.resolve()
-  const alone = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = busy.then(work, work)
-    busy = mine.catch(() => undefined)
-    return mine
-  }
+  const alone = createTurns()
   return {
     list: (filter, limit, beforeSeq) => listAudit(db, filter, limit, beforeSeq),
     verify: () => alone(() => checkAudit({ db, seal, anchor })),

@@ -1,4 +1,4 @@
-import { notReady, pluginStateConflict, type TableSpec } from '@steeple/contracts'
+import { createTurns, notReady, pluginStateConflict, type TableSpec } from '@steeple/contracts'
 import semver from 'semver'
 import { createBringUp } from './bring-up.ts'
 import { createCatalogue } from './catalogue.ts'
@@ -91,17 +91,14 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
   const trials = createTrials(options.sources.pluginsDir, host.log)
   const bringUp = createBringUp({ host, live, records, code, contractsVersion: options.contractsVersion })
   const startUp = createStartUp({ host, catalogue, live, records, pins, trials, bringUp })
-  let queue: Promise<unknown> = Promise.resolve()
+  const turns = createTurns()
   let isStopped = false
 
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = queue.then(async () => {
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
+    turns(async () => {
       if (isStopped) throw notReady('the service is stopping')
       return await work()
     })
-    queue = turn.catch(() => undefined)
-    return turn
-  }
 
   const load = async (name: string, { version, rollback = false }: LoadRequest): Promise<PluginRecord> => {
     await catalogue.scan()
@@ -212,7 +209,7 @@ export function createRegistry(options: RegistryOptions): PluginRegistry {
     applySettings: () => inTurn(applySettings),
     tables: () => live.all().flatMap(({ code: { plugin } }) => plugin.tables ?? []),
     stop: async () => {
-      await queue
+      await turns(async () => undefined)
       if (isStopped) return
       isStopped = true
       await live.leaveAll()

@@ -9,8 +9,8 @@ import { type ImportBody, MAX_ROWS } from './import-schema.ts'
 const LOOKED_AT_ONCE = 1_000
 
 /**
- * Looks at a whole body before a part of it is imported: the ICCIDs that it has, not checked. Throws `validation_failed` for a CSV that has no header row
- * that can be used or has a quote that is not closed, and for too many rows.
+ * Looks at a whole body before a part of it is imported: the ICCIDs that it has, not checked. Throws `validation_failed`
+ * for a CSV that has no header row that can be used or has a quote that is not closed, and for too many rows.
  */
 export async function checkRows(body: ImportBody): Promise<ReadonlySet<string>> {
   const iccids = new Set<string>()

@@ -2,6 +2,7 @@ import {
   type ComponentHealth,
   type Context,
   type CoreDesired,
+  createTurns,
   nodeIdentityRef,
   type Reconciler,
   type Rendered,
@@ -48,13 +49,8 @@ export function createCoreConfig(context: Context, parts: CoreConfigParts): Core
   const apply: ApplyParts = { context, parts, engine, metrics: coreMetrics(context) }
   const key = (): string => context.maybe(nodeIdentityRef)?.nodeId ?? 'core'
   const wishes = wishesOf(context, parts)
-  let turn: Promise<unknown> = Promise.resolve()
   /** One apply at a time: two would restart each other's daemons. */
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = turn.then(work, work)
-    turn = mine.catch(() => undefined)
-    return mine
-  }
+  const inTurn = createTurns()
   const control = coreReconciler({
     ...apply,
     key,

@@ -18,8 +18,8 @@ export async function dockerAt(socket: string): Promise<Docker> {
 }
 
 /** The first of the sockets that is there, or else the first. */
-export function usualSocket([first, ...others]: readonly [string, ...string[]]): string {
-  return existsSync(first) ? first : (others.find((path) => existsSync(path)) ?? first)
+export function usualSocket(paths: readonly [string, ...string[]]): string {
+  return paths.find((path) => existsSync(path)) ?? paths[0]
 }
 
 /** Where an engine's API is, for people: the path of a socket, or host and port. */

@@ -5,8 +5,12 @@ export type Turns = <T>(work: () => Promise<T>) => Promise<T>
 export function createTurns(): Turns {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
-    const turn = last.then(work, work)
-    last = turn
+    const turn = last.then(work)
+    // Neither the result nor the failure is kept for those behind.
+    last = turn.then(
+      () => undefined,
+      () => undefined,
+    )
     return turn
   }
 }

@@ -6,18 +6,65 @@ export type ImsiHash = string & { readonly imsiHashBrand: true }
 /** A raw IMSI, TS 23.003 §2.2. Never in a log call, an error or a response type. */
 export type Imsi = string & { readonly imsiBrand: true }
 
-/** What a core must be set to. Addresses by role (`mme`, `sgwu`, …). */
+/** What a core must be set to, whichever it is. Where its daemons listen is a matter of its driver's own configuration. */
 export interface CoreDesired {
   readonly plmn: { readonly mcc: string; readonly mnc: string }
   readonly tac: number
   readonly apns: readonly string[]
   readonly maxUes: number
-  readonly addresses: Readonly<Record<string, string>>
 }
 /** Rendered files: path relative to the configuration directory → content. `sha256` over names and bytes. */
 export interface Rendered {
   readonly files: ReadonlyMap<string, string>
   readonly sha256: string
+}
+/** What an apply has done; both empty when everything was in force already. */
+export interface CoreApplied {
+  /** Paths of the files that were written or removed. */
+  readonly changed: readonly string[]
+  /** Daemons that were restarted, in that order. */
+  readonly restarted: readonly string[]
+}
+/** What an apply would do now. No secret is in it. */
+export interface CorePlan {
+  /** The directory of the files; empty when none is configured. */
+  readonly dir: string
+  /** `unconfigured`: the driver's configuration names no place for the files; `unknown`: it cannot be read. */
+  readonly state: 'in_sync' | 'changes' | 'unconfigured' | 'unknown'
+  readonly files: readonly PlannedFile[]
+  /** Those that restart first, in that order. */
+  readonly daemons: readonly PlannedDaemon[]
+  /** Subscribers that lose their connection; undefined when the core does not tell. */
+  readonly dropped: number | undefined
+  /** Seconds until all daemons are back and phones that were dropped have been told to come back. */
+  readonly expectedS: number | undefined
+  /** What else the configuration asks of the machine: memory. */
+  readonly notes: readonly string[]
+  /** What stands in the way, and what to do about it. */
+  readonly problems: readonly string[]
+  /** The core has refused exactly this before: why. It is not tried again by itself. */
+  readonly refused: string | undefined
+}
+/** One file of a plan. */
+export interface PlannedFile {
+  readonly path: string
+  readonly change: 'added' | 'changed' | 'removed' | 'same'
+  /** Who reads it. */
+  readonly daemon: string | undefined
+  /** Unified, without secrets; undefined for a file that stays as it is. */
+  readonly diff: string | undefined
+}
+/** One daemon of a plan. */
+export interface PlannedDaemon {
+  readonly name: string
+  readonly container: string | undefined
+  readonly action: 'restart' | 'none'
+  /** Whose phones its restart cuts off. */
+  readonly drops: 'lte' | 'nr' | 'all' | 'none'
+  readonly reason: string
+  /** How many; undefined when the core does not tell. */
+  readonly dropped: number | undefined
+  readonly expectedS: number
 }
 /** What a core looks like from outside. */
 export interface CoreObserved {
@@ -41,20 +88,80 @@ export interface ObservedUe {
   /** ECM- or CM-CONNECTED; undefined when the core does not tell. */
   readonly isConnected?: boolean
 }
+/**
+ * Why a core let a phone not on. More may come.
+ *
+ * - `unknown_subscriber`: its HSS holds nobody of that identity, or nothing at all at the time.
+ * - `wrong_keys`: the card did not take the network's authentication; `out_of_step`: its sequence numbers are elsewhere.
+ * - `wrong_apn`, `wrong_area` (tracking area), `wrong_network` (PLMN).
+ * - `not_allowed`: subscription or restriction; `unanswered`: the core left the attempt without an answer.
+ */
+export type UeRefusal =
+  | 'unknown_subscriber'
+  | 'wrong_keys'
+  | 'out_of_step'
+  | 'wrong_apn'
+  | 'wrong_area'
+  | 'wrong_network'
+  | 'not_allowed'
+  | 'unanswered'
+  | 'other'
+/** An attempt of a phone that failed. */
+export interface UeAttempt {
+  readonly refusal: UeRefusal
+  /** In words, with the cause's number where there is one. Never an identifier of a subscriber. */
+  readonly detail: string
+  /** When, as the core's own clock has written it; undefined when it did not. */
+  readonly at: string | undefined
+  /** False: the core does not say whose attempt it was, and this phone's came right before. */
+  readonly isCertain: boolean
+}
+/** What a core knows of one phone that should get on. */
+export interface UeDiagnosis {
+  /** The core's own word for its state; undefined when its list has no such phone. */
+  readonly state: string | undefined
+  /** Failed attempts since the last that succeeded, newest first; undefined when the core's log cannot be read. */
+  readonly attempts: readonly UeAttempt[] | undefined
+  /** Why its log cannot be read; undefined when it can. */
+  readonly logProblem: string | undefined
+  /** Why the core took no base station when one came last, in words; absent when its log says nothing of the kind. */
+  readonly refusedRadio?: string | undefined
+}
 /** Exactly one active: config key `core`. */
 export interface CoreDriver {
   /** Pure: same input, same bytes. Throws `validation_failed` for what the core would take silently and wrongly. */
   render(desired: CoreDesired): Promise<Rendered>
   /** Never changes anything. */
   observe(signal: AbortSignal): Promise<CoreObserved>
-  /** Writes and restarts what changed; idempotent; leaves the last good files when it fails. */
-  apply(config: Rendered, signal: AbortSignal): Promise<void>
+  /**
+   * What `apply` would do now. Never changes anything. Absent where nothing but the hash of `observe` can tell; the owner of
+   * the core's settings compares that then.
+   */
+  plan?(config: Rendered, signal: AbortSignal): Promise<CorePlan>
+  /**
+   * Writes and restarts what changed; idempotent; leaves the last good files when it fails. Throws `core_config_refused`
+   * for what the core does not take: it is not tried again until something else is wanted. Anything else is.
+   */
+  apply(config: Rendered, signal: AbortSignal): Promise<CoreApplied>
   /** Really disconnects the subscriber; says whether its session is gone. */
   kick(imsi: Imsi, signal: AbortSignal): Promise<'yes' | 'pending' | 'not_attached'>
   /** Every phone that the core knows now. Never changes anything; throws `southbound_unavailable`. */
   ues(signal: AbortSignal): Promise<readonly ObservedUe[]>
+  /**
+   * What this core knows of one phone that does not get on. Never changes anything; throws `southbound_unavailable`.
+   * Absent where nothing can be said.
+   */
+  diagnose?(imsi: Imsi, signal: AbortSignal): Promise<UeDiagnosis>
 }
-export const coreDriverRef: ServiceRef<CoreDriver> = serviceRef<CoreDriver>('core.driver')
+export const coreDriverRef: ServiceRef<CoreDriver> = serviceRef<CoreDriver>('core.driver', {
+  render: 'function',
+  observe: 'function',
+  apply: 'function',
+  kick: 'function',
+  ues: 'function',
+  plan: 'function?',
+  diagnose: 'function?',
+})
 
 /** A subscriber as an HSS must hold it. Key buffers are 16 octets and zeroed by the caller afterwards. */
 export interface Subscriber {
@@ -71,14 +178,33 @@ export interface Subscriber {
 }
 /** What an HSS holds of a subscriber, without secrets. */
 export type SubscriberObserved = Omit<Subscriber, 'ki' | 'opc' | 'sqn'>
+/** How what an HSS holds of a subscriber differs from what an `upsert` of it would leave there. */
+export interface SubscriberDifference {
+  /** Names of what differs, for people; never a value. Empty when nothing does. */
+  readonly fields: readonly string[]
+  /** The HSS has lost the SQN, so that the next upsert writes it: it must be later than every one used. */
+  readonly isSqnLost: boolean
+}
 /** Result per subscriber of a batch call: undefined when it worked, the error otherwise. */
 export type BatchResult = ReadonlyMap<Imsi, Error | undefined>
-/** Subscriber write-back. */
+/**
+ * Subscriber write-back. A driver says `Context.changed(hssDriverRef)` each time that its HSS may hold something else than
+ * it was left with: it was away, was emptied, restored or replaced. Everything is compared at once then, as it is for
+ * another copy of a driver.
+ */
 export interface HssDriver {
   /** As `hss.driver` names it: `docdb_shell`, `dbctl`, `core_b`, … */
   readonly name: string
   observe(imsis: readonly Imsi[], signal: AbortSignal): Promise<ReadonlyMap<Imsi, SubscriberObserved>>
   upsert(subscribers: readonly Subscriber[], signal: AbortSignal): Promise<BatchResult>
+  /**
+   * What an upsert of these would change, keys included. Never changes anything. Those that the HSS does not hold are
+   * left out. Absent where nothing but `observe` can tell.
+   */
+  compare?(
+    subscribers: readonly Subscriber[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<Imsi, SubscriberDifference>>
   /** Removing an absent one succeeds. */
   remove(imsis: readonly Imsi[], signal: AbortSignal): Promise<BatchResult>
   /** Blocks or unblocks without touching the rest. */
@@ -89,7 +215,15 @@ export interface HssDriver {
    */
   cancelLocation?(imsis: readonly Imsi[], signal: AbortSignal): Promise<BatchResult>
 }
-export const hssDriverRef: ServiceRef<HssDriver> = serviceRef<HssDriver>('hss.driver')
+export const hssDriverRef: ServiceRef<HssDriver> = serviceRef<HssDriver>('hss.driver', {
+  name: 'string',
+  observe: 'function',
+  upsert: 'function',
+  compare: 'function?',
+  remove: 'function',
+  setBlocked: 'function',
+  cancelLocation: 'function?',
+})
 
 /** State of the radio process. */
 export interface RanObserved {
@@ -106,24 +240,8 @@ export interface RanDriver {
   /** Off the air and gone when it resolves; idempotent. */
   stop(signal: AbortSignal): Promise<void>
 }
-export const ranDriverRef: ServiceRef<RanDriver> = serviceRef<RanDriver>('ran.driver')
-
-/** Bytes of one session. Octets of the inner IP packets; `atMs` ms since the epoch. */
-export interface UsageSample {
-  readonly imsi: ImsiHash
-  readonly apn: string
-  readonly session: string
-  readonly upBytes: number
-  readonly downBytes: number
-  readonly atMs: number
-  readonly kind: 'delta' | 'total'
-}
-/** Emits session sightings and usage samples; survives restarts of the core without counting twice. */
-export interface Collector {
-  readonly source: string
-  poll(signal: AbortSignal): Promise<readonly UsageSample[]>
-}
-/** Each collector provides its service under `collector.<plugin id>`. */
-export function collectorRef(pluginId: string): ServiceRef<Collector> {
-  return serviceRef<Collector>(`collector.${pluginId}`)
-}
+export const ranDriverRef: ServiceRef<RanDriver> = serviceRef<RanDriver>('ran.driver', {
+  observe: 'function',
+  start: 'function',
+  stop: 'function',
+})

@@ -214,7 +214,5 @@ export const pluginDependencyMissing: ErrorFactory = defineError(
   500,
   'nobody provides the service %s',
 )
-/** Something that cannot cross into or out of a plugin's own process. */
-export const pluginIsolation: ErrorFactory = defineError('plugin_isolation', 500, '%s')
 /** A configuration that the core does not get well with: which daemon, its last words, how the way back went. */
 export const coreConfigRefused: ErrorFactory = defineError('core_config_refused', 500, '%s')

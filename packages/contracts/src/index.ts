@@ -1,30 +1,37 @@
+export { type Backoff, backoffMs } from './backoff.ts'
 export {
   ADMIN_TOKEN_VARIABLE,
   type Apply,
-  CONFIG_SCHEMA,
   DEFAULT_METRICS_ALLOW,
   type EnvOverride,
+  SERVICE_CONFIG,
+  SERVICE_METRICS,
 } from './config-schema.ts'
 export {
   type BatchResult,
-  type Collector,
+  type CoreApplied,
   type CoreDesired,
   type CoreDriver,
   type CoreObserved,
-  collectorRef,
+  type CorePlan,
   coreDriverRef,
   type HssDriver,
   hssDriverRef,
   type Imsi,
   type ImsiHash,
   type ObservedUe,
+  type PlannedDaemon,
+  type PlannedFile,
   type RanDriver,
   type RanObserved,
   type Rendered,
   ranDriverRef,
   type Subscriber,
+  type SubscriberDifference,
   type SubscriberObserved,
-  type UsageSample,
+  type UeAttempt,
+  type UeDiagnosis,
+  type UeRefusal,
 } from './drivers.ts'
 export { DURATION_PATTERN, msFromDuration } from './duration.ts'
 export {
@@ -62,7 +69,6 @@ export {
   plmnMismatch,
   pluginDependencyMissing,
   pluginFailed,
-  pluginIsolation,
   pluginNotFound,
   pluginStateConflict,
   policyConflict,
@@ -94,9 +100,9 @@ export {
   isServiceError,
   ServiceError,
 } from './errors.ts'
-export { OPTIONAL_FEATURES } from './features.ts'
 export {
   type JsonSchema,
+  NAME_PATTERN,
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
   PAGE_QUERY,
@@ -104,20 +110,22 @@ export {
   pageSchema,
   TIMESTAMP_SCHEMA,
 } from './json-schema.ts'
+export { createPause, type Pause } from './pause.ts'
 export {
   type Clock,
   type ComponentHealth,
   type Context,
+  type ErrorCode,
   type Instance,
   type Labels,
   type Log,
   type Manifest,
   type Metrics,
-  type Outcome,
   ok,
+  type PathGroup,
   type Plugin,
   type PluginKind,
-  type Reconciler,
+  type StateEvent,
 } from './plugin.ts'
 export {
   type AllowListEntry,
@@ -128,6 +136,7 @@ export {
   type SpectrumLicense,
   type Technology,
 } from './policy.ts'
+export type { Outcome, Reconciler, RunsOn } from './reconciler.ts'
 export {
   type Access,
   expandRoles,
@@ -146,7 +155,10 @@ export {
   type Route,
   route,
 } from './route.ts'
-export { type ServiceRef, serviceRef } from './service-ref.ts'
+export { type RowStep, rowStep } from './row-step.ts'
+export { hasValidSum, rowSum } from './row-sum.ts'
+export { type ServiceRef, type ServiceShape, serviceRef, shapeProblem } from './service-ref.ts'
+export { shapeOf } from './service-shapes.ts'
 export {
   type AuditEntry,
   type AuditFilter,
@@ -158,9 +170,12 @@ export {
   type BootstrapTokens,
   bootstrapTokensRef,
   type CarrierRequest,
+  type ClockJudge,
   type ComponentState,
+  clockJudgeRef,
   type HealthBoard,
   healthBoardRef,
+  type InstanceView,
   type Lifecycle,
   type LifecycleState,
   lifecycleRef,
@@ -168,6 +183,8 @@ export {
   nodeIdentityRef,
   type PolicyReader,
   policyRef,
+  type QuotaKeeper,
+  quotaKeeperRef,
   type SealedColumns,
   type ServiceInfo,
   type SubscriberMove,
@@ -189,6 +206,24 @@ export {
   vaultRef,
 } from './services.ts'
 export type { AlertRule, AlertWebhook, Settings } from './settings.ts'
-export type { Db, Migration, MutationTx, Reader, SqlParams, SqlValue, Tx } from './store.ts'
-export { defineTable, rowSum, type Table, type TableSpec } from './table.ts'
+export type { Db, Migration, MutationTx, ObservedTx, Reader, SqlParams, SqlValue, Tx } from './store.ts'
+export { defineTable, type Table, type TableSpec } from './table.ts'
+export { msFromTimestamp, timestampFromMs, timestampOrNull } from './timestamp.ts'
 export { createTurns, type Turns } from './turns.ts'
+export { untilAborted } from './until-aborted.ts'
+export {
+  type Collection,
+  type CollectionConsumer,
+  type Collector,
+  collectionConsumerRef,
+  collectorRef,
+  type SessionSighting,
+  type UsageIncrement,
+  type UsageLedger,
+  type UsageListener,
+  type UsageTotals,
+  usageLedgerRef,
+  usageListenerRef,
+  type Volume,
+  type VolumeKey,
+} from './usage.ts'

@@ -31,6 +31,9 @@ export function pageSchema(key: string, item: JsonSchema): JsonSchema {
 export const PLAIN_TEXT_PATTERN =
   '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]*$'
 
+/** The same with something in it beside spaces: a name that nobody sees is none. */
+export const NAME_PATTERN: string = `^(?=.*\\S)${PLAIN_TEXT_PATTERN.slice(1)}`
+
 /** RFC 3339 UTC timestamp with milliseconds and a trailing `Z`. */
 export const TIMESTAMP_SCHEMA: JsonSchema = { type: 'string', format: 'date-time' }
 

@@ -1,13 +1,28 @@
-import type { JsonSchema } from './json-schema.ts'
+import type { Reconciler, RunsOn } from './reconciler.ts'
 import type { Principal } from './roles.ts'
 import type { Reply, Route } from './route.ts'
 import type { ServiceRef } from './service-ref.ts'
 import type { Settings } from './settings.ts'
-import type { Db, Migration, MutationTx } from './store.ts'
+import type { Db, Migration, MutationTx, ObservedTx } from './store.ts'
 import type { TableSpec } from './table.ts'
 
 /** What a plugin is; drivers of a kind provide that kind's service (see drivers.ts) and pass its conformance suite. */
 export type PluginKind = 'core' | 'hss' | 'ran' | 'collector' | 'feature'
+
+/** How the documentation shows the routes under a path: with which others, what people do with them, how far up. */
+export interface PathGroup {
+  readonly group?: string
+  readonly about?: string
+  /** Groups with a lower one come first; at the end when absent. */
+  readonly rank?: number
+}
+
+/** An error that a plugin brings: `snake_case`, its HTTP status, what it means. */
+export interface ErrorCode {
+  readonly code: string
+  readonly status: number
+  readonly meaning: string
+}
 
 /** `package.json#steeple`: read and checked before any code of the plugin runs. Name and version are the package's. */
 export interface Manifest {
@@ -16,42 +31,34 @@ export interface Manifest {
   readonly kind: PluginKind
   /** Semver range of `@steeple/contracts` that the plugin was built for. */
   readonly contracts: string
-  /** Dotted path of its configuration, e.g. `fairuse`. */
+  /** Dotted path of what it gets as `Context.config`, e.g. `fairuse`. */
   readonly config_path: string
+  /** The JSON Schema of its keys, a file of the package (`./config.schema.json`); see docs/plugins.md. Absent: it has none. */
+  readonly config?: string
+  /** Error codes of its own. An answer may carry them; a route names them in `errors`. */
+  readonly errors?: readonly ErrorCode[]
+  /** Metrics that it registers, with what they say. Alert rules may name any of them. */
+  readonly metrics?: Readonly<Record<string, string>>
+  /**
+   * What its routes begin with, `/v1/sims/:imsi/quota` where they lie under another plugin's. While it is not there they
+   * answer 404 `feature_not_installed`.
+   */
+  readonly paths?: Readonly<Record<string, PathGroup>>
   /** Service ids that must be provided by others before it can load. */
   readonly requires?: readonly string[]
   /** Service ids that it provides. */
   readonly provides?: readonly string[]
-  /** Loads only while the configuration key has that value: several drivers of a kind, one of them chosen. */
-  readonly selected_by?: { readonly key: string; readonly value: string }
+  /**
+   * Loads only while the configuration key has one of these values: of several drivers of a kind, one is chosen. The key may
+   * have any value that an installed plugin names so.
+   */
+  readonly selected_by?: { readonly key: string; readonly values: readonly string[] }
   /** `exclusive`: the old instance stops before the new one starts (it owns a port, a process, a device). */
   readonly handover: 'overlap' | 'exclusive'
-  /** `process`: runs in its own child process (native code, raw sockets). Such a plugin has no store handle. */
-  readonly isolation: 'inline' | 'process'
   /** Part of every build: cannot be unloaded. */
   readonly essential?: boolean
-}
-
-/** What one reconcile step found. A throw backs off; a `terminal` outcome waits until desired state changes. */
-export type Outcome =
-  | { readonly state: 'converged' }
-  | { readonly state: 'pending'; readonly afterMs: number; readonly reason: string }
-  | { readonly state: 'terminal'; readonly reason: string }
-
-/** Level-based: gets keys, reads desired and observed state itself, does at most one step each, says when to look again. */
-export interface Reconciler {
-  /** e.g. `sim`, `core_config`; unique over all plugins. */
-  readonly resource: string
-  /** Full look at all keys, with jitter, to catch drift. */
-  readonly resyncMs: number
-  /** At most so many keys per call; 1 when absent. */
-  readonly batch?: number
-  /** Bound on one call; 60 s when absent. */
-  readonly timeoutMs?: number
-  /** Every key that exists. Called at start and at each resync. */
-  keys(): Promise<readonly string[]>
-  /** One outcome per key; a key without one counts as converged. A throw counts for all keys of the call. */
-  reconcile(keys: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Outcome>>
+  /** Works on the machine itself (a radio, an interface): loads only on the instance that `cluster.machine` names. */
+  readonly machine?: boolean
 }
 
 /** What a plugin says of one thing it watches. `name` is unique within the plugin. */
@@ -73,6 +80,12 @@ export interface Instance {
   start?(): Promise<void>
   /** Asked every few seconds; must answer within 2 s and change nothing. */
   health?(): Promise<readonly ComponentHealth[]>
+  /**
+   * Ends what this copy does in the world by itself (a transmitter), confirmed when it resolves; nothing of the kind may
+   * begin in it afterwards. Called before anything else when the copy leaves, however it leaves: before its routes and
+   * services are withdrawn, and before anything is waited for. Bounded by 7 s; when it rejects the copy leaves all the same.
+   */
+  quiesce?(why: 'unload' | 'upgrade' | 'shutdown'): Promise<void>
   stop?(why: 'unload' | 'upgrade' | 'shutdown'): Promise<void>
 }
 
@@ -103,6 +116,22 @@ export interface Metrics {
 export interface Clock {
   nowMs(): number
   monotonicMs(): number
+  /**
+   * Why the machine's clock is not believed now; undefined (or absent) while it is. `nowMs` goes on from the last
+   * plausible moment meanwhile. What ends or removes something for good because of its age waits until it is believed.
+   */
+  doubt?(): string | undefined
+}
+
+/** A committed change of state. `id` grows in commit order and is the same however often the event comes. */
+export interface StateEvent {
+  readonly id: number
+  /** Ms since the epoch. */
+  readonly atMs: number
+  /** As the audit action, `sim.issue`, or what the mutation called it. */
+  readonly type: string
+  readonly subject: string
+  readonly data: Readonly<Record<string, unknown>>
 }
 
 /** What a copy of a plugin gets at setup. */
@@ -112,6 +141,12 @@ export interface Context<Config = unknown> {
   readonly config: Config
   /** The whole configuration as it stands now (no secrets are in it). Read it when needed, don't keep it. */
   readonly settings: Settings
+  /**
+   * The value of a key of this plugin that its schema marks with `x-secret`: from the file whose path the key holds, else
+   * what `svc secret set` has sealed; undefined when neither is there. Ask when it is needed, don't keep it. Only this
+   * plugin can read it, and no log shows it. Throws `not_found` (no such key), `secrets_invalid` (the file).
+   */
+  secret(key: string): Promise<string | undefined>
   readonly log: Log
   readonly db: Db
   readonly metrics: Metrics
@@ -120,16 +155,42 @@ export interface Context<Config = unknown> {
   readonly retiring: AbortSignal
   /** Runs newest first, after the last request has drained. Whoever opens closes. */
   defer(step: () => void | Promise<void>): void
-  /** Runs `task` every `everyMs` ± 10 %, never twice at a time, until the plugin leaves. */
-  every(everyMs: number, task: (signal: AbortSignal) => Promise<void>): void
+  /** Runs `task` every `everyMs` ± 10 %, never twice at a time, until the plugin leaves; by the leader when nothing is said. */
+  every(everyMs: number, task: (signal: AbortSignal) => Promise<void>, runs?: RunsOn): void
   /** Runs when `settings` have changed (SIGHUP), with the new ones in place. */
   onSettings(listener: () => void): void
+  /**
+   * Tells of each committed event of a type (`sim.issue`), or of all of a noun (`sim.*`), in order and at least once. Call
+   * it in `setup` or `start`, once per type.
+   *
+   * How far the handler came is kept in the store: after a restart, an upgrade or a crash it goes on there; the first time
+   * it begins with what is committed from the call on. When it throws (or takes longer than a minute) the same event comes
+   * again with back-off, the later ones wait, and the health says so. Of several instances the leader handles it. With
+   * `each` nothing is kept and every instance hears of all from its start on, which is what a cache needs. Events are kept
+   * for a week.
+   */
+  on(type: string, handler: (event: StateEvent, signal: AbortSignal) => Promise<void>, runs?: RunsOn): void
+  /**
+   * Runs when the service comes, goes or is replaced, and when its provider says that it `changed`. The handler gets what
+   * `maybe` gives now; what it throws is logged.
+   */
+  onChange<T extends object>(
+    ref: ServiceRef<T>,
+    handler: (service: T | undefined) => void | Promise<void>,
+  ): void
+  /** Says that a service of this plugin gives other answers than before: who listens with `onChange` is told at once. */
+  changed(ref: ServiceRef<object>): void
   /** The service as long as somebody provides it; follows upgrades of its provider. Throws `plugin_dependency_missing`. */
   use<T extends object>(ref: ServiceRef<T>): T
   /** As `use`, but undefined when nobody provides it now. Ask again each time. */
   maybe<T extends object>(ref: ServiceRef<T>): T | undefined
-  /** Asks for a reconcile soon. */
-  enqueue(resource: string, key: string): void
+  /**
+   * The present provider's own object: it follows no upgrade and can be called even when its plugin has left. For what
+   * must be asked of that very copy; undefined when nobody provides the service now.
+   */
+  provider<T extends object>(ref: ServiceRef<T>): T | undefined
+  /** Asks for a reconcile soon. An urgent key comes before all that are not. */
+  enqueue(resource: string, key: string, isUrgent?: boolean): void
   /** The mutation path for work that no request asked for (scheduler, self-disarm). One transaction with audit and event. */
   mutate(
     principal: Principal,
@@ -137,12 +198,16 @@ export interface Context<Config = unknown> {
     target: string,
     work: (tx: MutationTx) => Promise<void>,
   ): Promise<void>
+  /**
+   * Writes observed state as `db.write` does, and tells of it in the same transaction: events without an audit entry, for
+   * what happens by itself in a network (a session that begins), too often for a trail of who did what.
+   * It may take 30 s, and has a commit of its own; other writers wait meanwhile.
+   */
+  observe<T>(work: (tx: ObservedTx) => Promise<T>): Promise<T>
 }
 
 /** The value that a plugin package exports as `plugin`. Importing the package does nothing else. */
 export interface Plugin<Config = unknown> {
-  /** Schema of the configuration at `config_path`; keywords `x-env` and `x-apply` per property. */
-  readonly config?: JsonSchema
   readonly migrations?: readonly Migration[]
   /** Its checksummed tables (`defineTable`), for the integrity scan. */
   readonly tables?: readonly TableSpec[]

@@ -30,6 +30,7 @@ export interface PolicyBundle {
   readonly rate_limits: {
     readonly sim_issue_per_hour: number
     readonly sim_revoke_per_hour: number
+    readonly sim_import_rows_per_hour: number
     readonly spectrum_check_per_hour: number
     readonly tx_arm_per_hour: number
   }
@@ -41,13 +42,14 @@ export interface PolicyBundle {
   readonly updated_at: string
 }
 
-/** The names of the four limits; `policy.rate_limits.<name>_per_hour` holds the number. */
-export type RateLimitName = 'sim_issue' | 'sim_revoke' | 'spectrum_check' | 'tx_arm'
+/** The names of the limits; `policy.rate_limits.<name>_per_hour` holds the number. */
+export type RateLimitName = 'sim_issue' | 'sim_revoke' | 'sim_import_rows' | 'spectrum_check' | 'tx_arm'
 
 /** Limits per hour and principal while no policy says otherwise. Specification, Limits. */
 export const DEFAULT_RATE_LIMITS: Readonly<Record<RateLimitName, number>> = {
   sim_issue: 500,
   sim_revoke: 200,
+  sim_import_rows: 200_000,
   spectrum_check: 300,
   tx_arm: 60,
 }

@@ -35,6 +35,8 @@ export interface Principal {
   readonly id: string
   readonly name: string
   readonly roles: ReadonlySet<Role>
+  /** When the credential that it came with ends, ms since the epoch; absent when it does not. */
+  readonly expiresAtMs?: number
 }
 
 /** The principal of work that no person asked for: reconciler, scheduler, self-disarm. `id` says which part. */

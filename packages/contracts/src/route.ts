@@ -33,6 +33,11 @@ export interface Request<Params = unknown, Query = unknown, Body = unknown> {
    * then nothing is changed and the audit trail says `failed`.
    */
   mutate(target: string, work: (tx: MutationTx) => Promise<Reply>): Promise<Reply>
+  /**
+   * Takes `cost` from a limit of the policy beside the route's own, before the work that it is for. It stays taken when
+   * that work fails. Throws `rate_limited`, which the audit trail says as `denied`.
+   */
+  take(limit: string, cost: number): Promise<void>
 }
 
 /** A page of a list: at most `limit` items after `after` (the position in the cursor, undefined = from the start). */
@@ -52,6 +57,10 @@ interface RouteBase {
   /** One line for the OpenAPI document. */
   readonly summary: string
   readonly description?: string
+  /** What people do with it, as the documentation groups routes; that of its path when absent: see `Manifest.paths`. */
+  readonly group?: string
+  /** A request body to begin with; made from the schema when absent. */
+  readonly example?: unknown
   readonly schema?: {
     readonly params?: JsonSchema
     /** Values arrive as strings; numbers and booleans in it are coerced. */
@@ -68,8 +77,15 @@ interface RouteBase {
   /** Media types of the request body besides `application/json`, and of the answer, for OpenAPI. */
   readonly consumes?: readonly string[]
   readonly produces?: readonly string[]
+  /** Begun at once, whatever else of the same principal is under way: a probe, or what switches off. */
+  readonly urgent?: boolean
   /** Bytes; 1 MiB when absent. */
   readonly bodyLimit?: number
+  /**
+   * The handler gets the octets of the body (a `Uint8Array`), JSON or not, and checks them itself against what
+   * `schema.body` says: for bodies that are too large to be parsed in one go.
+   */
+  readonly rawBody?: true
   handle(request: Request<never, never, never>): Promise<Reply>
 }
 

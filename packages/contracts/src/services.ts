@@ -2,7 +2,7 @@ import type { ImsiHash } from './drivers.ts'
 import type { PolicyBundle, RadioProfile, Technology } from './policy.ts'
 import type { Principal, Role } from './roles.ts'
 import { type ServiceRef, serviceRef } from './service-ref.ts'
-import type { Tx } from './store.ts'
+import type { MutationTx, Tx } from './store.ts'
 
 // ---- provided by the kernel ----
 
@@ -96,6 +96,20 @@ export interface HealthBoard {
 }
 export const healthBoardRef: ServiceRef<HealthBoard> = serviceRef<HealthBoard>('kernel.health')
 
+/** The judgement of the machine's clock. Contract section 13. */
+export interface ClockJudge {
+  /** Ms since the epoch: what the machine's clock says, and the time that the service goes by. */
+  view(): {
+    readonly machineMs: number
+    readonly serviceMs: number
+    /** Why the machine's clock is not believed; undefined while it is. */
+    readonly doubt: string | undefined
+  }
+  /** Believes the machine's clock as it stands, durable when it resolves. Throws `store_unavailable`. */
+  confirm(): Promise<void>
+}
+export const clockJudgeRef: ServiceRef<ClockJudge> = serviceRef<ClockJudge>('kernel.clock')
+
 /** What is running. */
 export interface ServiceInfo {
   readonly version: string
@@ -103,15 +117,29 @@ export interface ServiceInfo {
   readonly buildDate: string | undefined
   readonly startedAtMs: number
   plugins(): readonly { readonly name: string; readonly version: string }[]
+  /** This instance among those that share the store, as it sees them now. */
+  instance(): InstanceView
+}
+
+/** Who leads, as one instance sees it. */
+export interface InstanceView {
+  /** As `cluster.instance` names it; empty for one that is meant to be alone. */
+  readonly name: string
+  /** `alone`: the store belongs to this process, there is nothing to elect. */
+  readonly role: 'alone' | 'leader' | 'follower'
+  /** The name of the leader; undefined while there is none. */
+  readonly leader: string | undefined
+  /** Grows by one with each leader; 0 where nothing is elected. */
+  readonly epoch: number
+  /** Whether what belongs to one machine (radio, core) runs here. */
+  readonly isMachine: boolean
 }
 export const serviceInfoRef: ServiceRef<ServiceInfo> = serviceRef<ServiceInfo>('kernel.info')
 
 // ---- provided by access ----
 
-/** Who a credential stands for, and until when (ms since the epoch; for ever when absent). */
-export interface AuthenticatedPrincipal extends Principal {
-  readonly expiresAtMs?: number
-}
+/** Who a credential stands for, and until when. */
+export type AuthenticatedPrincipal = Principal
 /** Turns a bearer credential into a principal. The environment admin token is the edge's own business. */
 export interface Authenticator {
   /**
@@ -122,7 +150,10 @@ export interface Authenticator {
   /** The principal of a live scoped token, or undefined. Throws `token_expired` for one that was valid once. */
   authenticate(token: string): Promise<AuthenticatedPrincipal | undefined>
 }
-export const authenticatorRef: ServiceRef<Authenticator> = serviceRef<Authenticator>('access.authenticator')
+export const authenticatorRef: ServiceRef<Authenticator> = serviceRef<Authenticator>('access.authenticator', {
+  epoch: 'object?',
+  authenticate: 'function',
+})
 
 /** Bootstrap tokens: minted by POST /v1/tokens, burnt by the enroll route. */
 export interface BootstrapTokens {
@@ -131,8 +162,10 @@ export interface BootstrapTokens {
   /** Marks it used inside the caller's transaction. Throws `bootstrap_token_invalid` when another was faster. */
   burn(tx: Tx, token: string, nodeId: string): Promise<void>
 }
-export const bootstrapTokensRef: ServiceRef<BootstrapTokens> =
-  serviceRef<BootstrapTokens>('access.bootstrap_tokens')
+export const bootstrapTokensRef: ServiceRef<BootstrapTokens> = serviceRef<BootstrapTokens>(
+  'access.bootstrap_tokens',
+  { check: 'function', burn: 'function' },
+)
 
 /** Makes scoped tokens for the service's own command line: the first credential of a new box. */
 export interface TokenMint {
@@ -145,7 +178,10 @@ export interface TokenMint {
     roles: readonly Role[],
   ): Promise<{ readonly id: string; readonly token: string }>
 }
-export const tokenMintRef: ServiceRef<TokenMint> = serviceRef<TokenMint>('access.token_mint')
+export const tokenMintRef: ServiceRef<TokenMint> = serviceRef<TokenMint>('access.token_mint', {
+  count: 'function',
+  mint: 'function',
+})
 
 // ---- provided by nodes ----
 
@@ -162,7 +198,11 @@ export interface Lifecycle {
   /** TX was disarmed: on_air, peer and breakout fall back to register. */
   txDisarmed(tx: Tx): Promise<void>
 }
-export const lifecycleRef: ServiceRef<Lifecycle> = serviceRef<Lifecycle>('nodes.lifecycle')
+export const lifecycleRef: ServiceRef<Lifecycle> = serviceRef<Lifecycle>('nodes.lifecycle', {
+  state: 'function',
+  txArmed: 'function',
+  txDisarmed: 'function',
+})
 
 // ---- provided by policy ----
 
@@ -171,7 +211,9 @@ export interface PolicyReader {
   /** A snapshot; never stale after the PUT that changed it was answered (on this instance). */
   bundle(): PolicyBundle
 }
-export const policyRef: ServiceRef<PolicyReader> = serviceRef<PolicyReader>('policy.bundle')
+export const policyRef: ServiceRef<PolicyReader> = serviceRef<PolicyReader>('policy.bundle', {
+  bundle: 'function',
+})
 
 /** State of the three layers and of the arm. */
 export interface TxGateState {
@@ -182,6 +224,11 @@ export interface TxGateState {
     readonly allow_list: 'set' | 'missing'
   }
   readonly profile: string | undefined
+  /**
+   * `off`: whatever was permitted to send has itself reported that it is off. `on`: something is permitted to send.
+   * `unconfirmed`: it was told to stop and has not reported that it did: it may be on air.
+   */
+  readonly transmitter: 'off' | 'on' | 'unconfirmed'
 }
 /** A carrier that somebody wants to emit. Frequencies in kHz. */
 export interface CarrierRequest {
@@ -194,12 +241,21 @@ export interface CarrierRequest {
 /** The TX gate. Every start of a transmitter asks it; nothing transmits while it says no. */
 export interface TxGate {
   state(): Promise<TxGateState>
-  /** Throws `tx_not_armed` or `tx_gate_closed` unless this profile may transmit now. Asked before every spawn. */
+  /**
+   * Throws `tx_not_armed` or `tx_gate_closed` unless this profile may transmit now. Asked before every spawn.
+   *
+   * The provider of `ran.transmitter` at that moment is the gate's business until it has reported that it is off, whatever
+   * becomes of its plugin. While nobody provides one nothing is permitted: nothing could take it off the air.
+   */
   permit(profileId: string): Promise<RadioProfile>
   /** Whether the three layers allow the carrier; throws when not. */
   permitCarrier(carrier: CarrierRequest): Promise<void>
 }
-export const txGateRef: ServiceRef<TxGate> = serviceRef<TxGate>('policy.tx_gate')
+export const txGateRef: ServiceRef<TxGate> = serviceRef<TxGate>('policy.tx_gate', {
+  state: 'function',
+  permit: 'function',
+  permitCarrier: 'function',
+})
 
 // ---- provided by sims ----
 
@@ -217,6 +273,13 @@ export interface SubscriberView {
   readonly profile: string
   readonly apns: readonly string[]
   readonly quotaBytes: number | undefined
+  /** A lower rate than its AMBR, in both directions; undefined while its AMBR holds. */
+  readonly capBps: number | undefined
+  /**
+   * How far its rates are. `pending`: the HSS is to be told. `next_session`: the HSS holds them, and a session that runs
+   * may have those of before.
+   */
+  readonly rates: 'pending' | 'next_session' | 'in_force'
   readonly expiresAtMs: number
   /** When it was first seen in the core. */
   readonly firstAttachAtMs: number | undefined
@@ -252,22 +315,78 @@ export interface Subscribers {
   /** Lifts a suspension for that reason and no other, audited as `sim.resume` under `by`. Throws as `suspend`. */
   resume(imsi: ImsiHash, reason: SuspensionReason, by: Principal): Promise<SubscriberView>
   /** As `suspend`, in the caller's mutation, whose audit entry should say so. */
-  suspendIn(tx: Tx, imsi: ImsiHash, reason: SuspensionReason): Promise<SubscriberView>
+  suspendIn(tx: MutationTx, imsi: ImsiHash, reason: SuspensionReason): Promise<SubscriberView>
   /** As `resume`, in the caller's mutation. */
-  resumeIn(tx: Tx, imsi: ImsiHash, reason: SuspensionReason): Promise<SubscriberView>
+  resumeIn(tx: MutationTx, imsi: ImsiHash, reason: SuspensionReason): Promise<SubscriberView>
+  /** Gives a subscriber another quota, or none, in the caller's mutation. Throws `sim_not_found`, `sim_state_conflict`. */
+  setQuotaIn(tx: MutationTx, imsi: ImsiHash, quotaBytes: number | undefined): Promise<SubscriberView>
+  /**
+   * Holds a subscriber to a lower rate than its AMBR, in both directions, or lets its AMBR hold again; in the caller's
+   * mutation. Cores give a session its rates when it begins: `kick` ends the one that runs, so that the phone comes back
+   * with the new ones, `wait` leaves it. Throws `sim_not_found`.
+   */
+  capIn(
+    tx: MutationTx,
+    imsi: ImsiHash,
+    capBps: number | undefined,
+    reach: 'kick' | 'wait',
+  ): Promise<SubscriberView>
+  /** At most `limit` subscribers that have a quota and are not revoked, with a hash behind `after`, by hash. */
+  withQuota(
+    after: string,
+    limit: number,
+  ): Promise<readonly { readonly imsi: ImsiHash; readonly quotaBytes: number }[]>
   /**
    * The moves since a cursor, at once when there are any, otherwise when the next one is durable. Without a cursor:
    * where to begin. Rejects with the reason of the signal.
    */
   moves(since: string | undefined, signal: AbortSignal): Promise<SubscriberMoves>
 }
-export const subscribersRef: ServiceRef<Subscribers> = serviceRef<Subscribers>('sims.subscribers')
+export const subscribersRef: ServiceRef<Subscribers> = serviceRef<Subscribers>('sims.subscribers', {
+  find: 'function',
+  counts: 'function',
+  lastAttached: 'function',
+  suspend: 'function',
+  resume: 'function',
+  suspendIn: 'function',
+  resumeIn: 'function',
+  setQuotaIn: 'function',
+  capIn: 'function',
+  withQuota: 'function',
+  moves: 'function',
+})
+
+// ---- provided by a plugin that keeps quotas ----
+
+/** What is used of quotas. Sims asks it where there is one. */
+export interface QuotaKeeper {
+  /** Octets that count against the quota in its present period, of those that have one; in `tx` when it is given. */
+  used(imsis: readonly ImsiHash[], tx?: Tx): Promise<ReadonlyMap<ImsiHash, number>>
+  /** New subscribers have this quota, with the period and action of `like` where that has one. In the caller's mutation. */
+  granted(tx: MutationTx, imsis: readonly ImsiHash[], quotaBytes: number, like?: ImsiHash): Promise<void>
+  /**
+   * A subscriber is about to be let on again, by whomever: whether its quota keeps it off. With `isOverride` it does not
+   * for the rest of the period. In the caller's mutation.
+   */
+  keepsOff(tx: MutationTx, imsi: ImsiHash, isOverride: boolean): Promise<boolean>
+}
+export const quotaKeeperRef: ServiceRef<QuotaKeeper> = serviceRef<QuotaKeeper>('fair_use.quotas', {
+  used: 'function',
+  granted: 'function',
+  keepsOff: 'function',
+})
 
 // ---- provided by a RAN driver ----
 
 /** Whatever can emit. The gate stops it before a disarm is answered. */
 export interface Transmitter {
-  /** Off the air, confirmed, when it resolves. Idempotent. Rejects when it cannot be confirmed. */
+  /**
+   * Off the air, confirmed, when it resolves: whatever this copy has started, and what an earlier run has left behind.
+   * Idempotent, also after its plugin has left. Rejects when it cannot be confirmed. It begins in the very turn of the call:
+   * a start that was on its way comes to nothing.
+   */
   stop(signal: AbortSignal): Promise<void>
 }
-export const transmitterRef: ServiceRef<Transmitter> = serviceRef<Transmitter>('ran.transmitter')
+export const transmitterRef: ServiceRef<Transmitter> = serviceRef<Transmitter>('ran.transmitter', {
+  stop: 'function',
+})

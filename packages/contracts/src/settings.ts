@@ -21,7 +21,8 @@ export interface Settings {
   }
   readonly southbound: { readonly driver: 'container' | 'none' }
   readonly hss: {
-    readonly driver: 'docdb_shell' | 'dbctl' | 'core_b' | 'none'
+    /** One of those that installed plugins name in `selected_by`. */
+    readonly driver: string
     readonly container: string
     readonly mongo_url: string
     readonly engine_socket: string
@@ -34,15 +35,22 @@ export interface Settings {
     readonly apns: readonly string[]
   }
   readonly telemetry: { readonly metrics: boolean }
-  readonly core: 'core_a' | 'core_b'
+  /** One of those that installed plugins name in `selected_by`. */
+  readonly core: string
   readonly core_a: {
     readonly config_dir: string
     /** Where the core's daemons see `config_dir`: inside their containers another path than outside. */
     readonly config_mount: string
+    /** Where the core's daemons write their logs (`mme.log`, …), as this service sees it; empty: their containers' output. */
+    readonly log_dir: string
     readonly containers: Readonly<Record<string, string>>
     readonly addresses: Readonly<Record<string, string>>
     readonly subnet: string
     readonly slices: readonly { readonly sst: number; readonly sd?: string }[]
+    /** Home network keys of the UDM: `<data_dir>/keys/hnet-<id>.key`; scheme 1 is profile A, 2 profile B. */
+    readonly hnet: readonly { readonly id: number; readonly scheme: 1 | 2 }[]
+    /** Whether the service recalls phones that have lost their session, and restarts daemons that keep them so. */
+    readonly mend: boolean
   }
   readonly core_b: {
     readonly amf_oam_url: string
@@ -66,9 +74,15 @@ export interface Settings {
     readonly interval: string
     readonly mme_url: string
     readonly smf_url: string
+    readonly amf_url: string
     readonly upf: { readonly enabled: boolean; readonly iface: string }
   }
-  readonly fairuse: { readonly enabled: boolean; readonly usage_interval: string }
+  readonly fairuse: {
+    readonly enabled: boolean
+    readonly usage_interval: string
+    /** IANA name; the machine's time zone while it is empty. The ledger's hours go by it, too. */
+    readonly time_zone: string
+  }
   readonly esim: {
     readonly enabled: boolean
     readonly smdp_address: string
@@ -109,11 +123,19 @@ export interface Settings {
     readonly scs_khz: 15 | 30
     /** Loopback port of the gnb's own metrics server. */
     readonly remote_control_port: number
+    /** A radio goes off when the service has not shown for so long that it is alive. */
+    readonly lease: string
     /** The profile that a virtual radio runs without an armed TX gate, in mode `lab` only. */
     readonly virtual_profile: string
     readonly profiles: Readonly<Record<string, RadioProfile>>
   }
   readonly store: { readonly url: string }
+  readonly cluster: {
+    /** The name of this instance; empty for one that has the store to itself. */
+    readonly instance: string
+    /** The instance that has the radio and the core. */
+    readonly machine: string
+  }
   readonly plugins: { readonly dir: string; readonly disabled: readonly string[] }
   readonly tls: { readonly enabled: boolean }
 }

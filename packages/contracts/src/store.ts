@@ -1,3 +1,5 @@
+import type { RowStep } from './row-step.ts'
+
 /** A value that both SQL dialects store and return alike. Booleans are integers 0 and 1, times ms since the epoch. */
 export type SqlValue = string | number | null | Uint8Array
 
@@ -38,8 +40,18 @@ export interface MutationTx extends Tx {
     readonly subject: string
     readonly data?: Readonly<Record<string, unknown>>
   }): void
-  /** After the commit the reconciler looks at this key soon. */
-  dirty(resource: string, key: string): void
+  /** After the commit the reconciler looks at this key soon; an urgent one comes before all that are not. */
+  dirty(resource: string, key: string, isUrgent?: boolean): void
+}
+
+/** A transaction of observed state that can tell of it. */
+export interface ObservedTx extends Tx {
+  /** Adds an event to the outbox, in this transaction; several may be added. No raw IMSI. */
+  event(event: {
+    readonly type: string
+    readonly subject: string
+    readonly data?: Readonly<Record<string, unknown>>
+  }): void
 }
 
 /** The handle of a plugin on its own tables. */
@@ -48,17 +60,22 @@ export interface Db extends Reader {
   /** Writes *observed* state (heartbeats, last use): durable, not audited. Desired state goes through `mutate`. */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** The same transaction, limited to this plugin's tables: for a service called inside another plugin's mutation. */
-  join(tx: Tx): Tx
+  join<T extends Tx>(tx: T): T
 }
 
 /**
- * A schema step of a plugin: DDL statements that both dialects understand, run in one transaction, once.
+ * A step of a plugin's schema and rows: DDL statements that both dialects understand, run in one transaction, once.
  *
  * Additive within a major: `create table`, `create index`, `create unique index`, `alter table … add column` on
- * tables `<plugin_id>_*`. Column types: `text`, `integer` (32 bit), `bigint`, `double precision`, `bytea`.
+ * tables `<plugin_id>_*`; an added column is nullable or has a default, as older code writes rows without it. `drop index` too: it takes time from older code and nothing else. Column types: `text`, `integer` (32 bit), `bigint`, `double precision`, `bytea`.
  */
 export interface Migration {
   /** `0001_noun`; ids are run in order and never edited after a release. */
   readonly id: string
   readonly up: readonly string[]
+  /**
+   * Work on the rows there are, in batches, behind the `up` of every migration. Ends before the plugin's setup; cut off,
+   * it goes on at the next load. An older version may write rows while it runs and after a roll-back.
+   */
+  readonly rows?: RowStep
 }

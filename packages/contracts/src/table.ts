@@ -1,9 +1,21 @@
-import { crc32 } from 'node:zlib'
 import { storeCorrupt } from './error-catalogue.ts'
+import { hasValidSum, rowSum } from './row-sum.ts'
 import type { Reader, SqlParams, SqlValue, Tx } from './store.ts'
 
-/** A row as it is stored: its columns and `row_sum`, the CRC-32 over them. */
+/** A row as it is stored: its columns and `row_sum` over them. */
 type Stored<Row> = Row & { readonly row_sum: number }
+
+/** What the kernel's integrity scan needs to know of a table. */
+export interface TableSpec {
+  readonly name: string
+  /** The columns that its rows' sums cover. A later version adds its own at the end, and takes none away. */
+  readonly columns: readonly string[]
+  readonly key: readonly string[]
+  /** As `columns`, with those of a later version that has written rows here; `columns` when absent. */
+  readonly stored?: readonly string[]
+  /** Told by the store which columns the newest version has that wrote rows here, so that their sums can be checked. */
+  learn?(stored: readonly string[]): void
+}
 
 /**
  * One table whose rows carry a checksum, so that a flipped bit on the disk is reported and never served as truth.
@@ -11,12 +23,15 @@ type Stored<Row> = Row & { readonly row_sum: number }
  * The table must have all `columns` and `row_sum bigint not null`. Rows are written whole. A CRC-32 finds every
  * single flipped byte; it is no defence against a person (the audit chain is).
  */
-export interface Table<Row extends object> {
-  readonly name: string
+export interface Table<Row extends object> extends TableSpec {
   readonly columns: readonly (keyof Row & string)[]
   readonly key: readonly (keyof Row & string)[]
+  readonly stored: readonly string[]
+  learn(stored: readonly string[]): void
   /** Adds a row; fails when its key exists. */
   insert(tx: Tx, row: Row): Promise<void>
+  /** Adds a row unless its key exists; false then. */
+  insertNew(tx: Tx, row: Row): Promise<boolean>
   /** Adds a row or replaces the one with the same key. */
   put(tx: Tx, row: Row): Promise<void>
   /** Removes the row with that key; false when there was none. */
@@ -25,29 +40,14 @@ export interface Table<Row extends object> {
   find(reader: Reader, key: SqlParams): Promise<Row | undefined>
   /** Rows by the rest of a statement (`where … order by … limit …`), checked. Throws `store_corrupt`. */
   select(reader: Reader, rest: string, params?: SqlParams): Promise<readonly Row[]>
-  /** Checks one raw row that has every column and `row_sum`, and drops the sum. Throws `store_corrupt`. */
+  /** As `select`, without those that fail their sum; with the key of the last row, sound or not. */
+  sound(
+    reader: Reader,
+    rest: string,
+    params?: SqlParams,
+  ): Promise<{ readonly rows: readonly Row[]; readonly last: SqlParams | undefined }>
+  /** Checks one raw row that has every `stored` column and `row_sum`, and drops the sum. Throws `store_corrupt`. */
   open(raw: Stored<Row>): Row
-}
-
-/** What the kernel's integrity scan needs to know of a table. */
-export interface TableSpec {
-  readonly name: string
-  readonly columns: readonly string[]
-  readonly key: readonly string[]
-}
-
-/** The CRC-32 of a row's values in column order. Blobs count as their hex. */
-export function rowSum(columns: readonly string[], row: Readonly<Record<string, unknown>>): number {
-  const values: unknown[] = []
-  for (const column of columns) values.push(canonical(row[column]))
-  return crc32(JSON.stringify(values))
-}
-
-function canonical(value: unknown): unknown {
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
-  // A store turns a lone surrogate into U+FFFD; the sum is over what comes back.
-  if (typeof value === 'string') return value.toWellFormed()
-  return value ?? null
 }
 
 /** Declares a table of checksummed rows. `key` are the columns of its primary key. */
@@ -56,36 +56,54 @@ export function defineTable<Row extends object>(
   columns: readonly (keyof Row & string)[],
   key: readonly (keyof Row & string)[],
 ): Table<Row> {
-  const all = [...columns, 'row_sum']
-  const insert = `insert into ${name} (${all.join(', ')}) values (${all.map((column) => `:${column}`).join(', ')})`
-  const changed = all.filter((column) => !key.some((part) => part === column))
-  const put = `${insert} on conflict (${key.join(', ')}) do update set ${changed.map((column) => `${column} = excluded.${column}`).join(', ')}`
-  const byKey = key.map((column) => `${column} = :${column}`).join(' and ')
-  const select = `select ${all.join(', ')} from ${name}`
-  const find = `${select} where ${byKey}`
-  const remove = `delete from ${name} where ${byKey}`
+  const { insert, insertNew, put, remove, byKey } = changesOf(name, columns, key)
+  let stored: readonly string[] = columns
+  const selectOf = (): string => `select ${[...stored, 'row_sum'].join(', ')} from ${name}`
+  let select = selectOf()
+  let find = `${select} where ${byKey}`
   const seal = (row: Row): SqlParams => {
     // The caller's Row type lists exactly the columns; SqlParams is what the driver takes.
     const values = row as Readonly<Record<string, SqlValue>>
     return { ...values, row_sum: rowSum(columns, values) }
   }
-  const open = (raw: Stored<Row>): Row => {
-    // A raw row has the selected columns: `columns` and the sum.
-    const stored = raw as Readonly<Record<string, SqlValue>>
-    if (rowSum(columns, stored) !== stored.row_sum) throw storeCorrupt(name)
+  const isSound = (raw: Stored<Row>): boolean =>
+    hasValidSum(stored, raw as Readonly<Record<string, SqlValue>>)
+  const valuesOf = (raw: Stored<Row>): Row => {
+    // A raw row has the selected columns: `stored` and the sum.
+    const selected = raw as Record<string, SqlValue>
+    if (stored === columns) {
+      // What was added last is taken away at no cost; a copy of the row costs half of what reading it does.
+      delete selected.row_sum
+      return selected as Row
+    }
     const values: Record<string, SqlValue> = {}
-    for (const column of columns) values[column] = stored[column] ?? null
-    // The row again, without the sum.
+    for (const column of columns) values[column] = selected[column] ?? null
+    // The row again, without the sum and what only a later version knows.
     return values as Row
   }
+  const open = (raw: Stored<Row>): Row => {
+    if (!isSound(raw)) throw storeCorrupt(name)
+    return valuesOf(raw)
+  }
+  const all = (reader: Reader, rest: string, params?: SqlParams): Promise<readonly Stored<Row>[]> =>
+    reader.all<Stored<Row>>(`${select} ${rest}`, params)
   return {
     name,
     columns,
     key,
     open,
+    get stored() {
+      return stored
+    },
+    learn: (newest) => {
+      stored = newest.length > columns.length ? newest : columns
+      select = selectOf()
+      find = `${select} where ${byKey}`
+    },
     insert: async (tx, row) => {
       await tx.run(insert, seal(row))
     },
+    insertNew: async (tx, row) => (await tx.run(insertNew, seal(row))) > 0,
     put: async (tx, row) => {
       await tx.run(put, seal(row))
     },
@@ -94,7 +112,39 @@ export function defineTable<Row extends object>(
       const raw = await reader.get<Stored<Row>>(find, params)
       return raw === undefined ? undefined : open(raw)
     },
-    select: async (reader, rest, params) =>
-      (await reader.all<Stored<Row>>(`${select} ${rest}`, params)).map(open),
+    select: async (reader, rest, params) => (await all(reader, rest, params)).map(open),
+    sound: async (reader, rest, params) => {
+      const raws = await all(reader, rest, params)
+      const last = raws.at(-1)
+      return {
+        rows: raws.filter(isSound).map(valuesOf),
+        last: last === undefined ? undefined : keyOf(key, last as Readonly<Record<string, SqlValue>>),
+      }
+    },
   }
+}
+
+/** The statements that do not depend on what later versions have stored. */
+function changesOf(
+  name: string,
+  columns: readonly string[],
+  key: readonly string[],
+): Readonly<Record<'insert' | 'insertNew' | 'put' | 'remove' | 'byKey', string>> {
+  const all = [...columns, 'row_sum']
+  const insert = `insert into ${name} (${all.join(', ')}) values (${all.map((column) => `:${column}`).join(', ')})`
+  const changed = all
+    .filter((column) => !key.includes(column))
+    .map((column) => `${column} = excluded.${column}`)
+  const byKey = key.map((column) => `${column} = :${column}`).join(' and ')
+  return {
+    byKey,
+    insert,
+    insertNew: `${insert} on conflict (${key.join(', ')}) do nothing`,
+    put: `${insert} on conflict (${key.join(', ')}) do update set ${changed.join(', ')}`,
+    remove: `delete from ${name} where ${byKey}`,
+  }
+}
+
+function keyOf(key: readonly string[], raw: Readonly<Record<string, SqlValue>>): SqlParams {
+  return Object.fromEntries(key.map((column) => [column, raw[column] ?? null]))
 }

@@ -1,7 +1,9 @@
+import { crc32 } from 'node:zlib'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { isServiceError } from '../src/errors.ts'
-import { defineTable, rowSum } from '../src/table.ts'
+import { rowSum } from '../src/row-sum.ts'
+import { defineTable } from '../src/table.ts'
 
 const table = suite('contracts/table')
 
@@ -41,6 +43,67 @@ table('does not take a value moved to another column for the same row', () => {
   }
   const pairs = defineTable<Pair>('toy_pair', ['a', 'b'], ['a'])
   assert.throws(() => pairs.open({ a: 'y', b: 'x', row_sum: rowSum(['a', 'b'], { a: 'x', b: 'y' }) }))
+})
+
+interface Grown extends Toy {
+  readonly colour: string | null
+  readonly shape: string | null
+}
+const GROWN_COLUMNS = [...COLUMNS, 'colour', 'shape'] as const
+const plainBear: Grown = { ...bear, colour: null, shape: null }
+
+table(
+  'opens rows of an older version, whatever an added column holds, and finds what was flipped in them',
+  () => {
+    const grown = defineTable<Grown>('toy_box', GROWN_COLUMNS, ['id'])
+    const sum = rowSum(COLUMNS, { ...bear })
+    const byDefault = { ...plainBear, colour: 'brown' }
+    for (const row of [plainBear, byDefault]) assert.equal(grown.open({ ...row, row_sum: sum }), row)
+    assert.throws(() => grown.open({ ...plainBear, size: 4, row_sum: sum }))
+  },
+)
+
+table('sums an added column in the rows of its own version', () => {
+  const grown = defineTable<Grown>('toy_box', GROWN_COLUMNS, ['id'])
+  const red: Grown = { ...plainBear, colour: 'red' }
+  const sum = rowSum(GROWN_COLUMNS, { ...red })
+  assert.equal(grown.open({ ...red, row_sum: sum }), red)
+  for (const wrong of [{ ...red, colour: 'rad' }, plainBear, { ...red, shape: 'red' }])
+    assert.throws(() => grown.open({ ...wrong, row_sum: sum }))
+})
+
+table('opens rows of a later version, and checks them whole once it has learnt the columns', () => {
+  const older = defineTable<Toy>('toy_box', COLUMNS, ['id'])
+  const red = { ...bear, colour: 'red', shape: null }
+  const row_sum = rowSum(GROWN_COLUMNS, red)
+  assert.equal(older.open({ ...bear, row_sum }), bear)
+  older.learn(GROWN_COLUMNS)
+  assert.equal(older.open({ ...red, row_sum }), bear)
+  const rad = { ...red, colour: 'rad', row_sum }
+  assert.throws(() => older.open(rad))
+  assert.throws(() => older.open({ ...red, size: 4, row_sum }))
+})
+
+table('finds every flip within one byte of the sum itself', () => {
+  const sum = rowSum(COLUMNS, { ...bear })
+  for (let byte = 0; byte < 7; byte++)
+    for (let flip = 1; flip < 256; flip++) {
+      const bytes = Buffer.alloc(8)
+      bytes.writeBigUInt64BE(BigInt(sum))
+      bytes.writeUInt8(bytes.readUInt8(7 - byte) ^ flip, 7 - byte)
+      const row_sum = Number(bytes.readBigUInt64BE())
+      assert.throws(() => TOYS.open({ ...bear, row_sum }), undefined, `byte ${byte}, flip ${flip}`)
+    }
+})
+
+table('opens rows from before sums told how many columns they cover', () => {
+  const grown = defineTable<Grown>('toy_box', GROWN_COLUMNS, ['id'])
+  const of = (values: readonly unknown[]): number => crc32(JSON.stringify(values))
+  const values = ['bear', 3, '0102ff']
+  assert.equal(grown.open({ ...plainBear, row_sum: of(values) }), plainBear)
+  const red: Grown = { ...plainBear, colour: 'red' }
+  assert.equal(grown.open({ ...red, row_sum: of([...values, 'colour', 'red']) }), red)
+  assert.throws(() => grown.open({ ...red, size: 4, row_sum: of([...values, 'colour', 'red']) }))
 })
 
 table.run()

@@ -37,6 +37,7 @@ index('offers its surface by name', () => {
     'parseImsiHash',
     'parseNrArfcn',
     'parsePlmn',
+    'safeText',
     'tacMax',
   ])
 })

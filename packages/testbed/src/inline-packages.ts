@@ -47,6 +47,8 @@ async function writePackage(folder: string, inline: InlinePlugin, key: string): 
     steeple: inline.manifest,
   }
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest))
+  if (inline.schema !== undefined && inline.manifest.config !== undefined)
+    await writeFile(join(folder, inline.manifest.config), JSON.stringify(inline.schema))
   const code = `export const plugin = globalThis[Symbol.for('steeple.testbed.plugins')].get(${JSON.stringify(key)})\n`
   await writeFile(join(folder, 'index.js'), code)
   return folder

@@ -30,7 +30,6 @@ export function standInAuthenticator(): StandIn {
         contracts: '*',
         config_path: 'testbed_access',
         handover: 'overlap',
-        isolation: 'inline',
         provides: [authenticatorRef.id],
       },
       plugin,

@@ -1,20 +1,16 @@
 import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { createEdge } from '@steeple/api'
+import { systemClock, systemTimers } from '@steeple/clock'
 import { authenticatorRef, type Clock, type Manifest } from '@steeple/contracts'
-import {
-  createKernel,
-  createLog,
-  initNode,
-  type Kernel,
-  loadConfig,
-  openSecrets,
-  pluginConfigPaths,
-  systemClock,
-  systemTimers,
-} from '@steeple/kernel'
+import { createKernel, type Kernel } from '@steeple/kernel'
+import { initNode, openSecrets } from '@steeple/secrets'
+import { findSections, loadConfig } from '@steeple/settings'
+import { createLog } from '@steeple/telemetry'
 import {
   eventually,
   type Testbed,
@@ -28,6 +24,14 @@ import { requests } from './requests.ts'
 import { type StandIn, standInAuthenticator } from './stand-in-authenticator.ts'
 
 type ConfigOptions = Parameters<typeof loadConfig>[0]
+
+/** The plugins of this workspace: what one under test reads of another's keys is there, with its defaults. */
+function beside(): readonly string[] {
+  const packages = fileURLToPath(new URL('../../', import.meta.url))
+  return [packages, join(packages, 'cli/known')].flatMap((folder) =>
+    readdirSync(folder).map((name) => join(folder, name)),
+  )
+}
 
 const CONFIG_FILE = '/testbed/control.yaml'
 
@@ -54,7 +58,7 @@ export async function startTestbed(options: TestbedOptions): Promise<Testbed> {
     },
   }
   const kernel = await createKernel({
-    config: loadConfig({ ...source, extraSchemas: pluginConfigPaths(source, folders) }),
+    config: loadConfig({ ...source, sections: findSections(source, { packages: folders, known: beside() }) }),
     secrets: openSecrets(dataDir),
     log: createLog({ level: 'error', format: 'json', clock }),
     clock,
@@ -105,12 +109,10 @@ export async function startTestbed(options: TestbedOptions): Promise<Testbed> {
   }
 }
 
-const SETTLE_LIMIT_MS = 4_000
-
 async function settled(kernel: Kernel): Promise<void> {
   await eventually(() => {
     if (!kernel.isSettled) throw new Error('reconcilers are at work')
-  }, SETTLE_LIMIT_MS)
+  })
 }
 
 function credentials(standIn: StandIn | undefined): (principal: TestPrincipal) => string {

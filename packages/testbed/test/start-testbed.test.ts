@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { auditTrailRef, type Plugin, route } from '@steeple/contracts'
-import { assert, type InlinePlugin, suite } from '@steeple/testkit'
+import { auditTrailRef, type Plugin, route, type ServiceRef, serviceRef } from '@steeple/contracts'
+import { assert, eventually, type InlinePlugin, suite } from '@steeple/testkit'
 import { startTestbed } from '../src/index.ts'
 
 const testbed = suite('testbed')
@@ -31,7 +31,6 @@ function inline(id: string, plugin: Plugin): InlinePlugin {
       contracts: '*',
       config_path: id,
       handover: 'overlap',
-      isolation: 'inline',
     },
     plugin,
   }
@@ -74,6 +73,51 @@ testbed('loads and unloads while it runs, and leaves nothing behind', async () =
   assert.is((await bed.request('POST', '/v1/greeting', { body: {} })).status, 404)
   await bed.stop()
   assert.not(existsSync(bed.dataDir))
+})
+
+interface Word {
+  say(): Promise<string>
+}
+const wordRef: ServiceRef<Word> = serviceRef<Word>('test.word')
+
+function speaker(version: string, said: string): InlinePlugin {
+  const plugin: Plugin = {
+    setup: async (context) => {
+      context.on('greeting.*', async () => context.changed(wordRef), 'each')
+      return { services: new Map([[wordRef.id, { say: async () => said }]]) }
+    },
+  }
+  const made = inline('speaker', plugin)
+  return { ...made, version, manifest: { ...made.manifest, provides: [wordRef.id] } }
+}
+
+testbed('tells a plugin of events, and of services that come, are replaced, change and go', async () => {
+  const heard: string[] = []
+  const words: (string | undefined)[] = []
+  const listener: Plugin = {
+    setup: async (context) => {
+      context.on('greeting.say', async ({ type, subject }) => void heard.push(`${type} ${subject}`))
+      context.onChange(wordRef, async (word) => void words.push(await word?.say()))
+      return {}
+    },
+  }
+  const bed = await startTestbed({ plugins: [inline('greeting', greeting), inline('listener', listener)] })
+  try {
+    await bed.settled()
+    assert.is((await bed.request('POST', '/v1/greeting', { body: {} })).status, 200)
+    await eventually(() => assert.equal(heard, ['greeting.say world']))
+    await bed.load(speaker('1.0.0', 'hello'))
+    await bed.load(speaker('1.1.0', 'good day'))
+    await eventually(() => assert.equal([words[0], words.at(-1)], ['hello', 'good day']))
+    const before = words.length
+    assert.is((await bed.request('POST', '/v1/greeting', { body: {} })).status, 200)
+    await eventually(() => assert.equal(words.slice(before), ['good day']))
+    await bed.unload('speaker')
+    await eventually(() => assert.is(words.at(-1), undefined))
+    assert.is(heard.length, 2)
+  } finally {
+    await bed.stop()
+  }
 })
 
 testbed.run()

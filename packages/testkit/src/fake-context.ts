@@ -3,9 +3,12 @@ import {
   type Db,
   type Log,
   type MutationTx,
+  type ObservedTx,
   type Principal,
   pluginDependencyMissing,
+  type ServiceRef,
   type Settings,
+  type StateEvent,
   type Tx,
 } from '@steeple/contracts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
@@ -17,6 +20,8 @@ export interface FakeContextOptions<Config> {
   readonly config: Config
   /** Plugin id; `test` when absent. */
   readonly id?: string
+  /** The values of its secret keys. */
+  readonly secrets?: Readonly<Record<string, string>>
   readonly settings?: Overrides<Settings>
   readonly clock?: FakeClock
   /** The store; without one every use of it throws and says so. See `memoryDb`. */
@@ -43,7 +48,15 @@ export interface FakeMutation {
     readonly subject: string
     readonly data?: Readonly<Record<string, unknown>>
   }
-  readonly dirty: { readonly resource: string; readonly key: string }[]
+  readonly dirty: Enqueued[]
+}
+
+/** One key that the code under test asked to have reconciled. */
+export interface Enqueued {
+  readonly resource: string
+  readonly key: string
+  /** Present when it was asked for as urgent. */
+  readonly isUrgent?: true
 }
 
 /** A context and what a test can see and do around it. */
@@ -54,9 +67,20 @@ export interface FakeContext<Config> {
   readonly services: Map<string, object>
   readonly logs: readonly LogLine[]
   readonly mutations: readonly FakeMutation[]
-  readonly enqueued: readonly { readonly resource: string; readonly key: string }[]
+  /** The events of what was written by `Context.observe`. */
+  readonly observed: readonly Pick<StateEvent, 'type' | 'subject' | 'data'>[]
+  readonly enqueued: readonly Enqueued[]
   /** Lays other overrides over the defaults and tells the listeners, as SIGHUP does. */
   changeSettings(overrides: Overrides<Settings>): void
+  /**
+   * Gives an event to the handlers of `Context.on`, as the outbox does after a commit; `mutate` gives its own. Rejects with
+   * what a handler throws: there is nobody here who tries again.
+   */
+  emit(event: Pick<StateEvent, 'type' | 'subject'> & Partial<StateEvent>): Promise<void>
+  /** Puts a service in place, exchanges it, or takes it away, and tells the handlers of `Context.onChange`. */
+  provide<T extends object>(ref: ServiceRef<T>, service: T | undefined): Promise<void>
+  /** The ids of the services that the code under test said had `changed`. */
+  readonly changed: readonly string[]
   /** Fires `retiring`. */
   retire(): void
   /** Retires, stops the periodic tasks and runs the deferred steps newest first. Idempotent. */
@@ -71,9 +95,14 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): FakeCo
   const db = options.db ?? missingDb()
   const logs: LogLine[] = []
   const mutations: FakeMutation[] = []
-  const enqueued: { readonly resource: string; readonly key: string }[] = []
+  const observed: Pick<StateEvent, 'type' | 'subject' | 'data'>[] = []
+  const enqueued: Enqueued[] = []
   const deferred: (() => void | Promise<void>)[] = []
   const listeners: (() => void)[] = []
+  const changed: string[] = []
+  const onEvent: { readonly type: string; readonly handler: Parameters<Context['on']>[1] }[] = []
+  const onChange: { readonly id: string; readonly told: () => void | Promise<void> }[] = []
+  let lastEventId = 0
   const retirement = new AbortController()
   let settings = defaultSettings(options.settings)
   const line =
@@ -84,12 +113,24 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): FakeCo
   const maybe: Context['maybe'] = <T extends object>(ref: { readonly id: string }) =>
     // Services are kept by id; the ref carries the type.
     services.get(ref.id) as T | undefined
+  const emit: FakeContext<Config>['emit'] = async (event) => {
+    lastEventId += 1
+    const whole = { id: lastEventId, atMs: clock.nowMs(), data: {}, ...event }
+    for (const { type, handler } of onEvent) {
+      const isMeant = type.endsWith('*') ? event.type.startsWith(type.slice(0, -1)) : event.type === type
+      if (isMeant) await handler(whole, retirement.signal)
+    }
+  }
+  const tellChange = async (id: string): Promise<void> => {
+    for (const each of onChange) if (each.id === id) await each.told()
+  }
   const context: Context<Config> = {
     plugin: { id: options.id ?? 'test', version: '0.0.0' },
     config: options.config,
     get settings() {
       return settings
     },
+    secret: async (key) => options.secrets?.[key],
     log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
     db,
     metrics,
@@ -105,14 +146,34 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): FakeCo
     onSettings: (listener) => {
       listeners.push(listener)
     },
+    on: (type, handler) => {
+      onEvent.push({ type, handler })
+    },
+    onChange: (ref, handler) => {
+      onChange.push({ id: ref.id, told: () => handler(maybe(ref)) })
+    },
+    changed: ({ id }) => {
+      changed.push(id)
+      void tellChange(id)
+    },
     use: (ref) => {
       const service = maybe(ref)
       if (service === undefined) throw pluginDependencyMissing(ref.id)
       return service
     },
     maybe,
-    enqueue: (resource, key) => {
-      enqueued.push({ resource, key })
+    provider: maybe,
+    enqueue: (resource, key, isUrgent) => {
+      enqueued.push(enqueuedOf(resource, key, isUrgent))
+    },
+    observe: async (work) => {
+      const told: Pick<StateEvent, 'type' | 'subject' | 'data'>[] = []
+      const event: ObservedTx['event'] = ({ type, subject, data = {} }) =>
+        void told.push({ type, subject, data })
+      const result = await db.write((tx) => work({ ...tx, event }))
+      observed.push(...told)
+      for (const each of told) await emit(each)
+      return result
     },
     mutate: async (principal, action, target, work) => {
       const mutation: FakeMutation = {
@@ -126,6 +187,7 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): FakeCo
       await db.write((tx) => work(mutationTx(tx, mutation)))
       mutations.push(mutation)
       enqueued.push(...mutation.dirty)
+      await emit(mutation.event)
     },
   }
   return {
@@ -135,7 +197,15 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): FakeCo
     services,
     logs,
     mutations,
+    observed,
     enqueued,
+    changed,
+    emit,
+    provide: async (ref, service) => {
+      if (service === undefined) services.delete(ref.id)
+      else services.set(ref.id, service)
+      await tellChange(ref.id)
+    },
     changeSettings: (overrides) => {
       settings = defaultSettings(overrides)
       for (const listener of listeners) listener()
@@ -159,10 +229,14 @@ function mutationTx(tx: Tx, mutation: FakeMutation): MutationTx {
     event: (event) => {
       mutation.event = event
     },
-    dirty: (resource, key) => {
-      mutation.dirty.push({ resource, key })
+    dirty: (resource, key, isUrgent) => {
+      mutation.dirty.push(enqueuedOf(resource, key, isUrgent))
     },
   }
+}
+
+function enqueuedOf(resource: string, key: string, isUrgent = false): Enqueued {
+  return isUrgent ? { resource, key, isUrgent } : { resource, key }
 }
 
 function missingDb(): Db {

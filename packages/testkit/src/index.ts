@@ -1,23 +1,38 @@
 import * as assert from 'uvu/assert'
 
-export { type CollectorFixture, collectorConformance } from './conformance/collector.ts'
+export {
+  type BegunSession,
+  type CollectedSessions,
+  type CollectedTraffic,
+  type CollectorFixture,
+  collectorConformance,
+} from './conformance/collector.ts'
 export type { WorldFixture } from './conformance/common.ts'
-export { type CoreFixture, coreDriverConformance } from './conformance/core.ts'
+export { type CoreFixture, type CorePhones, coreDriverConformance } from './conformance/core.ts'
 export { type FeatureFixture, featureConformance } from './conformance/feature.ts'
-export { type HssFixture, hssDriverConformance } from './conformance/hss.ts'
+export { type HssFixture, hssDriverConformance, type StoredKeys } from './conformance/hss.ts'
 export { type RanFixture, ranDriverConformance } from './conformance/ran.ts'
+export { releaseConformance } from './conformance/releases.ts'
+export { cpuMs } from './cpu-time.ts'
 export { eventually } from './eventually.ts'
 export { type FakeClock, type FakeTimer, fakeClock, type Timers } from './fake-clock.ts'
 export {
+  type Enqueued,
   type FakeContext,
   type FakeContextOptions,
   type FakeMutation,
   fakeContext,
   type LogLine,
 } from './fake-context.ts'
+export { driverPlugin, type FakeCore, type FakeHss, fakeCore, fakeHss } from './fake-drivers.ts'
 export { type FakeMetrics, fakeMetrics } from './fake-metrics.ts'
+export { letTimePass } from './let-time-pass.ts'
 export { type MemoryDb, memoryDb } from './memory-db.ts'
+export { reconcileOne } from './reconcile-one.ts'
+export { rounds } from './rounds.ts'
+export { seededDraw } from './seeded-draw.ts'
 export { defaultSettings, type Overrides } from './settings.ts'
+export { stretched } from './stretched.ts'
 export {
   type Body,
   type BodyOptions,
@@ -40,5 +55,6 @@ export {
   type TestRequest,
   type TestResponse,
 } from './testbed.ts'
+export { unusedPort } from './unused-port.ts'
 /** The assertions of uvu. */
 export { assert }

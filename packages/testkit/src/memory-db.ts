@@ -24,7 +24,7 @@ export interface MemoryDb extends Db {
 export function memoryDb(migrations: readonly Migration[] = []): MemoryDb {
   const database = new DatabaseSync(':memory:')
   const statements = new Map<string, StatementSync>()
-  for (const migration of migrations) for (const sql of migration.up) database.exec(sql)
+  for (const { up } of migrations) for (const sql of up) database.exec(sql)
   const statement = (sql: string): StatementSync => {
     const known = statements.get(sql)
     if (known !== undefined) return known

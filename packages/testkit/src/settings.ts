@@ -1,4 +1,7 @@
-import { CONFIG_SCHEMA, type JsonSchema, type Settings } from '@steeple/contracts'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type JsonSchema, SERVICE_CONFIG, type Settings } from '@steeple/contracts'
 
 /** `T` with any part left out. Lists and scalars are replaced as a whole. */
 export type Overrides<T> = T extends readonly unknown[]
@@ -7,15 +10,58 @@ export type Overrides<T> = T extends readonly unknown[]
     ? { readonly [Key in keyof T]?: Overrides<T[Key]> }
     : T
 
-/** The default settings of the configuration schema with `overrides` laid over them. Nothing is validated. */
+/** Where the packages of this installation lie side by side, and the manifests of plugins that it may lack. */
+const BESIDE = fileURLToPath(new URL('../../', import.meta.url))
+const FOLDERS: readonly string[] = [BESIDE, join(BESIDE, 'cli/known')]
+
+let defaults: unknown
+
+/**
+ * The default settings of the service and of every plugin whose package lies beside this one (of the package under test,
+ * too), with `overrides` laid over them. Nothing is validated.
+ */
 export function defaultSettings(overrides: Overrides<Settings> = {}): Settings {
-  // The schema has a default for every property of Settings; a test of contracts holds it to that.
-  return merge(defaultOf(CONFIG_SCHEMA), overrides) as Settings
+  defaults ??= schemas().map(defaultOf).reduce(merge, {})
+  // Each schema has a default for every property of Settings; a test of settings holds them to that.
+  return merge(structuredClone(defaults), overrides) as Settings
+}
+
+function schemas(): readonly JsonSchema[] {
+  const folders = [process.cwd(), ...FOLDERS.flatMap(inside)]
+  return [SERVICE_CONFIG, ...folders.map(schemaOf).filter((schema) => schema !== undefined)]
+}
+
+function inside(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).map((name) => join(folder, name))
+  } catch {
+    return []
+  }
+}
+
+/** What the manifest in a folder names as the schema of its configuration. */
+function schemaOf(folder: string): JsonSchema | undefined {
+  const steeple = propertyOf(readJson(join(folder, 'package.json')), 'steeple')
+  const file = propertyOf(steeple, 'config')
+  const schema = typeof file === 'string' ? readJson(join(folder, file)) : undefined
+  return isRecord(schema) ? schema : undefined
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function propertyOf(value: unknown, name: string): unknown {
+  return isRecord(value) ? value[name] : undefined
 }
 
 function defaultOf(schema: JsonSchema): unknown {
   const properties = schema.properties
-  if (!isRecord(properties)) return structuredClone(schema.default)
+  if (!isRecord(properties) || schema['x-apply'] !== undefined) return structuredClone(schema.default)
   const entries = Object.entries(properties).map(([key, value]) => [
     key,
     defaultOf(isRecord(value) ? value : {}),

@@ -1,7 +1,7 @@
 import { suite as uvuSuite } from 'uvu'
 
-/** The time that a test or hook may take unless it asks for more. */
-export const DEFAULT_LIMIT_MS = 5_000
+/** The time that a test or hook may take unless it asks for more. It ends what hangs; a busy machine only takes longer. */
+export const DEFAULT_LIMIT_MS = 300_000
 
 /** Work of a test or hook. */
 export type Body = () => void | Promise<void>
@@ -47,7 +47,11 @@ export function suite(name: string): Suite {
   const test = (sentence: string, body: Body, options?: BodyOptions): void =>
     inner(sentence, async () => {
       if (brokenSetup !== undefined) throw asError(brokenSetup.cause)
-      await limited(body, `"${sentence}"`, options)
+      try {
+        await limited(body, `"${sentence}"`, options)
+      } catch (error) {
+        throw printable(error)
+      }
     })
   return Object.assign(test, {
     before: Object.assign(before, {
@@ -60,6 +64,14 @@ export function suite(name: string): Suite {
     }),
     run: (): void => inner.run(),
   })
+}
+
+/** uvu prints `details` as text; where they are none it ends without a word, and with the exit code of success. */
+function printable(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const details: unknown = Reflect.get(error, 'details')
+  if (typeof details !== 'object' || details === null) return error
+  return new Error(`${error.message}: ${JSON.stringify(details)}`, { cause: error })
 }
 
 function asError(cause: unknown): Error {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type {
   AuditEntry,
+  JsonSchema,
   Manifest,
   NodeIdentity,
   Plugin,
@@ -17,6 +18,8 @@ export interface InlinePlugin {
   readonly name: string
   readonly version: string
   readonly plugin: Plugin
+  /** What `manifest.config` names. */
+  readonly schema?: JsonSchema
 }
 
 /** A plugin to load: as values, or the absolute path of its package folder (then its built entry is imported). */
@@ -117,5 +120,9 @@ export async function pluginFrom<Config>(testUrl: string, plugin: Plugin<Config>
     readonly name: string
     readonly version: string
   }
-  return { manifest: steeple, name, version, plugin: plugin as Plugin }
+  const schema =
+    steeple.config === undefined
+      ? undefined
+      : (JSON.parse(await readFile(new URL(`../${steeple.config}`, testUrl), 'utf8')) as JsonSchema)
+  return { manifest: steeple, name, version, plugin: plugin as Plugin, ...(schema && { schema }) }
 }

@@ -38,6 +38,27 @@ export function fixtureSuite<Fixture extends { close(): Promise<void> }>(
   return Object.assign(test, { run: inner.run })
 }
 
+/** One requirement of a suite: what it says, and what tries it. */
+export interface Check<Fixture> {
+  readonly sentence: string
+  readonly body: (fixture: Fixture) => Promise<void>
+}
+
+/** A check may take so long against a real program on a busy machine, ms. */
+const CHECK_LIMIT_MS = 300_000
+
+/** Registers the checks as a suite and runs it. */
+export function runChecks<Fixture extends { close(): Promise<void> }>(
+  name: string,
+  checks: readonly Check<Fixture>[],
+  make: () => Promise<Fixture>,
+  options: BodyOptions = {},
+): void {
+  const all = fixtureSuite(name, make, { limitMs: CHECK_LIMIT_MS, ...options })
+  for (const { sentence, body } of checks) all(sentence, body)
+  all.run()
+}
+
 /** The error that `work` rejects with; fails when it does not reject. */
 export async function rejection(work: () => Promise<unknown>, why: string): Promise<unknown> {
   try {
@@ -69,6 +90,17 @@ export async function changesNothing(fixture: WorldFixture, work: () => Promise<
   const before = await fixture.world()
   await work()
   assert.is(await fixture.world(), before)
+}
+
+/** `work` changes the world. */
+export async function changesTheWorld(
+  fixture: WorldFixture,
+  what: string,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  const before = await fixture.world()
+  await work()
+  assert.is.not(await fixture.world(), before, `${what} must reach the world`)
 }
 
 /** A whole number of at least 0 that JSON carries exactly. */

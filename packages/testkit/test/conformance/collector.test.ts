@@ -1,41 +1,14 @@
-import type { Collector, ImsiHash, UsageSample } from '@steeple/contracts'
+import { COLLECTOR_CHECKS } from '../../src/conformance/collector-checks.ts'
 import { collectorConformance } from '../../src/index.ts'
+import { findsAll } from './support/finds-all.ts'
+import { memoryCollector, memoryCollectorFixture } from './support/memory-collector.ts'
+import { WRONG_COLLECTORS } from './support/wrong-collector.ts'
 
-for (const kind of ['total', 'delta'] as const) {
-  collectorConformance(`a ${kind} source in memory`, async () => {
-    let run = 1
-    const seen = { upBytes: 0, downBytes: 0 }
-    const sample = (): UsageSample => ({
-      imsi: '0123456789ab' as ImsiHash,
-      apn: 'internet',
-      session: `run-${run}`,
-      ...seen,
-      atMs: 1_767_225_600_000,
-      kind,
-    })
-    const open = (): Collector => ({
-      source: 'memory',
-      poll: async (signal) => {
-        signal.throwIfAborted()
-        if (seen.upBytes + seen.downBytes === 0) return []
-        const samples = [sample()]
-        if (kind === 'delta') Object.assign(seen, { upBytes: 0, downBytes: 0 })
-        return samples
-      },
-    })
-    return {
-      collector: open(),
-      traffic: async (upBytes, downBytes) => {
-        seen.upBytes += upBytes
-        seen.downBytes += downBytes
-      },
-      restartCore: async () => {
-        run += 1
-        Object.assign(seen, { upBytes: 0, downBytes: 0 })
-      },
-      reopen: async () => open(),
-      world: async () => String(run),
-      close: async () => undefined,
-    }
-  })
+for (const counting of ['total', 'delta', 'none'] as const) {
+  collectorConformance(`a source in memory, volumes: ${counting}`, () =>
+    memoryCollectorFixture(counting, memoryCollector),
+  )
 }
+findsAll('testkit/conformance/collector', COLLECTOR_CHECKS, WRONG_COLLECTORS, ({ counting, make }) =>
+  memoryCollectorFixture(counting, make),
+)

@@ -1,0 +1,68 @@
+import { crc32 } from 'node:zlib'
+
+const CRC_RANGE = 2 ** 32
+/**
+ * What one covered column adds to a sum, above its CRC-32. The prime factor is greater than a byte: a flip within one
+ * byte of the count gives no other count.
+ */
+const PER_COLUMN = 1_021 * CRC_RANGE
+
+/**
+ * The sum of a row: how many of its table's columns it covers, and the CRC-32 of their values in order. A list of
+ * columns only ever grows at its end, so the count says which version's list it was: rows of an older version stay
+ * valid when a column is added. Blobs count as their hex.
+ */
+export function rowSum(columns: readonly string[], row: Readonly<Record<string, unknown>>): number {
+  return columns.length * PER_COLUMN + crcOf(columns, row)
+}
+
+/**
+ * Whether the `row_sum` of a raw row is that of its values. `columns` are those of the newest version that is known to
+ * have written rows. One that covers more columns than that is of a later version, and cannot be judged: true.
+ */
+export function hasValidSum(columns: readonly string[], row: Readonly<Record<string, unknown>>): boolean {
+  const sum = Number(row.row_sum)
+  const covered = Math.floor(sum / PER_COLUMN)
+  const crc = sum - covered * PER_COLUMN
+  if (!(crc >= 0 && crc < CRC_RANGE)) return false
+  if (covered === 0) return isUncounted(columns, row, crc)
+  if (covered > columns.length) return true
+  return crcOf(covered === columns.length ? columns : columns.slice(0, covered), row) === crc
+}
+
+function crcOf(columns: readonly string[], row: Readonly<Record<string, unknown>>): number {
+  const values: unknown[] = []
+  for (const column of columns) values.push(canonical(row[column]))
+  return crc32(JSON.stringify(values))
+}
+
+/**
+ * Sums from before they counted their columns: the first ones by value, then, by name and unless null, those that had
+ * been added since.
+ */
+function isUncounted(
+  columns: readonly string[],
+  row: Readonly<Record<string, unknown>>,
+  crc: number,
+): boolean {
+  for (let all = columns.length; all > 0; all--) {
+    for (let first = all; first > 0; first--) {
+      const values = columns.slice(0, first).map((column) => canonical(row[column]))
+      for (const column of columns.slice(first, all)) {
+        const value = canonical(row[column])
+        if (value !== null) values.push(column, value)
+      }
+      if (crc32(JSON.stringify(values)) === crc) return true
+    }
+  }
+  return false
+}
+
+function canonical(value: unknown): unknown {
+  if (value instanceof Uint8Array)
+    // A view, no copy: every row that is read comes through here.
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')
+  // A store turns a lone surrogate into U+FFFD; the sum is over what comes back.
+  if (typeof value === 'string') return value.toWellFormed()
+  return value ?? null
+}

@@ -1,0 +1,38 @@
+import { coreDriverRef, hssDriverRef, ranDriverRef } from './drivers.ts'
+import type { ServiceRef } from './service-ref.ts'
+import {
+  authenticatorRef,
+  bootstrapTokensRef,
+  lifecycleRef,
+  policyRef,
+  quotaKeeperRef,
+  subscribersRef,
+  tokenMintRef,
+  transmitterRef,
+  txGateRef,
+} from './services.ts'
+import { collectionConsumerRef, collectorRef, usageLedgerRef, usageListenerRef } from './usage.ts'
+
+const REFS: readonly ServiceRef<object>[] = [
+  authenticatorRef,
+  bootstrapTokensRef,
+  collectionConsumerRef,
+  coreDriverRef,
+  hssDriverRef,
+  lifecycleRef,
+  policyRef,
+  quotaKeeperRef,
+  ranDriverRef,
+  subscribersRef,
+  tokenMintRef,
+  transmitterRef,
+  txGateRef,
+  usageLedgerRef,
+  usageListenerRef,
+]
+
+/** The shape of a service that plugins provide, by its id; undefined for one that these contracts do not name. */
+export function shapeOf(serviceId: string): ServiceRef<object>['shape'] {
+  const ref = serviceId.startsWith('collector.') ? collectorRef('') : REFS.find(({ id }) => id === serviceId)
+  return ref?.shape
+}

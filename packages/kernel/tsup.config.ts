@@ -1,8 +1,7 @@
 import { defineConfig } from 'tsup'
 
 export default defineConfig({
-  // The second is the program of plugins that run in a process of their own.
-  entry: { index: 'src/index.ts', 'child-main': 'src/plugins/child-main.ts' },
+  entry: ['src/index.ts'],
   format: ['esm'],
   target: 'node24',
   sourcemap: true,

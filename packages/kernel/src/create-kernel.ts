@@ -1,9 +1,20 @@
 import { hkdfSync } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createAuditTrail } from '@steeple/audit'
+import {
+  clockHealth,
+  type Earliest,
+  judgeClock,
+  type Machine,
+  systemTimers,
+  type Timers,
+  thisMachine,
+} from '@steeple/clock'
 import {
   auditTrailRef,
   type Clock,
-  DEFAULT_RATE_LIMITS,
+  clockJudgeRef,
   healthBoardRef,
   nodeIdentityRef,
   policyRef,
@@ -11,34 +22,34 @@ import {
   serviceInfoRef,
   vaultRef,
 } from '@steeple/contracts'
-import { lockDataDir } from './composition/data-dir-lock.ts'
+import { hostContracts } from '@steeple/plugin-packages'
+import {
+  clusterHealth,
+  createReconcileEngine,
+  createScheduler,
+  joinCluster,
+  observeCluster,
+} from '@steeple/reconcile'
+import type { Secrets } from '@steeple/secrets'
+import type { LoadedConfig } from '@steeple/settings'
+import { createMetricsBoard, type KernelLog, observeProcess } from '@steeple/telemetry'
+import { rotateVaultAudited } from './composition/audited-rotation.ts'
 import { forwardingEdge } from './composition/forwarding-edge.ts'
 import { createHousekeeping } from './composition/housekeeping.ts'
 import { createLiveSettings } from './composition/live-settings.ts'
-import type { LoadedConfig } from './config/load-config.ts'
+import { openStore } from './composition/open-store.ts'
+import { scanMemory } from './composition/scan-memory.ts'
+import { createStoreCheck } from './composition/store-check.ts'
 import { createHealthBoard } from './health.ts'
 import type { Kernel } from './kernel.ts'
-import type { KernelLog } from './log.ts'
-import { createMetricsBoard } from './metrics.ts'
-import { auditAnchor } from './mutation/audit-anchor.ts'
-import { auditBeginning } from './mutation/audit-beginning.ts'
-import { settleAudit } from './mutation/audit-check.ts'
-import { auditSeal } from './mutation/audit-seal.ts'
-import { createAuditTrail } from './mutation/audit-trail.ts'
 import { createMutations } from './mutation/create-mutations.ts'
-import { KERNEL_TABLES, kernelMigrations } from './mutation/kernel-migrations.ts'
+import { KERNEL_TABLES } from './mutation/kernel-migrations.ts'
 import { createOutbox } from './mutation/outbox.ts'
-import { hostContracts } from './plugins/contracts-copy.ts'
-import { createRegistry } from './plugins/registry.ts'
+import { limitsOf } from './mutation/rate-limit.ts'
+import { createSubscriptions } from './mutation/subscriptions.ts'
+import { createPluginSecrets } from './plugins/plugin-secrets.ts'
+import { PluginRegistry } from './plugins/registry.ts'
 import { createServiceContainer } from './plugins/service-container.ts'
-import { observeProcess } from './process-metrics.ts'
-import { createReconcileEngine } from './reconcile/reconcile-engine.ts'
-import { createScheduler } from './scheduler.ts'
-import type { Secrets } from './secrets/open-secrets.ts'
-import { rotateVault } from './secrets/rotate-vault.ts'
-import { createVault } from './secrets/vault.ts'
-import { openDatabase } from './store/open.ts'
-import { systemTimers, type Timers } from './timers.ts'
 
 /** What a kernel is made of. */
 export interface KernelOptions {
@@ -47,61 +58,83 @@ export interface KernelOptions {
   readonly log: KernelLog
   readonly clock: Clock
   readonly timers?: Timers
+  /** What is known of time beside `clock`; this machine when absent. */
+  readonly machine?: Machine
   readonly version: string
   readonly commit?: string
   readonly buildDate?: string
   /** Package folders of the plugins that are part of this build. */
   readonly packages: readonly string[]
+  /** Leaves every installed plugin alone: for a service that one of them keeps from working. */
+  readonly isSafeMode?: boolean
 }
 
 /**
  * Opens the store and wires the kernel; loads no plugin yet: attach an edge, then `registry.loadAll()`, then `begin`.
  *
- * Throws `data_dir_in_use`, `store_invalid`. What it opened is closed when it throws.
+ * Throws `data_dir_in_use`, `store_invalid`, `secrets_invalid`. What it opened is closed when it throws.
  */
 export async function createKernel(options: KernelOptions): Promise<Kernel> {
-  const { config, secrets, log, clock, timers = systemTimers() } = options
+  const { config, secrets, log, timers = systemTimers() } = options
+  const clock = judgeClock(options.clock)
+  const machine = options.machine ?? thisMachine()
   const dataDir = config.settings.server.data_dir
-  const lock = lockDataDir(dataDir)
-  const settings = createLiveSettings(config, log)
-  const url =
-    config.settings.store.url === '' ? `sqlite:${join(dataDir, 'svc.db')}` : config.settings.store.url
-  const db = await openDatabase({ url, clock, log }).catch((error: unknown) => {
-    lock.release()
+  const store = await openStore({
+    settings: config.settings,
+    secrets,
+    clock,
+    machine,
+    earliest: earliestOf(options),
+    log,
+  })
+  const { db, vault, anchor, timekeeper, auditFinding } = store
+  const cluster = await joinCluster({
+    ...store,
+    settings: config.settings,
+    machine,
+    timers,
+    log,
+    nowMs: () => clock.nowMs(),
+    secrets,
+  }).catch(async (error: unknown) => {
+    await store.close()
     throw error
   })
-  const auditKey = secrets.auditKey
-  const anchor = auditAnchor(secrets.directory, auditKey)
-  let auditFinding: string | undefined
-  try {
-    const beginning = auditBeginning({ auditKey, anchor, clock })
-    await db.migrate('kernel', kernelMigrations(db.dialect, beginning))
-    auditFinding = await settleAudit({ db, seal: auditSeal(auditKey), anchor, clock, log })
-  } catch (error) {
-    await db.close()
-    lock.release()
-    throw error
-  }
-  const vault = createVault(secrets.keyring)
+  const { places } = cluster
+  const { auditKey } = secrets
+  const settings = createLiveSettings(config, log)
   const metrics = createMetricsBoard(log)
   const stopObserving = observeProcess(metrics.kernel)
+  observeCluster(metrics.kernel, () => cluster.view())
   const services = createServiceContainer()
   const outbox = createOutbox({ db })
   const audit = createAuditTrail({ db, clock, auditKey, anchor })
-  const reconciler = createReconcileEngine({ clock, timers, log, metrics: metrics.kernel })
+  const reconciler = createReconcileEngine({
+    clock,
+    timers,
+    log,
+    metrics: metrics.kernel,
+    places,
+    elsewhere: (key) => cluster.send(key),
+  })
   const mutations = createMutations({
     db,
     vault,
     clock,
     auditKey,
     limits: () => limitsOf(services.maybe(policyRef)?.bundle().rate_limits),
-    onDirty: (resource, key) => reconciler.enqueue(resource, key),
-    onEvents: () => outbox.committed(),
+    onDirty: (resource, key, isUrgent) => {
+      // What runs elsewhere was left there by the transaction.
+      if (cluster.runsHere(reconciler.placeOf(resource))) reconciler.enqueue(resource, key, isUrgent)
+    },
+    shared: cluster.shared,
+    onEvents: (types) => outbox.committed(types),
   })
   const health = createHealthBoard({ clock, timers, log, isReady: () => reconciler.isReady })
-  const scheduler = createScheduler({ timers, log })
+  const scheduler = createScheduler({ timers, log, places })
   const forward = forwardingEdge()
-  const registry = createRegistry({
+  const registry = new PluginRegistry({
+    secrets: createPluginSecrets(db, vault, settings.current),
     edge: forward.edge,
     db,
     mutations,
@@ -112,11 +145,14 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     settings,
     metrics,
     reconciler,
+    events: createSubscriptions({ db, outbox, log }),
     services,
     health,
+    places,
     sources: {
       packages: options.packages,
       pluginsDir: config.settings.plugins.dir === '' ? join(dataDir, 'plugins') : config.settings.plugins.dir,
+      isSafeMode: options.isSafeMode === true,
     },
     ...hostContracts(),
   })
@@ -125,6 +161,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     commit: options.commit,
     buildDate: options.buildDate,
     startedAtMs: clock.nowMs(),
+    instance: () => cluster.view(),
     plugins: () =>
       registry
         .list()
@@ -133,14 +170,20 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   }
   const housekeeping = createHousekeeping({
     db,
-    audit,
+    check: createStoreCheck({
+      db,
+      audit,
+      memory: scanMemory(dataDir),
+      metrics: metrics.kernel,
+      log,
+      tables: () => [...KERNEL_TABLES, ...registry.tables()],
+    }),
     mutations,
     secrets,
     clock,
     log,
     scheduler,
     auditFinding,
-    tables: () => [...KERNEL_TABLES, ...registry.tables()],
   })
   services.set(
     'kernel',
@@ -149,21 +192,32 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       [nodeIdentityRef.id, secrets.identity],
       [auditTrailRef.id, audit],
       [healthBoardRef.id, health],
+      [clockJudgeRef.id, timekeeper],
       [serviceInfoRef.id, info],
     ]),
   )
   health.watch('store', { kind: 'store', required: true }, () => housekeeping.health())
+  health.watch('cluster', { kind: 'feature', required: false }, async () => clusterHealth(cluster.view()))
+  health.watch('clock', { kind: 'feature', required: false }, async () => {
+    await timekeeper.review(mutations)
+    return [clockHealth(timekeeper.view())]
+  })
+  scheduler.every(REMEMBER_MS, () => timekeeper.save(), 'each')
   settings.onChange(() => log.setLevel(settings.current().server.log_level))
   const stopping = new AbortController()
+  const atWork = new Set<Promise<void>>()
   const inBackground = (failure: string, work: Promise<void>): void => {
-    work.catch((error: unknown) => {
+    const ended = work.catch((error: unknown) => {
       if (!stopping.signal.aborted) log.error({ err: error }, failure)
     })
+    atWork.add(ended)
+    void ended.then(() => atWork.delete(ended))
   }
   /** Finishes what a rotation of the vault key before left half done. */
   const finishRotation = async (): Promise<void> => {
     const tables = [...KERNEL_TABLES, ...registry.tables()]
-    const { resealed, kept } = await rotateVault({
+    const { resealed, kept } = await rotateVaultAudited({
+      mutations,
       db,
       vault,
       tables,
@@ -180,8 +234,11 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     await registry.stop()
     await scheduler.close()
     await reconciler.close()
-    await db.close()
-    lock.release()
+    await cluster.close()
+    // What began in the background ends at the signal and should write nothing once this is over.
+    await Promise.race([Promise.all(atWork), delay(BACKGROUND_ENDS_MS, undefined, { ref: false })])
+    await timekeeper.save().catch((error: unknown) => log.warn({ err: error }, 'the time was not kept'))
+    await store.close()
   }
   return {
     get settings() {
@@ -204,14 +261,15 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     cursorSecret: () => new Uint8Array(hkdfSync('sha256', secrets.jwtKey, '', 'steeple list cursors', 32)),
     service: (ref) => services.maybe(ref),
     metricsText: () => metrics.text(),
+    features: settings.features,
     metrics: metrics.kernel,
-    onSettings: (listener) => {
-      settings.onChange(listener)
-    },
+    onSettings: (listener) => void settings.onChange(listener),
     attach: (edge) => forward.attach(edge),
     begin: () => {
       health.start()
       scheduler.start()
+      inBackground('other instances could not be followed', cluster.follow({ reconciler, outbox }))
+      inBackground('the time was not kept', timekeeper.save())
       // What the scan found is seen at once, not at the next round.
       inBackground(
         'store integrity could not be checked',
@@ -223,6 +281,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       settings.adopt(next)
       await registry.applySettings()
     },
+    quiesce: () => registry.quiesce(),
     close: () => {
       closing ??= close()
       return closing
@@ -230,10 +289,14 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   }
 }
 
-/** The limits by name: `sim_issue` from `sim_issue_per_hour`. */
-function limitsOf(perHour: Readonly<Record<string, number>> | undefined): Readonly<Record<string, number>> {
-  if (perHour === undefined) return DEFAULT_RATE_LIMITS
-  return Object.fromEntries(
-    Object.entries(perHour).map(([name, limit]) => [name.replace(/_per_hour$/, ''), limit]),
-  )
+/** SQLite's own check of a large table does not end before its next row of results, ms. */
+const BACKGROUND_ENDS_MS = 1_000
+/** How often the time is written down that the next start measures the machine's clock against. */
+const REMEMBER_MS = 600_000
+
+/** No clock is right that says a time before these. */
+function earliestOf({ buildDate, secrets }: KernelOptions): readonly Earliest[] {
+  const builtMs = Date.parse(buildDate ?? '')
+  const made = { ms: secrets.identity.createdAtMs, of: 'the making of this node' }
+  return Number.isNaN(builtMs) ? [made] : [made, { ms: builtMs, of: 'the build of this version' }]
 }

@@ -1,6 +1,5 @@
+import { type Timers, within } from '@steeple/clock'
 import type { Clock, ComponentHealth, ComponentState, HealthBoard, Log } from '@steeple/contracts'
-import { within } from './deadline.ts'
-import type { Timers } from './timers.ts'
 
 /** Asks everything that can be ill, every few seconds. */
 export interface HealthPoller extends HealthBoard {

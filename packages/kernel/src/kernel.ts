@@ -9,13 +9,12 @@ import type {
   Settings,
   Vault,
 } from '@steeple/contracts'
-import type { LoadedConfig } from './config/load-config.ts'
-import type { KernelLog } from './log.ts'
-import type { KernelMetrics } from './metrics.ts'
+import type { LoadedConfig } from '@steeple/settings'
+import type { Database } from '@steeple/store'
+import type { KernelLog, KernelMetrics } from '@steeple/telemetry'
 import type { Mutations, Outbox } from './mutation/mutations.ts'
 import type { HttpEdge } from './plugins/edge.ts'
 import type { PluginRegistry } from './plugins/registry.ts'
-import type { Database } from './store/database.ts'
 
 /** The running kernel: what the edge and the composition root may use. */
 export interface Kernel {
@@ -37,6 +36,8 @@ export interface Kernel {
   service<T extends object>(ref: ServiceRef<T>): T | undefined
   /** The text exposition of all metric registries (kernel's and every live plugin's). */
   metricsText(): Promise<string>
+  /** What routes of plugins begin with, and whose they are; also of plugins that are not here. */
+  features(): readonly { readonly prefix: string; readonly plugin: string }[]
   /** Runs after each change of `settings` (SIGHUP). */
   onSettings(listener: () => void): void
   /** The kernel's own metric registry, for the edge's series. */
@@ -49,6 +50,11 @@ export interface Kernel {
   begin(): void
   /** Puts another configuration in force as far as that goes without a restart (SIGHUP). */
   reload(next: LoadedConfig): Promise<void>
+  /**
+   * Ends what plugins do in the world (a transmitter), before anything that an end of the service waits for. Call it first,
+   * then close the edge, then `close`.
+   */
+  quiesce(): Promise<void>
   /** Stops everything in order: routes drained, plugins stopped, store closed. */
   close(): Promise<void>
 }

@@ -1,7 +1,7 @@
-import { join } from 'node:path'
+import { existsSync, realpathSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { dataDirInUse } from '@steeple/contracts'
-import { openSqliteConnection } from '../store/sqlite-binding.ts'
-import { sqliteError } from '../store/store-error.ts'
+import { openSqliteConnection, sqliteError } from '@steeple/store'
 
 /**
  * Takes the data directory for this process until `release` or its end, however it ends.
@@ -11,7 +11,38 @@ import { sqliteError } from '../store/store-error.ts'
  * `store_unavailable` when the disk does not allow to take it (full, read-only).
  */
 export function lockDataDir(dataDir: string): { release(): void } {
-  const connection = openSqliteConnection(join(dataDir, 'svc.lock'), 'write')
+  return lockFile(join(dataDir, 'svc.lock'), dataDir)
+}
+
+/**
+ * Takes the data directory and the file of the store, wherever that is and by whatever path: another data directory may
+ * name the same one. Throws as `lockDataDir`.
+ */
+export function lockPlace(dataDir: string, url: string): { release(): void } {
+  const directory = lockDataDir(dataDir)
+  const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
+  if (file === undefined) return directory
+  try {
+    const store = lockFile(`${realPath(file)}.lock`, file)
+    return {
+      release: () => {
+        store.release()
+        directory.release()
+      },
+    }
+  } catch (error) {
+    directory.release()
+    throw error
+  }
+}
+
+/** Of a file that may not be there yet. */
+function realPath(file: string): string {
+  return existsSync(file) ? realpathSync(file) : join(realpathSync(dirname(file)), basename(file))
+}
+
+function lockFile(path: string, what: string): { release(): void } {
+  const connection = openSqliteConnection(path, 'write')
   try {
     connection.pragma('busy_timeout = 0')
     connection.pragma('locking_mode = exclusive')
@@ -19,7 +50,7 @@ export function lockDataDir(dataDir: string): { release(): void } {
   } catch (error) {
     connection.close()
     const isTaken = String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')
-    throw isTaken ? dataDirInUse(dataDir, { cause: error }) : sqliteError(error)
+    throw isTaken ? dataDirInUse(what, { cause: error }) : sqliteError(error)
   }
   return {
     release: () => {

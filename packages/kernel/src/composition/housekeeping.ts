@@ -1,9 +1,9 @@
-import type { AuditTrail, Clock, ComponentHealth, Log, TableSpec } from '@steeple/contracts'
+import type { Clock, ComponentHealth, Log } from '@steeple/contracts'
+import type { Scheduler } from '@steeple/reconcile'
+import type { Secrets } from '@steeple/secrets'
+import type { Database, IntegrityProblem } from '@steeple/store'
 import type { Mutations } from '../mutation/mutations.ts'
-import type { Scheduler } from '../scheduler.ts'
-import type { Secrets } from '../secrets/open-secrets.ts'
-import type { Database } from '../store/database.ts'
-import { type IntegrityProblem, scanIntegrity } from '../store/integrity.ts'
+import type { StoreCheck } from './store-check.ts'
 
 const SWEEP_MS = 600_000
 const INTEGRITY_MS = 86_400_000
@@ -14,7 +14,7 @@ const REFUSED_MS = 6_000
 /** What the kernel's own periodic work needs. */
 export interface HousekeepingOptions {
   readonly db: Database
-  readonly audit: AuditTrail
+  readonly check: StoreCheck
   readonly mutations: Mutations
   readonly secrets: Secrets
   readonly clock: Clock
@@ -22,8 +22,6 @@ export interface HousekeepingOptions {
   readonly scheduler: Scheduler
   /** What the start found wrong with the audit trail: shown until the first scan has looked at all of it. */
   readonly auditFinding: string | undefined
-  /** The checksummed tables of all live plugins. */
-  readonly tables: () => readonly TableSpec[]
 }
 
 /** The kernel's own periodic work. */
@@ -36,7 +34,7 @@ export interface Housekeeping {
 
 /** Plans the work on `scheduler`: sweeping every 10 min, integrity daily, the node's certificate hourly. */
 export function createHousekeeping(options: HousekeepingOptions): Housekeeping {
-  const { db, audit, mutations, secrets, clock, log, scheduler, tables } = options
+  const { db, check, mutations, secrets, clock, log, scheduler } = options
   let finding =
     options.auditFinding === undefined ? undefined : `kernel_audit: ${options.auditFinding}; restore a backup`
   let refused = { count: 0, untilMs: 0 }
@@ -46,19 +44,16 @@ export function createHousekeeping(options: HousekeepingOptions): Housekeeping {
     return clock.nowMs() < refused.untilMs ? `writes have just failed: ${last}` : undefined
   }
   const scan = async (signal: AbortSignal): Promise<void> => {
-    const report = await scanIntegrity(db, tables(), signal)
-    const problems = [...report.problems, ...(await auditProblems(audit))]
+    const problems = await check.run(signal)
     const first = problems[0]
     finding =
       first === undefined
         ? undefined
         : `${problems.length} problem(s) in ${tablesOf(problems)}, the first: ${first.reason}; restore a backup`
-    if (first === undefined) log.info({ rows: report.rows }, 'store integrity checked')
-    else log.error({ problems: problems.slice(0, 20) }, 'store is damaged')
   }
   scheduler.every(SWEEP_MS, () => mutations.sweep())
   scheduler.every(INTEGRITY_MS, scan)
-  scheduler.every(CERTIFICATE_MS, () => renewWhenDue(secrets, clock, log))
+  scheduler.every(CERTIFICATE_MS, () => renewWhenDue(secrets, clock, log), 'each')
   return {
     scan,
     health: async () => {
@@ -67,7 +62,9 @@ export function createHousekeeping(options: HousekeepingOptions): Housekeeping {
       const refusal = (await refusalOf(db)) ?? recent
       const isDown = silence !== undefined || finding !== undefined
       const status = isDown ? 'down' : refusal === undefined ? 'ok' : 'degraded'
-      const detail = silence ?? finding ?? refusal ?? `${db.dialect} answers`
+      const under = check.progress()
+      const detail =
+        silence ?? finding ?? refusal ?? `${db.dialect} answers${under === undefined ? '' : `; ${under}`}`
       return [{ name: 'store', kind: 'store', status, detail, required: true }]
     },
   }
@@ -75,23 +72,6 @@ export function createHousekeeping(options: HousekeepingOptions): Housekeeping {
 
 function tablesOf(problems: readonly IntegrityProblem[]): string {
   return [...new Set(problems.map(({ table }) => table))].join(', ')
-}
-
-/** The trail has its own check. */
-async function auditProblems(audit: AuditTrail): Promise<readonly IntegrityProblem[]> {
-  const problem = (key: IntegrityProblem['key'], reason: string): readonly IntegrityProblem[] => [
-    { table: 'kernel_audit', key, reason },
-  ]
-  try {
-    const { ok, firstBroken, reason } = await audit.verify()
-    if (ok) return []
-    return problem(
-      firstBroken === undefined ? undefined : { seq: firstBroken },
-      reason ?? 'the chain is broken',
-    )
-  } catch (error) {
-    return problem(undefined, `the trail cannot be read: ${error instanceof Error ? error.message : error}`)
-  }
 }
 
 /** Written and taken back, so that it costs the store a page and leaves no row. */
@@ -112,10 +92,11 @@ async function refusalOf(db: Database): Promise<string | undefined> {
   return db.writeTrouble()
 }
 
-/** Renews the node's own certificate in the second half of its life. */
+/** Renews the node's own certificate in the second half of its life; not by a clock that is not believed. */
 export async function renewWhenDue(secrets: Secrets, clock: Clock, log: Log): Promise<void> {
+  if (clock.doubt?.() !== undefined) return
   // X.509 writing is needed once in weeks; it stays out of memory until then.
-  const { renewNodeCertificate } = await import('../secrets/renew-certificate.ts')
+  const { renewNodeCertificate } = await import('@steeple/secrets')
   if (!(await renewNodeCertificate(secrets, clock))) return
   log.info(
     { expires_at: new Date(secrets.identity.certificateExpiresAtMs).toISOString() },

@@ -1,40 +1,68 @@
-import type { Log, Settings } from '@steeple/contracts'
-import { diffSettings } from '../config/diff-settings.ts'
-import type { LoadedConfig } from '../config/load-config.ts'
+import { configInvalid, type Log, type Settings } from '@steeple/contracts'
+import { diffSettings, type LoadedConfig, lineOf, valueAt } from '@steeple/settings'
 import type { SettingsAccess } from '../plugins/host.ts'
 
-/** The configuration in force, and its change by SIGHUP. */
+/** The configuration in force, and its change by SIGHUP and by plugins that come. */
 export interface LiveSettings extends SettingsAccess {
   /**
    * Puts `next` in force where it may: keys that need a restart keep their old value and are named in the log.
    * Tells every listener when anything changed.
    */
   adopt(next: LoadedConfig): void
+  /** What routes of plugins begin with, and whose they are; also of plugins that are only known. */
+  features(): readonly { readonly prefix: string; readonly plugin: string }[]
 }
 
 /** Holds `first` until something else is adopted. */
 export function createLiveSettings(first: LoadedConfig, log: Log): LiveSettings {
   const listeners = new Set<() => void>()
+  const said = new Set(first.warnings)
   let loaded = first
   let settings = first.settings
+
+  /** Keys that change at a start only keep the value that they have. Gives them, and the others that changed. */
+  const enforce = (next: LoadedConfig): Record<'kept' | 'applied', readonly string[]> => {
+    const changes = diffSettings(settings, next.settings, next.schema)
+    const isKept = ({ key, apply }: (typeof changes)[number]): boolean =>
+      apply === 'restart' && valueAt(settings, key.split('.')) !== undefined
+    const kept = changes.filter(isKept).map(({ key }) => key)
+    const applied = changes.filter((change) => !isKept(change)).map(({ key }) => key)
+    loaded = next
+    settings = kept.reduce((all, key) => withValueOf(all, settings, key.split('.')), next.settings)
+    for (const warning of next.warnings.filter((one) => !said.has(one))) {
+      said.add(warning)
+      log.warn({ warning }, 'configuration is odd')
+    }
+    return { kept, applied }
+  }
+
   return {
     current: () => settings,
-    configFor: (path, schema) => {
-      const odd = schema === undefined ? [] : loaded.pluginWarnings(path, schema)
-      for (const warning of odd) log.warn({ warning }, 'configuration is odd')
-      return loaded.pluginConfig(path, schema)
+    features: () =>
+      loaded.sections.flatMap(({ plugin, paths }) => paths.map((prefix) => ({ prefix, plugin }))),
+    know: (sections) => {
+      const known = loaded.sections.filter(({ origin }) => origin === 'known')
+      const all = [...sections, ...known]
+      if (JSON.stringify(all) === JSON.stringify(loaded.sections)) return
+      enforce(loaded.withSections(all))
     },
+    configFor: (section) => {
+      const problems = loaded.problemsOf(section.plugin)
+      if (problems.length === 0) return valueAt(settings, section.configPath.split('.'))
+      const isMissing = problems.every((problem) => problem.isMissing === true)
+      throw Object.assign(configInvalid(problems.map(lineOf).join('; ')), { isMissing })
+    },
+    changes: (before, configPath) =>
+      diffSettings(before, settings, loaded.schema).filter(
+        ({ key }) => key === configPath || key.startsWith(`${configPath}.`),
+      ),
     onChange: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
     adopt: (next) => {
-      const changes = diffSettings(settings, next.settings, next.schema)
-      const kept = changes.filter(({ apply }) => apply === 'restart').map(({ key }) => key)
+      const { kept, applied } = enforce(next)
       if (kept.length > 0) log.warn({ keys: kept }, 'changed keys need a restart')
-      loaded = next
-      settings = kept.reduce((all, key) => withValueOf(all, settings, key.split('.')), next.settings)
-      const applied = changes.filter(({ apply }) => apply !== 'restart').map(({ key }) => key)
       log.info({ keys: applied }, 'configuration reloaded')
       for (const listener of listeners) listener()
     },

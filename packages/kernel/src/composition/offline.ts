@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { auditAnchor, createAuditTrail } from '@steeple/audit'
 import {
   type AuditTrail,
   type Clock,
@@ -8,18 +8,20 @@ import {
   storeInvalid,
   type TableSpec,
 } from '@steeple/contracts'
-import { auditAnchor } from '../mutation/audit-anchor.ts'
-import { createAuditTrail } from '../mutation/audit-trail.ts'
+import {
+  createLoader,
+  createManifestReader,
+  hostContracts,
+  type PluginSources,
+  scanSources,
+} from '@steeple/plugin-packages'
+import { checkVaultKey, createVault, type KernelVault, type Secrets } from '@steeple/secrets'
+import { type Database, openDatabase } from '@steeple/store'
+import { createMutations, type MutationOptions } from '../mutation/create-mutations.ts'
 import { KERNEL_TABLES } from '../mutation/kernel-migrations.ts'
-import { hostContracts } from '../plugins/contracts-copy.ts'
-import { createLoader } from '../plugins/loader.ts'
-import { createManifestReader } from '../plugins/manifest.ts'
-import { type PluginSources, scanSources } from '../plugins/sources.ts'
-import type { Secrets } from '../secrets/open-secrets.ts'
-import { createVault, type KernelVault } from '../secrets/vault.ts'
-import type { Database } from '../store/database.ts'
-import { openDatabase } from '../store/open.ts'
-import { lockDataDir } from './data-dir-lock.ts'
+import type { Mutations } from '../mutation/mutations.ts'
+import { lockPlace } from './data-dir-lock.ts'
+import { storeUrlOf } from './store-url.ts'
 
 /** What `openOffline` opens. */
 export interface OfflineOptions {
@@ -36,19 +38,15 @@ export interface OfflineStore {
   readonly db: Database
   readonly vault: KernelVault
   readonly audit: AuditTrail
+  /** The one mutation path; only with `use: 'exclusive'`. */
+  mutations(): Mutations
   close(): Promise<void>
-}
-
-/** The address of the store: `store.url`, or a SQLite file in the data directory. */
-export function storeUrlOf(settings: Settings): string {
-  const { store, server } = settings
-  return store.url === '' ? `sqlite:${join(server.data_dir, 'svc.db')}` : store.url
 }
 
 /**
  * Opens the store for a command. It is not migrated and never made.
  *
- * Throws `store_invalid` when there is none, `data_dir_in_use` when `exclusive` is asked for while a service runs.
+ * Throws `store_invalid` when there is none, `secrets_invalid` when the vault key is not its, `data_dir_in_use` when `exclusive` is asked for while a service runs.
  */
 export async function openOffline(options: OfflineOptions): Promise<OfflineStore> {
   const { settings, secrets, clock, log, use } = options
@@ -56,14 +54,20 @@ export async function openOffline(options: OfflineOptions): Promise<OfflineStore
   const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
   if (file !== undefined && !existsSync(file))
     throw storeInvalid(`there is no store ${file}; the first start makes it`)
-  const lock = use === 'exclusive' ? lockDataDir(settings.server.data_dir) : undefined
+  const lock = use === 'exclusive' ? lockPlace(settings.server.data_dir, url) : undefined
   try {
     const db = await openDatabase({ url, clock, log })
-    const { auditKey } = secrets
-    const anchor = auditAnchor(secrets.directory, auditKey)
+    const { auditKey, directory } = secrets
+    const anchor = auditAnchor(directory, auditKey)
+    const vault = createVault(secrets.keyring)
+    await checkVaultKey(db, vault, directory).catch(async (error: unknown) => {
+      await db.close()
+      throw error
+    })
     return {
       db,
-      vault: createVault(secrets.keyring),
+      vault,
+      mutations: () => commandMutations({ db, vault, clock, auditKey }),
       audit: createAuditTrail({ db, clock, auditKey, anchor }),
       close: async () => {
         await db.close()
@@ -76,17 +80,21 @@ export async function openOffline(options: OfflineOptions): Promise<OfflineStore
   }
 }
 
+/** Nobody waits for what a command changes: there is no service. */
+function commandMutations(parts: Pick<MutationOptions, 'db' | 'vault' | 'clock' | 'auditKey'>): Mutations {
+  const nobody = (): void => undefined
+  return createMutations({ ...parts, limits: () => ({}), onDirty: nobody, onEvents: nobody })
+}
+
 /**
  * The checksummed tables of the kernel and of every plugin that can be imported. Their modules are imported, none is
  * set up. Tables of one that cannot be imported are left out.
  */
 export async function offlineTables(sources: PluginSources): Promise<readonly TableSpec[]> {
   const { found } = await scanSources(createManifestReader(), sources)
-  // One in a process of its own has no store.
-  const inline = found.filter((plugin) => plugin.manifest.isolation === 'inline')
   const loader = createLoader(hostContracts().contractsUrl)
   try {
-    const loaded = await Promise.allSettled(inline.map((plugin) => loader.load(plugin)))
+    const loaded = await Promise.allSettled(found.map((plugin) => loader.load(plugin)))
     const plugins = loaded.filter((result) => result.status === 'fulfilled').map((result) => result.value)
     return [...KERNEL_TABLES, ...plugins.flatMap((plugin) => plugin.tables ?? [])]
   } finally {

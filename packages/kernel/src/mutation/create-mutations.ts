@@ -1,32 +1,37 @@
 import type { KeyObject } from 'node:crypto'
-import { type Clock, isServiceError, type Reply, type Vault } from '@steeple/contracts'
-import type { Database, WriterTx } from '../store/database.ts'
-import { type SqlGuard, sqlGuard } from '../store/scoped-db.ts'
-import { createAuditChain } from './audit-chain.ts'
+import { createAuditChain } from '@steeple/audit'
+import { agoMs, type WindowClock } from '@steeple/clock'
+import { isServiceError, type Reply, type Vault } from '@steeple/contracts'
+import type { SharedStore } from '@steeple/reconcile'
+import { type Database, type SqlGuard, sqlGuard, type WriterTx } from '@steeple/store'
 import { createIdempotencyStore, isKeepable, sweepIdempotency } from './idempotency.ts'
 import type { Mutation, MutationResult, Mutations, RateState } from './mutations.ts'
 import { createOutboxWriter, sweepOutbox } from './outbox.ts'
 import { sweepRates, takeRate } from './rate-limit.ts'
-import { type WorkFacts, workTx } from './work-tx.ts'
+import { observedTx, type WorkEvent, type WorkFacts, workTx } from './work-tx.ts'
 
 /** What the mutation path needs. */
 export interface MutationOptions {
   readonly db: Database
   readonly vault: Vault
-  readonly clock: Clock
+  readonly clock: WindowClock
   /** Signs head and checkpoints of the audit trail; must stay the same over the life of the store. */
   readonly auditKey: KeyObject
   /** The limits in force, by name, per hour. A name that it lacks is not limited. */
   limits(): Readonly<Record<string, number>>
   /** Called after the commit for each key that `work` called dirty. */
-  onDirty(resource: string, key: string): void
-  /** Called once after each commit that added events: `OutboxFeed.committed`. */
-  onEvents(): void
+  onDirty(resource: string, key: string, isUrgent: boolean): void
+  /** Called once after each commit that added events, with their types: `OutboxFeed.committed`. */
+  onEvents(types: ReadonlySet<string>): void
+  /** Where instances share the store. */
+  readonly shared?: SharedStore | undefined
   /** How long events are kept, ms; a week when absent. */
   readonly outboxKeepMs?: number
 }
 
 const WEEK_MS = 7 * 86_400_000
+/** What is observed may be of a whole network at once: on a busy machine that takes longer than a mutation may. */
+const OBSERVED_LIMIT_MS = 30_000
 
 /** How a job of the writer ended: a failure is committed too, with its audit entry. */
 type Ended = MutationResult | { readonly error: unknown }
@@ -35,7 +40,7 @@ type Ended = MutationResult | { readonly error: unknown }
 export function createMutations(options: MutationOptions): Mutations {
   const { db, clock } = options
   const chain = createAuditChain(options.auditKey)
-  const outbox = createOutboxWriter(() => options.onEvents())
+  const outbox = createOutboxWriter((types) => options.onEvents(types))
   const idempotency = createIdempotencyStore(options.vault)
   const guards = new Map<string, SqlGuard>()
 
@@ -62,15 +67,22 @@ export function createMutations(options: MutationOptions): Mutations {
     return { reply, rate }
   }
 
-  async function limited(tx: WriterTx, { principal, rateLimit }: Mutation): Promise<RateState | undefined> {
+  async function limited(
+    tx: WriterTx,
+    { principal, rateLimit }: Pick<Mutation, 'principal' | 'rateLimit'>,
+  ): Promise<RateState | undefined> {
     if (rateLimit === undefined) return undefined
     const limit = options.limits()[rateLimit.name]
     return limit === undefined
       ? undefined
-      : takeRate(tx, principal, rateLimit.name, rateLimit.cost, limit, clock.nowMs())
+      : takeRate(tx, principal, rateLimit.name, rateLimit.cost, limit, clock)
   }
 
-  async function recordFailure(tx: WriterTx, mutation: Mutation, error: unknown): Promise<void> {
+  async function recordFailure(
+    tx: WriterTx,
+    mutation: Pick<Mutation, 'action' | 'principal' | 'target' | 'requestId'>,
+    error: unknown,
+  ): Promise<void> {
     const { action, principal, target, requestId } = mutation
     if (action === undefined) return
     const outcome = outcomeOf(error)
@@ -88,15 +100,17 @@ export function createMutations(options: MutationOptions): Mutations {
     const { target, detail } = facts
     const atMs = clock.nowMs()
     if (mutation.idempotency !== undefined && isKeepable(reply))
-      await idempotency.claim(tx, mutation.idempotency, reply, atMs)
+      await idempotency.claim(tx, mutation.idempotency, reply, clock)
     if (action !== undefined) {
       const event = facts.event ?? { type: action, subject: target }
       await outbox.append(tx, { atMs, type: event.type, subject: event.subject, data: event.data ?? {} })
       await chain.append(tx, { atMs, principal, action, target, outcome: 'ok', requestId, detail })
     }
+    if (action !== undefined) await options.shared?.announce(tx)
     if (facts.dirty.length === 0) return
+    await options.shared?.leave(tx, facts.dirty)
     tx.afterCommit(() => {
-      for (const { resource, key } of facts.dirty) options.onDirty(resource, key)
+      for (const { resource, key, isUrgent } of facts.dirty) options.onDirty(resource, key, isUrgent)
     })
   }
 
@@ -115,16 +129,40 @@ export function createMutations(options: MutationOptions): Mutations {
       if ('error' in ended) throw ended.error
       return ended
     },
+    observe: (owner, work) =>
+      db.transact(async (tx) => {
+        const events: WorkEvent[] = []
+        const result = await work(observedTx(tx, guardOf(owner), events))
+        const atMs = clock.nowMs()
+        for (const { type, subject, data = {} } of events)
+          await outbox.append(tx, { atMs, type, subject, data })
+        if (events.length > 0) await options.shared?.announce(tx)
+        return result
+      }, OBSERVED_LIMIT_MS),
     refuse: ({ requestId, detail, ...entry }) =>
       db.transact((tx) => chain.append(tx, { ...entry, requestId, detail, atMs: clock.nowMs() })),
-    stored: (scope) => idempotency.stored(db, scope, clock.nowMs()),
+    take: async (of) => {
+      const refused = await db.transact(async (tx) => {
+        try {
+          await limited(tx, of)
+          return undefined
+        } catch (error) {
+          await recordFailure(tx, of, error)
+          return { error }
+        }
+      })
+      if (refused !== undefined) throw refused.error
+    },
+    stored: (scope) => idempotency.stored(db, scope, clock),
     keep: async (claim, reply) => {
       if (isKeepable(reply)) await db.transact((tx) => idempotency.put(tx, claim, reply, clock.nowMs()))
     },
     sweep: async () => {
-      await sweepIdempotency(db, clock.nowMs())
-      await sweepRates(db, clock.nowMs())
-      await sweepOutbox(db, clock.nowMs() - (options.outboxKeepMs ?? WEEK_MS))
+      // What is old by a clock that leapt may be of today.
+      if (clock.doubt?.() !== undefined) return
+      await sweepIdempotency(db, clock)
+      await sweepRates(db, clock)
+      await sweepOutbox(db, agoMs(clock, options.outboxKeepMs ?? WEEK_MS))
     },
   }
 }

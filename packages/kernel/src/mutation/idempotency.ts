@@ -1,7 +1,8 @@
-import { hash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { agoMs, type WindowClock } from '@steeple/clock'
 import {
+  hasValidSum,
   idempotencyInProgress,
-  type Principal,
   type Reader,
   type Reply,
   rowSum,
@@ -10,7 +11,7 @@ import {
   type Tx,
   type Vault,
 } from '@steeple/contracts'
-import type { Database } from '../store/database.ts'
+import type { Database } from '@steeple/store'
 import type { IdempotencyClaim, StoredReply } from './mutations.ts'
 
 interface IdempotencyRow {
@@ -31,31 +32,20 @@ const KEPT_MS = 24 * 3_600_000
 const REMOVED_AT_ONCE = 1_000
 
 const FIND = `select scope, body_sha256, at_ms, reply, sealed_reply, row_sum from ${TABLE} where scope = :scope`
-const PUT = `insert into ${TABLE} (scope, body_sha256, at_ms, reply, sealed_reply, row_sum)
-  values (:scope, :body_sha256, :at_ms, :reply, :sealed_reply, :row_sum)
+/** Without the index of the scopes: an expression has none. */
+const FIND_OTHERWISE = FIND.replace('where scope', "where scope_number = :number and scope || ''")
+const PUT = `insert into ${TABLE} (scope, scope_number, body_sha256, at_ms, reply, sealed_reply, row_sum)
+  values (:scope, :scope_number, :body_sha256, :at_ms, :reply, :sealed_reply, :row_sum)
   on conflict (scope) do update set body_sha256 = excluded.body_sha256, at_ms = excluded.at_ms, reply = excluded.reply,
   sealed_reply = excluded.sealed_reply, row_sum = excluded.row_sum`
 const PUT_UNLESS_LIVE = `${PUT} where ${TABLE}.at_ms <= :expired`
 const REMOVE = `delete from ${TABLE} where scope in (select scope from ${TABLE} where at_ms <= :expired limit :limit)`
 
-/**
- * The scope of an Idempotency-Key: SHA-256 (hex) over principal, method, path and key. Another principal never
- * reaches the row, whatever key it sends.
- */
-export function idempotencyScope(
-  principal: Pick<Principal, 'kind' | 'id'>,
-  method: string,
-  path: string,
-  key: string,
-): string {
-  return hash('sha256', JSON.stringify([principal.kind, principal.id, method, path, key]))
-}
-
 /** The kept first results. */
 export interface IdempotencyStore {
-  stored(reader: Reader, scope: string, nowMs: number): Promise<StoredReply | undefined>
+  stored(reader: Reader, scope: string, clock: WindowClock): Promise<StoredReply | undefined>
   /** Throws `idempotency_in_progress` when a live row of another request is there. */
-  claim(tx: Tx, claim: IdempotencyClaim, reply: Reply, nowMs: number): Promise<void>
+  claim(tx: Tx, claim: IdempotencyClaim, reply: Reply, clock: WindowClock): Promise<void>
   /** Writes the result, over one that is there. */
   put(tx: Tx, claim: IdempotencyClaim, reply: Reply, nowMs: number): Promise<void>
 }
@@ -69,6 +59,7 @@ export function createIdempotencyStore(vault: Vault): IdempotencyStore {
     const isSealed = reply.sealed === true
     const row = {
       scope: claim.scope,
+      scope_number: numberOf(claim.scope),
       body_sha256: claim.bodySha256,
       at_ms: nowMs,
       reply: isSealed ? null : text,
@@ -78,19 +69,19 @@ export function createIdempotencyStore(vault: Vault): IdempotencyStore {
   }
 
   return {
-    stored: async (reader, scope, nowMs) => {
-      const row = await reader.get<IdempotencyRow>(FIND, { scope })
-      if (row === undefined || row.at_ms <= nowMs - KEPT_MS) return undefined
-      if (rowSum(SUMMED, { ...row }) !== row.row_sum) throw storeCorrupt(TABLE)
+    stored: async (reader, scope, clock) => {
+      const row = await find(reader, scope)
+      if (row === undefined || row.at_ms <= agoMs(clock, KEPT_MS)) return undefined
+      if (!hasValidSum(SUMMED, { ...row })) throw storeCorrupt(TABLE)
       return {
         bodySha256: row.body_sha256,
         reply: decodeReply(textOf(row, vault), row.sealed_reply !== null),
       }
     },
-    claim: async (tx, claim, reply, nowMs) => {
+    claim: async (tx, claim, reply, clock) => {
       const changed = await tx.run(PUT_UNLESS_LIVE, {
-        ...rowOf(claim, reply, nowMs),
-        expired: nowMs - KEPT_MS,
+        ...rowOf(claim, reply, clock.nowMs()),
+        expired: agoMs(clock, KEPT_MS),
       })
       if (changed === 0) throw idempotencyInProgress()
     },
@@ -98,6 +89,20 @@ export function createIdempotencyStore(vault: Vault): IdempotencyStore {
       await tx.run(PUT, rowOf(claim, reply, nowMs))
     },
   }
+}
+
+/**
+ * By both indices of the table: a damaged page makes one of them miss a row without a word, and what was done would be
+ * done again.
+ */
+async function find(reader: Reader, scope: string): Promise<IdempotencyRow | undefined> {
+  const row = await reader.get<IdempotencyRow>(FIND, { scope })
+  return row ?? (await reader.get<IdempotencyRow>(FIND_OTHERWISE, { scope, number: numberOf(scope) }))
+}
+
+/** Few scopes share one. */
+function numberOf(scope: string): number {
+  return crc32(scope)
 }
 
 function rowId(scope: string): string {
@@ -138,8 +143,8 @@ function decodeReply(text: string, sealed: boolean): Reply {
 }
 
 /** Removes results that are older than a day. */
-export async function sweepIdempotency(db: Database, nowMs: number): Promise<void> {
-  const expired = nowMs - KEPT_MS
+export async function sweepIdempotency(db: Database, clock: WindowClock): Promise<void> {
+  const expired = agoMs(clock, KEPT_MS)
   let removed = REMOVED_AT_ONCE
   while (removed === REMOVED_AT_ONCE)
     removed = await db.transact((tx) => tx.run(REMOVE, { expired, limit: REMOVED_AT_ONCE }))

@@ -1,7 +1,11 @@
+import { type AuditBeginning, auditTriggerSteps, type Dialect } from '@steeple/audit'
+import { CLOCK_DDL, CLOCK_SPEC } from '@steeple/clock'
 import type { TableSpec } from '@steeple/contracts'
-import type { StoreMigration } from '../store/database.ts'
-import type { AuditBeginning } from './audit-beginning.ts'
-import { auditTriggerSteps, type Dialect } from './audit-triggers.ts'
+import { LEASE_DDL } from '@steeple/reconcile'
+import { VAULT_CHECK_DDL } from '@steeple/secrets'
+import type { StoreMigration } from '@steeple/store'
+import { SECRET_DDL } from '../plugins/plugin-secrets.ts'
+import { SUBSCRIPTION_DDL, SUBSCRIPTIONS } from './subscriptions.ts'
 
 /** `serial`: on SQLite `integer` (64 bit there) makes the key the row's own address and saves an index. */
 const tables = (serial: 'integer' | 'bigint'): readonly string[] => [
@@ -27,6 +31,19 @@ export function kernelMigrations(dialect: Dialect, beginning: AuditBeginning): r
   return [
     { id: '0001_mutation_path', up: steps, finish: (tx) => beginning.withTables(tx) },
     { id: '0002_audit_head', up: [], finish: (tx) => beginning.once(tx) },
+    { id: '0003_clock', up: [CLOCK_DDL] },
+    {
+      id: '0004_idempotency_by_number',
+      up: [
+        'alter table kernel_idempotency add column scope_number bigint',
+        'create index kernel_idempotency_number on kernel_idempotency (scope_number)',
+      ],
+    },
+    { id: '0005_vault_check', up: [VAULT_CHECK_DDL] },
+    // A file has no second instance.
+    { id: '0006_cluster', up: dialect === 'postgres' ? LEASE_DDL : [] },
+    { id: '0007_subscription', up: [SUBSCRIPTION_DDL] },
+    { id: '0008_secret', up: [SECRET_DDL] },
   ]
 }
 
@@ -35,4 +52,6 @@ export const KERNEL_TABLES: readonly TableSpec[] = [
   { name: 'kernel_outbox', columns: ['id', 'at_ms', 'type', 'subject', 'data'], key: ['id'] },
   { name: 'kernel_idempotency', columns: ['scope', 'body_sha256', 'at_ms', 'reply'], key: ['scope'] },
   { name: 'kernel_rate', columns: ['name', 'started_at_ms', 'used'], key: ['name'] },
+  CLOCK_SPEC,
+  SUBSCRIPTIONS,
 ]

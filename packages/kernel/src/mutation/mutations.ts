@@ -1,4 +1,4 @@
-import type { MutationTx, Principal, Reply } from '@steeple/contracts'
+import type { MutationTx, ObservedTx, Principal, Reply, StateEvent } from '@steeple/contracts'
 
 /** Identity of an idempotent request: principal + method + path + key, hashed; and the hash of its body. */
 export interface IdempotencyClaim {
@@ -43,6 +43,8 @@ export interface MutationResult {
 /** The one mutation path: change, audit entry, event, rate limit and idempotency row in one transaction. */
 export interface Mutations {
   run(mutation: Mutation): Promise<MutationResult>
+  /** Writes what was observed in tables of `owner`, with its events and without audit. Rejects with what `work` throws. */
+  observe<T>(owner: string, work: (tx: ObservedTx) => Promise<T>): Promise<T>
   /** Audits an attempt that was refused before any work (`denied`) or that failed outside a mutation (`failed`). */
   refuse(entry: {
     readonly principal: Principal
@@ -52,6 +54,14 @@ export interface Mutations {
     readonly requestId?: string
     readonly detail?: Readonly<Record<string, unknown>>
   }): Promise<void>
+  /**
+   * Takes from a limit for work that is not one mutation. It stays taken whatever comes of the work. Throws
+   * `rate_limited`; then the attempt is audited as `denied`.
+   */
+  take(
+    of: Pick<Mutation, 'principal' | 'action' | 'target' | 'requestId'> &
+      Required<Pick<Mutation, 'rateLimit'>>,
+  ): Promise<void>
   /** The first result for a scope, if it is kept (24 h). */
   stored(scope: string): Promise<StoredReply | undefined>
   /** Keeps the result of a request that ran no mutation, or replaces the one its mutation kept. Never for a 5xx. */
@@ -60,25 +70,20 @@ export interface Mutations {
   sweep(): Promise<void>
 }
 
-/** One event of the outbox. `id` grows in commit order. */
-export interface OutboxEvent {
-  readonly id: number
-  readonly atMs: number
-  readonly type: string
-  readonly subject: string
-  readonly data: Readonly<Record<string, unknown>>
+/** One event of the outbox. */
+export interface OutboxEvent extends StateEvent {
   /** The row is damaged: what it said is lost, the rest of this event is empty. */
   readonly isLost?: true
 }
 
 /** The durable stream of state changes. */
 export interface Outbox {
-  /** At most `limit` events after `id`, oldest first. */
-  after(id: number, limit: number): Promise<readonly OutboxEvent[]>
+  /** At most `limit` events after `id`, oldest first: all, or those of a type (`sim.issue`, `sim.*`). */
+  after(id: number, limit: number, type?: string): Promise<readonly OutboxEvent[]>
   /** The newest id; 0 when empty. */
   lastId(): Promise<number>
   /** The oldest id still kept minus one; a stream that resumes below it has a gap. */
   floorId(): Promise<number>
-  /** Calls the listener after each commit that added events (on this instance) until the signal aborts. */
-  onCommit(listener: () => void, signal: AbortSignal): void
+  /** Calls the listener after each commit that added events, on whatever instance, with their types where they are known. */
+  onCommit(listener: (types: ReadonlySet<string> | undefined) => void, signal: AbortSignal): void
 }

@@ -1,6 +1,6 @@
+import { storableText } from '@steeple/audit'
 import { defineTable, isServiceError, storeCorrupt, type Table } from '@steeple/contracts'
-import type { CommitGroup, Database, WriterTx } from '../store/database.ts'
-import { storableText } from './canonical-json.ts'
+import type { CommitGroup, Database, WriterTx } from '@steeple/store'
 import type { Outbox, OutboxEvent } from './mutations.ts'
 
 interface OutboxRow {
@@ -18,7 +18,11 @@ const OUTBOX: Table<OutboxRow> = defineTable<OutboxRow>(
 )
 type StoredRow = OutboxRow & { readonly row_sum: number }
 
-const AFTER = `select ${OUTBOX.columns.join(', ')}, row_sum from kernel_outbox where id > :id order by id limit :limit`
+const COLUMNS = `${OUTBOX.columns.join(', ')}, row_sum`
+const AFTER = `select ${COLUMNS} from kernel_outbox where id > :id order by id limit :limit`
+const AFTER_OF_TYPE = `select ${COLUMNS} from kernel_outbox where id > :id and type = :type order by id limit :limit`
+const AFTER_OF_NOUN = `select ${COLUMNS} from kernel_outbox where id > :id and substr(type, 1, :length) = :noun
+  order by id limit :limit`
 const LAST_ID = 'select coalesce(max(id), 0) as id from kernel_outbox'
 const FIRST_ID = 'select coalesce(min(id), 1) as id from kernel_outbox'
 const FIRST_KEPT = 'select id from kernel_outbox where at_ms >= :cutoff order by id limit 1'
@@ -29,17 +33,22 @@ const REMOVED_AT_ONCE = 5_000
 
 /** The outbox, and the way by which the mutations tell it of new events. */
 export interface OutboxFeed extends Outbox {
-  /** Calls the listeners: events were committed. */
-  committed(): void
+  /** Calls the listeners: events were committed, of these types; of any when absent (another instance's). */
+  committed(types?: ReadonlySet<string>): void
 }
 
 /** The stream of events over the store. */
 export function createOutbox({ db }: { readonly db: Database }): OutboxFeed {
-  const listeners = new Set<() => void>()
+  const listeners = new Set<(types: ReadonlySet<string> | undefined) => void>()
   const idOf = async (sql: string): Promise<number> => (await db.get<{ id: number }>(sql))?.id ?? 0
   return {
-    after: async (id, limit) => {
-      const rows = await db.all<StoredRow>(AFTER, { id, limit })
+    after: async (id, limit, type) => {
+      const noun = type?.endsWith('*') === true ? type.slice(0, -1) : undefined
+      if (type === undefined) return (await db.all<StoredRow>(AFTER, { id, limit })).map(eventOf)
+      const rows =
+        noun === undefined
+          ? await db.all<StoredRow>(AFTER_OF_TYPE, { id, limit, type })
+          : await db.all<StoredRow>(AFTER_OF_NOUN, { id, limit, noun, length: noun.length })
       return rows.map(eventOf)
     },
     lastId: () => idOf(LAST_ID),
@@ -49,8 +58,8 @@ export function createOutbox({ db }: { readonly db: Database }): OutboxFeed {
       listeners.add(listener)
       signal.addEventListener('abort', () => listeners.delete(listener), { once: true })
     },
-    committed: () => {
-      for (const listener of listeners) listener()
+    committed: (types) => {
+      for (const listener of listeners) listener(types)
     },
   }
 }
@@ -80,14 +89,19 @@ export interface OutboxWriter {
   append(tx: WriterTx, event: Omit<OutboxEvent, 'id'>): Promise<void>
 }
 
-/** Makes the writer. `committed` is called once after each commit that added events. */
-export function createOutboxWriter(committed: () => void): OutboxWriter {
-  const ids = new WeakMap<CommitGroup, { last: number; isTold: boolean }>()
+interface GroupEvents {
+  last: number
+  readonly types: Set<string>
+}
 
-  async function idsOf(tx: WriterTx): Promise<{ last: number; isTold: boolean }> {
+/** Makes the writer. `committed` is called once after each commit that added events, with their types. */
+export function createOutboxWriter(committed: (types: ReadonlySet<string>) => void): OutboxWriter {
+  const ids = new WeakMap<CommitGroup, GroupEvents>()
+
+  async function idsOf(tx: WriterTx): Promise<GroupEvents> {
     const known = ids.get(tx.group)
     if (known !== undefined) return known
-    const fresh = { last: (await tx.get<{ id: number }>(LAST_ID))?.id ?? 0, isTold: false }
+    const fresh = { last: (await tx.get<{ id: number }>(LAST_ID))?.id ?? 0, types: new Set<string>() }
     ids.set(tx.group, fresh)
     return fresh
   }
@@ -107,10 +121,13 @@ export function createOutboxWriter(committed: () => void): OutboxWriter {
         subject: storableText(event.subject),
         data: JSON.stringify(event.data),
       })
+      given.types.add(event.type)
       tx.afterCommit(() => {
-        if (given.isTold) return
-        given.isTold = true
-        committed()
+        // The steps of a group run one after the other: the first tells of all.
+        if (given.types.size === 0) return
+        const types = new Set(given.types)
+        given.types.clear()
+        committed(types)
       })
     },
   }

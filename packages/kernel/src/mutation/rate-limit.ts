@@ -1,5 +1,13 @@
-import { defineTable, type Principal, rateLimited, type ServiceError, type Table } from '@steeple/contracts'
-import type { Database, WriterTx } from '../store/database.ts'
+import { agoMs, type WindowClock } from '@steeple/clock'
+import {
+  DEFAULT_RATE_LIMITS,
+  defineTable,
+  type Principal,
+  rateLimited,
+  type ServiceError,
+  type Table,
+} from '@steeple/contracts'
+import type { Database, WriterTx } from '@steeple/store'
 import type { RateState } from './mutations.ts'
 
 interface RateRow {
@@ -27,15 +35,16 @@ export async function takeRate(
   name: string,
   cost: number,
   limit: number,
-  nowMs: number,
+  clock: WindowClock,
 ): Promise<RateState> {
+  const nowMs = clock.nowMs()
   const row = `${name} ${principal.kind}:${principal.id}`
   const stored = await RATE.find(tx, { name: row })
   // A clock that was set back starts a new window rather than a very long one.
   const isLive =
-    stored !== undefined && nowMs >= stored.started_at_ms && nowMs < stored.started_at_ms + WINDOW_MS
+    stored !== undefined && nowMs >= stored.started_at_ms && stored.started_at_ms > agoMs(clock, WINDOW_MS)
   const window = isLive ? stored : { name: row, started_at_ms: nowMs, used: 0 }
-  const resetS = Math.ceil((window.started_at_ms + WINDOW_MS - nowMs) / 1_000)
+  const resetS = Math.ceil((window.started_at_ms - agoMs(clock, WINDOW_MS)) / 1_000)
   const remaining = Math.max(0, limit - window.used)
   if (cost === 0) return { limit, remaining, resetS }
   if (cost > remaining) throw refusal(name, cost, { limit, remaining, resetS })
@@ -52,6 +61,15 @@ function refusal(name: string, cost: number, rate: RateState): RateLimitedError 
 }
 
 /** Removes windows that are over. */
-export async function sweepRates(db: Database, nowMs: number): Promise<void> {
-  await db.transact((tx) => tx.run(REMOVE_EXPIRED, { before: nowMs - WINDOW_MS }))
+export async function sweepRates(db: Database, clock: WindowClock): Promise<void> {
+  await db.transact((tx) => tx.run(REMOVE_EXPIRED, { before: agoMs(clock, WINDOW_MS) }))
+}
+
+/** The limits by name: `sim_issue` from `sim_issue_per_hour`. */
+export function limitsOf(
+  perHour: Readonly<Record<string, number>> | undefined,
+): Readonly<Record<string, number>> {
+  if (perHour === undefined) return DEFAULT_RATE_LIMITS
+  const said = Object.entries(perHour).map(([name, limit]) => [name.replace(/_per_hour$/, ''), limit])
+  return { ...DEFAULT_RATE_LIMITS, ...Object.fromEntries(said) }
 }

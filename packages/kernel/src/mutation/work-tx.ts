@@ -1,6 +1,5 @@
-import type { MutationTx } from '@steeple/contracts'
-import type { WriterTx } from '../store/database.ts'
-import { limitedTx, type SqlGuard } from '../store/scoped-db.ts'
+import type { MutationTx, ObservedTx } from '@steeple/contracts'
+import { limitedTx, type SqlGuard, type WriterTx } from '@steeple/store'
 
 /** An event as a mutation gives it. */
 export type WorkEvent = Parameters<MutationTx['event']>[0]
@@ -10,7 +9,7 @@ export interface WorkFacts {
   target: string
   detail: Readonly<Record<string, unknown>> | undefined
   event: WorkEvent | undefined
-  readonly dirty: { readonly resource: string; readonly key: string }[]
+  readonly dirty: { readonly resource: string; readonly key: string; readonly isUrgent: boolean }[]
 }
 
 /** The transaction that the work of a mutation gets; what it says is written into `facts`. */
@@ -23,9 +22,14 @@ export function workTx(tx: WriterTx, guard: SqlGuard, facts: WorkFacts): Mutatio
     event: (event) => {
       facts.event = event
     },
-    dirty: (resource, key) => {
-      facts.dirty.push({ resource, key })
+    dirty: (resource, key, isUrgent = false) => {
+      facts.dirty.push({ resource, key, isUrgent })
     },
   }
   return Object.assign(limitedTx(tx, guard), said)
+}
+
+/** The transaction that writes what was observed; its events are collected in `events`. */
+export function observedTx(tx: WriterTx, guard: SqlGuard, events: WorkEvent[]): ObservedTx {
+  return Object.assign(limitedTx(tx, guard), { event: (event: WorkEvent) => void events.push(event) })
 }

@@ -1,5 +1,7 @@
+import type { FoundPlugin } from '@steeple/plugin-packages'
 import semver from 'semver'
-import type { FoundPlugin } from './manifest.ts'
+import type { LivePlugin } from './live.ts'
+import type { ServiceContainer } from './service-container.ts'
 
 /** Somebody who cannot do without a service. */
 export interface Dependent {
@@ -88,4 +90,10 @@ function droppedProblem(found: FoundPlugin, dependents: readonly Dependent[]): s
   return dropped === undefined
     ? undefined
     : `it no longer provides ${dropped.service}, which ${dropped.plugin} requires`
+}
+
+/** Throws when a provider of something that it requires has failed after it was set up. */
+export function refuseOrphan(services: ServiceContainer, { found }: LivePlugin): void {
+  const missing = found.manifest.requires?.find((service) => services.ownerOf(service) === undefined)
+  if (missing !== undefined) throw new TypeError(`nobody provides ${missing} any more`)
 }

@@ -1,9 +1,13 @@
-import type { Route } from '@steeple/contracts'
+import type { ErrorCode, PathGroup, Route } from '@steeple/contracts'
 
 /** The routes of one live plugin. `retiring` ends its streams when it leaves. */
 export interface RouteSet {
   readonly plugin: string
   readonly routes: readonly Route[]
+  /** Error codes of its own. */
+  readonly errors?: readonly ErrorCode[]
+  /** How the documentation shows what is under its path prefixes. */
+  readonly paths?: Readonly<Record<string, PathGroup>>
   readonly retiring: AbortSignal
   /** Whether the plugin was installed: unlike those of the build, nobody has tested it against this edge. */
   readonly isInstalled?: boolean

@@ -1,22 +1,26 @@
-import type { Clock, JsonSchema, Log, Settings } from '@steeple/contracts'
+import type { Timers } from '@steeple/clock'
+import type { Clock, Log, Settings } from '@steeple/contracts'
+import type { Places, ReconcileEngine } from '@steeple/reconcile'
+import type { Section, SettingsChange } from '@steeple/settings'
+import type { Database } from '@steeple/store'
+import type { MetricsBoard } from '@steeple/telemetry'
 import type { HealthPoller } from '../health.ts'
-import type { MetricsBoard } from '../metrics.ts'
 import type { Mutations } from '../mutation/mutations.ts'
-import type { ReconcileEngine } from '../reconcile/reconcile-engine.ts'
-import type { Database } from '../store/database.ts'
-import type { Timers } from '../timers.ts'
+import type { Subscriptions } from '../mutation/subscriptions.ts'
 import type { HttpEdge } from './edge.ts'
+import type { PluginSecrets } from './plugin-secrets.ts'
 import type { ServiceContainer } from './service-container.ts'
 
 /** The configuration as plugins see it. */
 export interface SettingsAccess {
   /** The whole configuration as it stands now. */
   current(): Settings
-  /**
-   * The part at a dotted path, checked by the plugin's own schema (when it has one) with defaults filled in.
-   * Throws `config_invalid`.
-   */
-  configFor(path: string, schema: JsonSchema | undefined): unknown
+  /** Takes in what the manifests of the plugins that are found say of the configuration. */
+  know(sections: readonly Section[]): void
+  /** What a plugin gets as its own, checked, defaults filled in. Throws `config_invalid`: see `isWaitingFor`. */
+  configFor(section: Section): unknown
+  /** The keys under a plugin's path that are not what they were, and when each takes effect. */
+  changes(before: Settings, configPath: string): readonly SettingsChange[]
   /** Runs after each change (SIGHUP), with the new configuration in place. Returns what takes the listener away. */
   onChange(listener: () => void): () => void
 }
@@ -34,6 +38,10 @@ export interface PluginHost {
   readonly settings: SettingsAccess
   readonly metrics: MetricsBoard
   readonly reconciler: ReconcileEngine
+  readonly events: Subscriptions
   readonly services: ServiceContainer
+  readonly secrets: PluginSecrets
   readonly health: HealthPoller
+  /** What runs on this instance; everything when absent. */
+  readonly places?: Places
 }

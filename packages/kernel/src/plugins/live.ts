@@ -1,12 +1,23 @@
-import type { Instance, JsonSchema, Manifest, Plugin, Reconciler, Route } from '@steeple/contracts'
-import { within } from '../deadline.ts'
-import type { PluginMetrics } from '../metrics.ts'
-import { createScheduler, type Scheduler } from '../scheduler.ts'
-import type { PluginCode } from './code.ts'
+import { within } from '@steeple/clock'
+import {
+  type ComponentHealth,
+  type Instance,
+  type Manifest,
+  notReady,
+  type Plugin,
+  type Reconciler,
+  type Route,
+  type Settings,
+  shapeOf,
+  shapeProblem,
+} from '@steeple/contracts'
+import type { FoundPlugin } from '@steeple/plugin-packages'
+import { createScheduler, type Scheduler } from '@steeple/reconcile'
+import type { PluginMetrics } from '@steeple/telemetry'
+import type { Subscription } from '../mutation/subscriptions.ts'
 import { createContext } from './context.ts'
 import type { RouteSet } from './edge.ts'
 import type { PluginHost } from './host.ts'
-import type { FoundPlugin } from './manifest.ts'
 import { createScope, type Scope } from './scope.ts'
 
 /** Why a copy leaves. */
@@ -15,26 +26,36 @@ export type LeaveReason = 'unload' | 'upgrade' | 'shutdown'
 /** One copy of a plugin that was set up. */
 export interface LivePlugin {
   readonly found: FoundPlugin
-  readonly code: PluginCode
-  /** Its configuration when it was set up. */
+  readonly plugin: Plugin
+  /** Its configuration when it was set up, and everybody's. */
   readonly config: unknown
+  readonly settings: Settings
   readonly instance: Instance
   readonly routes: RouteSet
+  /** Its own and those of its subscriptions. */
   readonly reconcilers: readonly Reconciler[]
+  readonly subscriptions: readonly Subscription[]
   readonly services: ReadonlyMap<string, object>
   readonly metrics: PluginMetrics
   /** Services of others that it has asked for. */
   readonly used: ReadonlySet<string>
   /** Begins its work. Bounded. */
   start(): Promise<void>
+  /**
+   * Has it end what it does in the world: the first step of each way to leave, taken in the turn of the call. Done once; a
+   * second call waits for the first. Never throws.
+   */
+  quiesce(why: LeaveReason): Promise<void>
   /** Fires its retiring signal. */
   retire(): void
-  /** After its routes are withdrawn and drained: stop, then the deferred steps. Never throws. */
+  /** After its routes are withdrawn and drained: quiesces, stop, then the deferred steps. Never throws. */
   leave(why: LeaveReason): Promise<void>
 }
 
 /** Bound on a plugin's setup, start and on the import of its module. */
 export const STEP_BOUND_MS = 10_000
+/** Bound on the end of what a plugin does in the world. */
+const QUIESCE_BOUND_MS = 7_000
 /** Bound on a plugin's stop. */
 const STOP_BOUND_MS = 5_000
 
@@ -42,21 +63,26 @@ const STOP_BOUND_MS = 5_000
 export async function setUp(
   host: PluginHost,
   found: FoundPlugin,
-  code: PluginCode,
+  plugin: Plugin,
   config: unknown,
 ): Promise<LivePlugin> {
   const { id } = found.manifest
   const log = host.logOf(id)
   const scope = createScope(host.timers, log)
-  const scheduler = createScheduler({ timers: host.timers, log })
-  const metrics = host.metrics.open(id)
+  const scheduler = createScheduler({
+    timers: host.timers,
+    log,
+    ...(host.places === undefined ? {} : { places: host.places }),
+  })
+  const metrics = host.metrics.open(id, found.section.metrics)
   const used = new Set<string>()
+  const subscriptions: Subscription[] = []
   scope.defer(() => metrics.withdraw())
   scope.defer(() => scheduler.close())
-  const context = createContext({ host, found, config, log, scope, scheduler, metrics, used })
+  const context = createContext({ host, found, config, log, scope, scheduler, metrics, used, subscriptions })
   let isLate = false
   try {
-    const begun = begin(code.plugin, context)
+    const begun = begin(plugin, context)
     begun.then(
       async (instance) => {
         if (isLate) await stopLate(instance, host)
@@ -66,7 +92,7 @@ export async function setUp(
     const instance = await within(host.timers, STEP_BOUND_MS, 'its setup', () => begun)
     const problem = problemOf(found.manifest, instance)
     if (problem !== undefined) throw new TypeError(problem)
-    return liveOf(host, { found, code, config, instance, scope, scheduler, metrics, used })
+    return liveOf(host, { found, plugin, config, instance, scope, scheduler, metrics, used, subscriptions })
   } catch (error) {
     isLate = true
     await scope.close()
@@ -89,40 +115,62 @@ async function stopLate(instance: Instance, host: PluginHost): Promise<void> {
 
 interface Parts {
   readonly found: FoundPlugin
-  readonly code: PluginCode
+  readonly plugin: Plugin
   readonly config: unknown
   readonly instance: Instance
   readonly scope: Scope
   readonly scheduler: Scheduler
   readonly metrics: PluginMetrics
   readonly used: ReadonlySet<string>
+  readonly subscriptions: readonly Subscription[]
 }
 
 function liveOf(host: PluginHost, parts: Parts): LivePlugin {
-  const { found, code, config, instance, scope, scheduler, metrics, used } = parts
+  const { found, plugin, config, instance, scope, scheduler, metrics, used, subscriptions } = parts
   const { id } = found.manifest
+  let quiet: Promise<void> | undefined
+  const quiesce = async (why: LeaveReason): Promise<void> => {
+    try {
+      await within(host.timers, QUIESCE_BOUND_MS, 'its quiescing', async () => await instance.quiesce?.(why))
+    } catch (error) {
+      host.log.error({ plugin: id, err: error }, 'plugin has not confirmed that its effects have ended')
+    }
+  }
   return {
     found,
-    code,
+    plugin,
     config,
+    settings: host.settings.current(),
     instance,
     metrics,
     used,
     routes: {
       plugin: id,
+      errors: found.manifest.errors ?? [],
+      paths: found.manifest.paths ?? {},
       routes: instance.routes ?? [],
       retiring: scope.retiring,
       isInstalled: found.origin === 'installed',
     },
-    reconcilers: instance.reconcilers ?? [],
+    // Read when it has started: `on` may be called until then.
+    get reconcilers() {
+      return [...(instance.reconcilers ?? []), ...subscriptions.map(({ reconciler }) => reconciler)]
+    },
+    subscriptions,
     services: instance.services ?? new Map(),
     start: async () => {
       await within(host.timers, STEP_BOUND_MS, 'its start', async () => await instance.start?.())
       scheduler.start()
     },
+    quiesce: async (why) => {
+      quiet ??= quiesce(why)
+      await quiet
+    },
     retire: () => scope.retire(),
     leave: async (why) => {
+      quiet ??= quiesce(why)
       scope.retire()
+      await quiet
       try {
         await within(host.timers, STOP_BOUND_MS, 'its stop', async () => await instance.stop?.(why))
       } catch (error) {
@@ -136,29 +184,67 @@ function liveOf(host: PluginHost, parts: Parts): LivePlugin {
 /** What an instance brings that its manifest or the contract does not allow. */
 function problemOf(manifest: Manifest, instance: Instance): string | undefined {
   if (typeof instance !== 'object' || instance === null) return 'setup gave no instance'
-  const declared = new Set(manifest.provides)
-  const given = new Set(instance.services?.keys())
-  for (const id of given)
-    if (!declared.has(id)) return `it provides ${id}, which steeple.provides does not name`
-  for (const id of declared)
-    if (!given.has(id)) return `steeple.provides names ${id}, which setup does not give`
+  const problem = servicesProblem(manifest, instance.services ?? new Map())
+  if (problem !== undefined) return problem
   for (const route of instance.routes ?? []) {
-    const problem = routeProblem(route)
+    const problem = routeProblem(route, Object.keys(manifest.paths ?? {}))
     if (problem !== undefined) return `route ${String(route.method)} ${String(route.path)} ${problem}`
   }
   return undefined
 }
 
+function servicesProblem(manifest: Manifest, services: ReadonlyMap<string, object>): string | undefined {
+  const declared = new Set(manifest.provides)
+  for (const [id, service] of services) {
+    if (!declared.has(id)) return `it provides ${id}, which steeple.provides does not name`
+    const problem = shapeProblem(shapeOf(id), service)
+    if (problem !== undefined) return `its service ${id} ${problem}`
+  }
+  for (const id of declared)
+    if (!services.has(id)) return `steeple.provides names ${id}, which setup does not give`
+  return undefined
+}
+
 /** The type checker asks for all of it; a plugin in plain JavaScript was never asked. */
-function routeProblem(route: Route): string | undefined {
+function routeProblem(route: Route, prefixes: readonly string[]): string | undefined {
   if (typeof route.path !== 'string' || !route.path.startsWith('/')) return 'has no path'
   if (typeof route.handle !== 'function') return 'has no handler'
   if (typeof route.role !== 'string') return 'names no role'
   if (route.method !== 'GET' && route.audit === undefined) return 'names no audit action'
-  return undefined
+  const isDeclared = prefixes.some((prefix) => `${route.path}/`.startsWith(`${prefix}/`))
+  return prefixes.length === 0 || isDeclared ? undefined : 'is under none of steeple.paths'
 }
 
-/** The schema of a plugin's configuration, when it has its own. */
-export function configSchemaOf(code: PluginCode): JsonSchema | undefined {
-  return code.plugin.config
+/** The health check of a live plugin, with the events that it could not take. One that has none is healthy while it runs. */
+export function healthOf(plugin: LivePlugin): () => Promise<readonly ComponentHealth[]> {
+  const { id, kind, essential = false } = plugin.found.manifest
+  return async () => [
+    ...((await plugin.instance.health?.()) ?? [
+      { name: id, kind, status: 'ok' as const, detail: 'running', required: essential },
+    ]),
+    ...plugin.subscriptions.flatMap((subscription) => subscription.health()),
+  ]
+}
+
+/** Its routes while it is exchanged for a copy that cannot run beside it: all answer 503. */
+export function awayRoutes({ found, routes: set }: LivePlugin): RouteSet {
+  const { id } = found.manifest
+  const refuse = async (): Promise<never> => {
+    throw notReady(`the plugin ${id} is being exchanged; try again in a few seconds`, { retryAfterS: 1 })
+  }
+  const routes = set.routes.map((route): Route => ({ ...route, handle: refuse }))
+  return { ...set, routes, retiring: new AbortController().signal }
+}
+
+/** Lets a copy go that another has replaced, when its last requests are over. */
+export async function retire(before: LivePlugin, drained: Promise<void>): Promise<void> {
+  const quiet = before.quiesce('upgrade')
+  before.retire()
+  await Promise.all([quiet, drained])
+  await before.leave('upgrade')
+}
+
+/** Whether the copy before has to leave before the next one comes. */
+export function isExclusive(running: FoundPlugin, next: FoundPlugin): boolean {
+  return running.manifest.handover === 'exclusive' || next.manifest.handover === 'exclusive'
 }

@@ -1,22 +1,31 @@
-import { createTurns, notReady, pluginStateConflict, type TableSpec } from '@steeple/contracts'
-import semver from 'semver'
-import { createBringUp } from './bring-up.ts'
-import { createCatalogue } from './catalogue.ts'
-import { dependentsOf } from './checks.ts'
-import { createCodeLoader } from './code-loader.ts'
-import { reasonOf } from './failure.ts'
+import {
+  createTurns,
+  notReady,
+  pluginNotFound,
+  pluginStateConflict,
+  type TableSpec,
+  type Tx,
+} from '@steeple/contracts'
+import {
+  type Blame,
+  Catalogue,
+  createBlame,
+  createKeptStates,
+  createLoader,
+  type FoundPlugin,
+  type PluginSources,
+} from '@steeple/plugin-packages'
+import type { Section } from '@steeple/settings'
+import { applySettings } from './apply-settings.ts'
 import type { PluginHost } from './host.ts'
-import { leftOutBecause, unchosenBecause } from './left-out.ts'
-import { configSchemaOf, type LivePlugin } from './live.ts'
-import { createLiveSet } from './live-set.ts'
-import { inDependencyOrder } from './order.ts'
-import { createPins } from './pins.ts'
-import { createRecords, type PluginRecord } from './records.ts'
-import { changeOf } from './settings-change.ts'
-import type { PluginSources } from './sources.ts'
-import { createStartUp } from './start-up.ts'
-import { takeOut } from './take-out.ts'
-import { createTrials } from './trials.ts'
+import { leftOutBecause } from './left-out.ts'
+import { type LoadRequest, load, type Moving, refuseRequired, reload, unload } from './moves.ts'
+import { PluginEntries, type PluginRecord } from './plugin-entries.ts'
+import type { SecretState } from './plugin-secrets.ts'
+import { PluginSet } from './plugin-set.ts'
+import { createProvision } from './provision.ts'
+import { sayLeftAlone, startBundled } from './start.ts'
+import { uninstall } from './uninstall.ts'
 
 /** What the registry needs beside what it gives to plugins. */
 export interface RegistryOptions extends PluginHost {
@@ -24,200 +33,207 @@ export interface RegistryOptions extends PluginHost {
   /** Version of the host's `@steeple/contracts` and the file URL of its entry: see `hostContracts`. */
   readonly contractsVersion: string
   readonly contractsUrl: string
-  /** The entry of the child processes; found beside the kernel when absent. */
-  readonly childEntry?: URL
-}
-
-/** How a load is asked for. */
-export interface LoadRequest {
-  /** Exactly this version; the highest that is found when absent. */
-  readonly version?: string
-  /** Allows a version below the running one (the one that ran before it, when none is named). */
-  readonly rollback?: boolean
 }
 
 /** Loads, upgrades and unloads plugins while the service runs. Requests are done one after the other. */
-export interface PluginRegistry {
+export class PluginRegistry {
+  readonly #parts: Moving
+  readonly #loader: ReturnType<typeof createLoader>
+  readonly #blame: Blame
+  readonly #isSafeMode: boolean
+  readonly #turns = createTurns()
+  #rest: readonly (() => Promise<void>)[] = []
+  #isStopping = false
+  #isStopped = false
+
+  /** It knows nothing until `scan` or `loadAll`. */
+  constructor(options: RegistryOptions) {
+    const { sources, contractsVersion } = options
+    const host: PluginHost = options
+    const isSafeMode = sources.isSafeMode === true
+    const catalogue = new Catalogue(sources, host.log, () => this.#parts.entries.know())
+    const loader = createLoader(options.contractsUrl)
+    const kept = createKeptStates(sources.pluginsDir, host.log)
+    const because = (found: FoundPlugin): string | undefined => leftOutBecause(host, kept, isSafeMode, found)
+    const entries = new PluginEntries({ host, catalogue, leftOutBecause: because })
+    const provision = createProvision({ host, entries, loader, contractsVersion })
+    const set = new PluginSet({ host, entries, kept, provision })
+    const { pluginsDir } = sources
+    this.#parts = { host, pluginsDir, catalogue, entries, kept, set, leftOutBecause: because }
+    this.#isSafeMode = isSafeMode
+    this.#loader = loader
+    const installed = (): readonly FoundPlugin[] =>
+      entries
+        .live()
+        .map(({ found }) => found)
+        .filter(({ origin }) => origin === 'installed')
+    this.#blame = createBlame({ kept, clock: host.clock, installed })
+  }
+
   /** Every plugin that is known, by name. */
-  list(): readonly PluginRecord[]
+  list(): readonly PluginRecord[] {
+    return this.#parts.entries.records()
+  }
+
   /** Looks at the sources again, so that `list` knows what was installed meanwhile. */
-  scan(): Promise<void>
+  async scan(): Promise<void> {
+    await this.#inTurn(() => this.#parts.catalogue.scan())
+  }
+
   /**
    * Loads the plugins of the build that are not disabled, providers first. One that fails is recorded; the rest goes on.
    * An installed plugin never costs one of them: what collides with them waits for `loadInstalled` or fails.
    *
    * Throws the `plugin_failed` of an essential plugin, after all others were tried.
    */
-  loadBundled(): Promise<void>
+  async loadBundled(): Promise<void> {
+    await this.#inTurn(async () => {
+      this.#rest = await startBundled(this.#parts)
+      if (this.#isSafeMode) sayLeftAlone(this.#parts)
+    })
+  }
+
   /**
    * Loads, after `loadBundled`, what was installed, but for versions whose last load failed: those keep their reason
    * until somebody asks for them. Never throws: see `list`.
    */
-  loadInstalled(): Promise<void>
+  async loadInstalled(): Promise<void> {
+    const rest = this.#rest
+    this.#rest = []
+    // A turn each: what somebody asks for meanwhile does not wait for all of them.
+    for (const work of rest) {
+      try {
+        await this.#inTurn(work)
+      } catch (error) {
+        if (this.#isStopping) return
+        this.#parts.host.log.error({ err: error }, 'installed plugin was not loaded')
+      }
+    }
+  }
+
   /** `loadBundled`, then `loadInstalled`. */
-  loadAll(): Promise<void>
+  async loadAll(): Promise<void> {
+    await this.loadBundled()
+    await this.loadInstalled()
+  }
+
   /**
    * Loads a plugin, or another version of one that runs. The version that runs already: nothing happens.
    *
    * Throws `plugin_not_found`, `plugin_state_conflict` (disabled, a downgrade), `plugin_failed` (which step, why). After
    * a failure the set of plugins is the one before.
    */
-  load(name: string, request?: LoadRequest): Promise<PluginRecord>
+  load = async (name: string, request: LoadRequest = {}): Promise<PluginRecord> =>
+    await this.#inTurn(() => load(this.#parts, name, request))
+
   /**
-   * Withdraws a plugin. One that does not run because it failed is taken out: its failed and unusable folders are
-   * removed; of an essential one those that are not in use are.
+   * Withdraws a plugin until somebody loads it, or the next start does.
    *
    * Throws `plugin_not_found`, `plugin_state_conflict` (not loaded, essential, or required: by whom).
    */
-  unload(name: string): Promise<PluginRecord>
-  /** A new copy of the same version, with the configuration as it is now. Throws as `load`. */
-  reload(name: string): Promise<PluginRecord>
-  /** After a change of the settings: reloads each plugin whose own configuration changed and is not `hot`. */
-  applySettings(): Promise<void>
-  /** The checksummed tables of every live plugin. */
-  tables(): readonly TableSpec[]
-  /** Withdraws and stops everything. */
-  stop(): Promise<void>
-}
-
-/** Makes a registry that knows nothing until `scan` or `loadAll`. */
-export function createRegistry(options: RegistryOptions): PluginRegistry {
-  const host: PluginHost = options
-  const live = createLiveSet(host)
-  const catalogue = createCatalogue(options.sources, host.log)
-  const code = createCodeLoader(options)
-  const records = createRecords(host, catalogue, live)
-  const pins = createPins(options.sources.pluginsDir)
-  const trials = createTrials(options.sources.pluginsDir, host.log)
-  const bringUp = createBringUp({ host, live, records, code, contractsVersion: options.contractsVersion })
-  const startUp = createStartUp({ host, catalogue, live, records, pins, trials, bringUp })
-  const turns = createTurns()
-  let isStopped = false
-
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
-    turns(async () => {
-      if (isStopped) throw notReady('the service is stopping')
-      return await work()
+  unload = async (name: string): Promise<PluginRecord> =>
+    await this.#inTurn(async () => {
+      await unload(this.#parts, name)
+      return this.#parts.entries.record(name)
     })
 
-  const load = async (name: string, { version, rollback = false }: LoadRequest): Promise<PluginRecord> => {
-    await catalogue.scan()
-    const running = live.get(name)?.found
-    const found = catalogue.choose(name, { version, rollback, running, before: records.before(name) })
-    const leftOut = leftOutBecause(host, found)
-    if (leftOut !== undefined) throw pluginStateConflict(`plugin ${name} is left out: ${leftOut}`)
-    if (running?.version === found.version) return records.of(name)
-    const isRollback = running !== undefined && semver.lt(found.version, running.version)
-    await trials.begun(found)
-    const record = await bringUp
-      .change(found, isRollback ? 'keep' : 'migrate')
-      .catch(async (error: unknown) => {
-        await trials.failed(found, reasonOf(error))
-        // What has failed now must not be tried by itself at the next start.
-        if (running !== undefined) await pins.write(name, running.version)
-        throw error
-      })
-    await trials.ran(found)
-    await pins.write(name, isRollback ? found.version : undefined)
-    return record
+  /** A new copy of the same version, with the configuration as it is now. Throws as `load`. */
+  reload = async (name: string): Promise<PluginRecord> => await this.#inTurn(() => reload(this.#parts, name))
+
+  /** Withdraws a plugin for good: no start loads it until `enable`. Throws as `unload`. */
+  async disable(name: string): Promise<PluginRecord> {
+    return await this.#inTurn(async () => {
+      await this.#parts.catalogue.scan()
+      const { essential } = this.#parts.entries.record(name)
+      if (essential) throw pluginStateConflict(`plugin ${name} is part of every build and cannot be disabled`)
+      refuseRequired(this.#parts, name)
+      this.#parts.kept.change(name, { isDisabled: true })
+      if (this.#parts.entries.of(name).live !== undefined) await unload(this.#parts, name)
+      this.#parts.entries.forgetFailure(name)
+      return this.#parts.entries.record(name)
+    })
   }
 
-  const loadInstalled = async (): Promise<void> => {
-    // A turn each: what somebody asks for meanwhile does not wait for all of them.
-    for (const work of startUp.rest()) {
-      try {
-        await inTurn(work)
-      } catch (error) {
-        if (isStopped) return
-        host.log.error({ err: error }, 'installed plugin was not loaded')
-      }
-    }
+  /** Undoes `disable` and loads it. Throws as `load`. */
+  async enable(name: string): Promise<PluginRecord> {
+    return await this.#inTurn(async () => {
+      await this.#parts.catalogue.scan()
+      this.#parts.entries.record(name)
+      this.#parts.kept.change(name, { isDisabled: undefined })
+      return await load(this.#parts, name, {})
+    })
   }
 
-  const unload = async (name: string): Promise<PluginRecord> => {
-    const running = live.get(name)
-    if (running === undefined || running.found.manifest.essential === true) {
-      const left = await takeOut(name, { catalogue, live, records, trials })
-      if (left === undefined) throw pluginStateConflict(`plugin ${name} ${whyKept(running)}`)
-      host.log.info({ plugin: name }, 'failed plugin taken out')
-      return left
-    }
-    const dependents = dependentsOf(name, live.all())
-    if (dependents.length > 0) {
-      const who = dependents.map((one) => `${one.plugin} (${one.service})`).join(', ')
-      throw pluginStateConflict(`plugin ${name} is required by ${who}; unload that first`)
-    }
-    await live.leave(name, 'unload')
-    records.unloaded(running.found)
-    host.log.info({ plugin: name, version: running.found.version }, 'plugin unloaded')
-    return records.of(name)
+  /**
+   * Removes the installed folders of a plugin, or of one version, usable or not, and what is kept of them. When the running
+   * version is among them, the highest that is left takes its place; when none is, it is unloaded.
+   *
+   * Throws `plugin_not_found`, `plugin_state_conflict` (nothing of it is installed, or it is required: by whom).
+   */
+  async uninstall(name: string, version?: string): Promise<PluginRecord> {
+    return await this.#inTurn(() => uninstall(this.#parts, name, version))
   }
 
-  const reload = async (name: string): Promise<PluginRecord> => {
-    await catalogue.scan()
-    const running = live.get(name)?.found
-    if (running === undefined) return await load(name, {})
-    const tables = bringUp.isOnLaterTables(running) ? 'keep' : 'migrate'
-    return await bringUp.change(catalogue.sameAs(running), tables)
+  /** After a change of the settings: reloads each plugin whose own configuration changed and is not `hot`. */
+  async applySettings(): Promise<void> {
+    await this.#inTurn(() => applySettings(this.#parts))
   }
 
-  /** Of several drivers of a kind, the ones that were chosen before go and those that are chosen now come. */
-  const applyChoice = async (): Promise<void> => {
-    const running = live.all().map((plugin) => plugin.found)
-    for (const found of running.filter((one) => unchosenBecause(host, one) !== undefined)) {
-      await unload(found.manifest.id)
-      records.leftOut(found)
-    }
-    const chosen = catalogue
-      .highest(await pins.read())
-      .filter(
-        ({ manifest }) => manifest.selected_by !== undefined && records.of(manifest.id).state === 'found',
-      )
-    for (const found of inDependencyOrder(chosen)) await bringUp.change(found, 'migrate')
+  /** The secrets of a plugin, without their values. Throws `plugin_not_found`. */
+  async secrets(name: string): Promise<readonly SecretState[]> {
+    return await this.#parts.host.secrets.list(this.#sectionOf(name))
   }
 
-  const applySettings = async (): Promise<void> => {
-    await applyChoice().catch((error: unknown) =>
-      host.log.error({ err: error }, 'changed choice of plugins could not be applied'),
-    )
-    for (const plugin of live.all()) {
-      const { id, config_path } = plugin.found.manifest
-      try {
-        const schema = configSchemaOf(plugin.code)
-        const next = host.settings.configFor(config_path, schema)
-        const { reload: isReload, restart } = changeOf(config_path, schema, plugin.config, next)
-        if (restart.length > 0) host.log.warn({ plugin: id, keys: restart }, 'changed keys need a restart')
-        if (isReload) await reload(id)
-      } catch (error) {
-        host.log.error({ plugin: id, err: error }, 'changed settings could not be applied')
-      }
-    }
+  /** Seals the value of a secret key; undefined removes it. Throws `plugin_not_found`, `not_found` (no such key). */
+  async writeSecret(tx: Tx, name: string, key: string, value: string | undefined): Promise<void> {
+    await this.#parts.host.secrets.write(tx, this.#sectionOf(name), key, value)
   }
 
-  return {
-    list: () => records.list(),
-    scan: () => inTurn(() => catalogue.scan()),
-    loadBundled: () => inTurn(startUp.bundled),
-    loadInstalled,
-    loadAll: async () => {
-      await inTurn(startUp.bundled)
-      await loadInstalled()
-    },
-    load: (name, request = {}) => inTurn(() => load(name, request)),
-    unload: (name) => inTurn(() => unload(name)),
-    reload: (name) => inTurn(() => reload(name)),
-    applySettings: () => inTurn(applySettings),
-    tables: () => live.all().flatMap(({ code: { plugin } }) => plugin.tables ?? []),
-    stop: async () => {
-      await turns(async () => undefined)
-      if (isStopped) return
-      isStopped = true
-      await live.leaveAll()
-      code.close()
-    },
+  #sectionOf(name: string): Section {
+    const { entries, catalogue } = this.#parts
+    const found = entries.of(name).live?.found ?? catalogue.versions(name)[0]
+    if (found === undefined) throw pluginNotFound(name)
+    return found.section
   }
-}
 
-function whyKept(running: LivePlugin | undefined): string {
-  return running === undefined ? 'is not loaded' : 'is part of every build and cannot be unloaded'
+  /** The checksummed tables of every live plugin. */
+  tables(): readonly TableSpec[] {
+    return this.#parts.entries.live().flatMap(({ plugin }) => plugin.tables ?? [])
+  }
+
+  /**
+   * Before the process ends by an error: which installed plugins it may have come from. The second time in a row the next
+   * start goes without that version. Gives their folders. Never throws.
+   */
+  blame(error: unknown): readonly string[] {
+    return this.#blame.onFatal(error)
+  }
+
+  /**
+   * The first step of an end: what plugins do in the world (a transmitter) ends at once, whatever is going on, and no other
+   * change of the plugins begins.
+   */
+  async quiesce(): Promise<void> {
+    this.#isStopping = true
+    await this.#parts.set.quiesce()
+  }
+
+  /** Withdraws and stops everything. */
+  async stop(): Promise<void> {
+    const quiet = this.quiesce()
+    await this.#turns(async () => undefined)
+    if (this.#isStopped) return
+    this.#isStopped = true
+    await quiet
+    await this.#parts.set.stop()
+    this.#blame.onProperEnd()
+    this.#loader.close()
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    return await this.#turns(async () => {
+      if (this.#isStopping) throw notReady('the service is stopping')
+      return await work()
+    })
+  }
 }

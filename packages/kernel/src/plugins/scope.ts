@@ -1,6 +1,5 @@
+import { type Timers, within } from '@steeple/clock'
 import type { Log } from '@steeple/contracts'
-import { within } from '../deadline.ts'
-import type { Timers } from '../timers.ts'
 
 /** Owns everything that one live copy of a plugin opens. */
 export interface Scope {

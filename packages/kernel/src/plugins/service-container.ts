@@ -1,4 +1,5 @@
-import { pluginDependencyMissing, type ServiceRef } from '@steeple/contracts'
+import { coreDriverRef, hssDriverRef, pluginDependencyMissing, type ServiceRef } from '@steeple/contracts'
+import { currentTerm, mustOutlast, type Term, termSignal } from '@steeple/reconcile'
 
 /** The services of the kernel and of every live plugin, by id. */
 export interface ServiceContainer {
@@ -14,9 +15,20 @@ export interface ServiceContainer {
   current(id: string): object | undefined
   /** Every id that is provided now. */
   ids(): readonly string[]
-  /** Runs after each `set`. Returns what takes the listener away. */
-  onChange(listener: () => void): () => void
+  /** The provider says that a service gives other answers than before. Throws `TypeError` when it is not `owner`'s. */
+  changed(owner: string, id: string): void
+  /** Told which services came, went, were replaced or have changed. Returns what takes the listener away. */
+  onChange(listener: (ids: ReadonlySet<string>) => void): () => void
 }
+
+/**
+ * What changes something beyond the process: done in the name of a term, it begins only while that lasts, with a signal
+ * that tells when it is over.
+ */
+const EFFECTS: ReadonlyMap<string, ReadonlySet<PropertyKey>> = new Map([
+  [hssDriverRef.id, new Set(['upsert', 'remove', 'setBlocked', 'cancelLocation'])],
+  [coreDriverRef.id, new Set(['apply', 'kick'])],
+])
 
 type Method = (...args: readonly unknown[]) => unknown
 
@@ -24,7 +36,7 @@ type Method = (...args: readonly unknown[]) => unknown
 export function createServiceContainer(): ServiceContainer {
   const providers = new Map<string, { readonly owner: string; readonly service: object }>()
   const proxies = new Map<string, object>()
-  const listeners = new Set<() => void>()
+  const listeners = new Set<(ids: ReadonlySet<string>) => void>()
   const current = (id: string): object | undefined => providers.get(id)?.service
   const proxyOf = (id: string): object => {
     const known = proxies.get(id)
@@ -33,14 +45,29 @@ export function createServiceContainer(): ServiceContainer {
     proxies.set(id, made)
     return made
   }
+  const tell = (ids: ReadonlySet<string>): void => {
+    if (ids.size === 0) return
+    for (const listener of [...listeners]) listener(ids)
+  }
   return {
     current,
     ids: () => [...providers.keys()],
     ownerOf: (id) => providers.get(id)?.owner,
     set: (owner, services) => {
-      for (const [id, provider] of providers) if (provider.owner === owner) providers.delete(id)
+      const before = new Map([...providers].filter(([, provider]) => provider.owner === owner))
+      for (const id of before.keys()) providers.delete(id)
+      const ids = [...before.keys(), ...services.keys()].filter(
+        (id) => (before.get(id)?.service ?? current(id)) !== services.get(id),
+      )
       for (const [id, service] of services) providers.set(id, { owner, service })
-      for (const listener of listeners) listener()
+      tell(new Set(ids))
+    },
+    changed: (owner, id) => {
+      const provider = providers.get(id)
+      if (provider !== undefined && provider.owner !== owner)
+        throw new TypeError(`${owner} does not provide ${id}, so it cannot say that it changed`)
+      // A copy that is not served yet, or not any more, has nobody to tell.
+      if (provider !== undefined) tell(new Set([id]))
     },
     onChange: (listener) => {
       listeners.add(listener)
@@ -57,6 +84,17 @@ export function createServiceContainer(): ServiceContainer {
   }
 }
 
+/** A call in the name of a term; its last argument is its signal. Rejects with `not_ready` when that term is over. */
+async function fenced(
+  term: Term,
+  args: readonly unknown[],
+  call: (args: readonly unknown[]) => unknown,
+): Promise<unknown> {
+  mustOutlast(term)
+  const signal = args.at(-1)
+  return await call(signal instanceof AbortSignal ? [...args.slice(0, -1), termSignal(term, signal)] : args)
+}
+
 /** An object whose properties are those of `target()` at the time of the access. Methods may be taken off it. */
 function forward(id: string, target: () => object | undefined): object {
   const methods = new Map<PropertyKey, Method>()
@@ -71,7 +109,10 @@ function forward(id: string, target: () => object | undefined): object {
     const made: Method = (...args) => {
       const service = must()
       // The provider before had a method here; should the present one not, the call fails as any other would.
-      return Reflect.apply(Reflect.get(service, property) as Method, service, args)
+      const call = (given: readonly unknown[]): unknown =>
+        Reflect.apply(Reflect.get(service, property) as Method, service, given)
+      const term = EFFECTS.get(id)?.has(property) === true ? currentTerm() : undefined
+      return term === undefined ? call(args) : fenced(term, args, call)
     }
     methods.set(property, made)
     return made

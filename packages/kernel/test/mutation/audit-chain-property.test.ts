@@ -1,9 +1,8 @@
 import { createHash, createSecretKey } from 'node:crypto'
+import { canonicalJson, createAuditChain } from '@steeple/audit'
+import { failure, onEachStore } from '@steeple/store/testing'
 import { assert } from '@steeple/testkit'
 import fc from 'fast-check'
-import { createAuditChain } from '../../src/mutation/audit-chain.ts'
-import { canonicalJson } from '../../src/mutation/canonical-json.ts'
-import { failure, onEachStore } from '../store/each-store.ts'
 import { ANN, making, mutationBench } from './mutation-fixture.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 12 })
@@ -54,7 +53,7 @@ onEachStore('kernel/mutation/audit-chain', (test, store) => {
         { numRuns: 40 },
       )
     },
-    { limitMs: 30_000 },
+    { limitMs: 360_000 },
   )
 
   test('gives the place of an undone entry to the next one of the same commit', async () => {

@@ -1,15 +1,12 @@
 import { createSecretKey } from 'node:crypto'
+import { type AuditAnchor, auditBeginning, createAuditTrail } from '@steeple/audit'
 import type { AuditTrail, Principal, SealedColumns, Vault } from '@steeple/contracts'
-import type { AuditAnchor } from '../../src/mutation/audit-anchor.ts'
-import { auditBeginning } from '../../src/mutation/audit-beginning.ts'
-import { createAuditTrail } from '../../src/mutation/audit-trail.ts'
+import type { Database } from '@steeple/store'
+import { type StoreBox, TOY, TOY_MIGRATIONS, toy } from '@steeple/store/testing'
 import { createMutations } from '../../src/mutation/create-mutations.ts'
 import { kernelMigrations } from '../../src/mutation/kernel-migrations.ts'
 import type { Mutation, Mutations } from '../../src/mutation/mutations.ts'
 import { createOutbox, type OutboxFeed } from '../../src/mutation/outbox.ts'
-import type { Database } from '../../src/store/database.ts'
-import type { StoreBox } from '../store/each-store.ts'
-import { TOY, TOY_MIGRATIONS, toy } from '../store/toy.ts'
 
 /** The mutation path over one opened store. */
 export interface MutationBench {
@@ -61,7 +58,7 @@ export async function mutationBench(box: StoreBox, key = 7, anchor = NO_ANCHOR):
     auditKey,
     limits: () => limits,
     onDirty: (resource, key) => void dirty.push(`${resource}/${key}`),
-    onEvents: () => outbox.committed(),
+    onEvents: (types) => outbox.committed(types),
   })
   return {
     db,

@@ -1,6 +1,7 @@
+import type { ObservedTx } from '@steeple/contracts'
+import { failure, onEachStore, TOY, toy } from '@steeple/store/testing'
 import { assert } from '@steeple/testkit'
 import { createOutboxWriter } from '../../src/mutation/outbox.ts'
-import { failure, onEachStore } from '../store/each-store.ts'
 import { making, mutationBench } from './mutation-fixture.ts'
 
 const WEEK_MS = 7 * 86_400_000
@@ -25,6 +26,28 @@ onEachStore('kernel/mutation/outbox', (test, store) => {
       (await bench.outbox.after(28, 1)).map(({ id }) => id),
       [29],
     )
+  })
+
+  test('takes events of what was observed, without an audit entry, and none of what was undone', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    const insert = (id: string) => (tx: ObservedTx) => {
+      tx.event({ type: 'toy.seen', subject: id, data: { id } })
+      return TOY.insert(tx, toy(id))
+    }
+    await bench.mutations.observe('toy', insert('a'))
+    const undone = await failure(() => bench.mutations.observe('toy', insert('a')))
+    assert.ok(undone !== undefined)
+    await bench.mutations.observe('toy', insert('b'))
+    assert.equal(
+      (await bench.outbox.after(0, 10)).map(({ id, type, subject, data }) => ({ id, type, subject, data })),
+      [
+        { id: 1, type: 'toy.seen', subject: 'a', data: { id: 'a' } },
+        { id: 2, type: 'toy.seen', subject: 'b', data: { id: 'b' } },
+      ],
+    )
+    assert.equal(await bench.audit.list({}, 10, undefined), [])
+    assert.ok((await failure(() => bench.mutations.observe('other', insert('c')))) !== undefined)
   })
 
   test('gives the number of an undone event to the next one of the same commit', async () => {

@@ -1,5 +1,5 @@
+import { onEachStore } from '@steeple/store/testing'
 import { assert } from '@steeple/testkit'
-import { onEachStore } from '../store/each-store.ts'
 import { ANN, making, mutationBench, TOKEN } from './mutation-fixture.ts'
 
 const rate = onEachStore('kernel/mutation/rate per principal', (test, store) => {
@@ -23,6 +23,27 @@ const rate = onEachStore('kernel/mutation/rate per principal', (test, store) => 
     bench.limits.toy_per_hour = 1
     const free = await bench.mutations.run(making('b', { rateLimit: { name: 'toy_per_hour', cost: 0 } }))
     assert.is(free.rate?.remaining, 0)
+    await bench.db.close()
+  })
+
+  test('takes from a limit outside of a mutation, keeps it taken, and audits a refusal', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    bench.limits.toy_per_hour = 3
+    const of = { principal: ANN, action: 'toy.fill', target: 't', requestId: 'r-7' }
+    await bench.mutations.take({ ...of, rateLimit: { name: 'toy_per_hour', cost: 2 } })
+    const refused = await bench.mutations
+      .take({ ...of, rateLimit: { name: 'toy_per_hour', cost: 2 } })
+      .catch((error: { readonly code: string }) => error.code)
+    assert.is(refused, 'rate_limited')
+    const left = await bench.mutations.run(
+      making('a', { principal: ANN, rateLimit: { name: 'toy_per_hour', cost: 1 } }),
+    )
+    assert.is(left.rate?.remaining, 0)
+    const denied = await bench.db.get<{ outcome: string; request_id: string }>(
+      "select outcome, request_id from kernel_audit where action = 'toy.fill'",
+    )
+    assert.equal({ ...denied }, { outcome: 'denied', request_id: 'r-7' })
     await bench.db.close()
   })
 })

@@ -1,8 +1,8 @@
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { installPlugin } from '@steeple/plugin-packages'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
-import { installPlugin } from '../../src/plugins/install.ts'
 import { createTestHost, failureOf, recordOf, type TestHost } from './test-host.ts'
 import { codeOf, type PluginSpec, writePlugin } from './test-plugin.ts'
 
@@ -30,7 +30,7 @@ failed('says why the newest version is unusable instead of passing over it', asy
   assert.is(code, 'plugin_failed')
   assert.match(
     message,
-    'step check: version 1.2.0 is unusable: the entry file is not the one that was installed',
+    'step check: version 1.2.0 is unusable: its files are not the ones that were installed',
   )
   assert.match(
     (await failureOf(() => host.registry.load('sample', { version: '1.1.0' }))).message,

@@ -90,6 +90,7 @@ for (const [what, spec, expected] of [
     const other = await writePlugin(root.path, { id: 'other' })
     const old = await writePlugin(root.path, {
       manifest: { provides: ['sample.version'] },
+      metrics: ['svc_sample_things'],
       code: codeOf({
         setup: "ctx.metrics.gauge('svc_sample_things', 'x').set(7)",
         instance: "services: new Map([['sample.version', { get: async () => ctx.plugin.version }]]),",
@@ -145,6 +146,18 @@ upgrade('lets those that hold a service follow its provider', async () => {
   await add(host, root.path, { ...provider, version: '1.1.0' })
   await host.registry.load('sample')
   assert.equal((await host.get('/v1/user')).body, { of: '1.1.0' })
+})
+
+upgrade('says that there is nothing to go back to, and what cannot be uninstalled', async () => {
+  await using root = await tempDir()
+  const packages = [await writePlugin(root.path, { version: '1.0.0', manifest: { essential: true } })]
+  await using host = await createTestHost({ packages })
+  await host.registry.loadAll()
+  const back = await failureOf(() => host.registry.load('sample', { rollback: true }))
+  assert.is(back.code, 'plugin_state_conflict')
+  assert.match(back.message, 'no version before 1.0.0 to go back to')
+  const { message } = await failureOf(() => host.registry.uninstall('sample'))
+  assert.match(message, 'not installed; it is part of every build')
 })
 
 upgrade('goes back only when asked to, and to the version before', async () => {
@@ -272,11 +285,11 @@ upgrade('reloads after a change of settings those plugins alone whose own part c
   await using root = await tempDir()
   const body = '{ config: ctx.config, seen }'
   const setup = 'let seen = 0; ctx.onSettings(() => { seen += 1 })'
-  const schema = `export const plugin = { config: { type: 'object', properties: {
-    hot: { type: 'integer', 'x-apply': 'hot' }, cold: { type: 'integer', 'x-apply': 'reload' } } },`
-  const code = codeOf({ body, setup }).replace('export const plugin = {', schema)
-  const one = await writePlugin(root.path, { id: 'one', code })
-  const two = await writePlugin(root.path, { id: 'two', code })
+  const keys = { hot: { type: 'integer', 'x-apply': 'hot' }, cold: { type: 'integer', 'x-apply': 'reload' } }
+  const code = codeOf({ body, setup })
+  const spec = (id: string) => ({ id, code, schema: { properties: { [id]: { properties: keys } } } })
+  const one = await writePlugin(root.path, spec('one'))
+  const two = await writePlugin(root.path, spec('two'))
   await using host = await createTestHost({ packages: [one, two] })
   host.settings.config = { one: { hot: 1, cold: 1 }, two: { hot: 1, cold: 1 } }
   await host.registry.loadAll()
@@ -303,7 +316,7 @@ upgrade(
         services: new Map([['sample.x', { get: async () => 1 }]]),
         health: async () => [{ name: 'sample', kind: 'feature', status: 'ok', detail: '' }],`,
     })
-    const spec = { manifest: { provides: ['sample.x'] }, code }
+    const spec = { manifest: { provides: ['sample.x'] }, metrics: ['svc_sample_total'], code }
     const dir = await writePlugin(root.path, spec)
     await using host = await createTestHost({ packages: [dir] })
     await host.registry.loadAll()
@@ -350,7 +363,7 @@ upgrade(
       [],
     )
   },
-  { limitMs: 60_000 },
+  { limitMs: 360_000 },
 )
 
 upgrade.run()

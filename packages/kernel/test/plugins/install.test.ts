@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process'
 import { chmod, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
+import { installPlugin } from '@steeple/plugin-packages'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
-import { installPlugin } from '../../src/plugins/install.ts'
 import { createTestHost, failureOf, recordOf } from './test-host.ts'
 import { codeOf, writePlugin } from './test-plugin.ts'
 
@@ -18,7 +20,7 @@ install('installs a version that the running service then loads', async () => {
   assert.match(installed.dir, /plugins\/sample@1\.0\.0-[0-9a-f]{8}$/)
   assert.ok(installed.isNew)
   assert.equal((await readdir(installed.dir)).sort(), ['package.json', 'plugin.js'])
-  assert.equal(await readdir(pluginsDir), [installed.dir.slice(pluginsDir.length + 1)])
+  assert.equal((await readdir(pluginsDir)).sort(), ['contents.json', basename(installed.dir)])
   await host.registry.load('sample')
   assert.equal((await host.get('/v1/sample')).body, { version: '1.0.0' })
   assert.not((await installPlugin(source, pluginsDir)).isNew)
@@ -72,7 +74,7 @@ install('does not load a file that was changed after it was installed', async ()
   await using host = await createTestHost({ packages: [], pluginsDir })
   await host.registry.loadAll()
   assert.is(recordOf(host, 'sample').state, 'rejected')
-  assert.match(recordOf(host, 'sample').error ?? '', /is not the one that was installed/)
+  assert.match(recordOf(host, 'sample').error ?? '', /not the ones that were installed/)
   assert.is((await failureOf(() => host.registry.load('sample'))).code, 'plugin_failed')
   assert.is(Reflect.get(globalThis, 'wasChanged'), undefined)
 })
@@ -114,7 +116,10 @@ install('does not install or load files that are links or that everybody may cha
   await chmod(join(dir, 'plugin.js'), 0o666)
   await using host = await createTestHost({ packages: [], pluginsDir })
   await host.registry.loadAll()
-  assert.match(recordOf(host, 'sample').error ?? '', /plugin\.js may be changed by everybody/)
+  assert.match(
+    recordOf(host, 'sample').error ?? '',
+    /plugin\.js may be changed by others \(mode 0666\); run: chmod go-w/,
+  )
   const missing = await writePlugin(root.path, { id: 'missing', package: { exports: './dist/plugin.js' } })
   assert.match(
     (await failureOf(() => installPlugin(missing, pluginsDir))).message,
@@ -123,6 +128,32 @@ install('does not install or load files that are links or that everybody may cha
   assert.match(
     (await failureOf(() => installPlugin(root.path, pluginsDir))).message,
     'package.json is missing',
+  )
+})
+
+install('installs a package that npm pack made, and nothing that leads out of it', async () => {
+  await using root = await tempDir()
+  const dir = await writePlugin(root.path, { id: 'packed' })
+  const file = join(root.path, 'packed.tgz')
+  await rename(dir, join(root.path, 'package'))
+  await writeFile(join(root.path, 'outside.txt'), 'x')
+  const members = ['package', 'package/../outside.txt']
+  await promisify(execFile)('tar', ['-czPf', file, ...members], { cwd: root.path })
+  const pluginsDir = join(root.path, 'plugins')
+  const { version, dir: installed } = await installPlugin(file, pluginsDir)
+  assert.is(version, '1.0.0')
+  assert.equal((await readdir(installed)).sort(), ['package.json', 'plugin.js'])
+  await using host = await createTestHost({ packages: [], pluginsDir })
+  await host.registry.loadAll()
+  assert.is((await host.get('/v1/packed')).status, 200)
+  await writeFile(file, 'no archive')
+  assert.match(
+    (await failureOf(() => installPlugin(file, pluginsDir))).message,
+    'no package as npm pack makes it',
+  )
+  assert.is(
+    (await installPlugin(join(root.path, 'package'), pluginsDir, '1.0.1-dev.1')).version,
+    '1.0.1-dev.1',
   )
 })
 

@@ -297,16 +297,16 @@ registry(
     const driver = (value: string) =>
       writePlugin(root.path, {
         id: `driver-${value.replace('_', '-')}`,
-        manifest: { provides: ['core.driver'], selected_by: { key: 'core', value } },
-        code: codeOf({ instance: `services: new Map([['core.driver', { name: async () => '${value}' }]]),` }),
+        manifest: { provides: ['lab.driver'], selected_by: { key: 'core', values: [value] } },
+        code: codeOf({ instance: `services: new Map([['lab.driver', { name: async () => '${value}' }]]),` }),
       })
     await using host = await createTestHost({ packages: [await driver('core_a'), await driver('core_b')] })
     const states = () => host.registry.list().map(({ name, state }) => `${name} ${state}`)
     await host.registry.loadAll()
     assert.equal(states(), ['driver-core-a running', 'driver-core-b disabled'])
-    const refused = await failureOf(() => host.registry.load('driver-core-b'))
-    assert.is(refused.code, 'plugin_state_conflict')
-    assert.match(refused.message, 'it needs core to be core_b, which is core_a')
+    // It is there, so that the configuration can name it.
+    const { state, error } = await host.registry.load('driver-core-b')
+    assert.equal([state, error], ['disabled', 'it needs core to be core_b, which is core_a'])
     host.settings.core = 'core_b'
     await host.registry.applySettings()
     assert.equal(states(), ['driver-core-a disabled', 'driver-core-b running'])
@@ -314,6 +314,46 @@ registry(
     assert.is((await host.get('/v1/driver-core-b')).status, 200)
   },
 )
+
+registry('shows nobody the value of a key that is no choice among drivers', async () => {
+  await using root = await tempDir()
+  const curious = await writePlugin(root.path, {
+    id: 'curious',
+    manifest: { selected_by: { key: 'store.url', values: ['none'] } },
+  })
+  await using host = await createTestHost({ packages: [curious] })
+  host.settings.config.store = { url: 'postgres://svc:open-sesame@db/svc' }
+  await host.registry.loadAll()
+  const { state, error } = recordOf(host, 'curious')
+  assert.equal([state, error], ['disabled', 'it needs store.url to be none, which is no name of a driver'])
+})
+
+registry('refuses a service that lacks what its ref asks for, and says what', async () => {
+  await using root = await tempDir()
+  const driver = (id: string, service: string) =>
+    writePlugin(root.path, {
+      id,
+      manifest: { provides: ['core.driver'] },
+      code: codeOf({ instance: `services: new Map([['core.driver', ${service}]]),` }),
+    })
+  const whole = 'render, observe, apply, kick, ues'.replaceAll(/\w+/g, (name) => `${name}: async () => {}`)
+  const packages = [
+    await driver('empty', '{}'),
+    await driver('null', 'null'),
+    await driver('odd', `{ ${whole}, kick: 'yes', diagnose: 3 }`),
+    await driver('whole', `{ ${whole} }`),
+  ]
+  await using host = await createTestHost({ packages })
+  await host.registry.loadAll()
+  const refusal = (name: string) => recordOf(host, name).error ?? ''
+  assert.match(
+    refusal('empty'),
+    'step setup: its service core.driver lacks render (function), observe (function), apply (function)',
+  )
+  assert.match(refusal('null'), 'its service core.driver is null and no object')
+  assert.match(refusal('odd'), 'lacks kick (function, not string), diagnose (function?, not number)')
+  assert.equal([recordOf(host, 'whole').state, refusal('whole')], ['running', ''])
+})
 
 registry('does requests that come at once one after the other', async () => {
   await using root = await tempDir()

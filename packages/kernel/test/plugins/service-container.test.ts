@@ -67,16 +67,37 @@ container('lets a promise resolve with a service, and nobody change it', async (
   assert.throws(() => Object.assign(greeter, { greet: undefined }), TypeError)
 })
 
-container('tells who listens of each change until the listener is taken away', () => {
-  const services = createServiceContainer()
-  let changes = 0
-  const remove = services.onChange(() => {
-    changes += 1
-  })
-  services.set('one', new Map())
-  remove()
-  services.set('one', new Map())
-  assert.is(changes, 1)
-})
+container(
+  'tells which services came, were replaced, changed and went, until the listener is taken away',
+  () => {
+    const services = createServiceContainer()
+    const told: string[][] = []
+    const remove = services.onChange((ids) => told.push([...ids]))
+    const other = new Polite('other')
+    services.set(
+      'one',
+      new Map([
+        ['a', new Polite('a')],
+        ['b', other],
+      ]),
+    )
+    services.set(
+      'one',
+      new Map([
+        ['a', new Polite('a')],
+        ['b', other],
+      ]),
+    )
+    services.changed('one', 'b')
+    services.set('two', new Map())
+    services.set('one', new Map([['b', other]]))
+    assert.equal(told, [['a', 'b'], ['a'], ['b'], ['a']])
+    assert.throws(() => services.changed('two', 'b'), /two does not provide b/)
+    services.changed('one', 'nobody provides it')
+    remove()
+    services.set('one', new Map())
+    assert.is(told.length, 4)
+  },
+)
 
 container.run()

@@ -1,8 +1,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { installPlugin } from '@steeple/plugin-packages'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
-import { installPlugin } from '../../src/plugins/install.ts'
 import { createTestHost, failureOf, fastTimers, recordOf, type TestHost } from './test-host.ts'
 import { codeOf, type PluginSpec, writePlugin } from './test-plugin.ts'
 
@@ -47,21 +47,38 @@ const COLLISIONS: readonly (readonly [string, PluginSpec, PluginSpec, RegExp])[]
   ],
 ]
 
-for (const [what, own, foreign, reason] of COLLISIONS) {
-  start(`lets a plugin of the build win over an installed one that takes ${what}`, async () => {
-    await using root = await tempDir()
-    const nodes = await bundledNodes(root.path, own)
-    const dir = await install(root.path, { id: 'a-thief', ...foreign })
-    await using host = await hostOf(root.path, [nodes])
-    await host.registry.loadAll()
-    assert.equal((await host.get('/v1/nodes')).body, { version: '1.0.0' })
-    assert.is(recordOf(host, 'nodes').state, 'running')
-    const { state, error } = recordOf(host, 'a-thief')
-    assert.is(state, 'failed')
-    assert.match(error ?? '', reason)
-    assert.ok(error?.includes(dir), 'it names the folder')
-    assert.match(error ?? '', /svc plugin unload a-thief/)
-  })
+for (const [what, own, foreign, reason, hasRun] of COLLISIONS.flatMap((one) => [
+  [...one, false] as const,
+  [...one, true] as const,
+])) {
+  start(
+    `lets a plugin of the build win over one that takes ${what}, ${hasRun ? 'also' : 'not'} one that ran before`,
+    async () => {
+      await using root = await tempDir()
+      // It has to wait for one that comes after it by name.
+      const manifest = { ...own.manifest, requires: ['zone.word'] }
+      const zone = { id: 'zone', code: provides('zone.word'), manifest: { provides: ['zone.word'] } }
+      const packages = [
+        await bundledNodes(root.path, { ...own, manifest }),
+        await writePlugin(root.path, zone),
+      ]
+      const dir = await install(root.path, { id: 'a-thief', ...foreign })
+      if (hasRun) {
+        await using before = await hostOf(root.path, [])
+        await before.registry.loadAll()
+        assert.is(recordOf(before, 'a-thief').state, 'running')
+      }
+      await using host = await hostOf(root.path, packages)
+      await host.registry.loadAll()
+      assert.equal((await host.get('/v1/nodes')).body, { version: '1.0.0' })
+      assert.is(recordOf(host, 'nodes').state, 'running')
+      const { state, error } = recordOf(host, 'a-thief')
+      assert.is(state, 'failed')
+      assert.match(error ?? '', reason)
+      assert.ok(error?.includes(dir), 'it names the folder')
+      assert.match(error ?? '', /svc plugin uninstall a-thief/)
+    },
+  )
 }
 
 start('gives the id of a plugin of the build to no other package', async () => {
@@ -154,8 +171,10 @@ start(
       await host.registry.loadAll()
       assert.is(recordOf(host, 'sometimes').state, 'running')
     }
-    const file = join(root.path, 'plugins', 'loads.json')
-    assert.equal(JSON.parse(await readFile(file, 'utf8')), { [basename(dir)]: 'ran' })
+    const file = join(root.path, 'plugins', 'state.json')
+    assert.equal(JSON.parse(await readFile(file, 'utf8')), {
+      sometimes: { loads: { [basename(dir)]: 'ran' } },
+    })
     Reflect.set(globalThis, 'noAntenna', true)
     {
       await using host = await hostOf(root.path, [])
@@ -177,10 +196,10 @@ start(
     await host.registry.loadAll()
     // What stands there while it is tried is what a start after a crash would find.
     assert.match(
-      JSON.parse(String(Reflect.get(globalThis, 'during')))[name],
+      JSON.parse(String(Reflect.get(globalThis, 'during'))).fatal.loads[name],
       /the service ended while it was loaded/,
     )
-    assert.is(JSON.parse(await readFile(file, 'utf8'))[name], 'ran')
+    assert.is(JSON.parse(await readFile(file, 'utf8')).fatal.loads[name], 'ran')
   },
 )
 
@@ -192,11 +211,13 @@ start('goes back to the version that ran when the service ended in the middle of
     await host.registry.loadAll()
   }
   const dir = await install(root.path, { id: 'mast', version: '1.1.0' })
-  const file = join(root.path, 'plugins', 'loads.json')
+  const file = join(root.path, 'plugins', 'state.json')
   const before = JSON.parse(await readFile(file, 'utf8'))
   await writeFile(
     file,
-    JSON.stringify({ ...before, [basename(dir)]: 'the service ended while it was loaded' }),
+    JSON.stringify({
+      mast: { loads: { ...before.mast.loads, [basename(dir)]: 'the service ended while it was loaded' } },
+    }),
   )
   await using host = await hostOf(root.path, [])
   await host.registry.loadAll()
@@ -206,19 +227,19 @@ start('goes back to the version that ran when the service ended in the middle of
   assert.is((await host.registry.load('mast')).version, '1.1.0')
 })
 
-start('takes a failed plugin out when it is unloaded', async () => {
+start('takes a failed plugin out when it is uninstalled', async () => {
   await using root = await tempDir()
   const pluginsDir = join(root.path, 'plugins')
   await using host = await hostOf(root.path, [])
   await host.registry.loadAll()
   await install(root.path, { id: 'broken', code: codeOf({ setup: "throw new Error('no')" }) })
   await failureOf(() => host.registry.load('broken'))
-  const gone = await host.registry.unload('broken')
+  const gone = await host.registry.uninstall('broken')
   assert.equal([gone.name, gone.state, gone.error], ['broken', 'unloaded', undefined])
   assert.equal(host.registry.list(), [])
   assert.is(host.options.health.worst('broken'), undefined)
-  assert.equal(await readdir(pluginsDir), ['loads.json'])
-  assert.is((await failureOf(() => host.registry.unload('broken'))).code, 'plugin_not_found')
+  assert.equal((await readdir(pluginsDir)).sort(), ['contents.json', 'state.json'])
+  assert.is((await failureOf(() => host.registry.uninstall('broken'))).code, 'plugin_not_found')
 })
 
 start('takes only the failed version out of the build’s own, and says when there is none', async () => {
@@ -232,28 +253,28 @@ start('takes only the failed version out of the build’s own, and says when the
     code: codeOf({ setup: "throw new Error('no')" }),
   })
   await failureOf(() => host.registry.load('nodes'))
-  const left = await host.registry.unload('nodes')
+  const left = await host.registry.uninstall('nodes')
   assert.equal(
     [left.state, left.version, left.error, left.versions],
     ['running', '1.0.0', undefined, ['1.0.0']],
   )
   assert.is((await host.get('/v1/nodes')).status, 200)
-  assert.is((await failureOf(() => host.registry.unload('nodes'))).code, 'plugin_state_conflict')
+  assert.is((await failureOf(() => host.registry.uninstall('nodes'))).code, 'plugin_state_conflict')
 })
 
-start(
-  'keeps the folder of an essential version that runs, even when its file was changed since',
-  async () => {
-    await using root = await tempDir()
-    const nodes = await bundledNodes(root.path)
-    const dir = await install(root.path, { id: 'nodes', version: '1.1.0' })
-    await using host = await hostOf(root.path, [nodes])
-    await host.registry.loadAll()
-    await writeFile(join(dir, 'plugin.js'), 'changed')
-    assert.is((await failureOf(() => host.registry.unload('nodes'))).code, 'plugin_state_conflict')
-    assert.ok((await readdir(join(root.path, 'plugins'))).includes(basename(dir)))
-  },
-)
+start('goes back to the version of the build when the one in its place is uninstalled', async () => {
+  await using root = await tempDir()
+  const nodes = await bundledNodes(root.path)
+  const dir = await install(root.path, { id: 'nodes', version: '1.1.0' })
+  await using host = await hostOf(root.path, [nodes])
+  await host.registry.loadAll()
+  assert.is(recordOf(host, 'nodes').version, '1.1.0')
+  await writeFile(join(dir, 'plugin.js'), 'changed')
+  const left = await host.registry.uninstall('nodes')
+  assert.equal([left.state, left.version, left.versions], ['running', '1.0.0', ['1.0.0']])
+  assert.equal((await host.get('/v1/nodes')).body, { version: '1.0.0' })
+  assert.not((await readdir(join(root.path, 'plugins'))).includes(basename(dir)))
+})
 
 start('forgets a failed plugin whose folder somebody else has taken away', async () => {
   await using root = await tempDir()
@@ -264,21 +285,89 @@ start('forgets a failed plugin whose folder somebody else has taken away', async
   )
   await failureOf(() => host.registry.load('broken'))
   await takeBack()
-  assert.is((await host.registry.unload('broken')).state, 'unloaded')
+  assert.is((await host.registry.uninstall('broken')).state, 'unloaded')
   assert.is(host.options.health.worst('broken'), undefined)
-  assert.equal(JSON.parse(await readFile(join(root.path, 'plugins', 'loads.json'), 'utf8')), {})
+  assert.equal(JSON.parse(await readFile(join(root.path, 'plugins', 'state.json'), 'utf8')), {})
+})
+
+start(
+  'keeps a plugin switched off over restarts until it is enabled, unlike one that is unloaded',
+  async () => {
+    await using root = await tempDir()
+    const packages = [await bundledNodes(root.path), await writePlugin(root.path, { id: 'extra' })]
+    await install(root.path, { id: 'mine' })
+    const states = (host: TestHost) => host.registry.list().map(({ name, state }) => `${name} ${state}`)
+    {
+      await using host = await hostOf(root.path, packages)
+      await host.registry.loadAll()
+      await host.registry.unload('extra')
+      assert.is((await host.registry.disable('mine')).state, 'disabled')
+      assert.is((await host.get('/v1/mine')).status, 404)
+      assert.is((await failureOf(() => host.registry.disable('nodes'))).code, 'plugin_state_conflict')
+      const { code, message } = await failureOf(() => host.registry.load('mine'))
+      assert.is(code, 'plugin_state_conflict')
+      assert.match(message, 'svc plugin enable mine')
+    }
+    await using host = await hostOf(root.path, packages)
+    await host.registry.loadAll()
+    assert.equal(states(host), ['extra running', 'mine disabled', 'nodes running'])
+    assert.is((await host.registry.enable('mine')).state, 'running')
+    await host.registry.disable('extra')
+    await using next = await hostOf(root.path, packages)
+    await next.registry.loadAll()
+    assert.equal(states(next), ['extra disabled', 'mine running', 'nodes running'])
+  },
+)
+
+start('removes the folders of what is uninstalled, running or not, one version or all', async () => {
+  await using root = await tempDir()
+  const pluginsDir = join(root.path, 'plugins')
+  for (const version of ['1.0.0', '1.1.0', '1.2.0']) await install(root.path, { id: 'mast', version })
+  await using host = await hostOf(root.path, [])
+  await host.registry.loadAll()
+  const { version, versions } = await host.registry.uninstall('mast', '1.2.0')
+  assert.equal([version, versions], ['1.1.0', ['1.1.0', '1.0.0']])
+  assert.equal((await host.get('/v1/mast')).body, { version: '1.1.0' })
+  assert.is((await host.registry.uninstall('mast')).state, 'unloaded')
+  assert.is((await host.get('/v1/mast')).status, 404)
+  assert.equal((await readdir(pluginsDir)).sort(), ['contents.json', 'state.json'])
+  for (const file of ['contents.json', 'state.json'])
+    assert.equal(JSON.parse(await readFile(join(pluginsDir, file), 'utf8')), {}, file)
+  assert.is((await failureOf(() => host.registry.uninstall('mast'))).code, 'plugin_not_found')
+})
+
+start('leaves what is installed alone in safe mode, shows it and can remove it', async () => {
+  await using root = await tempDir()
+  const nodes = await bundledNodes(root.path)
+  await install(root.path, { id: 'nodes', version: '1.1.0' })
+  await install(root.path, { id: 'mine' })
+  {
+    await using host = await hostOf(root.path, [nodes])
+    await host.registry.loadAll()
+    assert.is(recordOf(host, 'nodes').version, '1.1.0')
+  }
+  const sources = { packages: [nodes], pluginsDir: join(root.path, 'plugins'), isSafeMode: true }
+  await using host = await createTestHost(sources)
+  await host.registry.loadAll()
+  assert.equal([recordOf(host, 'nodes').version, recordOf(host, 'mine').state], ['1.0.0', 'disabled'])
+  assert.match((await failureOf(() => host.registry.load('mine'))).message, 'safe mode')
+  await host.registry.uninstall('mine')
+  assert.equal(
+    host.registry.list().map(({ name }) => name),
+    ['nodes'],
+  )
 })
 
 start('loads a plugin of the build after the installed one that it requires', async () => {
   await using root = await tempDir()
   const nodes = await bundledNodes(root.path, { manifest: { requires: ['mast.driver'] } })
-  const user = await writePlugin(root.path, { id: 'a-user', manifest: { requires: ['hss.driver'] } })
+  const user = await writePlugin(root.path, { id: 'a-user', manifest: { requires: ['hlr.driver'] } })
   const driver = (service: string): PluginSpec => ({
     code: provides(service),
     manifest: { provides: [service] },
   })
   await install(root.path, { id: 'z-mast', ...driver('mast.driver') })
-  await install(root.path, { id: 'z-hss', ...driver('hss.driver') })
+  await install(root.path, { id: 'z-hss', ...driver('hlr.driver') })
   await using host = await hostOf(root.path, [nodes, user])
   await host.registry.loadBundled()
   const states = () => host.registry.list().map(({ name, state }) => `${name} ${state}`)

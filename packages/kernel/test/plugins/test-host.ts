@@ -1,15 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { systemTimers, type Timers } from '@steeple/clock'
 import { isServiceError, type Log, type Migration, type Reply, type Settings } from '@steeple/contracts'
+import { hostContracts } from '@steeple/plugin-packages'
+import { createReconcileEngine } from '@steeple/reconcile'
+import { diffSettings, mergedSchema } from '@steeple/settings'
+import { createMetricsBoard } from '@steeple/telemetry'
 import { createHealthBoard } from '../../src/health.ts'
-import { createMetricsBoard } from '../../src/metrics.ts'
-import { hostContracts } from '../../src/plugins/contracts-copy.ts'
 import type { HttpEdge, RouteSet } from '../../src/plugins/edge.ts'
-import type { PluginRecord } from '../../src/plugins/records.ts'
-import { createRegistry, type PluginRegistry, type RegistryOptions } from '../../src/plugins/registry.ts'
+import type { PluginRecord } from '../../src/plugins/plugin-entries.ts'
+import { PluginRegistry, type RegistryOptions } from '../../src/plugins/registry.ts'
 import { createServiceContainer } from '../../src/plugins/service-container.ts'
-import { createReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
-import { systemTimers, type Timers } from '../../src/timers.ts'
 
 /** An edge over node:http: exact paths, GET and POST, server-sent events by `stream`. */
 export interface TestEdge extends HttpEdge {
@@ -151,11 +152,20 @@ export async function createTestHost(
   const migrated = new Map<string, string[]>()
   const settings = { disabled: [] as string[], core: 'core_a', config: {} as Record<string, unknown> }
   const listeners = new Set<() => void>()
+  const current = (): Settings =>
+    ({
+      core: settings.core,
+      plugins: { dir: '', disabled: settings.disabled },
+      ...settings.config,
+    }) as unknown as Settings
+  let schema = mergedSchema([])
   const db = {
     dialect: 'sqlite',
     migrate: async (owner: string, list: readonly Migration[]) => {
       migrated.set(owner, [...(migrated.get(owner) ?? []), ...list.map((one) => one.id)])
     },
+    fallBack: async () => undefined,
+    transact: async (work: (tx: object) => Promise<unknown>) => await work({}),
     scoped: () => ({ dialect: 'sqlite' }),
     probe: async () => undefined,
   }
@@ -170,9 +180,13 @@ export async function createTestHost(
     clock,
     timers,
     settings: {
-      current: () =>
-        ({ core: settings.core, plugins: { dir: '', disabled: settings.disabled } }) as unknown as Settings,
-      configFor: (path) => settings.config[path] ?? {},
+      current,
+      know: (sections) => {
+        schema = mergedSchema(sections)
+      },
+      configFor: ({ configPath }) => settings.config[configPath] ?? {},
+      changes: (before, configPath) =>
+        diffSettings(before, current(), schema).filter(({ key }) => key.startsWith(`${configPath}.`)),
       onChange: (listener) => {
         listeners.add(listener)
         return () => listeners.delete(listener)
@@ -180,13 +194,20 @@ export async function createTestHost(
     },
     metrics,
     reconciler,
+    events: { forget: async () => undefined } as unknown as RegistryOptions['events'],
+    secrets: {
+      list: async () => [],
+      read: async () => undefined,
+      write: async () => undefined,
+      forget: async () => undefined,
+    },
     services,
     health,
     sources,
     ...hostContracts(),
     ...more,
   }
-  const registry = createRegistry(options)
+  const registry = new PluginRegistry(options)
   const close = async (): Promise<void> => {
     await registry.stop()
     await reconciler.close()
@@ -213,10 +234,24 @@ export async function createTestHost(
   }
 }
 
-/** Timers that run `factor` times as fast, for waits that the code bounds by many seconds. */
+/**
+ * Timers that run `factor` times as fast on an idle machine, for waits that the code bounds by many seconds. They count turns
+ * of the event loop: what is not stuck gets as many of them on a busy one.
+ */
 export function fastTimers(factor: number): Timers {
-  const timers = systemTimers()
-  return { ...timers, setTimeout: (run, delayMs) => timers.setTimeout(run, delayMs / factor) }
+  return {
+    setTimeout: (run, delayMs) => {
+      let turns = delayMs / factor
+      const timer = setInterval(() => {
+        turns -= 1
+        if (turns > 0) return
+        clearInterval(timer)
+        run()
+      }, 1)
+      return timer
+    },
+    clearTimeout: (timer) => clearInterval(timer as NodeJS.Timeout | undefined), // only what setTimeout above gave out comes back
+  }
 }
 
 /** The code and the message of what `work` throws; fails when it throws nothing. */

@@ -12,6 +12,10 @@ export interface PluginSpec {
   readonly package?: Readonly<Record<string, unknown>>
   /** The whole entry, or undefined for one that answers `GET /v1/<id>` with its version. */
   readonly code?: string
+  /** The schema of its configuration. */
+  readonly schema?: object
+  /** The metrics that it declares. */
+  readonly metrics?: readonly string[]
 }
 
 /** Code of a plugin with one route; `extra` is put into its instance, `setup` before it. */
@@ -58,11 +62,15 @@ export async function rewritePlugin(dir: string, spec: PluginSpec): Promise<void
       contracts: '^0.1.0',
       config_path: id.replaceAll('-', '_'),
       handover: 'overlap',
-      isolation: 'inline',
+      ...(spec.schema === undefined ? {} : { config: './config.schema.json' }),
+      ...(spec.metrics === undefined
+        ? {}
+        : { metrics: Object.fromEntries(spec.metrics.map((name) => [name, 'of a test'])) }),
       ...spec.manifest,
     },
     ...spec.package,
   }
   await writeFile(join(dir, 'package.json'), JSON.stringify(pkg))
+  if (spec.schema !== undefined) await writeFile(join(dir, 'config.schema.json'), JSON.stringify(spec.schema))
   await writeFile(join(dir, 'plugin.js'), spec.code ?? codeOf())
 }

@@ -1,0 +1,156 @@
+import type { KeyObject } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import {
+  type AuditEntry,
+  type AuditFilter,
+  type AuditTrail,
+  type Clock,
+  createTurns,
+  type SqlParams,
+  storeCorrupt,
+} from '@steeple/contracts'
+import type { Database, ScanPace, WriterTx } from '@steeple/store'
+import type { AuditAnchor } from './audit-anchor.ts'
+import { checkAudit } from './audit-check.ts'
+import { AUDIT_COLUMNS, type AuditRow, auditEntry, GENESIS_HASH } from './audit-entry.ts'
+import { type AuditHead, type AuditSeal, auditSeal, isSameSignature } from './audit-seal.ts'
+import { newestCheckpoint, walkAudit } from './audit-verify.ts'
+
+/** What the audit trail needs. `auditKey` is the one that the mutations use. */
+export interface AuditTrailOptions {
+  readonly db: Database
+  readonly clock: Clock
+  readonly auditKey: KeyObject
+  readonly anchor: AuditAnchor
+}
+
+/** A filter that matches little is looked for window by window, so that a scan does not hold the event loop. */
+const WINDOW_ENTRIES = 10_000
+/** Entries removed in one transaction. */
+const REMOVED_AT_ONCE = 5_000
+
+const LAST_SEQ = 'select coalesce(max(seq), 0) as seq from kernel_audit'
+const FIRST_SEQ = 'select coalesce(min(seq), 0) as seq from kernel_audit'
+const FIRST_KEPT = 'select seq from kernel_audit where at_ms >= :cutoff order by seq limit 1'
+const HASH_AT = 'select hash from kernel_audit where seq = :seq'
+const CHECKPOINT = `insert into kernel_audit_checkpoint (seq, hash, at_ms, removed, mac)
+  values (:seq, :hash, :at_ms, :removed, :mac)`
+const REMOVE = 'delete from kernel_audit where seq <= :seq'
+
+/** The conditions that a filter adds, with its parameters. */
+function conditionsOf(filter: AuditFilter): { readonly sql: string; readonly params: SqlParams } {
+  const parts: readonly (readonly [string, string, string | number | undefined])[] = [
+    ['action = :action', 'action', filter.action],
+    ['principal_id = :principal', 'principal', filter.principal],
+    ['target = :target', 'target', filter.target],
+    ['at_ms >= :from_ms', 'from_ms', filter.fromMs],
+    ['at_ms <= :to_ms', 'to_ms', filter.toMs],
+  ]
+  const params: Record<string, string | number> = {}
+  let sql = ''
+  for (const [condition, name, value] of parts) {
+    if (value === undefined) continue
+    sql += ` and ${condition}`
+    params[name] = value
+  }
+  return { sql, params }
+}
+
+/** The trail as the kernel's own periodic check uses it. */
+export interface PacedAuditTrail extends AuditTrail {
+  /** As `verify`, beside other work. What it takes for a fault is looked at again at full speed, alone. */
+  verifyGently(pace: ScanPace): ReturnType<AuditTrail['verify']>
+}
+
+/** Reads, checks and prunes the trail (docs/audit.md). */
+export function createAuditTrail({ db, clock, auditKey, anchor }: AuditTrailOptions): PacedAuditTrail {
+  const seal = auditSeal(auditKey)
+  // Verify and prune of this instance wait for each other: a prune takes away what a verify is about to read.
+  const alone = createTurns()
+  return {
+    list: (filter, limit, beforeSeq) => listAudit(db, filter, limit, beforeSeq),
+    verify: () => alone(() => checkAudit({ db, seal, anchor })),
+    verifyGently: async (pace) => {
+      // Not alone, or somebody who asks for a check would wait for long: a prune meanwhile looks like a fault.
+      const verdict = await checkAudit({ db, seal, anchor, pace })
+      return verdict.ok ? verdict : await alone(() => checkAudit({ db, seal, anchor }))
+    },
+    prune: (olderThanMs) => alone(() => pruneAudit(db, seal, olderThanMs, clock.nowMs())),
+  }
+}
+
+async function listAudit(
+  db: Database,
+  filter: AuditFilter,
+  limit: number,
+  beforeSeq: number | undefined,
+): Promise<readonly AuditEntry[]> {
+  const { sql, params } = conditionsOf(filter)
+  const select = `select ${AUDIT_COLUMNS} from kernel_audit where seq < :before and seq >= :floor${sql} order by seq desc limit :limit`
+  const first = (await db.get<{ seq: number }>(FIRST_SEQ))?.seq ?? 0
+  const last = (await db.get<{ seq: number }>(LAST_SEQ))?.seq ?? 0
+  let before = Math.min(beforeSeq ?? last + 1, last + 1)
+  const entries: AuditEntry[] = []
+  while (before > first && entries.length < limit) {
+    const floor = Math.max(first, before - WINDOW_ENTRIES)
+    const rows = await db.all<AuditRow>(select, { ...params, before, floor, limit: limit - entries.length })
+    entries.push(...rows.map(auditEntry))
+    before = floor
+    if (before > first && entries.length < limit) await nextTurn()
+  }
+  return entries
+}
+
+/**
+ * Removes a prefix. The prefix is checked first, so that a broken chain is never hidden behind a checkpoint; the
+ * checkpoint is committed first, so that a crash leaves entries too many and never a hole.
+ */
+async function pruneAudit(
+  db: Database,
+  seal: AuditSeal,
+  olderThanMs: number,
+  nowMs: number,
+): Promise<number> {
+  const start = await startOf(db, seal)
+  const kept = await db.get<{ seq: number }>(FIRST_KEPT, { cutoff: olderThanMs })
+  const last = kept === undefined ? ((await db.get<{ seq: number }>(LAST_SEQ))?.seq ?? 0) : kept.seq - 1
+  if (last > start.seq) {
+    const walk = await walkAudit(db, start, last)
+    if (walk.broken !== undefined || walk.last.seq !== last) throw storeCorrupt('kernel_audit')
+    await db.transact((tx) => leaveCheckpoint(tx, seal, start, walk.last, nowMs))
+  }
+  await removeUpTo(db, Math.max(last, start.seq))
+  return Math.max(0, last - start.seq)
+}
+
+async function startOf(db: Database, seal: AuditSeal): Promise<AuditHead> {
+  const newest = await newestCheckpoint(db)
+  if (newest === undefined) return { seq: 0, hash: GENESIS_HASH }
+  const { checkpoint, mac } = newest
+  if (!isSameSignature(seal.checkpoint(checkpoint), mac)) throw storeCorrupt('kernel_audit_checkpoint')
+  return { seq: checkpoint.seq, hash: checkpoint.hash }
+}
+
+async function leaveCheckpoint(
+  tx: WriterTx,
+  seal: AuditSeal,
+  start: AuditHead,
+  last: AuditHead,
+  atMs: number,
+): Promise<void> {
+  const stored = await tx.get<{ hash: string }>(HASH_AT, { seq: last.seq })
+  if (stored?.hash !== last.hash) throw storeCorrupt('kernel_audit')
+  const checkpoint = { ...last, atMs, removed: last.seq - start.seq }
+  const { seq, hash, removed } = checkpoint
+  await tx.run(CHECKPOINT, { seq, hash, at_ms: atMs, removed, mac: seal.checkpoint(checkpoint) })
+}
+
+async function removeUpTo(db: Database, seq: number): Promise<void> {
+  const first = (await db.get<{ seq: number }>(FIRST_SEQ))?.seq ?? 0
+  if (first === 0) return
+  for (let upTo = first - 1; upTo < seq; ) {
+    upTo = Math.min(seq, upTo + REMOVED_AT_ONCE)
+    const bound = upTo
+    await db.transact((tx) => tx.run(REMOVE, { seq: bound }))
+  }
+}

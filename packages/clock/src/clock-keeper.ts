@@ -1,0 +1,178 @@
+import {
+  type ClockJudge,
+  type Log,
+  type MutationTx,
+  type Principal,
+  type Reply,
+  systemPrincipal,
+} from '@steeple/contracts'
+import type { Database } from '@steeple/store'
+import { type ClockRow, newestEntryMs, readClockRow, writeClockRow } from './clock-row.ts'
+import {
+  type Doubt,
+  doubtText,
+  type JudgedClock,
+  START_TOLERANCE_MS,
+  TOLERANCE_MS,
+  timeText,
+} from './judged-clock.ts'
+import type { Machine } from './machine.ts'
+
+/** Where it is written down that the clock came into doubt and out of it: the mutation path. */
+export interface ClockAudit {
+  run(mutation: {
+    readonly principal: Principal
+    readonly action: string
+    readonly target: string
+    readonly owner: string
+    work(tx: MutationTx): Promise<Reply>
+  }): Promise<unknown>
+}
+
+/** A time before which the machine's clock cannot be right, and what it is the time of. */
+export interface Earliest {
+  readonly ms: number
+  readonly of: string
+}
+
+/** What the keeper works with. */
+export interface ClockKeeperOptions {
+  readonly clock: JudgedClock
+  readonly machine: Machine
+  readonly db: Database
+  readonly nodeId: string
+  readonly log: Log
+  readonly earliest: readonly Earliest[]
+}
+
+/** Remembers the service's time over restarts and settles doubts that something else than its own past can settle. */
+export interface ClockKeeper extends ClockJudge {
+  /** Measures the machine's clock against what was remembered. Once, before anything acts by time. */
+  atStart(): Promise<void>
+  /** Looks for what settles a doubt, and records when one begins or ends. */
+  review(mutations: ClockAudit): Promise<void>
+  /** Writes down what a start will measure against. */
+  save(): Promise<void>
+}
+
+/**
+ * What keeps a clock (NTP) is believed about so long a leap and no longer: a box that was off for a month comes back
+ * by itself, one whose time source has gone mad waits for somebody.
+ */
+const SYNCHRONISED_LIMIT_MS = 31 * 86_400_000
+/** A doubt is put to `timedatectl` no oftener. */
+const ASK_MS = 30_000
+/** Sleep that is shorter than this is the tolerance's business. */
+const LEAST_SLEEP_MS = 1_000
+
+/** Makes the keeper; nothing is read before `atStart`. */
+export function createClockKeeper(options: ClockKeeperOptions): ClockKeeper {
+  const { clock, machine, db, nodeId, log, earliest } = options
+  const awake = (): number => machine.upMs() - clock.monotonicMs()
+  let asleepMs = awake()
+  let askedMs = Number.NEGATIVE_INFINITY
+  /** What the log says, and what the audit trail says: that may have to wait for the store. */
+  let logged = false
+  let audited = false
+
+  const save = async (): Promise<void> => {
+    const step = clock.lastStep()
+    const row: ClockRow = {
+      node_id: nodeId,
+      at_ms: clock.nowMs(),
+      boot_id: machine.bootId ?? null,
+      up_ms: Math.round(machine.upMs()),
+      step_at_ms: step?.atMs ?? null,
+      step_by_ms: step?.byMs ?? null,
+    }
+    await db.transact((tx) => writeClockRow(tx, rounded(row)))
+  }
+  const believe = (why: string): void => {
+    const { byMs } = clock.believe()
+    log.info({ now: timeText(clock.nowMs()), step_ms: Math.round(byMs), why }, 'the clock is believed')
+  }
+  const noticeSleep = (): void => {
+    const sleptMs = awake() - asleepMs
+    if (sleptMs < LEAST_SLEEP_MS) return
+    clock.slept(sleptMs)
+    asleepMs += sleptMs
+  }
+  const isKept = async (doubt: Doubt): Promise<boolean> => {
+    if (Math.abs(doubt.wallMs - doubt.expectedMs) > SYNCHRONISED_LIMIT_MS) return false
+    if (earliest.some(({ ms }) => clock.wallMs() < ms - TOLERANCE_MS)) return false
+    if (clock.monotonicMs() - askedMs < ASK_MS) return false
+    askedMs = clock.monotonicMs()
+    return (await machine.isSynchronised()) === true
+  }
+  const record = async (mutations: ClockAudit, doubt: Doubt | undefined): Promise<void> => {
+    if (doubt !== undefined && !logged)
+      log.error(
+        { reason: doubtText(doubt) },
+        'the clock is not believed; nothing expires until it is, see svc clock confirm',
+      )
+    logged = doubt !== undefined
+    const detail = { machine: timeText(clock.wallMs()), service: timeText(clock.nowMs()) }
+    await mutations.run({
+      principal: systemPrincipal('clock'),
+      action: doubt === undefined ? 'clock.plausible' : 'clock.doubt',
+      target: 'clock',
+      owner: 'kernel',
+      work: async (tx) => {
+        tx.audit({ detail })
+        return { status: 204 }
+      },
+    })
+    audited = doubt !== undefined
+    await save()
+  }
+
+  return {
+    atStart: async () => {
+      const row = await readClockRow(db, nodeId).catch((error: unknown) => {
+        log.warn({ err: error }, 'the time of the last commit is not known')
+        return undefined
+      })
+      if (row !== undefined && row.step_at_ms !== null && row.step_by_ms !== null)
+        clock.recallStep({ atMs: row.step_at_ms, byMs: row.step_by_ms })
+      const lastMs = row?.at_ms ?? (await newestEntryMs(db).catch(() => undefined))
+      const bounds = lastMs === undefined ? earliest : [...earliest, { ms: lastMs, of: 'the last commit' }]
+      const latest = bounds.toSorted((a, b) => b.ms - a.ms)[0]
+      const aheadMs = row === undefined ? Number.POSITIVE_INFINITY : START_TOLERANCE_MS
+      if (latest !== undefined && clock.wallMs() < latest.ms - TOLERANCE_MS)
+        clock.expect({ expectedMs: latest.ms, aheadMs, from: latest.of })
+      else if (row !== undefined) clock.expect(expectationOf(row, machine))
+    },
+    review: async (mutations) => {
+      noticeSleep()
+      const doubt = clock.doubtful()
+      if (doubt !== undefined && (await isKept(doubt))) believe('the machine keeps its clock synchronised')
+      const left = clock.doubtful()
+      if ((left !== undefined) !== audited) await record(mutations, left)
+    },
+    save,
+    view: () => ({ machineMs: clock.wallMs(), serviceMs: clock.nowMs(), doubt: clock.doubt() }),
+    confirm: async () => {
+      believe('somebody has confirmed it')
+      await save()
+    },
+  }
+}
+
+/** Without a reboot since, the time that has passed is known; after one it is only known that some has. */
+function expectationOf(row: ClockRow, machine: Machine): Parameters<JudgedClock['expect']>[0] {
+  const from = 'the last commit'
+  const upMs = machine.upMs()
+  const isSameBoot = row.boot_id !== null && row.boot_id === machine.bootId && upMs >= row.up_ms - 1_000
+  if (isSameBoot) return { expectedMs: row.at_ms + upMs - row.up_ms, aheadMs: TOLERANCE_MS, from }
+  return { expectedMs: row.at_ms, aheadMs: START_TOLERANCE_MS, from }
+}
+
+function rounded(row: ClockRow): ClockRow {
+  const whole = (ms: number | null): number | null => (ms === null ? null : Math.round(ms))
+  return {
+    ...row,
+    at_ms: Math.round(row.at_ms),
+    step_at_ms: whole(row.step_at_ms),
+    step_by_ms: whole(row.step_by_ms),
+  }
+}

@@ -1,0 +1,145 @@
+import type { Clock } from '@steeple/contracts'
+
+/** How far the machine's clock may be from what it should say, forwards or back, ms. Contract section 13. */
+export const TOLERANCE_MS = 60_000
+/** How far ahead it may be at a start after a reboot: nobody knows how long the machine was off. */
+export const START_TOLERANCE_MS = 3_600_000
+
+/** What the machine's clock should say, and how far it may be ahead of that. */
+export interface Expectation {
+  readonly expectedMs: number
+  readonly aheadMs: number
+  /** What the expectation comes from, for people: `the last commit`. */
+  readonly from: string
+}
+
+/** Why the machine's clock is not believed: what it says, and what it should say by what. */
+export interface Doubt {
+  readonly wallMs: number
+  readonly expectedMs: number
+  readonly from: string
+}
+
+/** A change of the service's time that was believed, other than by its passing. */
+export interface ClockStep {
+  readonly atMs: number
+  readonly byMs: number
+}
+
+/**
+ * The service's time: the machine's clock as long as that is plausible. When it leaps, the service's time goes on from
+ * the last plausible moment at the pace of the monotonic clock, so that no age, no window and no life is measured by a
+ * leap. It never goes back unless `believe` says so.
+ */
+export interface JudgedClock extends Clock {
+  /** Why the machine's clock is not believed now; undefined while it is. */
+  doubt(): string | undefined
+  /** The same in figures. */
+  doubtful(): Doubt | undefined
+  /** What the machine's clock says, believed or not. */
+  wallMs(): number
+  /** The service's time of `ms` ago, as it was called then: a step forwards since is taken out. */
+  agoMs(ms: number): number
+  /** Measures the machine's clock against something else than its own past: at a start. */
+  expect(expectation: Expectation): void
+  /** The machine slept: its clock went on while the monotonic one stood still. */
+  slept(ms: number): void
+  /** Believes the machine's clock as it stands. */
+  believe(): ClockStep
+  /** The last step that was believed, to be kept over a restart; undefined when there was none. */
+  lastStep(): ClockStep | undefined
+  /** What `lastStep` gave before a restart. */
+  recallStep(step: ClockStep): void
+}
+
+/** Judges `machine` by its own past until something else is expected of it. */
+export function judgeClock(machine: Clock): JudgedClock {
+  let base = { wallMs: machine.nowMs(), monoMs: machine.monotonicMs() }
+  let servedMs = base.wallMs
+  let doubt: { readonly aheadMs: number; readonly from: string } | undefined
+  let step: ClockStep | undefined
+
+  const expectedMs = (): number => base.wallMs + machine.monotonicMs() - base.monoMs
+  const settle = (wallMs: number): void => {
+    const byMs = wallMs - expectedMs()
+    if (Math.abs(byMs) > TOLERANCE_MS) step = { atMs: wallMs, byMs }
+    base = { wallMs, monoMs: machine.monotonicMs() }
+    // A clock that is set back a little stands still for that long.
+    servedMs = Math.abs(byMs) > TOLERANCE_MS ? wallMs : Math.max(servedMs, wallMs)
+    doubt = undefined
+  }
+  const isWithin = (aheadByMs: number, aheadMs: number): boolean =>
+    aheadByMs >= -TOLERANCE_MS && aheadByMs <= aheadMs
+  const judge = (): void => {
+    const wallMs = machine.nowMs()
+    const aheadMs = doubt?.aheadMs ?? TOLERANCE_MS
+    if (isWithin(wallMs - expectedMs(), aheadMs)) settle(wallMs)
+    else doubt ??= { aheadMs, from: 'the time that has passed since the service started' }
+  }
+  const nowMs = (): number => {
+    judge()
+    if (doubt !== undefined) servedMs = Math.max(servedMs, expectedMs())
+    return servedMs
+  }
+  const doubtful = (): Doubt | undefined => {
+    judge()
+    if (doubt === undefined) return undefined
+    return { wallMs: machine.nowMs(), expectedMs: expectedMs(), from: doubt.from }
+  }
+
+  return {
+    nowMs,
+    monotonicMs: () => machine.monotonicMs(),
+    wallMs: () => machine.nowMs(),
+    doubtful,
+    doubt: () => {
+      const found = doubtful()
+      return found === undefined ? undefined : doubtText(found)
+    },
+    agoMs: (ms) => {
+      const now = nowMs()
+      if (step === undefined || step.byMs <= 0 || now - ms >= step.atMs) return now - ms
+      return now - ms - step.byMs
+    },
+    expect: ({ expectedMs: wanted, aheadMs, from }) => {
+      const wallMs = machine.nowMs()
+      if (isWithin(wallMs - wanted, aheadMs)) return
+      base = { wallMs: wanted, monoMs: machine.monotonicMs() }
+      servedMs = wanted
+      doubt = { aheadMs, from }
+    },
+    slept: (ms) => {
+      base = { ...base, wallMs: base.wallMs + ms }
+    },
+    believe: () => {
+      const before = nowMs()
+      const wallMs = machine.nowMs()
+      settle(wallMs)
+      return { atMs: wallMs, byMs: wallMs - before }
+    },
+    lastStep: () => step,
+    recallStep: (known) => {
+      step = known
+    },
+  }
+}
+
+const UNITS: readonly (readonly [ms: number, name: string])[] = [
+  [86_400_000, 'days'],
+  [3_600_000, 'hours'],
+  [60_000, 'minutes'],
+  [1_000, 'seconds'],
+]
+
+/** `the machine's clock says …, 800 days ahead of …` */
+export function doubtText({ wallMs, expectedMs, from }: Doubt): string {
+  const byMs = Math.abs(wallMs - expectedMs)
+  const [unitMs, unit] = UNITS.find(([ms]) => byMs >= 2 * ms) ?? [1_000, 'seconds']
+  const way = wallMs > expectedMs ? 'ahead of' : 'behind'
+  return `the machine's clock says ${timeText(wallMs)}, ${Math.round(byMs / unitMs)} ${unit} ${way} what ${from} lets expect`
+}
+
+/** A time of any size: a clock may say what no date can be made of. */
+export function timeText(ms: number): string {
+  return Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : `${ms} ms`
+}

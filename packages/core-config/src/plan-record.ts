@@ -1,0 +1,103 @@
+import { type CorePlan, type JsonSchema, objectSchema, type Settings } from '@steeple/contracts'
+
+/** The answer of `GET /v1/core/plan`. */
+export function planRecord({ core, southbound }: Settings, plan: CorePlan): object {
+  return {
+    core,
+    driver: southbound.driver,
+    config_dir: plan.dir,
+    state: plan.state,
+    files: plan.files.map(({ path, change, daemon = null, diff }) => ({
+      path,
+      change,
+      daemon,
+      ...(diff === undefined ? {} : { diff }),
+    })),
+    daemons: plan.daemons.map(
+      ({ name, container = null, action, drops, reason, dropped = null, expectedS }) => ({
+        name,
+        container,
+        action,
+        drops,
+        reason,
+        subscribers_dropped: dropped,
+        expected_s: expectedS,
+      }),
+    ),
+    subscribers_dropped: plan.dropped ?? null,
+    expected_s: plan.expectedS ?? null,
+    notes: plan.notes,
+    problems: plan.problems,
+  }
+}
+
+const text: JsonSchema = { type: 'string' }
+const nullableText: JsonSchema = { type: ['string', 'null'] }
+
+/** Schema of that answer. */
+export const CORE_PLAN_SCHEMA: JsonSchema = objectSchema(
+  {
+    core: { ...text, description: 'The core that the configuration names.' },
+    driver: { type: 'string', enum: ['container', 'none'] },
+    config_dir: text,
+    state: {
+      type: 'string',
+      enum: ['in_sync', 'changes', 'unconfigured', 'unknown'],
+      description: 'unconfigured: no place for the files is named; unknown: it cannot be compared.',
+    },
+    files: {
+      type: 'array',
+      items: objectSchema(
+        {
+          path: text,
+          change: { type: 'string', enum: ['added', 'changed', 'removed', 'same'] },
+          daemon: nullableText,
+          diff: { ...text, description: 'Unified; passwords and keys are left out.' },
+        },
+        ['path', 'change', 'daemon'],
+      ),
+    },
+    daemons: {
+      type: 'array',
+      description: 'Those that restart first, in that order.',
+      items: objectSchema(
+        {
+          name: text,
+          container: nullableText,
+          action: { type: 'string', enum: ['restart', 'none'] },
+          drops: { type: 'string', enum: ['lte', 'nr', 'all', 'none'] },
+          reason: text,
+          subscribers_dropped: {
+            type: ['integer', 'null'],
+            description: 'Phones that this restart cuts off; null when the core does not tell.',
+          },
+          expected_s: { type: 'integer' },
+        },
+        ['name', 'container', 'action', 'drops', 'reason', 'subscribers_dropped', 'expected_s'],
+      ),
+    },
+    subscribers_dropped: {
+      type: ['integer', 'null'],
+      description: 'How many subscribers lose their connection; null when the core does not tell.',
+    },
+    expected_s: {
+      type: ['integer', 'null'],
+      description:
+        'Until all daemons are back and the phones that were dropped have been told to come back; null when unknown.',
+    },
+    notes: { type: 'array', items: text, description: 'What else it asks of the machine, such as memory.' },
+    problems: { type: 'array', items: text },
+  },
+  [
+    'core',
+    'driver',
+    'config_dir',
+    'state',
+    'files',
+    'daemons',
+    'subscribers_dropped',
+    'expected_s',
+    'notes',
+    'problems',
+  ],
+)

@@ -1,0 +1,35 @@
+import type { Context, CoreDriver, CorePlan, Rendered } from '@steeple/contracts'
+import { errorWords } from '@steeple/southbound'
+import { coreDesired } from './desired.ts'
+
+/** A plan where nothing is known. */
+const NOTHING: CorePlan = {
+  dir: '',
+  state: 'unknown',
+  files: [],
+  daemons: [],
+  dropped: undefined,
+  expectedS: undefined,
+  notes: [],
+  problems: [],
+  refused: undefined,
+}
+
+/** What the driver's `apply` would do with that set: the driver's own word, else by the hash of what it observes. */
+export async function planOf(driver: CoreDriver, set: Rendered, signal: AbortSignal): Promise<CorePlan> {
+  if (driver.plan !== undefined) return await driver.plan(set, signal)
+  const { configSha256 } = await driver.observe(signal)
+  const isInSync = configSha256 === set.sha256
+  const notes = ['the core driver does not tell which daemons a change restarts, nor whom that drops']
+  return { ...NOTHING, state: isInSync ? 'in_sync' : 'changes', notes: isInSync ? [] : notes }
+}
+
+/** What an apply would do now, for people: what stands in its way is said in it. */
+export async function planNow(context: Context, driver: CoreDriver, signal: AbortSignal): Promise<CorePlan> {
+  try {
+    return await planOf(driver, await driver.render(coreDesired(context)), signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    return { ...NOTHING, problems: [errorWords(error)] }
+  }
+}

@@ -1,0 +1,33 @@
+import {
+  type Context,
+  coreDriverRef,
+  type Instance,
+  nodeIdentityRef,
+  type Plugin,
+  policyRef,
+} from '@steeple/contracts'
+import { createApplier } from './apply.ts'
+import { coreBoard } from './core-board.ts'
+import { CORE_CONFIG_RESOURCE, coreReconciler } from './core-reconciler.ts'
+import { planRoute } from './plan-route.ts'
+
+/** The owner of the core's settings: renders, plans, applies and rolls back through whichever core driver is installed. */
+export const plugin: Plugin = {
+  setup: async (context: Context): Promise<Instance> => {
+    const board = coreBoard(context)
+    const key = (): string => context.maybe(nodeIdentityRef)?.nodeId ?? 'core'
+    const control = coreReconciler({ context, board, applier: createApplier(context), key })
+    const wake = (): void => context.enqueue(CORE_CONFIG_RESOURCE, key())
+    context.onSettings(() => {
+      control.retry()
+      wake()
+    })
+    context.onChange(policyRef, wake)
+    context.onChange(coreDriverRef, wake)
+    return {
+      reconcilers: [control.reconciler],
+      routes: [planRoute(context)],
+      health: async () => board.health(),
+    }
+  },
+}

@@ -1,0 +1,278 @@
+import {
+  type CoreDesired,
+  type CoreDriver,
+  type CorePlan,
+  coreConfigRefused,
+  coreDriverRef,
+  type Instance,
+  type PolicyReader,
+  policyRef,
+  type Rendered,
+  type Settings,
+  southboundUnavailable,
+  validationFailed,
+} from '@steeple/contracts'
+import { assert, type FakeContext, fakeContext, memoryDb, type Overrides, suite } from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
+
+const test = suite('core-config')
+const { signal } = new AbortController()
+
+/** A core of somebody else: it has a text, refuses TAC 666, and tells of no plan. */
+interface OtherCore {
+  text: string
+  applies: number
+  isAway: boolean
+  /** Keeps what it has refused in force, as a driver without a way back does. */
+  keepsRefused: boolean
+  plan: CoreDriver['plan']
+}
+
+function driverOf(core: OtherCore): CoreDriver {
+  const shaOf = (text: string): string => Buffer.from(text).toString('hex').padEnd(64, '0').slice(0, 64)
+  return {
+    render: async ({ plmn, tac, apns }: CoreDesired): Promise<Rendered> => {
+      if (tac === 0) throw validationFailed('tac 0 is not for this core')
+      const text = `${tac} ${apns.join(' ')} ${plmn.mcc}${plmn.mnc}`
+      return { files: new Map([['core.txt', text]]), sha256: shaOf(text) }
+    },
+    observe: async () => ({
+      configSha256: core.text === '' ? undefined : shaOf(core.text),
+      services: new Map(),
+      radios: undefined,
+      attachedUes: undefined,
+    }),
+    apply: async ({ files }) => {
+      if (core.isAway) throw southboundUnavailable('the core is away')
+      const text = files.get('core.txt') ?? ''
+      core.applies += 1
+      const isRefused = text.startsWith('666')
+      if (!isRefused || core.keepsRefused) core.text = text
+      if (isRefused) throw coreConfigRefused('it does not start with password=s3cret-word')
+      return { changed: ['core.txt'], restarted: [] }
+    },
+    ...(core.plan === undefined ? {} : { plan: core.plan }),
+    kick: async () => 'not_attached',
+    ues: async () => [],
+  }
+}
+
+interface Bed {
+  readonly core: OtherCore
+  readonly fake: FakeContext<unknown>
+  readonly instance: Instance
+  pass(): Promise<unknown>
+  plan(): Promise<{ readonly [key: string]: unknown }>
+  health(): Promise<readonly [string | undefined, string, boolean]>
+  change(settings: Overrides<Settings>): void
+}
+
+async function inBed(
+  work: (bed: Bed) => Promise<void>,
+  more: Partial<OtherCore> = {},
+  driver: Settings['southbound']['driver'] = 'container',
+): Promise<void> {
+  const core: OtherCore = {
+    text: '',
+    applies: 0,
+    isAway: false,
+    keepsRefused: false,
+    plan: undefined,
+    ...more,
+  }
+  const db = memoryDb()
+  const settingsOf = (settings: Overrides<Settings>) => ({ southbound: { driver }, ...settings })
+  const fake = fakeContext<unknown>({ id: 'core-config', config: {}, db, settings: settingsOf({}) })
+  fake.services.set(policyRef.id, { bundle: () => ({ apns: ['internet'] }) })
+  fake.services.set(coreDriverRef.id, driverOf(core))
+  const instance = await plugin.setup(fake.context)
+  const [reconciler] = instance.reconcilers ?? []
+  const [route] = instance.routes ?? []
+  try {
+    await work({
+      core,
+      fake,
+      instance,
+      pass: async () => {
+        const [key = ''] = (await reconciler?.keys()) ?? []
+        const outcome = await reconciler?.reconcile([key], signal)
+        return outcome === undefined || 'state' in outcome ? outcome : outcome.get(key)
+      },
+      plan: async () =>
+        (await route?.handle({ signal } as never))?.body as { readonly [key: string]: unknown },
+      health: async () => {
+        const [seen] = (await instance.health?.()) ?? []
+        return [seen?.status, seen?.detail ?? '', seen?.required === true]
+      },
+      change: (settings) => fake.changeSettings(settingsOf(settings)),
+    })
+  } finally {
+    await fake.dispose()
+    db.close()
+  }
+}
+
+test('sets a core of somebody else to what settings and policy ask for, at each change, and once', () =>
+  inBed(async ({ core, fake, pass, change, health }) => {
+    assert.equal(await pass(), { state: 'converged' })
+    assert.is(core.text, '7 internet 99999')
+    await pass()
+    assert.is(core.applies, 1)
+    await fake.provide(policyRef, { bundle: () => ({ apns: ['iot', 'ims'] }) } as unknown as PolicyReader)
+    assert.equal(fake.enqueued, [{ resource: 'core_config', key: 'core' }])
+    await pass()
+    assert.is(core.text, '7 iot ims 99999')
+    change({ tac: 8 })
+    assert.is(fake.enqueued.length, 2)
+    await pass()
+    assert.is(core.text, '8 iot ims 99999')
+    assert.is(core.applies, 3)
+    assert.equal(await health(), ['ok', '1 file in force', true])
+    assert.is(fake.metrics.value('svc_core_config_apply_total', { result: 'applied' }), 3)
+    assert.equal(
+      fake.mutations.map(({ action, detail }) => [action, detail.changed]),
+      Array.from({ length: 3 }, () => ['core.config_apply', ['core.txt']]),
+    )
+  }))
+
+test('plans by the hash where the driver tells no more, and says so', () =>
+  inBed(async ({ pass, plan, change }) => {
+    const first = await plan()
+    assert.equal([first.core, first.state, first.files], ['core_a', 'changes', []])
+    assert.match(String(first.notes), /does not tell which daemons/)
+    await pass()
+    assert.is((await plan()).state, 'in_sync')
+    change({ tac: 0 })
+    const impossible = await plan()
+    assert.equal([impossible.state, impossible.problems], ['unknown', ['tac 0 is not for this core']])
+  }))
+
+test("shows the driver's own plan", () => {
+  const own: CorePlan = {
+    dir: '/srv/core',
+    state: 'changes',
+    files: [{ path: 'a.yaml', change: 'changed', daemon: undefined, diff: '-1\n+2\n' }],
+    daemons: [
+      {
+        name: 'mme',
+        container: 'm',
+        action: 'restart',
+        drops: 'lte',
+        reason: 'a',
+        dropped: undefined,
+        expectedS: 3,
+      },
+    ],
+    dropped: undefined,
+    expectedS: 18,
+    notes: [],
+    problems: [],
+    refused: undefined,
+  }
+  return inBed(
+    async ({ plan, pass, core, health }) => {
+      const shown = await plan()
+      assert.equal(shown.daemons, [
+        {
+          name: 'mme',
+          container: 'm',
+          action: 'restart',
+          drops: 'lte',
+          reason: 'a',
+          subscribers_dropped: null,
+          expected_s: 3,
+        },
+      ])
+      assert.equal(shown.files, [{ path: 'a.yaml', change: 'changed', daemon: null, diff: '-1\n+2\n' }])
+      assert.equal([shown.config_dir, shown.subscribers_dropped, shown.expected_s], ['/srv/core', null, 18])
+      await pass()
+      assert.is(core.applies, 0)
+      assert.equal(await health(), [
+        'degraded',
+        'southbound.driver is none: 1 file in /srv/core would change and mme restart; see GET /v1/core/plan',
+        false,
+      ])
+    },
+    { plan: async () => own },
+    'none',
+  )
+})
+
+test('does not try again what the core refused until something else is wanted or SIGHUP comes', () =>
+  inBed(async ({ core, fake, pass, change, health }) => {
+    await pass()
+    change({ tac: 666 })
+    assert.is(((await pass()) as { state: string }).state, 'terminal')
+    assert.is(((await pass()) as { state: string }).state, 'terminal')
+    assert.is(core.applies, 2)
+    assert.match((await health())[1], /does not start/)
+    assert.not.match(JSON.stringify([fake.logs, fake.mutations, await health()]), /s3cret-word/)
+    assert.is(fake.mutations.at(-1)?.action, 'core.config_refused')
+    assert.is(core.text, '7 internet 99999')
+    change({ tac: 666 }) // SIGHUP
+    await pass()
+    assert.is(core.applies, 3)
+    change({ tac: 9 })
+    assert.equal(await pass(), { state: 'converged' })
+    assert.is(core.text, '9 internet 99999')
+  }))
+
+test('takes back what the core refused and its driver has left in force', () =>
+  inBed(
+    async ({ core, pass, change, health }) => {
+      await pass()
+      change({ tac: 666 })
+      assert.is(((await pass()) as { state: string }).state, 'terminal')
+      assert.is(core.text, '7 internet 99999')
+      assert.match((await health())[1], /The last good configuration is back/)
+      // Another look keeps the whole story.
+      await pass()
+      assert.match((await health())[1], /does not start.*The last good configuration is back/)
+    },
+    { keepsRefused: true },
+  ))
+
+test('backs off while the core is away, and goes on when it is back', () =>
+  inBed(async ({ core, fake, pass, health }) => {
+    core.isAway = true
+    const error = await pass().then(
+      () => undefined,
+      (reason: Error) => reason,
+    )
+    assert.match(error?.message ?? '', /the core is away/)
+    assert.equal((await health()).slice(0, 2), ['degraded', 'the core is away'])
+    assert.is(fake.metrics.value('svc_core_config_apply_total', { result: 'failed' }), 1)
+    core.isAway = false
+    assert.equal(await pass(), { state: 'converged' })
+  }))
+
+test('sets the core to nothing while the policy cannot be read', () =>
+  inBed(async ({ core, fake, pass }) => {
+    await pass()
+    fake.services.set(policyRef.id, {
+      bundle: () => {
+        throw new Error('the policy is damaged')
+      },
+    })
+    const error = await pass().then(
+      () => undefined,
+      (reason: Error) => reason,
+    )
+    assert.match(error?.message ?? '', /the policy is damaged/)
+    assert.equal([core.text, core.applies], ['7 internet 99999', 1])
+  }))
+
+test('looks at the core at once when another driver comes, and says when there is none', () =>
+  inBed(async ({ fake, pass, health }) => {
+    await pass()
+    const next: OtherCore = { text: '', applies: 0, isAway: false, keepsRefused: false, plan: undefined }
+    await fake.provide(coreDriverRef, driverOf(next))
+    assert.is(fake.enqueued.length, 1)
+    await pass()
+    assert.is(next.text, '7 internet 99999')
+    fake.services.delete(coreDriverRef.id)
+    assert.is(((await pass()) as { state: string }).state, 'terminal')
+    assert.match((await health())[1], /no driver for core core_a is running/)
+  }))
+
+test.run()

@@ -1,0 +1,7 @@
+import { join } from 'node:path'
+import type { Settings } from '@steeple/contracts'
+
+/** The address of the store: `store.url`, or a SQLite file in the data directory. */
+export function storeUrlOf({ store, server }: Settings): string {
+  return store.url === '' ? `sqlite:${join(server.data_dir, 'svc.db')}` : store.url
+}

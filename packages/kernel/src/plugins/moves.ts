@@ -1,0 +1,110 @@
+import { basename } from 'node:path'
+import { pluginStateConflict } from '@steeple/contracts'
+import {
+  type Catalogue,
+  type FoundPlugin,
+  isWaitingForConfig,
+  type KeptStates,
+} from '@steeple/plugin-packages'
+import semver from 'semver'
+import { dependentsOf } from './checks.ts'
+import type { PluginHost } from './host.ts'
+import { unchosenBecause } from './left-out.ts'
+import type { PluginEntries, PluginRecord } from './plugin-entries.ts'
+import type { PluginSet } from './plugin-set.ts'
+import { tablesOf, type Wanted } from './provision.ts'
+
+/** What every move of a plugin works with. */
+export interface Moving {
+  readonly host: PluginHost
+  readonly pluginsDir: string | undefined
+  readonly catalogue: Catalogue
+  readonly entries: PluginEntries
+  readonly kept: KeptStates
+  readonly set: PluginSet
+  /** Why a version is not to be loaded; undefined when nothing speaks against it. */
+  readonly leftOutBecause: (found: FoundPlugin) => string | undefined
+}
+
+/** How a load is asked for. */
+export interface LoadRequest {
+  /** Exactly this version; the highest that is found when absent. */
+  readonly version?: string
+  /** Allows a version below the running one (the one that ran before it, when none is named). */
+  readonly rollback?: boolean
+  /** The folder in the plugins directory that the version must come from, by its name. */
+  readonly folder?: string
+}
+
+/** Has exactly this version run. Throws what keeps it from that; then the set is as before. */
+export async function bring(parts: Moving, next: Wanted): Promise<PluginRecord> {
+  const { id } = next.found.manifest
+  const failure = (await parts.set.apply([{ id, next }])).get(id)
+  if (failure !== undefined) throw failure
+  parts.host.log.info({ plugin: id, version: next.found.version }, 'plugin loaded')
+  return parts.entries.record(id)
+}
+
+/** See `PluginRegistry.load`. */
+export async function load(parts: Moving, name: string, request: LoadRequest): Promise<PluginRecord> {
+  const { version, rollback = false, folder } = request
+  await parts.catalogue.scan()
+  const { live, before } = parts.entries.of(name)
+  const running = live?.found
+  const found = parts.catalogue.choose(name, { version, rollback, running, before })
+  const leftOut = parts.leftOutBecause(found)
+  // One that another is chosen before is there now, so that the configuration can name it.
+  const isUnchosen = unchosenBecause(parts.host.settings.current(), found) === leftOut
+  if (leftOut !== undefined && !isUnchosen)
+    throw pluginStateConflict(`plugin ${name} is left out: ${leftOut}`)
+  if (folder !== undefined && basename(found.dir) !== folder)
+    throw pluginStateConflict(
+      `version ${found.version} of plugin ${name} lies in ${found.dir} already; give the other one a higher version`,
+    )
+  if (leftOut !== undefined || running?.version === found.version) return parts.entries.record(name)
+  const isRollback = running !== undefined && semver.lt(found.version, running.version)
+  try {
+    await bring(parts, { found, tables: isRollback ? 'keep' : 'migrate' })
+  } catch (error) {
+    if (running === undefined && isWaitingForConfig(error)) return parts.entries.record(name)
+    // What has failed now must not be tried by itself at the next start.
+    if (running !== undefined) parts.kept.change(name, { version: running.version })
+    throw error
+  }
+  parts.kept.change(name, { version: isRollback ? found.version : undefined })
+  return parts.entries.record(name)
+}
+
+/** See `PluginRegistry.reload`. */
+export async function reload(parts: Moving, name: string): Promise<PluginRecord> {
+  await parts.catalogue.scan()
+  const entry = parts.entries.of(name)
+  if (entry.live === undefined) return await load(parts, name, {})
+  const found = parts.catalogue.sameAs(entry.live.found)
+  return await bring(parts, { found, tables: tablesOf(entry, found) })
+}
+
+/** See `PluginRegistry.unload`. */
+export async function unload(parts: Moving, name: string): Promise<void> {
+  const { live, isLoading } = parts.entries.of(name)
+  if (live === undefined) {
+    const { state } = parts.entries.record(name)
+    const hint = state === 'failed' || state === 'rejected' ? `; svc plugin uninstall ${name} removes it` : ''
+    throw pluginStateConflict(`plugin ${name} is not loaded${isLoading ? ' yet' : hint}`)
+  }
+  if (live.found.manifest.essential === true)
+    throw pluginStateConflict(`plugin ${name} is part of every build and cannot be unloaded`)
+  refuseRequired(parts, name)
+  await parts.set.apply([{ id: name }])
+  parts.entries.of(name).wasUnloaded = true
+  parts.entries.forgetFailure(name)
+  parts.host.log.info({ plugin: name, version: live.found.version }, 'plugin unloaded')
+}
+
+/** Throws `plugin_state_conflict` while others require what it provides. */
+export function refuseRequired(parts: Moving, name: string): void {
+  const dependents = dependentsOf(name, parts.entries.live())
+  if (dependents.length === 0) return
+  const who = dependents.map((one) => `${one.plugin} (${one.service})`).join(', ')
+  throw pluginStateConflict(`plugin ${name} is required by ${who}; unload that first`)
+}

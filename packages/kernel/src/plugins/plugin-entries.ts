@@ -1,0 +1,236 @@
+import { type ComponentHealth, type PluginKind, pluginNotFound } from '@steeple/contracts'
+import { type Catalogue, type FoundPlugin, isWaitingForConfig, reasonOf } from '@steeple/plugin-packages'
+import semver from 'semver'
+import type { RouteSet } from './edge.ts'
+import type { PluginHost } from './host.ts'
+import type { LivePlugin } from './live.ts'
+
+/**
+ * Where a plugin stands. `rejected`: its package is unusable. `found`: never loaded since the start. `needs_config`: a key
+ * that it requires has no value; it comes when it has one.
+ */
+export type PluginState =
+  | 'found'
+  | 'rejected'
+  | 'disabled'
+  | 'loading'
+  | 'running'
+  | 'needs_config'
+  | 'failed'
+  | 'unloaded'
+
+/** What `GET /v1/plugins` shows of a plugin. */
+export interface PluginRecord {
+  /** The manifest's id. */
+  readonly name: string
+  /** The running version; the highest that is found when none runs. */
+  readonly version: string
+  /** Undefined when the package is unusable. */
+  readonly kind: PluginKind | undefined
+  readonly state: PluginState
+  /** The worst of its components; `unknown` when it does not run or was not asked yet. */
+  readonly health: ComponentHealth['status'] | 'unknown'
+  /** When the running copy was started. */
+  readonly loadedAtMs: number | undefined
+  /** The last failure: step and reason. It stays while an older copy runs on. */
+  readonly error: string | undefined
+  readonly essential: boolean
+  /** Every version that is found, the highest first. */
+  readonly versions: readonly string[]
+}
+
+/** All that is known of one plugin beside what is kept over restarts and what lies on the disk. */
+export interface PluginEntry {
+  readonly id: string
+  /** The copy that serves. */
+  live: LivePlugin | undefined
+  /** Counts upwards with each plugin that comes: who came last leaves first. */
+  place: number
+  loadedAtMs: number | undefined
+  isLoading: boolean
+  wasUnloaded: boolean
+  /** Routes that answer 503 while the copy before has left and the next is on its way. */
+  away: RouteSet | undefined
+  /** The version that ran last or runs, and the one before it. */
+  lastVersion: string | undefined
+  before: string | undefined
+  /** The version whose load failed last, and why; until that version or a later one runs. */
+  failed: { readonly found: FoundPlugin; readonly reason: string; readonly isWaiting: boolean } | undefined
+  /** Highest version whose migrations were begun: those below run on its tables. */
+  migrated: string | undefined
+  /** A version that was brought up on the tables as they are. */
+  behind: string | undefined
+}
+
+/** What entries are shown with. */
+export interface EntriesParts {
+  readonly host: PluginHost
+  readonly catalogue: Catalogue
+  /** Why a version is left out; undefined when it is not. */
+  readonly leftOutBecause: (found: FoundPlugin) => string | undefined
+}
+
+/** The entries of all plugins, by id. */
+export class PluginEntries {
+  readonly #parts: EntriesParts
+  readonly #entries = new Map<string, PluginEntry>()
+  #lastPlace = 0
+
+  constructor(parts: EntriesParts) {
+    this.#parts = parts
+  }
+
+  of(id: string): PluginEntry {
+    const known = this.#entries.get(id) ?? emptyEntry(id)
+    this.#entries.set(id, known)
+    return known
+  }
+
+  all(): readonly PluginEntry[] {
+    return [...this.#entries.values()]
+  }
+
+  /** The copies that serve, in the order in which they came. */
+  live(): readonly LivePlugin[] {
+    return this.all()
+      .toSorted((a, b) => a.place - b.place)
+      .flatMap((entry) => entry.live ?? [])
+  }
+
+  loading({ manifest }: FoundPlugin): void {
+    this.of(manifest.id).isLoading = true
+  }
+
+  /** It serves now, and has yet to start. */
+  entered(copy: LivePlugin): void {
+    const entry = this.of(copy.found.manifest.id)
+    if (entry.live === undefined) entry.place = ++this.#lastPlace
+    entry.live = copy
+    entry.away = undefined
+  }
+
+  running({ found }: LivePlugin): void {
+    const entry = this.of(found.manifest.id)
+    if (entry.lastVersion !== found.version) entry.before = entry.lastVersion
+    entry.lastVersion = found.version
+    entry.loadedAtMs = this.#parts.host.clock.nowMs()
+    entry.isLoading = false
+    entry.wasUnloaded = false
+    const { failed } = entry
+    if (failed !== undefined && semver.lte(failed.found.version, found.version)) entry.failed = undefined
+  }
+
+  left(id: string): void {
+    const entry = this.of(id)
+    entry.live = undefined
+    entry.loadedAtMs = undefined
+  }
+
+  failed(found: FoundPlugin, error: unknown): void {
+    const { host } = this.#parts
+    const entry = this.of(found.manifest.id)
+    const isWaiting = isWaitingForConfig(error)
+    const advice = isWaiting ? ['set it and send SIGHUP'] : adviceOn(found)
+    entry.failed = { found, reason: [reasonOf(error), ...advice].join('; '), isWaiting }
+    entry.isLoading = false
+    if (entry.live === undefined) {
+      entry.loadedAtMs = undefined
+      host.health.report(entry.id, failedHealth(found, isWaiting ? entry.failed.reason : 'it failed to load'))
+    }
+    const facts = { plugin: entry.id, version: found.version }
+    if (isWaiting) host.log.warn({ ...facts, reason: reasonOf(error) }, 'plugin waits for its configuration')
+    else host.log.error({ ...facts, err: error }, 'plugin failed')
+  }
+
+  /** Its last failure counts no more, nor its health when it does not run. */
+  forgetFailure(id: string): void {
+    const entry = this.of(id)
+    entry.failed = undefined
+    if (entry.live === undefined) this.#parts.host.health.forget(id)
+  }
+
+  /**
+   * Has the configuration judged by what one version of each plugin says of it: the one that is coming, the one that runs, or
+   * the highest.
+   */
+  know(coming?: FoundPlugin): void {
+    const { host, catalogue } = this.#parts
+    const meant = catalogue.ids().map((id) => {
+      if (coming?.manifest.id === id) return coming
+      return this.#entries.get(id)?.live?.found ?? catalogue.versions(id)[0]
+    })
+    host.settings.know(meant.flatMap((found) => found?.section ?? []))
+  }
+
+  /** Throws `plugin_not_found` for one that is neither found nor failed. */
+  record(id: string): PluginRecord {
+    const { host, catalogue } = this.#parts
+    const entry = this.#entries.get(id) ?? emptyEntry(id)
+    const found = entry.live?.found ?? catalogue.versions(id)[0] ?? entry.failed?.found
+    if (found === undefined && catalogue.rejected(id) === undefined) throw pluginNotFound(id)
+    const known = [entry.live?.found, entry.failed?.found]
+      .flatMap((one) => one?.version ?? [])
+      .sort(semver.rcompare)
+    // The newest fault says more than one of an older version.
+    const rejected = catalogue.rejectedAbove(id, known[0])
+    return {
+      name: id,
+      version: found?.version ?? '',
+      kind: found?.manifest.kind,
+      state: this.#stateOf(entry, found),
+      health: host.health.worst(id) ?? 'unknown',
+      loadedAtMs: entry.loadedAtMs,
+      error:
+        (rejected === undefined ? entry.failed?.reason : reasonOf(rejected.reason)) ??
+        (found === undefined || entry.live !== undefined ? undefined : this.#parts.leftOutBecause(found)),
+      essential: found?.manifest.essential ?? false,
+      versions: catalogue.versions(id).map((one) => one.version),
+    }
+  }
+
+  records(): readonly PluginRecord[] {
+    const live = this.live().map(({ found }) => found.manifest.id)
+    return [...new Set([...this.#parts.catalogue.ids(), ...live])].sort().map((id) => this.record(id))
+  }
+
+  #stateOf(entry: PluginEntry, found: FoundPlugin | undefined): PluginState {
+    if (entry.isLoading) return 'loading'
+    if (entry.live !== undefined) return 'running'
+    if (found !== undefined && this.#parts.leftOutBecause(found) !== undefined) return 'disabled'
+    if (entry.failed !== undefined) return entry.failed.isWaiting ? 'needs_config' : 'failed'
+    if (found === undefined) return 'rejected'
+    return entry.wasUnloaded ? 'unloaded' : 'found'
+  }
+}
+
+function emptyEntry(id: string): PluginEntry {
+  return {
+    id,
+    live: undefined,
+    place: 0,
+    loadedAtMs: undefined,
+    isLoading: false,
+    wasUnloaded: false,
+    away: undefined,
+    before: undefined,
+    lastVersion: undefined,
+    failed: undefined,
+    migrated: undefined,
+    behind: undefined,
+  }
+}
+
+/** What can be done about an installed plugin that failed. */
+function adviceOn({ origin, dir, version, manifest: { id } }: FoundPlugin): readonly string[] {
+  if (origin === 'bundled') return []
+  return [
+    `its folder is ${dir}`,
+    `svc plugin uninstall ${id} ${version} removes it, svc plugin load ${id} tries it again`,
+  ]
+}
+
+/** What the board says of a plugin that is not running because it failed. The reason is in its record and the log. */
+function failedHealth(found: FoundPlugin, detail: string): readonly ComponentHealth[] {
+  const { id, kind, essential = false } = found.manifest
+  return [{ name: id, kind, status: 'down', detail, required: essential }]
+}

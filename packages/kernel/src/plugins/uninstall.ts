@@ -1,0 +1,59 @@
+import { rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { pluginStateConflict } from '@steeple/contracts'
+import { createContentRecord } from '@steeple/plugin-packages'
+import { bring, type Moving, unload } from './moves.ts'
+import type { PluginRecord } from './plugin-entries.ts'
+
+/** Removes folders of the plugins directory, with what is on record of them. */
+export async function removeFolders(pluginsDir: string, folders: readonly string[]): Promise<void> {
+  const record = createContentRecord(pluginsDir)
+  for (const folder of folders) {
+    await rm(join(pluginsDir, folder), { recursive: true, force: true })
+    record.write(folder, undefined)
+  }
+}
+
+/** See `PluginRegistry.uninstall`. */
+export async function uninstall(
+  parts: Moving,
+  name: string,
+  version: string | undefined,
+): Promise<PluginRecord> {
+  await parts.catalogue.scan()
+  const entry = parts.entries.of(name)
+  const record = parts.entries.record(name)
+  const isMeant = (one: { readonly version: string }): boolean =>
+    version === undefined || one.version === version
+  const dirs = parts.catalogue.installed(name).filter(isMeant)
+  const failed = entry.failed?.found
+  const isGone = failed?.origin === 'installed' && isMeant(failed)
+  if (dirs.length === 0 && !isGone) {
+    throw notInstalled(name, version, entry.live?.found.manifest.essential === true)
+  }
+  const folders = [...dirs, ...(isGone ? [failed] : [])].map(({ dir }) => basename(dir))
+  const { live } = entry
+  if (live?.found.origin === 'installed' && folders.includes(basename(live.found.dir))) {
+    const left = parts.catalogue
+      .versions(name)
+      .find((one) => !folders.includes(basename(one.dir)) && parts.leftOutBecause(one) === undefined)
+    if (left === undefined) await unload(parts, name)
+    else await bring(parts, { found: left, tables: 'try' })
+  }
+  if (parts.pluginsDir !== undefined) await removeFolders(parts.pluginsDir, folders)
+  parts.kept.forget(name, folders)
+  if (isGone || entry.failed === undefined) parts.entries.forgetFailure(name)
+  await parts.catalogue.scan()
+  parts.host.log.info({ plugin: name, folders }, 'plugin uninstalled')
+  if (parts.catalogue.knows(name)) return parts.entries.record(name)
+  parts.kept.change(name, { isDisabled: undefined, version: undefined })
+  await parts.host.events.forget(name)
+  await parts.host.db.transact((tx) => parts.host.secrets.forget(tx, name))
+  return { ...record, state: 'unloaded', health: 'unknown', error: undefined, versions: [] }
+}
+
+function notInstalled(name: string, version: string | undefined, isEssential: boolean): Error {
+  const what = version === undefined ? `plugin ${name} is` : `version ${version} of plugin ${name} is`
+  const hint = isEssential ? 'it is part of every build' : 'what is part of the build can be disabled'
+  return pluginStateConflict(`${what} not installed; ${hint}`)
+}

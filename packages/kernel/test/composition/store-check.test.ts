@@ -1,0 +1,112 @@
+import { writeFile } from 'node:fs/promises'
+import type { PacedAuditTrail } from '@steeple/audit'
+import { type Database, gentlePace, openDatabase } from '@steeple/store'
+import { TOY, TOY_MIGRATIONS, toy } from '@steeple/store/testing'
+import type { KernelMetrics } from '@steeple/telemetry'
+import { assert, fakeClock, suite, tempDir } from '@steeple/testkit'
+import { scanMemory } from '../../src/composition/scan-memory.ts'
+import { createStoreCheck, type StoreCheck } from '../../src/composition/store-check.ts'
+
+const check = suite('kernel/composition/store-check')
+const clock = fakeClock()
+const note = (): void => undefined
+const log = { debug: note, info: note, warn: note, error: note }
+const NEVER = new AbortController().signal
+
+check(
+  'rests nine times as long as it works, after a head start',
+  async () => {
+    const pace = gentlePace(NEVER, 0.1)
+    const startedMs = performance.now()
+    for (let piece = 0; piece < 40; piece++) {
+      const untilMs = performance.now() + 10
+      while (performance.now() < untilMs);
+      await pace.rest()
+    }
+    // 400 ms of work, 250 of them without a rest.
+    assert.ok(performance.now() - startedMs > 250 + 140 * 10, `${performance.now() - startedMs} ms`)
+  },
+  { limitMs: 360_000 },
+)
+
+check('goes on after a restart where it stopped, and then looks at everything again', async () => {
+  await using dir = await tempDir()
+  const db = await openDatabase({ url: `sqlite:${dir.path}/svc.db`, clock, log })
+  await db.migrate('toy', TOY_MIGRATIONS)
+  for (let n = 0; n < 100; n++)
+    await db.transact((tx) => TOY.insert(tx, toy(`id-${String(n).padStart(3, '0')}`)))
+  const memory = scanMemory(dir.path)
+  memory.write({ position: { table: 'toy_item', key: { id: 'id-049' }, rows: 50 }, rows: 100 })
+  await db.transact((tx) => tx.run("update toy_item set label = 'changed' where id = 'id-007'"))
+  const seen: string[] = []
+  const resumed = checkOf(db, dir.path, (rows) => seen.push(rows))
+  assert.equal(await resumed.run(NEVER), [], 'the damage lies before where the last one stopped')
+  assert.equal(scanMemory(dir.path).read(), { rows: 100 })
+  const found = await checkOf(db, dir.path).run(NEVER)
+  assert.equal(
+    found.map(({ table, key }) => [table, key]),
+    [['toy_item', { id: 'id-007' }]],
+  )
+  await db.close()
+})
+
+check('says how far it is while it runs, and remembers that when it is cut off', async () => {
+  await using dir = await tempDir()
+  const db = await openDatabase({ url: `sqlite:${dir.path}/svc.db`, clock, log })
+  await db.migrate('toy', TOY_MIGRATIONS)
+  await db.transact(async (tx) => {
+    for (let n = 0; n < 200; n++) await TOY.insert(tx, toy(`id-${String(n).padStart(3, '0')}`))
+  })
+  const stop = new AbortController()
+  const texts: (string | undefined)[] = []
+  const slow: Database = {
+    ...db,
+    all: async (...args) => {
+      texts.push(running.progress())
+      if (texts.length === 4) stop.abort()
+      return await db.all(...args)
+    },
+  }
+  const running = checkOf(slow, dir.path)
+  assert.is(running.progress(), undefined)
+  let error: unknown
+  await running.run(stop.signal).catch((thrown: unknown) => {
+    error = thrown
+  })
+  assert.ok(error !== undefined)
+  assert.match(String(texts[3]), /toy_item: 96 rows/)
+  assert.is(running.progress(), undefined)
+  assert.equal(scanMemory(dir.path).read().position, { table: 'toy_item', key: { id: 'id-127' }, rows: 128 })
+  await db.close()
+})
+
+check('takes a state that nobody wrote for none', async () => {
+  await using dir = await tempDir()
+  for (const text of [
+    '',
+    '[]',
+    '{"position":{"table":1,"rows":0}}',
+    '{"position":{"table":"a","key":[{}],"rows":1}}',
+  ]) {
+    await writeFile(`${dir.path}/store-check.json`, text)
+    assert.equal(scanMemory(dir.path).read(), {}, text)
+  }
+})
+
+function checkOf(db: Database, dataDir: string, note: (help: string) => void = () => undefined): StoreCheck {
+  const audit: Pick<PacedAuditTrail, 'verifyGently'> = {
+    verifyGently: async () => ({ ok: true, checked: 0 }),
+  }
+  const metrics: Pick<KernelMetrics, 'observed'> = { observed: (name) => note(name) }
+  return createStoreCheck({
+    db,
+    // What the check uses of them.
+    audit: audit as PacedAuditTrail,
+    metrics: metrics as KernelMetrics,
+    memory: scanMemory(dataDir),
+    log,
+    tables: () => [TOY],
+  })
+}
+
+check.run()

@@ -1,0 +1,45 @@
+import { type Machine, systemClock, type Timers } from '@steeple/clock'
+import type { Clock } from '@steeple/contracts'
+import { openSecrets } from '@steeple/secrets'
+import { loadConfig } from '@steeple/settings'
+import { createLog, type LogSink } from '@steeple/telemetry'
+import { createKernel } from '../src/create-kernel.ts'
+import type { Kernel } from '../src/kernel.ts'
+import type { HttpEdge } from '../src/plugins/edge.ts'
+
+const SILENT: LogSink = {
+  write: () => undefined,
+  flush: () => undefined,
+  close: () => undefined,
+  dropped: 0,
+}
+const NO_EDGE: HttpEdge = { build: async (sets) => ({ sets }), swap: async () => undefined }
+
+/** What of a start a test sets. */
+export interface StartOptions {
+  readonly clock?: Clock
+  readonly timers?: Timers
+  readonly machine?: Machine
+  readonly buildDate?: string
+  /** `store.url`. */
+  readonly url?: string
+  /** `cluster.instance`. */
+  readonly instance?: string
+}
+
+/** The real kernel on a data directory that has keys, without plugins, and without an edge to serve them. */
+export async function startKernel(dataDir: string, options: StartOptions = {}): Promise<Kernel> {
+  const { clock = systemClock(), url = '', instance = '', ...rest } = options
+  const env = { SVC_SERVER_DATADIR: dataDir, SVC_STORE_URL: url, SVC_CLUSTER_INSTANCE: instance }
+  const kernel = await createKernel({
+    config: loadConfig({ env, readFile: () => '{}', file: '/none.yaml' }),
+    secrets: openSecrets(dataDir),
+    log: createLog({ level: 'error', format: 'json', clock, sink: SILENT }),
+    clock,
+    version: '0.0.0',
+    packages: [],
+    ...rest,
+  })
+  kernel.attach(NO_EDGE)
+  return kernel
+}

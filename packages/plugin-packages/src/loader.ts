@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises'
+import { isBuiltin, registerHooks } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import type { Plugin } from '@steeple/contracts'
+import { sha256 } from './content-hash.ts'
+import type { FoundPlugin } from './manifest.ts'
+
+/** Brings the code of plugins into the process. */
+export interface Loader {
+  /** Imports the entry and gives its `plugin` export. Each content of an entry file is a module of its own. */
+  load(found: FoundPlugin): Promise<Plugin>
+  /** Takes the module hooks away. What is loaded stays loaded. */
+  close(): void
+}
+
+const CONTRACTS = '@steeple/contracts'
+
+/** The module URL of an entry whose content has that hash: another content is another module. */
+export function moduleUrl(entry: string, hash: string): string {
+  return `${pathToFileURL(entry).href}?sha=${hash}`
+}
+
+/**
+ * Maps `@steeple/contracts` to the host's copy for installed plugins, and refuses every other import of theirs that is
+ * not Node's own: an installed plugin is one file, and its hash covers all of it. `modules` holds the checked bytes of
+ * each such module until it is loaded, so that what was checked is what runs. Returns what takes the hooks away.
+ */
+export function installHooks(contractsUrl: string, modules: Map<string, Uint8Array | undefined>): () => void {
+  const hooks = registerHooks({
+    resolve: (specifier, context, next) => {
+      if (context.parentURL === undefined || !modules.has(context.parentURL)) return next(specifier, context)
+      if (specifier === CONTRACTS) return { url: contractsUrl, shortCircuit: true }
+      if (isBuiltin(specifier)) return next(specifier, context)
+      // Node turns it into a rejected import; the registry wraps it in plugin_failed.
+      throw new TypeError(`an installed plugin is one file: bundle ${specifier} into it`)
+    },
+    load: (url, context, next) => {
+      const source = modules.get(url)
+      if (source === undefined) return next(url, context)
+      // Asked once: the module stays, its text need not.
+      modules.set(url, undefined)
+      return { format: 'module', source, shortCircuit: true }
+    },
+  })
+  return () => hooks.deregister()
+}
+
+/** Makes the loader of a registry. `contractsUrl` is the file URL of the host's contracts. */
+export function createLoader(contractsUrl: string): Loader {
+  const modules = new Map<string, Uint8Array | undefined>()
+  let remove: (() => void) | undefined
+  return {
+    load: async (found) => {
+      const bytes = await readFile(found.entry)
+      const hash = sha256(bytes)
+      const url = moduleUrl(found.entry, hash)
+      if (found.origin === 'installed') {
+        if (hash !== found.entrySha256)
+          throw new TypeError('its entry file was changed after it was installed')
+        remove ??= installHooks(contractsUrl, modules)
+        if (!modules.has(url)) modules.set(url, bytes)
+      }
+      return pluginOf(await import(url))
+    },
+    close: () => remove?.(),
+  }
+}
+
+/** The `plugin` export of a module. Throws when it has none. */
+export function pluginOf(module: unknown): Plugin {
+  const plugin: unknown = typeof module === 'object' && module !== null && Reflect.get(module, 'plugin')
+  if (typeof plugin !== 'object' || plugin === null || typeof Reflect.get(plugin, 'setup') !== 'function') {
+    throw new TypeError('the module exports no `plugin` with a `setup` function')
+  }
+  // Its shape is checked as far as a running program can; the rest is the type checker's.
+  return plugin as Plugin
+}

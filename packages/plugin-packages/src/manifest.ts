@@ -1,0 +1,202 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ERROR_CATALOGUE, type Manifest } from '@steeple/contracts'
+import { readSection, type Section } from '@steeple/settings'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import semver from 'semver'
+
+/** A plugin package as it lies on the disk, before any of its code runs. */
+export interface FoundPlugin {
+  readonly manifest: Manifest
+  /** The package's name and version. */
+  readonly packageName: string
+  readonly version: string
+  /** Absolute path of the package's folder and of its entry file. */
+  readonly dir: string
+  readonly entry: string
+  /** What its manifest says of the configuration. */
+  readonly section: Section
+  /** `bundled`: part of the build. `installed`: a folder of `<data_dir>/plugins`, its entry checked by hash. */
+  readonly origin: 'bundled' | 'installed'
+  /** Of an installed one: the SHA-256 (hex) of its entry file when it was checked. */
+  readonly entrySha256?: string
+}
+
+/** A folder that looks like a plugin and is none: why. */
+export interface RejectedPlugin {
+  readonly dir: string
+  /** The plugin's id, or what of the folder's name stands for it. */
+  readonly id: string
+  /** As the folder's name says; undefined for a package of the build. */
+  readonly version?: string
+  readonly reason: string
+}
+
+const SERVICE_IDS = {
+  type: 'array',
+  uniqueItems: true,
+  items: { type: 'string', pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_-]*)+$' },
+}
+
+const PACKAGE_SCHEMA = {
+  type: 'object',
+  required: ['name', 'version', 'exports', 'steeple'],
+  properties: {
+    name: { type: 'string', minLength: 1, maxLength: 214 },
+    version: { type: 'string', minLength: 1, maxLength: 64 },
+    steeple: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['id', 'kind', 'contracts', 'config_path', 'handover'],
+      properties: {
+        id: { type: 'string', pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*$', maxLength: 40 },
+        kind: { enum: ['core', 'hss', 'ran', 'collector', 'feature'] },
+        contracts: { type: 'string', minLength: 1, maxLength: 64 },
+        config_path: { type: 'string', pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*$' },
+        config: { type: 'string', pattern: '^\\./[a-zA-Z0-9_-]+(\\.[a-zA-Z0-9_-]+)*\\.json$' },
+        errors: {
+          type: 'array',
+          items: {
+            type: 'object',
+            additionalProperties: false,
+            required: ['code', 'status', 'meaning'],
+            properties: {
+              code: { type: 'string', pattern: '^[a-z][a-z0-9_]{2,63}$' },
+              status: { type: 'integer', minimum: 400, maximum: 599 },
+              meaning: { type: 'string', minLength: 3, maxLength: 300 },
+            },
+          },
+        },
+        metrics: {
+          type: 'object',
+          propertyNames: { pattern: '^svc_[a-z0-9_]+$' },
+          additionalProperties: { type: 'string', minLength: 3, maxLength: 300 },
+        },
+        paths: {
+          type: 'object',
+          propertyNames: { pattern: '^(/:?[a-zA-Z0-9_.-]+)+$' },
+          additionalProperties: {
+            type: 'object',
+            additionalProperties: false,
+            properties: {
+              group: { type: 'string', minLength: 1, maxLength: 60 },
+              about: { type: 'string', minLength: 1, maxLength: 200 },
+              rank: { type: 'integer', minimum: 0, maximum: 1000 },
+            },
+          },
+        },
+        requires: SERVICE_IDS,
+        provides: SERVICE_IDS,
+        selected_by: {
+          type: 'object',
+          additionalProperties: false,
+          required: ['key', 'values'],
+          properties: {
+            key: { type: 'string', pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*$' },
+            values: {
+              type: 'array',
+              minItems: 1,
+              uniqueItems: true,
+              items: { type: 'string', pattern: '^[a-z][a-z0-9_]{0,63}$' },
+            },
+          },
+        },
+        handover: { enum: ['overlap', 'exclusive'] },
+        essential: { type: 'boolean' },
+        machine: { type: 'boolean' },
+      },
+    },
+  },
+}
+
+/** What `PACKAGE_SCHEMA` guarantees. */
+interface PluginPackage {
+  readonly name: string
+  readonly version: string
+  readonly exports: unknown
+  readonly steeple: Manifest
+}
+
+/** What a reader gives. */
+export interface ReadManifest {
+  readonly package: PluginPackage
+  readonly entry: string
+  readonly section: Section
+}
+
+/** Reads manifests: `package.json` text in, checked value or the reason why not. */
+export interface ManifestReader {
+  /** The plugin package in `dir`; a string says why it is none. Its entry is named, not looked at. */
+  read(dir: string, origin: Section['origin']): Promise<ReadManifest | string>
+}
+
+/** Makes a reader; compiles the schema once. */
+export function createManifestReader(): ManifestReader {
+  const validate = new Ajv2020({ allErrors: true }).compile<PluginPackage>(PACKAGE_SCHEMA)
+  return {
+    read: async (dir, origin) => {
+      const parsed = await readJson(join(dir, 'package.json'))
+      if (parsed === undefined) return 'package.json is missing or not JSON'
+      if (!validate(parsed)) {
+        const problems = (validate.errors ?? []).map((problem) => problemText(problem))
+        return `package.json: ${problems.join('; ')}`
+      }
+      if (!isVersion(parsed.version)) return `version ${parsed.version} is not a semantic version`
+      if (semver.validRange(parsed.steeple.contracts) === null) {
+        return `steeple.contracts ${parsed.steeple.contracts} is not a semver range`
+      }
+      const entry = entryOf(parsed.exports)
+      if (entry === undefined)
+        return 'package.json: exports names no entry "." that is a relative .js or .mjs file'
+      const taken = parsed.steeple.errors?.find(({ code }) =>
+        ERROR_CATALOGUE.some((one) => one.code === code),
+      )
+      if (taken !== undefined) return `steeple.errors: ${taken.code} is a code of the service`
+      const section = readSection(dir, origin)
+      if (typeof section !== 'object') return `steeple.config: ${section}`
+      return { package: parsed, entry: join(dir, entry), section }
+    },
+  }
+}
+
+/** It is part of a folder's name: what semver would trim or take off (` v1.0.0`) is no part of it. */
+function isVersion(version: string): boolean {
+  return semver.valid(version) !== null && /^\d[\w.+-]*$/.test(version)
+}
+
+function problemText(problem: {
+  readonly instancePath: string
+  readonly message?: string
+  readonly params: { readonly additionalProperty?: unknown; readonly allowedValues?: unknown }
+}): string {
+  const where = problem.instancePath.slice(1).replaceAll('/', '.')
+  const named = problem.params.additionalProperty ?? problem.params.allowedValues
+  const what = problem.message ?? 'is wrong'
+  return [where, what, named === undefined ? '' : `(${String(named)})`]
+    .filter((part) => part !== '')
+    .join(' ')
+}
+
+async function readJson(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** The entry of `exports`: a string, `{".": …}`, or conditions with `import` or `default`. */
+function entryOf(exports: unknown): string | undefined {
+  if (typeof exports === 'string') return isRelativeModule(exports) ? exports : undefined
+  if (typeof exports !== 'object' || exports === null) return undefined
+  const conditions = new Map<string, unknown>(Object.entries(exports))
+  for (const name of ['.', 'import', 'default']) {
+    const entry = entryOf(conditions.get(name))
+    if (entry !== undefined) return entry
+  }
+  return undefined
+}
+
+function isRelativeModule(path: string): boolean {
+  return /^\.\/[^\0\\]+\.m?js$/.test(path) && !path.split('/').includes('..')
+}

@@ -1,0 +1,168 @@
+import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
+import { basename, join, relative, sep } from 'node:path'
+import { contentHash, createContentRecord, sha256 } from './content-hash.ts'
+import type { FoundPlugin, ManifestReader, RejectedPlugin } from './manifest.ts'
+import { trustedFiles, untrustedPlace } from './trust.ts'
+
+/** Where plugins are looked for. */
+export interface PluginSources {
+  /** Package folders that are part of the build. */
+  readonly packages: readonly string[]
+  /** `<data_dir>/plugins`: one folder `<id>@<version>-<sha8>` per installed version. May not exist. */
+  readonly pluginsDir?: string
+  /** What is installed is listed, and left alone. */
+  readonly isSafeMode?: boolean
+  /** Remembers what a folder holds that nobody has put on record yet: only the service does. */
+  readonly adopt?: (folder: string, hash: string) => void
+}
+
+/** What a look at the sources gave. */
+export interface Scan {
+  readonly found: readonly FoundPlugin[]
+  readonly rejected: readonly RejectedPlugin[]
+}
+
+/** `<id>@<version>-<sha8>` */
+const FOLDER = /^([a-z][a-z0-9-]*)@(.+)-([0-9a-f]{8})$/
+
+/** What the name of an installed folder says; undefined for one that is none. */
+export function installedName(
+  folder: string,
+): { readonly id: string; readonly version: string; readonly hash: string } | undefined {
+  const [, id, version, hash] = FOLDER.exec(folder) ?? []
+  return id === undefined || version === undefined || hash === undefined ? undefined : { id, version, hash }
+}
+
+/** Reads every manifest of the sources. Runs no code of theirs. */
+export async function scanSources(reader: ManifestReader, sources: PluginSources): Promise<Scan> {
+  const results = await Promise.all([
+    ...sources.packages.map((dir) => readBundled(reader, dir)),
+    ...(await readAllInstalled(reader, sources)),
+  ])
+  const found: FoundPlugin[] = []
+  const rejected: RejectedPlugin[] = []
+  for (const result of results) {
+    if ('reason' in result) rejected.push(result)
+    else found.push(result)
+  }
+  return { found: found.map((one) => withRank(one, found)), rejected }
+}
+
+/** Essential is what the build says: an installed version takes that over from the one in whose place it comes. */
+function withRank(found: FoundPlugin, all: readonly FoundPlugin[]): FoundPlugin {
+  if (found.origin === 'bundled') return found
+  const own = all.find(({ origin, manifest }) => origin === 'bundled' && manifest.id === found.manifest.id)
+  return { ...found, manifest: { ...found.manifest, essential: own?.manifest.essential === true } }
+}
+
+/** The first 8 hex characters of the SHA-256 of an entry file: part of the folder's name, part of what is checked at each load. */
+export function sha8(bytes: Uint8Array): string {
+  return sha256(bytes).slice(0, 8)
+}
+
+/** The folder name of an installed version. */
+export function folderName(id: string, version: string, hash: string): string {
+  return `${id}@${version}-${hash}`
+}
+
+async function readBundled(reader: ManifestReader, dir: string): Promise<FoundPlugin | RejectedPlugin> {
+  const read = await reader.read(dir, 'build')
+  if (typeof read === 'string') return { dir, id: basename(dir), reason: read }
+  const { name, version, steeple } = read.package
+  const { entry, section } = read
+  return { manifest: steeple, packageName: name, version, dir, entry, section, origin: 'bundled' }
+}
+
+async function installedFolders(pluginsDir: string | undefined): Promise<readonly string[]> {
+  if (pluginsDir === undefined) return []
+  try {
+    const names = (await readdir(pluginsDir)).filter((name) => installedName(name) !== undefined).sort()
+    return names.map((name) => join(pluginsDir, name))
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+async function readAllInstalled(
+  reader: ManifestReader,
+  { pluginsDir, adopt }: PluginSources,
+): Promise<readonly Promise<FoundPlugin | RejectedPlugin>[]> {
+  const folders = await installedFolders(pluginsDir)
+  if (pluginsDir === undefined || folders.length === 0) return []
+  const untrusted = await untrustedPlace(pluginsDir)
+  const recorded = createContentRecord(pluginsDir).read()
+  return folders.map(async (dir) => {
+    if (untrusted !== undefined) return rejection(dir, untrusted)
+    return await readInstalled(reader, dir, recorded.get(basename(dir)), adopt)
+  })
+}
+
+function rejection(dir: string, reason: string): RejectedPlugin {
+  const { id = '', version = '' } = installedName(basename(dir)) ?? {}
+  return { dir, id, version, reason }
+}
+
+async function readInstalled(
+  reader: ManifestReader,
+  dir: string,
+  recorded: string | undefined,
+  adopt: PluginSources['adopt'],
+): Promise<FoundPlugin | RejectedPlugin> {
+  const { id = '', version = '', hash = '' } = installedName(basename(dir)) ?? {}
+  const reject = (reason: string): RejectedPlugin => rejection(dir, reason)
+  // Before anything of it is believed.
+  const files = await trustedFiles(dir)
+  if ('reason' in files) return reject(files.reason)
+  const content = await contentHash(dir, files)
+  if (recorded !== undefined && recorded !== content)
+    return reject(
+      'its files are not the ones that were installed: their SHA-256 is another; remove the folder and install it again',
+    )
+  const read = await reader.read(dir, 'installed')
+  if (typeof read === 'string') return reject(read)
+  const { name, version: packageVersion, steeple } = read.package
+  if (steeple.id !== id || packageVersion !== version) {
+    return reject(`the folder is named ${id}@${version}, its package is ${steeple.id}@${packageVersion}`)
+  }
+  const unsafe = await unsafeReason(dir, [join(dir, 'package.json'), read.entry])
+  if (unsafe !== undefined) return reject(unsafe)
+  const entrySha256 = sha256(await readFile(read.entry))
+  if (!entrySha256.startsWith(hash)) {
+    return reject(`the entry file is not the one that was installed: its SHA-256 does not begin with ${hash}`)
+  }
+  if (recorded === undefined) adopt?.(basename(dir), content)
+  return {
+    manifest: steeple,
+    packageName: name,
+    version,
+    dir,
+    entry: read.entry,
+    section: read.section,
+    origin: 'installed',
+    entrySha256,
+  }
+}
+
+/** Why files of a plugin folder must not be trusted: links, paths out of the folder, writable by everybody. */
+export async function unsafeReason(dir: string, files: readonly string[]): Promise<string | undefined> {
+  if (!(await lstat(dir)).isDirectory()) return 'the folder is a link or no folder'
+  const root = await realpath(dir)
+  for (const file of files) {
+    const name = relative(dir, file)
+    try {
+      const status = await lstat(file)
+      if (!status.isFile()) return `${name} is a link or no file`
+      if ((status.mode & 0o002) !== 0) return `${name} may be changed by everybody; run chmod o-w on it`
+      if (!(await realpath(file)).startsWith(root + sep)) return `${name} lies outside of the folder`
+    } catch (error) {
+      if (isMissing(error)) return `${name} is missing; build the package first`
+      throw error
+    }
+  }
+  return undefined
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}

@@ -1,0 +1,8 @@
+export { clusterHealth, joinCluster, observeCluster, type SharedStore } from './cluster.ts'
+export { joinElection } from './election.ts'
+export { type EpochReader, epochReader, termGuard } from './fence.ts'
+export { currentTerm, inTerm, type Leadership, mustOutlast, type Term, termSignal } from './leadership.ts'
+export { LEASE_DDL, readLease } from './lease-row.ts'
+export type { Places } from './places.ts'
+export { createReconcileEngine, type ReconcileEngine } from './reconcile-engine.ts'
+export { createScheduler, type Scheduler } from './scheduler.ts'

@@ -1,0 +1,16 @@
+import type { Log } from '@steeple/contracts'
+
+/** One kept log line. */
+export interface Line {
+  readonly level: string
+  readonly facts: Readonly<Record<string, unknown>>
+  readonly message: string
+}
+
+/** A log that only remembers. */
+export function createTestLog(lines: Line[]): Log {
+  const at = (level: string) => (facts: object, message: string) => {
+    lines.push({ level, facts: { ...facts }, message })
+  }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}

@@ -1,0 +1,42 @@
+// Writes docs/configuration.md from the schemas and manifests of the service and of the plugins; with --print to standard output.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { configDocs } from '../src/config-docs.ts'
+import { readSection } from '../src/find-sections.ts'
+
+const packages = new URL('../../', import.meta.url)
+const foldersIn = (folder) =>
+  readdirSync(folder)
+    .sort()
+    .map((name) => new URL(`${name}/`, folder))
+    .filter((url) => existsSync(new URL('package.json', url)))
+const build = foldersIn(packages)
+const known = foldersIn(new URL('cli/known/', packages))
+const sectionsOf = (folders, origin) =>
+  folders
+    .map(({ pathname }) => readSection(pathname, origin))
+    .filter((section) => typeof section === 'object')
+const manifests = [...build, ...known].flatMap(
+  (folder) => JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')).steeple ?? [],
+)
+const rows = (what, row) =>
+  manifests.flatMap((one) => Object.entries(one[what] ?? {}).map((entry) => row(entry, one.id))).join('\n')
+
+const text = `${configDocs([...sectionsOf(build, 'build'), ...sectionsOf(known, 'known')])}
+## Metrics that plugins declare
+
+Alert rules may name them, and those of plugins that are installed.
+
+| Metric | Plugin | |
+|---|---|---|
+${rows('metrics', ([name, help], id) => `| \`${name}\` | ${id} | ${help} |`)}
+
+## What routes of plugins begin with
+
+Without the plugin they answer 404 \`feature_not_installed\`.
+
+| Path | Plugin | Group in the documentation |
+|---|---|---|
+${rows('paths', ([prefix, { group = '' }], id) => `| \`${prefix}\` | ${id} | ${group} |`)}
+`
+if (process.argv.includes('--print')) process.stdout.write(text)
+else writeFileSync(new URL('../../../docs/configuration.md', import.meta.url), text)

@@ -1,0 +1,203 @@
+import { suite } from '@steeple/testkit'
+import * as assert from 'uvu/assert'
+import { KNOWN, load, problems, SECTIONS } from './load-helper.ts'
+
+const semantics = suite('config/semantics')
+
+/** Texts and what refuses them; `''` for those that are accepted. */
+const CASES: readonly (readonly [text: string, refusal: string])[] = [
+  ['plmn: {mnc: "070", mcc: "001"}', ''],
+  ['plmn: {mnc: "5"}', 'plmn.mnc must be 2 or 3 digits, such as "99" or "070", not "5"'],
+  ['plmn: {mcc: "99"}', 'plmn.mcc must be 3 digits, such as "999", not "99"'],
+  ['tac: 65535', ''],
+  ['tac: 65536', 'tac must be 1 to 65535 in LTE, and not 65534, which is reserved, not 65536'],
+  ['tac: 65534', 'tac must be 1 to 65535 in LTE'],
+  ['tac: 0', 'tac must be 1 to 16777215, and not 16777214, which is reserved, not 0'],
+  ['tac: 0\ncore: core_b\nhss: {driver: core_b}', 'tac must be 1 to 16777215, and not 16777214'],
+  [
+    'tac: 65536\ncore: core_b\nhss: {driver: core_b}\nran: {binary: /bin/srsenb}',
+    'tac must be 1 to 65535 in LTE',
+  ],
+  ['tac: 65536\nran: {program: gnb}', ''],
+  ['ran: {pci: 503}', ''],
+  ['ran: {pci: 504}', 'ran.pci must be at most 503 with ran.program srsenb (LTE), not 504'],
+  ['ran: {pci: 1007, program: gnb}', ''],
+  ['ran: {lease: 1s}', ''],
+  ['ran: {lease: 900ms}', 'ran.lease must be 1s to 60s, not "900ms"'],
+  ['ran: {lease: 2m}', 'ran.lease must be 1s to 60s, not "2m"'],
+  ['tac: 65536\ncore: core_b\nhss: {driver: core_b}', ''],
+  [
+    'tac: 16777216\ncore: core_b',
+    'tac must be 1 to 16777215, and not 16777214, which is reserved, not 16777216',
+  ],
+  ['tac: -1', 'tac must be 1 to 16777215, and not 16777214, which is reserved, not -1'],
+  ['server: {listen: "8080"}', 'server.listen must be an address such as'],
+  ['server: {listen: ":65536"}', 'server.listen must be an address such as'],
+  ['server: {listen: "300.0.0.1:80"}', 'server.listen must be an address such as'],
+  ['server: {listen: "::1:8080"}', 'server.listen must be an address such as'],
+  ['server: {listen: "[::1]:8080"}', ''],
+  ['server: {listen: "localhost:0"}', ''],
+  ['server: {mode: rf}', 'server.country must be the country (two letters'],
+  ['server: {mode: rf, country: ""}', 'server.country must be the country (two letters'],
+  ['server: {mode: rf, country: DE}', ''],
+  ['server: {country: Germany}', 'server.country must be two capital letters'],
+  ['server: {data_dir: ""}', 'server.data_dir must not be empty'],
+  ['apns: [internet, INTERNET]', 'apns names "INTERNET" twice'],
+  ['apns: ["-a"]', 'apns[0] must be an APN network identifier such as'],
+  ['policy: {apns: ["x.gprs"]}', 'policy.apns[0] must be an APN network identifier'],
+  ['hss: {driver: core_b}', 'core must be core_b while hss.driver is core_b, not "core_a"'],
+  [
+    'collector: {upf: {enabled: true}}',
+    'collector.upf.iface must be an interface of this machine when collector.upf.enabled is true, not ""',
+  ],
+  [
+    'collector: {upf: {enabled: true, iface: eth9}}',
+    'collector.upf.iface must be an interface of this machine when',
+  ],
+  ['collector: {upf: {enabled: true, iface: eth0}}', ''],
+  ['collector: {upf: {iface: eth9}}', ''],
+  ['collector: {interval: 5}', 'collector.interval must be text, not the number 5; write it in quotes: "5"'],
+  [
+    'collector: {interval: 0s}',
+    'collector.interval must be a duration such as 15s, 5m or 1h30m (more than 0',
+  ],
+  [
+    'collector: {interval: soon}',
+    'collector.interval must be a duration such as 15s, 5m or 1h30m (more than 0, at most 100 years), not "soon"',
+  ],
+  ['collector: {mme_url: "http://"}', 'collector.mme_url must be empty or a URL that begins with'],
+  [
+    'collector: {mme_url: "ftp://x"}',
+    'collector.mme_url must be empty or a URL that begins with http:// or https://',
+  ],
+  ['auth: {metrics_allow: ["10.0.0.0/33"]}', 'auth.metrics_allow[0] must be an address range'],
+  ['auth: {metrics_allow: ["fc00::/7", "127.0.0.0/8"]}', ''],
+  ['core_a: {subnet: 10.45.0.0}', 'core_a.subnet must be an address range'],
+  ['core_a: {slices: [{sst: 256}]}', 'core_a.slices[0].sst must be at most 255, not 256'],
+  ['core_a: {slices: [{sd: "010203"}]}', 'core_a.slices[0] needs the key sst'],
+  ['core_a: {containers: {"A!": x}}', 'core_a.containers has the name "A!", which is not allowed here'],
+  ['core_a: {containers: {mme: "../x"}}', 'core_a.containers.mme must be the name of a container'],
+  ['core_a: {containers: {upf: "a?b=1"}}', 'core_a.containers.upf must be the name of a container'],
+  ['core_a: {containers: {upf: upf_1.lab-2}}', ''],
+  ['core_b: {containers: {amf: "a/b"}}', 'core_b.containers.amf must be the name of a container'],
+  ['hss: {container: "../mongo"}', 'hss.container must be the name of a container'],
+  ['ran: {container: "a b"}', 'ran.container must be empty or the name of a container'],
+  ['core_a: {addresses: {mme: a b}}', 'core_a.addresses.mme must be an IPv4 address, not "a b"'],
+  ['core_a: {addresses: {mme: core.lab}}', 'core_a.addresses.mme must be an IPv4 address'],
+  ['core_a: {addresses: {s1u: "::1"}}', 'core_a.addresses.s1u must be an IPv4 address'],
+  ['core_a: {addresses: {dns: one.one}}', 'core_a.addresses.dns must be an IPv4 or IPv6 address'],
+  ['core_a: {addresses: {mongo: "a b"}}', 'core_a.addresses.mongo must be a host'],
+  ['core_a: {addresses: {mme: 10.0.0.2, dns: "2001:db8::1", mongo: db}}', ''],
+  ['core_b: {addresses: {amf: "-a"}}', 'core_b.addresses.amf must be an IPv4 address or a host name'],
+  ['core_b: {addresses: {amf: 10.0.0}}', 'core_b.addresses.amf must be an IPv4 address or a host name'],
+  ['core_b: {addresses: {dns: "::1"}}', 'core_b.addresses.dns must be an IPv4 address'],
+  ['core_b: {addresses: {amf: amf.free5gc.org, n2: 10.0.0.2, mongo: db}}', ''],
+  [
+    'core_a: {config_dir: /}',
+    'core_a.config_dir must be empty or the absolute path of a folder of its own, not of one of the system, not "/"',
+  ],
+  [
+    'core_a: {config_dir: /etc}',
+    'core_a.config_dir must be empty or the absolute path of a folder of its own, not of one of the system, not "/etc"',
+  ],
+  [
+    'core_b: {config_dir: /srv/../var//}',
+    'core_b.config_dir must be empty or the absolute path of a folder of its own',
+  ],
+  [
+    'core_a: {config_dir: srv/core}',
+    'core_a.config_dir must be empty or the absolute path of a folder of its own',
+  ],
+  ['core_a: {config_dir: /etc/open5gs}\ncore_b: {config_dir: /srv}', ''],
+  [
+    'core_a: {config_mount: etc}',
+    'core_a.config_mount must be an absolute path (where the daemons see config_dir), not "etc"',
+  ],
+  ['core_b: {release: "4"}', 'core_b.release must be a release of free5GC such as 4.2.3, not "4"'],
+  ['store: {url: "sqlite:/x/svc.db"}', ''],
+  [
+    'store: {url: "sqlite::memory:"}',
+    'store.url must be empty or sqlite:<path of a file> or postgres://<host>:<port>/<database>; a store in memory',
+  ],
+  ['store: {url: "postgres://svc@db:5432/svc"}', ''],
+  [
+    'store: {url: "postgres://svc@db"}',
+    'store.url must be empty or sqlite:<path of a file> or postgres://<host>:<port>/<database>',
+  ],
+  [
+    'tls: {enabled: true}',
+    "tls.enabled needs the node's keys, and /var/lib/svc/keys has none; run svc node init",
+  ],
+  ['tls: {enabled: true}\nserver: {data_dir: /with/keys}', ''],
+  [
+    'ran: {profiles: {x: {technology: lte, channel: 1, bandwidth_mhz: 0}}}',
+    'ran.profiles.x.bandwidth_mhz must be greater than 0',
+  ],
+]
+
+const RULE = 'name: a, op: ">", threshold: 1, severity: info'
+
+for (const [text, refusal] of CASES) {
+  semantics(`${refusal === '' ? 'accepts' : 'refuses'} ${text.replaceAll('\n', ', ')}`, () => {
+    const lines = problems(text)
+    assert.is(lines.length, refusal === '' ? 0 : 1, lines.join('\n'))
+    assert.ok((lines[0] ?? '').includes(refusal), `${lines[0]}\ndoes not say\n${refusal}`)
+  })
+}
+
+semantics('lets alert rules watch every metric that is declared, for zero seconds too', () => {
+  const watches = (metric: string, time = '0s'): string =>
+    `alerts: {rules: [{metric: ${metric}, for: ${time}, ${RULE}}]}`
+  const declared = [
+    'svc_sim_state',
+    'svc_http_request_duration_seconds',
+    ...SECTIONS.flatMap(({ metrics }) => metrics),
+  ]
+  assert.ok(declared.length > 15)
+  for (const metric of declared) assert.equal(problems(watches(metric)), [], metric)
+  assert.equal(problems(watches('svc_sim_stat', '5m')), [
+    'control.yaml:1:27: alerts.rules[0].metric must be a metric that the service or a plugin declares, not "svc_sim_stat". Did you mean svc_sim_state?',
+  ])
+  const two = `alerts: {rules: [{metric: svc_sim_state, for: 1s, ${RULE}}, {metric: svc_sim_state, for: 1s, ${RULE}}]}`
+  assert.match(problems(two)[0] ?? '', /alerts\.rules names "a" twice \(name\)/)
+})
+
+semantics('points at the key that was set when the wrong one is a default', () => {
+  assert.equal(problems('server:\n  mode: rf\n'), [
+    'control.yaml:2:9: server.country must be the country (two letters, ISO 3166-1) when server.mode is rf, not "LAB"',
+  ])
+  const [line] = problems('', { env: { SVC_SERVER_MODE: 'rf' } })
+  assert.ok(line?.startsWith('SVC_SERVER_MODE: server.country '))
+})
+
+semantics('warns of what works and is hardly meant', () => {
+  const [warning, ...others] = load('core: core_b').warnings
+  assert.is(
+    warning,
+    'control.yaml:1:7: hss.driver must be core_b or none while core is core_b: the others write to the HSS of core_a, not "docdb_shell"',
+  )
+  assert.equal(others, [])
+  assert.is(load('core: core_b\nhss: {driver: core_b}').warnings.length, 0)
+})
+
+semantics('refuses what is switched on in a build that lacks it, and says what is missing', () => {
+  const cases = [
+    ['alerts: {enabled: true}', 'alerts.enabled is true, and this build has no alerts'],
+    ['esim: {enabled: true}', 'esim.enabled is true, and this build has no esim-smdp'],
+  ] as const
+  for (const [text, refusal] of cases) {
+    const lines = problems(text, { sections: KNOWN })
+    assert.is(lines.length, 1, lines.join('\n'))
+    assert.ok(lines[0]?.includes(`: ${refusal}; leave it out, or install`), lines[0])
+    assert.equal(problems(text.replace('true', 'false'), { sections: KNOWN }), [])
+    assert.equal(problems(text), [], 'with the plugin it is accepted')
+  }
+  const { warnings } = load('esim: {smdp_address: dp.example}\npeering: {enabled: true}', { sections: KNOWN })
+  assert.equal(warnings, [
+    'control.yaml:1:22: esim.smdp_address is set, and this build has no esim-smdp: it has no effect',
+    'control.yaml:2:20: peering.enabled is set, and this build has no mesh: it has no effect',
+  ])
+  assert.match(problems('esim: {single_use: soon}', { sections: KNOWN })[0] ?? '', /must be true or false/)
+})
+
+semantics.run()

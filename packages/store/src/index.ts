@@ -1,0 +1,13 @@
+export type { CommitGroup, Database, SideConnection, StoreMigration, WriterTx } from './database.ts'
+export {
+  type IntegrityProblem,
+  type IntegrityReport,
+  type ScanOptions,
+  type ScanPosition,
+  scanIntegrity,
+} from './integrity.ts'
+export { openDatabase, type StoreOptions } from './open.ts'
+export { fullPace, gentlePace, type ScanPace } from './scan-pace.ts'
+export { limitedTx, type SqlGuard, sqlGuard } from './scoped-db.ts'
+export { openSqliteConnection, type SqliteConnection, type SqliteStatement } from './sqlite-binding.ts'
+export { sqliteError } from './store-error.ts'

@@ -1,0 +1,148 @@
+import { hasValidSum, type SqlParams, type SqlValue, type TableSpec } from '@steeple/contracts'
+import type { Database } from './database.ts'
+import { fullPace, type ScanPace } from './scan-pace.ts'
+
+/** Findings reported for each table; a broken disk has many. */
+const MOST_FINDINGS = 100
+
+/** One thing that is wrong. `key` are the values of the row's key, when it is a row. */
+export interface IntegrityProblem {
+  readonly table: string
+  readonly key: Readonly<Record<string, unknown>> | undefined
+  readonly reason: string
+}
+
+/** What a scan has found. */
+export interface IntegrityReport {
+  readonly ok: boolean
+  readonly rows: number
+  readonly problems: readonly IntegrityProblem[]
+}
+
+/** Where a scan stands: all tables with a name before `table` are done, and its rows up to `key`. */
+export interface ScanPosition {
+  readonly table: string
+  readonly key: Readonly<Record<string, string | number | null>> | undefined
+  /** Rows looked at until here. */
+  readonly rows: number
+}
+
+/** How a scan goes about it. */
+export interface ScanOptions {
+  readonly pace: ScanPace
+  /** Where one before has ended. */
+  readonly from?: ScanPosition
+  /** Called after each piece, with what was found until then. */
+  onPiece?(position: ScanPosition, problems: readonly IntegrityProblem[]): void
+}
+
+/**
+ * Verifies the row sums of all given tables and the structure of the database file.
+ *
+ * Reads in slices, so the service goes on meanwhile; rows written during the scan may be seen or not. The audit trail
+ * has no row sums: `AuditTrail.verify` is its check.
+ */
+export async function scanIntegrity(
+  db: Database,
+  specs: readonly TableSpec[],
+  signal: AbortSignal = new AbortController().signal,
+  options: ScanOptions = { pace: fullPace(signal) },
+): Promise<IntegrityReport> {
+  const problems: IntegrityProblem[] = []
+  const { from } = options
+  let rows = from?.rows ?? 0
+  for (const spec of [...specs].sort((one, other) => (one.name < other.name ? -1 : 1))) {
+    if (from !== undefined && spec.name < from.table) continue
+    rows = await scanTable({ db, spec, problems, signal, options }, rows)
+  }
+  for (const reason of await structure(db, signal))
+    problems.push({ table: '(database file)', key: undefined, reason })
+  return { ok: problems.length === 0, rows, problems }
+}
+
+async function structure(db: Database, signal: AbortSignal): Promise<readonly string[]> {
+  try {
+    return await db.fileProblems(signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    return [error instanceof Error ? error.message : String(error)]
+  }
+}
+
+interface TableScan {
+  readonly db: Database
+  readonly spec: TableSpec
+  readonly problems: IntegrityProblem[]
+  readonly signal: AbortSignal
+  readonly options: ScanOptions
+}
+
+/** Gives how many rows were looked at until the end of the table, with those `before`. */
+async function scanTable(
+  { db, spec, problems, signal, options }: TableScan,
+  before: number,
+): Promise<number> {
+  const { pace, from, onPiece } = options
+  const start = from?.table === spec.name ? from.key : undefined
+  let rows = before
+  let found = 0
+  try {
+    for await (const slice of slicesOf(db, spec, pace.rows, start)) {
+      rows += slice.length
+      for (const row of slice) {
+        if (hasValidSum(storedOf(spec), row) || found >= MOST_FINDINGS) continue
+        found += 1
+        problems.push({ table: spec.name, key: keyOf(spec, row), reason: 'the row fails its checksum' })
+      }
+      const last = slice.at(-1)
+      onPiece?.(
+        { table: spec.name, key: last === undefined ? undefined : placeOf(spec, last), rows },
+        problems,
+      )
+      await pace.rest()
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    const reason = error instanceof Error ? error.message : String(error)
+    problems.push({ table: spec.name, key: undefined, reason: `the table cannot be read: ${reason}` })
+  }
+  return rows
+}
+
+type Raw = Readonly<Record<string, SqlValue>>
+
+async function* slicesOf(
+  db: Database,
+  spec: TableSpec,
+  limit: number,
+  start: SqlParams | undefined,
+): AsyncGenerator<readonly Raw[]> {
+  const select = `select ${[...storedOf(spec), 'row_sum'].join(', ')} from ${spec.name}`
+  const order = `order by ${spec.key.join(', ')} limit ${limit}`
+  const position = spec.key.map((column) => `:${column}`).join(', ')
+  const after = `${select} where (${spec.key.join(', ')}) > (${position}) ${order}`
+  let slice = await (start === undefined ? db.all<Raw>(`${select} ${order}`) : db.all<Raw>(after, start))
+  while (slice.length > 0) {
+    yield slice
+    const last = slice.at(-1)
+    slice = last === undefined || slice.length < limit ? [] : await db.all<Raw>(after, keyOf(spec, last))
+  }
+}
+
+/** The key of a row as it can be written down; undefined when a part of it is no text or number. */
+function placeOf(spec: TableSpec, row: Raw): ScanPosition['key'] {
+  const parts = spec.key.map((column) => [column, row[column] ?? null] as const)
+  return parts.some(([, value]) => value instanceof Uint8Array)
+    ? undefined
+    : // No part is octets.
+      (Object.fromEntries(parts) as NonNullable<ScanPosition['key']>)
+}
+
+/** The columns that sums of its rows cover, those of a later version too. */
+function storedOf({ stored, columns }: TableSpec): readonly string[] {
+  return stored ?? columns
+}
+
+function keyOf(spec: TableSpec, row: Raw): SqlParams {
+  return Object.fromEntries(spec.key.map((column) => [column, row[column] ?? null]))
+}

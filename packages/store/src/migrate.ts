@@ -1,0 +1,146 @@
+import {
+  type Clock,
+  type Log,
+  type Reader,
+  type RowStep,
+  type SqlParams,
+  storeInvalid,
+  type TableSpec,
+} from '@steeple/contracts'
+import { checkAdditive } from './additive-ddl.ts'
+import { learnColumns } from './column-lists.ts'
+import type { StoreMigration, WriterTx } from './database.ts'
+import { limitedTx, sqlGuard } from './scoped-db.ts'
+import type { Writer } from './writer.ts'
+
+/** An index on a large table takes its time. */
+const MIGRATION_LIMIT_MS = 600_000
+
+const TABLE =
+  'create table if not exists kernel_migration (owner text not null, id text not null, at bigint not null, primary key (owner, id))'
+const APPLIED = 'select id from kernel_migration where owner = :owner order by id'
+const RECORD = 'insert into kernel_migration (owner, id, at) values (:owner, :id, :at)'
+const ID = /^\d{4}_[a-z0-9_]+$/
+
+/** Marks that no row needs a migration's step any more, behind the migration's id. */
+const ROWS_DONE = ':rows'
+const FORGET_ROWS_DONE = 'delete from kernel_migration where owner = :owner and id like :rows_done'
+
+/** What the migrations of one owner need. */
+export interface Migrating {
+  readonly writer: Writer
+  readonly clock: Clock
+  readonly log: Log
+  readonly owner: string
+  readonly migrations: readonly StoreMigration[]
+  readonly tables: readonly TableSpec[]
+}
+
+/**
+ * Brings the tables of one owner up: one transaction for each migration's schema, then the steps over rows, one for
+ * each batch. The kernel's own migrations may hold any DDL, those of plugins only additive steps on their own tables.
+ *
+ * Throws `store_invalid` when the database has migrations that the list lacks (a newer version made them), when one
+ * would have to run before another that has run, and when a step is refused; then the failing step is undone. Of a
+ * database that a newer version made the tables learn what its rows look like all the same.
+ */
+export async function migrate(migrating: Migrating): Promise<void> {
+  const { writer, clock, owner, migrations, tables } = migrating
+  checkList(owner, migrations)
+  await writer.transact((tx) => tx.run(TABLE), MIGRATION_LIMIT_MS)
+  // Read by the writer: several instances may start at the same time.
+  const before = await writer.transact((tx) => appliedOf(tx, owner))
+  if (newerOf(before, migrations).length > 0) await fallBack(writer, owner, tables)
+  for (const migration of missingOf(before, owner, migrations)) {
+    await writer.transact(async (tx) => {
+      const isMissing = missingOf(await appliedOf(tx, owner), owner, migrations).includes(migration)
+      if (isMissing) await apply(tx, clock, owner, migration)
+    }, MIGRATION_LIMIT_MS)
+  }
+  await writer.transact((tx) => learnColumns(tx, owner, tables))
+  const waiting = migrations.filter(({ id }) => !before.includes(`${id}${ROWS_DONE}`))
+  for (const { id, rows } of waiting) if (rows !== undefined) await stepOverRows(migrating, before, id, rows)
+}
+
+/** See `Database.fallBack`: rows that the older version writes lack what the newer one's steps have added. */
+export async function fallBack(writer: Writer, owner: string, tables: readonly TableSpec[]): Promise<void> {
+  await writer.transact(async (tx) => {
+    await tx.run(FORGET_ROWS_DONE, { owner, rows_done: `%${ROWS_DONE}` })
+    await learnColumns(tx, owner, tables)
+  })
+}
+
+/**
+ * Runs a step over every row that needs it. It counts as done for good when a later load finds no such row: until then
+ * the version before may have been at work beside it.
+ */
+async function stepOverRows(
+  { writer, clock, log, owner }: Migrating,
+  before: readonly string[],
+  id: string,
+  step: RowStep,
+): Promise<void> {
+  const guard = sqlGuard(owner)
+  let last: SqlParams | undefined
+  let batches = 0
+  for (;;) {
+    const after = last
+    last = await writer.transact((tx) => step(limitedTx(tx, guard), after), MIGRATION_LIMIT_MS)
+    if (last === undefined) break
+    batches += 1
+  }
+  if (batches > 0) log.info({ owner, migration: id, batches }, 'rows brought up')
+  else if (before.includes(id))
+    await writer.transact((tx) => tx.run(RECORD, { owner, id: `${id}${ROWS_DONE}`, at: clock.nowMs() }))
+}
+
+async function apply(tx: WriterTx, clock: Clock, owner: string, migration: StoreMigration): Promise<void> {
+  const { id, up } = migration
+  for (const ddl of up) await tx.run(ddl)
+  if (owner === 'kernel') await migration.finish?.(tx)
+  await tx.run(RECORD, { owner, id, at: clock.nowMs() })
+}
+
+function checkList(owner: string, migrations: readonly StoreMigration[]): void {
+  migrations.forEach(({ id }, index) => {
+    const before = migrations[index - 1]?.id
+    if (!ID.test(id) || (before !== undefined && before >= id))
+      throw storeInvalid(`the migrations of ${owner} are not in order at ${id}; ids are 0001_noun and grow`)
+  })
+  if (owner === 'kernel') return
+  try {
+    for (const ddl of migrations.flatMap(({ up }) => up)) checkAdditive(owner, ddl)
+  } catch (error) {
+    throw storeInvalid(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+/** Ids of what has run, also of steps over rows that are done. */
+async function appliedOf(reader: Reader, owner: string): Promise<readonly string[]> {
+  return (await reader.all<{ id: string }>(APPLIED, { owner })).map((row) => row.id)
+}
+
+function newerOf(applied: readonly string[], migrations: readonly StoreMigration[]): readonly string[] {
+  const known = new Set(migrations.map(({ id }) => id))
+  return applied.filter((id) => !id.endsWith(ROWS_DONE) && !known.has(id))
+}
+
+function missingOf(
+  all: readonly string[],
+  owner: string,
+  migrations: readonly StoreMigration[],
+): readonly StoreMigration[] {
+  const applied = all.filter((id) => !id.endsWith(ROWS_DONE))
+  const newer = newerOf(applied, migrations)
+  if (newer.length > 0)
+    throw storeInvalid(
+      `it was written by a newer version of ${owner} (${newer.join(', ')}); use that version or restore a backup`,
+    )
+  const done = new Set(applied)
+  const missing = migrations.filter(({ id }) => !done.has(id))
+  const last = applied.at(-1)
+  const late = missing.find(({ id }) => last !== undefined && id < last)
+  if (late !== undefined)
+    throw storeInvalid(`migration ${late.id} of ${owner} must run before ${last}, which has run`)
+  return missing
+}

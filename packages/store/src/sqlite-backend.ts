@@ -1,0 +1,221 @@
+import { closeSync, openSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type SqlParams, type SqlValue, storeInvalid } from '@steeple/contracts'
+import type { Backend, Savepoint, WriterSession } from './backend.ts'
+import { type SqlCompiler, sqlCompiler, valuesOf } from './compiler.ts'
+import {
+  openSqliteConnection,
+  type SqliteConnection,
+  type SqliteStatement,
+  sqliteFileProblems,
+} from './sqlite-binding.ts'
+import { StatementCache } from './statement-cache.ts'
+import { sqliteError } from './store-error.ts'
+import { type StorePlace, storePlace } from './store-place.ts'
+
+interface Prepared {
+  readonly statement: SqliteStatement
+  readonly names: readonly string[]
+}
+
+const NO_PARAMS: SqlParams = {}
+
+/** The two connections of a store file: reads never see what the writer has not committed. */
+export interface SqliteConnections {
+  readonly write: SqliteConnection
+  readonly read: SqliteConnection
+}
+
+/**
+ * How long a transaction waits for another *process* that writes (a command beside the service), and how often it looks, ms.
+ * In between the event loop turns: a disarm must not wait for a lock.
+ */
+const LOCK_WAIT_MS = 5_000
+const LOCK_POLL_MS = 25
+/** How long SQLite itself waits at a look, which blocks the event loop, ms. */
+const LOCK_LOOK_MS = 5
+/** Cache of each connection, KiB (negative is SQLite's sign for KiB). */
+const CACHE_KIB = 16_384
+/** The WAL file is cut to this after a checkpoint. */
+const JOURNAL_LIMIT_BYTES = 64 * 1_048_576
+
+/**
+ * Opens (and makes, readable by its owner alone) the store file at `path`: WAL, an fsync for each commit.
+ * Throws `store_invalid` when the file is no database or is damaged, `store_unavailable` when it cannot be opened.
+ */
+export function openSqliteConnections(path: string): SqliteConnections {
+  const opened: SqliteConnection[] = []
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+    const write = openSqliteConnection(path, 'write')
+    opened.push(write)
+    write.pragma('journal_mode = WAL')
+    write.pragma('synchronous = FULL')
+    write.pragma('foreign_keys = ON')
+    write.pragma('recursive_triggers = ON')
+    write.pragma('temp_store = MEMORY')
+    write.pragma(`cache_size = -${CACHE_KIB}`)
+    write.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`)
+    write.pragma(`busy_timeout = ${LOCK_LOOK_MS}`)
+    const read = openSqliteConnection(path, 'read')
+    opened.push(read)
+    read.pragma(`cache_size = -${CACHE_KIB}`)
+    read.prepare('select count(*) from sqlite_schema').get()
+    return { write, read }
+  } catch (error) {
+    for (const connection of opened) connection.close()
+    throw openError(path, error)
+  }
+}
+
+function openError(path: string, error: unknown): unknown {
+  const translated = sqliteError(error)
+  const code = String((translated as { code?: unknown } | undefined)?.code ?? '')
+  if (code === 'store_corrupt')
+    return storeInvalid(`${path} is damaged or no database; restore a backup (svc restore)`, { cause: error })
+  if (code === 'store_unavailable') return translated
+  const reason = error instanceof Error ? error.message : String(error)
+  return storeInvalid(`${path} cannot be opened (${reason}); check store.url and the data directory`, {
+    cause: error,
+  })
+}
+
+function statementsOf(connection: SqliteConnection, compile: SqlCompiler): StatementCache<Prepared> {
+  return new StatementCache((sql) => {
+    const { text, names } = compile(sql)
+    return { statement: connection.prepare(text), names }
+  })
+}
+
+/** Reads on one connection. Synchronous underneath: a read costs little more than the binding's own. */
+class SqliteReads {
+  readonly statements: StatementCache<Prepared>
+
+  constructor(connection: SqliteConnection, compile: SqlCompiler) {
+    this.statements = statementsOf(connection, compile)
+  }
+
+  async get<Row>(sql: string, params: SqlParams = NO_PARAMS): Promise<Row | undefined> {
+    try {
+      const { statement, names } = this.statements.get(sql)
+      // The caller names the row type; the statement's column list is what it relies on.
+      return statement.get(...valuesOf<SqlValue>(names, params)) as Row | undefined
+    } catch (error) {
+      throw sqliteError(error)
+    }
+  }
+
+  async all<Row>(sql: string, params: SqlParams = NO_PARAMS): Promise<readonly Row[]> {
+    try {
+      const { statement, names } = this.statements.get(sql)
+      // As above.
+      return statement.all(...valuesOf<SqlValue>(names, params)) as Row[]
+    } catch (error) {
+      throw sqliteError(error)
+    }
+  }
+}
+
+function sqliteWriter(connection: SqliteConnection, compile: SqlCompiler): WriterSession {
+  const reads = new SqliteReads(connection, compile)
+  const control = (sql: string): (() => Promise<void>) => {
+    const statement = connection.prepare(sql)
+    return async () => {
+      try {
+        statement.run()
+      } catch (error) {
+        throw sqliteError(error)
+      }
+    }
+  }
+  const beginning = connection.prepare('begin immediate')
+  const begin = async (): Promise<void> => {
+    for (let looks = LOCK_WAIT_MS / LOCK_POLL_MS; ; looks -= 1) {
+      try {
+        beginning.run()
+        return
+      } catch (error) {
+        if (looks <= 0 || !isLocked(error)) throw sqliteError(error)
+        await wait(LOCK_POLL_MS)
+      }
+    }
+  }
+  const commit = control('commit')
+  const rollback = control('rollback')
+  const both = (verb: string): Readonly<Record<Savepoint, () => Promise<void>>> => ({
+    job: control(`${verb} job`),
+    attempt: control(`${verb} attempt`),
+  })
+  const mark = both('savepoint')
+  const release = both('release')
+  const undoTo = both('rollback to')
+  return {
+    failsAsWhole: false,
+    isOpen: () => connection.inTransaction,
+    get: (sql, params) => reads.get(sql, params),
+    all: (sql, params) => reads.all(sql, params),
+    begin,
+    commit,
+    rollback: async () => {
+      // What cannot be rolled back now is rolled back by the next opening of the file.
+      if (connection.inTransaction) await rollback().catch(() => undefined)
+    },
+    run: async (sql, params = NO_PARAMS) => {
+      try {
+        const { statement, names } = reads.statements.get(sql)
+        return statement.run(...valuesOf<SqlValue>(names, params)).changes
+      } catch (error) {
+        throw sqliteError(error)
+      }
+    },
+    mark: (savepoint) => mark[savepoint](),
+    release: (savepoint) => release[savepoint](),
+    undoTo: (savepoint) => undoTo[savepoint](),
+  }
+}
+
+function isLocked(error: unknown): boolean {
+  return error instanceof Error && String(Reflect.get(error, 'code')).startsWith('SQLITE_BUSY')
+}
+
+/** The SQLite dialect over two open connections, which it closes. */
+export function sqliteBackend(path: string, connections: SqliteConnections): Backend {
+  const compile = sqlCompiler('sqlite')
+  const place = storePlace(path)
+  return {
+    dialect: 'sqlite',
+    lost: () => {
+      const problem = place.problem()
+      return problem === undefined ? undefined : `${problem}; ${whatNow(connections.write, path, place)}`
+    },
+    reader: new SqliteReads(connections.read, compile),
+    writer: sqliteWriter(connections.write, compile),
+    fileProblems: (signal) => sqliteFileProblems(path, signal),
+    close: async () => {
+      connections.read.close()
+      connections.write.close()
+      place.left()
+    },
+  }
+}
+
+/** As long as the database itself is there, what was answered is taken into it. What to do, in words. */
+function whatNow(write: SqliteConnection, path: string, place: StorePlace): string {
+  if (!place.holdsDatabase())
+    return `no change is taken; stop the service, put ${path} back or restore a backup, and start it`
+  if (!write.inTransaction && isCheckpointed(write)) {
+    place.saved()
+    return `all that was answered is in ${path} now, and no change is taken; restart the service`
+  }
+  return 'no change is taken; make sure that the disk has space, then restart the service'
+}
+
+function isCheckpointed(write: SqliteConnection): boolean {
+  try {
+    // One row: busy, frames, frames taken over.
+    const rows = write.pragma('wal_checkpoint(TRUNCATE)') as readonly { readonly busy: number }[]
+    return rows[0]?.busy === 0
+  } catch {
+    return false
+  }
+}

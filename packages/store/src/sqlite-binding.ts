@@ -1,0 +1,92 @@
+import { createRequire } from 'node:module'
+import { Worker } from 'node:worker_threads'
+
+/** A prepared statement of the binding. Values are given in placeholder order. */
+export interface SqliteStatement {
+  readonly reader: boolean
+  get(...values: readonly unknown[]): unknown
+  all(...values: readonly unknown[]): unknown[]
+  run(...values: readonly unknown[]): { readonly changes: number }
+}
+
+/** One connection of the binding. Everything on it is synchronous. */
+export interface SqliteConnection {
+  readonly inTransaction: boolean
+  prepare(sql: string): SqliteStatement
+  exec(sql: string): unknown
+  pragma(text: string, options?: { readonly simple?: boolean }): unknown
+  close(): unknown
+}
+
+type Binding = new (
+  path: string,
+  options: { readonly readonly?: boolean; readonly timeout?: number; readonly fileMustExist?: boolean },
+) => SqliteConnection
+
+const PACKAGE = 'better-sqlite3'
+
+/**
+ * How long a statement waits for another *process* that holds the file (a command beside the service), ms, which blocks the
+ * event loop meanwhile. The writer of an open store has a way of its own.
+ */
+const BUSY_TIMEOUT_MS = 1_000
+
+/**
+ * Opens a connection with the one SQLite binding of the product. This file alone knows which one that is
+ * (docs/adr/0003-sqlite-binding.md).
+ */
+export function openSqliteConnection(path: string, mode: 'read' | 'write'): SqliteConnection {
+  const require = createRequire(import.meta.url)
+  // The package has no type declarations; the interfaces above are the part of it that is used.
+  const Connection = require(PACKAGE) as Binding
+  return new Connection(path, {
+    readonly: mode === 'read',
+    timeout: BUSY_TIMEOUT_MS,
+    fileMustExist: mode === 'read',
+  })
+}
+
+/** Table by table, as a thread of the lowest priority: it takes what nobody else wants. */
+const INTEGRITY_WORKER = `
+const { parentPort, workerData } = require('node:worker_threads')
+const { readlinkSync } = require('node:fs')
+const { setPriority, constants } = require('node:os')
+try {
+  setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), constants.priority.PRIORITY_LOW)
+} catch {}
+const Connection = require(workerData.binding)
+const connection = new Connection(workerData.path, { readonly: true, timeout: 5000 })
+const tables = connection.prepare("select name from sqlite_schema where type = 'table' order by name").all()
+const found = []
+for (const name of ['sqlite_schema', ...tables.map((table) => table.name)]) {
+  if (found.length >= 100) break
+  for (const row of connection.pragma("integrity_check('" + name.replaceAll("'", "''") + "')"))
+    if (row.integrity_check !== 'ok') found.push(String(row.integrity_check))
+}
+connection.close()
+parentPort.postMessage(found.slice(0, 100))
+`
+
+/**
+ * Runs SQLite's own integrity check in a thread with its own connection; the service goes on meanwhile.
+ * Gives SQLite's findings, at most 100; empty when the file is sound. Rejects when the file cannot even be read.
+ */
+export async function sqliteFileProblems(path: string, signal: AbortSignal): Promise<readonly string[]> {
+  signal.throwIfAborted()
+  const binding = createRequire(import.meta.url).resolve(PACKAGE)
+  const worker = new Worker(INTEGRITY_WORKER, { eval: true, workerData: { binding, path } })
+  const stop = (): void => void worker.terminate()
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    return await new Promise<readonly string[]>((resolve, reject) => {
+      worker.once('message', resolve)
+      worker.once('error', reject)
+      worker.once('exit', () =>
+        reject(signal.reason ?? new Error('the integrity check ended without an answer')),
+      )
+    })
+  } finally {
+    signal.removeEventListener('abort', stop)
+    await worker.terminate()
+  }
+}

@@ -1,0 +1,186 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isServiceError, type Log, storeUnavailable, type Tx } from '@steeple/contracts'
+import type { WriterSession } from './backend.ts'
+import { PendingGroup } from './commit-group.ts'
+import type { WriterTx } from './database.ts'
+import { JobTx } from './job-tx.ts'
+import { jobWatch } from './job-watch.ts'
+
+/** Jobs that share a commit at most: bounds what one failing commit takes with it and how long the loop is busy. */
+const MOST_JOBS_PER_COMMIT = 256
+
+interface Entry {
+  readonly job: (tx: WriterTx) => Promise<unknown>
+  readonly limitMs: number | undefined
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** How one job of a group ended, told to its caller after the commit. */
+interface Ended {
+  readonly entry: Entry
+  readonly tx: JobTx
+  readonly result:
+    | { readonly value: unknown; readonly after: readonly (() => void)[] }
+    | { readonly error: unknown }
+}
+
+/** The one writer: takes what is waiting, runs it job by job in one transaction, commits, answers. */
+export interface Writer {
+  /** See `Database.transact`. `limitMs` replaces the 5 s (migrations); such a job has a commit of its own. */
+  transact<T>(job: (tx: WriterTx) => Promise<T>, limitMs?: number): Promise<T>
+  /** Why the newest commit failed; undefined once one has held again. */
+  trouble(): string | undefined
+  /** Commits that failed since the start, and why the newest of them did. */
+  failures(): { readonly count: number; readonly last: string | undefined }
+  /** Refuses new jobs and resolves when those that wait are done. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts the writer over a session that nobody else uses (docs/adr/0004-group-commit-writer.md). `lost` says why what
+ * is written is not durable: asked before a group and before its answers.
+ */
+export function createWriter(
+  session: WriterSession,
+  log: Log,
+  lost: () => string | undefined = () => undefined,
+): Writer {
+  const queue: Entry[] = []
+  const watch = jobWatch()
+  let draining: Promise<void> | undefined
+  let isClosed = false
+  let trouble: string | undefined
+  let failures: { readonly count: number; readonly last: string | undefined } = { count: 0, last: undefined }
+
+  async function drain(): Promise<void> {
+    while (queue.length > 0) {
+      // Requests that arrive in the same turn of the event loop share the commit.
+      await nextTurn()
+      await commitGroup(takeGroup(queue))
+    }
+    draining = undefined
+  }
+
+  async function commitGroup(entries: readonly Entry[]): Promise<void> {
+    const ended: Ended[] = []
+    try {
+      refuseLost('nothing was changed')
+      await runAll(entries, ended)
+      await session.commit()
+      refuseLost('whether this change holds is not known')
+    } catch (error) {
+      await session.rollback()
+      failAll(entries, ended, commitError(error))
+      return
+    }
+    if (trouble !== undefined) log.info({}, 'the store takes writes again')
+    trouble = undefined
+    for (const { entry, result } of ended) settle(entry, result, log)
+  }
+
+  function refuseLost(whatNow: string): void {
+    const reason = lost()
+    if (reason !== undefined) throw storeUnavailable(`${reason}; ${whatNow}`)
+  }
+
+  /** Runs the jobs up to the commit; `ended` grows as they end. */
+  async function runAll(entries: readonly Entry[], ended: Ended[]): Promise<void> {
+    const group = new PendingGroup()
+    await session.begin(entries[0]?.limitMs)
+    for (const entry of entries) {
+      const tx = new JobTx(session, group)
+      ended.push({ entry, tx, result: await runJob(entry, tx) })
+      if (!session.isOpen()) throw lostTransaction(ended.at(-1))
+    }
+    await group.finish(groupTx(session))
+  }
+
+  async function runJob(entry: Entry, tx: JobTx): Promise<Ended['result']> {
+    try {
+      const value = await watch.bound(entry.job(tx), entry.limitMs)
+      return { value, after: await tx.keep() }
+    } catch (error) {
+      await tx.discard()
+      return { error }
+    }
+  }
+
+  function failAll(
+    entries: readonly Entry[],
+    ended: readonly Ended[],
+    reason: Error & { code: string },
+  ): void {
+    for (const { tx } of ended.toReversed()) tx.forget()
+    if (trouble === undefined)
+      log.error({ code: reason.code, reason: reason.message }, 'the store does not take writes')
+    trouble = reason.message
+    failures = { count: failures.count + 1, last: reason.message }
+    for (const entry of entries) entry.reject(reason)
+  }
+
+  return {
+    transact: <T>(job: (tx: WriterTx) => Promise<T>, limitMs?: number) => {
+      if (isClosed) return Promise.reject(storeUnavailable('the service is stopping'))
+      return new Promise<T>((resolve, reject) => {
+        // The queue holds jobs of all types; the value of this job goes to this promise alone.
+        queue.push({ job, limitMs, resolve: resolve as (value: unknown) => void, reject })
+        draining ??= drain()
+      })
+    },
+    trouble: () => trouble,
+    failures: () => failures,
+    close: async () => {
+      isClosed = true
+      await draining
+      watch.close()
+    },
+  }
+}
+
+function settle(entry: Entry, result: Ended['result'], log: Log): void {
+  if ('error' in result) {
+    entry.reject(result.error)
+    return
+  }
+  for (const step of result.after) {
+    try {
+      step()
+    } catch (error) {
+      log.error({ err: error }, 'a step after a commit failed')
+    }
+  }
+  entry.resolve(result.value)
+}
+
+/** A job with a limit of its own has a commit of its own: it would hold up the others. */
+function takeGroup(queue: Entry[]): readonly Entry[] {
+  const own = queue.findIndex((entry) => entry.limitMs !== undefined)
+  const length = own < 0 ? MOST_JOBS_PER_COMMIT : Math.max(1, own)
+  return queue.splice(0, Math.min(length, MOST_JOBS_PER_COMMIT))
+}
+
+/** The store has ended the transaction by itself; the error of the job that saw it says why. */
+function lostTransaction(last: Ended | undefined): unknown {
+  const error = last !== undefined && 'error' in last.result ? last.result.error : undefined
+  return isServiceError(error)
+    ? error
+    : storeUnavailable('the transaction was lost; try again', { cause: error })
+}
+
+function commitError(error: unknown): Error & { code: string } {
+  if (isServiceError(error) && error.status >= 500) return error
+  return storeUnavailable('the commit failed and nothing of it was kept; try again', { cause: error })
+}
+
+/** The transaction as the steps before the commit see it: without savepoint. */
+function groupTx(session: WriterSession): Tx {
+  return {
+    get: (sql, params) => session.get(sql, params),
+    all: (sql, params) => session.all(sql, params),
+    run: (sql, params) => session.run(sql, params),
+    afterCommit: () => {
+      throw new Error('too late for steps after the commit')
+    },
+  }
+}

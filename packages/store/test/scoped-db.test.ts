@@ -1,0 +1,50 @@
+import { assert } from '@steeple/testkit'
+import { failure, onEachStore, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
+
+onEachStore('store/scoped-db', (test, store) => {
+  test('reads and writes the tables of its owner alone', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS)
+    const own = db.scoped('toy')
+    const other = db.scoped('other')
+    assert.is(own.dialect, box.dialect)
+    await own.write((tx) => TOY.insert(tx, toy('a')))
+    assert.equal(await TOY.find(own, { id: 'a' }), toy('a'))
+    assert.match(
+      (await failure(() => TOY.find(other, { id: 'a' })))?.message ?? '',
+      /plugin other may not touch the table toy_item/,
+    )
+    assert.ok(await failure(() => other.all('select id from toy_item')))
+    assert.ok(await failure(() => other.write((tx) => tx.get('select id from toy_item'))))
+    assert.ok(await failure(() => other.write((tx) => tx.run('delete from toy_item'))))
+    assert.ok(await failure(() => own.all('select owner from kernel_migration')))
+    assert.is((await own.all('select id from toy_item')).length, 1)
+  })
+
+  test('lets a service join the transaction of another plugin with its own tables', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS)
+    await db.migrate('other', [
+      { id: '0001_row', up: ['create table other_row (id text not null primary key)'] },
+    ])
+    const own = db.scoped('toy')
+    const other = db.scoped('other')
+    const error = await failure(() =>
+      other.write(async (tx) => {
+        await tx.run('insert into other_row (id) values (:id)', { id: 'x' })
+        await TOY.insert(own.join(tx), toy('a'))
+        await TOY.insert(tx, toy('b'))
+      }),
+    )
+    assert.match(error?.message ?? '', /may not touch/)
+    assert.equal(await own.all('select id from toy_item'), [])
+    await other.write(async (tx) => {
+      await tx.run('insert into other_row (id) values (:id)', { id: 'x' })
+      await TOY.insert(own.join(tx), toy('a'))
+    })
+    assert.equal(await own.all('select id from toy_item'), [{ id: 'a' }])
+    assert.equal(await other.all('select id from other_row'), [{ id: 'x' }])
+  })
+}).run()

@@ -1,0 +1,204 @@
+import { assert } from '@steeple/testkit'
+import { brokenConstraint } from '../src/store-error.ts'
+import { failure, onEachStore, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
+
+const COUNT = 'select count(*) as count from toy_item'
+
+onEachStore('store/writer', (test, store) => {
+  test('keeps what a job wrote after the store is opened again', async () => {
+    await using box = await store()
+    const first = await box.open()
+    await first.migrate('toy', TOY_MIGRATIONS)
+    await first.transact((tx) => TOY.insert(tx, toy('a', 7)))
+    await first.close()
+    const second = await box.open()
+    assert.equal(await TOY.find(second, { id: 'a' }), toy('a', 7))
+  })
+
+  test('undoes a job that throws and keeps the others of its commit', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS)
+    const ended = await Promise.allSettled(
+      ['a', 'b', 'c'].map((id) =>
+        db.transact(async (tx) => {
+          await TOY.insert(tx, toy(id))
+          if (id === 'b') throw new Error('b has changed its mind')
+          return id
+        }),
+      ),
+    )
+    assert.equal(
+      ended.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    )
+    const rows = await TOY.select(db, 'order by id')
+    assert.equal(
+      rows.map(({ id }) => id),
+      ['a', 'c'],
+    )
+  })
+
+  test('goes on after a statement that a constraint refused', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS)
+    await db.transact((tx) => TOY.insert(tx, toy('a')))
+    const [again, other] = await Promise.all([
+      failure(() => db.transact((tx) => TOY.insert(tx, toy('a')))),
+      db.transact((tx) => TOY.insert(tx, toy('b'))),
+    ])
+    assert.is(brokenConstraint(again), 'unique')
+    assert.is(other, undefined)
+    assert.equal(await db.get(COUNT), { count: 2 })
+  })
+
+  test('shows readers nothing that is not committed', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS)
+    const seen = await db.transact(async (tx) => {
+      await TOY.insert(tx, toy('a'))
+      return { inside: await tx.get(COUNT), beside: await db.get(COUNT) }
+    })
+    assert.equal(seen, { inside: { count: 1 }, beside: { count: 0 } })
+    assert.equal(await db.get(COUNT), { count: 1 })
+  })
+
+  test('keeps nothing of a group whose commit fails, and tells every caller', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS)
+    let undone = 0
+    const ended = await Promise.all(
+      ['a', 'b'].map((id) =>
+        failure(() =>
+          db.transact(async (tx) => {
+            await TOY.insert(tx, toy(id))
+            tx.onUndo(() => {
+              undone++
+            })
+            if (id === 'b') tx.group.beforeCommit(() => Promise.reject(new Error('no')))
+          }),
+        ),
+      ),
+    )
+    assert.equal(
+      ended.map((error) => error?.code),
+      ['store_unavailable', 'store_unavailable'],
+    )
+    assert.is(undone, 2)
+    assert.equal(await db.get(COUNT), { count: 0 })
+    await db.transact((tx) => TOY.insert(tx, toy('c')))
+    assert.equal(await db.get(COUNT), { count: 1 })
+    assert.is(box.lines.length, 2)
+  })
+
+  test('undoes a failed attempt alone, with its steps for later', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS)
+    const said: string[] = []
+    await db.transact(async (tx) => {
+      await TOY.insert(tx, toy('before'))
+      const error = await failure(() =>
+        tx.attempt(async () => {
+          await TOY.insert(tx, toy('inside'))
+          tx.afterCommit(() => said.push('inside'))
+          tx.onUndo(() => said.push('undone'))
+          throw new Error('no')
+        }),
+      )
+      said.push(error?.message ?? '')
+      await TOY.insert(tx, toy('after'))
+      tx.afterCommit(() => said.push('after'))
+    })
+    const rows = await TOY.select(db, 'order by id')
+    assert.equal(
+      rows.map(({ id }) => id),
+      ['after', 'before'],
+    )
+    assert.equal(said, ['undone', 'no', 'after'])
+  })
+
+  test('undoes a failed attempt that was the first thing of its job', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS)
+    await db.transact(async (tx) => {
+      await failure(() =>
+        tx.attempt(async () => {
+          await TOY.insert(tx, toy('inside'))
+          throw new Error('no')
+        }),
+      )
+      await TOY.insert(tx, toy('after'))
+    })
+    assert.equal(await db.all('select id from toy_item'), [{ id: 'after' }])
+  })
+
+  test('undoes the whole job when it throws after a successful attempt', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS)
+    const error = await failure(() =>
+      db.transact(async (tx) => {
+        await tx.attempt(() => TOY.insert(tx, toy('inside')))
+        throw new Error('later')
+      }),
+    )
+    assert.is(error?.message, 'later')
+    assert.equal(await db.get(COUNT), { count: 0 })
+  })
+
+  test('undoes a job that takes longer than it asked for', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS)
+    const error = await failure(() =>
+      db.transact(async (tx) => {
+        await TOY.insert(tx, toy('slow'))
+        await new Promise(() => undefined)
+      }, 100),
+    )
+    assert.match(error?.message ?? '', /not over after 100 ms/)
+    await db.transact((tx) => TOY.insert(tx, toy('next')), 5_000)
+    assert.equal(await db.all('select id from toy_item'), [{ id: 'next' }])
+  })
+
+  test('refuses statements of a transaction that is over', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS)
+    const tx = await db.transact(async (inner) => ({ inner }))
+    assert.match((await failure(() => TOY.insert(tx.inner, toy('late'))))?.message ?? '', /over/)
+    assert.equal(await db.get(COUNT), { count: 0 })
+  })
+
+  test('loses no update of two instances that count the same row', async () => {
+    await using box = await store()
+    const one = await box.open()
+    await one.migrate('toy', TOY_MIGRATIONS)
+    await one.transact((tx) => TOY.insert(tx, toy('counter', 0)))
+    const two = await box.open()
+    const add = (db: typeof one): Promise<void> =>
+      db.transact(async (tx) => {
+        const row = await TOY.find(tx, { id: 'counter' })
+        await TOY.put(tx, toy('counter', (row?.n ?? 0) + 1))
+      })
+    await Promise.all(Array.from({ length: 100 }, (_, index) => add(index % 2 === 0 ? one : two)))
+    assert.is((await TOY.find(one, { id: 'counter' }))?.n, 100)
+  })
+
+  test('finishes what waits when it is closed and refuses what comes later', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS)
+    const waiting = db.transact((tx) => TOY.insert(tx, toy('a')))
+    const closing = db.close()
+    assert.is((await failure(() => db.transact((tx) => TOY.insert(tx, toy('b')))))?.code, 'store_unavailable')
+    await Promise.all([waiting, closing])
+    const again = await box.open()
+    assert.equal(await again.all('select id from toy_item'), [{ id: 'a' }])
+  })
+}).run()

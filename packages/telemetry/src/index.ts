@@ -1,0 +1,6 @@
+export { createLog, type KernelLog } from './log.ts'
+export { hideFromNowOn, scrubText } from './log-redaction.ts'
+export type { LogSink } from './log-sink.ts'
+export { problemOfName } from './metric-names.ts'
+export { createMetricsBoard, type KernelMetrics, type MetricsBoard, type PluginMetrics } from './metrics.ts'
+export { observeProcess } from './process-metrics.ts'

@@ -1,0 +1,175 @@
+import type { Labels, Log, Metrics } from '@steeple/contracts'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { isForbiddenLabel, isPersonal, problemOfName } from './metric-names.ts'
+
+/** The metric registries of the kernel and of every live plugin, and their one text. */
+export interface MetricsBoard {
+  /** The kernel's own metrics; any name that begins with `svc_`, `process_` or `nodejs_`. */
+  readonly kernel: KernelMetrics
+  /** Metrics of one copy of a plugin, of those that its manifest declares. They are not in the text until `publish`. */
+  open(plugin: string, declared: readonly string[]): PluginMetrics
+  /** The text exposition format 0.0.4 of all that is published. */
+  text(): Promise<string>
+}
+
+/** Metrics of one live copy of a plugin. */
+export interface PluginMetrics {
+  readonly metrics: Metrics
+  /** Puts them into the text in place of those of the copy before. Throws when another plugin has a name of theirs. */
+  publish(): void
+  /** Takes them out of the text, unless another copy has taken their place. */
+  withdraw(): void
+}
+
+/** What the kernel itself may register: also values that are asked at each scrape. */
+export interface KernelMetrics extends Metrics {
+  /** A gauge (or, when asked so, a counter) whose values are computed when the text is asked for. */
+  observed(
+    name: string,
+    help: string,
+    labels: readonly string[],
+    collect: (set: (value: number, labels?: Labels) => void) => void,
+    kind?: 'gauge' | 'counter',
+  ): void
+}
+
+/** Makes the board with an empty kernel registry. */
+export function createMetricsBoard(log: Log): MetricsBoard {
+  const kernelRegistry = new Registry()
+  const published = new Map<string, Registry>()
+  const refusals = metricsOf('kernel', kernelRegistry, undefined, log).counter(
+    'svc_kernel_metric_refused_total',
+    'Updates of metrics that were dropped because a label looked like an identifier of a person',
+    ['plugin'],
+  )
+  const kernel: KernelMetrics = {
+    ...metricsOf('kernel', kernelRegistry, undefined, log),
+    observed: (name, help, labels, collect, kind = 'gauge') => {
+      const spec = { name, help, labelNames: [...labels], registers: [kernelRegistry] }
+      if (kind === 'gauge') {
+        new Gauge({
+          ...spec,
+          collect() {
+            this.reset()
+            collect((value, of = {}) => this.set(of, value))
+          },
+        })
+      } else {
+        new Counter({
+          ...spec,
+          collect() {
+            this.reset()
+            collect((value, of = {}) => this.inc(of, value))
+          },
+        })
+      }
+    },
+  }
+  return {
+    kernel,
+    open: (plugin, declared) => {
+      const registry = new Registry()
+      return {
+        metrics: metricsOf(plugin, registry, { declared, refused: () => refusals.inc({ plugin }) }, log),
+        publish: () => {
+          refuseTwice(
+            plugin,
+            registry,
+            [...published].filter(([owner]) => owner !== plugin),
+          )
+          published.set(plugin, registry)
+        },
+        withdraw: () => {
+          if (published.get(plugin) === registry) published.delete(plugin)
+          registry.clear()
+        },
+      }
+    },
+    text: async () => {
+      const texts = await Promise.all([kernelRegistry, ...published.values()].map((one) => one.metrics()))
+      return texts.filter((text) => text.trim() !== '').join('\n')
+    },
+  }
+}
+
+function namesOf(registry: Registry): readonly string[] {
+  return registry.getMetricsAsArray().map((metric) => metric.name)
+}
+
+function refuseTwice(
+  plugin: string,
+  registry: Registry,
+  others: readonly (readonly [string, Registry])[],
+): void {
+  const own = new Set(namesOf(registry))
+  for (const [owner, other] of others) {
+    const twice = namesOf(other).find((name) => own.has(name))
+    if (twice !== undefined) throw new TypeError(`metric ${twice} of ${plugin} belongs to ${owner} already`)
+  }
+}
+
+/** What holds for a plugin. `refused` is told of each dropped update. */
+interface PluginRules {
+  readonly declared: readonly string[]
+  refused(): void
+}
+
+/** `rules` are undefined for the kernel, whose names and labels are its own responsibility. */
+function metricsOf(plugin: string, registry: Registry, rules: PluginRules | undefined, log: Log): Metrics {
+  const warned = new Set<string>()
+  const declare = <M>(
+    name: string,
+    help: string,
+    labels: readonly string[],
+    make: (spec: MetricSpec) => M,
+  ): M => {
+    if (rules !== undefined) {
+      const problem = problemOfName(plugin, name) ?? undeclared(rules, name) ?? labels.find(isForbiddenLabel)
+      if (problem !== undefined) throw new TypeError(`metric ${name} of ${plugin} is refused: ${problem}`)
+    }
+    // A plugin may ask for the same metric twice; it is the same one.
+    const known = registry.getSingleMetric(name)
+    if (known !== undefined) return known as M
+    return make({ name, help, labelNames: [...labels], registers: [registry] })
+  }
+  const allow = (name: string, labels: Labels): boolean => {
+    if (rules === undefined || !Object.values(labels).some(isPersonal)) return true
+    rules.refused()
+    // The value itself must not get into the log either.
+    if (!warned.has(name))
+      log.error({ plugin, metric: name }, 'metric label looks like an identifier; dropped')
+    warned.add(name)
+    return false
+  }
+  return {
+    counter: (name, help, labels = []) => {
+      const counter = declare(name, help, labels, (spec) => new Counter(spec))
+      return { inc: (of = {}, by = 1) => void (allow(name, of) && counter.inc(of, by)) }
+    },
+    gauge: (name, help, labels = []) => {
+      const gauge = declare(name, help, labels, (spec) => new Gauge(spec))
+      return { set: (value, of = {}) => void (allow(name, of) && gauge.set(of, value)) }
+    },
+    histogram: (name, help, buckets, labels = []) => {
+      const histogram = declare(
+        name,
+        help,
+        labels,
+        (spec) => new Histogram({ ...spec, buckets: [...buckets] }),
+      )
+      return { observe: (value, of = {}) => void (allow(name, of) && histogram.observe(of, value)) }
+    },
+  }
+}
+
+/** Alert rules can name what a manifest declares, and nothing else. */
+function undeclared({ declared }: PluginRules, name: string): string | undefined {
+  return declared.includes(name) ? undefined : 'steeple.metrics of its package.json does not name it'
+}
+
+interface MetricSpec {
+  name: string
+  help: string
+  labelNames: string[]
+  registers: Registry[]
+}

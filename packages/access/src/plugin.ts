@@ -39,7 +39,7 @@ export const plugin: Plugin = {
         [tokenMintRef.id, createTokenMint(context)],
       ]),
       start: async () => {
-        context.every(FLUSH_MS, () => lastUse.flush())
+        context.every(FLUSH_MS, () => lastUse.flush(), 'each')
         keepRetention(context)
       },
       stop: () => lastUse.flush(),

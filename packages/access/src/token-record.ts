@@ -5,6 +5,8 @@ import {
   type Principal,
   type Role,
   TIMESTAMP_SCHEMA,
+  timestampFromMs,
+  timestampOrNull,
 } from '@steeple/contracts'
 import type { TokenRow } from './token-store.ts'
 
@@ -71,9 +73,9 @@ export function tokenRecord(row: TokenRow, lastUsedAtMs: number | undefined): ob
     name: row.name,
     kind: row.kind,
     roles: rolesOf(row),
-    created_at: timestamp(row.created_at_ms),
-    expires_at: nullableTimestamp(row.expires_at_ms),
-    last_used_at: nullableTimestamp(row.used_at_ms ?? lastUsedAtMs ?? null),
+    created_at: timestampFromMs(row.created_at_ms),
+    expires_at: timestampOrNull(row.expires_at_ms),
+    last_used_at: timestampOrNull(row.used_at_ms ?? lastUsedAtMs ?? null),
     // Written by createdByText.
     created_by: JSON.parse(row.created_by) as object,
     node_id: row.node_id,
@@ -88,15 +90,7 @@ export function newTokenRecord(row: TokenRow, token: string): object {
     name: row.name,
     kind: row.kind,
     roles: rolesOf(row),
-    expires_at: nullableTimestamp(row.expires_at_ms),
+    expires_at: timestampOrNull(row.expires_at_ms),
     token,
   }
-}
-
-function timestamp(atMs: number): string {
-  return new Date(atMs).toISOString()
-}
-
-function nullableTimestamp(atMs: number | null): string | null {
-  return atMs === null ? null : timestamp(atMs)
 }

@@ -11,6 +11,7 @@ import {
 } from '@steeple/contracts'
 import type { CachedAuthenticator } from './authenticator.ts'
 import type { LastUse } from './last-use.ts'
+import { withinMaker } from './token-limits.ts'
 import { auditDetail, drawToken } from './token-mint.ts'
 import { NEW_TOKEN_SCHEMA, newTokenRecord, TOKEN_SCHEMA, tokenRecord } from './token-record.ts'
 import { TOKEN_BODY, type TokenBody, tokenRequestFrom } from './token-request.ts'
@@ -45,11 +46,20 @@ export function tokenRoutes(
       path: '/v1/tokens',
       role: 'admin',
       summary: 'Create a scoped token or a bootstrap token',
-      description: 'The answer shows the token once; only its SHA-256 is kept.',
+      description:
+        'The answer shows the token once; only its SHA-256 is kept. It gives no role that its maker lacks, and ends no later ' +
+        'than the token that made it: asked for longer, the request is refused; without expires_in it ends at the same time.',
+      example: { name: 'dashboard', roles: ['viewer'], expires_in: '90d' },
       schema: { body: TOKEN_BODY, response: NEW_TOKEN_SCHEMA, status: 201 },
       audit: 'token.create',
       handle: (request) => {
-        const asked = tokenRequestFrom(request.body, context.settings.auth.bootstrap_token_ttl)
+        const wanted = tokenRequestFrom(request.body, context.settings.auth.bootstrap_token_ttl)
+        const asked = withinMaker(
+          wanted,
+          request.body.expires_in !== undefined,
+          request.principal,
+          context.clock.nowMs(),
+        )
         const { token, row } = drawToken(context, asked, request.principal)
         return request.mutate(row.id, async (tx) => {
           await insertToken(tx, row)

@@ -22,7 +22,7 @@ http.before(
     clock = fakeClock()
     bed = await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin)], clock })
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 http.after(() => bed.stop())
 
@@ -98,6 +98,22 @@ http('keeps a token that is pasted in place of its id out of the answer and of t
   }
   assert.not.ok(JSON.stringify([await bed.audit(), await bed.events()]).includes(token))
   assert.is((await bed.request('GET', '/v1/health', { token })).status, 404)
+})
+
+http('ends a token with the one that made it', async () => {
+  const { token } = await create({ name: 'maker', roles: ['admin'], expires_in: '20s' })
+  const make = (body: object) => bed.request('POST', '/v1/tokens', { token, body })
+  const child = bodyOf<Answer & { readonly token: string }>(
+    await make({ name: 'child', roles: ['admin'] }),
+    201,
+  )
+  assert.is(child.expires_at, new Date(clock.nowMs() + 20_000).toISOString())
+  const longer = await make({ name: 'heir', roles: ['viewer'], expires_in: '1h' })
+  assert.equal([longer.status, codeOf(longer)], [400, 'validation_failed'])
+  await clock.advance(20_000)
+  for (const credential of [token, child.token]) {
+    assert.is(codeOf(await bed.request('GET', '/v1/audit', { token: credential })), 'token_expired')
+  }
 })
 
 http('answers token_expired once its time is over', async () => {

@@ -1,11 +1,15 @@
+import type { ErrorCode } from '@steeple/contracts'
 import type { EdgeKernel } from './edge-kernel.ts'
 import type { EdgeLimits } from './edge-options.ts'
 import type { HttpMetrics } from './observe/http-metrics.ts'
 import type { Authenticate } from './pipeline/authenticate.ts'
+import type { BodySpace } from './pipeline/body-space.ts'
 import type { Cursors } from './pipeline/cursor.ts'
 import type { Denials } from './pipeline/denials.ts'
-import type { Exchange } from './pipeline/exchange.ts'
+import type { FailedCredentials } from './pipeline/failed-credentials.ts'
+import type { RequestContext } from './pipeline/request-context.ts'
 import type { SendTogether } from './pipeline/send-together.ts'
+import type { Shares } from './pipeline/shares.ts'
 
 /** What every request needs of the edge: made once, shared by all parts of the pipeline. */
 export interface EdgeCore {
@@ -14,9 +18,15 @@ export interface EdgeCore {
   readonly metrics: HttpMetrics
   readonly cursors: Cursors
   readonly denials: Denials
+  /** Who may begin how much. */
+  readonly shares: Shares
+  readonly bodies: BodySpace
+  readonly failures: FailedCredentials
   /** Open event streams by principal. */
   readonly streams: Map<string, number>
   readonly authenticate: Authenticate
+  /** Error codes that the plugins which serve now bring. */
+  errors(): readonly ErrorCode[]
   /** Security headers and the like, as name and value pairs. */
   readonly headers: readonly (readonly [string, string])[]
   /** Idempotent requests that are running on this instance: scope to body hash. */
@@ -28,5 +38,5 @@ export interface EdgeCore {
   /** Whether the listener is going down: answers close their connection. */
   isClosing(): boolean
   /** Called once for each exchange when its connection side is over. */
-  settled(exchange: Exchange): void
+  settled(context: RequestContext): void
 }

@@ -4,8 +4,20 @@ import type { Kernel } from '@steeple/kernel'
 export interface EdgeKernel
   extends Pick<
     Kernel,
-    'settings' | 'log' | 'clock' | 'mutations' | 'outbox' | 'info' | 'service' | 'metricsText' | 'onSettings'
+    | 'settings'
+    | 'log'
+    | 'clock'
+    | 'mutations'
+    | 'outbox'
+    | 'info'
+    | 'service'
+    | 'metricsText'
+    | 'features'
+    | 'onSettings'
   > {
   readonly db: Pick<Kernel['db'], 'probe'>
-  readonly registry: Pick<Kernel['registry'], 'list' | 'load' | 'unload' | 'reload'>
+  readonly registry: Pick<
+    Kernel['registry'],
+    'secrets' | 'writeSecret' | 'list' | 'load' | 'unload' | 'reload' | 'disable' | 'enable' | 'uninstall'
+  >
 }

@@ -1,3 +1,7 @@
+import type { BodyLimits } from './pipeline/body-space.ts'
+import type { FailureLimits } from './pipeline/failed-credentials.ts'
+import type { ShareLimits } from './pipeline/shares.ts'
+
 /** Bounds of the edge. Times in ms, sizes in bytes. */
 export interface EdgeLimits {
   /** How long a swap or a close waits for requests in flight. Architecture, "Life of a plugin". */
@@ -12,7 +16,7 @@ export interface EdgeLimits {
   readonly keepAliveMs: number
   /** Request line and headers together. */
   readonly headerBytes: number
-  /** How long a stream waits for a client that does not read. */
+  /** How long an answer waits for a client that does not read. */
   readonly streamStallMs: number
   /** How long the rest of a body that nobody reads may go on arriving after the answer. */
   readonly unreadBodyMs: number
@@ -20,7 +24,7 @@ export interface EdgeLimits {
   readonly heartbeatMs: number
   /** Pause between two checks that the credential of an event stream still holds. */
   readonly recheckMs: number
-  /** Event streams at a time. */
+  /** Event streams at a time; an eighth of them is kept for administrators. */
   readonly eventStreams: number
   /** Event streams of one principal at a time. */
   readonly eventStreamsEach: number
@@ -28,7 +32,13 @@ export interface EdgeLimits {
   readonly denialsPerMinute: number
   /** Connections at a time. */
   readonly connections: number
+  /** What each principal, and each address without a credential, may use at a time. */
+  readonly share: ShareLimits
+  readonly bodies: BodyLimits
+  readonly failures: FailureLimits
 }
+
+const MIB = 1_048_576
 
 /** The bounds in force when none are given. */
 export const DEFAULT_LIMITS: EdgeLimits = {
@@ -38,7 +48,7 @@ export const DEFAULT_LIMITS: EdgeLimits = {
   bodyTimeoutMs: 30_000,
   keepAliveMs: 72_000,
   headerBytes: 16_384,
-  streamStallMs: 60_000,
+  streamStallMs: 30_000,
   unreadBodyMs: 5_000,
   heartbeatMs: 15_000,
   recheckMs: 2_000,
@@ -46,6 +56,9 @@ export const DEFAULT_LIMITS: EdgeLimits = {
   eventStreamsEach: 8,
   denialsPerMinute: 60,
   connections: 4_096,
+  share: { running: 64, waiting: 4_096, unreadBytes: 8 * MIB, unreadBytesInAll: 32 * MIB },
+  bodies: { each: 24 * MIB, inAll: 64 * MIB },
+  failures: { burst: 100, perSecond: 1, auditMs: 60_000 },
 }
 
 /** PEM texts of the listener's certificate. With them, plaintext on the port is closed and never served. */

@@ -5,27 +5,31 @@ import type { EdgeGeneration, HttpEdge, RouteSet } from '@steeple/kernel'
 import type { EdgeCore } from './edge-core.ts'
 import type { EdgeKernel } from './edge-kernel.ts'
 import { DEFAULT_LIMITS, type EdgeLimits, type EdgeOptions } from './edge-options.ts'
-import { buildGeneration, type Doors } from './host/build-generation.ts'
+import { buildGeneration, type RequestHandler } from './host/build-generation.ts'
+import { createConnectionQueues } from './host/connection-queue.ts'
+import { createConnections } from './host/connections.ts'
 import { SYSTEM_PLUGIN } from './host/endpoint.ts'
 import { Generation } from './host/generation.ts'
-import { createLines } from './host/line.ts'
 import { listenAddressFrom, listenProblem } from './host/listen-address.ts'
 import { createServer } from './host/listener.ts'
 import { createRouteMemory } from './host/route-memory.ts'
 import { finalStatus, logAccess } from './observe/access-log.ts'
 import { HttpMetrics } from './observe/http-metrics.ts'
 import { createAuthenticate } from './pipeline/authenticate.ts'
+import { BodySpace } from './pipeline/body-space.ts'
 import { createCursors } from './pipeline/cursor.ts'
 import { createDenials } from './pipeline/denials.ts'
-import { Exchange } from './pipeline/exchange.ts'
+import { FailedCredentials } from './pipeline/failed-credentials.ts'
 import { headerProblem } from './pipeline/header-problem.ts'
 import { refuseUnmatched } from './pipeline/refuse-unmatched.ts'
+import { RequestContext } from './pipeline/request-context.ts'
 import { requestIdFrom } from './pipeline/request-id.ts'
 import { createSchemaChecks } from './pipeline/schema-checks.ts'
 import { securityHeaders } from './pipeline/security-headers.ts'
 import { createSendTogether } from './pipeline/send-together.ts'
 import { fail, serve } from './pipeline/serve.ts'
-import { systemRoutes } from './system/routes.ts'
+import { Shares } from './pipeline/shares.ts'
+import { SYSTEM_PATHS, systemRoutes } from './system/routes.ts'
 
 /** The HTTP edge: one listener, one set of routes at a time. */
 export interface Edge extends HttpEdge {
@@ -51,10 +55,11 @@ class GenerationHost implements Edge {
   readonly #memory = createRouteMemory()
   readonly #checks = createSchemaChecks()
   readonly #shutdown = new AbortController()
-  readonly #lineOf = createLines()
+  readonly #queues = createConnectionQueues((...pair) => this.#begin(...pair))
   readonly #server: ReturnType<typeof createServer>
   readonly #system: RouteSet
-  readonly #connections = new Set<object>()
+  readonly #connections: ReturnType<typeof createConnections>
+  #unwatch: (() => void) | undefined
   /** Generations before the current one that still serve somebody. */
   readonly #past = new Set<Generation>()
   #open = 0
@@ -72,23 +77,30 @@ class GenerationHost implements Edge {
       cursors: createCursors(options.cursorSecret),
       denials: createDenials(kernel.clock, this.#limits.denialsPerMinute),
       streams: new Map(),
+      shares: new Shares(this.#limits.share, () => kernel.clock.monotonicMs()),
+      bodies: new BodySpace(this.#limits.bodies),
+      failures: new FailedCredentials(kernel, this.#limits.failures),
       authenticate: createAuthenticate(kernel, options.adminToken),
       headers: securityHeaders(options.tls !== undefined),
       running: new Map(),
       send: createSendTogether(),
       shutdown: this.#shutdown.signal,
+      errors: () => this.#current?.sets.flatMap(({ errors }) => errors ?? []) ?? [],
       isClosing: () => this.#shutdown.signal.aborted,
-      settled: (exchange) => this.#settle(exchange),
+      settled: (context) => this.#settle(context),
     }
-    this.#server = createServer((...pair) => this.#take(...pair), this.#lineOf, this.#limits, options.tls)
-    this.#server.on('connection', (socket) => {
-      this.#connections.add(socket)
-      socket.once('close', () => this.#connections.delete(socket))
-    })
+    const { connections, streamStallMs } = this.#limits
+    this.#connections = createConnections(connections, streamStallMs, this.#queues)
+    const take = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
+      this.#queues.of(incoming.socket).take(incoming, outgoing)
+    this.#server = createServer(take, this.#queues, this.#limits, options.tls)
+    this.#server.on('connection', (socket) => this.#connections.add(socket))
+    this.#server.on('secureConnection', (socket) => this.#connections.secure(socket))
     this.#metrics.openConnections = () => this.#connections.size
     this.#system = {
       plugin: SYSTEM_PLUGIN,
       retiring: this.#shutdown.signal,
+      paths: SYSTEM_PATHS,
       routes: systemRoutes(this.#core, () => this.#current?.endpoints ?? []),
     }
   }
@@ -99,7 +111,7 @@ class GenerationHost implements Edge {
       metrics: this.#metrics,
       checkResponses: this.#options.checkResponses === true,
     }
-    return await buildGeneration([this.#system, ...sets], parts, this.#doors)
+    return await buildGeneration([this.#system, ...sets], parts, this.#handler)
   }
 
   async swap(next: EdgeGeneration): Promise<void> {
@@ -122,6 +134,7 @@ class GenerationHost implements Edge {
     this.#server.once('error', fail).listen(address, resolve)
     await promise
     this.#server.off('error', fail)
+    this.#unwatch = this.#connections.watch()
     const bound = this.address()
     if (bound === undefined) throw new Error('the listener has no address')
     return bound
@@ -139,6 +152,8 @@ class GenerationHost implements Edge {
     if (this.#open > 0) await this.#drained()
     this.#server.closeAllConnections()
     await promise
+    this.#unwatch?.()
+    await this.#core.failures.flush()
     await this.#current?.retire(undefined, 0)
     this.#current = undefined
   }
@@ -149,50 +164,55 @@ class GenerationHost implements Edge {
     if (!past.isInUse) this.#past.delete(past)
   }
 
-  readonly #doors: Doors = {
+  readonly #handler: RequestHandler = {
     open: (generation, endpoint, request, reply) => {
-      const exchange = this.#exchange(request.raw, reply.raw, endpoint)
-      exchange.params = request.params
-      exchange.query = request.query
-      generation.enter(exchange)
-      void serve(exchange, endpoint)
+      const context = this.#context(request.raw, reply.raw, endpoint)
+      context.params = request.params
+      context.query = request.query
+      generation.enter(context)
+      void serve(context, endpoint)
     },
     refuse: (request, reply, error) => {
-      const exchange = this.#exchange(request.raw, reply.raw, undefined)
-      if (error === undefined) refuseUnmatched(exchange, this.#memory)
-      else fail(exchange, error)
+      const context = this.#context(request.raw, reply.raw, undefined)
+      if (error === undefined) refuseUnmatched(context, this.#memory)
+      else fail(context, error)
     },
   }
 
-  #take(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    const line = this.#lineOf(incoming.socket)
-    // Its connection closes with an answer before it: who sent it must send it again.
-    if (line.isEnding) return
-    line.isEnding = !outgoing.shouldKeepAlive
+  #begin(incoming: IncomingMessage, outgoing: ServerResponse): void {
     incoming.url = originForm(incoming.url ?? '/')
     const problem = headerProblem(incoming)
     if (problem !== undefined) {
-      fail(this.#exchange(incoming, outgoing, undefined), validationFailed(problem))
+      if (problem.isFraming) {
+        outgoing.shouldKeepAlive = false
+        this.#queues.of(incoming.socket).end()
+      }
+      fail(this.#context(incoming, outgoing, undefined), validationFailed(problem.message))
     } else if (this.#current !== undefined) this.#current.handle(incoming, outgoing)
-    else fail(this.#exchange(incoming, outgoing, undefined), notReady('the service is starting'))
+    else fail(this.#context(incoming, outgoing, undefined), notReady('the service is starting'))
   }
 
-  #exchange(incoming: IncomingMessage, outgoing: ServerResponse, endpoint: Exchange['endpoint']): Exchange {
+  #context(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    endpoint: RequestContext['endpoint'],
+  ): RequestContext {
     this.#open += 1
     const id = requestIdFrom(incoming.headers['x-request-id'])
-    return new Exchange(this.#core, endpoint, id, this.#lineOf(incoming.socket), incoming, outgoing)
+    return new RequestContext(this.#core, endpoint, id, this.#queues.of(incoming.socket), incoming, outgoing)
   }
 
-  #settle(exchange: Exchange): void {
+  #settle(context: RequestContext): void {
     this.#open -= 1
-    exchange.generation?.leave(exchange)
-    exchange.line.leave(exchange)
-    const ms = this.#kernel.clock.monotonicMs() - exchange.startedMs
-    const status = finalStatus(exchange)
-    const meter = exchange.endpoint?.meter ?? this.#metrics.meter(exchange.incoming.method ?? '', 'unmatched')
+    context.generation?.leave(context)
+    this.#core.shares.leave(context)
+    const ms = this.#kernel.clock.monotonicMs() - context.startedMs
+    const status = finalStatus(context)
+    const meter = context.endpoint?.meter ?? this.#metrics.meter(context.incoming.method ?? '', 'unmatched')
     meter.observe(status, ms)
-    logAccess(exchange, status, ms)
-    if (!exchange.incoming.complete) this.#dropUnread(exchange.incoming)
+    logAccess(context, status, ms)
+    if (!context.incoming.complete) this.#dropUnread(context.incoming)
+    context.queue.leave(context)
     if (this.#open === 0) this.#idle?.()
   }
 

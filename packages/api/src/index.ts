@@ -1,4 +1,4 @@
 export { createEdge, type Edge } from './edge.ts'
 export type { EdgeKernel } from './edge-kernel.ts'
 export { DEFAULT_LIMITS, type EdgeLimits, type EdgeOptions, type EdgeTls } from './edge-options.ts'
-export { type ListenAddress, listenAddressFrom } from './host/listen-address.ts'
+export { listenAddressFrom } from './host/listen-address.ts'

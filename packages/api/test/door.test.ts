@@ -110,6 +110,7 @@ door('audits a refused change and not a refused read', async () => {
         target: '/v1/test/admin',
         outcome: 'denied',
         requestId: 'denied-1',
+        detail: { method: 'POST', needs: 'admin' },
       },
     ])
   } finally {

@@ -1,6 +1,6 @@
 import { assert, eventually, suite } from '@steeple/testkit'
 import { type Raw, rawConnection } from './world/raw-socket.ts'
-import { serveRoutes, type World } from './world/serve-routes.ts'
+import { ADMIN_TOKEN, serveRoutes, type World } from './world/serve-routes.ts'
 
 const events = suite('api/events')
 
@@ -137,6 +137,22 @@ events('bounds the streams of one principal, so that it leaves some to others', 
       await again.body?.cancel()
     })
     await another.body?.cancel()
+  } finally {
+    await own.close()
+  }
+})
+
+events('keeps an eighth of the streams for administrators', async () => {
+  const own = await serveRoutes([], { limits: { eventStreams: 8, eventStreamsEach: 8 } })
+  try {
+    const viewer = own.kernel.token('crowd', ['viewer'])
+    const open = (bearer: string) =>
+      fetch(`${own.url}/v1/events`, { headers: { authorization: `Bearer ${bearer}` } })
+    const streams = await Promise.all(Array.from({ length: 8 }, () => open(viewer)))
+    assert.equal(streams.map(({ status }) => status).sort(), [200, 200, 200, 200, 200, 200, 200, 503])
+    const last = await open(ADMIN_TOKEN)
+    assert.is(last.status, 200)
+    for (const stream of [...streams, last]) await stream.body?.cancel()
   } finally {
     await own.close()
   }

@@ -47,12 +47,17 @@ const came: string[] = []
 const left: string[] = []
 
 let world: World
+/** One that gives up soon; the other waits as long as a busy machine takes. */
+let hurried: World
 raw.before(async () => {
-  world = await serveRoutes([TAKE, pour, slow, echo], {
-    limits: { bodyTimeoutMs: 150, headersTimeoutMs: 250, unreadBodyMs: 200, headerBytes: 4_096 },
-  })
+  const routes = [TAKE, pour, slow, echo]
+  world = await serveRoutes(routes, { limits: { unreadBodyMs: 3_000, headerBytes: 4_096 } })
+  hurried = await serveRoutes(routes, { limits: { bodyTimeoutMs: 150, headersTimeoutMs: 250 } })
 })
-raw.after(() => world.close())
+raw.after(async () => {
+  await world.close()
+  await hurried.close()
+})
 
 const open = (): Promise<Raw> => rawConnection(world.port)
 
@@ -84,7 +89,7 @@ raw('answers too large headers and a too long URL with 431', async () => {
 })
 
 raw('gives up on headers that do not arrive in time', async () => {
-  const answer = await rawExchange(world.port, 'GET /v1/healthz HTTP/1.1\r\nHost: x\r\n', {
+  const answer = await rawExchange(hurried.port, 'GET /v1/healthz HTTP/1.1\r\nHost: x\r\n', {
     halfClose: false,
   })
   assert.match(answer, /^HTTP\/1\.1 408 /)
@@ -93,7 +98,7 @@ raw('gives up on headers that do not arrive in time', async () => {
 
 raw('gives up on a body that does not arrive in time', async () => {
   const head = `POST /v1/take HTTP/1.1\r\nHost: x\r\n${AUTH}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"a"`
-  const answer = await rawExchange(world.port, head, { halfClose: false })
+  const answer = await rawExchange(hurried.port, head, { halfClose: false })
   assert.match(answer, /^HTTP\/1\.1 408 /)
   assert.match(answer, '"code":"request_timeout"')
 })
@@ -121,7 +126,7 @@ raw('stops a streamed body at the limit and says so', async () => {
 
 raw('closes the connection of a client that pauses inside a streamed body', async () => {
   const head = `POST /v1/pour HTTP/1.1\r\nHost: x\r\n${AUTH}\r\nContent-Type: application/octet-stream\r\nContent-Length: 100\r\n\r\nabc`
-  assert.is(await rawExchange(world.port, head, { halfClose: false }), '')
+  assert.is(await rawExchange(hurried.port, head, { halfClose: false }), '')
 })
 
 raw('invites a body only after it has looked at the credential', async () => {
@@ -197,7 +202,7 @@ raw('gives each of many answers of one turn to its own client, whole, whoever le
     if (index % 7 === 0) continue
     const bytes = Buffer.from(JSON.stringify({ text: textOf(index) })).toString('latin1')
     const [head = '', body] = connection.text().split('\r\n\r\n')
-    assert.match(head, /^HTTP\/1\.1 200 /)
+    assert.match(head, /^HTTP\/1\.1 200 /, `${index}: ${connection.text()}`)
     assert.match(head, new RegExp(`content-length: ${bytes.length}\r`, 'i'))
     assert.is(body, index % 5 === 0 ? '' : bytes)
   }
@@ -221,6 +226,38 @@ raw('tells a handler that its client has left, and answers nobody', async () => 
   await eventually(() =>
     world.kernel.lines.some((line) => line.facts.request_id === 'leaver' && line.facts.status === 499),
   )
+})
+
+raw('says that nothing behind an Upgrade is read', async () => {
+  const text = `GET /v1/healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
+  const answer = await rawExchange(world.port, text + text, { halfClose: false })
+  assert.is(answer.match(/HTTP\/1\.1 200/g)?.length, 1)
+  assert.match(answer, /connection: close/i)
+})
+
+raw('reads no body in a coding that it does not know, and nothing behind it', async () => {
+  const chunked = '7\r\n{"a":1}\r\n0\r\n\r\n'
+  const post = (version: string, coding: string): string =>
+    `POST /v1/take HTTP/${version}\r\nHost: x\r\n${AUTH}\r\nContent-Type: application/json\r\nTransfer-Encoding: ${coding}\r\n\r\n${chunked}`
+  const plain = await rawExchange(
+    world.port,
+    post('1.1', 'Chunked') + post('1.1', 'gzip, chunked') + post('1.1', 'chunked'),
+    {
+      halfClose: false,
+    },
+  )
+  assert.equal(
+    [...plain.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1]),
+    ['200', '400'],
+  )
+  assert.match(plain, /the only Transfer-Encoding that is read is chunked/)
+  const old = await rawExchange(world.port, post('1.0', 'chunked'), { halfClose: false })
+  assert.match(old, /^HTTP\/1\.1 400[\s\S]*HTTP\/1\.0 has no Transfer-Encoding/)
+})
+
+raw('refuses HTTP/0.9, which has no status to answer with', async () => {
+  const answer = await rawExchange(world.port, 'GET /v1/healthz\r\n\r\n', { halfClose: false })
+  assert.match(answer, /^HTTP\/1\.1 400[\s\S]*HTTP\/0\.9 is not spoken here/)
 })
 
 raw.run()

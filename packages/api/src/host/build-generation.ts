@@ -17,7 +17,7 @@ import { MAX_PARAM_CHARS } from './route-memory.ts'
 const SLICE_MS = 8
 
 /** What happens to the requests that reach a built generation. */
-export interface Doors {
+export interface RequestHandler {
   /** A route fits. */
   open(generation: Generation, endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply): void
   /** No route fits, or the URL cannot be read (then with the error to answer). */
@@ -33,20 +33,20 @@ export interface Doors {
 export async function buildGeneration(
   sets: readonly RouteSet[],
   parts: EndpointParts,
-  doors: Doors,
+  handler: RequestHandler,
 ): Promise<Generation> {
   refuseDuplicates(sets)
   parts.checks.renew()
   await compileInSlices(sets, parts)
   const endpoints = sets.flatMap((set) => set.routes.map((route) => endpointFrom(route, set, parts)))
-  const app = bareApp(doors)
+  const app = bareApp(handler)
   const generation = new Generation(sets, endpoints, app)
-  for (const endpoint of endpoints) addRoute(app, endpoint, generation, doors)
+  for (const endpoint of endpoints) addRoute(app, endpoint, generation, handler)
   await app.ready()
   return generation
 }
 
-function bareApp(doors: Doors): FastifyInstance {
+function bareApp(handler: RequestHandler): FastifyInstance {
   const app = Fastify({
     logger: false,
     return503OnClosing: false,
@@ -54,25 +54,30 @@ function bareApp(doors: Doors): FastifyInstance {
     genReqId: () => '',
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
     frameworkErrors: (_error, request, reply) => {
-      doors.refuse(request, reply, validationFailed('the URL is not correctly encoded'))
+      handler.refuse(request, reply, validationFailed('the URL is not correctly encoded'))
     },
   })
   // Of a request that no route fits nothing more is read: fastify would parse its body first.
   app.removeAllContentTypeParsers()
-  app.setNotFoundHandler((request, reply) => doors.refuse(request, reply))
+  app.setNotFoundHandler((request, reply) => handler.refuse(request, reply))
   app.setErrorHandler((error, request, reply) => {
     const isStray = request.is404 || !(error instanceof Error)
-    doors.refuse(request, reply, isStray ? undefined : error)
+    handler.refuse(request, reply, isStray ? undefined : error)
   })
   return app
 }
 
-function addRoute(app: FastifyInstance, endpoint: Endpoint, generation: Generation, doors: Doors): void {
+function addRoute(
+  app: FastifyInstance,
+  endpoint: Endpoint,
+  generation: Generation,
+  handler: RequestHandler,
+): void {
   app.route({
     method: endpoint.route.method,
     url: endpoint.route.path,
     // The pipeline takes over before fastify looks at a body: who asks is settled first. `done` is never called.
-    onRequest: (request, reply, _done) => doors.open(generation, endpoint, request, reply),
+    onRequest: (request, reply, _done) => handler.open(generation, endpoint, request, reply),
     handler: () => undefined,
   })
 }

@@ -1,7 +1,9 @@
 import {
   type Access,
   ERROR_CATALOGUE,
+  type ErrorCode,
   type JsonSchema,
+  type PathGroup,
   pluginFailed,
   ROLES,
   type Route,
@@ -18,6 +20,9 @@ export interface Endpoint {
   readonly route: Route
   /** The plugin that contributes it; `kernel` for the edge's own. */
   readonly plugin: string
+  /** Error codes of that plugin's own. */
+  readonly errors: readonly ErrorCode[]
+  readonly paths: Readonly<Record<string, PathGroup>>
   readonly retiring: AbortSignal
   /** The edge's own routes outlive every generation: a swap does not wait for them. */
   readonly isSystem: boolean
@@ -75,12 +80,14 @@ export function endpointFrom(route: Route, set: RouteSet, parts: EndpointParts):
   }
   const check = (source: Source, schema: JsonSchema | undefined, part: string): Check | undefined =>
     compiled(schema, part, (one) => parts.checks.check(source, one))
-  refuseMalformed(route, set.plugin)
+  refuseMalformed(route, set)
   if (set.isInstalled === true && !parts.checkResponses)
     compiled(response, 'response', (schema) => parts.checks.prove('body', schema))
   return {
     route,
     plugin: set.plugin,
+    errors: set.errors ?? [],
+    paths: set.paths ?? {},
     retiring: set.retiring,
     isSystem: set.plugin === SYSTEM_PLUGIN,
     isMutating: route.method !== 'GET',
@@ -103,7 +110,7 @@ function queryFilters(route: Route, query: JsonSchema | undefined): JsonSchema |
   return route.paged === true && query === undefined ? undefined : query
 }
 
-function refuseMalformed(route: Route, plugin: string): void {
+function refuseMalformed(route: Route, { plugin, errors = [] }: RouteSet): void {
   if (!route.path.startsWith('/') || route.path.includes('*')) {
     throw pluginFailed(plugin, 'routes', `${nameOf(route)}: a path begins with / and holds no *`)
   }
@@ -114,8 +121,10 @@ function refuseMalformed(route: Route, plugin: string): void {
   if (route.method !== 'GET' && route.audit === undefined) {
     throw pluginFailed(plugin, 'routes', `${nameOf(route)}: a mutating route names its audit action`)
   }
-  const unknown = route.errors?.filter((code) => !ERROR_CATALOGUE.some((known) => known.code === code)) ?? []
+  const known = [...ERROR_CATALOGUE, ...errors].map(({ code }) => code)
+  const unknown = route.errors?.filter((code) => !known.includes(code)) ?? []
   if (unknown.length > 0) {
-    throw pluginFailed(plugin, 'routes', `${nameOf(route)}: no such error codes: ${unknown.join(', ')}`)
+    const problem = `no such error codes: ${unknown.join(', ')}; steeple.errors of its package.json declares its own`
+    throw pluginFailed(plugin, 'routes', `${nameOf(route)}: ${problem}`)
   }
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { notReady } from '@steeple/contracts'
 import type { EdgeGeneration, RouteSet } from '@steeple/kernel'
 import type { FastifyInstance } from 'fastify'
-import type { Exchange } from '../pipeline/exchange.ts'
+import type { RequestContext } from '../pipeline/request-context.ts'
 import { fail } from '../pipeline/serve.ts'
 import type { Endpoint } from './endpoint.ts'
 
@@ -11,7 +11,11 @@ export class Generation implements EdgeGeneration {
   readonly sets: readonly RouteSet[]
   readonly endpoints: readonly Endpoint[]
   readonly #app: FastifyInstance
-  readonly #open = new Set<Exchange>()
+  /**
+   * Not a Set: one that is always added to and deleted from leaves its outgrown tables behind, each of which refers to the
+   * next, so that once one of them is old the collector takes every later request for one that is in use.
+   */
+  readonly #open: RequestContext[] = []
   /** Plugins of this set that no set after it has. Empty while this one serves. */
   readonly #leaving = new Set<AbortSignal>()
   readonly #waiting = new Set<() => void>()
@@ -29,15 +33,19 @@ export class Generation implements EdgeGeneration {
   }
 
   /** Counts a request in; the edge's own routes do not belong to a generation. */
-  enter(exchange: Exchange): void {
-    if (exchange.endpoint?.isSystem === true) return
-    this.#open.add(exchange)
-    exchange.generation = this
+  enter(context: RequestContext): void {
+    if (context.endpoint?.isSystem === true) return
+    context.generation = this
+    context.place = this.#open.push(context) - 1
   }
 
   /** Counts a request out, or looks again when it has begun to stream. */
-  leave(exchange: Exchange): void {
-    this.#open.delete(exchange)
+  leave(context: RequestContext): void {
+    const last = this.#open.pop()
+    if (last !== undefined && last !== context) {
+      this.#open[context.place] = last
+      last.place = context.place
+    }
     this.review()
   }
 
@@ -49,7 +57,7 @@ export class Generation implements EdgeGeneration {
 
   /** Whether streams of plugins that stayed still run here. */
   get isInUse(): boolean {
-    return this.#open.size > 0
+    return this.#open.length > 0
   }
 
   /**
@@ -63,9 +71,7 @@ export class Generation implements EdgeGeneration {
     const staying = new Set(next?.sets.map((set) => set.retiring))
     for (const { retiring } of this.sets) if (!staying.has(retiring)) this.#leaving.add(retiring)
     if (this.#isHeldUp()) await this.#drain(drainMs)
-    for (const exchange of this.#open) {
-      if (this.#leaves(exchange)) cutOff(exchange)
-    }
+    for (const context of this.#open.filter((one) => this.#leaves(one))) cutOff(context)
     if (this.#isClosed) return
     this.#isClosed = true
     await this.#app.close()
@@ -81,21 +87,18 @@ export class Generation implements EdgeGeneration {
   }
 
   #isHeldUp(): boolean {
-    for (const exchange of this.#open) {
-      if (!exchange.isStreaming || this.#leaves(exchange)) return true
-    }
-    return false
+    return this.#open.some((context) => !context.isStreaming || this.#leaves(context))
   }
 
-  #leaves(exchange: Exchange): boolean {
-    const { endpoint } = exchange
+  #leaves(context: RequestContext): boolean {
+    const { endpoint } = context
     return endpoint !== undefined && this.#leaving.has(endpoint.retiring)
   }
 }
 
-function cutOff(exchange: Exchange): void {
-  if (exchange.outgoing.headersSent) exchange.outgoing.destroy()
+function cutOff(context: RequestContext): void {
+  if (context.outgoing.headersSent) context.outgoing.destroy()
   else {
-    fail(exchange, notReady('the plugin that served this was withdrawn; try again', { retryAfterS: 1 }))
+    fail(context, notReady('the plugin that served this was withdrawn; try again', { retryAfterS: 1 }))
   }
 }

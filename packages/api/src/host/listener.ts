@@ -12,8 +12,10 @@ import {
 import type { EdgeLimits, EdgeTls } from '../edge-options.ts'
 import { errorBody } from '../pipeline/error-mapping.ts'
 import { securityHeaders } from '../pipeline/security-headers.ts'
-import type { Line } from './line.ts'
+import type { ConnectionQueues } from './connection-queue.ts'
 
+/** Connections that are closing and those that take their place. */
+const SPARE_CONNECTIONS = 64
 /** How often connections are looked at for late headers. */
 const CHECK_INTERVAL_MS = 1_000
 
@@ -26,7 +28,7 @@ export type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => 
 /** The HTTP or HTTPS server, bounded against clients that are slow, loud or not speaking HTTP. */
 export function createServer(
   listener: Listener,
-  lineOf: (socket: Socket) => Line,
+  queues: ConnectionQueues,
   limits: EdgeLimits,
   tls: EdgeTls | undefined,
 ): http.Server {
@@ -40,6 +42,8 @@ export function createServer(
     // The edge refuses a missing Host itself, in the shape of its errors.
     requireHostHeader: false,
     noDelay: true,
+    // A request without a body has none to wait for, and no events of its stream.
+    optimizeEmptyRequests: true,
   }
   const server: http.Server =
     tls === undefined
@@ -54,14 +58,15 @@ export function createServer(
           },
           listener,
         )
-  server.maxConnections = limits.connections
+  // One more than there may be: whoever comes to a full house makes room for itself.
+  server.maxConnections = limits.connections + SPARE_CONNECTIONS
   // Without this listener node would invite the body before anyone has looked at the credential.
   server.on('checkContinue', listener)
   server.on('checkExpectation', listener)
   // The server is over TCP or TLS: its streams are sockets.
   const refuse = (stream: unknown, error: ServiceError): void => {
     const socket = stream as Socket
-    lineOf(socket).afterAnswers(() => endWith(socket, rawAnswer(error, tls !== undefined)))
+    queues.of(socket).afterAnswers(() => endWith(socket, rawAnswer(error, tls !== undefined)))
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET') socket.destroy()

@@ -60,7 +60,8 @@ export function createRouteMemory(): RouteMemory {
   }
 }
 
-function fits(pattern: Segments, asked: Segments): boolean {
+/** Whether the segments of a path are those of a pattern. */
+export function fits(pattern: Segments, asked: Segments): boolean {
   if (pattern.length !== asked.length) return false
   return pattern.every((part, index) => {
     const given = asked[index] ?? ''

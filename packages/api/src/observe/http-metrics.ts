@@ -27,6 +27,11 @@ export class RouteMeter {
     if (bucket !== -1) this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + 1
   }
 
+  /** Whether it has counted anything. */
+  get isUsed(): boolean {
+    return this.#count > 0
+  }
+
   /** Lines of `svc_http_requests_total`. */
   requestLines(): readonly string[] {
     const labels = `method="${this.method}",route="${this.route}"`
@@ -69,7 +74,7 @@ export class HttpMetrics {
 
   /** All lines, ending in a newline. */
   text(): string {
-    const meters = [...this.#meters.values()].filter((meter) => meter.requestLines().length > 0)
+    const meters = [...this.#meters.values()].filter((meter) => meter.isUsed)
     const lines = [
       '# HELP svc_http_requests_total Answered HTTP requests.',
       '# TYPE svc_http_requests_total counter',

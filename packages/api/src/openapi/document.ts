@@ -1,5 +1,7 @@
 import type { Endpoint } from '../host/endpoint.ts'
 import { COMPONENTS } from './components.ts'
+import { errorCodes } from './error-codes.ts'
+import { tagsOf } from './groups.ts'
 import { operationOf } from './operation.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -15,7 +17,6 @@ export function openapiDocument(endpoints: readonly Endpoint[], version: string)
     operations[route.method.toLowerCase()] = operationOf(endpoint)
     paths[path] = operations
   }
-  const tags = [...new Set(endpoints.map((endpoint) => endpoint.plugin))].sort()
   return {
     openapi: '3.1.0',
     info: {
@@ -27,8 +28,9 @@ export function openapiDocument(endpoints: readonly Endpoint[], version: string)
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: tags.map((name) => ({ name })),
+    tags: tagsOf(endpoints),
     paths,
     components: COMPONENTS,
+    'x-error-codes': errorCodes(endpoints.flatMap(({ errors }) => errors)),
   }
 }

@@ -41,7 +41,7 @@ const WITH_BODY: readonly string[] = [
 ]
 const IDEMPOTENT: readonly string[] = [idempotencyKeyReused.code, idempotencyInProgress.code]
 
-/** Statuses by code, for every code that an answer can carry. */
+/** Statuses by code, for every code of the service's own. */
 const STATUS_OF: ReadonlyMap<string, number> = new Map(
   ERROR_CATALOGUE.map((factory): [string, number] => [factory.code, factory.status]),
 )
@@ -55,7 +55,7 @@ export function isIdempotent(route: Route): boolean {
 export function errorsByStatus(endpoint: Endpoint): ReadonlyMap<number, readonly string[]> {
   const grouped = new Map<number, string[]>()
   for (const code of new Set(codesOf(endpoint))) {
-    const status = STATUS_OF.get(code)
+    const status = STATUS_OF.get(code) ?? endpoint.errors.find((one) => one.code === code)?.status
     if (status === undefined) continue
     const group = grouped.get(status) ?? []
     group.push(code)
@@ -72,7 +72,7 @@ function codesOf({ route, isSystem, isMutating }: Endpoint): readonly string[] {
     ...(route.paged === true ? [invalidLimit.code, invalidCursor.code] : []),
     ...(isMutating ? WITH_BODY : []),
     ...(isIdempotent(route) ? IDEMPOTENT : []),
-    ...(route.method !== 'GET' && route.role !== 'public' ? [rateLimited.code] : []),
+    ...(route.urgent === true && route.role === 'public' ? [] : [rateLimited.code]),
     ...(route.errors ?? []),
   ]
 }

@@ -9,6 +9,8 @@ import {
 } from '@steeple/contracts'
 import type { Endpoint } from '../host/endpoint.ts'
 import { errorsByStatus, isIdempotent } from './error-responses.ts'
+import { exampleOf } from './example.ts'
+import { groupOf } from './groups.ts'
 import { isSchema, responseSchema } from './schema-text.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -22,7 +24,8 @@ export function operationOf(endpoint: Endpoint): Json {
     operationId: operationId(route),
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
-    tags: [plugin],
+    tags: [groupOf(endpoint).group],
+    'x-plugin': plugin,
     security: securityOf(route.role),
     'x-roles': rolesOf(route),
     ...(route.method === 'GET' || typeof route.audit !== 'string' ? {} : { 'x-audit-action': route.audit }),
@@ -98,12 +101,20 @@ function requestBodyOf({ route, bodyLimit }: Endpoint): Json {
   const body = route.schema?.body
   if (route.method === 'GET' || (body === undefined && route.consumes === undefined)) return {}
   const content: Record<string, Json> = {}
-  if (body !== undefined) content[JSON_TYPE] = { schema: body }
+  if (body !== undefined)
+    content[JSON_TYPE] = { schema: body, ...withExample(route.example ?? exampleOf(body, false)) }
   for (const type of route.consumes ?? []) content[type] ??= {}
   const required = body?.required
   const isRequired =
     body === undefined || body.type !== 'object' || (Array.isArray(required) && required.length > 0)
-  return { requestBody: { required: isRequired, description: `At most ${bodyLimit} bytes.`, content } }
+  return { requestBody: { required: isRequired, description: `At most ${sizeText(bodyLimit)}.`, content } }
+}
+
+/** 1048576 is 1 MiB; what is no whole number of KiB is told in bytes. */
+function sizeText(bytes: number): string {
+  if (bytes % 1_073_741_824 === 0) return `${bytes / 1_073_741_824} GiB`
+  if (bytes % 1_048_576 === 0) return `${bytes / 1_048_576} MiB`
+  return bytes % 1_024 === 0 ? `${bytes / 1_024} KiB` : `${bytes} bytes`
 }
 
 function successOf(route: Route): Json {
@@ -118,11 +129,17 @@ function successOf(route: Route): Json {
   const content = Object.fromEntries(
     types.map((type) => [
       type,
-      type.endsWith('json') && response !== undefined ? { schema: responseSchema(response) } : {},
+      type.endsWith('json') && response !== undefined
+        ? { schema: responseSchema(response), ...withExample(exampleOf(response, true)) }
+        : {},
     ]),
   )
   const description = status === 204 ? 'Done; nothing to show.' : 'Done.'
   return types.length === 0 ? { description, headers } : { description, headers, content }
+}
+
+function withExample(example: unknown): Json {
+  return example === undefined ? {} : { example }
 }
 
 function isConditional(route: Route): boolean {

@@ -1,21 +1,24 @@
 import { bodyTooLarge, requestTimeout } from '@steeple/contracts'
-import type { Exchange } from './exchange.ts'
-
-/** The client left before its request was complete. Nobody is there to be answered. */
-export class ClientLeft extends Error {}
+import { ClientLeft } from './client-left.ts'
+import type { RequestContext } from './request-context.ts'
 
 /** Whether the request announces a body. */
-export function hasBody(exchange: Exchange): boolean {
-  const { headers } = exchange.incoming
+export function hasBody(context: RequestContext): boolean {
+  const { headers } = context.incoming
   if (headers['transfer-encoding'] !== undefined) return true
   const length = headers['content-length']
   return length !== undefined && length !== '0'
 }
 
 /** Refuses a body that announces more than `limit` bytes before a byte of it is read. Throws `body_too_large`. */
-export function refuseAnnounced(exchange: Exchange, limit: number): void {
-  const length = Number(exchange.incoming.headers['content-length'] ?? 0)
-  if (length > limit) throw bodyTooLarge(limit)
+export function refuseAnnounced(context: RequestContext, limit: number): void {
+  if ((announcedBytes(context) ?? 0) > limit) throw bodyTooLarge(limit)
+}
+
+/** The size that the request says its body has; undefined when it comes in chunks. */
+function announcedBytes({ incoming }: RequestContext): number | undefined {
+  const length = incoming.headers['content-length']
+  return length === undefined ? undefined : Number(length)
 }
 
 /**
@@ -23,9 +26,15 @@ export function refuseAnnounced(exchange: Exchange, limit: number): void {
  *
  * Throws `body_too_large`, `request_timeout`; `ClientLeft` when the connection ends first.
  */
-export function readBody(exchange: Exchange, limit: number): Promise<Buffer> {
-  const { incoming, core } = exchange
-  inviteBody(exchange)
+export async function readBody(context: RequestContext, limit: number): Promise<Buffer> {
+  const { core } = context
+  const room = core.bodies.take(context, announcedBytes(context) ?? limit, core.limits.bodyTimeoutMs)
+  if (room !== undefined) await room
+  inviteBody(context)
+  return await gather(context, limit)
+}
+
+function gather({ incoming, core }: RequestContext, limit: number): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const chunks: Buffer[] = []
   let size = 0
@@ -52,9 +61,9 @@ export function readBody(exchange: Exchange, limit: number): Promise<Buffer> {
  * The body in pieces as they come, for bodies that are too large to hold. Bounds and errors as `readBody`; a client
  * that pauses for too long loses its connection.
  */
-export async function* streamBody(exchange: Exchange, limit: number): AsyncGenerator<Uint8Array> {
-  const { incoming, core } = exchange
-  inviteBody(exchange)
+export async function* streamBody(context: RequestContext, limit: number): AsyncGenerator<Uint8Array> {
+  const { incoming, core } = context
+  inviteBody(context)
   const stall = setTimeout(() => incoming.destroy(), core.limits.bodyTimeoutMs)
   let size = 0
   try {
@@ -75,6 +84,6 @@ export async function* streamBody(exchange: Exchange, limit: number): AsyncGener
 }
 
 /** A client that sent `Expect: 100-continue` gets its go-ahead here, after authentication and not before. */
-function inviteBody(exchange: Exchange): void {
-  if (exchange.incoming.headers.expect !== undefined) exchange.outgoing.writeContinue()
+function inviteBody(context: RequestContext): void {
+  if (context.incoming.headers.expect !== undefined) context.outgoing.writeContinue()
 }

@@ -1,5 +1,6 @@
 import {
   ERROR_CATALOGUE,
+  type ErrorCode,
   internal,
   isServiceError,
   notReady,
@@ -16,13 +17,19 @@ export interface ErrorBody {
   }
 }
 
-/** What an answer says of a thrown value: errors of the catalogue as they are, anything else `internal`. */
-export function answerableError(thrown: unknown): ServiceError {
+/**
+ * What an answer says of a thrown value: errors of the catalogue and those that plugins declare as they are, anything
+ * else `internal`. An error that says another status than was declared is not the one that was declared.
+ */
+export function answerableError(thrown: unknown, declared: readonly ErrorCode[]): ServiceError {
   if (!isServiceError(thrown)) return internal({ cause: thrown })
   if (thrown.code === pluginDependencyMissing.code) {
     return notReady('a part of the service that this route needs is not loaded', { cause: thrown })
   }
-  const isPublic = ERROR_CATALOGUE.some((known) => known.code === thrown.code)
+  const { code, status } = thrown
+  const isPublic =
+    ERROR_CATALOGUE.some((known) => known.code === code) ||
+    declared.some((known) => known.code === code && known.status === status)
   return isPublic ? thrown : internal({ cause: thrown })
 }
 

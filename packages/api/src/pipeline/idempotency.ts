@@ -12,7 +12,7 @@ import {
 import type { IdempotencyClaim } from '@steeple/kernel'
 import type { Endpoint } from '../host/endpoint.ts'
 import { ANONYMOUS } from './anonymous.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 import { replyFromError } from './respond.ts'
 
 /** Contract section 2: 1 to 255 visible ASCII characters. */
@@ -29,18 +29,18 @@ const REPLAYED: Readonly<Record<string, string>> = { 'Idempotency-Replayed': 'tr
  *
  * Public routes have none: there is no principal to bind the key to, and a stored answer would open to anyone.
  */
-export function claimOf(exchange: Exchange, endpoint: Endpoint): IdempotencyClaim | undefined {
-  const key = exchange.header('idempotency-key')
-  if (key === undefined || !endpoint.isMutating || exchange.principal === ANONYMOUS) return undefined
+export function claimOf(context: RequestContext, endpoint: Endpoint): IdempotencyClaim | undefined {
+  const key = context.header('idempotency-key')
+  if (key === undefined || !endpoint.isMutating || context.principal === ANONYMOUS) return undefined
   if (!endpoint.route.path.startsWith('/v1/')) return undefined
   if (!KEY.test(key)) {
     throw validationFailed('Idempotency-Key must be 1 to 255 visible ASCII characters', {
       details: [{ pointer: '/Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' }],
     })
   }
-  const { kind, id } = exchange.principal
-  const scope = hash('sha256', JSON.stringify([kind, id, endpoint.route.method, exchange.path, key]))
-  return { scope, bodySha256: requestDigest(exchange, endpoint) }
+  const { kind, id } = context.principal
+  const scope = hash('sha256', JSON.stringify([kind, id, endpoint.route.method, context.path, key]))
+  return { scope, bodySha256: requestDigest(context, endpoint) }
 }
 
 /**
@@ -50,19 +50,19 @@ export function claimOf(exchange: Exchange, endpoint: Endpoint): IdempotencyClai
  * mutation's own transaction; only a request that ran none, or that answers something else, keeps it here.
  */
 export async function answerOnce(
-  exchange: Exchange,
+  context: RequestContext,
   claim: IdempotencyClaim,
   run: () => Promise<Reply>,
 ): Promise<Reply> {
-  const { running, kernel } = exchange.core
+  const { running, kernel } = context.core
   const other = running.get(claim.scope)
   if (other !== undefined) throw other === claim.bodySha256 ? idempotencyInProgress() : idempotencyKeyReused()
   running.set(claim.scope, claim.bodySha256)
   try {
     const first = await kernel.mutations.stored(claim.scope)
     if (first !== undefined) return replay(first, claim)
-    exchange.claim = claim
-    return await runAndKeep(exchange, claim, run)
+    context.claim = claim
+    return await runAndKeep(context, claim, run)
   } finally {
     running.delete(claim.scope)
   }
@@ -77,7 +77,7 @@ function replay(
 }
 
 async function runAndKeep(
-  exchange: Exchange,
+  context: RequestContext,
   claim: IdempotencyClaim,
   run: () => Promise<Reply>,
 ): Promise<Reply> {
@@ -87,11 +87,11 @@ async function runAndKeep(
   } catch (thrown) {
     // The refusal is what the client must hear, even if it cannot be kept. It may name what was asked for, which may
     // be a secret in the wrong place: it is kept sealed.
-    const refusal = { ...replyFromError(thrown), sealed: true }
-    if (isResult(thrown)) await keep(exchange, claim, refusal).catch(() => undefined)
+    const refusal = { ...replyFromError(context, thrown), sealed: true }
+    if (isResult(thrown)) await keep(context, claim, refusal).catch(() => undefined)
     throw thrown
   }
-  if (reply !== exchange.mutationReply) await keep(exchange, claim, reply)
+  if (reply !== context.mutationReply) await keep(context, claim, reply)
   return reply
 }
 
@@ -100,17 +100,17 @@ function isResult(thrown: unknown): boolean {
   return isServiceError(thrown) && thrown.code !== idempotencyInProgress.code
 }
 
-async function keep(exchange: Exchange, claim: IdempotencyClaim, reply: Reply): Promise<void> {
+async function keep(context: RequestContext, claim: IdempotencyClaim, reply: Reply): Promise<void> {
   const status = reply.status ?? 200
   if (status >= 500 || PASSING.includes(status) || reply.stream !== undefined) return
-  await exchange.core.kernel.mutations.keep(claim, reply)
+  await context.core.kernel.mutations.keep(claim, reply)
 }
 
 /** What makes a request the same: query, media types where they choose, and the bytes of the body. */
-function requestDigest(exchange: Exchange, endpoint: Endpoint): string {
-  const { incoming, bodyBytes } = exchange
+function requestDigest(context: RequestContext, endpoint: Endpoint): string {
+  const { incoming, bodyBytes } = context
   const { headers, url } = incoming
-  const query = url?.slice(exchange.path.length) ?? ''
+  const query = url?.slice(context.path.length) ?? ''
   const type = endpoint.route.consumes === undefined ? '' : headers['content-type']
   const accept = endpoint.route.produces === undefined ? '' : headers.accept
   const size = bodyBytes === undefined ? headers['content-length'] : ''

@@ -1,34 +1,36 @@
 import { type Route, unsupportedMediaType } from '@steeple/contracts'
 import type { Endpoint } from '../host/endpoint.ts'
 import { hasBody, readBody, refuseAnnounced, streamBody } from './body.ts'
-import type { Exchange } from './exchange.ts'
 import { parseJson } from './json-text.ts'
+import type { RequestContext } from './request-context.ts'
 
 const JSON_TYPE = 'application/json'
 
 /**
- * Gives `exchange.body` its value and kind, by media type:
+ * Gives `context.body` its value and kind, by media type:
  *
  * - `json`: the parsed value, checked against the route's schema later.
  * - `text` (`text/*` that the route consumes): the text.
+ * - `bytes` (a route with `rawBody`): the octets, checked by the handler.
  * - `stream` (anything else that the route consumes): the bytes as they come, `AsyncIterable<Uint8Array>`.
  *
  * Throws `unsupported_media_type`, `body_too_large`, `malformed_json`, `request_timeout`.
  */
-export async function takeBody(exchange: Exchange, endpoint: Endpoint): Promise<void> {
-  if (!hasBody(exchange)) return
-  const kind = kindOf(mediaTypeOf(exchange, endpoint.route))
-  refuseAnnounced(exchange, endpoint.bodyLimit)
+export async function takeBody(context: RequestContext, endpoint: Endpoint): Promise<void> {
+  if (!hasBody(context)) return
+  const type = mediaTypeOf(context, endpoint.route)
+  const kind = endpoint.route.rawBody === true ? 'bytes' : kindOf(type)
+  refuseAnnounced(context, endpoint.bodyLimit)
   if (kind === 'stream') {
-    exchange.body = streamBody(exchange, endpoint.bodyLimit)
-    exchange.bodyKind = kind
+    context.body = streamBody(context, endpoint.bodyLimit)
+    context.bodyKind = kind
     return
   }
-  const bytes = await readBody(exchange, endpoint.bodyLimit)
+  const bytes = await readBody(context, endpoint.bodyLimit)
   if (bytes.length === 0) return
-  exchange.bodyBytes = bytes
-  exchange.body = kind === 'json' ? parseJson(bytes) : bytes.toString('utf8')
-  exchange.bodyKind = kind
+  context.bodyBytes = bytes
+  context.body = kind === 'bytes' ? bytes : kind === 'json' ? parseJson(bytes) : bytes.toString('utf8')
+  context.bodyKind = kind
 }
 
 function kindOf(type: string): 'json' | 'text' | 'stream' {
@@ -36,8 +38,8 @@ function kindOf(type: string): 'json' | 'text' | 'stream' {
   return type.startsWith('text/') ? 'text' : 'stream'
 }
 
-function mediaTypeOf(exchange: Exchange, route: Route): string {
-  const { headers } = exchange.incoming
+function mediaTypeOf(context: RequestContext, route: Route): string {
+  const { headers } = context.incoming
   const accepted = acceptedTypes(route)
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {

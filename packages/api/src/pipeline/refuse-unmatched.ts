@@ -1,12 +1,6 @@
-import {
-  featureNotInstalled,
-  methodNotAllowed,
-  notFound,
-  OPTIONAL_FEATURES,
-  type ServiceError,
-} from '@steeple/contracts'
-import type { RouteMemory } from '../host/route-memory.ts'
-import type { Exchange } from './exchange.ts'
+import { featureNotInstalled, methodNotAllowed, notFound, type ServiceError } from '@steeple/contracts'
+import { fits, type RouteMemory } from '../host/route-memory.ts'
+import type { RequestContext } from './request-context.ts'
 import { fail } from './serve.ts'
 
 /**
@@ -14,27 +8,30 @@ import { fail } from './serve.ts'
  * `feature_not_installed`), or there is nothing (404 `not_found`). Needs no credential: the document of all routes
  * is public.
  */
-export function refuseUnmatched(exchange: Exchange, memory: RouteMemory): void {
-  fail(exchange, reasonOf(exchange, memory))
+export function refuseUnmatched(context: RequestContext, memory: RouteMemory): void {
+  fail(context, reasonOf(context, memory))
 }
 
-function reasonOf(exchange: Exchange, memory: RouteMemory): ServiceError {
-  const { path } = exchange
-  const method = exchange.incoming.method ?? 'GET'
+function reasonOf(context: RequestContext, memory: RouteMemory): ServiceError {
+  const { path } = context
+  const method = context.incoming.method ?? 'GET'
   const withdrawn = memory.withdrawn(method === 'HEAD' ? 'GET' : method, path)
   if (withdrawn !== undefined) return featureNotInstalled(withdrawn)
   const methods = memory.methodsOf(path)
   // A path whose method is among them did not fit for another reason: some escape in it.
   if (methods.length > 0 && !methods.includes(method)) {
-    exchange.allow = methods.join(', ')
-    return methodNotAllowed(method, exchange.allow)
+    context.allow = methods.join(', ')
+    return methodNotAllowed(method, context.allow)
   }
-  const absent = OPTIONAL_FEATURES.find(
-    ({ pathPrefix }) => isUnder(path, pathPrefix) && !memory.hasUnder(pathPrefix),
-  )
-  return absent === undefined ? notFound('such path') : featureNotInstalled(absent.feature)
+  const absent = context.core.kernel
+    .features()
+    .find(({ prefix }) => isUnder(path, prefix) && !memory.hasUnder(prefix))
+  return absent === undefined ? notFound('such path') : featureNotInstalled(absent.plugin)
 }
 
+/** A prefix may have parameters: `/v1/sims/:imsi/quota`. */
 function isUnder(path: string, prefix: string): boolean {
-  return path === prefix || path.startsWith(`${prefix}/`)
+  const asked = path.split('/')
+  const parts = prefix.split('/')
+  return asked.length >= parts.length && fits(parts, asked.slice(0, parts.length))
 }

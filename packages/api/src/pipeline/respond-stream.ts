@@ -1,5 +1,5 @@
 import type { Reply } from '@steeple/contracts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 import { writeHead } from './write-head.ts'
 
 type Chunk = string | Uint8Array
@@ -11,26 +11,26 @@ type Chunk = string | Uint8Array
  * error. A producer that fails later breaks the connection: a client must not take half a list for all of it.
  */
 export async function sendStream(
-  exchange: Exchange,
+  context: RequestContext,
   reply: Reply,
   stream: AsyncIterable<Chunk>,
 ): Promise<void> {
-  const { outgoing, incoming } = exchange
+  const { outgoing, incoming } = context
   if (incoming.method === 'HEAD') {
-    writeHead(exchange, reply.status ?? 200, reply.headers, {})
+    writeHead(context, reply.status ?? 200, reply.headers, {})
     outgoing.end()
     return
   }
-  exchange.isStreaming = true
-  exchange.generation?.review()
+  context.isStreaming = true
+  context.generation?.review()
   const pieces = stream[Symbol.asyncIterator]()
   try {
     let piece = await pieces.next()
-    if (outgoing.destroyed || outgoing.headersSent) return
-    writeHead(exchange, reply.status ?? 200, reply.headers, {})
-    while (piece.done !== true && !outgoing.destroyed) {
-      if (!outgoing.write(piece.value)) await readOn(exchange)
-      if (!outgoing.destroyed) piece = await pieces.next()
+    if (context.isOver || outgoing.destroyed || outgoing.headersSent) return
+    writeHead(context, reply.status ?? 200, reply.headers, {})
+    while (piece.done !== true && !isGone(context)) {
+      if (!outgoing.write(piece.value)) await readOn(context)
+      if (!isGone(context)) piece = await pieces.next()
     }
     outgoing.end()
   } finally {
@@ -38,9 +38,13 @@ export async function sendStream(
   }
 }
 
+function isGone({ isOver, outgoing }: RequestContext): boolean {
+  return isOver || outgoing.destroyed
+}
+
 /** Waits until the client has read on or left; gives up on one that does neither. */
-function readOn(exchange: Exchange): Promise<void> {
-  const { outgoing, core } = exchange
+function readOn(context: RequestContext): Promise<void> {
+  const { outgoing, core } = context
   const { promise, resolve } = Promise.withResolvers<void>()
   const stalled = setTimeout(() => outgoing.destroy(), core.limits.streamStallMs)
   const over = (): void => {
@@ -49,5 +53,6 @@ function readOn(exchange: Exchange): Promise<void> {
     resolve()
   }
   outgoing.once('drain', over).once('close', over)
+  context.onOver(over)
   return promise
 }

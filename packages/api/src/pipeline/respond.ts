@@ -1,24 +1,23 @@
 import { type Reply, type ServiceError, unauthenticated } from '@steeple/contracts'
 import { answerableError, errorBody } from './error-mapping.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 import { sendStream } from './respond-stream.ts'
 import { writeHead } from './write-head.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Sends the answer of a handler. Resolves when a stream was handed to the socket; other answers follow at once. */
-export async function respond(exchange: Exchange, reply: Reply): Promise<void> {
-  if (exchange.outgoing.headersSent || exchange.outgoing.destroyed) return
+/** Sends the answer of a handler: at once (undefined), or a stream until the promise resolves. */
+export function respond(context: RequestContext, reply: Reply): Promise<void> | undefined {
+  context.core.shares.done(context)
+  if (context.isOver || context.outgoing.headersSent || context.outgoing.destroyed) return undefined
   const status = statusOf(reply)
-  if (reply.stream !== undefined) {
-    await sendStream(exchange, reply, reply.stream)
-    return
-  }
+  if (reply.stream !== undefined) return sendStream(context, reply, reply.stream)
   const type = headerOf(reply, 'content-type')
   const payload = payloadOf(reply.body, type)
   const more: Record<string, string> = {}
   if (payload !== undefined && type === undefined) more['Content-Type'] = JSON_TYPE
-  send(exchange, status, reply.headers, more, payload)
+  send(context, status, reply.headers, more, payload)
+  return undefined
 }
 
 /** The final status of a reply; one that is none (RFC 9110 §15) is a fault of the plugin that gave it. */
@@ -28,9 +27,9 @@ function statusOf({ status = 200 }: Reply): number {
 }
 
 /** Sends an error in the one shape of the API, with the headers that belong to its status. */
-export function respondError(exchange: Exchange, error: ServiceError): void {
-  const { outgoing } = exchange
-  if (outgoing.destroyed) return
+export function respondError(context: RequestContext, error: ServiceError): void {
+  const { outgoing } = context
+  if (context.isOver || outgoing.destroyed) return
   if (outgoing.headersSent) {
     // Half an answer is out: only a broken connection can still say that it is not whole.
     outgoing.destroy()
@@ -38,29 +37,31 @@ export function respondError(exchange: Exchange, error: ServiceError): void {
   }
   const headers: Record<string, string> = { 'Content-Type': JSON_TYPE }
   if (error.status === unauthenticated.status) headers['WWW-Authenticate'] = 'Bearer'
-  if (exchange.allow !== undefined) headers.Allow = exchange.allow
+  if (context.allow !== undefined) headers.Allow = context.allow
   if (error.retryAfterS !== undefined)
     headers['Retry-After'] = String(Math.max(1, Math.ceil(error.retryAfterS)))
-  send(exchange, error.status, undefined, headers, JSON.stringify(errorBody(error)))
+  send(context, error.status, undefined, headers, JSON.stringify(errorBody(error)))
 }
 
 /** The reply of an error, as it is kept for an Idempotency-Key. */
-export function replyFromError(thrown: unknown): Reply {
-  const error = answerableError(thrown)
+export function replyFromError({ core }: RequestContext, thrown: unknown): Reply {
+  const error = answerableError(thrown, core.errors())
   return { status: error.status, body: errorBody(error) }
 }
 
 function send(
-  exchange: Exchange,
+  context: RequestContext,
   status: number,
   given: Reply['headers'],
   more: Record<string, string>,
   payload: string | Uint8Array | undefined,
 ): void {
-  const { outgoing, incoming, core } = exchange
+  const { outgoing, incoming, core } = context
   const size = payload === undefined ? 0 : Buffer.byteLength(payload)
   if (payload !== undefined || (status !== 204 && status !== 304)) more['Content-Length'] = String(size)
-  writeHead(exchange, status, given, more)
+  writeHead(context, status, given, more)
+  // Bytes are a document that all its readers share.
+  if (typeof payload === 'string') core.shares.owe(context, size)
   // As many bytes as characters: plain ASCII, which goes out without being encoded.
   const encoding = payload?.length === size ? 'latin1' : 'utf8'
   core.send(outgoing, incoming.method === 'HEAD' ? undefined : payload, encoding)

@@ -2,6 +2,8 @@ import type { ServerResponse } from 'node:http'
 
 /** More are not held back: the first of them has waited for the work of the others. */
 const MOST_HELD = 64
+/** Larger ones take long to send: that is done within the time of the turn that made them, which is bounded. */
+const MOST_BYTES = 8_192
 
 /** Ends an answer whose head is set, together with the others that become ready in the same turn of the event loop. */
 export type SendTogether = (
@@ -21,15 +23,21 @@ export function createSendTogether(): SendTogether {
   const sendHeld = (): void => {
     const ready = held
     held = []
-    for (const [outgoing, payload, encoding] of ready) {
-      if (payload === undefined) outgoing.end()
-      else if (typeof payload === 'string') outgoing.end(payload, encoding)
-      else outgoing.end(payload)
-    }
+    for (const answer of ready) end(...answer)
   }
   return (...answer) => {
+    if ((answer[1]?.length ?? 0) > MOST_BYTES) {
+      end(...answer)
+      return
+    }
     if (held.length === 0) setImmediate(sendHeld)
     held.push(answer)
     if (held.length >= MOST_HELD) sendHeld()
   }
+}
+
+const end: SendTogether = (outgoing, payload, encoding) => {
+  if (payload === undefined) outgoing.end()
+  else if (typeof payload === 'string') outgoing.end(payload, encoding)
+  else outgoing.end(payload)
 }

@@ -1,84 +1,115 @@
-import { forbidden, type Reply } from '@steeple/contracts'
+import { forbidden, type Principal, type Reply } from '@steeple/contracts'
 import type { Endpoint } from '../host/endpoint.ts'
 import { mayUse, neededRole } from './authorize.ts'
-import { ClientLeft } from './body.ts'
+import { ClientLeft } from './client-left.ts'
 import { answerableError } from './error-mapping.ts'
-import type { Exchange } from './exchange.ts'
 import { answerOnce, claimOf } from './idempotency.ts'
 import { rateOfRefusal } from './rate-of-refusal.ts'
 import { takeBody } from './read-body.ts'
+import type { RequestContext } from './request-context.ts'
 import { respond, respondError } from './respond.ts'
 import { validateBody, validateUrl } from './validate.ts'
 
 /** Serves one request from the door to the last byte. Never rejects. */
-export async function serve(exchange: Exchange, endpoint: Endpoint): Promise<void> {
+export async function serve(context: RequestContext, endpoint: Endpoint): Promise<void> {
   try {
-    const reply = await answer(exchange, endpoint)
+    const reply = await answer(context, endpoint)
     if (endpoint.checkResponse !== undefined) refuseUndocumented(reply, endpoint)
-    await respond(exchange, reply)
+    const streamed = respond(context, reply)
+    if (streamed !== undefined) await streamed
   } catch (thrown) {
-    fail(exchange, thrown)
+    fail(context, thrown)
   }
 }
 
 /** Answers with an error, whatever was thrown. What is not the client's fault goes to the log, once. */
-export function fail(exchange: Exchange, thrown: unknown): void {
+export function fail(context: RequestContext, thrown: unknown): void {
   if (thrown instanceof ClientLeft) {
-    exchange.outgoing.destroy()
+    if (!context.outgoing.headersSent) context.outgoing.destroy()
     return
   }
-  const error = answerableError(thrown)
+  const error = answerableError(thrown, context.core.errors())
   if (error.status >= 500) {
     const facts = {
-      request_id: exchange.id,
-      route: exchange.pattern,
+      request_id: context.id,
+      route: context.pattern,
       code: error.code,
       err: error.cause ?? thrown,
     }
-    exchange.core.kernel.log.error(facts, 'request failed')
+    context.core.kernel.log.error(facts, 'request failed')
   }
   try {
-    if (error.status === 429) exchange.rate ??= rateOfRefusal(error)
-    respondError(exchange, error)
+    context.core.shares.done(context)
+    if (error.status === 429) context.rate ??= rateOfRefusal(error)
+    respondError(context, error)
   } catch {
-    exchange.outgoing.destroy()
+    context.outgoing.destroy()
   }
 }
 
-async function answer(exchange: Exchange, endpoint: Endpoint): Promise<Reply> {
-  const admitted = exchange.core.authenticate(
-    endpoint.route.role,
-    exchange.incoming.headers.authorization,
-    nodeIdOf(exchange),
-  )
-  exchange.principal = isPromise(admitted) ? await admitted : admitted
-  if (!mayUse(endpoint, exchange.principal)) await deny(exchange, endpoint)
-  validateUrl(exchange, endpoint)
-  if (!endpoint.isMutating) return await handle(exchange, endpoint)
-  await takeBody(exchange, endpoint)
-  validateBody(exchange, endpoint)
-  const claim = claimOf(exchange, endpoint)
-  if (claim === undefined) return await handle(exchange, endpoint)
-  return await answerOnce(exchange, claim, () => handle(exchange, endpoint))
+async function answer(context: RequestContext, endpoint: Endpoint): Promise<Reply> {
+  if (endpoint.route.role !== 'public') {
+    const admitted = authenticate(context, endpoint)
+    if (admitted !== undefined) await admitted
+  }
+  if (!mayUse(endpoint, context.principal)) await deny(context, endpoint)
+  if (endpoint.route.urgent !== true) {
+    const turn = context.core.shares.admit(context)
+    if (turn !== undefined) await turn
+  }
+  // It left while it waited, or its plugin did.
+  if (context.isOver || context.outgoing.headersSent) throw new ClientLeft('the client left')
+  validateUrl(context, endpoint)
+  if (!endpoint.isMutating) return await handle(context, endpoint)
+  await takeBody(context, endpoint)
+  validateBody(context, endpoint)
+  const claim = claimOf(context, endpoint)
+  if (claim === undefined) return await handle(context, endpoint)
+  return await answerOnce(context, claim, () => handle(context, endpoint))
 }
 
-function handle(exchange: Exchange, endpoint: Endpoint): Promise<Reply> {
+/** Says who sends the request: at once (undefined), or when the promise resolves. */
+function authenticate(context: RequestContext, endpoint: Endpoint): Promise<void> | undefined {
+  const { core, incoming } = context
+  core.failures.refuseGuess(context)
+  try {
+    const admitted = core.authenticate(endpoint.route.role, incoming.headers.authorization, nodeIdOf(context))
+    if (isPromise(admitted)) return later(context, admitted)
+    context.principal = admitted
+    core.failures.succeeded(context)
+    return undefined
+  } catch (thrown) {
+    throw core.failures.failed(context, thrown)
+  }
+}
+
+async function later(context: RequestContext, admitted: Promise<Principal>): Promise<void> {
+  const { failures } = context.core
+  try {
+    context.principal = await admitted
+  } catch (thrown) {
+    throw failures.failed(context, thrown)
+  }
+  failures.succeeded(context)
+}
+
+function handle(context: RequestContext, endpoint: Endpoint): Promise<Reply> {
   // Params, query and body were checked against the schemas that the handler's types stand for.
-  return endpoint.route.handle(exchange as never)
+  return endpoint.route.handle(context as never)
 }
 
 /** Refuses for want of a role; an attempt to change something is audited. Target is the pattern, not the URL. */
-async function deny(exchange: Exchange, endpoint: Endpoint): Promise<never> {
+async function deny(context: RequestContext, endpoint: Endpoint): Promise<never> {
   const role = neededRole(endpoint)
   const { route } = endpoint
   if (route.method !== 'GET') {
-    exchange.core.denials.count(exchange.principal)
-    await exchange.core.kernel.mutations.refuse({
-      principal: exchange.principal,
+    context.core.denials.count(context.principal)
+    await context.core.kernel.mutations.refuse({
+      principal: context.principal,
       action: typeof route.audit === 'string' ? route.audit : 'http.request',
       target: route.path,
       outcome: 'denied',
-      requestId: exchange.id,
+      requestId: context.id,
       detail: { method: route.method, needs: role },
     })
   }
@@ -88,15 +119,17 @@ async function deny(exchange: Exchange, endpoint: Endpoint): Promise<never> {
 function refuseUndocumented(reply: Reply, endpoint: Endpoint): void {
   const { route, checkResponse } = endpoint
   const status = reply.status ?? 200
-  if (reply.stream !== undefined || typeof reply.body !== 'object' || status >= 400) return
-  const details = checkResponse?.(JSON.parse(JSON.stringify(reply.body)), true)
+  const { body } = reply
+  if (reply.stream !== undefined || body instanceof Uint8Array) return
+  if (typeof body !== 'object' || status >= 400) return
+  const details = checkResponse?.(JSON.parse(JSON.stringify(body)), true)
   if (details === undefined) return
   const what = details.map((detail) => `${detail.pointer} ${detail.message}`).join('; ')
   throw new Error(`the answer of ${route.method} ${route.path} does not fit its schema: ${what}`)
 }
 
-function nodeIdOf(exchange: Exchange): string | undefined {
-  const { params } = exchange
+function nodeIdOf(context: RequestContext): string | undefined {
+  const { params } = context
   if (typeof params !== 'object' || params === null || !('id' in params)) return undefined
   return typeof params.id === 'string' ? params.id : undefined
 }

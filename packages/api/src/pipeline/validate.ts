@@ -1,43 +1,46 @@
 import { type ErrorDetail, type JsonSchema, validationFailed } from '@steeple/contracts'
 import type { Endpoint } from '../host/endpoint.ts'
-import type { Exchange } from './exchange.ts'
 import { pageFrom, pageScope, splitPage } from './page.ts'
 import { acceptedTypes } from './read-body.ts'
+import type { RequestContext } from './request-context.ts'
 import type { Check } from './schema-checks.ts'
 import { unknownNames } from './validation-details.ts'
 
 /** A refused body up to this size is explained in full; of a larger one the first broken rule is told. */
 const EXPLAINED_BYTES = 65_536
 
+/** Kinds of bodies that are the handler's to check. */
+const UNCHECKED: readonly RequestContext['bodyKind'][] = ['text', 'stream', 'bytes']
+
 /** Checks path parameters and query, coerces them, and parses the page of a list route. */
-export function validateUrl(exchange: Exchange, endpoint: Endpoint): void {
-  if (endpoint.checkParams !== undefined) refuse(endpoint.checkParams, exchange.params, 'path parameter')
+export function validateUrl(context: RequestContext, endpoint: Endpoint): void {
+  if (endpoint.checkParams !== undefined) refuse(endpoint.checkParams, context.params, 'path parameter')
   // fastify's parser gives a plain object of strings and arrays of strings.
-  const query = exchange.query as Record<string, unknown>
+  const query = context.query as Record<string, unknown>
   if (endpoint.route.paged !== true) {
     validateQuery(endpoint, query)
     return
   }
   const paged = splitPage(query)
-  const scope = pageScope(exchange.path, paged.filters)
+  const scope = pageScope(context.path, paged.filters)
   validateQuery(endpoint, paged.filters)
-  exchange.query = paged.filters
-  exchange.parsedPage = pageFrom(paged, scope, exchange.core.cursors)
+  context.query = paged.filters
+  context.parsedPage = pageFrom(paged, scope, context.core.cursors)
 }
 
 /** Checks a JSON body against the route's schema. A missing body counts as `{}` where nothing in it is required. */
-export function validateBody(exchange: Exchange, endpoint: Endpoint): void {
-  if (exchange.bodyKind === 'text' || exchange.bodyKind === 'stream') return
+export function validateBody(context: RequestContext, endpoint: Endpoint): void {
+  if (UNCHECKED.includes(context.bodyKind)) return
   const schema = endpoint.route.schema?.body
   if (schema === undefined || endpoint.checkBody === undefined) {
-    if (exchange.bodyKind === 'json') refuseUnexpected(exchange.body)
+    if (context.bodyKind === 'json') refuseUnexpected(context.body)
     return
   }
-  if (exchange.bodyKind === 'none') {
+  if (context.bodyKind === 'none') {
     if (!isOptional(schema)) throw missingBody(endpoint)
-    exchange.body = {}
+    context.body = {}
   }
-  refuse(endpoint.checkBody, exchange.body, 'body', exchange.bodyBytes?.length)
+  refuse(endpoint.checkBody, context.body, 'body', context.bodyBytes?.length)
 }
 
 function missingBody({ route }: Endpoint): Error {

@@ -1,5 +1,6 @@
 import type { ErrorDetail } from '@steeple/contracts'
 import type { ErrorObject } from 'ajv'
+import { patternWords } from './pattern-words.ts'
 
 /** At most so many broken rules are listed. */
 const MAX_DETAILS = 32
@@ -29,6 +30,8 @@ function detailFrom(error: ErrorObject): ErrorDetail {
   if (Array.isArray(allowedValues)) {
     return { pointer: at(error), message: `must be one of: ${allowedValues.map(String).join(', ')}` }
   }
+  if (error.keyword === 'pattern')
+    return { pointer: at(error), message: patternWords(String(error.params.pattern)) }
   return { pointer: at(error), message: error.message ?? `breaks the rule ${error.keyword}` }
 }
 

@@ -1,6 +1,6 @@
 import type { Reply } from '@steeple/contracts'
-import type { Exchange } from './exchange.ts'
 import { rateHeaders } from './rate-headers.ts'
+import type { RequestContext } from './request-context.ts'
 
 /** How an answer is framed is the edge's to say: two lengths would be two answers (RFC 9112 §6.3, RFC 9110 §7.6.1). */
 const FRAMING: ReadonlySet<string> = new Set([
@@ -14,13 +14,13 @@ const FRAMING: ReadonlySet<string> = new Set([
 
 /** Writes status and headers. Those of the reply replace the edge's own of the same name. */
 export function writeHead(
-  exchange: Exchange,
+  context: RequestContext,
   status: number,
   given: Reply['headers'],
   more: Readonly<Record<string, string>>,
 ): void {
-  const { core, outgoing } = exchange
-  const head: string[] = ['X-Request-Id', exchange.id]
+  const { core, outgoing } = context
+  const head: string[] = ['X-Request-Id', context.id]
   const replaced =
     given === undefined ? undefined : new Set(Object.keys(given).map((name) => name.toLowerCase()))
   for (const [name, value] of core.headers) {
@@ -28,17 +28,17 @@ export function writeHead(
   }
   for (const name in more) head.push(name, more[name] ?? '')
   for (const name in given) if (!FRAMING.has(name.toLowerCase())) head.push(name, given[name] ?? '')
-  const { rate } = exchange
-  if (rate !== undefined) pushRate(head, exchange, rate)
-  if (mustClose(exchange)) {
-    exchange.line.isEnding = true
+  const { rate } = context
+  if (rate !== undefined) pushRate(head, context, rate)
+  if (mustClose(context)) {
+    context.queue.end()
     head.push('Connection', 'close')
   }
   outgoing.writeHead(status, head)
 }
 
-function pushRate(head: string[], exchange: Exchange, rate: NonNullable<Exchange['rate']>): void {
-  const route = exchange.endpoint?.route
+function pushRate(head: string[], context: RequestContext, rate: NonNullable<RequestContext['rate']>): void {
+  const route = context.endpoint?.route
   const name = rate.name ?? (route?.method === 'GET' ? undefined : route?.rateLimit?.name)
   if (name === undefined) return
   for (const [field, value] of Object.entries(rateHeaders(name, rate))) head.push(field, value)
@@ -47,13 +47,14 @@ function pushRate(head: string[], exchange: Exchange, rate: NonNullable<Exchange
 /**
  * A body that was not asked for (`Expect`) must not be taken for the next request; a closing listener takes no more,
  * but answers all that it has taken: the last answer of a connection closes it.
- * After an answer to half a request with `Upgrade`, which is never done here, node reads nothing more from the socket.
+ * Behind a request with `Upgrade`, which is never done here, node reads nothing more: the client is told so.
  */
-function mustClose(exchange: Exchange): boolean {
-  const { incoming, core, line } = exchange
+function mustClose(context: RequestContext): boolean {
+  const { incoming, core, queue } = context
   const { expect, upgrade } = incoming.headers
   return (
-    (core.isClosing() && line.endsWith(exchange)) ||
-    (!incoming.complete && (expect !== undefined || upgrade !== undefined))
+    upgrade !== undefined ||
+    (core.isClosing() && queue.endsWith(context)) ||
+    (!incoming.complete && expect !== undefined)
   )
 }

@@ -5,8 +5,6 @@ import type { Outbox, OutboxEvent } from '@steeple/kernel'
 const RECENT_EVENTS = 512
 /** Events read at a time. */
 const BATCH = 256
-/** Events of other instances on the same store are found at this pace. */
-const POLL_MS = 1_000
 
 /** Part of the stream of events after a position. */
 export interface EventBatch {
@@ -34,7 +32,6 @@ export function createEventHub(outbox: Outbox, log: Log, shutdown: AbortSignal):
   let followers = 0
   let isReading = false
   let isStale = false
-  let poll: NodeJS.Timeout | undefined
 
   const wakeAll = (): void => {
     for (const wake of [...waiting]) wake()
@@ -97,14 +94,10 @@ export function createEventHub(outbox: Outbox, log: Log, shutdown: AbortSignal):
     },
     follow: () => {
       followers += 1
-      poll ??= setInterval(() => void refresh(), POLL_MS)
       void refresh()
       return () => {
         followers -= 1
-        if (followers > 0) return
-        clearInterval(poll)
-        poll = undefined
-        recent = []
+        if (followers === 0) recent = []
       }
     },
   }

@@ -1,12 +1,14 @@
 import { notReady } from '@steeple/contracts'
 import type { OutboxEvent } from '@steeple/kernel'
 import type { EdgeCore } from '../edge-core.ts'
-import type { Exchange } from '../pipeline/exchange.ts'
 import { overLimit } from '../pipeline/over-limit.ts'
+import type { RequestContext } from '../pipeline/request-context.ts'
 import type { EventBatch, EventHub } from './event-hub.ts'
 
 /** Milliseconds that a client is asked to wait before it connects again. */
 const RETRY_MS = 2_000
+/** One of so many streams is kept for administrators. */
+const RESERVED_PART = 8
 
 /**
  * The events after `from` (the newest when undefined) as server-sent events, until the client leaves, its credential
@@ -17,14 +19,16 @@ const RETRY_MS = 2_000
 export async function* eventStream(
   core: EdgeCore,
   hub: EventHub,
-  exchange: Exchange,
+  context: RequestContext,
   from: number | undefined,
 ): AsyncGenerator<string> {
   const { limits, metrics } = core
-  if (metrics.eventStreams >= limits.eventStreams) {
-    throw notReady(`all ${limits.eventStreams} event streams are in use`, { retryAfterS: 5 })
+  const reserved = context.principal.roles.has('admin') ? 0 : Math.floor(limits.eventStreams / RESERVED_PART)
+  const most = limits.eventStreams - reserved
+  if (metrics.eventStreams >= most) {
+    throw notReady(`all ${most} event streams are in use`, { retryAfterS: 5 })
   }
-  const owner = `${exchange.principal.kind}:${exchange.principal.id}`
+  const owner = `${context.principal.kind}:${context.principal.id}`
   const own = core.streams.get(owner) ?? 0
   if (own >= limits.eventStreamsEach) {
     throw overLimit(`${own} event streams of yours are open; close one`, {
@@ -43,7 +47,7 @@ export async function* eventStream(
     yield `retry: ${RETRY_MS}\n\n`
     // A client that has seen more than there is comes from before a restore.
     if (from !== undefined && from > newest) yield gapFrame(from, newest)
-    yield* follow(core, hub, exchange, Math.min(from ?? newest, newest))
+    yield* follow(core, hub, context, Math.min(from ?? newest, newest))
   } finally {
     unfollow()
     metrics.eventStreams -= 1
@@ -56,17 +60,17 @@ export async function* eventStream(
 async function* follow(
   core: EdgeCore,
   hub: EventHub,
-  exchange: Exchange,
+  context: RequestContext,
   from: number,
 ): AsyncGenerator<string> {
   const { limits, kernel } = core
   let position = from
   let checkedMs = kernel.clock.monotonicMs()
   let spokenMs = checkedMs
-  while (!exchange.signal.aborted) {
+  while (!context.signal.aborted) {
     const nowMs = kernel.clock.monotonicMs()
     if (nowMs - checkedMs >= limits.recheckMs) {
-      if (!(await exchange.stillAllowed())) return
+      if (!(await context.stillAllowed())) return
       checkedMs = nowMs
     }
     const batch = await hub.after(position)
@@ -76,7 +80,7 @@ async function* follow(
       yield text === '' ? ': still here\n\n' : text
       spokenMs = nowMs
     } else {
-      await hub.wait(Math.min(limits.heartbeatMs, limits.recheckMs), exchange.signal)
+      await hub.wait(Math.min(limits.heartbeatMs, limits.recheckMs), context.signal)
     }
   }
 }

@@ -1,6 +1,6 @@
 import { type Route, rateLimited, route, validationFailed } from '@steeple/contracts'
 import type { EdgeCore } from '../edge-core.ts'
-import type { Exchange } from '../pipeline/exchange.ts'
+import type { RequestContext } from '../pipeline/request-context.ts'
 import { createEventHub } from './event-hub.ts'
 import { eventStream } from './event-stream.ts'
 
@@ -17,7 +17,7 @@ export function eventsRoute(core: EdgeCore): Route {
       'older events are not kept any more: read the state afresh. Comment lines keep the connection alive.',
     produces: ['text/event-stream'],
     errors: [rateLimited.code],
-    handle: async (request: Exchange) => ({
+    handle: async (request: RequestContext) => ({
       headers: { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' },
       stream: eventStream(core, hub, request, positionFrom(request.header('last-event-id'))),
     }),

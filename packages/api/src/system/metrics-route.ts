@@ -1,6 +1,7 @@
 import { defineError, type ErrorFactory, forbidden, notFound, type Route, route } from '@steeple/contracts'
 import type { EdgeCore } from '../edge-core.ts'
-import type { Exchange } from '../pipeline/exchange.ts'
+import type { RequestContext } from '../pipeline/request-context.ts'
+import { createMetricsText } from './metrics-text.ts'
 import { type NetworkScope, networkScope } from './network-scope.ts'
 
 /** The same code as for a missing role: what is missing here is a place in the network. */
@@ -15,6 +16,7 @@ const EXPOSITION = 'text/plain; version=0.0.4; charset=utf-8'
 /** `GET /metrics`: kernel's, plugins' and the edge's own, for clients inside `auth.metrics_allow`. */
 export function metricsRoute(core: EdgeCore): Route {
   const { kernel } = core
+  const text = createMetricsText(core)
   let scope: NetworkScope = networkScope(kernel.settings.auth.metrics_allow)
   kernel.onSettings(() => {
     scope = networkScope(kernel.settings.auth.metrics_allow)
@@ -27,11 +29,10 @@ export function metricsRoute(core: EdgeCore): Route {
     description: 'Only for addresses inside auth.metrics_allow. 404 when telemetry.metrics is off.',
     produces: ['text/plain'],
     errors: [forbidden.code, notFound.code],
-    handle: async (request: Exchange) => {
+    handle: async (request: RequestContext) => {
       if (!kernel.settings.telemetry.metrics) throw notFound('metrics page while telemetry.metrics is off')
       if (!scope.has(request.peerAddress)) throw outsideNetwork()
-      const text = `${await kernel.metricsText()}${core.metrics.text()}`
-      return { body: text, headers: { 'Content-Type': EXPOSITION } }
+      return { body: await text(), headers: { 'Content-Type': EXPOSITION } }
     },
   })
 }

@@ -29,12 +29,15 @@ const PLUGIN_SCHEMA: JsonSchema = objectSchema(
     },
     state: {
       ...TEXT,
-      description: 'found, rejected, disabled, loading, running, failed or unloaded. May grow.',
+      description: 'found, rejected, disabled, loading, running, needs_config, failed or unloaded. May grow.',
     },
-    isolation: { ...NULLABLE_TEXT, description: 'inline or process.' },
+    isolation: { ...NULLABLE_TEXT, description: 'inline: every plugin runs in the process of the service.' },
     health: { ...TEXT, description: 'ok, degraded, down or unknown. May grow.' },
     loaded_at: NULLABLE_TIMESTAMP_SCHEMA,
-    error: { ...NULLABLE_TEXT, description: 'The last failure: step and reason.' },
+    error: {
+      ...NULLABLE_TEXT,
+      description: 'The last failure: step and reason; of needs_config the key that has no value.',
+    },
     essential: { type: 'boolean' },
     versions: { type: 'array', items: TEXT },
   },
@@ -53,11 +56,21 @@ const LOAD_BODY: JsonSchema = objectSchema({
     description: 'Exactly this one; the highest found when absent.',
   },
   rollback: { type: 'boolean', description: 'Allows a version below the running one.' },
+  folder: {
+    type: 'string',
+    maxLength: 200,
+    description: 'The folder in the plugins directory that it must come from, by its name.',
+  },
+})
+
+const UNINSTALL_BODY: JsonSchema = objectSchema({
+  version: { type: 'string', maxLength: 100, description: 'Only this one; all of them when absent.' },
 })
 
 interface LoadBody {
   readonly version?: string
   readonly rollback?: boolean
+  readonly folder?: string
 }
 
 /** The plugin registry over HTTP. Contract section 3. */
@@ -91,19 +104,36 @@ export function pluginRoutes(core: EdgeCore): readonly Route[] {
     changeRoute(
       core,
       'unload',
-      'Withdraws a plugin and its routes, or removes one that failed',
+      'Withdraws a plugin until it is loaded or the next start',
       undefined,
       (name) => registry.unload(name),
     ),
     changeRoute(core, 'reload', 'Starts a new copy of the running version', undefined, (name) =>
       registry.reload(name),
     ),
+    changeRoute(core, 'disable', 'Withdraws a plugin for good: no start loads it', undefined, (name) =>
+      registry.disable(name),
+    ),
+    changeRoute(
+      core,
+      'enable',
+      'Loads a plugin that was disabled, at each start from now on',
+      undefined,
+      (name) => registry.enable(name),
+    ),
+    changeRoute(
+      core,
+      'uninstall',
+      'Removes what was installed of a plugin; one of the build takes its place again',
+      UNINSTALL_BODY,
+      (name, body) => registry.uninstall(name, body.version),
+    ),
   ]
 }
 
 function changeRoute(
   core: EdgeCore,
-  verb: 'load' | 'unload' | 'reload',
+  verb: 'load' | 'unload' | 'reload' | 'disable' | 'enable' | 'uninstall',
   summary: string,
   body: JsonSchema | undefined,
   change: (name: string, body: LoadBody) => Promise<PluginRecord>,
@@ -164,14 +194,14 @@ function targetOf(core: EdgeCore, name: string): string {
 }
 
 function pluginRecord(record: PluginRecord): Readonly<Record<string, unknown>> {
-  const { name, version, kind, state, isolation, health, loadedAtMs, error, essential, versions } = record
+  const { name, version, kind, state, health, loadedAtMs, error, essential, versions } = record
   const loadedAt = loadedAtMs === undefined ? null : new Date(loadedAtMs).toISOString()
   return {
     name,
     version,
     kind: kind ?? null,
     state,
-    isolation: isolation ?? null,
+    isolation: kind === undefined ? null : 'inline',
     health,
     loaded_at: loadedAt,
     error: error ?? null,

@@ -1,4 +1,4 @@
-import type { Route } from '@steeple/contracts'
+import type { PathGroup, Route } from '@steeple/contracts'
 import type { EdgeCore } from '../edge-core.ts'
 import type { Endpoint } from '../host/endpoint.ts'
 import { docsRoutes } from './docs-routes.ts'
@@ -6,7 +6,25 @@ import { eventsRoute } from './events-route.ts'
 import { metricsRoute } from './metrics-route.ts'
 import { openapiRoute } from './openapi-route.ts'
 import { pluginRoutes } from './plugin-routes.ts'
+import { secretRoutes } from './secret-routes.ts'
 import { serviceRoutes } from './service-routes.ts'
+
+const SEE: PathGroup = { group: 'See how it is going' }
+
+/** How the documentation shows the edge's own routes. */
+export const SYSTEM_PATHS: Readonly<Record<string, PathGroup>> = {
+  '/v1/healthz': { ...SEE, about: 'Is the network up, what is wrong with it, what runs here.', rank: 100 },
+  '/v1/version': SEE,
+  '/v1/events': {
+    group: 'Follow and prove',
+    about: 'Events as they happen, alerts, metrics, and who did what.',
+    rank: 700,
+  },
+  '/metrics': { group: 'Follow and prove' },
+  '/v1/plugins': { group: 'Upkeep', about: 'Backups, plugins, logs and help for support.', rank: 750 },
+  '/v1/openapi.json': { group: 'This API', about: 'The documents about it.', rank: 800 },
+  '/v1/docs': { group: 'This API' },
+}
 
 /** The routes that the edge serves itself, whatever plugins are loaded. `live` gives what serves now. */
 export function systemRoutes(core: EdgeCore, live: () => readonly Endpoint[]): readonly Route[] {
@@ -15,6 +33,7 @@ export function systemRoutes(core: EdgeCore, live: () => readonly Endpoint[]): r
     metricsRoute(core),
     eventsRoute(core),
     ...pluginRoutes(core),
+    ...secretRoutes(core),
     openapiRoute(core, live),
     ...docsRoutes(),
   ]

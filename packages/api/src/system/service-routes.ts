@@ -13,6 +13,7 @@ export function serviceRoutes(core: EdgeCore): readonly Route[] {
       path: '/v1/healthz',
       role: 'public',
       summary: 'Whether the process serves and its store answers',
+      urgent: true,
       schema: { response: objectSchema({ status: { const: 'ok' }, version: TEXT }, ['status', 'version']) },
       errors: [storeUnavailable.code],
       handle: async () => {

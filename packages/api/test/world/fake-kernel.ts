@@ -35,6 +35,7 @@ export interface Audited {
   readonly target: string
   readonly outcome: 'ok' | 'denied' | 'failed'
   readonly requestId: string | undefined
+  readonly detail?: Readonly<Record<string, unknown>>
 }
 
 /** A kernel in memory: enough of one to be served by an edge, and to be looked into by a test. */
@@ -53,6 +54,8 @@ export interface FakeKernel extends EdgeKernel {
   isDown: boolean
   /** Makes a scoped token with these roles and gives it. */
   token(name: string, roles: readonly Role[]): string
+  /** Makes a scoped token with that very text. */
+  tokenOf(token: string, roles: readonly Role[]): void
   revoke(token: string): void
   expire(token: string): void
   bootstrap(nodeId: string): string
@@ -73,7 +76,7 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
   const tokens = new Map<string, Principal | 'expired'>()
   const bootstraps = new Map<string, string>()
   const spent = new Map<string, number>()
-  const listeners = new Set<() => void>()
+  const listeners = new Set<Parameters<Outbox['onCommit']>[0]>()
   const settingsListeners = new Set<() => void>()
   let events: OutboxEvent[] = []
   let lastId = 0
@@ -91,9 +94,9 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
   const emit = (type: string, subject: string, data: Record<string, unknown> = {}): void => {
     lastId += 1
     events.push({ id: lastId, atMs: 1_000 * lastId, type, subject, data })
-    for (const listener of [...listeners]) listener()
+    for (const listener of [...listeners]) listener(undefined)
   }
-  const take = (mutation: Mutation): MutationResult['rate'] => {
+  const take = (mutation: Pick<Mutation, 'principal' | 'rateLimit'>): MutationResult['rate'] => {
     const { rateLimit, principal } = mutation
     if (rateLimit === undefined) return undefined
     const limit = limits[rateLimit.name] ?? 10
@@ -202,9 +205,14 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
     mutations: {
       run,
       keep,
-      refuse: async ({ principal, action, target, outcome, requestId }) => {
+      refuse: async ({ principal, action, target, outcome, requestId, detail }) => {
         refuseWhenDown()
-        audited.push({ principal: principal.id, action, target, outcome, requestId })
+        const more = detail === undefined ? {} : { detail }
+        audited.push({ principal: principal.id, action, target, outcome, requestId, ...more })
+      },
+      take: async (of) => void take(of),
+      observe: async () => {
+        throw new Error('the edge observes nothing')
       },
       stored: async (scope) => {
         refuseWhenDown()
@@ -218,17 +226,28 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
       commit: undefined,
       buildDate: undefined,
       startedAtMs: 0,
+      instance: () => ({ name: '', role: 'alone', leader: '', epoch: 0, isMachine: true }),
       plugins: () => [{ name: 'sample', version: '1.0.0' }],
     },
     registry: {
+      secrets: async () => [],
+      writeSecret: async () => undefined,
       list: () => [...plugins.values()],
       load: async (name) => change(name, 'running'),
       unload: async (name) => change(name, 'unloaded'),
       reload: async (name) => change(name, 'running'),
+      disable: async (name) => change(name, 'disabled'),
+      enable: async (name) => change(name, 'running'),
+      uninstall: async (name) => change(name, 'unloaded'),
     },
     db: { probe: async () => (kernel.isDown ? 'the disk is full' : undefined) },
     // The map holds what was put there under that ref.
     service: <T extends object>(ref: ServiceRef<T>) => services.get(ref.id) as T | undefined,
+    features: () => [
+      { prefix: '/v1/sims', plugin: 'sims' },
+      { prefix: '/v1/esim', plugin: 'esim-smdp' },
+      { prefix: '/v1/plain/:id/extra', plugin: 'extra' },
+    ],
     metricsText: async () => '# TYPE svc_sim_state gauge\nsvc_sim_state{state="in-use"} 2\n',
     onSettings: (listener) => {
       settingsListeners.add(listener)
@@ -237,6 +256,9 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
       const token = `svc_${name}_${'x'.repeat(30)}`
       tokens.set(token, { kind: 'token', id: `id-${name}`, name, roles: expandRoles(roles) })
       return token
+    },
+    tokenOf: (token, roles) => {
+      tokens.set(token, { kind: 'token', id: `id-${token}`, name: token, roles: expandRoles(roles) })
     },
     revoke: (token) => {
       tokens.delete(token)

@@ -10,21 +10,22 @@ import {
 } from '@steeple/contracts'
 import type { IdempotencyClaim } from '@steeple/kernel'
 import type { EdgeCore } from '../edge-core.ts'
+import type { ConnectionQueue } from '../host/connection-queue.ts'
 import type { Endpoint } from '../host/endpoint.ts'
-import type { Line } from '../host/line.ts'
 import { ANONYMOUS } from './anonymous.ts'
 import { mayUse } from './authorize.ts'
-import { mutateFor } from './mutate.ts'
+import { mutateFor, takeFor } from './mutate.ts'
 import type { EdgeRate } from './rate-headers.ts'
+import type { Share } from './shares.ts'
 
 /** One request and its answer, from the head to the close of its side of the connection. */
-export class Exchange implements Request {
+export class RequestContext implements Request {
   readonly id: string
   readonly core: EdgeCore
   /** Undefined when no route fits. */
   readonly endpoint: Endpoint | undefined
   /** Its place among the requests of its connection. */
-  readonly line: Line
+  readonly queue: ConnectionQueue
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
   readonly startedMs: number
@@ -37,7 +38,7 @@ export class Exchange implements Request {
   /** The answer goes out in pieces: a swap waits for it only when its plugin leaves. */
   isStreaming = false
   /** What `body` is; `none` until a body was taken. */
-  bodyKind: 'none' | 'json' | 'text' | 'stream' = 'none'
+  bodyKind: 'none' | 'json' | 'text' | 'stream' | 'bytes' = 'none'
   /** The raw bytes of a buffered body. */
   bodyBytes: Buffer | undefined
   claim: IdempotencyClaim | undefined
@@ -48,40 +49,63 @@ export class Exchange implements Request {
   /** `limit` and `cursor`, parsed. List routes only. */
   parsedPage: Page | undefined
   /** What serves it; undefined for the edge's own routes. */
-  generation: { leave(exchange: Exchange): void; review(): void } | undefined
+  generation: { leave(context: RequestContext): void; review(): void } | undefined
+  /** Where that one keeps it. */
+  place = 0
+  /** What it uses of what its principal may use; undefined until it is known whose it is. */
+  share: Share | undefined
+  isRunning = false
+  unreadBytes = 0
+  /** Bytes that its body may use in memory. */
+  bodyRoom = 0
+  /** The answer is out, or nobody wants it any more. */
+  isOver = false
   /** Methods for the `Allow` header of a 405. */
   allow: string | undefined
   #hasMutated = false
   #departure: AbortController | undefined
+  #afterwards: (() => void)[] | undefined
 
   constructor(
     core: EdgeCore,
     endpoint: Endpoint | undefined,
     id: string,
-    line: Line,
+    queue: ConnectionQueue,
     incoming: IncomingMessage,
     outgoing: ServerResponse,
   ) {
     this.core = core
     this.endpoint = endpoint
     this.id = id
-    this.line = line
+    this.queue = queue
     this.incoming = incoming
     this.outgoing = outgoing
     this.peerAddress = incoming.socket.remoteAddress ?? ''
     this.startedMs = core.kernel.clock.monotonicMs()
-    line.enter(this)
-    outgoing.once('close', () => {
-      if (!outgoing.writableFinished) this.#departure?.abort()
-      core.settled(this)
-    })
+    queue.enter(this)
+    outgoing.on('close', () => this.over())
+  }
+
+  /** The connection side is over: the answer is out, or the client left. Repeating it changes nothing. */
+  over(): void {
+    if (this.isOver) return
+    this.isOver = true
+    if (!this.outgoing.writableFinished) this.#departure?.abort()
+    for (const work of this.#afterwards ?? []) work()
+    this.core.settled(this)
+  }
+
+  /** Does the work when the exchange is over. */
+  onOver(work: () => void): void {
+    this.#afterwards ??= []
+    this.#afterwards.push(work)
   }
 
   get signal(): AbortSignal {
     if (this.#departure !== undefined) return this.#departure.signal
     const departure = new AbortController()
     this.#departure = departure
-    if (this.outgoing.destroyed || this.endpoint?.retiring.aborted === true) departure.abort()
+    if (this.isOver || this.outgoing.destroyed || this.endpoint?.retiring.aborted === true) departure.abort()
     else this.#followRetirement(departure)
     return departure.signal
   }
@@ -100,6 +124,10 @@ export class Exchange implements Request {
     if (this.#hasMutated) throw new Error(`${this.pattern} called mutate twice`)
     this.#hasMutated = true
     return await mutateFor(this, target, work)
+  }
+
+  take(limit: string, cost: number): Promise<void> {
+    return takeFor(this, limit, cost)
   }
 
   /** Whether the credential that opened this exchange would still open it. */
@@ -132,6 +160,6 @@ export class Exchange implements Request {
     if (retiring === undefined) return
     const leave = (): void => departure.abort()
     retiring.addEventListener('abort', leave, { once: true })
-    this.outgoing.once('close', () => retiring.removeEventListener('abort', leave))
+    this.onOver(() => retiring.removeEventListener('abort', leave))
   }
 }

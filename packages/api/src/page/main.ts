@@ -1,0 +1,201 @@
+import { byId, h, prose, sample } from './dom.ts'
+import { operationView, type Surroundings } from './operation-view.ts'
+import { type ApiDocument, documentFrom, type ErrorCode, type Group, type Json } from './operations.ts'
+import { startSearch } from './search.ts'
+import { createCredential } from './token.ts'
+
+void start()
+
+async function start(): Promise<void> {
+  const content = byId('content')
+  try {
+    const answer = await fetch('openapi.json')
+    if (!answer.ok) throw new Error(`it answered ${answer.status}`)
+    show(documentFrom((await answer.json()) as Json), content)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'unknown'
+    content.replaceChildren(
+      h('h1', {}, 'The document could not be read'),
+      h('p', {}, `${why}. Is the service running? Reload to try again.`),
+    )
+  }
+}
+
+function show(api: ApiDocument, content: HTMLElement): void {
+  const around: Surroundings = {
+    credential: createCredential(),
+    codes: new Map(api.codes.map((code) => [code.code, code])),
+  }
+  byId('version').textContent = api.version
+  byId('nav').replaceChildren(...navigation(api))
+  content.replaceChildren(
+    startView(api),
+    ...api.groups.map((group) => groupView(group, around)),
+    codesView(api.codes),
+  )
+  startSearch(api)
+  startMenu()
+  addEventListener('hashchange', () => goTo(location.hash))
+  goTo(location.hash)
+}
+
+function navigation({ groups }: ApiDocument): readonly HTMLElement[] {
+  return [
+    h('a', { href: '#start' }, 'Start here'),
+    ...groups.map((group) =>
+      h(
+        'details',
+        {},
+        h('summary', {}, group.name),
+        group.operations.map(({ id, summary }) => h('a', { href: `#${id}` }, summary)),
+      ),
+    ),
+    h('a', { href: '#errors' }, 'Error codes'),
+  ]
+}
+
+function startView({ groups }: ApiDocument): HTMLElement {
+  const origin = location.origin
+  return h(
+    'section',
+    { id: 'start' },
+    h('h1', {}, 'What do you want to do?'),
+    h(
+      'p',
+      {},
+      'This is the API of the box that serves this page, as it runs now. Everything here can be tried on the spot.',
+    ),
+    h(
+      'ul',
+      { class: 'cards' },
+      groups.map((group) =>
+        h(
+          'li',
+          {},
+          h(
+            'a',
+            { href: `#${anchorOf(group)}` },
+            h('strong', {}, group.name),
+            h('span', {}, group.description),
+          ),
+        ),
+      ),
+    ),
+    h('h2', {}, 'Four things to know'),
+    fact(
+      'Who you are.',
+      'Send `Authorization: Bearer <token>`. Tokens have roles; each operation names those that open it.',
+    ),
+    sample(
+      `export SVC_TOKEN=svc_…\ncurl ${origin}/v1/status -H "Authorization: Bearer $SVC_TOKEN"`,
+      'the first request',
+    ),
+    fact(
+      'Lists.',
+      '`limit` is 1 to 500. While `next_cursor` is not null, send it as `cursor` with the same filters.',
+    ),
+    fact(
+      'Changes.',
+      'Send an `Idempotency-Key` with each: repeated with the same key, the request answers the first result and changes nothing.',
+    ),
+    fact(
+      'Errors.',
+      'All have one shape: act on `code`, show `message` to people. Each answer has an `X-Request-Id`, which is in the log and the audit trail too.',
+    ),
+    sample(
+      JSON.stringify(
+        { error: { code: 'sim_not_found', message: 'there is no SIM 0123456789ab' } },
+        undefined,
+        2,
+      ),
+      'an error',
+    ),
+    h(
+      'p',
+      { class: 'quiet' },
+      h('a', { href: '#errors' }, 'All error codes'),
+      '. Machines read the same document: ',
+      h('a', { href: 'openapi.json' }, 'openapi.json'),
+      ' (OpenAPI 3.1).',
+    ),
+  )
+}
+
+function fact(title: string, text: string): HTMLElement {
+  return h('p', {}, h('strong', {}, title), ' ', prose(text))
+}
+
+function groupView(group: Group, around: Surroundings): HTMLElement {
+  return h(
+    'section',
+    { id: anchorOf(group), 'aria-label': group.name },
+    h('h2', {}, group.name),
+    h('p', { class: 'quiet' }, group.description),
+    group.operations.map((operation) => operationView(operation, around)),
+  )
+}
+
+function codesView(codes: readonly ErrorCode[]): HTMLElement {
+  return h(
+    'section',
+    { id: 'errors' },
+    h('h2', {}, 'Error codes'),
+    h(
+      'p',
+      { class: 'quiet' },
+      'Codes keep their meaning within v1; new ones may come. What stands in dots is filled in.',
+    ),
+    h(
+      'dl',
+      { class: 'codes' },
+      codes.map(({ code, status, meaning }) =>
+        h(
+          'div',
+          { id: `error-${code}` },
+          h('dt', { class: 'status' }, String(status)),
+          h('dd', {}, h('code', {}, code)),
+          h('dd', { class: 'quiet' }, meaning),
+        ),
+      ),
+    ),
+  )
+}
+
+function anchorOf(group: Group): string {
+  return `group-${group.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`
+}
+
+/** Opens what the address names, and shows where it is. */
+function goTo(hash: string): void {
+  const target = document.getElementById(decodeURIComponent(hash.slice(1)))
+  for (const link of document.querySelectorAll('nav a')) {
+    const isHere = link.getAttribute('href') === hash
+    link.toggleAttribute('aria-current', isHere)
+    const group = link.closest('details')
+    if (isHere && group !== null) group.open = true
+  }
+  if (target === null) return
+  if (target instanceof HTMLDetailsElement) {
+    target.open = true
+    target.querySelector('summary')?.focus({ preventScroll: true })
+  }
+  target.scrollIntoView()
+}
+
+function startMenu(): void {
+  const [menu, nav] = [byId('menu'), byId('nav')]
+  const setOpen = (isOpen: boolean): void => {
+    nav.classList.toggle('is-open', isOpen)
+    menu.setAttribute('aria-expanded', String(isOpen))
+  }
+  menu.addEventListener('click', () => setOpen(!nav.classList.contains('is-open')))
+  nav.addEventListener('click', (event) => {
+    if (!(event.target instanceof HTMLAnchorElement)) return
+    setOpen(false)
+    // The same address again: no hashchange comes.
+    if (event.target.getAttribute('href') === location.hash) goTo(location.hash)
+  })
+  document.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') setOpen(false)
+  })
+}

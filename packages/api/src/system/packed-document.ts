@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { gzipSync } from 'node:zlib'
+import type { Reply } from '@steeple/contracts'
+import type { RequestContext } from '../pipeline/request-context.ts'
+
+/** A document that all its readers share, as it is and compressed. */
+export interface Packed {
+  readonly plain: Uint8Array
+  readonly gzip: Uint8Array
+  readonly etag: string
+}
+
+/** Packs a document once; it stays in memory. */
+export function packDocument(content: Uint8Array | string): Packed {
+  const plain = typeof content === 'string' ? Buffer.from(content) : content
+  const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
+  return { plain, gzip: gzipSync(plain, { level: 9 }), etag }
+}
+
+/** A file of the documentation page, as the build has left it. */
+export async function readDocument(file: string): Promise<Packed> {
+  return packDocument(await readFile(new URL(file, DOCUMENTS)))
+}
+
+/** The answer to whoever asks for the document: compressed, or that it has not changed. */
+export function documentReply(
+  request: RequestContext,
+  { plain, gzip, etag }: Packed,
+  headers: Readonly<Record<string, string>>,
+): Reply {
+  const common = { ...headers, ETag: etag, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' }
+  if (request.header('if-none-match') === etag) return { status: 304, headers: common }
+  if (!acceptsGzip(request.header('accept-encoding'))) return { body: plain, headers: common }
+  return { body: gzip, headers: { ...common, 'Content-Encoding': 'gzip' } }
+}
+
+/** RFC 9110 §12.5.3, as far as it matters here: `gzip` is named and not refused. */
+function acceptsGzip(header: string | undefined): boolean {
+  return (
+    /(^|,)\s*gzip\s*(;\s*q\s*=\s*(1|0\.0*[1-9]))?/i.test(header ?? '') &&
+    !/gzip\s*;\s*q\s*=\s*0(\.0+)?\s*(,|$)/i.test(header ?? '')
+  )
+}
+
+/** From the bundle `dist/index.js`, and from the sources, which tests run. */
+const DOCUMENTS = new URL(
+  import.meta.url.endsWith('/dist/index.js') ? './docs/' : '../../dist/docs/',
+  import.meta.url,
+)

@@ -1,25 +1,32 @@
 import { type Context, type CoreDriver, hssDriverRef, type Rendered } from '@steeple/contracts'
+import { coreInfo, type Open5gsInfo, open5gsInfo } from '@steeple/open5gs-info'
 import {
   type Daemon as ConfigDaemon,
-  type CoreConfig,
-  createCoreConfig,
+  type CoreFiles,
+  containerLook,
+  createCoreFiles,
   type Engine,
   engineAt,
   type Limits,
   pause,
 } from '@steeple/southbound'
 import { type CorePlaces, corePlaces } from './core-places.ts'
+import { diagnoser } from './diagnose/diagnose.ts'
 import { batchCancel } from './kick/batch-cancel.ts'
 import { deregNotify } from './kick/dereg-notify.ts'
 import { type KickLimits, kicker } from './kick/kick.ts'
-import { coreInfo } from './observe/core-info.ts'
+import { type DeafHss, deafHss } from './mend/deaf-hss.ts'
+import { sessionFaults } from './mend/lost-sessions.ts'
+import { type SessionMender, sessionMender } from './mend/session-mender.ts'
 import { type ContainerState, daemonLook } from './observe/daemon-states.ts'
 import { listUes, type ObserveParts, observeCore } from './observe/observe-core.ts'
 import { otherNetworks } from './observe/other-networks.ts'
 import { renderSettings } from './render/core-plan.ts'
+import { homeKeys } from './render/home-keys.ts'
+import { machineNotes } from './render/machine-notes.ts'
 import { daemonOfFile, renderCore } from './render/render.ts'
 import { DAEMONS, type Daemon } from './render/roles.ts'
-import { withHints } from './verify/hints.ts'
+import { isDatabaseAway, withHints } from './verify/hints.ts'
 import { probeDaemon } from './verify/probe.ts'
 
 /** What tests put in place of the real surroundings. */
@@ -28,41 +35,55 @@ export interface CoreSeams {
   readonly engine?: Engine
   readonly limits?: Partial<Limits>
   readonly kickLimits?: Partial<KickLimits>
+  /** Instead of `core_a.mend`. */
+  readonly mayMend?: boolean
 }
 
-/** The driver of an Open5GS core and the keeping of its configuration. */
+/** The driver of an Open5GS core, and what it stands on. */
 export interface CoreA {
   readonly driver: CoreDriver
-  readonly config: CoreConfig
+  /** Its walks, for others who want to know what the core lists. */
+  readonly info: Open5gsInfo
+  readonly files: CoreFiles
   readonly places: () => CorePlaces
   /** What the core was last seen to serve for other networks, for people; undefined when nothing. */
   readonly others: () => string | undefined
+  /** Sees to it that attached phones have their sessions. */
+  readonly sessions: SessionMender
+  readonly deaf: DeafHss
 }
 
 /** Makes both. Opens nothing. */
 export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
   const { clock, retiring } = context
-  const places = (): CorePlaces => (seams.places ?? corePlaces)(context.settings)
+  const placesAt = (addresses: Readonly<Record<string, string>>): CorePlaces => {
+    const { settings } = context
+    return (seams.places ?? corePlaces)({ ...settings, core_a: { ...settings.core_a, addresses } })
+  }
+  /** Where the core is: after a refused change it is where it was before. */
+  const places = (): CorePlaces => placesAt(files?.addressesInForce() ?? context.settings.core_a.addresses)
   const engine = seams.engine ?? engineAt(context.settings.hss.engine_socket)
   const info = coreInfo(clock, retiring, places)
-  const render: CoreDriver['render'] = async (desired) =>
-    renderCore(desired, renderSettings(context.settings))
-  const config = createCoreConfig(context, {
+  const render: CoreDriver['render'] = async (desired) => {
+    const { keys } = await homeKeys(context.settings)
+    const { addresses } = context.settings.core_a
+    return renderCore({ ...desired, addresses }, renderSettings(context.settings, keys))
+  }
+  const files = createCoreFiles(context, {
     core: 'core_a',
     place: ({ core_a }) => ({
       configDir: core_a.config_dir,
       containers: core_a.containers,
       addresses: core_a.addresses,
     }),
-    render,
     daemons: configDaemons,
     probe: (daemon, signal, addresses) => {
-      const { settings } = context
-      const then = { ...settings, core_a: { ...settings.core_a, addresses } }
-      const now = (seams.places ?? corePlaces)(then)
+      const now = placesAt(addresses)
       return probeDaemon(daemon, { ...now, nrfOrigin: now.busOf('nrf') }, signal)
     },
     ues: (technology, signal) => listUes(info, signal, technology),
+    notes: machineNotes,
+    isOutage: isDatabaseAway,
     engine: withHints(engine),
     ...(seams.limits === undefined ? {} : { limits: seams.limits }),
   })
@@ -70,26 +91,59 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     info,
     places,
     daemons: daemonLook(containerStateOf(context, engine, places)),
-    appliedSha256: () => config.appliedSha256(),
+    appliedSha256: () => files.appliedSha256(),
   }
+  const cancelLocation = batchCancel(() => context.maybe(hssDriverRef), retiring)
+  const mayMend = (): boolean => seams.mayMend ?? context.settings.core_a.mend
+  const restart = (daemon: Daemon, why: string, signal: AbortSignal): Promise<boolean> =>
+    files.restart(daemon, why, signal)
+  const deaf = deafHss({
+    clock,
+    log: context.log,
+    mayMend,
+    restart: (signal) => restart('hss', 'it does not hear of changes in its database', signal),
+  })
+  const sessions = sessionMender({
+    clock,
+    log: context.log,
+    mayMend,
+    restart,
+    look: (signal) => sessionFaults(info, places().urlOf, signal),
+    recall: async (imsi, technology, signal) => {
+      if (technology === 'lte') return await cancelLocation(imsi, signal)
+      const how = await deregNotify(places().busOf('amf'), imsi, 'REREGISTRATION_REQUIRED', signal)
+      return how === 'accepted'
+    },
+  })
   const kick = kicker({
     clock,
     info,
     pause,
-    cancelLocation: batchCancel(() => context.maybe(hssDriverRef), retiring),
-    deregister: (imsi, signal) => deregNotify(places().busOf('amf'), imsi, signal),
+    cancelLocation,
+    deregister: (imsi, signal) => deregNotify(places().busOf('amf'), imsi, 'SUBSCRIPTION_WITHDRAWN', signal),
+    cancelShown: async (hasShown, signal) => (hasShown ? deaf.heard() : await deaf.unheard(signal)),
     ...(seams.kickLimits === undefined ? {} : { limits: seams.kickLimits }),
   })
   return {
-    config,
+    files,
+    info: open5gsInfo(info),
     places,
+    sessions,
+    deaf,
     others: () => otherNetworks(info, places().plmn),
     driver: {
       render,
       observe: (signal) => observeCore(observeParts, signal),
-      apply: (rendered, signal) => config.apply(rendered, signal),
+      plan: files.plan,
+      apply: files.apply,
       kick,
       ues: (signal) => listUes(info, signal),
+      diagnose: diagnoser({
+        info,
+        engine,
+        settings: () => context.settings,
+        generations: () => places().generations,
+      }),
     },
   }
 }
@@ -115,10 +169,14 @@ const DROPS: Readonly<Partial<Record<Daemon, ConfigDaemon['drops']>>> = {
   upf: 'all',
 }
 
-/** An MME or AMF that restarts has forgotten its phones; SMF and SGW keep their sessions and addresses until they restart. */
+/**
+ * Who keeps what another has forgotten: an MME or AMF that restarts its phones, a UPF or SGW its sessions. SMF and SGW-C
+ * keep sessions and addresses until they restart. MME and AMF do not follow: that would cut off their base stations. The
+ * phones that they still list are told to come back (`sessionMender`).
+ */
 const STALE_AFTER: Readonly<Partial<Record<Daemon, readonly Daemon[]>>> = {
-  sgwc: ['mme'],
-  smf: ['mme', 'amf'],
+  sgwc: ['mme', 'sgwu'],
+  smf: ['mme', 'amf', 'upf', 'sgwc', 'sgwu'],
 }
 
 /** The state of containers, where the service has an engine to ask. */
@@ -126,12 +184,6 @@ function containerStateOf(context: Context, engine: Engine, places: () => CorePl
   return async (daemon, signal) => {
     const container = places().containers[daemon]
     if (context.settings.southbound.driver !== 'container' || container === undefined) return undefined
-    try {
-      const state = await engine.inspect(container, signal)
-      return state?.isRunning === true ? 'up' : 'down'
-    } catch {
-      signal.throwIfAborted()
-      return 'unknown'
-    }
+    return await containerLook(engine, container, signal)
   }
 }

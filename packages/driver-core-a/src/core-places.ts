@@ -17,6 +17,8 @@ export interface CorePlaces {
   /** This node's network, MCC and MNC in digits. */
   readonly plmn: string
   readonly containers: Readonly<Record<string, string>>
+  /** Role → address, where another than the stock one is in force. */
+  readonly addresses: Readonly<Record<string, string>>
   /** Base URL of metrics server and info API. */
   readonly urlOf: (daemon: Daemon) => string
   /** Origin on the service bus. */
@@ -33,6 +35,7 @@ export function corePlaces(settings: Settings): CorePlaces {
     daemons: daemonsOf(generations),
     plmn: `${settings.plmn.mcc}${settings.plmn.mnc}`,
     containers,
+    addresses,
     urlOf: (daemon) => metricsUrl(daemon, addresses, rendered),
     busOf: (daemon) => `http://${hostText(addressOf(daemon, addresses))}:${SBI_PORT}`,
   }

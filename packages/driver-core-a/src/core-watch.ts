@@ -12,11 +12,17 @@ export interface CoreWatch {
   readonly everyMs: number
   look(signal: AbortSignal): Promise<void>
   health(): ComponentHealth
+  /** The same after another look, when the last one was not a moment ago; does not wait long for it. */
+  freshHealth(signal: AbortSignal): Promise<ComponentHealth>
 }
 
 type Judgement = readonly [status: ComponentHealth['status'], detail: string]
 
 const EVERY_MS = 10_000
+/** So old a look counts for who asks: what the status and the list of SIMs say is as old. */
+const FRESH_MS = 1_000
+/** Who asks for health waits so long for a look. */
+const HEALTH_WAIT_MS = 800
 /** Longer than a walk, whose own words say more. */
 const LOOK_MS = 9_000
 
@@ -30,6 +36,7 @@ export function coreWatch(context: Context, { driver, places, others }: WatchedC
   ])
   let last: Judgement = ['ok', 'the core was not asked yet']
   let wasSeen = false
+  let lookedMs = Number.NEGATIVE_INFINITY
   const judge = async (signal: AbortSignal): Promise<Judgement> => {
     const seen = await driver.observe(signal)
     const services = [...seen.services].filter(([, state]) => state !== 'unknown')
@@ -48,18 +55,27 @@ export function coreWatch(context: Context, { driver, places, others }: WatchedC
     } catch (error) {
       signal.throwIfAborted()
       last = ['down', limited.aborted ? 'the core does not answer' : wordsOf(error)]
+    } finally {
+      lookedMs = context.clock.monotonicMs()
     }
   }
+  const health = (): ComponentHealth => ({
+    name: 'daemons',
+    kind: 'core',
+    status: last[0],
+    detail: `${last[1]} (${places().generations.join(' and ')})`,
+    required: context.settings.southbound.driver === 'container',
+  })
   return {
     everyMs: EVERY_MS,
     look,
-    health: () => ({
-      name: 'daemons',
-      kind: 'core',
-      status: last[0],
-      detail: `${last[1]} (${places().generations.join(' and ')})`,
-      required: context.settings.southbound.driver === 'container',
-    }),
+    health,
+    freshHealth: async (signal) => {
+      const isOld = context.clock.monotonicMs() - lookedMs > FRESH_MS
+      // A core in trouble is looked at by the clock alone: nobody waits for it.
+      if (isOld && last[0] === 'ok') await orAfter(look(signal), HEALTH_WAIT_MS)
+      return health()
+    },
   }
 }
 
@@ -89,6 +105,14 @@ function judged(
   if (others === undefined) return ['ok', counts]
   // Besides its own it may serve others; serving others alone it is not the core that this node is set to.
   return [radios === 0 ? 'degraded' : 'ok', `${counts}; ${others}`]
+}
+
+/** Waits for `work`, which goes on when it takes longer. */
+async function orAfter(work: Promise<void>, ms: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  await Promise.race([work.catch(() => undefined), promise])
+  clearTimeout(timer)
 }
 
 function wordsOf(error: unknown): string {

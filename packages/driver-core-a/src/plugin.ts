@@ -6,6 +6,7 @@ import {
   type Instance,
   type Plugin,
 } from '@steeple/contracts'
+import { open5gsInfoRef } from '@steeple/open5gs-info'
 import { coreA } from './core-driver.ts'
 import { coreWatch } from './core-watch.ts'
 
@@ -13,14 +14,20 @@ import { coreWatch } from './core-watch.ts'
 export const plugin: Plugin = {
   setup: async (context: Context): Promise<Instance> => {
     const core = coreA(context)
-    const { driver, config } = core
+    const { driver } = core
     const watch = coreWatch(context, core)
-    context.every(watch.everyMs, watch.look)
+    context.every(watch.everyMs, watch.look, 'each')
+    context.every(core.sessions.everyMs, core.sessions.look, 'machine')
     return {
-      services: new Map([[coreDriverRef.id, counted(driver, context)]]),
-      reconcilers: [config.reconciler],
-      routes: config.routes,
-      health: async (): Promise<readonly ComponentHealth[]> => [...config.health(), watch.health()],
+      services: new Map<string, object>([
+        [coreDriverRef.id, counted(driver, context)],
+        [open5gsInfoRef.id, core.info],
+      ]),
+      health: async (): Promise<readonly ComponentHealth[]> => [
+        await watch.freshHealth(context.retiring),
+        core.sessions.health(),
+        core.deaf.health(),
+      ],
       start: async () => {
         // Not awaited: a core that is away must not keep the service from starting.
         watch.look(context.retiring).catch(() => undefined)

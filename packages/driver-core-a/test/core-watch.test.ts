@@ -3,7 +3,7 @@ import { assert, defaultSettings, fakeContext, suite } from '@steeple/testkit'
 import { coreWatch } from '../src/core-watch.ts'
 
 const watch = suite('driver-core-a/core watch')
-const patient = () => AbortSignal.timeout(4_000)
+const patient = () => AbortSignal.timeout(60_000)
 
 function watched(driver: Settings['southbound']['driver']): {
   readonly see: (state: 'up' | 'down') => void
@@ -46,6 +46,27 @@ watch('takes a box before its core for well, and a core that went away for down'
 
 watch('misses a core that it keeps from the first look on', async () => {
   assert.is(await watched('container').told(), 'down: down: mme (epc)')
+})
+
+watch('says how many phones there are now to who asks, not how many there were', async () => {
+  let phones = 0
+  const observe = async (): Promise<CoreObserved> => ({
+    configSha256: undefined,
+    services: new Map([['mme', 'up']]),
+    radios: 1,
+    attachedUes: phones,
+  })
+  const { context, clock } = fakeContext({ id: 'driver-core-a', config: {} })
+  const made = coreWatch(context, {
+    // Only what a watch asks.
+    driver: { observe, ues: async () => [] } as never,
+    places: () => ({ generations: ['epc'] }) as never,
+    others: () => undefined,
+  })
+  await made.look(patient())
+  phones = 3
+  await clock.advance(1_001)
+  assert.match((await made.freshHealth(patient())).detail, /^1 base stations, 3 phones attached/)
 })
 
 watch.run()

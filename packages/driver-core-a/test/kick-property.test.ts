@@ -1,10 +1,8 @@
 import type { Clock, Imsi } from '@steeple/contracts'
+import type { SharedWalk, UeEntry, UeList } from '@steeple/open5gs-info'
 import { assert, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
-import type { UeEntry } from '../src/info/entries.ts'
-import type { SharedWalk } from '../src/info/shared-walk.ts'
 import { kicker } from '../src/kick/kick.ts'
-import type { UeList } from '../src/observe/core-info.ts'
 
 const property = suite('driver-core-a/kick property')
 
@@ -22,7 +20,6 @@ interface Script {
   readonly kickCutsMs: number
   /** The SMF forgets its session so long after the cut. */
   readonly sessionLagMs: number
-  readonly isPaged: boolean
   /** How long a walk takes. */
   readonly walkMs: number
 }
@@ -34,7 +31,6 @@ const script: fc.Arbitrary<Script> = fc.record({
   blockCutsMs: lag,
   kickCutsMs: lag,
   sessionLagMs: lag,
-  isPaged: fc.boolean(),
   walkMs: fc.nat(400),
 })
 
@@ -59,10 +55,10 @@ property(
           }
           return { since: take, recent: take, last: () => undefined }
         }
-        const list = (): UeList => ({
-          ues: new Map([[IMSI, entryOf(it.technology, isOn())]]),
-          isPaged: it.isPaged,
-        })
+        const list = (): UeList => {
+          const ues = new Map([[IMSI, entryOf(it.technology, isOn())]])
+          return { ues, by: { lte: new Map(), nr: new Map(), [it.technology]: ues } }
+        }
         const tell = (how: string) => async () => {
           told.push(how)
           sentMs = nowMs
@@ -71,7 +67,7 @@ property(
           clock,
           info: {
             ues: walk(list),
-            sessions: walk(() => new Set(hasSession() ? [IMSI] : [])),
+            sessions: walk(() => new Map(hasSession() ? [[IMSI, []]] : [])),
             radios: walk(() => ({ count: 0, technology: undefined, others: new Map() })),
           },
           cancelLocation: async () => {
@@ -106,9 +102,12 @@ function entryOf(technology: 'lte' | 'nr', isRegistered: boolean): UeEntry {
     imsi: IMSI,
     technology,
     isRegistered,
+    state: undefined,
     isCut: false,
     isConnected: undefined,
     plmn: undefined,
+    cell: undefined,
+    connections: [],
     apns: [],
   }
 }

@@ -1,16 +1,17 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { CoreDesired } from '@steeple/contracts'
-import { assert, suite } from '@steeple/testkit'
-import type { RenderSettings } from '../src/render/core-plan.ts'
-import { renderCore } from '../src/render/render.ts'
+import type { PlacedDesired } from '@steeple/southbound'
+import { assert, defaultSettings, suite } from '@steeple/testkit'
+import { maxUeOf, type RenderSettings } from '../src/render/core-plan.ts'
+import { machineNotes } from '../src/render/machine-notes.ts'
+import { daemonOfFile, renderCore } from '../src/render/render.ts'
 import { DESIRED, settingsWith } from './support/desired.ts'
 
 const render = suite('driver-core-a/render')
 const GOLDEN = join(import.meta.dirname, '..', 'fixtures', 'rendered')
 
 /** Each is a folder of golden files, reviewed by hand. */
-const CASES: Readonly<Record<string, readonly [Partial<CoreDesired>, Partial<RenderSettings>]>> = {
+const CASES: Readonly<Record<string, readonly [Partial<PlacedDesired>, Partial<RenderSettings>]>> = {
   'lte-only': [{}, {}],
   'five-g': [{ addresses: { n3: '192.0.2.7' } }, { ranProgram: 'gnb' }],
   'both-generations': [
@@ -51,7 +52,7 @@ for (const [name, [desired, settings]] of Object.entries(CASES)) {
 }
 
 render('gives every problem one line that names the key, the value and what is allowed', () => {
-  const desired: CoreDesired = {
+  const desired: PlacedDesired = {
     plmn: { mcc: '1', mnc: '9' },
     tac: 70_000,
     apns: ['internet', 'Internet', 'bad apn', 'rac1', 'e'],
@@ -74,6 +75,36 @@ render('gives every problem one line that names the key, the value and what is a
     'core_a.subnet is "10.45.0.0/16" with 8189 addresses for each of 5 APNs; allowed is a range for 60000 phones',
     'core_a.addresses.sgwu lies in core_a.subnet "10.45.0.0/16", whose addresses are the phones\'',
   ])
+})
+
+render('gives the UDM its home network keys, and says nothing of them elsewhere', async () => {
+  const keys = [
+    { id: 1, scheme: 1, pem: 'KEY-ONE\n' },
+    { id: 2, scheme: 2, pem: 'KEY-TWO\n' },
+  ] as const
+  const settings = { ...settingsWith({ ranProgram: 'gnb' }), homeKeys: keys }
+  const { files } = renderCore(DESIRED, settings)
+  assert.is(files.get('hnet/hnet-1.key'), 'KEY-ONE\n')
+  assert.match(
+    files.get('udm.yaml') ?? '',
+    /hnet:\n +- id: 1\n +scheme: 1\n +key: "\/etc\/open5gs\/hnet\/hnet-1\.key"\n +- id: 2\n +scheme: 2/,
+  )
+  const others = [...files].filter(([path]) => !path.startsWith('hnet/')).map(([, content]) => content)
+  assert.not.match(others.join(), /KEY-/)
+  assert.is(daemonOfFile('hnet/hnet-2.key'), 'udm')
+  const lte = renderCore(DESIRED, { ...settingsWith({}), homeKeys: keys })
+  assert.not.ok([...lte.files.keys()].some((path) => path.startsWith('hnet/')))
+})
+
+render('asks for memory by the phones that are admitted, and says how much that is', () => {
+  assert.equal([1, 128, 600, 2_000, 20_000, 100_000].map(maxUeOf), [1024, 1024, 1200, 4000, 28_192, 108_192])
+  const settings = defaultSettings()
+  const notesFor = (max_ues: number) => machineNotes({ ...settings, policy: { ...settings.policy, max_ues } })
+  assert.equal(notesFor(2_000), [])
+  assert.match(
+    notesFor(20_000).join(),
+    /global\.max\.ue is 28192 for policy\.max_ues 20000.*3\.5 GB of memory/,
+  )
 })
 
 render('takes a 24-bit tracking area without LTE, and a 16-bit one with it', () => {
@@ -147,7 +178,7 @@ render('keeps the password of the database out of errors', () => {
   assert.not.match(lines, 'hunter2')
 })
 
-function problemsIn(desired: CoreDesired, settings: Partial<RenderSettings> = {}): readonly string[] {
+function problemsIn(desired: PlacedDesired, settings: Partial<RenderSettings> = {}): readonly string[] {
   try {
     renderCore(desired, settingsWith(settings))
   } catch (error) {

@@ -2,13 +2,14 @@ import { assert, suite } from '@steeple/testkit'
 import type { Daemon } from '../src/render/roles.ts'
 import { hintFor, withHints } from '../src/verify/hints.ts'
 import { probeDaemon } from '../src/verify/probe.ts'
+import { desiredOf } from './support/desired.ts'
 import { recording } from './support/recordings.ts'
 import type { StandInDaemon } from './support/stand-in-core.ts'
 import { standInEngine } from './support/stand-in-engine.ts'
 import { type World, world } from './support/world.ts'
 
 const verify = suite('driver-core-a/verify')
-const patient = () => AbortSignal.timeout(4_000)
+const patient = () => AbortSignal.timeout(60_000)
 
 async function withWorld(generation: 'epc' | '5gc', body: (it: World) => Promise<void>): Promise<void> {
   const it = await world(generation)
@@ -94,11 +95,12 @@ verify(
   'applies a change with a restart of those it concerns, and puts the old files back when one is refused',
   () =>
     withWorld('epc', async (it) => {
-      const { driver, config } = it.a
-      await driver.apply(await driver.render(config.desired()), patient())
+      const { driver } = it.a
+      const desired = desiredOf(it.fake.context.settings)
+      await driver.apply(await driver.render(desired), patient())
       it.engine.restarts.length = 0
       const good = await it.text()
-      const moved = await driver.render({ ...config.desired(), tac: 8 })
+      const moved = await driver.render({ ...desired, tac: 8 })
       it.engine.failing.set('core-mme', recordedError('bad-addr-not-local.yaml'))
       const words = await failure(driver.apply(moved, patient()))
       assert.match(words, /mme does not get well .* Failed to initialize MME/)
@@ -108,9 +110,22 @@ verify(
       it.engine.restarts.length = 0
       await driver.apply(moved, patient())
       // The tracking area is the MME's alone; SGW-C and SMF would keep its sessions.
-      assert.equal(it.engine.restarts, ['core-mme', 'core-smf', 'core-sgwc'])
+      assert.equal(it.engine.restarts, ['core-mme', 'core-sgwc', 'core-smf'])
       assert.is((await driver.observe(patient())).configSha256, moved.sha256)
     }),
+)
+
+verify('takes no configuration back because the database is not there yet', () =>
+  withWorld('epc', async (it) => {
+    const { driver, files } = it.a
+    const words = '[dbi] WARNING: Failed to connect to server [mongodb://localhost/open5gs]'
+    it.engine.failing.set('core-hss', words).set('core-pcrf', words)
+    const rendered = await driver.render(desiredOf(it.fake.context.settings))
+    await driver.apply(rendered, patient())
+    assert.is(await files.appliedSha256(), rendered.sha256)
+    assert.ok(it.engine.restarts.includes('core-mme'), 'the others do not wait for it')
+    assert.equal((await driver.observe(patient())).services.get('hss'), 'down')
+  }),
 )
 
 verify.run()

@@ -1,6 +1,13 @@
-import type { Context, CoreDriver, ObservedUe, Settings } from '@steeple/contracts'
-import { type CoreConfig, type CoreConfigParts, createCoreConfig } from '@steeple/southbound'
-import { createAmfClient } from './amf/amf-client.ts'
+import type { Context, CoreDriver, Settings } from '@steeple/contracts'
+import { type Free5gcOam, sharedList } from '@steeple/free5gc-oam'
+import {
+  type CoreFiles,
+  type CoreFilesParts,
+  createCoreFiles,
+  type Engine,
+  engineAt,
+} from '@steeple/southbound'
+import { type AmfClient, createAmfClient } from './amf/amf-client.ts'
 import { createDriver } from './driver.ts'
 import { type SteerHealth, steerHealth } from './health.ts'
 import { type SteerMetrics, steerMetrics } from './metrics.ts'
@@ -14,6 +21,7 @@ import type { HttpClient } from './sbi/http-client.ts'
 import { createTokenSource, type TokenSource } from './sbi/token-source.ts'
 import { createSmfClient } from './smf/smf-client.ts'
 import { problemOf, type WatchedCore } from './steer/function-states.ts'
+import { createKick, type Kick } from './steer/kick.ts'
 
 /** Ten functions that each wait for the NRF take longer than those of other cores, ms. */
 const HEALTH_MS = 60_000
@@ -21,16 +29,17 @@ const HEALTH_MS = 60_000
 /** A free5GC core as this node holds it. */
 export interface CoreB {
   readonly driver: CoreDriver
-  readonly config: CoreConfig
+  readonly files: CoreFiles
   readonly health: SteerHealth
   readonly tokens: TokenSource
+  readonly oam: Free5gcOam
 }
 
 /** Puts the parts together; opens nothing. `engine` and `limits` are for tests. */
 export function createCoreB(
   context: Context,
   http: HttpClient,
-  more: Pick<CoreConfigParts, 'engine' | 'limits'> = {},
+  more: Pick<CoreFilesParts, 'engine' | 'limits'> = {},
 ): CoreB {
   const urls = coreUrls(() => context.settings)
   const metrics = steerMetrics(context)
@@ -43,16 +52,27 @@ export function createCoreB(
   const caller = createCaller(http, tokens)
   const amf = createAmfClient(caller, urls.amf)
   const smf = createSmfClient(caller, urls.smf)
-  const watched: WatchedCore = { http, urls, hasCharging: () => context.settings.core_b.charging }
+  const engine = more.engine ?? engineAt(() => context.settings.hss.engine_socket)
+  const watched: WatchedCore = {
+    http,
+    urls,
+    hasCharging: () => context.settings.core_b.charging,
+    container: containerState(() => context.settings, engine),
+    answered: new Map(),
+  }
   const render: CoreDriver['render'] = async (desired) =>
-    renderCore(desired, renderSettings(context.settings))
-  const config = createCoreConfig(context, {
-    ...configParts(watched, render, () => context.settings),
+    renderCore({ ...desired, addresses: context.settings.core_b.addresses }, renderSettings(context.settings))
+  const files = createCoreFiles(context, {
+    ...filesParts(watched, () => context.settings),
     // free5GC serves no LTE.
     ues: async (technology, signal) => (technology === 'nr' ? await driver.ues(signal) : []),
     ...more,
+    engine,
   })
-  const driver = counted(createDriver({ amf, smf, watched, config, render }), metrics)
+  const kick = createKick(amf, smf)
+  const list = sharedList(context.clock, counted(metrics, kick, amf))
+  const driver = createDriver({ list, kick: timedKick(metrics, kick), watched, files, render })
+  const oam: Free5gcOam = { registrations: list.recent, session: smf.session }
   const health = steerHealth({
     amf,
     smf,
@@ -60,15 +80,11 @@ export function createCoreB(
     isRequired: () => context.settings.southbound.driver === 'container',
     seen: metrics.daemon,
   })
-  return { driver, config, tokens, health }
+  return { driver, files, tokens, health, oam }
 }
 
 /** What the shared part of core drivers needs of this one. */
-function configParts(
-  watched: WatchedCore,
-  render: CoreDriver['render'],
-  settings: () => Settings,
-): CoreConfigParts {
+function filesParts(watched: WatchedCore, settings: () => Settings): CoreFilesParts {
   return {
     core: 'core_b',
     place: ({ core_b }) => ({
@@ -76,7 +92,6 @@ function configParts(
       containers: core_b.containers,
       addresses: core_b.addresses,
     }),
-    render,
     daemons: daemonsOf,
     probe: async (daemon, signal, addresses) => {
       if (!isNetworkFunction(daemon)) return undefined
@@ -93,24 +108,50 @@ function configParts(
   }
 }
 
-/** The driver with its calls counted. */
-function counted(driver: CoreDriver, metrics: SteerMetrics): CoreDriver {
-  return {
-    ...driver,
-    ues: async (signal): Promise<readonly ObservedUe[]> => {
-      const ues = await metrics.timed('list', () => driver.ues(signal))
-      metrics.registered(ues.length)
-      return ues
-    },
-    kick: async (imsi, signal) => {
-      try {
-        const result = await metrics.timed('kick', () => driver.kick(imsi, signal))
-        metrics.kicked(result)
-        return result
-      } catch (error) {
-        metrics.kicked('failed')
-        throw error
-      }
-    },
+/** How long the engine may take to tell of one container, ms. */
+const INSPECT_MS = 4_000
+
+/** The state of containers, where this node keeps the core. */
+function containerState(settings: () => Settings, engine: Engine): WatchedCore['container'] {
+  return async (nf, signal) => {
+    const { southbound, core_b } = settings()
+    const container = core_b.containers[nf]
+    if (southbound.driver !== 'container' || container === undefined) return undefined
+    try {
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(INSPECT_MS)])
+      return (await engine.inspect(container, limited))?.isRunning === true ? 'up' : 'down'
+    } catch {
+      // The engine's own trouble is told by the component `core`.
+      signal.throwIfAborted()
+      return undefined
+    }
+  }
+}
+
+/** The AMF's list, counted; sessions on it are remembered for kicks. */
+function counted(metrics: SteerMetrics, kick: Kick, amf: AmfClient): AmfClient['registrations'] {
+  return async (signal) => {
+    try {
+      const registrations = await metrics.timed('list', () => amf.registrations(signal))
+      kick.seen(registrations)
+      metrics.registered(new Set(registrations.map(({ imsi }) => imsi)).size)
+      return registrations
+    } catch (error) {
+      metrics.registered(undefined)
+      throw error
+    }
+  }
+}
+
+function timedKick(metrics: SteerMetrics, kick: Kick): CoreDriver['kick'] {
+  return async (imsi, signal) => {
+    try {
+      const result = await metrics.timed('kick', () => kick(imsi, signal))
+      metrics.kicked(result)
+      return result
+    } catch (error) {
+      metrics.kicked('failed')
+      throw error
+    }
   }
 }

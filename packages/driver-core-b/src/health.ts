@@ -54,13 +54,21 @@ export function steerHealth(parts: HealthParts): SteerHealth {
 }
 
 async function daemonsOf({ watched, seen }: HealthParts, signal: AbortSignal): Promise<Judgement> {
-  const states = [...(await functionStates(watched, signal))].filter(([, state]) => state !== 'unknown')
+  const all = [...(await functionStates(watched, signal))]
+  const states = all.filter(([, state]) => state !== 'unknown')
   for (const [nf, state] of states) seen(nf, state === 'up')
-  const down = states.filter(([, state]) => state === 'down').map(([nf]) => nf)
-  if (down.length > 0)
-    return [down.length === states.length ? 'down' : 'degraded', `down: ${down.join(', ')}`]
+  const namesOf = (wanted: string): string =>
+    all
+      .filter(([, state]) => state === wanted)
+      .map(([nf]) => nf)
+      .join(', ')
+  // Nobody is left out without a word.
+  const [down, unknown] = [namesOf('down'), namesOf('unknown')]
+  const rest = unknown === '' ? '' : `; not known: ${unknown}`
   if (states.length === 0) return ['ok', 'no function is to be found from here']
-  return ['ok', `up: ${states.map(([nf]) => nf).join(', ')}`]
+  if (down === '') return ['ok', `up: ${namesOf('up')}${rest}`]
+  const isAll = states.every(([, state]) => state === 'down')
+  return [isAll ? 'down' : 'degraded', `down: ${down}${rest}`]
 }
 
 async function asked(

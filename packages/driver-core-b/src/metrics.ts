@@ -7,8 +7,8 @@ export interface SteerMetrics {
   token(result: 'ok' | 'failed'): void
   /** Whether a function answers. */
   daemon(name: string, isUp: boolean): void
-  /** Registered phones. */
-  registered(count: number): void
+  /** Registered phones; undefined when the AMF does not tell. */
+  registered(count: number | undefined): void
   timed<T>(operation: 'kick' | 'list', work: () => Promise<T>): Promise<T>
 }
 
@@ -24,8 +24,9 @@ export function steerMetrics({ metrics, clock }: Context): SteerMetrics {
   )
   const ues = metrics.gauge(
     'svc_driver_core_b_registered_ues',
-    'Phones registered at the AMF when it was last asked.',
+    'Phones registered at the AMF when it was last asked; NaN while it does not tell.',
   )
+  ues.set(Number.NaN)
   const up = metrics.gauge('svc_driver_core_b_daemon_up', 'Whether a function of the core answers.', [
     'daemon',
   ])
@@ -39,7 +40,7 @@ export function steerMetrics({ metrics, clock }: Context): SteerMetrics {
     kicked: (result) => kicks.inc({ result }),
     token: (result) => tokens.inc({ result }),
     daemon: (daemon, isUp) => up.set(isUp ? 1 : 0, { daemon }),
-    registered: (count) => ues.set(count),
+    registered: (count) => ues.set(count ?? Number.NaN),
     timed: async (operation, work) => {
       const from = clock.monotonicMs()
       try {

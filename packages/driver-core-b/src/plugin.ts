@@ -1,4 +1,5 @@
 import { type Context, coreDriverRef, type Instance, type Plugin } from '@steeple/contracts'
+import { free5gcOamRef } from '@steeple/free5gc-oam'
 import { createCoreB } from './core-b.ts'
 import { createHttpClient } from './sbi/http-client.ts'
 
@@ -12,13 +13,14 @@ export const plugin: Plugin = {
   setup: async (context: Context): Promise<Instance> => {
     const http = createHttpClient()
     context.defer(() => http.close())
-    const { driver, config, health, tokens } = createCoreB(context, http)
-    context.every(LOOK_MS, health.look)
+    const { driver, health, tokens, oam } = createCoreB(context, http)
+    context.every(LOOK_MS, health.look, 'each')
     return {
-      services: new Map([[coreDriverRef.id, driver]]),
-      reconcilers: [config.reconciler],
-      routes: config.routes,
-      health: async () => [...config.health(), ...health.components()],
+      services: new Map<string, object>([
+        [coreDriverRef.id, driver],
+        [free5gcOamRef.id, oam],
+      ]),
+      health: async () => health.components(),
       start: async () => {
         // Not awaited: a core that is down must not keep the service from starting.
         health.look(context.retiring).catch(() => undefined)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 import { parse } from 'yaml'
 import { attach, failure, imsiOf, patient, refOf } from './support/clients.ts'
-import { desiredWith } from './support/desired.ts'
+import { desiredOf, desiredWith } from './support/desired.ts'
 import { makeWorld, type World } from './support/world.ts'
 
 const driver = suite('driver-core-b/driver')
@@ -29,7 +29,8 @@ driver('restarts everybody in order at first, and then only whom a change concer
     )
     engine.restarted.length = 0
     await b.driver.apply(await b.driver.render(desiredWith({ tac: 9 })), patient())
-    assert.equal(engine.restarted, ['c-nssf', 'c-amf'])
+    // The sessions of an AMF that has forgotten its phones would stay at the SMF.
+    assert.equal(engine.restarted, ['c-nssf', 'c-smf', 'c-amf'])
     const amf = parse(await readFile(join(dir, 'amfcfg.yaml'), 'utf8'))
     assert.is(amf.configuration.supportTaiList[0].tac, '000009')
     engine.restarted.length = 0
@@ -52,12 +53,13 @@ driver('tells what a change would do and whom it would drop, and changes nothing
   inWorld(async ({ b, core, fake, text }) => {
     attach(core, imsiOf(1), 1)
     attach(core, imsiOf(2))
-    await b.driver.apply(await b.driver.render(b.config.desired()), patient())
+    const wanted = () => b.driver.render(desiredOf(fake.context.settings))
+    await b.driver.apply(await wanted(), patient())
     const before = await text()
-    assert.is((await b.config.plan(patient())).state, 'in_sync')
+    assert.is((await b.files.plan(await wanted(), patient())).state, 'in_sync')
     const settings = fake.context.settings
     fake.changeSettings({ ...settings, tac: 12 })
-    const plan = await b.config.plan(patient())
+    const plan = await b.files.plan(await wanted(), patient())
     assert.equal(
       plan.files.filter(({ change }) => change !== 'same').map(({ path, daemon }) => [path, daemon]),
       [
@@ -65,7 +67,17 @@ driver('tells what a change would do and whom it would drop, and changes nothing
         ['nssfcfg.yaml', 'nssf'],
       ],
     )
-    assert.is(plan.subscribers_dropped, 2)
+    assert.is(plan.dropped, 2)
+    const restarting = plan.daemons.filter(({ action }) => action === 'restart')
+    assert.equal(
+      restarting.map(({ name, drops }) => [name, drops]),
+      [
+        ['nssf', 'none'],
+        ['smf', 'nr'],
+        ['amf', 'nr'],
+      ],
+    )
+    assert.match(restarting[1]?.reason ?? '', /^amf restarts/)
     assert.is(await text(), before)
   }),
 )
@@ -96,30 +108,61 @@ driver('keeps the files to their owner, since they can hold the password of the 
       ...fake.context.settings,
       hss: { mongo_url: 'mongodb://core:an0ther-one@db/free5gc' },
     })
-    const shown = JSON.stringify(await b.config.plan(patient()))
+    const shown = JSON.stringify(
+      await b.files.plan(await b.driver.render(desiredOf(fake.context.settings)), patient()),
+    )
     assert.not.match(shown, /w0rd-of-mouth|an0ther-one/)
     assert.not.match(JSON.stringify(fake.logs), /w0rd-of-mouth|an0ther-one/)
   }),
 )
 
-driver('sees what answers, what does not, and what it cannot know', () =>
-  inWorld(async ({ b, core }) => {
+driver('sees what answers, what does not, and by the containers what has no address', () =>
+  inWorld(async ({ b, core, engine, fake }) => {
     attach(core, imsiOf(1), 1)
     const seen = await b.driver.observe(patient())
-    assert.equal(
-      [...seen.services].filter(([, state]) => state !== 'unknown'),
-      [
-        ['nrf', 'up'],
-        ['smf', 'up'],
-        ['amf', 'up'],
-      ],
-    )
+    assert.ok([...seen.services.values()].every((state) => state === 'up'))
+    assert.is(seen.services.size, 10)
     assert.is(seen.attachedUes, 1)
     assert.is(seen.radios, undefined)
     await core.stop('amf')
+    engine.ended.set('c-udm', 'exited').set('c-upf', 'gone')
     const later = await b.driver.observe(patient())
-    assert.is(later.services.get('amf'), 'down')
+    const down = [...later.services].filter(([, state]) => state !== 'up')
+    assert.equal(down, [
+      ['udm', 'down'],
+      ['upf', 'down'],
+      ['amf', 'down'],
+    ])
     assert.is(later.attachedUes, undefined)
+    await b.health.look(patient())
+    const [daemons] = b.health.components()
+    assert.equal([daemons?.status, daemons?.detail], ['degraded', 'down: udm, upf, amf'])
+    // Without an engine nobody knows, and health says so.
+    fake.changeSettings({ ...fake.context.settings, southbound: { driver: 'none' } })
+    await b.health.look(patient())
+    assert.is(b.health.components()[0]?.detail, 'down: amf; not known: udr, udm, ausf, nssf, pcf, chf, upf')
+  }),
+)
+
+driver('says that all are down when all have ended', () =>
+  inWorld(async ({ b, engine }) => {
+    for (const nf of ['nrf', 'udr', 'udm', 'ausf', 'nssf', 'pcf', 'chf', 'upf', 'smf', 'amf'])
+      engine.ended.set(`c-${nf}`, 'exited')
+    await b.health.look(patient())
+    assert.is(b.health.components()[0]?.status, 'down')
+  }),
+)
+
+driver('knows no number of phones while the AMF does not tell one', () =>
+  inWorld(async ({ b, core, fake }) => {
+    const shown = () => fake.metrics.value('svc_driver_core_b_registered_ues')
+    assert.ok(Number.isNaN(shown()))
+    attach(core, imsiOf(1), 1)
+    await b.driver.ues(patient())
+    assert.is(shown(), 1)
+    await core.stop('amf')
+    await failure(b.driver.ues(patient()))
+    assert.ok(Number.isNaN(shown()))
   }),
 )
 
@@ -171,7 +214,7 @@ driver('counts kicks by their result and says in its health who cannot be asked'
       ],
     )
     const isUp = (daemon: string) => fake.metrics.value('svc_driver_core_b_daemon_up', { daemon })
-    assert.equal([isUp('nrf'), isUp('amf'), isUp('udr')], [1, 0, undefined])
+    assert.equal([isUp('nrf'), isUp('amf'), isUp('udr')], [1, 0, 1])
   }),
 )
 
@@ -187,7 +230,7 @@ driver('writes no IMSI and no token into logs, errors, metrics and health', () =
       texts.push(error.message, String(error.stack), String(error.cause))
     }
     await b.health.look(patient())
-    texts.push(JSON.stringify([fake.logs, b.health.components(), b.config.health()]))
+    texts.push(JSON.stringify([fake.logs, b.health.components()]))
     for (const secret of [...core.tokens, ...[1, 2, 3].map(imsiOf)])
       assert.not.ok(texts.some((text) => text.includes(secret)))
     assert.ok(core.tokens.length > 0)

@@ -12,6 +12,7 @@ import {
 } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
 import { attach, imsiOf, patient } from './support/clients.ts'
+import { desiredWith } from './support/desired.ts'
 import { type StandInCore, startStandInCore } from './support/stand-in-core.ts'
 
 const plugins = suite('driver-core-b/plugin')
@@ -58,7 +59,6 @@ plugins('serves the core while the configuration chooses it, and leaves nothing 
 plugins('stays away while the configuration chooses the other core', () =>
   underKernel('core_a', async (bed, core) => {
     assert.is(bed.service(coreDriverRef), undefined)
-    assert.is((await bed.request('GET', '/v1/core/plan')).status, 404)
     assert.equal(core.asked, { amf: [], smf: [], nrf: [] })
   }),
 )
@@ -66,19 +66,13 @@ plugins('stays away while the configuration chooses the other core', () =>
 plugins('plans what it would write, and writes nothing, while southbound.driver is none', () =>
   underKernel('core_b', async (bed, core, dir) => {
     attach(core, imsiOf(1), 1)
-    await bed.settled()
-    const { status, body } = await bed.request('GET', '/v1/core/plan')
-    assert.is(status, 200)
-    const plan = body as {
-      core: string
-      state: string
-      files: { path: string; change: string; daemon: string }[]
-    }
-    assert.is(plan.core, 'core_b')
-    assert.is(plan.state, 'changes')
-    assert.is(plan.files.length, 11)
-    assert.ok(plan.files.every(({ change }) => change === 'added'))
-    assert.is(plan.files.find(({ path }) => path === 'uerouting.yaml')?.daemon, 'smf')
+    const driver = bed.service(coreDriverRef)
+    const rendered = await driver?.render(desiredWith())
+    assert.ok(rendered !== undefined)
+    const plan = rendered === undefined ? undefined : await driver?.plan?.(rendered, patient())
+    assert.equal([plan?.state, plan?.dir, plan?.files.length], ['changes', dir, 11])
+    assert.ok(plan?.files.every(({ change }) => change === 'added'))
+    assert.is(plan?.files.find(({ path }) => path === 'uerouting.yaml')?.daemon, 'smf')
     assert.equal(await readdir(dir), [])
   }),
 )

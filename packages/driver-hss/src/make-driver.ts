@@ -20,7 +20,13 @@ export function makeDriver(settings: () => Settings): WriteBackDriver {
   if (hss.driver === 'core_b') {
     const link = linkOf(hss, FREE5GC_DATABASE)
     const plmn = () => settings().plmn
-    return free5gcDriver({ name: hss.driver, link, plmn, slices: () => settings().core_b.slices })
+    return free5gcDriver({
+      name: hss.driver,
+      link,
+      plmn,
+      slices: () => settings().core_b.slices,
+      release: () => settings().core_b.release,
+    })
   }
   if (hss.driver === 'docdb_shell') {
     return open5gsDriver({ name: hss.driver, link: linkOf(hss, OPEN5GS_DATABASE), slices })

@@ -1,6 +1,5 @@
 import {
   type BatchResult,
-  type ComponentHealth,
   type Context,
   type HssDriver,
   hssDriverRef,
@@ -10,9 +9,13 @@ import {
 import { errorOf } from './batch.ts'
 import type { WriteBackDriver } from './driver.ts'
 import { makeDriver } from './make-driver.ts'
+import { outageWatch } from './outage-watch.ts'
 
-/** How often the other side is looked at, and what the core leaves of removed subscribers is swept, ms. */
-const PROBE_MS = 15_000
+/** How often the other side is looked at: where each look starts a program, and where it is a question, ms. */
+const PROBE_MS = { program: 15_000, question: 3_000 } as const
+/** How often one that is away is looked at, ms. */
+const AWAY_MS = 3_000
+/** How often what the core leaves of removed subscribers is swept, ms. */
 const SWEEP_MS = 600_000
 /** The longest look, ms. */
 const PROBE_LIMIT_MS = 5_000
@@ -22,24 +25,20 @@ export const plugin: Plugin = {
   setup: async (context: Context): Promise<Instance> => {
     const driver = makeDriver(() => context.settings)
     context.defer(() => driver.close())
-    let seen: ComponentHealth = healthOf('ok', `${driver.name}: not asked yet`)
+    const watch = outageWatch(context, driver.name, () => context.changed(hssDriverRef))
     const look = async (signal: AbortSignal): Promise<void> => {
       const limited = AbortSignal.any([signal, AbortSignal.timeout(PROBE_LIMIT_MS)])
       try {
-        const { isOk, detail } = await driver.probe(limited)
-        seen = healthOf(isOk ? 'ok' : 'degraded', detail)
+        watch.answered(await driver.probe(limited))
       } catch (error) {
         signal.throwIfAborted()
-        seen = healthOf(
-          'down',
-          limited.aborted ? 'the subscriber database does not answer' : errorOf(error).message,
-        )
+        watch.failed(limited.aborted ? 'the subscriber database does not answer' : errorOf(error).message)
       }
     }
     // Calls that go otherwise than the last look are a reason to look again, not only every 15 s.
     let isLooking = false
     const heard = (works: boolean): void => {
-      if (isLooking || works === (seen.status !== 'down')) return
+      if (isLooking || works !== watch.isAway()) return
       isLooking = true
       look(context.retiring)
         .catch(() => undefined)
@@ -47,21 +46,24 @@ export const plugin: Plugin = {
           isLooking = false
         })
     }
-    context.every(PROBE_MS, look)
+    context.every(context.settings.hss.mongo_url === '' ? PROBE_MS.program : PROBE_MS.question, look, 'each')
+    context.every(
+      AWAY_MS,
+      async (signal) => {
+        if (watch.isAway()) await look(signal)
+      },
+      'each',
+    )
     context.every(SWEEP_MS, (signal) => driver.sweep(signal))
     return {
       services: new Map([[hssDriverRef.id, counted(driver, context, heard)]]),
-      health: async () => [seen],
+      health: async () => [watch.health()],
       start: async () => {
         // Not awaited: a database that is down must not keep the service from starting.
         look(context.retiring).catch(() => undefined)
       },
     }
   },
-}
-
-function healthOf(status: ComponentHealth['status'], detail: string): ComponentHealth {
-  return { name: 'hss', kind: 'hss', status, detail }
 }
 
 /** The driver with its calls counted. `heard` gets whether the other side answered, after each call that was not aborted. */
@@ -112,6 +114,7 @@ function counted(
     }
   }
   const cancel = driver.cancelLocation
+  const compare = driver.compare
   return {
     name: driver.name,
     ...(cancel === undefined
@@ -120,6 +123,9 @@ function counted(
           cancelLocation: (imsis, signal) =>
             written('cancel', imsis.length, signal, () => cancel(imsis, signal)),
         }),
+    ...(compare === undefined
+      ? {}
+      : { compare: (all, signal) => timed('compare', signal, () => compare(all, signal)) }),
     observe: (imsis, signal) => timed('observe', signal, () => driver.observe(imsis, signal)),
     upsert: (all, signal) => written('upsert', all.length, signal, () => driver.upsert(all, signal)),
     remove: (imsis, signal) => written('remove', imsis.length, signal, () => driver.remove(imsis, signal)),

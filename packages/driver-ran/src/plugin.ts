@@ -25,7 +25,6 @@ import { watchGnbMetrics } from './watch/gnb-metrics.ts'
 /** How often the core is asked what it sees, and how long that may take, ms. */
 const CORE_LOOK_MS = 10_000
 const CORE_BOUND_MS = 4_000
-const SHOW_MS = 1_000
 /** A reload that changed settings ask for has come by then, or comes no more, ms. */
 const RELOAD_MS = 30_000
 
@@ -70,19 +69,23 @@ export const plugin: Plugin = {
         stopped: (seconds) => metrics.stopped(seconds),
       },
     })
-    context.every(SHOW_MS, async () => metrics.show(supervisor.snapshot()))
-    context.every(CORE_LOOK_MS, async (signal) => {
-      const isConnected = supervisor.snapshot().facts?.isConnected === true
-      const limited = AbortSignal.any([signal, AbortSignal.timeout(CORE_BOUND_MS)])
-      const isAsked = isConnected || !isConfigured
-      const core = isAsked ? await lookAtCore(context, limited) : undefined
-      coreRadios = core?.radios
-      if (isConfigured) hints = machineHints()
-      const verdict = view.look(isConnected, core, clock.monotonicMs())
-      disagreement = verdict.disagreement
-      if (verdict.isRestartDue)
-        await supervisor.restart('the core does not know a radio that says it is connected')
-    })
+    context.every(
+      CORE_LOOK_MS,
+      async (signal) => {
+        const isConnected = supervisor.snapshot().facts?.isConnected === true
+        const limited = AbortSignal.any([signal, AbortSignal.timeout(CORE_BOUND_MS)])
+        const isAsked = isConnected || !isConfigured
+        const core = isAsked ? await lookAtCore(context, limited) : undefined
+        coreRadios = core?.radios
+        if (isConfigured) hints = machineHints()
+        const verdict = view.look(isConnected, core, clock.monotonicMs())
+        disagreement = verdict.disagreement
+        if (verdict.isRestartDue)
+          await supervisor.restart('the core does not know a radio that says it is connected')
+      },
+      'machine',
+    )
+    context.onChange(txGateRef, wake)
     const reloads = reloadingKeys(context.settings)
     context.onSettings(() => {
       // A new copy of this plugin comes: the radio must not be started by this one on the way.
@@ -92,15 +95,17 @@ export const plugin: Plugin = {
     const driver = ranDriver(context, supervisor, isConfigured)
     const transmitter: Transmitter = { stop: () => supervisor.stop() }
     return {
-      reconcilers: [radioReconciler(supervisor, isConfigured, log)],
+      reconcilers: [radioReconciler(supervisor, isConfigured, metrics.show)],
       services: new Map<string, RanDriver | Transmitter>([
         [ranDriverRef.id, driver],
         [transmitterRef.id, transmitter],
       ]),
       // Before anything else: nothing of an earlier run may be on air. When it cannot be ended, each step tries again.
       start: () => supervisor.sweep().catch((error: unknown) => log.error({ err: error }, 'orphaned radio')),
+      quiesce: () => supervisor.close(),
       stop: () => supervisor.close(),
       health: async () => {
+        if (isConfigured) await supervisor.refresh()
         const snapshot = supervisor.snapshot()
         return [
           isConfigured || snapshot.leftBehind !== undefined

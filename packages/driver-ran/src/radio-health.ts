@@ -54,10 +54,12 @@ function idleVerdict({ snapshot, hints }: HealthBasis): Verdict {
 }
 
 function runningVerdict({ snapshot, disagreement, hints }: HealthBasis, running: Running): Verdict {
-  const { state, desired, facts, problem } = snapshot
+  const { state, desired, facts, problem, complaints } = snapshot
   const name = nameOf(running)
+  const complaint = complaints === undefined ? '' : `; it complains: ${complaints}`
+  const notes = `${complaint}${hinted(hints)}`
   const air = `on air at ${facts?.carrier?.downlinkMhz ?? running.downlinkMhz} MHz`
-  const maybe = facts !== undefined && (mayBeOnAir(facts) || facts.isConnected) ? `, may be ${air}` : ''
+  const maybe = facts !== undefined && mayBeOnAir(facts) ? `, may be ${air}` : ''
   const unwanted =
     desired?.isOn === true ? undefined : (desired?.reason ?? 'the TX gate has not been asked yet')
   const trouble = unwanted ?? disagreement ?? problem
@@ -66,17 +68,21 @@ function runningVerdict({ snapshot, disagreement, hints }: HealthBasis, running:
   switch (state) {
     case 'stopping':
       return degraded(`stopping${maybe}${why}`)
+    case 'stalled':
+      return degraded(`not working${maybe}${why}${notes}`)
     case 'radio_up':
-      return degraded(`${air}, not connected to the core yet${why}${hinted(hints)}`)
+      return degraded(`${air}, not connected to the core yet${why}${notes}`)
     case 's1_down':
-      return degraded(`${air} without core: ${trouble ?? 'lost'}${hinted(hints)}`)
+      return degraded(`${air} without core: ${trouble ?? 'lost'}${notes}`)
     case 's1_up': {
       const phones = facts === undefined ? 0 : ueCountOf(facts)
       const detail = `${air}, connected to the core, ${phones} phones`
-      return trouble === undefined ? { status: 'ok', detail: `${name} is ${detail}` } : degraded(detail + why)
+      return trouble === undefined
+        ? { status: 'ok', detail: `${name} is ${detail}${complaint}` }
+        : degraded(`${detail}${why}${complaint}`)
     }
     default:
-      return degraded(`starting${maybe}${why}${hinted(hints)}`)
+      return degraded(`starting${maybe}${why}${notes}`)
   }
 }
 

@@ -10,6 +10,7 @@ export function ranDriver(
   supervisor: Pick<Supervisor, 'snapshot' | 'step' | 'hold' | 'resume' | 'running'>,
   isConfigured: boolean,
 ): RanDriver {
+  let stops = 0
   return {
     observe: async (signal) => {
       signal.throwIfAborted()
@@ -24,6 +25,7 @@ export function ranDriver(
     },
     start: async (profile, signal) => {
       signal.throwIfAborted()
+      const before = stops
       const desired = await desiredRadio(context)
       if (!desired.isOn) throw txNotArmed(`the radio may not go on air: ${desired.reason}`)
       if (!isSameProfile(desired.profile, profile)) {
@@ -31,6 +33,7 @@ export function ranDriver(
       }
       if (!isConfigured) throw southboundUnavailable('no radio is configured (ran.binary)')
       signal.throwIfAborted()
+      if (stops !== before) throw txNotArmed('the radio stays off: it was stopped while it was to be started')
       supervisor.resume()
       await supervisor.step()
       if (supervisor.running !== undefined) return
@@ -39,6 +42,7 @@ export function ranDriver(
     },
     stop: async (signal) => {
       signal.throwIfAborted()
+      stops += 1
       await supervisor.hold()
     },
   }

@@ -18,10 +18,12 @@ const IDLE: RadioSnapshot = {
   facts: undefined,
   problem: undefined,
   leftBehind: undefined,
+  complaints: undefined,
   restarts: 0,
 }
 const CARRIER: RadioFacts['carrier'] = {
   kind: 'carrier',
+  stepMhz: 0.1,
   downlinkMhz: 2680,
   uplinkMhz: 2560,
   resourceBlocks: 25,
@@ -46,10 +48,11 @@ health(
         facts,
         desired,
         fc.boolean(),
+        fc.boolean(),
         fc.constantFrom('bad', undefined),
-        (some, wanted, isHalting, problem) => {
+        (some, wanted, isHalting, isStalled, problem) => {
           const seen: RadioFacts = { ...freshFacts(), ...some }
-          const state = stateOf(seen, isHalting)
+          const state = stateOf(seen, isHalting, isStalled)
           const { detail, required, status } = of({
             state,
             desired: wanted,
@@ -61,13 +64,45 @@ health(
           assert.match(detail, /radio with profile mast/)
           assert.is(required, true)
           if (wanted !== ON) assert.is(status, 'degraded')
-          if (mayBeOnAir(seen) || seen.isConnected) assert.match(detail, /on air at 2680 MHz/)
+          if (mayBeOnAir(seen)) assert.match(detail, /on air at 2680 MHz/)
+          else assert.not.match(detail, /on air/)
           assert.not.match(detail, /does not run|^off|not started/)
         },
       ),
     )
   },
 )
+
+health('says nothing of air or core before the radio is up, although S1 is', () => {
+  const seen = { ...freshFacts(), isConnected: true }
+  const state = stateOf(seen, false, false)
+  assert.equal(of({ state, desired: ON, running, facts: seen }), {
+    name: 'ran',
+    kind: 'ran',
+    status: 'degraded',
+    detail: 'radio with profile mast is starting',
+    required: true,
+  })
+})
+
+health('is not fine while the radio makes no progress, and shows what it complains of', () => {
+  const seen = { ...freshFacts(), isConnected: true, isStarted: true, carrier: CARRIER }
+  const board = (isStalled: boolean, more: Partial<RadioSnapshot>): string => {
+    const { status, detail } = of({
+      state: stateOf(seen, false, isStalled),
+      desired: ON,
+      running,
+      facts: seen,
+      ...more,
+    })
+    return `${status}: ${detail}`
+  }
+  assert.match(
+    board(true, { problem: 'it has made no progress for 4 s' }),
+    /^degraded: .* is not working, may be on air at 2680 MHz: it has made no progress for 4 s$/,
+  )
+  assert.match(board(false, { complaints: 'TX failed' }), /^ok: .*, 0 phones; it complains: TX failed$/)
+})
 
 health('says why nothing runs: the gate, a hold, or that nobody has asked yet', () => {
   assert.is(of({ desired: OFF }).detail, 'off: TX is not armed')

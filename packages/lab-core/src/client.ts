@@ -5,12 +5,19 @@ import { parseArgs } from 'node:util'
 export const USAGE: string = `lab-core: a core, a radio and phones for people without any
   serve [--dir data/lab-core] [--plmn 99999] [--tac 7] [--mme 127.0.0.2:9090] [--smf 127.0.0.4:9090]
         [--upf 127.0.0.7:9090] [--hss 127.0.0.8:9090] [--pcrf 127.0.0.9:9090] [--control 127.0.0.2:9091]
+        [--enb 127.0.0.200:2152] [--sgwu 127.0.0.6:2152] [--capture FILE]
 With one running (LAB_CORE_URL, or http://127.0.0.2:9091):
   insert < cards.json        put cards into phones (svc sim export BATCH --format json) and switch them on
+    --wrong-keys             as if the cards had been written with other keys
   phones                     list them
   attach|detach|idle|service-request|power-on|power-off|remove PHONE
                              PHONE is the SIM's imsi_sha256_12, or all
-  data PHONE --up N --down N move octets
+  apn PHONE NAME             the phone asks for this APN (any: whatever the network gives)
+  data PHONE --up N --down N move octets of IP packets through the tunnel, as fast as it goes
+    --kbps R                 at so many kbit/s each way; the command does not wait for their end then
+  traffic PHONE --up R --down R
+                             so many kbit/s whenever it is attached, until 0 and 0
+    --n3                     both: with the frames of a gNB in place of an eNB's
   radio up|down              the eNB comes and goes
 `
 
@@ -52,18 +59,44 @@ export async function clientCommand(
 
 async function callOf(command: string, words: readonly string[]): Promise<Call | undefined> {
   const [name = ''] = words
-  if (command === 'insert') return { method: 'POST', path: '/phones', body: await text(process.stdin) }
+  if (command === 'insert') {
+    const path = words.includes('--wrong-keys') ? '/phones?wrong_keys=true' : '/phones'
+    return { method: 'POST', path, body: await text(process.stdin) }
+  }
   if (command === 'phones') return { method: 'GET', path: '/phones' }
   if (command === 'radio') return { method: 'POST', path: `/radio/${encodeURIComponent(name)}` }
   if (name === '') return undefined
   const phone = `/phones/${encodeURIComponent(name)}`
   if (command === 'remove') return { method: 'DELETE', path: phone }
   if (ACTIONS.includes(command)) return { method: 'POST', path: `${phone}/${command}` }
-  if (command !== 'data') return undefined
-  const options = { up: { type: 'string', default: '0' }, down: { type: 'string', default: '0' } } as const
-  const { values } = parseArgs({ args: words.slice(1), options })
-  const bytes = { up_bytes: Number(values.up), down_bytes: Number(values.down) }
-  return { method: 'POST', path: `${phone}/data`, body: JSON.stringify(bytes) }
+  if (command === 'apn') {
+    const [, apn] = words
+    if (apn === undefined) return undefined
+    return { method: 'POST', path: `${phone}/apn`, body: JSON.stringify({ apn: apn === 'any' ? null : apn }) }
+  }
+  return command === 'data' || command === 'traffic' ? trafficCall(command, phone, words.slice(1)) : undefined
+}
+
+function trafficCall(command: 'data' | 'traffic', phone: string, words: readonly string[]): Call {
+  const options = {
+    up: { type: 'string', default: '0' },
+    down: { type: 'string', default: '0' },
+    kbps: { type: 'string' },
+    n3: { type: 'boolean', default: false },
+  } as const
+  const { values } = parseArgs({ args: [...words], options })
+  const [up, down] = [Number(values.up), Number(values.down)]
+  const how = { interface: values.n3 ? 'n3' : 's1u' }
+  const asked =
+    command === 'traffic'
+      ? { up_kbps: up, down_kbps: down, ...how }
+      : {
+          up_bytes: up,
+          down_bytes: down,
+          ...how,
+          ...(values.kbps === undefined ? {} : { kbps: Number(values.kbps) }),
+        }
+  return { method: 'POST', path: `${phone}/${command}`, body: JSON.stringify(asked) }
 }
 
 interface Shown {

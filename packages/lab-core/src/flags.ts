@@ -9,6 +9,9 @@ const FLAGS = {
   upf: { type: 'string', default: '127.0.0.7:9090' },
   hss: { type: 'string', default: '127.0.0.8:9090' },
   pcrf: { type: 'string', default: '127.0.0.9:9090' },
+  enb: { type: 'string', default: '127.0.0.200:2152' },
+  sgwu: { type: 'string', default: '127.0.0.6:2152' },
+  capture: { type: 'string' },
   control: { type: 'string', default: '127.0.0.2:9091' },
   plmn: { type: 'string', default: '99999' },
   tac: { type: 'string', default: '7' },
@@ -34,6 +37,8 @@ export function labOptions(words: readonly string[]): LabOptions {
       pcrf: listenOf('--pcrf', values.pcrf),
       control: listenOf('--control', values.control),
     },
+    gtpu: { enb: listenOf('--enb', values.enb), sgwu: listenOf('--sgwu', values.sgwu) },
+    capture: values.capture,
     // eNB 411, cell 1: what the service's own radio is without a word.
     enb: {
       enbId: 411,

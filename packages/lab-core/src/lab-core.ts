@@ -8,9 +8,13 @@ import { type LabClock, machineClock } from './clock.ts'
 import { controlServer } from './control/control-server.ts'
 import { runDbctl } from './dbctl/commands.ts'
 import { serveSocket } from './dbctl/socket-server.ts'
+import { openCapture } from './gtpu/capture.ts'
+import { type GtpuPath, openPath } from './gtpu/path.ts'
+import { makeTraffic, type Traffic } from './gtpu/traffic.ts'
 import { type HssRequests, watchChanges } from './hss/change-stream.ts'
 import { hssOver } from './hss/hss.ts'
 import { delayedCounts, noS6aCounts, type S6aCounts } from './hss/s6a-counts.ts'
+import { openDaemonLog } from './info/daemon-log.ts'
 import { hssMetrics, pcrfMetrics } from './info/diameter-metrics.ts'
 import { type InfoRoutes, infoServer } from './info/info-server.ts'
 import { mmeMetrics, smfMetrics } from './info/metrics.ts'
@@ -41,11 +45,17 @@ export interface LabOptions {
   /** Holds its store and its socket; made when absent, for its owner alone. */
   readonly directory: string
   readonly listen: Readonly<Record<Place, Listen>>
+  /** The ends of the tunnels. A tap looks for the usual port, 2152, alone. */
+  readonly gtpu: Readonly<Record<'enb' | 'sgwu', Listen>>
+  /** A file for a capture of them; none without. */
+  readonly capture?: string | undefined
   readonly enb: Enb
   readonly clock?: LabClock
   readonly timers?: PhoneTimers
   /** One message over the air and through the core, ms. */
   readonly hopMs?: number
+  /** Told what cannot be kept any more: the disk is full. */
+  readonly failed?: (error: unknown) => void
 }
 
 /** A running lab core. */
@@ -56,6 +66,8 @@ export interface LabCore {
   readonly fleet: Fleet
   readonly mme: Mme
   readonly sessions: Sessions
+  readonly traffic: Traffic
+  readonly path: GtpuPath
   close(): Promise<void>
 }
 
@@ -66,6 +78,7 @@ const STATISTICS_US = 60_000_000
 /** Starts a lab core. Throws when an address or the directory is in use, and leaves nothing behind then. */
 export async function startLabCore(options: LabOptions): Promise<LabCore> {
   const { directory, clock = machineClock(), timers = REAL_TIMERS, hopMs = HOP_MS, enb } = options
+  const { failed = () => undefined } = options
   const stop = new AbortController()
   const closers: (() => Promise<void>)[] = [async () => stop.abort()]
   const close = async (): Promise<void> => {
@@ -83,10 +96,25 @@ export async function startLabCore(options: LabOptions): Promise<LabCore> {
     closers.push(() => stored.close())
     const sessions = sessionTable()
     const counts = noS6aCounts()
-    const mme = makeMme({ enb, hss: hssOver(subscribers, clock, counts), sessions, clock, hopMs })
-    void watchChanges(subscribers, counted(mme, counts), clock, stop.signal)
-    const fleet = makeFleet({ journal: stored, mme, sessions, clock, timers, failed: () => undefined })
+    const log = openDaemonLog(join(directory, 'log'), 'mme')
+    closers.push(async () => log.close())
+    const hssLog = openDaemonLog(join(directory, 'log'), 'hss')
+    closers.push(async () => hssLog.close())
+    const hss = hssOver(subscribers, clock, counts, hssLog.write)
+    const mme = makeMme({ enb, hss, sessions, clock, hopMs, log: log.write })
+    void watchChanges(subscribers, counted(mme, counts), hss, clock, stop.signal)
+    const fleet = makeFleet({ journal: stored, mme, sessions, clock, timers, failed })
     closers.push(async () => fleet.close())
+    const capture = options.capture === undefined ? undefined : openCapture(options.capture, failed)
+    closers.push(async () => capture?.close())
+    const path = await openPath({
+      radio: options.gtpu.enb,
+      core: options.gtpu.sgwu,
+      clock,
+      sent: capture && ((from, to, frame) => capture.add(clock.nowUs(), from, to, frame)),
+    })
+    closers.push(() => path.close())
+    const traffic = makeTraffic({ path, clock, bearerOf: (imsi) => mme.bearerOf(imsi), stop: stop.signal })
     const open = async (place: Place, server: Server): Promise<string> => {
       const url = await listening(server, options.listen[place])
       closers.push(async () => closed(server))
@@ -99,10 +127,10 @@ export async function startLabCore(options: LabOptions): Promise<LabCore> {
       upf: await open('upf', infoServer(metricsOnly(() => upfMetrics(sessions)))),
       hss: await open('hss', infoServer(metricsOnly(() => hssMetrics(delayed())))),
       pcrf: await open('pcrf', infoServer(metricsOnly(pcrfMetrics))),
-      control: await open('control', controlServer({ fleet, mme, clock })),
+      control: await open('control', controlServer({ fleet, mme, traffic, path, clock })),
     }
     fleet.start()
-    return { urls, subscribers, fleet, mme, sessions, close }
+    return { urls, subscribers, fleet, mme, sessions, traffic, path, close }
   } catch (error) {
     await close()
     throw error

@@ -15,10 +15,10 @@ async function serve(): Promise<void> {
   const parent = process.send?.bind(process)
   const ending = endOf(parent !== undefined)
   try {
-    const lab = await startLabCore(labOptions(words))
+    const lab = await startLabCore({ ...labOptions(words), failed: say })
     const places = Object.entries(lab.urls).map(([place, url]) => `${place} ${url}\n`)
     if (parent === undefined) process.stdout.write(places.join(''))
-    else parent({ urls: lab.urls })
+    else parent({ urls: lab.urls, tunnels: lab.path.addresses })
     await ending
     await lab.close()
     process.exit(0)
@@ -29,6 +29,10 @@ async function serve(): Promise<void> {
     process.exitCode = 1
     process.disconnect?.()
   }
+}
+
+function say(problem: unknown): void {
+  process.stderr.write(`lab-core: ${problem instanceof Error ? problem.message : String(problem)}\n`)
 }
 
 /** What ends it. A terminal's Ctrl-C reaches everybody, and the service still needs its core while it stops. */

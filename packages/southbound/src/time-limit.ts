@@ -1,21 +1,13 @@
-import { southboundUnavailable } from '@steeple/contracts'
+import { southboundUnavailable, untilAborted } from '@steeple/contracts'
 
 /** Settles as `work` does, or rejects at once when the signal fires or `limitMs` are over. `work` itself goes on. */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal, limitMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  let stop: (() => void) | undefined
-  const early = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(southboundUnavailable(`no answer within ${limitMs} ms`)), limitMs)
-    stop = () => reject(signal.reason)
-    signal.addEventListener('abort', stop, { once: true })
-  })
-  work.catch(() => undefined)
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(southboundUnavailable(`no answer within ${limitMs} ms`)), limitMs)
   try {
-    signal.throwIfAborted()
-    return await Promise.race([work, early])
+    return await untilAborted(work, AbortSignal.any([signal, late.signal]))
   } finally {
     clearTimeout(timer)
-    if (stop !== undefined) signal.removeEventListener('abort', stop)
   }
 }
 

@@ -1,8 +1,8 @@
 import { type Imsi, southboundUnavailable } from '@steeple/contracts'
 import { h2Request } from '../sbi/h2-request.ts'
 
-/** TS 29.503 §6.1.6.2.5 (DeregistrationData). */
-const BODY = JSON.stringify({ deregReason: 'SUBSCRIPTION_WITHDRAWN', accessType: '3GPP_ACCESS' })
+/** Why a phone has to go. TS 29.503 §6.1.6.3.3: after the second it is told to register again. */
+export type DeregReason = 'SUBSCRIPTION_WITHDRAWN' | 'REREGISTRATION_REQUIRED'
 const NO_CONTENT = 204
 const NOT_FOUND = 404
 
@@ -14,10 +14,13 @@ const NOT_FOUND = 404
 export async function deregNotify(
   origin: string,
   imsi: Imsi,
+  deregReason: DeregReason,
   signal: AbortSignal,
 ): Promise<'accepted' | 'unknown'> {
   const path = `/namf-callback/v1/imsi-${imsi}/dereg-notify`
-  const { status } = await h2Request('amf', origin, { method: 'POST', path, body: BODY }, signal)
+  // TS 29.503 §6.1.6.2.5 (DeregistrationData).
+  const body = JSON.stringify({ deregReason, accessType: '3GPP_ACCESS' })
+  const { status } = await h2Request('amf', origin, { method: 'POST', path, body }, signal)
   if (status === NO_CONTENT) return 'accepted'
   if (status === NOT_FOUND) return 'unknown'
   throw southboundUnavailable(`amf did not take a deregistration: it answered ${status}`)

@@ -1,6 +1,5 @@
 import type { Clock, Imsi, Technology } from '@steeple/contracts'
-import type { Walked } from '../info/shared-walk.ts'
-import type { CoreInfo, UeList } from '../observe/core-info.ts'
+import type { CoreInfo, UeList, Walked } from '@steeple/open5gs-info'
 import type { CancelLocation } from './batch-cancel.ts'
 
 /** What a kick needs. */
@@ -11,6 +10,8 @@ export interface KickParts {
   /** Tells the AMF; `unknown` when it has no such phone. */
   readonly deregister: (imsi: Imsi, signal: AbortSignal) => Promise<'accepted' | 'unknown'>
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>
+  /** Told whether a cancel that the HSS was asked for has shown within the time of its kick. */
+  readonly cancelShown?: (hasShown: boolean, signal: AbortSignal) => Promise<void>
   readonly limits?: Partial<KickLimits>
 }
 
@@ -45,7 +46,7 @@ export function kicker(parts: KickParts): (imsi: Imsi, signal: AbortSignal) => P
     signal.throwIfAborted()
     const beganMs = clock.monotonicMs()
     const before = info.ues.last(JUST_NOW_MS)
-    const seen = await look(info, imsi, beganMs, signal)
+    const seen = await info.ues.since(beganMs, signal)
     if (isOn(seen, imsi)) {
       const isOff = await cutAndWatch(parts, limits, { imsi, beganMs, seen }, signal)
       return isOff ? 'yes' : 'pending'
@@ -70,44 +71,40 @@ async function cutAndWatch(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { clock, info } = parts
-  const cut = cutter(parts, limits, beganMs)
+  const done: Cuts = new Set()
+  const cut = cutter(parts, limits, beganMs, done)
   let seen = first
   let restMs = limits.pollMs
   while (isOn(seen, imsi) || (await hasSession(info, imsi, seen.beganMs, signal))) {
     if (isOn(seen, imsi)) await cut(imsi, seen, signal)
     restMs = pauseAfter(seen, restMs)
-    if (clock.monotonicMs() + restMs >= beganMs + limits.overallMs) return false
+    if (clock.monotonicMs() + restMs >= beganMs + limits.overallMs) {
+      if (done.has('lte')) await parts.cancelShown?.(!isOn(seen, imsi), signal)
+      return false
+    }
     await parts.pause(restMs, signal)
-    seen = await look(info, imsi, clock.monotonicMs(), signal)
+    seen = await info.ues.since(clock.monotonicMs(), signal)
   }
+  if (done.has('lte')) await parts.cancelShown?.(true, signal)
   return true
 }
 
-/** A walk that began at `sinceMs` or later; a second one when the phone may have slipped between two pages. */
-async function look(
-  info: CoreInfo,
-  imsi: Imsi,
-  sinceMs: number,
-  signal: AbortSignal,
-): Promise<Walked<UeList>> {
-  const seen = await info.ues.since(sinceMs, signal)
-  if (!seen.value.isPaged || seen.value.ues.has(imsi)) return seen
-  return await info.ues.since(seen.endedMs, signal)
-}
+/** The technologies in which a phone was cut. */
+type Cuts = Set<Technology>
 
 /** Does once what cuts a phone: at once in NR, in LTE when the block alone did not. */
 function cutter(
   parts: KickParts,
   { graceMs }: KickLimits,
   beganMs: number,
+  done: Cuts,
 ): (imsi: Imsi, seen: Walked<UeList>, signal: AbortSignal) => Promise<void> {
-  const done = new Set<Technology>()
   return async (imsi, { value }, signal) => {
     const technology = value.ues.get(imsi)?.technology
     if (technology === undefined || done.has(technology)) return
     if (technology === 'nr') await parts.deregister(imsi, signal)
-    else if (parts.clock.monotonicMs() - beganMs >= graceMs) await parts.cancelLocation(imsi, signal)
-    else return
+    else if (parts.clock.monotonicMs() - beganMs < graceMs) return
+    else if (!(await parts.cancelLocation(imsi, signal))) return
     done.add(technology)
   }
 }

@@ -1,5 +1,5 @@
+import { httpGet } from '@steeple/open5gs-info'
 import type { CorePlaces } from '../core-places.ts'
-import { httpGet } from '../info/http-get.ts'
 import { type Daemon, FACTS } from '../render/roles.ts'
 
 /** What can be said of a daemon. */
@@ -21,8 +21,8 @@ export type DaemonLook = (
 const INDISPENSABLE: readonly Daemon[] = ['mme', 'amf']
 
 /**
- * Which daemons are up: those with a metrics server by `GET /`, which shows that their main loop turns, others by the
- * state of their container, if the service can see it.
+ * Which daemons are up: one whose container is gone or stopped is down, if the service can see it. Those with a metrics
+ * server are asked besides (`GET /` shows that their main loop turns).
  *
  * One that does not answer is down if it answered before, has a container or is indispensable; otherwise it may not be
  * there at all, or not within reach, and is unknown.
@@ -32,8 +32,10 @@ export function daemonLook(containerState: ContainerState): DaemonLook {
   return async ({ daemons, urlOf, containers }, signal) => {
     const states = await Promise.all(
       daemons.map(async (daemon): Promise<[Daemon, DaemonState]> => {
-        if (!FACTS[daemon].services.includes('metrics'))
-          return [daemon, (await containerState(daemon, signal)) ?? 'unknown']
+        const container = await containerState(daemon, signal)
+        if (!FACTS[daemon].services.includes('metrics')) return [daemon, container ?? 'unknown']
+        // Somebody else may answer at the address of one that is gone.
+        if (container === 'down') return [daemon, 'down']
         if (await isAlive(daemon, urlOf(daemon), signal)) {
           seen.add(daemon)
           return [daemon, 'up']

@@ -1,7 +1,6 @@
 import type { CoreObserved, ObservedUe, Technology } from '@steeple/contracts'
+import type { CoreInfo, SharedWalk } from '@steeple/open5gs-info'
 import type { CorePlaces } from '../core-places.ts'
-import type { SharedWalk } from '../info/shared-walk.ts'
-import type { CoreInfo } from './core-info.ts'
 import type { DaemonLook } from './daemon-states.ts'
 import { phonesByNetwork } from './other-networks.ts'
 

@@ -1,6 +1,8 @@
 import { isIPv4 } from 'node:net'
-import type { CoreDesired, Settings } from '@steeple/contracts'
+import type { Settings } from '@steeple/contracts'
+import type { PlacedDesired } from '@steeple/southbound'
 import { type AddressRange, hostText } from './address-range.ts'
+import type { HomeKey } from './home-keys.ts'
 import { addressOf, type Daemon, type Generation, METRICS_PORT } from './roles.ts'
 
 /** What a rendering depends on beside the desired state: parts of the configuration. */
@@ -12,12 +14,14 @@ export interface RenderSettings {
   readonly ranProgram: 'srsenb' | 'gnb'
   readonly mmeUrl: string
   readonly smfUrl: string
+  readonly amfUrl: string
+  readonly homeKeys: readonly HomeKey[]
   /** May hold a password: it ends in files for their owner alone, and nowhere else. */
   readonly mongoUrl: string
 }
 
 /** Those parts of a configuration. */
-export function renderSettings(settings: Settings): RenderSettings {
+export function renderSettings(settings: Settings, homeKeys: readonly HomeKey[] = []): RenderSettings {
   const { core_a, collector, hss, ran } = settings
   return {
     subnet: core_a.subnet,
@@ -27,13 +31,15 @@ export function renderSettings(settings: Settings): RenderSettings {
     ranProgram: ran.program,
     mmeUrl: collector.mme_url,
     smfUrl: collector.smf_url,
+    amfUrl: collector.amf_url,
     mongoUrl: hss.mongo_url,
+    homeKeys,
   }
 }
 
 /** A checked configuration, ready to be written down. */
 export interface CorePlan {
-  readonly desired: CoreDesired
+  readonly desired: PlacedDesired
   readonly settings: RenderSettings
   readonly generations: readonly Generation[]
   readonly daemons: readonly Daemon[]
@@ -53,28 +59,38 @@ export interface Endpoint {
 /** The core's own default of `global.max.ue`. */
 const STOCK_MAX_UE = 1024
 
+/** Phones that have left or were refused, for which MME and AMF keep an entry. */
+const GONE_MAX = 8_192
+
 /**
- * `global.max.ue`: twice the phones that policy admits, never below the stock value.
+ * `global.max.ue`: the phones that policy admits and as many again, but at most 8,192, never below the stock value.
  *
  * MME and AMF keep an entry for every phone that has ever tried, registered, gone or refused, and refuse everybody once
- * the table is full. The second half is for those.
+ * the table is full. The second part is for those; it is bounded, since the daemons set memory aside for each at once.
  */
 export function maxUeOf(maxUes: number): number {
-  return Math.max(STOCK_MAX_UE, 2 * maxUes)
+  return Math.max(STOCK_MAX_UE, maxUes + Math.min(maxUes, GONE_MAX))
+}
+
+type InfoUrls = Pick<RenderSettings, 'mmeUrl' | 'smfUrl' | 'amfUrl'>
+
+/** Where the collector looks for the lists of a daemon; empty when nobody said. */
+function configuredUrl(daemon: Daemon, { mmeUrl, smfUrl, amfUrl }: InfoUrls): string {
+  const urls: Partial<Record<Daemon, string>> = { mme: mmeUrl, smf: smfUrl, amf: amfUrl }
+  return urls[daemon] ?? ''
 }
 
 /**
- * Where the metrics server of a daemon listens: for MME and SMF where the collector looks for it, if that is written
+ * Where the metrics server of a daemon listens: for MME, SMF and AMF where the collector looks for it, if that is written
  * as an address, for others on the daemon's own address.
  */
 export function metricsEndpoint(
   daemon: Daemon,
   addresses: Readonly<Record<string, string>>,
-  { mmeUrl, smfUrl }: Pick<RenderSettings, 'mmeUrl' | 'smfUrl'>,
+  settings: InfoUrls,
 ): Endpoint {
   const own = { address: addressOf(daemon, addresses), port: METRICS_PORT }
-  const text = daemon === 'mme' ? mmeUrl : daemon === 'smf' ? smfUrl : ''
-  const url = text === '' ? null : URL.parse(text)
+  const url = URL.parse(configuredUrl(daemon, settings))
   // Behind HTTPS there is somebody else's proxy.
   if (url?.protocol !== 'http:') return own
   const port = url.port === '' ? 80 : Number(url.port)
@@ -85,9 +101,9 @@ export function metricsEndpoint(
 export function metricsUrl(
   daemon: Daemon,
   addresses: Readonly<Record<string, string>>,
-  settings: Pick<RenderSettings, 'mmeUrl' | 'smfUrl'>,
+  settings: InfoUrls,
 ): string {
-  const configured = daemon === 'mme' ? settings.mmeUrl : daemon === 'smf' ? settings.smfUrl : ''
+  const configured = configuredUrl(daemon, settings)
   if (configured !== '') return configured.replace(/\/+$/, '')
   const { address, port } = metricsEndpoint(daemon, addresses, settings)
   return `http://${hostText(address)}:${port}`

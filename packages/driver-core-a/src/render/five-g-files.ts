@@ -2,6 +2,7 @@ import type { YamlValue } from '@steeple/southbound'
 import { hostText } from './address-range.ts'
 import type { CorePlan } from './core-plan.ts'
 import { plmnId, serverAt } from './epc-files.ts'
+import { homeKeyPath } from './home-keys.ts'
 import { type Daemon, SBI_PORT } from './roles.ts'
 
 type Section = { readonly [key: string]: YamlValue }
@@ -71,7 +72,14 @@ export function pcfSection(plan: CorePlan): Section {
   return { sbi: sbiSection(plan, 'pcf'), metrics: { server: [{ ...plan.metrics('pcf') }] } }
 }
 
-/** A function that has nothing but its service bus: ausf, udm, udr, bsf. */
+/** `udm` of udm.yaml: with the keys that phones conceal who they are with. */
+export function udmSection(plan: CorePlan): Section {
+  const { homeKeys, configMount } = plan.settings
+  const hnet = homeKeys.map(({ id, scheme }) => ({ id, scheme, key: `${configMount}/${homeKeyPath(id)}` }))
+  return { sbi: sbiSection(plan, 'udm'), ...(hnet.length === 0 ? {} : { hnet }) }
+}
+
+/** A function that has nothing but its service bus: ausf, udr, bsf. */
 export function plainSection(plan: CorePlan, daemon: Daemon): Section {
   return { sbi: sbiSection(plan, daemon) }
 }

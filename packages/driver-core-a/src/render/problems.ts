@@ -1,6 +1,5 @@
 import { isIP } from 'node:net'
-import type { CoreDesired } from '@steeple/contracts'
-import { checkApns, checkPlmn, checkSlices, type Found, shown } from '@steeple/southbound'
+import { checkApns, checkPlmn, checkSlices, type Found, type PlacedDesired, shown } from '@steeple/southbound'
 import { isTac, tacMax } from '@steeple/telecom'
 import { parseRange } from './address-range.ts'
 import { dbUriOf, metricsEndpoint, type RenderSettings } from './core-plan.ts'
@@ -15,7 +14,7 @@ const UES_MAX = 1_000_000
  * The core checks hardly anything: a network code of one digit, a tracking area of 17 bits and the word "seven" start.
  */
 export function problemsOf(
-  desired: CoreDesired,
+  desired: PlacedDesired,
   settings: RenderSettings,
   generations: readonly Generation[],
   daemons: readonly Daemon[],
@@ -33,7 +32,7 @@ export function problemsOf(
   return lines
 }
 
-function checkNetwork({ plmn, tac }: CoreDesired, generations: readonly Generation[], found: Found): void {
+function checkNetwork({ plmn, tac }: PlacedDesired, generations: readonly Generation[], found: Found): void {
   checkPlmn(plmn, found)
   const technology = generations.includes('epc') ? 'lte' : 'nr'
   if (!isTac(technology, tac))
@@ -84,7 +83,7 @@ function checkListeners(
 }
 
 function checkPool(
-  { apns, maxUes, addresses }: CoreDesired,
+  { apns, maxUes, addresses }: PlacedDesired,
   subnet: string,
   daemons: readonly Daemon[],
   found: Found,

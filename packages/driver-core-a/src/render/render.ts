@@ -1,10 +1,19 @@
-import { type CoreDesired, type Rendered, validationFailed } from '@steeple/contracts'
-import { renderedOf, type YamlValue, yamlText } from '@steeple/southbound'
+import { type Rendered, validationFailed } from '@steeple/contracts'
+import { type PlacedDesired, renderedOf, type YamlValue, yamlText } from '@steeple/southbound'
 import { parseRange } from './address-range.ts'
 import { type CorePlan, dbUriOf, maxUeOf, metricsEndpoint, type RenderSettings } from './core-plan.ts'
 import { hssSection, mmeSection, pcrfSection, sgwcSection, sgwuSection } from './epc-files.ts'
-import { amfSection, nrfSection, nssfSection, pcfSection, plainSection, scpSection } from './five-g-files.ts'
+import {
+  amfSection,
+  nrfSection,
+  nssfSection,
+  pcfSection,
+  plainSection,
+  scpSection,
+  udmSection,
+} from './five-g-files.ts'
 import { diameterFile, diameterPath, speaksDiameter } from './free-diameter.ts'
+import { homeKeyPath } from './home-keys.ts'
 import { problemsOf } from './problems.ts'
 import { addressOf, type Daemon, daemonsOf, generationsOf, isDaemon } from './roles.ts'
 import { smfSection, upfSection } from './session-files.ts'
@@ -28,7 +37,7 @@ const SECTIONS: Readonly<Record<Daemon, (plan: CorePlan) => Section>> = {
   nssf: nssfSection,
   pcf: pcfSection,
   ausf: (plan) => plainSection(plan, 'ausf'),
-  udm: (plan) => plainSection(plan, 'udm'),
+  udm: udmSection,
   udr: (plan) => plainSection(plan, 'udr'),
   bsf: (plan) => plainSection(plan, 'bsf'),
 }
@@ -38,23 +47,26 @@ const SECTIONS: Readonly<Record<Daemon, (plan: CorePlan) => Section>> = {
  *
  * Pure: same input, same bytes. Throws `validation_failed` with one line per problem.
  */
-export function renderCore(desired: CoreDesired, settings: RenderSettings): Rendered {
+export function renderCore(desired: PlacedDesired, settings: RenderSettings): Rendered {
   const plan = planFor(desired, settings)
   const files = new Map<string, string>()
   for (const daemon of plan.daemons) {
     files.set(`${daemon}.yaml`, yamlText(fileOf(daemon, plan)))
     if (speaksDiameter(daemon, plan)) files.set(diameterPath(daemon), diameterFile(daemon, plan))
   }
+  if (plan.daemons.includes('udm'))
+    for (const { id, pem } of settings.homeKeys) files.set(homeKeyPath(id), pem)
   return renderedOf(files)
 }
 
 /** The daemon that reads a file of the rendered set; undefined for a file that is none of it. */
 export function daemonOfFile(path: string): Daemon | undefined {
+  if (path.startsWith('hnet/')) return 'udm'
   const name = /^(?:freeDiameter\/)?([a-z]+)\.(?:yaml|conf)$/.exec(path)?.[1] ?? ''
   return isDaemon(name) ? name : undefined
 }
 
-function planFor(desired: CoreDesired, settings: RenderSettings): CorePlan {
+function planFor(desired: PlacedDesired, settings: RenderSettings): CorePlan {
   const { addresses } = desired
   const generations = generationsOf({ ...settings, addresses })
   const daemons = daemonsOf(generations)

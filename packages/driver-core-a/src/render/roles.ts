@@ -1,3 +1,5 @@
+import type { Generation } from '@steeple/open5gs-info'
+
 /** The daemons of Open5GS that this driver renders, by the name that the configuration gives them. */
 export const DAEMONS = [
   'upf',
@@ -31,8 +33,7 @@ interface DaemonFacts {
   readonly services: readonly Service[]
 }
 
-/** `epc`: LTE. `5gc`: NR standalone. */
-export type Generation = 'epc' | '5gc'
+export type { Generation }
 
 /** Stock addresses, and what each daemon listens on. */
 export const FACTS: Readonly<Record<Daemon, DaemonFacts>> = {

@@ -1,9 +1,11 @@
 import type { Engine } from '@steeple/southbound'
 
+const DATABASE_AWAY = /Failed to connect to server \[mongodb|No suitable servers found/i
+
 /** Words of the daemons, and what they mean for who reads them. Recorded from the real ones. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [
-    /Failed to connect to server \[mongodb|No suitable servers found/i,
+    DATABASE_AWAY,
     'the subscriber database cannot be reached from there: set core_a.addresses.mongo or hss.mongo_url',
   ],
   [
@@ -30,6 +32,11 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
     'change streams need a replica set; without one a block does not disconnect anybody',
   ],
 ]
+
+/** Whether a daemon says that it cannot reach the subscriber database, without which it ends with code 0. */
+export function isDatabaseAway(words: string): boolean {
+  return DATABASE_AWAY.test(words)
+}
 
 /** What the last words of a daemon mean, one line; undefined when nothing is known of them. */
 export function hintFor(words: string): string | undefined {

@@ -1,5 +1,5 @@
 import { southboundUnavailable } from '@steeple/contracts'
-import { recordOf } from '../info/pages.ts'
+import { recordOf } from '@steeple/open5gs-info'
 import type { Daemon } from '../render/roles.ts'
 import { type H2Answer, h2Request } from '../sbi/h2-request.ts'
 

@@ -1,5 +1,4 @@
-import { gaugeIn } from '../info/gauges.ts'
-import { httpGet } from '../info/http-get.ts'
+import { gaugeIn, httpGet } from '@steeple/open5gs-info'
 import { type Daemon, FACTS, type Generation, isDaemon } from '../render/roles.ts'
 import { NF_TYPES, registeredTypes } from './nrf-registry.ts'
 

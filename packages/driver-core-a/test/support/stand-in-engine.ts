@@ -5,6 +5,8 @@ export interface StandInEngine extends Engine {
   readonly restarts: string[]
   /** Containers whose next restart leaves them dead, with these last words. */
   readonly failing: Map<string, string>
+  /** Containers that were taken away. */
+  readonly gone: Set<string>
 }
 
 /** An engine with these containers, all of them up. */
@@ -13,13 +15,15 @@ export function standInEngine(containers: readonly string[]): StandInEngine {
   const dead = new Map<string, string>()
   const restarts: string[] = []
   const failing = new Map<string, string>()
+  const gone = new Set<string>()
   return {
     restarts,
     failing,
+    gone,
     inspect: async (container, signal): Promise<ContainerState | undefined> => {
       signal.throwIfAborted()
       const startedAtMs = started.get(container)
-      if (startedAtMs === undefined) return undefined
+      if (startedAtMs === undefined || gone.has(container)) return undefined
       const isRunning = !dead.has(container)
       return { id: container, isRunning, startedAtMs, exitCode: isRunning ? undefined : 255, restartCount: 0 }
     },

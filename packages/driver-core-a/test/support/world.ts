@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { Settings } from '@steeple/contracts'
+import { join, relative } from 'node:path'
+import type { Context, Settings } from '@steeple/contracts'
 import { type FakeContext, fakeContext, type Overrides, tempDir } from '@steeple/testkit'
 import { type CoreA, type CoreSeams, coreA } from '../../src/core-driver.ts'
 import { corePlaces } from '../../src/core-places.ts'
@@ -17,13 +17,15 @@ export interface World {
   readonly engine: StandInEngine
   readonly a: CoreA
   readonly dir: string
+  /** The addresses by which the core was looked for, each time. */
+  readonly asked: Readonly<Record<string, string>>[]
   /** Files of the directory and restarts, as a text. */
   text(): Promise<string>
   close(): Promise<void>
 }
 
 /** Short bounds: what is well is well at once. */
-const LIMITS = { settleMs: 5, healthMs: 1_500, pollMs: 5 }
+const LIMITS = { settleMs: 5, healthMs: 10_000, pollMs: 5 }
 
 /** Makes one. `generation` decides which daemons there are; all of them have containers. */
 export async function world(
@@ -48,25 +50,31 @@ export async function world(
   })
   // Time goes by itself, and can be pushed on besides.
   const now = (): number => performance.now() + fake.context.clock.monotonicMs()
-  const a = coreA(
-    { ...fake.context, clock: { nowMs: now, monotonicMs: now } },
-    {
-      engine,
-      limits: LIMITS,
-      places: (current) => ({
+  // Not spread: its settings can change.
+  const context: Context = Object.create(fake.context, {
+    clock: { value: { nowMs: now, monotonicMs: now } },
+  })
+  const asked: Readonly<Record<string, string>>[] = []
+  const a = coreA(context, {
+    engine,
+    limits: LIMITS,
+    places: (current) => {
+      asked.push(current.core_a.addresses)
+      return {
         ...corePlaces(current),
         urlOf: (daemon: Daemon) => core.url(daemon as StandInDaemon), // those with a server are asked
         busOf: () => bus.origin,
-      }),
-      ...seams,
+      }
     },
-  )
+    ...seams,
+  })
   return {
     fake,
     core,
     bus,
     engine,
     a,
+    asked,
     dir: join(folder.path, 'core'),
     text: async () => JSON.stringify([await filesIn(join(folder.path, 'core')), engine.restarts]),
     close: async () => {
@@ -77,11 +85,14 @@ export async function world(
   }
 }
 
-async function filesIn(dir: string): Promise<readonly (readonly [string, string])[]> {
+/** The files below a directory, sorted by path: path relative to it, content. */
+export async function filesIn(dir: string): Promise<readonly (readonly [string, string])[]> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true }).catch(() => [])
   const paths = entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .toSorted()
-  return await Promise.all(paths.map(async (path) => [path, await readFile(path, 'utf8')] as const))
+  return await Promise.all(
+    paths.map(async (path) => [relative(dir, path), await readFile(path, 'utf8')] as const),
+  )
 }

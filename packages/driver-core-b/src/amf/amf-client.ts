@@ -1,6 +1,7 @@
 import { type Imsi, southboundUnavailable } from '@steeple/contracts'
+import type { Registration } from '@steeple/free5gc-oam'
 import type { Caller, Service } from '../sbi/caller.ts'
-import { parseRegistrations, type Registration } from './registered-ue.ts'
+import { parseRegistrations } from './registered-ue.ts'
 
 /** What is asked of the AMF. Everything throws `southbound_unavailable` when it cannot be asked. */
 export interface AmfClient {

@@ -1,20 +1,7 @@
-import { type Imsi, southboundUnavailable } from '@steeple/contracts'
-import { parseImsi } from '@steeple/telecom'
+import { southboundUnavailable } from '@steeple/contracts'
+import type { PduSession, Registration } from '@steeple/free5gc-oam'
+import { formatPlmn, parseImsi, parsePlmn } from '@steeple/telecom'
 import { fieldOf, parseJson, textOf } from '../sbi/json.ts'
-
-/** One registration of a subscriber, as the AMF's OAM service lists it. Two accesses make two. */
-export interface Registration {
-  readonly imsi: Imsi
-  readonly isConnected: boolean
-  readonly sessions: readonly PduSession[]
-}
-
-/** A PDU session; it may carry no traffic. */
-export interface PduSession {
-  /** The SMF's name for it, `urn:uuid:…`; stable for its life. */
-  readonly ref: string
-  readonly dnn: string
-}
 
 /**
  * The registrations in an answer of `registered-ue-context`: an array, or `null` for none.
@@ -34,7 +21,8 @@ export function parseRegistrations(text: string): readonly Registration[] {
     if (supi === '' || sessions === undefined)
       throw southboundUnavailable('the AMF lists a phone in a way that this driver does not know')
     const imsi = supi.startsWith('imsi-') ? parseImsi(supi.slice('imsi-'.length)) : undefined
-    return imsi === undefined ? [] : [{ imsi, isConnected: state === 'CONNECTED', sessions }]
+    if (imsi === undefined) return []
+    return [{ imsi, plmn: plmnOf(entry), isConnected: state === 'CONNECTED', sessions }]
   })
 }
 
@@ -46,4 +34,10 @@ function sessionsOf(value: unknown): readonly PduSession[] | undefined {
     dnn: textOf(entry, 'Dnn'),
   }))
   return sessions.toSorted((a, b) => (a.ref < b.ref ? -1 : 1))
+}
+
+/** The network of its last tracking area. */
+function plmnOf(entry: unknown): string | undefined {
+  const plmn = parsePlmn(`${textOf(entry, 'Mcc')}-${textOf(entry, 'Mnc')}`)
+  return plmn === undefined ? undefined : formatPlmn(plmn)
 }

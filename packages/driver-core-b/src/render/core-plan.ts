@@ -1,4 +1,5 @@
-import type { CoreDesired, Settings } from '@steeple/contracts'
+import type { Settings } from '@steeple/contracts'
+import type { PlacedDesired } from '@steeple/southbound'
 import type { NetworkFunction, Places } from './functions.ts'
 import type { ReleaseTraits } from './release.ts'
 
@@ -35,7 +36,7 @@ export interface SessionPool {
 
 /** A checked configuration, ready to be written down. */
 export interface CorePlan {
-  readonly desired: CoreDesired
+  readonly desired: PlacedDesired
   readonly settings: RenderSettings
   readonly functions: readonly NetworkFunction[]
   readonly places: Places

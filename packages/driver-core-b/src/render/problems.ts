@@ -1,6 +1,5 @@
 import { isIPv4 } from 'node:net'
-import type { CoreDesired } from '@steeple/contracts'
-import { checkApns, checkPlmn, checkSlices, type Found, shown } from '@steeple/southbound'
+import { checkApns, checkPlmn, checkSlices, type Found, type PlacedDesired, shown } from '@steeple/southbound'
 import { isTac } from '@steeple/telecom'
 import { databaseOf, type RenderSettings } from './core-plan.ts'
 import { EXTRA_ROLES, FUNCTIONS, functionsOf, isNetworkFunction, type Places, placesOf } from './functions.ts'
@@ -24,7 +23,7 @@ const UES_MAX = 1_000_000
 const HOST = /^(?=.{1,253}$)(?!-)[A-Za-z0-9-]{1,63}(?<!-)(?:[.](?!-)[A-Za-z0-9-]{1,63}(?<!-))*$/
 
 /** Everything that free5GC would refuse or take wrongly, one line each: key, value, what is allowed. */
-export function problemsOf(desired: CoreDesired, settings: RenderSettings): readonly string[] {
+export function problemsOf(desired: PlacedDesired, settings: RenderSettings): readonly string[] {
   const lines: string[] = []
   const found: Found = (key, message) => lines.push(`${key} ${message}`)
   checkNetwork(desired, found)
@@ -43,7 +42,7 @@ export function problemsOf(desired: CoreDesired, settings: RenderSettings): read
   return lines
 }
 
-function checkNetwork({ plmn, tac }: CoreDesired, found: Found): void {
+function checkNetwork({ plmn, tac }: PlacedDesired, found: Found): void {
   checkPlmn(plmn, found)
   if (!isTac('nr', tac) || RESERVED_TACS.includes(tac))
     found('tac', `is ${shown(tac)}; allowed is 1 to 16777213, and 16777215`)
@@ -86,7 +85,7 @@ function checkListeners(
     found('core_b.addresses.n4', `is ${shown(places.n4)}, where upf speaks PFCP too`)
 }
 
-function checkPool(desired: CoreDesired, settings: RenderSettings, found: Found): void {
+function checkPool(desired: PlacedDesired, settings: RenderSettings, found: Found): void {
   const { apns, maxUes } = desired
   if (!Number.isInteger(maxUes) || maxUes < 1 || maxUes > UES_MAX)
     found('policy.max_ues', `is ${shown(maxUes)}; allowed is 1 to ${UES_MAX}`)

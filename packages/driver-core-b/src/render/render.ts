@@ -1,5 +1,5 @@
-import { type CoreDesired, type Rendered, validationFailed } from '@steeple/contracts'
-import { renderedOf, type Section, yamlText } from '@steeple/southbound'
+import { type Rendered, validationFailed } from '@steeple/contracts'
+import { type PlacedDesired, renderedOf, type Section, yamlText } from '@steeple/southbound'
 import { amfFile, ausfFile, nrfFile, nssfFile } from './access-files.ts'
 import { type CorePlan, databaseOf, type RenderSettings, type SessionPool } from './core-plan.ts'
 import { functionsOf, type NetworkFunction, placesOf } from './functions.ts'
@@ -27,7 +27,7 @@ const FILES: Readonly<Record<NetworkFunction, (plan: CorePlan) => Section>> = {
  *
  * Pure: same input, same bytes. Throws `validation_failed` with one line per problem.
  */
-export function renderCore(desired: CoreDesired, settings: RenderSettings): Rendered {
+export function renderCore(desired: PlacedDesired, settings: RenderSettings): Rendered {
   const plan = planFor(desired, settings)
   const files = new Map<string, string>()
   for (const nf of plan.functions) files.set(`${nf}cfg.yaml`, yamlText(FILES[nf](plan)))
@@ -35,7 +35,7 @@ export function renderCore(desired: CoreDesired, settings: RenderSettings): Rend
   return renderedOf(files)
 }
 
-function planFor(desired: CoreDesired, settings: RenderSettings): CorePlan {
+function planFor(desired: PlacedDesired, settings: RenderSettings): CorePlan {
   const problems = problemsOf(desired, settings)
   const range = parseIpv4Range(settings.subnet)
   const database = databaseOf(settings.mongoUrl, desired.addresses.mongo)

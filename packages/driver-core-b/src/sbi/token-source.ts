@@ -1,4 +1,4 @@
-import { type Clock, southboundUnavailable } from '@steeple/contracts'
+import { type Clock, southboundUnavailable, untilAborted } from '@steeple/contracts'
 import type { HttpAnswer, HttpClient } from './http-client.ts'
 import { fieldOf, parseJson } from './json.ts'
 
@@ -163,17 +163,4 @@ function refusalOf(error: string, { nfType }: TokenTarget): string {
     `the NRF gives no token (invalid_client): no ${nfType} is registered with it, or its cert folder has no af.pem or ` +
     'cannot be written'
   )
-}
-
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const stop = (): void => reject(signal.reason)
-  signal.addEventListener('abort', stop, { once: true })
-  work.catch(() => undefined)
-  try {
-    signal.throwIfAborted()
-    return await Promise.race([work, promise])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
 }

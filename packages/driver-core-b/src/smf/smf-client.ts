@@ -1,10 +1,15 @@
+import { isIPv4 } from 'node:net'
 import { southboundUnavailable } from '@steeple/contracts'
+import type { SmfSession } from '@steeple/free5gc-oam'
 import type { Caller, Service } from '../sbi/caller.ts'
+import { parseJson, textOf } from '../sbi/json.ts'
 
 /** What is asked of the SMF. Everything throws `southbound_unavailable` when it cannot be asked. */
 export interface SmfClient {
   /** Whether the SMF still holds a session, by the AMF's reference to it. */
   hasSession(ref: string, signal: AbortSignal): Promise<boolean>
+  /** What it says of one; undefined when it does not hold it. */
+  session(ref: string, signal: AbortSignal): Promise<SmfSession | undefined>
   /** Asks it to release one, as an AMF does. */
   release(ref: string, signal: AbortSignal): Promise<void>
   /** Resolves when its OAM service answers. */
@@ -15,13 +20,19 @@ export interface SmfClient {
 export function createSmfClient(caller: Caller, url: () => string): SmfClient {
   const oam: Service = { nfType: 'SMF', scope: 'nsmf-oam', url, file: 'smfcfg.yaml' }
   const sessions: Service = { nfType: 'SMF', scope: 'nsmf-pdusession', url, file: 'smfcfg.yaml' }
+  /** The text of what it says of a session. */
+  const ask = async (ref: string, signal: AbortSignal): Promise<string | undefined> => {
+    const path = `/nsmf-oam/v1/ue-pdu-session-info/${pathPart(ref)}`
+    const { status, text } = await caller.call(oam, { method: 'GET', path }, signal)
+    if (status === 404) return undefined
+    if (status !== 200) throw unexpected(status)
+    return text
+  }
   return {
-    hasSession: async (ref, signal) => {
-      const path = `/nsmf-oam/v1/ue-pdu-session-info/${pathPart(ref)}`
-      const { status } = await caller.call(oam, { method: 'GET', path }, signal)
-      if (status === 404) return false
-      if (status !== 200) throw unexpected(status)
-      return true
+    hasSession: async (ref, signal) => (await ask(ref, signal)) !== undefined,
+    session: async (ref, signal) => {
+      const text = await ask(ref, signal)
+      return text === undefined ? undefined : sessionFrom(text)
     },
     release: async (ref, signal) => {
       const path = `/nsmf-pdusession/v1/sm-contexts/${pathPart(ref)}/release`
@@ -34,6 +45,14 @@ export function createSmfClient(caller: Caller, url: () => string): SmfClient {
       if (status !== 200) throw unexpected(status)
     },
   }
+}
+
+/** A session without an address has the text `<nil>` for one. */
+function sessionFrom(text: string): SmfSession {
+  const address = textOf(parseJson(text), 'PDUAddress')
+  if (address === '')
+    throw southboundUnavailable('the SMF tells of a session in a way that this driver does not know')
+  return { address: isIPv4(address) && address !== '0.0.0.0' ? address : undefined }
 }
 
 /** A reference is a URN; its colons stay, as the AMF writes them. */

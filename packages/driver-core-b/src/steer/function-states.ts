@@ -12,6 +12,10 @@ export interface WatchedCore {
   readonly http: HttpClient
   readonly urls: CoreUrls
   hasCharging(): boolean
+  /** Whether the container of a function runs; undefined when none is named or nobody can be asked. */
+  container(nf: NetworkFunction, signal: AbortSignal): Promise<'up' | 'down' | undefined>
+  /** Where each function has answered: one that was there once is missed there. */
+  readonly answered: Map<NetworkFunction, string>
 }
 
 /**
@@ -37,16 +41,34 @@ export async function problemOf(
   }
 }
 
-/** The state of every function: `unknown` for the UPF, and for one that is silent where nobody said that it is. */
+/** The state of every function, in the order of their restarts. */
 export async function functionStates(
   core: WatchedCore,
   signal: AbortSignal,
 ): Promise<CoreObserved['services']> {
-  const states = functionsOf(core.hasCharging()).map(async (nf) => {
-    if (nf === 'upf') return [nf, 'unknown'] as const
-    const problem = await problemOf(nf, core, signal)
-    if (problem === undefined) return [nf, 'up'] as const
-    return [nf, core.urls.isNamed(nf) ? 'down' : 'unknown'] as const
-  })
+  const states = functionsOf(core.hasCharging()).map(
+    async (nf) => [nf, await functionState(nf, core, signal)] as const,
+  )
   return new Map(await Promise.all(states))
+}
+
+/**
+ * Down is whose container does not run, and who is silent where it is said to be or has answered before. Where nobody said
+ * that, and for the UPF, the container is all there is to judge by.
+ */
+async function functionState(
+  nf: NetworkFunction,
+  core: WatchedCore,
+  signal: AbortSignal,
+): Promise<'up' | 'down' | 'unknown'> {
+  const container = await core.container(nf, signal)
+  if (container === 'down') return 'down'
+  if (nf === 'upf') return container ?? 'unknown'
+  const url = core.urls.of(nf)
+  if ((await problemOf(nf, core, signal)) === undefined) {
+    core.answered.set(nf, url)
+    return 'up'
+  }
+  const isExpected = core.urls.isNamed(nf) || core.answered.get(nf) === url
+  return isExpected ? 'down' : (container ?? 'unknown')
 }

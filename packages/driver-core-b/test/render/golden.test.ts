@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import type { CoreDesired } from '@steeple/contracts'
+import type { PlacedDesired } from '@steeple/southbound'
 import { assert, suite } from '@steeple/testkit'
 import type { RenderSettings } from '../../src/render/core-plan.ts'
 import { renderCore } from '../../src/render/render.ts'
@@ -8,7 +8,7 @@ import { desiredWith, settingsWith } from '../support/desired.ts'
 const golden = suite('driver-core-b/render golden files')
 
 /** A network with everything that can be set, on the release before callbacks and metrics. */
-const LARGE: readonly [CoreDesired, RenderSettings] = [
+const LARGE: readonly [PlacedDesired, RenderSettings] = [
   desiredWith({
     plmn: { mcc: '001', mnc: '010' },
     tac: 0x1e3,
@@ -38,7 +38,7 @@ const LARGE: readonly [CoreDesired, RenderSettings] = [
   }),
 ]
 
-const CASES: Readonly<Record<string, readonly [CoreDesired, RenderSettings]>> = {
+const CASES: Readonly<Record<string, readonly [PlacedDesired, RenderSettings]>> = {
   stock: [desiredWith(), settingsWith()],
   large: LARGE,
 }

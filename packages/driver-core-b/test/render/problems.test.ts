@@ -1,4 +1,5 @@
-import type { CoreDesired, Settings } from '@steeple/contracts'
+import type { Settings } from '@steeple/contracts'
+import type { PlacedDesired } from '@steeple/southbound'
 import { assert, type Overrides, suite } from '@steeple/testkit'
 import { parse } from 'yaml'
 import { renderCore } from '../../src/render/render.ts'
@@ -7,7 +8,7 @@ import { desiredWith, settingsWith } from '../support/desired.ts'
 const problems = suite('driver-core-b/render problems')
 
 /** What a rendering is refused with, one line per problem; empty when it is not. */
-function refusal(desired: Partial<CoreDesired>, settings: Overrides<Settings> = {}): readonly string[] {
+function refusal(desired: Partial<PlacedDesired>, settings: Overrides<Settings> = {}): readonly string[] {
   try {
     renderCore(desiredWith(desired), settingsWith(settings))
     return []

@@ -62,6 +62,22 @@ kicks('stays pending while the SMF holds a session, although the AMF has forgott
   }),
 )
 
+kicks('ends the sessions of a phone that a restarted AMF has forgotten', () =>
+  withClients(async ({ core, amf, smf }) => {
+    const kick = createKick(amf, smf)
+    attach(core, imsiOf(1), 1)
+    attach(core, imsiOf(2), 2)
+    kick.seen(await amf.registrations(patient()))
+    core.ues.clear()
+    assert.is(await kick(imsiOf(1), patient()), 'yes')
+    assert.equal([...core.sessions], [refOf(2)])
+    assert.is(await kick(imsiOf(1), patient()), 'not_attached')
+    // One that has gone by itself.
+    core.sessions.clear()
+    assert.is(await kick(imsiOf(2), patient()), 'not_attached')
+  }),
+)
+
 kicks('stays pending while the SMF cannot be asked', () =>
   withClients(async ({ core, amf, smf }) => {
     const kick = createKick(amf, smf)
@@ -117,7 +133,7 @@ kicks('does not wait long for an SMF that hangs', () =>
     core.behaviour.instead.set('smf', () => 'hang')
     const fromMs = performance.now()
     assert.is(await createKick(amf, smf)(imsiOf(1), patient()), 'pending')
-    assert.ok(performance.now() - fromMs < 4_000)
+    assert.ok(performance.now() - fromMs < 20_000)
     assert.is(core.ues.size, 0)
   }),
 )

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import type { StandInCore } from './stand-in-core.ts'
 import { nrfAnswer } from './stand-in-nrf.ts'
 
-const FOLDER = join(homedir(), '.cache', 'steeple-test', 'free5gc-amf-1.4.5')
+const FOLDER = join(homedir(), '.cache', 'steeple-test', 'free5gc-functions-1')
 const SCRIPT = 'packages/driver-core-b/scripts/get-real-core.sh'
 const SBI_PORT = 8000
 

@@ -4,6 +4,8 @@ import type { Engine } from '@steeple/southbound'
 export interface StandInEngine extends Engine {
   /** Containers in the order in which they were restarted. */
   readonly restarted: string[]
+  /** Containers that do not run: exited, or gone. */
+  readonly ended: Map<string, 'exited' | 'gone'>
   /** What the engine says to the next restart of any container. */
   refuseNext(words: string): void
 }
@@ -11,16 +13,25 @@ export interface StandInEngine extends Engine {
 /** Makes one with those containers. */
 export function standInEngine(containers: readonly string[]): StandInEngine {
   const restarted: string[] = []
+  const ended: StandInEngine['ended'] = new Map()
   let refusal: string | undefined
   return {
     restarted,
+    ended,
     refuseNext: (words) => {
       refusal = words
     },
     inspect: async (container) => {
-      if (!containers.includes(container)) return undefined
-      const restartCount = 0
-      return { id: container, isRunning: true, startedAtMs: 1, exitCode: undefined, restartCount }
+      const end = ended.get(container)
+      if (!containers.includes(container) || end === 'gone') return undefined
+      const isRunning = end === undefined
+      return {
+        id: container,
+        isRunning,
+        startedAtMs: 1,
+        exitCode: isRunning ? undefined : 1,
+        restartCount: 0,
+      }
     },
     restart: async (container) => {
       restarted.push(container)

@@ -52,7 +52,7 @@ export async function makeWorld(more: Overrides<Settings['core_b']> = {}): Promi
   const context = fake.context as Context // the plugin has no schema of its own
   const b = createCoreB(context, http, {
     engine,
-    limits: { settleMs: 0, healthMs: 300, pollMs: 10, stopTimeoutS: 1 },
+    limits: { settleMs: 0, healthMs: 2_000, pollMs: 10, stopTimeoutS: 1 },
   })
   return {
     core,

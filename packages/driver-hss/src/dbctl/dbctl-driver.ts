@@ -33,13 +33,17 @@ export interface DbctlOptions {
  */
 export function dbctlDriver(options: DbctlOptions): WriteBackDriver {
   const tool = options.tool ?? dbctlTool(options.path, options.url)
+  let isEmpty = true
+  let changes = 0
   const probe: WriteBackDriver['probe'] = async (signal) => {
-    const { isCut } = await tool.list(signal)
+    const { isCut, docs } = await tool.list(signal)
+    if (docs.length === 0 && !isEmpty) changes += 1
+    isEmpty = docs.length === 0
     const cut =
       isCut && !(await tool.extras(signal)).has('show')
         ? '; it lists 20 subscribers only, the rest is taken on trust'
         : ''
-    return { isOk: true, detail: `${options.path} answers${cut}` }
+    return { isOk: true, detail: `${options.path} answers${cut}`, changes }
   }
   const { documents, budgetMs = BUDGET_MS } = options
   const oneByOneOf =

@@ -1,105 +1,121 @@
 import type { Subscriber } from '@steeple/contracts'
-import { Int32 } from 'bson'
 import type { Doc } from '../links/document-link.ts'
 import type { Snssai } from '../open5gs/document.ts'
-import { dnnKey, snssaiKey } from './names.ts'
-import { sessionRate, ueRate } from './rate.ts'
+import { COLLECTIONS, snssaiKey, ueIdOf } from './names.ts'
+import { parseRate, ueRate } from './rate.ts'
+import { isOfSlice } from './read.ts'
+import { docOf } from './same.ts'
+import { dnnConfigurations, policySlices, selectionSlices, snssaiDoc } from './session.ts'
+import { KEY_FIELDS, keyFields, type Spelling, sqnField } from './spelling.ts'
 
-/** How a release spells its authentication documents: `v3` up to 3.4, `v4` from 4.0 on. */
-export type Spelling = 'v3' | 'v4'
+/** What a field should be, given what stands there; undefined when it should not be there at all. */
+export type Fit = (held: unknown) => unknown
 
-/** 48 bits as 12 hex digits. */
-export function sqnText(sqn: bigint): string {
-  return sqn.toString(16).padStart(12, '0')
+/** A document that a subscriber needs. */
+export interface WantedDoc {
+  readonly collection: string
+  /** What it is found by in the core. */
+  readonly key: Doc
+  /** What else tells it from other documents that are not there yet. */
+  readonly guard?: Doc
+  /** Whether a document of the subscriber in that collection is this one, be it in the right words or not. */
+  readonly isIt: (doc: Doc) => boolean
+  readonly fields: Readonly<Record<string, Fit>>
+  /** What a session needs: it is out of the core's sight while the subscriber is blocked. */
+  readonly isSession: boolean
 }
 
-/** Keys and method, in the words of the release. Without the SQN, which is written on insert only. */
-export function authFields({ ki, opc }: Pick<Subscriber, 'ki' | 'opc'>, spelling: Spelling): Doc {
-  const [k, op] = [Buffer.from(ki).toString('hex'), Buffer.from(opc).toString('hex')]
-  const common = { authenticationMethod: '5G_AKA', authenticationManagementField: '8000' }
-  if (spelling === 'v4') return { ...common, encPermanentKey: k, encOpcKey: op }
+/** What documents depend on beside the subscriber. */
+export interface Place {
+  readonly plmn: string
+  readonly slices: readonly Snssai[]
+  readonly spelling: Spelling
+}
+
+/** Every document of a subscriber, in the order in which they are written: sessions last. */
+export function wantedDocs(subscriber: Subscriber, place: Place): readonly WantedDoc[] {
+  const { plmn, slices } = place
+  const ueId = ueIdOf(subscriber.imsi)
+  const inPlmn = { ueId, servingPlmnId: plmn }
+  const one = (collection: string, key: Doc, fields: WantedDoc['fields']): WantedDoc => {
+    return { collection, key, isIt: () => true, fields, isSession: false }
+  }
+  const { msisdn, imsi } = subscriber
+  return [
+    one(COLLECTIONS.auth, { ueId }, authFields(subscriber, place.spelling)),
+    one(COLLECTIONS.am, inPlmn, amFields(subscriber, slices)),
+    one(COLLECTIONS.selection, inPlmn, {
+      subscribedSnssaiInfos: (held) => selectionSlices(subscriber, slices, held),
+    }),
+    one(COLLECTIONS.policyAm, { ueId }, { subscCats: (held) => (isTexts(held) ? held : ['free5gc']) }),
+    ...(msisdn === undefined ? [] : [one(COLLECTIONS.identity, { ueId }, { gpsi: always(gpsiOf(msisdn)) })]),
+    ...slices.map((slice) => chargingDoc(imsi, plmn, slice)),
+    ...slices.map((slice): WantedDoc => {
+      const isIt = (doc: Doc): boolean => isOfSlice(doc, slice)
+      const fields = {
+        dnnConfigurations: (held: unknown) => dnnConfigurations(subscriber, held),
+      }
+      const key = { ...inPlmn, singleNssai: snssaiDoc(slice) }
+      return { collection: COLLECTIONS.sm, key, isIt, fields, isSession: true }
+    }),
+    {
+      ...one(
+        COLLECTIONS.policySm,
+        { ueId },
+        {
+          smPolicySnssaiData: (held) => policySlices(subscriber, slices, held),
+        },
+      ),
+      isSession: true,
+    },
+  ]
+}
+
+/** Keys, method and SQN. The SQN is the core's: it is only spelled anew, or begun where there is none. */
+function authFields(subscriber: Subscriber, spelling: Spelling): WantedDoc['fields'] {
+  const keys = Object.entries(keyFields(subscriber, spelling)).map(([name, value]) => [name, always(value)])
+  const none = [...KEY_FIELDS.v3, ...KEY_FIELDS.v4].map((name) => [name, always(undefined)])
   return {
-    ...common,
-    'permanentKey.permanentKeyValue': k,
-    'permanentKey.encryptionKey': new Int32(0),
-    'permanentKey.encryptionAlgorithm': new Int32(0),
-    'opc.opcValue': op,
-    'opc.encryptionKey': new Int32(0),
-    'opc.encryptionAlgorithm': new Int32(0),
+    authenticationMethod: always('5G_AKA'),
+    authenticationManagementField: always('8000'),
+    ...Object.fromEntries(none),
+    ...Object.fromEntries(keys),
+    sequenceNumber: (held) => sqnField(held, subscriber.sqn, spelling),
   }
 }
 
-/** The other release's words for the same keys, to be taken away after an upgrade. */
-export function otherFields(spelling: Spelling): Doc {
-  return spelling === 'v4'
-    ? { permanentKey: '', opc: '', milenage: '' }
-    : { encPermanentKey: '', encOpcKey: '', encTopcKey: '' }
-}
-
-/** A SQN in the words of the release. */
-export function sqnField(text: string, spelling: Spelling): unknown {
-  return spelling === 'v4' ? { sqnScheme: 'GENERAL', sqn: text } : text
-}
-
-/** Access and mobility: who, which slices, how fast. */
-export function amFields({ msisdn, ambrBps }: Subscriber, slices: readonly Snssai[]): Doc {
+/** Access and mobility: who, which slices, how fast. Further numbers and slices are the operator's. */
+function amFields({ msisdn, ambrBps }: Subscriber, slices: readonly Snssai[]): WantedDoc['fields'] {
+  const { up, down } = ambrBps
   return {
-    gpsis: [`msisdn-${msisdn ?? ''}`],
-    'nssai.defaultSingleNssais': slices.map(snssaiDoc),
-    'subscribedUeAmbr.uplink': ueRate(ambrBps.up),
-    'subscribedUeAmbr.downlink': ueRate(ambrBps.down),
-  }
-}
-
-/** Which DNN a slice offers, for the choice of the SMF. */
-export function selectionFields({ apns }: Subscriber, slices: readonly Snssai[]): Doc {
-  const dnnInfos = apns.map((dnn) => ({ dnn }))
-  return Object.fromEntries(
-    slices.map((slice) => [`subscribedSnssaiInfos.${snssaiKey(slice)}.dnnInfos`, dnnInfos]),
-  )
-}
-
-/** The DNNs of a slice: what an operator set in `old` stays, the AMBR is ours. */
-export function dnnConfigurations(subscriber: Subscriber, old: unknown): Doc {
-  const held = (old ?? {}) as Readonly<Record<string, Doc | undefined>> // embedded documents
-  const { up, down } = subscriber.ambrBps
-  const sessionAmbr = { uplink: sessionRate(up), downlink: sessionRate(down) }
-  const entries = subscriber.apns.map((apn) => {
-    const before = held[dnnKey(apn)]
-    return [dnnKey(apn), { ...(before ?? freshDnn()), sessionAmbr }]
-  })
-  return Object.fromEntries(entries)
-}
-
-function freshDnn(): Doc {
-  return {
-    pduSessionTypes: { defaultSessionType: 'IPV4', allowedSessionTypes: ['IPV4'] },
-    sscModes: { defaultSscMode: 'SSC_MODE_1', allowedSscModes: ['SSC_MODE_1', 'SSC_MODE_2', 'SSC_MODE_3'] },
-    '5gQosProfile': {
-      '5qi': new Int32(9),
-      arp: { priorityLevel: new Int32(8), preemptCap: 'NOT_PREEMPT', preemptVuln: 'PREEMPTABLE' },
-      priorityLevel: new Int32(8),
+    gpsis: (held) => [gpsiOf(msisdn), ...(isTexts(held) ? held.slice(1) : [])],
+    nssai: (held) => ({ ...docOf(held), defaultSingleNssais: slices.map(snssaiDoc) }),
+    subscribedUeAmbr: (held) => {
+      const { uplink, downlink } = docOf(held)
+      const isRight = parseRate(uplink) === up && parseRate(downlink) === down
+      return isRight ? held : { uplink: ueRate(up), downlink: ueRate(down) }
     },
   }
 }
 
-/** Policy: which DNN may be asked for in a slice. */
-export function policySmFields({ apns }: Subscriber, slices: readonly Snssai[]): Doc {
-  const smPolicyDnnData = Object.fromEntries(apns.map((dnn) => [dnnKey(dnn), { dnn }]))
-  return Object.fromEntries(
-    slices.map((slice) => [
-      `smPolicySnssaiData.${snssaiKey(slice)}`,
-      { snssai: snssaiDoc(slice), smPolicyDnnData },
-    ]),
-  )
+/** Volumes of a slice are counted only with this. Copies with a rating group are the core's own. */
+function chargingDoc(imsi: Subscriber['imsi'], plmn: string, slice: Snssai): WantedDoc {
+  const key = { ueId: ueIdOf(imsi), servingPlmnId: plmn, snssai: snssaiKey(slice), dnn: '', filter: '' }
+  const isIt = ({ snssai, dnn, filter, ratingGroup }: Doc): boolean =>
+    ratingGroup === undefined && snssai === key.snssai && dnn === '' && filter === ''
+  const fields = { chargingMethod: always('Offline'), quota: always('0'), unitCost: always('1') }
+  const guard = { ratingGroup: { $exists: false } }
+  return { collection: COLLECTIONS.charging, key, guard, isIt, fields, isSession: false }
 }
 
-/** Volumes of a slice are counted only with this; on insert alone. */
-export function chargingFields(): Doc {
-  return { chargingMethod: 'Offline', quota: '0', unitCost: '1' }
+function gpsiOf(msisdn: string | undefined): string {
+  return `msisdn-${msisdn ?? ''}`
 }
 
-/** An S-NSSAI as a document. */
-export function snssaiDoc({ sst, sd }: Snssai): Doc {
-  return { sst: new Int32(sst), ...(sd === undefined ? {} : { sd }) }
+function always(value: unknown): Fit {
+  return () => value
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string')
 }

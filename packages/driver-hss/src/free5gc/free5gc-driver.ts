@@ -4,68 +4,96 @@ import {
   notFound,
   type Settings,
   type Subscriber,
+  type SubscriberDifference,
   type SubscriberObserved,
 } from '@steeple/contracts'
 import { chunksOf, errorOf, inBatches, type Results } from '../batch.ts'
 import type { WriteBackDriver } from '../driver.ts'
 import type { DocumentLink } from '../links/document-link.ts'
+import { lineage } from '../links/lineage.ts'
 import { checkSubscriber } from '../open5gs/bounds.ts'
 import type { Snssai } from '../open5gs/document.ts'
 import { type SubscriberWrites, writeInWaves } from '../waves.ts'
-import type { Spelling } from './documents.ts'
+import { blockWrites, removeWrites } from './block.ts'
+import type { Place } from './documents.ts'
+import { fitting } from './fitting.ts'
 import { COLLECTIONS } from './names.ts'
 import { observedOf } from './observed.ts'
-import { readHeld, spellingOf } from './read.ts'
-import { blockWrites, removeWrites, upsertWrites } from './writes.ts'
+import { docsIn, hasSpelling, readHeld } from './read.ts'
+import { type Spelling, spellingOf } from './spelling.ts'
 
 /** The database that free5GC reads. */
 export const FREE5GC_DATABASE = 'free5gc'
 /** Collections with one document for each subscriber. */
 const ONE_EACH: readonly string[] = [COLLECTIONS.auth, COLLECTIONS.policyAm, COLLECTIONS.policySm]
 
-/** What the driver needs beside the database. PLMN and slices are asked for at each call. */
+/** First release with each spelling. */
+const RELEASE_WORDS: Readonly<Record<Spelling, string>> = { v3: '3.4', v4: '4.0' }
+
+/** What the driver needs beside the database. All but the name and the link are asked for at each call. */
 export interface Free5gcOptions {
   readonly name: string
   readonly link: DocumentLink
   plmn(): Settings['plmn']
   slices(): readonly Snssai[]
+  /** Which release of free5GC runs, such as `4.2.3`: it decides how documents are spelled. */
+  release(): string
 }
 
 /** Subscribers in the documents of free5GC. */
 export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
-  const { name, link } = options
+  const { name } = options
+  const { link, look } = lineage(options.link, COLLECTIONS.auth)
   let isPrepared = false
-  const plmn = (): string => `${options.plmn().mcc}${options.plmn().mnc}`
+  const placeNow = (): Place => {
+    const { mcc, mnc } = options.plmn()
+    return { plmn: `${mcc}${mnc}`, slices: options.slices(), spelling: spellingOf(options.release()) }
+  }
   const prepare = async (signal: AbortSignal): Promise<void> => {
     if (isPrepared) return
-    for (const collection of Object.values(COLLECTIONS)) {
-      await link.ensureIndex(collection, 'ueId', ONE_EACH.includes(collection), signal)
-    }
-    isPrepared = true
+    const made: string[] = []
+    for (const collection of Object.values(COLLECTIONS))
+      made.push(await link.ensureIndex(collection, 'ueId', ONE_EACH.includes(collection), signal))
+    // Doubles are removed as their subscribers are pushed.
+    isPrepared = !made.includes('conflict')
   }
   const upsertBatch = async (
     batch: readonly Subscriber[],
-    spelling: Spelling,
     results: Results,
     signal: AbortSignal,
   ): Promise<void> => {
-    const place = { plmn: plmn(), slices: options.slices(), spelling }
+    const place = placeNow()
     const imsis = batch.map(({ imsi }) => imsi)
-    const held = await readHeld(link, imsis, place.plmn, signal)
+    const held = await readHeld(link, imsis, 'with keys', signal)
     // A database that can authenticate nobody may have been emptied, and its indexes with it.
-    if ([...held.values()].every(({ auth }) => auth === undefined)) isPrepared = false
+    if ([...held.values()].every((one) => docsIn(one, COLLECTIONS.auth).live.length === 0)) isPrepared = false
     await prepare(signal)
     const work: SubscriberWrites[] = []
     for (const subscriber of batch) {
       const { imsi } = subscriber
       try {
         checkSubscriber(subscriber)
-        work.push({ imsi, writes: upsertWrites(subscriber, held.get(imsi), place) })
+        work.push({ imsi, writes: fitting(subscriber, held.get(imsi), place).writes })
       } catch (error) {
         results.set(imsi, errorOf(error))
       }
     }
     await writeInWaves(link, work, results, signal)
+  }
+  const compareBatch = async (
+    batch: readonly Subscriber[],
+    found: Map<Imsi, SubscriberDifference>,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const place = placeNow()
+    const imsis = batch.map(({ imsi }) => imsi)
+    const held = await readHeld(link, imsis, 'with keys', signal)
+    for (const subscriber of batch) {
+      const one = held.get(subscriber.imsi)
+      if (docsIn(one, COLLECTIONS.auth).live.length === 0) continue
+      const { differences, isSqnLost } = fitting(subscriber, one, place)
+      found.set(subscriber.imsi, { fields: differences, isSqnLost })
+    }
   }
   const blockBatch = async (
     batch: readonly Imsi[],
@@ -73,11 +101,11 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
     results: Results,
     signal: AbortSignal,
   ): Promise<void> => {
-    const held = await readHeld(link, batch, plmn(), signal)
+    const held = await readHeld(link, batch, 'without keys', signal)
     const work: SubscriberWrites[] = []
     for (const imsi of batch) {
       const one = held.get(imsi)
-      if (one?.auth === undefined)
+      if (one === undefined || docsIn(one, COLLECTIONS.auth).live.length === 0)
         results.set(imsi, notFound('such subscriber in the UDR to block or unblock'))
       else work.push({ imsi, writes: blockWrites({ imsi }, one, toBlocked) })
     }
@@ -88,22 +116,25 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
     observe: async (imsis, signal) => {
       const seen = new Map<Imsi, SubscriberObserved>()
       for (const batch of chunksOf(imsis)) {
-        for (const [imsi, held] of await readHeld(link, batch, plmn(), signal)) {
-          const observed = observedOf(imsi, held, options.slices())
+        for (const [imsi, held] of await readHeld(link, batch, 'without keys', signal)) {
+          const observed = observedOf(imsi, held, placeNow())
           if (observed !== undefined) seen.set(imsi, observed)
         }
       }
       return seen
     },
     upsert: async (subscribers, signal): Promise<BatchResult> => {
-      signal.throwIfAborted()
-      const spelling = await spellingOf(link, signal)
       return await inBatches(
         subscribers,
         ({ imsi }) => imsi,
         signal,
-        (batch, results) => upsertBatch(batch, spelling, results, signal),
+        (batch, results) => upsertBatch(batch, results, signal),
       )
+    },
+    compare: async (subscribers, signal) => {
+      const found = new Map<Imsi, SubscriberDifference>()
+      for (const batch of chunksOf(subscribers)) await compareBatch(batch, found, signal)
+      return found
     },
     remove: (imsis, signal) =>
       inBatches(imsis, itself, signal, async (batch, results) => {
@@ -112,10 +143,16 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
       }),
     setBlocked: (imsis, toBlocked, signal) =>
       inBatches(imsis, itself, signal, (batch, results) => blockBatch(batch, toBlocked, results, signal)),
-    probe: async (signal) => ({
-      isOk: true,
-      detail: `${link.where}, documents as of ${(await spellingOf(link, signal)) === 'v4' ? '4.0' : '3.4'}`,
-    }),
+    probe: async (signal) => {
+      const changes = await look(signal)
+      const { spelling } = placeNow()
+      const other = spelling === 'v4' ? 'v3' : 'v4'
+      const words = `documents as of ${RELEASE_WORDS[spelling]}`
+      if (!(await hasSpelling(link, other, signal)))
+        return { isOk: true, detail: `${link.where}, ${words}`, changes }
+      const rest = `some are still spelled as of ${RELEASE_WORDS[other]}: those of SIMs move over, others are for its web console to save again`
+      return { isOk: false, detail: `${link.where}, ${words}; ${rest}`, changes }
+    },
     sweep: async () => undefined,
     close: () => link.close(),
   }

@@ -41,12 +41,13 @@ export function snssaiKey({ sst, sd }: Snssai): string {
   return `${sst.toString(16).padStart(2, '0')}${sd ?? ''}`
 }
 
-/** A DNN as a key inside a document: dots would be paths. */
-export function dnnKey(apn: string): string {
+/** A DNN as a key of a policy: the core looks for it so. Session data has the DNN as it is, dots too. */
+export function policyDnnKey(apn: string): string {
   return apn.replaceAll('.', '_')
 }
 
-/** The DNN of a key. A DNN has no underscore of its own, TS 23.003 §9.1. */
-export function dnnOf(key: string): string {
-  return key.replaceAll('_', '.')
+/** A collection for people. */
+export function shortName(collection: string): string {
+  const last = collection.slice(collection.lastIndexOf('.') + 1)
+  return collection.startsWith('policyData.') ? `policy ${last}` : last
 }

@@ -1,12 +1,13 @@
 import type { Imsi, SubscriberObserved } from '@steeple/contracts'
 import type { Doc } from '../links/document-link.ts'
 import type { Snssai } from '../open5gs/document.ts'
-import { dnnOf, snssaiKey } from './names.ts'
+import { COLLECTIONS, policyDnnKey, snssaiKey } from './names.ts'
 import { parseRate, sessionRate } from './rate.ts'
-import { type Held, type HeldSessions, sessionsOf } from './read.ts'
+import { docOfSlice, docsIn, type Held, isBlockedNow } from './read.ts'
+import { docOf } from './same.ts'
 
 /**
- * The subscriber as the core reads its documents; undefined when the core could not let it on at all.
+ * The subscriber as the core reads its documents; undefined when it knows no key of it.
  *
  * Documents that contradict each other show as no APNs, an AMBR that differs in one place as that one, so that a
  * comparison with what should be finds it.
@@ -14,21 +15,25 @@ import { type Held, type HeldSessions, sessionsOf } from './read.ts'
 export function observedOf(
   imsi: Imsi,
   held: Held,
-  slices: readonly Snssai[],
+  place: { readonly plmn: string; readonly slices: readonly Snssai[] },
 ): SubscriberObserved | undefined {
-  if (held.auth === undefined || held.am === undefined) return undefined
+  const inPlmn = (collection: string): Doc | undefined =>
+    docsIn(held, collection).live.find(({ servingPlmnId }) => servingPlmnId === place.plmn)
+  const am = inPlmn(COLLECTIONS.am)
+  if (docsIn(held, COLLECTIONS.auth).live.length === 0) return undefined
   const isBlocked = isBlockedNow(held)
-  const sessions = isBlocked ? held.aside : held.live
-  const apns = agreed(slices.map((slice) => apnsOf(held, sessions, slice)))
-  const { subscribedUeAmbr, gpsis } = held.am
-  const ue = rateOf(subscribedUeAmbr)
-  const isOdd = sessions.sm
-    .flatMap(({ dnnConfigurations }) => Object.values((dnnConfigurations ?? {}) as Record<string, Doc>))
-    .some(({ sessionAmbr }) => !fits(sessionAmbr, ue))
-  const gpsi = Array.isArray(gpsis) ? /^msisdn-([0-9]+)$/.exec(String(gpsis[0]))?.[1] : undefined
+  const side = isBlocked ? 'aside' : 'live'
+  const sm = docsIn(held, COLLECTIONS.sm)[side].filter(({ servingPlmnId }) => servingPlmnId === place.plmn)
+  const [policy] = docsIn(held, COLLECTIONS.policySm)[side]
+  const docs: SliceDocs = { sm, policy, selection: inPlmn(COLLECTIONS.selection) }
+  const ue = rateOf(am?.subscribedUeAmbr)
+  const isOdd = sm
+    .flatMap(({ dnnConfigurations }) => Object.values(docOf(dnnConfigurations)))
+    .some((dnn) => !fits(docOf(dnn).sessionAmbr, ue))
+  const gpsi = /^msisdn-([0-9]+)$/.exec(Array.isArray(am?.gpsis) ? String(am.gpsis[0]) : '')?.[1]
   return {
     imsi,
-    apns,
+    apns: agreed(place.slices.map((slice) => apnsOf(docs, slice))),
     // No rate is wanted that two places tell differently, and each of them may be the one that was edited.
     ambrBps: isOdd ? { up: 0, down: 0 } : ue,
     isBlocked,
@@ -36,41 +41,39 @@ export function observedOf(
   }
 }
 
-/** Whether every session document is aside. */
-export function isBlockedNow({ live, aside }: Held): boolean {
-  return live.sm.length === 0 && live.policy === undefined && aside.sm.length > 0
+interface SliceDocs {
+  readonly sm: readonly Doc[]
+  readonly policy: Doc | undefined
+  readonly selection: Doc | undefined
 }
 
-/** The APNs of a slice when sessions, choice and policy name the same ones. */
-function apnsOf(held: Held, sessions: HeldSessions, slice: Snssai): readonly string[] {
+/** The APNs of a slice in the order of the choice, when sessions and policy name the same ones. */
+function apnsOf({ sm, policy, selection }: SliceDocs, slice: Snssai): readonly string[] {
   const key = snssaiKey(slice)
-  const configured = Object.keys((sessionsOf(sessions, slice)?.dnnConfigurations ?? {}) as Doc)
-  const infos = at(held.selection, 'subscribedSnssaiInfos', key, 'dnnInfos')
-  const chosen = Array.isArray(infos) ? infos.map((info) => String((info as Doc).dnn)) : []
-  const allowed = Object.keys(
-    (at(sessions.policy, 'smPolicySnssaiData', key, 'smPolicyDnnData') ?? {}) as Doc,
-  )
-  return agreed([configured.map(dnnOf), chosen, allowed.map(dnnOf)])
+  const { dnnInfos } = docOf(docOf(selection?.subscribedSnssaiInfos)[key])
+  const chosen = Array.isArray(dnnInfos) ? dnnInfos.map((info) => String(docOf(info).dnn)) : []
+  const configured = Object.keys(docOf(docOfSlice(sm, slice)?.dnnConfigurations))
+  const allowed = Object.keys(docOf(docOf(docOf(policy?.smPolicySnssaiData)[key]).smPolicyDnnData))
+  const isAgreed = isSameSet(chosen, configured) && isSameSet(chosen.map(policyDnnKey), allowed)
+  return isAgreed ? chosen : []
+}
+
+function isSameSet(a: readonly string[], b: readonly string[]): boolean {
+  return a.toSorted().join() === b.toSorted().join()
 }
 
 function agreed(lists: readonly (readonly string[])[]): readonly string[] {
   const [first = []] = lists
-  return lists.every((list) => list.join() === first.join()) ? first : []
+  return lists.every((list) => isSameSet(list, first)) ? first : []
 }
 
 function rateOf(ambr: unknown): { readonly up: number; readonly down: number } {
-  const { uplink, downlink } = (ambr ?? {}) as { uplink?: unknown; downlink?: unknown } // a stored document
+  const { uplink, downlink } = docOf(ambr)
   return { up: parseRate(uplink), down: parseRate(downlink) }
 }
 
 function fits(sessionAmbr: unknown, ue: { readonly up: number; readonly down: number }): boolean {
   if (ue.up <= 0 || ue.down <= 0) return false
-  const { uplink, downlink } = (sessionAmbr ?? {}) as { uplink?: unknown; downlink?: unknown }
+  const { uplink, downlink } = docOf(sessionAmbr)
   return uplink === sessionRate(ue.up) && downlink === sessionRate(ue.down)
-}
-
-function at(doc: Doc | undefined, ...path: readonly string[]): unknown {
-  let value: unknown = doc
-  for (const key of path) value = (value as Doc | undefined)?.[key]
-  return value
 }

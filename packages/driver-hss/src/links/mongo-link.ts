@@ -1,8 +1,9 @@
 import { southboundUnavailable } from '@steeple/contracts'
 import { abortable } from '@steeple/southbound'
-import type { MongoClient } from 'mongodb'
+import type { Collection, MongoClient } from 'mongodb'
 import { bulkModel } from './bulk-model.ts'
 import type { DocumentLink, WriteFailure, WriteOp } from './document-link.ts'
+import { causeOf, codeOf, isRefusal } from './mongo-errors.ts'
 
 /** How long the server may take to be found, to connect and to answer, ms. */
 const SELECT_MS = 3_000
@@ -26,38 +27,43 @@ export interface MongoLinkOptions {
 /** The database over its own protocol. `fallback` is the database's name when the URL has none. Connects when used. */
 export function mongoLink(url: string, fallback: string, options: MongoLinkOptions = {}): DocumentLink {
   const { selectMs = SELECT_MS, answerMs = ANSWER_MS } = options
-  let opening: Promise<MongoClient> | undefined
+  let session: Session | undefined
   const name = databaseOf(url) ?? fallback
   const where = shownUrl(url)
-  const collectionOf = async (collection: string) => {
-    opening ??= open(url, selectMs, answerMs)
-    try {
-      return (await opening).db(name).collection(collection)
-    } catch (cause) {
-      opening = undefined
-      throw cause
-    }
+  /** A client that did not get through is not asked again: one whose first connection failed never recovers. */
+  const forget = (failed: Session): void => {
+    if (session === failed) session = undefined
+    failed.isForgotten = true
+    if (failed.calls === 0) void closed(failed)
   }
-  const guarded = async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+  const guarded = async <T>(
+    collection: string,
+    signal: AbortSignal,
+    work: (held: Collection) => Promise<T>,
+  ): Promise<T> => {
     signal.throwIfAborted()
+    session ??= { client: open(url, selectMs, answerMs), calls: 0, isForgotten: false }
+    const mine = session
+    mine.calls += 1
+    const call = async (): Promise<T> => await work((await mine.client).db(name).collection(collection))
     try {
-      return await abortable(work(), signal, answerMs)
+      return await abortable(call(), signal, answerMs)
     } catch (error) {
       signal.throwIfAborted()
-      throw southboundUnavailable(`the subscriber database at ${where} does not answer: ${kindOf(error)}`)
+      if (!isRefusal(error)) forget(mine)
+      throw southboundUnavailable(`the subscriber database at ${where} does not answer: ${causeOf(error)}`)
+    } finally {
+      mine.calls -= 1
+      if (mine.isForgotten && mine.calls === 0) void closed(mine)
     }
   }
   return {
     where,
     find: (collection, filter, projection, signal, limit = 0) =>
-      guarded(signal, async () => {
-        const held = await collectionOf(collection)
-        return await held.find(filter, { projection, limit, ...AS_STORED }).toArray()
-      }),
+      guarded(collection, signal, (held) => held.find(filter, { projection, limit, ...AS_STORED }).toArray()),
     write: (collection, ops, signal) =>
-      guarded(signal, async () => {
+      guarded(collection, signal, async (held) => {
         if (ops.length === 0) return []
-        const held = await collectionOf(collection)
         const models = ops.map(bulkModel)
         try {
           // bulkModel makes what the driver's union of write models asks for.
@@ -68,8 +74,7 @@ export function mongoLink(url: string, fallback: string, options: MongoLinkOptio
         }
       }),
     ensureIndex: (collection, field, unique, signal) =>
-      guarded(signal, async () => {
-        const held = await collectionOf(collection)
+      guarded(collection, signal, async (held) => {
         try {
           await held.createIndex({ [field]: 1 }, { unique })
           return 'ok'
@@ -79,17 +84,33 @@ export function mongoLink(url: string, fallback: string, options: MongoLinkOptio
         }
       }),
     close: async () => {
-      const client = await opening?.catch(() => undefined)
-      opening = undefined
-      await client?.close()
+      const last = session
+      session = undefined
+      if (last !== undefined) await closed(last)
     },
   }
 }
 
-/** Loads the MongoDB driver only when somebody needs it. */
+/** A client, and the calls that it has under way. */
+interface Session {
+  readonly client: Promise<MongoClient>
+  calls: number
+  /** Closed when its last call has ended. */
+  isForgotten: boolean
+}
+
+/** Closes a client. One that could not be opened, or does not close, has nothing that could be used. */
+async function closed({ client }: Session): Promise<void> {
+  await client.then((opened) => opened.close()).catch(() => undefined)
+}
+
+/**
+ * A connected client: connected here and not by its first call, whose failure would be told to the others as another
+ * one. Loads the MongoDB driver only when somebody needs it.
+ */
 async function open(url: string, selectMs: number, answerMs: number): Promise<MongoClient> {
   const { MongoClient } = await import('mongodb')
-  return new MongoClient(url, {
+  const client = new MongoClient(url, {
     appName: 'steeple',
     serverSelectionTimeoutMS: selectMs,
     connectTimeoutMS: selectMs,
@@ -98,6 +119,12 @@ async function open(url: string, selectMs: number, answerMs: number): Promise<Mo
     minPoolSize: 0,
     maxIdleTimeMS: 60_000,
   })
+  try {
+    return await client.connect()
+  } catch (error) {
+    await client.close().catch(() => undefined) // why it did not connect says more
+    throw error
+  }
 }
 
 function databaseOf(url: string): string | undefined {
@@ -115,15 +142,4 @@ function failuresOf(error: unknown, ops: readonly WriteOp[]): readonly (WriteFai
     byIndex.set(index, { code: typeof code === 'number' ? code : 0 })
   }
   return ops.map((_op, index) => byIndex.get(index))
-}
-
-function codeOf(error: unknown): unknown {
-  return (error as { code?: unknown } | undefined)?.code
-}
-
-/** The kind of an error: its name and code. Its words can hold what was written. */
-function kindOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  const code = codeOf(error)
-  return code === undefined ? error.name : `${error.name} ${String(code)}`
 }

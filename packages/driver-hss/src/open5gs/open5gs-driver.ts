@@ -4,14 +4,17 @@ import {
   type Imsi,
   notFound,
   type Subscriber,
+  type SubscriberDifference,
   type SubscriberObserved,
 } from '@steeple/contracts'
 import { pause } from '@steeple/southbound'
 import { chunksOf, errorOf, inBatches, type Results } from '../batch.ts'
 import type { WriteBackDriver } from '../driver.ts'
 import type { Doc, DocumentLink, WriteOp } from '../links/document-link.ts'
+import { lineage } from '../links/lineage.ts'
 import { type PlacedWrite, type SubscriberWrites, writeInWaves } from '../waves.ts'
 import { checkSubscriber } from './bounds.ts'
+import { differencesOf, KEY_FIELDS } from './differences.ts'
 import type { Snssai } from './document.ts'
 import { isBlocked, isGhost, observedOf, READ_FIELDS } from './observed.ts'
 import { blockWrites, cancelWrites, unblockWrites, upsertWrites } from './writes.ts'
@@ -34,13 +37,18 @@ export interface Open5gsOptions {
 
 /** Subscribers in the documents of Open5GS. */
 export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
-  const { name, link, cancelMs = CANCEL_MS } = options
+  const { name, cancelMs = CANCEL_MS } = options
+  const { link, look } = lineage(options.link, COLLECTION)
   let index: 'ok' | 'conflict' | undefined
   const prepare = async (signal: AbortSignal): Promise<void> => {
     if (index !== 'ok') index = await link.ensureIndex(COLLECTION, 'imsi', true, signal)
   }
-  const read = async (imsis: readonly Imsi[], signal: AbortSignal): Promise<ReadonlyMap<Imsi, Doc>> => {
-    const docs = await link.find(COLLECTION, { imsi: { $in: imsis } }, READ_FIELDS, signal)
+  const read = async (
+    imsis: readonly Imsi[],
+    signal: AbortSignal,
+    fields: Doc = READ_FIELDS,
+  ): Promise<ReadonlyMap<Imsi, Doc>> => {
+    const docs = await link.find(COLLECTION, { imsi: { $in: imsis } }, fields, signal)
     return byImsi(docs)
   }
   const observe: HssDriver['observe'] = async (imsis, signal) => {
@@ -110,9 +118,27 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
     const filter = { imsi: { $exists: true }, security: absent, slice: absent, schema_version: absent }
     await link.write(COLLECTION, [{ kind: 'delete', filter }], signal)
   }
+  const compare: HssDriver['compare'] = async (subscribers, signal) => {
+    const found = new Map<Imsi, SubscriberDifference>()
+    const slices = options.slices()
+    for (const batch of chunksOf(subscribers)) {
+      const held = await read(
+        batch.map(({ imsi }) => imsi),
+        signal,
+        { ...READ_FIELDS, ...KEY_FIELDS },
+      )
+      for (const subscriber of batch) {
+        const doc = held.get(subscriber.imsi)
+        if (doc !== undefined && !isGhost(doc))
+          found.set(subscriber.imsi, differencesOf(subscriber, doc, slices))
+      }
+    }
+    return found
+  }
   return {
     name,
     observe,
+    compare,
     upsert: (subscribers, signal) =>
       inBatches(
         subscribers,
@@ -129,10 +155,14 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
     cancelLocation: (imsis, signal) =>
       inBatches(imsis, itself, signal, (batch, results) => change(batch, cancelWrites, results, signal)),
     probe: async (signal) => {
-      await link.find(COLLECTION, { imsi: '' }, { imsi: 1 }, signal)
+      const changes = await look(signal)
       return index === 'conflict'
-        ? { isOk: false, detail: `${link.where}: imsi has no unique index; remove double subscribers` }
-        : { isOk: true, detail: link.where }
+        ? {
+            isOk: false,
+            detail: `${link.where}: imsi has no unique index; remove double subscribers`,
+            changes,
+          }
+        : { isOk: true, detail: link.where, changes }
     },
     sweep,
     close: () => link.close(),

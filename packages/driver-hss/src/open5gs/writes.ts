@@ -37,7 +37,7 @@ export function upsertWrites(
     return [{ kind: 'update', filter, update: { ...update, $setOnInsert }, upsert: true }]
   }
   const writes: readonly WriteOp[] = [...first, { kind: 'update', filter, update }]
-  return sqnOf(old) === undefined ? [...writes, firstSqn(subscriber)] : writes
+  return [...writes, ...sqnWrites(subscriber, old)]
 }
 
 /** The writes that block a subscriber: its slices aside and its registration cancelled, in one update. */
@@ -89,9 +89,32 @@ function leftoversOf(doc: Doc): Doc | undefined {
   return hasBlockLeftovers(doc) ? { suspended_slice: '', request_cancel_location: '' } : undefined
 }
 
-function firstSqn({ imsi, sqn }: Subscriber): WriteOp {
-  const filter = { imsi, 'security.sqn': { $exists: false } }
-  return { kind: 'update', filter, update: { $set: { 'security.sqn': encodeSqn(sqn) } } }
+/** Whether a document has no SQN that could be counted on from. */
+export function needsSqn(doc: Doc): boolean {
+  return wholeOf(sqnOf(doc)) === undefined
+}
+
+/**
+ * The core reads a 64-bit integer and nothing else: it would count from 0 again. A number of another type keeps its value;
+ * what is none is written anew. Only while the field is as it was read, since the core counts on meanwhile.
+ */
+function sqnWrites({ imsi, sqn }: Subscriber, old: Doc): readonly WriteOp[] {
+  const held = sqnOf(old)
+  if (typeOf(held) === 'Long') return []
+  const filter = { imsi, 'security.sqn': held === undefined ? { $exists: false } : held }
+  const value = encodeSqn(wholeOf(held) ?? sqn)
+  return [{ kind: 'update', filter, update: { $set: { 'security.sqn': value } } }]
+}
+
+function typeOf(value: unknown): unknown {
+  return (value as { _bsontype?: unknown } | null | undefined)?._bsontype
+}
+
+/** A stored number that could be a SQN; undefined for anything else. */
+function wholeOf(value: unknown): bigint | undefined {
+  const isNumber = ['Long', 'Int32', 'Double'].includes(String(typeOf(value)))
+  const text = isNumber ? String(value) : ''
+  return /^[0-9]{1,15}$/.test(text) ? BigInt(text) : undefined
 }
 
 function sqnOf(doc: Doc): unknown {

@@ -1,6 +1,7 @@
 import type { Imsi } from '@steeple/contracts'
+import type { StoredKeys } from '@steeple/testkit'
 import { EJSON } from 'bson'
-import { type Collection, MongoClient } from 'mongodb'
+import { type Collection, type Document, MongoClient } from 'mongodb'
 
 /** A look into a database past the driver. */
 export interface Look {
@@ -35,8 +36,17 @@ export async function lookInto(url: string): Promise<Look> {
   }
 }
 
-/** The SQN in a document of Open5GS. */
-export async function open5gsSqn(look: Look, imsi: Imsi): Promise<bigint | undefined> {
+/** The keys and the SQN in a document of Open5GS. */
+export async function open5gsKeys(look: Look, imsi: Imsi): Promise<StoredKeys | undefined> {
   const doc = await look.collection('subscribers').findOne({ imsi })
-  return doc === null ? undefined : BigInt(String(doc.security?.sqn ?? 0))
+  return doc === null ? undefined : keysIn(doc.security)
+}
+
+/** The keys and the SQN as the section `security` of such a document holds them. */
+export function keysIn(security: Document | undefined): StoredKeys {
+  return {
+    ki: Buffer.from(String(security?.k ?? ''), 'hex'),
+    opc: Buffer.from(String(security?.opc ?? ''), 'hex'),
+    sqn: BigInt(String(security?.sqn ?? 0)),
+  }
 }

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Clock, southboundUnavailable } from '@steeple/contracts'
+import { renewalMs } from '../process/lease.ts'
 import type { RadioCommand } from '../process/radio-command.ts'
-import { radioEars } from '../process/radio-ears.ts'
+import { radioMonitor } from '../process/radio-monitor.ts'
 import {
   GONE_BOUND_MS,
   KILL_AFTER_MS,
@@ -12,7 +13,6 @@ import { mayBeOnAir } from '../stream/radio-facts.ts'
 import { LAUNCH_COMMANDS, READY_LINE } from './launch-script.ts'
 import type { ContainerStreams, RadioContainer } from './radio-container.ts'
 
-const BEAT_MS = 500
 const LOOK_MS = 50
 const READY_BOUND_MS = 10_000
 
@@ -38,14 +38,18 @@ export async function endContainer(container: RadioContainer): Promise<boolean> 
 }
 
 /** Starts the container up to the point where its script waits. Throws `southbound_unavailable`, `validation_failed`. */
-export async function waitingRadio(container: RadioContainer, script: string): Promise<WaitingRadio> {
+export async function waitingRadio(
+  container: RadioContainer,
+  script: string,
+  leaseMs: number,
+): Promise<WaitingRadio> {
   await container.require(script)
   await endContainer(container)
   const streams = await container.start()
   streams.input.on('error', () => undefined)
   // Ends a line that the engine may have begun itself.
   streams.input.write('\n')
-  const beats = setInterval(() => streams.input.write(LAUNCH_COMMANDS.beat), BEAT_MS).unref()
+  const beats = setInterval(() => streams.input.write(LAUNCH_COMMANDS.beat), renewalMs(leaseMs)).unref()
   const release = async (): Promise<void> => {
     clearInterval(beats)
     streams.drop()
@@ -77,8 +81,8 @@ function begin(held: Held, command: RadioCommand, clock: Clock, listener: RadioL
   const gone = Promise.withResolvers<void>()
   // A container has no privileges that its script would not end with it.
   const doubts = { isUnguarded: () => false, isWrapped: () => false }
-  const ears = radioEars(command.program, clock, doubts, listener.changed)
-  const heard = Promise.all(streams.outputs.map((output) => ears.hear(output)))
+  const monitor = radioMonitor(command.program, clock, doubts, listener.changed)
+  const heard = Promise.all(streams.outputs.map((output) => monitor.hear(output)))
   let isGone = false
   let isHalting = false
   streams.input.write(LAUNCH_COMMANDS.go)
@@ -103,8 +107,8 @@ function begin(held: Held, command: RadioCommand, clock: Clock, listener: RadioL
     listener.exited({
       code: isKilled ? undefined : code,
       signal: isKilled ? 'SIGKILL' : undefined,
-      facts: ears.facts(),
-      words: ears.words(),
+      facts: monitor.facts(),
+      words: monitor.words(),
       isHalted,
     })
   }
@@ -115,11 +119,12 @@ function begin(held: Held, command: RadioCommand, clock: Clock, listener: RadioL
     get isHalting() {
       return isHalting
     },
-    facts: ears.facts,
-    note: ears.note,
+    facts: monitor.facts,
+    complaints: monitor.complaints,
+    note: monitor.note,
     kill,
     halt: async (haste) => {
-      if (haste === 'urgent' && !mayBeOnAir(ears.facts())) kill()
+      if (haste === 'urgent' && !mayBeOnAir(monitor.facts())) kill()
       if (!isHalting || haste === 'urgent') streams.input.write(LAUNCH_COMMANDS[haste])
       isHalting = true
       const killing = setTimeout(kill, KILL_AFTER_MS[haste])

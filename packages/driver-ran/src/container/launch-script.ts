@@ -4,7 +4,7 @@ import type { RadioCommand } from '../process/radio-command.ts'
 export const LAUNCH_SCRIPT = 'launch.sh'
 /** What the script says when it waits for the gate. */
 export const READY_LINE = 'steeple: ready'
-/** The driver's commands to it, one a line. Without any for `BEAT_BOUND_S` the script kills the radio. */
+/** The driver's commands to it, one a line. Without any for the length of the lease the script kills the radio. */
 export const LAUNCH_COMMANDS = {
   go: 'go\n',
   beat: 'beat\n',
@@ -12,14 +12,11 @@ export const LAUNCH_COMMANDS = {
   orderly: 'close\n',
   now: 'kill\n',
 } as const
-/** How long the script does without a sign of life, s. */
-const BEAT_BOUND_S = 3
-
 /**
  * What the container runs: it starts the radio when the driver says so, and kills it when the driver says nothing.
  *
- * Its input is the driver's alone. The end of the input (the service is dead) and three seconds without a line (its event
- * loop does not turn, or the engine has lost it) kill the radio at once. As it is the container's first process, its own
+ * Its input is the driver's alone. The end of the input (the service is dead) and a lease without a line (its event loop
+ * does not turn, it is stopped, or the engine has lost it) kill the radio at once. As it is the container's first process, its own
  * end ends everything in there. It is Bash: other shells have no `read -t`. Lines that it does not know are dropped: some
  * engines put the body of the request before the input.
  */
@@ -29,7 +26,7 @@ export function launchScript(command: RadioCommand): string {
   return `#!/bin/bash
 umask 077
 trap '' PIPE
-wait_quiet() { IFS= read -r -t ${BEAT_BOUND_S} line; }
+wait_quiet() { IFS= read -r -t ${command.leaseMs / 1_000} line; }
 printf '%s\\n' '${READY_LINE}'
 while wait_quiet; do
   case $line in
@@ -48,13 +45,13 @@ end() {
     kill -0 "$radio" || break
     IFS= read -r -t 0.1 line
     [ "$line" = kill ] && break
-    [ "$line" = stop ] && (($1 > 7)) && break
+    [ "$line" = stop ] && (($1 > 2)) && break
   done
 } 2>/dev/null
 while wait_quiet; do
   case $line in
     beat) kill -0 "$radio" 2>/dev/null || break ;;
-    stop) end 7; break ;;
+    stop) end 2; break ;;
     close) end 35; break ;;
     kill) break ;;
   esac

@@ -14,11 +14,12 @@ export interface RadioExit {
 /**
  * What an end means.
  *
- * - `stopped`: asked for. `config`: it refuses its configuration; another try would end the same way.
+ * - `stopped`: asked for. `config`: it has said that it refuses its configuration; another try would end the same way.
  * - `device`: it cannot open the radio. `core`: gnb ends when it does not reach the AMF at its start.
  * - `crash`: its own fault. `killed`: by signal 9, its own after a stop that stalled included. `ended`: by itself, with 0.
+ * - `failed`: it ended before it was on air, and has not said why.
  */
-export type ExitClass = 'stopped' | 'config' | 'device' | 'core' | 'crash' | 'killed' | 'ended'
+export type ExitClass = 'stopped' | 'config' | 'device' | 'core' | 'crash' | 'killed' | 'ended' | 'failed'
 
 /** A shell's codes for a program that cannot be run. */
 const CANNOT_RUN: ReadonlySet<number | undefined> = new Set([126, 127])
@@ -26,11 +27,8 @@ const CANNOT_RUN: ReadonlySet<number | undefined> = new Set([126, 127])
 const NO_PARENT = 125
 /** Codes of gnb's option parser: file, conversion, validation, unknown key, configuration. */
 const GNB_CONFIG: ReadonlySet<number | undefined> = new Set([103, 104, 105, 109, 110])
-const RADIO_FAILED =
-  /Error initializing radio|exceeded maximum number of timed out|No (?:UHD )?devices? found/iu
-/** The program was built without that device: it will not have it next time either. */
-const NO_SUCH_DEVICE = /RF device '[^']*' not found|Factory for radio type/u
-const AMF_FAILED = /failed to connect to AMF|NG Setup Procedure/iu
+/** What a program tells of its end, the most telling first. */
+const CAUSES = ['core', 'config', 'device'] as const
 
 /** The class of an end by what the programs were seen to do. */
 export function exitClass(program: 'srsenb' | 'gnb', exit: RadioExit): ExitClass {
@@ -42,7 +40,8 @@ export function exitClass(program: 'srsenb' | 'gnb', exit: RadioExit): ExitClass
   if (facts.hasCrashed || facts.isStarted) return 'crash'
   if (CANNOT_RUN.has(code)) return 'config'
   if (code === NO_PARENT) return 'killed'
-  return program === 'srsenb' ? srsenbClass(exit) : gnbClass(exit)
+  if (program === 'gnb' && GNB_CONFIG.has(code)) return 'config'
+  return CAUSES.find((cause) => facts.causes[cause] !== undefined) ?? 'failed'
 }
 
 /** Whether another try may end better. */
@@ -53,9 +52,14 @@ export function isRetried(kind: ExitClass): boolean {
 /** One sentence on an end, with the program's own words. */
 export function exitText(program: 'srsenb' | 'gnb', kind: ExitClass, exit: RadioExit): string {
   const how = exit.signal === undefined ? `exit code ${exit.code ?? 'unknown'}` : `signal ${exit.signal}`
-  const words = exit.words === undefined ? '' : `: ${exit.words}`
-  return `${program} ${MEANING[kind]} (${how})${words}`
+  const { causes } = exit.facts
+  const cause = kind === 'config' || kind === 'device' || kind === 'core' ? causes[kind] : undefined
+  const words = [cause, exit.words].filter((text) => text !== undefined && text !== '')
+  return [`${program} ${MEANING[kind]} (${how})`, ...new Set(words)].join(': ').slice(0, TEXT_CHARACTERS)
 }
+
+/** The whole sentence, characters. */
+const TEXT_CHARACTERS = 800
 
 const MEANING: Readonly<Record<ExitClass, string>> = {
   stopped: 'was stopped',
@@ -65,16 +69,5 @@ const MEANING: Readonly<Record<ExitClass, string>> = {
   crash: 'crashed',
   killed: 'was killed',
   ended: 'ended by itself',
-}
-
-function srsenbClass({ code, words = '' }: RadioExit): ExitClass {
-  if (RADIO_FAILED.test(words) && !NO_SUCH_DEVICE.test(words)) return 'device'
-  return code === 1 || code === 255 ? 'config' : 'crash'
-}
-
-function gnbClass({ code, words = '' }: RadioExit): ExitClass {
-  if (AMF_FAILED.test(words)) return 'core'
-  if (GNB_CONFIG.has(code)) return 'config'
-  if (RADIO_FAILED.test(words) && !NO_SUCH_DEVICE.test(words)) return 'device'
-  return code === 1 ? 'config' : 'crash'
+  failed: 'ended at its start',
 }

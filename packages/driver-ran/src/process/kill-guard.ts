@@ -1,9 +1,7 @@
 import { Worker } from 'node:worker_threads'
-import { kinOf } from './kin.ts'
+import { descendantsOf } from './descendants.ts'
+import { renewalMs } from './lease.ts'
 
-/** A radio that is not told for so long that the service is alive goes off, ms. */
-const LEASE_MS = 5_000
-const RENEW_MS = 500
 const START_BOUND_MS = 5_000
 
 /** Words shared with the guard's thread. Times are CLOCK_MONOTONIC, ns: the same in every thread. */
@@ -25,12 +23,12 @@ const QUICK_KILLS = 25
 const PROGRAM = `
 const fs = require('node:fs')
 const { parentPort, workerData } = require('node:worker_threads')
-const kinOf = ${kinOf.toString()}
+const descendantsOf = ${descendantsOf.toString()}
 const words = new BigInt64Array(workerData.words)
 const bell = new Int32Array(workerData.bell)
 const { entry } = workerData
 const familyOf = (root) =>
-  kinOf(fs, { root, sinceTicks: Number(Atomics.load(words, ${SINCE})), entry, self: process.pid })
+  descendantsOf(fs, { root, sinceTicks: Number(Atomics.load(words, ${SINCE})), entry, self: process.pid })
 const kill = (target) => {
   try { process.kill(target, 'SIGKILL') } catch {}
 }
@@ -64,8 +62,9 @@ while (Atomics.wait(bell, 0, 0, 40) === 'timed-out') {
 /**
  * Kills a radio in time although the event loop of the service is blocked: it has a thread of its own.
  *
- * It kills at the deadline of a stop, and when the service has not shown for five seconds that its event loop turns:
- * a service that hangs could not take a disarm.
+ * It kills at the deadline of a stop, and when the service has not shown for the whole of the lease that its event loop
+ * turns: a service that hangs could not take a disarm. A service that is stopped has stopped this thread as well; then the
+ * process that holds the lease kills.
  */
 export interface KillGuard {
   /**
@@ -85,11 +84,7 @@ export interface KillGuard {
  * Starts the guard's thread for processes whose environment holds `entry`; `lost` is told when it ends by itself.
  * Rejects when it does not start.
  */
-export async function startKillGuard(
-  entry: string,
-  lost: () => void,
-  leaseMs: number = LEASE_MS,
-): Promise<KillGuard> {
+export async function startKillGuard(entry: string, lost: () => void, leaseMs: number): Promise<KillGuard> {
   const words = new BigInt64Array(new SharedArrayBuffer(8 * WORDS))
   const bell = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(PROGRAM, {
@@ -117,7 +112,7 @@ export async function startKillGuard(
       Atomics.store(words, SINCE, BigInt(sinceTicks))
       renew()
       Atomics.store(words, PID, BigInt(pid))
-      renewal = setInterval(renew, Math.min(RENEW_MS, leaseMs / 4)).unref()
+      renewal = setInterval(renew, renewalMs(leaseMs)).unref()
     },
     killIn: (ms) => {
       const atNs = inNs(ms)

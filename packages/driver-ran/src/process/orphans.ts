@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { southboundUnavailable } from '@steeple/contracts'
-import { type Kin, kinOf } from './kin.ts'
+import { type Descendant, descendantsOf } from './descendants.ts'
 import { argumentsOf, hasEnvironment, isAlive, markOf, type ProcessMark, processIds } from './proc-fs.ts'
 import { radioMark } from './radio-command.ts'
 
@@ -65,9 +65,9 @@ function orphansOf(directory: string, before: readonly ProcessMark[] = []): read
   return [...found.values()]
 }
 
-function startedBy({ pid, startTicks }: ProcessMark, entry: string): readonly Kin[] {
+function startedBy({ pid, startTicks }: ProcessMark, entry: string): readonly Descendant[] {
   const lineage = { root: pid, sinceTicks: Number(startTicks), entry, self: process.pid }
-  return kinOf({ readdirSync, readFileSync }, lineage)(false)
+  return descendantsOf({ readdirSync, readFileSync }, lineage)(false)
 }
 
 function namesFileOf(pid: number, directory: string): boolean {

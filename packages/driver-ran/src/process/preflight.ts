@@ -2,25 +2,29 @@ import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { southboundUnavailable } from '@steeple/contracts'
+import { GUARD_SHELL } from './guard-script.ts'
 import { LAUNCHER, radioEnvironment } from './radio-command.ts'
 
 const CHECK_BOUND_MS = 5_000
+/** Ends with 0 where the guard's script can run. */
+const GUARD_CHECK = 'type setsid >/dev/null && { : & wait -n; }'
 
 /**
- * Checks that a dead service leaves no transmitter running: that `setpriv` can set the parent-death signal here.
+ * Checks that a dead service leaves no transmitter running: that `setpriv` can set the parent-death signal here, and
+ * that the guard's shell is there.
  *
  * Throws `southbound_unavailable` otherwise; without it no radio is started.
  */
 export async function requireLauncher(): Promise<void> {
   try {
-    await promisify(execFile)(LAUNCHER, ['--pdeathsig', 'KILL', '--', '/bin/true'], {
+    await promisify(execFile)(LAUNCHER, ['--pdeathsig', 'KILL', '--', ...GUARD_SHELL, GUARD_CHECK], {
       env: { ...radioEnvironment('/') },
       timeout: CHECK_BOUND_MS,
     })
   } catch (error) {
     throw southboundUnavailable(
-      'no radio is started: setpriv of util-linux is missing or does not know --pdeathsig, and without it a service ' +
-        'that dies would leave the transmitter on. Install util-linux (Debian: apt install util-linux)',
+      'no radio is started: setpriv (with --pdeathsig) or setsid of util-linux, or /bin/bash from 4.3 on is missing, and ' +
+        'without them a service that dies or hangs would leave the transmitter on (Debian: apt install util-linux bash)',
       { cause: error },
     )
   }

@@ -1,25 +1,28 @@
 import { spawn } from 'node:child_process'
-import type { Readable } from 'node:stream'
+import { constants } from 'node:os'
+import type { Duplex, Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Clock, southboundUnavailable } from '@steeple/contracts'
 import type { RadioEvent } from '../stream/radio-event.ts'
 import { mayBeOnAir, type RadioFacts } from '../stream/radio-facts.ts'
 import { muteLine } from '../stream/srsenb-line.ts'
 import type { RadioExit } from './exit-class.ts'
+import { guardedArguments } from './guard-script.ts'
 import type { KillGuard } from './kill-guard.ts'
+import { renewLease } from './lease.ts'
 import { isPrivilegedExec, markOf, type ProcessMark } from './proc-fs.ts'
-import { LAUNCHER, launchArguments, type RadioCommand, radioEnvironment, radioMark } from './radio-command.ts'
-import { radioEars } from './radio-ears.ts'
-import { radioFamily } from './radio-family.ts'
+import { LAUNCHER, type RadioCommand, radioEnvironment, radioMark } from './radio-command.ts'
+import { radioFamily } from './radio-descendants.ts'
+import { radioMonitor } from './radio-monitor.ts'
 
 /**
- * How fast a radio must be gone. `urgent`: off air within a second whatever it does. `orderly`: it may go on, a while
+ * How fast a radio must be gone. `urgent`: off air within half a second whatever it does. `orderly`: it may go on, a while
  * longer, to close its device; for stops with an open gate.
  */
 export type Haste = 'urgent' | 'orderly'
 
 /** When each haste kills, ms after it began. One that is not on air yet has nothing to close: it is killed at once. */
-export const KILL_AFTER_MS: Readonly<Record<Haste, number>> = { urgent: 700, orderly: 3_500 }
+export const KILL_AFTER_MS: Readonly<Record<Haste, number>> = { urgent: 200, orderly: 3_500 }
 /** The whole of a stop, ms. A process that the kernel cannot end (a driver that hangs) outlives it. */
 export const GONE_BOUND_MS = 6_200
 /** How long the last words are waited for after the end, ms. */
@@ -33,11 +36,14 @@ export interface RadioListener {
 
 /** One running radio. */
 export interface RadioProcess {
+  /** Of what was started: the guard of a process. */
   readonly mark: ProcessMark | undefined
-  /** Process id on this machine; undefined when it has none that is known. */
+  /** Process id of the radio on this machine; undefined when it has none that is known. */
   readonly pid: number | undefined
   readonly isHalting: boolean
   facts(): RadioFacts
+  /** What it has complained of in the last minute; undefined when nothing. */
+  complaints(): string | undefined
   /** Adds what was heard elsewhere than in its output. */
   note(event: RadioEvent): void
   /** Kills it in this very turn. */
@@ -46,41 +52,58 @@ export interface RadioProcess {
   halt(haste: Haste): Promise<void>
 }
 
-/** Starts a radio in this very turn, under the guard, with the parent-death signal. Never throws: it exits instead. */
+/** Starts a radio in this very turn, under its guards, with the parent-death signal. Never throws: it exits instead. */
 export function startRadio(
   command: RadioCommand,
   guard: KillGuard,
   clock: Clock,
   listener: RadioListener,
 ): RadioProcess {
-  const child = spawn(LAUNCHER, launchArguments(command, process.pid), {
+  const child = spawn(LAUNCHER, guardedArguments(command, process.pid), {
     cwd: command.directory,
     env: radioEnvironment(command.directory),
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     // Its own process group: a Ctrl-C meant for the service does not reach it, and a kill reaches all of it.
     detached: true,
   })
-  const { pid } = child
-  const mark = pid === undefined ? undefined : markOf(pid)
-  if (pid !== undefined) guard.watch(pid, mark?.startTicks ?? '0')
-  const family = pid === undefined ? undefined : radioFamily(pid, mark, radioMark(command.directory))
+  const { pid: root } = child
+  const mark = root === undefined ? undefined : markOf(root)
+  if (root !== undefined) guard.watch(root, mark?.startTicks ?? '0')
+  const family = root === undefined ? undefined : radioFamily(root, mark, radioMark(command.directory))
   const gone = Promise.withResolvers<void>()
+  let pid: number | undefined
   const doubts = {
-    isUnguarded: () => pid !== undefined && (isPrivilegedExec(pid) || family?.hasEscaped() === true),
+    isUnguarded: () => family?.members().some(isPrivilegedExec) === true || family?.hasEscaped() === true,
     isWrapped: () => family?.isMore() === true,
   }
-  const ears = radioEars(command.program, clock, doubts, listener.changed)
+  const monitor = radioMonitor(command.program, clock, doubts, listener.changed)
   // Without file descriptors there is no process and there are no streams, whatever their type says.
   const outputs: readonly (Readable | null | undefined)[] = [child.stdout, child.stderr]
-  const heard = Promise.all(outputs.map((stream) => stream && ears.hear(stream)))
+  const heard = Promise.all(outputs.map((stream) => stream && monitor.hear(stream)))
   let isGone = false
   let isHalting = false
   let killTimer: NodeJS.Timeout | undefined
   let killAtMs = Number.POSITIVE_INFINITY
   const escaped = (): void => {
-    if (!isHalting) ears.note({ kind: 'wrapped' })
+    if (!isHalting) monitor.note({ kind: 'wrapped' })
   }
-  const endWatch = family?.watch(() => ears.facts().isStarted, escaped)
+  const endWatch = family?.watch(() => monitor.facts().isStarted, escaped)
+  const kill = (): void => {
+    if (!isGone) family?.kill()
+  }
+  // Its type does not tell of a fourth stream. There is none without a process.
+  const beats = child.stdio[3] as Duplex | null | undefined
+  const endLease =
+    beats &&
+    renewLease(beats, command.leaseMs, {
+      radio: (found) => {
+        pid = found
+      },
+      lost: () => {
+        monitor.complain('the guard of the radio does not answer, so the radio is killed')
+        kill()
+      },
+    })
 
   const ended = async (code: number | null, signal: string | null): Promise<void> => {
     isGone = true
@@ -88,28 +111,21 @@ export function startRadio(
     guard.release()
     clearTimeout(killTimer)
     endWatch?.()
-    await family?.end(isHalted ? 'asked' : 'own', escaped)
+    endLease?.()
+    // A guard that was killed leaves what dies with it for a moment: that has not escaped.
+    await family?.end(isHalted ? 'asked' : 'own', signal === null ? escaped : () => undefined)
     gone.resolve()
     await Promise.race([heard, wait(LAST_WORDS_MS)])
-    listener.exited({
-      code: code ?? undefined,
-      signal: signal ?? undefined,
-      facts: ears.facts(),
-      words: ears.words(),
-      isHalted,
-    })
+    listener.exited({ ...endOf(code, signal), facts: monitor.facts(), words: monitor.words(), isHalted })
   }
   child.once('exit', (code, signal) => void ended(code, signal))
   child.once('error', () => {
-    ears.complain(`${LAUNCHER} (util-linux) cannot be run: not found or not permitted`)
-    if (pid === undefined) void ended(127, null)
+    monitor.complain(`${LAUNCHER} (util-linux) cannot be run: not found or not permitted`)
+    if (root === undefined) void ended(127, null)
   })
   // A program that closes its input early must not end the service.
   child.stdin?.on('error', () => undefined)
 
-  const kill = (): void => {
-    if (!isGone) family?.kill()
-  }
   const killIn = (ms: number): void => {
     const atMs = clock.monotonicMs() + ms
     if (isGone || atMs >= killAtMs) return
@@ -128,15 +144,19 @@ export function startRadio(
   }
   return {
     mark,
-    pid,
+    get pid() {
+      // Until the guard has told it, in the first moments, the guard stands for its radio: who ends it ends both.
+      return isGone ? undefined : (pid ?? root)
+    },
     get isHalting() {
       return isHalting
     },
-    facts: ears.facts,
-    note: ears.note,
+    facts: monitor.facts,
+    complaints: monitor.complaints,
+    note: monitor.note,
     kill,
     halt: async (haste) => {
-      const isSilent = !mayBeOnAir(ears.facts())
+      const isSilent = !mayBeOnAir(monitor.facts())
       // The guard first: it does not depend on what follows.
       killIn(KILL_AFTER_MS[haste])
       if (haste === 'urgent' && isSilent) kill()
@@ -147,10 +167,21 @@ export function startRadio(
       bound.abort()
       if (end === 'late') {
         throw southboundUnavailable(
-          `the process ${pid ?? 0} of the radio, or one that it has started, cannot be ended: the kernel or another ` +
+          `the process ${pid ?? root ?? 0} of the radio, or one that it has started, cannot be ended: the kernel or another ` +
             'user holds it',
         )
       }
     },
   }
+}
+
+/** What a shell adds to the number of the signal that has ended its child. */
+const SIGNALLED = 128
+
+/** How the radio ended by how its guard did: that ends as a shell does whose last command the radio was. */
+function endOf(code: number | null, signal: string | null): Pick<RadioExit, 'code' | 'signal'> {
+  const number = (code ?? 0) - SIGNALLED
+  const [name] = Object.entries(constants.signals).find(([, value]) => value === number) ?? []
+  if (name !== undefined) return { code: undefined, signal: name }
+  return { code: code ?? undefined, signal: signal ?? undefined }
 }

@@ -1,5 +1,6 @@
 import type { RadioProfile } from '@steeple/contracts'
 import { lteChannel, nrChannel } from '@steeple/telecom'
+import { type SpacingKhz, spacingOf } from './nr-spacing.ts'
 
 /** One reason why a radio process must not be started with these settings. `key` names the setting. */
 export interface RenderProblem {
@@ -18,6 +19,8 @@ export interface CellPlan {
   readonly uplinkMhz: number | undefined
   /** Band number of an NR carrier. */
   readonly nrBand: number | undefined
+  /** Sub-carrier spacing of an NR carrier. */
+  readonly scsKhz: SpacingKhz | undefined
 }
 
 /** TS 36.104 table 5.6-1: resource blocks by channel bandwidth in MHz. srsenb starts with any other number as well. */
@@ -30,12 +33,23 @@ const RESOURCE_BLOCKS: ReadonlyMap<number, number> = new Map([
   [20, 100],
 ])
 
+/** Bands behind the end of srsenb's table: it refuses their EARFCNs and ends. */
+const NOT_IN_SRSENB: ReadonlySet<string> = new Set('b72 b73 b74 b85 b87 b88'.split(' '))
+/** TS 36.101 table 5.7.3-1 begins b22 at 3510 MHz and srsenb at 3500: it would send 10 MHz below the channel that was permitted. */
+const MISPLACED_IN_SRSENB: ReadonlySet<string> = new Set(['b22'])
+
 /** Bandwidths in MHz that gnb takes for a carrier in frequency range 1. */
 const NR_BANDWIDTHS: readonly number[] = [5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100]
 
-/** The carrier of a profile, or every reason why the programs cannot emit it. */
-export function cellPlan(profile: RadioProfile): CellPlan | readonly RenderProblem[] {
-  return profile.technology === 'lte' ? ltePlan(profile) : nrPlan(profile)
+/**
+ * The carrier of a profile, or every reason why the programs cannot emit it. The wanted spacing is that of the carrier where
+ * band and width leave the choice.
+ */
+export function cellPlan(
+  profile: RadioProfile,
+  wantedScsKhz: SpacingKhz,
+): CellPlan | readonly RenderProblem[] {
+  return profile.technology === 'lte' ? ltePlan(profile) : nrPlan(profile, wantedScsKhz)
 }
 
 function ltePlan(profile: RadioProfile): CellPlan | readonly RenderProblem[] {
@@ -56,6 +70,16 @@ function ltePlan(profile: RadioProfile): CellPlan | readonly RenderProblem[] {
     })
     return problems
   }
+  if (NOT_IN_SRSENB.has(place.band))
+    problems.push({
+      key: 'channel',
+      message: `channel ${profile.channel} lies in ${place.band}, which srsenb does not know`,
+    })
+  if (MISPLACED_IN_SRSENB.has(place.band))
+    problems.push({
+      key: 'channel',
+      message: `channel ${profile.channel} lies in ${place.band}, where srsenb sends on other frequencies than the channel has`,
+    })
   if (profile.band !== undefined && profile.band !== place.band) {
     problems.push({
       key: 'band',
@@ -71,10 +95,11 @@ function ltePlan(profile: RadioProfile): CellPlan | readonly RenderProblem[] {
     downlinkMhz: place.downlinkMhz,
     uplinkMhz: place.uplinkMhz,
     nrBand: undefined,
+    scsKhz: undefined,
   }
 }
 
-function nrPlan(profile: RadioProfile): CellPlan | readonly RenderProblem[] {
+function nrPlan(profile: RadioProfile, wantedScsKhz: SpacingKhz): CellPlan | readonly RenderProblem[] {
   const problems: RenderProblem[] = []
   if (!NR_BANDWIDTHS.includes(profile.bandwidth_mhz)) {
     problems.push({
@@ -99,6 +124,13 @@ function nrPlan(profile: RadioProfile): CellPlan | readonly RenderProblem[] {
     })
     return problems
   }
+  const isPaired = place.uplinkMhz !== undefined && place.uplinkMhz !== place.downlinkMhz
+  const band = { name: place.band, isPaired }
+  const spacing = spacingOf(band, profile.channel, profile.bandwidth_mhz, wantedScsKhz)
+  if ('problem' in spacing) {
+    problems.push({ key: 'channel', message: `gnb cannot emit this carrier: ${spacing.problem}` })
+    return problems
+  }
   if (problems.length > 0) return problems
   return {
     technology: 'nr',
@@ -108,5 +140,6 @@ function nrPlan(profile: RadioProfile): CellPlan | readonly RenderProblem[] {
     downlinkMhz: place.downlinkMhz,
     uplinkMhz: place.uplinkMhz,
     nrBand: Number(place.band.slice(1)),
+    scsKhz: spacing.scsKhz,
   }
 }

@@ -10,7 +10,8 @@ const RX_GAIN_DB = 50
 /** Sample rate in MHz by carrier bandwidth in MHz: the next multiple of the usual clocks above the carrier. */
 const SAMPLE_RATE_MHZ: ReadonlyMap<number, number> = new Map([
   [5, 7.68],
-  [10, 11.52],
+  // 11.52 is enough for the carrier, not for its short PRACH at 30 kHz, which gnb refuses then.
+  [10, 15.36],
   [15, 15.36],
   [20, 23.04],
   [25, 30.72],
@@ -67,7 +68,7 @@ export function gnbYml(input: RadioInput, plan: CellPlan): string {
     `  dl_arfcn: ${plan.channel}`,
     `  band: ${plan.nrBand ?? 0}`,
     `  channel_bandwidth_MHz: ${plan.bandwidthMhz}`,
-    `  common_scs: ${ran.scs_khz}`,
+    `  common_scs: ${plan.scsKhz ?? ran.scs_khz}`,
     `  plmn: ${plmnText}`,
     `  tac: ${tac}`,
     `  pci: ${ran.pci}`,

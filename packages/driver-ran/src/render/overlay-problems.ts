@@ -27,10 +27,10 @@ const GNB_SECTIONS: readonly string[] = [
  * of a name, since libconfig takes `1sib12` as two tokens; `=` or `:` may come anywhere later.
  */
 const FOREIGN = /(?:ul_carrier_freq|additional_plmns|sib1[0-2])(?![-A-Za-z0-9_*])/iu
-/** The section that each file of srsenb must have. Not as the end of another name. */
-const FIRST_SECTION: Readonly<Record<string, RegExp>> = {
-  'sib.conf': /(?<![-A-Za-z_*][-A-Za-z0-9_*]*)sib1\s*[=:]/u,
-  'rb.conf': /(?<![-A-Za-z_*][-A-Za-z0-9_*]*)qci_config\s*[=:]/u,
+/** The sections without which srsenb ends at its start. Those of 5G are required from release 22.04 on. */
+const SECTIONS: Readonly<Record<string, readonly string[]>> = {
+  'sib.conf': ['sib1', 'sib2'],
+  'rb.conf': ['qci_config', 'srb1_5g_config', 'srb2_5g_config', 'five_qi_config'],
 }
 
 /** Characters that some programs take as the end of a line or of the file, and others do not. */
@@ -65,7 +65,13 @@ function enbProblem(name: string, content: string): string | undefined {
   if (bare === undefined) return 'a comment or string is not closed in it, or a string has several lines'
   if (bare.includes('@')) return 'it must not include other files'
   if (FOREIGN.test(bare)) return 'it must not set ul_carrier_freq, additional_plmns or public warnings'
-  return FIRST_SECTION[name]?.test(bare) === true ? undefined : 'its first section is missing'
+  const missing = (SECTIONS[name] ?? []).filter((section) => !hasSection(bare, section))
+  return missing.length === 0 ? undefined : `srsenb needs sections that are missing: ${missing.join(', ')}`
+}
+
+/** Whether a setting of that very name is there: not as the end of another name. */
+function hasSection(bare: string, section: string): boolean {
+  return new RegExp(`(?<![-A-Za-z_*][-A-Za-z0-9_*]*)${section}\\s*[=:]`, 'u').test(bare)
 }
 
 /** The first line says how far the sections are indented: when it opens one, every later one is unindented as well. */

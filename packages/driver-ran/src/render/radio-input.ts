@@ -44,9 +44,19 @@ export function isVirtualDevice(ran: Pick<Settings['ran'], 'device_name' | 'devi
   return ran.device_name.toLowerCase() === 'zmq' && !ran.device_args.includes(';')
 }
 
-/** Where the configured core listens for radios, by role: free5GC's AMF may do it at an address of its own, `n2`. */
+/**
+ * Where the configured core listens for radios, by role: free5GC's AMF may do it at an address of its own, `n2`. Of another core
+ * nothing is known: `ran.mme_addr` and `ran.amf_addr` tell.
+ */
 export function coreAddressesOf({ core, core_a, core_b }: Settings): Readonly<Record<string, string>> {
   if (core === 'core_a') return core_a.addresses
+  if (core !== 'core_b') return {}
   const { amf = DEFAULT_AMF_B, n2 = amf } = core_b.addresses
   return { amf: n2 }
+}
+
+/** The slices of the configured core; of one that is not known the stock one. */
+export function coreSlicesOf({ core, core_a, core_b }: Settings): Settings['core_a']['slices'] {
+  if (core === 'core_b') return core_b.slices
+  return core === 'core_a' ? core_a.slices : [{ sst: 1 }]
 }

@@ -5,10 +5,18 @@ const UNACKNOWLEDGED: readonly number[] = [1, 2, 3, 4, 7]
 /** TS 23.203 table 6.1.7-A: signalling and classes that repeat what was lost. 9 is the default bearer. */
 const ACKNOWLEDGED: readonly number[] = [5, 6, 8, 9]
 
-/** `rb.conf` of srsenb: a radio bearer for each standard class, so that no bearer of the core is refused. */
+/**
+ * `rb.conf` of srsenb: a radio bearer for each standard class, so that no bearer of the core is refused.
+ *
+ * The sections of 5G are required from release 22.04 on, whatever the cell emits; earlier releases overlook them.
+ */
 export function rbConf(): string {
-  const bearers = [...UNACKNOWLEDGED.map(unacknowledged), ...ACKNOWLEDGED.map(acknowledged)]
-  return libconfig({ qci_config: bearers })
+  return libconfig({
+    qci_config: [...UNACKNOWLEDGED.map(unacknowledged), ...ACKNOWLEDGED.map(acknowledged)],
+    srb1_5g_config: SIGNALLING_5G,
+    srb2_5g_config: SIGNALLING_5G,
+    five_qi_config: [DEFAULT_BEARER_5G],
+  })
 }
 
 function unacknowledged(qci: number): LibconfigGroup {
@@ -36,3 +44,26 @@ function acknowledged(qci: number): LibconfigGroup {
 
 /** -1 is no limit. */
 const channel: LibconfigGroup = { prioritized_bit_rate: -1, bucket_size_duration: 100 }
+
+/** TS 38.331 §9.2.1: signalling bearers by default. Sequence numbers have 12 bits (TS 38.322 §6.2.3.3). */
+const SIGNALLING_5G: LibconfigGroup = {
+  rlc_config: {
+    ul_am: { sn_field_len: 12, t_poll_retx: 45, poll_pdu: -1, poll_byte: -1, max_retx_thres: 8 },
+    dl_am: { sn_field_len: 12, t_reassembly: 35, t_status_prohibit: 0 },
+  },
+}
+
+/** TS 23.501 table 5.7.4-1: 9 is the default bearer. */
+const DEFAULT_BEARER_5G: LibconfigGroup = {
+  five_qi: 9,
+  pdcp_nr_config: {
+    drb: { pdcp_sn_size_ul: 18, pdcp_sn_size_dl: 18, discard_timer: 150 },
+    t_reordering: 50,
+  },
+  rlc_config: {
+    am: {
+      ul_am: { sn_field_len: 12, t_poll_retx: 50, poll_pdu: 4, poll_byte: 3_000, max_retx_thres: 4 },
+      dl_am: { sn_field_len: 12, t_reassembly: 50, t_status_prohibit: 50 },
+    },
+  },
+}

@@ -75,7 +75,8 @@ function identityProblems({ plmn, tac, ran, profile }: RadioInput): readonly Ren
   }
   const reserved = needed === 'lte' ? LTE_TAC_RESERVED : NR_TAC_RESERVED
   if (!isTac(needed, tac) || tac === 0 || tac === reserved) {
-    problems.push({ key: 'tac', message: `the TAC ${tac} is none of ${needed}: 1 to ${reserved - 1}` })
+    const allowed = `1 to ${reserved + 1}, and ${reserved} is reserved`
+    problems.push({ key: 'tac', message: `the TAC ${tac} is none of ${needed}: allowed is ${allowed}` })
   }
   return problems
 }

@@ -26,7 +26,7 @@ export interface RadioPlan {
  * Throws `validation_failed` with every reason: a value that the program would take silently and wrongly included.
  */
 export function renderRadio(input: RadioInput): RadioPlan {
-  const plan = cellPlan(input.profile)
+  const plan = cellPlan(input.profile, input.ran.scs_khz)
   const problems = [...renderProblems(input), ...(isPlan(plan) ? [] : plan)]
   if (problems.length > 0 || !isPlan(plan)) throw invalid(problems)
   const files = input.ran.program === 'srsenb' ? enbFiles(input, plan) : gnbFiles(input, plan)

@@ -3,11 +3,16 @@ import { libconfig } from './libconfig.ts'
 
 /** TS 36.211 §5.7.1: the PRACH is 6 resource blocks wide. */
 const PRACH_BLOCKS = 6
+/**
+ * Resource blocks at each edge of the carrier for the PUCCH. In 6 resource blocks a second one leaves no room for Msg3:
+ * srsenb then starts, sends, and lets no phone on. One holds 480 phones that report every 40 ms.
+ */
+const PUCCH_BLOCKS = 1
 
 /** `sib.conf` of srsenb: system information 1 to 3 (TS 36.331 §6.2.2, §6.3.1). */
 export function sibConf(plan: CellPlan): string {
-  // In the narrowest carrier the PRACH fills all of it.
-  const freeBlocks = (plan.resourceBlocks ?? PRACH_BLOCKS) - PRACH_BLOCKS
+  // In the narrowest carrier the PRACH fills all of it; srsenb wants it beside the PUCCH in all others.
+  const isNarrowest = plan.resourceBlocks === PRACH_BLOCKS
   return libconfig({
     sib1: {
       intra_freq_reselection: 'Allowed',
@@ -35,7 +40,7 @@ export function sibConf(plan: CellPlan): string {
           prach_cnfg_info: {
             high_speed_flag: false,
             prach_config_index: 3,
-            prach_freq_offset: Math.min(2, freeBlocks),
+            prach_freq_offset: isNarrowest ? 0 : PUCCH_BLOCKS,
             zero_correlation_zone_config: 5,
           },
         },
@@ -52,7 +57,7 @@ export function sibConf(plan: CellPlan): string {
             sequence_hopping_enabled: false,
           },
         },
-        pucch_cnfg: { delta_pucch_shift: 2, n_rb_cqi: 2, n_cs_an: 0, n1_pucch_an: 12 },
+        pucch_cnfg: { delta_pucch_shift: 2, n_rb_cqi: PUCCH_BLOCKS, n_cs_an: 0, n1_pucch_an: 12 },
         ul_pwr_ctrl: {
           p0_nominal_pusch: -85,
           alpha: 0.7,

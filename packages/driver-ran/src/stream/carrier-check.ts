@@ -1,13 +1,14 @@
 import type { CellPlan } from '../render/cell-plan.ts'
 import type { RadioFacts } from './radio-facts.ts'
 
-/** The programs print MHz with one (srsenb) or two (gnb) decimals. */
-const ROUNDING_MHZ = 0.051
+/** Of numbers in floating point, MHz. */
+const SLACK_MHZ = 0.000_001
 
 /**
  * Why a process is not what was permitted; undefined while nothing says so.
  *
- * Compares what the process itself prints: frequency, resource blocks, device, gain.
+ * Compares what the process itself prints: frequency, resource blocks, device, gain. It sees no offset that is less than
+ * half of the last digit: 50 kHz with srsenb, 5 kHz with gnb.
  */
 export function carrierFault(facts: RadioFacts, plan: CellPlan, isVirtual: boolean): string | undefined {
   if (facts.isGainIgnored) return 'the radio ignores the configured gain and sends with the receive gain'
@@ -16,6 +17,9 @@ export function carrierFault(facts: RadioFacts, plan: CellPlan, isVirtual: boole
   }
   const { carrier } = facts
   if (carrier === undefined) return undefined
+  const differs = (saidMhz: number, plannedMhz: number): boolean =>
+    // NaN differs from everything.
+    !(Math.abs(saidMhz - plannedMhz) <= carrier.stepMhz / 2 + SLACK_MHZ)
   if (differs(carrier.downlinkMhz, plan.downlinkMhz)) {
     return `the radio sends at ${carrier.downlinkMhz} MHz where ${plan.downlinkMhz} MHz is permitted`
   }
@@ -33,9 +37,4 @@ export function carrierFault(facts: RadioFacts, plan: CellPlan, isVirtual: boole
     return `the radio uses ${carrier.resourceBlocks} resource blocks where ${plan.resourceBlocks ?? 0} are permitted`
   }
   return undefined
-}
-
-function differs(saidMhz: number, plannedMhz: number): boolean {
-  // NaN differs from everything.
-  return !(Math.abs(saidMhz - plannedMhz) <= ROUNDING_MHZ)
 }

@@ -1,11 +1,26 @@
-import { firstMeaning, plainLine, type RadioEvent, type Rule } from './radio-event.ts'
+import {
+  CAUSE_CHARACTERS,
+  firstMeaning,
+  lastDigitOf,
+  plainLine,
+  type RadioEvent,
+  type Rule,
+} from './radio-event.ts'
+
+/** Proof that the program refuses what it was given. */
+const CONFIG_CAUSE =
+  /Factory for radio type \S+ not found|^(?:srsRAN|OCUDU) ERROR: .*(?:invalid|incorrect|duplicate|mandatory|required|not supported|must be|out of bounds|cannot be|valid )/iu
+/** The device may be there the next time. */
+const DEVICE_CAUSE =
+  /Unable to create radio session|No (?:\S+ )?devices? found|exceeded maximum number of timed out/iu
 
 const RULES: readonly Rule[] = [
   [/^==== gNB started ===|^gNodeB started/u, () => ({ kind: 'started' })],
   [
     /^Cell pci=\d+, bw=([0-9.]+) MHz, .*\bdl_freq=([0-9.]+) MHz(?:.*\bul_freq=([0-9.]+) MHz)?/u,
-    ([, bandwidth, downlink, uplink]) => ({
+    ([, bandwidth, downlink = '', uplink]) => ({
       kind: 'carrier',
+      stepMhz: lastDigitOf(downlink),
       bandwidthMhz: Number(bandwidth),
       downlinkMhz: Number(downlink),
       ...(uplink === undefined ? {} : { uplinkMhz: Number(uplink) }),
@@ -30,6 +45,12 @@ const RULES: readonly Rule[] = [
     }),
   ],
   [/\bReal-time failure in RF: /u, () => ({ kind: 'rf_error', count: 1 })],
+  [
+    /failed to connect to AMF/iu,
+    ({ input }) => ({ kind: 'cause', of: 'core', text: input.slice(0, CAUSE_CHARACTERS) }),
+  ],
+  [DEVICE_CAUSE, ({ input }) => ({ kind: 'cause', of: 'device', text: input.slice(0, CAUSE_CHARACTERS) })],
+  [CONFIG_CAUSE, ({ input }) => ({ kind: 'cause', of: 'config', text: input.slice(0, CAUSE_CHARACTERS) })],
   [/^Could not stop application after \d+ seconds/u, () => ({ kind: 'forced_exit' })],
   [/^Stopping\.\.\./u, () => ({ kind: 'stopping' })],
 ]

@@ -1,29 +1,52 @@
 import { plainLine } from './radio-event.ts'
 
 const TROUBLE =
-  /error|invalid|unrecogni[sz]ed|failed|fail |couldn't|could not|cannot|not found|unable|not (?:a )?valid|must be|only one/iu
-/** Lines that every start without a core prints; they explain no exit. */
-const USUAL = /^Failed to initiate S1 connection|^Could not verify|scaling governor|real-time priority/iu
+  /error|invalid|unrecogni[sz]ed|failed|fail |couldn't|could not|cannot|not found|unable|\[E\]|not (?:a )?valid|must be|only one/iu
+/** Lines that every start without a core prints; they explain no exit, and the state of S1 is told elsewhere. */
+const USUAL =
+  /^\[S1AP|^\[\w+ *\] \[[DI]\]|^Failed to initiate S1 connection|^S1setup failed|^connect\(\): |^Could not verify|scaling governor|real-time priority/iu
+/** What a line of the log begins with: when it was written, and in which subframe. */
+const STAMP = /^\d{4}-\d\d-\d\dT\S+ |\[ *\d+\] /gu
 const KEPT_LINES = 6
 const WORDS_CHARACTERS = 600
+/** Of a program that runs only the newest complaints are shown, so long, ms. */
+const RECENT_MS = 60_000
+const RECENT_LINES = 3
+const RECENT_CHARACTERS = 300
 
-/** The last lines in which the program complains, for a report in its own words. */
+/** The last lines in which the program complains, for a report in its own words. Times are the monotonic clock's, ms. */
 export interface OwnWords {
-  note(line: string): void
+  note(line: string, nowMs: number): void
   /** The complaints so far, oldest first, without repetition; undefined when there was none. */
   text(): string | undefined
+  /** Those of the last minute. */
+  recent(nowMs: number): string | undefined
 }
 
 /** Keeps the last complaints; bounded. `plainLine` takes identities out. */
 export function ownWords(): OwnWords {
-  const kept: string[] = []
+  const kept = new Map<string, number>()
   return {
-    note: (raw) => {
-      const line = plainLine(raw, 240)
-      if (!TROUBLE.test(line) || USUAL.test(line) || kept.includes(line)) return
-      kept.push(line)
-      if (kept.length > KEPT_LINES) kept.shift()
+    note: (raw, nowMs) => {
+      const line = plainLine(raw, 240).replaceAll(STAMP, '')
+      if (!TROUBLE.test(line) || USUAL.test(line)) return
+      const isNew = !kept.has(line)
+      kept.set(line, nowMs)
+      const [oldest] = kept.keys()
+      if (isNew && kept.size > KEPT_LINES && oldest !== undefined) kept.delete(oldest)
     },
-    text: () => (kept.length === 0 ? undefined : kept.join(' | ').slice(0, WORDS_CHARACTERS)),
+    text: () => joined([...kept.keys()], WORDS_CHARACTERS),
+    recent: (nowMs) => {
+      const recent = [...kept].filter(([, atMs]) => nowMs - atMs < RECENT_MS)
+      recent.sort(([, a], [, b]) => a - b)
+      return joined(
+        recent.slice(-RECENT_LINES).map(([line]) => line),
+        RECENT_CHARACTERS,
+      )
+    },
   }
+}
+
+function joined(lines: readonly string[], characters: number): string | undefined {
+  return lines.length === 0 ? undefined : lines.join(' | ').slice(0, characters)
 }

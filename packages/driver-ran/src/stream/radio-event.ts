@@ -16,6 +16,8 @@ export type RadioEvent =
       readonly uplinkMhz?: number
       readonly resourceBlocks?: number
       readonly bandwidthMhz?: number
+      /** The last digit in which the program tells frequencies. */
+      readonly stepMhz: number
     }
   /** The radio device that the program opens. */
   | { readonly kind: 'device'; readonly name: string }
@@ -23,8 +25,16 @@ export type RadioEvent =
   | { readonly kind: 'gain_ignored' }
   /** S1 or NG is set up. */
   | { readonly kind: 'connected' }
-  /** S1 or NG is lost or was not set up; `reason` is the program's own. */
-  | { readonly kind: 'disconnected'; readonly reason: string }
+  /**
+   * S1 or NG is lost or was not set up; `reason` is the program's own. Vague: what was heard of the attempt says more.
+   */
+  | { readonly kind: 'disconnected'; readonly reason: string; readonly isVague?: boolean }
+  /** How far an attempt to reach the core has come: why it fails if nothing else follows; undefined when it begins. */
+  | { readonly kind: 'attempt'; readonly reason: string | undefined }
+  /** The cell is on air and can serve no phone. */
+  | { readonly kind: 'cell_fault'; readonly text: string }
+  /** Why it is about to end: it refuses its configuration, or it cannot open the device. */
+  | { readonly kind: 'cause'; readonly of: 'config' | 'device' | 'core'; readonly text: string }
   | { readonly kind: 'ue_connected'; readonly rnti: string }
   | { readonly kind: 'ue_gone'; readonly rnti: string }
   /** How many phones the program counts itself. */
@@ -37,8 +47,17 @@ export type RadioEvent =
   | { readonly kind: 'forced_exit' }
   | { readonly kind: 'stopping' }
 
+/** So much of a line is told as a cause, characters. */
+export const CAUSE_CHARACTERS = 240
+
 /** A pattern and what a line that it matches means. */
 export type Rule = readonly [pattern: RegExp, meaning: (found: RegExpExecArray) => RadioEvent]
+
+/** What the last digit of a number stands for: 0.1 of `2680.0`. */
+export function lastDigitOf(number: string): number {
+  const [, decimals = ''] = number.split('.')
+  return 10 ** -decimals.length
+}
 
 /** The meaning of a line by the first rule that fits; undefined for all other lines. */
 export function firstMeaning(rules: readonly Rule[], line: string): RadioEvent | undefined {

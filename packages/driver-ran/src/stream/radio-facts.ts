@@ -13,7 +13,13 @@ export interface RadioFacts {
   readonly isConnected: boolean
   /** Why S1 or NG is down, in the program's words. */
   readonly lossReason: string | undefined
+  /** Why the attempt to reach the core that is under way has failed if nothing more is heard. */
+  readonly attempt: string | undefined
   readonly hasGivenUp: boolean
+  /** Why the cell serves no phone. */
+  readonly cellFault: string | undefined
+  /** The first cause of its end that it has told, by what it concerns. */
+  readonly causes: Readonly<Partial<Record<'config' | 'device' | 'core', string>>>
   readonly rntis: ReadonlySet<string>
   /** Phones as the program counts them; undefined when it does not. */
   readonly ueCount: number | undefined
@@ -38,7 +44,10 @@ export function freshFacts(): RadioFacts {
     isGainIgnored: false,
     isConnected: false,
     lossReason: undefined,
+    attempt: undefined,
     hasGivenUp: false,
+    cellFault: undefined,
+    causes: {},
     rntis: new Set(),
     ueCount: undefined,
     randomAccesses: 0,
@@ -64,15 +73,22 @@ export function nextFacts(facts: RadioFacts, event: RadioEvent, nowMs: number): 
     case 'gain_ignored':
       return { ...facts, isGainIgnored: true }
     case 'connected':
-      return { ...facts, isConnected: true, lossReason: undefined }
+      return { ...facts, isConnected: true, lossReason: undefined, attempt: undefined }
     case 'disconnected':
       return {
         ...facts,
         isConnected: false,
-        lossReason: event.reason,
+        lossReason:
+          event.isVague === true ? (facts.attempt ?? facts.lossReason ?? event.reason) : event.reason,
         rntis: new Set(),
         ueCount: undefined,
       }
+    case 'attempt':
+      return { ...facts, attempt: event.reason }
+    case 'cell_fault':
+      return { ...facts, cellFault: facts.cellFault ?? event.text }
+    case 'cause':
+      return { ...facts, causes: { [event.of]: event.text, ...facts.causes } }
     case 'given_up':
       return { ...facts, isConnected: false, lossReason: event.reason, hasGivenUp: true, ueCount: undefined }
     case 'ue_count':

@@ -4,7 +4,10 @@ import type { RunningRadio } from './running-radio.ts'
 const CARRIER_BOUND_MS = 5_000
 /** How long a radio may take to come up, ms: the firmware of an SDR is loaded meanwhile; a virtual one has none. */
 const START_BOUND_MS = 60_000
-const VIRTUAL_START_BOUND_MS = 15_000
+const VIRTUAL_START_BOUND_MS = 30_000
+/** A radio that does nothing for so long is shown as such, and then started again, ms. */
+const STALL_SHOWN_MS = 3_000
+const STALL_BOUND_MS = 10_000
 
 /** What has to be done about a radio: nothing, another start, or no more starts. */
 export type Overdue =
@@ -12,8 +15,21 @@ export type Overdue =
   | { readonly fault: string; readonly restart?: undefined }
   | { readonly restart: string; readonly fault?: undefined }
 
+/** Why a radio that says that it is on air is not believed; undefined while its work goes on. */
+export function stallOf(
+  { process: radio, progress, start }: RunningRadio,
+  nowMs: number,
+): string | undefined {
+  const stillMs = progress.stillMs(nowMs)
+  if (!radio.facts().isStarted || stillMs < STALL_SHOWN_MS) return undefined
+  return start.hasVirtualDevice && !progress.hasMoved
+    ? 'no samples flow: nothing is connected to its ZeroMQ ports'
+    : `it has made no progress for ${Math.floor(stillMs / 1_000)} s: it hangs, or its device gives no samples`
+}
+
 /** What a running radio should have said by now, or has said that only another start mends. */
-export function overdue({ process: radio, sinceMs, start }: RunningRadio, nowMs: number): Overdue {
+export function overdue(running: RunningRadio, nowMs: number): Overdue {
+  const { process: radio, sinceMs, start, progress } = running
   const { startedAtMs, carrier, hasGivenUp, lossReason } = radio.facts()
   if (startedAtMs !== undefined && carrier === undefined && nowMs - startedAtMs > CARRIER_BOUND_MS) {
     return { fault: 'the radio does not say which frequency it uses' }
@@ -23,5 +39,9 @@ export function overdue({ process: radio, sinceMs, start }: RunningRadio, nowMs:
   if (startedAtMs === undefined && nowMs - sinceMs > boundMs) {
     return { restart: `the radio did not come up within ${boundMs / 1_000} s` }
   }
+  // A virtual radio may wait for its other end as long as it likes.
+  const isStalled = startedAtMs !== undefined && progress.stillMs(nowMs) >= STALL_BOUND_MS
+  if (isStalled && (progress.hasMoved || !start.hasVirtualDevice))
+    return { restart: stallOf(running, nowMs) ?? '' }
   return hasGivenUp ? { restart: lossReason ?? 'the radio has given up its core' } : undefined
 }

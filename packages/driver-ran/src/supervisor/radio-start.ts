@@ -1,19 +1,31 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
-import { type Context, type RadioProfile, type Settings, validationFailed } from '@steeple/contracts'
+import {
+  type Context,
+  msFromDuration,
+  type RadioProfile,
+  type Settings,
+  validationFailed,
+} from '@steeple/contracts'
 import { deviceName } from '../process/device-lock.ts'
 import type { RadioCommand } from '../process/radio-command.ts'
-import { coreAddressesOf } from '../render/radio-input.ts'
+import { coreAddressesOf, coreSlicesOf, isVirtualDevice } from '../render/radio-input.ts'
 import { type RadioPlan, renderRadio } from '../render/render-radio.ts'
 import type { DesiredRadio } from './desired-radio.ts'
 import { readOverlays } from './radio-files.ts'
+
+/** Of a lease that is none: the configuration's checks let none through, ms. */
+const DEFAULT_LEASE_MS = 3_000
 
 /** Everything that one start of a radio is made of. */
 export interface RadioStart {
   readonly profileId: string
   readonly profile: RadioProfile
+  /** Runs without an armed gate. */
   readonly isVirtual: boolean
+  /** Its device is another program; it may come later than the radio. */
+  readonly hasVirtualDevice: boolean
   readonly plan: RadioPlan
   readonly command: RadioCommand
   /** The container that it runs in, and where its engine is; undefined: a process of this machine. */
@@ -38,7 +50,7 @@ export async function radioStart(
     profile: desired.profile,
     ran,
     coreAddresses: coreAddressesOf(settings),
-    slices: settings[settings.core].slices,
+    slices: coreSlicesOf(settings),
     overlays: await readOverlays(ran.template_dir, ran.program),
     directory,
     localAddresses,
@@ -47,6 +59,7 @@ export async function radioStart(
     profileId: desired.profileId,
     profile: desired.profile,
     isVirtual: desired.isVirtual,
+    hasVirtualDevice: isVirtualDevice(ran),
     plan,
     command: {
       program: ran.program,
@@ -54,6 +67,7 @@ export async function radioStart(
       args: plan.args,
       directory,
       cellId: ran.cell_id,
+      leaseMs: msFromDuration(ran.lease) ?? DEFAULT_LEASE_MS,
     },
     container: ran.container === '' ? undefined : { name: ran.container, socket: settings.hss.engine_socket },
     device: deviceName(ran),

@@ -10,6 +10,7 @@ export const RADIO_STATES = [
   'radio_up',
   's1_up',
   's1_down',
+  'stalled',
   'stopping',
   'refused',
 ] as const
@@ -17,6 +18,7 @@ export const RADIO_STATES = [
 /**
  * - `off`: nothing is wanted on air. `waiting`: until the next start. `refused`: not started until something changes.
  * - `radio_up`: on air, nothing heard of the core yet. `s1_up`, `s1_down`: S1, or NG of a gnb.
+ * - `stalled`: it says that it is on air, and does nothing.
  */
 export type RadioState = (typeof RADIO_STATES)[number]
 
@@ -30,6 +32,8 @@ export interface RadioSnapshot {
   readonly facts: RadioFacts | undefined
   /** Why it does not run, or what is wrong with it; undefined when nothing is. */
   readonly problem: string | undefined
+  /** What the running program has complained of in the last minute. */
+  readonly complaints: string | undefined
   /** Why a radio of an earlier run could not be ended: it may be on air. */
   readonly leftBehind: string | undefined
   readonly restarts: number
@@ -43,18 +47,31 @@ interface RunningAs {
 }
 
 /** What a snapshot says of the process while there is none. */
-export const NOTHING_RUNS = { running: undefined, pid: undefined, facts: undefined } as const
+export const NOTHING_RUNS = {
+  running: undefined,
+  pid: undefined,
+  facts: undefined,
+  complaints: undefined,
+} as const
 
 /** What a snapshot says of a process besides its facts. */
-export function runningOf({ start, process }: RunningRadio): Pick<RadioSnapshot, 'running' | 'pid'> {
+export function runningOf({
+  start,
+  process,
+}: RunningRadio): Pick<RadioSnapshot, 'running' | 'pid' | 'complaints'> {
   const { profileId, isVirtual, plan } = start
-  return { running: { profileId, isVirtual, downlinkMhz: plan.cell.downlinkMhz }, pid: process.pid }
+  return {
+    running: { profileId, isVirtual, downlinkMhz: plan.cell.downlinkMhz },
+    pid: process.pid,
+    complaints: process.complaints(),
+  }
 }
 
-/** The state of a running process by what it has said. */
-export function stateOf(facts: RadioFacts, isHalting: boolean): RadioState {
+/** The state of a running process by what it has said. S1 comes before the device is open: that is no proof of air. */
+export function stateOf(facts: RadioFacts, isHalting: boolean, isStalled: boolean): RadioState {
   if (isHalting) return 'stopping'
-  if (facts.isConnected) return 's1_up'
   if (!facts.isStarted) return 'starting'
+  if (isStalled) return 'stalled'
+  if (facts.isConnected) return 's1_up'
   return facts.lossReason === undefined ? 'radio_up' : 's1_down'
 }

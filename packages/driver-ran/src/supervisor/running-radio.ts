@@ -11,6 +11,7 @@ import { radioMark } from '../process/radio-command.ts'
 import { type RadioListener, type RadioProcess, startRadio } from '../process/radio-process.ts'
 import { carrierFault } from '../stream/carrier-check.ts'
 import type { RadioFacts } from '../stream/radio-facts.ts'
+import { type Progress, radioProgress } from '../watch/progress.ts'
 import { openDirectory, writeFiles } from './radio-files.ts'
 import type { RadioStart } from './radio-start.ts'
 
@@ -35,6 +36,7 @@ export interface RadioWatch {
 export interface RunningRadio {
   readonly start: RadioStart
   readonly process: RadioProcess
+  readonly progress: Progress
   readonly sinceMs: number
   readonly fault: string | undefined
   /** Kills it for a reason that another start would meet again. */
@@ -42,34 +44,33 @@ export interface RunningRadio {
 }
 
 /** What a radio needs besides its device: the guard of a process, or a container that waits. */
-interface Vessel {
+interface RadioHost {
   begin(listener: RadioListener): RadioProcess
   release(): Promise<void>
 }
 
-/** Takes device, files and vessel for a start. Throws when one of them cannot be had; nothing is held then. */
+/** Takes device, files and host for a start. Throws when one of them cannot be had; nothing is held then. */
 export async function prepareStart(start: RadioStart, clock: Clock): Promise<StartMeans> {
   const { command, container, plan } = start
   const lock = await lockDevice(start.device)
   try {
     await openDirectory(command.directory)
     await writeFiles(command.directory, plan.rendered.files)
-    const vessel =
-      container === undefined ? await processVessel(start, clock) : await containerVessel(start, clock)
+    const host = container === undefined ? await processHost(start, clock) : await containerHost(start, clock)
     const release = async (): Promise<void> => {
-      await Promise.allSettled([lock.release(), vessel.release()])
+      await Promise.allSettled([lock.release(), host.release()])
     }
-    return { release, launch: (watch) => launch(start, { ...vessel, release }, clock, watch) }
+    return { release, launch: (watch) => launch(start, { ...host, release }, clock, watch) }
   } catch (error) {
     await lock.release()
     throw error
   }
 }
 
-async function processVessel({ command }: RadioStart, clock: Clock): Promise<Vessel> {
+async function processHost({ command }: RadioStart, clock: Clock): Promise<RadioHost> {
   await requireLauncher()
   let onGuardLost = (): void => undefined
-  const guard = await startKillGuard(radioMark(command.directory), () => onGuardLost())
+  const guard = await startKillGuard(radioMark(command.directory), () => onGuardLost(), command.leaseMs)
   return {
     release: () => guard.close(),
     begin: (listener) => {
@@ -85,17 +86,18 @@ async function processVessel({ command }: RadioStart, clock: Clock): Promise<Ves
   }
 }
 
-async function containerVessel({ command, container }: RadioStart, clock: Clock): Promise<Vessel> {
+async function containerHost({ command, container }: RadioStart, clock: Clock): Promise<RadioHost> {
   const { name = '', socket = '' } = container ?? {}
   await writeFiles(command.directory, new Map([[LAUNCH_SCRIPT, launchScript(command)]]))
-  const waiting = await waitingRadio(radioContainer(socket, name), `${command.directory}/${LAUNCH_SCRIPT}`)
+  const script = `${command.directory}/${LAUNCH_SCRIPT}`
+  const waiting = await waitingRadio(radioContainer(socket, name), script, command.leaseMs)
   return {
     release: () => waiting.release(),
     begin: (listener) => waiting.begin(command, clock, listener),
   }
 }
 
-function launch(start: RadioStart, vessel: Vessel, clock: Clock, watch: RadioWatch): RunningRadio {
+function launch(start: RadioStart, host: RadioHost, clock: Clock, watch: RadioWatch): RunningRadio {
   const { command, plan, isVirtual } = start
   const sinceMs = clock.monotonicMs()
   let fault: string | undefined
@@ -107,11 +109,11 @@ function launch(start: RadioStart, vessel: Vessel, clock: Clock, watch: RadioWat
   }
   const ended = async (exit: RadioExit): Promise<void> => {
     forgetRadio(command.directory)
-    await vessel.release()
+    await host.release()
     const startedMs = exit.facts.startedAtMs
     watch.exited(exit, startedMs === undefined ? 0 : clock.monotonicMs() - startedMs)
   }
-  const radio = vessel.begin({
+  const radio = host.begin({
     changed: (facts) => {
       const found = faultOf(facts) ?? carrierFault(facts, plan.cell, isVirtual)
       if (found !== undefined) condemn(found)
@@ -122,6 +124,7 @@ function launch(start: RadioStart, vessel: Vessel, clock: Clock, watch: RadioWat
   return {
     start,
     process: radio,
+    progress: radioProgress(),
     sinceMs,
     get fault() {
       return fault
@@ -131,6 +134,7 @@ function launch(start: RadioStart, vessel: Vessel, clock: Clock, watch: RadioWat
 }
 
 function faultOf(facts: RadioFacts): string | undefined {
+  if (facts.cellFault !== undefined) return `the cell would serve no phone: ${facts.cellFault}`
   return facts.isUnguarded
     ? 'the program would outlive a service that dies: it has file capabilities, is set-user-ID, or ran.binary is a ' +
         'script that starts it without exec (see docs/radio.md)'

@@ -7,13 +7,13 @@ import {
   southboundUnavailable,
   validationFailed,
 } from '@steeple/contracts'
-import { abortable } from '@steeple/southbound'
 import { exitClass, exitText, isRetried, type RadioExit } from '../process/exit-class.ts'
 import type { Haste } from '../process/radio-process.ts'
 import { type Backoff, restartBackoff } from './backoff.ts'
-import { type DesiredRadio, desiredRadio } from './desired-radio.ts'
+import type { DesiredRadio } from './desired-radio.ts'
+import { type GateQuestion, gateQuestion } from './gate-question.ts'
 import { type OrphanSweep, orphanSweep } from './orphan-sweep.ts'
-import { overdue } from './overdue.ts'
+import { overdue, stallOf } from './overdue.ts'
 import { type RadioStart, radioStart } from './radio-start.ts'
 import { NOTHING_RUNS, type RadioSnapshot, runningOf, stateOf } from './radio-state.ts'
 import { Refusal } from './refusal.ts'
@@ -22,10 +22,6 @@ import { isSameCarrier } from './same-profile.ts'
 import { AGAIN, CONVERGED, STILL } from './step-outcomes.ts'
 import type { SupervisorEvents, SupervisorOptions } from './supervisor-options.ts'
 
-/** A gate that cannot be asked for so long counts as closed, ms. */
-const GATE_SILENCE_MS = 30_000
-/** How long one answer of the gate may take, ms. */
-const GATE_BOUND_MS = 5_000
 /** Something else than the radio is in the way (lock, launcher, files): looked at again after, ms. */
 const BLOCKED_MS = 5_000
 const GONE_POLL_MS = 10
@@ -46,11 +42,10 @@ export class Supervisor {
   readonly #backoff: Backoff
   #generation = 0
   #running: RunningRadio | undefined
-  #desired: DesiredRadio | undefined
+  readonly #gate: GateQuestion
   readonly #inTurn = createTurns()
   #isClosed = false
   #isHeld = false
-  #gateHeardMs: number
   #nextStartMs = 0
   #restarts = 0
   /** The state that the last wake was for. */
@@ -68,22 +63,27 @@ export class Supervisor {
     this.sweep = this.#orphans.run
     this.#events = events
     this.#backoff = backoff ?? restartBackoff(Math.random)
-    this.#gateHeardMs = context.clock.monotonicMs()
+    this.#gate = gateQuestion(context)
     this.#refusal = new Refusal(context.log)
   }
 
   /** What it knows now. */
   snapshot(): RadioSnapshot {
     const running = this.#running
-    const common = { desired: this.#desired, restarts: this.#restarts, leftBehind: this.#orphans.failure }
+    const common = {
+      desired: this.#gate.desired,
+      restarts: this.#restarts,
+      leftBehind: this.#orphans.failure,
+    }
     if (running !== undefined) {
       const facts = running.process.facts()
-      const state = stateOf(facts, running.process.isHalting)
+      const stall = stallOf(running, this.#now())
+      const state = stateOf(facts, running.process.isHalting, stall !== undefined)
       const loss = state === 's1_up' ? undefined : facts.lossReason
-      const problem = running.fault ?? this.#refusal.reason ?? loss
+      const problem = running.fault ?? this.#refusal.reason ?? stall ?? loss
       return { ...common, ...runningOf(running), state, facts, problem }
     }
-    const isOff = this.#desired?.isOn !== true || this.#isHeld
+    const isOff = this.#gate.desired?.isOn !== true || this.#isHeld
     const problem = this.#refusal.reason ?? this.#problem
     const idle = this.#refusal.reason === undefined ? 'waiting' : 'refused'
     return { ...common, ...NOTHING_RUNS, state: isOff ? 'off' : idle, problem }
@@ -97,6 +97,11 @@ export class Supervisor {
   /** Asks the gate and does what is missing. One call at a time; others wait. */
   step(): Promise<Outcome> {
     return this.#inTurn(() => this.#step())
+  }
+
+  /** Asks the gate for what is shown. */
+  refresh(): Promise<void> {
+    return this.#gate.refresh()
   }
 
   /** Forgets a refusal, since a person has acted: the next step tries once more. */
@@ -113,6 +118,9 @@ export class Supervisor {
   /** Off the air, confirmed, when it resolves; rejects with `southbound_unavailable` when it cannot be confirmed. */
   async stop(haste: Haste = 'urgent'): Promise<void> {
     this.#generation += 1
+    // A person has acted: the next start waits for nothing that was before.
+    this.#backoff.reset()
+    this.#nextStartMs = 0
     const beganMs = this.#context.clock.monotonicMs()
     const halted = this.#halt(haste)
     await Promise.all([halted, this.sweep()])
@@ -144,7 +152,7 @@ export class Supervisor {
   /** Stops for good: nothing is started afterwards. */
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.stop('orderly')
+    await this.stop()
   }
 
   async #step(): Promise<Outcome> {
@@ -180,13 +188,9 @@ export class Supervisor {
 
   async #ask(): Promise<DesiredRadio> {
     try {
-      const asking = desiredRadio(this.#context)
-      const desired = await abortable(asking, this.#context.retiring, GATE_BOUND_MS)
-      this.#gateHeardMs = this.#now()
-      this.#desired = desired
-      return desired
+      return await this.#gate.ask()
     } catch (error) {
-      if (this.#now() - this.#gateHeardMs > GATE_SILENCE_MS) {
+      if (this.#gate.isSilent()) {
         this.#problem = 'the TX gate cannot be asked, which counts as closed'
         await this.#halt('urgent')
       }
@@ -212,6 +216,8 @@ export class Supervisor {
       await this.#halt('orderly')
       return AGAIN
     }
+    const { process: radio, progress } = running
+    if (radio.facts().isStarted) progress.look(radio.pid, this.#now())
     const due = overdue(running, this.#now())
     if (due?.restart !== undefined) await this.restart(due.restart)
     return CONVERGED

@@ -1,5 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import { exitClass, exitText, isRetried, type RadioExit } from '../../src/process/exit-class.ts'
+import { gnbEvent } from '../../src/stream/gnb-line.ts'
 import { ownWords } from '../../src/stream/own-words.ts'
 import { freshFacts, nextFacts, type RadioFacts } from '../../src/stream/radio-facts.ts'
 import { srsenbEvent } from '../../src/stream/srsenb-line.ts'
@@ -13,7 +14,7 @@ function heard(name: string): { readonly facts: RadioFacts; readonly exit: Radio
   const words = ownWords()
   let facts = freshFacts()
   for (const line of linesOf(text)) {
-    words.note(line.text)
+    words.note(line.text, line.atMs)
     const event = srsenbEvent(line.text)
     if (event !== undefined) facts = nextFacts(facts, event, line.atMs)
   }
@@ -48,6 +49,8 @@ const WORDS: Readonly<Record<string, RegExp>> = {
   bad_noconf_file: /Failed to read configuration file nope\.conf/,
   bad_nprb_text: /the argument \('5MHz'\) for option 'enb\.n_prb' is invalid/,
   bad_ports3: /Invalid number of ports \(3\)/,
+  bad_rb_without_5g: /Error section five_qi_config not found/,
+  bad_rb_without_5g_srb: /Optional 5G SRB configuration is not supported/,
   bad_rr_missing: /Failed to read RR configuration file/,
   bad_rr_syntax: /Parse error at rr_rr_syntax\.conf:58/,
   bad_rr_tac_missing: /Field "tac" doesn't exist/,
@@ -84,16 +87,27 @@ recordings('has an expectation for every recorded fault', () => {
 
 recordings('sees the frequency, the device and S1 of a good start', () => {
   const { facts } = heard('34_')
-  assert.equal(facts.carrier, { kind: 'carrier', downlinkMhz: 2680, uplinkMhz: 2560, resourceBlocks: 25 })
+  assert.equal(facts.carrier, {
+    kind: 'carrier',
+    stepMhz: 0.1,
+    downlinkMhz: 2680,
+    uplinkMhz: 2560,
+    resourceBlocks: 25,
+  })
   assert.is(facts.device, 'zmq')
   assert.is(facts.isStarted, true)
   assert.is(facts.isConnected, true)
 })
 
 recordings('sees that S1 was lost, and why it never came', () => {
-  assert.match(heard('20_shim').facts.lossReason ?? '', /Failed to initiate S1 connection/)
+  assert.match(heard('20_shim').facts.lossReason ?? '', /Failed to initiate S1 connection|Restarting S1/)
   assert.is(heard('20_shim').facts.isConnected, false)
   assert.match(heard('02_').facts.lossReason ?? '', /S1|SCTP/)
+})
+
+recordings('sees a cell that serves nobody before it is on air', () => {
+  const { facts } = heard('46_')
+  assert.match(facts.cellFault ?? '', /Invalid PUCCH configuration: nrb_pucch=2/)
 })
 
 recordings('sees a gain that is ignored', () => {
@@ -113,19 +127,59 @@ recordings('tells a stop that stalled, a graceful one and a busy device', () => 
   assert.is(exitClass('srsenb', heard('36_').exit), 'device')
 })
 
+/** The end of a gnb that has said that. */
+function gnbEnd(code: number, ...said: readonly string[]): string {
+  let facts = freshFacts()
+  for (const line of said) {
+    const event = gnbEvent(line)
+    if (event !== undefined) facts = nextFacts(facts, event, 0)
+  }
+  return exitClass('gnb', { code, signal: undefined, facts, words: undefined, isHalted: false })
+}
+
 recordings('gives the ends of gnb their class', () => {
-  const facts = freshFacts()
-  const end = (code: number, words?: string): string =>
-    exitClass('gnb', { code, signal: undefined, facts, words, isHalted: false })
-  assert.is(end(1, 'srsRAN ERROR: CU-CP failed to connect to AMF'), 'core')
-  assert.is(end(1, 'OCUDU ERROR: invalid configuration'), 'config')
-  assert.is(end(109), 'config')
-  assert.is(end(1, 'Factory for radio type uhd not found. Make sure to select a valid type.'), 'config')
-  assert.is(end(0), 'ended')
-  const signalled = { code: undefined, facts, words: undefined, isHalted: false }
+  assert.is(gnbEnd(1, 'srsRAN ERROR: CU-CP failed to connect to AMF'), 'core')
+  assert.is(gnbEnd(1, 'OCUDU ERROR: Invalid configuration detected.'), 'config')
+  assert.is(gnbEnd(109), 'config')
+  assert.is(gnbEnd(1, 'Factory for radio type uhd not found. Make sure to select a valid type.'), 'config')
+  assert.is(gnbEnd(1, 'srsRAN ERROR: Unable to create radio session.'), 'device')
+  assert.is(gnbEnd(1), 'failed')
+  assert.is(gnbEnd(0), 'ended')
+  const signalled = { code: undefined, facts: freshFacts(), words: undefined, isHalted: false }
   assert.is(exitClass('gnb', { ...signalled, signal: 'SIGABRT' }), 'crash')
   assert.is(exitClass('gnb', { ...signalled, signal: 'SIGKILL' }), 'killed')
   assert.is(exitClass('gnb', { ...signalled, signal: 'SIGKILL', isHalted: true }), 'stopped')
+})
+
+recordings('finds the cause of an end however much noise follows it', () => {
+  for (const [name, kind] of [
+    ['bad_dev_auto', 'device'],
+    ['bad_rr_tac_missing', 'config'],
+  ] as const) {
+    const { facts, exit } = heard(`${name}.`)
+    const noise = Array.from({ length: 20 }, (_, at) => `Failed to do thing ${at}`).join(' | ')
+    assert.is(exitClass('srsenb', { ...exit, facts, words: noise }), kind)
+  }
+})
+
+recordings('takes an end that nothing explains for no refusal', () => {
+  for (const code of [1, 255]) {
+    const exit = {
+      code,
+      signal: undefined,
+      facts: freshFacts(),
+      words: 'Error of some kind',
+      isHalted: false,
+    }
+    assert.is(exitClass('srsenb', exit), 'failed')
+    assert.is(isRetried('failed'), true)
+  }
+})
+
+recordings('tells an MME that is mute from one that is not there and one that refuses', () => {
+  assert.match(heard('22_').facts.lossReason ?? '', /the MME is there, but does not answer/)
+  assert.match(heard('35_').facts.lossReason ?? '', /nobody answers at the address of the MME/)
+  assert.match(heard('21_').facts.lossReason ?? '', /S1 setup refused: misc - unknown-PLMN/)
 })
 
 recordings.run()

@@ -84,11 +84,16 @@ for (const text of [
   overlay(`takes ${JSON.stringify(text)}`, () => assert.is(verdict('sib.conf', withSib(text)), ''))
 }
 
-overlay('takes what it renders itself, and refuses a file whose first section is in a comment alone', () => {
+overlay('takes what it renders itself, and names the sections that are missing or in a comment alone', () => {
   assert.is(verdict('sib.conf', PLAIN), '')
   assert.is(verdict('rb.conf', rbConf()), '')
-  assert.match(verdict('sib.conf', '/* sib1 = { }; */ a = 1;'), /first section is missing/)
-  assert.match(verdict('rb.conf', 'a = "qci_config = ();"'), /first section is missing/)
+  assert.match(verdict('sib.conf', '/* sib1 = { }; */ sib2 = { };'), /are missing: sib1$/)
+  const before2204 = rbConf().replace(/five_qi_config[\s\S]*/u, '')
+  assert.match(verdict('rb.conf', before2204), /are missing: five_qi_config$/)
+  assert.match(
+    verdict('rb.conf', 'a = "qci_config = ();"'),
+    /are missing: qci_config, srb1_5g_config, srb2_5g_config, five_qi_config$/,
+  )
 })
 
 const gap = fc

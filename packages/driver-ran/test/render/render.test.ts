@@ -54,6 +54,38 @@ render('keeps an MNC of 05 and of 005 apart', () => {
   assert.match(renderRadio(gnbInput()).rendered.files.get('gnb.yml') ?? '', / {2}plmn: "26205"/)
 })
 
+/** Carriers of gnb with the spacing that its own validation takes, whatever `ran.scs_khz` says. */
+const SPACINGS: readonly (readonly [
+  band: string,
+  channel: number,
+  width: number,
+  wanted: 15 | 30,
+  scs: 15 | 30,
+])[] = [
+  ['n78', 632_628, 20, 15, 30],
+  ['n3', 368_500, 10, 30, 15],
+  ['n1', 428_000, 5, 30, 15],
+  ['n5', 176_300, 5, 30, 15],
+  ['n5', 176_300, 10, 30, 15],
+  ['n66', 431_000, 10, 30, 15],
+  ['n66', 431_000, 20, 30, 30],
+  ['n78', 632_628, 10, 30, 30],
+  ['n41', 518_601, 20, 30, 15],
+  ['n41', 518_598, 20, 30, 30],
+]
+for (const [band, channel, bandwidth_mhz, scs_khz, spacing] of SPACINGS) {
+  render(
+    `emits ${bandwidth_mhz} MHz at ${channel} in ${band} with ${spacing} kHz where ${scs_khz} kHz is asked for`,
+    () => {
+      const profile = { ...NR_PROFILE, band, channel, bandwidth_mhz }
+      const text = renderRadio(gnbInput({ profile, ran: { scs_khz } })).rendered.files.get('gnb.yml') ?? ''
+      assert.match(text, new RegExp(`^ {2}common_scs: ${spacing}$`, 'm'))
+      // At 11.52 MHz it refuses the PRACH of a carrier of 10 MHz at 30 kHz.
+      if (bandwidth_mhz === 10) assert.match(text, /^ {2}srate: 15\.36$/m)
+    },
+  )
+}
+
 /** What must be refused: the key that is named. */
 const REFUSED: readonly (readonly [why: string, input: () => RadioInput, key: string])[] = [
   ['a gain of 0', () => withGain(0), 'tx_gain_db'],
@@ -101,11 +133,37 @@ const REFUSED: readonly (readonly [why: string, input: () => RadioInput, key: st
   ],
   ['an argument of two words', () => radioInput({ ran: { args: ['--rf.dl_earfcn', '1'] } }), 'ran.args'],
   ['arguments of gnb', () => gnbInput({ ran: { args: ['cell_cfg', '--pci', '3'] } }), 'ran.args'],
+  ...[68_960, 69_010, 69_250, 70_455, 70_570, 70_620].map(
+    (channel) =>
+      [
+        `a band that srsenb does not know, by its channel ${channel}`,
+        () => radioInput({ profile: { technology: 'lte', channel, bandwidth_mhz: 5, tx_gain_db: 40 } }),
+        'channel',
+      ] as const,
+  ),
+  [
+    'a band whose channels srsenb puts 10 MHz lower',
+    () => radioInput({ profile: { technology: 'lte', channel: 6_999, bandwidth_mhz: 5, tx_gain_db: 40 } }),
+    'channel',
+  ],
+  ['a band without an uplink', () => nrCell('n29', 144_500), 'channel'],
+  ['a band that gnb does not know', () => nrCell('n31', 93_000), 'channel'],
+  ['a band whose uplink gnb puts elsewhere', () => nrCell('n92', 294_900), 'channel'],
   ['a TAC above 24 bits', () => gnbInput({ tac: 0x1000000 }), 'tac'],
   [
     'a bandwidth that gnb does not have',
     () => gnbInput({ profile: { ...NR_PROFILE, bandwidth_mhz: 35 } }),
     'bandwidth_mhz',
+  ],
+  [
+    'a channel that is none at the one spacing of its band',
+    () => gnbInput({ profile: { ...NR_PROFILE, channel: 632_627 } }),
+    'channel',
+  ],
+  [
+    'a width that its band does not have',
+    () => gnbInput({ profile: { ...NR_PROFILE, band: 'n3', channel: 368_500, bandwidth_mhz: 100 } }),
+    'channel',
   ],
   [
     'a blank in the data directory',
@@ -188,6 +246,10 @@ render('never writes what could end a line or a value, whatever the profile and 
   )
   assert.ok(rendered > 10, `${rendered} were rendered`)
 })
+
+function nrCell(band: string, channel: number): RadioInput {
+  return gnbInput({ profile: { ...NR_PROFILE, band, channel, bandwidth_mhz: 5 } })
+}
 
 function withGain(tx_gain_db: number): RadioInput {
   return radioInput({ profile: { ...PROFILE, tx_gain_db } })

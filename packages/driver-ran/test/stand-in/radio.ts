@@ -1,8 +1,9 @@
 // A stand-in for srsenb and gnb: replays a recording and records every sample that it "sends".
 import { spawn } from 'node:child_process'
-import { appendFileSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { appendFileSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { linesOf } from '../support/recordings.ts'
+import { readEnbFiles } from './enb-files.ts'
 import { serveMetrics } from './metrics-server.ts'
 import type { Scenario } from './scenario.ts'
 
@@ -26,6 +27,16 @@ const goOnAir = (): void => {
   sending = setInterval(send, 2)
 }
 
+// As srsenb, it reads its files before anything else. A gnb names its file by an option.
+const lastArgument = process.argv.at(-1) ?? ''
+if (lastArgument.endsWith('/enb.conf') && role !== 'child' && role !== 'between' && !isEscaped) {
+  const { lines, code } = readEnbFiles(lastArgument)
+  for (const text of lines) print('err', text)
+  if (code !== undefined) process.exit(code)
+}
+// Its thread has the name that the driver looks for.
+writeFileSync('/proc/self/comm', 'TXRX')
+
 const speed = scenario.speed ?? 1
 const recorded =
   scenario.recording === undefined || isEscaped ? [] : linesOf(readFileSync(scenario.recording, 'utf8'))
@@ -43,6 +54,7 @@ if (says !== undefined) {
   }, 50)
 }
 if (scenario.onAirAtMs !== undefined) setTimeout(goOnAir, scenario.onAirAtMs)
+if (scenario.stallsAtMs !== undefined) setTimeout(() => clearInterval(sending), scenario.stallsAtMs)
 if (scenario.exit !== undefined) {
   const { atMs, code } = scenario.exit
   setTimeout(() => process.exit(code), atMs)

@@ -12,6 +12,8 @@ export interface Scenario {
   readonly says?: string
   /** Samples flow from then on, ms; never when absent. */
   readonly onAirAtMs?: number
+  /** Samples flow no more from then on, ms: its device has stalled. */
+  readonly stallsAtMs?: number
   /** Where each sample is written: `<CLOCK_MONOTONIC ns> <1 or 0 for muted>` per line. */
   readonly samples: string
   /** `graceful`: quiet 60 ms after SIGTERM, gone after `teardownMs`. `stall`: sends on and kills itself after 5 s. */

@@ -43,7 +43,7 @@ lines('takes any bytes, keeps no more of a line than it may, and never throws', 
         assert.ok(line.length <= LINE_CHARACTERS)
         srsenbEvent(line)
         gnbEvent(line)
-        ownWords().note(line)
+        ownWords().note(line, 0)
       }
     }),
   )
@@ -101,7 +101,7 @@ lines('knows the lines of gnb', () => {
     gnbEvent(
       'Cell pci=1, bw=20 MHz, 1T1R, dl_arfcn=632628 (n78), dl_freq=3489.42 MHz, dl_ssb_arfcn=632256, ul_freq=3489.42 MHz',
     ),
-    { kind: 'carrier', bandwidthMhz: 20, downlinkMhz: 3489.42, uplinkMhz: 3489.42 },
+    { kind: 'carrier', stepMhz: 0.01, bandwidthMhz: 20, downlinkMhz: 3489.42, uplinkMhz: 3489.42 },
   )
   assert.equal(gnbEvent('==== gNB started ==='), { kind: 'started' })
   assert.is(gnbEvent('N2: Connection to AMF on 10.0.0.5:38412 completed')?.kind, 'connected')
@@ -118,10 +118,28 @@ lines('knows the lines of gnb', () => {
 
 lines('keeps the last complaints, bounded, without identities and control characters', () => {
   const words = ownWords()
-  words.note('Error: unknown subscriber 001010123456789 \u001b[31mred\u001b[0m\u0007')
+  words.note('Error: unknown subscriber 001010123456789 \u001b[31mred\u001b[0m\u0007', 0)
   assert.is(words.text(), 'Error: unknown subscriber … red')
-  for (let line = 0; line < 1_000; line += 1) words.note(`Error ${line} ${'x'.repeat(5_000)}`)
+  for (let line = 0; line < 1_000; line += 1) words.note(`Error ${line} ${'x'.repeat(5_000)}`, line)
   assert.ok((words.text() ?? '').length <= 600)
+})
+
+lines('tells the newest complaints of a program that runs, and forgets them after a minute', () => {
+  const words = ownWords()
+  words.note("2026-11-21T18:01:41.383350 [RRC    ] [E] MME isn't connected. Sending Connection Reject", 0)
+  words.note(
+    "2026-11-21T18:01:51.383350 [RRC    ] [E] MME isn't connected. Sending Connection Reject",
+    10_000,
+  )
+  words.note('2026-11-21T18:01:52.000000 [PHY0   ] [W] [ 7190] TX failed: Operation timed out', 11_000)
+  words.note('RACH:  tti=1941, cc=0, pci=1, preamble=29', 12_000)
+  const both =
+    "[RRC    ] [E] MME isn't connected. Sending Connection Reject | [PHY0   ] [W] TX failed: Operation timed out"
+  assert.is(words.recent(12_000), both)
+  assert.is(words.recent(70_500), '[PHY0   ] [W] TX failed: Operation timed out')
+  assert.is(words.recent(71_000), undefined)
+  for (let line = 0; line < 100; line += 1) words.note(`Error ${line} ${'x'.repeat(5_000)}`, 72_000)
+  assert.ok((words.recent(72_000) ?? '').length <= 300)
 })
 
 lines('mutes with a gain that the program takes', () => {

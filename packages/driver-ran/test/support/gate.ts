@@ -30,7 +30,8 @@ export function fakeGate(profiles: Readonly<Record<string, RadioProfile>>): Fake
     state: async () => {
       if (gate.isAway) throw southboundUnavailable('the store is away')
       const gates = { country_code: 'set', license_ack: 'set', allow_list: 'set' } as const
-      return { armed: armed !== undefined, gates, profile: armed }
+      const transmitter = armed === undefined ? 'off' : 'on'
+      return { armed: armed !== undefined, gates, profile: armed, transmitter }
     },
     permit: async (profileId) => {
       asked += 1

@@ -158,7 +158,7 @@ export async function openLab(
     samplesAfter: (atMs) => samples().filter((sample) => sample.atMs > atMs).length,
     onAir: async () => {
       const before = samples().length
-      await eventually(() => samples().length > before + 3, 4_000)
+      await eventually(() => samples().length > before + 3)
     },
     close: async () => {
       isOpen = false

@@ -1,27 +1,24 @@
-import { type CoreDriver, coreDriverRef, type Instance, type TxGate, txGateRef } from '@steeple/contracts'
+import { type Instance, type TxGate, txGateRef } from '@steeple/contracts'
 import type { InlinePlugin } from '@steeple/testkit'
 
-/** A gate and a core in the place of those plugins. */
-export function providers(gate: TxGate, core: Partial<CoreDriver>): InlinePlugin {
+/** A gate in the place of that plugin; `onSetup` is given how to say that it changed. */
+export function providers(gate: TxGate, onSetup: (changed: () => void) => void): InlinePlugin {
   return {
     name: '@example/providers',
     version: '1.0.0',
     plugin: {
-      setup: async (): Promise<Instance> => ({
-        services: new Map<string, object>([
-          [txGateRef.id, gate],
-          [coreDriverRef.id, core],
-        ]),
-      }),
+      setup: async (context): Promise<Instance> => {
+        onSetup(() => context.changed(txGateRef))
+        return { services: new Map([[txGateRef.id, gate]]) }
+      },
     },
     manifest: {
       id: 'providers',
       kind: 'feature',
       contracts: '^0.1.0',
       config_path: 'providers',
-      provides: [txGateRef.id, coreDriverRef.id],
+      provides: [txGateRef.id],
       handover: 'overlap',
-      isolation: 'inline',
     },
   }
 }

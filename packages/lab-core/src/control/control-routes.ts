@@ -1,6 +1,9 @@
 import type { LabClock } from '../clock.ts'
+import type { Interface } from '../gtpu/frame.ts'
+import type { GtpuPath } from '../gtpu/path.ts'
+import type { How, Octets, Traffic } from '../gtpu/traffic.ts'
 import type { Mme } from '../mme/mme.ts'
-import { readCards } from '../phones/cards.ts'
+import { type LabCard, readCards } from '../phones/cards.ts'
 import type { Fleet, NamedPhone } from '../phones/fleet.ts'
 
 /** A request of the control API, already found to be none of a web page. */
@@ -21,6 +24,8 @@ export interface ControlAnswer {
 export interface ControlPlace {
   readonly fleet: Fleet
   readonly mme: Mme
+  readonly traffic: Traffic
+  readonly path: GtpuPath
   readonly clock: LabClock
 }
 
@@ -35,25 +40,30 @@ export class ControlError extends Error {
 
 /** An answer waits so long for phones to attach, ms. */
 const SETTLE_MS = 2_000
+/** And so long for data to be through; they go on after it. */
+const MOVED_MS = 10_000
 const POLL_MS = 10
 const BYTES_MAX = 1e15
+const KBPS_MAX = 10_000_000
 
 /** Answers one request. Throws `ControlError`, `CardsError`. */
 export async function control(request: ControlRequest, place: ControlPlace): Promise<ControlAnswer> {
   const [resource = '', name, action, ...more] = request.path.split('/').slice(1)
   if (more.length > 0) throw unknownPath()
   if (resource === 'radio') return radio(request.method, name, place)
+  if (resource === 'gtpu' && name === undefined) return gtpu(place)
   if (resource !== 'phones') throw unknownPath()
   if (name === undefined) return await phones(request, place)
   const chosen = chosenPhones(place.fleet, name)
   if (request.method === 'POST' && action !== undefined) {
     // All at once means all that can.
     const able = name === 'all' && action === 'data' ? chosen.filter(({ phone }) => phone.isAttached) : chosen
-    for (const phone of able) act(phone, action, request, place)
+    await within(Promise.all(able.map((phone) => act(phone, action, request, place))), place.clock)
     return await shown(chosen, name, place)
   }
   if (action !== undefined) throw unknownPath()
   if (request.method === 'DELETE') {
+    for (const phone of chosen) place.traffic.keep(phone, { up: 0, down: 0 }, 's1u')
     await Promise.all(chosen.map((phone) => place.fleet.remove(phone.name)))
     return { status: 200, body: { removed: chosen.length } }
   }
@@ -64,22 +74,57 @@ async function phones(request: ControlRequest, place: ControlPlace): Promise<Con
   const { fleet } = place
   if (request.method === 'GET') return await shown(fleet.all(), 'all', place)
   if (request.method !== 'POST') throw new ControlError('GET or POST', { status: 405 })
-  const inserted = await fleet.insert(readCards(request.body))
+  const cards = readCards(request.body)
+  const isSpoiled = request.query.get('wrong_keys') === 'true'
+  const inserted = await fleet.insert(isSpoiled ? cards.map(spoiled) : cards)
   if (request.query.get('on') !== 'false') for (const { phone } of inserted) phone.powerOn()
   return await shown(inserted, 'all', place)
 }
 
-function act(named: NamedPhone, action: string, request: ControlRequest, { fleet }: ControlPlace): void {
+/** A card that was written with another key: the first digit differs. */
+function spoiled(card: LabCard): LabCard {
+  const first = (Number.parseInt(card.ki[0] ?? '0', 16) ^ 1).toString(16)
+  return { ...card, ki: first + card.ki.slice(1) }
+}
+
+async function act(
+  named: NamedPhone,
+  action: string,
+  request: ControlRequest,
+  { traffic, mme }: ControlPlace,
+): Promise<void> {
   const { phone } = named
   const run = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined
-  if (run !== undefined) {
-    run(phone)
-    return
-  }
-  if (action !== 'data') throw unknownPath()
-  const { up, down } = bytesIn(request.body)
-  if (!fleet.move(named, up, down))
-    throw new ControlError(`phone ${named.name} is not attached`, { status: 409 })
+  if (run !== undefined) run(phone)
+  else if (action === 'apn') setApn(phone, request.body)
+  else if (action === 'traffic') {
+    const { rates, on } = trafficIn(request.body)
+    traffic.keep(named, rates, on)
+  } else if (action === 'data') {
+    const { octets, how } = dataIn(request.body)
+    if (!phone.serviceRequest() || mme.bearerOf(named.imsi) === undefined)
+      throw new ControlError(`phone ${named.name} is not attached`, { status: 409 })
+    const moving = traffic.move(named, octets, how)
+    // At a rate it takes as long as that says.
+    if (how.bitsPerSecond === undefined) await moving
+  } else throw unknownPath()
+}
+
+/** What it comes to, or nothing after a bounded wait; a failure after that is nobody's. */
+async function within(work: Promise<unknown>, clock: LabClock): Promise<void> {
+  const given = new AbortController()
+  const late = clock.sleep(MOVED_MS, given.signal).catch(() => undefined)
+  await Promise.race([work, late]).finally(() => given.abort())
+}
+
+/** Whoever changes the APN of a phone has it attach anew. */
+function setApn(phone: NamedPhone['phone'], body: string): void {
+  const { apn } = parsed(body)
+  if (apn !== null && (typeof apn !== 'string' || !/^[A-Za-z0-9.-]{1,100}$/.test(apn)))
+    throw new ControlError('expected {"apn": "internet"}, or null for any', { status: 400 })
+  phone.apn = apn ?? undefined
+  phone.powerOff()
+  phone.powerOn()
 }
 
 const ACTIONS: Readonly<Record<string, (phone: NamedPhone['phone']) => void>> = {
@@ -95,19 +140,21 @@ const ACTIONS: Readonly<Record<string, (phone: NamedPhone['phone']) => void>> = 
 async function shown(
   chosen: readonly NamedPhone[],
   name: string,
-  { fleet, clock }: ControlPlace,
+  { fleet, clock, traffic }: ControlPlace,
 ): Promise<ControlAnswer> {
   for (let waited = 0; waited < SETTLE_MS; waited += POLL_MS) {
     if (!chosen.some(({ phone }) => phone.state === 'attaching')) break
     await clock.sleep(POLL_MS)
   }
-  const items = chosen.map((named) => phoneRecord(named, fleet))
+  const items = chosen.map((named) => phoneRecord(named, fleet, traffic))
   return { status: 200, body: name === 'all' ? { phones: items } : items[0] }
 }
 
 /** A phone as it is shown: neither its IMSI nor its keys. */
-function phoneRecord(named: NamedPhone, fleet: Fleet): object {
+function phoneRecord(named: NamedPhone, fleet: Fleet, traffic: Traffic): object {
   const session = fleet.session(named)
+  const moved = traffic.moved(named.imsi)
+  const kept = traffic.kept(named.imsi)
   return {
     phone: named.name,
     state: named.phone.state,
@@ -117,6 +164,24 @@ function phoneRecord(named: NamedPhone, fleet: Fleet): object {
     ipv6: session?.lease.ipv6 ?? null,
     up_bytes: session?.upBytes ?? 0,
     down_bytes: session?.downBytes ?? 0,
+    traffic: { up_kbps: kept.up / 1000, down_kbps: kept.down / 1000 },
+    total: {
+      up_bytes: moved.upBytes,
+      down_bytes: moved.downBytes,
+      up_packets: moved.upPackets,
+      down_packets: moved.downPackets,
+    },
+  }
+}
+
+/** Where the tunnels run, and how many frames went through. */
+function gtpu({ path: { addresses, counts } }: ControlPlace): ControlAnswer {
+  const shown = ({ host, port }: { readonly host: string; readonly port: number }): string =>
+    `${host}:${port}`
+  const { sent, arrived, lost } = counts
+  return {
+    status: 200,
+    body: { enb: shown(addresses.radio), sgwu: shown(addresses.core), sent, arrived, lost },
   }
 }
 
@@ -136,19 +201,52 @@ function chosenPhones(fleet: Fleet, name: string): readonly NamedPhone[] {
   return [found]
 }
 
-function bytesIn(body: string): { readonly up: number; readonly down: number } {
-  const { up_bytes: up = 0, down_bytes: down = 0 } = parsed(body)
-  if (!isCount(up) || !isCount(down))
-    throw new ControlError('expected {"up_bytes": N, "down_bytes": N}, whole numbers from 0', { status: 400 })
-  return { up, down }
+function dataIn(body: string): { readonly octets: Octets; readonly how: How } {
+  const { up_bytes: up = 0, down_bytes: down = 0, kbps, interface: on = 's1u' } = parsed(body)
+  const isRate = kbps === undefined || (isNumber(kbps) && kbps > 0 && kbps <= KBPS_MAX)
+  if (!isCount(up) || !isCount(down) || !isRate || !isInterface(on))
+    throw new ControlError(
+      `expected {"up_bytes": N, "down_bytes": N, "kbps": R, "interface": "s1u"}: whole numbers from 0, a rate over 0 and up to ${KBPS_MAX} or none, "s1u" or "n3"`,
+      { status: 400 },
+    )
+  return { octets: { up, down }, how: { bitsPerSecond: kbps === undefined ? undefined : kbps * 1000, on } }
 }
 
-function parsed(body: string): { readonly up_bytes?: unknown; readonly down_bytes?: unknown } {
+function trafficIn(body: string): { readonly rates: Octets; readonly on: Interface } {
+  const { up_kbps: up = 0, down_kbps: down = 0, interface: on = 's1u' } = parsed(body)
+  const isRate = (value: unknown): value is number => isNumber(value) && value >= 0 && value <= KBPS_MAX
+  if (!isRate(up) || !isRate(down) || !isInterface(on))
+    throw new ControlError(
+      `expected {"up_kbps": R, "down_kbps": R, "interface": "s1u"}: 0 (none) to ${KBPS_MAX}, "s1u" or "n3"`,
+      { status: 400 },
+    )
+  return { rates: { up: up * 1000, down: down * 1000 }, on }
+}
+
+interface Asked {
+  readonly up_bytes?: unknown
+  readonly down_bytes?: unknown
+  readonly kbps?: unknown
+  readonly up_kbps?: unknown
+  readonly down_kbps?: unknown
+  readonly interface?: unknown
+  readonly apn?: unknown
+}
+
+function parsed(body: string): Asked {
   try {
-    return (JSON.parse(body) ?? {}) as { up_bytes?: unknown; down_bytes?: unknown } // each part is checked
+    return (JSON.parse(body) ?? {}) as Asked // each part is checked
   } catch (cause) {
     throw new ControlError('the body is no JSON', { status: 400, cause })
   }
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}
+
+function isInterface(value: unknown): value is Interface {
+  return value === 's1u' || value === 'n3'
 }
 
 function isCount(value: unknown): value is number {

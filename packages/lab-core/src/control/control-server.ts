@@ -12,8 +12,11 @@ const GUIDE = `The phones of a Steeple lab core.
   POST   /phones                       put cards into phones (what svc sim export BATCH --format json prints), switch on
   GET    /phones/PHONE                 one phone; PHONE is the SIM's imsi_sha256_12, or all
   POST   /phones/PHONE/attach          also: detach, idle, service-request, power-on, power-off
-  POST   /phones/PHONE/data            {"up_bytes": N, "down_bytes": N}
+  POST   /phones/PHONE/data            {"up_bytes": N, "down_bytes": N}: move octets of IP packets through the tunnel;
+                                       "kbps": R each way, or as fast as it goes; "interface": "s1u" or "n3"
+  POST   /phones/PHONE/traffic         {"up_kbps": R, "down_kbps": R}: whenever it is attached, until 0 and 0
   DELETE /phones/PHONE                 take it away
+  GET    /gtpu                         where the tunnels run, and frames sent, arrived and lost
   GET    /radio                        POST /radio/down and /radio/up: the eNB goes and comes
 `
 

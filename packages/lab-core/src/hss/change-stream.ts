@@ -1,7 +1,8 @@
 import type { LabClock } from '../clock.ts'
 import { type Doc, textOf } from '../store/ejson.ts'
 import type { Change, Subscribers } from '../store/subscribers.ts'
-import { type Subscription, subscriptionOf } from './subscription.ts'
+import type { Hss } from './hss.ts'
+import { HssAbort, type Subscription, subscriptionOf } from './subscription.ts'
 
 /** Requests that an HSS sends an MME by itself. TS 29.272 §5.2.1.2, §5.2.2.1. */
 export interface HssRequests {
@@ -10,6 +11,9 @@ export interface HssRequests {
   /** IDR. */
   insertSubscriberData(imsi: string, subscription: Subscription): void
 }
+
+/** The HSS that ends at a document that it is told of. */
+export type AbortingHss = Pick<Hss, 'abort'>
 
 /** How often Open5GS' HSS looks at its change stream, ms. */
 const POLL_MS = 100
@@ -23,6 +27,7 @@ const IDR_FIELDS =
 export async function watchChanges(
   subscribers: Subscribers,
   requests: HssRequests,
+  hss: AbortingHss,
   clock: LabClock,
   signal: AbortSignal,
 ): Promise<void> {
@@ -40,7 +45,13 @@ export async function watchChanges(
     if (signal.aborted) return
     const batch = waiting
     waiting = []
-    for (const change of batch) act(change, requests)
+    try {
+      for (const change of batch) act(change, requests)
+    } catch (error) {
+      // What else has changed it does not hear of: it starts at the present.
+      if (!(error instanceof HssAbort)) throw error
+      hss.abort(error)
+    }
   }
 }
 

@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { type MilenageKeys, opcFrom } from '@steeple/telecom'
 import type { LabClock } from '../clock.ts'
+import type { DaemonLog } from '../info/daemon-log.ts'
 import { type Doc, docOf, int64, int64Of, textOf, type Value } from '../store/ejson.ts'
 import type { Subscribers } from '../store/subscribers.ts'
 import type { S6aCounts } from './s6a-counts.ts'
-import { type Subscription, subscriptionOf } from './subscription.ts'
+import { HssAbort, type Subscription, subscriptionOf } from './subscription.ts'
 import { type AuthVector, authVector, type Resync, resyncedSqn, SQN_MAX } from './vector.ts'
 
 /** Result codes of S6a that an MME tells apart. TS 29.272 §7.4.3. */
-export type S6aError = 'user_unknown' | 'unknown_eps_subscription'
+export type S6aError = 'user_unknown' | 'unknown_eps_subscription' | 'unable_to_deliver'
 
 /** Who serves a subscriber, as an Update-Location-Request says. */
 export interface ServingMme {
@@ -19,18 +20,34 @@ export interface ServingMme {
 
 /** The HSS as an MME sees it over S6a. */
 export interface Hss {
+  /** It ends at a document, and is started again after a while: nobody is answered until then. */
+  abort(why: HssAbort): void
   /** AIR: a vector, with the SQN of the document moved on. */
   authentication(imsi: string, resync: Resync | undefined): Promise<AuthVector | S6aError>
   /** ULR: the subscription, with the serving MME written into the document. */
   updateLocation(imsi: string, mme: ServingMme): Promise<Subscription | S6aError>
 }
 
+/** What systemd waits before it starts an HSS again, µs. */
+const RESTART_US = 2_000_000
+
 /** One step of the SQN: 5 bits of IND. */
 const SQN_STEP = 32n
 
 /** The HSS over a collection. Counts what it is asked. */
-export function hssOver(subscribers: Subscribers, clock: LabClock, counts: S6aCounts): Hss {
+export function hssOver(
+  subscribers: Subscribers,
+  clock: LabClock,
+  counts: S6aCounts,
+  log: DaemonLog = () => undefined,
+): Hss {
   const served = new Set<string>()
+  let backAtUs = 0
+  const isAway = (): boolean => clock.nowUs() < backAtUs
+  const abort = (why: HssAbort): void => {
+    log('FATAL', why.message)
+    backAtUs = clock.nowUs() + RESTART_US
+  }
   const authentication: Hss['authentication'] = async (imsi, resync) => {
     const security = docOf(subscribers.find(imsi)?.security)
     const keys = security === undefined ? undefined : keysOf(security)
@@ -56,10 +73,18 @@ export function hssOver(subscribers: Subscribers, clock: LabClock, counts: S6aCo
       purge_flag: false,
     }))
     counts.imsis = served.add(imsi).size
-    return subscriptionOf(doc) ?? 'unknown_eps_subscription'
+    try {
+      return subscriptionOf(doc) ?? 'unknown_eps_subscription'
+    } catch (error) {
+      if (!(error instanceof HssAbort)) throw error
+      abort(error)
+      return 'unable_to_deliver'
+    }
   }
   return {
+    abort,
     authentication: async (imsi, resync) => {
+      if (isAway()) return 'unable_to_deliver'
       counts.air += 1
       const answer = await authentication(imsi, resync)
       if (typeof answer === 'string') counts.airErrors += 1
@@ -67,6 +92,7 @@ export function hssOver(subscribers: Subscribers, clock: LabClock, counts: S6aCo
       return answer
     },
     updateLocation: async (imsi, mme) => {
+      if (isAway()) return 'unable_to_deliver'
       counts.ulr += 1
       const answer = await updateLocation(imsi, mme)
       if (typeof answer === 'string') counts.ulrErrors += 1

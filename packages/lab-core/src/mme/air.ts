@@ -1,6 +1,8 @@
 /** A phone as the network reaches it. Each answer takes as long as the air takes. */
 export interface PhonePort {
   readonly imeisv: string
+  /** The APN that it asks for; undefined for whatever its subscription has first. */
+  readonly apn?: string | undefined
   /** NAS Authentication Request. */
   authenticate(rand: Uint8Array, autn: Uint8Array): AuthAnswer
   /** Whether it hears its paging and comes back. */

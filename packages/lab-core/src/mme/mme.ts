@@ -1,8 +1,10 @@
 import type { LabClock } from '../clock.ts'
 import type { HssRequests } from '../hss/change-stream.ts'
 import type { Hss, S6aError } from '../hss/hss.ts'
+import type { ApnSubscription, Subscription } from '../hss/subscription.ts'
 import type { AuthVector, Resync } from '../hss/vector.ts'
-import type { Sessions } from '../smf/sessions.ts'
+import type { DaemonLog } from '../info/daemon-log.ts'
+import type { Session, Sessions } from '../smf/sessions.ts'
 import type { AttachAnswer, PhonePort } from './air.ts'
 import type { Enb, UeContext } from './ue-context.ts'
 
@@ -16,6 +18,8 @@ export interface Mme extends HssRequests {
   release(imsi: string): void
   /** Service Request: false when the MME does not know the phone as registered. */
   serviceRequest(imsi: string): boolean
+  /** The session that a phone can use at this moment; undefined while it has none, is idle, or has no radio. */
+  bearerOf(imsi: string): Session | undefined
   readonly enb: Enb
   /** In the order of their first attach, those that are gone included. */
   contexts(): readonly UeContext[]
@@ -34,15 +38,27 @@ export interface MmeOptions {
   readonly clock: LabClock
   /** One message over the air and through the core, ms. */
   readonly hopMs: number
+  /** What the daemon writes about it. */
+  readonly log?: DaemonLog
 }
 
 /** TS 24.301 §9.9.3.9. */
 const CAUSE_EPS_AND_NON_EPS_NOT_ALLOWED = 8
+const CAUSE_NO_SUITABLE_CELLS = 15
 const CAUSE_ESM_FAILURE = 19
+const CAUSE_SEVERE_NETWORK_FAILURE = 42
+/** Result codes of S6a (TS 29.272 §7.4.3, RFC 6733 §7.1.3), and what the phone is told then. */
+const S6A_FAILURES: Readonly<Record<S6aError, { readonly diameter: number; readonly emm: number }>> = {
+  user_unknown: { diameter: 5001, emm: CAUSE_EPS_AND_NON_EPS_NOT_ALLOWED },
+  unknown_eps_subscription: { diameter: 5420, emm: CAUSE_NO_SUITABLE_CELLS },
+  unable_to_deliver: { diameter: 3002, emm: CAUSE_NO_SUITABLE_CELLS },
+}
+/** EMM causes of an Authentication Failure. TS 24.301 §9.9.3.9. */
+const FAILURE_CAUSES = { mac_failure: 20, synch_failure: 21, not_eps: 26 } as const
 const IDENTITY = { host: 'mme.localdomain', realm: 'localdomain' }
 
 /** An MME with one eNB. */
-export function makeMme({ enb, hss, sessions, clock, hopMs }: MmeOptions): Mme {
+export function makeMme({ enb, hss, sessions, clock, hopMs, log = () => {} }: MmeOptions): Mme {
   const contexts = new Map<string, UeContext>()
   let lastMmeUeId = 0
   let lastOstreamId = 0
@@ -80,15 +96,29 @@ export function makeMme({ enb, hss, sessions, clock, hopMs }: MmeOptions): Mme {
       Object.assign(context, { state: 'exception', isConnected: false })
       return answer
     }
+    const reject = (emmCause: number): AttachAnswer => {
+      log('INFO', `[${imsi}] Attach reject [OGS_NAS_EMM_CAUSE:${emmCause}]`)
+      return end({ kind: 'rejected', emmCause })
+    }
+    log('INFO', `[${imsi}] Attach request`)
+    log('INFO', `    IMSI[${imsi}]`)
     await hop()
     const challenge = async (resync: Resync | undefined): Promise<AttachAnswer | undefined> => {
       const vector: AuthVector | S6aError = await hss.authentication(imsi, resync)
       signal.throwIfAborted()
-      if (typeof vector === 'string') return { kind: 'rejected', emmCause: CAUSE_EPS_AND_NON_EPS_NOT_ALLOWED }
+      if (typeof vector === 'string') {
+        const { diameter, emm } = S6A_FAILURES[vector]
+        log('WARNING', `Authentication Information failed [${diameter}]`)
+        return reject(emm)
+      }
       await hop()
       const answer = phone.authenticate(vector.rand, vector.autn)
       await hop()
       if (answer.kind === 'res' && Buffer.from(vector.xres).equals(answer.res)) return undefined
+      if (answer.kind !== 'res') {
+        log('WARNING', 'Authentication failure')
+        log('WARNING', `    IMSI[${imsi}] OGS_NAS_EMM_CAUSE[${FAILURE_CAUSES[answer.kind]}]`)
+      }
       // Once only: a card that refuses twice has another problem.
       if (answer.kind === 'synch_failure' && resync === undefined)
         return await challenge({ rand: vector.rand, auts: answer.auts })
@@ -100,18 +130,23 @@ export function makeMme({ enb, hss, sessions, clock, hopMs }: MmeOptions): Mme {
     await hop()
     const subscription = await hss.updateLocation(imsi, { ...IDENTITY, imeisv: phone.imeisv })
     signal.throwIfAborted()
-    if (subscription === 'user_unknown')
-      return end({ kind: 'rejected', emmCause: CAUSE_EPS_AND_NON_EPS_NOT_ALLOWED })
     context.state = 'initial_context_setup'
     // As the real MME does over a subscriber without a slice: it forgets to answer.
-    if (subscription === 'unknown_eps_subscription') return await abandoned(signal)
+    if (subscription === 'unknown_eps_subscription') {
+      log('ERROR', 'no_ULA-Flags')
+      return await abandoned(signal)
+    }
+    if (typeof subscription === 'string') return reject(S6A_FAILURES[subscription].emm)
     context.ambr = subscription.ambr
-    const [apn] = subscription.apns
-    const session = apn === undefined ? undefined : sessions.create(imsi, apn)
-    if (session === undefined) return end({ kind: 'rejected', emmCause: CAUSE_ESM_FAILURE })
+    const apn = apnFor(phone.apn, subscription, log)
+    if (apn === 'unknown') return end({ kind: 'rejected', emmCause: CAUSE_ESM_FAILURE })
+    if (apn === 'none') return reject(CAUSE_SEVERE_NETWORK_FAILURE)
+    const session = sessions.create(imsi, apn)
+    if (session === undefined) return reject(CAUSE_ESM_FAILURE)
     context.session = session
     await hop()
     context.state = 'registered'
+    log('INFO', `[${imsi}] Attach complete`)
     return { kind: 'accepted' }
   }
 
@@ -164,6 +199,10 @@ export function makeMme({ enb, hss, sessions, clock, hopMs }: MmeOptions): Mme {
       if (!context.isConnected) connect(context)
       return true
     },
+    bearerOf: (imsi) => {
+      const context = contexts.get(imsi)
+      return context?.isConnected === true && context.state === 'registered' ? context.session : undefined
+    },
     cancelLocation: (imsi) => {
       const context = contexts.get(imsi)
       if (context !== undefined) void cancel(context)
@@ -212,4 +251,22 @@ async function abandoned(signal: AbortSignal): Promise<never> {
   signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   signal.throwIfAborted()
   return await promise
+}
+
+/** What a phone that asks for an APN gets; `none` when one of them has no type: the MME takes none of them then. */
+function apnFor(
+  asked: string | undefined,
+  { apns }: Subscription,
+  log: DaemonLog,
+): ApnSubscription | 'unknown' | 'none' {
+  const odd = apns.find(({ type }) => type < 1 || type > 3)
+  if (odd !== undefined) log('ERROR', `Invalid PDN_TYPE[${odd.type}]`)
+  if (odd !== undefined || apns[0] === undefined) {
+    log('ERROR', 'No Session')
+    return 'none'
+  }
+  if (asked === undefined) return apns[0]
+  const found = apns.find(({ name }) => name === asked)
+  if (found === undefined) log('WARNING', `Invalid APN[${asked}]`)
+  return found ?? 'unknown'
 }

@@ -28,8 +28,6 @@ export interface Fleet {
   insert(cards: readonly LabCard[]): Promise<readonly NamedPhone[]>
   /** Takes a phone away, detached. */
   remove(name: string): Promise<void>
-  /** Sends octets both ways; false when it is not attached. */
-  move(named: NamedPhone, upBytes: number, downBytes: number): boolean
   session(named: NamedPhone): Session | undefined
   /** Switches on those that were on when they were last seen. */
   start(): void
@@ -102,8 +100,6 @@ export function makeFleet(options: FleetOptions): Fleet {
       held.phone.powerOff()
       await journal.put(name, undefined)
     },
-    move: ({ imsi, phone }, upBytes, downBytes) =>
-      phone.serviceRequest() && sessions.count(imsi, upBytes, downBytes),
     session: ({ imsi }) => sessions.of(imsi),
     start: () => {
       for (const [name, { isOn }] of journal.entries) if (isOn) phones.get(name)?.phone.powerOn()

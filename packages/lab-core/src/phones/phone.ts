@@ -46,12 +46,16 @@ export interface PhoneOptions {
 /** A phone with a card in it. */
 export class Phone implements PhonePort {
   readonly imeisv: string
+  /** Set by its owner in the settings of the phone; undefined for whatever the network gives. */
+  apn: string | undefined
   readonly #options: PhoneOptions
   #state: PhoneState = 'off'
   #problem: string | undefined
   /** Ends whatever it waits for. */
   #work = new AbortController()
   #quiet = new AbortController()
+  /** When it last sent or got something, µs since the epoch. */
+  #movedAtUs = 0
 
   constructor(options: PhoneOptions) {
     this.#options = options
@@ -124,6 +128,11 @@ export class Phone implements PhonePort {
     this.#become('detached', 'the network did not know it')
     this.attach()
     return false
+  }
+
+  /** Something went over the air: the eNB waits anew before it releases the connection. */
+  moved(): void {
+    this.#movedAtUs = this.#options.clock.nowUs()
   }
 
   authenticate(rand: Uint8Array, autn: Uint8Array): ReturnType<PhonePort['authenticate']> {
@@ -204,14 +213,21 @@ export class Phone implements PhonePort {
   }
 
   #connected(): void {
+    this.moved()
+    if (this.#state === 'connected') return
     this.#become('connected')
     this.#quiet.abort()
     this.#quiet = new AbortController()
+    void this.#untilQuiet(this.#quiet.signal).catch(() => undefined)
+  }
+
+  async #untilQuiet(signal: AbortSignal): Promise<void> {
     const { clock, timers } = this.#options
-    void clock.sleep(timers.inactivityMs, this.#quiet.signal).then(
-      () => this.goIdle(),
-      () => undefined,
-    )
+    for (let leftMs = timers.inactivityMs; leftMs > 0; ) {
+      await clock.sleep(leftMs, signal)
+      leftMs = Math.ceil(timers.inactivityMs - (clock.nowUs() - this.#movedAtUs) / 1000)
+    }
+    this.goIdle()
   }
 
   #become(state: PhoneState, problem?: string): void {

@@ -8,20 +8,20 @@ export interface Session {
   readonly ebi: number
   readonly qci: number
   readonly lease: Lease
+  /** Tunnel endpoint of both ends; each session of a run has its own. TS 29.281 §5.1. */
+  readonly teid: number
   /** Octets of inner packets since the session began; the real core counts none. */
   upBytes: number
   downBytes: number
 }
 
-/** SMF and UPF: sessions with addresses and, in the place of a tap, byte counts. */
+/** SMF and UPF: sessions with addresses. */
 export interface Sessions {
   /** Undefined when the pool is exhausted. */
   create(imsi: string, apn: ApnSubscription): Session | undefined
   of(imsi: string): Session | undefined
   list(): readonly Session[]
   remove(imsi: string): void
-  /** Counts octets; false when there is no session. */
-  count(imsi: string, upBytes: number, downBytes: number): boolean
   /** How many sessions were made and deleted so far. */
   readonly created: number
   readonly deleted: number
@@ -39,9 +39,10 @@ export function sessionTable(pool: AddressPool = addressPool()): Sessions {
     create: (imsi, { name, type, qci, ipv4, ipv6 }) => {
       const lease = pool.take(type, { ipv4, ipv6 })
       if (lease === undefined) return undefined
-      const session = { imsi, apn: name, ebi: FIRST_EBI, qci, lease, upBytes: 0, downBytes: 0 }
-      sessions.set(imsi, session)
       created += 1
+      const ids = { imsi, apn: name, ebi: FIRST_EBI, qci, lease, teid: created }
+      const session = { ...ids, upBytes: 0, downBytes: 0 }
+      sessions.set(imsi, session)
       return session
     },
     of: (imsi) => sessions.get(imsi),
@@ -52,13 +53,6 @@ export function sessionTable(pool: AddressPool = addressPool()): Sessions {
       sessions.delete(imsi)
       pool.give(session.lease)
       deleted += 1
-    },
-    count: (imsi, upBytes, downBytes) => {
-      const session = sessions.get(imsi)
-      if (session === undefined) return false
-      session.upBytes += upBytes
-      session.downBytes += downBytes
-      return true
     },
     get created() {
       return created

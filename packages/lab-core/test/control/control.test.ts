@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { assert, suite } from '@steeple/testkit'
 import { runDbctl } from '../../src/dbctl/commands.ts'
 import { phoneName, readCards } from '../../src/phones/cards.ts'
-import { RECORDED, startLab } from '../support/lab.ts'
+import { QUICK, RECORDED, startLab } from '../support/lab.ts'
 
 const control = suite('lab-core/control')
 const { imsi, ki, opc } = RECORDED
@@ -25,7 +25,7 @@ function send(url: string, method: string, headers: Record<string, string>, body
 }
 
 control('takes exported cards, attaches, moves data, and shows neither IMSI nor key', async () => {
-  await using lab = await startLab()
+  await using lab = await startLab({ timers: { ...QUICK, t3410Ms: 60_000 } })
   const draw = () => '6b00336d94c05ec68f531651'
   await runDbctl(['add', imsi, ki, opc], { subscribers: lab.subscribers, draw })
   const url = lab.urls.control
@@ -34,7 +34,7 @@ control('takes exported cards, attaches, moves data, and shows neither IMSI nor 
   // With what npm prints before it.
   const answers = [
     await post('/phones', `\n> steeple@0.0.0 svc\n> exec node\n\n${JSON.stringify([card], undefined, 2)}\n`),
-    await post(`/phones/${name}/data`, '{"up_bytes": 10, "down_bytes": 20}'),
+    await post(`/phones/${name}/data`, '{"up_bytes": 100, "down_bytes": 2000}'),
     await send(`${url}/phones/${name}`, 'GET', {}),
     await send(`${url}/phones`, 'GET', {}),
     await post(`/phones/${name}/idle`),
@@ -53,8 +53,10 @@ control('takes exported cards, attaches, moves data, and shows neither IMSI nor 
     apn: 'internet',
     ipv4: '10.45.0.2',
     ipv6: '2001:db8:cafe:1::2',
-    up_bytes: 10,
-    down_bytes: 20,
+    up_bytes: 100,
+    down_bytes: 2_000,
+    traffic: { up_kbps: 0, down_kbps: 0 },
+    total: { up_bytes: 100, down_bytes: 2_000, up_packets: 1, down_packets: 2 },
   })
   assert.equal(
     answers.slice(4).map(({ body }) => /"state":"(\w+)"/.exec(body)?.[1]),
@@ -75,6 +77,10 @@ control('says what is wrong with a request', async () => {
     ['POST', `/phones/${name}/constructor`, '', 404],
     ['POST', `/phones/${name}/data`, '{"up_bytes": 1}', 409],
     ['POST', `/phones/${name}/data`, '{"up_bytes": -1}', 400],
+    ['POST', `/phones/${name}/data`, '{"up_bytes": 100, "kbps": 0}', 400],
+    ['POST', `/phones/${name}/data`, '{"up_bytes": 100, "interface": "n9"}', 400],
+    ['POST', `/phones/${name}/traffic`, '{"up_kbps": -1}', 400],
+    ['POST', `/phones/${name}/traffic`, '{"down_kbps": "fast"}', 400],
     ['POST', `/phones/${name}/data`, 'x', 400],
     ['POST', '/phones', '{"k":1}', 400],
     ['POST', '/phones', `[{"imsi":"${imsi}","ki":"short","opc":"${opc}"}]`, 400],

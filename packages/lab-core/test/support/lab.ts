@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { tempDir } from '@steeple/testkit'
+import type { How } from '../../src/gtpu/traffic.ts'
 import { type LabCore, type LabOptions, startLabCore } from '../../src/lab-core.ts'
 import type { Enb } from '../../src/mme/ue-context.ts'
 import type { PhoneTimers } from '../../src/phones/phone.ts'
@@ -30,6 +31,9 @@ export const QUICK: PhoneTimers = {
   inactivityMs: 60_000,
 }
 
+/** As an eNB sends, as fast as it goes. */
+export const FAST: How = { bitsPerSecond: undefined, on: 's1u' }
+
 const anywhere = { host: '127.0.0.1', port: 0 }
 
 /** A lab core on free ports in `directory`, or in one that goes with it. */
@@ -45,6 +49,7 @@ export async function startLab(options: Partial<LabOptions> = {}): Promise<LabCo
       pcrf: anywhere,
       control: anywhere,
     },
+    gtpu: { enb: anywhere, sgwu: anywhere },
     enb: RECORDED_ENB,
     timers: QUICK,
     hopMs: 1,

@@ -17,10 +17,10 @@ export interface ApplyOptions extends ConfigSet {
   readonly key?: string | undefined
   /** Where the daemons of the set listen, for the probe; kept in the manifest for the way back. */
   readonly addresses?: Addresses | undefined
-  /** Kept in the manifest beside the set, for the caller; the one that is there stays when absent. No secrets. */
-  readonly memo?: string | undefined
   /** Told of each restart, those of a roll-back included. */
   restarted?(daemon: string): void
+  /** See `RestartParts.isOutage`. */
+  isOutage?(words: string): boolean
 }
 
 /**
@@ -28,7 +28,7 @@ export interface ApplyOptions extends ConfigSet {
  * container that stays up is well.
  */
 export function restartPartsOf(
-  { engine, limits, probe, restarted }: ApplyOptions,
+  { engine, limits, probe, restarted, isOutage }: ApplyOptions,
   addresses: Addresses | undefined,
 ): RestartParts {
   return {
@@ -39,5 +39,6 @@ export function restartPartsOf(
         ? undefined
         : (daemon, signal) => probe(daemon, signal, addresses),
     ...(restarted === undefined ? {} : { restarted }),
+    ...(isOutage === undefined ? {} : { isOutage }),
   }
 }

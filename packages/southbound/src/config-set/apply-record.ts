@@ -80,7 +80,6 @@ export async function finish(options: ApplyOptions, plan: ConfigSetPlan, backup:
       sha256,
       at,
       backup,
-      ...memoOf(options, plan.state.manifest),
       ...(options.addresses === undefined ? {} : { addresses: options.addresses }),
     },
     files: Object.fromEntries(entries),
@@ -89,18 +88,10 @@ export async function finish(options: ApplyOptions, plan: ConfigSetPlan, backup:
   })
 }
 
-/** The core runs with the set already: what it refused in between is history, and the memo may be a new one. */
-export async function settle(options: ApplyOptions, manifest: Manifest): Promise<void> {
-  const { applied, refused } = manifest
-  if (applied === undefined) return
-  const next = { ...applied, ...memoOf(options, manifest) }
-  if (refused === undefined && next.memo === applied.memo) return
-  await writeManifest(options.dir, { ...manifest, applied: next, refused: undefined })
-}
-
-function memoOf(options: ApplyOptions, { applied }: Manifest): { readonly memo?: string } {
-  const memo = options.memo ?? applied?.memo
-  return memo === undefined ? {} : { memo }
+/** The core runs with the set already: what it refused in between is history. */
+export async function settle({ dir }: ApplyOptions, manifest: Manifest): Promise<void> {
+  if (manifest.applied === undefined || manifest.refused === undefined) return
+  await writeManifest(dir, { ...manifest, refused: undefined })
 }
 
 /** Writes down that this set is not to be tried again. */

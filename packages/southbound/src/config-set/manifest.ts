@@ -23,8 +23,6 @@ export interface Manifest {
         readonly sha256: string
         readonly at: string
         readonly backup: string
-        /** What the caller wants to know again, see `ApplyOptions.memo`. */
-        readonly memo?: string
         /** Where its daemons listen, by role. */
         readonly addresses?: Readonly<Record<string, string>>
       }
@@ -103,10 +101,9 @@ function textsOf<Key extends string>(
 function appliedOf(value: unknown): Manifest['applied'] | false {
   const applied = textsOf(value, ['sha256', 'at', 'backup'])
   if (applied === undefined || applied === false || !isRecord(value)) return applied
-  const { memo, addresses } = value
+  const { addresses } = value
   return {
     ...applied,
-    ...(typeof memo === 'string' ? { memo } : {}),
     ...(isTextByRole(addresses) ? { addresses } : {}),
   }
 }

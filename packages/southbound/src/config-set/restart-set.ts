@@ -10,6 +10,8 @@ export interface RestartParts {
   readonly probe?: PlacedProbe | undefined
   /** Told of each restart. */
   restarted?(daemon: string): void
+  /** Whether the words of a daemon say that it waits for something that is away, whatever its files say. */
+  isOutage?(words: string): boolean
 }
 
 /** How restarts ended: who was restarted, and who is not well and why. */
@@ -29,48 +31,74 @@ export async function restartAll(
   signal: AbortSignal,
 ): Promise<RestartResult> {
   const restarted: Restart[] = []
-  const containers = new Set<string>()
+  /** Containers that were restarted, and when each was first seen to start. */
+  const starts: Starts = new Map()
+  /** Those that wait for what is away; the engine starts them again until it is there. */
+  const waiting = new Set<string>()
+  /** Undefined for one that waits: its files are not to blame, and the others can do without it. */
+  const unwellWith = async (restart: Restart, problem: string): Promise<RestartResult | undefined> => {
+    const unwell = await complaint(restart, problem, starts, parts, signal)
+    if (parts.isOutage?.(unwell.words) !== true) return { restarted, unwell }
+    waiting.add(restart.daemon.name)
+    return undefined
+  }
   for (const restart of restarts.filter(isRestartable)) {
     restarted.push(restart)
-    const problem = await restartOne(restart, containers, parts, signal)
-    if (problem !== undefined) return { restarted, unwell: await complaint(restart, problem, parts, signal) }
+    const problem = await restartOne(restart, starts, parts, signal)
+    const unwell = problem === undefined ? undefined : await unwellWith(restart, problem)
+    if (unwell !== undefined) return unwell
   }
-  const deadlineMs = performance.now() + parts.limits.healthMs
-  for (const restart of parts.probe === undefined ? [] : restarted) {
-    const problem = await probed(
-      parts.probe ?? content,
-      restart.daemon.name,
-      deadlineMs,
-      parts.limits,
-      signal,
-    )
-    if (problem !== undefined) return { restarted, unwell: await complaint(restart, problem, parts, signal) }
-  }
-  return { restarted, unwell: undefined }
+  const settledOnes = restarted.filter(({ daemon }) => !waiting.has(daemon.name))
+  return (await probeAll(settledOnes, parts, unwellWith, signal)) ?? { restarted, unwell: undefined }
 }
 
-async function content(): Promise<undefined> {}
+/** Waits until all of these do their work; the result of the first that does not. */
+async function probeAll(
+  restarted: readonly Restart[],
+  { probe, limits }: RestartParts,
+  unwellWith: (restart: Restart, problem: string) => Promise<RestartResult | undefined>,
+  signal: AbortSignal,
+): Promise<RestartResult | undefined> {
+  if (probe === undefined) return undefined
+  let deadlineMs = performance.now() + limits.healthMs
+  for (const restart of restarted) {
+    const problem = await probed(probe, restart.daemon.name, deadlineMs, limits, signal)
+    if (problem === undefined) continue
+    const unwell = await unwellWith(restart, problem)
+    if (unwell !== undefined) return unwell
+    // One that waits has used up the time of those behind it.
+    deadlineMs = performance.now() + limits.healthMs
+  }
+  return undefined
+}
+
+type Starts = Map<string, number | undefined>
 
 async function restartOne(
   { daemon }: Restart,
-  containers: Set<string>,
+  starts: Starts,
   { engine, limits, restarted }: RestartParts,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { container = '', name } = daemon
-  if (containers.has(container)) return undefined
-  containers.add(container)
-  const problem = await engine.restart(container, limits, signal)
+  if (starts.has(container)) return undefined
+  starts.set(container, undefined)
+  const refusal = await engine.restart(container, limits, signal)
   restarted?.(name)
-  return problem ?? (await settled(engine, container, limits, signal))
+  if (refusal !== undefined) return refusal
+  const { problem, startedAtMs } = await settled(engine, container, limits, signal)
+  starts.set(container, startedAtMs)
+  return problem
 }
 
 async function complaint(
   restart: Restart,
   problem: string,
+  starts: Starts,
   { engine }: RestartParts,
   signal: AbortSignal,
 ): Promise<{ readonly restart: Restart; readonly words: string }> {
-  const said = await wordsOfContainer(engine, restart.daemon.container ?? '', signal)
+  const { container = '' } = restart.daemon
+  const said = await wordsOfContainer(engine, container, signal, starts.get(container))
   return { restart, words: said === '' ? problem : `${problem}; it said: ${said}` }
 }

@@ -1,10 +1,24 @@
 import { type ApplyOptions, restartPartsOf } from './apply-options.ts'
 import type { Backups } from './backups.ts'
-import type { Restart } from './daemon.ts'
+import { type Restart, restartsOf } from './daemon.ts'
 import type { Manifest } from './manifest.ts'
 import { restartAll } from './restart-set.ts'
 import { renderedOf } from './sha256.ts'
 import { stageFiles, writeManifest } from './write-set.ts'
+
+/**
+ * Those that may run with other files, and whoever restarts after one of them: the way back leaves no more behind than
+ * the way there.
+ */
+function returningOf(
+  { daemons }: ApplyOptions,
+  restarts: readonly Restart[],
+  good: ReadonlyMap<string, string>,
+): readonly Restart[] {
+  const reasons = new Map(restarts.map(({ daemon, reason }) => [daemon.name, reason]))
+  // One that had no files before cannot run with them.
+  return restartsOf(daemons, reasons).filter(({ daemon }) => daemon.files.some((path) => good.has(path)))
+}
 
 /** Puts the last good files back and restarts those that may run with others. Says how it went. */
 export async function rollBack(
@@ -23,8 +37,7 @@ export async function rollBack(
   const touched = new Set([...(begun.pending?.files ?? []), ...good.keys()])
   const staged = await stageFiles(options.dir, new Map([...touched].map((path) => [path, good.get(path)])))
   await staged.commit()
-  // One that had no files before cannot run with them.
-  const returning = restarts.filter(({ daemon }) => daemon.files.some((path) => good.has(path)))
+  const returning = returningOf(options, restarts, good)
   const { unwell } = await restartAll(returning, restartPartsOf(options, begun.applied?.addresses), signal)
   if (unwell === undefined) {
     // What it was found with was never seen well by us: it stays to be looked at.

@@ -35,24 +35,34 @@ const EARLY_MS = 300
 /** Starts of one container, its restart among them, after which it is taken for one that does not stay up. */
 const MOST_STARTS = 3
 
-/** A container that does not stay up, in words; undefined once it ran for `settleMs` without a restart. */
+/** How a container took its restart. */
+export interface Settled {
+  /** That it does not stay up, in words; undefined once it ran for `settleMs` without a restart. */
+  readonly problem: string | undefined
+  /** The first start that was seen, ms since the epoch: its words are in every run from then on. */
+  readonly startedAtMs: number | undefined
+}
+
+/** Watches a container that was restarted until it stays up, or does not. */
 export async function settled(
   engine: Engine,
   container: string,
   limits: Limits,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<Settled> {
   const deadlineMs = performance.now() + limits.settleMs + limits.healthMs
   const watch = watchOf(limits.settleMs)
+  let startedAtMs: number | undefined
   for (;;) {
     const state = await engine.inspect(container, signal)
-    if (state === undefined) return `the container ${container} is gone`
+    startedAtMs ??= state?.startedAtMs
+    if (state === undefined) return { problem: `the container ${container} is gone`, startedAtMs }
     const verdict = watch(state, performance.now())
-    if (verdict === 'up') return undefined
-    if (verdict === 'down' || performance.now() >= deadlineMs)
-      return state.exitCode === undefined
-        ? 'it does not stay up'
-        : `it ended with code ${state.exitCode} and does not stay up`
+    if (verdict === 'up') return { problem: undefined, startedAtMs }
+    if (verdict === 'down' || performance.now() >= deadlineMs) {
+      const ended = state.exitCode === undefined ? '' : `it ended with code ${state.exitCode} and `
+      return { problem: ended === '' ? 'it does not stay up' : `${ended}does not stay up`, startedAtMs }
+    }
     await pause(limits.pollMs, signal)
   }
 }
@@ -118,14 +128,18 @@ async function asked(
   }
 }
 
-/** What a container said in its last run, fit to be shown; empty when it said nothing or cannot be asked. */
+/**
+ * What a container said since a start, by default its last one; fit to be shown, empty when it said nothing or cannot be
+ * asked. An engine that starts it again and again makes its last run one that has not said anything yet.
+ */
 export async function wordsOfContainer(
   engine: Engine,
   container: string,
   signal: AbortSignal,
+  firstStartMs?: number,
 ): Promise<string> {
   try {
-    const startedAtMs = (await engine.inspect(container, signal))?.startedAtMs
+    const startedAtMs = firstStartMs ?? (await engine.inspect(container, signal))?.startedAtMs
     const sinceMs = startedAtMs === undefined ? undefined : startedAtMs - EARLY_MS
     return lastWords(await engine.logsTail(container, 40, signal, sinceMs))
   } catch {

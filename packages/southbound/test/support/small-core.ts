@@ -1,8 +1,17 @@
-import type { Context, CoreDesired, Imsi, ObservedUe, Settings } from '@steeple/contracts'
+import type {
+  Context,
+  CoreApplied,
+  CoreDesired,
+  CorePlan,
+  Imsi,
+  ObservedUe,
+  Rendered,
+  Settings,
+} from '@steeple/contracts'
 import { type FakeContext, fakeContext, memoryDb, type Overrides } from '@steeple/testkit'
 import { renderedOf } from '../../src/config-set/sha256.ts'
-import { type CoreConfig, createCoreConfig } from '../../src/core-config/core-config.ts'
-import type { CoreConfigParts } from '../../src/core-config/parts.ts'
+import { type CoreFiles, createCoreFiles } from '../../src/core-files/core-files.ts'
+import type { CoreFilesParts } from '../../src/core-files/parts.ts'
 import { engineAt } from '../../src/engine/engine.ts'
 import { DAEMONS, LIMITS, type World } from './world.ts'
 
@@ -15,7 +24,7 @@ export const CONTAINERS: Readonly<Record<string, string>> = {
 }
 
 /** A core of four daemons; TAC 666 is one that its MME does not start with. */
-export function smallCore(world: World, more: Partial<CoreConfigParts> = {}): CoreConfigParts {
+export function smallCore(world: World, more: Partial<CoreFilesParts> = {}): CoreFilesParts {
   return {
     core: 'core_a',
     place: ({ core_a }) => ({
@@ -23,9 +32,8 @@ export function smallCore(world: World, more: Partial<CoreConfigParts> = {}): Co
       containers: core_a.containers,
       addresses: core_a.addresses,
     }),
-    render: async (desired) => renderedOf(filesFor(desired)),
     daemons: () => DAEMONS.map(({ container: _container, ...daemon }) => daemon),
-    engine: engineAt(world.engine.socket, { answerMs: 500 }),
+    engine: engineAt(world.engine.socket, { answerMs: 3_000 }),
     limits: LIMITS,
     ...more,
   }
@@ -55,9 +63,12 @@ export function settingsOf(world: World, more: Overrides<Settings> = {}): Overri
 /** A core under a fake context. */
 export interface FakeCore {
   readonly fake: FakeContext<unknown>
-  readonly core: CoreConfig
-  /** One call of the reconciler. */
-  pass(): Promise<unknown>
+  readonly core: CoreFiles
+  /** What the settings ask for now. */
+  wanted(): Rendered
+  plan(): Promise<CorePlan>
+  /** Applies what the settings ask for. */
+  apply(): Promise<CoreApplied>
   change(settings: Overrides<Settings>): void
   close(): Promise<void>
 }
@@ -65,7 +76,7 @@ export interface FakeCore {
 export async function fakeCore(
   world: World,
   more: Overrides<Settings> = {},
-  parts: Partial<CoreConfigParts> = {},
+  parts: Partial<CoreFilesParts> = {},
 ): Promise<FakeCore> {
   const db = memoryDb()
   const fake = fakeContext<unknown>({
@@ -74,14 +85,18 @@ export async function fakeCore(
     db,
     settings: settingsOf(world, more),
   })
-  const core = createCoreConfig(fake.context as Context, smallCore(world, parts))
+  const core = createCoreFiles(fake.context as Context, smallCore(world, parts))
+  const wanted = (): Rendered => {
+    const { plmn, tac, policy } = fake.context.settings
+    return renderedOf(filesFor({ plmn, tac, apns: policy.apns, maxUes: policy.max_ues }))
+  }
+  const { signal } = new AbortController()
   return {
     fake,
     core,
-    pass: async () => {
-      const [key = ''] = await core.reconciler.keys()
-      return (await core.reconciler.reconcile([key], new AbortController().signal)).get(key)
-    },
+    wanted,
+    plan: () => core.plan(wanted(), signal),
+    apply: () => core.apply(wanted(), signal),
     change: (settings) => fake.changeSettings(settingsOf(world, settings)),
     close: async () => {
       await fake.dispose()

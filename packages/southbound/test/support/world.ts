@@ -8,7 +8,7 @@ import { engineAt } from '../../src/engine/engine.ts'
 import { type StandInEngine, startEngine } from './stand-in-engine.ts'
 
 /** Short enough for a test; a container settles within two looks. */
-export const LIMITS = { stopTimeoutS: 1, settleMs: 15, healthMs: 300, pollMs: 5 }
+export const LIMITS = { stopTimeoutS: 1, settleMs: 15, healthMs: 1_500, pollMs: 5 }
 
 /** The daemons of a small core; smf keeps stale sessions when mme restarts. */
 export const DAEMONS: readonly Daemon[] = [
@@ -85,7 +85,7 @@ export async function makeWorld(): Promise<World> {
       backupDir,
       files,
       daemons: DAEMONS,
-      engine: engineAt(engine.socket, { answerMs: 500 }),
+      engine: engineAt(engine.socket, { answerMs: 3_000 }),
       clock,
       limits: LIMITS,
       ...more,
@@ -106,4 +106,14 @@ export async function failureOf(call: Promise<unknown>): Promise<Error & { reado
     if (error instanceof Error) return error
   }
   throw new Error('the call must fail')
+}
+
+/** Runs `work` in a world of its own. */
+export async function inWorld(work: (world: World) => Promise<void>): Promise<void> {
+  const world = await makeWorld()
+  try {
+    await work(world)
+  } finally {
+    await world.close()
+  }
 }

@@ -1,0 +1,147 @@
+import { type HssDriver, hssDriverRef, type Imsi } from '@steeple/contracts'
+import { assert, suite } from '@steeple/testkit'
+import { desiredOf } from './support/desired.ts'
+import { type Phone, phone } from './support/phones.ts'
+import { recording } from './support/recordings.ts'
+import { type World, world } from './support/world.ts'
+
+const sessions = suite('driver-core-a/sessions')
+const patient = () => AbortSignal.timeout(60_000)
+const SEAMS = { kickLimits: { overallMs: 700, graceMs: 50, pollMs: 10 } }
+
+async function withWorld(
+  generation: 'epc' | '5gc',
+  body: (it: World) => Promise<void>,
+  mend = true,
+): Promise<void> {
+  const it = await world(generation, {}, { ...SEAMS, mayMend: mend })
+  try {
+    // Nobody restarts the daemons of a core that this service has not set up.
+    const { driver } = it.a
+    await driver.apply(await driver.render(desiredOf(it.fake.context.settings)), patient())
+    it.engine.restarts.length = 0
+    await body(it)
+  } finally {
+    await it.close()
+  }
+}
+
+/** A look of the mender, some seconds after the last one. */
+async function look(it: World): Promise<string> {
+  await it.fake.clock.advance(4_000)
+  await it.a.sessions.look(patient())
+  const { status, detail } = it.a.sessions.health()
+  return `${status}: ${detail}`
+}
+
+/** An HSS that is asked to cancel; what then becomes of the phones is told by `work`. */
+function hssOf({ fake, core }: World, work: (one: Phone) => void): Imsi[] {
+  const asked: Imsi[] = []
+  const cancelLocation: NonNullable<HssDriver['cancelLocation']> = async (imsis) => {
+    asked.push(...imsis)
+    for (const one of core.phones.filter(({ imsi }) => imsis.includes(imsi))) work(one)
+    return new Map(imsis.map((imsi) => [imsi, undefined]))
+  }
+  fake.services.set(hssDriverRef.id, { cancelLocation })
+  return asked
+}
+
+sessions('has phones come back whose session the SMF has lost, and none that has one', () =>
+  withWorld('epc', async (it) => {
+    it.core.phones.push(phone(1), phone(2), phone(3))
+    const asked = hssOf(it, (one) => {
+      one.state = 'deregistered'
+    })
+    assert.match(await look(it), /^ok/)
+    for (const one of it.core.phones.slice(0, 2)) one.hasSession = false
+    assert.match(await look(it), /^ok/, 'one that is just coming or going shows once')
+    assert.match(await look(it), /^degraded: 2 attached phones have no session at the SMF/)
+    assert.equal(asked.toSorted(), [phone(1).imsi, phone(2).imsi])
+    assert.match(await look(it), /^ok/)
+    assert.equal(
+      it.core.phones.map(({ state }) => state),
+      ['deregistered', 'deregistered', 'registered'],
+    )
+    assert.equal(it.engine.restarts, [])
+  }),
+)
+
+sessions('tells phones of NR to register again, not that their subscription is gone', () =>
+  withWorld('5gc', async (it) => {
+    const one = phone(1, 'nr')
+    it.core.phones.push(one)
+    one.hasSession = false
+    await look(it)
+    await look(it)
+    const asked = it.bus.told.filter(({ path }) => path.includes('/dereg-notify'))
+    assert.is(asked.length, 1)
+    assert.is(JSON.parse(asked[0]?.body ?? '{}').deregReason, 'REREGISTRATION_REQUIRED')
+  }),
+)
+
+sessions('restarts the MME once when recalls do not help, and who keeps its sessions', () =>
+  withWorld('epc', async (it) => {
+    it.core.phones.push(phone(1))
+    const asked = hssOf(it, () => undefined)
+    await look(it)
+    for (const one of it.core.phones) one.hasSession = false
+    for (let turn = 0; turn < 6; turn += 1) await look(it)
+    assert.ok(asked.length >= 3, String(asked.length))
+    assert.equal(it.engine.restarts, ['core-mme', 'core-sgwc', 'core-smf'])
+  }),
+)
+
+sessions('restarts an SMF whose sessions the UPF has forgotten', () =>
+  withWorld('epc', async (it) => {
+    it.core.phones.push(phone(1))
+    const forgotten = recording('upf-metrics.one-ue-attached.txt').replace(
+      /^(fivegs_upffunction_upf_sessionnbr) .*$/m,
+      '$1 0',
+    )
+    it.core.odd = (daemon, path) =>
+      daemon === 'upf' && path === '/metrics' ? { body: forgotten } : undefined
+    await look(it)
+    assert.match(await look(it), /the UPF has none of the sessions of the SMF/)
+    assert.equal(it.engine.restarts, ['core-smf'])
+  }),
+)
+
+sessions('says what it sees and does nothing where mending is off, and says nothing it does not know', () =>
+  withWorld(
+    'epc',
+    async (it) => {
+      it.core.phones.push(phone(1))
+      const asked = hssOf(it, () => undefined)
+      for (const one of it.core.phones) one.hasSession = false
+      await look(it)
+      assert.match(await look(it), /^degraded: 1 attached phones.*core_a\.mend is off/)
+      assert.equal([asked, it.engine.restarts], [[], []])
+      await it.core.stop('smf')
+      await look(it)
+      assert.equal([asked, it.engine.restarts], [[], []])
+    },
+    false,
+  ),
+)
+
+sessions('restarts an HSS that does not act on cancels, once, and says so until one is heard', () =>
+  withWorld('epc', async (it) => {
+    it.core.phones.push(phone(1), phone(2))
+    const health = (): string => it.a.deaf.health().detail
+    let isDeaf = true
+    hssOf(it, (one) => {
+      if (!isDeaf) one.state = 'cut'
+    })
+    assert.is(await it.a.driver.kick(phone(1).imsi, patient()), 'pending')
+    assert.equal(it.engine.restarts, [])
+    for (let turn = 0; turn < 3; turn += 1) await it.a.driver.kick(phone(1).imsi, patient())
+    assert.equal(it.engine.restarts, ['core-hss'])
+    assert.match(health(), /did not act on 4 cancels in a row.*it was restarted/)
+    isDeaf = false
+    for (const one of it.core.phones) one.hasSession = false
+    await it.a.driver.kick(phone(2).imsi, patient())
+    assert.match(health(), /reach the phones/)
+  }),
+)
+
+sessions.run()

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import { Int32 } from 'bson'
+import type { DocumentLink } from './document-link.ts'
+
+/** The collection and the one document that say which database this is; no core looks at them. */
+const COLLECTION = 'steeple'
+const MARK = { _id: 'generation' }
+
+/** Tells a database from an emptied, a restored and another one. */
+export interface Lineage {
+  /** The database; what is written through it makes copies from before older ones. */
+  readonly link: DocumentLink
+  /** How often the database was found to be another than it was left. Throws as the link does. */
+  look(signal: AbortSignal): Promise<number>
+}
+
+interface Mark {
+  readonly id: string
+  readonly turn: number
+}
+
+/**
+ * A mark in the database has an identity and a turn, which goes on after writes: who finds no mark, another one or an
+ * earlier turn looks at a database that was emptied, replaced or restored. One whose `subscribers` have all gone was
+ * emptied, too. Without the right to read and write a mark only that is seen.
+ */
+export function lineage(link: DocumentLink, subscribers: string): Lineage {
+  let known: Mark | undefined
+  let wasEmpty = true
+  let isDirty = false
+  let changes = 0
+  const read = async (signal: AbortSignal): Promise<Mark | 'none' | 'unread'> => {
+    try {
+      const [doc] = await link.find(COLLECTION, MARK, { id: 1, turn: 1 }, signal, 1)
+      return doc === undefined ? 'none' : { id: String(doc.id), turn: Number(doc.turn) }
+    } catch {
+      signal.throwIfAborted()
+      return 'unread' // it may not be read: whether the database answers, its subscribers say
+    }
+  }
+  const write = async (mark: Mark, signal: AbortSignal): Promise<Mark | undefined> => {
+    try {
+      const update = { $set: { id: mark.id, turn: new Int32(mark.turn) } }
+      const [failure] = await link.write(
+        COLLECTION,
+        [{ kind: 'update', filter: MARK, update, upsert: true }],
+        signal,
+      )
+      return failure === undefined ? mark : undefined
+    } catch {
+      signal.throwIfAborted()
+      return undefined // whoever may not write here still sees an emptied one
+    }
+  }
+  return {
+    look: async (signal) => {
+      // First: a database that is away says so here, and is not waited for twice.
+      const [one] = await link.find(subscribers, {}, { _id: 1 }, signal, 1)
+      const found = await read(signal)
+      const isEmpty = one === undefined
+      if (isAnother(found, known) || (isEmpty && !wasEmpty)) changes += 1
+      wasEmpty = isEmpty
+      if (found === 'unread') return changes
+      const isBehind = isDirty
+      // What is written from here on, the turn below may not hold: the next look makes another.
+      isDirty = false
+      if (found === 'none') known = await write({ id: randomUUID(), turn: 1 }, signal)
+      else known = isBehind ? await write({ id: found.id, turn: found.turn + 1 }, signal) : found
+      return changes
+    },
+    link: {
+      ...link,
+      write: async (collection, ops, signal) => {
+        try {
+          return await link.write(collection, ops, signal)
+        } finally {
+          // Not before: a turn that is made meanwhile would stand for what is not there yet.
+          isDirty = true
+        }
+      },
+    },
+  }
+}
+
+/** Whether the mark that was found cannot be the one that was left; one that was not read tells nothing. */
+function isAnother(found: Mark | 'none' | 'unread', known: Mark | undefined): boolean {
+  if (known === undefined || found === 'unread') return false
+  return found === 'none' || found.id !== known.id || found.turn < known.turn
+}

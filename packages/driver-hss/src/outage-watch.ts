@@ -1,0 +1,46 @@
+import type { ComponentHealth, Context } from '@steeple/contracts'
+import type { Probe } from './driver.ts'
+
+/** What was seen of the other side, and since when it is away. */
+export interface OutageWatch {
+  answered(probe: Probe): void
+  failed(why: string): void
+  isAway(): boolean
+  health(): ComponentHealth
+}
+
+/**
+ * Watches one driver; nothing is known of its other side yet. `changed` is called each time that it answers again, or was
+ * found to hold something else than before.
+ */
+export function outageWatch(
+  { clock }: Pick<Context, 'clock'>,
+  driver: string,
+  changed: () => void = () => undefined,
+): OutageWatch {
+  let seen: Pick<ComponentHealth, 'status' | 'detail'> = { status: 'ok', detail: `${driver}: not asked yet` }
+  let away: { readonly cause: string; readonly sinceMs: number; last: string } | undefined
+  let known = 0
+  return {
+    answered: ({ isOk, detail, changes = 0 }) => {
+      const isOther = away !== undefined || changes !== known
+      known = changes
+      away = undefined
+      seen = { status: isOk ? 'ok' : 'degraded', detail }
+      if (isOther) changed()
+    },
+    failed: (why) => {
+      away ??= { cause: why, sinceMs: clock.monotonicMs(), last: why }
+      away.last = why
+    },
+    isAway: () => away !== undefined,
+    health: () => {
+      if (away === undefined) return { name: 'hss', kind: 'hss', ...seen }
+      const { cause, last, sinceMs } = away
+      const since = `away for ${Math.round((clock.monotonicMs() - sinceMs) / 1_000)} s`
+      // What came first is the cause: the later words can be its consequence.
+      const detail = cause === last ? `${cause} (${since})` : `${cause} (${since}); now: ${last}`
+      return { name: 'hss', kind: 'hss', status: 'down', detail }
+    },
+  }
+}

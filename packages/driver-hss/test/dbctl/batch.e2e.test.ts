@@ -1,0 +1,122 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { assert, hssDriverConformance, suite } from '@steeple/testkit'
+import { batchRunner } from '../../src/dbctl/batch-runner.ts'
+import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
+import { makeBatchDbctl } from '../support/batch-dbctl.ts'
+import { keysIn } from '../support/database.ts'
+import type { Executable } from '../support/stand-in-dbctl.ts'
+import { subscriber } from '../support/subscribers.ts'
+
+const batch = suite('driver-hss/dbctl/batch')
+const patient = () => AbortSignal.timeout(60_000)
+const driverOf = (tool: Executable) => dbctlDriver({ path: tool.path, url: '', documents: undefined })
+
+interface StoredDoc {
+  readonly imsi: string
+  readonly slice: readonly unknown[]
+  readonly security: { readonly k?: string; readonly opc?: string; readonly sqn?: number }
+}
+
+async function docsIn(tool: Executable): Promise<readonly StoredDoc[]> {
+  return JSON.parse(await readFile(tool.store, 'utf8')) as StoredDoc[]
+}
+
+async function runsOf(tool: Executable): Promise<readonly (readonly string[])[]> {
+  const text = await readFile(`${tool.store}.runs`, 'utf8')
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as string[])
+}
+
+batch(
+  'pushes, blocks and removes many subscribers in a few runs, and shows keys to no process list',
+  async () => {
+    const tool = await makeBatchDbctl()
+    const driver = driverOf(tool)
+    const many = Array.from({ length: 60 }, (_none, index) => subscriber(index))
+    const imsis = many.map(({ imsi }) => imsi)
+    for (const problem of (await driver.upsert(many, patient())).values()) assert.is(problem, undefined)
+    assert.is((await docsIn(tool)).length, 60)
+    const pushed = await runsOf(tool)
+    assert.ok(pushed.length <= 8, `${pushed.length} runs`)
+    assert.equal([...new Set(pushed.flat())], ['help', 'batch'])
+    await driver.setBlocked(imsis, true, patient())
+    assert.ok((await docsIn(tool)).every(({ slice }) => slice.length === 0))
+    const seen = await driverOf(tool).observe(imsis, patient())
+    assert.is([...seen.values()].filter(({ isBlocked }) => isBlocked).length, 60)
+    await driver.remove(imsis, patient())
+    assert.equal(await docsIn(tool), [])
+    assert.ok((await runsOf(tool)).length <= 14)
+    await tool.remove()
+  },
+  { limitMs: 360_000 },
+)
+
+batch('keeps the calls of two callers apart', async () => {
+  const runs: string[] = []
+  const run = batchRunner(
+    async (args, signal, input = '') => {
+      signal.throwIfAborted()
+      runs.push(`${args.join(' ')} ${input.trim()}`)
+      const output = input
+        .trim()
+        .split('\n')
+        .map(() => '"done"\n')
+        .join('')
+      return { output, errors: '', code: 0 }
+    },
+    ['--db_uri=x'],
+  )
+  const [one, two] = [new AbortController(), new AbortController()]
+  const answers = Promise.allSettled([run(['a'], one.signal), run(['b'], one.signal), run(['c'], two.signal)])
+  two.abort(new Error('enough'))
+  assert.equal(
+    (await answers).map((answer) => (answer.status === 'fulfilled' ? answer.value.output : 'gone')),
+    ['done', 'done', 'gone'],
+  )
+  assert.equal(runs, ['--db_uri=x batch ["a"]\n["b"]'])
+})
+
+batch('fails what the tool did not answer, and only that', async () => {
+  for (const printed of ['"fine"\n', '"fine"\nMongoNetworkError: k 465b\n', '"fine"\n{"output":"x"}\n']) {
+    const run = batchRunner(async () => ({ output: printed, errors: '', code: 0 }), [])
+    const [first, second] = await Promise.allSettled([run(['a'], patient0), run(['b'], patient0)])
+    assert.is(first?.status === 'fulfilled' && first.value.output, 'fine')
+    assert.match(String(second?.status === 'rejected' && second.reason), /did not answer/)
+  }
+})
+
+batch('says in the words of the tool why a batch was not answered', async () => {
+  const failed = { output: 'MongoNetworkError: no core serves it; start it\n', errors: '', code: 1 }
+  const [answer] = await Promise.allSettled([batchRunner(async () => failed, [])(['a'], patient0)])
+  assert.match(
+    String(answer?.status === 'rejected' && answer.reason),
+    /did not answer a command of its batch: MongoNetworkError: no core serves it; start it$/,
+  )
+})
+
+const patient0 = new AbortController().signal
+
+hssDriverConformance('driver-hss dbctl with a tool that takes batches', async () => {
+  const tool = await makeBatchDbctl()
+  const driver = driverOf(tool)
+  return {
+    driver,
+    subscribers: [subscriber(1), subscriber(2)],
+    stored: async (imsi) => {
+      const doc = (await docsIn(tool)).find((each) => each.imsi === imsi)
+      return doc === undefined ? undefined : keysIn(doc.security)
+    },
+    // No command of the tool does these; with `documents` the database itself is written.
+    cannot: ['fewer APNs', 'MSISDN', 'keys'],
+    empty: () => writeFile(tool.store, '[]'),
+    world: async () => JSON.stringify(await docsIn(tool)),
+    close: async () => {
+      await driver.close()
+      await tool.remove()
+    },
+  }
+})
+
+batch.run()

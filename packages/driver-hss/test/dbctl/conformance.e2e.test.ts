@@ -1,0 +1,79 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { hssDriverConformance } from '@steeple/testkit'
+import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
+import type { RunTool } from '../../src/dbctl/run-tool.ts'
+import { dbctlTool } from '../../src/dbctl/tool.ts'
+import { mongoLink } from '../../src/links/mongo-link.ts'
+import { open5gsDriver } from '../../src/open5gs/open5gs-driver.ts'
+import { keysIn, lookInto, open5gsKeys } from '../support/database.ts'
+import { sharedMongo } from '../support/mongo-server.ts'
+import { fileStore, makeDbctl, makeMongoDbctl, runDbctl } from '../support/stand-in-dbctl.ts'
+import { subscriber } from '../support/subscribers.ts'
+
+// The start of the server is no part of a test's time.
+await sharedMongo()
+
+hssDriverConformance('driver-hss dbctl with a compatible tool', async () => {
+  const tool = await makeDbctl(true)
+  // Runs in this process: twenty starts of a program take their time. Real runs are in dbctl-driver.test.ts.
+  const run: RunTool = async (args, signal) => {
+    signal.throwIfAborted()
+    return { ...(await runDbctl(args, fileStore(tool.store), true)), errors: '' }
+  }
+  const driver = dbctlDriver({
+    path: tool.path,
+    url: '',
+    documents: undefined,
+    tool: dbctlTool(tool.path, '', run),
+  })
+  const docs = async () =>
+    JSON.parse(await readFile(tool.store, 'utf8')) as { imsi: string; security: { sqn?: number } }[]
+  return {
+    driver,
+    subscribers: [subscriber(1), subscriber(2)],
+    stored: async (imsi) => {
+      const doc = (await docs()).find((each) => each.imsi === imsi)
+      return doc === undefined ? undefined : keysIn(doc.security)
+    },
+    // No command of the tool does these; with `documents` the database itself is written.
+    cannot: ['fewer APNs', 'MSISDN', 'keys'],
+    empty: () => writeFile(tool.store, '[]'),
+    world: async () => JSON.stringify(await docs()),
+    close: async () => {
+      await driver.close()
+      await tool.remove()
+    },
+  }
+})
+
+hssDriverConformance(
+  'driver-hss dbctl with the stock tool and mongo_url',
+  async () => {
+    const mongo = await sharedMongo()
+    const url = mongo.url('open5gs')
+    const look = await lookInto(url)
+    await look.clear()
+    const tool = await makeMongoDbctl()
+    const documents = open5gsDriver({
+      name: 'dbctl',
+      link: mongoLink(url, 'open5gs'),
+      slices: () => [{ sst: 1 }],
+      cancelMs: 10,
+    })
+    const driver = dbctlDriver({ path: tool.path, url, documents })
+    return {
+      driver,
+      subscribers: [subscriber(1), subscriber(2)],
+      stored: (imsi) => open5gsKeys(look, imsi),
+      empty: () => look.clear(),
+      world: () => look.world(),
+      close: async () => {
+        await driver.close()
+        await look.close()
+        await tool.remove()
+      },
+    }
+  },
+  // Each step of each subscriber starts a mongosh.
+  { limitMs: 360_000 },
+)

@@ -1,0 +1,91 @@
+import { southboundUnavailable } from '@steeple/contracts'
+import { assert, suite } from '@steeple/testkit'
+import type { Doc, DocumentLink } from '../../src/links/document-link.ts'
+import { lineage } from '../../src/links/lineage.ts'
+
+const lineages = suite('driver-hss/lineage')
+
+const SUBSCRIBERS = 'subscribers'
+const MARKS = 'steeple'
+const signal = AbortSignal.timeout(60_000)
+
+/** A database of the two collections that are looked at. */
+interface Database {
+  readonly link: DocumentLink
+  mark: Doc | undefined
+  readonly mayUseMarks: boolean
+  /** Called in the middle of a write: it was sent and has not landed. */
+  duringWrite: (collection: string) => Promise<void>
+}
+
+function database(mayUseMarks = true): Database {
+  const self: Database = {
+    mark: undefined,
+    mayUseMarks,
+    duringWrite: async () => undefined,
+    link: {
+      where: 'a database',
+      find: async (collection) => {
+        if (collection === SUBSCRIBERS) return [{ _id: 1 }]
+        if (!mayUseMarks) throw southboundUnavailable('MongoServerError 13')
+        return self.mark === undefined ? [] : [self.mark]
+      },
+      write: async (collection, ops) => {
+        await self.duringWrite(collection)
+        const [op] = ops
+        if (collection === MARKS && op?.kind === 'update') self.mark = op.update.$set as Doc
+        return ops.map(() => undefined)
+      },
+      ensureIndex: async () => 'ok',
+      close: async () => undefined,
+    },
+  }
+  return self
+}
+
+const writeOne = async (link: DocumentLink): Promise<void> => {
+  await link.write(SUBSCRIBERS, [{ kind: 'delete', filter: {} }], signal)
+}
+
+lineages('sees a copy from before a write that came while the turn was made', async () => {
+  const db = database()
+  const { link, look } = lineage(db.link, SUBSCRIBERS)
+  await look(signal)
+  await writeOne(link)
+  db.duringWrite = async (collection) => {
+    if (collection !== MARKS) return
+    db.duringWrite = async () => undefined
+    await writeOne(link)
+  }
+  await look(signal)
+  const copy = db.mark
+  await look(signal)
+  assert.is(await look(signal), 0)
+  db.mark = copy
+  assert.is(await look(signal), 1)
+})
+
+lineages('sees a copy from before a write that lands after the turn was made', async () => {
+  const db = database()
+  const { link, look } = lineage(db.link, SUBSCRIBERS)
+  await look(signal)
+  let copy: Doc | undefined
+  db.duringWrite = async (collection) => {
+    if (collection === MARKS) return
+    await look(signal)
+    copy = db.mark
+  }
+  await writeOne(link)
+  await look(signal)
+  db.mark = copy
+  assert.is(await look(signal), 1)
+})
+
+lineages('looks at the subscribers alone where it may not read a mark', async () => {
+  const db = database(false)
+  const { look } = lineage(db.link, SUBSCRIBERS)
+  assert.is(await look(signal), 0)
+  assert.is(await look(signal), 0)
+})
+
+lineages.run()

@@ -1,0 +1,163 @@
+import { type Clock, type Imsi, southboundUnavailable, type Technology } from '@steeple/contracts'
+import { amfUe, enb, gnb, mmeUe, type RadioEntry, type UeEntry } from './entries.ts'
+import { type InfoList, type ListEnds, pagesOf } from './pages.ts'
+import { type PduSession, smfPdu } from './sessions.ts'
+import { type SharedWalk, sharedWalk } from './shared-walk.ts'
+
+/** `epc`: LTE. `5gc`: NR standalone. */
+export type Generation = 'epc' | '5gc'
+
+/** The daemons with lists. */
+export type InfoDaemon = 'mme' | 'amf' | 'smf'
+
+/** Every phone that MME and AMF list, by IMSI. In memory only. */
+export interface UeList {
+  /** Of a phone that both list, the entry of the one where it is on. */
+  readonly ues: ReadonlyMap<Imsi, UeEntry>
+  readonly by: Readonly<Record<Technology, ReadonlyMap<Imsi, UeEntry>>>
+}
+
+/** The sessions that the SMF lists; a phone that is listed has at least one. */
+export type SessionList = ReadonlyMap<Imsi, readonly PduSession[]>
+
+/** Connected base stations of this network, and of which technology they are; of both, the later one counts. */
+export interface RadioCount {
+  readonly count: number
+  readonly technology: Technology | undefined
+  /** Those that do not broadcast this network, by the first that they do (MCC and MNC). */
+  readonly others: ReadonlyMap<string, number>
+}
+
+/**
+ * The lists of a core, asked by the info API: whoever needs one shares its walk. Who was in a list all the while of its walk
+ * is among what it gives. Every call throws `southbound_unavailable`.
+ */
+export interface CoreInfo {
+  readonly ues: SharedWalk<UeList>
+  readonly sessions: SharedWalk<SessionList>
+  readonly radios: SharedWalk<RadioCount>
+}
+
+/** Where the lists are. */
+export interface InfoPlaces {
+  readonly generations: readonly Generation[]
+  /** This node's network, MCC and MNC in digits. */
+  readonly plmn: string
+  readonly urlOf: (daemon: InfoDaemon) => string
+}
+
+/** The longest walk, ms. */
+const WALK_MS = 8_000
+
+/** Reads the lists of MME, AMF and SMF; `places` is asked at each walk, and no walk is longer than `limitMs`. */
+export function coreInfo(
+  clock: Clock,
+  retiring: AbortSignal,
+  places: () => InfoPlaces,
+  limitMs: number = WALK_MS,
+): CoreInfo {
+  const ends: ListEnds = new Map()
+  const shared = <T>(
+    walk: (at: InfoPlaces, ends: ListEnds, signal: AbortSignal) => Promise<T>,
+  ): SharedWalk<T> =>
+    sharedWalk(clock, retiring, async (signal) => {
+      const limit = AbortSignal.timeout(limitMs)
+      try {
+        return await walk(places(), ends, AbortSignal.any([signal, limit]))
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!limit.aborted) throw error
+        throw southboundUnavailable(
+          `the lists of the core cannot be read: they take longer than ${limitMs} ms`,
+        )
+      }
+    })
+  return { ues: shared(walkUes), sessions: shared(walkSessions), radios: shared(walkRadios) }
+}
+
+const LISTS = {
+  epc: { daemon: 'mme', radios: '/enb-info', ueOf: mmeUe, radioOf: enb, technology: 'lte' },
+  '5gc': { daemon: 'amf', radios: '/gnb-info', ueOf: amfUe, radioOf: gnb, technology: 'nr' },
+} as const
+
+async function walkUes(
+  { generations, urlOf }: InfoPlaces,
+  ends: ListEnds,
+  signal: AbortSignal,
+): Promise<UeList> {
+  const by = { lte: new Map<Imsi, UeEntry>(), nr: new Map<Imsi, UeEntry>() }
+  for (const generation of generations) {
+    const { daemon, ueOf, technology } = LISTS[generation]
+    const list = { daemon, base: urlOf(daemon), path: '/ue-info' }
+    await eachEntry<UeEntry>({ list, ends, signal }, ueOf, (entry) => takeUe(by[technology], entry))
+  }
+  const ues = by.nr.size === 0 ? by.lte : new Map(by.lte)
+  if (ues !== by.lte) for (const entry of by.nr.values()) takeUe(ues, entry)
+  return { ues, by }
+}
+
+/** Listed twice, by a move between pages or by both daemons: the one that is on counts. */
+function takeUe(ues: Map<Imsi, UeEntry>, entry: UeEntry): void {
+  const held = ues.get(entry.imsi)
+  if (held === undefined || (entry.isRegistered && !held.isRegistered)) ues.set(entry.imsi, entry)
+}
+
+async function walkSessions(
+  { urlOf }: InfoPlaces,
+  ends: ListEnds,
+  signal: AbortSignal,
+): Promise<SessionList> {
+  const list = { daemon: 'smf', base: urlOf('smf'), path: '/pdu-info' }
+  const found = new Map<Imsi, readonly PduSession[]>()
+  await eachEntry({ list, ends, signal }, smfPdu, ({ imsi, sessions }) => {
+    if (sessions.length > 0) found.set(imsi, sessions)
+  })
+  return found
+}
+
+async function walkRadios(
+  { generations, urlOf, plmn: own }: InfoPlaces,
+  ends: ListEnds,
+  signal: AbortSignal,
+): Promise<RadioCount> {
+  let count = 0
+  let last: Technology | undefined
+  const others = new Map<string, number>()
+  for (const generation of generations) {
+    const { daemon, radios: path, radioOf, technology } = LISTS[generation]
+    // The same one can be there twice, until its lost association has timed out.
+    const radios = new Map<string, RadioEntry>()
+    const list = { daemon, base: urlOf(daemon), path }
+    await eachEntry<RadioEntry>({ list, ends, signal }, radioOf, (entry) => {
+      if (entry.isSetUp) radios.set(entry.id, entry)
+    })
+    for (const { plmns } of radios.values()) {
+      const [first] = plmns
+      if (first === undefined || plmns.includes(own)) {
+        count += 1
+        last = technology
+      } else others.set(first, (others.get(first) ?? 0) + 1)
+    }
+  }
+  return { count, technology: last, others }
+}
+
+interface Asked {
+  readonly list: InfoList
+  readonly ends: ListEnds
+  readonly signal: AbortSignal
+}
+
+/** Hands each entry on as its page comes: a long list is not held twice. */
+async function eachEntry<Entry>(
+  { list, ends, signal }: Asked,
+  read: (item: unknown) => Entry | undefined,
+  take: (entry: Entry) => void,
+): Promise<void> {
+  for await (const items of pagesOf(list, signal, ends)) {
+    for (const item of items) {
+      const entry = read(item)
+      if (entry !== undefined) take(entry)
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import { southboundUnavailable } from '@steeple/contracts'
+import { httpGet } from './http-get.ts'
+
+/** A list of the info API. */
+export interface InfoList {
+  /** The daemon, for errors. */
+  readonly daemon: string
+  /** Base URL, without a slash at the end. */
+  readonly base: string
+  /** `/ue-info`, `/enb-info`, … */
+  readonly path: string
+}
+
+/** So many entries are walked; a longer list is refused, as a bound on time and memory. */
+export const ENTRIES_MAX = 200_000
+const PAGE_ENTRIES = 100
+const LAST_PAGE_MAX = ENTRIES_MAX / PAGE_ENTRIES
+
+/** A page as `parsePage` reads it. */
+export interface Page {
+  readonly items: readonly unknown[]
+  readonly hasNext: boolean
+}
+
+/** Where lists ended last, by URL: the next walk begins there. */
+export type ListEnds = Map<string, number>
+
+/**
+ * Every entry of a list, page by page, from the last one to the first: each that is in the list all the while comes at
+ * least once, whatever comes, goes or moves meanwhile.
+ *
+ * The core prints each page from its list as it is at that moment. It appends what is new, and what leaves lets all behind
+ * it move up: towards the pages that are still to be read, so that an entry may come twice and is never missed. A phone that
+ * attaches anew under another temporary identity moves from its place to the end: so the end is read once more, back
+ * to where it was when the walk began.
+ *
+ * `page_size` is not sent: the core drops it from its links. `page=-1` is not used: some lists take it for page 0. Throws
+ * `southbound_unavailable`, also when a list has no end.
+ */
+export async function* pagesOf(
+  list: InfoList,
+  signal: AbortSignal,
+  ends: ListEnds = new Map(),
+): AsyncGenerator<readonly unknown[]> {
+  const key = `${list.base}${list.path}`
+  const tooLong = () =>
+    southboundUnavailable(`${list.daemon} lists more than ${ENTRIES_MAX} entries at ${list.path}`)
+  const endBefore = new Set<string>()
+  let [end, pages, entries] = [0, 0, 0]
+  for await (const { items, page } of backwards(list, ends.get(key) ?? 0, signal)) {
+    pages += 1
+    entries += items.length
+    if (entries > ENTRIES_MAX) throw tooLong()
+    if (endBefore.size === 0) {
+      end = page
+      for (const item of items) endBefore.add(nameOf(item))
+    }
+    yield items
+  }
+  ends.set(key, end)
+  // One page is printed at once.
+  if (pages === 1) return
+  for await (const { items } of backwards(list, end, signal)) {
+    yield items
+    if (items.some((item) => endBefore.has(nameOf(item)))) return
+  }
+}
+
+/** The pages from the last one to the first; the last one is looked for from `from` on, in ever longer steps. */
+async function* backwards(
+  list: InfoList,
+  from: number,
+  signal: AbortSignal,
+): AsyncGenerator<Page & { readonly page: number }> {
+  let page = from
+  let read = await readPage(list, page, signal)
+  for (let step = 1; read.hasNext; step *= 2) {
+    if (page >= LAST_PAGE_MAX)
+      throw southboundUnavailable(`${list.daemon} lists more than ${ENTRIES_MAX} entries at ${list.path}`)
+    page = Math.min(page + step, LAST_PAGE_MAX)
+    read = await readPage(list, page, signal)
+  }
+  yield { ...read, page }
+  while (page > 0) {
+    page -= 1
+    yield { ...(await readPage(list, page, signal)), page }
+  }
+}
+
+async function readPage(list: InfoList, page: number, signal: AbortSignal): Promise<Page> {
+  const { daemon, base, path } = list
+  const { status, body } = await httpGet(daemon, `${base}${path}?page=${page}`, signal)
+  if (status !== 200) throw southboundUnavailable(refusal(list, status))
+  const parsed = parsePage(body)
+  if (parsed !== undefined) return parsed
+  throw southboundUnavailable(
+    `${daemon} cannot be asked: ${path} answered without all its entries (a page above 512 KiB, or it is out of memory)`,
+  )
+}
+
+/**
+ * A page in a text; undefined when the text is none, or not all of one. `{}` is what the core prints when a page does not
+ * fit, and `truncated` says that it ran out of memory: there is no next page then, though the list goes on.
+ */
+export function parsePage(body: string): Page | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return undefined
+  }
+  const { items, pager } = recordOf(value)
+  const { next, truncated } = recordOf(pager)
+  if (!Array.isArray(items) || truncated === true) return undefined
+  return { items, hasNext: typeof next === 'string' }
+}
+
+/** The fields of a value; none when it is no object. */
+export function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isRecord ? (value as Record<string, unknown>) : {} // any object has fields of unknown types
+}
+
+/** Whose entry it is. */
+function nameOf(item: unknown): string {
+  const { supi, enb_id, gnb_id } = recordOf(item)
+  const name = supi ?? enb_id ?? gnb_id
+  return typeof name === 'string' || typeof name === 'number' ? String(name) : ''
+}
+
+function refusal({ daemon, path }: InfoList, status: number): string {
+  if (status === 400)
+    return (
+      `${daemon} has no ${path}: phones, sessions and radios can be seen from Open5GS 2.7.7 on; ` +
+      'update the core, or correct the address if another daemon answers there'
+    )
+  return `${daemon} cannot be asked: ${path} answered ${status}`
+}

@@ -47,6 +47,7 @@ export function lifecycleRoutes(context: Context, lifecycle: NodeLifecycle): rea
       method: 'POST',
       path: '/v1/lifecycle/transition',
       role: 'operator',
+      example: { from: 'provision', to: 'register' },
       summary: 'Move this node to another lifecycle state',
       schema: { body: BODY_SCHEMA, response: RESULT_SCHEMA },
       audit: 'lifecycle.transition',

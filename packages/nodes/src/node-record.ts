@@ -5,6 +5,8 @@ import {
   nodeIdentityRef,
   objectSchema,
   TIMESTAMP_SCHEMA,
+  timestampFromMs,
+  timestampOrNull,
 } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
 import { degradedReason } from './degraded.ts'
@@ -67,7 +69,7 @@ export async function nodeRecord(context: Context, row: NodeRow): Promise<object
     name: row.name,
     state: statusOf(row.state, reason !== undefined),
     plmn: formatPlmn(context.settings.plmn),
-    last_seen: timestamp(heartbeat?.received_at_ms ?? silentSinceMs),
+    last_seen: timestampFromMs(heartbeat?.received_at_ms ?? silentSinceMs),
     lifecycle: spelling(row.state),
     degraded_reason: reason ?? null,
   }
@@ -83,8 +85,8 @@ export function enrollRecord(context: Context, row: NodeRow): object {
     node_id: row.node_id,
     enrolled: row.left_at_ms === null && expiresAtMs !== null && expiresAtMs > context.clock.nowMs(),
     state: spelling(row.state),
-    enrolled_at: nullableTimestamp(enrolledAtMs),
-    certificate_expires_at: nullableTimestamp(expiresAtMs),
+    enrolled_at: timestampOrNull(enrolledAtMs),
+    certificate_expires_at: timestampOrNull(expiresAtMs),
   }
 }
 
@@ -94,14 +96,6 @@ export function leaveRecord(row: NodeRow): object {
     node_id: row.node_id,
     left: row.left_at_ms !== null,
     state: spelling(row.state),
-    left_at: nullableTimestamp(row.left_at_ms),
+    left_at: timestampOrNull(row.left_at_ms),
   }
-}
-
-function timestamp(atMs: number): string {
-  return new Date(atMs).toISOString()
-}
-
-function nullableTimestamp(atMs: number | null): string | null {
-  return atMs === null ? null : timestamp(atMs)
 }

@@ -1,4 +1,5 @@
 import { lifecycleRef, type Plugin } from '@steeple/contracts'
+import { clockRoutes } from './clock-routes.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { lifecycleRoutes } from './lifecycle-routes.ts'
 import { MIGRATIONS } from './migrations.ts'
@@ -19,6 +20,7 @@ export const plugin: Plugin = {
     return {
       routes: [
         ...nodeRoutes(context),
+        ...clockRoutes(context),
         ...telemetryRoutes(context),
         ...lifecycleRoutes(context, lifecycle),
         ...serviceRoutes(context, lifecycle, createRadioLook(context)),

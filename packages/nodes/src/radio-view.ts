@@ -1,10 +1,10 @@
-import { type Context, coreDriverRef, ranDriverRef } from '@steeple/contracts'
+import { type Context, coreDriverRef, ranDriverRef, untilAborted } from '@steeple/contracts'
 
-/** What the status says of radio and phones. */
+/** What the status says of radio and phones. Null is not known: neither the core nor an own radio tells. */
 interface RadioView {
-  readonly isConnected: boolean
-  readonly mode: 'lte' | 'nr' | 'none'
-  readonly attachedUes: number
+  readonly isConnected: boolean | null
+  readonly mode: 'lte' | 'nr' | 'none' | null
+  readonly attachedUes: number | null
 }
 
 /** Gives the view, observed anew at most every `VIEW_MS`. */
@@ -16,8 +16,8 @@ const LOOK_BOUND_MS = 1_000
 /**
  * Makes a look at the drivers for radio and core, whichever are loaded.
  *
- * Requests share one look; a driver that fails or does not answer within a second counts as not connected. Its own
- * health check says why.
+ * Requests share one look; what a driver that fails or does not answer within a second would tell is not known. Its
+ * own health check says why.
  */
 export function createRadioLook(context: Context): RadioLook {
   let last: { readonly atMs: number; readonly view: Promise<RadioView> } | undefined
@@ -31,27 +31,23 @@ export function createRadioLook(context: Context): RadioLook {
 async function look(context: Context): Promise<RadioView> {
   const signal = AbortSignal.any([context.retiring, AbortSignal.timeout(LOOK_BOUND_MS)])
   const [driver, core] = await Promise.all([
-    within(signal, context.maybe(ranDriverRef)?.observe(signal)),
-    within(signal, context.maybe(coreDriverRef)?.observe(signal)),
+    seenBy(context.maybe(ranDriverRef), signal),
+    seenBy(context.maybe(coreDriverRef), signal),
   ])
   // Without a radio of its own the driver knows nothing: the core may know one of somebody else.
   const ran = driver?.mode === 'none' ? undefined : driver
+  const radios = core?.radios
   return {
-    isConnected: ran?.isConnected ?? (core?.radios ?? 0) > 0,
-    mode: ran?.mode ?? core?.technology ?? 'none',
-    attachedUes: core?.attachedUes ?? ran?.attachedUes ?? 0,
+    isConnected: ran?.isConnected ?? (radios === undefined ? null : radios > 0),
+    mode: ran?.mode ?? core?.technology ?? (radios === undefined ? null : 'none'),
+    attachedUes: core?.attachedUes ?? ran?.attachedUes ?? null,
   }
 }
 
-/** The result of `work`; undefined when it fails or the signal fires first. */
-async function within<T>(signal: AbortSignal, work: Promise<T> | undefined): Promise<T | undefined> {
-  if (work === undefined) return undefined
-  const fired = Promise.withResolvers<undefined>()
-  const stop = (): void => fired.resolve(undefined)
-  signal.addEventListener('abort', stop, { once: true })
-  try {
-    return await Promise.race([work.catch(() => undefined), fired.promise])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
+/** What a driver sees; undefined when there is none, or it fails or takes too long. */
+async function seenBy<T>(
+  driver: { observe(signal: AbortSignal): Promise<T> } | undefined,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  return driver && (await untilAborted(driver.observe(signal), signal).catch(() => undefined))
 }

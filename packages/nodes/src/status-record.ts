@@ -1,6 +1,7 @@
 import {
   type ComponentState,
   type Context,
+  type InstanceView,
   type JsonSchema,
   nodeIdentityRef,
   objectSchema,
@@ -18,6 +19,7 @@ import type { RadioLook } from './radio-view.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
 const FLAG: JsonSchema = { type: 'boolean' }
+const UNSURE_FLAG: JsonSchema = { type: ['boolean', 'null'] }
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 }
 
 /** The body of `GET /v1/status`: the specification's fields and the additive ones of contract section 3. */
@@ -28,14 +30,25 @@ export const STATUS_SCHEMA: JsonSchema = objectSchema(
     tac: COUNT,
     apns: { type: 'array', items: TEXT },
     enb: objectSchema(
-      { connected: FLAG, mode: { ...TEXT, description: 'lte, nr or none.' }, s1_setup: FLAG },
+      {
+        connected: {
+          ...UNSURE_FLAG,
+          description: 'Null while neither the core nor an own radio tells; so below.',
+        },
+        mode: { type: ['string', 'null'], description: 'lte, nr or none.' },
+        s1_setup: UNSURE_FLAG,
+      },
       ['connected', 'mode', 's1_setup'],
     ),
     ue: objectSchema(
       {
-        registered: { ...FLAG, description: 'Whether at least one phone is.' },
+        registered: { ...UNSURE_FLAG, description: 'Whether at least one phone is.' },
         sim_state: { ...TEXT, description: 'activated, suspended or none: the most recent phone.' },
-        attached: COUNT,
+        attached: {
+          type: ['integer', 'null'],
+          minimum: 0,
+          description: 'Null while the core does not tell.',
+        },
       },
       ['registered', 'sim_state', 'attached'],
     ),
@@ -50,6 +63,15 @@ export const STATUS_SCHEMA: JsonSchema = objectSchema(
     version: TEXT,
     uptime_s: COUNT,
     tx: objectSchema({ armed: FLAG }, ['armed']),
+    instance: objectSchema(
+      {
+        name: { ...TEXT, description: 'As cluster.instance names it; empty where there is one.' },
+        role: { ...TEXT, description: 'alone, leader or follower.' },
+        leader: { type: ['string', 'null'], description: 'Null while nobody leads.' },
+        epoch: { ...COUNT, description: 'Grows with each leader.' },
+      },
+      ['name', 'role', 'leader', 'epoch'],
+    ),
     components: { type: 'array', items: COMPONENT_SCHEMA },
   },
   [
@@ -67,6 +89,7 @@ export const STATUS_SCHEMA: JsonSchema = objectSchema(
     'version',
     'uptime_s',
     'tx',
+    'instance',
     'components',
   ],
 )
@@ -99,8 +122,8 @@ export async function statusRecord(
     apns: settings.apns,
     enb: { connected: radio.isConnected, mode: radio.mode, s1_setup: radio.isConnected },
     ue: {
-      registered: radio.attachedUes > 0,
-      sim_state: simState(last, radio.attachedUes),
+      registered: radio.attachedUes === null ? null : radio.attachedUes > 0,
+      sim_state: simState(last, radio.attachedUes ?? 0),
       attached: radio.attachedUes,
     },
     breakout: { mode: settings.policy.local_breakout ? 'local' : 'off', peer_count: peerCount(components) },
@@ -110,6 +133,7 @@ export async function statusRecord(
     node_id: nodeId,
     ...runningSince(context),
     tx: { armed: gate?.armed ?? false },
+    instance: instanceRecord(context.use(serviceInfoRef).instance()),
     components: components.map(componentRecord),
   }
 }
@@ -119,6 +143,10 @@ function simState(last: SubscriberView | undefined, attached: number): 'activate
   if (last === undefined) return attached > 0 ? 'activated' : 'none'
   if (last.state === 'suspended') return 'suspended'
   return last.state === 'in-use' || last.state === 'issued' ? 'activated' : 'none'
+}
+
+function instanceRecord({ name, role, leader, epoch }: InstanceView): object {
+  return { name, role, leader: leader ?? null, epoch }
 }
 
 function runningSince(context: Context): { readonly version: string; readonly uptime_s: number } {

@@ -66,6 +66,7 @@ export function nodesWorld(db: MemoryDb = memoryDb(MIGRATIONS), clock: FakeClock
     buildDate: undefined,
     startedAtMs: clock.nowMs(),
     plugins: () => [],
+    instance: () => ({ name: '', role: 'alone' as const, leader: '', epoch: 0, isMachine: true }),
   }
   const services = new Map<string, object>([
     [nodeIdentityRef.id, identity],
@@ -87,7 +88,8 @@ export function nodesWorld(db: MemoryDb = memoryDb(MIGRATIONS), clock: FakeClock
 
 function gateState(armed: boolean): Awaited<ReturnType<TxGate['state']>> {
   const set = armed ? 'set' : 'missing'
-  return { armed, gates: { country_code: set, license_ack: set, allow_list: set }, profile: undefined }
+  const gates = { country_code: set, license_ack: set, allow_list: set } as const
+  return { armed, gates, profile: undefined, transmitter: armed ? 'on' : 'off' }
 }
 
 /** Stores a node. */

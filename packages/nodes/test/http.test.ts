@@ -24,7 +24,14 @@ function gatePlugin(): InlinePlugin {
   const gate: Plugin = {
     setup: async () => ({
       services: new Map([
-        [txGateRef.id, { state: async () => ({ armed: isArmed, gates, profile: undefined }) }],
+        [
+          txGateRef.id,
+          {
+            state: async () => ({ armed: isArmed, gates, profile: undefined }),
+            permit: async () => undefined,
+            permitCarrier: async () => undefined,
+          },
+        ],
       ]),
     }),
   }
@@ -37,7 +44,6 @@ function gatePlugin(): InlinePlugin {
       contracts: '*',
       config_path: 'gate_under_test',
       handover: 'overlap',
-      isolation: 'inline',
       provides: [txGateRef.id],
     },
     plugin: gate,
@@ -53,7 +59,7 @@ http.before(
     await clock.advance(100)
     await bed.settled()
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 http.after(() => bed.stop())
 

@@ -32,8 +32,8 @@ service('tells the status of a fresh node', async () => {
     plmn: '999-99',
     tac: 7,
     apns: ['internet', 'ims'],
-    enb: { connected: false, mode: 'none', s1_setup: false },
-    ue: { registered: false, sim_state: 'none', attached: 0 },
+    enb: { connected: null, mode: null, s1_setup: null },
+    ue: { registered: null, sim_state: 'none', attached: null },
     breakout: { mode: 'local', peer_count: 0 },
     mode: 'lab',
     core: 'core_a',
@@ -43,6 +43,7 @@ service('tells the status of a fresh node', async () => {
     uptime_s: 2,
     tx: { armed: false },
     components: [],
+    instance: { name: '', role: 'alone', leader: '', epoch: 0 },
   })
 })
 
@@ -84,6 +85,38 @@ service('takes from the core what its own radio driver cannot know', async () =>
   const { enb, ue } = body as { readonly enb: unknown; readonly ue: { readonly attached: number } }
   assert.equal([enb, ue.attached], [{ connected: true, mode: 'lte', s1_setup: true }, 3])
 })
+
+service(
+  'tells nothing of what a core without an answer does not tell, and zero when it says so',
+  async () => {
+    const { world, routes } = await setting()
+    const shown = async (): Promise<readonly unknown[]> => {
+      await world.clock.advance(2_001)
+      const { body } = await read(routes, '/v1/status')
+      const { enb, ue } = body as { readonly enb: object; readonly ue: object }
+      return [enb, ue]
+    }
+    world.fake.services.set(coreDriverRef.id, {
+      observe: async () => {
+        throw new Error('the core does not answer')
+      },
+    })
+    const nothing = [
+      { connected: null, mode: null, s1_setup: null },
+      { registered: null, sim_state: 'none', attached: null },
+    ]
+    assert.equal(await shown(), nothing)
+    world.fake.services.set(coreDriverRef.id, {
+      observe: async () => ({ radios: undefined, attachedUes: undefined }),
+    })
+    assert.equal(await shown(), nothing)
+    world.fake.services.set(coreDriverRef.id, { observe: async () => ({ radios: 0, attachedUes: 0 }) })
+    assert.equal(await shown(), [
+      { connected: false, mode: 'none', s1_setup: false },
+      { registered: false, sim_state: 'none', attached: 0 },
+    ])
+  },
+)
 
 service('tells the state of the SIM whose phone attached last', async () => {
   const { world, routes } = await setting()

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import {
   type ComponentHealth,
   type Context,
@@ -14,12 +15,11 @@ import { policyRoutes } from './routes/policy-routes.ts'
 import { spectrumRoutes } from './routes/spectrum-routes.ts'
 import { txRoutes } from './routes/tx-routes.ts'
 import { TABLES } from './store.ts'
+import { disarmNote } from './tx/disarm-note.ts'
 import { gateHealth } from './tx/gate-health.ts'
+import { gateMemory } from './tx/gate-memory.ts'
 import { transmittersOf } from './tx/transmitters.ts'
 import { TX_KEY, TX_RESOURCE, txControlOf } from './tx/tx-control.ts'
-
-/** How often another instance's change of the policy is looked for, ms. */
-const POLL_MS = 3_000
 
 /** The policy bundle, the spectrum check and the three-layer TX gate. */
 export const plugin: Plugin = {
@@ -28,31 +28,39 @@ export const plugin: Plugin = {
   setup: async (context: Context): Promise<Instance> => {
     const { clock, metrics } = context
     const policy = await openPolicy(context)
-    const transmitters = transmittersOf(context)
-    const control = txControlOf(context, policy, transmitters)
+    const memory = gateMemory(context)
+    const transmitters = transmittersOf(context, memory)
+    const note = disarmNote(resolve(context.settings.server.data_dir, 'tx-disarm.json'))
+    const control = txControlOf(context, policy, transmitters, { memory, note })
     const checks = metrics.counter('svc_policy_spectrum_checks_total', 'Spectrum checks by result.', [
       'result',
     ])
     const armed = metrics.gauge('svc_policy_tx_armed', 'Whether TX is armed.')
     const disarms = metrics.counter('svc_policy_tx_auto_disarms_total', 'Times TX disarmed itself.')
     context.onSettings(() => context.enqueue(TX_RESOURCE, TX_KEY))
-    context.every(POLL_MS, async () => {
-      await policy.refresh()
-    })
+    // Also what another instance on the same store has changed.
+    context.on('policy.*', async () => void (await policy.refresh()), 'each')
+    context.on(
+      'tx.*',
+      async () => {
+        context.enqueue(TX_RESOURCE, TX_KEY)
+        context.changed(txGateRef)
+      },
+      'each',
+    )
     return {
       routes: [
         ...policyRoutes(policy, control, clock),
         ...spectrumRoutes(context, policy, (isAllowed) =>
           checks.inc({ result: isAllowed ? 'allowed' : 'blocked' }),
         ),
-        ...txRoutes(control, transmitters),
+        ...txRoutes(control, transmitters, clock),
       ],
       reconcilers: [
         txReconciler({
           control,
           transmitters,
           clock,
-          log: context.log,
           armed: (isArmed) => armed.set(isArmed ? 1 : 0),
           selfDisarmed: () => disarms.inc(),
         }),
@@ -62,10 +70,17 @@ export const plugin: Plugin = {
         [txGateRef.id, control],
       ]),
       start: async () => {
+        await control.recall()
         if (await policy.isStored()) return
         await context.mutate(systemPrincipal('policy'), 'policy.create', 'policy', (tx) =>
           policy.writeFirst(tx),
         )
+      },
+      // The gate goes with the service, before all that is waited for; another copy of this plugin takes it over as it is.
+      quiesce: async (why) => {
+        if (why === 'upgrade') return
+        control.close()
+        await transmitters.stop()
       },
       health: async (): Promise<readonly ComponentHealth[]> => [
         policy.health(),

@@ -44,7 +44,7 @@ expiry(
       await bed.stop()
     }
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 expiry.run()

@@ -43,7 +43,6 @@ http.before(
             config_path: 'radio',
             provides: [transmitterRef.id],
             handover: 'exclusive',
-            isolation: 'inline',
           },
         },
       ],
@@ -51,9 +50,9 @@ http.before(
     })
     await bed.settled()
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
-http.after(async () => bed?.stop(), { limitMs: 20_000 })
+http.after(async () => bed?.stop(), { limitMs: 360_000 })
 
 const put = (body: unknown, headers: Record<string, string> = {}): ReturnType<Testbed['request']> =>
   bed.request('PUT', '/v1/policy', { body, headers })

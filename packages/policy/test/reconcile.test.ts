@@ -1,6 +1,6 @@
 import type { Outcome, TxGate } from '@steeple/contracts'
-import { txGateRef } from '@steeple/contracts'
-import { assert, suite } from '@steeple/testkit'
+import { transmitterRef, txGateRef } from '@steeple/contracts'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { openWorld, PROFILES, settingsOf, type World } from './support/world.ts'
 
 const reconcile = suite('policy/self-disarm')
@@ -9,20 +9,20 @@ let here: World
 reconcile.before.each(async () => {
   here = await openWorld()
   await here.call('POST', '/v1/tx/arm', { arm: true, profile_id: 'b3-lab' })
+  await gate().permit('b3-lab')
   here.transmitter.isOnAir = true
 })
 reconcile.after.each(() => here.close())
 
 const gate = (): TxGate => here.instance.services?.get(txGateRef.id) as TxGate
-async function pass(): Promise<Outcome | undefined> {
-  return (await here.reconcile()).get('gate')
-}
+const pass = (): Promise<Outcome> => here.reconcile()
+const ARMED: Outcome = { state: 'pending', afterMs: 4_000, reason: 'TX is armed' }
 async function isArmed(): Promise<boolean> {
   return (await gate().state()).armed
 }
 
-reconcile('leaves an armed transmitter with green gates alone', async () => {
-  assert.equal(await pass(), { state: 'converged' })
+reconcile('leaves an armed transmitter with green gates alone, and looks again within 5 s', async () => {
+  assert.equal(await pass(), ARMED)
   assert.is(await isArmed(), true)
   assert.is(here.transmitter.isOnAir, true)
   assert.is(here.fake.metrics.value('svc_policy_tx_armed'), 1)
@@ -33,10 +33,9 @@ reconcile('disarms at the very moment the license expires', async () => {
   await here.call('PUT', '/v1/policy', {
     spectrum: { license: { expires_at: new Date(expires).toISOString() } },
   })
-  assert.equal(await pass(), { state: 'converged' })
-  here.fake.clock.jump(expires - 4_000)
-  const soon = await pass()
-  assert.is(soon?.state === 'pending' && soon.afterMs, 4_000)
+  assert.equal(await pass(), ARMED)
+  here.fake.clock.jump(expires - 1_500)
+  assert.equal(await pass(), { ...ARMED, afterMs: 1_500 })
   here.fake.clock.jump(expires - 1)
   assert.is(await isArmed(), true)
   await pass()
@@ -105,6 +104,40 @@ reconcile('disarms when its profile is removed', async () => {
   assert.is(await isArmed(), false)
 })
 
+reconcile('stops the transmitter before the store has taken the disarm', async () => {
+  const held = Promise.withResolvers<void>()
+  here.fake.changeSettings(settingsOf('LAB'))
+  here.holdStore(held.promise)
+  const passed = pass()
+  await eventually(() => !here.transmitter.isOnAir)
+  assert.is(await isArmed(), true)
+  held.resolve()
+  assert.is((await passed).state, 'converged')
+  assert.is(await isArmed(), false)
+})
+
+reconcile('stops the transmitter at the expiry although the store does not answer', async () => {
+  const expires = here.fake.clock.nowMs() + 60_000
+  await here.call('PUT', '/v1/policy', {
+    spectrum: { license: { expires_at: new Date(expires).toISOString() } },
+  })
+  await pass()
+  here.db.exec('alter table policy_bundle rename to away')
+  here.fake.clock.jump(expires - 1)
+  assert.is((await pass()).state, 'failed')
+  assert.is(here.transmitter.isOnAir, true)
+  here.fake.clock.jump(expires)
+  assert.is((await pass()).state, 'failed')
+  assert.is(here.transmitter.isOnAir, false)
+})
+
+reconcile('stops one that was withdrawn while TX is armed', async () => {
+  here.fake.services.delete(transmitterRef.id)
+  await pass()
+  assert.is(here.transmitter.isOnAir, false)
+  assert.is(await isArmed(), true)
+})
+
 reconcile('does nothing twice', async () => {
   here.fake.changeSettings(settingsOf('LAB'))
   await pass()
@@ -118,27 +151,27 @@ reconcile('does nothing twice', async () => {
 reconcile('asks a transmitter that does not confirm again, until it does', async () => {
   here.transmitter.mode = 'fails'
   here.fake.changeSettings(settingsOf('LAB'))
-  assert.is((await pass())?.state, 'pending')
+  assert.is((await pass()).state, 'failed')
   assert.is(await isArmed(), false)
-  assert.is((await pass())?.state, 'pending')
+  assert.is((await pass()).state, 'failed')
   here.transmitter.mode = 'obeys'
-  assert.is((await pass())?.state, 'converged')
+  assert.is((await pass()).state, 'converged')
   assert.is(here.transmitter.isOnAir, false)
 })
 
 reconcile('stops the transmitter even when the disarm cannot be stored', async () => {
   here.failStore(true)
   here.fake.changeSettings(settingsOf('LAB'))
-  assert.is((await pass())?.state, 'pending')
+  assert.is((await pass()).state, 'failed')
   assert.is(here.transmitter.isOnAir, false)
   here.failStore(false)
-  assert.is((await pass())?.state, 'converged')
+  assert.is((await pass()).state, 'converged')
   assert.is(await isArmed(), false)
 })
 
 reconcile('stops the transmitter when the policy is corrupt', async () => {
   here.db.exec(`update policy_bundle set content = replace(content, 'b3', 'b7') where revision = 2`)
-  assert.is((await pass())?.state, 'pending')
+  assert.is((await pass()).state, 'failed')
   assert.is(here.transmitter.isOnAir, false)
 })
 

@@ -11,6 +11,8 @@ export interface SimCounters {
   /** Counts a move that is durable; `from` is undefined for a new SIM. */
   moved(from: SimState | undefined, to: SimState): void
   attached(plmn: string): void
+  /** How many phones are attached now; undefined while the core does not tell. */
+  present(phones: number | undefined): void
   /** Counts anew: another instance may have changed rows. */
   recount(reader: Reader): Promise<void>
 }
@@ -22,6 +24,10 @@ export function simCounters(metrics: Metrics): SimCounters {
     'svc_sims_unsynced',
     'SIMs that the HSS does not hold as it should, by why: pending or failed.',
     ['status'],
+  )
+  const phones = metrics.gauge(
+    'svc_sims_phones_attached',
+    'Phones that are attached now; NaN while the core does not tell.',
   )
   const attaches = metrics.counter('svc_attach_total', 'Attaches seen in the core.', ['plmn'])
   const counts = new Map<SimState, number>()
@@ -43,6 +49,7 @@ export function simCounters(metrics: Metrics): SimCounters {
       add(to, 1)
     },
     attached: (plmn) => attaches.inc({ plmn }),
+    present: (count) => phones.set(count ?? Number.NaN),
     recount: async (reader) => {
       const { pending, failed } = await countUnsynced(reader)
       unsynced.set(pending, { status: 'pending' })

@@ -58,7 +58,6 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     id: '0002_batch_files',
-    // Not in the checksum of a row: it is about the disk and is written for many batches at once.
     up: [
       'alter table sims_batch add column files_at_ms bigint',
       'create index sims_batch_files on sims_batch (files_at_ms, id)',
@@ -71,5 +70,51 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     id: '0004_iccid',
     up: ['create index sims_sim_iccid on sims_sim (iccid_last4)'],
+  },
+  {
+    id: '0005_seen',
+    // Observed, and no part of a SIM's checksummed row: it is written for many phones at once.
+    up: ['create table sims_seen (hash text primary key, seen_at_ms bigint not null)'],
+  },
+  {
+    id: '0006_words',
+    // What people search by: words of labels and numbers. Derived from the rows; a marker says that it is complete.
+    up: [
+      'create table sims_word (hash text not null, word text not null, primary key (hash, word))',
+      'create index sims_word_word on sims_word (word, hash)',
+      'create table sims_index (name text primary key)',
+    ],
+  },
+  {
+    id: '0007_iccid_mac',
+    up: [
+      'alter table sims_sim add column iccid_mac bytea',
+      // Serves the last digits as well, so that each new card is written into one index of ICCIDs and not into two.
+      'create index sims_sim_iccid_mac on sims_sim (iccid_last4, iccid_mac)',
+      'drop index if exists sims_sim_iccid',
+      `create table sims_iccid_index (
+        id text primary key,
+        key_sealed bytea not null,
+        indexed_to text not null,
+        row_sum bigint not null
+      )`,
+      'alter table sims_batch add column issued_by text',
+      `create table sims_import (
+        id text primary key,
+        started_at_ms bigint not null,
+        principal text not null,
+        request_id text not null,
+        row_sum bigint not null
+      )`,
+    ],
+  },
+  {
+    id: '0008_rates',
+    up: [
+      'alter table sims_sim add column cap_bps bigint',
+      'alter table sims_sim add column reach text',
+      'create index sims_sim_reach on sims_sim (reach) where reach is not null',
+      'create index sims_sim_quota on sims_sim (hash) where quota_bytes is not null',
+    ],
   },
 ]

@@ -4,8 +4,9 @@ import { isServiceError, notFound, type Reader, storeCorrupt, type Vault } from 
 import { parsePlmn } from '@steeple/telecom'
 import { batchDir, CARDS_FILE } from './batch/batch-files.ts'
 import { openCards } from './batch/cards-file.ts'
-import { cardsFromRows } from './batch/rebuild.ts'
+import { cardsFromRows, cardsOfImport } from './batch/rebuild.ts'
 import { wipe } from './secrets/octets.ts'
+import { suciInfo } from './secrets/suci-info.ts'
 import { BATCHES, type BatchRow } from './store/batch-store.ts'
 
 /** How the cards of a batch are written: as stored, as pySim reads them, or as JSON. */
@@ -19,17 +20,27 @@ export interface BatchPlace {
 }
 
 /**
- * The cards of a batch in clear text, for a card writer. The one way in which keys leave the node as text. A file that
+ * The cards of a batch or an import in clear text, for a card writer. The one way in which keys leave the node as text. A file that
  * is missing or damaged is made up for from the rows.
- * Throws `not_found` when there is no such batch, `store_corrupt` when its rows are damaged too.
+ * Throws `not_found` when there is neither a batch nor an import of that id, `store_corrupt` when its rows are damaged too.
  */
 export async function unsealBatch(place: BatchPlace, batchId: string, format: CardFormat): Promise<string> {
   const batch = await BATCHES.find(place.reader, { id: batchId })
-  if (batch === undefined) throw notFound(`batch ${batchId}`)
+  if (batch === undefined) return await unsealImport(place, batchId, format)
   const csv = (await cardsFromFile(place, batch)) ?? (await cardsFromRows(place.reader, place.vault, batch))
   const text = Buffer.from(csv).toString('ascii')
   wipe(csv)
-  return written(text, batch, format)
+  return written(text, batch, format, format === 'json' ? await suciInfo(place.dataDir) : undefined)
+}
+
+/** An import has no file of its own: its cards are in the rows alone. */
+async function unsealImport(place: BatchPlace, id: string, format: CardFormat): Promise<string> {
+  const found = await cardsOfImport(place.reader, place.vault, id)
+  if (found === undefined) throw notFound(`batch ${id}`)
+  const text = Buffer.from(found.csv).toString('ascii')
+  wipe(found.csv)
+  const suci = format === 'json' ? await suciInfo(place.dataDir) : undefined
+  return written(text, { plmn: found.plmn, label: null }, format, suci)
 }
 
 /** Undefined: there is no file that could be used. */
@@ -48,16 +59,28 @@ async function cardsFromFile(place: BatchPlace, batch: BatchRow): Promise<Uint8A
   }
 }
 
+/** TS 31.102 §4.2.12. */
+const SPN_CHARACTERS = 16
+
 /** The columns that pySim-prog reads with `--source csv`. */
 const PYSIM: readonly string[] = ['name', 'iccid', 'mcc', 'mnc', 'imsi', 'smsp', 'ki', 'opc', 'adm1']
 
-function written(csv: string, batch: BatchRow, format: CardFormat): string {
+function written(
+  csv: string,
+  batch: Pick<BatchRow, 'plmn' | 'label'>,
+  format: CardFormat,
+  suci: object | undefined,
+): string {
   if (format === 'csv') return csv
   const cards = cardsOf(csv)
-  if (format === 'json') return `${JSON.stringify(cards, undefined, 2)}\n`
+  if (format === 'json') {
+    const told = suci === undefined ? cards : cards.map((card) => ({ ...card, ef_suci_calc_info: suci }))
+    return `${JSON.stringify(told, undefined, 2)}\n`
+  }
   const plmn = parsePlmn(batch.plmn)
   if (plmn === undefined) throw storeCorrupt('sims_batch')
-  const name = (batch.label ?? batch.profile).replaceAll(/[^A-Za-z0-9 ._-]/g, '_')
+  // What the phone shows as the name of its network (EF.SPN, TS 31.102 §4.2.12): no profile's name is one.
+  const name = (batch.label ?? 'Steeple').replaceAll(/[^A-Za-z0-9 ._-]/g, '_').slice(0, SPN_CHARACTERS)
   const lines = cards.map((card) => {
     const cells: Readonly<Record<string, string>> = { name, mcc: plmn.mcc, mnc: plmn.mnc, ...card }
     return PYSIM.map((column) => cells[column] ?? '').join(',')

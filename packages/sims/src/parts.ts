@@ -1,11 +1,15 @@
 import type { Context, Turns, Vault } from '@steeple/contracts'
+import type { Presence } from './attach/presence.ts'
 import type { Seen } from './attach/seen.ts'
 import type { BatchTrouble } from './batch/batch-trouble.ts'
 import type { SimsConfig } from './config.ts'
 import type { SimCounters } from './counters.ts'
-import type { CoreLink } from './provision/core-link.ts'
+import type { CoreBreaker } from './provision/core-breaker.ts'
 import type { DetachBoard } from './provision/detach-board.ts'
-import type { HssLink } from './provision/hss-link.ts'
+import type { FutilePushes } from './provision/futile.ts'
+import type { HssBreaker } from './provision/hss-breaker.ts'
+import type { OpenCuts } from './provision/open-cuts.ts'
+import type { IccidIndex } from './secrets/iccid-index.ts'
 import type { MoveFeed } from './states/move-feed.ts'
 
 /** What the routes and reconcilers of this plugin share. */
@@ -13,20 +17,24 @@ export interface SimsParts {
   readonly context: Context<SimsConfig>
   readonly vault: Vault
   readonly counters: SimCounters
-  readonly hss: HssLink
-  readonly core: CoreLink
+  readonly hss: HssBreaker
+  readonly core: CoreBreaker
   readonly detaches: DetachBoard
+  readonly cuts: OpenCuts
+  readonly futile: FutilePushes
   readonly batchTrouble: BatchTrouble
   readonly moves: MoveFeed
   readonly seen: Seen
-  /** Imports run one after another: what one finds free in the store, no other takes meanwhile. */
+  readonly presence: Presence
+  readonly iccids: IccidIndex
+  /** Large imports run one after another: side by side all of them would take longer. */
   readonly imports: Turns
 }
 
-/** Reconciler that pushes subscribers. */
+/** Reconciler that pushes subscribers, and cuts them off (those keys are urgent). */
 export const SIM_RESOURCE = 'sim'
-/** Reconciler that cuts subscribers off; apart, so that it never waits behind a large import. */
-export const CUT_RESOURCE = 'sim_cut'
+/** Reconciler that has phones take the rates of their SIMs. */
+export const RATES_RESOURCE = 'sim_rates'
 /** Reconciler that looks for drift. */
 export const DRIFT_RESOURCE = 'sim_drift'
 /** Reconciler that keeps the files of batches. */

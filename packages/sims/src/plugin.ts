@@ -2,6 +2,7 @@ import {
   type ComponentHealth,
   type Context,
   createTurns,
+  hssDriverRef,
   msFromDuration,
   type Plugin,
   subscribersRef,
@@ -9,68 +10,86 @@ import {
   vaultRef,
 } from '@steeple/contracts'
 import { attachWatch } from './attach/attach-watch.ts'
+import { presence } from './attach/presence.ts'
 import { nobodySeen } from './attach/seen.ts'
 import { sweepBatches } from './batch/batch-sweep.ts'
 import { batchTrouble } from './batch/batch-trouble.ts'
 import { filesReconciler } from './batch/files-reconciler.ts'
-import { SIMS_CONFIG, type SimsConfig } from './config.ts'
+import type { SimsConfig } from './config.ts'
 import { simCounters } from './counters.ts'
 import { expireDue } from './expiry.ts'
+import { OPEN_IMPORTS, sweepImports } from './import/open-imports.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { FILES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
-import { coreLink } from './provision/core-link.ts'
-import { cutReconciler } from './provision/cut-reconciler.ts'
+import { DRIFT_RESOURCE, FILES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
+import { coreBreaker } from './provision/core-breaker.ts'
 import { detachBoard } from './provision/detach-board.ts'
-import { driftReconciler } from './provision/drift-reconciler.ts'
-import { createFlights } from './provision/flights.ts'
-import { hssLink } from './provision/hss-link.ts'
+import { driftReconciler, slices } from './provision/drift-reconciler.ts'
+import { futilePushes } from './provision/futile.ts'
+import { hssBreaker } from './provision/hss-breaker.ts'
+import { openCuts } from './provision/open-cuts.ts'
+import { ratesReconciler } from './provision/rates-reconciler.ts'
 import { simReconciler } from './provision/sim-reconciler.ts'
 import { bulkRoute } from './routes/bulk-route.ts'
+import { diagnosisRoute } from './routes/diagnosis-route.ts'
 import { exportRoute } from './routes/export-route.ts'
+import { findRoute } from './routes/find-route.ts'
 import { importRoute } from './routes/import-route.ts'
 import { issueRoute } from './routes/issue-route.ts'
+import { labelRoute } from './routes/label-route.ts'
 import { readRoutes } from './routes/read-routes.ts'
 import { stateRoutes } from './routes/state-routes.ts'
+import { iccidBackfill } from './secrets/iccid-backfill.ts'
+import { ICCID_INDEX, iccidIndex } from './secrets/iccid-index.ts'
 import { registerSealed } from './secrets/sealing.ts'
+import { wantedInHss } from './states/machine.ts'
 import { moveFeed } from './states/move-feed.ts'
 import { BATCHES } from './store/batch-store.ts'
 import { SIMS } from './store/sim-row.ts'
 import { countUnsynced, unsyncedSims } from './store/sim-store.ts'
+import { areWordsBuilt, buildWords } from './store/word-store.ts'
 import { subscribers } from './subscribers.ts'
 
 const EXPIRY_MS = 2_000
 const RECOUNT_MS = 30_000
 const SWEEP_MS = 3_600_000
-const DRIVER_MS = 1_000
+const BACKFILL_MS = 1_000
 const DEFAULT_ATTACH_MS = 5_000
-const TABLES: readonly TableSpec[] = [SIMS, BATCHES]
+const TABLES: readonly TableSpec[] = [SIMS, BATCHES, ICCID_INDEX, OPEN_IMPORTS]
 
 /** Subscribers: issuing, import, states, and their way into the HSS. */
 export const plugin: Plugin<SimsConfig> = {
-  config: SIMS_CONFIG,
   migrations: MIGRATIONS,
   tables: TABLES,
   setup: async (context) => {
     const vault = context.use(vaultRef)
     registerSealed(vault)
+    const futile = futilePushes()
     const parts: SimsParts = {
       context,
       vault,
       counters: simCounters(context.metrics),
-      hss: hssLink(context),
-      core: coreLink(context, vault),
+      hss: hssBreaker(context, futile, () => void pushAll(parts)),
+      core: coreBreaker(context, vault),
       detaches: detachBoard(),
+      cuts: openCuts(),
+      futile,
       batchTrouble: batchTrouble(),
       moves: moveFeed(),
       seen: nobodySeen(),
+      presence: presence(context),
+      iccids: iccidIndex(context.db, vault),
       imports: createTurns(),
     }
+    const backfill = iccidBackfill(context, vault, parts.iccids)
     await parts.counters.recount(context.db)
-    const flights = createFlights()
+    noticeHss(parts)
     return {
       services: new Map([[subscribersRef.id, subscribers(parts)]]),
       routes: [
         ...readRoutes(parts),
+        findRoute(parts),
+        diagnosisRoute(parts),
+        labelRoute(parts),
         exportRoute(parts),
         issueRoute(parts),
         importRoute(parts),
@@ -78,72 +97,104 @@ export const plugin: Plugin<SimsConfig> = {
         ...stateRoutes(parts),
       ],
       reconcilers: [
-        simReconciler(parts, flights),
-        cutReconciler(parts, flights),
+        simReconciler(parts),
+        ratesReconciler(parts),
         driftReconciler(parts),
         filesReconciler(parts),
       ],
       start: async () => {
         const attaches = attachWatch(parts)
         context.every(EXPIRY_MS, (signal) => expireDue(parts, signal))
-        context.every(RECOUNT_MS, () => parts.counters.recount(context.db))
+        context.every(RECOUNT_MS, () => parts.counters.recount(context.db), 'each')
         context.every(msFromDuration(context.config.attach_interval) ?? DEFAULT_ATTACH_MS, (signal) =>
           attaches.look(signal),
         )
-        context.every(DRIVER_MS, noticeDriver(parts))
-        context.every(SWEEP_MS, () => sweep(context))
-        await sweep(context)
+        context.every(BACKFILL_MS, backfill)
+        context.every(SWEEP_MS, () => sweep(context, false), 'each')
+        await sweep(context, context.db.dialect === 'sqlite')
+        void wordsOfEarlier(context)
       },
-      health: async () => [await hssHealth(parts), coreHealth(parts), batchHealth(parts)],
+      health: async () => [
+        await hssHealth(parts),
+        parts.cuts.health(parts.core, context.clock.monotonicMs()),
+        batchHealth(parts),
+      ],
     }
   },
 }
 
-/** Has everything looked at again once another driver is there. */
-function noticeDriver(parts: SimsParts): () => Promise<void> {
-  let known = parts.hss.driver()?.name
-  return async () => {
-    const name = parts.hss.driver()?.name
-    if (name === known) return
-    known = name
-    if (name === undefined) return
-    parts.hss.worked()
-    for (const { hash } of await unsyncedSims(parts.context.db, name))
-      parts.context.enqueue(SIM_RESOURCE, hash)
+/** Notices another driver, and the choice of none: then no driver comes or goes. */
+function noticeHss(parts: SimsParts): void {
+  const { context } = parts
+  context.onChange(hssDriverRef, () => lookAnew(parts))
+  let chosen = context.settings.hss.driver
+  context.onSettings(() => {
+    if (chosen !== context.settings.hss.driver) void lookAnew(parts)
+    chosen = context.settings.hss.driver
+  })
+}
+
+/**
+ * Has everything looked at again once another driver is there, or the HSS behind it answers again: it may be another one,
+ * or hold what it held long ago.
+ */
+async function lookAnew(parts: SimsParts): Promise<void> {
+  if (parts.hss.driver() === undefined) return
+  parts.hss.worked()
+  parts.futile.forget()
+  for (const key of slices(parts.counters.total)) parts.context.enqueue(DRIFT_RESOURCE, key)
+  await pushAll(parts)
+}
+
+/** Has all looked at again that waits for the HSS. */
+async function pushAll({ context, hss }: SimsParts): Promise<void> {
+  const name = hss.driver()?.name
+  if (name === undefined) return
+  try {
+    for (const { hash, state } of await unsyncedSims(context.db, name))
+      context.enqueue(SIM_RESOURCE, hash, wantedInHss(state) !== 'open')
+  } catch (error) {
+    // The next listing has them, too.
+    context.log.warn({ err: error }, 'what waits for the HSS could not be listed')
+  }
+}
+
+/** A store of an earlier version has no words to search by. Searches look through all SIMs until they are there. */
+async function wordsOfEarlier(context: Context<SimsConfig>): Promise<void> {
+  try {
+    if (!(await areWordsBuilt(context.db))) await buildWords(context.db, context.retiring)
+  } catch (error) {
+    if (!context.retiring.aborted) context.log.warn({ err: error }, 'words of SIMs could not be built')
   }
 }
 
 /** What cannot be swept now is swept later: it keeps nobody from starting. */
-async function sweep(context: Context<SimsConfig>): Promise<void> {
+async function sweep(context: Context<SimsConfig>, isAlone: boolean): Promise<void> {
+  // What is under way is known by the age of its files.
+  if (context.clock.doubt?.() !== undefined) return
   try {
+    await sweepImports(context, isAlone)
     const found = await sweepBatches(context.settings.server.data_dir, context.db, context.clock)
     const { removed, missing } = found
     if (removed.length > 0) context.log.warn({ batches: removed }, 'batches without SIMs removed')
     for (const id of missing) context.enqueue(FILES_RESOURCE, id)
   } catch (error) {
-    context.log.warn({ err: error }, 'batches could not be swept')
+    context.log.warn({ err: error }, 'batches and imports could not be swept')
   }
 }
 
 async function hssHealth(parts: SimsParts): Promise<ComponentHealth> {
   const { driver, problem } = parts.hss.view()
   const { pending, failed } = await countUnsynced(parts.context.db)
-  const counts = `${pending} SIMs wait, ${failed} failed`
+  const futile = parts.futile.view()
+  const left =
+    futile.sims === 0 ? '' : `; ${futile.sims} differ in the HSS whatever is pushed: ${futile.reason}`
+  const counts = `${pending} SIMs wait, ${failed} failed${left}`
   return {
     name: 'provisioning',
     kind: 'feature',
-    status: problem === undefined && failed === 0 ? 'ok' : 'degraded',
+    status: problem === undefined && failed === 0 && futile.sims === 0 ? 'ok' : 'degraded',
     detail: problem === undefined ? `${driver}: ${counts}` : `${driver}: ${problem}; ${counts}`,
-  }
-}
-
-function coreHealth({ core }: SimsParts): ComponentHealth {
-  const problem = core.problem()
-  return {
-    name: 'kicks',
-    kind: 'feature',
-    status: problem === undefined ? 'ok' : 'degraded',
-    detail: problem === undefined ? 'the core lets go who is cut off' : `the core takes no kicks: ${problem}`,
   }
 }
 

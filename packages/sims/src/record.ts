@@ -3,9 +3,10 @@ import {
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
   TIMESTAMP_SCHEMA,
+  timestampOrNull,
 } from '@steeple/contracts'
+import type { Sight } from './attach/sight.ts'
 import { apnsOf, type SimRow } from './store/sim-row.ts'
-import { timestampOrNull } from './timestamp.ts'
 
 /** Where SIMs are provisioned now. */
 export interface HssView {
@@ -13,6 +14,8 @@ export interface HssView {
   readonly driver: string
   /** Why nothing can be pushed now; undefined while nothing is known to be in the way. */
   readonly problem: string | undefined
+  /** Why that SIM is not pushed any more although the HSS holds it otherwise; undefined for all others. */
+  futile(hash: string, generation: number): string | undefined
 }
 
 const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] }
@@ -41,9 +44,17 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   batch_id: NULLABLE_TEXT,
   issued_at: TIMESTAMP_SCHEMA,
   first_attach_at: NULLABLE_TIMESTAMP_SCHEMA,
+  attached: {
+    type: ['boolean', 'null'],
+    description: 'Whether its phone is attached; null: the core does not tell.',
+  },
+  last_seen_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'When its phone was last seen attached.' },
   suspend_reason: { type: ['string', 'null'], description: 'operator, quota or policy; more may come.' },
   quota_bytes: NULLABLE_INTEGER,
-  usage_bytes: { type: 'integer' },
+  usage_bytes: {
+    type: 'integer',
+    description: 'What counts against its quota in this period; 0 without a quota: GET …/usage has all.',
+  },
   ambr: objectSchema({ downlink_bps: { type: 'integer' }, uplink_bps: { type: 'integer' } }, [
     'downlink_bps',
     'uplink_bps',
@@ -74,7 +85,7 @@ export const MOVED_SIM_SCHEMA: JsonSchema = objectSchema(
 )
 
 /** A SIM as answered: no secret, no raw IMSI. */
-export function simRecord(row: SimRow, hss: HssView): Readonly<Record<string, unknown>> {
+export function simRecord(row: SimRow, hss: HssView, sight: Sight): Readonly<Record<string, unknown>> {
   return {
     imsi_sha256_12: row.hash,
     profile: row.profile,
@@ -86,7 +97,9 @@ export function simRecord(row: SimRow, hss: HssView): Readonly<Record<string, un
     batch_id: row.batch_id,
     issued_at: timestampOrNull(row.issued_at_ms),
     first_attach_at: timestampOrNull(row.attached_at_ms),
-    suspend_reason: row.suspend_reason,
+    attached: sight.attached,
+    last_seen_at: timestampOrNull(sight.lastSeenAtMs),
+    suspend_reason: row.state === 'suspended' ? row.suspend_reason : null,
     quota_bytes: row.quota_bytes,
     usage_bytes: row.usage_bytes,
     ambr: { downlink_bps: row.downlink_bps, uplink_bps: row.uplink_bps },
@@ -99,8 +112,9 @@ export function simRecord(row: SimRow, hss: HssView): Readonly<Record<string, un
 /** What the HSS holds of a SIM, as far as it is known. */
 export function provisioningOf(row: SimRow, hss: HssView): Readonly<Record<string, unknown>> {
   const isForeign = row.hss_status === 'synced' && row.hss_driver !== hss.driver
-  const status = isForeign ? 'pending' : row.hss_status
-  const reason = status === 'synced' ? null : (row.hss_error ?? hss.problem ?? null)
+  const futile = row.hss_status === 'synced' ? hss.futile(row.hash, row.generation) : undefined
+  const status = isForeign ? 'pending' : futile === undefined ? row.hss_status : 'failed'
+  const reason = status === 'synced' ? null : (futile ?? row.hss_error ?? hss.problem ?? null)
   return {
     status,
     driver: hss.driver,

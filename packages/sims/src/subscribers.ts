@@ -1,16 +1,18 @@
 import {
   type ImsiHash,
+  type MutationTx,
   type Principal,
   type Subscribers,
   type SubscriberView,
   type SuspensionReason,
   simNotFound,
-  type Tx,
+  simStateConflict,
 } from '@steeple/contracts'
-import type { SimsParts } from './parts.ts'
-import { type Changed, changeSim } from './states/change.ts'
+import { RATES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
+import { type Changed, changeSim, unsynced } from './states/change.ts'
+import { wantedInHss } from './states/machine.ts'
 import { apnsOf, SIMS, type SimRow } from './store/sim-row.ts'
-import { lastFirstAttached } from './store/sim-store.ts'
+import { lastFirstAttached, simsWithQuota } from './store/sim-store.ts'
 
 type Verb = 'suspend' | 'resume'
 
@@ -21,7 +23,12 @@ export function subscribers(parts: SimsParts): Subscribers {
     const row = await SIMS.find(context.db, { hash })
     return row === undefined ? undefined : viewOf(row)
   }
-  const move = async (tx: Tx, verb: Verb, hash: string, reason: SuspensionReason): Promise<Changed> =>
+  const move = async (
+    tx: MutationTx,
+    verb: Verb,
+    hash: string,
+    reason: SuspensionReason,
+  ): Promise<Changed> =>
     verb === 'suspend'
       ? await changeSim(parts, tx, hash, { action: 'suspend', reason })
       : await lift(parts, tx, hash, reason)
@@ -42,7 +49,7 @@ export function subscribers(parts: SimsParts): Subscribers {
     return viewOf(changed.after)
   }
   const inside = async (
-    tx: Tx,
+    tx: MutationTx,
     verb: Verb,
     imsi: ImsiHash,
     reason: SuspensionReason,
@@ -58,18 +65,34 @@ export function subscribers(parts: SimsParts): Subscribers {
     resume: (imsi, reason, by) => alone('resume', imsi, reason, by),
     suspendIn: (tx, imsi, reason) => inside(tx, 'suspend', imsi, reason),
     resumeIn: (tx, imsi, reason) => inside(tx, 'resume', imsi, reason),
+    setQuotaIn: async (tx, imsi, quotaBytes) => viewOf(await setQuota(context.db.join(tx), imsi, quotaBytes)),
+    capIn: async (tx, imsi, capBps, reach) => viewOf(await cap(context.db.join(tx), imsi, capBps, reach)),
+    withQuota: async (after, limit) =>
+      (await simsWithQuota(context.db, after, limit)).map(({ hash, quota_bytes }) => ({
+        // A hash of the store is one.
+        imsi: hash as ImsiHash,
+        quotaBytes: quota_bytes,
+      })),
     moves: (since, signal) => parts.moves.since(since, signal),
   }
 }
 
 /** What somebody else has suspended stays as it is. Whether the quota allows it again is for the caller to know. */
-async function lift(parts: SimsParts, tx: Tx, hash: string, reason: SuspensionReason): Promise<Changed> {
+async function lift(
+  parts: SimsParts,
+  tx: MutationTx,
+  hash: string,
+  reason: SuspensionReason,
+): Promise<Changed> {
   const row = await SIMS.find(tx, { hash })
   if (row === undefined) throw simNotFound(hash)
   const isOthers = row.state === 'suspended' && row.suspend_reason !== reason
   return isOthers
     ? { before: row, after: row }
-    : await changeSim(parts, tx, hash, { action: 'resume', isOverride: true })
+    : await changeSim(parts, tx, hash, {
+        action: 'resume',
+        ...(reason === 'quota' ? { lift: 'keeper' } : {}),
+      })
 }
 
 function viewOf(row: SimRow): SubscriberView {
@@ -77,12 +100,44 @@ function viewOf(row: SimRow): SubscriberView {
     // A hash of the store is one.
     imsi: row.hash as ImsiHash,
     state: row.state,
-    suspendReason: row.suspend_reason ?? undefined,
+    suspendReason: row.state === 'suspended' ? (row.suspend_reason ?? undefined) : undefined,
     plmn: row.plmn,
     profile: row.profile,
     apns: apnsOf(row),
     quotaBytes: row.quota_bytes ?? undefined,
+    capBps: row.cap_bps ?? undefined,
+    rates: ratesOf(row),
     expiresAtMs: row.expires_at_ms,
     firstAttachAtMs: row.attached_at_ms ?? undefined,
   }
+}
+
+function ratesOf({ hss_status, reach }: SimRow): SubscriberView['rates'] {
+  if (reach === null) return 'in_force'
+  return hss_status === 'synced' ? 'next_session' : 'pending'
+}
+
+async function setQuota(tx: MutationTx, hash: string, quotaBytes: number | undefined): Promise<SimRow> {
+  const row = await SIMS.find(tx, { hash })
+  if (row === undefined) throw simNotFound(hash)
+  if (row.state === 'revoked') throw simStateConflict(`the SIM ${hash} is revoked; it can have no quota`)
+  const after = { ...row, quota_bytes: quotaBytes ?? null }
+  if (after.quota_bytes !== row.quota_bytes) await SIMS.put(tx, after)
+  return after
+}
+
+async function cap(
+  tx: MutationTx,
+  hash: string,
+  capBps: number | undefined,
+  reach: 'kick' | 'wait',
+): Promise<SimRow> {
+  const row = await SIMS.find(tx, { hash })
+  if (row === undefined) throw simNotFound(hash)
+  if ((row.cap_bps ?? undefined) === capBps) return row
+  const after: SimRow = { ...row, ...unsynced(row), cap_bps: capBps ?? null, reach }
+  await SIMS.put(tx, after)
+  tx.dirty(SIM_RESOURCE, hash, wantedInHss(row.state) !== 'open')
+  tx.dirty(RATES_RESOURCE, hash)
+  return after
 }

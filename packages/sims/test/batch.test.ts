@@ -1,5 +1,6 @@
+import { createECDH, createPrivateKey } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isServiceError } from '@steeple/contracts'
 import { imsiHash, luhnCheckDigit, opcFrom, parseImsi } from '@steeple/telecom'
@@ -18,12 +19,13 @@ import { batchFiles, removeBatch, writeNewBatch } from '../src/batch/batch-files
 import { sweepBatches } from '../src/batch/batch-sweep.ts'
 import { cardsCsv } from '../src/batch/cards-csv.ts'
 import { drawBatchKey, openCards, sealCards } from '../src/batch/cards-file.ts'
-import { drawCard, drawDigits, drawImsi } from '../src/issue/draw.ts'
+import { drawCard, drawImsi } from '../src/issue/draw.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { unsealBatch } from '../src/offline.ts'
 import { plugin } from '../src/plugin.ts'
 import { CARD_FIELDS, packCard, unpackCard } from '../src/secrets/card.ts'
 import { hexAscii, octetsFromHex } from '../src/secrets/octets.ts'
+import { drawDigits, drawOctets } from '../src/secrets/random.ts'
 import { sealSim } from '../src/secrets/sealing.ts'
 import { BATCHES, batchesWithoutFiles } from '../src/store/batch-store.ts'
 import { SIMS } from '../src/store/sim-row.ts'
@@ -61,6 +63,12 @@ batch('draws every digit about equally often and IMSIs of full length', () => {
   )
   assert.match(drawImsi(LAB), /^99999\d{10}$/)
   assert.match(drawImsi({ mcc: '310', mnc: '410' }), /^310410\d{9}$/)
+})
+
+batch('gives octets once, also where one fetch ends and the next begins', () => {
+  const drawn = Array.from({ length: 2_000 }, () => text(hexAscii(drawOctets(16))))
+  assert.is(new Set(drawn).size, drawn.length)
+  assert.not.ok(drawn.some((octets) => octets.includes('00'.repeat(8))))
 })
 
 batch('packs and unpacks a card without loss, and refuses a cut one', () => {
@@ -102,6 +110,52 @@ batch('opens a cards file with its own key and name alone, and not when a byte o
   }
 })
 
+/** The keys of TS 33.501 annexes C.4.3 and C.4.4 as `svc node init` would have left them; gives the public ones. */
+async function withHomeKeys(
+  dataDir: string,
+  work: (publicKeys: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const keys = join(dataDir, 'keys')
+  const publicKeys = [
+    '5a8d38864820197c3394b92613b20b91633cbd897119273bf8e4a6f4eec0a650',
+    '0272da71976234ce833a6907425867b82e074d44ef907dfb4b3e21c1c2256ebcd1',
+  ]
+  const a = createPrivateKey({
+    key: {
+      kty: 'OKP',
+      crv: 'X25519',
+      d: base64url('c53c22208b61860b06c62e5406a7b330c2b577aa5558981510d128247d38bd1d'),
+      x: base64url(publicKeys[0] ?? ''),
+    },
+    format: 'jwk',
+  })
+  const ecdh = createECDH('prime256v1')
+  ecdh.setPrivateKey(Buffer.from('f1ab1074477ebcc7f554ea1c5fc368b1616730155e0041ac447d6301975fecda', 'hex'))
+  const point = ecdh.getPublicKey()
+  const b = createPrivateKey({
+    key: {
+      kty: 'EC',
+      crv: 'P-256',
+      d: ecdh.getPrivateKey().toString('base64url'),
+      x: point.subarray(1, 33).toString('base64url'),
+      y: point.subarray(33).toString('base64url'),
+    },
+    format: 'jwk',
+  })
+  await mkdir(keys)
+  await writeFile(join(keys, 'hnet-1.key'), a.export({ format: 'pem', type: 'pkcs8' }))
+  await writeFile(join(keys, 'hnet-2.key'), b.export({ format: 'pem', type: 'sec1' }))
+  try {
+    await work(publicKeys)
+  } finally {
+    await rm(keys, { recursive: true })
+  }
+}
+
+function base64url(hex: string): string {
+  return Buffer.from(hex, 'hex').toString('base64url')
+}
+
 batch(
   'unseals a batch in every format, from its file or from its rows, and says what is missing',
   async () => {
@@ -119,6 +173,8 @@ batch(
       plmn: '999-99',
       label: 'a,b',
       key_sealed: vault.seal(key, 'sims_batch/b-1'),
+      issued_by: null,
+      files_at_ms: null,
     }
     const hash = imsiHash(imsi)
     await db.write((tx) => BATCHES.insert(tx, row))
@@ -136,6 +192,21 @@ batch(
     assert.is(pysim[1], `a_b,${text(card.iccid)},999,99,999990000000001,,${keys.join()},${text(card.adm1)}`)
     const [json] = JSON.parse(await unsealBatch(place, 'b-1', 'json'))
     assert.equal([json.ki, json.opc, json.puk2], [...keys, text(card.puk2)])
+    assert.is(json.ef_suci_calc_info, undefined)
+    await withHomeKeys(dir.path, async (publicKeys) => {
+      const [told] = JSON.parse(await unsealBatch(place, 'b-1', 'json'))
+      assert.equal(told.ef_suci_calc_info, {
+        prot_scheme_id_list: [
+          { priority: 0, identifier: 1, key_index: 1 },
+          { priority: 1, identifier: 2, key_index: 2 },
+        ],
+        hnet_pubkey_list: [
+          { hnet_pubkey_identifier: 1, hnet_pubkey: publicKeys[0] },
+          { hnet_pubkey_identifier: 2, hnet_pubkey: publicKeys[1] },
+        ],
+      })
+      assert.not.match(JSON.stringify(told), /PRIVATE/)
+    })
     await unsealBatch(place, 'b-2', 'csv').then(assert.unreachable, (error: Error) =>
       assert.match(error.message, /b-2/),
     )
@@ -168,14 +239,24 @@ batch('sweeps directories that the store does not know, and tells which batches 
   const young = await make('b-young', 1_000)
   const known = await make('b-known', 3_600_000)
   const other = await make('notes', 3_600_000)
-  for (const id of ['b-gone', 'b-known'])
-    await db.write((tx) =>
-      tx.run(
-        "insert into sims_batch (id, created_at_ms, sims, profile, plmn, label, key_sealed, files_at_ms, row_sum) values (:id, 0, 0, '', '', null, :k, 1, 0)",
-        { id, k: new Uint8Array(1) },
-      ),
-    )
-  // The checksums of the rows are wrong: damage is never taken for absence.
+  await db.write(async (tx) => {
+    for (const id of ['b-gone', 'b-known']) {
+      const key_sealed = new Uint8Array(1)
+      const row = {
+        id,
+        created_at_ms: 0,
+        sims: 0,
+        profile: '',
+        plmn: '',
+        label: null,
+        issued_by: null,
+        key_sealed,
+      }
+      await BATCHES.insert(tx, { ...row, files_at_ms: 1 })
+    }
+    // Damage is never taken for absence.
+    await tx.run("update sims_batch set row_sum = 0 where id = 'b-known'")
+  })
   assert.equal(await sweepBatches(dir.path, db, clock), { removed: ['b-orphan'], missing: ['b-gone'] })
   assert.equal(await batchesWithoutFiles(db, 9), ['b-gone'])
   assert.equal([orphan, known, young, other].map(existsSync), [false, true, true, true])
@@ -222,7 +303,32 @@ batch(
       await dir.remove()
     }
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
+
+batch('gives the cards of an import by the id that it answered', async () => {
+  await using dir = await tempDir()
+  const db = memoryDb(MIGRATIONS)
+  const vault = testVault()
+  const imsis = ['999990000000002', '999990000000001'].map((digits) => parseImsi(digits)!)
+  await db.write(async (tx) => {
+    for (const imsi of imsis) {
+      const hash = imsiHash(imsi)
+      const sealed = sealSim(vault, hash, imsi, drawCard(LAB, undefined))
+      await SIMS.insert(tx, simRow({ hash, batch_id: 'i-20260101-x', ...sealed }))
+    }
+  })
+  const place = { reader: db, vault, dataDir: dir.path }
+  const cards = JSON.parse(await unsealBatch(place, 'i-20260101-x', 'json')) as readonly { imsi: string }[]
+  assert.equal(
+    cards.map((card) => card.imsi),
+    [...imsis].reverse(),
+  )
+  assert.is((await unsealBatch(place, 'i-20260101-x', 'csv')).trim().split('\n').length, 3)
+  assert.match(await unsealBatch(place, 'i-20260101-x', 'pysim'), /^name,iccid,mcc,mnc,imsi/)
+  const missing = await unsealBatch(place, 'i-20260101-y', 'csv').catch((error: unknown) => error)
+  assert.ok(isServiceError(missing) && missing.code === 'not_found')
+  db.close()
+})
 
 batch.run()

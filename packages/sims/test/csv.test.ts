@@ -1,11 +1,23 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { type CsvRecord, readCsv } from '../src/import/csv.ts'
+import { type CsvRecord, csvLines, delimiterOf, readRecord } from '../src/import/csv.ts'
 
 const csv = suite('sims/csv')
 const LINE_END = /\r\n|\n|\r/
 
-const read = (text: string): readonly CsvRecord[] => [...readCsv(text).records]
+const read = (text: string): readonly CsvRecord[] => {
+  const bytes = Buffer.from(text)
+  let delimiter: string | undefined
+  const records: CsvRecord[] = []
+  for (const place of csvLines(bytes)) {
+    const line = bytes.toString('utf8', place?.from, place?.to)
+    delimiter ??= delimiterOf(line)
+    const record = readRecord(place?.line ?? 0, line, delimiter)
+    if (record.cells.length > 1 || record.cells[0]?.trim() !== '' || record.problem !== undefined)
+      records.push(record)
+  }
+  return records
+}
 const refusal = (text: string): string | undefined => {
   try {
     read(text)

@@ -1,9 +1,23 @@
 import { healthBoardRef, type Imsi } from '@steeple/contracts'
 import { imsiHash } from '@steeple/telecom'
-import { assert, eventually, loadTestbed, pluginFrom, suite, type Testbed } from '@steeple/testkit'
+import {
+  assert,
+  driverPlugin,
+  eventually,
+  type FakeCore,
+  type FakeHss,
+  fakeClock,
+  fakeCore,
+  fakeHss,
+  letTimePass,
+  loadTestbed,
+  pluginFrom,
+  rounds,
+  suite,
+  type Testbed,
+} from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
 import { bodyOf, type IssueAnswer, type SimBody } from './support/answers.ts'
-import { driverPlugin, type FakeCore, type FakeHss, fakeCore, fakeHss } from './support/fakes.ts'
 
 const cuts = suite('sims/cuts')
 let bed: Testbed
@@ -17,21 +31,25 @@ function scene(sentence: string, body: () => Promise<void>): void {
       const { startTestbed } = await loadTestbed()
       hss = fakeHss()
       core = fakeCore()
+      const clock = fakeClock()
+      const stopClock = letTimePass(clock)
       bed = await startTestbed({
         plugins: [
           await pluginFrom(import.meta.url, plugin),
           driverPlugin('hss', hss),
           driverPlugin('core', core),
         ],
+        clock,
         config: { sims: { attach_interval: '100ms' } },
       })
       try {
         await body()
       } finally {
         await bed.stop()
+        await stopClock()
       }
     },
-    { limitMs: 60_000 },
+    { limitMs: 360_000 },
   )
 }
 
@@ -86,7 +104,7 @@ scene('keeps kicking when the core was away, and says so meanwhile', async () =>
   assert.is(hss.held.get(IMSI)?.isBlocked, true)
   assert.ok(asked > 0)
   core.kick = kick
-  await eventually(() => assert.not.ok(core.attached.has(IMSI)), 15_000)
+  await eventually(() => assert.not.ok(core.attached.has(IMSI)))
   await eventually(async () => assert.is((await show()).provisioning.status, 'synced'))
 })
 
@@ -96,31 +114,30 @@ scene('leaves a core that hangs alone while it blocks all others', async () => {
   core.kick = () => new Promise(() => undefined)
   const ids = sims.map((sim) => sim.imsi_sha256_12)
   bodyOf(await bed.request('POST', '/v1/sims/bulk', { body: { action: 'suspend', ids } }))
-  await eventually(
-    () =>
-      assert.is(
-        [...hss.held.values()].every(({ isBlocked }) => isBlocked),
-        true,
-      ),
-    12_000,
+  await eventually(() =>
+    assert.is(
+      [...hss.held.values()].every(({ isBlocked }) => isBlocked),
+      true,
+    ),
   )
-  await eventually(() => assert.match(kicksHealth() ?? '', /takes no kicks: the core did not answer/), 8_000)
+  await eventually(() => assert.match(kicksHealth() ?? '', /takes no kicks: the core did not answer/))
 })
 
-scene('takes 10,000 phones on and off, a few kicks at a time', async () => {
+scene('takes a thousand phones on and off, a few kicks at a time', async () => {
+  const count = rounds(1_000)
   const key = '465b5ce8b199b49faa5f0a2ee238a6bc'
   const rows = Array.from(
-    { length: 10_000 },
+    { length: count },
     (_, n) => `99999${String(n).padStart(10, '0')},${key},${key},all`,
   )
   const body = `imsi,ki,opc,label\n${rows.join('\n')}\n`
   const headers = { 'content-type': 'text/csv' }
   bodyOf(await bed.request('POST', '/v1/sims/import', { headers, body }))
-  await eventually(() => assert.is(hss.held.size, 10_000), 20_000)
+  await eventually(() => assert.is(hss.held.size, count))
   for (const imsi of hss.held.keys()) core.attached.add(imsi)
   const metrics = async (): Promise<string> => String((await bed.request('GET', '/metrics')).body)
-  await eventually(async () => assert.match(await metrics(), /svc_sim_state\{state="in-use"\} 10000/), 30_000)
-  assert.match(await metrics(), /svc_attach_total\{plmn="999-99"\} 10000/)
+  await eventually(async () => assert.match(await metrics(), `svc_sim_state{state="in-use"} ${count}\n`))
+  assert.match(await metrics(), `svc_attach_total{plmn="999-99"} ${count}\n`)
   const kick = core.kick
   let abreast = 0
   let most = 0
@@ -134,10 +151,10 @@ scene('takes 10,000 phones on and off, a few kicks at a time', async () => {
   bodyOf(
     await bed.request('POST', '/v1/sims/bulk', { body: { action: 'suspend', filter: { label: 'all' } } }),
   )
-  await eventually(() => assert.is(core.attached.size, 0), 30_000)
+  await eventually(() => assert.is(core.attached.size, 0))
   assert.ok(most <= 8, `${most} kicks at a time`)
   assert.is([...hss.held.values()].filter(({ isBlocked }) => !isBlocked).length, 0)
-  assert.match(await metrics(), /svc_sim_state\{state="suspended"\} 10000/)
+  assert.match(await metrics(), `svc_sim_state{state="suspended"} ${count}\n`)
 })
 
 cuts.run()

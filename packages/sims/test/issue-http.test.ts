@@ -13,7 +13,7 @@ http.before(
     const { startTestbed } = await loadTestbed()
     bed = await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin)] })
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 http.after(() => bed.stop())
 
@@ -54,6 +54,20 @@ http('issues a batch whose cards lie sealed beside a manifest of hashes', async 
   for (const file of ['cards.csv.sealed', 'manifest.json'])
     assert.not.ok(readFileSync(join(output_dir, file), 'latin1').includes('9999900000001'))
 })
+
+http(
+  'gives an IMSI to one of several who ask for it at once, and leaves no batch of the others',
+  async () => {
+    const before = readdirSync(join(bed.dataDir, 'batches')).length
+    const asked = Array.from({ length: 4 }, () =>
+      bed.request('POST', '/v1/sims', { body: { imsi: '999990000000600' } }),
+    )
+    const answers = await Promise.all(asked)
+    assert.equal(answers.map(({ status }) => status).sort(), [201, 409, 409, 409])
+    for (const answer of answers) if (answer.status === 409) assert.is(codeOf(answer, 409), 'sim_exists')
+    assert.is(readdirSync(join(bed.dataDir, 'batches')).length, before + 1)
+  },
+)
 
 http('refuses an IMSI that is there, one of another network, and what does not fit together', async () => {
   await issue({ imsi: '999990000000500' })
@@ -148,6 +162,46 @@ http('counts SIMs and not requests against the limit of the issuer', async () =>
   assert.match(JSON.stringify(refused.body), /500.*PUT \/v1\/policy/)
   bodyOf(await bed.request('POST', '/v1/sims', { token, body: { count: 100 } }), 201)
 })
+
+http('lets nobody cut off by replacing whom they could not revoke', async () => {
+  const stranger = bed.credential({ kind: 'token', id: 'stranger', roles: ['sim:issuer'] })
+  const desk = bed.credential({ kind: 'token', id: 'desk', roles: ['sim:issuer'] })
+  const admin = bed.credential({ kind: 'token', id: 'simadmin', roles: ['sim:admin'] })
+  const replace = (token: string, hash: string): ReturnType<Testbed['request']> =>
+    bed.request('POST', '/v1/sims', { token, body: { replaces: hash } })
+  const fresh = async (token: string): Promise<string> =>
+    bodyOf<IssueAnswer>(await bed.request('POST', '/v1/sims', { token, body: {} }), 201).first.imsi_sha256_12
+  const sim = await fresh(desk)
+  assert.is(codeOf(await replace(stranger, sim), 403), 'forbidden')
+  assert.is((await show(sim)).state, 'issued')
+  const [denied] = await bed.audit()
+  assert.equal([denied?.action, denied?.outcome, denied?.principal.id], ['sim.issue', 'denied', 'stranger'])
+  assert.is((await replace(desk, sim)).status, 201, 'a misprint at the desk')
+  assert.is((await replace(admin, await fresh(desk))).status, 201)
+  const imported = await bed.request('POST', '/v1/sims/import', {
+    token: desk,
+    body: { sims: [{ imsi: '999990000055555', ki: '0'.repeat(32), opc: '0'.repeat(32) }] },
+  })
+  const [row] = bodyOf<{ results: { imsi_sha256_12: string }[] }>(imported).results
+  assert.is(codeOf(await replace(desk, row!.imsi_sha256_12), 403), 'forbidden')
+})
+
+http(
+  'counts a replacement as a revocation',
+  async () => {
+    const token = bed.credential({ kind: 'token', id: 'swapper', roles: ['sim:admin'] })
+    const { sims } = await issue({ count: 201 })
+    const answers: number[] = []
+    for (const { imsi_sha256_12: hash } of sims) {
+      const answer = await bed.request('POST', '/v1/sims', { token, body: { replaces: hash } })
+      answers.push(answer.status)
+      if (answer.status === 429) assert.match(JSON.stringify(answer.body), /sim_revoke is 200/)
+    }
+    assert.equal([answers.filter((status) => status === 201).length, answers.at(-1)], [200, 429])
+    assert.is((await show(sims.at(-1)!.imsi_sha256_12)).state, 'issued')
+  },
+  { limitMs: 360_000 },
+)
 
 http('answers a repeated key with the first result and issues nothing more', async () => {
   const request = { body: { count: 2, label: 'once' }, headers: { 'idempotency-key': 'k-1' } }

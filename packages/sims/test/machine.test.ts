@@ -4,7 +4,7 @@ import { moved, SIM_STATES, type SimAction, type SimStanding, wantedInHss } from
 
 const machine = suite('sims/machine')
 
-const ACTIONS: readonly SimAction[] = ['attach', 'suspend', 'resume', 'expire', 'revoke']
+const ACTIONS: readonly SimAction[] = ['attach', 'suspend', 'resume', 'expire', 'unexpire', 'revoke']
 
 /** Contract section 6 written another way: facts of a SIM's life instead of a state and a table. */
 interface Life {
@@ -32,6 +32,11 @@ function live(life: Life, action: SimAction): boolean {
     life.isExpired = true
     return true
   }
+  if (action === 'unexpire') {
+    const wasExpired = life.isExpired
+    life.isExpired = false
+    return wasExpired
+  }
   if (life.isExpired) return false
   if (action === 'attach') {
     if (life.isSuspended) return false
@@ -52,8 +57,9 @@ machine('moves as the contract says, whatever happens in whatever order', () => 
         assert.is(next !== undefined, isPossible, `${action} in ${standing.state}`)
         standing = next ?? standing
         assert.is(standing.state, stateOf(life))
-        assert.is(standing.suspend_reason !== null, standing.state === 'suspended')
-        assert.is(standing.previous_state !== null, standing.state === 'suspended')
+        // What an expired SIM was is kept for the day on which the clock turns out to have been wrong.
+        assert.is(standing.suspend_reason !== null, life.isSuspended && !life.isRevoked)
+        assert.is(standing.previous_state !== null, ['suspended', 'expired'].includes(standing.state))
       }
     }),
   )
@@ -80,6 +86,15 @@ machine("lets an operator's suspension stand over one by quota, and not the othe
   const byOperator = moved(byQuota!, 'suspend', 'operator')
   assert.equal(byOperator, { state: 'suspended', previous_state: 'in-use', suspend_reason: 'operator' })
   assert.ok(moved(byOperator!, 'suspend', 'quota') === byOperator)
+})
+
+machine('gives back suspended what expired before its state was kept', () => {
+  const old: SimStanding = { state: 'expired', previous_state: null, suspend_reason: null }
+  assert.equal(moved(old, 'unexpire'), {
+    state: 'suspended',
+    previous_state: 'issued',
+    suspend_reason: 'operator',
+  })
 })
 
 machine('leaves nobody in the HSS who may not be there', () => {

@@ -1,6 +1,6 @@
+import { safeText } from '@steeple/telecom'
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { safeText } from '../src/provision/hss-link.ts'
 
 const safe = suite('sims/safe-text')
 

@@ -13,7 +13,12 @@ import {
 import { imsiHash } from '@steeple/telecom'
 import {
   assert,
+  driverPlugin,
   eventually,
+  type FakeCore,
+  type FakeHss,
+  fakeCore,
+  fakeHss,
   type InlinePlugin,
   loadTestbed,
   pluginFrom,
@@ -22,7 +27,6 @@ import {
 } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
 import { bodyOf, type IssueAnswer, type SimBody } from './support/answers.ts'
-import { driverPlugin, type FakeCore, type FakeHss, fakeCore, fakeHss } from './support/fakes.ts'
 
 const suites = suite('sims/subscribers')
 let bed: Testbed
@@ -74,7 +78,6 @@ function follower(): InlinePlugin {
       config_path: 'follower',
       requires: [subscribersRef.id],
       handover: 'overlap',
-      isolation: 'inline',
     },
   }
 }
@@ -94,7 +97,7 @@ suites.before(
       config: { sims: { attach_interval: '100ms' } },
     })
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 suites.after(() => bed.stop())
 
@@ -196,10 +199,10 @@ suites('counts by state and knows whose phone attached last', async () => {
   const [one, other] = ['999990000000031', '999990000000032'] as const
   const hashes = [await issue({ imsi: one }), await issue({ imsi: other })]
   for (const imsi of [one, other, one]) {
-    core.attached.delete(imsi as never)
-    await new Promise((resolve) => setTimeout(resolve, 250))
-    core.attached.add(imsi as never)
     const hash = imsiHash(imsi as never)
+    core.attached.delete(imsi as never)
+    await eventually(async () => assert.is((await show(hash)).attached, false))
+    core.attached.add(imsi as never)
     await eventually(async () => assert.is((await service().lastAttached())?.imsi, hash))
   }
   assert.is((await service().counts()).get('in-use'), 2)

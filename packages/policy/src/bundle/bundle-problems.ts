@@ -1,9 +1,8 @@
-import type { AllowListEntry, ErrorDetail } from '@steeple/contracts'
+import { type AllowListEntry, type ErrorDetail, msFromTimestamp } from '@steeple/contracts'
 import { apnProblem, bandwidthsMhz } from '@steeple/telecom'
 import { channelIn } from '../spectrum/allowed-range.ts'
 import { isCountryCode } from './country-codes.ts'
 import type { PolicyContent } from './default-bundle.ts'
-import { msFromTimestamp } from './timestamp.ts'
 
 /** What a bundle that follows the schema still says wrongly: a JSON pointer and a sentence each. */
 export function bundleProblems(content: PolicyContent): readonly ErrorDetail[] {

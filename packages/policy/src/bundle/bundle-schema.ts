@@ -14,7 +14,7 @@ const whole = (minimum: number, maximum: number, description: string): JsonSchem
   description,
 })
 const days = (of: string): JsonSchema => whole(1, 36_500, `Days that ${of} are kept.`)
-const perHour = (of: string): JsonSchema => whole(0, 1_000_000, `${of} per hour and principal.`)
+const perHour = (of: string, most = 1_000_000): JsonSchema => whole(0, most, `${of} per hour and principal.`)
 const all = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema =>
   objectSchema(properties, Object.keys(properties))
 const nullableText: JsonSchema = { type: ['string', 'null'], maxLength: 200, pattern: PLAIN_TEXT_PATTERN }
@@ -51,6 +51,7 @@ const CONTENT: Readonly<Record<string, JsonSchema>> = {
   rate_limits: all({
     sim_issue_per_hour: perHour('SIMs issued'),
     sim_revoke_per_hour: perHour('SIMs revoked'),
+    sim_import_rows_per_hour: perHour('Rows of SIM imports', 100_000_000),
     spectrum_check_per_hour: perHour('Spectrum checks'),
     tx_arm_per_hour: perHour('Requests to arm TX'),
   }),

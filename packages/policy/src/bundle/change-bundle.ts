@@ -1,11 +1,16 @@
-import { type ErrorDetail, type SpectrumLicense, validationFailed } from '@steeple/contracts'
+import {
+  type ErrorDetail,
+  msFromTimestamp,
+  type SpectrumLicense,
+  timestampFromMs,
+  validationFailed,
+} from '@steeple/contracts'
 import { bundleProblems } from './bundle-problems.ts'
 import { CONTENT_SCHEMA } from './bundle-schema.ts'
 import { type ChangedKey, changedKeys, isSame } from './changed-keys.ts'
 import type { PolicyContent } from './default-bundle.ts'
 import { isObject, mergePatch } from './merge-patch.ts'
 import { schemaProblems } from './schema-problems.ts'
-import { msFromTimestamp, timestampFromMs } from './timestamp.ts'
 
 /** Who changes the policy, as `acknowledged_by` shows it, and when. */
 export interface Author {

@@ -4,13 +4,14 @@ import {
   isServiceError,
   type PolicyBundle,
   type PolicyReader,
+  policyRef,
   type Reader,
   storeCorrupt,
   type Tx,
+  timestampFromMs,
 } from '@steeple/contracts'
 import { addBundle, type BundleRow, hasBundle, newestBundle } from '../store.ts'
 import { defaultContent, type PolicyContent } from './default-bundle.ts'
-import { timestampFromMs } from './timestamp.ts'
 
 /** The policy in force on this instance, kept in memory and re-read from the store. */
 export interface CurrentPolicy extends PolicyReader {
@@ -45,7 +46,8 @@ export async function openPolicy(context: Context): Promise<CurrentPolicy> {
   return policy
 }
 
-function policyOf({ db, clock, settings }: Context): CurrentPolicy {
+function policyOf(context: Context): CurrentPolicy {
+  const { db, clock, settings } = context
   const first: PolicyBundle = {
     ...defaultContent([...new Set(settings.policy.apns)]),
     revision: 1,
@@ -59,6 +61,7 @@ function policyOf({ db, clock, settings }: Context): CurrentPolicy {
     if (current?.bundle.revision !== revision || current.content !== row?.content) {
       current = { content: row?.content, bundle: bundleOf(row, first) }
       adoptions += 1
+      context.changed(policyRef)
     }
     return current.bundle
   }
@@ -118,5 +121,7 @@ function bundleOf(row: BundleRow | undefined, first: PolicyBundle): PolicyBundle
   if (row === undefined) return first
   // Written by `rowOf` alone, from a PolicyContent; the row's checksum has been verified.
   const content = JSON.parse(row.content) as PolicyContent
-  return { ...content, revision: row.revision, updated_at: timestampFromMs(row.updated_at_ms) }
+  // A revision from before a limit came has the limit's default.
+  const rate_limits = { ...first.rate_limits, ...content.rate_limits }
+  return { ...content, rate_limits, revision: row.revision, updated_at: timestampFromMs(row.updated_at_ms) }
 }

@@ -10,6 +10,7 @@ export function defaultContent(apns: readonly string[]): PolicyContent {
     rate_limits: {
       sim_issue_per_hour: DEFAULT_RATE_LIMITS.sim_issue,
       sim_revoke_per_hour: DEFAULT_RATE_LIMITS.sim_revoke,
+      sim_import_rows_per_hour: DEFAULT_RATE_LIMITS.sim_import_rows,
       spectrum_check_per_hour: DEFAULT_RATE_LIMITS.spectrum_check,
       tx_arm_per_hour: DEFAULT_RATE_LIMITS.tx_arm,
     },

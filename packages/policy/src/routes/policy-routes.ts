@@ -54,6 +54,7 @@ export function policyRoutes(policy: CurrentPolicy, control: TxControl, clock: C
       method: 'PUT',
       path: '/v1/policy',
       role: 'operator',
+      example: { rate_limits: { sim_issue_per_hour: 1_000 } },
       summary: 'Change the policy',
       description:
         'The changed keys alone, merged by RFC 7396; the result is validated as a whole and answered. With If-Match a ' +

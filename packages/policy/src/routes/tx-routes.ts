@@ -1,5 +1,5 @@
 import {
-  isServiceError,
+  type Clock,
   type JsonSchema,
   objectSchema,
   ok,
@@ -11,6 +11,7 @@ import {
   type TxGateState,
   validationFailed,
 } from '@steeple/contracts'
+import { disarmNow } from '../tx/disarm.ts'
 import type { Transmitters } from '../tx/transmitters.ts'
 import type { TxControl } from '../tx/tx-control.ts'
 
@@ -42,8 +43,14 @@ const STATE: JsonSchema = objectSchema(
       'allow_list',
     ]),
     profile: { type: ['string', 'null'] },
+    transmitter: {
+      type: 'string',
+      description:
+        'off: whatever was permitted to send has itself reported that it is off. on: something is permitted to send. ' +
+        'unconfirmed: it was told to stop and has not reported that it did; it may be on air. More may come.',
+    },
   },
-  ['armed', 'gates', 'profile'],
+  ['armed', 'gates', 'profile', 'transmitter'],
 )
 
 /**
@@ -58,23 +65,17 @@ const NOT_CONFIRMED: Reply = {
 }
 
 /** The TX gate's routes: state, arm, disarm. */
-export function txRoutes(control: TxControl, transmitters: Transmitters): readonly Route[] {
+export function txRoutes(control: TxControl, transmitters: Transmitters, clock: Clock): readonly Route[] {
+  const nowMs = (): number => clock.nowMs()
   const stateReply = async (): Promise<Reply> => ok(stateRecord(await control.state()))
   const disarm = async (request: Request<unknown, unknown, unknown>): Promise<Reply> => {
-    try {
-      await request.mutate('tx', async (tx) => {
-        await control.disarm(tx, request.principal)
+    const record = (atMs: number): Promise<Reply> =>
+      request.mutate('tx', async (tx) => {
+        await control.disarm(tx, request.principal, atMs)
         tx.event({ type: 'tx.disarm', subject: 'tx' })
         return NOT_CONFIRMED
       })
-    } catch (error) {
-      // A full disk must not keep the transmitter on air: it goes off, and the reconciler stores the disarm later.
-      if (isServiceError(error) && error.status < 500) throw error
-      control.hold()
-      await transmitters.stop()
-      throw error
-    }
-    await transmitters.stop()
+    await disarmNow({ control, transmitters, nowMs }, request.principal, record)
     return stateReply()
   }
   const arm = (request: Request<unknown, unknown, ArmBody>): Promise<Reply> =>
@@ -96,15 +97,18 @@ export function txRoutes(control: TxControl, transmitters: Transmitters): readon
       path: '/v1/tx/arm',
       role: 'sim:admin',
       summary: 'Arm or disarm TX',
+      urgent: true,
       description:
         'Arms a radio profile when all three layers are green; otherwise 409 names each missing one. Another profile ' +
         'is armed only after a disarm. With arm: false it disarms as POST /v1/tx/disarm does.',
+      example: { arm: true, profile_id: 'default' },
       schema: { body: ARM_BODY, response: STATE },
       errors: [
         'validation_failed',
         'tx_gate_closed',
         'invalid_transition',
         'southbound_unavailable',
+        'store_unavailable',
         'store_corrupt',
       ],
       audit: 'tx.arm',
@@ -116,10 +120,13 @@ export function txRoutes(control: TxControl, transmitters: Transmitters): readon
       path: '/v1/tx/disarm',
       role: 'operator',
       summary: 'Disarm TX and stop the transmitter',
+      urgent: true,
       description:
-        'Answers when the transmitter has confirmed that it is off. When it does not within 7 s: 503, TX stays disarmed.',
+        'Stops the transmitter at once, whatever the store does, and answers when it has confirmed that it is off. When it ' +
+        'does not within 7 s: 503 southbound_unavailable; TX stays disarmed, and it is told again until it confirms. When ' +
+        'the store does not take the disarm: 503 store_unavailable; the transmitter is off, and held off until it does.',
       schema: { response: STATE },
-      errors: ['southbound_unavailable', 'store_corrupt'],
+      errors: ['southbound_unavailable', 'store_unavailable', 'store_corrupt'],
       audit: 'tx.disarm',
       handle: disarm,
     }),
@@ -133,5 +140,10 @@ function profileId(body: ArmBody): string {
 }
 
 function stateRecord(state: TxGateState): Readonly<Record<string, unknown>> {
-  return { armed: state.armed, gates: state.gates, profile: state.profile ?? null }
+  return {
+    armed: state.armed,
+    gates: state.gates,
+    profile: state.profile ?? null,
+    transmitter: state.transmitter,
+  }
 }

@@ -1,6 +1,5 @@
-import type { SpectrumLicense } from '@steeple/contracts'
+import { msFromTimestamp, type SpectrumLicense } from '@steeple/contracts'
 import { isCountryCode } from '../bundle/country-codes.ts'
-import { msFromTimestamp } from '../bundle/timestamp.ts'
 
 /** The three layers, in the order in which they are named when several block. Contract section 5. */
 export type GateName = 'country-code' | 'license' | 'allow-list'

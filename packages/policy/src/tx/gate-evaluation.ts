@@ -58,7 +58,11 @@ export function disarmReasons(basis: GateBasis, arm: Arm): readonly string[] {
 }
 
 /** The TX gate as `GET /v1/tx/arm` shows it: the gates of the armed profile, or of any while disarmed. */
-export function gateState(basis: GateBasis, arm: Arm | undefined): TxGateState {
+export function gateState(
+  basis: GateBasis,
+  arm: Arm | undefined,
+  transmitter: TxGateState['transmitter'],
+): TxGateState {
   const closed = closedGates(basis, arm === undefined ? undefined : carrierOfProfile(arm.profile))
   const stateOf = (name: ClosedGate['gate']): 'set' | 'missing' =>
     closed.some(({ gate }) => gate === name) ? 'missing' : 'set'
@@ -70,6 +74,7 @@ export function gateState(basis: GateBasis, arm: Arm | undefined): TxGateState {
       allow_list: stateOf('allow-list'),
     },
     profile: arm?.profileId,
+    transmitter,
   }
 }
 

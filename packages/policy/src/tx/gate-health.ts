@@ -5,7 +5,7 @@ import type { TxControl } from './tx-control.ts'
 /** The health of the TX gate: not ok while the armed state and the transmitter, or the gates, disagree. */
 export async function gateHealth(
   control: Pick<TxControl, 'review'>,
-  transmitters: Pick<Transmitters, 'isOff'>,
+  transmitters: Pick<Transmitters, 'state'>,
 ): Promise<ComponentHealth> {
   const { status, detail } = await verdict(control, transmitters).catch(unreadable)
   return { name: 'tx-gate', kind: 'feature', status, detail, required: true }
@@ -20,16 +20,21 @@ function unreadable(error: unknown): Verdict {
 
 async function verdict(
   control: Pick<TxControl, 'review'>,
-  transmitters: Pick<Transmitters, 'isOff'>,
+  transmitters: Pick<Transmitters, 'state'>,
 ): Promise<Verdict> {
   const review = await control.review()
-  if (review === undefined) {
-    return transmitters.isOff()
-      ? { status: 'ok', detail: 'disarmed, transmitter off' }
-      : {
-          status: 'down',
-          detail: 'disarmed, but the transmitter has not confirmed that it is off: it may be on air',
-        }
+  const transmitter = transmitters.state()
+  if (review === undefined && transmitter === 'off') {
+    return { status: 'ok', detail: 'disarmed, transmitter off' }
+  }
+  if (review === undefined || transmitter === 'unconfirmed') {
+    const state = review === undefined ? 'disarmed' : `armed with profile ${review.arm.profileId}`
+    return {
+      status: 'down',
+      detail:
+        `${state}, but a transmitter has not confirmed that it is off: it may be on air. It is told again every second; ` +
+        'cut its power if it must be off now',
+    }
   }
   const { arm, reasons } = review
   return reasons.length === 0

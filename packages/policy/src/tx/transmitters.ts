@@ -1,56 +1,103 @@
-import { type Context, southboundUnavailable, transmitterRef } from '@steeple/contracts'
+import {
+  type Context,
+  southboundUnavailable,
+  type Transmitter,
+  type TxGateState,
+  transmitterRef,
+  txGateClosed,
+  untilAborted,
+} from '@steeple/contracts'
+import type { GateMemory, HeldTransmitter } from './gate-memory.ts'
 
-/** Whatever can emit on this node, and whether it is known to be off. */
+/** Whatever can emit on this node, and what is known of it. */
 export interface Transmitters {
-  /** Whether everything that can emit has confirmed that it is off since it was last allowed to be on. */
-  isOff(): boolean
-  /** From now on something may be on air. */
-  allow(): void
-  /** Off the air, confirmed, when it resolves. Throws `southbound_unavailable` when that cannot be confirmed in time. */
+  /** `off` only when each that was permitted, or told to stop, has itself reported that it is off. */
+  state(): TxGateState['transmitter']
+  /** Whether one was told to stop and has not reported that it did. */
+  isAwaited(): boolean
+  /** From now on the present provider may be on air. Throws `tx_gate_closed` when there is none: nothing could stop it. */
+  permitted(): void
+  /**
+   * Tells all to stop, in the turn of the call: those that were permitted, wherever they are by now, and the provider of
+   * now. Off the air, confirmed, when it resolves. Throws `southbound_unavailable` when that cannot be confirmed in time.
+   */
   stop(): Promise<void>
+  /**
+   * Tells those once more that were told to stop and have not reported it, and those that were withdrawn. Before anything is
+   * known of this process, all that are not permitted. Throws as `stop`; leaves alone what may be on air.
+   */
+  settle(): Promise<void>
 }
 
 /** How long a disarm waits for the confirmation before it answers that there is none. */
 const STOP_BOUND_MS = 7_000
 
-/** The transmitters of this node: the provider of `ran.transmitter`, asked anew each time. None at all is off. */
+/**
+ * The transmitters of this node. One that was permitted is held by its own object until it has itself reported that it is
+ * off: that nobody provides `ran.transmitter` any more proves nothing.
+ */
 export function transmittersOf(
-  context: Pick<Context, 'maybe'>,
+  context: Pick<Context, 'provider'>,
+  memory: GateMemory,
   boundMs: number = STOP_BOUND_MS,
 ): Transmitters {
-  let allowances = 0
-  let confirmed: number | undefined
+  const { held } = memory
+  const isAwaited = (): boolean => [...held.values()].some(({ isToldToStop }) => isToldToStop)
+  const tellOne = async (transmitter: Transmitter): Promise<void> => {
+    const one: HeldTransmitter = held.get(transmitter) ?? { permits: 0, isToldToStop: true }
+    const { permits } = one
+    one.isToldToStop = true
+    held.set(transmitter, one)
+    const signal = AbortSignal.timeout(boundMs)
+    // The stop begins in this very turn; one that ignores its signal is not waited for.
+    await untilAborted(transmitter.stop(signal), signal)
+    // One that was permitted again meanwhile may be on air again.
+    if (one.permits === permits) held.delete(transmitter)
+  }
+  const tell = async (transmitters: Iterable<Transmitter>): Promise<void> => {
+    const told = await Promise.allSettled([...transmitters].map(tellOne))
+    const failure = told.find((each) => each.status === 'rejected')
+    if (failure === undefined) {
+      if (held.size === 0) memory.isSilenceKnown = true
+      return
+    }
+    throw southboundUnavailable(
+      `the transmitter has not confirmed that it is off (${boundMs} ms at most): it may still be on air. Cut its power if ` +
+        'it must be off now; it is told again every second',
+      { cause: failure.reason },
+    )
+  }
   return {
-    isOff: () => confirmed === allowances,
-    allow: () => {
-      allowances += 1
+    state: () => {
+      if (isAwaited()) return 'unconfirmed'
+      if (held.size > 0) return 'on'
+      return memory.isSilenceKnown ? 'off' : 'unconfirmed'
     },
-    stop: async () => {
-      const asked = allowances
-      confirmed = undefined
-      try {
-        await bounded(boundMs, async (signal) => context.maybe(transmitterRef)?.stop(signal))
-      } catch (error) {
-        throw southboundUnavailable(
-          `TX is disarmed, but the transmitter has not confirmed that it is off (${boundMs} ms at most): it may still ` +
-            'be on air. Cut its power if it must be off now; another disarm asks it again',
-          { cause: error },
+    isAwaited,
+    permitted: () => {
+      const provider = context.provider(transmitterRef)
+      if (provider === undefined) {
+        throw txGateClosed(
+          'TX may not go on air: no plugin provides ran.transmitter, so nothing could stop it',
         )
       }
-      confirmed = asked
+      const one = held.get(provider) ?? { permits: 0, isToldToStop: false }
+      one.permits += 1
+      one.isToldToStop = false
+      held.set(provider, one)
     },
-  }
-}
-
-/** Rejects when the time is over even if the work ignores its signal. */
-async function bounded(boundMs: number, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const signal = AbortSignal.timeout(boundMs)
-  const timeout = Promise.withResolvers<never>()
-  const onAbort = (): void => timeout.reject(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    await Promise.race([work(signal), timeout.promise])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
+    stop: async () => {
+      memory.stops += 1
+      const provider = context.provider(transmitterRef)
+      await tell(new Set([...held.keys(), ...(provider === undefined ? [] : [provider])]))
+    },
+    settle: async () => {
+      const provider = context.provider(transmitterRef)
+      const left = [...held].filter(([each, { isToldToStop }]) => isToldToStop || each !== provider)
+      const isUnknown = !memory.isSilenceKnown && held.size === 0 && provider !== undefined
+      if (left.length > 0) await tell(left.map(([each]) => each))
+      else if (isUnknown) await tell([provider])
+      else if (held.size === 0) memory.isSilenceKnown = true
+    },
   }
 }

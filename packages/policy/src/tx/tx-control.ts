@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import {
-  type CarrierRequest,
   type Context,
-  invalidTransition,
   lifecycleRef,
   type MutationTx,
   type PolicyBundle,
@@ -13,28 +11,31 @@ import {
   type TxGateState,
   txGateClosed,
   txNotArmed,
-  validationFailed,
 } from '@steeple/contracts'
-import { isSame } from '../bundle/changed-keys.ts'
 import type { CurrentPolicy } from '../bundle/current-policy.ts'
 import { principalText } from '../principal-text.ts'
-import { type ClosedGate, expiryMs } from '../spectrum/layers.ts'
+import { expiryMs } from '../spectrum/layers.ts'
 import { type Arm, currentArm, endArm, startArm } from '../store.ts'
+import type { DisarmNote } from './disarm-note.ts'
+import { disarmReasons, type GateBasis, gateState } from './gate-evaluation.ts'
+import type { GateMemory, Remembering, UnstoredDisarm } from './gate-memory.ts'
 import {
-  carrierOfProfile,
-  closedGates,
-  disarmReasons,
-  type GateBasis,
-  gateState,
-  profileOf,
-} from './gate-evaluation.ts'
+  notArmedText,
+  openProfile,
+  refuseClosed,
+  refuseSwitch,
+  refuseUnsettled,
+  refuseWhileStopping,
+  unstoredText,
+} from './gate-refusals.ts'
 import type { Transmitters } from './transmitters.ts'
+
+/** In whose name TX is disarmed when it cannot be known whether somebody had. */
+const UNREADABLE_NOTE = principalText(systemPrincipal('unreadable-note'))
 
 /** The reconciler of the gate and its one key. */
 export const TX_RESOURCE = 'tx_gate'
 export const TX_KEY = 'gate'
-
-const HELD = 'a disarm was asked for and could not be stored yet'
 
 /** What an armed transmitter looks like to the reconciler. */
 export interface ArmReview {
@@ -46,28 +47,43 @@ export interface ArmReview {
 }
 
 /** The TX gate with its commands. They run inside the caller's mutation. */
-export interface TxControl extends TxGate {
+export interface TxControl extends TxGate, Remembering {
   /** Throws `tx_gate_closed`, `validation_failed` (unknown profile), `invalid_transition` (another one is armed). */
   arm(tx: MutationTx, principal: Principal, profileId: string): Promise<TxGateState>
-  /** Writes the disarmed state. The caller stops the transmitter after the commit. Disarming twice changes nothing. */
-  disarm(tx: MutationTx, principal: Principal): Promise<void>
+  /** Writes the disarmed state, as of `atMs`. The caller has stopped the transmitter. Twice changes nothing. */
+  disarm(tx: MutationTx, principal: Principal, atMs: number): Promise<void>
+  /** From this turn on nothing is permitted, until the function that it returns is called. */
+  beginDisarm(): () => void
   /** The armed transmitter against the gates as they are now; undefined while disarmed. */
   review(): Promise<ArmReview | undefined>
+  /**
+   * Why an armed transmitter must go off by what was read last from the store; empty when it may stay. For the time in which
+   * the store does not answer.
+   */
+  lastReasons(): readonly string[]
   /** Disarms for reasons that `review` gave, in the name of the service. */
   disarmItself(review: ArmReview): Promise<void>
   /**
-   * Nothing may go on air until a disarm that could not be stored is stored; `review` gives it as a reason. In memory:
-   * a transmitter does not outlive the process that holds it.
+   * Nothing may go on air until that disarm, which the store did not take, is stored; `review` gives it as a reason. True
+   * when it is on the disk, so that a restart keeps it.
    */
-  hold(): void
+  hold(by: string, atMs: number): Promise<boolean>
+  /** Takes over what an earlier run has left in the note. */
+  recall(): Promise<void>
+  /** Nothing is permitted any more: the service ends. */
+  close(): void
   /** Closes the interval of an armed transmitter and opens another one when the license it stands on has changed. */
   changeLicense(tx: MutationTx, before: PolicyBundle, after: PolicyBundle, by: string): Promise<void>
 }
 
 /** The TX gate over the policy in the store and the configuration. Every question is answered from both, anew. */
-export function txControlOf(context: Context, policy: CurrentPolicy, transmitters: Transmitters): TxControl {
+export function txControlOf(
+  context: Context,
+  policy: CurrentPolicy,
+  transmitters: Transmitters,
+  { memory, note }: { readonly memory: GateMemory; readonly note: DisarmNote },
+): TxControl {
   const { db, clock } = context
-  let isHeld = false
   const basisOf = (bundle: PolicyBundle): GateBasis => ({
     country: context.settings.server.country,
     profiles: context.settings.ran.profiles,
@@ -75,32 +91,66 @@ export function txControlOf(context: Context, policy: CurrentPolicy, transmitter
     nowMs: clock.nowMs(),
   })
   const basisNow = async (): Promise<GateBasis> => basisOf(await policy.refresh())
-  const reasonsOf = (basis: GateBasis, arm: Arm): readonly string[] =>
-    isHeld ? [HELD, ...disarmReasons(basis, arm)] : disarmReasons(basis, arm)
-  const end = async (tx: MutationTx, arm: Arm, by: string, reason: string): Promise<void> => {
-    await endArm(tx, arm, { atMs: clock.nowMs(), by, reason })
+  const armNow = async (): Promise<Arm | undefined> => {
+    const arm = await currentArm(db)
+    memory.lastArm = arm
+    return arm
+  }
+  const unstoredFor = (arm: Arm): UnstoredDisarm | undefined => {
+    const { unstored } = memory
+    if (unstored === undefined) return undefined
+    const isMeant =
+      unstored.intervalId === null ? arm.armedAtMs <= unstored.atMs : unstored.intervalId === arm.intervalId
+    return isMeant ? unstored : undefined
+  }
+  const reasonsOf = (basis: GateBasis, arm: Arm): readonly string[] => {
+    const unstored = unstoredFor(arm)
+    const reasons = disarmReasons(basis, arm)
+    return unstored === undefined ? reasons : [unstoredText(unstored), ...reasons]
+  }
+  const forget = (): void => {
+    if (memory.unstored === undefined) return
+    memory.unstored = undefined
+    // Should it stay, it names an interval that is over.
+    note.write(undefined).catch(() => undefined)
+  }
+  const end = async (
+    tx: MutationTx,
+    arm: Arm,
+    { atMs, by, reason }: { readonly atMs: number; readonly by: string; readonly reason: string },
+  ): Promise<void> => {
+    await endArm(tx, arm, { atMs: Math.max(atMs, arm.armedAtMs), by, reason })
     await context.maybe(lifecycleRef)?.txDisarmed(tx)
     tx.dirty(TX_RESOURCE, TX_KEY)
     tx.afterCommit(() => {
-      isHeld = false
+      memory.lastArm = undefined
+      forget()
     })
   }
-  return {
-    state: async () => gateState(await basisNow(), await currentArm(db)),
-    permit: async (profileId) => {
-      const basis = await basisNow()
-      const arm = await currentArm(db)
-      if (arm?.profileId !== profileId) throw txNotArmed(notArmedText(profileId, arm))
-      const reasons = reasonsOf(basis, arm)
-      if (reasons.length === 0) return arm.profile
+  const permit = async (profileId: string): Promise<RadioProfile> => {
+    const { stops } = memory
+    const basis = await basisNow()
+    const arm = await armNow()
+    if (arm?.profileId !== profileId) throw txNotArmed(notArmedText(profileId, arm))
+    const reasons = reasonsOf(basis, arm)
+    if (reasons.length > 0) {
       context.enqueue(TX_RESOURCE, TX_KEY)
       throw txGateClosed(`TX may not go on air: ${reasons.join('; ')}`)
-    },
+    }
+    // Nothing is awaited between this look and the answer: a stop from here on reaches the one that is permitted.
+    refuseWhileStopping(memory, stops)
+    transmitters.permitted()
+    return arm.profile
+  }
+  return {
+    memory,
+    state: async () => gateState(await basisNow(), await armNow(), transmitters.state()),
+    permit,
     permitCarrier: async (carrier) => {
       refuseClosed(await basisNow(), carrier)
     },
     arm: async (tx, principal, profileId) => {
-      if (isHeld) throw invalidTransition(`TX cannot be armed now: ${HELD}`)
+      refuseUnsettled(memory, transmitters)
       const bundle = await policy.read(tx)
       const basis = basisOf(bundle)
       const profile = openProfile(basis, profileId)
@@ -108,7 +158,7 @@ export function txControlOf(context: Context, policy: CurrentPolicy, transmitter
       if (armed !== undefined) {
         refuseSwitch(armed, profileId, profile, basis.country)
         tx.audit({ detail: { arm: true, profile: profileId, changed: false } })
-        return gateState(basis, armed)
+        return gateState(basis, armed, transmitters.state())
       }
       const { license } = bundle.spectrum
       const arm: Arm = {
@@ -123,22 +173,30 @@ export function txControlOf(context: Context, policy: CurrentPolicy, transmitter
       await context.maybe(lifecycleRef)?.txArmed(tx)
       tx.audit({ detail: { arm: true, ...armFacts(arm), license: license.reference, changed: true } })
       tx.dirty(TX_RESOURCE, TX_KEY)
-      tx.afterCommit(() => transmitters.allow())
-      return gateState(basis, arm)
+      tx.afterCommit(() => note.prepare().catch(() => undefined))
+      return gateState(basis, arm, transmitters.state())
     },
-    disarm: async (tx, principal) => {
+    beginDisarm: () => {
+      memory.disarms += 1
+      return () => {
+        memory.disarms -= 1
+      }
+    },
+    disarm: async (tx, principal, atMs) => {
       const arm = await currentArm(tx)
       tx.audit({ detail: { arm: false, profile: arm?.profileId ?? null, changed: arm !== undefined } })
-      if (arm !== undefined) await end(tx, arm, principalText(principal), 'disarmed')
+      if (arm !== undefined) await end(tx, arm, { atMs, by: principalText(principal), reason: 'disarmed' })
     },
     review: async () => {
       const basis = await basisNow()
-      const arm = await currentArm(db)
-      if (arm === undefined) {
-        isHeld = false
-        return undefined
-      }
+      const arm = await armNow()
+      if (arm === undefined || unstoredFor(arm) === undefined) forget()
+      if (arm === undefined) return undefined
       return { arm, reasons: reasonsOf(basis, arm), expiresAtMs: expiryMs(basis.spectrum.license) }
+    },
+    lastReasons: () => {
+      const { lastArm } = memory
+      return lastArm === undefined ? [] : reasonsOf(basisOf(policy.bundle()), lastArm)
     },
     disarmItself: async ({ arm, reasons }) => {
       const system = systemPrincipal(TX_RESOURCE)
@@ -151,69 +209,47 @@ export function txControlOf(context: Context, policy: CurrentPolicy, transmitter
           subject: arm.profileId,
           data: { ...armFacts(arm), reasons },
         })
-        if (isSameArm) await end(tx, arm, principalText(system), reasons.join('; '))
+        if (!isSameArm) return
+        const { atMs, by } = unstoredFor(arm) ?? { atMs: clock.nowMs(), by: principalText(system) }
+        await end(tx, arm, { atMs, by, reason: reasons.join('; ') })
       })
       context.log.error({ profile: arm.profileId, reasons }, 'TX disarmed because its legal basis is gone')
     },
-    hold: () => {
-      isHeld = true
+    hold: async (by, atMs) => {
+      const unstored = { intervalId: memory.lastArm?.intervalId ?? null, atMs, by }
+      memory.unstored = unstored
       context.enqueue(TX_RESOURCE, TX_KEY)
+      try {
+        await note.write(unstored)
+        return true
+      } catch (error) {
+        context.log.error({ err: error }, 'a disarm could neither be stored nor noted')
+        return false
+      }
+    },
+    recall: async () => {
+      memory.unstored ??= await note.read().catch((error: unknown) => {
+        context.log.error({ err: error }, 'the note of a disarm cannot be read, so TX is taken for disarmed')
+        return { intervalId: null, atMs: clock.nowMs(), by: UNREADABLE_NOTE }
+      })
+      await note.prepare().catch((error: unknown) => {
+        context.log.warn({ err: error }, 'there is no room for the note of a disarm')
+      })
+    },
+    close: () => {
+      memory.isClosed = true
     },
     changeLicense: async (tx, before, after, by) => {
       const [old, next] = [before.spectrum.license, after.spectrum.license]
       if (old.reference === next.reference && old.holder === next.holder) return
       const arm = await currentArm(tx)
-      if (arm === undefined) return
+      // One that is about to end keeps its name: the note of its disarm has it.
+      if (arm === undefined || memory.unstored !== undefined) return
       const atMs = clock.nowMs()
       await endArm(tx, arm, { atMs, by, reason: 'another license' })
       await startArm(tx, { ...arm, intervalId: randomUUID(), armedAtMs: atMs, armedBy: by }, next)
     },
   }
-}
-
-function openProfile(basis: GateBasis, profileId: string): RadioProfile {
-  const profile = profileOf(basis.profiles, profileId)
-  refuseClosed(basis, profile === undefined ? undefined : carrierOfProfile(profile))
-  if (profile !== undefined) return profile
-  const known = Object.keys(basis.profiles).join(', ') || 'none'
-  const message = `there is no radio profile ${profileId}; configured under ran.profiles: ${known}`
-  throw validationFailed(message, { details: [{ pointer: '/profile_id', message }] })
-}
-
-function refuseClosed(basis: GateBasis, carrier: CarrierRequest | undefined): void {
-  const closed = closedGates(basis, carrier)
-  if (closed.length === 0) return
-  const names = closed.map(({ gate, reason }) => `${gate} (${reason})`).join('; ')
-  throw txGateClosed(`the TX gate is closed: ${names}`, { details: closed.map(gateDetail) })
-}
-
-const GATE_FIELDS: Readonly<Record<ClosedGate['gate'], string>> = {
-  'country-code': 'country_code',
-  license: 'license_ack',
-  'allow-list': 'allow_list',
-}
-
-/** Points into the TX gate state, where the same gate says `missing`. */
-function gateDetail({ gate, reason }: ClosedGate): { readonly pointer: string; readonly message: string } {
-  return { pointer: `/gates/${GATE_FIELDS[gate]}`, message: `${gate}: ${reason}` }
-}
-
-function refuseSwitch(armed: Arm, profileId: string, profile: RadioProfile, country: string): void {
-  if (armed.profileId !== profileId) {
-    throw invalidTransition(
-      `TX is armed with profile ${armed.profileId}; disarm it before arming ${profileId}`,
-    )
-  }
-  if (!isSame(armed.profile, profile) || armed.country !== country) {
-    throw invalidTransition(
-      `profile ${profileId} has changed since TX was armed with it; disarm, then arm again`,
-    )
-  }
-}
-
-function notArmedText(profileId: string, arm: Arm | undefined): string {
-  const state = arm === undefined ? 'TX is not armed' : `TX is armed with profile ${arm.profileId}`
-  return `${state}; ${profileId} may not go on air before POST /v1/tx/arm has armed it`
 }
 
 function armFacts(arm: Arm): Readonly<Record<string, unknown>> {

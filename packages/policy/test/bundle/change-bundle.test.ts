@@ -30,6 +30,7 @@ change('accepts the defaults of the specification as they are', () => {
     sim_revoke_per_hour: 200,
     spectrum_check_per_hour: 300,
     tx_arm_per_hour: 60,
+    sim_import_rows_per_hour: 200_000,
   })
   assert.is(DEFAULTS.sim_swap_cooldown_hours, 24)
 })

@@ -1,5 +1,7 @@
-import { type TxGate, txGateRef } from '@steeple/contracts'
-import { assert, suite } from '@steeple/testkit'
+import { readFile, rename, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TxGate, transmitterRef, txGateRef } from '@steeple/contracts'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { OPEN_POLICY, openWorld, PROFILES, settingsOf, type World, world } from '../support/world.ts'
 
 const tx = suite('policy/tx-routes')
@@ -32,6 +34,7 @@ tx('arm a covered profile, move the lifecycle and open an interval', async () =>
     armed: true,
     gates: { country_code: 'set', license_ack: 'set', allow_list: 'set' },
     profile: 'b3-lab',
+    transmitter: 'unconfirmed',
   })
   assert.equal(here.lifecycle, ['armed'])
   assert.is(await permitCode(), 'permitted')
@@ -51,8 +54,12 @@ tx('arm once: the same profile again changes nothing', async () => {
 })
 
 tx('name each missing gate when they refuse', async () => {
-  const lab = await world(settingsOf('LAB', {}))
-  const answer = await lab.call('POST', '/v1/tx/arm', { arm: true, profile_id: 'any' })
+  const lab = await world(settingsOf('LAB'))
+  const unknown = await lab.call('POST', '/v1/tx/arm', { arm: true, profile_id: 'any' })
+  // Opening gates would not help a profile that is not there.
+  assert.is(unknown.error, 'validation_failed')
+  assert.match(String(unknown.body.message), /there is no radio profile any; configured under ran.profiles: /)
+  const answer = await lab.call('POST', '/v1/tx/arm', { arm: true, profile_id: 'b3-lab' })
   assert.is(answer.error, 'tx_gate_closed')
   assert.equal(
     answer.details.map(({ pointer }) => pointer),
@@ -64,6 +71,7 @@ tx('name each missing gate when they refuse', async () => {
     armed: false,
     gates: { country_code: 'missing', license_ack: 'missing', allow_list: 'missing' },
     profile: null,
+    transmitter: 'unconfirmed',
   })
   await lab.close()
 })
@@ -135,19 +143,16 @@ tx('say 503 when the transmitter does not confirm, and stay disarmed', async () 
   const answer = await here.call('POST', '/v1/tx/disarm')
   assert.is(answer.error, 'southbound_unavailable')
   assert.match(String(answer.body.message), /may still be on air/)
+  assert.is((await gate().state()).transmitter, 'unconfirmed')
+  assert.is((await arm()).error, 'invalid_transition')
   assert.is((await gate().state()).armed, false)
   const ill = await here.instance.health?.()
   assert.is(ill?.find(({ name }) => name === 'tx-gate')?.status, 'down')
-  assert.equal(
-    [...(await here.reconcile()).values()].map(({ state }) => state),
-    ['pending'],
-  )
+  assert.is((await here.reconcile()).state, 'failed')
   here.transmitter.mode = 'obeys'
-  assert.equal(
-    [...(await here.reconcile()).values()].map(({ state }) => state),
-    ['converged'],
-  )
+  assert.is((await here.reconcile()).state, 'converged')
   assert.is(here.transmitter.isOnAir, false)
+  assert.is((await gate().state()).transmitter, 'off')
   const well = await here.instance.health?.()
   assert.is(well?.find(({ name }) => name === 'tx-gate')?.status, 'ok')
 })
@@ -159,15 +164,111 @@ tx('take the transmitter off air even when the store does not take the disarm', 
   assert.is((await here.call('POST', '/v1/tx/disarm')).error, 'store_unavailable')
   assert.is(here.transmitter.isOnAir, false)
   assert.is(await permitCode(), 'tx_gate_closed')
-  assert.equal(
-    [...(await here.reconcile()).values()].map(({ state }) => state),
-    ['pending'],
-  )
+  assert.is((await here.reconcile()).state, 'failed')
   here.failStore(false)
   assert.is((await arm()).error, 'invalid_transition')
   await here.reconcile()
   assert.is((await gate().state()).armed, false)
   assert.is((await arm()).status, 200)
+})
+
+tx('do not wait for the store: the transmitter is off while the record is still on its way', async () => {
+  await arm()
+  await gate().permit('b3-lab')
+  here.transmitter.isOnAir = true
+  const held = Promise.withResolvers<void>()
+  here.holdStore(held.promise)
+  const answer = here.call('POST', '/v1/tx/disarm')
+  assert.is(here.transmitter.isOnAir, false)
+  await eventually(async () => (await gate().state()).transmitter === 'off')
+  assert.is((await gate().state()).armed, true)
+  assert.is(await permitCode(), 'tx_gate_closed')
+  held.resolve()
+  assert.equal([(await answer).status, (await answer).body.armed], [200, false])
+  assert.is((await answer).body.transmitter, 'off')
+})
+
+tx('say what is stored and what is not on a full disk, and keep the disarm over a restart', async () => {
+  await arm()
+  here.transmitter.isOnAir = true
+  here.failStore(true)
+  const at = here.fake.clock.nowMs()
+  const answer = await here.call('POST', '/v1/tx/disarm')
+  assert.is(answer.error, 'store_unavailable')
+  assert.match(
+    String(answer.body.message),
+    /the transmitter is off, but the disarm is not in the store: disk full.*a restart before that does not put it on air/,
+  )
+  here = await here.restart()
+  assert.is((await gate().state()).armed, true)
+  assert.is(await permitCode(), 'tx_gate_closed')
+  await here.fake.clock.advance(60_000)
+  await here.reconcile()
+  assert.is((await gate().state()).armed, false)
+  const [interval] = await intervals()
+  assert.equal([interval?.ended_at_ms, interval?.ended_by], [at, 'token:tok-1/alice'])
+  assert.match(
+    String(interval?.end_reason),
+    /alice has disarmed TX at .*, which the store could not take then/,
+  )
+  await eventually(async () =>
+    assert.is((await readFile(join(here.dataDir, 'tx-disarm.json'), 'utf8')).trim(), ''),
+  )
+  here = await here.restart()
+  assert.is((await arm()).status, 200)
+  assert.is(await permitCode(), 'permitted')
+})
+
+tx('say that a restart would undo a disarm that could not even be noted', async () => {
+  await arm()
+  // In one step: its room may be being taken right now.
+  await symlink('nowhere', join(here.dataDir, 'link'))
+  await rename(join(here.dataDir, 'link'), join(here.dataDir, 'tx-disarm.json'))
+  here.failStore(true)
+  const answer = await here.call('POST', '/v1/tx/disarm')
+  assert.is(answer.error, 'store_unavailable')
+  assert.match(String(answer.body.message), /do not restart the service before that/)
+})
+
+tx('hold a transmitter over a reload of the gate, and a disarm that the store did not take', async () => {
+  await arm()
+  await gate().permit('b3-lab')
+  here.transmitter.isOnAir = true
+  here.transmitter.mode = 'fails'
+  here = await here.reload()
+  assert.is((await gate().state()).transmitter, 'on')
+  here.fake.services.delete(transmitterRef.id)
+  here.failStore(true)
+  const answer = await here.call('POST', '/v1/tx/disarm')
+  assert.is(answer.error, 'southbound_unavailable')
+  assert.match(String(answer.body.message), /may still be on air.*The record: the disarm is not in the store/)
+  here = await here.reload()
+  here.fake.services.delete(transmitterRef.id)
+  assert.is((await gate().state()).transmitter, 'unconfirmed')
+  assert.is(await permitCode(), 'tx_gate_closed')
+  here.transmitter.mode = 'obeys'
+  await here.reconcile()
+  assert.is(here.transmitter.isOnAir, false)
+  assert.equal([(await gate().state()).transmitter, (await gate().state()).armed], ['off', false])
+})
+
+tx('permit nothing from the moment that the service ends, and stop what is on', async () => {
+  await arm()
+  await gate().permit('b3-lab')
+  here.transmitter.isOnAir = true
+  const quiet = here.instance.quiesce?.('shutdown')
+  assert.is(here.transmitter.isOnAir, false)
+  await quiet
+  assert.is(await permitCode(), 'tx_gate_closed')
+  assert.is((await gate().state()).armed, true)
+})
+
+tx('permit nothing that was asked for before a stop', async () => {
+  await arm()
+  const early = permitCode()
+  const answer = await here.call('POST', '/v1/tx/disarm')
+  assert.is(answer.status, 200)
+  assert.is.not(await early, 'permitted')
 })
 
 tx('stay armed over a restart, after the gates were looked at again', async () => {

@@ -1,6 +1,6 @@
 import type { AllowListEntry, SpectrumLicense } from '@steeple/contracts'
 import { isServiceError } from '@steeple/contracts'
-import { assert, suite } from '@steeple/testkit'
+import { assert, cpuMs, suite } from '@steeple/testkit'
 import { type CheckRequest, type CheckResult, checkSpectrum } from '../../src/spectrum/check.ts'
 
 const check = suite('policy/spectrum-check')
@@ -184,12 +184,12 @@ check('answers the largest request against the largest allow-list quickly', () =
     }
   })
   const channels = Array.from({ length: 256 }, (_, at) => 640_000 + 2 * at)
-  const startedMs = performance.now()
+  const startedMs = cpuMs()
   const result = ask({ technology: 'nr', channels, bandwidth_mhz: 20 }, { list })
   assert.is(result.channels_checked, 256)
   assert.is(result.allowed, false)
   // About 60 ms on a small machine; each entry judged anew for each channel would take 13 s.
-  assert.ok(performance.now() - startedMs < 2_000)
+  assert.ok(cpuMs() - startedMs < 2_000)
 })
 
 check.run()

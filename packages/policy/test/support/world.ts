@@ -4,13 +4,24 @@ import {
   type Lifecycle,
   lifecycleRef,
   type MutationTx,
+  type Outcome,
   type Principal,
   type Reply,
   type Request,
   type Settings,
   transmitterRef,
+  txGateRef,
 } from '@steeple/contracts'
-import { type FakeContext, fakeContext, type MemoryDb, memoryDb, type Overrides } from '@steeple/testkit'
+import {
+  type FakeContext,
+  fakeContext,
+  type MemoryDb,
+  memoryDb,
+  type Overrides,
+  reconcileOne,
+  type TempDir,
+  tempDir,
+} from '@steeple/testkit'
 import { MIGRATIONS } from '../../src/migrations.ts'
 import { plugin } from '../../src/plugin.ts'
 
@@ -53,13 +64,19 @@ export interface World {
   readonly instance: Instance
   readonly transmitter: FakeTransmitter
   readonly lifecycle: string[]
+  /** Lets the next mutations wait for that, as behind a lock of another process. */
+  holdStore(until: Promise<void>): void
   /** Makes the next mutations fail as a full disk does. */
   failStore(isFailing: boolean): void
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
   /** One pass of the reconciler. */
-  reconcile(): ReturnType<NonNullable<Instance['reconcilers']>[number]['reconcile']>
-  /** Another copy of the plugin on the same store, as after a restart. */
+  reconcile(): Promise<Outcome>
+  /** Another copy of the plugin on the same store and data directory, as after a restart. */
   restart(settings?: Overrides<Settings>): Promise<World>
+  /** Another copy of the plugin in the same process, as after a reload of it. */
+  reload(): Promise<World>
+  /** The data directory of the node. */
+  readonly dataDir: string
   close(): Promise<void>
 }
 
@@ -73,9 +90,13 @@ export function settingsOf(
 export async function world(
   settings: Overrides<Settings> = settingsOf('DE'),
   db: MemoryDb = memoryDb(MIGRATIONS),
+  kept: { readonly data?: TempDir; readonly transmitter?: FakeTransmitter; readonly gate?: object } = {},
 ): Promise<World> {
-  const fake = fakeContext<unknown>({ config: {}, id: 'policy', settings, db })
-  const transmitter: FakeTransmitter = {
+  const data = kept.data ?? (await tempDir())
+  const server = { ...settings.server, data_dir: data.path }
+  const fake = fakeContext<unknown>({ config: {}, id: 'policy', settings: { ...settings, server }, db })
+  if (kept.gate !== undefined) fake.services.set(txGateRef.id, kept.gate)
+  const transmitter: FakeTransmitter = kept.transmitter ?? {
     mode: 'obeys',
     isOnAir: false,
     stops: 0,
@@ -99,10 +120,12 @@ export async function world(
   }
   fake.services.set(lifecycleRef.id, nodes)
   let isFailing = false
+  let held: Promise<void> | undefined
   const failure = Object.assign(new Error('disk full'), { code: 'store_unavailable', status: 503 })
   const { context } = fake
   const failing = {
     mutate: async (...args: Parameters<typeof context.mutate>) => {
+      await held
       if (isFailing) throw failure
       await context.mutate(...args)
     },
@@ -131,6 +154,7 @@ export async function world(
         })
         return reply
       },
+      take: async () => undefined,
     }
     try {
       const reply = await route.handle(request as Request<never, never, never>)
@@ -148,20 +172,27 @@ export async function world(
     transmitter,
     lifecycle,
     call,
+    dataDir: data.path,
+    holdStore: (until) => {
+      held = until
+    },
     failStore: (value) => {
       isFailing = value
     },
-    reconcile: async () => {
-      const reconciler = instance.reconcilers?.[0]
-      if (reconciler === undefined) throw new Error('no reconciler')
-      return reconciler.reconcile(['gate'], new AbortController().signal)
-    },
+    reconcile: () => reconcileOne(instance.reconcilers?.[0], 'gate'),
     restart: async (changed) => {
       await fake.dispose()
-      return world(changed ?? settings, db)
+      return world(changed ?? settings, db, { data })
+    },
+    reload: async () => {
+      await instance.quiesce?.('upgrade')
+      await fake.dispose()
+      const gate = instance.services?.get(txGateRef.id)
+      return world(settings, db, { data, transmitter, ...(gate === undefined ? {} : { gate }) })
     },
     close: async () => {
       await fake.dispose()
+      await data.remove()
       db.close()
     },
   }

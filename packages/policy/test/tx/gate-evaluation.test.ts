@@ -51,7 +51,7 @@ gates('name every closed layer', () => {
 gates(
   'show the allow-list as set when any profile is covered, or any entry of the country without profiles',
   () => {
-    const listOf = (state: GateBasis): string => gateState(state, undefined).gates.allow_list
+    const listOf = (state: GateBasis): string => gateState(state, undefined, 'off').gates.allow_list
     assert.is(listOf(basis([B3])), 'set')
     assert.is(listOf(basis([{ ...B3, band: 'b1' }])), 'missing')
     assert.is(listOf(basis([{ ...B3, band: 'b1' }], { profiles: {} })), 'set')

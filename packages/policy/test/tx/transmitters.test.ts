@@ -1,19 +1,42 @@
 import { type ServiceRef, type Transmitter, transmitterRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { transmittersOf } from '../../src/tx/transmitters.ts'
+import { type GateMemory, gateMemory } from '../../src/tx/gate-memory.ts'
+import { type Transmitters, transmittersOf } from '../../src/tx/transmitters.ts'
 
 const transmitters = suite('policy/transmitters')
 
-function withTransmitter(transmitter: Transmitter | undefined): Parameters<typeof transmittersOf>[0] {
-  return {
-    maybe: <T extends object>(ref: ServiceRef<T>) =>
-      ref.id === transmitterRef.id ? (transmitter as T | undefined) : undefined,
-  }
+/** A node whose provider of `ran.transmitter` a test exchanges. */
+interface Node {
+  readonly all: Transmitters
+  readonly memory: GateMemory
+  provider: Transmitter | undefined
 }
 
-async function codeOf(work: Promise<void>): Promise<unknown> {
+function nodeWith(provider: Transmitter | undefined, boundMs?: number): Node {
+  const context = {
+    provider: <T extends object>(ref: ServiceRef<T>) =>
+      ref.id === transmitterRef.id ? (node.provider as T | undefined) : undefined,
+  }
+  const memory = gateMemory(context)
+  const node: Node = { all: transmittersOf(context, memory, boundMs), memory, provider }
+  return node
+}
+
+function radio(): Transmitter & { isOnAir: boolean; doesObey: boolean } {
+  const one = {
+    isOnAir: true,
+    doesObey: true,
+    stop: async (): Promise<void> => {
+      if (!one.doesObey) throw new Error('no answer')
+      one.isOnAir = false
+    },
+  }
+  return one
+}
+
+async function codeOf(work: () => Promise<void> | void): Promise<unknown> {
   try {
-    await work
+    await work()
   } catch (error) {
     return (error as { code?: unknown }).code
   }
@@ -21,34 +44,98 @@ async function codeOf(work: Promise<void>): Promise<unknown> {
 }
 
 transmitters('are not known to be off before they were asked', async () => {
-  const none = transmittersOf(withTransmitter(undefined))
-  assert.is(none.isOff(), false)
-  await none.stop()
-  assert.is(none.isOff(), true)
-  none.allow()
-  assert.is(none.isOff(), false)
+  const node = nodeWith(radio())
+  assert.is(node.all.state(), 'unconfirmed')
+  await node.all.settle()
+  assert.is(node.all.state(), 'off')
+  node.all.permitted()
+  assert.is(node.all.state(), 'on')
+  await node.all.settle()
+  assert.is(node.all.state(), 'on')
+})
+
+transmitters('that nobody provides are silent where none was ever permitted', async () => {
+  const node = nodeWith(undefined)
+  await node.all.stop()
+  assert.is(node.all.state(), 'off')
+})
+
+transmitters('are not permitted while nothing could stop them', async () => {
+  assert.is(await codeOf(() => nodeWith(undefined).all.permitted()), 'tx_gate_closed')
 })
 
 transmitters('that fail, or ignore the bound, are not off', async () => {
-  const failing = transmittersOf(withTransmitter({ stop: () => Promise.reject(new Error('no')) }), 20)
-  assert.is(await codeOf(failing.stop()), 'southbound_unavailable')
-  assert.is(failing.isOff(), false)
-  const hanging = transmittersOf(withTransmitter({ stop: () => new Promise(() => undefined) }), 20)
+  const failing = nodeWith({ stop: () => Promise.reject(new Error('no')) }, 20).all
+  assert.is(await codeOf(() => failing.stop()), 'southbound_unavailable')
+  assert.is(failing.state(), 'unconfirmed')
+  const hanging = nodeWith({ stop: () => new Promise(() => undefined) }, 20).all
   // AbortSignal.timeout does not keep the process alive by itself.
   const keepAlive = setTimeout(() => undefined, 2_000)
-  assert.is(await codeOf(hanging.stop()), 'southbound_unavailable')
+  assert.is(await codeOf(() => hanging.stop()), 'southbound_unavailable')
   clearTimeout(keepAlive)
-  assert.is(hanging.isOff(), false)
+  assert.is(hanging.state(), 'unconfirmed')
 })
 
-transmitters('allowed again while they are being stopped are not known to be off', async () => {
+transmitters('permitted again while they are being stopped are not known to be off', async () => {
   const gate = Promise.withResolvers<void>()
-  const slow = transmittersOf(withTransmitter({ stop: () => gate.promise }))
-  const stopping = slow.stop()
-  slow.allow()
+  const node = nodeWith({ stop: () => gate.promise })
+  node.all.permitted()
+  const stopping = node.all.stop()
+  node.all.permitted()
   gate.resolve()
   await stopping
-  assert.is(slow.isOff(), false)
+  assert.is(node.all.state(), 'on')
+})
+
+transmitters('are told to stop in the very turn of the call', () => {
+  const one = radio()
+  const node = nodeWith(one)
+  node.all.permitted()
+  void node.all.stop()
+  assert.is(one.isOnAir, false)
+})
+
+transmitters(
+  'that were withdrawn are stopped by their own objects, and are not off because nobody is there',
+  async () => {
+    const gone = radio()
+    const node = nodeWith(gone)
+    node.all.permitted()
+    node.provider = undefined
+    gone.doesObey = false
+    assert.is(await codeOf(() => node.all.stop()), 'southbound_unavailable')
+    assert.is(node.all.state(), 'unconfirmed')
+    gone.doesObey = true
+    await node.all.settle()
+    assert.is(gone.isOnAir, false)
+    assert.is(node.all.state(), 'off')
+  },
+)
+
+transmitters('that were withdrawn go off although another one is on', async () => {
+  const [gone, next] = [radio(), radio()]
+  const node = nodeWith(gone)
+  node.all.permitted()
+  node.provider = next
+  node.all.permitted()
+  await node.all.settle()
+  assert.equal([gone.isOnAir, next.isOnAir], [false, true])
+  assert.is(node.all.state(), 'on')
+  await node.all.stop()
+  assert.is(next.isOnAir, false)
+  assert.is(node.all.state(), 'off')
+})
+
+transmitters('of which one does not confirm are not off, whatever the other says', async () => {
+  const [stuck, next] = [radio(), radio()]
+  const node = nodeWith(stuck)
+  node.all.permitted()
+  node.provider = next
+  stuck.doesObey = false
+  assert.is(await codeOf(() => node.all.stop()), 'southbound_unavailable')
+  assert.is(next.isOnAir, false)
+  assert.is(node.all.state(), 'unconfirmed')
+  assert.is(node.all.isAwaited(), true)
 })
 
 transmitters.run()

@@ -1,20 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { coreDriverRef, type ImsiHash, type ObservedUe, systemPrincipal } from '@steeple/contracts'
-import { imsiHash } from '@steeple/telecom'
-import { CUT_RESOURCE, type SimsParts } from '../parts.ts'
-import { safeText } from '../provision/hss-link.ts'
+import { type ImsiHash, systemPrincipal } from '@steeple/contracts'
+import { safeText } from '@steeple/telecom'
+import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { markDrifted } from '../provision/marks.ts'
 import { changeSim } from '../states/change.ts'
 import { wantedInHss } from '../states/machine.ts'
+import { noteSeen } from '../store/seen-store.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
+import type { Attached } from './presence.ts'
 
 /** Looks at who is attached: the first attach of a SIM, each further one, and phones that should be off. */
 export interface AttachWatch {
   look(signal: AbortSignal): Promise<void>
 }
 
-/** Bound on one look, ms. */
-const LOOK_MS = 10_000
 /** A phone that should be off and is not is cut off again at most so often. */
 const AGAIN_MS = 10_000
 /** Phones that are worked on without giving others a turn. */
@@ -29,24 +28,16 @@ const ABREAST = 32
  */
 export function attachWatch(parts: SimsParts): AttachWatch {
   const { context } = parts
-  let before: ReadonlySet<ImsiHash> | undefined
+  let before: Attached | undefined
   /** When a phone that should be off is looked at again, by hash; ms of the monotonic clock. */
   const offs = new Map<ImsiHash, number>()
-  let isQuiet = false
 
-  const registered = async (signal: AbortSignal): Promise<ReadonlySet<ImsiHash> | undefined> => {
-    const core = context.maybe(coreDriverRef)
-    if (core === undefined) return undefined
-    try {
-      const ues = await core.ues(AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]))
-      isQuiet = false
-      return await hashesOf(ues)
-    } catch (error) {
-      if (!isQuiet && !signal.aborted)
-        context.log.warn({ reason: safeText(error) }, 'core did not say who is attached')
-      isQuiet = true
-      return before
-    }
+  /** Writes down who came and who has gone since the look before. */
+  const noteMoves = async (now: Attached): Promise<void> => {
+    const came = [...now.hashes].filter((hash) => before?.hashes.has(hash) !== true)
+    const gone = [...(before?.hashes ?? [])].filter((hash) => !now.hashes.has(hash))
+    await noteSeen(context.db, came, now.atMs)
+    await noteSeen(context.db, gone, before?.atMs ?? now.atMs)
   }
 
   /** Who has to be looked at; `isNew`: has attached since the look before. */
@@ -56,7 +47,7 @@ export function attachWatch(parts: SimsParts): AttachWatch {
     const moved = parts.moves.takeMoved()
     const found: Sighting[] = []
     for (const hash of now) {
-      const isNew = before?.has(hash) !== true
+      const isNew = before?.hashes.has(hash) !== true
       const isDue = (offs.get(hash) ?? Number.POSITIVE_INFINITY) <= nowMs
       if (isNew || isDue || moved.has(hash)) found.push({ hash, isNew, isBaseline: before === undefined })
     }
@@ -65,10 +56,11 @@ export function attachWatch(parts: SimsParts): AttachWatch {
 
   return {
     look: async (signal) => {
-      const now = await registered(signal)
+      const now = await parts.presence.look(signal)
+      parts.counters.present(now?.hashes.size)
       if (now === undefined) parts.moves.takeMoved()
       else {
-        const waiting = [...news(now)]
+        const waiting = [...news(now.hashes)]
         const worker = async (): Promise<void> => {
           for (let one = waiting.pop(); one !== undefined && !signal.aborted; one = waiting.pop()) {
             const isOff = await seen(parts, one).catch((error: unknown) => unreadable(parts, error))
@@ -78,6 +70,7 @@ export function attachWatch(parts: SimsParts): AttachWatch {
           }
         }
         await Promise.all(Array.from({ length: ABREAST }, worker))
+        await noteMoves(now)
       }
       if (!signal.aborted) before = now
     },
@@ -88,15 +81,6 @@ interface Sighting {
   readonly hash: ImsiHash
   readonly isNew: boolean
   readonly isBaseline: boolean
-}
-
-async function hashesOf(ues: readonly ObservedUe[]): Promise<ReadonlySet<ImsiHash>> {
-  const hashes = new Set<ImsiHash>()
-  for (const [i, { imsi, isRegistered }] of ues.entries()) {
-    if (isRegistered) hashes.add(imsiHash(imsi))
-    if (i % CHUNK === CHUNK - 1) await nextTurn()
-  }
-  return hashes
 }
 
 /** A row that fails its checksum is nobody's to judge by; the others are looked at. */
@@ -142,5 +126,5 @@ async function cutAgain(parts: SimsParts, row: SimRow): Promise<void> {
     await markDrifted(context.db, [
       { row, reason: 'the phone was attached although it may not be', seq: row.hss_seq },
     ])
-  context.enqueue(CUT_RESOURCE, row.hash)
+  context.enqueue(SIM_RESOURCE, row.hash, true)
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -96,7 +96,7 @@ function isManifestOf(manifest: unknown, batchId: string, sims: number, cards: U
 }
 
 function sha256(octets: Uint8Array): string {
-  return createHash('sha256').update(octets).digest('hex')
+  return hash('sha256', octets)
 }
 
 async function replaceFile(path: string, bytes: Uint8Array): Promise<void> {

@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey } from 'node:crypto'
 import { storeCorrupt } from '@steeple/contracts'
+import { drawOctets } from '../secrets/random.ts'
 
 /*
  * cards.csv.sealed:
@@ -20,13 +21,14 @@ const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES
 
 /** A key for one batch, 32 octets. The caller wipes it. */
 export function drawBatchKey(): Uint8Array {
-  return new Uint8Array(randomBytes(32))
+  return drawOctets(32)
 }
 
 /** The sealed cards file of a batch. */
 export function sealCards(csv: Uint8Array, key: Uint8Array, batchId: string): Uint8Array {
-  const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES })
+  const nonce = drawOctets(NONCE_BYTES)
+  // As octets the same key costs the runtime four times as much.
+  const cipher = createCipheriv(ALGORITHM, createSecretKey(key), nonce, { authTagLength: TAG_BYTES })
   cipher.setAAD(additionalData(batchId))
   const body = cipher.update(csv)
   cipher.final()
@@ -37,7 +39,7 @@ export function sealCards(csv: Uint8Array, key: Uint8Array, batchId: string): Ui
 export function openCards(sealed: Uint8Array, key: Uint8Array, batchId: string): Uint8Array {
   if (sealed.length < HEAD_BYTES || sealed[0] !== VERSION) throw storeCorrupt('cards.csv.sealed')
   const nonce = sealed.subarray(1, 1 + NONCE_BYTES)
-  const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES })
+  const decipher = createDecipheriv(ALGORITHM, createSecretKey(key), nonce, { authTagLength: TAG_BYTES })
   decipher.setAAD(additionalData(batchId))
   decipher.setAuthTag(sealed.subarray(1 + NONCE_BYTES, HEAD_BYTES))
   const csv = decipher.update(sealed.subarray(HEAD_BYTES))

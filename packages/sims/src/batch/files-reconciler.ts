@@ -1,6 +1,6 @@
 import { isServiceError, type Outcome, type Reconciler } from '@steeple/contracts'
+import { safeText } from '@steeple/telecom'
 import { FILES_RESOURCE, type SimsParts } from '../parts.ts'
-import { safeText } from '../provision/hss-link.ts'
 import { BATCHES, batchesWithoutFiles, markFilesDurable } from '../store/batch-store.ts'
 import { isBatchWhole, replaceBatch, syncBatch, syncBatchNames } from './batch-files.ts'
 import { filesFromRows } from './rebuild.ts'

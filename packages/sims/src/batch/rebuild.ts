@@ -1,4 +1,5 @@
 import { type Reader, storeCorrupt, type Vault } from '@steeple/contracts'
+import { MAX_ROWS } from '../import/import-schema.ts'
 import { wipeCard } from '../secrets/card.ts'
 import { wipe } from '../secrets/octets.ts'
 import { openCard, openImsi } from '../secrets/sealing.ts'
@@ -32,9 +33,34 @@ export async function filesFromRows(reader: Reader, vault: Vault, batch: BatchRo
   }
 }
 
+/** The cards of an import. */
+export interface ImportedCards {
+  /** Plain `cards.csv`; the caller wipes it. */
+  readonly csv: Uint8Array
+  /** Of its first SIM, as all of an import are of one network. */
+  readonly plmn: string
+  readonly profile: string
+}
+
+/** The plain `cards.csv` of an import; undefined when there is none of that id. Throws `store_corrupt`. */
+export async function cardsOfImport(
+  reader: Reader,
+  vault: Vault,
+  id: string,
+): Promise<ImportedCards | undefined> {
+  const rows = await simsOfBatch(reader, id, MAX_ROWS)
+  const [first] = rows
+  if (first === undefined) return undefined
+  return { csv: cardsOf(vault, rows).csv, plmn: first.plmn, profile: first.profile }
+}
+
 async function rebuilt(reader: Reader, vault: Vault, batch: BatchRow): Promise<Rebuilt> {
   const found = await simsOfBatch(reader, batch.id, batch.sims + 1)
   if (found.length !== batch.sims) throw storeCorrupt('sims_sim')
+  return cardsOf(vault, found)
+}
+
+function cardsOf(vault: Vault, found: Rebuilt['rows']): Rebuilt {
   const numbered = found
     .map((row) => ({ row, imsi: openImsi(vault, row) }))
     .sort((one, other) => (one.imsi < other.imsi ? -1 : 1))

@@ -8,45 +8,60 @@ export interface CsvRecord {
   readonly problem: string | undefined
 }
 
-/** A CSV text, cut into lines. */
-export interface Csv {
-  readonly delimiter: string
-  readonly records: Iterable<CsvRecord>
+/** Where a line of a body is: its number from 1, and its octets without what ends it. */
+export interface Place {
+  /** Null for a body that is not read by lines. */
+  readonly line: number | null
+  readonly from: number
+  readonly to: number
 }
 
 const DELIMITERS: readonly string[] = [',', ';', '\t']
 const QUOTE = '"'
-const LINE = /([^\r\n]*)(\r\n|\n|\r|$)/gy
+const NEWLINE = 0x0a
+const RETURN = 0x0d
+/** Octets of the byte order mark in UTF-8. */
+const MARK = [0xef, 0xbb, 0xbf] as const
+/** Line ends that are passed over without giving others a turn. */
+const PASSED_AT_ONCE = 65_536
 
 /**
- * Reads CSV (RFC 4180): quoted cells, doubled quotes, CRLF, LF or CR, a byte order mark before. The delimiter is the
- * most frequent one of comma, semicolon and tab in the first line. Empty lines are left out.
- *
- * A cell ends in its own line: one that went on would take whole rows into itself when a quote is missing. Reading
- * throws `validation_failed` for it, naming the line in which the quote opens.
+ * The lines of a CSV that are not empty; CRLF, LF or CR end them, a byte order mark may be before. Undefined now and
+ * then, where nothing was found for long: others may have a turn.
  */
-export function readCsv(text: string): Csv {
-  const plain = text.startsWith('\uFEFF') ? text.slice(1) : text
-  const delimiter = delimiterOf(plain)
-  return { delimiter, records: { [Symbol.iterator]: () => recordsOf(plain, delimiter) } }
-}
-
-function* recordsOf(text: string, delimiter: string): Generator<CsvRecord> {
-  for (const { line, content } of linesOf(text)) {
-    const record = new LineReader(line, content, delimiter).read()
-    if (record.cells.length > 1 || record.cells[0]?.trim() !== '' || record.problem !== undefined)
-      yield record
+export function* csvLines(bytes: Buffer): Generator<Place | undefined> {
+  let at = MARK.every((octet, i) => bytes[i] === octet) ? MARK.length : 0
+  let line = 1
+  let passed = 0
+  const next = { [NEWLINE]: -1, [RETURN]: -1 }
+  const endOf = (sign: typeof NEWLINE | typeof RETURN): number => {
+    if (next[sign] < at) {
+      const found = bytes.indexOf(sign, at)
+      next[sign] = found === -1 ? bytes.length : found
+    }
+    return next[sign]
+  }
+  while (at < bytes.length) {
+    const octet = bytes[at]
+    if (octet === NEWLINE || octet === RETURN) {
+      at += octet === RETURN && bytes[at + 1] === NEWLINE ? 2 : 1
+      line += 1
+      passed += 1
+      if (passed % PASSED_AT_ONCE === 0) yield undefined
+      continue
+    }
+    const to = Math.min(endOf(NEWLINE), endOf(RETURN))
+    yield { line, from: at, to }
+    at = to
   }
 }
 
-function* linesOf(text: string): Generator<{ readonly line: number; readonly content: string }> {
-  const pattern = new RegExp(LINE)
-  let line = 0
-  while (pattern.lastIndex < text.length) {
-    const content = pattern.exec(text)?.[1] ?? ''
-    line += 1
-    yield { line, content }
-  }
+/**
+ * Reads one line of CSV (RFC 4180): quoted cells, doubled quotes. A cell ends in its own line: one that went on would
+ * take whole rows into itself when a quote is missing. Throws `validation_failed` for it, naming the line.
+ */
+export function readRecord(line: number, text: string, delimiter: string): CsvRecord {
+  return new LineReader(line, text, delimiter).read()
 }
 
 class LineReader {
@@ -125,8 +140,8 @@ function unclosed(line: number, cell: number): Error {
   )
 }
 
-function delimiterOf(text: string): string {
-  const header = /[^\r\n]+/.exec(text)?.[0] ?? ''
+/** The most frequent one of comma, semicolon and tab in a header row. */
+export function delimiterOf(header: string): string {
   const counts = DELIMITERS.map((delimiter) => header.split(delimiter).length)
   return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ','
 }

@@ -1,9 +1,14 @@
-import { type Imsi, isServiceError, PLAIN_TEXT_PATTERN, validationFailed } from '@steeple/contracts'
+import {
+  type Imsi,
+  isServiceError,
+  msFromTimestamp,
+  PLAIN_TEXT_PATTERN,
+  validationFailed,
+} from '@steeple/contracts'
 import { formatPlmn, imsiHash, isImsiOf, opcFrom, type Plmn, parseIccid, parseImsi } from '@steeple/telecom'
 import { apnProblems } from '../issue/issue-plan.ts'
 import type { Card } from '../secrets/card.ts'
 import { ascii, octetsFromHex, wipe } from '../secrets/octets.ts'
-import { msFromTimestamp } from '../timestamp.ts'
 import type { Cells, Column } from './columns.ts'
 
 /** What rows are checked against. */
@@ -13,6 +18,8 @@ export interface ImportFacts {
   readonly nowMs: number
   /** When a SIM expires whose row does not say. */
   readonly expiresAtMs: number
+  /** Of a row that has none. */
+  readonly label?: string | undefined
 }
 
 /** One row that can be imported. The caller wipes the card. */
@@ -37,12 +44,12 @@ const DIGITS = /^[0-9]+$/
 const PLAIN = new RegExp(PLAIN_TEXT_PATTERN)
 const MAX_NAME = 64
 
-/** Reads one row. */
-export function importRow(cells: Cells, facts: ImportFacts): ImportRow {
+/** Reads one row. The IMSI's hash is the caller's when it has it already. */
+export function importRow(cells: Cells, facts: ImportFacts, known?: string): ImportRow {
   const imsi = parseImsi(cells.get('imsi') ?? '')
   const problem = cells.get('problem')
   if (imsi === undefined) return { error: problem ?? 'imsi must be 6 to 15 digits', hash: null }
-  const hash = imsiHash(imsi)
+  const hash = known ?? imsiHash(imsi)
   if (problem !== undefined) return { error: problem, hash }
   try {
     return { hash, draft: draftOf(imsi, hash, cells, facts) }
@@ -59,7 +66,7 @@ function draftOf(imsi: Imsi, hash: string, cells: Cells, facts: ImportFacts): Im
   const rest = {
     msisdn: digitsOf(cells, 'msisdn', 3, 15),
     profile: nameOf(cells, 'profile') ?? 'default',
-    label: nameOf(cells, 'label'),
+    label: nameOf(cells, 'label') ?? facts.label ?? null,
     apns: apnsOf(cells, facts),
     expiresAtMs: expiryOf(cells, facts),
   }

@@ -1,12 +1,12 @@
 import { type JsonSchema, objectSchema } from '@steeple/contracts'
+import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 
 /** The query of `POST /v1/sims/import`. */
 export interface ImportQuery {
   readonly dry_run?: boolean
   readonly atomic?: boolean
+  readonly label?: string
 }
-/** Its body: CSV text, or rows. */
-export type ImportBody = string | { readonly sims: readonly unknown[] }
 
 /** Rows of one import. */
 export const MAX_ROWS = 50_000
@@ -15,9 +15,10 @@ export const MAX_ROWS = 50_000
 export const IMPORT_QUERY: JsonSchema = objectSchema({
   dry_run: { type: 'boolean', description: 'Report what would be done and change nothing.' },
   atomic: { type: 'boolean', description: 'All rows or, when one has an error, none.' },
+  label: { ...NAME_SCHEMA, description: 'For every row that has none.' },
 })
 
-/** Schema of a JSON body. A row with an unknown or wrong property is that row's error alone. */
+/** What a JSON body is; the import itself checks it, row by row. A row with an unknown or wrong property is that row's error alone. */
 export const IMPORT_BODY: JsonSchema = objectSchema(
   {
     sims: {
@@ -33,6 +34,7 @@ export const IMPORT_BODY: JsonSchema = objectSchema(
 export const IMPORT_REPORT: JsonSchema = objectSchema(
   {
     imported: { type: 'integer' },
+    updated: { type: 'integer', description: 'SIMs that were there and have another label now.' },
     skipped: { type: 'integer' },
     failed: { type: 'integer' },
     batch_id: {
@@ -44,17 +46,18 @@ export const IMPORT_REPORT: JsonSchema = objectSchema(
       items: objectSchema(
         {
           row: { type: 'integer', description: 'Data row, from 1; the header is not counted.' },
+          line: { type: ['integer', 'null'], description: 'Line of the CSV, from 1; null for JSON.' },
           imsi_sha256_12: { type: ['string', 'null'] },
           status: {
             type: 'string',
             description:
-              'imported, exists, error, or not_imported when another row stopped an atomic import.',
+              'imported, updated (it was there, with another label), exists, error, or not_imported when another row stopped an atomic import.',
           },
           error: { type: ['string', 'null'] },
         },
-        ['row', 'imsi_sha256_12', 'status', 'error'],
+        ['row', 'line', 'imsi_sha256_12', 'status', 'error'],
       ),
     },
   },
-  ['imported', 'skipped', 'failed', 'batch_id', 'results'],
+  ['imported', 'updated', 'skipped', 'failed', 'batch_id', 'results'],
 )

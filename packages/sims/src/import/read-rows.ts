@@ -1,44 +1,78 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { validationFailed } from '@steeple/contracts'
+import { isUtf8 } from 'node:buffer'
+import { malformedJson, type Pause, validationFailed } from '@steeple/contracts'
 import { type Cells, type Column, cellsFromJson, cellsOf, columnOf, headerProblem } from './columns.ts'
-import { type CsvRecord, readCsv } from './csv.ts'
-import { iccidText } from './import-row.ts'
-import { type ImportBody, MAX_ROWS } from './import-schema.ts'
+import { type CsvRecord, csvLines, delimiterOf, type Place, readRecord } from './csv.ts'
+import { jsonRow, jsonRows } from './json-rows.ts'
 
-/** Rows that are looked at without giving others a turn. */
-const LOOKED_AT_ONCE = 1_000
+/** A row with more octets is not read: nothing that a SIM has is as long. */
+const MAX_ROW_BYTES = 16_384
 
-/**
- * Looks at a whole body before a part of it is imported: the ICCIDs that it has, not checked. Throws `validation_failed`
- * for a CSV that has no header row that can be used or has a quote that is not closed, and for too many rows.
- */
-export async function checkRows(body: ImportBody): Promise<ReadonlySet<string>> {
-  const iccids = new Set<string>()
-  let count = 0
-  for (const cells of rowsOf(body)) {
-    count += 1
-    if (count > MAX_ROWS) throw validationFailed(`an import has at most ${MAX_ROWS} rows; split the file`)
-    const iccid = iccidText(cells)
-    if (iccid !== undefined) iccids.add(iccid)
-    if (count % LOOKED_AT_ONCE === 0) await nextTurn()
-  }
-  return iccids
+/** The rows of a body, each read where it is wanted. */
+export interface Rows {
+  /** Where they are, in order. Undefined now and then, where there was none for long: others may have a turn. */
+  places(): Iterable<Place | undefined>
+  /**
+   * What a row says; undefined for a line that has nothing in it. Throws `validation_failed` for a quote that is not
+   * closed, and `malformed_json`: then nothing of the body can be relied upon.
+   */
+  cells(place: Place): Cells | undefined
 }
 
-/** The rows of a body that `checkRows` let pass, one by one. */
-export function* rowsOf(body: ImportBody): Generator<Cells> {
-  if (typeof body === 'string') yield* csvRows(body)
-  else for (const row of body.sims) yield cellsFromJson(row)
+/** The rows of a CSV. Throws `validation_failed` when it has no header row that can be used. */
+export async function csvRows(bytes: Buffer, pause: Pause): Promise<Rows> {
+  const { record: first, delimiter } = await headerOf(bytes, pause)
+  const columns = columnsOf(first)
+  return {
+    places: function* () {
+      for (const place of csvLines(bytes))
+        if (place === undefined || (place.line ?? 0) > first.line) yield place
+    },
+    cells: (place) => {
+      const line = place.line ?? 0
+      if (place.to - place.from > MAX_ROW_BYTES) return tooLong(`line ${line}: `)
+      const record = readRecord(line, textAt(bytes, place), delimiter)
+      return isEmpty(record) ? undefined : rowOf(columns, record, delimiter)
+    },
+  }
 }
 
-function* csvRows(text: string): Generator<Cells> {
-  const { delimiter, records } = readCsv(text)
-  let columns: readonly (Column | undefined)[] | undefined
-  for (const record of records) {
-    if (columns === undefined) columns = columnsOf(record)
-    else yield rowOf(columns, record, delimiter)
+async function headerOf(
+  bytes: Buffer,
+  pause: Pause,
+): Promise<{ readonly record: CsvRecord; readonly delimiter: string }> {
+  for (const place of csvLines(bytes)) {
+    await pause()
+    if (place === undefined) continue
+    if (place.to - place.from > MAX_ROW_BYTES)
+      throw validationFailed(`line ${place.line}: the header row is longer than ${MAX_ROW_BYTES} octets`)
+    const text = textAt(bytes, place)
+    const delimiter = delimiterOf(text)
+    const record = readRecord(place.line ?? 0, text, delimiter)
+    if (!isEmpty(record)) return { record, delimiter }
   }
-  if (columns === undefined) throw validationFailed('the CSV is empty; its first line must be a header row')
+  throw validationFailed('the CSV is empty; its first line must be a header row')
+}
+
+/** The rows of `{"sims": [row, …]}`. Throws `malformed_json`, `validation_failed`. */
+export function jsonRowsOf(bytes: Buffer): Rows {
+  if (!isUtf8(bytes)) throw malformedJson('it is not UTF-8')
+  return {
+    places: () => jsonRows(bytes),
+    cells: (place) =>
+      place.to - place.from > MAX_ROW_BYTES ? tooLong('') : cellsFromJson(jsonRow(bytes, place)),
+  }
+}
+
+function textAt(bytes: Buffer, { from, to }: Place): string {
+  return bytes.toString('utf8', from, to)
+}
+
+function tooLong(where: string): Cells {
+  return new Map([['problem', `${where}the row is longer than ${MAX_ROW_BYTES} octets`]])
+}
+
+function isEmpty({ cells, problem }: CsvRecord): boolean {
+  return cells.length <= 1 && (cells[0] ?? '').trim() === '' && problem === undefined
 }
 
 function columnsOf({ line, cells, problem }: CsvRecord): readonly (Column | undefined)[] {
@@ -53,7 +87,8 @@ function rowOf(columns: readonly (Column | undefined)[], record: CsvRecord, deli
   const { line, cells, problem } = record
   const row = cellsOf(columns, cells)
   if (problem !== undefined) return row.set('problem', `line ${line}: ${problem}`)
-  if (cells.slice(columns.length).every((cell) => cell.trim() === '')) return row
+  if (cells.length <= columns.length || cells.slice(columns.length).every((cell) => cell.trim() === ''))
+    return row
   const sign = delimiter === '\t' ? 'tab' : `"${delimiter}"`
   const text = `line ${line}: has ${cells.length} cells and the header row ${columns.length}; a cell with a ${sign} in it must be in quotes`
   return row.set('problem', text)

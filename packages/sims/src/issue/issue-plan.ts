@@ -2,13 +2,13 @@ import {
   type ErrorDetail,
   type Imsi,
   msFromDuration,
+  msFromTimestamp,
   plmnMismatch,
   validationFailed,
 } from '@steeple/contracts'
 import { apnProblem, formatPlmn, imsiFrom, isImsiOf, type Plmn, parseImsi } from '@steeple/telecom'
 import type { SimsConfig } from '../config.ts'
 import { apnsOf, type SimRow } from '../store/sim-row.ts'
-import { msFromTimestamp } from '../timestamp.ts'
 import type { IssueBody } from './issue-schema.ts'
 
 /** What is to be issued, once the parts of a body fit each other. */

@@ -1,8 +1,8 @@
 import {
   DURATION_PATTERN,
   type JsonSchema,
+  NAME_PATTERN,
   objectSchema,
-  PLAIN_TEXT_PATTERN,
   TIMESTAMP_SCHEMA,
 } from '@steeple/contracts'
 import { MAX_BPS } from '../config.ts'
@@ -24,12 +24,12 @@ export interface IssueBody {
   readonly replaces?: string
 }
 
-/** A short text without control characters. */
+/** A short text without control characters, and not of spaces alone. */
 export const NAME_SCHEMA: JsonSchema = {
   type: 'string',
   minLength: 1,
   maxLength: 64,
-  pattern: PLAIN_TEXT_PATTERN,
+  pattern: NAME_PATTERN,
 }
 const BPS: JsonSchema = { type: 'integer', minimum: 1, maximum: MAX_BPS }
 

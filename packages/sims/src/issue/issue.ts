@@ -1,34 +1,40 @@
-import { randomBytes } from 'node:crypto'
 import {
   capacityExceeded,
+  forbidden,
   type Imsi,
+  type ImsiHash,
+  type MutationTx,
   policyRef,
+  quotaKeeperRef,
   type Reply,
   type Request,
   simExists,
   simNotFound,
 } from '@steeple/contracts'
-import { formatPlmn, imsiHash } from '@steeple/telecom'
+import { formatPlmn, imsiHash, safeText } from '@steeple/telecom'
+import { newSight } from '../attach/sight.ts'
 import { type BatchFiles, batchDir, batchFiles, writeNewBatch } from '../batch/batch-files.ts'
 import { cardsCsv, type NewCard } from '../batch/cards-csv.ts'
 import { drawBatchKey, sealCards } from '../batch/cards-file.ts'
 import { manifestOf } from '../batch/manifest.ts'
 import { FILES_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { firstHss } from '../provision/first-hss.ts'
-import { safeText } from '../provision/hss-link.ts'
 import { simRecord } from '../record.ts'
 import { wipeCard } from '../secrets/card.ts'
+import type { IccidMac } from '../secrets/iccid-index.ts'
 import { wipe } from '../secrets/octets.ts'
+import { drawOctets } from '../secrets/random.ts'
 import { sealSim } from '../secrets/sealing.ts'
 import { noteMove } from '../states/change.ts'
 import { BATCHES, type BatchRow } from '../store/batch-store.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { isTaken } from '../store/sim-store.ts'
+import { addWords } from '../store/word-store.ts'
 import { drawCard, drawImsi } from './draw.ts'
 import { type IssuePlan, issuePlan } from './issue-plan.ts'
 import type { IssueBody } from './issue-schema.ts'
 import { readOp } from './op-file.ts'
-import { swapOut } from './swap.ts'
+import { issuerOf, mayReplace, swapOut } from './swap.ts'
 
 /** SIMs that are drawn and sealed, but neither in the store nor on the disk yet. */
 interface Prepared {
@@ -40,7 +46,8 @@ interface Prepared {
 /**
  * Issues SIMs: their rows are durable and the files of the batch are there before the answer. The files hold nothing
  * that the rows do not: what a crash or a full disk does to them is repaired from the rows.
- * Throws `validation_failed`, `plmn_mismatch`, `sim_exists`, `sim_not_found`, `sim_swap_cooldown`, `capacity_exceeded`.
+ * Throws `validation_failed`, `plmn_mismatch`, `sim_exists`, `sim_not_found`, `sim_swap_cooldown`, `capacity_exceeded`,
+ * `forbidden` and `rate_limited` for a SIM that may not be replaced.
  */
 export async function issueSims(
   parts: SimsParts,
@@ -57,18 +64,24 @@ export async function issueSims(
     replaced,
   })
   checkCapacity(parts, plan.count)
-  const { rows, batch, files } = await prepare(parts, plan, replaced)
+  const isForbidden = replaced !== undefined && !(await mayReplace(parts, request.principal, replaced))
+  if (replaced !== undefined && !isForbidden) await request.take('sim_revoke', 1)
+  const issuer = issuerOf(request.principal)
+  const { rows, batch, files } = await prepare(parts, plan, { replaced, issuer })
   const [first] = rows
   const target = plan.count === 1 && first !== undefined ? first.hash : batch.id
   const reply = await request.mutate(target, async (tx) => {
+    // In here the refusal is audited.
+    if (isForbidden) throw forbidden('sim:admin')
     if (replaced !== undefined) await swapOut(parts, tx, replaced.hash)
     await BATCHES.insert(tx, batch)
     for (const row of rows) {
-      if (await isTaken(tx, row.hash)) throw simExists(row.hash)
-      await SIMS.insert(tx, row)
+      if (!(await SIMS.insertNew(tx, row))) throw simExists(row.hash)
+      await addWords(tx, [row])
       noteMove(parts, tx, undefined, row)
       if (row.hss_status !== 'synced') tx.dirty(SIM_RESOURCE, row.hash)
     }
+    await grantQuota(parts, tx, rows, replaced)
     const facts = { batch_id: batch.id, count: rows.length, profile: plan.profile }
     tx.audit({
       detail: { ...facts, ids: rows.map(({ hash }) => hash), replaces: replaced?.hash ?? null },
@@ -84,12 +97,27 @@ export async function issueSims(
           imsi_sha256_12: first?.hash ?? '',
           expires_at: new Date(plan.expiresAtMs).toISOString(),
         },
-        sims: rows.map((row) => simRecord(row, hss.view())),
+        sims: rows.map((row) => simRecord(row, hss.view(), newSight(parts))),
       },
     }
   })
   putFiles(parts, batch.id, files)
   return reply
+}
+
+/** Quotas begin with the SIMs; what replaces another one has its period and action. */
+async function grantQuota(
+  { context }: SimsParts,
+  tx: MutationTx,
+  rows: readonly SimRow[],
+  replaced: SimRow | undefined,
+): Promise<void> {
+  const quotaBytes = rows[0]?.quota_bytes ?? null
+  if (quotaBytes === null) return
+  // Hashes of rows are hashes.
+  const imsis = rows.map(({ hash }) => hash as ImsiHash)
+  const like = replaced === undefined ? undefined : (replaced.hash as ImsiHash)
+  await context.maybe(quotaKeeperRef)?.granted(tx, imsis, quotaBytes, like)
 }
 
 /** The SIMs are issued whatever comes of their files: those that cannot be written now are written later. */
@@ -124,7 +152,11 @@ async function replacedBy({ context }: SimsParts, hash: string): Promise<SimRow>
   return row
 }
 
-async function prepare(parts: SimsParts, plan: IssuePlan, replaced: SimRow | undefined): Promise<Prepared> {
+async function prepare(
+  parts: SimsParts,
+  plan: IssuePlan,
+  { replaced, issuer }: { readonly replaced: SimRow | undefined; readonly issuer: string },
+): Promise<Prepared> {
   const { context, vault } = parts
   const imsis = plan.imsis === undefined ? await drawImsis(parts, plan) : await freeImsis(parts, plan.imsis)
   const op = await readOp(context.config.op_file)
@@ -133,7 +165,8 @@ async function prepare(parts: SimsParts, plan: IssuePlan, replaced: SimRow | und
   try {
     const { nowMs } = plan
     const id = batchId(nowMs)
-    const rows = cards.map((card) => newRow(parts, plan, card, { id, nowMs, replaced }))
+    const mac = await parts.iccids.mac()
+    const rows = cards.map((card) => newRow(parts, plan, card, { id, nowMs, replaced, mac }))
     const batch: BatchRow = {
       id,
       created_at_ms: nowMs,
@@ -142,6 +175,8 @@ async function prepare(parts: SimsParts, plan: IssuePlan, replaced: SimRow | und
       plmn: formatPlmn(plan.plmn),
       label: plan.label,
       key_sealed: vault.seal(key, `sims_batch/${id}`),
+      issued_by: issuer,
+      files_at_ms: null,
     }
     const csv = cardsCsv(cards)
     const sealed = sealCards(csv, key, id)
@@ -156,7 +191,7 @@ async function prepare(parts: SimsParts, plan: IssuePlan, replaced: SimRow | und
 /** `b-20261121-` and 12 random letters and digits. */
 function batchId(nowMs: number): string {
   const day = new Date(nowMs).toISOString().slice(0, 10).replaceAll('-', '')
-  const letters = [...randomBytes(12)].map((octet) => (octet % 32).toString(32)).join('')
+  const letters = Array.from(drawOctets(12), (octet) => (octet % 32).toString(32)).join('')
   return `b-${day}-${letters}`
 }
 
@@ -189,9 +224,15 @@ function newRow(
   parts: SimsParts,
   plan: IssuePlan,
   { imsi, card }: NewCard,
-  facts: { readonly id: string; readonly nowMs: number; readonly replaced: SimRow | undefined },
+  facts: {
+    readonly id: string
+    readonly nowMs: number
+    readonly replaced: SimRow | undefined
+    readonly mac: IccidMac
+  },
 ): SimRow {
   const hash = imsiHash(imsi)
+  const iccid = Buffer.from(card.iccid).toString('ascii')
   return {
     hash,
     plmn: formatPlmn(plan.plmn),
@@ -204,10 +245,13 @@ function newRow(
     uplink_bps: plan.uplinkBps,
     quota_bytes: plan.quotaBytes,
     usage_bytes: 0,
+    cap_bps: null,
+    reach: null,
     msisdn: plan.msisdn,
     label: plan.label,
     batch_id: facts.id,
-    iccid_last4: Buffer.from(card.iccid.subarray(-4)).toString('ascii'),
+    iccid_last4: iccid.slice(-4),
+    iccid_mac: facts.mac(iccid),
     issued_at_ms: facts.nowMs,
     expires_at_ms: plan.expiresAtMs,
     attached_at_ms: null,

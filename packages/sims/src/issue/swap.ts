@@ -1,5 +1,6 @@
 import {
   type MutationTx,
+  type Principal,
   policyRef,
   simNotFound,
   simStateConflict,
@@ -7,7 +8,8 @@ import {
 } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
 import { changeSim } from '../states/change.ts'
-import { SIMS } from '../store/sim-row.ts'
+import { BATCHES } from '../store/batch-store.ts'
+import { SIMS, type SimRow } from '../store/sim-row.ts'
 
 const HOUR_MS = 3_600_000
 /** Specification, Limits: the cool-down while no policy is loaded. */
@@ -30,4 +32,24 @@ export async function swapOut(parts: SimsParts, tx: MutationTx, hash: string): P
     )
   }
   await changeSim(parts, tx, hash, { action: 'revoke' })
+}
+
+/** Who issues, as a batch remembers it. */
+export function issuerOf({ kind, id }: Principal): string {
+  return `${kind}:${id}`
+}
+
+/**
+ * Whether somebody may take a SIM out of service by replacing it: it is a revocation and needs the role of one, except
+ * for a misprint at the desk, which is a SIM that the same principal has issued within the last hour.
+ */
+export async function mayReplace(
+  { context }: SimsParts,
+  principal: Principal,
+  replaced: SimRow,
+): Promise<boolean> {
+  if (principal.roles.has('sim:admin')) return true
+  if (replaced.batch_id === null || replaced.issued_at_ms <= context.clock.nowMs() - HOUR_MS) return false
+  const batch = await BATCHES.find(context.db, { id: replaced.batch_id })
+  return batch?.issued_by === issuerOf(principal)
 }

@@ -4,6 +4,7 @@ import {
   isServiceError,
   type Outcome,
   type Reader,
+  untilAborted,
 } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
@@ -32,12 +33,7 @@ export async function readKeys(reader: Reader, keys: readonly string[]): Promise
   return { rows, outcomes }
 }
 
-/** The same outcome for every key. */
-export function all(keys: readonly string[], outcome: Outcome): Map<string, Outcome> {
-  return new Map(keys.map((key) => [key, outcome]))
-}
-
-/** While nobody can be pushed to: the same outcome for every key, undefined when it is worth a try. */
+/** While nobody can be pushed to: when to look again; undefined when it is worth a try now. */
 export function notNow(parts: SimsParts, driver: HssDriver | undefined): Outcome | undefined {
   const restMs = parts.hss.restMs()
   const { problem = 'the HSS rests' } = parts.hss.view()
@@ -49,6 +45,7 @@ export function notNow(parts: SimsParts, driver: HssDriver | undefined): Outcome
 const ABSENT_MS = 60_000
 /** Bound on one call of a driver. */
 const CALL_MS = 20_000
+const LATE = `the HSS did not answer within ${CALL_MS / 1_000} s`
 
 /**
  * One call of the driver, bounded in time. Undefined when it failed as a whole, which the link then knows.
@@ -61,25 +58,13 @@ export async function called<T>(
 ): Promise<T | undefined> {
   const bound = AbortSignal.timeout(CALL_MS)
   try {
-    const result = await raced(call(AbortSignal.any([signal, bound])), bound)
+    const result = await untilAborted(call(AbortSignal.any([signal, bound])), bound)
     parts.hss.worked()
     return result
   } catch (error) {
     signal.throwIfAborted()
-    parts.hss.failed(error)
+    parts.hss.failed(bound.aborted ? new Error(LATE) : error)
     return undefined
-  }
-}
-
-/** A driver that ignores its signal must not hold up all others. */
-async function raced<T>(work: Promise<T>, bound: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const late = (): void => reject(new Error(`the HSS did not answer within ${CALL_MS / 1000} s`))
-  bound.addEventListener('abort', late, { once: true })
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    bound.removeEventListener('abort', late)
   }
 }
 

@@ -1,19 +1,11 @@
-import {
-  type HssDriver,
-  type Imsi,
-  isServiceError,
-  msFromDuration,
-  type Outcome,
-  type Reconciler,
-} from '@steeple/contracts'
-import { CUT_RESOURCE, DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
-import { openImsi } from '../secrets/sealing.ts'
+import { type HssDriver, msFromDuration, type Outcome, type Reconciler } from '@steeple/contracts'
+import { DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { wantedInHss } from '../states/machine.ts'
 import { type ComparedSim, comparedBetween } from '../store/sim-store.ts'
-import { all, called, notNow } from './batch.ts'
+import { notNow } from './batch.ts'
+import { differences } from './differences.ts'
 import { laterSeq } from './lost.ts'
 import { markDrifted } from './marks.ts'
-import { driftOf, wantedOf } from './subscriber.ts'
 
 /** Subscribers in one look of a driver. */
 const CHUNK = 500
@@ -38,7 +30,7 @@ export function driftReconciler(parts: SimsParts): Reconciler {
     reconcile: async (keys, signal) => {
       const driver = hss.driver()
       const wait = notNow(parts, driver)
-      if (driver === undefined || wait !== undefined) return all(keys, wait ?? { state: 'converged' })
+      if (driver === undefined || wait !== undefined) return wait ?? { state: 'converged' }
       const outcomes = new Map<string, Outcome>()
       for (const key of keys) outcomes.set(key, await slice(parts, driver, key, signal))
       return outcomes
@@ -85,24 +77,19 @@ async function compare(
   rows: readonly ComparedSim[],
   signal: AbortSignal,
 ): Promise<boolean> {
-  const imsis = new Map<string, Imsi>()
-  for (const row of rows) {
-    const imsi = readableImsi(parts, row)
-    if (imsi !== undefined) imsis.set(row.hash, imsi)
-  }
-  if (imsis.size === 0) return true
-  const seen = await called(parts, signal, (bound) => driver.observe([...imsis.values()], bound))
-  if (seen === undefined) return false
+  const found = await differences(parts, driver, rows, signal)
+  if (found === undefined) return false
   const nowMs = parts.context.clock.nowMs()
-  const drifted: Drifted[] = []
-  for (const row of rows) {
-    const imsi = imsis.get(row.hash)
-    if (imsi === undefined) continue
-    const held = seen.get(imsi)
-    const reason = reasonOf(row, imsi, held)
-    const seq = held === undefined ? laterSeq(row, nowMs) : row.hss_seq
-    if (reason !== undefined) drifted.push({ row, reason, seq })
-  }
+  const differing = new Set(found.map(({ row }) => row.hash))
+  for (const { hash } of rows) if (!differing.has(hash)) parts.futile.fits(hash)
+  // Who may not be on air is cut off however often it takes, and who is missing is put back.
+  const worth = found.filter(({ row, reason, isMissing }) => {
+    const isTried = isMissing || wantedInHss(row.state) !== 'open'
+    return isTried || !parts.futile.differs(row.hash, row.generation, reason)
+  })
+  const drifted = worth.map(({ row, reason, isSqnLost }): Drifted => {
+    return { row, reason, seq: isSqnLost ? laterSeq(row, nowMs) : row.hss_seq }
+  })
   await tell(parts, drifted)
   return true
 }
@@ -118,21 +105,5 @@ async function tell(parts: SimsParts, drifted: readonly Drifted[]): Promise<void
   await markDrifted(parts.context.db, drifted)
   parts.context.log.warn({ sims: drifted.length, reason: drifted[0]?.reason }, 'HSS differed from the store')
   for (const { row } of drifted)
-    parts.context.enqueue(wantedInHss(row.state) === 'open' ? SIM_RESOURCE : CUT_RESOURCE, row.hash)
-}
-
-/** Undefined for a damaged row: it is compared when somebody has mended it. */
-function readableImsi(parts: SimsParts, row: ComparedSim): Imsi | undefined {
-  try {
-    return openImsi(parts.vault, row)
-  } catch (error) {
-    if (isServiceError(error) && error.code === 'store_corrupt') return undefined
-    throw error
-  }
-}
-
-function reasonOf(row: ComparedSim, imsi: Imsi, held: Parameters<typeof driftOf>[1]): string | undefined {
-  if (wantedInHss(row.state) === 'absent')
-    return held === undefined ? undefined : 'the subscriber was in the HSS again'
-  return driftOf(wantedOf(row, imsi), held)
+    parts.context.enqueue(SIM_RESOURCE, row.hash, wantedInHss(row.state) !== 'open')
 }

@@ -1,72 +1,92 @@
-import { setTimeout as wait } from 'node:timers/promises'
-import type { Outcome, Reconciler } from '@steeple/contracts'
-import { CUT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
+import type { HssDriver, Outcome, Reconciler } from '@steeple/contracts'
+import { safeText } from '@steeple/telecom'
+import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { wantedInHss } from '../states/machine.ts'
 import type { SimRow } from '../store/sim-row.ts'
 import { unsyncedSims } from '../store/sim-store.ts'
-import { all, called, errorOf, notNow, readKeys } from './batch.ts'
-import type { Flights } from './flights.ts'
-import { safeText } from './hss-link.ts'
+import { called, errorOf, notNow, readKeys } from './batch.ts'
+import { createCutter } from './cut.ts'
 import { withLaterSeq } from './lost.ts'
 import { type Mark, writeMarks } from './marks.ts'
 import { withSubscribers } from './subscriber.ts'
 
 /** Subscribers in one call of a driver. */
 const BATCH = 200
+/** What is issued one by one goes together in so many calls and commits at most; the SIM that came first has not waited. */
+const CALLS_PER_S = 20
 /** How often the store is asked for what waits; changes are told at once besides. */
 const LIST_MS = 60_000
-const BUSY_MS = 50
-const GATHER_MS = 50
+/**
+ * How long SIMs wait that an HSS which is away has to take: one of them asks again each time it was left alone, and all
+ * are told when it is back (see plugin.ts). That each of a large import asked for itself would cost a core.
+ */
+const AWAY_MS = 60_000
+/** A subscriber that fails for itself. */
+const BACKOFF = { firstMs: 1_000, longestMs: 60_000 }
 
-/** Pushes SIMs that may be on air: issued, imported, resumed, drifted. */
-export function simReconciler(parts: SimsParts, flights: Flights): Reconciler {
+/**
+ * Pushes SIMs that may be on air (issued, imported, resumed, drifted) and cuts off those that may not. What is to be cut
+ * off is asked for as urgent, and has a call of its own: it never waits behind a large import.
+ */
+export function simReconciler(parts: SimsParts): Reconciler {
   const { context, hss } = parts
-  const failures = new Map<string, number>()
+  const cutter = createCutter(parts)
   return {
     resource: SIM_RESOURCE,
     resyncMs: LIST_MS,
     batch: BATCH,
+    urgentConcurrency: 1,
+    callsPerS: CALLS_PER_S,
+    backoff: BACKOFF,
     keys: async () => {
       const unsynced = await unsyncedSims(context.db, hss.view().driver)
-      return unsynced.filter(({ state }) => wantedInHss(state) === 'open').map(({ hash }) => hash)
+      // Those to be cut off go first here, too.
+      return unsynced.toSorted((a, b) => Number(isOpen(a)) - Number(isOpen(b))).map(({ hash }) => hash)
     },
     reconcile: async (keys, signal) => {
       const driver = hss.driver()
       const rest = notNow(parts, driver)
-      if (driver === undefined || rest !== undefined) return all(keys, rest ?? { state: 'converged' })
+      if (driver === undefined || rest !== undefined) return resting(keys, rest ?? { state: 'converged' })
       const { rows, outcomes } = await readKeys(context.db, keys)
-      const open: SimRow[] = []
-      for (const row of rows) {
-        const outcome = ownOutcome(parts, flights, row, driver.name)
-        if (outcome === undefined) open.push(row)
-        else outcomes.set(row.hash, outcome)
+      const isDone = (row: SimRow): boolean => row.hss_status === 'synced' && row.hss_driver === driver.name
+      for (const row of rows.filter(isDone)) {
+        outcomes.set(row.hash, { state: 'converged' })
+        if (!isOpen(row)) cutter.settled(row.hash)
       }
-      const marks = await flights.during(open, () => push(parts, open, signal))
-      await writeMarks(context.db, driver.name, context.clock.nowMs(), marks)
-      for (const mark of marks) outcomes.set(mark.row.hash, outcomeOf(parts, mark, failures))
-      if (marks.length > 0 && keys.length < BATCH) await gather(signal)
-      return outcomes
+      const due = rows.filter((row) => !isDone(row))
+      const done = await Promise.all([
+        pushAndMark(parts, driver, due.filter(isOpen), signal),
+        cutter.cut(
+          driver,
+          due.filter((row) => !isOpen(row)),
+          signal,
+        ),
+      ])
+      return new Map([...outcomes, ...done.flatMap((each) => [...each])])
     },
   }
 }
 
-/**
- * Holds the lane for a moment after a small push, so that what is issued one by one meanwhile goes in one call and one
- * commit. The SIM that came first has not waited.
- */
-async function gather(signal: AbortSignal): Promise<void> {
-  await wait(GATHER_MS, undefined, { signal }).catch(() => undefined)
+function isOpen({ state }: Pick<SimRow, 'state'>): boolean {
+  return wantedInHss(state) === 'open'
 }
 
-/** The outcome of a row that is not to be pushed now; undefined when it is. */
-function ownOutcome(parts: SimsParts, flights: Flights, row: SimRow, driver: string): Outcome | undefined {
-  if (wantedInHss(row.state) !== 'open') {
-    if (row.hss_status !== 'synced') parts.context.enqueue(CUT_RESOURCE, row.hash)
-    return { state: 'converged' }
-  }
-  if (row.hss_status === 'synced' && row.hss_driver === driver) return { state: 'converged' }
-  if (flights.has(row.hash)) return { state: 'pending', afterMs: BUSY_MS, reason: 'it is being cut off' }
-  return undefined
+/** One key asks again soon, for all of them. */
+function resting(keys: readonly string[], rest: Outcome): ReadonlyMap<string, Outcome> {
+  const others: Outcome = rest.state === 'pending' ? { ...rest, afterMs: AWAY_MS } : rest
+  return new Map(keys.map((key, i) => [key, i === 0 ? rest : others]))
+}
+
+async function pushAndMark(
+  parts: SimsParts,
+  driver: HssDriver,
+  rows: readonly SimRow[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Outcome>> {
+  if (rows.length === 0) return new Map()
+  const marks = await push(parts, rows, signal)
+  await writeMarks(parts.context.db, driver.name, parts.context.clock.nowMs(), marks)
+  return new Map(marks.map((mark, i) => [mark.row.hash, outcomeOf(parts, mark, i === 0)]))
 }
 
 /** Pushes rows in one call. */
@@ -76,7 +96,7 @@ async function push(
   signal: AbortSignal,
 ): Promise<readonly Mark[]> {
   const driver = parts.hss.driver()
-  if (rows.length === 0 || driver === undefined) return []
+  if (driver === undefined) return []
   if (driver.name === 'none') return rows.map((row) => ({ row, error: undefined, status: 'synced' }))
   const ready = await withLaterSeq(parts, driver, rows, signal)
   if (ready === undefined) return rows.map(unanswered)
@@ -98,22 +118,10 @@ function unanswered(row: SimRow): Mark {
   return { row, error: row.hss_error ?? undefined, status: 'pending' }
 }
 
-const FIRST_RETRY_MS = 1_000
-const LONGEST_RETRY_MS = 60_000
-
-function outcomeOf(parts: SimsParts, mark: Mark, failures: Map<string, number>): Outcome {
-  const { hash } = mark.row
-  if (mark.status === 'synced') {
-    failures.delete(hash)
-    return { state: 'converged' }
-  }
+function outcomeOf(parts: SimsParts, mark: Mark, isFirst: boolean): Outcome {
+  if (mark.status === 'synced') return { state: 'converged' }
   const reason = mark.error ?? parts.hss.view().problem ?? 'the HSS did not take it'
-  if (mark.status === 'pending') return { state: 'pending', afterMs: parts.hss.restMs(), reason }
-  const count = (failures.get(hash) ?? 0) + 1
-  failures.set(hash, count)
-  return {
-    state: 'pending',
-    afterMs: Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(count - 1, 10)),
-    reason,
-  }
+  return mark.status === 'pending'
+    ? { state: 'pending', afterMs: isFirst ? parts.hss.restMs() : AWAY_MS, reason }
+    : { state: 'failed', reason }
 }

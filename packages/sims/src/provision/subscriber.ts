@@ -28,22 +28,40 @@ export async function withSubscribers<T>(
   }
 }
 
+/** The subscriber of a row; the caller wipes its keys. Throws `store_corrupt`. */
+export function subscriberOf(vault: Vault, row: PushedSim): Subscriber {
+  const imsi = openImsi(vault, row)
+  const card = openCard(vault, row)
+  // Not `slice`: of a Buffer that is a view, and wiped with the card.
+  const [ki, opc] = [Uint8Array.from(card.ki), Uint8Array.from(card.opc)]
+  wipeCard(card)
+  return { ...wantedOf(row, imsi), ki, opc, sqn: sqnOf(row) }
+}
+
+/** What of a row makes a subscriber. */
+type PushedSim = Pick<SimRow, 'hash' | 'imsi_sealed' | 'secrets_sealed' | 'hss_seq'> &
+  Parameters<typeof wantedOf>[0]
+
 /** What the HSS should say of a row whose IMSI is open. */
 export function wantedOf(
-  row: Pick<SimRow, 'apns' | 'uplink_bps' | 'downlink_bps' | 'state' | 'msisdn'>,
+  row: Pick<SimRow, 'apns' | 'uplink_bps' | 'downlink_bps' | 'cap_bps' | 'state' | 'msisdn'>,
   imsi: Imsi,
 ): SubscriberObserved {
   return {
     imsi,
     apns: apnsOf(row),
-    ambrBps: { up: row.uplink_bps, down: row.downlink_bps },
+    ambrBps: { up: capped(row.uplink_bps, row), down: capped(row.downlink_bps, row) },
     isBlocked: wantedInHss(row.state) !== 'open',
     ...(row.msisdn === null ? {} : { msisdn: row.msisdn }),
   }
 }
 
+function capped(bps: number, { cap_bps }: Pick<SimRow, 'cap_bps'>): number {
+  return cap_bps === null ? bps : Math.min(bps, cap_bps)
+}
+
 /** With which SQN the subscriber is inserted; a driver never writes it again. */
-function sqnOf(row: SimRow): bigint {
+function sqnOf(row: Pick<SimRow, 'hss_seq'>): bigint {
   return (BigInt(row.hss_seq) * SQN_STEP) & SQN_MASK
 }
 
@@ -61,7 +79,8 @@ export function driftOf(
   if (!isSameApns) return 'the APNs were changed in the HSS'
   const isSameAmbr =
     isNear(seen.ambrBps.up, wanted.ambrBps.up) && isNear(seen.ambrBps.down, wanted.ambrBps.down)
-  return isSameAmbr ? undefined : 'the AMBR was changed in the HSS'
+  if (!isSameAmbr) return 'the AMBR was changed in the HSS'
+  return seen.msisdn === wanted.msisdn ? undefined : 'the MSISDN was changed in the HSS'
 }
 
 /** An HSS keeps some rates in whole kbit/s or Mbit/s: what rounding explains is no drift. */

@@ -18,8 +18,9 @@ import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import type { SimsParts } from '../parts.ts'
 import { changeSim } from '../states/change.ts'
 import { SIMS } from '../store/sim-row.ts'
-import { hashesOf, type SimFilter } from '../store/sim-store.ts'
-import { FILTER_PROPERTIES } from './read-routes.ts'
+import type { SimFilter } from '../store/sim-store.ts'
+import { replaceWords } from '../store/word-store.ts'
+import { FILTER_PROPERTIES, matchingHashes } from './filter.ts'
 
 type BulkAction = 'suspend' | 'resume' | 'revoke' | 'label'
 interface BulkBody {
@@ -99,12 +100,13 @@ export function bulkRoute(parts: SimsParts): Route {
     method: 'POST',
     path: '/v1/sims/bulk',
     role: 'viewer',
+    example: { action: 'suspend', filter: { label: 'harbour' } },
     summary: 'Change many SIMs at once',
     description:
       'One transaction for at most 10,000 SIMs, with a report on each. Needs the role of the action: operator for ' +
       'suspend and resume, sim:admin for revoke (which counts against sim_revoke), sim:issuer for label.',
     schema: { body: BODY, response: REPORT },
-    errors: ['validation_failed', 'forbidden', 'rate_limited', 'store_corrupt'],
+    errors: ['validation_failed', 'forbidden', 'rate_limited', 'southbound_unavailable', 'store_corrupt'],
     audit: 'sim.bulk',
     rateLimit: {
       name: 'sim_revoke',
@@ -134,9 +136,9 @@ function checkParts(body: BulkBody): void {
     })
 }
 
-async function idsOf({ context }: SimsParts, body: BulkBody): Promise<readonly string[]> {
+async function idsOf(parts: SimsParts, body: BulkBody): Promise<readonly string[]> {
   if (body.ids !== undefined) return body.ids
-  const ids = await hashesOf(context.db, body.filter ?? {}, MOST + 1)
+  const ids = await matchingHashes(parts, body.filter ?? {}, MOST + 1)
   if (ids.length <= MOST) return ids
   const message = `matches more than ${MOST} SIMs; narrow it`
   throw validationFailed(`/filter ${message}`, { details: [{ pointer: '/filter', message }] })
@@ -175,7 +177,10 @@ async function one(parts: SimsParts, tx: MutationTx, hash: string, body: BulkBod
     const { before, after } =
       body.action === 'label'
         ? await relabel(tx, hash, body.label ?? null)
-        : await changeSim(parts, tx, hash, { action: body.action, isOverride: body.override === true })
+        : await changeSim(parts, tx, hash, {
+            action: body.action,
+            ...(body.override === true ? { lift: 'override' } : {}),
+          })
     const status = before === after ? 'unchanged' : 'changed'
     return { imsi_sha256_12: hash, status, state: after.state, error: null }
   } catch (error) {
@@ -185,7 +190,8 @@ async function one(parts: SimsParts, tx: MutationTx, hash: string, body: BulkBod
   }
 }
 
-async function relabel(
+/** Gives a SIM another label. Throws `sim_not_found`. */
+export async function relabel(
   tx: MutationTx,
   hash: string,
   label: string | null,
@@ -195,5 +201,6 @@ async function relabel(
   if (before.label === label) return { before, after: before }
   const after = { ...before, label }
   await SIMS.put(tx, after)
+  await replaceWords(tx, after)
   return { before, after }
 }

@@ -1,10 +1,10 @@
-import { objectSchema, type Route, route } from '@steeple/contracts'
+import { objectSchema, type Route, route, timestampOrNull } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
 import { type HssView, provisioningOf } from '../record.ts'
 import { apnsOf, type SimRow } from '../store/sim-row.ts'
-import { listSims, type SimFilter, type SimPosition } from '../store/sim-store.ts'
-import { timestampOrNull } from '../timestamp.ts'
-import { FILTER_PROPERTIES, filterFrom } from './read-routes.ts'
+import type { SimFilter, SimPosition } from '../store/sim-store.ts'
+import { withUsage } from '../usage.ts'
+import { FILTER_PROPERTIES, filterFrom, matching } from './filter.ts'
 
 const CHUNK = 500
 
@@ -13,7 +13,7 @@ type Cell = string | number | null
 const COLUMNS: readonly (readonly [name: string, cell: (row: SimRow, hss: HssView) => Cell])[] = [
   ['imsi_sha256_12', (row) => row.hash],
   ['state', (row) => row.state],
-  ['suspend_reason', (row) => row.suspend_reason],
+  ['suspend_reason', (row) => (row.state === 'suspended' ? row.suspend_reason : null)],
   ['profile', (row) => row.profile],
   ['apns', (row) => apnsOf(row).join(';')],
   ['label', (row) => row.label],
@@ -39,6 +39,7 @@ export function exportRoute(parts: SimsParts): Route {
     summary: 'All SIMs as CSV, without secrets',
     schema: { query: objectSchema(FILTER_PROPERTIES) },
     produces: ['text/csv'],
+    errors: ['southbound_unavailable', 'store_corrupt'],
     handle: async (request) => ({
       headers: {
         'content-type': 'text/csv; charset=utf-8',
@@ -50,12 +51,14 @@ export function exportRoute(parts: SimsParts): Route {
 }
 
 async function* csv(parts: SimsParts, filter: SimFilter): AsyncGenerator<string> {
-  yield line(COLUMNS.map(([name]) => name))
+  // With the first rows: what cannot be read is then an answer and not half of one.
+  let head = line(COLUMNS.map(([name]) => name))
   let after: SimPosition | undefined
   for (;;) {
-    const rows = await listSims(parts.context.db, filter, CHUNK, after)
+    const rows = await withUsage(parts, await matching(parts, filter, CHUNK, after))
     const view = parts.hss.view()
-    if (rows.length > 0) yield rows.map((row) => line(COLUMNS.map(([, cell]) => cell(row, view)))).join('')
+    yield head + rows.map((row) => line(COLUMNS.map(([, cell]) => cell(row, view)))).join('')
+    head = ''
     const last = rows.at(-1)
     if (rows.length < CHUNK || last === undefined) return
     after = { issuedAtMs: last.issued_at_ms, hash: last.hash }

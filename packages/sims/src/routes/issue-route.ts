@@ -9,10 +9,12 @@ export function issueRoute(parts: SimsParts): Route {
     method: 'POST',
     path: '/v1/sims',
     role: 'sim:issuer',
+    example: { count: 10, label: 'harbour' },
     summary: 'Issue SIMs',
     description:
       'The answer means that the SIMs are durable; provisioning follows by itself and is shown per SIM. The limit ' +
-      'sim_issue counts SIMs, not requests.',
+      'sim_issue counts SIMs, not requests. With replaces it counts against sim_revoke as well and needs sim:admin, ' +
+      'unless the same principal has issued the replaced SIM within the last hour.',
     schema: { body: ISSUE_BODY, response: ISSUE_RESULT, status: 201 },
     errors: [
       'validation_failed',
@@ -22,6 +24,7 @@ export function issueRoute(parts: SimsParts): Route {
       'sim_state_conflict',
       'sim_swap_cooldown',
       'capacity_exceeded',
+      'forbidden',
       'rate_limited',
     ],
     audit: 'sim.issue',

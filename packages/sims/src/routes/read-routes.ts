@@ -1,31 +1,20 @@
 import {
-  type JsonSchema,
   objectSchema,
   ok,
   PAGE_QUERY,
   type Page,
-  PLAIN_TEXT_PATTERN,
   pageSchema,
   type Route,
   route,
   simNotFound,
 } from '@steeple/contracts'
+import { sightOf, sightsOf } from '../attach/sight.ts'
 import type { SimsParts } from '../parts.ts'
 import { HASH_PARAMS, SIM_SCHEMA, simRecord } from '../record.ts'
-import { SIM_STATES } from '../states/machine.ts'
-import { SIMS } from '../store/sim-row.ts'
-import { listSims, type SimFilter, type SimPosition } from '../store/sim-store.ts'
-
-const TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN }
-
-/** The filters of a list of SIMs. */
-export const FILTER_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
-  state: { type: 'string', enum: SIM_STATES },
-  profile: TEXT,
-  label: TEXT,
-  batch_id: TEXT,
-  q: { type: 'string', pattern: '^[0-9a-f]{1,12}$', description: 'The hash begins with it.' },
-}
+import { SIMS, type SimRow } from '../store/sim-row.ts'
+import type { SimFilter, SimPosition } from '../store/sim-store.ts'
+import { oneWithUsage, withUsage } from '../usage.ts'
+import { FILTER_PROPERTIES, filterFrom, matching } from './filter.ts'
 
 /** The parameter of the routes of one SIM. */
 export interface SimParams {
@@ -39,12 +28,12 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
       method: 'GET',
       path: '/v1/sims',
       role: 'viewer',
-      summary: 'List the SIMs, newest first',
+      summary: 'List the SIMs, newest first, or search them',
       schema: {
         query: objectSchema({ ...PAGE_QUERY, ...FILTER_PROPERTIES }),
         response: pageSchema('sims', SIM_SCHEMA),
       },
-      errors: ['store_corrupt'],
+      errors: ['validation_failed', 'southbound_unavailable', 'store_corrupt'],
       paged: true,
       handle: async (request) => ok(await simPage(parts, request.query, request.page())),
     }),
@@ -58,26 +47,31 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
       handle: async (request) => {
         const row = await SIMS.find(parts.context.db, { hash: request.params.imsi })
         if (row === undefined) throw simNotFound(request.params.imsi)
-        return ok(simRecord(row, parts.hss.view()))
+        return ok(simRecord(await oneWithUsage(parts, row), parts.hss.view(), await sightOf(parts, row)))
       },
     }),
   ]
 }
 
-/** The filters of a query, without `limit` and `cursor`. */
-export function filterFrom({ state, profile, label, batch_id, q }: SimFilter): SimFilter {
-  return Object.fromEntries(
-    Object.entries({ state, profile, label, batch_id, q }).filter(([, value]) => value !== undefined),
-  )
+/** Rows as answered, with what is known of their phones. */
+export async function simRecords(
+  parts: SimsParts,
+  rows: readonly SimRow[],
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const view = parts.hss.view()
+  const sights = await sightsOf(parts.context.db, rows, await parts.presence.fresh())
+  return (await withUsage(parts, rows)).flatMap((row) => {
+    const sight = sights.get(row.hash)
+    return sight === undefined ? [] : [simRecord(row, view, sight)]
+  })
 }
 
 async function simPage(parts: SimsParts, query: SimFilter, page: Page): Promise<object> {
-  const rows = await listSims(parts.context.db, filterFrom(query), page.limit + 1, positionFrom(page.after))
+  const rows = await matching(parts, filterFrom(query), page.limit + 1, positionFrom(page.after))
   const shown = rows.slice(0, page.limit)
   const last = shown.at(-1)
-  const view = parts.hss.view()
   return {
-    sims: shown.map((row) => simRecord(row, view)),
+    sims: await simRecords(parts, shown),
     next_cursor:
       rows.length > page.limit && last !== undefined ? page.cursor([last.issued_at_ms, last.hash]) : null,
   }

@@ -11,6 +11,7 @@ import {
   route,
   validationFailed,
 } from '@steeple/contracts'
+import { oneSight, type Sight, sightOf } from '../attach/sight.ts'
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import type { SimsParts } from '../parts.ts'
 import type { Detached } from '../provision/detach-board.ts'
@@ -18,6 +19,7 @@ import { HASH_PARAMS, MOVED_SIM_SCHEMA, simRecord } from '../record.ts'
 import { type Changed, changeSim } from '../states/change.ts'
 import { wantedInHss } from '../states/machine.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
+import { oneWithUsage } from '../usage.ts'
 import type { SimParams } from './read-routes.ts'
 
 interface StateBody {
@@ -82,24 +84,29 @@ async function changeState(parts: SimsParts, request: StateRequest, verb: Verb):
     const reply = await request.mutate(hash, async (tx) => {
       changed = await changeSim(parts, tx, hash, {
         action: verb,
-        isOverride: request.body?.override === true,
+        ...(request.body?.override === true ? { lift: 'override' } : {}),
       })
       const facts = { from: changed.before.state, to: changed.after.state }
       tx.audit({ detail: { ...facts, reason: request.body?.reason ?? null } })
       tx.event({ type: `sim.${verb}`, subject: hash, data: facts })
-      return { body: record(parts, changed.after, firstGuess(parts, changed.after)) }
+      const sight = await oneSight(tx, changed.after, parts.presence.now())
+      const row = await oneWithUsage(parts, changed.after, tx)
+      return { body: record(parts, row, firstGuess(parts, row), sight) }
     })
     if (cut === undefined || changed === undefined || !isCutUnderWay(parts, changed.after)) return reply
     const how = await cut
-    const row = (await SIMS.find(parts.context.db, { hash })) ?? changed.after
-    return { body: record(parts, row, how === 'pending' ? firstGuess(parts, row) : how) }
+    const found = (await SIMS.find(parts.context.db, { hash })) ?? changed.after
+    const row = await oneWithUsage(parts, found)
+    return {
+      body: record(parts, row, how === 'pending' ? firstGuess(parts, row) : how, await sightOf(parts, row)),
+    }
   } finally {
     over.abort()
   }
 }
 
-function record(parts: SimsParts, row: SimRow, detached: Detached): object {
-  return { ...simRecord(row, parts.hss.view()), detached }
+function record(parts: SimsParts, row: SimRow, detached: Detached, sight: Sight): object {
+  return { ...simRecord(row, parts.hss.view(), sight), detached }
 }
 
 /** What can be said before the cut has run: `pending` while there is a core that may hold a session. */

@@ -48,7 +48,9 @@ export function csvLine(cells: readonly Uint8Array[]): Uint8Array {
 
 /** ASCII octets of a text. */
 export function ascii(text: string): Uint8Array {
-  return new Uint8Array(Buffer.from(text, 'ascii'))
+  const octets = new Uint8Array(text.length)
+  for (let i = 0; i < text.length; i++) octets[i] = text.charCodeAt(i)
+  return octets
 }
 
 /** Overwrites octets with zeroes. */

@@ -10,6 +10,7 @@ export type SealedSim = Pick<SimRow, 'imsi_sealed' | 'secrets_sealed'>
 /** Tells the vault which columns it seals, so that a rotation of its key finds them. */
 export function registerSealed(vault: Vault): void {
   vault.register({ table: 'sims_sim', key: 'hash', columns: ['imsi_sealed', 'secrets_sealed'] })
+  vault.register({ table: 'sims_iccid_index', key: 'id', columns: ['key_sealed'] })
   vault.register({ table: 'sims_batch', key: 'id', columns: ['key_sealed'] })
 }
 

@@ -1,5 +1,12 @@
-import { simNotFound, simStateConflict, type Tx } from '@steeple/contracts'
-import { CUT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
+import {
+  type ImsiHash,
+  type MutationTx,
+  quotaKeeperRef,
+  simNotFound,
+  simStateConflict,
+  type Tx,
+} from '@steeple/contracts'
+import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { moved, type SimAction, type SuspendReason, wantedInHss } from './machine.ts'
 
@@ -7,8 +14,8 @@ import { moved, type SimAction, type SuspendReason, wantedInHss } from './machin
 export interface Change {
   readonly action: SimAction
   readonly reason?: SuspendReason
-  /** Lifts a suspension by quota although the quota is still used up. */
-  readonly isOverride?: boolean
+  /** Of a resume: `override` lifts a suspension by quota although the quota is used up, `keeper` knows of quotas itself. */
+  readonly lift?: 'override' | 'keeper'
 }
 
 /** The rows before and after; the same row when the move held already. */
@@ -21,14 +28,19 @@ export interface Changed {
  * Moves a SIM inside a transaction: its row, the counters, and what the HSS must hear of it.
  * Throws `sim_not_found`, `sim_state_conflict`.
  */
-export async function changeSim(parts: SimsParts, tx: Tx, hash: string, change: Change): Promise<Changed> {
+export async function changeSim(
+  parts: SimsParts,
+  tx: MutationTx,
+  hash: string,
+  change: Change,
+): Promise<Changed> {
   const before = await SIMS.find(tx, { hash })
   if (before === undefined) throw simNotFound(hash)
   const standing = moved(before, change.action, change.reason)
   if (standing === undefined)
     throw simStateConflict(`the SIM ${hash} is ${before.state}; it cannot ${WORDS[change.action]}`)
   if (standing === before) return { before, after: before }
-  if (change.action === 'resume') checkQuota(before, change.isOverride === true)
+  if (change.action === 'resume' && change.lift !== 'keeper') await askKeeper(parts, tx, before, change)
   const isHeard = wantedInHss(standing.state) !== wantedInHss(before.state)
   const after: SimRow = {
     ...before,
@@ -43,8 +55,8 @@ export async function changeSim(parts: SimsParts, tx: Tx, hash: string, change: 
   }
   await SIMS.put(tx, after)
   noteMove(parts, tx, before, after)
-  const resource = wantedInHss(after.state) === 'open' ? SIM_RESOURCE : CUT_RESOURCE
-  if (isHeard) tx.afterCommit(() => parts.context.enqueue(resource, hash))
+  const isUrgent = wantedInHss(after.state) !== 'open'
+  if (isHeard) tx.dirty(SIM_RESOURCE, hash, isUrgent)
   return { before, after }
 }
 
@@ -67,12 +79,22 @@ const WORDS: Readonly<Record<SimAction, string>> = {
   suspend: 'be suspended',
   resume: 'be resumed',
   expire: 'expire',
+  unexpire: 'come back from its expiry',
   revoke: 'be revoked',
 }
 
-function checkQuota(row: SimRow, isOverride: boolean): void {
-  const isOver = row.quota_bytes !== null && row.usage_bytes >= row.quota_bytes
-  if (row.suspend_reason !== 'quota' || isOverride || !isOver) return
+/** A quota that is used up keeps off whom it has suspended. */
+async function askKeeper(
+  { context }: SimsParts,
+  tx: MutationTx,
+  row: SimRow,
+  { lift }: Change,
+): Promise<void> {
+  // A hash of the store is one.
+  const isKeptOff = await context
+    .maybe(quotaKeeperRef)
+    ?.keepsOff(tx, row.hash as ImsiHash, lift === 'override')
+  if (isKeptOff !== true || row.suspend_reason !== 'quota') return
   throw simStateConflict(
     `the SIM ${row.hash} has used up its quota; raise it, wait for the next period, or resume with override: true`,
   )

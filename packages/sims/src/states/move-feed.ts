@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { SubscriberMoves } from '@steeple/contracts'
+import { type SubscriberMoves, untilAborted } from '@steeple/contracts'
 import type { SimState } from './machine.ts'
 
 /** One move, by the hash of its SIM. */
@@ -61,7 +61,7 @@ export function moveFeed(): MoveFeed {
       signal.throwIfAborted()
       const place = placeOf(cursor)
       if (place === undefined) return { cursor: `${epoch}.${last()}`, moves: [], isGap: true }
-      while (place === last()) await next(news.promise, signal)
+      while (place === last()) await untilAborted(news.promise, signal)
       // So much was added while this one slept that its place is gone.
       if (place < first - 1) return { cursor: `${epoch}.${last()}`, moves: [], isGap: true }
       const found = kept.slice(place + 1 - first, place + 1 - first + MOST)
@@ -71,16 +71,5 @@ export function moveFeed(): MoveFeed {
       )
       return { cursor: `${epoch}.${place + moves.length}`, moves, isGap: false }
     },
-  }
-}
-
-async function next(news: Promise<void>, signal: AbortSignal): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const stop = (): void => reject(signal.reason)
-  signal.addEventListener('abort', stop, { once: true })
-  try {
-    await Promise.race([news, promise])
-  } finally {
-    signal.removeEventListener('abort', stop)
   }
 }

@@ -10,18 +10,20 @@ export interface BatchRow {
   readonly label: string | null
   /** The key of `cards.csv.sealed`, sealed; AAD `sims_batch/<id>`. */
   readonly key_sealed: Uint8Array
+  /** Kind and id of who issued it; null for one from before that was kept. */
+  readonly issued_by: string | null
+  /** Since when its files are known to be on the disk; null while they are not. */
+  readonly files_at_ms: number | null
 }
 
 /** The issued batches. */
 export const BATCHES: Table<BatchRow> = defineTable<BatchRow>(
   'sims_batch',
-  ['id', 'created_at_ms', 'sims', 'profile', 'plmn', 'label', 'key_sealed'],
+  ['id', 'created_at_ms', 'sims', 'profile', 'plmn', 'label', 'key_sealed', 'issued_by', 'files_at_ms'],
   ['id'],
 )
 
 const WITHOUT_FILES = 'select id from sims_batch where files_at_ms is null order by id limit :limit'
-const FILES_ARE_DURABLE = 'update sims_batch set files_at_ms = :at where id = :id'
-const FILES_ARE_GONE = 'update sims_batch set files_at_ms = null where id = :id'
 const IDS_AFTER = 'select id from sims_batch where id > :id order by id limit :limit'
 
 /** At most `limit` batches whose files are not known to be on the disk. */
@@ -44,15 +46,21 @@ async function idsOf(
 
 /** Remembers that the files of batches are durable since `atMs`. */
 export async function markFilesDurable(db: Db, ids: readonly string[], atMs: number): Promise<void> {
-  if (ids.length === 0) return
-  await db.write(async (tx) => {
-    for (const id of ids) await tx.run(FILES_ARE_DURABLE, { id, at: atMs })
-  })
+  await markFiles(db, ids, atMs)
 }
 
 /** Has the files of batches looked at again. */
 export async function markFilesGone(db: Db, ids: readonly string[]): Promise<void> {
+  await markFiles(db, ids, null)
+}
+
+/** A batch whose row is damaged stays as it is. */
+async function markFiles(db: Db, ids: readonly string[], atMs: number | null): Promise<void> {
+  if (ids.length === 0) return
   await db.write(async (tx) => {
-    for (const id of ids) await tx.run(FILES_ARE_GONE, { id })
+    for (const id of ids) {
+      const { rows } = await BATCHES.sound(tx, 'where id = :id', { id })
+      for (const row of rows) await BATCHES.put(tx, { ...row, files_at_ms: atMs })
+    }
   })
 }

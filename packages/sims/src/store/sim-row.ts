@@ -42,6 +42,12 @@ export interface SimRow extends SimStanding {
   readonly hss_synced_at_ms: number | null
   /** SEQ with which the HSS inserts it: 1, and later than every SEQ used when it has to be inserted again. */
   readonly hss_seq: number
+  /** The ICCID under a keyed hash (see secrets/iccid-index.ts); null without one, and before it was indexed. */
+  readonly iccid_mac: Uint8Array | null
+  /** A lower rate than its AMBR, in both directions; null while its AMBR holds. */
+  readonly cap_bps: number | null
+  /** Its rates have changed and its phone may have those of before: whether its session is ended or waited for. */
+  readonly reach: 'kick' | 'wait' | null
 }
 
 /** The SIMs. */
@@ -76,12 +82,19 @@ export const SIMS: Table<SimRow> = defineTable<SimRow>(
     'hss_error',
     'hss_synced_at_ms',
     'hss_seq',
+    'iccid_mac',
+    'cap_bps',
+    'reach',
   ],
   ['hash'],
 )
 
+/** The last list that was read: one row mostly has the APNs of the one before it. */
+let last: { readonly text: string; readonly apns: readonly string[] } = { text: '[]', apns: [] }
+
 /** The APNs of a row. */
 export function apnsOf(row: Pick<SimRow, 'apns'>): readonly string[] {
   // Written from a list of texts alone.
-  return JSON.parse(row.apns) as readonly string[]
+  if (row.apns !== last.text) last = { text: row.apns, apns: JSON.parse(row.apns) as readonly string[] }
+  return last.apns
 }

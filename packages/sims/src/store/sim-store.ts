@@ -1,14 +1,18 @@
 import type { Reader, SqlParams, SqlValue } from '@steeple/contracts'
 import { SIM_STATES, type SimState } from '../states/machine.ts'
+import { listed } from './listed.ts'
 import { SIMS, type SimRow } from './sim-row.ts'
 
-/** What a list shows; every part narrows it. `q`: the hash begins with it. */
+/** What a list shows; every part narrows it. `q`, `attached` and `msisdn` are for a search (find/search.ts). */
 export interface SimFilter {
   readonly state?: string
   readonly profile?: string
   readonly label?: string
   readonly batch_id?: string
+  readonly iccid_last4?: string
   readonly q?: string
+  readonly attached?: boolean
+  readonly msisdn?: string
 }
 
 /** Position in a list: newest first, then by hash downwards. */
@@ -17,11 +21,14 @@ export interface SimPosition {
   readonly hash: string
 }
 
-const EQUALS = ['state', 'profile', 'label', 'batch_id'] as const
+const EQUALS = ['state', 'profile', 'label', 'batch_id', 'iccid_last4'] as const
 /** Sorts behind every hash that begins with the same text. */
 const BEHIND_HEX = 'g'
 
-function conditions(filter: SimFilter): { readonly where: readonly string[]; readonly params: SqlParams } {
+function conditions(
+  filter: SimFilter,
+  after?: SimPosition,
+): { readonly where: readonly string[]; readonly params: SqlParams } {
   const params: Record<string, SqlValue> = {}
   const where: string[] = []
   for (const name of EQUALS) {
@@ -30,10 +37,10 @@ function conditions(filter: SimFilter): { readonly where: readonly string[]; rea
     where.push(`${name} = :${name}`)
     params[name] = value
   }
-  if (filter.q !== undefined) {
-    where.push('hash >= :q and hash < :q_end')
-    params.q = filter.q
-    params.q_end = filter.q + BEHIND_HEX
+  if (after !== undefined) {
+    where.push('(issued_at_ms, hash) < (:after_ms, :after_hash)')
+    params.after_ms = after.issuedAtMs
+    params.after_hash = after.hash
   }
   return { where, params }
 }
@@ -45,19 +52,72 @@ export function listSims(
   limit: number,
   after: SimPosition | undefined,
 ): Promise<readonly SimRow[]> {
-  const { where, params } = conditions(filter)
-  const all = after === undefined ? where : [...where, '(issued_at_ms, hash) < (:after_ms, :after_hash)']
-  const rest = `${whereText(all)}order by issued_at_ms desc, hash desc limit :limit`
-  const position = after === undefined ? {} : { after_ms: after.issuedAtMs, after_hash: after.hash }
-  return SIMS.select(reader, rest, { ...params, ...position, limit })
+  const { where, params } = conditions(filter, after)
+  return SIMS.select(reader, `${whereText(where)}${NEWEST_FIRST}`, { ...params, limit })
 }
 
-/** At most `limit` hashes of a filter, oldest hash first. */
+/** A SIM as a search looks at it. Not checked: the page that shows it is. */
+export type FoundSim = Pick<SimRow, (typeof FOUND)[number]>
+const FOUND = ['hash', 'issued_at_ms', 'label', 'msisdn', 'iccid_last4'] as const
+const NEWEST_FIRST = 'order by issued_at_ms desc, hash desc limit :limit'
+
+/** At most `limit` SIMs after `after`, newest first, by the columns of a filter alone. */
+export function foundAfter(
+  reader: Reader,
+  filter: SimFilter,
+  limit: number,
+  after: SimPosition | undefined,
+): Promise<readonly FoundSim[]> {
+  const { where, params } = conditions(filter, after)
+  const sql = `select ${FOUND.join(', ')} from sims_sim ${whereText(where)}${NEWEST_FIRST}`
+  return reader.all<FoundSim>(sql, { ...params, limit })
+}
+
+/** Those of `hashes` that a filter's columns let through and that come after `after`, in no order. */
+export function foundAmong(
+  reader: Reader,
+  filter: SimFilter,
+  hashes: readonly string[],
+  after: SimPosition | undefined,
+): Promise<readonly FoundSim[]> {
+  const { where, params } = conditions(filter, after)
+  const list = listed('hash', hashes)
+  const sql = `select ${FOUND.join(', ')} from sims_sim ${whereText([...where, list.where])}`
+  return reader.all<FoundSim>(sql, { ...params, ...list.params })
+}
+
+/** Rows by their hashes, in no order. Throws `store_corrupt`. */
+export async function simsOf(reader: Reader, hashes: readonly string[]): Promise<readonly SimRow[]> {
+  if (hashes.length === 0) return []
+  const { where, params } = listed('hash', hashes)
+  return await SIMS.select(reader, `where ${where}`, params)
+}
+
+/** At most `limit` hashes that begin so. */
+export function hashesByStart(reader: Reader, start: string, limit: number): Promise<readonly string[]> {
+  const sql = 'select hash from sims_sim where hash >= :from and hash < :to limit :limit'
+  return hashList(reader, sql, { from: start, to: start + BEHIND_HEX, limit })
+}
+
+/** At most `limit` hashes of SIMs whose ICCID ends in one of these four digits. */
+export function hashesByIccidEnd(
+  reader: Reader,
+  ends: readonly string[],
+  limit: number,
+): Promise<readonly string[]> {
+  const { where, params } = listed('iccid_last4', ends)
+  return hashList(reader, `select hash from sims_sim where ${where} limit :limit`, { ...params, limit })
+}
+
+async function hashList(reader: Reader, sql: string, params: SqlParams): Promise<readonly string[]> {
+  return (await reader.all<{ readonly hash: string }>(sql, params)).map(({ hash }) => hash)
+}
+
+/** At most `limit` hashes of a filter's columns, oldest hash first. */
 export async function hashesOf(reader: Reader, filter: SimFilter, limit: number): Promise<readonly string[]> {
   const { where, params } = conditions(filter)
   const sql = `select hash from sims_sim ${whereText(where)}order by hash limit :limit`
-  const rows = await reader.all<{ readonly hash: string }>(sql, { ...params, limit })
-  return rows.map(({ hash }) => hash)
+  return await hashList(reader, sql, { ...params, limit })
 }
 
 function whereText(parts: readonly string[]): string {
@@ -83,14 +143,46 @@ export async function isTaken(reader: Reader, hash: string): Promise<boolean> {
   return (await reader.get('select hash from sims_sim where hash = :hash', { hash })) !== undefined
 }
 
+const BY_ICCID =
+  "select hash from sims_sim where iccid_last4 = :last4 and iccid_mac = :mac and state <> 'revoked' limit 1"
+
+/** The SIM that is not revoked and has the ICCID with that end and keyed hash, as far as it is indexed. */
+export async function simWithIccid(
+  reader: Reader,
+  last4: string,
+  mac: Uint8Array,
+): Promise<string | undefined> {
+  return (await reader.get<{ readonly hash: string }>(BY_ICCID, { last4, mac }))?.hash
+}
+
+/** Whether any SIM has an ICCID. */
+export async function hasIccids(reader: Reader): Promise<boolean> {
+  const sql = 'select hash from sims_sim where iccid_last4 is not null limit 1'
+  return (await reader.get(sql)) !== undefined
+}
+
+/** A SIM with its card, sealed, and what is indexed of it. */
+type IndexedCard = Pick<SimRow, 'hash' | 'secrets_sealed' | 'iccid_mac'>
+
+const ICCID_ENDS = `select hash, secrets_sealed, iccid_mac from sims_sim
+  where iccid_last4 = :last4 and hash > :after and state <> 'revoked'`
+
+/** The SIMs behind `after` that are not revoked and whose ICCID ends in these digits. Not checked, but sealed. */
+export function simsWithIccidEnd(
+  reader: Reader,
+  last4: string,
+  after: string,
+): Promise<readonly IndexedCard[]> {
+  return reader.all<IndexedCard>(ICCID_ENDS, { last4, after })
+}
+
 /** A SIM with its card, sealed. */
 export type CardOfSim = Pick<SimRow, 'hash' | 'secrets_sealed'>
 
-/** The SIMs that are not revoked and whose ICCID ends in one of these four digits. Not checked, but sealed. */
-export function simsWithIccidEnds(reader: Reader, ends: readonly string[]): Promise<readonly CardOfSim[]> {
-  const names = ends.map((_, i) => `:end${i}`).join(', ')
-  const sql = `select hash, secrets_sealed from sims_sim where iccid_last4 in (${names}) and state <> 'revoked'`
-  return reader.all<CardOfSim>(sql, Object.fromEntries(ends.map((end, i) => [`end${i}`, end])))
+/** The SIMs whose ICCID ends in these four digits, revoked ones included. Not checked, but sealed. */
+export function cardsWithIccidEnd(reader: Reader, end: string): Promise<readonly CardOfSim[]> {
+  const sql = 'select hash, secrets_sealed from sims_sim where iccid_last4 = :end'
+  return reader.all<CardOfSim>(sql, { end })
 }
 
 /** How many SIMs are in each state; all states are there. */
@@ -132,6 +224,23 @@ export async function countUnsynced(
   return { pending: count('pending'), failed: count('failed') }
 }
 
+/** The SIMs whose phones may have other rates than they should. */
+export function unreachedHashes(reader: Reader): Promise<readonly string[]> {
+  return hashList(reader, 'select hash from sims_sim where reach is not null', {})
+}
+
+const WITH_QUOTA = `select hash, quota_bytes from sims_sim
+  where quota_bytes is not null and hash > :after and state <> 'revoked' order by hash limit :limit`
+
+/** At most `limit` SIMs behind `after` that have a quota and are not revoked. Not checked. */
+export function simsWithQuota(
+  reader: Reader,
+  after: string,
+  limit: number,
+): Promise<readonly { readonly hash: string; readonly quota_bytes: number }[]> {
+  return reader.all(WITH_QUOTA, { after, limit })
+}
+
 /** What of a SIM is compared with its subscriber in an HSS. */
 export type ComparedSim = Pick<SimRow, (typeof COMPARED)[number]>
 const COMPARED = [
@@ -140,10 +249,12 @@ const COMPARED = [
   'apns',
   'downlink_bps',
   'uplink_bps',
+  'cap_bps',
   'msisdn',
   'issued_at_ms',
   'generation',
   'imsi_sealed',
+  'secrets_sealed',
   'hss_status',
   'hss_driver',
   'hss_seq',
@@ -166,6 +277,19 @@ export function comparedBetween(
 
 const DUE =
   'select hash from sims_sim where state = :state and expires_at_ms <= :now order by expires_at_ms limit :limit'
+
+const UNDUE = `select hash from sims_sim where state = 'expired' and expires_at_ms > :now
+  order by expires_at_ms limit :limit`
+
+/** At most `limit` hashes of SIMs that have expired although their time has not come. */
+export async function wronglyExpired(
+  reader: Reader,
+  nowMs: number,
+  limit: number,
+): Promise<readonly string[]> {
+  const rows = await reader.all<{ readonly hash: string }>(UNDUE, { now: nowMs, limit })
+  return rows.map(({ hash }) => hash)
+}
 
 /** At most `limit` hashes per state of SIMs that must expire. */
 export async function expiredHashes(

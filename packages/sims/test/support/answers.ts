@@ -11,6 +11,7 @@ export interface SimBody {
   readonly batch_id: string
   readonly label: string | null
   readonly replaces: string | null
+  readonly attached: boolean | null
   readonly detached?: string
   readonly provisioning: {
     readonly status: string

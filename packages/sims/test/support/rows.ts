@@ -30,6 +30,9 @@ export function simRow(
     hss_error: null,
     hss_synced_at_ms: null,
     hss_seq: 1,
+    iccid_mac: null,
+    cap_bps: null,
+    reach: null,
     ...own,
   }
 }

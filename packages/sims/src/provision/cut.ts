@@ -1,20 +1,17 @@
-import { type HssDriver, msFromDuration, type Outcome, type Reconciler } from '@steeple/contracts'
-import { CUT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
+import { createTurns, type HssDriver, msFromDuration, type Outcome } from '@steeple/contracts'
+import { safeText } from '@steeple/telecom'
+import type { SimsParts } from '../parts.ts'
 import { openImsi } from '../secrets/sealing.ts'
 import { wantedInHss } from '../states/machine.ts'
 import type { SimRow } from '../store/sim-row.ts'
-import { unsyncedSims } from '../store/sim-store.ts'
-import { all, called, errorOf, notNow, readKeys } from './batch.ts'
-import type { Kicked } from './core-link.ts'
-import type { Flights } from './flights.ts'
-import { safeText } from './hss-link.ts'
+import { called, errorOf } from './batch.ts'
+import type { Kicked } from './core-breaker.ts'
 import { withLaterSeq } from './lost.ts'
 import { type Mark, writeMarks } from './marks.ts'
-import { withSubscribers } from './subscriber.ts'
+import { driftOf, wantedOf, withSubscribers } from './subscriber.ts'
 
+/** SIMs that one call cuts off: their kicks take turns. */
 const BATCH = 50
-const LIST_MS = 60_000
-const BUSY_MS = 50
 const AGAIN_MS = 300
 const RETRY_MS = 2_000
 /** A core that did not take a kick is left alone so long. */
@@ -29,35 +26,35 @@ const SHORTEST_REBLOCK_MS = 5_000
 /** One step of a cut: undefined when it worked, otherwise why not. */
 type Steps = Map<string, string | undefined>
 
-/**
- * Cuts off SIMs that may not be on air: blocks them in the HSS, then has the core let their sessions go and checks
- * that it did, then removes what is revoked or expired.
- */
-export function cutReconciler(parts: SimsParts, flights: Flights): Reconciler {
-  const { context, hss } = parts
+/** Cuts off SIMs that may not be on air. */
+export interface Cutter {
+  /**
+   * Blocks these in the HSS, then has the core let their sessions go and checks that it did, then removes what is revoked
+   * or expired. One outcome for each.
+   */
+  cut(driver: HssDriver, rows: readonly SimRow[], signal: AbortSignal): Promise<Map<string, Outcome>>
+  /** Nothing is to be cut off of this one any more. */
+  settled(hash: string): void
+}
+
+/** A cutter that has blocked nobody yet. */
+export function createCutter(parts: SimsParts): Cutter {
   const blocked: Blocks = new Map()
+  /** One at a time, so that a core gets a few kicks at a time. */
+  const inTurn = createTurns()
   return {
-    resource: CUT_RESOURCE,
-    resyncMs: LIST_MS,
-    batch: BATCH,
-    keys: async () => {
-      const unsynced = await unsyncedSims(context.db, hss.view().driver)
-      return unsynced.filter(({ state }) => wantedInHss(state) !== 'open').map(({ hash }) => hash)
+    settled: (hash) => {
+      blocked.delete(hash)
+      parts.cuts.ended(hash)
     },
-    reconcile: async (keys, signal) => {
-      const driver = hss.driver()
-      const wait = notNow(parts, driver)
-      if (driver === undefined || wait !== undefined) return all(keys, wait ?? { state: 'converged' })
-      const { rows, outcomes } = await readKeys(context.db, keys)
-      const mine: SimRow[] = []
-      for (const row of rows) {
-        const outcome = ownOutcome(parts, flights, row, driver.name)
-        if (outcome === undefined) mine.push(row)
-        else outcomes.set(row.hash, outcome)
-        if (outcome?.state === 'converged') blocked.delete(row.hash)
-      }
-      const { marks, detached } = await flights.during(mine, () => cut(parts, blocked, driver, mine, signal))
-      await writeMarks(context.db, driver.name, context.clock.nowMs(), marks)
+    cut: async (driver, all, signal) => {
+      if (all.length === 0) return new Map()
+      const rows = all.slice(0, BATCH)
+      const outcomes = new Map<string, Outcome>()
+      for (const { hash } of all.slice(BATCH))
+        outcomes.set(hash, { state: 'pending', afterMs: 0, reason: 'others are being cut off' })
+      const { marks, detached } = await inTurn(() => cut(parts, blocked, driver, rows, signal))
+      await writeMarks(parts.context.db, driver.name, parts.context.clock.nowMs(), marks)
       for (const mark of marks) {
         const how = detached.get(mark.row.hash)
         outcomes.set(mark.row.hash, outcomeOf(parts, mark, how))
@@ -71,17 +68,13 @@ export function cutReconciler(parts: SimsParts, flights: Flights): Reconciler {
 
 /** Tells those who wait that the phone is off; its removal from the HSS may still be to come. */
 function tell(parts: SimsParts, { row, status }: Mark, how: Kicked | undefined): void {
-  if (status !== 'failed' && (how === 'yes' || how === 'not_attached')) parts.detaches.ended(row.hash, how)
-}
-
-function ownOutcome(parts: SimsParts, flights: Flights, row: SimRow, driver: string): Outcome | undefined {
-  if (wantedInHss(row.state) === 'open') {
-    if (row.hss_status !== 'synced') parts.context.enqueue(SIM_RESOURCE, row.hash)
-    return { state: 'converged' }
+  const isOff = how === 'yes' || how === 'not_attached'
+  if (status === 'synced' || isOff) parts.cuts.ended(row.hash)
+  else parts.cuts.open(row.hash, parts.context.clock.monotonicMs())
+  if (status !== 'failed' && isOff) {
+    parts.presence.left(row.hash)
+    parts.detaches.ended(row.hash, how)
   }
-  if (row.hss_status === 'synced' && row.hss_driver === driver) return { state: 'converged' }
-  if (flights.has(row.hash)) return { state: 'pending', afterMs: BUSY_MS, reason: 'it is being pushed' }
-  return undefined
 }
 
 interface Cut {
@@ -99,7 +92,6 @@ async function cut(
   rows: readonly SimRow[],
   signal: AbortSignal,
 ): Promise<Cut> {
-  if (rows.length === 0) return { marks: [], detached: new Map() }
   const nowMs = parts.context.clock.monotonicMs()
   const sinceMs = nowMs - reblockMs(parts)
   const open = rows.filter((row) => !isBlocked(blocked, row, sinceMs))
@@ -152,6 +144,29 @@ function unanswered(row: SimRow): Mark {
   return { row, error: row.hss_error ?? undefined, status: 'pending' }
 }
 
+/**
+ * Those that are blocked, and otherwise not as they should be: another slice is configured, or somebody has edited them.
+ * Only one that was found to differ, or was tried before, is looked at. Undefined: the HSS did not answer.
+ */
+async function driftedOf(
+  parts: SimsParts,
+  driver: HssDriver,
+  rows: readonly SimRow[],
+  absent: readonly SimRow[],
+  signal: AbortSignal,
+): Promise<readonly SimRow[] | undefined> {
+  const doubtful = rows.filter(
+    (row) => wantedInHss(row.state) === 'blocked' && row.hss_error !== null && !absent.includes(row),
+  )
+  if (doubtful.length === 0) return []
+  const imsis = new Map(doubtful.map((row) => [row, openImsi(parts.vault, row)]))
+  const seen = await called(parts, signal, (bound) => driver.observe([...imsis.values()], bound))
+  if (seen === undefined) return undefined
+  return [...imsis].flatMap(([row, imsi]) =>
+    driftOf(wantedOf(row, imsi), seen.get(imsi)) === undefined ? [] : [row],
+  )
+}
+
 /** Blocks what the HSS should hold or may hold. Undefined: the HSS did not answer. */
 async function block(
   parts: SimsParts,
@@ -171,6 +186,9 @@ async function block(
     // What must go may be gone; what must stay blocked has to be there.
     if (error !== undefined && wantedInHss(row.state) === 'blocked') absent.push(row)
   })
+  const drifted = await driftedOf(parts, driver, rows, absent, signal)
+  if (drifted === undefined) return undefined
+  absent.push(...drifted)
   if (absent.length === 0) return steps
   const ready = await withLaterSeq(parts, driver, absent, signal)
   if (ready === undefined) return undefined

@@ -1,15 +1,15 @@
-import { type Context, type CoreDriver, coreDriverRef, type Vault } from '@steeple/contracts'
+import { type Context, type CoreDriver, coreDriverRef, untilAborted, type Vault } from '@steeple/contracts'
+import { safeText } from '@steeple/telecom'
 import type { SimsConfig } from '../config.ts'
 import { openImsi } from '../secrets/sealing.ts'
 import type { SimRow } from '../store/sim-row.ts'
 import type { Detached } from './detach-board.ts'
-import { safeText } from './hss-link.ts'
 
 /** What a kick has come to. `unknown`: the core did not say. */
 export type Kicked = Detached | 'unknown'
 
-/** The way to the core: whichever driver is loaded, and whether it is worth a try now. */
-export interface CoreLink {
+/** The circuit breaker before the core: whichever driver is loaded, and whether it is worth a try now. */
+export interface CoreBreaker {
   /** Has the core let sessions go, a few at a time; one outcome for each row. */
   kick(rows: readonly SimRow[], signal: AbortSignal): Promise<ReadonlyMap<string, Kicked>>
   /** Why the core takes no kicks; undefined while it does. */
@@ -24,8 +24,8 @@ const KICK_MS = 5_000
 const PATIENCE = 3
 const REST_MS = 5_000
 
-/** The link of a context. */
-export function coreLink(context: Context<SimsConfig>, vault: Vault): CoreLink {
+/** The breaker of a context. */
+export function coreBreaker(context: Context<SimsConfig>, vault: Vault): CoreBreaker {
   let silent = 0
   let restsUntilMs = 0
   let reason = ''
@@ -47,13 +47,13 @@ export function coreLink(context: Context<SimsConfig>, vault: Vault): CoreLink {
     if (isResting()) return 'unknown'
     const bound = AbortSignal.any([signal, patience.signal, AbortSignal.timeout(KICK_MS)])
     try {
-      const how = await raced(core.kick(openImsi(vault, row), bound), bound)
+      const how = await untilAborted(core.kick(openImsi(vault, row), bound), bound)
       if (silent >= PATIENCE) context.log.info({ kicks: silent }, 'core takes kicks again')
       silent = 0
       return how
     } catch (error) {
       signal.throwIfAborted()
-      unanswered(error)
+      unanswered(bound.aborted ? new Error('the core did not answer in time') : error)
       return 'unknown'
     }
   }
@@ -72,17 +72,5 @@ export function coreLink(context: Context<SimsConfig>, vault: Vault): CoreLink {
       await Promise.all(Array.from({ length: Math.min(KICKS, rows.length) }, worker))
       return kicked
     },
-  }
-}
-
-/** A driver that ignores its signal must not hold up all others. */
-async function raced<T>(work: Promise<T>, bound: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const late = (): void => reject(new Error('the core did not answer in time'))
-  bound.addEventListener('abort', late, { once: true })
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    bound.removeEventListener('abort', late)
   }
 }

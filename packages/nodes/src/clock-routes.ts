@@ -1,0 +1,94 @@
+import {
+  type ClockJudge,
+  type Context,
+  clockJudgeRef,
+  objectSchema,
+  ok,
+  type Route,
+  route,
+  TIMESTAMP_SCHEMA,
+  validationFailed,
+} from '@steeple/contracts'
+
+const STATE_SCHEMA = objectSchema(
+  {
+    status: { type: 'string', description: 'plausible or in_doubt; more may come.' },
+    machine_time: { ...TIMESTAMP_SCHEMA, description: "What the machine's clock says." },
+    service_time: {
+      ...TIMESTAMP_SCHEMA,
+      description: 'The time that the service goes by: the same, unless the clock is in doubt.',
+    },
+    doubt: { type: ['string', 'null'], description: "Why the machine's clock is not believed." },
+  },
+  ['status', 'machine_time', 'service_time', 'doubt'],
+)
+const CONFIRM_SCHEMA = objectSchema(
+  {
+    time: {
+      ...TIMESTAMP_SCHEMA,
+      description: "The time as you know it. Refused when the machine's clock is more than a minute off it.",
+    },
+  },
+  [],
+)
+const AGREES_MS = 60_000
+
+interface ConfirmBody {
+  readonly time?: string
+}
+
+/** `GET /v1/clock` and `POST /v1/clock/confirm`. Contract section 13. */
+export function clockRoutes(context: Context): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/clock',
+      role: 'viewer',
+      summary: "Whether the machine's clock is believed",
+      description:
+        'A clock that leaps is not believed: until it is plausible again or confirmed, nothing expires, is removed for its age or is renewed.',
+      schema: { response: STATE_SCHEMA },
+      handle: async () => ok(clockRecord(context.use(clockJudgeRef).view())),
+    }),
+    route<unknown, unknown, ConfirmBody>({
+      method: 'POST',
+      path: '/v1/clock/confirm',
+      role: 'admin',
+      summary: "Say that the machine's clock is right",
+      description:
+        'What is due by it happens at once: SIMs expire, old audit entries go. SIMs that had expired by a clock that was wrong are again what they were.',
+      schema: { body: CONFIRM_SCHEMA, response: STATE_SCHEMA },
+      audit: 'clock.confirm',
+      handle: async (request) => {
+        const judge = context.use(clockJudgeRef)
+        const { machineMs, serviceMs } = judge.view()
+        refuseOther(request.body.time, machineMs)
+        await request.mutate('clock', async (tx) => {
+          tx.audit({ detail: { machine: text(machineMs), service: text(serviceMs) } })
+          return { status: 204 }
+        })
+        await judge.confirm()
+        return ok(clockRecord(judge.view()))
+      },
+    }),
+  ]
+}
+
+function refuseOther(time: string | undefined, machineMs: number): void {
+  if (time === undefined || Math.abs(Date.parse(time) - machineMs) <= AGREES_MS) return
+  const message = `is more than a minute off the machine's clock, which says ${text(machineMs)}; set that first`
+  throw validationFailed(`/time ${message}`, { details: [{ pointer: '/time', message }] })
+}
+
+function clockRecord({ machineMs, serviceMs, doubt }: ReturnType<ClockJudge['view']>) {
+  return {
+    status: doubt === undefined ? 'plausible' : 'in_doubt',
+    machine_time: text(machineMs),
+    service_time: text(serviceMs),
+    doubt: doubt ?? null,
+  }
+}
+
+function text(ms: number): string {
+  return new Date(ms).toISOString()
+}

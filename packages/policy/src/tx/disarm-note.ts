@@ -1,0 +1,106 @@
+import { constants } from 'node:fs'
+import { type FileHandle, mkdir, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { UnstoredDisarm } from './gate-memory.ts'
+
+/**
+ * A file that keeps a disarm which the store did not take over a restart: without it the node would go on air again.
+ *
+ * Its room is taken beforehand and written in place, so that a full disk does not refuse it.
+ */
+export interface DisarmNote {
+  /** Takes the room. Throws what the file system throws. */
+  prepare(): Promise<void>
+  /** The disarm in it; undefined when there is none. Rejects when it cannot be known whether there is one. */
+  read(): Promise<UnstoredDisarm | undefined>
+  /** On the disk when it resolves. Rejects when that is not certain within a second. */
+  write(disarm: UnstoredDisarm | undefined): Promise<void>
+}
+
+/** Room for one disarm, bytes: less than a block of the usual file systems. */
+const ROOM = 2_048
+/** A name that fills more is cut. */
+const LONGEST_NAME = 200
+const WRITE_BOUND_MS = 1_000
+/** Neither follows a link, which would lead a write into another file, nor waits for the other end of a pipe. */
+const NO_DETOUR = constants.O_NOFOLLOW | constants.O_NONBLOCK
+const TO_READ = constants.O_RDONLY | NO_DETOUR
+const TO_WRITE = constants.O_RDWR | NO_DETOUR
+/** What a block without a disarm holds: spaces, or nothing where the machine went down while its room was taken. */
+const BLANK = /^[\s\0]*$/
+
+/** The note in that file. */
+export function disarmNote(path: string): DisarmNote {
+  const write = async (file: FileHandle, disarm: UnstoredDisarm | undefined): Promise<void> => {
+    const text =
+      disarm === undefined ? '' : JSON.stringify({ ...disarm, by: disarm.by.slice(0, LONGEST_NAME) })
+    const bytes = Buffer.alloc(ROOM, ' ')
+    bytes.write(text)
+    await file.write(bytes, 0, ROOM, 0)
+    await file.datasync()
+  }
+  return {
+    prepare: async () => {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      await using file = await openFile(path, TO_WRITE | constants.O_CREAT | constants.O_APPEND)
+      if ((await file.stat()).size < ROOM) {
+        await file.write(Buffer.alloc(ROOM, ' '))
+        await file.datasync()
+      }
+    },
+    read: async () => {
+      const text = await textOf(path)
+      return text === undefined || BLANK.test(text) ? undefined : disarmFrom(text, path)
+    },
+    write: async (disarm) => {
+      const late = Promise.withResolvers<never>()
+      const timer = setTimeout(() => late.reject(new Error('the disk does not answer')), WRITE_BOUND_MS)
+      try {
+        await Promise.race([inPlace(path, (file) => write(file, disarm)), late.promise])
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+  }
+}
+
+async function inPlace(path: string, work: (file: FileHandle) => Promise<void>): Promise<void> {
+  await using file = await openFile(path, TO_WRITE)
+  await work(file)
+}
+
+async function openFile(path: string, flags: number): Promise<FileHandle> {
+  const file = await open(path, flags, 0o600)
+  if ((await file.stat()).isFile()) return file
+  await file.close()
+  throw new Error(`${path} is no file; remove it`)
+}
+
+/** Undefined when there is no such file. */
+async function textOf(path: string): Promise<string | undefined> {
+  try {
+    await using file = await openFile(path, TO_READ)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(ROOM), 0, ROOM, 0)
+    return buffer.toString('utf8', 0, bytesRead)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Throws for a text that is no disarm: there may have been one. */
+function disarmFrom(text: string, path: string): UnstoredDisarm {
+  const { intervalId, atMs, by } = Object(valueIn(text)) as Partial<Record<keyof UnstoredDisarm, unknown>> // checked below
+  const isInterval = intervalId === null || typeof intervalId === 'string'
+  if (isInterval && Number.isFinite(atMs) && typeof by === 'string')
+    return { intervalId, atMs: Number(atMs), by }
+  throw new Error(`${path} is damaged`)
+}
+
+function valueIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,60 @@
+import type { Reader } from '@steeple/contracts'
+import type { SimsParts } from '../parts.ts'
+import { seenTimes } from '../store/seen-store.ts'
+import type { SimRow } from '../store/sim-row.ts'
+import type { Attached } from './presence.ts'
+
+/** What is known of a SIM's phone. */
+export interface Sight {
+  /** Null: the core does not tell. */
+  readonly attached: boolean | null
+  readonly lastSeenAtMs: number | null
+}
+
+type SeenRow = Pick<SimRow, 'hash' | 'attached_at_ms'>
+
+/** A SIM that no phone was seen with yet, as far as the core tells. */
+export function newSight(parts: SimsParts): Sight {
+  return { attached: parts.presence.now() === undefined ? null : false, lastSeenAtMs: null }
+}
+
+/** The phones of SIMs, by hash, as `attached` has them. */
+export async function sightsOf(
+  reader: Reader,
+  rows: readonly SeenRow[],
+  attached: Attached | undefined,
+): Promise<ReadonlyMap<string, Sight>> {
+  const gone = rows.filter((row) => isGone(row, attached))
+  const times = await seenTimes(
+    reader,
+    gone.map(({ hash }) => hash),
+  )
+  return new Map(rows.map((row) => [row.hash, sightIn(row, times, attached)]))
+}
+
+const NO_TIMES: ReadonlyMap<string, number> = new Map()
+
+/** Who never attached was never seen, and who is there is seen now: for the others it is written down. */
+function isGone(row: SeenRow, attached: Attached | undefined): boolean {
+  const present: ReadonlySet<string> | undefined = attached?.hashes
+  return row.attached_at_ms !== null && present?.has(row.hash) !== true
+}
+
+function sightIn(row: SeenRow, times: ReadonlyMap<string, number>, attached: Attached | undefined): Sight {
+  const present: ReadonlySet<string> | undefined = attached?.hashes
+  if (present?.has(row.hash) === true) return { attached: true, lastSeenAtMs: attached?.atMs ?? null }
+  return {
+    attached: present === undefined ? null : false,
+    lastSeenAtMs: times.get(row.hash) ?? row.attached_at_ms,
+  }
+}
+
+/** The phone of one SIM; the core is asked anew when it was not asked a moment ago. */
+export async function sightOf({ context, presence }: SimsParts, row: SeenRow): Promise<Sight> {
+  return await oneSight(context.db, row, await presence.fresh())
+}
+
+/** The phone of one SIM as it was last seen, without waiting for the core. */
+export async function oneSight(reader: Reader, row: SeenRow, attached: Attached | undefined): Promise<Sight> {
+  return sightIn(row, isGone(row, attached) ? await seenTimes(reader, [row.hash]) : NO_TIMES, attached)
+}

@@ -1,0 +1,138 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Reader } from '@steeple/contracts'
+import type { SimsParts } from '../parts.ts'
+import {
+  type FoundSim,
+  foundAfter,
+  foundAmong,
+  hashesByIccidEnd,
+  hashesByStart,
+  type SimFilter,
+  type SimPosition,
+} from '../store/sim-store.ts'
+import { areWordsBuilt, hashesByWord } from '../store/word-store.ts'
+import { hashesByLongIccidEnd, ICCID_END } from './iccid-end.ts'
+import { iccidEnds, isDigits, isHashStart, isMatch, type LongEnds, termsOf } from './terms.ts'
+import { labelKey, msisdnKey } from './words.ts'
+
+/** A search, beside the filters that are columns. */
+export interface Search {
+  readonly filter: SimFilter
+  /** Who is attached now; needed when the filter asks. */
+  readonly present: ReadonlySet<string> | undefined
+}
+
+/** More SIMs than this with one word are found faster by looking through all, newest first. */
+const RARE = 500
+/** Rows that are looked at without giving others a turn. */
+const ROWS_AT_ONCE = 500
+
+/** Whether a filter needs more than columns with an index. */
+export function isSearch({ q, attached, msisdn }: SimFilter): boolean {
+  return q !== undefined || attached !== undefined || msisdn !== undefined
+}
+
+/**
+ * At most `limit` SIMs that a search finds after `after`, newest first.
+ *
+ * The rarest of what is asked for gives the candidates, by an index; where everything is common, the SIMs are looked
+ * through, which ends soon as there are many. Throws `validation_failed`.
+ */
+export async function search(
+  parts: SimsParts,
+  { filter, present }: Search,
+  limit: number,
+  after: SimPosition | undefined,
+): Promise<readonly FoundSim[]> {
+  const reader = parts.context.db
+  const terms = filter.q === undefined ? [] : termsOf(filter.q)
+  const longEnds = await longEndsOf(parts, terms)
+  const isFound = (sim: FoundSim): boolean =>
+    isMatch(sim, terms, longEnds) &&
+    (filter.msisdn === undefined || sim.msisdn === filter.msisdn) &&
+    (filter.attached === undefined || (present?.has(sim.hash) === true) === filter.attached)
+  const candidates = await candidatesOf(reader, { filter, present }, terms)
+  return candidates === undefined
+    ? await lookThrough(reader, filter, isFound, limit, after)
+    : await pickFrom(reader, filter, candidates, isFound, limit, after)
+}
+
+/** The smallest set of hashes that holds everything searched for; undefined when there is no small one. */
+async function candidatesOf(
+  reader: Reader,
+  { filter, present }: Search,
+  terms: readonly string[],
+): Promise<ReadonlySet<string> | undefined> {
+  let best = filter.attached === true ? present : undefined
+  const offer = (found: ReadonlySet<string> | undefined): void => {
+    if (found !== undefined && (best === undefined || found.size < best.size)) best = found
+  }
+  if (!(await areWordsBuilt(reader))) return best
+  if (filter.msisdn !== undefined) offer(new Set(await hashesByWord(reader, msisdnKey(filter.msisdn), RARE)))
+  for (const term of terms) offer(await hashesOfTerm(reader, term))
+  return best
+}
+
+/** Undefined when there are too many. */
+async function hashesOfTerm(reader: Reader, term: string): Promise<ReadonlySet<string> | undefined> {
+  const lists = [await hashesByWord(reader, labelKey(term), RARE)]
+  if (isHashStart(term)) lists.push(await hashesByStart(reader, term, RARE))
+  if (isDigits(term)) {
+    lists.push(await hashesByWord(reader, msisdnKey(term), RARE))
+    const ends = iccidEnds(term)
+    // One or two digits are the end of every tenth or hundredth ICCID.
+    if (ends.length > 10) return undefined
+    lists.push(await hashesByIccidEnd(reader, ends, RARE))
+  }
+  return lists.some((list) => list.length >= RARE) ? undefined : new Set(lists.flat())
+}
+
+async function longEndsOf({ context, vault }: SimsParts, terms: readonly string[]): Promise<LongEnds> {
+  const found = new Map<string, ReadonlySet<string>>()
+  for (const term of terms)
+    if (isDigits(term) && term.length > ICCID_END)
+      found.set(term, await hashesByLongIccidEnd(context.db, vault, term))
+  return found
+}
+
+async function pickFrom(
+  reader: Reader,
+  filter: SimFilter,
+  candidates: ReadonlySet<string>,
+  isFound: (sim: FoundSim) => boolean,
+  limit: number,
+  after: SimPosition | undefined,
+): Promise<readonly FoundSim[]> {
+  const found: FoundSim[] = []
+  const hashes = [...candidates]
+  for (let at = 0; at < hashes.length; at += ROWS_AT_ONCE) {
+    const some = await foundAmong(reader, filter, hashes.slice(at, at + ROWS_AT_ONCE), after)
+    found.push(...some.filter(isFound))
+    await nextTurn()
+  }
+  return found.sort(newestFirst).slice(0, limit)
+}
+
+async function lookThrough(
+  reader: Reader,
+  filter: SimFilter,
+  isFound: (sim: FoundSim) => boolean,
+  limit: number,
+  from: SimPosition | undefined,
+): Promise<readonly FoundSim[]> {
+  const found: FoundSim[] = []
+  let after = from
+  for (;;) {
+    const some = await foundAfter(reader, filter, ROWS_AT_ONCE, after)
+    found.push(...some.filter(isFound))
+    const last = some.at(-1)
+    if (found.length >= limit || some.length < ROWS_AT_ONCE || last === undefined)
+      return found.slice(0, limit)
+    after = { issuedAtMs: last.issued_at_ms, hash: last.hash }
+    await nextTurn()
+  }
+}
+
+function newestFirst(a: FoundSim, b: FoundSim): number {
+  return b.issued_at_ms - a.issued_at_ms || (a.hash < b.hash ? 1 : -1)
+}

@@ -1,0 +1,69 @@
+import { type Imsi, type Pause, validationFailed } from '@steeple/contracts'
+import { imsiHash, parseImsi } from '@steeple/telecom'
+import type { Place } from './csv.ts'
+import { iccidText } from './import-row.ts'
+import { MAX_ROWS } from './import-schema.ts'
+import type { Rows } from './read-rows.ts'
+
+/** A row of a body that was looked at, not checked. */
+export interface PlannedRow {
+  /** From 1; the header is not counted. */
+  readonly number: number
+  readonly place: Place
+  readonly hash: string | undefined
+}
+
+/** A whole body, looked at before a part of it is imported. */
+export interface ImportPlan {
+  readonly count: number
+  /** In the order in which they are best worked off. */
+  readonly rows: readonly PlannedRow[]
+}
+
+/**
+ * Looks at a whole body. The rows come by the hash of their SIMs: so the pages that neighbours in the store share are
+ * written once. As they stand in the file when it depends on the order which of them is refused: two with the same
+ * ICCID, or `room` for fewer new SIMs than there are rows.
+ *
+ * Throws `validation_failed` for too many rows and for a quote that is not closed, `malformed_json`.
+ */
+export async function planImport(rows: Rows, room: number, pause: Pause): Promise<ImportPlan> {
+  const planned: PlannedRow[] = []
+  const iccids = new Set<string>()
+  let hasTwins = false
+  for (const place of rows.places()) {
+    await pause()
+    const cells = place === undefined ? undefined : rows.cells(place)
+    if (place === undefined || cells === undefined) continue
+    if (planned.length >= MAX_ROWS)
+      throw validationFailed(`an import has at most ${MAX_ROWS} rows; split the file`)
+    const iccid = iccidText(cells)
+    hasTwins ||= iccid !== undefined && iccids.has(iccid)
+    if (iccid !== undefined) iccids.add(iccid)
+    planned.push({ number: planned.length + 1, place, hash: hashOf(parseImsi(cells.get('imsi') ?? '')) })
+  }
+  const isFree = !hasTwins && planned.length <= room
+  return { count: planned.length, rows: isFree ? await sorted(planned, pause) : planned }
+}
+
+/** By hash, share by share: to sort all of them at once would keep others waiting. */
+async function sorted(rows: readonly PlannedRow[], pause: Pause): Promise<readonly PlannedRow[]> {
+  const shares = Map.groupBy(rows, ({ hash }) => hash?.slice(0, 2) ?? '')
+  const result: PlannedRow[] = []
+  for (const name of [...shares.keys()].sort()) {
+    result.push(...(shares.get(name) ?? []).sort(byHash))
+    await pause()
+  }
+  return result
+}
+
+function hashOf(imsi: Imsi | undefined): string | undefined {
+  return imsi === undefined ? undefined : imsiHash(imsi)
+}
+
+/** Of two rows of one SIM the first in the file comes first. */
+function byHash(one: PlannedRow, other: PlannedRow): number {
+  const first = one.hash ?? ''
+  const second = other.hash ?? ''
+  return first === second ? one.number - other.number : first < second ? -1 : 1
+}

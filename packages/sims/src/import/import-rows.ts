@@ -1,0 +1,193 @@
+import type { Imsi, Reader, Tx } from '@steeple/contracts'
+import { formatPlmn } from '@steeple/telecom'
+import type { SimsParts } from '../parts.ts'
+import { firstHss } from '../provision/first-hss.ts'
+import { wipeCard } from '../secrets/card.ts'
+import type { IccidMac, IndexedIccid } from '../secrets/iccid-index.ts'
+import { openImsi, sealSim } from '../secrets/sealing.ts'
+import { noteMove } from '../states/change.ts'
+import { SIMS, type SimRow } from '../store/sim-row.ts'
+import { addWords, replaceWords } from '../store/word-store.ts'
+import type { PlannedRow } from './import-plan.ts'
+import { type ImportDraft, type ImportFacts, importRow } from './import-row.ts'
+import type { Rows } from './read-rows.ts'
+import type { Results, RowStatus } from './results.ts'
+
+/** A row that was read without a fault, with what would be stored of it. */
+export interface Ready {
+  readonly planned: PlannedRow
+  readonly imsi: Imsi
+  readonly iccid: IndexedIccid | undefined
+  /** Undefined when the row does not say. */
+  readonly label: string | undefined
+  readonly row: SimRow
+}
+
+/** What the rows of one import share. */
+export interface ImportPart {
+  readonly parts: SimsParts
+  readonly id: string
+  readonly facts: ImportFacts
+  readonly rows: Rows
+  readonly results: Results
+  readonly mac: IccidMac
+  /** Up to which hash SIMs were indexed by their ICCID when the import began. */
+  readonly indexedTo: string
+}
+
+/** What becomes of a row. */
+interface Verdict {
+  readonly status: RowStatus
+  readonly error?: string
+}
+
+const IMPORTED: Verdict = { status: 'imported' }
+
+/** Reads, compares and stores the rows of one import, and reports on each. */
+export class ImportRows {
+  readonly #of: ImportPart
+  readonly #totalBefore: number
+  /** What rows are called, by hash, to find what is in the file twice. */
+  readonly #seen = new Map<string, string>()
+  /** What rows are called, by ICCID. */
+  readonly #seenIccids = new Map<string, string>()
+  #planned = 0
+
+  constructor(of: ImportPart) {
+    this.#of = of
+    this.#totalBefore = of.parts.counters.total
+  }
+
+  /** Reads one row; one with a fault is reported. */
+  read(planned: PlannedRow): Ready | undefined {
+    const { rows, facts, results } = this.#of
+    const read = importRow(rows.cells(planned.place) ?? new Map(), facts, planned.hash)
+    if (!('draft' in read)) {
+      results.set(planned, 'error', read.error)
+      return undefined
+    }
+    const { draft, hash } = read
+    try {
+      const before = this.#seen.get(hash)
+      if (before !== undefined) {
+        results.set(planned, 'error', `has the same IMSI as ${before}`)
+        return undefined
+      }
+      this.#seen.set(hash, nameOf(planned))
+      const { iccid: text, imsi, label } = draft
+      const iccid = text === undefined ? undefined : { iccid: text, mac: this.#of.mac(text) }
+      return { planned, imsi, iccid, label: label ?? undefined, row: this.#rowOf(draft, iccid?.mac) }
+    } finally {
+      wipeCard(draft.card)
+    }
+  }
+
+  /** Compares a row with the store and reports what would be done. True when there is something to do. */
+  async look(reader: Reader, ready: Ready): Promise<boolean> {
+    const verdict =
+      (await this.#known(reader, ready)) ?? (await this.#clash(reader, ready)) ?? this.#fault() ?? IMPORTED
+    this.#report(ready, verdict)
+    return verdict.status === 'imported' || verdict.status === 'updated'
+  }
+
+  /** Stores a row, or the label of one that is there, and reports on it. True when it is to be pushed. */
+  async store(tx: Tx, ready: Ready): Promise<boolean> {
+    const { row } = ready
+    const fault = (await this.#clash(tx, ready)) ?? this.#fault()
+    const isNew = fault === undefined && (await SIMS.insertNew(tx, row))
+    const verdict = isNew ? IMPORTED : ((await this.#known(tx, ready)) ?? fault ?? IMPORTED)
+    if (verdict.status === 'updated') {
+      const known = await SIMS.find(tx, { hash: row.hash })
+      if (known !== undefined) {
+        const relabelled = { ...known, label: row.label }
+        await SIMS.put(tx, relabelled)
+        await replaceWords(tx, relabelled)
+      }
+    }
+    this.#report(ready, verdict)
+    if (isNew) {
+      await addWords(tx, [row])
+      noteMove(this.#of.parts, tx, undefined, row)
+    }
+    return isNew && row.hss_status !== 'synced'
+  }
+
+  /** Begins to count anew: what was looked at is stored now. */
+  forget(): void {
+    this.#seenIccids.clear()
+    this.#planned = 0
+  }
+
+  #report({ planned, iccid }: Ready, { status, error }: Verdict): void {
+    this.#of.results.set(planned, status, error)
+    if (status !== 'imported') return
+    this.#planned += 1
+    if (iccid !== undefined) this.#seenIccids.set(iccid.iccid, nameOf(planned))
+  }
+
+  /** No room is left for one more. */
+  #fault(): Verdict | undefined {
+    const { max_sims } = this.#of.parts.context.config
+    return this.#totalBefore + this.#planned < max_sims
+      ? undefined
+      : { status: 'error', error: `this node keeps at most ${max_sims} SIMs (sims.max_sims)` }
+  }
+
+  /** Another SIM has the ICCID, in the file or in the store. */
+  async #clash(reader: Reader, { iccid, row }: Ready): Promise<Verdict | undefined> {
+    if (iccid === undefined) return undefined
+    const before = this.#seenIccids.get(iccid.iccid)
+    if (before !== undefined) return { status: 'error', error: `has the same ICCID as ${before}` }
+    const holder = await this.#of.parts.iccids.holder(reader, iccid, this.#of.indexedTo)
+    return holder === undefined || holder === row.hash
+      ? undefined
+      : { status: 'error', error: `iccid is the ICCID of the SIM ${holder}; revoke that one first` }
+  }
+
+  /** The SIM is stored already; then it does not matter what else the row says. */
+  async #known(reader: Reader, { row, imsi, label }: Ready): Promise<Verdict | undefined> {
+    const known = await SIMS.find(reader, { hash: row.hash })
+    if (known === undefined) return undefined
+    if (openImsi(this.#of.parts.vault, known) !== imsi)
+      return { status: 'error', error: 'another IMSI has the same identifier' }
+    return { status: label === undefined || label === known.label ? 'exists' : 'updated' }
+  }
+
+  #rowOf(draft: ImportDraft, mac: Uint8Array | undefined): SimRow {
+    const { facts, id, parts } = this.#of
+    const { config } = parts.context
+    return {
+      hash: draft.hash,
+      plmn: formatPlmn(facts.plmn),
+      profile: draft.profile,
+      state: 'issued',
+      previous_state: null,
+      suspend_reason: null,
+      apns: JSON.stringify(draft.apns),
+      downlink_bps: config.default_downlink_bps,
+      uplink_bps: config.default_uplink_bps,
+      quota_bytes: null,
+      usage_bytes: 0,
+      cap_bps: null,
+      reach: null,
+      msisdn: draft.msisdn,
+      label: draft.label,
+      batch_id: id,
+      iccid_last4: draft.iccid?.slice(-4) ?? null,
+      issued_at_ms: facts.nowMs,
+      expires_at_ms: draft.expiresAtMs,
+      attached_at_ms: null,
+      swapped_at_ms: null,
+      replaces: null,
+      generation: 1,
+      iccid_mac: mac ?? null,
+      ...sealSim(parts.vault, draft.hash, draft.imsi, draft.card),
+      ...firstHss(parts, facts.nowMs),
+    }
+  }
+}
+
+/** What a person finds a row by: its line where the body has lines. */
+function nameOf({ number, place }: PlannedRow): string {
+  return place.line === null ? `row ${number}` : `line ${place.line}`
+}

@@ -1,0 +1,65 @@
+import type { PlannedRow } from './import-plan.ts'
+
+/** What became of a row. */
+export type RowStatus = 'imported' | 'updated' | 'exists' | 'error' | 'not_imported'
+
+/** One line of the report. */
+export interface RowResult {
+  readonly row: number
+  readonly line: number | null
+  readonly imsi_sha256_12: string | null
+  readonly status: RowStatus
+  readonly error: string | null
+}
+
+/** How many rows came to what. */
+export interface Totals {
+  readonly imported: number
+  readonly updated: number
+  readonly skipped: number
+  readonly failed: number
+}
+
+/** The report of an import while it grows. Rows may come in any order. */
+export interface Results {
+  set(row: PlannedRow, status: RowStatus, error?: string): void
+  /** Takes back what an atomic import was about to do. */
+  withhold(): void
+  readonly hasErrors: boolean
+  totals(): Totals
+  list(): readonly RowResult[]
+}
+
+/** A report without rows yet. */
+export function createResults(): Results {
+  const results: RowResult[] = []
+  const count = (...wanted: readonly RowStatus[]): number =>
+    results.reduce((sum, { status }) => sum + (wanted.includes(status) ? 1 : 0), 0)
+  return {
+    set: ({ number, place, hash }, status, error) => {
+      results[number - 1] = {
+        row: number,
+        line: place.line,
+        imsi_sha256_12: hash ?? null,
+        status,
+        error: error ?? null,
+      }
+    },
+    withhold: () => {
+      results.forEach((result, at) => {
+        if (result.status === 'imported' || result.status === 'updated')
+          results[at] = { ...result, status: 'not_imported' }
+      })
+    },
+    get hasErrors() {
+      return results.some(({ status }) => status === 'error')
+    },
+    totals: () => ({
+      imported: count('imported'),
+      updated: count('updated'),
+      skipped: count('exists', 'not_imported'),
+      failed: count('error'),
+    }),
+    list: () => results,
+  }
+}

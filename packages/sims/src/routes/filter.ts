@@ -1,0 +1,84 @@
+import { type JsonSchema, PLAIN_TEXT_PATTERN, southboundUnavailable } from '@steeple/contracts'
+import { isSearch, type Search, search } from '../find/search.ts'
+import type { SimsParts } from '../parts.ts'
+import { SIM_STATES } from '../states/machine.ts'
+import type { SimRow } from '../store/sim-row.ts'
+import { hashesOf, listSims, type SimFilter, type SimPosition, simsOf } from '../store/sim-store.ts'
+
+const TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN }
+
+/** The filters of SIMs. */
+export const FILTER_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
+  state: { type: 'string', enum: SIM_STATES },
+  profile: TEXT,
+  label: { ...TEXT, description: 'Exactly this label; q finds words of it.' },
+  batch_id: TEXT,
+  iccid_last4: { type: 'string', pattern: '^[0-9]{4}$', description: 'The last four digits of the ICCID.' },
+  msisdn: {
+    type: 'string',
+    pattern: '^[0-9]{3,15}$',
+    description: 'Exactly this number, digits without a plus.',
+  },
+  attached: {
+    type: 'boolean',
+    description: 'Whose phone is attached now, or is not. 503 while the core does not tell.',
+  },
+  q: {
+    ...TEXT,
+    description:
+      'Words, each of which a SIM must match: its hash or a word of its label begins with it, or its ICCID or MSISDN ' +
+      'ends with it. Whole IMSIs, ICCIDs and numbers go in the body of POST /v1/sims/find.',
+  },
+}
+
+/** The filters of a query, without `limit` and `cursor`. */
+export function filterFrom(query: SimFilter): SimFilter {
+  const names = Object.keys(FILTER_PROPERTIES) as readonly (keyof SimFilter)[] // they are the filter's
+  return Object.fromEntries(
+    names.map((name) => [name, query[name]]).filter(([, value]) => value !== undefined),
+  )
+}
+
+/**
+ * At most `limit` SIMs of a filter after `after`, newest first. Throws `validation_failed`, `store_corrupt`,
+ * `southbound_unavailable` when it asks who is attached and the core does not tell.
+ */
+export async function matching(
+  parts: SimsParts,
+  filter: SimFilter,
+  limit: number,
+  after: SimPosition | undefined,
+): Promise<readonly SimRow[]> {
+  const { db } = parts.context
+  if (!isSearch(filter)) return await listSims(db, filter, limit, after)
+  const found = await search(parts, await searchOf(parts, filter), limit, after)
+  const rows = await simsOf(
+    db,
+    found.map(({ hash }) => hash),
+  )
+  const byHash = new Map(rows.map((row) => [row.hash, row]))
+  return found.flatMap(({ hash }) => byHash.get(hash) ?? [])
+}
+
+/** At most `limit` hashes of a filter. Throws as `matching` does. */
+export async function matchingHashes(
+  parts: SimsParts,
+  filter: SimFilter,
+  limit: number,
+): Promise<readonly string[]> {
+  if (!isSearch(filter)) return await hashesOf(parts.context.db, filter, limit)
+  const found = await search(parts, await searchOf(parts, filter), limit, undefined)
+  return found.map(({ hash }) => hash).sort()
+}
+
+/** A core is looked at every 5 s. */
+const CORE_ASKED_EVERY_S = 5
+
+async function searchOf(parts: SimsParts, filter: SimFilter): Promise<Search> {
+  const attached = filter.attached === undefined ? undefined : await parts.presence.fresh()
+  if (filter.attached !== undefined && attached === undefined)
+    throw southboundUnavailable('the core does not say who is attached; GET /v1/health says why', {
+      retryAfterS: CORE_ASKED_EVERY_S,
+    })
+  return { filter, present: attached?.hashes }
+}

@@ -1,0 +1,81 @@
+import { type JsonSchema, objectSchema, ok, type Route, route } from '@steeple/contracts'
+import { imsiHash, parseIccid, parseImsi } from '@steeple/telecom'
+import { hashesByLongIccidEnd } from '../find/iccid-end.ts'
+import { msisdnKey } from '../find/words.ts'
+import type { SimsParts } from '../parts.ts'
+import { SIM_SCHEMA } from '../record.ts'
+import { simsOf } from '../store/sim-store.ts'
+import { areWordsBuilt, hashesByWord } from '../store/word-store.ts'
+import { matching } from './filter.ts'
+import { simRecords } from './read-routes.ts'
+
+interface FindBody {
+  readonly imsi?: string
+  readonly iccid?: string
+  readonly msisdn?: string
+}
+
+/** SIMs that share an identifier: several can have been imported with one MSISDN. */
+const MOST = 100
+
+const BODY: JsonSchema = objectSchema(
+  {
+    imsi: { type: 'string', pattern: '^[0-9]{6,15}$', writeOnly: true },
+    iccid: { type: 'string', pattern: '^[0-9]{18,20}$', writeOnly: true },
+    msisdn: { type: 'string', pattern: '^[0-9]{3,15}$', description: 'Digits without a plus.' },
+  },
+  [],
+  { minProperties: 1 },
+)
+
+/** `POST /v1/sims/find` */
+export function findRoute(parts: SimsParts): Route {
+  return route<unknown, unknown, FindBody>({
+    method: 'POST',
+    path: '/v1/sims/find',
+    role: 'viewer',
+    example: { msisdn: '15550100' },
+    summary: 'Find a SIM by its IMSI, ICCID or number',
+    description:
+      'Changes nothing. It takes identifiers in its body, so that they are in no address and no log. All that is given ' +
+      'must fit.',
+    schema: {
+      body: BODY,
+      response: objectSchema({ sims: { type: 'array', items: SIM_SCHEMA } }, ['sims']),
+    },
+    errors: ['validation_failed', 'store_corrupt'],
+    audit: { none: 'it changes nothing' },
+    handle: async (request) => ok({ sims: await find(parts, request.body) }),
+  })
+}
+
+async function find(parts: SimsParts, body: FindBody): Promise<readonly object[]> {
+  const sets: ReadonlySet<string>[] = []
+  if (body.imsi !== undefined) sets.push(byImsi(body.imsi))
+  if (body.iccid !== undefined) sets.push(await byIccid(parts, body.iccid))
+  if (body.msisdn !== undefined) sets.push(await byMsisdn(parts, body.msisdn))
+  const [first = new Set<string>(), ...others] = sets
+  const hashes = [...first].filter((hash) => others.every((set) => set.has(hash))).slice(0, MOST)
+  const rows = await simsOf(parts.context.db, hashes)
+  const isFound = (msisdn: string | null): boolean => body.msisdn === undefined || msisdn === body.msisdn
+  return await simRecords(
+    parts,
+    rows.filter((row) => isFound(row.msisdn)),
+  )
+}
+
+function byImsi(digits: string): ReadonlySet<string> {
+  const imsi = parseImsi(digits)
+  return new Set(imsi === undefined ? [] : [imsiHash(imsi)])
+}
+
+function byIccid({ context, vault }: SimsParts, iccid: string): Promise<ReadonlySet<string>> {
+  return hashesByLongIccidEnd(context.db, vault, parseIccid(iccid) ?? iccid)
+}
+
+async function byMsisdn(parts: SimsParts, msisdn: string): Promise<ReadonlySet<string>> {
+  const { db } = parts.context
+  if (await areWordsBuilt(db)) return new Set(await hashesByWord(db, msisdnKey(msisdn), MOST))
+  const rows = await matching(parts, { msisdn }, MOST, undefined)
+  return new Set(rows.map(({ hash }) => hash))
+}

@@ -1,0 +1,157 @@
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import {
+  type Db,
+  defineTable,
+  isServiceError,
+  type Reader,
+  storeCorrupt,
+  type Table,
+  type Tx,
+  type Vault,
+} from '@steeple/contracts'
+import { hasIccids, simsWithIccidEnd, simWithIccid } from '../store/sim-store.ts'
+import { wipeCard } from './card.ts'
+import { wipe } from './octets.ts'
+import { openCard } from './sealing.ts'
+
+interface IndexRow {
+  readonly id: string
+  /** The key of the keyed hash, sealed; AAD `sims_iccid_index/iccid`. A rotation of the vault seals it anew. */
+  readonly key_sealed: Uint8Array
+  /** All SIMs with a hash up to this have their `iccid_mac`. */
+  readonly indexed_to: string
+}
+
+/** The one row of the index. */
+export const ICCID_INDEX: Table<IndexRow> = defineTable<IndexRow>(
+  'sims_iccid_index',
+  ['id', 'key_sealed', 'indexed_to'],
+  ['id'],
+)
+
+const ID = 'iccid'
+const ROW_ID = `sims_iccid_index/${ID}`
+const KEY_OCTETS = 32
+/** Octets of a keyed hash, of which the first say under which key it is. No two cards share the others by chance. */
+const MAC_OCTETS = 16
+const TAG_OCTETS = 2
+/** Behind every hash. */
+export const ALL_INDEXED = 'g'
+
+/** Gives the keyed hash of an ICCID. */
+export interface IccidMac {
+  (iccid: string): Uint8Array
+  /** Whether that is a hash under the key in force. */
+  isUnder(mac: Uint8Array | null): boolean
+}
+
+/**
+ * Finds SIMs by their ICCID, which is stored sealed: beside it stands its HMAC-SHA-256 under a key of the vault's, so
+ * that a look-up opens no card. Rows from before are indexed bit by bit; until then they are found by opening those
+ * that share the last four digits.
+ */
+export interface IccidIndex {
+  /** The keyed hash in force. Makes its key when there is none or the one that is there does not open. */
+  mac(): Promise<IccidMac>
+  /** Up to which hash all SIMs are indexed. */
+  indexedTo(reader: Reader): Promise<string>
+  /** The SIM that is not revoked and has that ICCID, by its hash. `indexedTo`: as it was asked for before. */
+  holder(reader: Reader, card: IndexedIccid, indexedTo: string): Promise<string | undefined>
+}
+
+/** An ICCID and its keyed hash. */
+export interface IndexedIccid {
+  readonly iccid: string
+  readonly mac: Uint8Array
+}
+
+/** The index over the store. Its key is read when it is first needed. */
+export function iccidIndex(db: Db, vault: Vault): IccidIndex {
+  let mac: Promise<IccidMac> | undefined
+  const macNow = (): Promise<IccidMac> => {
+    mac ??= openKey(db, vault).then(macUnder)
+    mac.catch(() => {
+      mac = undefined
+    })
+    return mac
+  }
+  return {
+    mac: macNow,
+    indexedTo: async (reader) => (await ICCID_INDEX.find(reader, { id: ID }))?.indexed_to ?? '',
+    holder: async (reader, { iccid, mac: wanted }, indexedTo) => {
+      const last4 = iccid.slice(-4)
+      const found = await simWithIccid(reader, last4, wanted)
+      if (found !== undefined || indexedTo >= ALL_INDEXED) return found
+      const { isUnder } = await macNow()
+      for (const sim of await simsWithIccidEnd(reader, last4, indexedTo))
+        if (!isUnder(sim.iccid_mac) && iccidOf(vault, sim) === iccid) return sim.hash
+      return undefined
+    },
+  }
+}
+
+/** Remembers that all SIMs up to `hash` are indexed, in the transaction that has done it. */
+export async function noteIndexed(tx: Tx, hash: string): Promise<void> {
+  const row = await ICCID_INDEX.find(tx, { id: ID })
+  if (row !== undefined) await ICCID_INDEX.put(tx, { ...row, indexed_to: hash })
+}
+
+/** The ICCID on a card; undefined when it has none or the row is damaged, which is nobody's until it is mended. */
+export function iccidOf(
+  vault: Vault,
+  sim: { readonly hash: string; readonly secrets_sealed: Uint8Array },
+): string | undefined {
+  try {
+    const card = openCard(vault, sim)
+    const text = Buffer.from(card.iccid).toString('ascii')
+    wipeCard(card)
+    return text === '' ? undefined : text
+  } catch (error) {
+    if (isServiceError(error) && error.code === storeCorrupt.code) return undefined
+    throw error
+  }
+}
+
+function macUnder(key: KeyObject): IccidMac {
+  const tag = createHmac('sha256', key).update('tag').digest().subarray(0, TAG_OCTETS)
+  const mac = (iccid: string): Uint8Array => {
+    const digest = createHmac('sha256', key).update(iccid).digest()
+    digest.set(tag)
+    return digest.subarray(0, MAC_OCTETS)
+  }
+  const isUnder = (one: Uint8Array | null): boolean =>
+    one !== null && tag.every((octet, i) => octet === one[i])
+  return Object.assign(mac, { isUnder })
+}
+
+async function openKey(db: Db, vault: Vault): Promise<KeyObject> {
+  const known = await keyIn(db, vault)
+  if (known !== undefined) return known
+  return await db.write(async (tx) => {
+    // Another instance may have been faster.
+    const there = await keyIn(tx, vault)
+    if (there !== undefined) return there
+    const octets = randomBytes(KEY_OCTETS)
+    // A store without cards has nothing to be indexed later.
+    const indexed_to = (await hasIccids(tx)) ? '' : ALL_INDEXED
+    await ICCID_INDEX.put(tx, { id: ID, key_sealed: vault.seal(octets, ROW_ID), indexed_to })
+    const key = createSecretKey(octets)
+    wipe(octets)
+    return key
+  })
+}
+
+/** Undefined when there is none that opens: then another is made, and everything is indexed anew. */
+async function keyIn(reader: Reader, vault: Vault): Promise<KeyObject | undefined> {
+  try {
+    const row = await ICCID_INDEX.find(reader, { id: ID })
+    if (row === undefined) return undefined
+    const octets = vault.open(row.key_sealed, ROW_ID)
+    const key = createSecretKey(octets)
+    wipe(octets)
+    return key
+  } catch (error) {
+    if (isServiceError(error) && error.code === storeCorrupt.code) return undefined
+    throw error
+  }
+}

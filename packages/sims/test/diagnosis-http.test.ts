@@ -1,0 +1,185 @@
+import type { UeDiagnosis } from '@steeple/contracts'
+import { imsiHash, parseImsi } from '@steeple/telecom'
+import {
+  assert,
+  driverPlugin,
+  eventually,
+  type FakeCore,
+  type FakeHss,
+  fakeCore,
+  fakeHss,
+  loadTestbed,
+  pluginFrom,
+  suite,
+  type Testbed,
+} from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
+import { bodyOf, codeOf } from './support/answers.ts'
+
+interface Told {
+  readonly verdict: string
+  readonly checks: readonly {
+    readonly name: string
+    readonly status: string
+    readonly detail: string
+    readonly advice: string | null
+  }[]
+}
+
+const http = suite('sims/diagnosis-http')
+const KI = '465b5ce8b199b49faa5f0a2ee238a6bc'
+const imsi = (number: number): string => `99999${String(number).padStart(10, '0')}`
+const parsed = (number: number) => parseImsi(imsi(number))!
+const hashOf = (number: number): string => imsiHash(parsed(number))
+
+let bed: Testbed
+let hss: FakeHss
+let core: FakeCore
+let radios: number | undefined = 1
+let services: ReadonlyMap<string, 'up' | 'down'> = new Map([['mme', 'up']])
+let phone: UeDiagnosis = { state: undefined, attempts: [], logProblem: undefined }
+
+http.before(
+  async () => {
+    const { startTestbed } = await loadTestbed()
+    hss = fakeHss()
+    core = fakeCore()
+    core.observe = async () => ({
+      configSha256: undefined,
+      services,
+      radios,
+      attachedUes: core.attached.size,
+    })
+    core.diagnose = async () => phone
+    bed = await startTestbed({
+      plugins: [
+        await pluginFrom(import.meta.url, plugin),
+        driverPlugin('hss', hss),
+        driverPlugin('core', core),
+      ],
+    })
+    const sims = [1, 2, 3].map((n) => ({ imsi: imsi(n), ki: KI, opc: KI }))
+    bodyOf(await bed.request('POST', '/v1/sims/import', { body: { sims } }))
+    await eventually(() => assert.is(hss.held.size, 3))
+  },
+  { limitMs: 360_000 },
+)
+http.after(() => bed.stop())
+
+const why = async (number: number): Promise<Told> =>
+  bodyOf(await bed.request('GET', `/v1/sims/${hashOf(number)}/diagnosis`))
+const statuses = ({ checks }: Told): Readonly<Record<string, string>> =>
+  Object.fromEntries(checks.map(({ name, status }) => [name, status]))
+const checkIn = ({ checks }: Told, name: string): Told['checks'][number] =>
+  checks.find((check) => check.name === name)!
+
+http('finds nothing wrong with a phone that never tried, and sends its owner to look at it', async () => {
+  const told = await why(1)
+  assert.equal(statuses(told), {
+    state: 'ok',
+    provisioning: 'ok',
+    subscriber: 'ok',
+    core: 'ok',
+    radio: 'ok',
+    attached: 'warning',
+    attempts: 'warning',
+  })
+  assert.match(told.verdict, /^nothing here keeps it off; the core has not heard of this phone/)
+  assert.match(checkIn(told, 'attempts').advice ?? '', /flight mode.*999 99/)
+})
+
+http('says why the core refused it, and what to do about each cause', async () => {
+  const causes = {
+    wrong_keys: /svc sim export i-\d{8}-/,
+    wrong_apn: /internet, ims/,
+    wrong_area: /tac: here 7/,
+    wrong_network: /999-99/,
+    unknown_subscriber: /hss\.\*/,
+    out_of_step: /off and on/,
+    unanswered: /svc sim show/,
+    not_allowed: /restrictions/,
+    other: /TS 24\.301/,
+  } as const
+  for (const [refusal, advice] of Object.entries(causes)) {
+    phone = {
+      state: 'exception',
+      // The keys are those of the type.
+      attempts: [
+        { refusal: refusal as keyof typeof causes, detail: 'words', at: '11/20 12:00:00', isCertain: true },
+      ],
+      logProblem: undefined,
+    }
+    const told = await why(1)
+    assert.is(told.verdict, "attempts: refused: words, 11/20 12:00:00 by the core's clock")
+    assert.match(checkIn(told, 'attempts').advice ?? '', advice, refusal)
+    assert.not.match(JSON.stringify(told), imsi(1))
+  }
+  phone = { state: undefined, attempts: undefined, logProblem: 'mme: its log is not known' }
+  assert.is(statuses(await why(1)).attempts, 'unknown')
+  phone = { state: undefined, attempts: [], logProblem: undefined }
+})
+
+http('names the core and the radio that are not there', async () => {
+  radios = 0
+  services = new Map([['mme', 'down']])
+  const told = await why(1)
+  assert.equal([statuses(told).core, statuses(told).radio], ['failed', 'failed'])
+  assert.is(told.verdict, 'core: down: mme')
+  radios = undefined
+  services = new Map()
+  assert.equal([statuses(await why(1)).core, statuses(await why(1)).radio], ['unknown', 'unknown'])
+  radios = 1
+  services = new Map([['mme', 'up']])
+})
+
+http('notices a subscriber that somebody took out of the HSS, blocked or changed', async () => {
+  const held = hss.held.get(parsed(2))!
+  hss.held.delete(parsed(2))
+  const gone = checkIn(await why(2), 'subscriber')
+  assert.equal([gone.status, gone.detail], ['failed', 'the subscriber was missing in the HSS'])
+  hss.held.set(parsed(2), { ...held, isBlocked: true })
+  assert.is(checkIn(await why(2), 'subscriber').status, 'failed')
+  hss.held.set(parsed(2), held)
+  assert.is(checkIn(await why(2), 'subscriber').status, 'ok')
+})
+
+http('begins with the SIM itself: suspended, and revoked', async () => {
+  bodyOf(await bed.request('POST', `/v1/sims/${hashOf(3)}/suspend`, { body: {} }))
+  const asItShould = { refusal: 'unanswered', detail: 'words', at: undefined, isCertain: true } as const
+  phone = { state: 'exception', attempts: [asItShould], logProblem: undefined }
+  const suspended = await why(3)
+  assert.equal(
+    suspended.checks.flatMap(({ name, advice }) => (advice === null ? [] : [name])),
+    ['state'],
+  )
+  assert.is(statuses(suspended).attempts, 'warning')
+  assert.is(suspended.verdict, 'state: suspended by operator')
+  assert.match(checkIn(suspended, 'state').advice ?? '', new RegExp(`svc sim resume ${hashOf(3)}`))
+  bodyOf(await bed.request('POST', `/v1/sims/${hashOf(3)}/revoke`, { body: {} }))
+  const revoked = await why(3)
+  assert.match(revoked.verdict, /^state: revoked/)
+  assert.equal(
+    revoked.checks.flatMap(({ name, advice }) => (advice === null ? [] : [name])),
+    ['state'],
+  )
+  phone = { state: undefined, attempts: [], logProblem: undefined }
+})
+
+http('says that a phone is on, and knows no SIM that is not there', async () => {
+  core.attached.add(parsed(1))
+  await eventually(async () => assert.is((await why(1)).verdict, 'its phone is on the network'))
+  assert.is(codeOf(await bed.request('GET', '/v1/sims/000000000000/diagnosis'), 404), 'sim_not_found')
+})
+
+http('says what it could not find out when HSS and core do not answer', async () => {
+  hss.isDown = true
+  core.diagnose = async () => {
+    throw new Error('the core does not answer')
+  }
+  const told = await why(2)
+  assert.is(statuses(told).subscriber, 'unknown')
+  assert.is(statuses(told).attempts, 'unknown')
+  assert.match(checkIn(told, 'attempts').detail, /the core does not answer/)
+})
+
+http.run()

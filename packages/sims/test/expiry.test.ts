@@ -1,0 +1,101 @@
+import { clockJudgeRef, type Imsi } from '@steeple/contracts'
+import { imsiHash } from '@steeple/telecom'
+import {
+  assert,
+  eventually,
+  type FakeClock,
+  fakeClock,
+  loadTestbed,
+  pluginFrom,
+  suite,
+  type Testbed,
+} from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
+import { bodyOf, type SimBody } from './support/answers.ts'
+
+const expiry = suite('sims/expiry')
+
+const DAY = 86_400_000
+const IMSIS = ['999990000000001', '999990000000002', '999990000000003'].map((imsi) => imsi as Imsi)
+const [ISSUED, , SUSPENDED] = IMSIS.map((imsi) => imsiHash(imsi))
+
+interface Box {
+  readonly clock: FakeClock
+  readonly bed: Testbed
+  states(): Promise<readonly string[]>
+}
+
+/** A SIM that lives a year in each state that can expire. */
+async function withSims(work: (box: Box) => Promise<void>): Promise<void> {
+  const { startTestbed } = await loadTestbed()
+  const clock = fakeClock()
+  const bed = await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin)], clock })
+  const show = async (imsi: Imsi): Promise<SimBody> =>
+    bodyOf(await bed.request('GET', `/v1/sims/${imsiHash(imsi)}`))
+  try {
+    for (const imsi of IMSIS) bodyOf(await bed.request('POST', '/v1/sims', { body: { imsi } }), 201)
+    bodyOf(await bed.request('POST', `/v1/sims/${SUSPENDED}/suspend`))
+    await work({
+      clock,
+      bed,
+      states: async () => {
+        const sims = await Promise.all(IMSIS.map(show))
+        return sims.map(({ state, suspend_reason }) => `${state}${suspend_reason ?? ''}`)
+      },
+    })
+  } finally {
+    await bed.stop()
+  }
+}
+
+const AS_ISSUED = ['issued', 'issued', 'suspendedoperator']
+const EXPIRED = ['expired', 'expired', 'expired']
+
+expiry(
+  'lets nothing expire by a clock that leapt, and everything once it is confirmed',
+  async () => {
+    await withSims(async ({ clock, bed, states }) => {
+      await clock.advance(6_000)
+      clock.jump(clock.nowMs() + 800 * DAY)
+      await clock.advance(60_000)
+      assert.equal(await states(), AS_ISSUED)
+      const issued = bodyOf<{ first: { expires_at: string } }>(
+        await bed.request('POST', '/v1/sims', { body: { expires_in: '1d' } }),
+        201,
+      )
+      assert.ok(Date.parse(issued.first.expires_at) < Date.UTC(2026, 0, 3), 'counted by the service time')
+      await bed.service(clockJudgeRef)?.confirm()
+      await clock.advance(6_000)
+      await eventually(async () => assert.equal(await states(), EXPIRED))
+      await clock.advance(60_000)
+      assert.equal(await states(), EXPIRED)
+    })
+  },
+  { limitMs: 360_000 },
+)
+
+expiry(
+  'gives back what a wrong clock has expired, as it was',
+  async () => {
+    await withSims(async ({ clock, bed, states }) => {
+      const rightMs = clock.nowMs()
+      clock.jump(rightMs + 800 * DAY)
+      await bed.service(clockJudgeRef)?.confirm()
+      await clock.advance(6_000)
+      await eventually(async () => assert.equal(await states(), EXPIRED))
+      clock.jump(rightMs)
+      await clock.advance(6_000)
+      assert.equal(await states(), EXPIRED, 'a clock that is set back is not believed either')
+      await bed.service(clockJudgeRef)?.confirm()
+      await clock.advance(6_000)
+      await eventually(async () => assert.equal(await states(), AS_ISSUED))
+      const audit = await bed.audit()
+      assert.ok(audit.some(({ action, target }) => action === 'sim.unexpire' && target === ISSUED))
+      bodyOf(await bed.request('POST', `/v1/sims/${SUSPENDED}/resume`))
+      assert.equal(await states(), ['issued', 'issued', 'issued'])
+    })
+  },
+  { limitMs: 360_000 },
+)
+
+expiry.run()

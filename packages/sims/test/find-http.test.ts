@@ -1,0 +1,143 @@
+import { imsiHash, parseImsi } from '@steeple/telecom'
+import { assert, loadTestbed, pluginFrom, suite, type Testbed } from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
+import { bodyOf, codeOf, type SimBody } from './support/answers.ts'
+
+const http = suite('sims/find-http')
+let bed: Testbed
+
+http.before(
+  async () => {
+    const { startTestbed } = await loadTestbed()
+    bed = await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin)] })
+    bodyOf(
+      await bed.request('POST', '/v1/sims/import', {
+        body: { sims: PEOPLE.map((person) => ({ ki: KI, opc: KI, ...person })) },
+      }),
+    )
+  },
+  { limitMs: 360_000 },
+)
+http.after(() => bed.stop())
+
+const KI = '465b5ce8b199b49faa5f0a2ee238a6bc'
+const imsi = (number: number): string => `99999${String(number).padStart(10, '0')}`
+const hashOf = (number: number): string => imsiHash(parseImsi(imsi(number))!)
+const PEOPLE = [
+  { imsi: imsi(1), label: 'Anna Müller, harbour', iccid: '8988211000000000003', msisdn: '4917012345' },
+  { imsi: imsi(2), label: 'Ben (harbour office)', iccid: '8988211000000000011', msisdn: '4917099345' },
+  { imsi: imsi(3), label: 'truck-7', iccid: '8988212000000000002' },
+  { imsi: imsi(4) },
+]
+
+const all = async (query: string): Promise<readonly number[]> => {
+  const found: string[] = []
+  let cursor: string | null = null
+  do {
+    const more: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
+    const page: { sims: readonly SimBody[]; next_cursor: string | null } = bodyOf(
+      await bed.request('GET', `/v1/sims?${query}${more}`),
+    )
+    found.push(...page.sims.map((sim) => sim.imsi_sha256_12))
+    cursor = page.next_cursor
+  } while (cursor !== null)
+  return found.map((hash) => PEOPLE.findIndex((_, i) => hashOf(i + 1) === hash) + 1).sort()
+}
+const q = (text: string, more = ''): Promise<readonly number[]> => all(`q=${encodeURIComponent(text)}${more}`)
+const found = async (body: object): Promise<readonly string[]> =>
+  bodyOf<{ sims: readonly SimBody[] }>(await bed.request('POST', '/v1/sims/find', { body })).sims.map(
+    (sim) => sim.imsi_sha256_12,
+  )
+
+http('finds by any word of the label, in any case and without accents', async () => {
+  assert.equal(await q('harbour'), [1, 2])
+  assert.equal(await q('HARB'), [1, 2])
+  assert.equal(await q('muller'), [1])
+  assert.equal(await q('müller harbour'), [1])
+  assert.equal(await q('office'), [2])
+  assert.equal(await q('truck-7'), [3])
+  assert.equal(await q('ruck'), [])
+  assert.equal(await q('nobody'), [])
+})
+
+http('finds by the beginning of the hash and by the last digits of ICCID and MSISDN', async () => {
+  assert.equal(await q(hashOf(3).slice(0, 8)), [3])
+  assert.equal(await q(hashOf(4)), [4])
+  assert.ok((await q('0003')).includes(1))
+  assert.ok((await q('003')).includes(1))
+  assert.ok((await q('00003')).includes(1))
+  assert.equal(await q('12000000000002'.slice(1)), [3])
+  assert.equal(await q('1100000000000'), [])
+  assert.equal(await q('012345'), [1])
+  assert.equal(
+    (await q('345')).filter((n) => n < 3),
+    [1, 2],
+  )
+})
+
+http('keeps to pages, and to the other filters', async () => {
+  assert.equal(await q('harbour', '&limit=1'), [1, 2])
+  assert.equal(await q('harbour', '&state=revoked'), [])
+  assert.equal(await all('msisdn=4917099345'), [2])
+  assert.equal(await all('msisdn=17099345'), [])
+  assert.equal(await all('iccid_last4=0011'), [2])
+  assert.is(codeOf(await bed.request('GET', '/v1/sims?iccid_last4=11'), 400), 'validation_failed')
+})
+
+http('takes no whole IMSI or ICCID in an address, and says where it goes', async () => {
+  for (const text of [imsi(1), '8988211000000000003']) {
+    const answer = await bed.request('GET', `/v1/sims?q=${text}`)
+    assert.is(codeOf(answer, 400), 'validation_failed')
+    assert.match(JSON.stringify(answer.body), /POST \/v1\/sims\/find/)
+    assert.not.match(JSON.stringify(answer.body), text)
+  }
+  assert.is(codeOf(await bed.request('GET', '/v1/sims?q=%2C'), 400), 'validation_failed')
+})
+
+http('finds by IMSI, ICCID and MSISDN in a body, and leaves no trace of them', async () => {
+  assert.equal(await found({ imsi: imsi(2) }), [hashOf(2)])
+  assert.equal(await found({ iccid: '8988212000000000002' }), [hashOf(3)])
+  assert.equal(await found({ msisdn: '4917012345' }), [hashOf(1)])
+  assert.equal(await found({ msisdn: '012345' }), [])
+  assert.equal(await found({ imsi: imsi(77) }), [])
+  assert.equal(await found({ imsi: imsi(1), msisdn: '4917099345' }), [])
+  assert.is(codeOf(await bed.request('POST', '/v1/sims/find', { body: {} }), 400), 'validation_failed')
+})
+
+http('labels one SIM and finds it by the new words alone', async () => {
+  const label = async (hash: string, text: string | null): Promise<SimBody> =>
+    bodyOf(await bed.request('POST', `/v1/sims/${hash}/label`, { body: { label: text } }))
+  assert.is((await label(hashOf(4), 'Clara')).label, 'Clara')
+  assert.equal(await q('clara'), [4])
+  assert.is((await label(hashOf(4), 'Dora')).label, 'Dora')
+  assert.equal([await q('clara'), await q('dora')], [[], [4]])
+  assert.is((await label(hashOf(4), null)).label, null)
+  assert.equal(await q('dora'), [])
+  const missing = await bed.request('POST', '/v1/sims/000000000000/label', { body: { label: 'x' } })
+  assert.is(codeOf(missing, 404), 'sim_not_found')
+  bodyOf(
+    await bed.request('POST', '/v1/sims/bulk', {
+      body: { action: 'label', filter: { q: 'harbour' }, label: 'Quay team' },
+    }),
+  )
+  assert.equal([await q('quay'), await q('harbour')], [[1, 2], []])
+})
+
+http('finds what was issued with a label', async () => {
+  bodyOf(await bed.request('POST', '/v1/sims', { body: { label: 'Erika', msisdn: '4930111' } }), 201)
+  const { sims } = bodyOf<{ sims: readonly SimBody[] }>(await bed.request('GET', '/v1/sims?q=erika'))
+  assert.equal(
+    sims.map(({ label }) => label),
+    ['Erika'],
+  )
+  assert.equal((await found({ msisdn: '4930111' })).length, 1)
+})
+
+http('does not say that nobody is attached while there is no core to ask', async () => {
+  const { attached } = bodyOf<{ attached: unknown }>(await bed.request('GET', `/v1/sims/${hashOf(1)}`))
+  assert.is(attached, null)
+  for (const query of ['attached=true', 'attached=false'])
+    assert.is(codeOf(await bed.request('GET', `/v1/sims?${query}`), 503), 'southbound_unavailable')
+})
+
+http.run()

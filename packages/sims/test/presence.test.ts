@@ -1,0 +1,68 @@
+import { coreDriverRef } from '@steeple/contracts'
+import { imsiHash, parseImsi } from '@steeple/telecom'
+import { assert, type FakeCore, fakeClock, fakeContext, fakeCore, suite } from '@steeple/testkit'
+import { type Presence, presence } from '../src/attach/presence.ts'
+
+const attach = suite('sims/presence')
+
+const IMSI = parseImsi('999990000000001')!
+const signal = new AbortController().signal
+
+function place(): {
+  readonly core: FakeCore
+  readonly advance: (ms: number) => Promise<void>
+  readonly there: Presence
+} {
+  const clock = fakeClock()
+  const core = fakeCore()
+  core.attached.add(IMSI)
+  const services = new Map<string, object>([[coreDriverRef.id, core]])
+  const { context } = fakeContext({ id: 'sims', config: {}, clock, services })
+  return { core, advance: (ms) => clock.advance(ms), there: presence(context) }
+}
+
+attach('knows nothing before the core has told', async () => {
+  const { there } = place()
+  assert.is(there.now(), undefined)
+  assert.equal([...((await there.look(signal))?.hashes ?? [])], [imsiHash(IMSI)])
+})
+
+attach('asks the core anew for who needs it fresh, once a second', async () => {
+  const { core, advance, there } = place()
+  await there.look(signal)
+  core.attached.clear()
+  assert.is((await there.fresh())?.hashes.size, 1)
+  await advance(1_001)
+  assert.is((await there.fresh())?.hashes.size, 0)
+})
+
+attach(
+  'keeps what it saw for 15 s when the core does not tell, and then says that it does not know',
+  async () => {
+    const { core, advance, there } = place()
+    await there.look(signal)
+    const ues = core.ues
+    core.ues = async () => {
+      throw new Error('the core does not answer')
+    }
+    await advance(10_000)
+    assert.is((await there.look(signal))?.hashes.size, 1)
+    await advance(5_001)
+    assert.is(await there.look(signal), undefined)
+    assert.is(await there.fresh(), undefined)
+    core.ues = ues
+    assert.is((await there.look(signal))?.hashes.size, 1)
+  },
+)
+
+attach('does not wait for a core that hangs', async () => {
+  const { core, advance, there } = place()
+  await there.look(signal)
+  core.ues = () => new Promise(() => {})
+  await advance(1_001)
+  assert.is((await there.fresh())?.hashes.size, 1)
+  await advance(15_000)
+  assert.is(await there.fresh(), undefined)
+})
+
+attach.run()

@@ -1,0 +1,133 @@
+import {
+  type Collection,
+  type Collector,
+  type Context,
+  type ImsiHash,
+  msFromDuration,
+  type SessionSighting,
+  southboundUnavailable,
+} from '@steeple/contracts'
+import { free5gcOamRef, type Registration, type RegistrationList } from '@steeple/free5gc-oam'
+import { imsiHash } from '@steeple/telecom'
+import { type Asked, addresses } from './addresses.ts'
+
+/** A list of so much of the interval ago still tells, and at most of so many ms. */
+const AGE_PART = 3
+const AGE_MAX_MS = 5_000
+/** Registrations taken in one turn of the event loop. */
+const TOGETHER = 1_000
+
+/**
+ * Sees the sessions of a free5GC core: what the AMF lists, with the addresses that the SMF tells.
+ *
+ * While the SMF cannot be asked, sessions that are new have no address, and one that only the SMF has ended is not seen to end;
+ * those that the AMF does not list any more have ended all the same.
+ */
+export function amfCollector(context: Context): Collector {
+  const known = addresses()
+  const mismatches = context.metrics.gauge(
+    'svc_collector_amf_mismatches',
+    'Sessions that the AMF lists and the SMF does not have when it was last asked.',
+  )
+  /** By reference, as they were given last. */
+  let before: ReadonlyMap<string, SessionSighting> = new Map()
+  let state: ReturnType<NonNullable<Collector['health']>> = { status: 'ok', detail: 'not asked yet' }
+
+  const poll = async (signal: AbortSignal): Promise<Collection> => {
+    const oam = context.maybe(free5gcOamRef)
+    if (oam === undefined)
+      throw southboundUnavailable('nobody can ask the AMF: the plugin driver-core-b is not there')
+    const list = await oam.registrations(ageOf(context.settings.collector.interval), signal)
+    const asked = await known.ask(oam, refsOf(list), signal)
+    const { sightings, missing } = await sightingsIn(list, asked)
+    signal.throwIfAborted()
+    mismatches.set(missing)
+    state = stateOf(sightings.size, missing, asked)
+    const isWhole = asked.failure === undefined
+    const ended = isWhole ? [] : [...before.values()].filter(({ reference }) => !sightings.has(reference))
+    before = sightings
+    return {
+      sightings: [...sightings.values(), ...ended.map((one) => ({ ...one, state: 'ended' as const }))],
+      isWhole,
+      volumes: [],
+      position: undefined,
+      lost: undefined,
+    }
+  }
+  return {
+    source: 'amf',
+    poll: async (_position, signal) => {
+      signal.throwIfAborted()
+      return await poll(signal)
+    },
+    health: () => state,
+  }
+}
+
+function refsOf({ registrations }: RegistrationList): readonly string[] {
+  // A session that is being established has no reference yet.
+  return registrations.flatMap(({ sessions }) => sessions.map(({ ref }) => ref)).filter((ref) => ref !== '')
+}
+
+interface Sightings {
+  readonly sightings: ReadonlyMap<string, SessionSighting>
+  /** Sessions that the SMF does not have: nothing moves through them. */
+  readonly missing: number
+}
+
+async function sightingsIn({ registrations, askedMs }: RegistrationList, asked: Asked): Promise<Sightings> {
+  const sightings = new Map<string, SessionSighting>()
+  let missing = 0
+  for (const [index, registration] of registrations.entries()) {
+    if (index % TOGETHER === TOGETHER - 1) await new Promise(setImmediate)
+    const hash = imsiHash(registration.imsi)
+    for (const { ref, dnn } of registration.sessions) {
+      const answer = asked.of(ref)
+      if (answer === 'gone') missing += 1
+      else if (ref !== '' && dnn !== '')
+        sightings.set(ref, {
+          ...sightingOf(registration, hash, askedMs),
+          apn: dnn,
+          reference: ref,
+          address: answer?.address,
+        })
+    }
+  }
+  return { sightings, missing }
+}
+
+function sightingOf(
+  { plmn, isConnected }: Registration,
+  imsi: ImsiHash,
+  seenAtMs: number,
+): Omit<SessionSighting, 'apn' | 'reference' | 'address'> {
+  const state = isConnected ? 'active' : 'idle'
+  return {
+    imsi,
+    plmn,
+    prefix: undefined,
+    technology: 'nr',
+    cell: undefined,
+    state,
+    startedAtMs: undefined,
+    seenAtMs,
+  }
+}
+
+function stateOf(
+  sessions: number,
+  missing: number,
+  { failure, waiting }: Asked,
+): ReturnType<NonNullable<Collector['health']>> {
+  const words = [
+    `${sessions} sessions`,
+    ...(missing === 0 ? [] : [`${missing} that the AMF lists and the SMF does not have`]),
+    ...(waiting === 0 ? [] : [`the addresses of ${waiting} not known yet`]),
+    ...(failure === undefined ? [] : [`new ones without address: ${failure}; see core_b.smf_oam_url`]),
+  ]
+  return { status: failure === undefined ? 'ok' : 'degraded', detail: words.join(', ') }
+}
+
+function ageOf(interval: string): number {
+  return Math.min(AGE_MAX_MS, (msFromDuration(interval) ?? AGE_MAX_MS) / AGE_PART)
+}

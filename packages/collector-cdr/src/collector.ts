@@ -1,0 +1,217 @@
+import type { Clock, Collection, Collector, ImsiHash } from '@steeple/contracts'
+import { imsiHash, parseImsi } from '@steeple/telecom'
+import { contentOf, countFile } from './count/count-file.ts'
+import { type KnownRun, knownFrom, lineFrom } from './count/known.ts'
+import { type Position, positionFrom, textFrom } from './count/position.ts'
+import { type Tally, tally } from './count/tally.ts'
+import { type CdrFolder, cdrFolder, type Listing } from './folder/cdr-folder.ts'
+import type { Reading } from './folder/read-whole.ts'
+import type { ChargingRecord } from './format/charging-record.ts'
+import type { CdrMetrics } from './metrics.ts'
+
+/** What the collector stands on. */
+export interface CdrParts {
+  /** The directory into which the CHF writes; empty: none is read. */
+  readonly dir: string
+  readonly clock: Clock
+  readonly metrics: CdrMetrics
+}
+
+/** Longest poll; what it did not come to is read at the next, ms. */
+const LONGEST_MS = 5_000
+
+const NOTHING: Collection = {
+  sightings: [],
+  isWhole: false,
+  volumes: [],
+  position: undefined,
+  lost: undefined,
+}
+
+/**
+ * Counts what the records of a CHF grow by.
+ *
+ * A record holds every report of its session so far, and its file is rewritten at every report: what counts is what a record
+ * holds beyond what was counted of it. How far each was counted is the position. Memory beside it is a cache: it belongs to the
+ * position that was given last and is dropped when another one comes.
+ */
+export function createCdrCollector(parts: CdrParts): Collector {
+  const { dir, clock, metrics } = parts
+  const folder = cdrFolder(dir, clock)
+  const state: State = {
+    text: null,
+    lookedMs: 0,
+    lines: new Map(),
+    owners: new Map(),
+    writers: new Map(),
+    faults: new Map(),
+  }
+  let problem: string | undefined
+
+  const poll = async (position: string | undefined, signal: AbortSignal): Promise<Collection> => {
+    if (state.text !== position) {
+      folder.forget()
+      state.faults.clear()
+      Object.assign(state, await positionFrom(position))
+    }
+    // Whatever ends this poll early: what is in memory then is of no position.
+    state.text = null
+    const [nowMs, fromMs] = [clock.nowMs(), clock.monotonicMs()]
+    const { changed, gone, count, others } = await folder.list(signal)
+    const moved = tally()
+    const around = { state, moved, nowMs, metrics }
+    for (const name of gone) {
+      lose(around, name)
+      state.owners.delete(name)
+    }
+    const isLate = (): boolean => clock.monotonicMs() - fromMs > LONGEST_MS
+    const { hasChanged, waiting } = await takeAll(around, folder, changed, isLate, signal)
+    metrics.files(count, others)
+    problem = problemOf(state.faults, others, waiting)
+    if (waiting === 0) state.lookedMs = nowMs
+    const next = hasChanged ? textFrom(state) : undefined
+    state.text = next ?? position
+    return { ...NOTHING, volumes: moved.volumes(), position: next }
+  }
+  return {
+    source: 'cdr',
+    poll: async (position, signal) => {
+      signal.throwIfAborted()
+      return dir === '' ? NOTHING : await poll(position, signal)
+    },
+    health: () => ({
+      status: problem === undefined ? 'ok' : 'degraded',
+      detail:
+        problem ??
+        (dir === '' ? 'core_b.cdr_dir is empty: no charging records are read' : 'reads the charging records'),
+    }),
+  }
+}
+
+interface State {
+  /** The position whose state this is; null: of none. */
+  text: string | null | undefined
+  lookedMs: number
+  lines: Position['lines']
+  /** Whose file it is, by name. */
+  readonly owners: Map<string, ImsiHash>
+  /** When each instance of a CHF was first seen. */
+  readonly writers: Map<string, number>
+  /** What is wrong with a file, and as of which signature that was told. */
+  readonly faults: Map<string, { readonly state: string; readonly signature: string }>
+}
+
+interface Around {
+  readonly state: State
+  readonly moved: Tally
+  readonly nowMs: number
+  readonly metrics: CdrMetrics
+}
+
+/** Reads and takes files until it is late; whether any changes the position, and how many were not come to. */
+async function takeAll(
+  around: Around,
+  folder: CdrFolder,
+  changed: Listing['changed'],
+  isLate: () => boolean,
+  signal: AbortSignal,
+): Promise<{ readonly hasChanged: boolean; readonly waiting: number }> {
+  let [hasChanged, waiting] = [false, changed.flat().length]
+  for (const group of changed) {
+    if (isLate()) break
+    const readings = await Promise.all(group.map((name) => folder.read(name, signal)))
+    signal.throwIfAborted()
+    for (const [index, reading] of readings.entries())
+      hasChanged = (await take(around, group[index] ?? '', reading)) || hasChanged
+    waiting -= group.length
+  }
+  return { hasChanged, waiting }
+}
+
+/** Takes what was read of a file; whether it changes the position. */
+async function take(around: Around, name: string, reading: Reading): Promise<boolean> {
+  const { state, metrics } = around
+  if (reading.state === 'gone') return false
+  const content = reading.state === 'whole' ? await contentOf(reading.bytes, name) : undefined
+  if (reading.state !== 'whole' || content === undefined) {
+    const fault = reading.state === 'whole' ? 'damaged' : reading.state
+    metrics.read(fault === 'torn' ? 'torn' : 'refused')
+    if (state.faults.get(name)?.signature !== reading.signature) lose(around, name)
+    state.faults.set(name, { state: fault, signature: reading.signature })
+    return false
+  }
+  metrics.read('ok')
+  metrics.records(content.records.length)
+  state.faults.delete(name)
+  const { imsi, records } = content
+  if (imsi === undefined) return false
+  state.owners.set(name, imsi)
+  return await count(around, imsi, records, Math.min(Math.round(reading.writtenMs), around.nowMs))
+}
+
+/** Counts what records that were written at `toMs` have grown by; whether it changes the position. */
+async function count(
+  around: Around,
+  imsi: ImsiHash,
+  records: readonly ChargingRecord[],
+  toMs: number,
+): Promise<boolean> {
+  const { state, moved } = around
+  const known = knownFrom(state.lines.get(imsi))
+  const { growths, isIncomplete, isChanged } = await countFile(known, records, toMs, (run, openedMs) =>
+    isSureOf(around, run, openedMs),
+  )
+  const span = (sinceMs: number) => ({ fromMs: Math.min(sinceMs, toMs - 1), toMs })
+  for (const { sinceMs, ...growth } of growths) {
+    const since = sinceMs ?? (state.lookedMs === 0 ? toMs : state.lookedMs)
+    moved.add({ imsi, ...growth, ...span(since) })
+  }
+  if (isIncomplete) moved.add({ imsi, ...NO_OCTETS, ...span(state.lookedMs) })
+  if (isChanged) state.lines.set(imsi, lineFrom(known))
+  return isChanged
+}
+
+/** Octets of the subscriber of a file may have come and gone since the directory was last looked at. */
+function lose({ state, moved, nowMs }: Around, name: string): void {
+  state.faults.delete(name)
+  const imsi = state.owners.get(name) ?? ownerIn(name)
+  if (imsi === undefined) return
+  moved.add({ imsi, ...NO_OCTETS, fromMs: Math.min(state.lookedMs, nowMs - 1), toMs: nowMs })
+}
+
+/** All that is known is that something may be missing. */
+const NO_OCTETS = { apn: undefined, upBytes: 0, downBytes: 0, isIncomplete: true } as const
+
+/** The subscriber that the name of a file of an old release tells. */
+function ownerIn(name: string): ImsiHash | undefined {
+  const imsi = parseImsi(name.replace(/^imsi-|[.]cdr$/g, ''))
+  return imsi === undefined ? undefined : imsiHash(imsi)
+}
+
+/** Opening times are whole seconds, cut. */
+const OPENING_MS = 1_000
+
+/** Whether a run was there when the directory was looked at before. */
+function isSureOf({ state, nowMs }: Around, { writer }: KnownRun, openedMs: number | undefined): boolean {
+  const firstMs = state.writers.get(writer) ?? nowMs
+  state.writers.set(writer, firstMs)
+  const isOld = openedMs !== undefined && openedMs + OPENING_MS <= state.lookedMs
+  return firstMs <= state.lookedMs || isOld
+}
+
+function problemOf(faults: State['faults'], others: number, waiting: number): string | undefined {
+  const counts = Map.groupBy(faults.values(), ({ state }) => state)
+  const words = [
+    ...[...counts].map(([state, list]) => `${list.length} ${WORDS[state] ?? state}`),
+    ...(others > 0 ? [`${others} with a name that no CHF gives are not read`] : []),
+    ...(waiting > 0 ? [`${waiting} were not come to yet`] : []),
+  ]
+  return words.length === 0 ? undefined : `of the files of charging records ${words.join('; ')}`
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  torn: 'stay torn, as on a full disk: what they add is missing',
+  damaged: 'are no charging records of their subscriber',
+  foreign: 'are links, no files, or far too large',
+  denied: 'may not be read by this service',
+}

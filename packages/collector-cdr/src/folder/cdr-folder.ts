@@ -1,0 +1,157 @@
+import { lstat, readdir } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type Clock, southboundUnavailable } from '@steeple/contracts'
+import { type Reading, readWhole, signatureOf } from './read-whole.ts'
+
+/** What is in a directory of charging records besides what was read before. */
+export interface Listing {
+  /**
+   * Files that may have changed since they were read, in groups to be read together; those that certainly have first, and
+   * those that were torn last: however many there are, they keep nobody from being read.
+   */
+  readonly changed: readonly (readonly string[])[]
+  /** Files that were there and are not any more. */
+  readonly gone: readonly string[]
+  /** Files of a CHF. */
+  readonly count: number
+  /** Other files that end as those of a CHF do: they are not read. */
+  readonly others: number
+}
+
+/** The directory into which a CHF writes; nothing is ever written there. */
+export interface CdrFolder {
+  /** Throws `southbound_unavailable` when it cannot be listed. */
+  list(signal: AbortSignal): Promise<Listing>
+  /** Reads a file and remembers that it was. One that stays torn is waited for once, and few at a time. */
+  read(name: string, signal: AbortSignal): Promise<Reading>
+  /** Forgets what was read: everything has changed. */
+  forget(): void
+}
+
+const fs = { list: promisify(readdir), lstat: promisify(lstat) }
+
+/** Both names that a CHF gives: of a SUPI's digest (from release 4.2.2 on), and of the SUPI. */
+const NAME = /^(?:chf-[0-9a-f]{64}|imsi-[0-9]{6,15})[.]cdr$/
+/** As many subscribers as one node has, twice over. */
+const MOST_FILES = 200_000
+/** Files looked at together, and read together while they are not larger than so many octets. */
+const TOGETHER = 64
+const TOGETHER_BYTES = 8 * 1024 * 1024
+/** A file that was not written for so long is not being written, ms: two coarse ticks of any file system. */
+const QUIET_MS = 4_000
+
+/** A file as it was read. Until a second reading finds it as it was, it may have changed in the same tick of its clock. */
+interface Seen {
+  readonly signature: string
+  readonly isSettled: boolean
+}
+
+/** Torn files that are waited for between two listings: a full disk tears them all. */
+const MOST_WAITED = 16
+
+/** Nothing has been read yet. */
+export function cdrFolder(dir: string, clock: Pick<Clock, 'nowMs'>): CdrFolder {
+  const seen = new Map<string, Seen>()
+  const torn = new Set<string>()
+  let waited = 0
+  return {
+    list: async (signal) => {
+      waited = 0
+      const names = await namesIn(dir)
+      signal.throwIfAborted()
+      const files = names.filter((name) => NAME.test(name)).slice(0, MOST_FILES)
+      const others = names.filter((name) => name.endsWith('.cdr')).length - files.length
+      const changed = await changedOf(dir, files, { seen, torn }, signal)
+      const there = new Set(files)
+      const gone = [...seen.keys()].filter((name) => !there.has(name))
+      for (const name of gone) seen.delete(name)
+      for (const name of torn) if (!there.has(name)) torn.delete(name)
+      return { changed, gone, count: files.length, others }
+    },
+    read: async (name, signal) => {
+      const isPatient = waited < MOST_WAITED && !torn.has(name)
+      const quietMs = clock.nowMs() - QUIET_MS
+      const reading = await readWhole(join(dir, name), { isPatient, quietMs }, signal)
+      const isSettled = seen.get(name)?.signature === reading.signature
+      if (reading.state === 'whole') {
+        seen.set(name, { signature: reading.signature, isSettled })
+        torn.delete(name)
+      } else if (reading.state === 'torn') {
+        torn.add(name)
+        waited += 1
+      }
+      return reading
+    },
+    forget: () => seen.clear(),
+  }
+}
+
+interface Candidate {
+  readonly name: string
+  readonly size: number
+}
+
+async function changedOf(
+  dir: string,
+  files: readonly string[],
+  { seen, torn }: { readonly seen: ReadonlyMap<string, Seen>; readonly torn: ReadonlySet<string> },
+  signal: AbortSignal,
+): Promise<readonly (readonly string[])[]> {
+  const [fresh, unsettled, last]: [Candidate[], Candidate[], Candidate[]] = [[], [], []]
+  for (let at = 0; at < files.length; at += TOGETHER) {
+    const together = files.slice(at, at + TOGETHER)
+    const found = await Promise.all(together.map((name) => lookAt(join(dir, name))))
+    signal.throwIfAborted()
+    for (const [index, name] of together.entries()) {
+      const before = seen.get(name)
+      const { signature, size } = found[index] ?? NOT_THERE
+      if (torn.has(name)) last.push({ name, size })
+      else if (before === undefined || before.signature !== signature) fresh.push({ name, size })
+      else if (!before.isSettled) unsettled.push({ name, size })
+    }
+  }
+  return groupsOf([...fresh, ...unsettled, ...last])
+}
+
+function groupsOf(candidates: readonly Candidate[]): readonly (readonly string[])[] {
+  const groups: string[][] = []
+  let [bytes, group]: [number, string[]] = [0, []]
+  for (const { name, size } of candidates) {
+    if (group.length === 0 || group.length === TOGETHER || bytes + size > TOGETHER_BYTES) {
+      group = []
+      bytes = 0
+      groups.push(group)
+    }
+    group.push(name)
+    bytes += size
+  }
+  return groups
+}
+
+const NOT_THERE = { signature: '', size: 0 }
+
+async function lookAt(path: string): Promise<{ readonly signature: string; readonly size: number }> {
+  try {
+    const stat = await fs.lstat(path)
+    return { signature: signatureOf(stat), size: stat.size }
+  } catch {
+    return NOT_THERE
+  }
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist; mount the directory into which the CHF writes (its /tmp) there',
+  ENOTDIR: 'is no directory',
+  EACCES: 'may not be read by this service',
+}
+
+async function namesIn(dir: string): Promise<readonly string[]> {
+  try {
+    return await fs.list(dir)
+  } catch (error) {
+    const { code } = (error ?? {}) as { code?: unknown } // a text or nothing
+    const words = WORDS[String(code)] ?? `cannot be listed (${String(code)})`
+    throw southboundUnavailable(`the directory of charging records ${dir} (core_b.cdr_dir) ${words}`)
+  }
+}

@@ -1,0 +1,12 @@
+import { type Context, collectorRef, type Instance, type Plugin } from '@steeple/contracts'
+import { createCdrCollector } from './collector.ts'
+import { cdrMetrics } from './metrics.ts'
+
+/** Collects the volumes in the charging records that a free5GC CHF writes. */
+export const plugin: Plugin = {
+  setup: async (context: Context): Promise<Instance> => {
+    const { cdr_dir: dir } = context.settings.core_b
+    const collector = createCdrCollector({ dir, clock: context.clock, metrics: cdrMetrics(context) })
+    return { services: new Map([[collectorRef(context.plugin.id).id, collector]]) }
+  },
+}

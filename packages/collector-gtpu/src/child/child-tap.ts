@@ -1,0 +1,117 @@
+import { closeSync, constants, existsSync, openSync, rmSync } from 'node:fs'
+import { type Clock, type Log, southboundUnavailable } from '@steeple/contracts'
+import { type CounterHeader, type CounterReading, readCounters } from '../counters/counter-file.ts'
+import { countersFrom } from '../counters/tally.ts'
+import { NO_PACKETS, type TapSnapshot, type TapState, type TapStats, type UpfTap } from '../upf-tap.ts'
+import type { TapOrder } from './order.ts'
+import { createTapChild, type TapChild } from './tap-child.ts'
+
+/** What a tap by a child needs. */
+export interface ChildTapOptions {
+  readonly order: TapOrder
+  /** Folder on a tmpfs for the counters; only the service can enter it. */
+  readonly folder: string
+  /** Capture of the driver `file`. */
+  readonly capture: string
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** A tap that must be looked after. */
+export interface ChildTap extends UpfTap {
+  /** Called about every second. */
+  tick(): void
+  readonly pid: number | undefined
+  /** The present child has begun to count, as of the last tick. */
+  readonly isWorking: boolean
+}
+
+/** A child that has written nothing for so long is not counting. */
+const SILENT_MS = 5_000
+
+/**
+ * Reads what a child counts from the files that it writes, so that a child which hangs or has died can be read too. The
+ * next child, of this service or of the next, goes on with its counters.
+ */
+export function createChildTap(options: ChildTapOptions): ChildTap {
+  const { order, folder, capture, clock, log } = options
+  const names = [`${folder}/counters-0`, `${folder}/counters-1`] as const
+  const open = (name: string): number =>
+    openSync(name, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
+  const counters = [open(names[0]), open(names[1])] as const
+  const reading = (): CounterReading | undefined => readCounters(counters)
+  const child: TapChild = createTapChild({
+    order,
+    right: order.driver === 'pcap' ? 'net_raw' : undefined,
+    files: counters,
+    input: order.driver === 'file' ? capture : undefined,
+    beat: () => reading()?.header.writes,
+    clock,
+    log,
+  })
+  child.tick()
+  let stats: TapStats = NO_PACKETS
+  let given: number | undefined
+  const silence = ({ writtenMs }: CounterHeader, { status, detail }: TapState): string | undefined => {
+    if (status === 'down') return `the tap process is away: ${detail}`
+    const isSilent = order.driver === 'pcap' && clock.nowMs() - writtenMs > SILENT_MS
+    return isSilent ? 'the tap process gives no sign of life' : undefined
+  }
+  return {
+    get pid() {
+      return child.pid
+    },
+    get isWorking() {
+      return child.isWorking
+    },
+    tick: () => child.tick(),
+    snapshot: async () => {
+      if (order.driver === 'file' && !existsSync(capture))
+        throw southboundUnavailable('the capture of collector.upf.file is not there any more')
+      const state = child.state()
+      const found = reading()
+      // What the service before has left is given with what the child that goes on with it says; of a capture nothing is known
+      // before all of it is read: less than before would be taken for another counter.
+      const isBeginning = given === undefined && !child.isWorking && state.status === 'ok'
+      if (found === undefined || !found.header.isAtEnd || isBeginning)
+        throw southboundUnavailable(state.status === 'ok' ? 'the tap has just begun to read' : state.detail)
+      const problem = silence(found.header, state)
+      // What a child that is away has counted is given once; after that nothing is known until one is back.
+      if (problem !== undefined && found.header.writes === given) throw southboundUnavailable(problem)
+      given = found.header.writes
+      stats = statsOf(found)
+      return snapshotOf(found, clock.nowMs())
+    },
+    stats: () => stats,
+    state: () => stateOf(child.state(), order),
+    close: async (keep) => {
+      await child.end()
+      for (const file of counters) closeSync(file)
+      if (!keep) rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function statsOf({ header }: CounterReading): TapStats {
+  const { received, dropped, malformed, unmatched, foreign, missed } = header
+  return { received, dropped, malformed, unmatched, foreign, missed }
+}
+
+function snapshotOf({ generation, header, rows }: CounterReading, nowMs: number): TapSnapshot {
+  return {
+    generation,
+    sinceMs: header.sinceMs,
+    atMs: nowMs,
+    counters: countersFrom(rows),
+    isFinal: false,
+    lost: header.dropped + header.unmatched + header.missed,
+    began: 0,
+    carried: 0,
+  }
+}
+
+function stateOf(state: TapState, { driver, iface }: TapOrder): TapState {
+  return state.status === 'ok'
+    ? { status: 'ok', detail: driver === 'file' ? 'the capture is read' : `looks at ${iface}` }
+    : state
+}

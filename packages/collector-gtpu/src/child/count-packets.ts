@@ -1,0 +1,40 @@
+import type { Tally } from '../counters/tally.ts'
+import { type CoreEnds, type Frame, readIp, VERDICT } from '../packet/g-pdu.ts'
+import { type FindIp, findIpOf } from '../packet/link.ts'
+
+/** Counts packets of a capture, live or not. */
+export interface PacketCount {
+  /** The frame is `octets[from, end)`. Never throws, whatever is in it. */
+  packet(link: number, atMs: number, octets: Uint8Array, from: number, end: number): void
+  readonly seen: {
+    readonly received: number
+    readonly malformed: number
+    readonly unmatched: number
+    readonly foreign: number
+  }
+}
+
+/** Counts into `tally` what goes between a phone and the core. */
+export function packetCount(ends: CoreEnds, tally: Tally): PacketCount {
+  const seen = { received: 0, malformed: 0, unmatched: 0, foreign: 0 }
+  const frame: Frame = { isUp: false, isIpv6: false, high: 0, low: 0, octets: 0 }
+  let link = -1
+  let findIp: FindIp | undefined
+  return {
+    seen,
+    packet: (ofLink, atMs, octets, from, end) => {
+      if (ofLink !== link) {
+        link = ofLink
+        findIp = findIpOf(link)
+      }
+      const ip = findIp === undefined ? -1 : findIp(octets, from, end)
+      if (ip < 0) return
+      const verdict = readIp(octets, ip, end, ends, frame)
+      if (verdict === VERDICT.ignored || verdict === VERDICT.inside) return
+      seen.received += 1
+      if (verdict === VERDICT.malformed) seen.malformed += 1
+      else if (verdict === VERDICT.foreign) seen.foreign += 1
+      else if (!tally.add(frame, atMs)) seen.unmatched += 1
+    },
+  }
+}

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import { createRequire } from 'node:module'
+import process from 'node:process'
+import { type CounterReading, writeCounters } from '../counters/counter-file.ts'
+import type { Tally } from '../counters/tally.ts'
+import { interfacePackets } from '../interface-packets.ts'
+import { G_PDU, GTPU_PORT } from '../packet/g-pdu.ts'
+import type { PacketCount } from './count-packets.ts'
+import { TAP_FILES, type TapOrder } from './order.ts'
+
+/** A session of npm `pcap`, as far as it is used. */
+interface PcapSession {
+  readonly link_type: string
+  on(event: 'packet', listener: (packet: { readonly buf: Buffer; readonly header: Buffer }) => void): void
+  stats(): { readonly ps_recv: number; readonly ps_drop: number; readonly ps_ifdrop: number }
+}
+interface PcapModule {
+  createSession(iface: string, options: object): PcapSession
+}
+
+/** Ethernet, two tags, IPv6, UDP, a GTP-U header of 20 octets, IPv6. */
+const SNAP_LENGTH = 128
+/** How long packets may wait for others before they are handed on, ms. */
+const BUFFER_TIMEOUT_MS = 100
+/** How often what has changed is written; and at least, as a sign of life. */
+const WRITE_MS = 100
+const LEAST_WRITE_MS = 1_000
+/** While packets keep coming no timer runs: the time is looked at after so many. */
+const PACKETS_A_LOOK = 1_024
+const LINKS: Readonly<Record<string, number>> = {
+  LINKTYPE_NULL: 0,
+  LINKTYPE_ETHERNET: 1,
+  LINKTYPE_RAW: 101,
+  LINKTYPE_LINUX_SLL: 113,
+}
+
+/** G-PDUs, also behind two tags (the kernel takes the first one off), and in IPv6 without extension headers. */
+function filterText(): string {
+  const plain = `udp dst port ${GTPU_PORT} and udp[9] = ${G_PDU}`
+  const inner = `ip6 and udp dst port ${GTPU_PORT} and ip6[49] = ${G_PDU}`
+  return `(${plain}) or (${inner}) or (vlan and ((${plain}) or (${inner}) or (vlan and ((${plain}) or (${inner})))))`
+}
+
+/** Counts what an interface carries, on from what a child before has written; never returns. */
+export async function watchInterface(
+  { iface, bufferBytes }: TapOrder,
+  before: CounterReading | undefined,
+  count: PacketCount,
+  tally: Tally,
+): Promise<never> {
+  const session = openSession(iface, bufferBytes)
+  const link = LINKS[session.link_type] ?? -1
+  const carried = interfacePackets(iface) ?? 0
+  const past = before?.header
+  const generation = before?.generation ?? randomBytes(16).toString('hex')
+  const sinceMs = past?.sinceMs ?? Date.now()
+  // An interface that came anew began from 0.
+  const gap = past === undefined ? 0 : carried >= past.carried ? carried - past.carried : carried
+  // What is sent on the loopback interface comes back on it: libpcap takes both in and hands one on.
+  const copies = iface === 'lo' ? 2 : 1
+  let writes = (past?.writes ?? -1) + 1
+  let writtenMs = 0
+  let last = -1
+  let packets = 0
+  const { promise: never, reject: gone } = Promise.withResolvers<never>()
+  const write = (nowMs: number): void => {
+    // Nothing new, and a sign of life not long ago.
+    if (last === count.seen.received + session.stats().ps_drop && nowMs - writtenMs < LEAST_WRITE_MS) return
+    // In this order: what comes in between waits, and is not taken for counted.
+    const carriedNow = interfacePackets(iface)
+    if (carriedNow === undefined) {
+      gone(new Error(`the interface ${iface} has gone`))
+      return
+    }
+    const { ps_recv: taken, ps_drop: dropped } = session.stats()
+    const waiting = Math.max(0, Math.ceil((taken - dropped) / copies) - packets)
+    const { received, malformed, unmatched, foreign } = count.seen
+    const header = {
+      writes,
+      writtenMs: nowMs,
+      sinceMs,
+      received: received + (past?.received ?? 0),
+      dropped: dropped + (past?.dropped ?? 0),
+      malformed: malformed + (past?.malformed ?? 0),
+      unmatched: unmatched + (past?.unmatched ?? 0),
+      foreign: foreign + (past?.foreign ?? 0),
+      missed: gap + (past?.missed ?? 0),
+      carried: Math.max(0, carriedNow - waiting),
+      isAtEnd: true,
+    }
+    writeCounters(TAP_FILES.counters, generation, header, tally)
+    last = received + dropped
+    writes += 1
+    writtenMs = nowMs
+  }
+  session.on('packet', ({ buf, header }) => {
+    const atMs = header.readUInt32LE(0) * 1_000 + Math.floor(header.readUInt32LE(4) / 1_000)
+    count.packet(link, atMs, buf, 0, header.readUInt32LE(8))
+    packets += 1
+    if (packets % PACKETS_A_LOOK !== 0) return
+    const nowMs = Date.now()
+    if (nowMs - writtenMs >= WRITE_MS) write(nowMs)
+  })
+  process.on('SIGTERM', () => {
+    write(Date.now())
+    process.exit(0)
+  })
+  write(Date.now())
+  setInterval(() => write(Date.now()), WRITE_MS)
+  return await never
+}
+
+function openSession(iface: string, bufferBytes: number): PcapSession {
+  let pcap: PcapModule
+  try {
+    // Native, and absent where it could not be built.
+    pcap = createRequire(import.meta.url)('pcap') as PcapModule
+  } catch (error) {
+    const words = error instanceof Error ? (error.message.split('\n')[0] ?? '') : ''
+    throw new Error(
+      `the package pcap is not there or was not built (${words}); take collector.upf.driver nft, or install libpcap-dev, make and g++ and build again`,
+      { cause: error },
+    )
+  }
+  return pcap.createSession(iface, {
+    filter: filterText(),
+    buffer_size: bufferBytes,
+    snap_length: SNAP_LENGTH,
+    buffer_timeout: BUFFER_TIMEOUT_MS,
+    promiscuous: false,
+  })
+}

@@ -1,0 +1,93 @@
+import type { Clock, Collection, Collector, Volume } from '@steeple/contracts'
+import type { TapSnapshot, UpfTap } from './upf-tap.ts'
+
+/** What is kept with the volumes that were counted. */
+interface Position {
+  readonly generation: string
+  /** The generation was counted to its end. */
+  readonly isFinal: boolean
+  /** As its snapshot says. */
+  readonly lost: number
+  readonly carried: number
+  readonly atMs: number
+}
+
+/** The name by which what this collector sees is known. */
+const SOURCE = 'gtpu'
+
+/** Says what a tap has counted: by address, as totals of counters with a generation. `read` is told of each reading. */
+export function tapCollector(
+  tap: UpfTap,
+  clock: Clock,
+  read: (snapshot: TapSnapshot) => void = () => undefined,
+): Collector {
+  return {
+    source: SOURCE,
+    poll: async (text, signal) => {
+      signal.throwIfAborted()
+      const position = positionFrom(text)
+      const counted = position?.isFinal === true ? position.generation : undefined
+      const snapshot = await tap.snapshot(counted, signal)
+      read(snapshot)
+      return collectionOf(snapshot, position, clock)
+    },
+    health: () => tap.state(),
+  }
+}
+
+function collectionOf(snapshot: TapSnapshot, position: Position | undefined, clock: Clock): Collection {
+  const { generation, isFinal, carried, counters } = snapshot
+  const lost = lostSince(snapshot, position)
+  // A table that somebody took away, a machine that was restarted: what was counted after the last look is not known.
+  const isTorn = position !== undefined && !position.isFinal && position.generation !== generation
+  const isIncomplete = lost > 0 || isTorn
+  const volumes = counters.map(({ address, upBytes, downBytes, firstMs, lastMs }): Volume => {
+    return {
+      key: { by: 'address', address },
+      upBytes,
+      downBytes,
+      fromMs: Math.floor(firstMs ?? snapshot.sinceMs),
+      toMs: Math.ceil(lastMs ?? snapshot.atMs),
+      count: { counter: address, generation },
+      isIncomplete,
+    }
+  })
+  // Its final reading was counted, and the tap has taken it away since.
+  const over =
+    position?.isFinal === true && position.generation !== generation ? position.generation : undefined
+  const next: Position = { generation, isFinal, lost: snapshot.lost, carried, atMs: snapshot.atMs }
+  return {
+    sightings: [],
+    isWhole: false,
+    volumes,
+    position: JSON.stringify(next),
+    lost:
+      lost === 0
+        ? undefined
+        : { packets: lost, fromMs: position?.atMs ?? snapshot.sinceMs, toMs: clock.nowMs() },
+    ...(over === undefined ? {} : { over }),
+  }
+}
+
+/** Packets that may have been a phone's and were not counted since the position. */
+function lostSince({ generation, lost, began }: TapSnapshot, position: Position | undefined): number {
+  if (position === undefined) return lost
+  if (position.generation === generation) return Math.max(0, lost - position.lost)
+  // What the interface carried between the two generations; one that came anew began from 0.
+  return lost + (began >= position.carried ? began - position.carried : began)
+}
+
+/** A position that this collector has given; undefined for anything else: then all that is there counts. */
+function positionFrom(text: string | undefined): Position | undefined {
+  if (text === undefined) return undefined
+  try {
+    // It was written below, and kept as it was.
+    const found = JSON.parse(text) as Partial<Position>
+    const { generation, isFinal, lost, carried, atMs } = found
+    if (generation === undefined || lost === undefined || carried === undefined || atMs === undefined)
+      return undefined
+    return { generation, isFinal: isFinal === true, lost, carried, atMs }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+
+/**
+ * Packets that an interface has carried in both directions since it came; each once on the loopback interface, where what
+ * is sent is received. Undefined when there is no such interface. Of the network namespace of this process.
+ */
+export function interfacePackets(iface: string): number | undefined {
+  const line = readFileSync('/proc/self/net/dev', 'utf8')
+    .split('\n')
+    .map((text) => text.trim())
+    .find((text) => text.startsWith(`${iface}:`))
+  if (line === undefined) return undefined
+  const fields = line
+    .slice(iface.length + 1)
+    .trim()
+    .split(/\s+/)
+    .map(Number)
+  const [received = 0, sent = 0] = [fields[1], fields[9]]
+  return iface === 'lo' ? received : received + sent
+}

@@ -1,0 +1,40 @@
+import type { Context } from '@steeple/contracts'
+import type { TapSnapshot, TapStats } from './upf-tap.ts'
+
+const PACKETS = ['received', 'dropped', 'malformed', 'unmatched', 'foreign'] as const
+
+/** What is exported of a tap. */
+export interface TapMetrics {
+  /** A reading, and what the tap has seen in its generation. */
+  seen(reading: Pick<TapSnapshot, 'generation' | 'counters'>, stats: TapStats): void
+}
+
+export function tapMetrics({ metrics }: Pick<Context, 'metrics'>): TapMetrics {
+  const packets = metrics.counter(
+    'svc_collector_gtpu_packets_total',
+    "G-PDUs that the tap has seen: received, dropped before it could look, malformed, unmatched (meant for a phone, and not to be followed), foreign (no end of the tunnel is the core's).",
+    ['result'],
+  )
+  const missed = metrics.counter(
+    'svc_collector_gtpu_lost_packets_total',
+    'Packets of the interface that went by while nothing looked; a bound, not a count.',
+  )
+  const addresses = metrics.gauge(
+    'svc_collector_gtpu_addresses',
+    'Addresses of phones that the tap has a counter for.',
+  )
+  let last: { readonly generation: string; readonly stats: TapStats } | undefined
+  for (const result of PACKETS) packets.inc({ result }, 0)
+  missed.inc({}, 0)
+  return {
+    seen: ({ generation, counters }, stats) => {
+      // Another generation has begun from 0.
+      const before = last?.generation === generation ? last.stats : undefined
+      for (const result of PACKETS)
+        packets.inc({ result }, Math.max(0, stats[result] - (before?.[result] ?? 0)))
+      missed.inc({}, Math.max(0, stats.missed - (before?.missed ?? 0)))
+      addresses.set(counters.length)
+      last = { generation, stats }
+    },
+  }
+}

@@ -1,0 +1,126 @@
+import type { TapCounter } from '../upf-tap.ts'
+import { type GenerationNote, noteFrom, setFrom } from './ruleset.ts'
+
+/** What counts, and has counted, in one generation of a table. */
+export interface ListedGeneration {
+  readonly sets: string[]
+  readonly chains: string[]
+  /** Packets by the name of what they are no volume for. */
+  readonly packets: Map<string, number>
+  readonly octets: Map<string, { up: number; down: number }>
+  /** Packets that were counted for an address. */
+  received: number
+  /** Elements of its largest set. */
+  largest: number
+}
+
+/** A table of a tap as it stands in the kernel. */
+export interface ListedTable {
+  id: string
+  /** The chains of hooks: the device of each, and the generation that it counts into, where it has them. */
+  readonly hooks: Map<string, { device?: string; counts?: number }>
+  readonly notes: Map<number, GenerationNote>
+  readonly generations: Map<number, ListedGeneration>
+}
+
+/** Takes the lines of `nft list table`. Throws SyntaxError for a table that no tap has made. */
+export interface ListingReader {
+  line(text: string): void
+  end(): ListedTable
+}
+
+const BLOCK = /^\t(set|chain|counter) (\S+) \{$/
+const ELEMENT = /([0-9a-f:.]+) counter packets (\d+) bytes (\d+)/g
+const GENERATION = /^g(\d+)_(.+)$/
+
+/** Reads a listing line by line: of a table with many elements nothing but their sums is kept. */
+export function listingReader(): ListingReader {
+  const table: ListedTable = { id: '', hooks: new Map(), notes: new Map(), generations: new Map() }
+  let block: { kind: string; name: string } | undefined
+  const generationOf = (name: string): ListedGeneration | undefined => {
+    const number = Number(GENERATION.exec(name)?.[1] ?? Number.NaN)
+    if (Number.isNaN(number)) return undefined
+    const found = table.generations.get(number) ?? emptyGeneration()
+    table.generations.set(number, found)
+    return found
+  }
+  const begin = (kind: string, name: string): void => {
+    block = { kind, name }
+    if (kind === 'set') generationOf(name)?.sets.push(name)
+    if (kind === 'set') elements = 0
+    if (kind !== 'chain') return
+    const generation = generationOf(name)
+    if (generation === undefined) table.hooks.set(name, {})
+    else generation.chains.push(name)
+  }
+  let elements = 0
+  const inBlock = ({ kind, name }: { kind: string; name: string }, text: string): void => {
+    if (kind === 'chain') readRule(table, name, text)
+    const generation = kind === 'chain' ? undefined : generationOf(name)
+    if (generation === undefined) return
+    if (kind === 'counter') readCounter(generation, name, text)
+    else {
+      elements += addElements(generation, name, text)
+      generation.largest = Math.max(generation.largest, elements)
+    }
+  }
+  return {
+    line: (text) => {
+      const [, kind, name] = BLOCK.exec(text) ?? []
+      if (kind !== undefined && name !== undefined) begin(kind, name)
+      else if (text === '\t}') block = undefined
+      else if (block !== undefined) inBlock(block, text)
+      else table.id = /^\tcomment "([^"]*)"/.exec(text)?.[1] ?? table.id
+    },
+    end: () => {
+      if (table.id === '') throw new SyntaxError('the listing names no table of a tap')
+      return table
+    },
+  }
+}
+
+function emptyGeneration(): ListedGeneration {
+  return { sets: [], chains: [], packets: new Map(), octets: new Map(), received: 0, largest: 0 }
+}
+
+function readRule(table: ListedTable, chain: string, text: string): void {
+  const hook = table.hooks.get(chain)
+  const device = /^\t\ttype filter hook \S+ device "([^"]*)"/.exec(text)?.[1]
+  if (hook !== undefined && device !== undefined) hook.device = device
+  const counts = /^\t\tjump g(\d+)_/.exec(text)?.[1]
+  if (hook !== undefined && counts !== undefined) hook.counts = Number(counts)
+  const comment = /^\t\treturn comment "([^"]*)"/.exec(text)?.[1]
+  const note = comment === undefined ? undefined : noteFrom(comment)
+  if (note !== undefined) table.notes.set(note.number, note)
+}
+
+function readCounter({ packets }: ListedGeneration, counter: string, text: string): void {
+  const count = /packets (\d+)/.exec(text)?.[1]
+  const what = GENERATION.exec(counter)?.[2]
+  if (count !== undefined && what !== undefined) packets.set(what, Number(count))
+}
+
+/** How many elements the line has. */
+function addElements(generation: ListedGeneration, set: string, text: string): number {
+  const key = setFrom(set)
+  if (key === undefined) return 0
+  let count = 0
+  for (const [, address = '', packets, bytes] of text.matchAll(ELEMENT)) {
+    const octets = Number(bytes) - Number(packets) * key.before
+    const sums = generation.octets.get(address) ?? { up: 0, down: 0 }
+    sums[key.way] += octets
+    generation.octets.set(address, sums)
+    generation.received += Number(packets)
+    count += 1
+  }
+  return count
+}
+
+/** The octets of a generation by address. */
+export function countersOf({ octets }: ListedGeneration): readonly TapCounter[] {
+  return [...octets].map(([address, { up, down }]) => ({
+    address: address.includes(':') ? `${address}/64` : address,
+    upBytes: up,
+    downBytes: down,
+  }))
+}

@@ -1,0 +1,262 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Clock, southboundUnavailable } from '@steeple/contracts'
+import { safeText } from '@steeple/telecom'
+import { NO_PACKETS, type TapSnapshot, type TapState, type TapStats, type UpfTap } from '../upf-tap.ts'
+import { countersOf, type ListedTable, listingReader } from './listing.ts'
+import {
+  dropText,
+  generationText,
+  hooksOf,
+  hooksText,
+  layoutOf,
+  SET_SIZE,
+  type TapPlace,
+  tableText,
+} from './ruleset.ts'
+import { isAbsent, type NftRun } from './run-nft.ts'
+
+/** What a tap by rules of the kernel needs. */
+export interface NftTapOptions {
+  readonly place: TapPlace
+  readonly clock: Clock
+  readonly run: NftRun
+  /** What the interface has carried; undefined when it is not there. */
+  readonly carried: () => number | undefined
+}
+
+/** A generation ends when one of its sets is so full: what is not in it any more needs no room in the next. */
+const FULL = SET_SIZE * 0.75
+/** Packets of phones that no rule could follow. */
+const UNMATCHED = ['fragments', 'too_long', 'tagged', 'no_room'] as const
+/** What an interface says that it has carried has been counted by then. */
+const STILL_MS = 1_000
+/** A packet that was under way through the rules before has been counted by then. */
+const SETTLE_MS = 50
+
+/**
+ * Counts by rules of the kernel. The table outlives this object, and the service: whoever comes next goes on with it. What
+ * a generation has counted is taken away only when its final reading was counted.
+ */
+export function createNftTap(options: NftTapOptions): NftTap {
+  return new RulesTap(options)
+}
+
+/** A tap whose table may be there before it. */
+export interface NftTap extends UpfTap {
+  /** False also where nobody may look. */
+  isThere(): Promise<boolean>
+}
+
+class RulesTap implements NftTap {
+  readonly #options: NftTapOptions
+  #stats: TapStats = NO_PACKETS
+  #state: TapState = { status: 'ok', detail: 'not asked yet' }
+  /** What the interface had carried at the last reading, and since when it had. */
+  #carried = 0
+  #carriedMs = 0
+  /** A reading that is as good as a new one for as long as the interface carries nothing. */
+  #still: TapSnapshot | undefined
+
+  constructor(options: NftTapOptions) {
+    this.#options = options
+  }
+
+  async snapshot(counted: string | undefined, signal: AbortSignal): Promise<TapSnapshot> {
+    try {
+      const reading = await this.#read(counted, signal)
+      const { iface } = this.#options.place
+      this.#state = { status: 'ok', detail: `${reading.counters.length} addresses on ${iface}` }
+      return reading
+    } catch (error) {
+      this.#state = { status: 'down', detail: safeText(error) }
+      throw error
+    }
+  }
+
+  async isThere(): Promise<boolean> {
+    try {
+      return (await this.#list(new AbortController().signal)) !== undefined
+    } catch {
+      return false
+    }
+  }
+
+  stats(): TapStats {
+    return this.#stats
+  }
+
+  state(): TapState {
+    return this.#state
+  }
+
+  async close(keep: boolean): Promise<void> {
+    if (keep) return
+    const { table } = this.#options.place
+    const apart = new AbortController().signal
+    try {
+      await this.#apply(`delete table netdev ${table}`, apart)
+    } catch (error) {
+      if (!isAbsent(error)) throw error
+    }
+  }
+
+  async #read(counted: string | undefined, signal: AbortSignal): Promise<TapSnapshot> {
+    const carried = this.#options.carried()
+    if (carried === undefined)
+      throw southboundUnavailable(
+        `there is no interface ${this.#options.place.iface}; it is looked for again`,
+      )
+    const still = this.#stillAt(carried)
+    if (still !== undefined) return still
+    const nowMs = this.#options.clock.monotonicMs()
+    const isSettled = nowMs - this.#carriedMs >= STILL_MS
+    const reading = await this.#readTable(carried, counted, signal)
+    if (isSettled && !reading.isFinal && reading.carried === carried) this.#still = reading
+    return reading
+  }
+
+  /** The last reading, when the interface had been still for a while before it and has been since. */
+  #stillAt(carried: number): TapSnapshot | undefined {
+    const { clock } = this.#options
+    if (carried === this.#carried) return this.#still && { ...this.#still, atMs: clock.nowMs() }
+    this.#carriedMs = clock.monotonicMs()
+    this.#still = undefined
+    return undefined
+  }
+
+  async #readTable(carried: number, counted: string | undefined, signal: AbortSignal): Promise<TapSnapshot> {
+    const found = await this.#list(signal)
+    if (found === undefined) {
+      await this.#begin(carried, signal)
+      return this.#snapshot(await this.#listed(signal), 1)
+    }
+    const frozen = await this.#forget(found, counted, signal)
+    if (frozen !== undefined) return this.#snapshot(found, frozen)
+    const active = activeOf(found)
+    if (!this.#isDue(found, active)) return this.#snapshot(found, active)
+    await this.#rotate(found, active, carried, signal)
+    await delay(SETTLE_MS, undefined, { signal })
+    return this.#snapshot(await this.#listed(signal), active)
+  }
+
+  /** Takes away the generation that was counted to its end. The oldest that was not; undefined when there is none. */
+  async #forget(
+    table: ListedTable,
+    counted: string | undefined,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const active = activeOf(table)
+    const frozen = [...table.generations.keys()].filter((number) => number < active).toSorted((a, b) => a - b)
+    const done = frozen.find((number) => nameOf(table, number) === counted)
+    const gone = done === undefined ? undefined : table.generations.get(done)
+    if (gone !== undefined) await this.#apply(dropText(this.#options.place.table, done ?? 0, gone), signal)
+    return frozen.find((number) => number !== done)
+  }
+
+  /** Whether the rules are not those that are wanted: on another interface, for another core, or full. */
+  #isDue(table: ListedTable, active: number): boolean {
+    return (
+      !this.#isHooked(table) ||
+      table.notes.get(active)?.layout !== layoutOf(this.#options.place) ||
+      (table.generations.get(active)?.largest ?? 0) >= FULL
+    )
+  }
+
+  #isHooked({ hooks }: ListedTable): boolean {
+    const { iface } = this.#options.place
+    const wanted = hooksOf(iface)
+    return (
+      hooks.size === wanted.length &&
+      wanted.every((hook) => hooks.get(hook)?.device === iface && hooks.get(hook)?.counts !== undefined)
+    )
+  }
+
+  async #begin(carried: number, signal: AbortSignal): Promise<void> {
+    const { place, clock } = this.#options
+    const note = { number: 1, sinceMs: clock.nowMs(), began: carried, ended: carried }
+    const id = randomBytes(8).toString('hex')
+    await this.#apply(
+      [tableText(place.table, id), hooksText(place, []), generationText(place, note)].join('\n'),
+      signal,
+    )
+  }
+
+  async #rotate(table: ListedTable, active: number, carried: number, signal: AbortSignal): Promise<void> {
+    const { place, clock } = this.#options
+    const isHooked = this.#isHooked(table)
+    // Without its hooks nothing was counted since the last look at the latest; an interface that came anew began from 0.
+    const ended = isHooked ? carried : Math.min(this.#carried, carried)
+    const note = { number: active + 1, sinceMs: clock.nowMs(), began: carried, ended }
+    const hooks = isHooked ? [] : [hooksText(place, [...table.hooks.keys()])]
+    await this.#apply([...hooks, generationText(place, note)].join('\n'), signal)
+  }
+
+  #snapshot(table: ListedTable, number: number): TapSnapshot {
+    const generation = table.generations.get(number)
+    const note = table.notes.get(number)
+    const next = table.notes.get(number + 1)
+    const isFinal = number !== activeOf(table)
+    const carried = this.#options.carried() ?? 0
+    if (carried !== this.#carried) this.#carriedMs = this.#options.clock.monotonicMs()
+    this.#carried = carried
+    const packets = (name: string): number => generation?.packets.get(name) ?? 0
+    const unmatched = UNMATCHED.reduce((sum, name) => sum + packets(name), 0)
+    this.#stats = {
+      ...NO_PACKETS,
+      received: generation?.received ?? 0,
+      malformed: packets('malformed'),
+      unmatched,
+      foreign: packets('foreign'),
+    }
+    return {
+      generation: nameOf(table, number),
+      sinceMs: note?.sinceMs ?? 0,
+      atMs: next?.sinceMs ?? this.#options.clock.nowMs(),
+      counters: generation === undefined ? [] : countersOf(generation),
+      isFinal,
+      lost: unmatched,
+      began: note?.began ?? 0,
+      carried: next?.ended ?? this.#carried,
+    }
+  }
+
+  async #listed(signal: AbortSignal): Promise<ListedTable> {
+    const table = await this.#list(signal)
+    if (table === undefined)
+      throw southboundUnavailable(
+        `the table netdev ${this.#options.place.table} was removed by somebody else; it is made anew`,
+      )
+    return table
+  }
+
+  async #list(signal: AbortSignal): Promise<ListedTable | undefined> {
+    const reader = listingReader()
+    try {
+      await this.#options.run(
+        ['list', 'table', 'netdev', this.#options.place.table],
+        '',
+        (line) => reader.line(line),
+        signal,
+      )
+    } catch (error) {
+      if (isAbsent(error)) return undefined
+      throw error
+    }
+    return reader.end()
+  }
+
+  async #apply(text: string, signal: AbortSignal): Promise<void> {
+    await this.#options.run(['-f', '-'], `${text}\n`, () => undefined, signal)
+  }
+}
+
+/** The generation that counts now; the last one where no hook says. */
+function activeOf({ hooks, generations }: ListedTable): number {
+  const counts = [...hooks.values()].map((hook) => hook.counts ?? 0)
+  return Math.max(0, ...(counts.some((number) => number > 0) ? counts : generations.keys()))
+}
+
+function nameOf({ id }: ListedTable, generation: number): string {
+  return `${id}.${generation}`
+}

@@ -1,0 +1,122 @@
+import {
+  type Collector,
+  type Context,
+  collectorRef,
+  type Plugin,
+  southboundUnavailable,
+} from '@steeple/contracts'
+import { type ChildTap, createChildTap } from './child/child-tap.ts'
+import { tapCollector } from './collector.ts'
+import { coreAddresses } from './core-addresses.ts'
+import { counterFolder, ownName } from './counter-folder.ts'
+import { interfacePackets } from './interface-packets.ts'
+import { endTap } from './leave.ts'
+import { tapMetrics } from './metrics.ts'
+import { createNftTap, type NftTap } from './nft/nft-tap.ts'
+import { nftRun } from './nft/run-nft.ts'
+import type { UpfTap } from './upf-tap.ts'
+
+/** `collector.upf`. */
+interface TapConfig {
+  readonly enabled: boolean
+  readonly iface: string
+  readonly driver: 'nft' | 'pcap' | 'file'
+  readonly file: string
+  readonly core_addresses: readonly string[]
+}
+
+/** 64 MiB hold what comes in two seconds at 130,000 packets a second. */
+const BUFFER_BYTES = 64 * 1024 * 1024
+/** How often a child is looked after. */
+/** What beginning to count may take. */
+const START_BOUND_MS = 5_000
+const TICK_MS = 1_000
+
+/** Counts what phones move on GTP-U. */
+export const plugin: Plugin<TapConfig> = {
+  setup: async (context) => {
+    const { enabled } = context.config
+    const tap = enabled ? await openTap(context) : undefined
+    const collector = tap === undefined ? idle() : watched(tap, context)
+    return {
+      services: new Map([[collectorRef(context.plugin.id).id, collector]]),
+      start: async () => {
+        await sweep(context)
+        // It counts from now on, and not from the first poll; what is in its way the poll says.
+        await tap?.snapshot(undefined, AbortSignal.timeout(START_BOUND_MS)).catch(() => undefined)
+      },
+      stop: async (why) => {
+        if (tap === undefined) return
+        const { enabled: isWanted, driver } = tapSettings(context)
+        const isLast = why === 'unload' || !isWanted || driver !== context.config.driver
+        await (isLast ? endTap(tap, collector, context) : tap.close(true))
+      },
+    }
+  },
+}
+
+/** The keys as they stand now, which may be those of the next copy. */
+function tapSettings({ settings }: Context): Pick<TapConfig, 'enabled' | 'driver'> {
+  // The schema of this package says what is there; the type of the whole configuration knows the first key alone.
+  return settings.collector.upf as TapConfig
+}
+
+/** Takes away the rules that a service left which was ended without a word, and which are not wanted any more. */
+async function sweep(context: Context<TapConfig>): Promise<void> {
+  const { enabled, driver } = context.config
+  if (enabled && driver === 'nft') return
+  const tap = nftTap(context, [])
+  if (await tap.isThere()) await endTap(tap, tapCollector(tap, context.clock), context)
+}
+
+async function openTap(context: Context<TapConfig>): Promise<UpfTap> {
+  const { config, settings, clock, log } = context
+  const { driver, iface, file: capture } = config
+  const core = await coreAddresses(settings, config.core_addresses)
+  if (core.length === 0)
+    throw southboundUnavailable(
+      `no address is known at which the core takes GTP-U (core is ${settings.core}); set collector.upf.core_addresses`,
+    )
+  const name = ownName(settings.server.data_dir)
+  if (driver === 'nft') return nftTap(context, core)
+  const tap: ChildTap = createChildTap({
+    order: { driver, iface, core, bufferBytes: BUFFER_BYTES },
+    folder: counterFolder(`${name}_${driver}`),
+    capture,
+    clock,
+    log,
+  })
+  context.every(TICK_MS, async () => tap.tick(), 'each')
+  return tap
+}
+
+function nftTap({ config: { iface }, settings, clock }: Context<TapConfig>, core: readonly string[]): NftTap {
+  const place = {
+    table: ownName(settings.server.data_dir),
+    iface,
+    v4: core.filter((address) => !address.includes(':')),
+    v6: core.filter((address) => address.includes(':')),
+  }
+  return createNftTap({ place, clock, run: nftRun(), carried: () => interfacePackets(iface) })
+}
+
+/** Its collector, whose readings are counted. */
+function watched(tap: UpfTap, context: Context): Collector {
+  const metrics = tapMetrics(context)
+  return tapCollector(tap, context.clock, (snapshot) => metrics.seen(snapshot, tap.stats()))
+}
+
+/** What gives nothing: `collector.upf.enabled` is false. */
+function idle(): Collector {
+  return {
+    source: 'gtpu',
+    poll: async () => ({
+      sightings: [],
+      isWhole: false,
+      volumes: [],
+      position: undefined,
+      lost: undefined,
+    }),
+    health: () => ({ status: 'ok', detail: 'collector.upf.enabled is false' }),
+  }
+}

@@ -1,0 +1,129 @@
+import { assert, fakeClock, fakeMetrics, suite } from '@steeple/testkit'
+import { tapCollector } from '../src/collector.ts'
+import { tapMetrics } from '../src/metrics.ts'
+import { NO_PACKETS, type TapSnapshot, type UpfTap } from '../src/upf-tap.ts'
+
+const collector = suite('collector-gtpu/collector')
+const NEVER = new AbortController().signal
+const READING: TapSnapshot = {
+  generation: 'a.1',
+  sinceMs: 1_000,
+  atMs: 2_000,
+  counters: [{ address: '10.45.0.2', upBytes: 10, downBytes: 20 }],
+  isFinal: false,
+  lost: 0,
+  began: 100,
+  carried: 150,
+}
+
+/** A tap that reads what it is given next. */
+function world() {
+  const clock = fakeClock()
+  const state = { next: READING, counted: [] as (string | undefined)[] }
+  const tap: UpfTap = {
+    snapshot: async (counted) => {
+      state.counted.push(counted)
+      return state.next
+    },
+    stats: () => NO_PACKETS,
+    state: () => ({ status: 'ok', detail: 'reads' }),
+    close: async () => undefined,
+  }
+  const { poll } = tapCollector(tap, clock)
+  return { state, poll: (position: string | undefined) => poll(position, NEVER) }
+}
+
+collector('gives totals of counters with a generation, by address', async () => {
+  const { volumes, sightings, isWhole, lost } = await world().poll(undefined)
+  assert.equal(volumes, [
+    {
+      key: { by: 'address', address: '10.45.0.2' },
+      upBytes: 10,
+      downBytes: 20,
+      fromMs: 1_000,
+      toMs: 2_000,
+      count: { counter: '10.45.0.2', generation: 'a.1' },
+      isIncomplete: false,
+    },
+  ])
+  assert.equal([sightings, isWhole, lost], [[], false, undefined])
+})
+
+collector('marks as incomplete what was lost since the position, until that is counted', async () => {
+  const { state, poll } = world()
+  const first = await poll(undefined)
+  state.next = { ...READING, lost: 7 }
+  for (const _ of [1, 2]) {
+    const again = await poll(first.position)
+    assert.is(again.lost?.packets, 7)
+    assert.is(again.volumes[0]?.isIncomplete, true)
+  }
+  const second = await poll(first.position)
+  const third = await poll(second.position)
+  assert.is(third.lost, undefined)
+  assert.is(third.volumes[0]?.isIncomplete, false)
+})
+
+collector(
+  'exports the packets of each generation, also of one that saw as many as the one before',
+  async () => {
+    const metrics = fakeMetrics()
+    const { seen } = tapMetrics({ metrics })
+    const full = { ...NO_PACKETS, received: 65_536, unmatched: 1_000 }
+    // Read twice, then one after the other.
+    for (const generation of ['a.1', 'a.1', 'a.2', 'a.3']) seen({ ...READING, generation }, full)
+    seen({ ...READING, generation: 'a.3' }, { ...full, unmatched: 1_500 })
+    const value = (result: string): unknown => metrics.value('svc_collector_gtpu_packets_total', { result })
+    assert.equal([value('received'), value('unmatched')], [3 * 65_536, 3_500])
+  },
+)
+
+collector('says that a generation is over once its final reading was counted and it has gone', async () => {
+  const { state, poll } = world()
+  const first = await poll(undefined)
+  state.next = { ...READING, isFinal: true }
+  const final = await poll(first.position)
+  // The service was ended before it was counted: it comes once more.
+  const again = await poll(first.position)
+  state.next = { ...READING, generation: 'a.2' }
+  const next = await poll(again.position)
+  assert.equal([first.over, final.over, again.over, next.over], [undefined, undefined, undefined, 'a.1'])
+  // One that has gone without a final reading may lie where another tap looks.
+  assert.is((await poll(first.position)).over, undefined)
+})
+
+collector('knows what went by between two generations that do not follow each other', async () => {
+  const { state, poll } = world()
+  const { position } = await poll(undefined)
+  state.next = { ...READING, generation: 'b.1', began: 190 }
+  const gap = await poll(position)
+  assert.equal([gap.lost?.packets, gap.volumes[0]?.isIncomplete], [40, true])
+  // The machine was restarted: its interface began from 0.
+  state.next = { ...READING, generation: 'b.1', began: 30 }
+  assert.is((await poll(position)).lost?.packets, 30)
+  state.next = { ...READING, generation: 'b.1', began: 150 }
+  const tail = await poll(position)
+  assert.equal([tail.lost, tail.volumes[0]?.isIncomplete], [undefined, true], 'what came last is not known')
+})
+
+collector(
+  'has a generation forgotten once its final reading is counted, and goes on without a gap',
+  async () => {
+    const { state, poll } = world()
+    state.next = { ...READING, isFinal: true }
+    const final = await poll(undefined)
+    assert.equal(state.counted, [undefined])
+    state.next = { ...READING, generation: 'a.2', began: 150, carried: 160 }
+    const next = await poll(final.position)
+    assert.equal(state.counted, [undefined, 'a.1'])
+    assert.equal([next.lost, next.volumes[0]?.isIncomplete], [undefined, false])
+  },
+)
+
+collector('counts all that is there when it does not know the position', async () => {
+  const { poll } = world()
+  for (const position of ['', '{}', 'x', '{"generation":"a.1"}'])
+    assert.is((await poll(position)).volumes[0]?.upBytes, 10)
+})
+
+collector.run()

@@ -1,0 +1,178 @@
+import { spawn } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { assert, eventually, suite } from '@steeple/testkit'
+import { PACKETS, RATES, readsExactly } from './support/exactly.ts'
+import { type Carried, CORE, gpdu } from './support/frames.ts'
+import { enterOwnNetwork, RECEIVING } from './support/own-network.ts'
+import { folder, isLooking, NEVER, openPcap, send, startPcap } from './support/taps.ts'
+
+enterOwnNetwork(import.meta.filename)
+
+const exact = suite('collector-gtpu/pcap')
+
+function statusOf(pid: number | undefined): Readonly<Record<string, string>> {
+  const lines = readFileSync(`/proc/${pid}/status`, 'utf8').trim().split('\n')
+  return Object.fromEntries(lines.map((line) => line.split(/:\s+/) as [string, string]))
+}
+
+if (hasPcap()) {
+  exact('counts each octet through libpcap at every rate, with one capability and no other', async () => {
+    const own = folder()
+    const tap = await openPcap({ folder: own.path })
+    try {
+      for (const rate of RATES) send(PACKETS, `--pps=${rate}`)
+      const { lost } = await readsExactly(tap, RATES.length)
+      assert.is(lost, 0)
+      const { CapInh, CapPrm, CapEff, CapAmb, NoNewPrivs, Uid } = statusOf(tap.pid)
+      const raw = '0000000000002000'
+      assert.equal([CapInh, CapPrm, CapEff, CapAmb, NoNewPrivs], [raw, raw, raw, raw, '1'])
+      assert.match(Uid ?? '', process.geteuid?.() === 0 ? /^\d+/ : `${process.geteuid?.()}`)
+    } finally {
+      await tap.close(false)
+      own.remove()
+    }
+  })
+
+  exact('goes on with the counters of a killed child, and bounds what that cost', async () => {
+    const own = folder()
+    const tap = await openPcap({ folder: own.path })
+    try {
+      for (let kill = 0; kill < 3; kill += 1) {
+        send(PACKETS.slice(0, 2_000), '--pps=50000')
+        const { pid } = tap
+        process.kill(pid ?? 0, 'SIGKILL')
+        send(PACKETS.slice(0, 500), '--pps=50000')
+        await isLooking(tap, pid)
+      }
+      send(PACKETS.slice(0, 1_000))
+      const sent = 3 * 2_500 + 1_000
+      await eventually(async () => {
+        const snapshot = await tap.snapshot(undefined, NEVER)
+        const { received } = tap.stats()
+        assert.ok(received <= sent, 'nothing counts twice')
+        assert.ok(received >= 1_000, 'what came last is counted')
+        assert.ok(
+          received + snapshot.lost >= sent,
+          `${received} counted, ${snapshot.lost} said to be lost, of ${sent}`,
+        )
+      })
+      const { lost } = await tap.snapshot(undefined, NEVER)
+      assert.ok(lost <= sent, 'the bound is no more than what the interface carried')
+    } finally {
+      await tap.close(false)
+      own.remove()
+    }
+  })
+
+  exact(
+    'loses nothing and says so when its child and its service are killed while nothing moves',
+    async () => {
+      for (const iface of [RECEIVING, 'lo']) {
+        const own = folder()
+        const place = { folder: own.path, iface, core: [CORE, '127.0.0.7'] }
+        let tap = await openPcap(place)
+        try {
+          if (iface === 'lo') await sendLocally(PACKETS.slice(0, 300))
+          else send(PACKETS.slice(0, 300))
+          await eventually(async () => {
+            await tap.snapshot(undefined, NEVER)
+            assert.is(tap.stats().received, 300)
+          })
+          const before = await tap.snapshot(undefined, NEVER)
+          const { pid } = tap
+          process.kill(pid ?? 0, 'SIGKILL')
+          await isLooking(tap, pid)
+          await tap.close(true)
+          tap = await openPcap(place)
+          const { generation, lost, counters } = await tap.snapshot(undefined, NEVER)
+          assert.equal([generation, lost, counters], [before.generation, 0, before.counters])
+        } finally {
+          await tap.close(false)
+          own.remove()
+        }
+      }
+    },
+  )
+
+  exact('leaves no child behind when the service is killed', async () => {
+    const own = folder()
+    const script = `
+      const { openPcap } = await import(${JSON.stringify(new URL('./support/taps.ts', import.meta.url).href)})
+      const tap = await openPcap({ folder: ${JSON.stringify(own.path)} })
+      process.stdout.write(String(tap.pid))
+      setInterval(() => tap.tick(), 500)`
+    const service = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script])
+    try {
+      const [pid] = await once(service.stdout, 'data')
+      // One that cannot hear of it is ended too.
+      process.kill(Number(pid), 'SIGSTOP')
+      service.kill('SIGKILL')
+      await eventually(() => assert.not.ok(isRunning(Number(pid))))
+    } finally {
+      service.kill('SIGKILL')
+      own.remove()
+    }
+  })
+
+  exact('says each packet that a stopped child had no room for', async () => {
+    const own = folder()
+    const tap = await openPcap({ folder: own.path, bufferBytes: 64 * 1024 })
+    try {
+      process.kill(tap.pid ?? 0, 'SIGSTOP')
+      send(PACKETS)
+      process.kill(tap.pid ?? 0, 'SIGCONT')
+      await eventually(async () => {
+        const { lost } = await tap.snapshot(undefined, NEVER)
+        const { received, dropped } = tap.stats()
+        assert.ok(dropped > 0)
+        assert.equal([received + dropped, lost], [PACKETS.length, dropped])
+      })
+    } finally {
+      await tap.close(false)
+      own.remove()
+    }
+  })
+} else
+  exact('says that npm pcap was not built, and what to take instead', async () => {
+    const own = folder()
+    const tap = startPcap({ folder: own.path })
+    try {
+      await eventually(() =>
+        assert.match(tap.state().detail, /pcap is not there.*take collector\.upf\.driver nft/),
+      )
+    } finally {
+      await tap.close(false)
+      own.remove()
+    }
+  })
+
+/** Whether a process is there; one that has ended and that nobody has asked about is not. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** Sends the GTP-U of packets to the core on the loopback interface. */
+async function sendLocally(packets: readonly Carried[]): Promise<void> {
+  const socket = createSocket('udp4')
+  await new Promise<void>((done) => socket.bind(0, '127.0.1.1', done))
+  for (const one of packets) await new Promise((done) => socket.send(gpdu(one), 2152, '127.0.0.7', done))
+  socket.close()
+}
+
+function hasPcap(): boolean {
+  try {
+    createRequire(import.meta.url)('pcap')
+    return true
+  } catch {
+    return false
+  }
+}
+
+exact.run()

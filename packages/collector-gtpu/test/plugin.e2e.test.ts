@@ -1,0 +1,92 @@
+import { type Collection, type Collector, collectionConsumerRef, type Settings } from '@steeple/contracts'
+import { assert, fakeContext, type Overrides, suite } from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
+import { PACKETS } from './support/exactly.ts'
+import { CORE, truthOf } from './support/frames.ts'
+import { enterOwnNetwork, RECEIVING, run } from './support/own-network.ts'
+import { NEVER, send } from './support/taps.ts'
+
+enterOwnNetwork(import.meta.filename)
+
+const life = suite('collector-gtpu/plugin')
+const CONFIG = { enabled: true, iface: RECEIVING, driver: 'nft', file: '', core_addresses: [CORE] } as const
+const SENT = PACKETS.filter(({ isOuterIpv6 }) => isOuterIpv6 !== true).slice(0, 1_000)
+
+/** What keeps usage: the last collection that it took, and the last with something in it. */
+function keeper() {
+  const kept: { last?: Collection; full?: Collection; isAway: boolean } = { isAway: false }
+  const consumer = {
+    position: async () => kept.last?.position,
+    take: async (collections: ReadonlyMap<string, Collection>) => {
+      if (kept.isAway) throw new Error('the store is away')
+      const taken = collections.get('gtpu')
+      if (taken === undefined) throw new Error('it is of another source')
+      Object.assign(kept, { last: taken }, taken.volumes.length > 0 ? { full: taken } : {})
+    },
+  }
+  return { kept, services: new Map<string, object>([[collectionConsumerRef.id, consumer]]) }
+}
+
+async function open(
+  config: Omit<typeof CONFIG, 'enabled'> & { readonly enabled: boolean },
+  services: Map<string, object>,
+) {
+  // Keys of the plugin's own schema are among them.
+  const settings = { collector: { upf: config } } as unknown as Overrides<Settings>
+  const { context } = fakeContext({ config, id: 'collector-gtpu', services, settings })
+  const instance = await plugin.setup(context)
+  await instance.start?.()
+  // Its one service is a collector.
+  const collector = instance.services?.get('collector.collector-gtpu') as Collector
+  return { instance, collector }
+}
+
+function octets(collection: Collection | undefined): object {
+  return Object.fromEntries(
+    (collection?.volumes ?? []).map(({ key, upBytes, downBytes }) => [
+      key.by === 'address' ? key.address : '',
+      [upBytes, downBytes],
+    ]),
+  )
+}
+
+const TRUTH = Object.fromEntries(truthOf(SENT))
+
+life('hands over what it has counted when it is unloaded, and leaves no rule behind', async () => {
+  const { kept, services } = keeper()
+  const { instance, collector } = await open(CONFIG, services)
+  await collector.poll(undefined, NEVER)
+  send(SENT)
+  await instance.stop?.('unload')
+  assert.equal(octets(kept.full), TRUTH)
+  assert.is(run('nft', 'list', 'tables'), '')
+})
+
+life('goes on with its counters when it is upgraded, and when nobody took what it had', async () => {
+  const { kept, services } = keeper()
+  const first = await open(CONFIG, services)
+  await first.collector.poll(undefined, NEVER)
+  send(SENT)
+  await first.instance.stop?.('upgrade')
+  const second = await open(CONFIG, services)
+  kept.isAway = true
+  await second.instance.stop?.('unload')
+  const third = await open(CONFIG, services)
+  assert.equal(octets(await third.collector.poll(undefined, NEVER)), TRUTH)
+  kept.isAway = false
+  await third.instance.stop?.('unload')
+  assert.is(run('nft', 'list', 'tables'), '')
+})
+
+life('takes away the rules of a service that was killed, once they are not wanted any more', async () => {
+  const { kept, services } = keeper()
+  const killed = await open(CONFIG, services)
+  await killed.collector.poll(undefined, NEVER)
+  send(SENT)
+  const off = await open({ ...CONFIG, enabled: false }, services)
+  assert.equal(octets(kept.full), TRUTH)
+  assert.is(run('nft', 'list', 'tables'), '')
+  assert.equal((await off.collector.poll(undefined, NEVER)).volumes, [])
+})
+
+life.run()

@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clock, Log } from '@steeple/contracts'
+import { eventually } from '@steeple/testkit'
+import { type ChildTap, createChildTap } from '../../src/child/child-tap.ts'
+import { interfacePackets } from '../../src/interface-packets.ts'
+import { createNftTap } from '../../src/nft/nft-tap.ts'
+import { nftRun } from '../../src/nft/run-nft.ts'
+import type { TapCounter, TapSnapshot, UpfTap } from '../../src/upf-tap.ts'
+import { type Carried, CORE, CORE_6, frame, pcapOf } from './frames.ts'
+import { RECEIVING, run, SENDING } from './own-network.ts'
+
+export const NEVER: AbortSignal = new AbortController().signal
+/** How long a child may take to come up on a busy machine. */
+const UP_MS = 60_000
+
+export const systemClock: Clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
+export const noLog: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}
+
+/** A folder of a test, in memory or not. */
+export function folder(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'steeple-tap-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+/** A tap by rules, which are in place when it resolves. */
+export async function openNft(
+  iface: string = RECEIVING,
+  core: readonly string[] = [CORE, CORE_6],
+): Promise<UpfTap> {
+  const place = {
+    table: 'steeple_gtpu_test',
+    iface,
+    v4: core.filter((address) => !address.includes(':')),
+    v6: core.filter((address) => address.includes(':')),
+  }
+  const carried = (): number | undefined => interfacePackets(iface)
+  const tap = createNftTap({ place, clock: systemClock, run: nftRun(), carried })
+  await tap.snapshot(undefined, NEVER)
+  return tap
+}
+
+export interface PcapPlace {
+  readonly folder: string
+  readonly iface?: string
+  readonly bufferBytes?: number
+  readonly core?: readonly string[]
+}
+
+/** A tap by npm `pcap`, which looks when it resolves. */
+export async function openPcap(place: PcapPlace): Promise<ChildTap> {
+  const tap = startPcap(place)
+  await isLooking(tap)
+  return tap
+}
+
+/** As `openPcap`, without waiting. */
+export function startPcap(place: PcapPlace): ChildTap {
+  const { iface = RECEIVING, bufferBytes = 64 * 1024 * 1024, core = [CORE, CORE_6] } = place
+  return createChildTap({
+    order: { driver: 'pcap', iface, core, bufferBytes },
+    folder: place.folder,
+    capture: '',
+    clock: systemClock,
+    log: noLog,
+  })
+}
+
+/** Waits until its child, which may just have been killed, is there and has the interface open. */
+export async function isLooking(tap: ChildTap, before?: number): Promise<void> {
+  await eventually(() => {
+    tap.tick()
+    if (tap.pid === before || !tap.isWorking) throw new Error(`the tap does not look: ${tap.state().detail}`)
+  }, UP_MS)
+}
+
+/** Sends packets on one interface, so that they arrive on the other; all of them have when it returns. */
+export function send(packets: readonly Carried[], ...flags: readonly string[]): string {
+  return sendFrames(packets.map(frame), ...flags)
+}
+
+/** As `send`, of frames. */
+export function sendFrames(frames: readonly Buffer[], ...flags: readonly string[]): string {
+  const own = folder()
+  try {
+    const file = join(own.path, 'sent.pcap')
+    writeFileSync(file, pcapOf(frames))
+    const speed = flags.length === 0 ? ['--topspeed'] : flags
+    return run('tcpreplay', '--preload-pcap', ...speed, `--intf1=${SENDING}`, file)
+  } finally {
+    own.remove()
+  }
+}
+
+/** What a snapshot says by address. */
+export function octetsOf({ counters }: TapSnapshot): ReadonlyMap<string, readonly [number, number]> {
+  return new Map(
+    counters.map(({ address, upBytes, downBytes }: TapCounter) => [address, [upBytes, downBytes] as const]),
+  )
+}

@@ -1,0 +1,94 @@
+import {
+  type Collection,
+  type Collector,
+  type Context,
+  msFromDuration,
+  southboundUnavailable,
+} from '@steeple/contracts'
+import { coreInfo, type Open5gsInfo, open5gsInfo, open5gsInfoRef } from '@steeple/open5gs-info'
+import { safeText } from '@steeple/telecom'
+import { infoPlaces } from './places.ts'
+import { type Seen, sightingsIn } from './sightings.ts'
+import { sessionStarts } from './starts.ts'
+
+/** A walk of so much of the interval ago still tells, and at most of so many ms. */
+const AGE_PART = 3
+const AGE_MAX_MS = 5_000
+
+const NOTHING: Collection = {
+  sightings: [],
+  isWhole: false,
+  volumes: [],
+  position: undefined,
+  lost: undefined,
+}
+
+/**
+ * Sees the sessions of an Open5GS core. It looks with the walks of the core's driver, which are there for the driver's own
+ * sake; with another core driver it asks MME, SMF and AMF where the configuration says they are.
+ */
+export function mmeCollector(context: Context): Collector {
+  const { clock, retiring } = context
+  const mismatches = context.metrics.gauge(
+    'svc_collector_mme_mismatches',
+    'What the daemons of the core do not agree on: phones with a connection that the SMF has not, sessions of the SMF whose phone MME and AMF do not list.',
+    ['kind'],
+  )
+  const places = infoPlaces(context.settings)
+  const starts = sessionStarts()
+  let own: Open5gsInfo | undefined
+  let wasSeen = false
+  let detail = 'not asked yet'
+  const ownInfo = (): Open5gsInfo => {
+    own ??= open5gsInfo(
+      coreInfo(clock, retiring, () => places),
+      places.hasSmf,
+    )
+    return own
+  }
+  const said = ({ sightings, withoutSession, withoutPhone }: Seen): string => {
+    mismatches.set(withoutSession, { kind: 'phone_without_session' })
+    mismatches.set(withoutPhone, { kind: 'session_without_phone' })
+    const odd = [
+      ...(withoutSession === 0 ? [] : [`${withoutSession} connections that the SMF has not`]),
+      ...(withoutPhone === 0 ? [] : [`${withoutPhone} sessions of phones that are not attached any more`]),
+    ]
+    return [`${sightings.length} sessions`, ...odd].join(', ')
+  }
+  return {
+    source: 'mme',
+    poll: async (_position, signal) => {
+      signal.throwIfAborted()
+      const driver = context.maybe(open5gsInfoRef)
+      // Without addresses of sessions those of before would seem to have ended.
+      if (driver === undefined && context.settings.core === 'core_a')
+        throw southboundUnavailable(
+          'driver-core-a is not loaded, which knows where the daemons are: load it (svc plugin load driver-core-a)',
+        )
+      if (driver === undefined && places.generations.length === 0) {
+        detail = 'no core to ask: neither its driver nor collector.mme_url or collector.amf_url names one'
+        return NOTHING
+      }
+      try {
+        const look = await (driver ?? ownInfo()).look(ageOf(context.settings.collector.interval), signal)
+        const { beganMs } = look.sessions ?? look.ues
+        const seenAtMs = Math.round(clock.nowMs() - (clock.monotonicMs() - beganMs))
+        const seen = sightingsIn(look, seenAtMs)
+        wasSeen = true
+        detail = said(seen)
+        return { ...NOTHING, sightings: starts.noted(seen.sightings, seenAtMs), isWhole: true }
+      } catch (error) {
+        signal.throwIfAborted()
+        // Beside a core of another make nobody said that there is an Open5GS: one that was never there is not ill.
+        if (wasSeen || driver !== undefined) throw error
+        detail = `no Open5GS answers, and none was seen since the start (${safeText(error)})`
+        return NOTHING
+      }
+    },
+    health: () => ({ status: 'ok', detail }),
+  }
+}
+
+function ageOf(interval: string): number {
+  return Math.min(AGE_MAX_MS, (msFromDuration(interval) ?? AGE_MAX_MS) / AGE_PART)
+}

@@ -1,0 +1,47 @@
+import type { QuotaKeeper } from '@steeple/contracts'
+import { accountsOf } from './account.ts'
+import { newQuota } from './new-quota.ts'
+import { type FairUseParts, QUOTA_RESOURCE } from './parts.ts'
+import { QUOTAS, quotasOf } from './store/quota-store.ts'
+import { putStanding, standingsOf } from './store/standing-store.ts'
+
+/** What SIMs asks of quotas. */
+export function quotaKeeper(parts: FairUseParts): QuotaKeeper {
+  const { context, clock } = parts
+  return {
+    used: async (imsis, tx) => {
+      const reader = tx === undefined ? context.db : context.db.join(tx)
+      const accounts = await accountsOf(reader, imsis, clock)
+      return new Map(
+        imsis.flatMap((imsi) => {
+          const account = accounts.get(imsi)
+          return account === undefined ? [] : [[imsi, account.usedBytes] as const]
+        }),
+      )
+    },
+    granted: async (tx, imsis, quotaBytes, like) => {
+      const own = context.db.join(tx)
+      const model = like === undefined ? undefined : (await quotasOf(own, [like])).get(like)
+      const wish =
+        model === undefined
+          ? {}
+          : { period: model.period, action: model.action, throttleBps: model.throttle_bps }
+      for (const imsi of imsis) {
+        await QUOTAS.put(own, newQuota(imsi, quotaBytes, clock, wish))
+        if (quotaBytes === 0) tx.dirty(QUOTA_RESOURCE, imsi, true)
+      }
+    },
+    keepsOff: async (tx, imsi, isOverride) => {
+      const own = context.db.join(tx)
+      const account = (await accountsOf(own, [imsi], clock)).get(imsi)
+      if (account === undefined || !account.isOver || account.isFree) return false
+      const standing = (await standingsOf(own, [imsi])).get(imsi)
+      if (standing?.held === 'suspend')
+        await putStanding(own, { ...standing, held: null, held_from_ms: null })
+      // Another one than the quota may let it on: then it is the quota's turn.
+      tx.dirty(QUOTA_RESOURCE, imsi, true)
+      if (isOverride) await QUOTAS.put(own, { ...account.quota, free_from_ms: account.startMs })
+      return !isOverride
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import { Temporal } from 'temporal-polyfill'
+
+/** Periods that the calendar begins anew. */
+export type CalendarPeriod = 'day' | 'week' | 'month'
+/** How long a quota is for; `none`: until it is used up. */
+export type Period = CalendarPeriod | 'none'
+
+/** From its first ms up to, but without, the first of the next; ms since the epoch. */
+export interface Span {
+  readonly startMs: number
+  readonly endMs: number
+}
+
+/** The periods of a time zone. */
+export interface Calendar {
+  readonly timeZone: string
+  /** The period that a moment lies in. Periods follow each other without gap and overlap, whatever clocks are set to. */
+  spanOf(period: CalendarPeriod, atMs: number): Span
+}
+
+const MONDAY = 1
+/** The lengths of time that a period adds. */
+const LENGTHS: Readonly<Record<CalendarPeriod, Temporal.DurationLike>> = {
+  day: { days: 1 },
+  week: { days: 7 },
+  month: { months: 1 },
+}
+
+/** The calendar of an IANA time zone. Throws RangeError for a name that is none. */
+export function calendarOf(timeZone: string): Calendar {
+  // Mostly the same span is asked for, for one SIM after another.
+  const last = new Map<CalendarPeriod, Span>()
+  return {
+    timeZone: Temporal.Now.zonedDateTimeISO(timeZone).timeZoneId,
+    spanOf: (period, at) => {
+      const atMs = Math.floor(at)
+      const known = last.get(period)
+      if (known !== undefined && known.startMs <= atMs && atMs < known.endMs) return known
+      const span = spanIn(timeZone, period, atMs)
+      last.set(period, span)
+      return span
+    },
+  }
+}
+
+function spanIn(timeZone: string, period: CalendarPeriod, atMs: number): Span {
+  const begun = firstDay(period, dateOf(timeZone, atMs))
+  // A clock that is set back over midnight shows the day before again: its second part belongs to the day that has begun.
+  const next = begun.add(LENGTHS[period])
+  const start = startOf(timeZone, next) <= atMs ? next : begun
+  return { startMs: startOf(timeZone, start), endMs: startOf(timeZone, start.add(LENGTHS[period])) }
+}
+
+function dateOf(timeZone: string, atMs: number): Temporal.PlainDate {
+  return Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone).toPlainDate()
+}
+
+function firstDay(period: CalendarPeriod, date: Temporal.PlainDate): Temporal.PlainDate {
+  if (period === 'week') return date.subtract({ days: date.dayOfWeek - MONDAY })
+  return period === 'month' ? date.with({ day: 1 }) : date
+}
+
+/** The first ms of a day; of one that the zone has left out, that of the next. */
+function startOf(timeZone: string, date: Temporal.PlainDate): number {
+  return date.toZonedDateTime(timeZone).epochMilliseconds
+}

@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto'
+import {
+  type Context,
+  type Instance,
+  type Plugin,
+  quotaKeeperRef,
+  subscribersRef,
+  usageLedgerRef,
+  usageListenerRef,
+} from '@steeple/contracts'
+import type { FairUseConfig } from './config.ts'
+import { quotaKeeper } from './keeper.ts'
+import { usageListener } from './listener.ts'
+import { fairUseMetrics } from './metrics.ts'
+import { MIGRATIONS } from './migrations.ts'
+import type { FairUseParts } from './parts.ts'
+import { periodClock } from './period-clock.ts'
+import { calendarOf } from './periods.ts'
+import { quotaReconciler } from './quota-reconciler.ts'
+import { quotaRoute } from './routes/quota-route.ts'
+import { usageRoutes } from './routes/usage-routes.ts'
+import { QUOTAS } from './store/quota-store.ts'
+import { beginEpoch } from './store/standing-store.ts'
+import { sweep } from './sweep.ts'
+import { countQuotas, quotaHealth } from './watch.ts'
+
+const SWEEP_MS = 3_600_000
+const COUNT_MS = 30_000
+
+/** Data quotas of SIMs: counts, and suspends, throttles or tells when they are used up. */
+export const plugin: Plugin<FairUseConfig> = {
+  migrations: MIGRATIONS,
+  tables: [QUOTAS],
+  setup: async (context: Context<FairUseConfig>): Promise<Instance> => {
+    const calendar = calendarOf(context.config.time_zone || machineZone())
+    const parts: FairUseParts = {
+      context,
+      subscribers: context.use(subscribersRef),
+      ledger: context.use(usageLedgerRef),
+      clock: periodClock(context.clock, calendar),
+      metrics: fairUseMetrics(context.metrics),
+    }
+    return {
+      services: new Map<string, object>([
+        [usageListenerRef.id, usageListener(parts)],
+        [quotaKeeperRef.id, quotaKeeper(parts)],
+      ]),
+      routes: [quotaRoute(parts), ...usageRoutes(parts)],
+      reconcilers: [quotaReconciler(parts)],
+      start: async () => {
+        // Whoever leads makes all totals anew: on this instance nobody has counted while the plugin was away.
+        await context.db.write((tx) => beginEpoch(tx, randomUUID()))
+        context.every(SWEEP_MS, (signal) => sweep(parts, signal))
+        context.every(COUNT_MS, () => countQuotas(parts), 'each')
+        await countQuotas(parts)
+      },
+      health: async () => [await quotaHealth(parts)],
+    }
+  },
+}
+
+function machineZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone
+}

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto'
+import {
+  createPause,
+  type ImsiHash,
+  isServiceError,
+  msFromDuration,
+  type Outcome,
+  type Reconciler,
+  type SubscriberView,
+  simNotFound,
+  simStateConflict,
+} from '@steeple/contracts'
+import { safeText } from '@steeple/telecom'
+import { accountsOf } from './account.ts'
+import { adopt } from './adopt.ts'
+import { type FairUseParts, QUOTA_RESOURCE, termsOf } from './parts.ts'
+import { letGo, move, tell } from './perform.ts'
+import { recount } from './recount.ts'
+import { type Step, stepsOf } from './steps.ts'
+import { parts as partsOf } from './store/listed.ts'
+import { hashesAfter, quotasOf, removeQuota } from './store/quota-store.ts'
+import { beginEpoch, epochNow, putStanding, standingsOf } from './store/standing-store.ts'
+
+/** SIMs of one call; their mutations share commits. */
+const BATCH = 100
+/** Mutations at a time. */
+const ABREAST = 25
+/** Totals that are made from the ledger in one transaction: others wait as long. */
+const RECOUNTS = 10
+/** Quotas that are looked at in one go. */
+const LOOK = 500
+const DEFAULT_MS = 60_000
+
+/** Does what quotas ask for: suspends, throttles, tells, and lets on again. */
+export function quotaReconciler(parts: FairUseParts): Reconciler {
+  const { context } = parts
+  let isBegun = false
+  return {
+    resource: QUOTA_RESOURCE,
+    resyncMs: Math.max(1_000, msFromDuration(context.config.usage_interval) ?? DEFAULT_MS),
+    batch: BATCH,
+    urgentConcurrency: 1,
+    backoff: { firstMs: 1_000, longestMs: 60_000 },
+    keys: async () => {
+      if (!isBegun) {
+        // Nobody has counted while this plugin was away.
+        await context.db.write((tx) => beginEpoch(tx, randomUUID()))
+        await adopt(parts)
+        isBegun = true
+      }
+      return await hashesToLookAt(parts)
+    },
+    reconcile: async (keys, signal) => {
+      const outcomes = new Map<string, Outcome>()
+      await recountStale(parts, keys, signal)
+      const steps = await stepsFor(parts, keys)
+      const waiting = [...steps]
+      const worker = async (): Promise<void> => {
+        for (let one = waiting.pop(); one !== undefined && !signal.aborted; one = waiting.pop()) {
+          const reason = await moveAll(parts, one[0] as ImsiHash, one[1])
+          if (reason !== undefined) outcomes.set(one[0], { state: 'failed', reason })
+        }
+      }
+      await Promise.all(Array.from({ length: Math.min(ABREAST, steps.size) }, worker))
+      await tell(
+        parts,
+        [...steps].filter(([, list]) => list.includes('warn') || list.includes('exceed')).map(([key]) => key),
+      )
+      return outcomes
+    },
+  }
+}
+
+/** Those whose totals may lack something, and those of whom something is to be done. */
+async function hashesToLookAt(parts: FairUseParts): Promise<readonly string[]> {
+  const { db } = parts.context
+  const epoch = await epochNow(db)
+  const found: string[] = []
+  // Of a hundred thousand it is seconds of work, in which requests go on.
+  const pause = createPause()
+  for (let after = ''; ; ) {
+    const hashes = await hashesAfter(db, after, LOOK)
+    const steps = await stepsFor(parts, hashes)
+    const standings = await standingsOf(db, hashes)
+    found.push(...hashes.filter((hash) => steps.has(hash) || standings.get(hash)?.counted !== epoch))
+    const last = hashes.at(-1)
+    if (hashes.length < LOOK || last === undefined) return found
+    after = last
+    await pause()
+  }
+}
+
+/** What is to be done, of those of whom anything is. */
+async function stepsFor(
+  parts: FairUseParts,
+  hashes: readonly string[],
+): Promise<ReadonlyMap<string, readonly Step[]>> {
+  const { db } = parts.context
+  const accounts = await accountsOf(db, hashes, parts.clock)
+  const standings = await standingsOf(db, [...accounts.keys()])
+  const terms = termsOf(parts)
+  const found = new Map<string, readonly Step[]>()
+  for (const [hash, account] of accounts) {
+    const standing = standings.get(hash)
+    const steps = standing === undefined ? [] : stepsOf(account, standing, terms)
+    if (steps.length > 0) found.set(hash, steps)
+  }
+  return found
+}
+
+/** Makes the totals anew of those that were last made before an absence. */
+async function recountStale(
+  parts: FairUseParts,
+  hashes: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { db } = parts.context
+  const epoch = await epochNow(db)
+  const standings = await standingsOf(db, hashes)
+  const stale = hashes.filter((hash) => standings.get(hash)?.counted !== epoch)
+  for (const part of partsOf(stale, RECOUNTS)) {
+    signal.throwIfAborted()
+    await db.write(async (tx) => {
+      const quotas = await quotasOf(tx, part)
+      const now = await standingsOf(tx, part)
+      for (const [hash, quota] of quotas) {
+        await recount(parts, tx, quota)
+        const standing = now.get(hash)
+        if (standing !== undefined) await putStanding(tx, { ...standing, counted: epoch })
+      }
+    })
+  }
+}
+
+/** Says why it did not go. */
+async function moveAll(
+  parts: FairUseParts,
+  imsi: ImsiHash,
+  steps: readonly Step[],
+): Promise<string | undefined> {
+  try {
+    const view = await parts.subscribers.find(imsi)
+    if (view === undefined || view.state === 'revoked') {
+      await parts.context.db.write((tx) => removeQuota(tx, imsi))
+      return undefined
+    }
+    for (const step of steps) await perform(parts, view, step)
+    return undefined
+  } catch (error) {
+    // It was revoked or has expired in this very moment.
+    const isGone =
+      isServiceError(error) && (error.code === simStateConflict.code || error.code === simNotFound.code)
+    return isGone ? undefined : safeText(error)
+  }
+}
+
+async function perform(parts: FairUseParts, view: SubscriberView, step: Step): Promise<void> {
+  // Nobody who has expired is on; whoever comes back from it is looked at again.
+  if (step === 'warn' || step === 'exceed' || view.state === 'expired') return
+  // Whoever lets it on asks for the quota's turn.
+  const isOthers = view.state === 'suspended' && view.suspendReason !== 'quota'
+  if (isOthers && step === 'suspend') return
+  if (isOthers && step === 'resume') await letGo(parts, view.imsi)
+  else await move(parts, view.imsi, step)
+}

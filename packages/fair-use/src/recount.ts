@@ -1,0 +1,49 @@
+import type { ImsiHash, Tx } from '@steeple/contracts'
+import { kindOf } from './account.ts'
+import type { FairUseParts } from './parts.ts'
+import type { CalendarPeriod, Span } from './periods.ts'
+import type { QuotaRow } from './store/quota-store.ts'
+import { putUsed, usedSince } from './store/used-store.ts'
+
+/**
+ * Makes the totals of a SIM from the ledger: those of the present period, and for a quota without one those of the month
+ * before too. In one transaction with the reading, so that nothing is counted in between.
+ */
+export async function recount(parts: FairUseParts, tx: Tx, quota: QuotaRow): Promise<void> {
+  const { calendar, now } = parts.clock
+  const kind = kindOf(quota.period)
+  const span = calendar.spanOf(kind, now().atMs)
+  await recountSpan(parts, tx, quota.hash, kind, span)
+  if (quota.period !== 'none' || span.startMs <= quota.first_ms) return
+  await recountSpan(parts, tx, quota.hash, kind, calendar.spanOf(kind, span.startMs - 1))
+}
+
+/**
+ * The greater of what was counted and what the ledger has: this plugin may have been away, and the ledger may have
+ * forgotten what is older than its retention.
+ */
+async function recountSpan(
+  { context, ledger }: FairUseParts,
+  tx: Tx,
+  hash: string,
+  kind: CalendarPeriod,
+  { startMs, endMs }: Span,
+): Promise<void> {
+  const own = context.db.join(tx)
+  // A hash of the store is one.
+  const { upBytes, downBytes, isIncomplete } = await ledger.totalsIn(tx, hash as ImsiHash, startMs, endMs)
+  const rows = (await usedSince(own, [hash], startMs)).get(hash) ?? []
+  const known = rows.find((row) => row.kind === kind && row.starts_at_ms === startMs)
+  const isMore = upBytes + downBytes > (known?.up_bytes ?? 0) + (known?.down_bytes ?? 0)
+  const isNewlyIncomplete = isIncomplete && known?.is_incomplete !== 1
+  if (!isMore && !isNewlyIncomplete) return
+  await putUsed(own, {
+    hash,
+    kind,
+    starts_at_ms: startMs,
+    up_bytes: isMore ? upBytes : (known?.up_bytes ?? 0),
+    down_bytes: isMore ? downBytes : (known?.down_bytes ?? 0),
+    is_incomplete: isIncomplete || known?.is_incomplete === 1 ? 1 : 0,
+    updated_at_ms: Math.floor(context.clock.nowMs()),
+  })
+}

@@ -1,0 +1,189 @@
+import {
+  defineError,
+  type ErrorFactory,
+  forbidden,
+  type ImsiHash,
+  type JsonSchema,
+  msFromTimestamp,
+  objectSchema,
+  ok,
+  type Principal,
+  type Reply,
+  type Request,
+  type Route,
+  route,
+  TIMESTAMP_SCHEMA,
+  timestampFromMs,
+  validationFailed,
+} from '@steeple/contracts'
+import type { FairUseParts } from '../parts.ts'
+import { type ReportRow, takeReport } from '../store/report-store.ts'
+import { AHEAD_MS, REPORT_DAYS, REPORT_MS } from '../sweep.ts'
+import { USAGE_SCHEMA, USAGE_SERIES_SCHEMA, usageRecord } from '../usage-record.ts'
+import { BYTES_SCHEMA, HASH_PARAMS, knownSim, type SimParams } from './params.ts'
+
+/** A report_id stands for one report: what is sent under it again is the same one. */
+const reportIdReused: ErrorFactory = defineError(
+  'report_id_reused',
+  409,
+  'the SIM %s has another usage report with this report_id; take a new one for each report',
+)
+
+interface ReportBody {
+  readonly up_bytes: number
+  readonly down_bytes: number
+  readonly at?: string
+  readonly source?: string
+  readonly report_id: string
+}
+interface UsageQuery {
+  readonly from?: string
+  readonly to?: string
+  readonly step?: 'hour' | 'day'
+}
+
+/** The longest series: so many points are an answer of some 100 kB. */
+const LONGEST_MS = { hour: 93 * 86_400_000, day: 800 * 86_400_000 } as const
+const BODY: JsonSchema = objectSchema(
+  {
+    up_bytes: BYTES_SCHEMA,
+    down_bytes: BYTES_SCHEMA,
+    at: {
+      ...TIMESTAMP_SCHEMA,
+      description: `When they were used; now when absent. At most ${REPORT_DAYS} days ago.`,
+    },
+    source: {
+      type: 'string',
+      // It is kept and shown: nothing as long as an IMSI.
+      pattern: '^(?!.*[0-9]{14})[a-z0-9][a-z0-9._-]{0,63}$',
+      description:
+        'Who counted: fewer than 14 digits in a row. A node reports under its own id, and may leave this out.',
+    },
+    report_id: {
+      type: 'string',
+      pattern: '^[!-~]{1,128}$',
+      description: `The name of this report among those of the SIM: it counts once, however often it is sent within ${REPORT_DAYS} days.`,
+    },
+  },
+  ['up_bytes', 'down_bytes', 'report_id'],
+)
+
+/** Usage as it was counted, and what others report. */
+export function usageRoutes(parts: FairUseParts): readonly Route[] {
+  return [
+    route<SimParams, UsageQuery, unknown>({
+      method: 'GET',
+      path: '/v1/sims/:imsi/usage',
+      role: 'viewer',
+      summary: 'What a SIM has used of its quota in this period',
+      description:
+        'With `step` (or `from`, `to`) it has a series, which is of this period when nothing is said.',
+      schema: {
+        params: HASH_PARAMS,
+        query: objectSchema({
+          from: TIMESTAMP_SCHEMA,
+          to: TIMESTAMP_SCHEMA,
+          step: { type: 'string', enum: ['hour', 'day'], description: 'day when absent.' },
+        }),
+        response: USAGE_SERIES_SCHEMA,
+      },
+      errors: ['sim_not_found', 'validation_failed', 'store_corrupt'],
+      handle: async ({ params, query }) => {
+        const record = await usageRecord(parts, await knownSim(parts, params.imsi))
+        return ok(await withSeries(parts, params.imsi, query, record))
+      },
+    }),
+    route<SimParams, unknown, ReportBody>({
+      method: 'POST',
+      path: '/v1/sims/:imsi/usage',
+      role: 'operator',
+      nodeToo: true,
+      summary: 'Report what a SIM has used',
+      description: 'Adds once for each `report_id`: send it again until it is answered, in whatever order.',
+      schema: { params: HASH_PARAMS, body: BODY, response: USAGE_SCHEMA },
+      errors: ['sim_not_found', reportIdReused.code, 'validation_failed', 'forbidden', 'store_corrupt'],
+      audit: {
+        none: 'a report is observed: it is kept under its report_id, and what it brings about is audited',
+      },
+      handle: (request) => takeIn(parts, request),
+    }),
+  ]
+}
+
+async function takeIn(parts: FairUseParts, request: Request<SimParams, unknown, ReportBody>): Promise<Reply> {
+  const { body, principal } = request
+  const { imsi } = request.params
+  const { context, ledger, metrics } = parts
+  const view = await knownSim(parts, imsi)
+  const atMs = momentOf(body.at, Math.floor(context.clock.nowMs()))
+  const report: ReportRow = {
+    hash: imsi,
+    report_id: body.report_id,
+    source: sourceOf(body, principal),
+    up_bytes: body.up_bytes,
+    down_bytes: body.down_bytes,
+    taken_at_ms: atMs,
+  }
+  return await request.mutate(imsi, async (tx) => {
+    const found = await takeReport(tx, report)
+    if (found === 'other') {
+      metrics.reported('refused')
+      throw reportIdReused(imsi)
+    }
+    const totals = { upBytes: body.up_bytes, downBytes: body.down_bytes, isIncomplete: false }
+    if (found === 'new') await ledger.submit(tx, imsi, `submission:${report.source}`, totals, atMs)
+    tx.afterCommit(() => metrics.reported(found === 'new' ? 'counted' : 'repeated'))
+    return { body: await usageRecord(parts, view, tx) }
+  })
+}
+
+/** A node speaks for itself alone. */
+function sourceOf({ source }: ReportBody, principal: Principal): string {
+  if (principal.kind !== 'node') return source ?? 'api'
+  if (source !== undefined && source !== principal.id) throw forbidden('operator')
+  return principal.id
+}
+
+/** Older than its report_id would be remembered, a report could count twice. */
+function momentOf(at: string | undefined, nowMs: number): number {
+  if (at === undefined) return nowMs
+  const atMs = timeOf('/at', at)
+  const message = `must be at most ${REPORT_DAYS} days ago and not ahead`
+  if (atMs <= nowMs - REPORT_MS || atMs > nowMs + AHEAD_MS) throw refused('/at', message)
+  return Math.min(atMs, nowMs)
+}
+
+async function withSeries(
+  { ledger, clock }: FairUseParts,
+  imsi: ImsiHash,
+  query: UsageQuery,
+  record: Readonly<Record<string, unknown>>,
+): Promise<Readonly<Record<string, unknown>>> {
+  if (Object.keys(query).length === 0) return record
+  const { from, to, step = 'day' } = query
+  const toMs = to === undefined ? clock.now().atMs + 1 : timeOf('/to', to)
+  const fromMs = timeOf('/from', from ?? String(record.period_start))
+  if (fromMs >= toMs) throw refused('/from', 'must be before to')
+  const days = LONGEST_MS[step] / 86_400_000
+  if (toMs - fromMs > LONGEST_MS[step]) throw refused('/from', `a series by ${step} has at most ${days} days`)
+  const series = await ledger.series(imsi, fromMs, toMs, step)
+  return {
+    ...record,
+    series: series.map(({ atMs, upBytes, downBytes, isIncomplete }) => ({
+      at: timestampFromMs(atMs),
+      up_bytes: upBytes,
+      down_bytes: downBytes,
+      is_incomplete: isIncomplete,
+    })),
+  }
+}
+
+function timeOf(pointer: string, text: string): number {
+  const ms = msFromTimestamp(text)
+  if (ms === undefined) throw refused(pointer, 'must be a timestamp such as 2026-11-01T00:00:00Z')
+  return ms
+}
+
+function refused(pointer: string, message: string): Error {
+  return validationFailed(`${pointer} ${message}`, { details: [{ pointer, message }] })
+}

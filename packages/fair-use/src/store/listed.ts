@@ -1,0 +1,26 @@
+import type { SqlParams } from '@steeple/contracts'
+
+/** Lengths that lists have. */
+const LENGTHS = [1, 10, 100] as const
+
+/** Values that one statement takes. */
+export const AT_ONCE = 100
+
+/**
+ * A condition that `hash` is one of some values. Statements are kept by their text: a list has one of few lengths, and
+ * repeats its last value.
+ */
+export function oneOf(hashes: readonly string[]): { readonly where: string; readonly params: SqlParams } {
+  const length = LENGTHS.find((one) => one >= hashes.length) ?? hashes.length
+  const names = Array.from({ length }, (_, i) => `h${i}`)
+  const last = hashes.at(-1) ?? null
+  return {
+    where: `hash in (${names.map((name) => `:${name}`).join(', ')})`,
+    params: Object.fromEntries(names.map((name, i) => [name, hashes[i] ?? last])),
+  }
+}
+
+/** Cuts a list into parts that one statement takes. */
+export function parts<T>(list: readonly T[], size: number = AT_ONCE): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, i) => list.slice(i * size, (i + 1) * size))
+}

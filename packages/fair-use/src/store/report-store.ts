@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto'
+import type { Tx } from '@steeple/contracts'
+
+/** A usage report that was taken. */
+export interface ReportRow {
+  readonly hash: string
+  readonly report_id: string
+  readonly source: string
+  readonly up_bytes: number
+  readonly down_bytes: number
+  /** When it came; of one that names its time, that. */
+  readonly taken_at_ms: number
+}
+
+const INSERT = `insert into fair_use_report (hash, report_id, source, up_bytes, down_bytes, taken_at_ms)
+  values (:hash, :report_id, :source, :up_bytes, :down_bytes, :taken_at_ms)
+  on conflict (hash, report_id) do nothing`
+const FIND = `select source, up_bytes, down_bytes from fair_use_report
+  where hash = :hash and report_id = :report_id`
+
+/** As many digits as an IMSI has (TS 23.003 clause 2.2): a name of a report that may hold one is kept as its hash. */
+const LIKE_AN_IMSI = /\d{14,}/
+
+function storable(reportId: string): string {
+  return LIKE_AN_IMSI.test(reportId)
+    ? `sha256:${createHash('sha256').update(reportId).digest('hex').slice(0, 32)}`
+    : reportId
+}
+
+/** Whether the report is `new`, is there already (`same`), or another one has its id (`other`). A new one is kept. */
+export async function takeReport(tx: Tx, report: ReportRow): Promise<'new' | 'same' | 'other'> {
+  const { hash } = report
+  const report_id = storable(report.report_id)
+  if ((await tx.run(INSERT, { ...report, report_id })) > 0) return 'new'
+  const known = await tx.get<Pick<ReportRow, 'source' | 'up_bytes' | 'down_bytes'>>(FIND, { hash, report_id })
+  const isSame =
+    known?.source === report.source &&
+    known.up_bytes === report.up_bytes &&
+    known.down_bytes === report.down_bytes
+  return isSame ? 'same' : 'other'
+}
+
+const OLD = `delete from fair_use_report where (hash, report_id) in
+  (select hash, report_id from fair_use_report where taken_at_ms < :before_ms limit :most)`
+
+/** Forgets at most `most` reports from before that; says how many. */
+export async function pruneReports(tx: Tx, beforeMs: number, most: number): Promise<number> {
+  return await tx.run(OLD, { before_ms: beforeMs, most })
+}

@@ -1,0 +1,76 @@
+import type { Reader, Tx } from '@steeple/contracts'
+import { oneOf, parts } from './listed.ts'
+
+/** What was told and done of a SIM with a quota. */
+export interface Standing {
+  readonly hash: string
+  /** The epoch in which its totals were last made from the ledger; those of another one may lack something. */
+  readonly counted: string
+  /** For which period and allowance the 80 % and 100 % were told. */
+  readonly warned: string | null
+  readonly exceeded: string | null
+  /** How it is held off now, and since which period. */
+  readonly held: 'suspend' | 'throttle' | null
+  readonly held_from_ms: number | null
+  readonly held_bps: number | null
+}
+
+/** A SIM of which nothing was told or done yet. */
+export function newStanding(hash: string): Standing {
+  return {
+    hash,
+    counted: '',
+    warned: null,
+    exceeded: null,
+    held: null,
+    held_from_ms: null,
+    held_bps: null,
+  }
+}
+
+const COLUMNS = ['hash', 'counted', 'warned', 'exceeded', 'held', 'held_from_ms', 'held_bps'] as const
+const PUT = `insert into fair_use_standing (${COLUMNS.join(', ')})
+  values (${COLUMNS.map((column) => `:${column}`).join(', ')})
+  on conflict (hash) do update set ${COLUMNS.slice(1)
+    .map((column) => `${column} = excluded.${column}`)
+    .join(', ')}`
+
+/** Writes a standing. */
+export async function putStanding(tx: Tx, standing: Standing): Promise<void> {
+  await tx.run(PUT, { ...standing })
+}
+
+/** The standings of SIMs; of one without a row a new one. */
+export async function standingsOf(
+  reader: Reader,
+  hashes: readonly string[],
+): Promise<ReadonlyMap<string, Standing>> {
+  const found = new Map(hashes.map((hash) => [hash, newStanding(hash)]))
+  for (const part of parts(hashes)) {
+    const { where, params } = oneOf(part)
+    const sql = `select ${COLUMNS.join(', ')} from fair_use_standing where ${where}`
+    for (const row of await reader.all<Standing>(sql, params)) found.set(row.hash, row)
+  }
+  return found
+}
+
+/** At most `limit` SIMs behind `after` that their quota has suspended, by hash. */
+export async function heldOffAfter(reader: Reader, after: string, limit: number): Promise<readonly string[]> {
+  const sql = `select hash from fair_use_standing where held = 'suspend' and hash > :after
+    order by hash limit :limit`
+  return (await reader.all<{ readonly hash: string }>(sql, { after, limit })).map(({ hash }) => hash)
+}
+
+const BUMP = `insert into fair_use_epoch (id, epoch) values ('counting', :epoch)
+  on conflict (id) do update set epoch = excluded.epoch`
+
+/** Begins an epoch: all totals are to be made from the ledger again. */
+export async function beginEpoch(tx: Tx, epoch: string): Promise<void> {
+  await tx.run(BUMP, { epoch })
+}
+
+/** The present epoch. */
+export async function epochNow(reader: Reader): Promise<string> {
+  const sql = "select epoch from fair_use_epoch where id = 'counting'"
+  return (await reader.get<{ readonly epoch: string }>(sql))?.epoch ?? ''
+}

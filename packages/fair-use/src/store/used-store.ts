@@ -1,0 +1,102 @@
+import type { Reader, SqlParams, Tx } from '@steeple/contracts'
+import type { CalendarPeriod } from '../periods.ts'
+import { oneOf, parts } from './listed.ts'
+
+/** What a SIM has used in one period of the calendar. Derived from the ledger, in the transactions that write it. */
+export interface UsedRow {
+  readonly hash: string
+  readonly kind: CalendarPeriod
+  readonly starts_at_ms: number
+  readonly up_bytes: number
+  readonly down_bytes: number
+  /** 0 or 1: some octets may be missing. */
+  readonly is_incomplete: number
+  readonly updated_at_ms: number
+}
+
+const COLUMNS = [
+  'hash',
+  'kind',
+  'starts_at_ms',
+  'up_bytes',
+  'down_bytes',
+  'is_incomplete',
+  'updated_at_ms',
+] as const
+/** Rows of one statement; its text is kept for each. */
+const LENGTHS = [50, 10, 1] as const
+/** An octet count that JSON carries exactly ends here: what comes on top stays out. */
+const MOST = Number.MAX_SAFE_INTEGER
+
+/** Adds to rows, or makes them. No two have the same key. */
+export async function addUsed(tx: Tx, rows: readonly UsedRow[]): Promise<void> {
+  for (let at = 0; at < rows.length; ) {
+    const length = LENGTHS.find((one) => one <= rows.length - at) ?? 1
+    await tx.run(ADD.get(length) ?? '', paramsOf(rows.slice(at, at + length)))
+    at += length
+  }
+}
+
+const ADD: ReadonlyMap<number, string> = new Map(LENGTHS.map((length) => [length, addSql(length)]))
+
+function addSql(length: number): string {
+  const values = Array.from(
+    { length },
+    (_, i) => `(${COLUMNS.map((column) => `:${column}${i}`).join(', ')})`,
+  ).join(', ')
+  const sum = (column: string): string => {
+    const both = `fair_use_used.${column} + excluded.${column}`
+    return `${column} = case when ${both} > ${MOST} then ${MOST} when ${both} < 0 then 0 else ${both} end`
+  }
+  return `insert into fair_use_used (${COLUMNS.join(', ')}) values ${values}
+    on conflict (hash, kind, starts_at_ms) do update set ${sum('up_bytes')}, ${sum('down_bytes')},
+    is_incomplete = case when excluded.is_incomplete = 1 then 1 else fair_use_used.is_incomplete end,
+    updated_at_ms = excluded.updated_at_ms`
+}
+
+function paramsOf(rows: readonly UsedRow[]): SqlParams {
+  const params: Record<string, string | number> = {}
+  rows.forEach((row, i) => {
+    for (const column of COLUMNS) params[`${column}${i}`] = row[column]
+  })
+  return params
+}
+
+const PUT = `insert into fair_use_used (${COLUMNS.join(', ')})
+  values (${COLUMNS.map((column) => `:${column}`).join(', ')})
+  on conflict (hash, kind, starts_at_ms) do update set ${COLUMNS.slice(3)
+    .map((column) => `${column} = excluded.${column}`)
+    .join(', ')}`
+
+/** Writes a row as a whole. */
+export async function putUsed(tx: Tx, row: UsedRow): Promise<void> {
+  await tx.run(PUT, { ...row })
+}
+
+/** The rows of SIMs whose period began then or later, by hash, oldest first. */
+export async function usedSince(
+  reader: Reader,
+  hashes: readonly string[],
+  fromMs: number,
+): Promise<ReadonlyMap<string, readonly UsedRow[]>> {
+  const found = new Map<string, UsedRow[]>()
+  for (const part of parts(hashes)) {
+    const { where, params } = oneOf(part)
+    const sql = `select ${COLUMNS.join(', ')} from fair_use_used
+      where ${where} and starts_at_ms >= :from_ms order by starts_at_ms`
+    for (const row of await reader.all<UsedRow>(sql, { ...params, from_ms: fromMs })) {
+      const known = found.get(row.hash)
+      if (known === undefined) found.set(row.hash, [row])
+      else known.push(row)
+    }
+  }
+  return found
+}
+
+const OLD = `delete from fair_use_used where kind = :kind and starts_at_ms < :before_ms
+  and hash not in (select hash from fair_use_quota where period = 'none')`
+
+/** Removes what began before that; quotas without a period need all of theirs. Says how many rows. */
+export async function pruneUsed(tx: Tx, kind: CalendarPeriod, beforeMs: number): Promise<number> {
+  return await tx.run(OLD, { kind, before_ms: beforeMs })
+}

@@ -1,0 +1,213 @@
+import { createHash } from 'node:crypto'
+import type { Collection, Volume, VolumeKey } from '@steeple/contracts'
+import type { Session } from '../join/session.ts'
+import type { Share } from '../ledger/ledger.ts'
+import { sum } from '../ledger/spans.ts'
+import { counterKey, heldKey, type Memory } from '../memory.ts'
+import type { CounterRow, HeldRow } from '../store/tables.ts'
+import { growthOf, type Moved, volumeProblem } from './growth.ts'
+import { partsOf } from './holders.ts'
+
+/** Why a volume was not counted. */
+export type Refusal = 'octets' | 'span' | 'backwards'
+
+/** What a round makes of its volumes; nothing of it is stored yet. */
+export interface Tally {
+  readonly shares: Share[]
+  readonly counters: Map<string, CounterRow>
+  /** Octets that wait from this round on. */
+  readonly held: Map<string, HeldRow>
+  /** What no longer waits: it has found its session, or nobody came for too long. */
+  readonly settled: HeldRow[]
+  /** Also what there is no room for, which never waited. */
+  readonly lost: HeldRow[]
+  readonly refused: { readonly source: string; readonly why: Refusal }[]
+  /** The end of the last span of each source. */
+  readonly untilMs: Map<string, number>
+}
+
+/** How long octets wait for their session. */
+export interface Patience {
+  /** After so long the next holder of an address would have been seen, ms. */
+  readonly lateMs: number
+  /** After so long nobody is waited for, ms. */
+  readonly heldForMs: number
+}
+
+/** So much waits at most: whoever sends from addresses that nobody has must not fill the store. */
+const MOST_HELD = 50_000
+
+/** Octets wait longer while no source lists sessions; but not for ever, ms. */
+const LONGEST_MS = 86_400_000
+
+/** Counts the volumes of one round. Sessions get their octets here; the rest is in what it returns. */
+export function tallyRound(
+  memory: Memory,
+  collections: ReadonlyMap<string, Collection>,
+  nowMs: number,
+  patience: Patience,
+): Tally {
+  const tally: Tally = {
+    shares: [],
+    counters: new Map(),
+    held: new Map(),
+    settled: [],
+    lost: [],
+    refused: [],
+    untilMs: new Map(),
+  }
+  for (const [source, collection] of collections) tallySource(memory, tally, source, collection, nowMs)
+  const isWatched = [...collections.values()].some(({ isWhole }) => isWhole)
+  const heldForMs = isWatched ? patience.heldForMs : LONGEST_MS
+  for (const row of memory.held.values()) retry(memory, tally, row, nowMs, { ...patience, heldForMs })
+  return tally
+}
+
+function tallySource(
+  memory: Memory,
+  tally: Tally,
+  source: string,
+  collection: Collection,
+  nowMs: number,
+): void {
+  const isAgain = isCountedAlready(memory, source, collection)
+  for (const volume of collection.volumes) {
+    if (isAgain && volume.count === 'delta') continue
+    const moved = movedBy(memory, tally, source, volume)
+    if (moved === undefined) continue
+    const isIncomplete = volume.isIncomplete || isLostIn(collection.lost, moved)
+    const whose = { source, key: volume.key, isIncomplete }
+    if (!give(memory, tally, whose, moved, false)) hold(memory, tally, whose, moved, nowMs)
+  }
+}
+
+/** What was committed and not answered is offered again: where a position is, deltas are counted up to it. */
+function isCountedAlready({ sources }: Memory, source: string, { position }: Collection): boolean {
+  return position !== undefined && sources.get(source)?.position === position
+}
+
+function movedBy(memory: Memory, tally: Tally, source: string, volume: Volume): Moved | undefined {
+  const problem = volumeProblem(volume)
+  if (problem !== undefined) {
+    tally.refused.push({ source, why: problem === 'octets' ? 'octets' : 'span' })
+    return undefined
+  }
+  const { count, upBytes, downBytes, fromMs, toMs } = volume
+  tally.untilMs.set(source, Math.max(toMs, tally.untilMs.get(source) ?? 0))
+  if (count === 'delta') {
+    const isNothing = upBytes === 0 && downBytes === 0 && !volume.isIncomplete
+    return isNothing ? undefined : { fromMs, toMs, upBytes, downBytes }
+  }
+  const named = { counter: storable(count.counter), generation: storable(count.generation) }
+  const key = counterKey({ source, ...named })
+  const known = tally.counters.get(key) ?? memory.counters.get(key)
+  const until = memory.sources.get(source)?.until_ms ?? undefined
+  const growth = growthOf(source, { ...volume, count: named }, known, until)
+  if (growth.result === 'backwards') tally.refused.push({ source, why: 'backwards' })
+  if (growth.result !== 'grown') return undefined
+  tally.counters.set(key, growth.row)
+  const { moved } = growth
+  return moved.upBytes === 0 && moved.downBytes === 0 && !volume.isIncomplete ? undefined : moved
+}
+
+interface Whose {
+  readonly source: string
+  readonly key: VolumeKey
+  readonly isIncomplete: boolean
+}
+
+/** Gives octets to whom they belong; false when that is not known. */
+function give(memory: Memory, tally: Tally, whose: Whose, moved: Moved, isLate: boolean): boolean {
+  const { source, key, isIncomplete } = whose
+  const add = (imsi: string, lane: string, part: Moved, isPartial: boolean, session?: Session): void => {
+    tally.shares.push({ imsi, source, lane, ...onlyMoved(part), isIncomplete: isPartial })
+    if (session !== undefined) addToSession(session, source, part, isPartial)
+  }
+  if (key.by === 'imsi') {
+    const sessions = memory.known
+      .ofImsi(key.imsi)
+      .filter(({ apn }) => key.apn === undefined || apn === key.apn)
+    const session = sessions.findLast((each) => isIn(each, moved)) ?? sessions.at(-1)
+    add(key.imsi, key.apn ?? '', moved, isIncomplete, session)
+    return true
+  }
+  if (key.by === 'session') {
+    const session = memory.known.link(key.source ?? source, storable(key.reference))?.session
+    if (session === undefined) return false
+    add(session.imsi, session.apn, moved, isIncomplete, session)
+    return true
+  }
+  const parts = partsOf(memory.known.holders(key.address), moved, isLate)
+  if (parts === undefined) return false
+  for (const part of parts)
+    add(part.session.imsi, part.session.apn, part, isIncomplete || part.isDivided, part.session)
+  return true
+}
+
+function onlyMoved({ fromMs, toMs, upBytes, downBytes }: Moved): Moved {
+  return { fromMs, toMs, upBytes, downBytes }
+}
+
+function isIn(session: Session, { fromMs, toMs }: Moved): boolean {
+  return session.startedAtMs <= toMs && (session.endedAtMs ?? toMs) >= fromMs
+}
+
+function addToSession(session: Session, source: string, moved: Moved, isIncomplete: boolean): void {
+  const volume = session.volumes.get(source) ?? { up: 0, down: 0, isIncomplete: false }
+  volume.up = sum(volume.up, moved.upBytes)
+  volume.down = sum(volume.down, moved.downBytes)
+  volume.isIncomplete ||= isIncomplete
+  session.volumes.set(source, volume)
+  session.isChanged = true
+}
+
+function hold(memory: Memory, tally: Tally, whose: Whose, moved: Moved, nowMs: number): void {
+  const { source, key, isIncomplete } = whose
+  const text = JSON.stringify(key.by === 'session' ? { ...key, reference: storable(key.reference) } : key)
+  const place = { source, whose: text, from_ms: moved.fromMs, to_ms: moved.toMs }
+  const before = tally.held.get(heldKey(place)) ?? memory.held.get(heldKey(place))
+  const row: HeldRow = {
+    ...place,
+    up_bytes: sum(before?.up_bytes ?? 0, moved.upBytes),
+    down_bytes: sum(before?.down_bytes ?? 0, moved.downBytes),
+    is_incomplete: isIncomplete || before?.is_incomplete === 1 ? 1 : 0,
+    held_at_ms: before?.held_at_ms ?? nowMs,
+  }
+  const isFull = before === undefined && memory.held.size + tally.held.size >= MOST_HELD
+  if (isFull) tally.lost.push(row)
+  else tally.held.set(heldKey(place), row)
+}
+
+function retry(
+  memory: Memory,
+  tally: Tally,
+  row: HeldRow,
+  nowMs: number,
+  { lateMs, heldForMs }: Patience,
+): void {
+  // Octets that came to it in this round: they are looked at together in the next one.
+  if (tally.held.has(heldKey(row))) return
+  const moved = { fromMs: row.from_ms, toMs: row.to_ms, upBytes: row.up_bytes, downBytes: row.down_bytes }
+  const ageMs = nowMs - row.held_at_ms
+  // Written from a key alone.
+  const whose = {
+    source: row.source,
+    key: JSON.parse(row.whose) as VolumeKey,
+    isIncomplete: row.is_incomplete === 1,
+  }
+  if (give(memory, tally, whose, moved, ageMs >= lateMs)) tally.settled.push(row)
+  else if (ageMs >= heldForMs) tally.lost.push(row)
+}
+
+function isLostIn(lost: Collection['lost'], { fromMs, toMs }: Moved): boolean {
+  return lost !== undefined && lost.packets > 0 && lost.fromMs <= toMs && lost.toMs >= fromMs
+}
+
+/** As many digits as an IMSI has (TS 23.003 clause 2.2). */
+const LIKE_AN_IMSI = /\d{14,}/
+
+/** A name of a source's own as it is stored: one that may hold an IMSI as its hash. */
+export function storable(name: string): string {
+  if (!LIKE_AN_IMSI.test(name)) return name
+  return `sha256:${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
+}

@@ -1,0 +1,177 @@
+import type { Collection, SessionSighting } from '@steeple/contracts'
+import { type Round, sessionChanges } from './changes.ts'
+import { candidateFor, isAddressOf, isSame } from './identity.ts'
+import type { Known } from './known.ts'
+import { isOpen, type Link, type Session } from './session.ts'
+
+/** What a round has changed. */
+export interface Joined {
+  readonly began: readonly Session[]
+  readonly ended: readonly Session[]
+}
+
+/**
+ * Joins the sightings of all sources of one round into sessions; they and their links say what has changed.
+ *
+ * First what is known is brought up to date, then new references find their session or begin one, then sessions end:
+ * so a reference that takes over from another one in the same round finds its session still open.
+ */
+export function joinRound(known: Known, collections: ReadonlyMap<string, Collection>, round: Round): Joined {
+  const joining = createJoining(known, round)
+  const fresh: { readonly source: string; readonly sighting: SessionSighting }[] = []
+  for (const [source, { sightings }] of collections)
+    for (const sighting of sightings) if (!joining.update(source, sighting)) fresh.push({ source, sighting })
+  // The newest of several that claim an address comes last and has it.
+  fresh.sort((a, b) => (a.sighting.startedAtMs ?? 0) - (b.sighting.startedAtMs ?? 0))
+  // A list that moves while it is read has some entries twice.
+  for (const { source, sighting } of fresh)
+    if (!joining.update(source, sighting)) joining.find(source, sighting)
+  for (const [source, { isWhole }] of collections) if (isWhole) joining.close(source)
+  return joining.settle()
+}
+
+interface Joining {
+  /** Whether the reference is known, and of the same session. */
+  update(source: string, sighting: SessionSighting): boolean
+  find(source: string, sighting: SessionSighting): void
+  /** Ends what the source does not list any more. */
+  close(source: string): void
+  settle(): Joined
+}
+
+function createJoining(known: Known, round: Round): Joining {
+  const changes = sessionChanges(known, round)
+  const unsettled = new Set<Session>(known.disputed())
+  const { nowMs, number } = round
+  const { begin, end, takeOver, reopen } = changes
+  const leave = (link: Link): void => {
+    link.isLive = false
+    link.isChanged = true
+    known.noteLink(link)
+    unsettled.add(link.session)
+  }
+  const apply = (link: Link, sighting: SessionSighting): void => {
+    link.round = number
+    if (noteSighting(link, sighting)) known.noteLink(link)
+    const { session } = link
+    if (!isOpen(session)) return
+    if (link.isChanged) unsettled.add(session)
+    if (noteSession(session, link, sighting)) takeAddress(session, sighting)
+    if (sighting.state === 'ended' && link.endsAtMs === undefined) link.endsAtMs = sighting.seenAtMs
+  }
+  const takeAddress = (session: Session, sighting: SessionSighting): void => {
+    known.address(session, session.address ?? sighting.address, session.prefix ?? sighting.prefix)
+    takeOver(session)
+  }
+  return {
+    update: (source, sighting) => {
+      const link = known.link(source, sighting.reference)
+      if (link === undefined || !isSame(link, sighting, nowMs)) return false
+      const isBack = !link.isLive && sighting.state !== 'ended' && !isOpen(link.session)
+      if (isBack) reopen(link.session)
+      apply(link, sighting)
+      return true
+    },
+    find: (source, sighting) => {
+      const before = known.link(source, sighting.reference)
+      if (before?.isLive === true) leave(before)
+      const session = candidateFor(known, source, sighting, number)
+      if (session === undefined && sighting.state === 'ended' && sighting.startedAtMs === undefined) return
+      const owner = session ?? begin(source, sighting)
+      const link = linkOf(source, sighting, owner, number)
+      owner.links.add(link)
+      known.addLink(link)
+      apply(link, sighting)
+      unsettled.add(owner)
+    },
+    close: (source) => {
+      for (const link of [...known.liveLinks(source)]) if (link.round !== number) leave(link)
+    },
+    settle: () => {
+      for (const session of unsettled) settle(session, round, end)
+      known.dispute([...unsettled].filter(isDisputed))
+      return { began: [...changes.began], ended: [...changes.ended] }
+    },
+  }
+}
+
+/** Whether some source no longer sees an open session that another one, which may be silent, still lists. */
+export function isDisputed(session: Session): boolean {
+  if (!isOpen(session)) return false
+  const live = [...session.links].filter(({ isLive }) => isLive)
+  return live.length < session.links.size
+}
+
+function settle(session: Session, round: Round, end: (session: Session, atMs: number) => void): void {
+  if (!isOpen(session)) return
+  const links = [...session.links]
+  const over = links.filter(({ isLive, state }) => !isLive || state === 'ended')
+  const going = links.filter((link) => !over.includes(link))
+  const heard = over.length === 0 ? going : going.filter((link) => isHeard(link, round))
+  if (heard.length === 0) {
+    end(session, Math.min(...over.map(({ endsAtMs }) => endsAtMs ?? round.nowMs)))
+    return
+  }
+  const state = heard.some((link) => link.state === 'active') ? 'active' : 'idle'
+  if (state === session.state) return
+  session.state = state
+  session.isChanged = true
+}
+
+/** A source that is silent has no say in whether a session goes on that others no longer see. */
+function isHeard(link: Link, { answeredMs, nowMs, silentMs }: Round): boolean {
+  return nowMs - (answeredMs.get(link.source) ?? 0) <= silentMs
+}
+
+/** Whether what the source says of it has changed. */
+function noteSighting(link: Link, sighting: SessionSighting): boolean {
+  const { state, technology } = sighting
+  const cell = sighting.cell ?? link.cell
+  const startedAtMs = link.startedAtMs ?? sighting.startedAtMs
+  const isLive = state !== 'ended'
+  const isSameAsBefore =
+    link.state === state &&
+    link.technology === technology &&
+    link.cell === cell &&
+    link.startedAtMs === startedAtMs &&
+    link.isLive === isLive
+  if (isSameAsBefore) return false
+  Object.assign(link, { state, technology, cell, startedAtMs, isLive, isChanged: true })
+  return true
+}
+
+/** Takes over what has changed; whether it has an address that was not known. */
+function noteSession(session: Session, link: Link, sighting: SessionSighting): boolean {
+  const { technology } = link
+  const cell = link.isChanged ? (link.cell ?? session.cell) : session.cell
+  const plmn = sighting.plmn ?? session.plmn
+  if (link.isChanged && (session.technology !== technology || session.cell !== cell)) {
+    session.technology = technology
+    session.cell = cell
+    session.isChanged = true
+  }
+  if (plmn !== session.plmn) {
+    session.plmn = plmn
+    session.isChanged = true
+  }
+  if (isAddressOf(session, sighting)) return false
+  session.isChanged = true
+  return true
+}
+
+function linkOf(source: string, sighting: SessionSighting, session: Session, round: number): Link {
+  const { reference, state, technology, cell, startedAtMs } = sighting
+  return {
+    source,
+    reference,
+    session,
+    isLive: state !== 'ended',
+    state,
+    technology,
+    cell,
+    startedAtMs,
+    endsAtMs: undefined,
+    round,
+    isChanged: true,
+  }
+}

@@ -1,0 +1,63 @@
+import {
+  type Context,
+  collectionConsumerRef,
+  type Instance,
+  msFromDuration,
+  type Plugin,
+  usageLedgerRef,
+} from '@steeple/contracts'
+import type { SessionsConfig } from './config.ts'
+import { sessionHealth } from './health.ts'
+import { localHours } from './ledger/hours.ts'
+import { ledgerWriter } from './ledger/ledger.ts'
+import { sourceOrder } from './ledger/source-order.ts'
+import { sessionMetrics } from './metrics.ts'
+import { MIGRATIONS } from './migrations.ts'
+import { prune } from './retention.ts'
+import { sessionRoutes } from './routes/session-routes.ts'
+import { SOURCES, TABLES } from './store/tables.ts'
+import { createConsumer } from './take.ts'
+import { intervalMs, sourceTimes, usageLedger } from './usage-ledger.ts'
+
+const DEFAULT_HELD_MS = 5 * 60_000
+const PRUNE_MS = 3_600_000
+const RECOUNT_MS = 30_000
+
+/** Who is online, how much each one used: joins what all collectors see. */
+export const plugin: Plugin<SessionsConfig> = {
+  migrations: MIGRATIONS,
+  tables: TABLES,
+  setup: async (context: Context<SessionsConfig>): Promise<Instance> => {
+    const order = sourceOrder(context.config.source_order)
+    // Periods of quotas begin with an hour of the ledger.
+    const hours = localHours(context.settings.fairuse.time_zone || undefined)
+    const ledger = ledgerWriter(hours, order)
+    const metrics = sessionMetrics(context.metrics)
+    const times = sourceTimes()
+    const look = async (): Promise<void> => {
+      times.note(await SOURCES.select(context.db, ''))
+      await metrics.recount(context.db)
+    }
+    await look()
+    const consumer = createConsumer({
+      context,
+      ledger,
+      metrics,
+      intervalMs: intervalMs(context),
+      heldForMs: msFromDuration(context.config.unattributed_after) ?? DEFAULT_HELD_MS,
+      counted: (sources) => times.note(sources.values()),
+    })
+    return {
+      services: new Map<string, object>([
+        [collectionConsumerRef.id, consumer],
+        [usageLedgerRef.id, usageLedger(context, hours, ledger, times)],
+      ]),
+      routes: sessionRoutes(context, order),
+      start: async () => {
+        context.every(PRUNE_MS, (signal) => prune(context, signal))
+        context.every(RECOUNT_MS, look, 'each')
+      },
+      health: async () => [sessionHealth(context, times)],
+    }
+  },
+}

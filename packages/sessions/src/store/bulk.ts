@@ -1,0 +1,87 @@
+import {
+  createPause,
+  type Reader,
+  rowSum,
+  type SqlParams,
+  type SqlValue,
+  type Table,
+  type Tx,
+} from '@steeple/contracts'
+
+/** Rows of one statement: a round trip to the store for each would be most of what a round costs. */
+const ROWS = 40
+/** Keys that one statement asks for. */
+const KEYS = 200
+
+/** Adds rows or replaces those with the same keys, as `table.put` does one by one. No key twice in one call. */
+export type PutAll<Row> = (tx: Tx, rows: readonly Row[]) => Promise<void>
+
+/** Makes it for a table. */
+export function putAllInto<Row extends object>(table: Table<Row>): PutAll<Row> {
+  const columns = [...table.columns, 'row_sum']
+  const names: string[] = []
+  const tuples: string[] = []
+  for (let row = 0; row < ROWS; row++) {
+    const own = columns.map((_, column) => `p${row * columns.length + column}`)
+    names.push(...own)
+    tuples.push(`(${own.map((name) => `:${name}`).join(', ')})`)
+  }
+  const changed = columns.filter((column) => !table.key.some((key) => key === column))
+  const sql = `insert into ${table.name} (${columns.join(', ')}) values ${tuples.join(', ')}
+    on conflict (${table.key.join(', ')}) do update set ${changed.map((name) => `${name} = excluded.${name}`).join(', ')}`
+  return async (tx, rows) => {
+    const pause = createPause()
+    const whole = rows.length - (rows.length % ROWS)
+    for (let at = 0; at < whole; at += ROWS) {
+      await tx.run(sql, paramsOf(table, names, rows.slice(at, at + ROWS)))
+      await pause()
+    }
+    for (const row of rows.slice(whole)) await table.put(tx, row)
+  }
+}
+
+function paramsOf<Row extends object>(
+  table: Table<Row>,
+  names: readonly string[],
+  rows: readonly Row[],
+): SqlParams {
+  const params: Record<string, SqlValue> = {}
+  let at = 0
+  for (const row of rows) {
+    // The row type lists exactly the columns.
+    const values = row as Readonly<Record<string, SqlValue>>
+    for (const column of table.columns) params[names[at++] ?? ''] = values[column] ?? null
+    params[names[at++] ?? ''] = rowSum(table.columns, values)
+  }
+  return params
+}
+
+/**
+ * Rows whose `column` is one of `keys`, by `rest` besides (`and …`), checked. Throws `store_corrupt`.
+ */
+export async function rowsIn<Row extends object>(
+  reader: Reader,
+  table: Table<Row>,
+  column: string,
+  keys: readonly (string | number)[],
+  rest = '',
+  params: SqlParams = {},
+): Promise<readonly Row[]> {
+  const found: Row[] = []
+  const pause = createPause()
+  for (let at = 0; at < keys.length; at += KEYS) {
+    const some = keys.slice(at, at + KEYS)
+    // Always as many: the texts of statements are kept for ever.
+    const named = Object.fromEntries(
+      Array.from({ length: KEYS }, (_, index) => [`k${index}`, some[index] ?? some[0] ?? '']),
+    )
+    const list = Object.keys(named)
+      .map((name) => `:${name}`)
+      .join(', ')
+    found.push(
+      ...(await table.select(reader, `where ${column} in (${list}) ${rest}`, { ...named, ...params })),
+    )
+    await pause()
+  }
+  return found
+}

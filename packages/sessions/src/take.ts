@@ -1,0 +1,209 @@
+import {
+  type Collection,
+  type CollectionConsumer,
+  type Context,
+  createPause,
+  createTurns,
+  type ObservedTx,
+  usageListenerRef,
+} from '@steeple/contracts'
+import { storable, type Tally, tallyRound } from './count/tally.ts'
+import { type Joined, joinRound } from './join/join-round.ts'
+import { rowFromLink, rowFromSession } from './join/session.ts'
+import type { LedgerWriter } from './ledger/ledger.ts'
+import { counterKey, heldKey, type Memory, readMemory, storedRound, trimMemory } from './memory.ts'
+import type { SessionMetrics } from './metrics.ts'
+import { prepareRound, withStorableNames } from './prepare.ts'
+import { putAllInto } from './store/bulk.ts'
+import { COUNTERS, HELD, LINKS, ROUND, SESSIONS, SOURCES, type SourceRow } from './store/tables.ts'
+import { tellOf } from './tell.ts'
+
+const putSessions = putAllInto(SESSIONS)
+const putLinks = putAllInto(LINKS)
+const putCounters = putAllInto(COUNTERS)
+const putHeld = putAllInto(HELD)
+
+/** Rounds after which memory is trimmed. */
+const TRIM_ROUNDS = 20
+
+/** Intervals, and the least time, without an answer after which a source has no say over others. */
+const SILENT_INTERVALS = 4
+const LEAST_SILENT_MS = 60_000
+/** The same until the next holder of an address would have been seen. */
+const LATE_INTERVALS = 2
+const LEAST_LATE_MS = 30_000
+
+/** What taking needs. */
+export interface TakeParts {
+  readonly context: Context
+  readonly ledger: LedgerWriter
+  readonly metrics: SessionMetrics
+  readonly heldForMs: number
+  /** How often collectors are asked. */
+  readonly intervalMs: number
+  /** After the commit of a round. */
+  counted(sources: ReadonlyMap<string, SourceRow>): void
+}
+
+/** Takes the collections of rounds, each in one commit. */
+export function createConsumer(parts: TakeParts): CollectionConsumer {
+  const { context } = parts
+  const inTurn = createTurns()
+  let memory: Memory | undefined
+  return {
+    position: async (source) => (await SOURCES.find(context.db, { source }))?.position ?? undefined,
+    take: (collections, signal) =>
+      inTurn(async () => {
+        signal.throwIfAborted()
+        const mine = memory
+        // What a round that fails has done to it is not known.
+        memory = undefined
+        const done = await context.observe((tx) => takeRound(parts, tx, mine, withStorableNames(collections)))
+        memory = done.memory
+        afterRound(parts, done)
+      }),
+  }
+}
+
+interface Done {
+  readonly memory: Memory
+  readonly joined: Joined
+  readonly tally: Tally
+  readonly collections: ReadonlyMap<string, Collection>
+}
+
+async function takeRound(
+  parts: TakeParts,
+  tx: ObservedTx,
+  mine: Memory | undefined,
+  collections: ReadonlyMap<string, Collection>,
+): Promise<Done> {
+  const nowMs = parts.context.clock.nowMs()
+  const stored = await storedRound(tx)
+  const memory =
+    mine !== undefined && mine.round.round === stored.round ? mine : await readMemory(tx, stored, nowMs)
+  const pause = createPause()
+  await prepareRound(tx, memory, collections)
+  await pause()
+  let nextSession = memory.round.next_session
+  const number = memory.round.round + 1
+  const joined = joinRound(memory.known, collections, {
+    number,
+    nowMs,
+    answeredMs: answered(memory, collections, nowMs),
+    askedMs: askedBefore(memory),
+    silentMs: Math.max(LEAST_SILENT_MS, SILENT_INTERVALS * parts.intervalMs),
+    nextId: () => nextSession++,
+  })
+  await pause()
+  const tally = tallyRound(memory, collections, nowMs, {
+    heldForMs: parts.heldForMs,
+    lateMs: Math.max(LEAST_LATE_MS, LATE_INTERVALS * parts.intervalMs),
+  })
+  await pause()
+  await storeRound(parts, tx, memory, collections, tally, nowMs)
+  memory.round = { id: memory.round.id, round: number, next_session: nextSession }
+  await ROUND.put(tx, memory.round)
+  tellOf(tx, joined)
+  if (number % TRIM_ROUNDS === 0) trimMemory(memory, nowMs)
+  return { memory, joined, tally, collections }
+}
+
+function askedBefore({ sources }: Memory): (source: string) => number | undefined {
+  const times = new Map([...sources.values()].map(({ source, at_ms: atMs }) => [source, atMs]))
+  return (source) => times.get(source)
+}
+
+function answered(
+  { sources }: Memory,
+  collections: ReadonlyMap<string, Collection>,
+  nowMs: number,
+): ReadonlyMap<string, number> {
+  const times = new Map([...sources.values()].map(({ source, at_ms: atMs }) => [source, atMs]))
+  for (const source of collections.keys()) times.set(source, nowMs)
+  return times
+}
+
+async function storeRound(
+  { context, ledger }: TakeParts,
+  tx: ObservedTx,
+  memory: Memory,
+  collections: ReadonlyMap<string, Collection>,
+  tally: Tally,
+  nowMs: number,
+): Promise<void> {
+  const sessions = [...memory.known.sessions.values()].filter(({ isChanged }) => isChanged)
+  await putSessions(tx, sessions.map(rowFromSession))
+  for (const session of sessions) session.isChanged = false
+  const links = [...memory.known.sessions.values()].flatMap((session) =>
+    [...session.links].filter(({ isChanged }) => isChanged),
+  )
+  await putLinks(tx, links.map(rowFromLink))
+  for (const link of links) link.isChanged = false
+  await putCounters(tx, [...tally.counters.values()])
+  for (const row of tally.counters.values()) memory.counters.set(counterKey(row), row)
+  await forgetCounters(tx, memory, collections)
+  await storeHeld(tx, memory, tally)
+  for (const [source, { position }] of collections) {
+    const before = memory.sources.get(source)
+    const row: SourceRow = {
+      source,
+      position: position ?? before?.position ?? null,
+      at_ms: nowMs,
+      until_ms: tally.untilMs.get(source) ?? before?.until_ms ?? null,
+    }
+    await SOURCES.put(tx, row)
+    memory.sources.set(source, row)
+  }
+  const increments = await ledger.add(tx, tally.shares)
+  if (increments.length > 0) await context.maybe(usageListenerRef)?.counted(tx, increments)
+}
+
+const FORGET = 'delete from sessions_counter where source = :source and generation = :generation'
+
+/** Who sends from ever other addresses makes a generation of the tap full of counters again and again. */
+async function forgetCounters(
+  tx: ObservedTx,
+  { counters }: Memory,
+  collections: ReadonlyMap<string, Collection>,
+): Promise<void> {
+  for (const [source, { over }] of collections) {
+    if (over === undefined) continue
+    const generation = storable(over)
+    await tx.run(FORGET, { source, generation })
+    for (const [key, row] of counters)
+      if (row.source === source && row.generation === generation) counters.delete(key)
+  }
+}
+
+async function storeHeld(tx: ObservedTx, memory: Memory, tally: Tally): Promise<void> {
+  for (const row of [...tally.settled, ...tally.lost]) {
+    if (!memory.held.delete(heldKey(row))) continue
+    const { source, whose, from_ms, to_ms } = row
+    await HELD.remove(tx, { source, whose, from_ms, to_ms })
+  }
+  await putHeld(tx, [...tally.held.values()])
+  for (const [key, row] of tally.held) memory.held.set(key, row)
+}
+
+function afterRound({ context, metrics, counted }: TakeParts, done: Done): void {
+  const { memory, joined, tally, collections } = done
+  metrics.joined(joined, memory.known)
+  metrics.tallied(tally, memory.held.values())
+  for (const [source, { lost }] of collections) if (lost !== undefined) metrics.lost(source, lost.packets)
+  const why = Map.groupBy(tally.refused, (each) => `${each.source}: ${each.why}`)
+  if (why.size > 0)
+    context.log.warn(
+      { volumes: Object.fromEntries([...why].map(([reason, all]) => [reason, all.length])) },
+      'volumes were not counted: the source contradicts itself',
+    )
+  if (tally.lost.length > 0)
+    context.log.warn(
+      {
+        volumes: tally.lost.length,
+        octets: tally.lost.reduce((all, row) => all + row.up_bytes + row.down_bytes, 0),
+      },
+      'octets of addresses that nobody was seen to hold are counted as unattributed',
+    )
+  counted(memory.sources)
+}

@@ -1,0 +1,120 @@
+import {
+  type Context,
+  type ImsiHash,
+  msFromDuration,
+  type Reader,
+  timestampFromMs,
+  type UsageLedger,
+  type UsageTotals,
+  usageListenerRef,
+} from '@steeple/contracts'
+import type { LocalHours } from './ledger/hours.ts'
+import type { LedgerWriter } from './ledger/ledger.ts'
+import { sum } from './ledger/spans.ts'
+import { countedByHour, seenBySource } from './store/ledger-store.ts'
+import type { SourceRow } from './store/tables.ts'
+
+/** Which sources are counted up to when, as this instance knows. */
+export interface SourceTimes {
+  note(sources: Iterable<SourceRow>): void
+  all(): Iterable<SourceRow>
+}
+
+export function sourceTimes(): SourceTimes {
+  let rows: readonly SourceRow[] = []
+  return {
+    note: (sources) => {
+      rows = [...sources]
+    },
+    all: () => rows,
+  }
+}
+
+const DAY_MS = 86_400_000
+/** How often collectors are asked while the configuration cannot be read. */
+const DEFAULT_INTERVAL_MS = 15_000
+/** Intervals after which a source is late. */
+const LATE_AFTER = 4
+
+/** The usage ledger as other plugins see it. */
+export function usageLedger(
+  context: Context,
+  hours: LocalHours,
+  writer: LedgerWriter,
+  times: SourceTimes,
+): UsageLedger {
+  return {
+    totals: (imsi, fromMs, toMs) => totalsOf(context.db, imsi, fromMs, toMs),
+    totalsIn: (tx, imsi, fromMs, toMs) => totalsOf(context.db.join(tx), imsi, fromMs, toMs),
+    series: async (imsi, fromMs, toMs, step) => {
+      const rows = await countedByHour(context.db, imsi, fromMs, toMs)
+      const points = new Map<number, UsageTotals>()
+      for (const { hour_ms: hourMs, counted_up: up, counted_down: down, open } of rows) {
+        const atMs = step === 'day' ? hours.dayOf(Number(hourMs)) : Number(hourMs)
+        const before = points.get(atMs)
+        points.set(atMs, {
+          upBytes: sum(before?.upBytes ?? 0, exact(up)),
+          downBytes: sum(before?.downBytes ?? 0, exact(down)),
+          isIncomplete: before?.isIncomplete === true || Number(open) > 0,
+        })
+      }
+      return [...points].map(([atMs, totals]) => ({ atMs, ...totals }))
+    },
+    submit: async (tx, imsi, source, { upBytes, downBytes, isIncomplete }, atMs) => {
+      const piece = { lane: '', fromMs: atMs, toMs: atMs, upBytes, downBytes, isIncomplete }
+      const increments = await writer.add(context.db.join(tx), [{ imsi, source, ...piece }])
+      await context.maybe(usageListenerRef)?.counted(tx, increments)
+    },
+    knownUntil: () => knownUntil(context, times),
+  }
+}
+
+async function totalsOf(
+  reader: Reader,
+  imsi: ImsiHash,
+  fromMs: number,
+  toMs: number,
+): ReturnType<UsageLedger['totals']> {
+  const bySource = new Map<string, UsageTotals>()
+  let upBytes = 0
+  let downBytes = 0
+  let isIncomplete = false
+  for (const row of await seenBySource(reader, imsi, fromMs, toMs)) {
+    bySource.set(row.source, {
+      upBytes: exact(row.up),
+      downBytes: exact(row.down),
+      isIncomplete: Number(row.incomplete) > 0,
+    })
+    upBytes = sum(upBytes, exact(row.counted_up))
+    downBytes = sum(downBytes, exact(row.counted_down))
+    isIncomplete ||= Number(row.open) > 0
+  }
+  return { upBytes, downBytes, isIncomplete, bySource }
+}
+
+/** How often collectors are asked. */
+export function intervalMs({ settings }: Pick<Context, 'settings'>): number {
+  return msFromDuration(settings.collector.interval) ?? DEFAULT_INTERVAL_MS
+}
+
+function exact(octets: number | string): number {
+  return Math.min(Number(octets), Number.MAX_SAFE_INTEGER)
+}
+
+function knownUntil(context: Context, times: SourceTimes): ReturnType<UsageLedger['knownUntil']> {
+  const { enabled } = context.settings.collector
+  const nowMs = context.clock.nowMs()
+  // One that has given no octets for a day has left, or never had any.
+  const counting = [...times.all()].filter(
+    ({ at_ms: atMs, until_ms: untilMs }) => untilMs !== null && nowMs - atMs < DAY_MS,
+  )
+  if (!enabled) return { atMs: undefined, reason: 'collector.enabled is false: nothing counts octets' }
+  if (counting.length === 0) return { atMs: undefined, reason: 'no collector has counted octets yet' }
+  const oldest = counting.reduce((a, b) => (b.at_ms < a.at_ms ? b : a))
+  const lateMs = LATE_AFTER * intervalMs(context)
+  const isLate = nowMs - oldest.at_ms > lateMs
+  const reason = isLate
+    ? `${oldest.source} was last counted at ${timestampFromMs(oldest.at_ms)}; GET /v1/health says why`
+    : undefined
+  return { atMs: oldest.at_ms, reason }
+}

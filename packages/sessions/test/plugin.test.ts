@@ -1,0 +1,14 @@
+import { fakeContext, featureConformance, memoryDb } from '@steeple/testkit'
+import type { SessionsConfig } from '../src/config.ts'
+import { MIGRATIONS } from '../src/migrations.ts'
+import { plugin } from '../src/plugin.ts'
+
+featureConformance('sessions', async () => {
+  const db = memoryDb(MIGRATIONS)
+  const config: SessionsConfig = { source_order: ['gtpu', 'cdr'], unattributed_after: '5m' }
+  return {
+    plugin,
+    context: () => fakeContext<SessionsConfig>({ id: 'sessions', config, db }),
+    close: async () => db.close(),
+  }
+})

@@ -1,0 +1,142 @@
+import type { MutationTx } from '@steeple/contracts'
+import { assert, suite } from '@steeple/testkit'
+import { localHours } from '../src/ledger/hours.ts'
+import { ANN, BOB, charged, reading, START_MS, sessionsWorld, sighting, type World } from './support/world.ts'
+
+const usage = suite('sessions/usage-ledger')
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const hours = localHours()
+const TODAY_MS = hours.dayOf(START_MS)
+
+/** Records of one octet up in each of these hours from the beginning of the day. */
+async function chargedIn(world: World, numbers: readonly number[]): Promise<void> {
+  const volumes = numbers.map((number) => {
+    const fromMs = TODAY_MS + number * HOUR_MS
+    return charged(1, fromMs, fromMs + 1_000)
+  })
+  await world.round({ cdr: { volumes } })
+}
+
+async function submitted(world: World, up: number, atMs: number): Promise<void> {
+  // It runs in a mutation of another plugin, whose transaction it is.
+  await world.db.write((tx) =>
+    world.usage.submit(
+      tx as MutationTx,
+      ANN,
+      'submission:node',
+      { upBytes: up, downBytes: 0, isIncomplete: false },
+      atMs,
+    ),
+  )
+}
+
+usage('gives what counts of a span and what each source saw, of that subscriber alone', async () => {
+  const world = await sessionsWorld()
+  await chargedIn(world, [0, 1, 2])
+  await world.round({
+    cdr: { volumes: [charged(9, TODAY_MS, TODAY_MS + 1, { key: { by: 'imsi', imsi: BOB } })] },
+  })
+  const totals = await world.usage.totals(ANN, TODAY_MS + HOUR_MS, TODAY_MS + 2 * HOUR_MS)
+  assert.equal(totals, {
+    upBytes: 1,
+    downBytes: 10,
+    isIncomplete: false,
+    bySource: new Map([['cdr', { upBytes: 1, downBytes: 10, isIncomplete: false }]]),
+  })
+  const within = await world.db.write((tx) => world.usage.totalsIn(tx, ANN, TODAY_MS, TODAY_MS + DAY_MS))
+  assert.is(within.upBytes, 3)
+})
+
+usage('gives a series by hours and by local days, without those of which nothing is known', async () => {
+  const world = await sessionsWorld()
+  await chargedIn(world, [0, 1, 5, -1, -30])
+  const all = [TODAY_MS - 3 * DAY_MS, TODAY_MS + DAY_MS] as const
+  const point = (atMs: number, up: number): object => ({
+    atMs,
+    upBytes: up,
+    downBytes: 10 * up,
+    isIncomplete: false,
+  })
+  assert.equal(await world.usage.series(ANN, ...all, 'hour'), [
+    point(TODAY_MS - 30 * HOUR_MS, 1),
+    point(TODAY_MS - HOUR_MS, 1),
+    point(TODAY_MS, 1),
+    point(TODAY_MS + HOUR_MS, 1),
+    point(TODAY_MS + 5 * HOUR_MS, 1),
+  ])
+  const days = [-30, -1, 0].map((hour) => hours.dayOf(TODAY_MS + hour * HOUR_MS))
+  assert.equal(await world.usage.series(ANN, ...all, 'day'), [
+    point(days[0] ?? 0, 1),
+    point(days[1] ?? 0, 1),
+    point(days[2] ?? 0, 3),
+  ])
+})
+
+usage('adds submissions, and tells what of them counts', async () => {
+  const world = await sessionsWorld()
+  await submitted(world, 100, START_MS)
+  await submitted(world, 50, START_MS)
+  assert.equal(await world.counted(), { counted: [150, 0], 'submission:node': [150, 0] })
+  assert.equal(
+    world.increments.map(({ source, upBytes, fromMs }) => [source, upBytes, fromMs]),
+    [
+      ['submission:node', 100, START_MS],
+      ['submission:node', 50, START_MS],
+    ],
+  )
+})
+
+usage('takes back from a submission what the tap turns out to have seen then', async () => {
+  const world = await sessionsWorld()
+  await submitted(world, 100, START_MS + 5_000)
+  await world.round({ mme: { sightings: [sighting()] }, gtpu: { volumes: [reading(70, START_MS + 15_000)] } })
+  const totals = await world.usage.totals(ANN, 0, START_MS * 2)
+  assert.is(totals.upBytes, 70)
+  assert.is(
+    world.increments.reduce((sum, { upBytes }) => sum + upBytes, 0),
+    70,
+  )
+})
+
+usage('knows nothing before a collector has counted, and says when one is late', async () => {
+  const world = await sessionsWorld()
+  assert.equal(world.usage.knownUntil(), { atMs: undefined, reason: 'no collector has counted octets yet' })
+  await world.round({ mme: { sightings: [sighting()] }, gtpu: { volumes: [reading(1, START_MS + 15_000)] } })
+  assert.equal(world.usage.knownUntil(), { atMs: START_MS + 15_000, reason: undefined })
+  // One that knows sessions alone says nothing of octets.
+  await world.round({ gtpu: {} }, 120_000)
+  assert.is(world.usage.knownUntil().reason, undefined)
+  await world.round({ mme: {} }, 120_000)
+  const { atMs, reason } = world.usage.knownUntil()
+  assert.is(atMs, START_MS + 135_000)
+  assert.match(reason ?? '', 'gtpu was last counted at 2026-11-22T10:02:15.000Z')
+  const again = await world.restarted()
+  assert.is(again.usage.knownUntil().atMs, START_MS + 135_000)
+  again.fake.changeSettings({ collector: { enabled: false } })
+  assert.match(again.usage.knownUntil().reason ?? '', 'collector.enabled is false')
+})
+
+usage('adds up rows beyond what a sum of the store holds', async () => {
+  const world = await sessionsWorld()
+  const most = Number.MAX_SAFE_INTEGER
+  const rows = 1_030
+  const hoursLong = Array.from({ length: rows }, (_, hour) => {
+    const fromMs = TODAY_MS - hour * HOUR_MS
+    return charged(most, fromMs, fromMs + 1_000, { downBytes: 0 })
+  })
+  await world.round({ cdr: { volumes: hoursLong } })
+  const totals = await world.usage.totals(ANN, 0, START_MS)
+  assert.equal([totals.upBytes, totals.bySource.get('cdr')?.upBytes], [most, most])
+  // Of as many sources in one hour, each of another APN: none is set against another.
+  const alike = Array.from({ length: rows }, (_, source) => {
+    const key = { by: 'imsi', imsi: BOB, apn: `a${source}` } as const
+    return [`s${source}`, { volumes: [charged(most, TODAY_MS, TODAY_MS + 1_000, { downBytes: 0, key })] }]
+  })
+  await world.round(Object.fromEntries(alike))
+  assert.equal(await world.usage.series(BOB, TODAY_MS, TODAY_MS + HOUR_MS, 'hour'), [
+    { atMs: TODAY_MS, upBytes: most, downBytes: 0, isIncomplete: false },
+  ])
+})
+
+usage.run()

@@ -1,10 +1,13 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { systemPrincipal, tokenMintRef } from '@steeple/contracts'
 import type { Kernel } from '@steeple/kernel'
 
 /**
  * Tells a newcomer where everything is and how to authenticate.
  *
- * Mints an admin token when the box has no credential at all; that text is printed here, once, and kept nowhere.
+ * Mints an admin token when the box has no credential at all. It is shown here once and kept nowhere, on a screen; where
+ * standard output is a log, it goes into a file of the data directory that its owner alone can read.
  */
 export async function introduce(kernel: Kernel, url: string): Promise<void> {
   const { settings } = kernel
@@ -20,7 +23,11 @@ export async function introduce(kernel: Kernel, url: string): Promise<void> {
     `  documentation  ${url}/v1/docs`,
     ...labAddress(),
     '',
-    ...credentialLines(minted, hasVariable, variable),
+    ...credentialLines(
+      minted === undefined ? undefined : shown(minted, settings.server.data_dir),
+      hasVariable,
+      variable,
+    ),
     '',
     'Try:',
     `  curl -s ${url}/v1/healthz`,
@@ -36,8 +43,12 @@ export async function introduce(kernel: Kernel, url: string): Promise<void> {
 
 /** Where the phones are, when `npm start` has a lab core beside the service. */
 function labAddress(): readonly string[] {
-  const { LAB_CORE_URL: address = '' } = process.env
-  return address === '' ? [] : [`  lab core       ${address}  (a stand-in for core, radio and phones)`]
+  const { LAB_CORE_URL: address = '', LAB_CORE_COUNTED: counted } = process.env
+  if (address === '') return []
+  return [
+    `  lab core       ${address}  (a stand-in for core, radio and phones)`,
+    ...(counted === undefined ? [] : [`  data           ${counted}`]),
+  ]
 }
 
 /** From a SIM to a phone that attaches with it. */
@@ -57,8 +68,36 @@ async function firstToken(kernel: Kernel): Promise<string | undefined> {
   return (await mint.mint(systemPrincipal('first-start'), 'first start', ['admin'])).token
 }
 
+/** The file of the first token, in the data directory. */
+const TOKEN_FILE = 'first-token'
+
+/** How a minted token is told. */
+function shown(token: string, dataDir: string): readonly string[] {
+  const onScreen = [
+    'An admin token, shown this once and stored only as a hash:',
+    '',
+    `  export SVC_TOKEN=${token}`,
+  ]
+  if (process.stdout.isTTY === true) return onScreen
+  const file = join(dataDir, TOKEN_FILE)
+  try {
+    rmSync(file, { force: true })
+    writeFileSync(file, `${token}\n`, { mode: 0o600, flag: 'wx' })
+  } catch {
+    // Without a way to hand it over there would be none at all.
+    return onScreen
+  }
+  return [
+    'An admin token lies in a file that you alone can read, since what is printed here is kept somewhere:',
+    '',
+    `  export SVC_TOKEN=$(cat ${file})`,
+    '',
+    'Remove the file when the token is kept elsewhere; it is stored only as a hash beside.',
+  ]
+}
+
 function credentialLines(
-  minted: string | undefined,
+  minted: readonly string[] | undefined,
   hasVariable: boolean,
   variable: string,
 ): readonly string[] {
@@ -69,5 +108,5 @@ function credentialLines(
       `None left? Start once with  ${variable}=$(openssl rand -hex 32)  and create one: POST /v1/tokens`,
     ]
   }
-  return ['An admin token, shown this once and stored only as a hash:', '', `  export SVC_TOKEN=${minted}`]
+  return minted
 }

@@ -9,6 +9,8 @@ export interface ServiceFlags {
   readonly logLevel?: 'debug' | 'info' | 'warn' | 'error'
   /** Makes the node and a credential when there is none yet, and says how to use them. */
   readonly firstStart?: boolean
+  /** Leaves installed plugins alone. */
+  readonly safeMode?: boolean
 }
 
 /** What `serve` gets: the parsed flags and the raw arguments they came from. */

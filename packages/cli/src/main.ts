@@ -1,4 +1,7 @@
-#!/usr/bin/env -S node --max-semi-space-size=4
+#!/usr/bin/env -S node --max-semi-space-size=4 --heap-growing-percent=30
+// Whatever starts this does it by the line above, so that what the service needs of node stands in one place: the young
+// generation grows to 48 MB otherwise and is not given back, a third of what the service has at rest; and the old one grows
+// by a third before it is collected and not to a multiple, which under floods of long lists is 190 MiB in the place of 290.
 import { CommanderError } from 'commander'
 import { reportError } from './output/report-error.ts'
 import { buildProgram, parserFault } from './program.ts'
@@ -6,7 +9,10 @@ import { processTerminal, type Terminal } from './terminal.ts'
 
 const terminal = processTerminal()
 const argv = process.argv.slice(2)
-process.exit((await run(terminal, argv)) ?? terminal.exitCode())
+const failed = await run(terminal, argv)
+// A pipe holds 64 KiB: what its reader has not taken yet would be lost with the process.
+await terminal.flushed()
+process.exit(failed ?? terminal.exitCode())
 
 /** Runs the command of the arguments. The exit code of its failure; undefined when it did its work. */
 async function run(at: Terminal, words: readonly string[]): Promise<number | undefined> {

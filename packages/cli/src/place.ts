@@ -13,14 +13,17 @@ export const COMMAND_VARIABLES: readonly string[] = ['SVC_URL', 'SVC_TOKEN', 'SV
 
 /** The settings that the service would run with here. Throws `config_invalid`. */
 export async function settingsHere(terminal: Terminal, options: PlaceOptions): Promise<Settings> {
-  const { loadConfig } = await import('@steeple/kernel')
-  const { settings } = loadConfig({
+  const [{ loadConfig }, { sectionsHere }] = await Promise.all([
+    import('@steeple/settings'),
+    import('./composition/plugin-packages.ts'),
+  ])
+  const source = {
     ...(options.config === undefined ? {} : { file: options.config }),
     env: terminal.env,
     flags: options.dataDir === undefined ? {} : { '--data-dir': options.dataDir },
     knownVariables: COMMAND_VARIABLES,
-  })
-  return settings
+  }
+  return loadConfig({ ...source, sections: sectionsHere(source) }).settings
 }
 
 /** The folder of installed plugins: `plugins.dir`, or `plugins` in the data directory. Absolute. */

@@ -1,15 +1,19 @@
 import { Command, type CommanderError, Option } from 'commander'
 import { type CommandError, usageError } from './command-error.ts'
 import { addAuditCommands } from './commands/audit.ts'
+import { addClockCommands } from './commands/clock.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { addCoreCommands } from './commands/core.ts'
 import { addMachineCommands } from './commands/machine.ts'
 import { addNetworkCommands } from './commands/network.ts'
 import { addPluginCommands } from './commands/plugin.ts'
 import { addPolicyCommands } from './commands/policy.ts'
+import { addSecretCommands } from './commands/secret.ts'
+import { addSessionsCommand } from './commands/sessions.ts'
 import { addSimCommands } from './commands/sim.ts'
 import { addTokenCommands } from './commands/token.ts'
 import { addTxCommands } from './commands/tx.ts'
+import { addUsageCommand } from './commands/usage.ts'
 import type { ServiceFlags } from './flags.ts'
 import type { Terminal } from './terminal.ts'
 import { ownVersion } from './version.ts'
@@ -37,6 +41,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
     .option('--data-dir <dir>', 'data and keys directory (default: /var/lib/svc)')
     .option('--listen <address>', 'REST and metrics listen address (default: 0.0.0.0:8080)')
     .addOption(new Option('--log-level <level>', 'default: info').choices(['debug', 'info', 'warn', 'error']))
+    .option('--safe-mode', 'leave installed plugins alone, when one of them keeps the service from working')
     .option('--first-start', 'make the node and a way in when there is none yet, and say how to use them')
     .version(ownVersion(), '--version', 'print version and exit')
     .helpOption('--help', 'show what a command takes')
@@ -49,12 +54,17 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   addNetworkCommands(program, terminal)
   addTokenCommands(program, terminal)
   addSimCommands(program, terminal)
+  addSessionsCommand(program, terminal)
+  addUsageCommand(program, terminal)
   addPolicyCommands(program, terminal)
   addTxCommands(program, terminal)
   addCoreCommands(program, terminal)
+  addClockCommands(program, terminal)
   addAuditCommands(program, terminal)
   addPluginCommands(program, terminal)
+  addSecretCommands(program, terminal)
   addCompletionCommand(program, terminal)
+  program.addHelpText('before', () => knownAlone(program))
   finish(program)
   return program
 }
@@ -64,12 +74,21 @@ function finish(command: Command): void {
   for (const child of command.commands) {
     child.helpOption('--help', 'show what it takes').helpCommand(false).allowExcessArguments(false)
     if (child.commands.length > 0)
-      child.allowExcessArguments().action(() => {
-        refuseWord(child)
-        throw usageError(`${child.name()} needs a command: ${namesOf(child)}`)
-      })
+      child
+        .addHelpText('before', () => knownAlone(child))
+        .allowExcessArguments()
+        .action(() => {
+          refuseWord(child)
+          throw usageError(`${child.name()} needs a command: ${namesOf(child)}`)
+        })
     finish(child)
   }
+}
+
+/** Help is for what there is: `svc tokens --help` asks for no command of it. */
+function knownAlone(group: Command): string {
+  if (group.args[0]?.startsWith('-') === false) refuseWord(group)
+  return ''
 }
 
 function refuseWord(group: Command): void {
@@ -80,7 +99,8 @@ function refuseWord(group: Command): void {
 }
 
 function namesOf(group: Command): string {
-  return group.commands.map((command) => command.name()).join(', ')
+  const names = group.commands.map((command) => command.name())
+  return names.filter((name) => !name.startsWith('__')).join(', ')
 }
 
 /** The fault behind an error of the parser; undefined when it only answered `--help` or `--version`. */

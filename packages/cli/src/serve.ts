@@ -1,28 +1,25 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEdge, type Edge } from '@steeple/api'
-import {
-  type ConfigOptions,
-  createKernel,
-  createLog,
-  initNode,
-  type Kernel,
-  type KernelLog,
-  type LoadedConfig,
-  loadConfig,
-  openSecrets,
-  pluginConfigPaths,
-  type Secrets,
-  systemClock,
-} from '@steeple/kernel'
-import { pluginPackages } from './composition/plugin-packages.ts'
+import { systemClock } from '@steeple/clock'
+import { createKernel, type Kernel } from '@steeple/kernel'
+import { initNode, openSecrets, type Secrets } from '@steeple/secrets'
+import { type ConfigOptions, createSchemaCompiler, type LoadedConfig, loadConfig } from '@steeple/settings'
+import { createLog, type KernelLog } from '@steeple/telemetry'
+import { adminTokenFrom } from './admin-token.ts'
+import { failure } from './command-error.ts'
+import { incompleteBuild, pluginPackages, sectionsHere } from './composition/plugin-packages.ts'
 import { introduce } from './first-start.ts'
 import type { ServeOptions, ServiceFlags } from './flags.ts'
 import { COMMAND_VARIABLES } from './place.ts'
-import { ownVersion } from './version.ts'
+import { buildDate, ownVersion } from './version.ts'
 
 /** A shutdown that takes longer is cut off: plugins have 5 s to drain and 5 s to stop. */
 const SHUTDOWN_LIMIT_MS = 15_000
+
+/** What to do about an installed plugin that ends the service. */
+const REMEDY =
+  'the second time in a row the next start goes without it; svc --safe-mode goes without all installed plugins'
 
 /** How long the listener waits for installed plugins; those that take longer appear when they are ready. */
 const INSTALLED_HEAD_START_MS = 100
@@ -31,31 +28,39 @@ const INSTALLED_HEAD_START_MS = 100
  * Runs the service until SIGTERM or SIGINT; resolves with the exit code.
  *
  * Throws what keeps it from starting: `config_invalid`, `secrets_invalid`, `store_invalid`, `data_dir_in_use`,
- * `plugin_failed` of an essential plugin.
+ * `plugin_failed` of an essential plugin, `incomplete_build`.
  */
 export async function serve({ flags }: ServeOptions): Promise<number> {
   // Whatever the service makes is its own: the store, locks, batches.
   process.umask(0o077)
   const packages = pluginPackages()
-  const source = configSource(flags, packages)
-  const config = loadConfig(source)
+  const incomplete = incompleteBuild(packages)
+  if (incomplete !== undefined) throw failure('incomplete_build', incomplete)
+  const source = configSource(flags)
+  const config = loadHere(source)
+  const adminToken = adminTokenFrom(process.env, config.settings.auth.admin_token_env)
   const { server } = config.settings
   const clock = systemClock()
   const log = createLog({ level: server.log_level, format: server.log_format, clock })
   for (const warning of config.warnings) log.warn({ warning }, 'configuration is odd')
-  const ending = endingSignal(log)
+  const blamed: Blamed = { blame: () => [] }
+  const ending = endingSignal(log, blamed)
   const secrets = await secretsOf(server.data_dir, flags.firstStart === true)
+  const built = buildDate()
   const kernel = await createKernel({
     config,
     secrets,
     log,
     clock,
     version: ownVersion(),
+    ...(built === undefined ? {} : { buildDate: built }),
     packages,
+    isSafeMode: flags.safeMode === true,
   })
+  blamed.blame = (error) => kernel.registry.blame(error)
   let edge: Edge | undefined
   try {
-    edge = createEdge(kernel, edgeOptions(config, kernel, secrets))
+    edge = createEdge(kernel, edgeOptions(config, kernel, secrets, adminToken))
     kernel.attach(edge)
     await kernel.registry.loadBundled()
     // What was installed may hang: most of it is ready before anybody asks, none of it keeps the service from serving.
@@ -72,17 +77,26 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
     return 0
   } finally {
     setTimeout(() => process.exit(1), SHUTDOWN_LIMIT_MS).unref()
+    // The radio first: nothing that is waited for below may keep it on air.
+    const quiet = kernel.quiesce()
     await edge?.close()
+    await quiet
     await kernel.close()
     log.info({}, 'stopped')
     log.close()
   }
 }
 
-function configSource(flags: ServiceFlags, packages: readonly string[]): ConfigOptions {
-  const source: ConfigOptions = {
+/** Reads the configuration with the sections of all plugins that are there now. */
+function loadHere(source: ConfigOptions): LoadedConfig {
+  return loadConfig({ ...source, sections: sectionsHere(source) })
+}
+
+function configSource(flags: ServiceFlags): ConfigOptions {
+  return {
     ...(flags.config === undefined ? {} : { file: flags.config }),
     env: process.env,
+    compile: createSchemaCompiler(),
     knownVariables: COMMAND_VARIABLES,
     flags: {
       ...(flags.dataDir === undefined ? {} : { '--data-dir': flags.dataDir }),
@@ -92,7 +106,6 @@ function configSource(flags: ServiceFlags, packages: readonly string[]): ConfigO
     // The first start makes the keys, after the configuration has said where.
     ...(flags.firstStart === true ? { surroundings: { hasNodeKeys: () => true } } : {}),
   }
-  return { ...source, extraSchemas: pluginConfigPaths(source, packages) }
 }
 
 async function secretsOf(dataDir: string, isFirstStart: boolean): Promise<Secrets> {
@@ -104,20 +117,30 @@ function edgeOptions(
   config: LoadedConfig,
   kernel: Kernel,
   secrets: Secrets,
+  adminToken: string | undefined,
 ): Parameters<typeof createEdge>[1] {
-  const { tls, auth } = config.settings
-  const adminToken = process.env[auth.admin_token_env]
+  const { tls } = config.settings
   return {
-    adminToken: adminToken === '' ? undefined : adminToken,
+    adminToken,
     cursorSecret: kernel.cursorSecret(),
     ...(tls.enabled ? { tls: secrets.tls() } : {}),
   }
 }
 
-/** The first SIGTERM or SIGINT. Later ones change nothing: a terminal sends SIGINT to every process of the group. */
-async function endingSignal(log: KernelLog): Promise<string> {
+/** Says which installed plugins an error may have come from, once there is a kernel. */
+interface Blamed {
+  blame: (error: unknown) => readonly string[]
+}
+
+/**
+ * The first SIGTERM or SIGINT, or the end of a parent that holds a channel to this process (`npm start`). Later ones change
+ * nothing: a terminal sends SIGINT to every process of the group.
+ */
+async function endingSignal(log: KernelLog, blamed: Blamed): Promise<string> {
   const fatal = (kind: string) => (error: unknown) => {
-    log.error({ err: error }, kind)
+    const folders = blamed.blame(error)
+    const remedy = folders.length === 0 ? {} : { plugin_folders: folders, remedy: REMEDY }
+    log.error({ err: error, ...remedy }, kind)
     log.flush()
     process.exit(1)
   }
@@ -125,12 +148,14 @@ async function endingSignal(log: KernelLog): Promise<string> {
   process.on('unhandledRejection', fatal('a promise was not awaited'))
   const signals = ['SIGTERM', 'SIGINT'] as const
   for (const signal of signals) process.on(signal, () => undefined)
-  return await Promise.race(signals.map(async (signal) => ((await once(process, signal)) as [string])[0]))
+  const orphaned = once(process, 'disconnect').then(() => 'its parent has ended')
+  const told = signals.map(async (signal) => ((await once(process, signal)) as [string])[0])
+  return await Promise.race([...told, orphaned])
 }
 
 async function reload(kernel: Kernel, source: ConfigOptions, log: KernelLog): Promise<void> {
   try {
-    await kernel.reload(loadConfig(source))
+    await kernel.reload(loadHere(source))
   } catch (error) {
     log.error({ err: error }, 'the configuration was not reloaded; the old one stays in force')
   }

@@ -1,9 +1,15 @@
+import { writeSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
+import { outlet } from './output/outlet.ts'
 
 /** Where a command runs: its streams, environment and exit code. Tests may give another one. */
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
+  /** Columns of the screen that standard output is; undefined when it is none. */
+  readonly columns: number | undefined
+  /** Standard error is a screen: a person waits, and may be shown how far it is. */
+  readonly isWatched: boolean
   /** Writes to standard output. */
   out(chunk: string): void
   /** Writes to standard error. */
@@ -17,29 +23,51 @@ export interface Terminal {
 /** The terminal of this process, and the exit code that a command left there. */
 export interface ProcessTerminal extends Terminal {
   exitCode(): number
+  /** Resolves when whoever reads has taken everything that was written; the process may end then. */
+  flushed(): Promise<void>
 }
+
+/** What was written did not arrive. */
+const INCOMPLETE = 1
 
 /**
  * The streams of this process.
  *
- * A reader that goes away (`svc audit list | head`) ends the process at once with exit code 0 and without a stack
- * trace, as with SIGPIPE.
+ * Output that cannot be written ends the process at once with exit code 1: without a word when the reader went away
+ * (`svc audit list | head`), with the reason otherwise.
  */
 export function processTerminal(): ProcessTerminal {
   let code = 0
-  for (const stream of [process.stdout, process.stderr])
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      process.exit(error.code === 'EPIPE' ? 0 : 1)
-    })
+  const fault = (error: NodeJS.ErrnoException): void => {
+    if (error.code !== 'EPIPE') say(`svc: standard output cannot be written: ${error.message}\n`)
+    process.exit(INCOMPLETE)
+  }
+  const out = outlet(process.stdout, fault)
+  const err = outlet(process.stderr, () => process.exit(INCOMPLETE))
   return {
     env: process.env,
     cwd: process.cwd(),
-    out: (chunk) => void process.stdout.write(chunk),
-    err: (chunk) => void process.stderr.write(chunk),
+    columns: process.stdout.isTTY === true ? process.stdout.columns : undefined,
+    isWatched: process.stderr.isTTY === true,
+    out: out.write,
+    err: err.write,
     input: () => text(process.stdin),
     answer: (exitCode) => {
       code = exitCode
     },
     exitCode: () => code,
+    flushed: async () => {
+      await out.flushed()
+      await err.flushed()
+    },
+  }
+}
+
+/** The last words of a process that ends now. */
+function say(line: string): void {
+  try {
+    writeSync(process.stderr.fd, line)
+  } catch {
+    // There is nobody left to tell; the exit code does.
   }
 }

@@ -1,8 +1,9 @@
 import { assert, suite } from '@steeple/testkit'
+import type { Json } from '../src/client/rest-client.ts'
 import { assign, patchFromAssignments, valueAt } from '../src/commands/policy-patch.ts'
+import { SIM_COLUMNS } from '../src/commands/sim-columns.ts'
 import { heldCapabilities } from '../src/doctor/check-capabilities.ts'
-import { listenAddress } from '../src/doctor/check-port.ts'
-import { flatten, table } from '../src/output/table.ts'
+import { flatten, moment, table } from '../src/output/table.ts'
 
 const words = suite('cli/words')
 
@@ -43,9 +44,58 @@ words('writes tables that line up and cannot move the cursor', () => {
   ])
 })
 
-words('reads listen addresses and capability sets', () => {
-  assert.equal(listenAddress(':8080'), { host: '', port: 8080 })
-  assert.equal(listenAddress('[::1]:80'), { host: '::1', port: 80 })
+words('fits tables to the screen: cells are cut, sentences go on below, identifiers stay', () => {
+  const rows = [
+    {
+      id: '5c1b940e9d29',
+      label: 'a long label of somebody',
+      why: 'the phone was refused because its card has other keys',
+    },
+  ]
+  const columns = [
+    { title: 'SIM', value: (row: (typeof rows)[number]) => row.id, fit: 'whole' },
+    { title: 'LABEL', value: (row: (typeof rows)[number]) => row.label },
+    { title: 'WHY', value: (row: (typeof rows)[number]) => row.why, fit: 'wrap' },
+  ] as const
+  const lines = table(rows, columns, 50).trimEnd().split('\n')
+  assert.ok(
+    lines.every((line) => line.length <= 50),
+    lines.join('\n'),
+  )
+  assert.match(lines[1] ?? '', /^5c1b940e9d29 {2}a long \S+.*…/)
+  const why = lines.slice(1).map((line) => line.slice(lines[0]?.indexOf('WHY')).trim())
+  assert.is(why.join(' '), rows[0]?.why)
+  assert.is(table(rows, columns).split('\n').length, 3)
+  assert.match(table(rows, columns, 5), /5c1b940e9d29/)
+  assert.is(moment('2026-11-21T18:52:00.679Z'), '2026-11-21 18:52:00Z')
+  assert.equal([moment(null), moment('never')], [null, 'never'])
+})
+
+words('leaves out a column that says the usual of all rows where the lines are too long', () => {
+  const sim = (status: string): Json => ({
+    imsi_sha256_12: '5c1b940e9d29',
+    state: 'issued',
+    attached: false,
+    label: 'north Fatima Diallo 4072',
+    iccid_last4: '0727',
+    profile: 'default',
+    expires_at: '2027-11-21T19:17:52.803Z',
+    provisioning: { status },
+  })
+  const shown = (status: string, width?: number): string =>
+    table([sim('synced'), sim(status)], SIM_COLUMNS, width)
+  assert.match(shown('synced', 200), /PROFILE +EXPIRES +PROVISIONING$/m)
+  assert.match(shown('synced'), /PROFILE +EXPIRES +PROVISIONING$/m)
+  assert.is.not(shown('synced', 80).includes('PRO'), true)
+  assert.match(
+    shown('synced', 80),
+    /^5c1b940e9d29 +issued +no +north Fatima Diallo 4072 +…0727 +2027-11-21$/m,
+  )
+  assert.match(shown('pending', 80), /north .*… +…0727 +2027-11-21 +pending$/m)
+  for (const line of shown('pending', 80).split('\n')) assert.ok(line.length <= 80, line)
+})
+
+words('reads capability sets', () => {
   assert.is(heldCapabilities('Name:\tnode\nCapEff:\t0000000000003000\n'), 0x3000n)
   assert.is(heldCapabilities(''), undefined)
 })

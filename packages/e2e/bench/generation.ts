@@ -59,7 +59,6 @@ function inline(id: string, routes: readonly Route[]): InlinePlugin {
       contracts: '*',
       config_path: id,
       handover: 'overlap',
-      isolation: 'inline',
     },
     plugin,
   }

@@ -3,14 +3,23 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { benchCollectorFree5gc } from './collector-free5gc.ts'
+import { benchCollectorMme } from './collector-mme.ts'
+import { benchCut } from './cut.ts'
 import { benchGeneration } from './generation.ts'
 import { benchImport, benchReconcile } from './hss.ts'
+import { benchIdle } from './idle.ts'
+import { benchInstances } from './instances.ts'
 import { benchLabCore } from './lab-core.ts'
 import { benchList } from './list.ts'
 import type { Finding } from './measure.ts'
 import { benchIssue, benchMutation } from './mutation.ts'
+import { benchQuotaCut } from './quota-cut.ts'
 import { benchRead } from './read.ts'
+import { benchSessions } from './sessions.ts'
+import { benchSizes } from './sizes.ts'
 import { benchStart } from './start.ts'
+import { benchTap } from './tap.ts'
 import { benchTokenCheck } from './token-check.ts'
 
 const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
@@ -20,10 +29,19 @@ const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
   mutation: benchMutation,
   issue: benchIssue,
   list: benchList,
+  sizes: benchSizes,
+  idle: benchIdle,
   import: benchImport,
   reconcile: benchReconcile,
   generation: benchGeneration,
   'lab-core': benchLabCore,
+  cut: benchCut,
+  'collector-free5gc': benchCollectorFree5gc,
+  instances: benchInstances,
+  'collector-mme': benchCollectorMme,
+  sessions: benchSessions,
+  'quota-cut': benchQuotaCut,
+  tap: benchTap,
 }
 
 const wanted = process.argv.slice(2)

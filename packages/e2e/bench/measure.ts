@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+
+export { processorMs as cpuMs } from '../harness/service.ts'
 
 /** One line of the result: what was measured, beside what it is compared to in the same run. */
 export interface Finding {
@@ -49,14 +50,6 @@ export function load(request: LoadRequest): Promise<LoadResult> {
     })
     child.send(request)
   })
-}
-
-/** Ticks of CPU that a process has used, in ms (10 ms resolution). */
-export function cpuMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
 /** The middle of the values. */

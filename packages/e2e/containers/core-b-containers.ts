@@ -11,45 +11,47 @@ export const CORE_B_ROLES = ['nrf', 'udr', 'udm', 'ausf', 'nssf', 'pcf', 'upf', 
 /** One of them. */
 export type CoreBRole = (typeof CORE_B_ROLES)[number]
 
-const AMF_FOLDER = join(homedir(), '.cache', 'steeple-test', 'free5gc-amf-1.4.5')
+const FUNCTIONS_FOLDER = join(homedir(), '.cache', 'steeple-test', 'free5gc-functions-1')
 const MOUNT = '/free5gc/config'
 
-/** A free5GC core in containers: the real AMF, stand-ins for the others. */
+/** A free5GC core in containers: some of its functions are the real ones, stand-ins the others. */
 export interface TestCoreB {
   readonly configDir: string
   readonly containers: Readonly<Record<CoreBRole, string>>
   /** A stand-in refuses a file with this text from now on. */
-  refuse(role: Exclude<CoreBRole, 'amf'>, text: string): void
+  refuse(role: CoreBRole, text: string): void
 }
 
-/** Ends the file of tests with a word of what it needs when the AMF was not built. In CI that is an error. */
-export function needAmf(): void {
-  if (existsSync(join(AMF_FOLDER, 'ready'))) return
+/** Ends the file of tests with a word of what it needs when no function was built. In CI that is an error. */
+export function needFunctions(): void {
+  if (existsSync(join(FUNCTIONS_FOLDER, 'ready'))) return
   const script = 'packages/driver-core-b/scripts/get-real-core.sh'
-  if (process.env.CI === 'true') throw new Error(`the real AMF is missing; run ${script} once`)
+  if (process.env.CI === 'true') throw new Error(`the real functions are missing; run ${script} once`)
   process.stdout.write(`needs ${script}\n`)
   process.exit(0)
 }
 
+/** The functions of which the real ones can be had. The NRF and the PCF want the database. */
+export type RealRole = 'nrf' | 'pcf' | 'amf'
+
 /** Makes the containers. A function without its file ends at once; the product starts it. */
-export async function startCoreB(engine: Engine): Promise<TestCoreB> {
+export async function startCoreB(engine: Engine, real: readonly RealRole[] = ['amf']): Promise<TestCoreB> {
   const [configDir, stateDir] = [join(machineFolder(), 'free5gc'), join(machineFolder(), 'free5gc-state')]
   for (const folder of [configDir, stateDir]) mkdirSync(folder)
   const yaml = realpathSync(join(dirname(fileURLToPath(import.meta.resolve('yaml'))), '..'))
   const nameOf = (role: CoreBRole): string => `free5gc-${role}`
   for (const role of CORE_B_ROLES) {
     const file = `${MOUNT}/${role}cfg.yaml`
-    const program =
-      role === 'amf'
-        ? { command: ['/opt/core/amf', '-c', file], mounts: { '/opt/core': AMF_FOLDER } }
-        : {
-            command: ['node', '/opt/core/core-b-function.mjs', role, file],
-            mounts: {
-              '/opt/core/core-b-function.mjs': join(import.meta.dirname, 'core-b-function.mjs'),
-              '/opt/core/node_modules/yaml': yaml,
-              '/var/lib/core': stateDir,
-            },
-          }
+    const program = real.some((one) => one === role)
+      ? { command: [`/opt/core/${role}`, '-c', file], mounts: { '/opt/core': FUNCTIONS_FOLDER } }
+      : {
+          command: ['node', '/opt/core/core-b-function.mjs', role, file],
+          mounts: {
+            '/opt/core/core-b-function.mjs': join(import.meta.dirname, 'core-b-function.mjs'),
+            '/opt/core/node_modules/yaml': yaml,
+            '/var/lib/core': stateDir,
+          },
+        }
     await engine.start({
       name: nameOf(role),
       command: program.command,

@@ -1,10 +1,10 @@
 import { type Service, until } from '../harness/service.ts'
 
-/** What the components of the core driver say, one a line. */
+/** What the components of the core driver and of the owner of its settings say, one a line. */
 export async function coreHealth(service: Service): Promise<string> {
   const { body } = await service.request('GET', '/v1/health')
   return body.components
-    .filter(({ name }: { name: string }) => name.startsWith('driver-core-'))
+    .filter(({ name }: { name: string }) => /^(driver-core-|core-config\.)/.test(name))
     .map(({ name, status, detail }: Record<string, string>) => `${name} ${status}: ${detail}`)
     .join('\n')
 }

@@ -15,7 +15,7 @@ if [ -f "$target/ready" ]; then echo "$target"; exit; fi
 work=$(mktemp -d "$cache/debootstrap.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 rm -rf "$target"
-debootstrap --variant=minbase bookworm "$work/root" http://deb.debian.org/debian >"$work/log" 2>&1 || {
+debootstrap --variant=minbase bookworm "$work/root" >"$work/log" 2>&1 || {
   tail -n 20 "$work/log" >&2
   exit 1
 }

@@ -23,9 +23,9 @@ export const RECORDED_CARD: KnownCard = {
 }
 
 /** Imports one card and gives its hash. */
-export async function importCard(service: Service, card: KnownCard): Promise<string> {
+export async function importCard(service: Service, card: KnownCard, apns = 'internet'): Promise<string> {
   const answer = await service.request('POST', '/v1/sims/import', {
-    body: { sims: [{ ...card, apns: 'internet' }] },
+    body: { sims: [{ ...card, apns }] },
   })
   assert.is(answer.status, 200, JSON.stringify(answer.body))
   assert.is(answer.body.results[0].status, 'imported', JSON.stringify(answer.body))

@@ -24,10 +24,10 @@ export interface HttpClient {
   close(): void
 }
 
-const SILENCE_LIMIT_MS = 20_000
+const SILENCE_LIMIT_MS = 60_000
 
-/** A client for the service at `url` with at most `connections` connections. */
-export function createClient(url: string, connections: number): HttpClient {
+/** A client for the service at `url` with at most `connections` connections, from `localAddress` when it is given. */
+export function createClient(url: string, connections: number, localAddress?: string): HttpClient {
   const { hostname, port } = new URL(url)
   const agent = new http.Agent({ keepAlive: true, maxSockets: connections })
   return {
@@ -36,6 +36,7 @@ export function createClient(url: string, connections: number): HttpClient {
         const outgoing = http.request(
           {
             agent,
+            ...(localAddress === undefined ? {} : { localAddress }),
             hostname,
             port,
             method: request.method,

@@ -5,9 +5,16 @@ import { ROOT } from './launch.ts'
 
 const FOLDER = join(ROOT, 'packages/lab-core/dist')
 /** Flags that let it listen wherever there is room. */
-export const ANY_PORTS: readonly string[] = ['mme', 'smf', 'upf', 'hss', 'pcrf', 'control'].flatMap(
-  (place) => [`--${place}`, '127.0.0.1:0'],
-)
+export const ANY_PORTS: readonly string[] = [
+  'mme',
+  'smf',
+  'upf',
+  'hss',
+  'pcrf',
+  'enb',
+  'sgwu',
+  'control',
+].flatMap((place) => [`--${place}`, '127.0.0.1:0'])
 
 /** A phone as the lab core shows it. */
 export interface LabPhone {
@@ -17,6 +24,8 @@ export interface LabPhone {
   readonly ipv4: string | null
   readonly up_bytes: number
   readonly down_bytes: number
+  /** What the phone has moved since the lab core began: the truth of every count. */
+  readonly total: { readonly up_bytes: number; readonly down_bytes: number }
 }
 
 /** A lab core of its own, beside a service under test. */
@@ -25,13 +34,18 @@ export interface LabProcess {
   /** What a service needs to use it, as `npm start` sets it. */
   readonly env: Readonly<Record<string, string>>
   stop(): Promise<void>
+  /** SIGKILL and wait. */
+  kill(): Promise<void>
 }
 
-/** Starts a lab core on free ports; its store is in `directory`. */
-export async function startLabCore(directory: string): Promise<LabProcess> {
+/** Starts a lab core, on free ports without other flags; its store is in `directory`. */
+export async function startLabCore(
+  directory: string,
+  flags: readonly string[] = ANY_PORTS,
+): Promise<LabProcess> {
   const child: ChildProcess = spawn(
     process.execPath,
-    [join(FOLDER, 'main.js'), 'serve', '--dir', directory, ...ANY_PORTS],
+    [join(FOLDER, 'main.js'), 'serve', '--dir', directory, ...flags],
     { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
   )
   const exited = once(child, 'exit')
@@ -49,6 +63,10 @@ export async function startLabCore(directory: string): Promise<LabProcess> {
     },
     stop: async () => {
       child.disconnect()
+      await exited
+    },
+    kill: async () => {
+      child.kill('SIGKILL')
       await exited
     },
   }

@@ -6,18 +6,20 @@ export interface OpenApi {
   readonly openapi: string
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
   readonly components: Json
+  readonly tags: readonly { readonly name: string }[]
 }
 
 /** An operation as documented. */
 export interface OperationObject {
   readonly operationId: string
+  readonly tags: readonly string[]
   readonly security: readonly Json[]
   readonly 'x-roles': readonly string[]
   readonly 'x-audit-action'?: string
   readonly parameters: readonly (Parameter | { readonly $ref: string })[]
   readonly requestBody?: {
     readonly required: boolean
-    readonly content: Readonly<Record<string, { readonly schema?: Json }>>
+    readonly content: Readonly<Record<string, { readonly schema?: Json; readonly example?: unknown }>>
   }
   readonly responses: Readonly<
     Record<string, { readonly content?: Readonly<Record<string, { readonly schema?: Json }>> }>

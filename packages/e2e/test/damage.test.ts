@@ -1,13 +1,13 @@
 import { chmodSync, constants, cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, rounds, suite } from '@steeple/testkit'
 import { flipByte, flipInText, randomFrom, sizeOf, valueIn } from '../harness/database-file.ts'
 import { type Launched, startedProcesses, urlOf } from '../harness/launch.ts'
 import { type Answer, runSvc, type Service, until } from '../harness/service.ts'
 
 const ADMIN = 'damage-test-admin-token-0123456789abcdef'
-const FLIPS = Number(process.env.SVC_DAMAGE_FLIPS ?? 80)
+const FLIPS = rounds(80)
 const SEED = Number(process.env.SVC_DAMAGE_SEED ?? Math.floor(Math.random() * 2 ** 32))
 const SCAN_OVER = /"(store integrity checked|store is damaged|store integrity could not be checked)"/
 const POLICY = { sim_swap_cooldown_hours: 71 }
@@ -51,7 +51,7 @@ damage.before(
     await service.stop()
     truth = { dataDir, viewer: repeated.body.token, answers }
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 damage.after(() => {
@@ -71,7 +71,7 @@ damage(
       await assertReported(service, 'access_token')
       assert.is(await service.stop(), 0)
     }),
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 damage(
@@ -85,7 +85,7 @@ damage(
       await assertReported(service, 'policy_bundle')
       assert.is(await service.stop(), 0)
     }),
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 damage(
@@ -108,7 +108,7 @@ damage(
       assert.is(((await answer.json()) as Answer['body']).error.code, 'store_corrupt')
       assert.match(run.stdout(), /"store is damaged"/)
     }),
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 damage(
@@ -130,7 +130,7 @@ damage(
       await assertReported(service, 'kernel_audit')
       assert.is(await service.stop(), 0)
     }),
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 damage(
@@ -152,7 +152,7 @@ damage(
       await assertReported(service, 'kernel_outbox')
       assert.is(await service.stop(), 0)
     }),
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 damage(
@@ -180,7 +180,7 @@ damage(
       await assertReported(service, 'kernel_idempotency')
       assert.is(await service.stop(), 0)
     }),
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 damage(
@@ -203,7 +203,7 @@ damage(
       `# seed ${SEED}: ${FLIPS} flips in ${size} bytes: ${verdicts.truth} told the truth, ${verdicts.error} answered errors, ${verdicts.reported} reported the store, ${verdicts.refused} refused to start\n`,
     )
   },
-  { limitMs: 300_000 },
+  { limitMs: rounds(600_000) },
 )
 
 damage(
@@ -232,7 +232,7 @@ damage(
       rmSync(base, { recursive: true, force: true })
     }
   },
-  { limitMs: 60_000 },
+  { limitMs: 360_000 },
 )
 
 /** Whether the start was refused; otherwise all names are there but, at most, those of the last two commits. */
@@ -267,7 +267,7 @@ function verdictOf(flip: { readonly at: number; readonly mask: number }): Promis
   return withCopy(async (dir) => {
     flipByte(join(dir, 'svc.db'), flip.at, flip.mask)
     const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
-    await until(async () => run.child.exitCode !== null || SCAN_OVER.test(run.stdout()), 20_000)
+    await until(async () => run.child.exitCode !== null || SCAN_OVER.test(run.stdout()))
     if (run.child.exitCode !== null) {
       assertRefusal(run, where)
       return 'refused'

@@ -1,11 +1,12 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { assert, suite } from '@steeple/testkit'
+import { assert, stretched, suite } from '@steeple/testkit'
+import { processesWith } from '../harness/command-lines.ts'
 import { ANY_PORTS, type LabPhone, labPhones } from '../harness/lab-core.ts'
 import { type Launched, ROOT, startedProcesses, urlOf } from '../harness/launch.ts'
 import { runSvc, until } from '../harness/service.ts'
@@ -49,7 +50,7 @@ async function ended(run: Launched, signal: NodeJS.Signals, code = 0): Promise<v
   const begun = performance.now()
   run.child.kill(signal)
   assert.is(await run.exited, code, run.stdout() + run.stderr())
-  assert.ok(performance.now() - begun < STOP_LIMIT_MS)
+  assert.ok(performance.now() - begun < stretched(STOP_LIMIT_MS))
 }
 
 /** A command that cannot start says why in one line, with its code, and nothing else. */
@@ -70,12 +71,15 @@ first(
   async () => {
     const run = started.launch(flags(dir))
     const text = await introduced(run)
-    const tokens = [...new Set(text.match(TOKEN) ?? [])].filter((token) => token !== 'svc_…')
-    assert.is(tokens.length, 1, text)
-    assert.is(text.split(tokens[0] ?? '').length, 2, 'the token is printed more than once')
+    // Its output is kept: the token goes where its owner alone can read it.
+    assert.not.match(text, TOKEN)
+    const file = join(dir, 'first-token')
+    assert.is(statSync(file).mode & 0o777, 0o600)
+    const tokens = [readFileSync(file, 'utf8').trim()]
+    assert.match(tokens[0] ?? '', /^svc_[A-Za-z0-9_-]{20,}$/)
     assert.match(text, /^ {2}API +http:\/\/127\.0\.0\.1:\d+\/v1$/m)
     assert.match(text, /^ {2}documentation +http:\/\/\S+\/v1\/docs$/m)
-    const exported = /^ +(export SVC_TOKEN=\S+)$/m.exec(text)?.[1] ?? ''
+    const exported = /^ +(export SVC_TOKEN=.+)$/m.exec(text)?.[1] ?? ''
     const curls = text.split('\n').filter((line) => line.startsWith('  curl '))
     assert.is(curls.length, 3)
     for (const curl of curls) {
@@ -84,7 +88,7 @@ first(
     }
     assert.is((await fetch(/documentation +(\S+)/.exec(text)?.[1] ?? '')).status, 200)
     await ended(run, 'SIGINT')
-    assert.is(run.stdout().split(tokens[0] ?? '').length, 2, 'the log has the token')
+    assert.not.ok(run.stdout().includes(tokens[0] ?? '?'), 'the log has the token')
 
     const again = started.launch(flags(dir))
     const second = await introduced(again)
@@ -99,7 +103,7 @@ first(
     assert.not.ok(third.includes(ADMIN))
     await ended(withVariable, 'SIGTERM')
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 first(
@@ -119,7 +123,7 @@ first(
     chmodSync(key, 0o644)
     await refuses(flags(dir), new RegExp(`run: chmod 600 ${key}\n$`))
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 first(
@@ -138,7 +142,7 @@ first(
     await refuses(flags(join(dir, 'a-file')), /a-file/)
     await ended(run, 'SIGTERM')
   },
-  { limitMs: 30_000 },
+  { limitMs: 360_000 },
 )
 
 first(
@@ -156,10 +160,10 @@ first(
       const ms = performance.now() - begun
       stop()
       process.stdout.write(`# ${signal} twice: over after ${Math.round(ms)} ms\n`)
-      assert.ok(ms < STOP_LIMIT_MS, `${ms} ms`)
+      assert.ok(ms < stretched(STOP_LIMIT_MS), `${ms} ms`)
     }
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 first(
@@ -167,7 +171,7 @@ first(
   async () => {
     const warm = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
     // The first one may have to build.
-    await until(async () => warm.stdout().includes('"listening"') || warm.child.exitCode !== null, 60_000)
+    await until(async () => warm.stdout().includes('"listening"') || warm.child.exitCode !== null)
     assert.is(warm.child.exitCode, null, warm.stdout() + warm.stderr())
     process.kill(-(warm.child.pid ?? 0), 'SIGTERM')
     assert.is(await warm.exited, 0, warm.stdout() + warm.stderr())
@@ -188,18 +192,18 @@ first(
     process.stdout.write(
       `# second start through run.mjs: healthy after ${Math.round(startMs)} ms, over ${Math.round(stopMs)} ms after SIGINT\n`,
     )
-    assert.ok(startMs < SECOND_START_LIMIT_MS, `${startMs} ms`)
-    assert.ok(stopMs < STOP_LIMIT_MS, `${stopMs} ms`)
+    assert.ok(startMs < stretched(SECOND_START_LIMIT_MS), `${startMs} ms`)
+    assert.ok(stopMs < stretched(STOP_LIMIT_MS), `${stopMs} ms`)
     assert.ok(await isGone(lab), 'the lab core outlived the service')
   },
-  { limitMs: 90_000 },
+  { limitMs: 360_000 },
 )
 
 first(
   'shows the whole main job in the first minutes: a SIM is issued, attaches, moves data, is suspended and drops',
   async () => {
     const run = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
-    await until(async () => run.stdout().includes('Ctrl-C ends it.') || run.child.exitCode !== null, 60_000)
+    await until(async () => run.stdout().includes('Ctrl-C ends it.') || run.child.exitCode !== null)
     const text = await introduced(run)
     const url = await urlOf(run)
     const lab = labUrlIn(text)
@@ -209,7 +213,7 @@ first(
       cwd: ROOT,
       env: { ...process.env, SVC_ADMIN_TOKEN: ADMIN, LAB_CORE_URL: lab },
     })
-    assert.match(printed.stdout, / connected +10\.45\./)
+    assert.match(printed.stdout, / (connected +10\.45\.|attaching )/)
     const [phone] = await labPhones(lab)
     const sim = `${url}/v1/sims/${phone?.phone}`
     const ask = async (path: string, method: 'GET' | 'POST' = 'POST') => {
@@ -218,14 +222,16 @@ first(
     }
     const act = async (action: string, body = ''): Promise<LabPhone | undefined> =>
       (await labPhones(lab, 'POST', `/phones/${phone?.phone}/${action}`, body))[0]
-    await until(async () => (await ask('', 'GET')).state === 'in-use', 15_000)
+    // A phone that was quicker than the write-back tries again by itself within half a minute.
+    await until(async () => (await labPhones(lab))[0]?.state === 'connected')
+    await until(async () => (await ask('', 'GET')).state === 'in-use')
     const moved = await act('data', '{"up_bytes": 1000, "down_bytes": 50000}')
     assert.equal([moved?.up_bytes, moved?.down_bytes], [1_000, 50_000])
     const suspended = await ask('/suspend?wait=5s')
     assert.equal([suspended.state, suspended.detached], ['suspended', 'yes'])
     assert.is((await labPhones(lab))[0]?.ipv4, null)
     assert.is((await ask('/resume')).state, 'in-use')
-    await until(async () => (await act('attach'))?.state === 'connected', 15_000)
+    await until(async () => (await act('attach'))?.state === 'connected')
     assert.is((await ask('/revoke?wait=5s')).state, 'revoked')
     assert.is((await labPhones(lab))[0]?.ipv4, null)
     const doctor = started.launch(['svc', 'doctor', '--data-dir', dir], AS_ROOT_COMMAND)
@@ -236,7 +242,7 @@ first(
     assert.is(await run.exited, 0, run.stdout() + run.stderr())
     assert.not.match(run.stdout() + run.stderr(), /\b99999\d{10}\b/, 'an IMSI was printed')
   },
-  { limitMs: 120_000 },
+  { limitMs: 360_000 },
 )
 
 first(
@@ -255,7 +261,7 @@ first(
     assert.not.match(await introduced(told), /lab core/)
     await ended(told, 'SIGTERM')
   },
-  { limitMs: 90_000 },
+  { limitMs: 360_000 },
 )
 
 first(
@@ -271,7 +277,7 @@ first(
     assert.ok(readdirSync(join(dir, 'own')).includes('svc.db'))
     await ended(run, 'SIGTERM')
   },
-  { limitMs: 30_000 },
+  { limitMs: 360_000 },
 )
 
 /** Where the introduction says that the phones are. */
@@ -320,7 +326,7 @@ first(
     })
     await ended(run, 'SIGTERM')
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 first('prints version and help and refuses what it does not know', async () => {
@@ -353,5 +359,30 @@ async function openWork(url: string): Promise<() => void> {
   await new Promise((resolve) => setTimeout(resolve, 50))
   return () => gone.abort()
 }
+
+first(
+  'ends with its lab core when the terminal is closed, and shows the token on a terminal',
+  async () => {
+    const command = `${process.execPath} ${SCRIPT} start --data-dir ${dir} --listen 127.0.0.1:0`
+    // `script` is the terminal; it is killed as a window is closed, without a word to who runs in it.
+    const terminal = spawn('script', ['-qfec', command, '/dev/null'], {
+      env: { ...process.env, LAB_CORE_FLAGS: ANY_PORTS.join(' '), SVC_ADMIN_TOKEN: '' },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    let text = ''
+    terminal.stdout.on('data', (chunk) => {
+      text += chunk
+    })
+    try {
+      await until(async () => text.includes('Ctrl-C ends it.'))
+      assert.match(text, /export SVC_TOKEN=svc_[A-Za-z0-9_-]{20,}/)
+      assert.ok(processesWith(dir).length >= 2, processesWith(dir).join('\n'))
+    } finally {
+      terminal.kill('SIGKILL')
+    }
+    await until(async () => processesWith(dir).length === 0)
+  },
+  { limitMs: 360_000 },
+)
 
 first.run()

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, eventually, suite } from '@steeple/testkit'
+import { assert, eventually, stretched, suite } from '@steeple/testkit'
 import { sourceOf } from '../harness/plugins/failing-plugins.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
 import { type Service, startService } from '../harness/service.ts'
@@ -66,10 +66,10 @@ junk(
       writeFileSync(join(plugins, 'file@1.0.0-00000000'), '')
 
       const second = await startService({ dataDir, adminToken })
-      assert.ok(second.startMs < first.startMs + JUNK_COSTS_MS, `${second.startMs} ms`)
+      assert.ok(second.startMs < stretched(first.startMs + JUNK_COSTS_MS), `${second.startMs} ms`)
       assert.is((await second.request('GET', '/v1/nodes')).status, 200)
       assert.is(await stateOf(second, 'nodes'), 'running')
-      await eventually(async () => !(await listed(second)).some(({ state }) => state === 'loading'), 50_000)
+      await eventually(async () => !(await listed(second)).some(({ state }) => state === 'loading'))
       assert.is((await second.request('GET', '/v1/good')).status, 200)
       const states = Object.fromEntries((await listed(second)).map(({ name, state }) => [name, state]))
       for (const id of ['a-thief', 'a-hanging', 'a-second-thief', 'vain']) assert.is(states[id], 'failed', id)
@@ -83,7 +83,7 @@ junk(
       await second.kill()
 
       const third = await startService({ dataDir, adminToken })
-      assert.ok(third.startMs < first.startMs + JUNK_COSTS_MS, `${third.startMs} ms`)
+      assert.ok(third.startMs < stretched(first.startMs + JUNK_COSTS_MS), `${third.startMs} ms`)
       await eventually(async () => (await stateOf(third, 'good')) === 'running')
       assert.not.ok(
         (await listed(third)).some(({ state }) => state === 'loading'),
@@ -101,7 +101,7 @@ junk(
         'link',
         'file',
       ])
-        assert.is((await third.request('POST', `/v1/plugins/${id}/unload`)).status, 200, id)
+        assert.is((await third.request('POST', `/v1/plugins/${id}/uninstall`)).status, 200, id)
       assert.equal(
         readdirSync(plugins)
           .filter((name) => name.includes('@'))
@@ -115,7 +115,7 @@ junk(
       rmSync(dataDir, { recursive: true, force: true })
     }
   },
-  { limitMs: 90_000 },
+  { limitMs: 360_000 },
 )
 
 junk.run()

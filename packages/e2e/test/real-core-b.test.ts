@@ -1,28 +1,42 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
-import { CORE_B_ROLES, type CoreBRole, needAmf, startCoreB } from '../containers/core-b-containers.ts'
+import { CORE_B_ROLES, type CoreBRole, needFunctions, startCoreB } from '../containers/core-b-containers.ts'
 import { coreHealth, coreInForce } from '../containers/core-health.ts'
+import { startDatabase } from '../containers/database.ts'
 import { startPodman } from '../containers/engine.ts'
 import { enterOwnMachine, machineFolder } from '../containers/own-machine.ts'
+import { askRegistration, askSession } from '../containers/policy-control.ts'
+import { type PolicyUdr, startPolicyUdr } from '../containers/policy-udr.ts'
+import { allSynced, importCard, RECORDED_CARD } from '../containers/provisioning.ts'
 import { type Service, startService, until } from '../harness/service.ts'
 
 enterOwnMachine(import.meta.filename)
-needAmf()
+needFunctions()
 
 const real = suite('e2e/real-core-b')
 const engine = await startPodman()
-const core = await startCoreB(engine)
+const [core, database] = await Promise.all([startCoreB(engine, ['nrf', 'pcf', 'amf']), startDatabase()])
 const configFile = join(machineFolder(), 'control.yaml')
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 180_000
+const [NRF, PCF] = ['http://127.0.0.10:8000', 'http://127.0.0.7:8000']
+/** Of the network that the core has by then. */
+const CARD = { ...RECORDED_CARD, imsi: '999050000000060' }
 let service: Service
+let udr: PolicyUdr | undefined
 
 function configure(mnc: string, addresses: Readonly<Record<string, string>> = {}): void {
   const config = {
     core: 'core_b',
     plmn: { mcc: '999', mnc },
     southbound: { driver: 'container' },
-    hss: { driver: 'none', engine_socket: engine.socket },
+    hss: {
+      driver: 'core_b',
+      mongo_url: 'mongodb://127.0.0.1:27017/free5gc',
+      engine_socket: engine.socket,
+    },
+    policy: { apns: ['internet', 'iot.example'] },
+    sims: { drift_interval: '2s' },
     core_b: {
       config_dir: core.configDir,
       containers: core.containers,
@@ -59,19 +73,21 @@ real.before(
       flags: ['--config', configFile],
     })
   },
-  { limitMs: 30_000 },
+  { limitMs: 360_000 },
 )
 
 real.after(
   async () => {
     await service?.stop()
+    udr?.close()
+    await database.close()
     await engine.close()
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 real(
-  'brings up free5GC in order, its real AMF among them',
+  'brings up free5GC in order, its real NRF, PCF and AMF among them',
   async () => {
     await coreInForce(service, PATIENCE_MS)
     assert.equal(await restartedSince(new Map()), CORE_B_ROLES)
@@ -105,17 +121,54 @@ real(
 )
 
 real(
+  'has the real PCF read what it wrote for a SIM, through a block and edits by hand',
+  async () => {
+    udr = await startPolicyUdr(database, NRF)
+    const { imsi } = CARD
+    const hash = await importCard(service, CARD, 'internet;iot.example')
+    await allSynced(service, PATIENCE_MS)
+    let id = 0
+    const ask = (dnn: string) => {
+      // The PCF remembers the policy of a session that it knows.
+      id += 1
+      return askSession(PCF, imsi, { id, dnn })
+    }
+    assert.is((await askRegistration(PCF, imsi)).status, 201)
+    for (const dnn of ['internet', 'iot.example']) {
+      const { status, body } = await ask(dnn)
+      assert.is(status, 201, `${dnn}: ${JSON.stringify(body)}`)
+      // Its volumes are counted.
+      assert.ok(
+        Object.values(body.chgDecs ?? {}).some(({ offline }) => offline === true),
+        dnn,
+      )
+    }
+    assert.is((await ask('other')).status, 400)
+    await service.request('POST', `/v1/sims/${hash}/suspend?wait=5s`, { body: {} })
+    assert.is((await ask('internet')).status, 400)
+    await service.request('POST', `/v1/sims/${hash}/resume`, { body: {} })
+    await until(async () => (await ask('iot.example')).status === 201, PATIENCE_MS)
+    const policies = database.collection('free5gc', 'policyData.ues.smData')
+    await policies.deleteMany({})
+    assert.is((await ask('internet')).status, 400)
+    await until(async () => (await ask('internet')).status === 201, PATIENCE_MS)
+    await allSynced(service, PATIENCE_MS)
+  },
+  { limitMs: 3 * PATIENCE_MS },
+)
+
+real(
   'goes back to the last good files when a function refuses them',
   async () => {
-    const file = join(core.configDir, 'pcfcfg.yaml')
+    const file = join(core.configDir, 'ausfcfg.yaml')
     const [good, before] = [readFileSync(file, 'utf8'), await starts()]
     const words = /listen tcp 10\.99\.99\.99:8000: bind/
-    configure('05', { pcf: '10.99.99.99' })
+    configure('05', { ausf: '10.99.99.99' })
     service.child.kill('SIGHUP')
-    await until(async () => words.test(await engine.output(core.containers.pcf)), PATIENCE_MS)
-    await until(async () => (await starts()).has('pcf'), PATIENCE_MS)
+    await until(async () => words.test(await engine.output(core.containers.ausf)), PATIENCE_MS)
+    await until(async () => (await starts()).has('ausf'), PATIENCE_MS)
     assert.is(readFileSync(file, 'utf8'), good)
-    assert.equal(await restartedSince(before), ['pcf'])
+    assert.equal(await restartedSince(before), ['ausf'])
   },
   { limitMs: 2 * PATIENCE_MS },
 )

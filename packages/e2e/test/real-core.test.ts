@@ -17,7 +17,8 @@ const core = await startCore(engine)
 // In memory, as all of this machine: nothing is left of it, however this ends.
 const folder = machineFolder()
 const configFile = join(folder, 'control.yaml')
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 180_000
+const RECORDED_SESSION = join(ROOT, 'packages/lab-core/fixtures/smf-pdu-info.attached-4g.json.txt')
 const RECORDED_PHONE = join(ROOT, 'packages/lab-core/fixtures/mme-ue-info.attached-connected.json.txt')
 const FILES = [
   ...['hss', 'mme', 'pcrf', 'smf'].map((name) => `freeDiameter/${name}.conf`),
@@ -93,6 +94,12 @@ function restartsIn({
   return daemons.filter(({ action }) => action === 'restart').map(({ name }) => name)
 }
 
+/** Their sessions as the SMF lists them. */
+function sessions(count: number): readonly unknown[] {
+  const { items } = JSON.parse(readFileSync(RECORDED_SESSION, 'utf8'))
+  return Array.from({ length: count }, (_none, i) => ({ ...items[0], supi: `imsi-99905000000000${i}` }))
+}
+
 /** Phones as the MME lists them when they are on. */
 function phones(count: number): readonly unknown[] {
   const { items } = JSON.parse(readFileSync(RECORDED_PHONE, 'utf8'))
@@ -104,7 +111,7 @@ real.before(
     configure({ mnc: '99' })
     service = await start()
   },
-  { limitMs: 30_000 },
+  { limitMs: 360_000 },
 )
 
 real.after(
@@ -112,7 +119,7 @@ real.after(
     await service?.stop()
     await engine.close()
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 real(
@@ -126,8 +133,8 @@ real(
     await coreInForce(service, PATIENCE_MS)
     assert.equal(Object.keys(files()), FILES)
     const order = await restartedSince(new Map())
-    // Those that others connect to come first; SMF and SGW-C come after the MME, whose sessions they would keep.
-    assert.equal(order, ['upf', 'sgwu', 'hss', 'pcrf', 'mme', 'smf', 'sgwc'])
+    // Those that others connect to come first; SGW-C and SMF come after the MME, whose sessions they would keep.
+    assert.equal(order, ['upf', 'sgwu', 'hss', 'pcrf', 'mme', 'sgwc', 'smf'])
     await until(async () => /daemons ok/.test(await coreHealth(service)), PATIENCE_MS)
   },
   { limitMs: 2 * PATIENCE_MS },
@@ -137,20 +144,23 @@ real(
   'restarts only whom a new network code concerns, and had said so before',
   async () => {
     const before = await starts()
+    // Sessions first: phones that the SMF has none of are told to come back.
+    core.show('pdu-info', sessions(3))
     core.show('ue-info', phones(3))
     await engine.hide()
     reconfigure({ mnc: '05' })
     await until(async () => (await plan()).subscribers_dropped === 3, PATIENCE_MS)
     const said = await plan()
-    assert.equal(restartsIn(said), ['mme', 'smf', 'sgwc'])
+    assert.equal(restartsIn(said), ['mme', 'sgwc', 'smf'])
     assert.match(said.files.find(({ path }: { path: string }) => path === 'mme.yaml').diff, /\+ +mnc: "05"/)
     await until(async () => /core degraded: .*socket is missing/.test(await coreHealth(service)), PATIENCE_MS)
     assert.equal(await restartedSince(before), [], 'somebody was restarted without an engine')
     await engine.show()
     await coreInForce(service, PATIENCE_MS)
-    assert.equal(await restartedSince(before), ['mme', 'smf', 'sgwc'])
+    assert.equal(await restartedSince(before), ['mme', 'sgwc', 'smf'])
     assert.match(files()['mme.yaml'] ?? '', /mnc: "05"/)
     core.show('ue-info', [])
+    core.show('pdu-info', [])
   },
   { limitMs: 2 * PATIENCE_MS },
 )
@@ -166,9 +176,12 @@ real(
       words = await coreHealth(service)
       return /core degraded: mme does not get well/.test(words)
     }, PATIENCE_MS)
-    assert.match(words, /ended with code 255/)
-    assert.match(words, /sctp_bind\(\) \[10\.99\.99\.99\]:36412 failed/)
-    assert.match(words, /The last good files are back, and the core is well with them/)
+    // By its exit code, or where a busy machine lets it run a while before it binds, by its silence.
+    for (const part of [
+      /sctp_bind\(\) \[10\.99\.99\.99\]:36412 failed/,
+      /The last good files are back, and the core is well with them/,
+    ])
+      assert.match(words, part, words)
     assert.equal(files(), good)
     assert.ok((await restartedSince(before)).includes('mme'))
     const refused = await starts()

@@ -31,21 +31,27 @@ function subscriber(index: number): Subscriber {
   }
 }
 
-type StoredSqn = (imsi: Imsi) => Promise<bigint | undefined>
+type Stored = HssFixture['stored']
 
-const open5gsSqn: StoredSqn = async (imsi) => {
-  const doc = await database.collection('open5gs', 'subscribers').findOne({ imsi })
-  return doc === null ? undefined : BigInt(String(doc.security.sqn))
+function keys(ki: string, opc: string, sqn: bigint): Awaited<ReturnType<Stored>> {
+  return { ki: Buffer.from(ki, 'hex'), opc: Buffer.from(opc, 'hex'), sqn }
 }
 
-const free5gcSqn: StoredSqn = async (imsi) => {
+const open5gsStored: Stored = async (imsi) => {
+  const doc = await database.collection('open5gs', 'subscribers').findOne({ imsi })
+  if (doc === null) return undefined
+  return keys(doc.security.k, doc.security.opc, BigInt(String(doc.security.sqn)))
+}
+
+const free5gcStored: Stored = async (imsi) => {
   const collection = 'subscriptionData.authenticationData.authenticationSubscription'
   const doc = await database.collection('free5gc', collection).findOne({ ueId: `imsi-${imsi}` })
-  return doc === null ? undefined : BigInt(`0x${doc.sequenceNumber.sqn}`)
+  if (doc === null) return undefined
+  return keys(doc.encPermanentKey, doc.encOpcKey, BigInt(`0x${doc.sequenceNumber.sqn}`))
 }
 
 /** The driver as the service loads it, against the container. */
-async function fixture(name: 'docdb_shell' | 'core_b', stored: StoredSqn): Promise<HssFixture> {
+async function fixture(name: 'docdb_shell' | 'core_b', stored: Stored): Promise<HssFixture> {
   const databaseName = name === 'core_b' ? 'free5gc' : 'open5gs'
   await database.clear(databaseName)
   const hss = { driver: name, container: MONGO, engine_socket: engine.socket }
@@ -55,14 +61,15 @@ async function fixture(name: 'docdb_shell' | 'core_b', stored: StoredSqn): Promi
     // The service under its own ref.
     driver: instance.services?.get(hssDriverRef.id) as HssDriver,
     subscribers: [subscriber(1), subscriber(2)],
-    storedSqn: stored,
+    stored,
+    empty: () => database.clear(databaseName),
     world: async () => (await database.world(databaseName)).join('\n'),
     close: () => fake.dispose(),
   }
 }
 
-hssDriverConformance('docdb_shell in a container of podman', () => fixture('docdb_shell', open5gsSqn))
-hssDriverConformance('core_b in a container of podman', () => fixture('core_b', free5gcSqn))
+hssDriverConformance('docdb_shell in a container of podman', () => fixture('docdb_shell', open5gsStored))
+hssDriverConformance('core_b in a container of podman', () => fixture('core_b', free5gcStored))
 
 const last = suite('e2e/real-hss-conformance')
 last.after(async () => {

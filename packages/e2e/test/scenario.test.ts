@@ -19,7 +19,7 @@ enterOwnMachine(import.meta.filename)
  * a core of seven containers, a database with mongosh in an eighth. Each test goes on where the one before ended.
  */
 const scenario = suite('e2e/scenario')
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 180_000
 const SIMS = 100
 const STORY = [
   'policy.create ok',
@@ -96,7 +96,7 @@ scenario.after(
     await database.close()
     await engine.close()
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 scenario(

@@ -27,7 +27,7 @@ secure.before(
     port = Number(new URL(url).port)
     ca = readFileSync(join(dataDir, 'keys', 'mesh-ca.pem'), 'utf8')
   },
-  { limitMs: 20_000 },
+  { limitMs: 360_000 },
 )
 
 secure.after(() => {
@@ -109,7 +109,7 @@ function plain(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text))
     let answer = ''
-    socket.setTimeout(4_000, () => reject(new Error('the connection stays open')))
+    socket.setTimeout(60_000, () => reject(new Error('the connection stays open')))
     socket.on('data', (chunk) => {
       answer += chunk
     })

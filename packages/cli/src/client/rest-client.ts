@@ -14,7 +14,7 @@ interface Answer {
 }
 
 /** A list gathered from its pages. `nextCursor` is null when nothing was left out. */
-interface List {
+export interface List {
   readonly key: string
   readonly rows: readonly Json[]
   readonly nextCursor: string | null
@@ -152,7 +152,7 @@ function detailsOf(details: unknown): readonly FaultDetail[] {
 
 function hintOf(incoming: Incoming): string | undefined {
   if (incoming.status === 401)
-    return 'set SVC_TOKEN (or SVC_ADMIN_TOKEN), or name a file with the token by --token-file'
+    return 'set SVC_TOKEN (or SVC_ADMIN_TOKEN, or --token-file) to a token that the service at this address knows'
   const wait = incoming.headers['retry-after']
   return incoming.status === 429 && wait !== undefined ? `try again in ${wait} s` : undefined
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, isObject, type Json } from '../client/rest-client.ts'
 import { printList } from '../output/print.ts'
+import { moment } from '../output/table.ts'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import { type ListOptions, limitOption, localCommand, placeOptions, restCommand } from './options.ts'
@@ -44,9 +45,9 @@ async function list(terminal: Terminal, options: AuditOptions): Promise<void> {
   })
   printList(terminal, options.json === true, entries, [
     { title: 'SEQ', value: (row) => row.seq },
-    { title: 'AT', value: (row) => row.at },
+    { title: 'AT', value: (row) => moment(row.at), fit: 'whole' },
     { title: 'WHO', value: who },
-    { title: 'ACTION', value: (row) => row.action },
+    { title: 'ACTION', value: (row) => row.action, fit: 'whole' },
     { title: 'TARGET', value: (row) => row.target },
     { title: 'OUTCOME', value: (row) => row.outcome },
     { title: 'REQUEST', value: (row) => row.request_id },

@@ -20,28 +20,51 @@ async function plan(terminal: Terminal, options: ConnectionOptions): Promise<voi
     terminal.out(jsonText(body))
     return
   }
-  const { files, daemons, problems, ...short } = body
+  const { files, daemons, problems, notes, ...short } = body
   terminal.out(fields(short))
+  for (const note of texts(notes)) terminal.out(`Note: ${printable(note)}\n`)
+  for (const problem of texts(problems)) terminal.err(`Problem: ${printable(problem)}\n`)
+  // Where nothing is compared a list of all that the core would get says nothing.
+  if (body.state === 'unconfigured' || body.state === 'unknown') {
+    if (objects(files).length > 0) terminal.out(`\n${rendered(objects(files))}`)
+    return
+  }
   terminal.out(
-    `\n${table(objects(daemons), [
-      { title: 'DAEMON', value: (row) => row.name },
-      { title: 'CONTAINER', value: (row) => row.container },
-      { title: 'ACTION', value: (row) => row.action },
-      { title: 'DROPS', value: (row) => (row.action === 'restart' ? row.drops : undefined) },
-      { title: 'REASON', value: (row) => row.reason },
-    ])}`,
+    `\n${table(
+      objects(daemons),
+      [
+        { title: 'DAEMON', value: (row) => row.name },
+        { title: 'CONTAINER', value: (row) => row.container },
+        { title: 'ACTION', value: (row) => row.action },
+        { title: 'DROPS', value: (row) => (row.action === 'restart' ? row.drops : undefined) },
+        { title: 'REASON', value: (row) => row.reason, fit: 'wrap' },
+      ],
+      terminal.columns,
+    )}`,
   )
   const changed = objects(files).filter((row) => row.change !== 'same')
   terminal.out(
-    `\n${table(changed, [
-      { title: 'FILE', value: (row) => row.path },
-      { title: 'CHANGE', value: (row) => row.change },
-      { title: 'DAEMON', value: (row) => row.daemon },
-    ])}`,
+    `\n${table(
+      changed,
+      [
+        { title: 'FILE', value: (row) => row.path },
+        { title: 'CHANGE', value: (row) => row.change },
+        { title: 'DAEMON', value: (row) => row.daemon },
+      ],
+      terminal.columns,
+    )}`,
   )
   for (const { diff } of changed) if (typeof diff === 'string') terminal.out(`\n${shown(diff)}`)
-  for (const problem of Array.isArray(problems) ? problems : [])
-    terminal.err(`Problem: ${printable(String(problem))}\n`)
+}
+
+/** What would be written if there were a place for it. */
+function rendered(files: readonly Json[]): string {
+  const names = files.map(({ path }) => printable(String(path)))
+  return `Rendered: ${names.length} files (${names.join(', ')}).\n`
+}
+
+function texts(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : []
 }
 
 /** A diff as it is, line by line, without anything that could move the cursor. */

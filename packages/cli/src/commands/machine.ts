@@ -8,7 +8,7 @@ interface LocalOptions extends PlaceOptions {
   readonly json?: boolean
 }
 
-/** `svc node init`, `config check`, `vault rotate`, `doctor`: what works on this machine's files. */
+/** `svc node init`, `config check`, `vault rotate`, `store new`, `doctor`: what works on this machine's files. */
 export function addMachineCommands(program: Command, terminal: Terminal): void {
   const node = program.command('node').description('this node')
   placeOptions(
@@ -34,6 +34,13 @@ export function addMachineCommands(program: Command, terminal: Terminal): void {
   ).action(async (options: LocalOptions) => {
     const { rotateVaultHere } = await import('../offline/rotate-vault.ts')
     await rotateVaultHere(terminal, options)
+  })
+  const store = program.command('store').description('where everything is kept')
+  placeOptions(
+    localCommand(store, 'new', 'let the next start make an empty store, where the old one is gone for good'),
+  ).action(async (options: LocalOptions) => {
+    const { permitNewStoreHere } = await import('../offline/new-store.ts')
+    await permitNewStoreHere(terminal, options)
   })
   placeOptions(localCommand(program, 'doctor', 'look for what is wrong here and say what to do'))
     .option('--listen <address>', 'listen address of the service (from the configuration when absent)')

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, isObject, type Json } from '../client/rest-client.ts'
 import { jsonText, printList, printRecord } from '../output/print.ts'
-import { fields, table } from '../output/table.ts'
+import { fields, moment, table } from '../output/table.ts'
 import type { Terminal } from '../terminal.ts'
 import {
   gathered,
@@ -79,13 +79,17 @@ async function health(terminal: Terminal, options: ConnectionOptions): Promise<v
   else {
     terminal.out(`${fields({ status: body.status })}\n`)
     terminal.out(
-      table(objects(body.components), [
-        { title: 'COMPONENT', value: (row) => row.name },
-        { title: 'KIND', value: (row) => row.kind },
-        { title: 'STATUS', value: (row) => row.status },
-        { title: 'SINCE', value: (row) => row.since },
-        { title: 'DETAIL', value: (row) => row.detail },
-      ]),
+      table(
+        objects(body.components),
+        [
+          { title: 'COMPONENT', value: (row) => row.name },
+          { title: 'KIND', value: (row) => row.kind },
+          { title: 'STATUS', value: (row) => row.status },
+          { title: 'SINCE', value: (row) => moment(row.since), fit: 'whole' },
+          { title: 'DETAIL', value: (row) => row.detail, fit: 'wrap' },
+        ],
+        terminal.columns,
+      ),
     )
   }
   if (body.status === 'down') terminal.answer(1)
@@ -98,7 +102,7 @@ async function nodes(terminal: Terminal, options: ListOptions): Promise<void> {
     { title: 'NAME', value: (row) => row.name },
     { title: 'STATE', value: (row) => row.state },
     { title: 'PLMN', value: (row) => row.plmn },
-    { title: 'LAST SEEN', value: (row) => row.last_seen },
+    { title: 'LAST SEEN', value: (row) => moment(row.last_seen) },
   ])
 }
 
@@ -126,14 +130,18 @@ async function check(terminal: Terminal, options: SpectrumOptions): Promise<void
     const { results, ...verdict } = body
     terminal.out(`${fields(verdict)}\n`)
     terminal.out(
-      table(objects(results), [
-        { title: 'CHANNEL', value: (row) => row.channel },
-        { title: 'BANDS', value: (row) => row.bands },
-        { title: 'DOWNLINK MHZ', value: (row) => row.downlink_mhz },
-        { title: 'UPLINK MHZ', value: (row) => row.uplink_mhz },
-        { title: 'ALLOWED', value: (row) => row.allowed },
-        { title: 'REASON', value: (row) => row.reason },
-      ]),
+      table(
+        objects(results),
+        [
+          { title: 'CHANNEL', value: (row) => row.channel },
+          { title: 'BANDS', value: (row) => row.bands },
+          { title: 'DOWNLINK MHZ', value: (row) => row.downlink_mhz },
+          { title: 'UPLINK MHZ', value: (row) => row.uplink_mhz },
+          { title: 'ALLOWED', value: (row) => row.allowed },
+          { title: 'REASON', value: (row) => row.reason, fit: 'wrap' },
+        ],
+        terminal.columns,
+      ),
     )
   }
   if (body.allowed !== true) terminal.answer(1)

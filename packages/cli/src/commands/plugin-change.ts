@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
-import type { InstalledPlugin } from '@steeple/kernel'
+import { basename, resolve } from 'node:path'
+import type { InstalledPlugin } from '@steeple/plugin-packages'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect } from '../client/rest-client.ts'
+import { connect, type Json } from '../client/rest-client.ts'
 import { CommandError, failure } from '../command-error.ts'
 import { printRecord } from '../output/print.ts'
 import { type PlaceOptions, pluginsDirOf, settingsHere } from '../place.ts'
@@ -11,7 +11,7 @@ import type { Terminal } from '../terminal.ts'
 /** Options of `plugin load`: where the service is, and where its data directory. */
 export type LoadOptions = ConnectionOptions & PlaceOptions
 
-/** `name` with a slash is a folder: it is installed first, and taken back when the service does not load it. */
+/** `name` with a slash is a folder or a .tgz: it is installed first, and taken back when the service does not load it. */
 export async function loadPlugin(terminal: Terminal, name: string, options: LoadOptions): Promise<void> {
   if (!name.includes('/')) {
     await changePlugin(terminal, name, 'load', options).catch((error: unknown) => {
@@ -19,19 +19,69 @@ export async function loadPlugin(terminal: Terminal, name: string, options: Load
     })
     return
   }
-  const { installPlugin } = await import('@steeple/kernel')
-  const pluginsDir = pluginsDirOf(await settingsHere(terminal, options))
-  const installed = await installPlugin(resolve(terminal.cwd, name), pluginsDir)
+  printRecord(
+    terminal,
+    options.json === true,
+    await installAndLoad(terminal, resolve(terminal.cwd, name), options),
+  )
+}
+
+/** Installs what lies at an absolute path, under another version when one is named, and loads exactly that. */
+export async function installAndLoad(
+  terminal: Terminal,
+  path: string,
+  options: LoadOptions,
+  version?: string,
+): Promise<Json> {
+  const { installPlugin } = await import('@steeple/plugin-packages')
+  const settings = await settingsHere(terminal, options)
+  const pluginsDir = pluginsDirOf(settings)
+  await checkPlace(terminal, settings.server.data_dir, pluginsDir, options)
+  const installed = await installPlugin(path, pluginsDir, version)
   terminal.err(
     `${installed.isNew ? 'installed' : 'already installed:'} ${installed.id} ${installed.version} in ${installed.dir}\n`,
   )
-  // The version that was named by its folder, not whatever is the highest.
-  await changePlugin(terminal, installed.id, 'load', options, { version: installed.version }).catch(
-    async (error: unknown) => {
-      if (installed.isNew && isSettled(error)) await takeBack(terminal, installed, options)
-      throw withPlaceHint(error, pluginsDir)
-    },
-  )
+  // What was installed here and now, not whatever is the highest or called the same.
+  const request = { version: installed.version, folder: basename(installed.dir) }
+  try {
+    return await askForChange(terminal, installed.id, 'load', options, request)
+  } catch (error) {
+    if (installed.isNew && isSettled(error)) await takeBack(terminal, installed, options)
+    throw withPlaceHint(error, pluginsDir)
+  }
+}
+
+/**
+ * Throws `plugin_not_found` when the data directory is not that of the service that answers, and whatever keeps it from
+ * answering: nothing is written into the folders of a service that is another, or none.
+ */
+async function checkPlace(
+  terminal: Terminal,
+  dataDir: string,
+  pluginsDir: string,
+  options: LoadOptions,
+): Promise<void> {
+  const asked = await connect(terminal, options)
+    .get('/v1/status')
+    .catch((error: unknown) => {
+      // A service that is starting does not tell yet.
+      if (error instanceof CommandError && error.code === 'not_ready') return undefined
+      throw error
+    })
+  if (asked === undefined || asked.body.node_id === (await nodeIn(dataDir))) return
+  throw failure('plugin_not_found', `the service is not the one of ${dataDir}; nothing was installed`, {
+    hint: placeHint(pluginsDir),
+  })
+}
+
+/** The node whose data directory it is; undefined when it is none, or not ours to read. */
+async function nodeIn(dataDir: string): Promise<string | undefined> {
+  const { openSecrets } = await import('@steeple/secrets')
+  try {
+    return openSecrets(dataDir).identity.nodeId
+  } catch {
+    return undefined
+  }
 }
 
 /** Whether it is certain that the service has not loaded it: not when its answer was lost. */
@@ -45,11 +95,8 @@ async function takeBack(terminal: Terminal, installed: InstalledPlugin, options:
   await installed.takeBack()
   terminal.err(`removed ${installed.dir} again: it was not loaded\n`)
   try {
-    const client = connect(terminal, options)
-    const plugins = await client.list('/v1/plugins', 'plugins', Number.MAX_SAFE_INTEGER)
-    const record = plugins.rows.find((row) => row.name === installed.id)
-    // The service forgets what failed; with an older version running there is nothing to forget.
-    if (record?.state === 'failed') await client.change('POST', `/v1/plugins/${installed.id}/unload`)
+    // The service forgets what failed.
+    await askForChange(terminal, installed.id, 'uninstall', options, { version: installed.version })
   } catch {
     // A service that cannot be asked has nothing to forget. Why the load failed is what matters.
   }
@@ -57,8 +104,11 @@ async function takeBack(terminal: Terminal, installed: InstalledPlugin, options:
 
 function withPlaceHint(error: unknown, pluginsDir: string): unknown {
   if (!(error instanceof CommandError) || error.code !== 'plugin_not_found') return error
-  const hint = `the service looks elsewhere than in ${pluginsDir}; name its folder with --data-dir or --config`
-  return failure(error.code, error.message, { ...error, hint, cause: error })
+  return failure(error.code, error.message, { ...error, hint: placeHint(pluginsDir), cause: error })
+}
+
+function placeHint(pluginsDir: string): string {
+  return `the service looks elsewhere than in ${pluginsDir}; name its folder with --data-dir or --config`
 }
 
 function withFolderHint(error: unknown, name: string, terminal: Terminal): unknown {
@@ -72,11 +122,32 @@ function withFolderHint(error: unknown, name: string, terminal: Terminal): unkno
 export async function changePlugin(
   terminal: Terminal,
   name: string,
-  action: 'load' | 'unload' | 'reload',
+  action: PluginAction,
   options: ConnectionOptions,
-  request?: { readonly version: string },
+  request?: ChangeRequest,
 ): Promise<void> {
+  const record = await askForChange(terminal, name, action, options, request)
+  printRecord(terminal, options.json === true, record)
+}
+
+/** What can be done to a plugin over REST. */
+export type PluginAction = 'load' | 'unload' | 'reload' | 'disable' | 'enable' | 'uninstall'
+
+interface ChangeRequest {
+  readonly version?: string
+  readonly rollback?: boolean
+  readonly folder?: string
+}
+
+/** The plugin's record after the change. */
+export async function askForChange(
+  terminal: Terminal,
+  name: string,
+  action: PluginAction,
+  options: ConnectionOptions,
+  request?: ChangeRequest,
+): Promise<Json> {
   const path = `/v1/plugins/${encodeURIComponent(name)}/${action}`
   const { body } = await connect(terminal, options).change('POST', path, request)
-  printRecord(terminal, options.json === true, body)
+  return body
 }

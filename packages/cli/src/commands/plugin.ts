@@ -6,6 +6,7 @@ import { KINDS, type ScaffoldKind } from '../scaffold/kinds.ts'
 import type { Terminal } from '../terminal.ts'
 import { type ListOptions, limitOption, localCommand, placeOptions, restCommand } from './options.ts'
 import { changePlugin, type LoadOptions, loadPlugin } from './plugin-change.ts'
+import { changeForGood, type LastingOptions } from './plugin-lasting.ts'
 
 interface NewOptions {
   readonly kind: ScaffoldKind
@@ -13,24 +14,53 @@ interface NewOptions {
   readonly json?: boolean
 }
 
-/** `svc plugin list|load|unload|reload|new` */
+/** `svc plugin list|load|unload|reload|rollback|disable|enable|uninstall|dev|new` */
 export function addPluginCommands(program: Command, terminal: Terminal): void {
   const plugin = program.command('plugin').description('what the service is made of')
   restCommand(plugin, 'list', 'plugins, their versions and states')
     .addOption(limitOption())
     .action((options: ListOptions) => list(terminal, options))
   placeOptions(
-    restCommand(plugin, 'load <name|path>', 'load a plugin, or install a built folder (./demo) and load it'),
+    restCommand(
+      plugin,
+      'load <name|path>',
+      'load a plugin, or install a built folder or package (./demo, ./demo.tgz) and load it',
+    ),
   ).action((name: string, options: LoadOptions) => loadPlugin(terminal, name, options))
   restCommand(
     plugin,
     'unload <name>',
-    'withdraw a plugin, or remove one that failed; requests in flight finish',
+    'withdraw a plugin until it is loaded or the next start; requests in flight finish',
   ).action((name: string, options: ConnectionOptions) => changePlugin(terminal, name, 'unload', options))
   restCommand(plugin, 'reload <name>', 'start a plugin anew, from its newest version').action(
     (name: string, options: ConnectionOptions) => changePlugin(terminal, name, 'reload', options),
   )
-  localCommand(plugin, 'new <name>', 'write a plugin package that builds, passes its tests and loads')
+  restCommand(
+    plugin,
+    'rollback <name> [version]',
+    'go back to the version before, or to an older one that is installed still (plugin list --json names them)',
+  ).action((name: string, version: string | undefined, options: ConnectionOptions) =>
+    changePlugin(terminal, name, 'load', options, {
+      ...(version === undefined ? {} : { version }),
+      rollback: true,
+    }),
+  )
+  addLasting(plugin, terminal)
+  placeOptions(
+    restCommand(
+      plugin,
+      'dev <dir>',
+      'build a plugin package, load it, and do so again at each change until Ctrl-C',
+    ),
+  ).action(async (dir: string, options: LoadOptions) => {
+    const { developPlugin } = await import('./plugin-dev.ts')
+    await developPlugin(terminal, dir, options)
+  })
+  localCommand(
+    plugin,
+    'new <name>',
+    'write a plugin package that builds and loads, and whose tests say what is left to write',
+  )
     .addOption(new Option('--kind <kind>', KINDS.join(', ')).choices(KINDS).makeOptionMandatory())
     .option('--dir <dir>', 'where to; packages/<name> inside the workspace, ./<name> elsewhere, when absent')
     .action(async (name: string, options: NewOptions) => {
@@ -41,15 +71,40 @@ export function addPluginCommands(program: Command, terminal: Terminal): void {
     })
 }
 
+/** What every later start does with a plugin. */
+function addLasting(plugin: Command, terminal: Terminal): void {
+  lastingCommand(
+    plugin,
+    'disable <name>',
+    'withdraw a plugin for good: no start loads it until enable',
+  ).action((name: string, options: LastingOptions) => changeForGood(terminal, name, 'disable', options))
+  lastingCommand(plugin, 'enable <name>', 'undo disable and load it').action(
+    (name: string, options: LastingOptions) => changeForGood(terminal, name, 'enable', options),
+  )
+  lastingCommand(
+    plugin,
+    'uninstall <name> [version]',
+    'remove what was installed of a plugin, or one version; one of the build takes its place again',
+  ).action((name: string, version: string | undefined, options: LastingOptions) =>
+    changeForGood(terminal, name, 'uninstall', options, version),
+  )
+}
+
+function lastingCommand(plugin: Command, usage: string, summary: string): Command {
+  return placeOptions(restCommand(plugin, usage, summary)).option(
+    '--offline',
+    'on the files of a service that does not run (--data-dir says where)',
+  )
+}
+
 async function list(terminal: Terminal, options: ListOptions): Promise<void> {
   const plugins = await connect(terminal, options).list('/v1/plugins', 'plugins', options.limit)
   printList(terminal, options.json === true, plugins, [
-    { title: 'NAME', value: (row) => row.name },
+    { title: 'NAME', value: (row) => row.name, fit: 'whole' },
     { title: 'VERSION', value: (row) => row.version },
     { title: 'KIND', value: (row) => row.kind },
     { title: 'STATE', value: (row) => row.state },
-    { title: 'ISOLATION', value: (row) => row.isolation },
     { title: 'HEALTH', value: (row) => row.health },
-    { title: 'ERROR', value: (row) => row.error },
+    { title: 'ERROR', value: (row) => row.error, fit: 'wrap' },
   ])
 }

@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, isObject, type Json } from '../client/rest-client.ts'
-import { failure } from '../command-error.ts'
+import { usageError } from '../command-error.ts'
 import { jsonText, printList, printRecord } from '../output/print.ts'
 import { fields, table } from '../output/table.ts'
 import type { PlaceOptions } from '../place.ts'
@@ -17,6 +15,10 @@ import {
   positiveInteger,
   restCommand,
 } from './options.ts'
+import { SIM_COLUMNS, SIM_STATES, simPath } from './sim-columns.ts'
+import { addFindCommands } from './sim-find.ts'
+import { addImportCommand } from './sim-import.ts'
+import { addQuotaCommand } from './sim-quota.ts'
 
 interface IssueOptions extends ConnectionOptions {
   readonly count?: number
@@ -36,34 +38,31 @@ interface FilterOptions extends ListOptions {
   readonly label?: string
   readonly batch?: string
   readonly hash?: string
+  readonly attached?: boolean
+  readonly notAttached?: boolean
 }
 interface MoveOptions extends ConnectionOptions {
   readonly reason?: string
   readonly override?: boolean
   readonly wait?: string
 }
-interface ImportOptions extends ConnectionOptions {
-  readonly dryRun?: boolean
-  readonly atomic?: boolean
-}
 type ExportOptions = PlaceOptions & { readonly format: 'csv' | 'pysim' | 'json' }
 
-/** `svc sim issue|list|show|suspend|resume|revoke|import|export` */
+/** `svc sim issue|list|find|show|why|label|quota|suspend|resume|revoke|import|export` */
 export function addSimCommands(program: Command, terminal: Terminal): void {
   const sim = program.command('sim').description('subscribers and their SIM cards')
   addIssue(sim, terminal)
   addReads(sim, terminal)
   addMoves(sim, terminal)
-  restCommand(
-    sim,
-    'import <file>',
-    'SIMs whose cards exist already: CSV, or JSON when the name ends in .json',
-  )
-    .option('--dry-run', 'report what would be done and change nothing')
-    .option('--atomic', 'all rows or none')
-    .action((file: string, options: ImportOptions) => importFile(terminal, file, options))
+  addQuotaCommand(sim, terminal)
+  addFindCommands(sim, terminal)
+  addImportCommand(sim, terminal)
   placeOptions(
-    localCommand(sim, 'export <batch>', 'unseal the cards of a batch to standard output, on the node itself'),
+    localCommand(
+      sim,
+      'export <batch>',
+      'unseal the cards of a batch or an import to standard output, on the node itself',
+    ),
   )
     .addOption(new Option('--format <format>', 'for whom').choices(['csv', 'pysim', 'json']).default('csv'))
     .action(async (batch: string, options: ExportOptions) => {
@@ -90,14 +89,16 @@ function addIssue(sim: Command, terminal: Terminal): void {
 function addReads(sim: Command, terminal: Terminal): void {
   restCommand(sim, 'list', 'SIMs, newest first')
     .addOption(limitOption())
-    .option('--state <state>', 'issued, in-use, suspended, expired or revoked')
+    .addOption(new Option('--state <state>', 'in this state').choices(SIM_STATES))
+    .option('--attached', 'whose phone is on the network now')
+    .option('--not-attached', 'whose phone is not')
     .option('--profile <name>', 'of this profile')
-    .option('--label <text>', 'with this label')
+    .option('--label <text>', 'with exactly this label; svc sim find finds words of it')
     .option('--batch <id>', 'of this batch')
     .option('--hash <start>', 'whose hash begins so')
     .action((options: FilterOptions) => list(terminal, options))
   restCommand(sim, 'show <hash>', 'one SIM').action(async (hash: string, options: ConnectionOptions) => {
-    const { body } = await connect(terminal, options).get(`/v1/sims/${encodeURIComponent(hash)}`)
+    const { body } = await connect(terminal, options).get(simPath(hash))
     printRecord(terminal, options.json === true, body)
   })
 }
@@ -136,32 +137,23 @@ async function issue(terminal: Terminal, options: IssueOptions): Promise<void> {
   else {
     const { sims, first: _first, ...rest } = body
     terminal.out(`${fields(rest)}\n`)
-    terminal.out(table(objects(sims), COLUMNS))
+    terminal.out(table(objects(sims), SIM_COLUMNS, terminal.columns))
   }
   terminal.err(`On the node, svc sim export ${String(body.batch_id)} gives the cards to a card writer.\n`)
 }
 
-const COLUMNS = [
-  { title: 'SIM', value: (row: Json) => row.imsi_sha256_12 },
-  { title: 'STATE', value: (row: Json) => row.state },
-  { title: 'PROFILE', value: (row: Json) => row.profile },
-  { title: 'LABEL', value: (row: Json) => row.label },
-  { title: 'EXPIRES', value: (row: Json) => row.expires_at },
-  {
-    title: 'PROVISIONING',
-    value: (row: Json) => (isObject(row.provisioning) ? row.provisioning.status : undefined),
-  },
-]
-
 async function list(terminal: Terminal, options: FilterOptions): Promise<void> {
+  if (options.attached === true && options.notAttached === true)
+    throw usageError('--attached and --not-attached are of no SIM both')
   const sims = await connect(terminal, options).list('/v1/sims', 'sims', options.limit, {
     state: options.state,
     profile: options.profile,
     label: options.label,
     batch_id: options.batch,
     q: options.hash,
+    attached: options.attached === true ? 'true' : options.notAttached === true ? 'false' : undefined,
   })
-  printList(terminal, options.json === true, sims, COLUMNS)
+  printList(terminal, options.json === true, sims, SIM_COLUMNS)
 }
 
 async function move(
@@ -171,43 +163,10 @@ async function move(
   options: MoveOptions,
 ): Promise<void> {
   const query = options.wait === undefined ? '' : `?wait=${encodeURIComponent(options.wait)}`
-  const path = `/v1/sims/${encodeURIComponent(hash)}/${verb}${query}`
+  const path = `${simPath(hash)}/${verb}${query}`
   const body = { reason: options.reason, override: options.override }
   const answer = await connect(terminal, options).change('POST', path, body)
   printRecord(terminal, options.json === true, answer.body)
-}
-
-async function importFile(terminal: Terminal, file: string, options: ImportOptions): Promise<void> {
-  const text = file === '-' ? await terminal.input() : await readText(resolve(terminal.cwd, file))
-  const type = file.endsWith('.json') ? 'application/json' : 'text/csv'
-  const query = new URLSearchParams({
-    ...(options.dryRun === true ? { dry_run: 'true' } : {}),
-    ...(options.atomic === true ? { atomic: 'true' } : {}),
-  })
-  const path = `/v1/sims/import${query.size === 0 ? '' : `?${query}`}`
-  const { body } = await connect(terminal, options).change('POST', path, text, { 'content-type': type })
-  if (options.json === true) terminal.out(jsonText(body))
-  else {
-    const { results, ...totals } = body
-    terminal.out(fields(totals))
-    const faults = objects(results).filter((row) => row.status === 'error')
-    if (faults.length > 0) terminal.out(`\n${table(faults, FAULTS)}`)
-  }
-  if (body.failed !== 0) terminal.answer(1)
-}
-
-const FAULTS = [
-  { title: 'ROW', value: (row: Json) => row.row },
-  { title: 'SIM', value: (row: Json) => row.imsi_sha256_12 },
-  { title: 'ERROR', value: (row: Json) => row.error },
-]
-
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
-    throw failure('file_unreadable', `${path} cannot be read`, { cause })
-  }
 }
 
 function objects(value: unknown): readonly Json[] {

@@ -3,6 +3,7 @@ import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect } from '../client/rest-client.ts'
 import { usageError } from '../command-error.ts'
 import { printList, printRecord } from '../output/print.ts'
+import { moment } from '../output/table.ts'
 import type { Terminal } from '../terminal.ts'
 import { gathered, type ListOptions, limitOption, restCommand } from './options.ts'
 
@@ -49,12 +50,12 @@ async function create(terminal: Terminal, name: string, options: CreateOptions):
 async function list(terminal: Terminal, options: ListOptions): Promise<void> {
   const tokens = await connect(terminal, options).list('/v1/tokens', 'tokens', options.limit)
   printList(terminal, options.json === true, tokens, [
-    { title: 'ID', value: (row) => row.id },
+    { title: 'ID', value: (row) => row.id, fit: 'whole' },
     { title: 'NAME', value: (row) => row.name },
     { title: 'KIND', value: (row) => row.kind },
     { title: 'ROLES', value: (row) => row.roles },
-    { title: 'EXPIRES', value: (row) => row.expires_at },
-    { title: 'LAST USED', value: (row) => row.last_used_at },
+    { title: 'EXPIRES', value: (row) => moment(row.expires_at) },
+    { title: 'LAST USED', value: (row) => moment(row.last_used_at) },
   ])
 }
 

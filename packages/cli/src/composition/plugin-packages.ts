@@ -1,18 +1,54 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type ConfigOptions, findSections, type Section } from '@steeple/settings'
 
 /**
  * The folders of the plugins of this build: the packages beside this one whose manifest has a `steeple` part.
  * Found by manifest, never by import, so a build without one differs in nothing else.
  */
 export function pluginPackages(): readonly string[] {
-  // dist/main.js and src/composition/… differ in depth; the package's own folder has the manifest.
-  const packages = dirname(ownFolder(dirname(fileURLToPath(import.meta.url))))
-  return readdirSync(packages)
+  const leftOut = leftOutOf(OWN)
+  return foldersIn(dirname(OWN)).filter((folder) => isPlugin(folder) && !leftOut.has(basename(folder)))
+}
+
+/** The manifests of plugins that exist and that this build lacks: their keys, paths and metrics are known. */
+export function knownPlugins(): readonly string[] {
+  const leftOut = [...leftOutOf(OWN)].map((name) => join(dirname(OWN), name)).filter(isPlugin)
+  return [...foldersIn(join(OWN, 'known')), ...leftOut]
+}
+
+/** What the plugins of the build, of the plugins directory and those that are known say of the configuration. */
+export function sectionsHere(options: ConfigOptions): readonly Section[] {
+  return findSections(options, { packages: pluginPackages(), known: knownPlugins() })
+}
+
+// dist/main.js and src/composition/… differ in depth; the package's own folder has the manifest.
+const OWN = ownFolder(dirname(fileURLToPath(import.meta.url)))
+
+function foldersIn(folder: string): readonly string[] {
+  return readdirSync(folder)
     .sort()
-    .map((name) => join(packages, name))
-    .filter(isPlugin)
+    .map((name) => join(folder, name))
+}
+
+/** Without these it is no service. */
+const ESSENTIAL = ['access', 'nodes', 'policy', 'sims', 'sessions'] as const
+
+/** What a build whose packages were not all copied to where it runs says; undefined for a whole one. */
+export function incompleteBuild(packages: readonly string[]): string | undefined {
+  const names = new Set(packages.map((folder) => basename(folder)))
+  const missing = ESSENTIAL.filter((name) => !names.has(name))
+  if (missing.length === 0) return undefined
+  return `this build lacks ${missing.join(', ')}: its plugins lie beside the folder of the command, and these do not; build all of it with npm run build, and move it as a whole`
+}
+
+/** What `npm run build -- --without` has left out. */
+function leftOutOf(own: string): ReadonlySet<string> {
+  const file = join(own, 'left-out.json')
+  if (!existsSync(file)) return new Set()
+  // Written by the build.
+  return new Set(JSON.parse(readFileSync(file, 'utf8')) as readonly string[])
 }
 
 function ownFolder(from: string): string {

@@ -1,5 +1,4 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
+import { isSynchronised } from '@steeple/clock'
 import type { Clock } from '@steeple/contracts'
 import { type Check, doubtful, broken as failed, healthy } from './check.ts'
 
@@ -7,7 +6,6 @@ import { type Check, doubtful, broken as failed, healthy } from './check.ts'
 const EARLIEST_MS = Date.UTC(2025, 0, 1)
 /** Certificates of the mesh live ten years: a clock after this is as wrong as one that was never set. */
 const LATEST_MS = Date.UTC(2100, 0, 1)
-const ASK_LIMIT_MS = 2000
 
 /** Whether the clock can be true, and whether something keeps it so. */
 export async function checkClock(clock: Clock): Promise<Check> {
@@ -19,16 +17,4 @@ export async function checkClock(clock: Clock): Promise<Check> {
   if (synchronised === undefined) return healthy('clock', `${now}; whether NTP keeps it cannot be seen here`)
   if (synchronised) return healthy('clock', `${now}, kept by NTP`)
   return doubtful('clock', `${now}, not kept by NTP`, 'switch it on: timedatectl set-ntp true')
-}
-
-/** What timedatectl says; undefined on a machine without it. */
-async function isSynchronised(): Promise<boolean | undefined> {
-  try {
-    const args = ['show', '--property=NTPSynchronized', '--value']
-    const { stdout } = await promisify(execFile)('timedatectl', args, { timeout: ASK_LIMIT_MS })
-    const said = stdout.trim()
-    return said === '' ? undefined : said === 'yes'
-  } catch {
-    return undefined
-  }
 }

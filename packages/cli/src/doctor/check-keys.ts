@@ -1,5 +1,5 @@
 import type { Clock, Settings } from '@steeple/contracts'
-import { openSecrets } from '@steeple/kernel'
+import { openSecrets } from '@steeple/secrets'
 import { type Check, doubtful, broken as failed, healthy, reasonOf } from './check.ts'
 
 const DAY_MS = 86_400_000

@@ -1,26 +1,29 @@
 import { createServer } from 'node:net'
+import { notReady, storeUnavailable } from '@steeple/contracts'
+import type { ListenAddress } from '@steeple/settings'
 import { exchange } from '../client/exchange.ts'
 import { isObject } from '../client/rest-client.ts'
 import { type Check, broken as failed, healthy } from './check.ts'
 
-/** A listen address in its parts. */
-export interface ListenAddress {
-  /** Empty for every address. */
-  readonly host: string
-  readonly port: number
-}
+/** What the service says of itself while it cannot do its work. */
+const UNWELL: readonly string[] = [storeUnavailable.code, notReady.code]
 
-/** `host:port`, `[v6]:port` or `:port`, as the configuration has it. */
-export function listenAddress(text: string): ListenAddress {
-  const split = text.lastIndexOf(':')
-  return { host: text.slice(0, split).replaceAll(/[[\]]/g, ''), port: Number(text.slice(split + 1)) }
+/** What is at a listen address. */
+export interface AtPort {
+  readonly check: Check
+  /** Our own service answers there. */
+  readonly isOurs: boolean
 }
 
 /** Whether the listen address is free, or our own service answers there. */
-export async function checkPort(address: ListenAddress, isTls: boolean): Promise<Check> {
-  const shown = `${address.host === '' ? '*' : address.host}:${address.port}`
-  const version = await versionAt(address, isTls)
-  if (version !== undefined) return healthy('listen', `svc ${version} answers on ${shown}`)
+export async function checkPort(address: ListenAddress, isTls: boolean): Promise<AtPort> {
+  const shown = `${address.host === '0.0.0.0' ? '*' : address.host}:${address.port}`
+  const who = await whoAt(address, isTls)
+  if (who !== undefined) return { check: healthy('listen', `${who} answers on ${shown}`), isOurs: true }
+  return { check: await freeOrTaken(address, shown), isOurs: false }
+}
+
+async function freeOrTaken(address: ListenAddress, shown: string): Promise<Check> {
   const code = await bindFault(address)
   if (code === undefined) return healthy('listen', `${shown} is free`)
   const remedy =
@@ -30,15 +33,22 @@ export async function checkPort(address: ListenAddress, isTls: boolean): Promise
   return failed('listen', `${shown}: ${code}`, remedy)
 }
 
-/** The version of the service that answers there; undefined when none does. */
-async function versionAt({ host, port }: ListenAddress, isTls: boolean): Promise<string | undefined> {
-  const isAny = host === '' || host === '0.0.0.0' || host === '::'
+/** Where a service that listens there is reached from this machine. */
+export function urlAt({ host, port }: ListenAddress, isTls: boolean): string {
+  const isAny = host === '0.0.0.0' || host === '::'
   const name = isAny ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return `${isTls ? 'https' : 'http'}://${name}:${port}`
+}
+
+/** The service that answers there, with its version if it is well enough to tell; undefined when none does. */
+async function whoAt(address: ListenAddress, isTls: boolean): Promise<string | undefined> {
   try {
-    const url = new URL(`${isTls ? 'https' : 'http'}://${name}:${port}/v1/healthz`)
+    const url = new URL(`${urlAt(address, isTls)}/v1/healthz`)
     const { text } = await exchange({ method: 'GET', url, headers: {}, body: undefined })
     const body: unknown = JSON.parse(text)
-    return isObject(body) && typeof body.version === 'string' ? body.version : undefined
+    if (!isObject(body)) return undefined
+    if (typeof body.version === 'string') return `svc ${body.version}`
+    return isObject(body.error) && UNWELL.includes(String(body.error.code)) ? 'svc, unwell,' : undefined
   } catch {
     return undefined
   }
@@ -48,8 +58,6 @@ function bindFault({ host, port }: ListenAddress): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer()
     server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
-    server.listen({ port, ...(host === '' ? {} : { host }), exclusive: true }, () =>
-      server.close(() => resolve(undefined)),
-    )
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(undefined)))
   })
 }

@@ -23,10 +23,13 @@ function neighbours(settings: Settings): readonly Neighbour[] {
   const list: Neighbour[] = []
   if (hss.mongo_url !== '') list.push(...mongoHosts(hss.mongo_url))
   if (collector.enabled && core === 'core_a') {
-    list.push(http('mme', collector.mme_url, 'collector.mme_url'))
-    if (collector.smf_url !== '') list.push(http('smf', collector.smf_url, 'collector.smf_url'))
+    const daemons = { mme: collector.mme_url, smf: collector.smf_url, amf: collector.amf_url }
+    for (const [daemon, url] of Object.entries(daemons))
+      if (url !== '') list.push(http(daemon, url, `collector.${daemon}_url`))
   }
   if (core === 'core_b') list.push(http('amf', core_b.amf_oam_url, 'core_b.amf_oam_url'))
+  if (core === 'core_b' && core_b.smf_oam_url !== '')
+    list.push(http('smf', core_b.smf_oam_url, 'core_b.smf_oam_url'))
   return list
 }
 

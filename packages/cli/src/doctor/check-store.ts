@@ -1,14 +1,10 @@
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import type { Clock, Settings } from '@steeple/contracts'
-import {
-  type OfflineStore,
-  offlineTables,
-  openOffline,
-  openSecrets,
-  scanIntegrity,
-  storeUrlOf,
-} from '@steeple/kernel'
+import { type Clock, isServiceError, type Settings, secretsInvalid } from '@steeple/contracts'
+import { missingStore, type OfflineStore, offlineTables, openOffline, storeUrlOf } from '@steeple/kernel'
+import { readLease } from '@steeple/reconcile'
+import { openSecrets } from '@steeple/secrets'
+import { scanIntegrity } from '@steeple/store'
 import { pluginPackages } from '../composition/plugin-packages.ts'
 import { commandLog } from '../offline/command-log.ts'
 import { pluginsDirOf } from '../place.ts'
@@ -25,9 +21,8 @@ const LOW_MEBIBYTES = 1024
 export async function checkStore(terminal: Terminal, settings: Settings, clock: Clock): Promise<Check> {
   const url = storeUrlOf(settings)
   const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
-  if (file !== undefined && !existsSync(file))
-    return doubtful('store', `there is no ${file} yet`, 'the first start makes it')
   try {
+    if (file !== undefined && !existsSync(file)) return absent(settings, file)
     const secrets = openSecrets(settings.server.data_dir)
     const store = await openOffline({ settings, secrets, clock, log: commandLog(terminal), use: 'read' })
     try {
@@ -35,15 +30,36 @@ export async function checkStore(terminal: Terminal, settings: Settings, clock: 
       if (reason !== undefined) return failed('store', reason, remedyOf(file))
       const problems = await problemsOf(store, settings)
       if (problems.length > 0) return failed('store', problems.slice(0, 3).join('; '), remedyOf(file))
-      return healthy('store', file ?? 'PostgreSQL answers')
+      return healthy('store', file ?? `PostgreSQL answers; ${await leaderWords(store)}`)
     } finally {
       await store.close()
     }
   } catch (error) {
     if (error instanceof Error && error.name === 'TimeoutError')
       return doubtful('store', 'too large to check in 20 s', 'the running service checks it too: svc health')
-    return failed('store', reasonOf(error), remedyOf(file))
+    return failed('store', reasonOf(error), isAboutKeys(error) ? KEYS_REMEDY : remedyOf(file))
   }
+}
+
+async function leaderWords({ db }: OfflineStore): Promise<string> {
+  const lease = await readLease(db)
+  if (lease === undefined || lease.holder === '') return 'no instance leads'
+  const isOver = lease.expires_at_ms < lease.now_ms
+  return `${lease.name || 'its only instance'} ${isOver ? 'led until' : 'leads in'} epoch ${lease.epoch}`
+}
+
+/** A store that was there before is missed; one that never was is made. */
+function absent(settings: Settings, file: string): Check {
+  const reason = missingStore(settings)
+  if (reason === undefined) return doubtful('store', `there is no ${file} yet`, 'the first start makes it')
+  return failed('store', reason, 'put the store back or restore the newest backup')
+}
+
+const KEYS_REMEDY =
+  'put back the keys directory that belongs to this store, or name the data directory with --data-dir'
+
+function isAboutKeys(error: unknown): boolean {
+  return isServiceError(error) && error.code === secretsInvalid.code
 }
 
 async function problemsOf(store: OfflineStore, settings: Settings): Promise<readonly string[]> {
@@ -69,6 +85,10 @@ export async function checkDisk(settings: Settings): Promise<Check> {
     if (free < LOW_MEBIBYTES) return doubtful('disk', detail, 'make room before it is full')
     return healthy('disk', detail)
   } catch (error) {
-    return failed('disk', reasonOf(error), 'svc node init makes the data directory')
+    return failed(
+      'disk',
+      reasonOf(error),
+      'name the data directory of the service with --data-dir; svc node init makes a new one',
+    )
   }
 }

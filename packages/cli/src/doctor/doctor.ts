@@ -1,20 +1,25 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
+import { systemClock } from '@steeple/clock'
 import type { Settings } from '@steeple/contracts'
-import { DEFAULT_CONFIG_FILE, loadConfig, systemClock } from '@steeple/kernel'
-import { pluginPackages } from '../composition/plugin-packages.ts'
+import { DEFAULT_CONFIG_FILE, lineOf, loadConfig, parseListenAddress } from '@steeple/settings'
+import { pluginPackages, sectionsHere } from '../composition/plugin-packages.ts'
 import { jsonText } from '../output/print.ts'
 import { printable } from '../output/table.ts'
 import { COMMAND_VARIABLES, type PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import { type Check, doubtful, broken as failed, healthy } from './check.ts'
 import { checkCapabilities } from './check-capabilities.ts'
+import { checkCharging } from './check-charging.ts'
 import { checkClock } from './check-clock.ts'
 import { checkContainers, checkPrograms } from './check-containers.ts'
 import { checkKeys } from './check-keys.ts'
-import { checkPort, listenAddress } from './check-port.ts'
+import { checkPlugins } from './check-plugins.ts'
+import { checkPort, urlAt } from './check-port.ts'
 import { checkReach } from './check-reach.ts'
+import { checkService } from './check-service.ts'
 import { checkDisk, checkStore } from './check-store.ts'
+import { checkTap } from './check-tap.ts'
 
 /** Flags of `svc doctor`: those of the service that change what it finds. */
 export interface DoctorOptions extends PlaceOptions {
@@ -36,17 +41,24 @@ export async function runDoctor(terminal: Terminal, options: DoctorOptions): Pro
 
 async function checkPlace(terminal: Terminal, settings: Settings): Promise<readonly Check[]> {
   const clock = systemClock()
-  const address = listenAddress(settings.server.listen)
+  // The configuration's own check has let it through.
+  const address = parseListenAddress(settings.server.listen) ?? { host: '0.0.0.0', port: 0 }
   const hasMesh = pluginPackages().some((dir) => basename(dir) === 'mesh')
+  const isTls = settings.tls.enabled
+  const { check: port, isOurs } = await checkPort(address, isTls)
   return [
     ...checkKeys(settings, clock),
     await checkStore(terminal, settings, clock),
     await checkDisk(settings),
+    ...checkPlugins(settings, pluginPackages()),
     ...(await checkContainers(settings)),
     ...(await checkPrograms(settings, terminal.env.PATH ?? '')),
     ...(await checkReach(settings)),
+    ...(await checkCharging(settings)),
+    ...(await checkTap(settings, pluginPackages())),
     ...checkCapabilities(settings, address.port, hasMesh),
-    await checkPort(address, settings.tls.enabled),
+    port,
+    ...(isOurs ? await checkService(terminal, urlAt(address, isTls)) : []),
   ]
 }
 
@@ -56,7 +68,7 @@ function readConfig(
 ): { readonly checks: readonly Check[]; readonly settings?: Settings } {
   const file = options.config ?? DEFAULT_CONFIG_FILE
   try {
-    const { settings, warnings } = loadConfig({
+    const source = {
       ...(options.config === undefined ? {} : { file: options.config }),
       env: terminal.env,
       flags: {
@@ -64,11 +76,25 @@ function readConfig(
         ...(options.listen === undefined ? {} : { '--listen': options.listen }),
       },
       knownVariables: COMMAND_VARIABLES,
+    }
+    const { settings, warnings, problemsOf, sections } = loadConfig({
+      ...source,
+      sections: sectionsHere(source),
     })
+    const plugins = new Set(sections.map(({ plugin }) => plugin))
+    const wrong = [...plugins].flatMap((plugin) =>
+      problemsOf(plugin).map((problem) =>
+        failed('config', lineOf(problem), `the plugin ${plugin} waits for it; set it and send SIGHUP`),
+      ),
+    )
     const odd = warnings.map((warning) => doubtful('config', warning, 'correct it or leave it out'))
     return {
       settings,
-      checks: [healthy('config', existsSync(file) ? file : `defaults; there is no ${file}`), ...odd],
+      checks: [
+        ...wrong,
+        healthy('config', existsSync(file) ? file : `defaults; there is no ${file}`),
+        ...odd,
+      ],
     }
   } catch (error) {
     const lines = (error instanceof Error ? error.message : String(error)).split('\n')

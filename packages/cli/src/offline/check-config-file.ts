@@ -1,11 +1,13 @@
-import { checkConfig } from '@steeple/kernel'
+import { checkConfig } from '@steeple/settings'
+import { sectionsHere } from '../composition/plugin-packages.ts'
 import { jsonText } from '../output/print.ts'
 import { COMMAND_VARIABLES } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** `svc config check FILE`: one line per problem, exit code 1 when there is one. */
 export async function checkConfigFile(terminal: Terminal, file: string, isJson: boolean): Promise<void> {
-  const report = checkConfig({ file, env: terminal.env, knownVariables: COMMAND_VARIABLES })
+  const source = { file, env: terminal.env, knownVariables: COMMAND_VARIABLES }
+  const report = checkConfig({ ...source, sections: sectionsHere(source) })
   if (isJson) terminal.out(jsonText({ valid: report.isValid, lines: report.lines }))
   else (report.isValid ? terminal.out : terminal.err)(report.lines.map((line) => `${line}\n`).join(''))
   if (!report.isValid) terminal.answer(1)

@@ -1,4 +1,6 @@
-import { openOffline, openSecrets, systemClock } from '@steeple/kernel'
+import { systemClock } from '@steeple/clock'
+import { openOffline } from '@steeple/kernel'
+import { openSecrets } from '@steeple/secrets'
 import type { CardFormat } from '@steeple/sims/offline'
 import { type PlaceOptions, settingsHere } from '../place.ts'
 import type { Terminal } from '../terminal.ts'

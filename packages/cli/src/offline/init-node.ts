@@ -1,4 +1,5 @@
-import { initNode, systemClock } from '@steeple/kernel'
+import { systemClock } from '@steeple/clock'
+import { initNode } from '@steeple/secrets'
 import { jsonText } from '../output/print.ts'
 import { type PlaceOptions, settingsHere } from '../place.ts'
 import type { Terminal } from '../terminal.ts'

@@ -1,4 +1,7 @@
-import { offlineTables, openOffline, openSecrets, rotateVault, systemClock } from '@steeple/kernel'
+import { systemClock } from '@steeple/clock'
+import { systemPrincipal } from '@steeple/contracts'
+import { offlineTables, openOffline, rotateVaultAudited } from '@steeple/kernel'
+import { openSecrets } from '@steeple/secrets'
 import { failure } from '../command-error.ts'
 import { pluginPackages } from '../composition/plugin-packages.ts'
 import { jsonText } from '../output/print.ts'
@@ -28,7 +31,14 @@ export async function rotateVaultHere(
   try {
     const tables = await offlineTables({ packages: pluginPackages(), pluginsDir: pluginsDirOf(settings) })
     // Nothing else seals here, so there is nothing to wait for.
-    const report = await rotateVault({ db: store.db, vault: store.vault, tables, settle: async () => {} })
+    const report = await rotateVaultAudited({
+      db: store.db,
+      vault: store.vault,
+      mutations: store.mutations(),
+      principal: systemPrincipal('svc vault rotate'),
+      tables,
+      settle: async () => {},
+    })
     const { keyId, resealed, retired, kept } = report
     if (options.json === true) terminal.out(jsonText({ key_id: keyId, resealed, retired, kept }))
     else

@@ -1,5 +1,7 @@
+import { systemClock } from '@steeple/clock'
 import type { AuditTrail } from '@steeple/contracts'
-import { openOffline, openSecrets, systemClock } from '@steeple/kernel'
+import { openOffline } from '@steeple/kernel'
+import { openSecrets } from '@steeple/secrets'
 import { jsonText } from '../output/print.ts'
 import { type PlaceOptions, settingsHere } from '../place.ts'
 import type { Terminal } from '../terminal.ts'

@@ -21,7 +21,7 @@ export function printList<Row>(
     terminal.out(jsonText({ [list.key]: list.rows, next_cursor: list.nextCursor }))
     return
   }
-  terminal.out(table(list.rows, columns))
+  terminal.out(table(list.rows, columns, terminal.columns))
   if (list.nextCursor !== null)
     terminal.err(`Only the first ${list.rows.length} are shown; --limit shows more.\n`)
 }

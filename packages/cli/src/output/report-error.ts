@@ -42,7 +42,9 @@ function asText(fault: Fault): string {
   const isListed = fault.code === 'config_invalid'
   const message = isListed ? fault.message.split('\n').map(printable).join('\n') : printable(fault.message)
   const lines = [`${name}: ${message}`]
-  const details = isListed ? [] : fault.details
+  const [first] = fault.details
+  const isSaid = fault.details.length === 1 && first !== undefined && fault.message.includes(first.message)
+  const details = isListed || isSaid ? [] : fault.details
   for (const detail of details) {
     const where = detail.pointer === '' ? '' : `${printable(detail.pointer)}: `
     lines.push(`  ${where}${printable(detail.message)}`)

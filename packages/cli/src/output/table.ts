@@ -2,25 +2,112 @@
 export interface Column<Row> {
   readonly title: string
   readonly value: (row: Row) => unknown
+  /** Where the lines are too long: `whole` stays as it is (identifiers), `wrap` goes on below (sentences). Cut when absent. */
+  readonly fit?: 'whole' | 'wrap'
+  /** Where the lines are too long, the column is left out if this is all that it says. */
+  readonly usual?: string
 }
 
+const GAP = '  '
+/** A cut cell shows at least so much, the ellipsis included. */
+const SHORTEST = 6
+const ELLIPSIS = '…'
+
 /**
- * Rows under titles, columns padded with spaces, no trailing blanks, one line per row.
+ * Rows under titles, columns padded with spaces, no trailing blanks.
  *
- * `undefined` and `null` are written `-`. Control characters cannot reach the terminal.
+ * `undefined` and `null` are written `-`. Control characters cannot reach the terminal. Lines are at most `width` long
+ * where one is given and the columns can give way: cells are cut with an ellipsis, sentences go on in the next line.
  */
-export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
+export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], width?: number): string {
+  const columns = width === undefined ? all : telling(rows, all, width)
   const lines = [columns.map((column) => column.title), ...rows.map((row) => cells(row, columns))]
-  const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)))
+  const natural = naturalWidths(lines)
+  const widths = width === undefined ? natural : fitted(natural, columns, width)
   return lines
-    .map((line) =>
-      line
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
+    .flatMap((line) => physical(line, columns, widths))
     .map((line) => `${line}\n`)
     .join('')
+}
+
+function naturalWidths(lines: readonly (readonly string[])[]): readonly number[] {
+  const [first] = lines
+  return (first ?? []).map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)))
+}
+
+/** The columns, without those that say the usual of every row where the lines are longer than `width`. */
+function telling<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  width: number,
+): readonly Column<Row>[] {
+  const widths = naturalWidths([
+    columns.map((column) => column.title),
+    ...rows.map((row) => cells(row, columns)),
+  ])
+  const needed = widths.reduce((sum, one) => sum + one, 0) + GAP.length * (columns.length - 1)
+  if (needed <= width) return columns
+  return columns.filter(
+    ({ usual, value }) => usual === undefined || rows.some((row) => cell(value(row)) !== usual),
+  )
+}
+
+/** Widths that add up to `width`, taken from the widest column that can give way, as far as they can. */
+function fitted<Row>(natural: readonly number[], columns: readonly Column<Row>[], width: number): number[] {
+  const widths = [...natural]
+  const least = columns.map(({ fit, title }, i) =>
+    fit === 'whole' ? (natural[i] ?? 0) : Math.min(natural[i] ?? 0, Math.max(title.length, SHORTEST)),
+  )
+  const room = width - GAP.length * (columns.length - 1)
+  for (let over = widths.reduce((sum, one) => sum + one, 0) - room; over > 0; over -= 1) {
+    let widest = -1
+    for (const [i, one] of widths.entries())
+      if (one > (least[i] ?? 0) && one > (widths[widest] ?? 0)) widest = i
+    if (widest === -1) break
+    widths[widest] = (widths[widest] ?? 0) - 1
+  }
+  return widths
+}
+
+/** The lines on the screen of one row. */
+function physical<Row>(
+  line: readonly string[],
+  columns: readonly Column<Row>[],
+  widths: readonly number[],
+): readonly string[] {
+  const parts = line.map((text, i) => {
+    const width = widths[i] ?? 0
+    return columns[i]?.fit === 'wrap' ? wrapped(text, width) : [cut(text, width)]
+  })
+  const height = Math.max(...parts.map((part) => part.length))
+  return Array.from({ length: height }, (_, at) =>
+    parts
+      .map((part, i) => (part[at] ?? '').padEnd(widths[i] ?? 0))
+      .join(GAP)
+      .trimEnd(),
+  )
+}
+
+function cut(text: string, width: number): string {
+  return text.length <= width ? text : text.slice(0, width - 1).trimEnd() + ELLIPSIS
+}
+
+/** Lines of whole words; a word that is longer than a line is parted. */
+function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = ''
+    }
+    line = line === '' ? word : `${line} ${word}`
+    while (line.length > width) {
+      lines.push(line.slice(0, width))
+      line = line.slice(width)
+    }
+  }
+  return [...lines, line]
 }
 
 /** `name  value` lines of an object; objects inside are flattened to dotted names. */
@@ -52,6 +139,13 @@ export function cell(value: unknown): string {
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object'))
     return value.length === 0 ? '-' : printable(value.join(', '))
   return printable(JSON.stringify(value))
+}
+
+/** A timestamp as people read it in a table: `2026-11-21 18:52:00Z`. The whole one is in the JSON. */
+export function moment(value: unknown): unknown {
+  return typeof value === 'string'
+    ? value.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d+Z$/, '$1 $2Z')
+    : value
 }
 
 function cells<Row>(row: Row, columns: readonly Column<Row>[]): readonly string[] {

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { packageRoot } from '../package-root.ts'
+import { type ScaffoldKind, SELECTED_BY } from './kinds.ts'
 
 /** Where the package was written. */
 export interface NextStepsOptions {
   readonly name: string
+  readonly kind: ScaffoldKind
   /** As the person would type it; not used inside the workspace. */
   readonly dir: string
   /** The root of the workspace that it is a package of. */
@@ -11,22 +13,36 @@ export interface NextStepsOptions {
 }
 
 /** The commands that build, test and load the package, with a word on each. */
-export function nextSteps({ name, dir, workspace }: NextStepsOptions): string {
+export function nextSteps({ name, kind, dir, workspace }: NextStepsOptions): string {
   if (workspace !== undefined)
     return `Next, in ${workspace}:
   npx --yes ${pnpm()} install      # links contracts and testkit, notes the package in the lockfile
   npm run build                          # what changed
   npm test -- packages/${name}/          # its conformance suite among them
   svc plugin load ./packages/${name}     # into the running service; --data-dir says where its data is
-From the next start on it is part of this build.
-`
+From the next start on it is part of this build. svc plugin dev ./packages/${name} loads it anew at each change.
+${chosenBy(kind, name)}${leftToWrite(kind)}`
   return `Next:
   cd ${dir}
   npx --yes ${pnpm()} install    # tsup, uvu, typescript; contracts and testkit are linked from this installation
   npx tsup                             # builds dist/plugin.js: one file
   npx uvu test "\\.test\\.ts$"           # its conformance suite among them; needs Node 24
   svc plugin load ./                   # into the running service; --data-dir says where its data is
-`
+While you work on it, svc plugin dev ./ loads it anew at each change.
+${chosenBy(kind, name)}${leftToWrite(kind)}`
+}
+
+/** Of several drivers of a kind the configuration chooses one. */
+function chosenBy(kind: ScaffoldKind, name: string): string {
+  const key = SELECTED_BY[kind]
+  if (key === undefined) return ''
+  return `It runs once the configuration chooses it: ${key}: ${name.replaceAll('-', '_')}, then SIGHUP.\n`
+}
+
+/** What of a driver nobody but its author knows. */
+function leftToWrite(kind: ScaffoldKind): string {
+  if (kind !== 'core' && kind !== 'hss') return ''
+  return 'Its conformance suite fails where something is left to you, with "here is what to write".\n'
 }
 
 /** npm cannot follow `link:` dependencies; the workspace's package manager can. */

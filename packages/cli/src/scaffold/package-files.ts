@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { jsonText } from '../output/print.ts'
 import { packageRoot } from '../package-root.ts'
-import type { ScaffoldKind } from './kinds.ts'
+import { type ScaffoldKind, SELECTED_BY } from './kinds.ts'
 
 /** What the generated files depend on. */
 export interface PackageFilesOptions {
@@ -31,6 +31,9 @@ const DESCRIPTIONS: Readonly<Record<ScaffoldKind, string>> = {
   collector: 'Collects usage from a file of counters',
   feature: 'Notes that operators leave for each other',
 }
+
+/** The tests are TypeScript that Node runs as it is; an older Node would end with an error about a file extension. */
+const NEEDS_TYPES = `node -e "process.features.typescript||(console.error('the tests need Node 22.18 or newer; this is '+process.version),process.exit(1))"`
 
 /** The versions that the templates are written for and tested with. */
 const TOOLS = { tsup: '9.0.0', uvu: '0.5.6', '@types/node': '24.0.0', typescript: '7.0.2' } as const
@@ -65,11 +68,11 @@ function manifest({ name, kind, isInside }: PackageFilesOptions): object {
     ...(isInside ? { license: 'Apache-2.0' } : {}),
     type: 'module',
     exports: { '.': { types: './dist/plugin.d.ts', default: './dist/plugin.js' } },
-    files: ['dist'],
+    files: ['dist', ...(kind === 'hss' ? [] : ['config.schema.json'])],
     scripts: {
       build: 'tsup && tsc -p tsconfig.json --emitDeclarationOnly',
       typecheck: 'tsc -p tsconfig.test.json --noEmit',
-      test: 'uvu test "\\.test\\.ts$"',
+      test: `${NEEDS_TYPES} && uvu test "\\.test\\.ts$"`,
     },
     steeple: steeple(name, kind),
     dependencies: { '@steeple/contracts': isInside ? 'workspace:*' : linkTo('@steeple/contracts') },
@@ -89,11 +92,15 @@ function steeple(name: string, kind: ScaffoldKind): object {
     kind,
     contracts: `^${contractsVersion()}`,
     config_path: name.replaceAll('-', '_'),
+    ...(kind === 'hss' ? {} : { config: './config.schema.json' }),
+    ...(kind === 'feature' ? { paths: { [`/v1/${name}`]: {} } } : {}),
     ...(requires.length === 0 ? {} : { requires }),
     ...(given.length === 0 ? {} : { provides: given }),
+    ...(SELECTED_BY[kind] === undefined
+      ? {}
+      : { selected_by: { key: SELECTED_BY[kind], values: [name.replaceAll('-', '_')] } }),
     // A driver owns what it drives: two copies at once would fight over it.
     handover: kind === 'feature' || kind === 'collector' ? 'overlap' : 'exclusive',
-    isolation: 'inline',
   }
 }
 

@@ -15,8 +15,12 @@ export interface CommandWorld {
   readonly workDir: string
   readonly tokenId: string
   readonly simHash: string
+  /** A whole IMSI, which is asked for on standard input. */
+  readonly imsi: string
   readonly configFile: string
   readonly importFile: string
+  /** A secret of the plugin `apart`, which is given on standard input. */
+  readonly sealed: string
 }
 
 /** At least one call of every command, in an order in which they work. */
@@ -48,14 +52,33 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('sim suspend', world.simHash),
     call('sim resume', world.simHash),
     call('sim revoke', world.simHash),
+    call('sim label', world.simHash, 'from the command'),
+    call('sim find', 'the command'),
+    { ...call('sim find', '-'), input: world.imsi },
+    call('sim why', world.simHash),
+    { ...call('sim why', '-'), input: world.imsi },
+    call('sim quota', world.simHash, '--bytes', '5GB'),
+    call('sim quota', world.imsi),
     call('sim import', world.importFile),
+    call('sessions'),
+    call('sessions', '--state', 'ended', '--sim', world.simHash),
+    call('sessions', '--sim', world.imsi),
+    call('usage', world.simHash),
+    call('usage', world.imsi),
+    call('clock show'),
+    call('clock confirm'),
     call('audit list', '--limit', '5000'),
     call('audit verify', ...place),
     call('plugin list'),
     call('plugin load', 'nobody'),
-    call('plugin unload', 'nobody'),
+    ...['unload', 'disable', 'enable', 'uninstall'].map((verb) => call(`plugin ${verb}`, 'nobody')),
+    call('plugin dev', `${world.workDir}/nobody`),
     call('plugin reload', 'policy'),
+    call('plugin rollback', 'policy'),
     call('plugin new', 'sample', '--kind', 'feature', '--dir', `${world.workDir}/sample`),
+    call('secret remove', 'apart', 'api_key'),
+    { ...call('secret set', 'apart', 'api_key'), input: world.sealed },
+    call('secret list', 'apart'),
     call('config check', world.configFile),
     call('node init', ...place),
     call('doctor', ...place),
@@ -70,6 +93,7 @@ export function offlineCommands(world: CommandWorld): readonly Command[] {
   return [
     { name: 'vault rotate', args: ['vault', 'rotate', ...place] },
     { name: 'audit verify', args: ['audit', 'verify', ...place] },
+    { name: 'store new', args: ['store', 'new', ...place] },
     { name: 'doctor', args: ['doctor', ...place] },
     { name: 'sim export', args: ['sim', 'export', 'nobody', ...place] },
   ]

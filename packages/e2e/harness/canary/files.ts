@@ -13,7 +13,20 @@ export function filesOf(folder: string, except: readonly string[]): readonly Pla
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => !except.some((name) => relative(folder, path).split('/')[0] === name))
-    .map((path) => ({ name: relative(folder, path), content: readFileSync(path) }))
+    .flatMap((path) => {
+      const content = contentOf(path)
+      return content === undefined ? [] : [{ name: relative(folder, path), content }]
+    })
+}
+
+/** Undefined when it is gone again: what is of the moment alone is not kept. */
+function contentOf(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
 }
 
 /** Command line and environment of a process and of its children, as everyone on the machine may read the first. */

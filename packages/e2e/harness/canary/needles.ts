@@ -40,10 +40,12 @@ export function keyNeedles(keysDir: string): readonly Needle[] {
       const body = bytes.toString().replaceAll(/-----[^-]+-----|\s/g, '')
       return [
         bytesNeedle(`${name}, the number`, Buffer.from(String(d), 'base64url')),
-        // The end: the beginning of the text is the same for every key on this curve.
+        // The end: the beginning of the text is the same for every key on this curve. That of X25519 is short.
         {
           name: `${name}, the text`,
-          forms: [Buffer.from(body.slice(-60)), Buffer.from(body.slice(80, 120))],
+          forms: [body.slice(-60), body.slice(80, 120)]
+            .filter((text) => text !== '')
+            .map((text) => Buffer.from(text)),
         },
       ]
     })

@@ -25,6 +25,17 @@ const UNSERVED: Readonly<Record<number, readonly string[]>> = {
 /** What an answer never tells: where the code lies, what the store said. */
 const INTERNALS = /\bat .+\.(?:js|ts):\d+|node:internal|node_modules|SQLITE_|better-sqlite3|\bknex\b/
 
+/** What is wrong with a value by a schema that refers to nothing; empty when nothing is. */
+export function createValidator(): (schema: object, value: unknown) => readonly string[] {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true })
+  formats.default(ajv)
+  return (schema, value) => {
+    const validate = ajv.compile(schema)
+    if (validate(value)) return []
+    return (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`)
+  }
+}
+
 /** A judge for the service that serves `document`. Throws when a schema of the document does not compile. */
 export function createJudge(document: OpenApi): Judge {
   const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true })

@@ -141,7 +141,7 @@ function stray(world: FuzzWorld): Arbitrary<FuzzRequest> {
     '/v1/docs/',
     '/v1/docs/../openapi.json',
     '/v1/docs/package.json',
-    '/v1/docs/swagger-ui.css.map',
+    '/v1/docs/page.js.map',
     '/favicon.ico',
     '/.git/config',
     '/%',

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { unusedPort } from '@steeple/testkit'
 import { type Collection, type Document, MongoClient } from 'mongodb'
 import { ROOT } from '../launch.ts'
 
@@ -49,7 +50,7 @@ export interface Mongo {
 
 /** Starts one. */
 export async function startMongo(): Promise<Mongo> {
-  let running = await startJava(0)
+  let running = await startJava(await unusedPort())
   const { port } = running
   const url = `mongodb://127.0.0.1:${port}`
   const client = new MongoClient(url, CLIENT)

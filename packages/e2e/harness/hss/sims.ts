@@ -60,7 +60,7 @@ export async function exportedCount(service: Service, provisioning: string): Pro
 }
 
 /** Waits until the HSS has every SIM that may be on air. A cut waits for a core besides, and there is none here. */
-export async function allSynced(service: Service, limitMs: number): Promise<void> {
+export async function allSynced(service: Service, limitMs?: number): Promise<void> {
   await until(async () => {
     const sims = await exported(service)
     const isDone = sims.every(({ state, provisioning }) => state === 'suspended' || provisioning === 'synced')

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { type Clock, type Collector, type ImsiHash, southboundUnavailable } from '@steeple/contracts'
-import { parseUsageFile } from './usage-file.ts'
+import {
+  type Clock,
+  type Collection,
+  type Collector,
+  type ImsiHash,
+  southboundUnavailable,
+} from '@steeple/contracts'
+import { type CountedSession, parseUsageFile, type UsageFile } from './usage-file.ts'
 
 /** What the collector reads from. */
 export interface FileCollectorOptions {
@@ -11,30 +17,63 @@ export interface FileCollectorOptions {
   readonly clock: Clock
 }
 
+const NOTHING: Collection = {
+  sightings: [],
+  isWhole: true,
+  volumes: [],
+  position: undefined,
+  lost: undefined,
+}
+
 /**
- * Samples are totals of a session, so reading them twice counts nothing twice.
+ * Volumes are totals of a counter, so reading them twice counts nothing twice; a collector of totals needs no position.
  *
- * A session's name holds the run of the core: after a restart, when counters begin at 0 again, it is another session.
+ * A counter's generation is the run of the core: after a restart, when counters begin at 0 again, it is another one.
  */
 export function fileCollector(options: FileCollectorOptions): Collector {
   const { source, file, clock } = options
   return {
     source,
-    poll: async (signal) => {
+    poll: async (_position, signal) => {
       signal.throwIfAborted()
-      if (file === '') return []
-      const { boot, sessions } = parseUsageFile(await textOf(file, signal))
-      const atMs = clock.nowMs()
-      return sessions.map((session) => ({
-        imsi: imsiHash(session.imsi),
-        apn: session.apn,
-        session: `${boot}/${session.id}`,
-        upBytes: session.upBytes,
-        downBytes: session.downBytes,
-        atMs,
-        kind: 'total',
-      }))
+      return file === '' ? NOTHING : collectionOf(parseUsageFile(await textOf(file, signal)), clock.nowMs())
     },
+    health: () =>
+      file === ''
+        ? { status: 'degraded', detail: 'set sample_plugin.usage_file' }
+        : { status: 'ok', detail: `reads ${file}` },
+  }
+}
+
+/** The file lists all sessions that live, so those that are not in it have ended. */
+function collectionOf({ boot, sessions }: UsageFile, nowMs: number): Collection {
+  const referenceOf = ({ id }: CountedSession): string => `${boot}/${id}`
+  return {
+    sightings: sessions.map((session) => ({
+      imsi: imsiHash(session.imsi),
+      apn: session.apn,
+      plmn: undefined,
+      address: session.address,
+      prefix: undefined,
+      technology: 'lte',
+      cell: undefined,
+      state: 'active',
+      reference: referenceOf(session),
+      startedAtMs: session.startedAtMs,
+      seenAtMs: nowMs,
+    })),
+    isWhole: true,
+    volumes: sessions.map((session) => ({
+      key: { by: 'session', reference: referenceOf(session) },
+      upBytes: session.upBytes,
+      downBytes: session.downBytes,
+      fromMs: Math.min(session.startedAtMs, nowMs),
+      toMs: nowMs,
+      count: { counter: session.id, generation: boot },
+      isIncomplete: false,
+    })),
+    position: undefined,
+    lost: undefined,
   }
 }
 

@@ -2,9 +2,13 @@ import { southboundUnavailable } from '@steeple/contracts'
 
 /** One session as the core counts it, since it was set up. */
 export interface CountedSession {
+  /** Not used again for another session within a run of the core. */
   readonly id: string
   readonly imsi: string
   readonly apn: string
+  readonly address: string
+  /** Ms since the epoch. */
+  readonly startedAtMs: number
   readonly upBytes: number
   readonly downBytes: number
 }
@@ -16,7 +20,7 @@ export interface UsageFile {
   readonly sessions: readonly CountedSession[]
 }
 
-/** Parses `{boot, sessions: [{id, imsi, apn, up_bytes, down_bytes}]}`. Throws `southbound_unavailable`, never with an IMSI. */
+/** Parses `{boot, sessions: [{id, imsi, apn, address, started_at_ms, up_bytes, down_bytes}]}`. Throws `southbound_unavailable`, never with an IMSI. */
 export function parseUsageFile(text: string): UsageFile {
   const value = parsed(text)
   if (value === undefined) throw broken('it is not JSON')
@@ -35,6 +39,8 @@ function sessionOf(value: unknown, where: string): CountedSession {
     id: textOf(row.id, `${where}.id`),
     imsi: textOf(row.imsi, `${where}.imsi`),
     apn: textOf(row.apn, `${where}.apn`),
+    address: textOf(row.address, `${where}.address`),
+    startedAtMs: countOf(row.started_at_ms, `${where}.started_at_ms`),
     upBytes: countOf(row.up_bytes, `${where}.up_bytes`),
     downBytes: countOf(row.down_bytes, `${where}.down_bytes`),
   }

@@ -2,12 +2,30 @@ import { assert, suite } from '@steeple/testkit'
 import { parseUsageFile } from '../src/usage-file.ts'
 
 const usageFile = suite('sample-plugin/usage-file')
-const session = { id: '1', imsi: '999990000000001', apn: 'internet', up_bytes: 1, down_bytes: 2 }
+const session = {
+  id: '1',
+  imsi: '999990000000001',
+  apn: 'internet',
+  address: '10.45.0.2',
+  started_at_ms: 5,
+  up_bytes: 1,
+  down_bytes: 2,
+}
 
 usageFile('reads sessions and their counters', () => {
   const { boot, sessions } = parseUsageFile(JSON.stringify({ boot: 'b1', sessions: [session] }))
   assert.is(boot, 'b1')
-  assert.equal(sessions, [{ id: '1', imsi: session.imsi, apn: 'internet', upBytes: 1, downBytes: 2 }])
+  assert.equal(sessions, [
+    {
+      id: '1',
+      imsi: session.imsi,
+      apn: 'internet',
+      address: '10.45.0.2',
+      startedAtMs: 5,
+      upBytes: 1,
+      downBytes: 2,
+    },
+  ])
 })
 
 usageFile('says where a file is broken and never shows an IMSI', () => {

@@ -13,8 +13,7 @@ export interface CoreDriverOptions {
 /**
  * A core that is a folder of files and a reload command.
  *
- * It knows no radios and no phones: `observe` counts none and nobody is ever attached. A driver of a real core asks the
- * core instead.
+ * Its phones are yours to write: nothing is known of them here, and what must be asked of the core says so.
  */
 export function coreDriver(options: CoreDriverOptions): CoreDriver {
   const { dir, reload } = options
@@ -26,14 +25,15 @@ export function coreDriver(options: CoreDriverOptions): CoreDriver {
       return {
         configSha256: files.size === 0 ? undefined : sha256Of(files),
         services: new Map([['configuration', files.size === 0 ? 'unknown' : 'up']]),
-        radios: 0,
-        attachedUes: 0,
+        // Not known, which is not 0: the core is to be asked.
+        radios: undefined,
+        attachedUes: undefined,
       }
     },
     apply: async (config, signal) => {
       signal.throwIfAborted()
       const before = await readFolder(dir)
-      if (sha256Of(before) === config.sha256) return
+      if (sha256Of(before) === config.sha256) return { changed: [], restarted: [] }
       await writeFolder(dir, config.files)
       try {
         await reload(signal)
@@ -42,14 +42,28 @@ export function coreDriver(options: CoreDriverOptions): CoreDriver {
         await writeFolder(dir, before)
         throw error
       }
+      return { changed: changedPaths(before, config.files), restarted: [] }
     },
     kick: async (_imsi, signal) => {
       signal.throwIfAborted()
-      return 'not_attached'
+      throw new Error(
+        'here is what to write: kick in src/core-driver.ts has the core drop a phone, and looks that it is gone',
+      )
     },
     ues: async (signal) => {
       signal.throwIfAborted()
-      return []
+      throw new Error(
+        'here is what to write: ues in src/core-driver.ts asks the core for the phones that it knows',
+      )
     },
   }
+}
+
+/** Paths whose content differs, or that only one of them has. */
+function changedPaths(
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): readonly string[] {
+  const paths = new Set([...before.keys(), ...after.keys()])
+  return [...paths].filter((path) => before.get(path) !== after.get(path)).toSorted()
 }

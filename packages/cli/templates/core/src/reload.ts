@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { southboundUnavailable } from '@steeple/contracts'
+import { coreConfigRefused } from '@steeple/contracts'
 
-/** Makes the core read its files again. Throws `southbound_unavailable` when it refuses them. */
+/** Makes the core read its files again. Throws `core_config_refused` when it refuses them. */
 export type Reload = (signal: AbortSignal) => Promise<void>
 
 const RELOAD_LIMIT_MS = 30_000
@@ -16,7 +16,8 @@ export function reloadBy(command: readonly string[]): Reload {
     try {
       await run(program, args, { signal, timeout: RELOAD_LIMIT_MS, maxBuffer: 1024 * 1024 })
     } catch (cause) {
-      throw southboundUnavailable(`the core did not take its configuration: ${program} failed`, { cause })
+      signal.throwIfAborted()
+      throw coreConfigRefused(`the core did not take its configuration: ${program} failed`, { cause })
     }
   }
 }

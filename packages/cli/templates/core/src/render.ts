@@ -11,7 +11,6 @@ export function render(desired: CoreDesired): Rendered {
   const files = new Map([
     ['network.json', jsonFile({ mcc: desired.plmn.mcc, mnc: desired.plmn.mnc, tac: desired.tac })],
     ['subscribers.json', jsonFile({ apns: desired.apns, max_ues: desired.maxUes })],
-    ['addresses.json', jsonFile(Object.fromEntries(Object.entries(desired.addresses).toSorted()))],
   ])
   return { files, sha256: sha256Of(files) }
 }

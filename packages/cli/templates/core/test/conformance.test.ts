@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type CoreDesired, type Imsi, southboundUnavailable } from '@steeple/contracts'
+import { type CoreDesired, coreConfigRefused, type Imsi } from '@steeple/contracts'
 import { coreDriverConformance, tempDir } from '@steeple/testkit'
 import { readFolder } from '../src/config-folder.ts'
 import { coreDriver } from '../src/core-driver.ts'
@@ -9,7 +9,11 @@ const desired: CoreDesired = {
   tac: 7,
   apns: ['internet', 'ims'],
   maxUes: 128,
-  addresses: { mme: '127.0.0.2', sgwu: '127.0.0.6' },
+}
+
+/** The suite says it of what is not written yet. */
+async function toWrite(what: string): Promise<never> {
+  throw new Error(`here is what to write: ${what}`)
 }
 
 coreDriverConformance('sample-plugin', async () => {
@@ -20,13 +24,19 @@ coreDriverConformance('sample-plugin', async () => {
     state.reloads += 1
     if (!state.isFailing) return
     state.isFailing = false
-    throw southboundUnavailable('the core refused its configuration')
+    throw coreConfigRefused('the core refused its configuration')
   }
   return {
     driver: coreDriver({ dir, reload }),
     desired,
     otherDesired: { ...desired, tac: 8 },
     stranger: '999990000000001' as Imsi,
+    phones: {
+      attach: () => toWrite('attach in this fixture has a phone attach to a core, simulated or real'),
+      isAttached: () => toWrite('isAttached in this fixture asks that core past the driver'),
+      fallSilent: () => toWrite('fallSilent in this fixture keeps that core from answering'),
+    },
+    configFiles: () => readFolder(dir),
     failNextApply: async () => {
       state.isFailing = true
     },

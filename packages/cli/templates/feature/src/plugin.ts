@@ -1,12 +1,11 @@
 import type { Plugin } from '@steeple/contracts'
-import { type SamplePluginConfig, samplePluginConfig } from './config.ts'
+import type { SamplePluginConfig } from './config.ts'
 import { expiryReconciler } from './reconcile.ts'
 import { noteRoutes } from './routes.ts'
 import { migrations, noteStore, tables } from './store.ts'
 
 /** Notes that operators leave for each other; they go away when they expire. */
 export const plugin: Plugin<SamplePluginConfig> = {
-  config: samplePluginConfig,
   migrations,
   tables,
   setup: async (context) => {

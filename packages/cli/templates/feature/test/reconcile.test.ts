@@ -1,4 +1,4 @@
-import { assert, fakeContext, memoryDb, suite } from '@steeple/testkit'
+import { assert, fakeContext, memoryDb, reconcileOne, suite } from '@steeple/testkit'
 import { expiryReconciler } from '../src/reconcile.ts'
 import { migrations, noteStore } from '../src/store.ts'
 
@@ -8,7 +8,6 @@ expiry('keeps a note until its last millisecond and removes it then', async () =
   const db = memoryDb(migrations)
   const { context, clock, mutations, dispose } = fakeContext({ id: 'sample-plugin', config: {}, db })
   const store = noteStore(db)
-  const signal = new AbortController().signal
   const written_at = clock.nowMs()
   await db.write((tx) =>
     store.put(tx, {
@@ -23,12 +22,15 @@ expiry('keeps a note until its last millisecond and removes it then', async () =
   assert.equal(await reconciler.keys(), ['mast'])
 
   await clock.advance(4999)
-  const early = await reconciler.reconcile(['mast'], signal)
-  assert.equal(early.get('mast'), { state: 'pending', afterMs: 1, reason: 'not expired yet' })
+  assert.equal(await reconcileOne(reconciler, 'mast'), {
+    state: 'pending',
+    afterMs: 1,
+    reason: 'not expired yet',
+  })
 
   await clock.advance(1)
-  await reconciler.reconcile(['mast'], signal)
-  await reconciler.reconcile(['mast'], signal)
+  await reconcileOne(reconciler, 'mast')
+  assert.equal(await reconcileOne(reconciler, 'mast'), { state: 'converged' })
   assert.is(await store.find('mast'), undefined)
   assert.equal(
     mutations.map(({ action, target }) => [action, target]),

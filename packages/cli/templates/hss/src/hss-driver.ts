@@ -55,5 +55,6 @@ function block(store: SubscriberStore, imsi: Imsi, isBlocked: boolean): Error | 
 }
 
 function observed(row: Subscriber): SubscriberObserved {
-  return { imsi: row.imsi, apns: row.apns, ambrBps: row.ambrBps, isBlocked: row.isBlocked }
+  const { imsi, apns, ambrBps, isBlocked, msisdn } = row
+  return { imsi, apns, ambrBps, isBlocked, ...(msisdn === undefined ? {} : { msisdn }) }
 }

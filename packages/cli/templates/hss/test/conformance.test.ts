@@ -15,13 +15,23 @@ function subscriber(msin: string, sqn: bigint): Subscriber {
   }
 }
 
+/**
+ * The suite says it of what is not written yet. The memory behind the driver is a stand-in for your HSS: when
+ * src/subscriber-store.ts talks to that, simulated or real, it can be looked at from here as well.
+ */
+async function toWrite(what: string): Promise<never> {
+  throw new Error(`here is what to write: ${what}`)
+}
+
 hssDriverConformance('sample-plugin', async () => {
   const store = subscriberStore()
   return {
     driver: hssDriver(store),
     subscribers: [subscriber('0000000001', 32n), subscriber('0000000002', 64n)],
-    storedSqn: async (imsi) => store.get(imsi)?.sqn,
-    world: async () => JSON.stringify(store.values().map((row) => ({ ...row, sqn: String(row.sqn) }))),
+    stored: () =>
+      toWrite('stored in this fixture reads keys and SQN of a subscriber from the HSS, past the driver'),
+    empty: () => toWrite('empty in this fixture removes every subscriber from the HSS, past the driver'),
+    world: () => toWrite('world in this fixture reads all that the HSS holds, past the driver'),
     close: async () => store.clear(),
   }
 })

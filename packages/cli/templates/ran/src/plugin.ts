@@ -1,5 +1,5 @@
 import { type Plugin, ranDriverRef, transmitterRef, txGateRef } from '@steeple/contracts'
-import { type SamplePluginConfig, samplePluginConfig } from './config.ts'
+import type { SamplePluginConfig } from './config.ts'
 import { launcher } from './radio-process.ts'
 import { ranDriver, SUPERVISE_MS } from './ran-driver.ts'
 
@@ -8,7 +8,6 @@ const LEAVE_LIMIT_MS = 4000
 
 /** Supervises one radio process and keeps it off the air while the TX gate is closed. */
 export const plugin: Plugin<SamplePluginConfig> = {
-  config: samplePluginConfig,
   setup: async (context) => {
     const { driver, supervise } = ranDriver({
       gate: context.use(txGateRef),
@@ -16,9 +15,10 @@ export const plugin: Plugin<SamplePluginConfig> = {
       clock: context.clock,
       log: context.log,
     })
-    context.defer(() => driver.stop(AbortSignal.timeout(LEAVE_LIMIT_MS)))
     context.every(SUPERVISE_MS, supervise)
     return {
+      // Before anything else when this copy leaves; the gate permits no start of a copy that has been withdrawn.
+      quiesce: () => driver.stop(AbortSignal.timeout(LEAVE_LIMIT_MS)),
       services: new Map<string, object>([
         [ranDriverRef.id, driver],
         [transmitterRef.id, { stop: driver.stop }],

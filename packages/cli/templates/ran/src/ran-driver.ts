@@ -92,10 +92,13 @@ export function ranDriver(options: RanDriverOptions): SupervisedRan {
   return { driver, supervise: (signal) => inTurn(() => bringBack(signal)) }
 }
 
-/** Throws `tx_not_armed` or what the gate says of the carrier. */
+/**
+ * Throws `tx_not_armed` or what the gate says of the carrier. The permit comes last: with it the gate knows that something may
+ * be on air, and has it stopped whatever becomes of this plugin.
+ */
 async function permit(gate: TxGate, profile: RadioProfile): Promise<void> {
-  const { armed } = await gate.state()
-  if (!armed) throw txNotArmed('the radio stays off: arm TX first')
+  const { armed, profile: armedId } = await gate.state()
+  if (!armed || armedId === undefined) throw txNotArmed('the radio stays off: arm TX first')
   await gate.permitCarrier({
     technology: profile.technology,
     channel: profile.channel,
@@ -103,4 +106,5 @@ async function permit(gate: TxGate, profile: RadioProfile): Promise<void> {
     ...(profile.band === undefined ? {} : { band: profile.band }),
     ...(profile.eirp_dbm === undefined ? {} : { eirpDbm: profile.eirp_dbm }),
   })
+  await gate.permit(armedId)
 }

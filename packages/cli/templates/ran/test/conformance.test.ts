@@ -9,7 +9,10 @@ ranDriverConformance('sample-plugin', async () => {
     setArmed: async (isArmed) => {
       state.isArmed = isArmed
     },
-    isOnAir: async () => state.pids.some(isAlive),
+    radios: async () => state.pids.filter(isAlive).length,
+    crash: async () => {
+      for (const pid of state.pids.filter(isAlive)) process.kill(pid, 'SIGKILL')
+    },
     world: async () => JSON.stringify(state.pids.filter(isAlive)),
     close: () => driver.stop(AbortSignal.timeout(4000)),
   }

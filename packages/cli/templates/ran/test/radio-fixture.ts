@@ -13,6 +13,7 @@ export function radioFixture() {
       armed: state.isArmed,
       gates: { country_code: 'set', license_ack: 'set', allow_list: 'set' },
       profile: state.isArmed ? 'lab' : undefined,
+      transmitter: state.isArmed ? 'on' : 'off',
     }),
     permit: async () => profile,
     permitCarrier: async () => undefined,

@@ -1,0 +1,78 @@
+import { assert, suite } from '@steeple/testkit'
+import { fakeService } from './fake-service.ts'
+import { PROCESS_LIMIT, svc } from './svc.ts'
+
+const test = suite('cli/core')
+const PLAN = {
+  core: 'core_a',
+  driver: 'container',
+  config_dir: '/srv/core',
+  state: 'changes',
+  files: [
+    {
+      path: 'mme.yaml',
+      change: 'changed',
+      daemon: 'mme',
+      diff: '--- a/mme.yaml\n-tac: 7\n+tac: \u001b[2J8\n',
+    },
+    { path: 'hss.yaml', change: 'same', daemon: 'hss' },
+  ],
+  daemons: [
+    { name: 'mme', container: 'c-mme', action: 'restart', drops: 'lte', reason: 'mme.yaml is changed' },
+    { name: 'hss', container: null, action: 'none', drops: 'none', reason: 'nothing changed' },
+  ],
+  subscribers_dropped: 3,
+  problems: ['nobody restarts hss'],
+}
+
+test(
+  'shows what a change would do: what restarts, who drops, which lines, and what stands in the way',
+  async () => {
+    const service = await fakeService(() => ({ body: PLAN }))
+    try {
+      const env = { SVC_URL: service.url, SVC_TOKEN: 'svc_test' }
+      const { code, out, err } = await svc(['core', 'plan'], { env })
+      assert.is(code, 0)
+      assert.equal(
+        service.seen.map(({ method, path }) => [method, path]),
+        [['GET', '/v1/core/plan']],
+      )
+      assert.match(out, /^subscribers_dropped +3$/m)
+      assert.match(out, /^mme +c-mme +restart +lte +mme\.yaml is changed$/m)
+      assert.match(out, /^hss +- +none +- +nothing changed$/m)
+      assert.match(out, /^mme\.yaml +changed +mme$/m)
+      assert.not.match(out, /^hss\.yaml/m)
+      assert.match(out, /^-tac: 7$/m)
+      assert.not.ok(out.includes('\u001b'), 'the terminal must not be driven')
+      assert.match(err, /Problem: nobody restarts hss/)
+      const asJson = await svc(['core', 'plan', '--json'], { env })
+      assert.equal(JSON.parse(asJson.out), PLAN)
+    } finally {
+      await service.close()
+    }
+  },
+  PROCESS_LIMIT,
+)
+
+test(
+  'says what is missing where nothing can be compared, instead of every line that the core would get',
+  async () => {
+    const problem = 'core_a.config_dir is empty: name the directory'
+    const files = ['hss.yaml', 'mme.yaml'].map((path) => ({ path, change: 'added', daemon: 'x' }))
+    const body = { ...PLAN, state: 'unconfigured', config_dir: '', files, problems: [problem], notes: [] }
+    const service = await fakeService(() => ({ body }))
+    try {
+      const env = { SVC_URL: service.url, SVC_TOKEN: 'svc_test' }
+      const { code, out, err } = await svc(['core', 'plan'], { env })
+      assert.is(code, 0)
+      assert.match(err, `Problem: ${problem}`)
+      assert.match(out, /Rendered: 2 files \(hss\.yaml, mme\.yaml\)\./)
+      assert.ok(out.trim().split('\n').length < 12, out)
+    } finally {
+      await service.close()
+    }
+  },
+  PROCESS_LIMIT,
+)
+
+test.run()

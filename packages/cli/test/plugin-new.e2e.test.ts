@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { assert, suite, tempDir } from '@steeple/testkit'
+import { KINDS } from '../src/scaffold/kinds.ts'
+import { cleanEnv, PROCESS_LIMIT, svc } from './svc.ts'
+
+const scaffold = suite('cli/plugin-new')
+const run = promisify(execFile)
+const OWN_MODULES = fileURLToPath(new URL('../node_modules', import.meta.url))
+const ROOT_BIN = fileURLToPath(new URL('../../../node_modules/.bin', import.meta.url))
+
+interface Manifest {
+  readonly name: string
+  readonly steeple: { readonly id: string; readonly kind: string; readonly provides?: readonly string[] }
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+}
+
+async function manifestOf(dir: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(dir, 'package.json'), 'utf8')) as Manifest
+}
+
+for (const kind of KINDS)
+  scaffold(
+    `writes a ${kind} plugin that type-checks, builds to one file, and passes its tests or says what is left to write`,
+    async () => {
+      await using folder = await tempDir()
+      const name = `tiny-${kind}`
+      const { code, out } = await svc(['plugin', 'new', name, '--kind', kind], { cwd: folder.path })
+      assert.is(code, 0)
+      assert.match(out, /svc plugin load/)
+      const dir = join(folder.path, name)
+      assert.equal((await manifestOf(dir)).steeple.id, name)
+      // Stands for `pnpm install`: the dependencies of this workspace are the same ones.
+      await symlink(OWN_MODULES, join(dir, 'node_modules'))
+      const options = { cwd: dir, env: cleanEnv({ NO_COLOR: '1', FORCE_COLOR: '0' }) }
+      await run(join(ROOT_BIN, 'tsc'), ['-p', 'tsconfig.test.json', '--noEmit'], options)
+      await run(join(OWN_MODULES, '.bin', 'tsup'), ['--silent'], options)
+      assert.equal(await readdir(join(dir, 'dist')), ['plugin.js'])
+      const built = await readFile(join(dir, 'dist', 'plugin.js'), 'utf8')
+      const imports = [...built.matchAll(/from "([^"]+)"/g)].map((match) => match[1] ?? '')
+      assert.ok(imports.every((from) => from === '@steeple/contracts' || from.startsWith('node:')))
+      const tests = await readdir(join(dir, 'test'))
+      assert.ok(tests.includes('conformance.test.ts'))
+      for (const file of tests.filter((test) => test.endsWith('.test.ts'))) {
+        const { stdout } = await run(process.execPath, ['--no-warnings', join('test', file)], options).catch(
+          (error: { readonly stdout: string }) => error,
+        )
+        const [, total = '0', passed = '0'] = /Total:\s+(\d+)\s+Passed:\s+(\d+)/.exec(stdout) ?? []
+        const failed = Number(total) - Number(passed)
+        // Whatever fails names what to write, and nothing else fails.
+        assert.is(stdout.split('here is what to write: ').length - 1, failed, stdout)
+        const isLeft = file === 'conformance.test.ts' && (kind === 'core' || kind === 'hss')
+        assert.ok(Number(total) > 0 && failed > 0 === isLeft, stdout)
+      }
+      const texts = await Promise.all(
+        (await readdir(dir, { recursive: true, withFileTypes: true }))
+          .filter((entry) => entry.isFile() && !entry.parentPath.includes('node_modules'))
+          .map((entry) => readFile(join(entry.parentPath, entry.name), 'utf8')),
+      )
+      for (const text of texts) assert.not.match(text, /sample.?plugin|TODO/i)
+    },
+    PROCESS_LIMIT,
+  )
+
+scaffold(
+  'links contracts and testkit of this installation outside of the workspace, and overwrites nothing',
+  async () => {
+    await using folder = await tempDir()
+    const args = ['plugin', 'new', 'far', '--kind', 'collector', '--json']
+    assert.is((await svc(args, { cwd: folder.path })).code, 0)
+    const manifest = await manifestOf(join(folder.path, 'far'))
+    assert.is(manifest.name, 'far')
+    assert.equal(manifest.steeple.provides, ['collector.far'])
+    assert.match(manifest.dependencies['@steeple/contracts'] ?? '', /^link:\/.*\/packages\/contracts$/)
+    assert.match(manifest.devDependencies['@steeple/testkit'] ?? '', /^link:\/.*\/packages\/testkit$/)
+    const again = await svc(args, { cwd: folder.path })
+    assert.is(again.code, 1)
+    assert.match(again.err, /folder_not_empty/)
+  },
+  PROCESS_LIMIT,
+)
+
+scaffold(
+  'becomes a package of the workspace that it is called in',
+  async () => {
+    await using folder = await tempDir()
+    const contracts = join(folder.path, 'packages', 'contracts')
+    await mkdir(contracts, { recursive: true })
+    await writeFile(join(folder.path, 'pnpm-workspace.yaml'), 'packages:\n  - packages/*\n')
+    await writeFile(join(contracts, 'package.json'), '{"name":"@steeple/contracts"}')
+    const { code, out } = await svc(['plugin', 'new', 'near', '--kind', 'ran'], { cwd: contracts })
+    assert.is(code, 0)
+    assert.match(out, /svc plugin load \.\/packages\/near/)
+    const dir = join(folder.path, 'packages', 'near')
+    const manifest = await manifestOf(dir)
+    assert.is(manifest.name, '@steeple/near')
+    assert.equal(manifest.dependencies, { '@steeple/contracts': 'workspace:*' })
+    assert.match(await readFile(join(dir, 'turbo.json'), 'utf8'), /"plugin"/)
+    assert.match(await readFile(join(dir, 'tsconfig.json'), 'utf8'), /tsconfig\.base\.json/)
+  },
+  PROCESS_LIMIT,
+)
+
+scaffold.run()

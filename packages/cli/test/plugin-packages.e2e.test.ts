@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
+import { cleanEnv, PROCESS_LIMIT } from './svc.ts'
+
+const build = suite('cli/plugin-packages')
+const OWN = fileURLToPath(new URL('..', import.meta.url))
+
+/** The command as somebody has copied it to another place, with those of the packages beside it. */
+async function copyOf(root: TempDir, beside: readonly string[]): Promise<string> {
+  const cli = join(root.path, 'packages', 'cli')
+  await mkdir(cli, { recursive: true })
+  for (const part of ['src', 'package.json']) await cp(join(OWN, part), join(cli, part), { recursive: true })
+  await symlink(join(OWN, 'node_modules'), join(cli, 'node_modules'))
+  for (const name of beside) await symlink(join(OWN, '..', name), join(root.path, 'packages', name))
+  return cli
+}
+
+build(
+  'does not start without what is part of every build, and names it',
+  async () => {
+    await using root = await tempDir()
+    const cli = await copyOf(root, ['access', 'nodes'])
+    const args = ['--no-warnings', join(cli, 'src', 'main.ts'), '--data-dir', root.path]
+    const failed = await promisify(execFile)(process.execPath, args, { env: cleanEnv() }).catch(
+      (error: { readonly code: number; readonly stderr: string }) => error,
+    )
+    assert.match(failed.stderr, /^incomplete_build: this build lacks policy, sims, sessions:/m)
+    assert.is('code' in failed && failed.code, 1)
+  },
+  PROCESS_LIMIT,
+)
+
+build('leaves out what the build was told to', async () => {
+  await using root = await tempDir()
+  const cli = await copyOf(root, [
+    'access',
+    'nodes',
+    'policy',
+    'sessions',
+    'sims',
+    'driver-ran',
+    'driver-hss',
+  ])
+  await writeFile(join(cli, 'left-out.json'), '["driver-ran"]')
+  const { pluginPackages, incompleteBuild } = (await import(
+    join(cli, 'src', 'composition', 'plugin-packages.ts')
+  )) as typeof import('../src/composition/plugin-packages.ts')
+  const found = pluginPackages()
+  assert.equal(
+    found.map((folder) => basename(folder)),
+    ['access', 'driver-hss', 'nodes', 'policy', 'sessions', 'sims'],
+  )
+  assert.is(incompleteBuild(found), undefined)
+})
+
+build.run()

@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs'
+import { chromium, type Page } from 'playwright-core'
+
+/** Where Debian and its relatives put the browser. */
+const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-dev-shm-usage',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+]
+const START_LIMIT_MS = 180_000
+const ACTION_LIMIT_MS = 120_000
+
+/** A page that is open. */
+export interface OpenPage {
+  readonly page: Page
+  /** What the page complained of, refusals by its policy included. */
+  readonly problems: readonly string[]
+  /** Whom it has asked. */
+  readonly hosts: ReadonlySet<string>
+}
+
+/** A browser that resolves no name: it reaches this machine alone. */
+export interface Browser {
+  open(url: string): Promise<OpenPage>
+  close(): Promise<void>
+}
+
+/** The browser of this machine; undefined when there is none. */
+export function findBrowser(): string | undefined {
+  return BROWSERS.find((path) => existsSync(path))
+}
+
+/** Starts the browser with a profile of its own, which goes with it. */
+export async function openBrowser(executablePath: string): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath, args: FLAGS, timeout: START_LIMIT_MS })
+  return {
+    open: async (url) => {
+      const page = await browser.newPage({ viewport: { width: 1_280, height: 900 } })
+      page.setDefaultTimeout(ACTION_LIMIT_MS)
+      const problems: string[] = []
+      const hosts = new Set<string>()
+      page.on('pageerror', (error) => problems.push(error.message))
+      page.on('console', (message) => {
+        // The browser itself notes answers that are errors; some are asked for here.
+        const isNote = message.text().startsWith('Failed to load resource')
+        if (message.type() === 'error' && !isNote) problems.push(message.text())
+      })
+      page.on('request', (request) => hosts.add(new URL(request.url()).host))
+      await page.goto(url)
+      return { page, problems, hosts }
+    },
+    close: () => browser.close(),
+  }
+}

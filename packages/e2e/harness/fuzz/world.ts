@@ -1,0 +1,75 @@
+import { mint } from '../credentials.ts'
+import type { PluginBuild } from '../plugins/install-version.ts'
+import type { Service } from '../service.ts'
+import type { FuzzWorld } from './requests.ts'
+
+/** Credentials of every role and some that are none. */
+export async function credentialsOf(of: Service): Promise<Readonly<Record<string, string>>> {
+  const roles = ['viewer', 'operator', 'sim:issuer', 'sim:admin', 'admin']
+  const scoped = await Promise.all(
+    roles.map(async (role) => [
+      `token ${role}`,
+      `Bearer ${(await mint(of, { name: role, roles: [role] })).token}`,
+    ]),
+  )
+  return {
+    admin: `Bearer ${of.adminToken}`,
+    none: '',
+    unknown: 'Bearer svc_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+    garbage: 'Basic \u00ff:::',
+    ...Object.fromEntries(scoped),
+  }
+}
+
+/** A plugin that nothing else needs: it may come and go. */
+export function victimPlugin(version: string): PluginBuild {
+  const code = `// ${version}\nexport const plugin = { setup: async () => ({ routes: [] }) }\n`
+  return { id: 'victim', version, code }
+}
+
+/** Ids that exist, cursors of every list, values that reach further than random ones. */
+export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
+  const victims = await Promise.all(
+    Array.from({ length: 40 }, (_, index) => mint(of, { name: `victim ${index}`, roles: ['viewer'] })),
+  )
+  const nodes = (await of.request('GET', '/v1/nodes')).body.nodes as readonly { readonly node_id: string }[]
+  const nodeIds = nodes.map((node) => node.node_id)
+  const lists = ['/v1/tokens?limit=1', '/v1/audit?limit=1', '/v1/audit?limit=1&action=token.create']
+  const pages = await Promise.all(lists.map(async (path) => (await of.request('GET', path)).body.next_cursor))
+  const plugins = ['victim', 'victim', 'victim', 'policy', 'access', 'kernel', 'no-such-plugin']
+  const sims = (await of.request('POST', '/v1/sims', { body: { count: 40 } })).body.sims ?? []
+  const hashes = sims.map((sim: { readonly imsi_sha256_12: string }) => sim.imsi_sha256_12)
+  return {
+    params: {
+      'GET /v1/sims/{imsi}': hashes,
+      'POST /v1/sims/{imsi}/suspend': hashes.slice(0, 30),
+      'POST /v1/sims/{imsi}/resume': hashes.slice(0, 30),
+      // One that is revoked stays so.
+      'POST /v1/sims/{imsi}/revoke': hashes.slice(30),
+      'DELETE /v1/tokens/{id}': victims.map((victim) => victim.id),
+      'GET /v1/nodes/{id}/enroll': nodeIds,
+      'GET /v1/nodes/{id}/leave': nodeIds,
+      'POST /v1/plugins/{name}/load': plugins,
+      'POST /v1/plugins/{name}/unload': ['victim', 'victim', 'access', 'no-such-plugin'],
+      'POST /v1/plugins/{name}/reload': plugins,
+      'POST /v1/plugins/{name}/disable': ['victim', 'access', 'no-such-plugin'],
+      'POST /v1/plugins/{name}/enable': plugins,
+      'POST /v1/plugins/{name}/uninstall': ['access', 'policy', 'no-such-plugin'],
+    },
+    cursors: pages.filter((cursor) => typeof cursor === 'string'),
+    hints: {
+      // A thousand SIMs at a time would test little else.
+      count: [1, 2, 3, 5],
+      ids: [hashes.slice(30, 33), hashes.slice(30)],
+      replaces: hashes,
+      node_id: nodeIds,
+      version: ['1.0.0', '1.1.0', '0.1.0', '9.9.9'],
+      channels: [[1300], [1300, 300, 6300], [620_000], [0], [3_279_165], [70_000]],
+      band: ['b3', 'n78', 'b1', 'n1'],
+      country: ['DE', 'US', 'LAB'],
+      roles: [['viewer'], ['operator', 'sim:issuer'], ['admin']],
+      expires_in: ['1m', '90d', '1ms', '100y'],
+      profile_id: ['none', 'lab'],
+    },
+  }
+}

@@ -1,0 +1,228 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assert, suite } from '@steeple/testkit'
+import { Ajv } from 'ajv'
+import { parse } from 'yaml'
+import { DASHBOARD, type Dashboard, expressionsOf, metricsIn, misplaced } from '../harness/dashboards.ts'
+import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
+import { ROOT } from '../harness/launch.ts'
+import { hasPrometheus, type Prometheus, promtool, startPrometheus } from '../harness/prometheus.ts'
+import { runSvc, type Service, startService, until } from '../harness/service.ts'
+
+/*
+ * docs/monitoring held to a service that works on the lab core, and to a real Prometheus (Debian's package) that scrapes it.
+ */
+const monitoring = suite('e2e/monitoring')
+const FOLDER = join(ROOT, 'docs/monitoring')
+const SIMS = 5
+const LIMIT = { limitMs: 360_000 }
+
+interface RuleFile {
+  readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[]
+}
+
+let folder: string
+let lab: LabProcess
+let service: Service
+let prometheus: Prometheus | undefined
+let imsis: readonly string[] = []
+let hashes: readonly string[] = []
+const dashboards: readonly Dashboard[] = readdirSync(FOLDER)
+  .filter((name) => name.startsWith('dashboard-'))
+  .map((name) => JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as Dashboard)
+const rules = (parse(readFileSync(join(FOLDER, 'alerts.yml'), 'utf8')) as RuleFile).groups.flatMap(
+  (group) => group.rules,
+)
+
+monitoring.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'steeple-monitoring-'))
+  const dataDir = join(folder, 'data')
+  lab = await startLabCore(join(folder, 'lab-core'))
+  const env = {
+    ...lab.env,
+    SVC_COLLECTOR_ENABLED: 'true',
+    SVC_COLLECTOR_INTERVAL: '1s',
+    SVC_FAIRUSE_ENABLED: 'true',
+  }
+  service = await startService({ dataDir, env })
+  await attachPhones(dataDir)
+  if (hasPrometheus())
+    prometheus = await startPrometheus(folder, new URL(service.url).host, join(FOLDER, 'alerts.yml'))
+}, LIMIT)
+
+monitoring.after(async () => {
+  await prometheus?.stop()
+  if (service !== undefined) await service.stop()
+  if (lab !== undefined) await lab.stop()
+  rmSync(folder, { recursive: true, force: true })
+}, LIMIT)
+
+/** SIMs in phones that are on, and one more that nobody has seen. */
+async function attachPhones(dataDir: string): Promise<void> {
+  const { body } = await service.request('POST', '/v1/sims', { body: { count: SIMS } })
+  hashes = (body.sims as { imsi_sha256_12: string }[]).map((sim) => sim.imsi_sha256_12)
+  await service.request('POST', '/v1/sims', { body: { count: 1 } })
+  const states = async (holds: (sim: { state: string; provisioning: { status: string } }) => boolean) =>
+    (await service.request('GET', '/v1/sims?limit=100')).body.sims.filter(holds).length
+  await until(async () => (await states((sim) => sim.provisioning.status === 'synced')) === SIMS + 1)
+  const args = ['sim', 'export', body.batch_id, '--data-dir', dataDir, '--format', 'json']
+  const cards = await runSvc(args, lab.env)
+  imsis = (JSON.parse(cards.stdout) as { imsi: string }[]).map(({ imsi }) => imsi)
+  await labPhones(lab.urls.control, 'POST', '/phones', cards.stdout)
+  await until(async () => (await states((sim) => sim.state === 'in-use')) === SIMS)
+}
+
+async function scraped(): Promise<string> {
+  const { status, body } = await service.request('GET', '/metrics', { token: undefined })
+  assert.is(status, 200)
+  return body
+}
+
+/** Names of the metrics that the service has. */
+async function known(): Promise<ReadonlySet<string>> {
+  return new Set([...(await scraped()).matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name))
+}
+
+monitoring(
+  'has metrics to which promtool has no objection',
+  async () => {
+    if (prometheus === undefined) return assert.not(hasPrometheus())
+    assert.equal(await promtool(['check', 'metrics'], await scraped()), { code: 0, text: '' })
+  },
+  LIMIT,
+)
+
+monitoring('names no subscriber in a label', async () => {
+  const text = await scraped()
+  assert.is(imsis.length, SIMS)
+  for (const identity of [...imsis, ...hashes]) assert.not.ok(text.includes(identity))
+  const values = [...text.matchAll(/[a-z_]+="([^"]*)"/g)].map(([, value = '']) => value)
+  assert.ok(values.length > 100)
+  for (const value of values) assert.not.match(value, /\d{14}|^[0-9a-f]{12}$|\d+\.\d+\.\d+\.\d+/)
+})
+
+monitoring(
+  'is scraped by a real Prometheus, which has what the API says',
+  async () => {
+    if (prometheus === undefined) return assert.not(hasPrometheus())
+    const { query } = prometheus
+    const amount = async (expression: string): Promise<number | undefined> =>
+      (await query(expression))[0]?.value
+    await until(async () => (await amount('up{job="steeple"}')) === 1)
+    await until(async () => (await amount('svc_sim_state{state="in-use"}')) === SIMS)
+    assert.is(await amount('svc_sim_state{state="issued"}'), 1)
+    const states = await query('svc_sim_state')
+    assert.is(
+      states.reduce((sum, { value }) => sum + value, 0),
+      SIMS + 1,
+    )
+    await until(async () => (await amount('sum by (plmn) (svc_attach_total)')) === SIMS)
+    // Those who look for attached phones and those who look for sessions do so on their own.
+    const listed = async (): Promise<number> =>
+      (await service.request('GET', '/v1/sessions?limit=500')).body.sessions.length
+    await until(async () => (await listed()) >= SIMS)
+    await until(async () => (await amount('sum(svc_sessions_active)')) === (await listed()))
+    const [active] = await query('svc_sessions_active')
+    assert.equal(Object.keys(active?.labels ?? {}).toSorted(), ['__name__', 'apn', 'instance', 'job', 'plmn'])
+    const [attaches] = await query('svc_attach_total')
+    assert.equal(Object.keys(attaches?.labels ?? {}).toSorted(), ['__name__', 'instance', 'job', 'plmn'])
+    assert.ok((await amount('svc_collectors_lag_seconds')) !== undefined)
+    await labPhones(lab.urls.control, 'POST', '/phones/all/detach')
+    await until(async () => (await amount('sum(svc_sessions_active)')) === 0)
+    assert.is(await amount('svc_sim_state{state="in-use"}'), SIMS)
+  },
+  LIMIT,
+)
+
+monitoring('has dashboards that Grafana can load', () => {
+  assert.is(dashboards.length, 2)
+  const validate = new Ajv({ allErrors: true, strict: false }).compile(DASHBOARD)
+  for (const dashboard of dashboards) {
+    assert.ok(validate(dashboard), JSON.stringify(validate.errors))
+    assert.equal(misplaced(dashboard), [])
+    const ids = dashboard.panels.map(({ id }) => id)
+    assert.is(new Set(ids).size, ids.length)
+    for (const { title, targets = [] } of dashboard.panels)
+      assert.is(new Set(targets.map(({ refId }) => refId)).size, targets.length, title)
+    const variables = new Set(dashboard.templating.list.map(({ name }) => name))
+    const used = JSON.stringify(dashboard.panels).match(/\$\{?[a-z]+/g) ?? []
+    for (const name of used) assert.ok(variables.has(name.replace(/\$\{?/, '')), name)
+  }
+  assert.is(new Set(dashboards.map(({ uid }) => uid)).size, dashboards.length)
+})
+
+monitoring(
+  'names metrics in dashboards and alerts that the service has',
+  async () => {
+    const names = await known()
+    // Of a core that is not chosen here, and of Prometheus itself.
+    const others = new Set(['svc_driver_core_b_daemon_up'])
+    for (const { title, expr } of dashboards.flatMap(expressionsOf)) {
+      const missing = [...metricsIn(expr)].filter((name) => !names.has(name))
+      assert.equal(missing, [], title)
+    }
+    for (const { alert, expr } of rules) {
+      const missing = [...metricsIn(expr)].filter((name) => !names.has(name) && !others.has(name))
+      assert.equal(missing, [], alert)
+    }
+  },
+  LIMIT,
+)
+
+monitoring(
+  'has expressions that Prometheus answers, and none that always stays empty',
+  async () => {
+    if (prometheus === undefined) return assert.not(hasPrometheus())
+    const { query } = prometheus
+    await labPhones(lab.urls.control, 'POST', '/phones/all/attach')
+    const expressions = dashboards.flatMap(expressionsOf)
+    assert.ok(expressions.length > 30)
+    for (const { expr } of expressions) await query(expr)
+    const stats = expressions.filter(({ title }) => ALWAYS.includes(title))
+    assert.is(stats.length, ALWAYS.length)
+    for (const { title, expr } of stats)
+      await until(async () => (await query(expr)).length > 0).catch(() => assert.unreachable(title))
+  },
+  LIMIT,
+)
+
+/** Panels that show something wherever a core and a phone are. */
+const ALWAYS = [
+  'Sessions',
+  'Phones attached',
+  'SIMs in use',
+  'SIMs by state',
+  'Sessions by APN and network',
+  'Instances that answer',
+  'Requests by status',
+  'Since what a collector saw was last counted',
+  'Daemons of Open5GS that answer',
+]
+
+monitoring(
+  'has alerts that promtool and Prometheus take, each tried, and none that cries at a box that is well',
+  async () => {
+    if (prometheus === undefined) return assert.not(hasPrometheus())
+    const { get, query } = prometheus
+    const checked = await promtool(['check', 'rules', join(FOLDER, 'alerts.yml')])
+    assert.is(checked.code, 0, checked.text)
+    const tried = await promtool(['test', 'rules', join(FOLDER, 'alerts.test.yml')])
+    assert.is(tried.code, 0, tried.text)
+    assert.is((await promtool(['check', 'config', join(FOLDER, 'prometheus.yml')])).code, 0)
+    const tests = readFileSync(join(FOLDER, 'alerts.test.yml'), 'utf8')
+    for (const { alert } of rules) {
+      const times = [...tests.matchAll(new RegExp(`alertname: ${alert}\\b`, 'g'))].length
+      assert.ok(times >= 2, `${alert} is not tried both ways`)
+    }
+    const loaded = JSON.stringify(await get('/api/v1/rules'))
+    for (const { alert } of rules) assert.match(loaded, `"name":"${alert}"`)
+    assert.not.match(loaded, '"health":"err"')
+    await until(async () => (await query('ALERTS')).length === 0).catch(async () =>
+      assert.equal(await query('ALERTS'), []),
+    )
+  },
+  LIMIT,
+)
+
+monitoring.run()

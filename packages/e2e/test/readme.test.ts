@@ -1,0 +1,146 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assert, stretched, suite, unusedPort } from '@steeple/testkit'
+import { ROOT } from '../harness/launch.ts'
+import { enterOwnNetwork } from '../harness/own-network.ts'
+import { plain, type Step, stepsOf } from '../harness/readme.ts'
+import { until } from '../harness/service.ts'
+
+// The lab core's addresses are free there, and the kernel's rules nobody else's.
+enterOwnNetwork(import.meta.filename)
+
+const readme = suite('e2e/readme')
+
+/** Starting both programs on a busy machine takes its time. */
+const START_MS = 60_000
+const STEP_MS = 180_000
+const CTRL_C = '\u0003'
+
+/** `npm start` on a terminal of its own, and what it shows there. */
+interface Screen {
+  readonly child: ChildProcess
+  readonly text: () => string
+  readonly exited: Promise<unknown>
+}
+
+/** A shell that a person types into. */
+interface Shell {
+  readonly child: ChildProcess
+  /** Runs lines and gives all that they print. */
+  run(lines: string): Promise<string>
+}
+
+const processes: ChildProcess[] = []
+let dir: string
+readme.before.each(() => {
+  dir = mkdtempSync(join(tmpdir(), 'steeple-readme-'))
+})
+readme.after.each(() => {
+  for (const child of processes.splice(0)) child.kill('SIGKILL')
+  rmSync(dir, { recursive: true, force: true })
+})
+
+readme(
+  'holds what its first ten minutes announce, word by word, on a terminal and in a shell',
+  async () => {
+    const port = await unusedPort()
+    // A folder and a port of this test's own, and as much longer waits as this machine is slower; all else is as it stands there.
+    const longer = (seconds: string): string =>
+      `sleep ${Math.ceil(Math.min(3 * Number(seconds), stretched(Number(seconds) * 1_000) / 1_000))}`
+    const own = (text: string): string =>
+      text
+        .replace(/sleep (\d+)/g, (_, seconds: string) => longer(seconds))
+        .replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`)
+        .replaceAll('./data', join(dir, 'data'))
+        .replaceAll('npm start', `npm start -- --listen 127.0.0.1:${port} --data-dir ${join(dir, 'data')}`)
+    let screen = await startOn(own('npm start'))
+    const [, token = ''] = /export SVC_TOKEN=(svc_\S+)/.exec(screen.text()) ?? []
+    const shell = openShell({ SVC_URL: `http://127.0.0.1:${port}`, LAB_CORE_URL: labAt(screen) })
+    let announced = 0
+    const steps = stepsOf('The first ten minutes')
+    for (const step of steps) {
+      if (step.script.includes('npm start')) {
+        screen.child.stdin?.write(CTRL_C)
+        await screen.exited
+        screen = await startOn(own(step.script.trim()))
+        await shell.run(`export LAB_CORE_URL=${labAt(screen)}`)
+        continue
+      }
+      const output = await shell.run(own(step.script.replace('svc_…', token)))
+      announced += compare(step, output)
+    }
+    assert.ok(steps.length >= 15, `${steps.length} steps`)
+    assert.ok(announced >= 22, `${announced} announced results`)
+    assert.not.match(screen.text(), /Try:[\s\S]*Ctrl-C ends it\.[\s\S]*"level":"error"/)
+    screen.child.stdin?.write(CTRL_C)
+    await screen.exited
+  },
+  { limitMs: 600_000 },
+)
+
+/** How many results were compared. */
+function compare({ script, announced, shown = [] }: Step, output: string): number {
+  const seen = plain(output)
+  const isOk = (text: string): boolean => seen.includes(plain(text))
+  for (const text of announced) assert.ok(isOk(text), `announced ${text} of\n${script}\nprinted\n${output}`)
+  const lines = seen.split('\n').map((line) => line.trim())
+  let at = -1
+  for (const line of shown) {
+    at = lines.indexOf(plain(line), at + 1)
+    assert.ok(at >= 0, `shown ${line} of\n${script}\nprinted\n${output}`)
+  }
+  assert.not.match(output, /command not found|npm error|\n +at .*node:/)
+  return announced.length + shown.length
+}
+
+async function startOn(command: string): Promise<Screen> {
+  const child = spawn('script', ['-qfec', command, '/dev/null'], {
+    cwd: ROOT,
+    env: cleanEnv(),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  processes.push(child)
+  let text = ''
+  child.stdout?.on('data', (chunk) => {
+    text += chunk
+  })
+  const exited = once(child, 'exit')
+  await until(async () => text.includes('Ctrl-C ends it.'), START_MS)
+  return { child, text: () => text, exited }
+}
+
+function labAt(screen: Screen): string {
+  return /lab core +(http:\S+)/.exec(screen.text())?.[1] ?? ''
+}
+
+function openShell(env: Readonly<Record<string, string>>): Shell {
+  const child = spawn('bash', { cwd: ROOT, env: { ...cleanEnv(), ...env }, stdio: 'pipe' })
+  processes.push(child)
+  let text = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      text += chunk
+    })
+  let count = 0
+  return {
+    child,
+    run: async (lines) => {
+      count += 1
+      const end = `--- end of step ${count}`
+      text = ''
+      child.stdin.write(`${lines}\necho; echo "${end}"; echo "${end}" >&2\n`)
+      await until(async () => text.split(end).length > 2, STEP_MS)
+      return text.replaceAll(end, '')
+    },
+  }
+}
+
+function cleanEnv(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env).filter(([name]) => !/^(SVC_|LAB_CORE_|npm_)/.test(name))
+  return Object.fromEntries(entries)
+}
+
+readme.run()

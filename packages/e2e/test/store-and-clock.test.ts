@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { assert, suite, tempDir } from '@steeple/testkit'
+import { type Started, startedProcesses } from '../harness/launch.ts'
+import { runSvc, type Service, until } from '../harness/service.ts'
+import { shiftedClock } from '../harness/shifted-clock.ts'
+
+const box = suite('e2e/store-and-clock')
+
+/** `npm start` without a configuration knows no HSS. */
+const AS_NPM_START = { SVC_HSS_DRIVER: 'none' }
+const LIMIT = { limitMs: 360_000 }
+const PATIENCE_MS = 180_000
+const DAY = 86_400_000
+
+/** A data directory, and processes that end with the test. */
+async function inDirectory(
+  work: (dataDir: string, processes: Started, dir: string) => Promise<void>,
+): Promise<void> {
+  await using dir = await tempDir()
+  const processes = startedProcesses()
+  try {
+    await work(join(dir.path, 'data'), processes, dir.path)
+  } finally {
+    processes.endAll()
+  }
+}
+
+async function issue(service: Service, count: number): Promise<readonly string[]> {
+  const { status, body } = await service.request('POST', '/v1/sims', { body: { count } })
+  assert.is(status, 201, JSON.stringify(body))
+  return (body.sims as readonly { imsi_sha256_12: string }[]).map((sim) => sim.imsi_sha256_12)
+}
+
+async function stateOf(service: Service, hash: string): Promise<string> {
+  return (await service.request('GET', `/v1/sims/${hash}`)).body.state
+}
+
+/** How a start that is refused ends, and what it says. */
+async function refusedStart(processes: Started, dataDir: string): Promise<string> {
+  const run = processes.launch(['--data-dir', dataDir, '--listen', '127.0.0.1:0'], { env: AS_NPM_START })
+  assert.is(await run.exited, 1)
+  assert.not.match(run.stderr(), /\n +at /, 'no stack')
+  return run.stderr()
+}
+
+box(
+  'lets no SIM expire by a clock 800 days ahead, says so, and gives back what a confirmed mistake expired',
+  async () => {
+    await inDirectory(async (dataDir, processes, dir) => {
+      const clock = shiftedClock(dir)
+      const options = { dataDir, env: AS_NPM_START, nodeFlags: clock.nodeFlags }
+      let service = await processes.start(options)
+      const [sim = ''] = await issue(service, 1)
+      const look = async (): Promise<string> => (await service.request('GET', '/v1/clock')).body.status
+      clock.shift(800 * DAY)
+      await until(async () => (await look()) === 'in_doubt', PATIENCE_MS)
+      const health = async () => (await service.request('GET', '/v1/health')).body
+      const component = async (): Promise<{ status: string; detail: string } | undefined> =>
+        (await health()).components.find(({ name }: { name: string }) => name === 'clock')
+      await until(async () => (await component())?.status === 'degraded', PATIENCE_MS)
+      assert.match((await component())?.detail ?? '', /800 days ahead.*svc clock confirm/)
+      await service.stop()
+
+      service = await processes.start(options)
+      assert.is(await look(), 'in_doubt', 'at a start, too')
+      await until(async () => (await component())?.status === 'degraded', PATIENCE_MS)
+      assert.is(await stateOf(service, sim), 'issued')
+      const confirm = () =>
+        runSvc(['clock', 'confirm'], { SVC_URL: service.url, SVC_TOKEN: service.adminToken })
+      assert.is((await confirm()).code, 0)
+      await until(async () => (await stateOf(service, sim)) === 'expired', PATIENCE_MS)
+
+      clock.shift(0)
+      await until(async () => (await look()) === 'in_doubt', PATIENCE_MS)
+      assert.is(await stateOf(service, sim), 'expired')
+      assert.is((await confirm()).code, 0)
+      await until(async () => (await stateOf(service, sim)) === 'issued', PATIENCE_MS)
+      const { body } = await service.request('GET', '/v1/audit?limit=50')
+      const actions = (body.entries as readonly { action: string }[]).map(({ action }) => action)
+      for (const action of ['clock.doubt', 'clock.confirm', 'sim.expire', 'sim.unexpire'])
+        assert.ok(actions.includes(action), action)
+      assert.is(await service.stop(), 0)
+    })
+  },
+  LIMIT,
+)
+
+box(
+  'answers no change once its store was removed, and makes no other one at the next start',
+  async () => {
+    await inDirectory(async (dataDir, processes) => {
+      const service = await processes.start({ dataDir, env: AS_NPM_START })
+      await issue(service, 5)
+      for (const end of ['', '-wal', '-shm']) rmSync(join(dataDir, `svc.db${end}`))
+      const { status, body } = await service.request('POST', '/v1/sims', { body: {} })
+      assert.is(status, 503, JSON.stringify(body))
+      assert.match(body.error.message, /svc\.db was removed while the service runs/)
+      assert.is((await service.request('GET', '/v1/healthz')).status, 503)
+      await service.kill()
+      assert.match(
+        await refusedStart(processes, dataDir),
+        /^store_invalid: the store cannot be used: there is no store .* svc store new/,
+      )
+      assert.not.ok(existsSync(join(dataDir, 'svc.db')))
+      const doctor = await runSvc(['doctor', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], AS_NPM_START)
+      assert.match(doctor.stdout, /there is no store .* but this node has kept one since/)
+      assert.is((await runSvc(['store', 'new', '--data-dir', dataDir])).code, 0)
+      const fresh = await processes.start({ dataDir, env: AS_NPM_START })
+      assert.equal((await fresh.request('GET', '/v1/sims')).body.sims, [])
+      assert.is(await fresh.stop(), 0)
+    })
+  },
+  LIMIT,
+)
+
+box(
+  'keeps every answered SIM when its write-ahead log is removed and it is killed',
+  async () => {
+    await inDirectory(async (dataDir, processes) => {
+      const service = await processes.start({ dataDir, env: AS_NPM_START })
+      const answered = await issue(service, 40)
+      rmSync(join(dataDir, 'svc.db-wal'))
+      const { status, body } = await service.request('POST', '/v1/sims', { body: {} })
+      assert.is(status, 503, JSON.stringify(body))
+      assert.match(body.error.message, /svc\.db-wal was removed .* all that was answered is in .*svc\.db now/)
+      assert.is((await service.request('GET', '/v1/healthz')).status, 503)
+      await service.kill()
+      const again = await processes.start({ dataDir, env: AS_NPM_START, adminToken: service.adminToken })
+      for (const hash of answered) assert.is(await stateOf(again, hash), 'issued')
+      assert.is(await again.stop(), 0)
+    })
+  },
+  LIMIT,
+)
+
+box(
+  'does not start with another vault key, and neither does a command',
+  async () => {
+    await inDirectory(async (dataDir, processes) => {
+      const service = await processes.start({ dataDir, env: AS_NPM_START })
+      await issue(service, 1)
+      await service.stop()
+      const file = join(dataDir, 'keys', 'vault.key')
+      const right = readFileSync(file)
+      writeFileSync(file, randomBytes(32))
+      const said = /secrets_invalid: .*vault\.key \(key [0-9a-f]{8}\) is not the key of this store/
+      assert.match(await refusedStart(processes, dataDir), said)
+      const rotation = await runSvc(['vault', 'rotate', '--data-dir', dataDir])
+      assert.is(rotation.code, 1)
+      assert.match(rotation.stderr, said)
+      const doctor = await runSvc(['doctor', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], AS_NPM_START)
+      assert.is(doctor.code, 1)
+      assert.match(doctor.stdout, /is not the key of this store/)
+      writeFileSync(file, right)
+      const again = await processes.start({ dataDir, env: AS_NPM_START })
+      assert.is(await again.stop(), 0)
+    })
+  },
+  LIMIT,
+)
+
+box.run()

@@ -1,0 +1,21 @@
+// The `test` script of every package: runs its files that start no program and leaves the count in test-results.json,
+// which turbo keeps and brings back. Reads the package from the directory that it runs in.
+import { rmSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { testFiles } from './files.mjs'
+import { runShared } from './processes.mjs'
+import { makeReport } from './report.mjs'
+
+/** From so many files on two workers share them. */
+const MANY_FILES = 12
+const RESULTS = 'test-results.json'
+
+// As in run-tests.mjs.
+process.umask(0o022)
+const name = basename(process.cwd())
+const files = testFiles(name, { isE2e: false })
+const { total, report } = makeReport()
+rmSync(RESULTS, { force: true })
+if (files.length > 0) await runShared(name, files, files.length < MANY_FILES ? 1 : 2, report)
+writeFileSync(RESULTS, `${JSON.stringify(total)}\n`)
+process.exit(total.failed === 0 ? 0 : 1)

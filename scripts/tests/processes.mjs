@@ -1,0 +1,168 @@
+// Runs test files in child processes of Node: one each, or many in one (see worker.mjs).
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { setPriority, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { root } from './files.mjs'
+
+// What the process before has compiled is not compiled again.
+const COMPILE_CACHE = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/tests') }
+/** How long a file may take in a process of its own, and how long a worker may be silent. They end what hangs. */
+const ALONE_LIMIT_MS = 30 * 60_000 * Math.max(1, Number(process.env.SVC_TEST_TIMES ?? 1))
+const SILENCE_LIMIT_MS = 10 * 60_000
+const HURRIED_NICE = -15
+const KEPT_OUTPUT = 200_000
+
+/** Runs each file in a process of its own, `count` at a time. `files`: `{ name, file }`. */
+export async function runAlone(files, count, report) {
+  const queue = [...files]
+  const next = async () => {
+    for (let one = queue.shift(); one !== undefined; one = queue.shift())
+      report(`packages/${one.name}/${one.file}`, await runFile(one))
+  }
+  await Promise.all(Array.from({ length: count }, next))
+}
+
+/** Radios run at a raised priority: what is said of their last sample is said of that. */
+function isAboutTime(name, file) {
+  return name === 'driver-ran' || (name === 'e2e' && file.includes('disarm'))
+}
+
+async function runFile({ name, file }) {
+  const begun = performance.now()
+  // The product under test (packages/e2e) gets no such help, since its starts are measured.
+  const child = start(name, [file], name === 'e2e' ? {} : COMPILE_CACHE)
+  if (isAboutTime(name, file)) child.hurry()
+  let output = ''
+  const take = (text) => {
+    output = (output + text).slice(-KEPT_OUTPUT)
+  }
+  child.onOutput(take, take)
+  const timer = setTimeout(() => {
+    output += `\nended after ${ALONE_LIMIT_MS / 1000} s`
+    child.kill()
+  }, ALONE_LIMIT_MS)
+  const code = await child.ended
+  clearTimeout(timer)
+  return { code, output, seconds: (performance.now() - begun) / 1000 }
+}
+
+/** Runs the files of one package in `count` workers that share them. */
+export async function runShared(name, files, count, report) {
+  const claims = mkdtempSync(join(tmpdir(), 'steeple-tests-'))
+  try {
+    await Promise.all(Array.from({ length: count }, () => workThrough(name, files, claims, report)))
+  } finally {
+    rmSync(claims, { recursive: true, force: true })
+  }
+}
+
+/** A worker, and another one for the rest where a file took it along. */
+async function workThrough(name, files, claims, report) {
+  while (true) {
+    const unfinished = await work(name, files, claims, report)
+    if (unfinished === undefined) return
+    report(`packages/${name}/${unfinished.file}`, { ...unfinished, code: 1 })
+    if (unfinished.isLast) return
+  }
+}
+
+/** Undefined when the worker ended as it should; else the file that it ended in, with what was printed. */
+async function work(name, files, claims, report) {
+  const child = start(name, [join(root, 'scripts/tests/worker.mjs'), claims, ...files], COMPILE_CACHE)
+  const reader = markReader((told, output) =>
+    report(`packages/${name}/${told.file}`, { code: told.code, output, seconds: told.ms / 1000 }),
+  )
+  let isSilent = false
+  const silence = setTimeout(() => {
+    isSilent = true
+    child.kill()
+  }, SILENCE_LIMIT_MS)
+  child.onOutput(
+    (text) => {
+      silence.refresh()
+      reader.out(text)
+    },
+    (text) => reader.problem(text),
+  )
+  const code = await child.ended
+  clearTimeout(silence)
+  const { current, last, text, begunMs } = reader.rest()
+  if (current === undefined && code === 0) return undefined
+  const why = isSilent ? `ended after ${SILENCE_LIMIT_MS / 1000} s without a word` : `it ended with ${code}`
+  return {
+    file: current ?? `${last ?? files[0]} or one before it, which left something open or threw late`,
+    isLast: current === undefined,
+    output: `${text}\n${why}`,
+    seconds: (performance.now() - begunMs) / 1000,
+  }
+}
+
+/** Tells the files of a worker's output apart by its marks. */
+function markReader(onEnd) {
+  let current
+  let last
+  let text = ''
+  let problems = ''
+  let begunMs = performance.now()
+  return {
+    problem: (more) => {
+      problems = (problems + more).slice(-KEPT_OUTPUT)
+    },
+    out: (more) => {
+      text += more
+      for (let mark = nextMark(text); mark !== undefined; mark = nextMark(text)) {
+        text = mark.after
+        if (mark.kind === 'begin') {
+          current = mark.told.file
+          begunMs = performance.now()
+          continue
+        }
+        last = current
+        current = undefined
+        onEnd(mark.told, mark.before + problems)
+        problems = ''
+      }
+      text = text.slice(-KEPT_OUTPUT)
+    },
+    rest: () => ({ current, last, text: text + problems, begunMs }),
+  }
+}
+
+function nextMark(text) {
+  const found = /\n@@(begin|end) (\{.*\})\n/.exec(text)
+  if (found === null) return undefined
+  const [whole, kind, told] = found
+  return {
+    kind,
+    told: JSON.parse(told),
+    before: text.slice(0, found.index),
+    after: text.slice(found.index + whole.length),
+  }
+}
+
+/** A Node in the folder of a package. `ended` gives its exit code; a signal counts as 1. */
+function start(name, args, more) {
+  const child = spawn(process.execPath, ['--no-warnings', ...args], {
+    cwd: join(root, 'packages', name),
+    env: { ...process.env, ...more, FORCE_COLOR: '0', NO_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  child.stdout.setEncoding('utf8')
+  child.stderr.setEncoding('utf8')
+  return {
+    onOutput: (out, problem) => {
+      child.stdout.on('data', out)
+      child.stderr.on('data', problem)
+    },
+    kill: () => child.kill('SIGKILL'),
+    hurry: () => {
+      try {
+        setPriority(child.pid, HURRIED_NICE)
+      } catch {
+        // Only root may.
+      }
+    },
+    ended: new Promise((resolve) => child.on('close', (code) => resolve(code ?? 1))),
+  }
+}

@@ -1,0 +1,61 @@
+// Runs test files of one package one after another in this process: starting Node and loading the package's sources
+// costs more than most files. Other workers of the same run take from the same list; who made a file's claim runs it.
+// Arguments: a directory for the claims, then the files. Begin and end of each go to standard output as marks.
+import { closeSync, openSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const [claims, ...files] = process.argv.slice(2)
+globalThis.UVU_DEFER = 1
+globalThis.UVU_INDEX = 0
+globalThis.UVU_QUEUE = [[null]]
+// The package's own, or that of the testkit, which brings it: both keep their suites in the same queue.
+const own = createRequire(resolve('package.json'))
+const from = (name) => createRequire(own.resolve(name))
+const uvu = await import(pathToFileURL(uvuPath()).href)
+
+let hasFailed = false
+for (const [index, file] of files.entries()) {
+  if (!claim(index)) continue
+  mark('begin', { file })
+  process.exitCode = undefined
+  const begun = performance.now()
+  globalThis.UVU_QUEUE.splice(0, Number.POSITIVE_INFINITY, [null])
+  let code = 1
+  try {
+    await import(pathToFileURL(resolve(file)).href)
+    await uvu.exec()
+    code = process.exitCode ?? 0
+  } catch (error) {
+    process.stdout.write(`${error?.stack ?? error}\n`)
+  }
+  hasFailed ||= code !== 0
+  mark('end', { file, code, ms: performance.now() - begun })
+}
+// What it found is in the marks. A process that does not end by itself from here on has left something open; a test that
+// failed may have.
+process.exitCode = 0
+if (hasFailed) process.exit()
+
+function claim(index) {
+  try {
+    closeSync(openSync(join(claims, String(index)), 'wx'))
+    return true
+  } catch (error) {
+    if (error.code === 'EEXIST') return false
+    throw error
+  }
+}
+
+function mark(kind, told) {
+  process.stdout.write(`\n@@${kind} ${JSON.stringify(told)}\n`)
+}
+
+function uvuPath() {
+  try {
+    return own.resolve('uvu')
+  } catch {
+    return from('@steeple/testkit').resolve('uvu')
+  }
+}

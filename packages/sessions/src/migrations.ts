@@ -18,6 +18,7 @@ export const MIGRATIONS: readonly Migration[] = [
         is_live integer not null,
         source text not null,
         started_at_ms bigint not null,
+        since_ms bigint not null,
         ended_at_ms bigint,
         volumes text not null,
         row_sum bigint not null

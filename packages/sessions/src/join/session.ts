@@ -68,7 +68,7 @@ export function sessionFromRow(row: SessionRow): Session {
     state: row.state as Session['state'],
     source: row.source,
     startedAtMs: row.started_at_ms,
-    sinceMs: row.started_at_ms,
+    sinceMs: row.since_ms,
     endedAtMs: row.ended_at_ms ?? undefined,
     volumes: volumesFromText(row.volumes),
     links: new Set(),
@@ -90,6 +90,7 @@ export function rowFromSession(session: Session): SessionRow {
     is_live: isOpen(session) ? 1 : 0,
     source: session.source,
     started_at_ms: session.startedAtMs,
+    since_ms: session.sinceMs,
     ended_at_ms: session.endedAtMs ?? null,
     volumes: textFromVolumes(session.volumes),
   }

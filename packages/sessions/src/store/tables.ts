@@ -18,6 +18,8 @@ export interface SessionRow {
   /** Who saw it first. */
   readonly source: string
   readonly started_at_ms: number
+  /** It may have had its address since then; not after `started_at_ms`. */
+  readonly since_ms: number
   readonly ended_at_ms: number | null
   /** JSON: by source, octets up and down, and 1 where some may be missing. */
   readonly volumes: string
@@ -108,6 +110,7 @@ export const SESSIONS: Table<SessionRow> = defineTable<SessionRow>(
     'is_live',
     'source',
     'started_at_ms',
+    'since_ms',
     'ended_at_ms',
     'volumes',
   ],

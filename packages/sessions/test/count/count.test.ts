@@ -104,6 +104,16 @@ count('gives late octets to a session that ended long ago', async () => {
   assert.equal(await shown(again), [['ended', '{"cdr":[75,750,0]}']])
 })
 
+count('gives octets of before a session was first seen to it after a restart as well', async () => {
+  const world = await sessionsWorld()
+  await world.round({ mme: {} })
+  // Whoever lists sessions was asked ten minutes ago: the phone may have had its address since then.
+  await world.round(SEEN, 600_000)
+  const again = await world.restarted()
+  await again.round({ gtpu: { volumes: [reading(100, START_MS + 100_000)] } })
+  assert.equal(await again.counted(), { counted: [100, 1_000], gtpu: [100, 1_000] })
+})
+
 count('holds octets of an address until its holder is seen, over a restart too', async () => {
   const world = await sessionsWorld()
   await world.round({ gtpu: { volumes: [reading(100, START_MS + 15_000)] } })

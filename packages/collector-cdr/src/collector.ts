@@ -1,4 +1,10 @@
-import type { Clock, Collection, Collector, ImsiHash } from '@steeple/contracts'
+import {
+  type Clock,
+  type Collection,
+  type Collector,
+  type ImsiHash,
+  NOTHING_COLLECTED,
+} from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import { contentOf, countFile } from './count/count-file.ts'
 import { type KnownRun, knownFrom, lineFrom } from './count/known.ts'
@@ -19,14 +25,6 @@ export interface CdrParts {
 
 /** Longest poll; what it did not come to is read at the next, ms. */
 const LONGEST_MS = 5_000
-
-const NOTHING: Collection = {
-  sightings: [],
-  isWhole: false,
-  volumes: [],
-  position: undefined,
-  lost: undefined,
-}
 
 /**
  * Counts what the records of a CHF grow by.
@@ -71,13 +69,13 @@ export function createCdrCollector(parts: CdrParts): Collector {
     if (waiting === 0) state.lookedMs = nowMs
     const next = hasChanged ? textFrom(state) : undefined
     state.text = next ?? position
-    return { ...NOTHING, volumes: moved.volumes(), position: next }
+    return { ...NOTHING_COLLECTED, volumes: moved.volumes(), position: next }
   }
   return {
     source: 'cdr',
     poll: async (position, signal) => {
       signal.throwIfAborted()
-      return dir === '' ? NOTHING : await poll(position, signal)
+      return dir === '' ? NOTHING_COLLECTED : await poll(position, signal)
     },
     health: () => ({
       status: problem === undefined ? 'ok' : 'degraded',

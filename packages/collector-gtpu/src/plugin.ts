@@ -2,6 +2,7 @@ import {
   type Collector,
   type Context,
   collectorRef,
+  NOTHING_COLLECTED,
   type Plugin,
   southboundUnavailable,
 } from '@steeple/contracts'
@@ -110,13 +111,7 @@ function watched(tap: UpfTap, context: Context): Collector {
 function idle(): Collector {
   return {
     source: 'gtpu',
-    poll: async () => ({
-      sightings: [],
-      isWhole: false,
-      volumes: [],
-      position: undefined,
-      lost: undefined,
-    }),
+    poll: async () => NOTHING_COLLECTED,
     health: () => ({ status: 'ok', detail: 'collector.upf.enabled is false' }),
   }
 }

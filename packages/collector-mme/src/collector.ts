@@ -1,8 +1,8 @@
 import {
-  type Collection,
   type Collector,
   type Context,
   msFromDuration,
+  NOTHING_COLLECTED,
   southboundUnavailable,
 } from '@steeple/contracts'
 import { coreInfo, type Open5gsInfo, open5gsInfo, open5gsInfoRef } from '@steeple/open5gs-info'
@@ -14,14 +14,6 @@ import { sessionStarts } from './starts.ts'
 /** A walk of so much of the interval ago still tells, and at most of so many ms. */
 const AGE_PART = 3
 const AGE_MAX_MS = 5_000
-
-const NOTHING: Collection = {
-  sightings: [],
-  isWhole: false,
-  volumes: [],
-  position: undefined,
-  lost: undefined,
-}
 
 /**
  * Sees the sessions of an Open5GS core. It looks with the walks of the core's driver, which are there for the driver's own
@@ -67,7 +59,7 @@ export function mmeCollector(context: Context): Collector {
         )
       if (driver === undefined && places.generations.length === 0) {
         detail = 'no core to ask: neither its driver nor collector.mme_url or collector.amf_url names one'
-        return NOTHING
+        return NOTHING_COLLECTED
       }
       try {
         const look = await (driver ?? ownInfo()).look(ageOf(context.settings.collector.interval), signal)
@@ -76,13 +68,13 @@ export function mmeCollector(context: Context): Collector {
         const seen = sightingsIn(look, seenAtMs)
         wasSeen = true
         detail = said(seen)
-        return { ...NOTHING, sightings: starts.noted(seen.sightings, seenAtMs), isWhole: true }
+        return { ...NOTHING_COLLECTED, sightings: starts.noted(seen.sightings, seenAtMs), isWhole: true }
       } catch (error) {
         signal.throwIfAborted()
         // Beside a core of another make nobody said that there is an Open5GS: one that was never there is not ill.
         if (wasSeen || driver !== undefined) throw error
         detail = `no Open5GS answers, and none was seen since the start (${safeText(error)})`
-        return NOTHING
+        return NOTHING_COLLECTED
       }
     },
     health: () => ({ status: 'ok', detail }),

@@ -65,6 +65,23 @@ export interface Collection {
   readonly over?: string
 }
 
+/** Nothing was seen, and nothing is said of the position. */
+export const NOTHING_COLLECTED: Collection = {
+  sightings: [],
+  isWhole: false,
+  volumes: [],
+  position: undefined,
+  lost: undefined,
+}
+
+/** The sum of octets, at most the largest whole number that JSON carries exactly (2^53 − 1). */
+export function sumOctets(...octets: readonly number[]): number {
+  return Math.min(
+    octets.reduce((all, each) => all + each, 0),
+    Number.MAX_SAFE_INTEGER,
+  )
+}
+
 /**
  * Translates what one source knows; joins nothing, keeps nothing that must last. Whatever crashes, an octet counts once:
  * deltas by the position that is kept in the commit that counts them, totals by their counter.

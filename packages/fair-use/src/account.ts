@@ -1,4 +1,4 @@
-import type { Reader } from '@steeple/contracts'
+import { type Reader, sumOctets } from '@steeple/contracts'
 import type { Moment, PeriodClock } from './period-clock.ts'
 import type { Calendar, CalendarPeriod, Period } from './periods.ts'
 import { type QuotaRow, quotasOf } from './store/quota-store.ts'
@@ -74,7 +74,7 @@ export function accountOf(
   const isNone = quota.period === 'none'
   const upBytes = total(counted, 'up_bytes', isNone ? quota.base_up_bytes : 0)
   const downBytes = total(counted, 'down_bytes', isNone ? quota.base_down_bytes : 0)
-  const usedBytes = Math.min(upBytes + downBytes, Number.MAX_SAFE_INTEGER)
+  const usedBytes = sumOctets(upBytes, downBytes)
   const limitBytes = limitOf(quota, startMs)
   return {
     quota,
@@ -93,10 +93,9 @@ export function accountOf(
 
 /** The allowance of the period that begins then. */
 function limitOf({ quota_bytes, added_bytes, added_from_ms }: QuotaRow, startMs: number): number {
-  return Math.min(quota_bytes + (added_from_ms === startMs ? added_bytes : 0), Number.MAX_SAFE_INTEGER)
+  return sumOctets(quota_bytes, added_from_ms === startMs ? added_bytes : 0)
 }
 
 function total(rows: readonly UsedRow[], column: 'up_bytes' | 'down_bytes', base: number): number {
-  const sum = rows.reduce((bytes, row) => bytes + row[column], -base)
-  return Math.max(0, Math.min(sum, Number.MAX_SAFE_INTEGER))
+  return Math.max(0, sumOctets(-base, ...rows.map((row) => row[column])))
 }

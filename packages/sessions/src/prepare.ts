@@ -1,5 +1,5 @@
 import type { Collection, Reader, VolumeKey } from '@steeple/contracts'
-import { storable } from './count/tally.ts'
+import { storableName } from '@steeple/telecom'
 import { counterKey, type Memory, rememberCounters, rememberedSession, rememberLinks } from './memory.ts'
 import { rowsIn } from './store/bulk.ts'
 import { LINKS, SESSIONS } from './store/tables.ts'
@@ -29,7 +29,7 @@ export function withStorableNames(
       {
         ...collection,
         sightings: collection.sightings.map((sighting) => {
-          const reference = storable(sighting.reference)
+          const reference = storableName(sighting.reference)
           return reference === sighting.reference ? sighting : { ...sighting, reference }
         }),
       },
@@ -45,8 +45,8 @@ function unknownCounters(
   for (const [source, { volumes }] of collections)
     for (const { count } of volumes) {
       if (count === 'delta') continue
-      const counter = storable(count.counter)
-      const generation = storable(count.generation)
+      const counter = storableName(count.counter)
+      const generation = storableName(count.generation)
       if (!counters.has(counterKey({ source, counter, generation }))) addTo(unknown, source, counter)
     }
   return unknown
@@ -63,7 +63,7 @@ function unknownReferences(
   for (const [source, { sightings, volumes }] of collections) {
     for (const { reference } of sightings) note(source, reference)
     for (const { key } of volumes)
-      if (key.by === 'session') note(key.source ?? source, storable(key.reference))
+      if (key.by === 'session') note(key.source ?? source, storableName(key.reference))
   }
   return unknown
 }

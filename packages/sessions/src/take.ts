@@ -7,7 +7,8 @@ import {
   type ObservedTx,
   usageListenerRef,
 } from '@steeple/contracts'
-import { storable, type Tally, tallyRound } from './count/tally.ts'
+import { storableName } from '@steeple/telecom'
+import { type Tally, tallyRound } from './count/tally.ts'
 import { type Joined, joinRound } from './join/join-round.ts'
 import { rowFromLink, rowFromSession } from './join/session.ts'
 import type { LedgerWriter } from './ledger/ledger.ts'
@@ -169,7 +170,7 @@ async function forgetCounters(
 ): Promise<void> {
   for (const [source, { over }] of collections) {
     if (over === undefined) continue
-    const generation = storable(over)
+    const generation = storableName(over)
     await tx.run(FORGET, { source, generation })
     for (const [key, row] of counters)
       if (row.source === source && row.generation === generation) counters.delete(key)

@@ -3,6 +3,7 @@ import {
   type ImsiHash,
   msFromDuration,
   type Reader,
+  sumOctets,
   timestampFromMs,
   type UsageLedger,
   type UsageTotals,
@@ -10,7 +11,6 @@ import {
 } from '@steeple/contracts'
 import type { LocalHours } from './ledger/hours.ts'
 import type { LedgerWriter } from './ledger/ledger.ts'
-import { sum } from './ledger/spans.ts'
 import { countedByHour, seenBySource } from './store/ledger-store.ts'
 import type { SourceRow } from './store/tables.ts'
 
@@ -53,8 +53,8 @@ export function usageLedger(
         const atMs = step === 'day' ? hours.dayOf(Number(hourMs)) : Number(hourMs)
         const before = points.get(atMs)
         points.set(atMs, {
-          upBytes: sum(before?.upBytes ?? 0, exact(up)),
-          downBytes: sum(before?.downBytes ?? 0, exact(down)),
+          upBytes: sumOctets(before?.upBytes ?? 0, exact(up)),
+          downBytes: sumOctets(before?.downBytes ?? 0, exact(down)),
           isIncomplete: before?.isIncomplete === true || Number(open) > 0,
         })
       }
@@ -85,8 +85,8 @@ async function totalsOf(
       downBytes: exact(row.down),
       isIncomplete: Number(row.incomplete) > 0,
     })
-    upBytes = sum(upBytes, exact(row.counted_up))
-    downBytes = sum(downBytes, exact(row.counted_down))
+    upBytes = sumOctets(upBytes, exact(row.counted_up))
+    downBytes = sumOctets(downBytes, exact(row.counted_down))
     isIncomplete ||= Number(row.open) > 0
   }
   return { upBytes, downBytes, isIncomplete, bySource }

@@ -26,4 +26,5 @@ export { imsiFrom, imsiHash, isImsiOf, parseImsi, parseImsiHash } from './identi
 export type { Plmn } from './identity/plmn.ts'
 export { formatPlmn, isMcc, isMnc, parsePlmn } from './identity/plmn.ts'
 export { safeText } from './identity/safe-text.ts'
+export { storableName } from './identity/storable-name.ts'
 export { isTac, tacMax } from './identity/tac.ts'

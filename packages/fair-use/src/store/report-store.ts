@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { Tx } from '@steeple/contracts'
+import { storableName } from '@steeple/telecom'
 
 /** A usage report that was taken. */
 export interface ReportRow {
@@ -18,19 +18,10 @@ const INSERT = `insert into fair_use_report (hash, report_id, source, up_bytes, 
 const FIND = `select source, up_bytes, down_bytes from fair_use_report
   where hash = :hash and report_id = :report_id`
 
-/** As many digits as an IMSI has (TS 23.003 clause 2.2): a name of a report that may hold one is kept as its hash. */
-const LIKE_AN_IMSI = /\d{14,}/
-
-function storable(reportId: string): string {
-  return LIKE_AN_IMSI.test(reportId)
-    ? `sha256:${createHash('sha256').update(reportId).digest('hex').slice(0, 32)}`
-    : reportId
-}
-
 /** Whether the report is `new`, is there already (`same`), or another one has its id (`other`). A new one is kept. */
 export async function takeReport(tx: Tx, report: ReportRow): Promise<'new' | 'same' | 'other'> {
   const { hash } = report
-  const report_id = storable(report.report_id)
+  const report_id = storableName(report.report_id)
   if ((await tx.run(INSERT, { ...report, report_id })) > 0) return 'new'
   const known = await tx.get<Pick<ReportRow, 'source' | 'up_bytes' | 'down_bytes'>>(FIND, { hash, report_id })
   const isSame =

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
-import type { Collection, Volume, VolumeKey } from '@steeple/contracts'
+import { type Collection, sumOctets, type Volume, type VolumeKey } from '@steeple/contracts'
+import { storableName } from '@steeple/telecom'
 import type { Session } from '../join/session.ts'
 import type { Share } from '../ledger/ledger.ts'
-import { sum } from '../ledger/spans.ts'
 import { counterKey, heldKey, type Memory } from '../memory.ts'
 import type { CounterRow, HeldRow } from '../store/tables.ts'
 import { growthOf, type Moved, volumeProblem } from './growth.ts'
@@ -98,7 +97,7 @@ function movedBy(memory: Memory, tally: Tally, source: string, volume: Volume): 
     const isNothing = upBytes === 0 && downBytes === 0 && !volume.isIncomplete
     return isNothing ? undefined : { fromMs, toMs, upBytes, downBytes }
   }
-  const named = { counter: storable(count.counter), generation: storable(count.generation) }
+  const named = { counter: storableName(count.counter), generation: storableName(count.generation) }
   const key = counterKey({ source, ...named })
   const known = tally.counters.get(key) ?? memory.counters.get(key)
   const until = memory.sources.get(source)?.until_ms ?? undefined
@@ -132,7 +131,7 @@ function give(memory: Memory, tally: Tally, whose: Whose, moved: Moved, isLate: 
     return true
   }
   if (key.by === 'session') {
-    const session = memory.known.link(key.source ?? source, storable(key.reference))?.session
+    const session = memory.known.link(key.source ?? source, storableName(key.reference))?.session
     if (session === undefined) return false
     add(session.imsi, session.apn, moved, isIncomplete, session)
     return true
@@ -154,8 +153,8 @@ function isIn(session: Session, { fromMs, toMs }: Moved): boolean {
 
 function addToSession(session: Session, source: string, moved: Moved, isIncomplete: boolean): void {
   const volume = session.volumes.get(source) ?? { up: 0, down: 0, isIncomplete: false }
-  volume.up = sum(volume.up, moved.upBytes)
-  volume.down = sum(volume.down, moved.downBytes)
+  volume.up = sumOctets(volume.up, moved.upBytes)
+  volume.down = sumOctets(volume.down, moved.downBytes)
   volume.isIncomplete ||= isIncomplete
   session.volumes.set(source, volume)
   session.isChanged = true
@@ -163,13 +162,13 @@ function addToSession(session: Session, source: string, moved: Moved, isIncomple
 
 function hold(memory: Memory, tally: Tally, whose: Whose, moved: Moved, nowMs: number): void {
   const { source, key, isIncomplete } = whose
-  const text = JSON.stringify(key.by === 'session' ? { ...key, reference: storable(key.reference) } : key)
+  const text = JSON.stringify(key.by === 'session' ? { ...key, reference: storableName(key.reference) } : key)
   const place = { source, whose: text, from_ms: moved.fromMs, to_ms: moved.toMs }
   const before = tally.held.get(heldKey(place)) ?? memory.held.get(heldKey(place))
   const row: HeldRow = {
     ...place,
-    up_bytes: sum(before?.up_bytes ?? 0, moved.upBytes),
-    down_bytes: sum(before?.down_bytes ?? 0, moved.downBytes),
+    up_bytes: sumOctets(before?.up_bytes ?? 0, moved.upBytes),
+    down_bytes: sumOctets(before?.down_bytes ?? 0, moved.downBytes),
     is_incomplete: isIncomplete || before?.is_incomplete === 1 ? 1 : 0,
     held_at_ms: before?.held_at_ms ?? nowMs,
   }
@@ -201,13 +200,4 @@ function retry(
 
 function isLostIn(lost: Collection['lost'], { fromMs, toMs }: Moved): boolean {
   return lost !== undefined && lost.packets > 0 && lost.fromMs <= toMs && lost.toMs >= fromMs
-}
-
-/** As many digits as an IMSI has (TS 23.003 clause 2.2). */
-const LIKE_AN_IMSI = /\d{14,}/
-
-/** A name of a source's own as it is stored: one that may hold an IMSI as its hash. */
-export function storable(name: string): string {
-  if (!LIKE_AN_IMSI.test(name)) return name
-  return `sha256:${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
 }

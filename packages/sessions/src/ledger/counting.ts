@@ -1,3 +1,4 @@
+import { sumOctets } from '@steeple/contracts'
 import type { Span } from './spans.ts'
 
 /** What one source saw of a subscriber within an hour. */
@@ -49,8 +50,8 @@ export function countHour(seen: readonly SeenBySource[], order: SourceOrder): Re
     const lefts = beyondOf(spans.toSorted(byEnd), better)
     alike.push(...lefts)
     counted.set(source, {
-      upBytes: total(lefts.map(({ upBytes }) => upBytes)),
-      downBytes: total(lefts.map(({ downBytes }) => downBytes)),
+      upBytes: lefts.reduce((all, { upBytes }) => sumOctets(all, upBytes), 0),
+      downBytes: lefts.reduce((all, { downBytes }) => sumOctets(all, downBytes), 0),
       isIncomplete: spans.some((span) => span.isIncomplete && !isSeenByOthers(span, source, seen)),
     })
   }
@@ -130,12 +131,5 @@ function byEnd(one: Span, other: Span): number {
     one.toMs - other.toMs ||
     one.fromMs - other.fromMs ||
     (one.lane < other.lane ? -1 : one.lane > other.lane ? 1 : 0)
-  )
-}
-
-function total(octets: readonly number[]): number {
-  return Math.min(
-    octets.reduce((sum, each) => sum + each, 0),
-    Number.MAX_SAFE_INTEGER,
   )
 }

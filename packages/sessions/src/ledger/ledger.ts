@@ -1,9 +1,16 @@
-import { createPause, type ImsiHash, type Reader, type Tx, type UsageIncrement } from '@steeple/contracts'
+import {
+  createPause,
+  type ImsiHash,
+  type Reader,
+  sumOctets,
+  type Tx,
+  type UsageIncrement,
+} from '@steeple/contracts'
 import { putAllInto, rowsIn } from '../store/bulk.ts'
 import { LEDGER, type LedgerRow } from '../store/tables.ts'
 import { type Counted, countHour, type SourceOrder } from './counting.ts'
 import type { LocalHours } from './hours.ts'
-import { addPiece, type Piece, piecesByHour, type Span, spansFromText, sum, textFromSpans } from './spans.ts'
+import { addPiece, type Piece, piecesByHour, type Span, spansFromText, textFromSpans } from './spans.ts'
 
 /** Octets of a subscriber as a source saw them. */
 export interface Share extends Piece {
@@ -140,8 +147,8 @@ function openRows(
     open.isTouched = true
     for (const piece of own) {
       addPiece(open.spans, hourMs, piece)
-      open.upBytes = sum(open.upBytes, piece.upBytes)
-      open.downBytes = sum(open.downBytes, piece.downBytes)
+      open.upBytes = sumOctets(open.upBytes, piece.upBytes)
+      open.downBytes = sumOctets(open.downBytes, piece.downBytes)
       open.isIncomplete ||= piece.isIncomplete
     }
   }
@@ -226,8 +233,8 @@ function countedNow(
   const before = closed.get(row.source) ?? NOTHING
   const isNewlyIncomplete = isIncomplete && row.is_incomplete === 0 && now.isIncomplete
   return {
-    counted_up: Math.max(0, sum(row.counted_up, now.upBytes - before.upBytes)),
-    counted_down: Math.max(0, sum(row.counted_down, now.downBytes - before.downBytes)),
+    counted_up: Math.max(0, sumOctets(row.counted_up, now.upBytes - before.upBytes)),
+    counted_down: Math.max(0, sumOctets(row.counted_down, now.downBytes - before.downBytes)),
     counted_incomplete: isNewlyIncomplete ? 1 : row.counted_incomplete,
   }
 }

@@ -1,3 +1,4 @@
+import { sumOctets } from '@steeple/contracts'
 /**
  * What one source saw of a subscriber within an hour, in one lane: octets of spans that begin and end in the same slots
  * of it. All parts are sums, extremes or an "or", so it is the same in whatever order volumes come.
@@ -47,14 +48,9 @@ export function addPiece(spans: Span[], hourMs: number, piece: Piece): void {
   known.fromMs = Math.min(known.fromMs, piece.fromMs)
   known.toMs = Math.max(known.toMs, piece.toMs)
   known.seenMs += piece.toMs - piece.fromMs
-  known.upBytes = sum(known.upBytes, piece.upBytes)
-  known.downBytes = sum(known.downBytes, piece.downBytes)
+  known.upBytes = sumOctets(known.upBytes, piece.upBytes)
+  known.downBytes = sumOctets(known.downBytes, piece.downBytes)
   known.isIncomplete ||= piece.isIncomplete
-}
-
-/** The sum, at most the largest whole number that JSON carries exactly (2^53 − 1). */
-export function sum(one: number, other: number): number {
-  return Math.min(one + other, Number.MAX_SAFE_INTEGER)
 }
 
 /** The spans as stored, times relative to the hour. */

@@ -5,6 +5,7 @@ import {
   type Collection,
   type Collector,
   type ImsiHash,
+  NOTHING_COLLECTED,
   southboundUnavailable,
 } from '@steeple/contracts'
 import { type CountedSession, parseUsageFile, type UsageFile } from './usage-file.ts'
@@ -15,14 +16,6 @@ export interface FileCollectorOptions {
   /** Nothing is collected while it is empty. */
   readonly file: string
   readonly clock: Clock
-}
-
-const NOTHING: Collection = {
-  sightings: [],
-  isWhole: true,
-  volumes: [],
-  position: undefined,
-  lost: undefined,
 }
 
 /**
@@ -36,7 +29,7 @@ export function fileCollector(options: FileCollectorOptions): Collector {
     source,
     poll: async (_position, signal) => {
       signal.throwIfAborted()
-      return file === '' ? NOTHING : collectionOf(parseUsageFile(await textOf(file, signal)), clock.nowMs())
+      return file === '' ? NOTHING_COLLECTED : collectionOf(parseUsageFile(await textOf(file, signal)), clock.nowMs())
     },
     health: () =>
       file === ''

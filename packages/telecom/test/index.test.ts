@@ -38,6 +38,7 @@ index('offers its surface by name', () => {
     'parseNrArfcn',
     'parsePlmn',
     'safeText',
+    'storableName',
     'tacMax',
   ])
 })

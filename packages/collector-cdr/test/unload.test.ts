@@ -22,7 +22,7 @@ unloading(
   'loses and doubles no octet while it is unloaded and loaded and the files grow',
   async () => {
     const seed = Date.now() % 1_000_000
-    console.log(`# seed ${seed}`)
+    process.stdout.write(`# seed ${seed}\n`)
     const draw = seededDraw(seed)
     const dir = await tempDir()
     const { startTestbed } = await loadTestbed()

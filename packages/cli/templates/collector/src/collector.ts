@@ -29,7 +29,9 @@ export function fileCollector(options: FileCollectorOptions): Collector {
     source,
     poll: async (_position, signal) => {
       signal.throwIfAborted()
-      return file === '' ? NOTHING_COLLECTED : collectionOf(parseUsageFile(await textOf(file, signal)), clock.nowMs())
+      return file === ''
+        ? NOTHING_COLLECTED
+        : collectionOf(parseUsageFile(await textOf(file, signal)), clock.nowMs())
     },
     health: () =>
       file === ''

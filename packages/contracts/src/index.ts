@@ -110,7 +110,7 @@ export {
   pageSchema,
   TIMESTAMP_SCHEMA,
 } from './json-schema.ts'
-export { createPause, type Pause } from './pause.ts'
+export { atTurnEnd, createPause, type Pause } from './pause.ts'
 export {
   type Clock,
   type ComponentHealth,

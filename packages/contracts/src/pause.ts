@@ -1,18 +1,58 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-
 /** How long work goes on in one turn of the event loop, ms. */
-const TURN_MS = 6
+const TURN_MS = 3
 
 /** Gives others a turn when this work has had its own; call it between small pieces. */
 export type Pause = () => Promise<void> | undefined
 
-/** A pause for one piece of work. It waits only when the turn is used up. */
+/**
+ * Work that waits for a turn, oldest first. All of the process share it, as they share the event loop: if each woke by
+ * itself, all of them would go on in the same turn, and whoever asks for something would wait for the sum.
+ */
+const waiting: (() => void)[] = []
+/** What ends the present turn, before any of that work goes on. */
+let last: (() => void)[] = []
+
+/**
+ * A pause for one piece of work. It waits only when the turn is used up, and gets the next one that no other work has. Those
+ * who work on the same piece abreast go on together: what they write then shares a commit.
+ */
 export function createPause(): Pause {
   let since = performance.now()
+  let next: Promise<void> | undefined
   return () => {
+    if (next !== undefined) return next
     if (performance.now() - since < TURN_MS) return undefined
-    return nextTurn().then(() => {
+    next = nextTurn().then(() => {
       since = performance.now()
+      next = undefined
     })
+    return next
   }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((go) => {
+    if (waiting.push(go) === 1) setImmediate(wakeFirst)
+  })
+}
+
+/**
+ * Does something at the end of this turn of the event loop, after all that has arrived in it and before paced work goes
+ * on: an answer that is ready does not wait for that.
+ */
+export function atTurnEnd(step: () => void): void {
+  if (last.push(step) === 1) setImmediate(endTurn)
+}
+
+function endTurn(): void {
+  const steps = last
+  last = []
+  for (const step of steps) step()
+}
+
+function wakeFirst(): void {
+  endTurn()
+  waiting.shift()?.()
+  // What is asked for here comes in the turn after this one.
+  if (waiting.length > 0) setImmediate(wakeFirst)
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { atTurnEnd } from '@steeple/contracts'
 
 /** More are not held back: the first of them has waited for the work of the others. */
 const MOST_HELD = 64
@@ -30,7 +31,7 @@ export function createSendTogether(): SendTogether {
       end(...answer)
       return
     }
-    if (held.length === 0) setImmediate(sendHeld)
+    if (held.length === 0) atTurnEnd(sendHeld)
     held.push(answer)
     if (held.length >= MOST_HELD) sendHeld()
   }

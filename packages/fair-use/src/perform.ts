@@ -1,4 +1,5 @@
 import {
+  createPause,
   type ImsiHash,
   type MutationTx,
   type ObservedTx,
@@ -87,9 +88,11 @@ export async function tell(parts: FairUseParts, imsis: readonly string[]): Promi
   await parts.context.observe(async (tx) => {
     const accounts = await accountsOf(tx, imsis, parts.clock)
     const standings = await standingsOf(tx, imsis)
+    const pause = createPause()
     for (const [imsi, account] of accounts) {
       const standing = standings.get(imsi)
       if (standing !== undefined) await tellOne(parts, tx, account, standing)
+      await pause()
     }
   })
 }

@@ -55,10 +55,13 @@ export function quotaReconciler(parts: FairUseParts): Reconciler {
       await recountStale(parts, keys, signal)
       const steps = await stepsFor(parts, keys)
       const waiting = [...steps]
+      // They share commits, and go on together once one has held.
+      const pause = createPause()
       const worker = async (): Promise<void> => {
         for (let one = waiting.pop(); one !== undefined && !signal.aborted; one = waiting.pop()) {
           const reason = await moveAll(parts, one[0] as ImsiHash, one[1])
           if (reason !== undefined) outcomes.set(one[0], { state: 'failed', reason })
+          await pause()
         }
       }
       await Promise.all(Array.from({ length: Math.min(ABREAST, steps.size) }, worker))

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isServiceError, type Log, storeUnavailable, type Tx } from '@steeple/contracts'
+import { createPause, isServiceError, type Log, storeUnavailable, type Tx } from '@steeple/contracts'
 import type { WriterSession } from './backend.ts'
 import { PendingGroup } from './commit-group.ts'
 import type { WriterTx } from './database.ts'
@@ -87,11 +87,14 @@ export function createWriter(
   /** Runs the jobs up to the commit; `ended` grows as they end. */
   async function runAll(entries: readonly Entry[], ended: Ended[]): Promise<void> {
     const group = new PendingGroup()
+    // Readers see the state before, on a connection of their own, and go on meanwhile.
+    const pause = createPause()
     await session.begin(entries[0]?.limitMs)
     for (const entry of entries) {
       const tx = new JobTx(session, group)
       ended.push({ entry, tx, result: await runJob(entry, tx) })
       if (!session.isOpen()) throw lostTransaction(ended.at(-1))
+      await pause()
     }
     await group.finish(groupTx(session))
   }

@@ -3,6 +3,8 @@ import { brokenConstraint } from '../src/store-error.ts'
 import { failure, onEachStore, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
 
 const COUNT = 'select count(*) as count from toy_item'
+/** Longer than work may go on in one turn of the event loop, ms. */
+const LONG_MS = 8
 
 onEachStore('store/writer', (test, store) => {
   test('keeps what a job wrote after the store is opened again', async () => {
@@ -37,6 +39,27 @@ onEachStore('store/writer', (test, store) => {
       rows.map(({ id }) => id),
       ['a', 'c'],
     )
+  })
+
+  test('gives others turns between the jobs of one commit', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS)
+    let turns = 0
+    const ticking = setInterval(() => {
+      turns += 1
+    }, 1)
+    const seen = await Promise.all(
+      ['a', 'b', 'c'].map((id) =>
+        db.transact(async (tx) => {
+          await TOY.insert(tx, toy(id))
+          for (const untilMs = performance.now() + LONG_MS; performance.now() < untilMs; );
+          return turns
+        }),
+      ),
+    )
+    clearInterval(ticking)
+    assert.is(new Set(seen).size, 3)
   })
 
   test('goes on after a statement that a constraint refused', async () => {

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { createAuditChain } from '@steeple/audit'
 import { agoMs, type WindowClock } from '@steeple/clock'
-import { isServiceError, type Reply, type Vault } from '@steeple/contracts'
+import { createPause, isServiceError, type Reply, type Vault } from '@steeple/contracts'
 import type { SharedStore } from '@steeple/reconcile'
 import { type Database, type SqlGuard, sqlGuard, type WriterTx } from '@steeple/store'
 import { createIdempotencyStore, isKeepable, sweepIdempotency } from './idempotency.ts'
@@ -134,8 +134,11 @@ export function createMutations(options: MutationOptions): Mutations {
         const events: WorkEvent[] = []
         const result = await work(observedTx(tx, guardOf(owner), events))
         const atMs = clock.nowMs()
-        for (const { type, subject, data = {} } of events)
+        const pause = createPause()
+        for (const { type, subject, data = {} } of events) {
           await outbox.append(tx, { atMs, type, subject, data })
+          await pause()
+        }
         if (events.length > 0) await options.shared?.announce(tx)
         return result
       }, OBSERVED_LIMIT_MS),

@@ -47,7 +47,7 @@ export function ledgerWriter(hours: LocalHours, order: SourceOrder): LedgerWrite
   return {
     add: async (tx, shares) => {
       const changes: Change[] = []
-      for (const [hourMs, subscribers] of byHour(shares, hours))
+      for (const [hourMs, subscribers] of await byHour(shares, hours))
         changes.push(
           ...(await changesOfHour(tx, { hourMs, nextMs: hours.nextHour(hourMs), subscribers }, order)),
         )
@@ -94,10 +94,11 @@ async function changesOfHour(
   return changes
 }
 
-function byHour(
+async function byHour(
   shares: readonly Share[],
   hours: LocalHours,
-): ReadonlyMap<number, ReadonlyMap<string, HourPieces>> {
+): Promise<ReadonlyMap<number, ReadonlyMap<string, HourPieces>>> {
+  const pause = createPause()
   const all = new Map<number, Map<string, HourPieces>>()
   for (const { imsi, source, ...piece } of shares) {
     const fromMs = Math.max(piece.fromMs, piece.toMs - LONGEST_SPAN_MS)
@@ -106,6 +107,8 @@ function byHour(
       const sources = madeIn(subscribers, imsi, (): HourPieces => new Map())
       madeIn(sources, source, () => []).push(part.piece)
     }
+    const waiting = pause()
+    if (waiting !== undefined) await waiting
   }
   return all
 }

@@ -1,5 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type ImsiHash, systemPrincipal } from '@steeple/contracts'
+import { createPause, type ImsiHash, systemPrincipal } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { markDrifted } from '../provision/marks.ts'
@@ -16,8 +15,6 @@ export interface AttachWatch {
 
 /** A phone that should be off and is not is cut off again at most so often. */
 const AGAIN_MS = 10_000
-/** Phones that are worked on without giving others a turn. */
-const CHUNK = 500
 /** First attaches at a time: they share commits. */
 const ABREAST = 32
 
@@ -61,12 +58,13 @@ export function attachWatch(parts: SimsParts): AttachWatch {
       if (now === undefined) parts.moves.takeMoved()
       else {
         const waiting = [...news(now.hashes)]
+        const pause = createPause()
         const worker = async (): Promise<void> => {
           for (let one = waiting.pop(); one !== undefined && !signal.aborted; one = waiting.pop()) {
             const isOff = await seen(parts, one).catch((error: unknown) => unreadable(parts, error))
             if (isOff) offs.set(one.hash, context.clock.monotonicMs() + AGAIN_MS)
             else offs.delete(one.hash)
-            if (waiting.length % CHUNK === 0) await nextTurn()
+            await pause()
           }
         }
         await Promise.all(Array.from({ length: ABREAST }, worker))

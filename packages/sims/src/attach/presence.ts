@@ -1,5 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Context, coreDriverRef, type ImsiHash, type ObservedUe } from '@steeple/contracts'
+import { type Context, coreDriverRef, createPause, type ImsiHash, type ObservedUe } from '@steeple/contracts'
 import { imsiHash, safeText } from '@steeple/telecom'
 
 /** Who is attached, as the core was last seen to say. */
@@ -34,8 +33,6 @@ const FRESH_MS = 1_000
 const WAIT_MS = 1_000
 /** A core that did not tell for so long leaves nothing known, ms. As the count in the status. */
 const STALE_MS = 15_000
-/** Phones that are worked on without giving others a turn. */
-const CHUNK = 500
 
 /** Nobody was looked for yet. */
 export function presence(context: Pick<Context, 'clock' | 'log' | 'maybe' | 'retiring'>): Presence {
@@ -96,9 +93,10 @@ export function presence(context: Pick<Context, 'clock' | 'log' | 'maybe' | 'ret
 
 async function hashesOf(ues: readonly ObservedUe[]): Promise<Set<ImsiHash>> {
   const hashes = new Set<ImsiHash>()
-  for (const [i, { imsi, isRegistered }] of ues.entries()) {
+  const pause = createPause()
+  for (const { imsi, isRegistered } of ues) {
     if (isRegistered) hashes.add(imsiHash(imsi))
-    if (i % CHUNK === CHUNK - 1) await nextTurn()
+    await pause()
   }
   return hashes
 }

@@ -1,5 +1,6 @@
 import {
   type BatchResult,
+  createPause,
   type HssDriver,
   isServiceError,
   type Outcome,
@@ -14,23 +15,39 @@ export interface ReadKeys {
   readonly rows: readonly SimRow[]
   /** Outcomes of the keys without a row that could be used. */
   readonly outcomes: Map<string, Outcome>
+  /** Keys behind the last row that was taken. */
+  readonly unread: readonly string[]
 }
 
-/** Reads the rows of keys. A row that fails its checksum waits until somebody has mended it. */
-export async function readKeys(reader: Reader, keys: readonly string[]): Promise<ReadKeys> {
+/**
+ * Reads the rows of keys, in their order, until it has `enough`. A row that fails its checksum waits until somebody has
+ * mended it.
+ */
+export async function readKeys(
+  reader: Reader,
+  keys: readonly string[],
+  enough?: { readonly rows: number; readonly of: (row: SimRow) => boolean },
+): Promise<ReadKeys> {
   const rows: SimRow[] = []
   const outcomes = new Map<string, Outcome>()
-  for (const hash of keys) {
+  const pause = createPause()
+  let counted = 0
+  for (const [i, hash] of keys.entries()) {
+    if (enough !== undefined && counted >= enough.rows) return { rows, outcomes, unread: keys.slice(i) }
+    await pause()
     try {
       const row = await SIMS.find(reader, { hash })
       if (row === undefined) outcomes.set(hash, { state: 'converged' })
-      else rows.push(row)
+      else {
+        rows.push(row)
+        if (enough?.of(row) === true) counted += 1
+      }
     } catch (error) {
       if (!isServiceError(error) || error.code !== 'store_corrupt') throw error
       outcomes.set(hash, { state: 'terminal', reason: 'the stored row fails its checksum' })
     }
   }
-  return { rows, outcomes }
+  return { rows, outcomes, unread: [] }
 }
 
 /** While nobody can be pushed to: when to look again; undefined when it is worth a try now. */

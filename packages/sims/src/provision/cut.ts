@@ -11,7 +11,9 @@ import { type Mark, writeMarks } from './marks.ts'
 import { driftOf, wantedOf, withSubscribers } from './subscriber.ts'
 
 /** SIMs that one call cuts off: their kicks take turns. */
-const BATCH = 50
+export const CUTS_AT_ONCE = 50
+/** Of those that come later. */
+export const NEXT_CUTS: Outcome = { state: 'pending', afterMs: 0, reason: 'others are being cut off' }
 const AGAIN_MS = 300
 const RETRY_MS = 2_000
 /** A core that did not take a kick is left alone so long. */
@@ -49,10 +51,9 @@ export function createCutter(parts: SimsParts): Cutter {
     },
     cut: async (driver, all, signal) => {
       if (all.length === 0) return new Map()
-      const rows = all.slice(0, BATCH)
+      const rows = all.slice(0, CUTS_AT_ONCE)
       const outcomes = new Map<string, Outcome>()
-      for (const { hash } of all.slice(BATCH))
-        outcomes.set(hash, { state: 'pending', afterMs: 0, reason: 'others are being cut off' })
+      for (const { hash } of all.slice(CUTS_AT_ONCE)) outcomes.set(hash, NEXT_CUTS)
       const { marks, detached } = await inTurn(() => cut(parts, blocked, driver, rows, signal))
       await writeMarks(parts.context.db, driver.name, parts.context.clock.nowMs(), marks)
       for (const mark of marks) {

@@ -1,4 +1,4 @@
-import { type Db, isServiceError } from '@steeple/contracts'
+import { createPause, type Db, isServiceError } from '@steeple/contracts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 
 /** What a push has found of one SIM. `row` is what was pushed. */
@@ -19,9 +19,11 @@ export async function writeMarks(
   const news = marks.filter((mark) => !isKnown(mark, driver))
   if (news.length === 0) return
   await db.write(async (tx) => {
+    const pause = createPause()
     for (const mark of news) {
       const now = await SIMS.find(tx, { hash: mark.row.hash })
       if (now !== undefined) await SIMS.put(tx, marked(now, mark, driver, nowMs))
+      await pause()
     }
   })
 }

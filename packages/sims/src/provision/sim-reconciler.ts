@@ -5,7 +5,7 @@ import { wantedInHss } from '../states/machine.ts'
 import type { SimRow } from '../store/sim-row.ts'
 import { unsyncedSims } from '../store/sim-store.ts'
 import { called, errorOf, notNow, readKeys } from './batch.ts'
-import { createCutter } from './cut.ts'
+import { CUTS_AT_ONCE, createCutter, NEXT_CUTS } from './cut.ts'
 import { withLaterSeq } from './lost.ts'
 import { type Mark, writeMarks } from './marks.ts'
 import { withSubscribers } from './subscriber.ts'
@@ -47,8 +47,10 @@ export function simReconciler(parts: SimsParts): Reconciler {
       const driver = hss.driver()
       const rest = notNow(parts, driver)
       if (driver === undefined || rest !== undefined) return resting(keys, rest ?? { state: 'converged' })
-      const { rows, outcomes } = await readKeys(context.db, keys)
       const isDone = (row: SimRow): boolean => row.hss_status === 'synced' && row.hss_driver === driver.name
+      const isCut = (row: SimRow): boolean => !isOpen(row) && !isDone(row)
+      const { rows, outcomes, unread } = await readKeys(context.db, keys, { rows: CUTS_AT_ONCE, of: isCut })
+      for (const hash of unread) outcomes.set(hash, NEXT_CUTS)
       for (const row of rows.filter(isDone)) {
         outcomes.set(row.hash, { state: 'converged' })
         if (!isOpen(row)) cutter.settled(row.hash)
@@ -56,11 +58,7 @@ export function simReconciler(parts: SimsParts): Reconciler {
       const due = rows.filter((row) => !isDone(row))
       const done = await Promise.all([
         pushAndMark(parts, driver, due.filter(isOpen), signal),
-        cutter.cut(
-          driver,
-          due.filter((row) => !isOpen(row)),
-          signal,
-        ),
+        cutter.cut(driver, due.filter(isCut), signal),
       ])
       return new Map([...outcomes, ...done.flatMap((each) => [...each])])
     },

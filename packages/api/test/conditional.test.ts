@@ -45,4 +45,68 @@ conditional('documents and sends 304 for a route that honours If-None-Match, and
   }
 })
 
+conditional(
+  'makes the tag of what is answered when the handler gives none, and answers 304 by itself',
+  async () => {
+    let body: unknown = { name: 'é' }
+    const own = route({
+      method: 'GET',
+      path: '/v1/own',
+      role: 'viewer',
+      summary: 'A thing without a revision',
+      schema: { response: { type: 'object' } },
+      conditional: true,
+      handle: async () => ({ body, headers: { 'X-More': '1' } }),
+    })
+    const world = await serveRoutes([own])
+    const ask = (known?: string): ReturnType<typeof world.ask> =>
+      world.ask('/v1/own', {
+        token: ADMIN_TOKEN,
+        headers: known === undefined ? {} : { 'if-none-match': known },
+      })
+    try {
+      const first = await ask()
+      const etag = first.headers.get('etag') ?? ''
+      assert.match(etag, /^"[\w-]{22}"$/)
+      assert.equal(
+        [first.status, first.text, first.headers.get('content-type')],
+        [200, '{"name":"é"}', 'application/json; charset=utf-8'],
+      )
+      for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+        const again = await ask(known)
+        assert.equal(
+          [again.status, again.text, again.headers.get('etag'), again.headers.get('x-more')],
+          [304, '', etag, '1'],
+        )
+        assert.is(again.headers.get('content-type'), null)
+      }
+      assert.is((await ask('"other"')).status, 200)
+      body = { name: 'e' }
+      const changed = await ask(etag)
+      assert.is(changed.status, 200)
+      assert.is.not(changed.headers.get('etag'), etag)
+    } finally {
+      await world.close()
+    }
+  },
+)
+
+conditional('leaves an error of such a route as it is', async () => {
+  const away = route({
+    method: 'GET',
+    path: '/v1/away',
+    role: 'viewer',
+    summary: 'Nothing there',
+    conditional: true,
+    handle: async () => ({ status: 404, body: {} }),
+  })
+  const world = await serveRoutes([away])
+  try {
+    const answer = await world.ask('/v1/away', { token: ADMIN_TOKEN, headers: { 'if-none-match': '*' } })
+    assert.equal([answer.status, answer.headers.get('etag')], [404, null])
+  } finally {
+    await world.close()
+  }
+})
+
 conditional.run()

@@ -92,7 +92,10 @@ interface RouteBase {
 /** A route that changes nothing. */
 export interface ReadRoute extends RouteBase {
   readonly method: 'GET'
-  /** Gives an `ETag`, and answers 304 without a body when `If-None-Match` names it. Documented in OpenAPI. */
+  /**
+   * Its answers have an `ETag`: the one that the handler gives, otherwise one of the body. The edge answers 304 without a body
+   * when `If-None-Match` names it. Documented in OpenAPI.
+   */
   readonly conditional?: boolean
   readonly audit?: never
 }

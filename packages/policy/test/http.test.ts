@@ -74,6 +74,12 @@ http('serves the bundle with its ETag, and 304 to who has it', async () => {
   const again = await bed.request('GET', '/v1/policy', { headers: { 'If-None-Match': etag } })
   assert.is(again.status, 304)
   assert.is(again.body, undefined)
+  assert.is(again.headers.get('etag'), etag)
+  const bare = etag.replaceAll('"', '')
+  const status = async (known: string): Promise<number> =>
+    (await bed.request('GET', '/v1/policy', { headers: { 'If-None-Match': known } })).status
+  for (const known of [bare, `W/${etag}`, `"0", ${etag}`, '*']) assert.is(await status(known), 304, known)
+  for (const known of [`"${bare}0"`, `"${bare}`, 'x']) assert.is(await status(known), 200, known)
 })
 
 http('takes null as RFC 7396 means it and points at what may not be removed', async () => {

@@ -4,7 +4,8 @@ import type { RequestContext } from './request-context.ts'
 import { sendStream } from './respond-stream.ts'
 import { writeHead } from './write-head.ts'
 
-const JSON_TYPE = 'application/json; charset=utf-8'
+/** What a body is when nothing else is said. */
+export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Sends the answer of a handler: at once (undefined), or a stream until the promise resolves. */
 export function respond(context: RequestContext, reply: Reply): Promise<void> | undefined {
@@ -67,7 +68,8 @@ function send(
   core.send(outgoing, incoming.method === 'HEAD' ? undefined : payload, encoding)
 }
 
-function headerOf(reply: Reply, name: string): string | undefined {
+/** A header of a reply by its name in lower case; undefined when it has none. */
+export function headerOf(reply: Reply, name: string): string | undefined {
   for (const given in reply.headers) if (given.toLowerCase() === name) return reply.headers[given]
   return undefined
 }

@@ -2,6 +2,7 @@ import { forbidden, type Principal, type Reply } from '@steeple/contracts'
 import type { Endpoint } from '../host/endpoint.ts'
 import { mayUse, neededRole } from './authorize.ts'
 import { ClientLeft } from './client-left.ts'
+import { conditional } from './conditional.ts'
 import { answerableError } from './error-mapping.ts'
 import { answerOnce, claimOf } from './idempotency.ts'
 import { rateOfRefusal } from './rate-of-refusal.ts'
@@ -15,7 +16,7 @@ export async function serve(context: RequestContext, endpoint: Endpoint): Promis
   try {
     const reply = await answer(context, endpoint)
     if (endpoint.checkResponse !== undefined) refuseUndocumented(reply, endpoint)
-    const streamed = respond(context, reply)
+    const streamed = respond(context, conditional(context, endpoint, reply))
     if (streamed !== undefined) await streamed
   } catch (thrown) {
     fail(context, thrown)

@@ -35,6 +35,7 @@ export function docsRoutes(): readonly Route[] {
           ? 'The documentation of this API, to read and try'
           : `${file} of the documentation page`,
       produces: [type.replace(/;.*/, '')],
+      conditional: true,
       handle: async (request: RequestContext) => {
         packed ??= await readDocument(file)
         return documentReply(request, packed, {

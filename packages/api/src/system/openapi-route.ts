@@ -14,6 +14,7 @@ export function openapiRoute(core: EdgeCore, live: () => readonly Endpoint[]): R
     role: 'public',
     summary: 'This API as an OpenAPI 3.1 document',
     schema: { response: { type: 'object' } },
+    conditional: true,
     handle: async (request: RequestContext) => {
       const endpoints = live()
       if (made?.of !== endpoints) {

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
 import type { Reply } from '@steeple/contracts'
+import { etagFrom } from '../pipeline/conditional.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 
 /** A document that all its readers share, as it is and compressed. */
@@ -14,8 +14,7 @@ export interface Packed {
 /** Packs a document once; it stays in memory. */
 export function packDocument(content: Uint8Array | string): Packed {
   const plain = typeof content === 'string' ? Buffer.from(content) : content
-  const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
-  return { plain, gzip: gzipSync(plain, { level: 9 }), etag }
+  return { plain, gzip: gzipSync(plain, { level: 9 }), etag: etagFrom(plain) }
 }
 
 /** A file of the documentation page, as the build has left it. */
@@ -23,14 +22,13 @@ export async function readDocument(file: string): Promise<Packed> {
   return packDocument(await readFile(new URL(file, DOCUMENTS)))
 }
 
-/** The answer to whoever asks for the document: compressed, or that it has not changed. */
+/** The answer to whoever asks for the document, compressed where the client takes that. Its route is `conditional`. */
 export function documentReply(
   request: RequestContext,
   { plain, gzip, etag }: Packed,
   headers: Readonly<Record<string, string>>,
 ): Reply {
   const common = { ...headers, ETag: etag, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' }
-  if (request.header('if-none-match') === etag) return { status: 304, headers: common }
   if (!acceptsGzip(request.header('accept-encoding'))) return { body: plain, headers: common }
   return { body: gzip, headers: { ...common, 'Content-Encoding': 'gzip' } }
 }

@@ -4,7 +4,7 @@ export function etagOf(revision: number): string {
 }
 
 /**
- * Whether an `If-Match` or `If-None-Match` header names the revision.
+ * Whether an `If-Match` header names the revision.
  *
  * `*` names any. Weak tags and bare numbers count too: a revision never has two contents.
  */

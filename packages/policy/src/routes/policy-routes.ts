@@ -43,12 +43,7 @@ export function policyRoutes(policy: CurrentPolicy, control: TxControl, clock: C
       schema: { response: BUNDLE_SCHEMA },
       conditional: true,
       errors: ['store_corrupt'],
-      handle: async (request) => {
-        const bundle = await policy.refresh()
-        const known = request.header('if-none-match')
-        const isKnown = known !== undefined && namesRevision(known, bundle.revision)
-        return isKnown ? { status: 304, headers: { etag: etagOf(bundle.revision) } } : bundleReply(bundle)
-      },
+      handle: async () => bundleReply(await policy.refresh()),
     }),
     route({
       method: 'PUT',

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   type Context,
   objectSchema,
@@ -6,7 +5,6 @@ import {
   type Page,
   PLAIN_TEXT_PATTERN,
   pageSchema,
-  type Reply,
   type Route,
   route,
 } from '@steeple/contracts'
@@ -45,11 +43,9 @@ export function sessionRoutes(context: Context, order: SourceOrder): readonly Ro
       errors: ['store_corrupt'],
       paged: true,
       conditional: true,
-      handle: async (request) =>
-        conditionalReply(
-          await sessionPage(context, order, request.query, request.page()),
-          request.header('if-none-match'),
-        ),
+      handle: async (request) => ({
+        body: await sessionPage(context, order, request.query, request.page()),
+      }),
     }),
   ]
 }
@@ -68,11 +64,4 @@ async function sessionPage(
     sessions: shown.map((row) => sessionRecord(row, order)),
     next_cursor: rows.length > page.limit && last !== undefined ? page.cursor([last.id]) : null,
   }
-}
-
-/** The page, or 304 when the client has it. */
-function conditionalReply(page: object, known: string | undefined): Reply {
-  const etag = `"${createHash('sha256').update(JSON.stringify(page)).digest('base64url').slice(0, 22)}"`
-  const isKnown = known?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag) === true
-  return isKnown ? { status: 304, headers: { etag } } : { status: 200, body: page, headers: { etag } }
 }

@@ -131,7 +131,7 @@ model(
           await run.check()
         } finally {
           await run.leave()
-          run.db.close()
+          run.stores.close()
         }
       }),
       { numRuns: rounds(150), includeErrorInReport: true },

@@ -1,4 +1,5 @@
 import {
+  type Db,
   type ImsiHash,
   type Instance,
   type Principal,
@@ -10,7 +11,7 @@ import {
   usageLedgerRef,
   usageListenerRef,
 } from '@steeple/contracts'
-import { assert, type FakeContext, fakeClock, fakeContext, type MemoryDb, memoryDb } from '@steeple/testkit'
+import { assert, type FakeContext, fakeClock, fakeContext, memoryDb } from '@steeple/testkit'
 import type { FairUseConfig } from '../../src/config.ts'
 import { MIGRATIONS } from '../../src/migrations.ts'
 import { plugin } from '../../src/plugin.ts'
@@ -33,9 +34,22 @@ export interface Subject {
   readonly truth: Truth
 }
 
-/** The plugin over a store in memory that outlives it, with the truth beside. */
+/** The handles of the plugin and of the ledger beside it. */
+export interface Stores {
+  readonly fairUse: Db
+  readonly ledger: Db
+  close(): void
+}
+
+/** One store in memory. */
+export function memoryStores(): Stores {
+  const db = memoryDb([...MIGRATIONS, ...LEDGER_MIGRATIONS])
+  return { fairUse: db, ledger: db, close: () => db.close() }
+}
+
+/** The plugin over a store that outlives it, with the truth beside. */
 export class ModelRun {
-  readonly db: MemoryDb = memoryDb([...MIGRATIONS, ...LEDGER_MIGRATIONS])
+  readonly stores: Stores
   readonly subjects: readonly Subject[]
   readonly sims: MemorySims
   readonly ledger: TestLedger
@@ -49,10 +63,11 @@ export class ModelRun {
   #believedMs = 0
   #collected = 0
 
-  constructor(imsis: readonly ImsiHash[]) {
+  constructor(imsis: readonly ImsiHash[], stores: Stores = memoryStores()) {
+    this.stores = stores
     this.subjects = imsis.map((imsi) => ({ imsi, truth: noTruth() }))
     this.sims = memorySims(imsis)
-    this.ledger = testLedger(this.db, () => this.#service<UsageListener>(usageListenerRef.id))
+    this.ledger = testLedger(stores.ledger, () => this.#service<UsageListener>(usageListenerRef.id))
     this.clock = Object.assign(fakeClock(Date.UTC(2026, 0, 28, 20)), {
       doubt: () => (this.isDoubted ? 'the clock leapt' : undefined),
     })
@@ -77,7 +92,7 @@ export class ModelRun {
 
   async start(): Promise<void> {
     await this.leave()
-    const fake = fakeContext({ id: 'fair-use', config: CONFIG, db: this.db, clock: this.clock })
+    const fake = fakeContext({ id: 'fair-use', config: CONFIG, db: this.stores.fairUse, clock: this.clock })
     fake.services.set(subscribersRef.id, this.sims.service)
     fake.services.set(usageLedgerRef.id, this.ledger)
     this.#fake = fake

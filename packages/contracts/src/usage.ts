@@ -152,7 +152,10 @@ export interface UsageLedger {
     toMs: number,
     step: 'hour' | 'day',
   ): Promise<readonly (UsageTotals & { readonly atMs: number })[]>
-  /** Adds a submission in the caller's mutation (source `submission:<name>`). The caller knows that it comes once. */
+  /**
+   * Adds a submission in the caller's mutation (source `submission:<name>`). The caller knows that it comes once. Of one subscriber
+   * and hour sixteen names are told apart; what others submit counts as of `submission:other`.
+   */
   submit(tx: MutationTx, imsi: ImsiHash, source: string, totals: UsageTotals, atMs: number): Promise<void>
   /** Up to when all usage is known; undefined while no collector has worked. `reason`: why it is not now. */
   knownUntil(): { readonly atMs: number | undefined; readonly reason: string | undefined }

@@ -11,7 +11,8 @@ import {
 } from '@steeple/contracts'
 import type { LocalHours } from './ledger/hours.ts'
 import type { LedgerWriter } from './ledger/ledger.ts'
-import { countedByHour, seenBySource } from './store/ledger-store.ts'
+import { OTHER_SUBMISSION, SUBMISSION } from './ledger/source-order.ts'
+import { countedByHour, seenBySource, sourcesOf } from './store/ledger-store.ts'
 import type { SourceRow } from './store/tables.ts'
 
 /** Which sources are counted up to when, as this instance knows. */
@@ -35,6 +36,9 @@ const DAY_MS = 86_400_000
 const DEFAULT_INTERVAL_MS = 15_000
 /** Intervals after which a source is late. */
 const LATE_AFTER = 4
+
+/** Submitters that are told apart of one subscriber within an hour: each is a row of the ledger, and whoever submits names it. */
+const MOST_SUBMITTERS = 16
 
 /** The usage ledger as other plugins see it. */
 export function usageLedger(
@@ -61,12 +65,20 @@ export function usageLedger(
       return [...points].map(([atMs, totals]) => ({ atMs, ...totals }))
     },
     submit: async (tx, imsi, source, { upBytes, downBytes, isIncomplete }, atMs) => {
+      const own = context.db.join(tx)
+      const known = await sourcesOf(own, imsi, hours.hourOf(atMs))
       const piece = { lane: '', fromMs: atMs, toMs: atMs, upBytes, downBytes, isIncomplete }
-      const increments = await writer.add(context.db.join(tx), [{ imsi, source, ...piece }])
+      const increments = await writer.add(own, [{ imsi, source: toldApart(source, known), ...piece }])
       await context.maybe(usageListenerRef)?.counted(tx, increments)
     },
     knownUntil: () => knownUntil(context, times),
   }
+}
+
+/** Its octets count all the same, under one name with those of all who came too late for a name of their own. */
+function toldApart(source: string, known: ReadonlySet<string>): string {
+  const submitters = [...known].filter((one) => one.startsWith(SUBMISSION) && one !== OTHER_SUBMISSION)
+  return known.has(source) || submitters.length < MOST_SUBMITTERS ? source : OTHER_SUBMISSION
 }
 
 async function totalsOf(

@@ -18,13 +18,18 @@ async function chargedIn(world: World, numbers: readonly number[]): Promise<void
   await world.round({ cdr: { volumes } })
 }
 
-async function submitted(world: World, up: number, atMs: number): Promise<void> {
+async function submitted(
+  world: World,
+  up: number,
+  atMs: number,
+  source: string = 'submission:node',
+): Promise<void> {
   // It runs in a mutation of another plugin, whose transaction it is.
   await world.db.write((tx) =>
     world.usage.submit(
       tx as MutationTx,
       ANN,
-      'submission:node',
+      source,
       { upBytes: up, downBytes: 0, isIncomplete: false },
       atMs,
     ),
@@ -85,6 +90,26 @@ usage('adds submissions, and tells what of them counts', async () => {
       ['submission:node', 50, START_MS],
     ],
   )
+})
+
+usage('tells sixteen submitters of an hour apart, and counts all', async () => {
+  const world = await sessionsWorld()
+  await chargedIn(world, [0])
+  for (let i = 0; i < 40; i++) await submitted(world, 1, TODAY_MS + HOUR_MS / 2, `submission:meter-${i}`)
+  // One that has a name keeps it, and the next hour has names of its own.
+  await submitted(world, 5, TODAY_MS + HOUR_MS / 2, 'submission:meter-15')
+  await submitted(world, 7, TODAY_MS + HOUR_MS, 'submission:meter-39')
+  const { bySource } = await world.usage.totals(ANN, TODAY_MS, TODAY_MS + HOUR_MS)
+  const told = [...bySource].map(([source, { upBytes }]) => [source, upBytes])
+  assert.is(told.length, 18)
+  assert.equal(told.filter(([, up]) => up !== 1).sort(), [
+    ['submission:meter-15', 6],
+    ['submission:other', 24],
+  ])
+  const next = await world.usage.totals(ANN, TODAY_MS + HOUR_MS, TODAY_MS + DAY_MS)
+  assert.equal([...next.bySource.keys()], ['submission:meter-39'])
+  const { upBytes } = await world.usage.totals(ANN, TODAY_MS, TODAY_MS + DAY_MS)
+  assert.is(upBytes, 1 + 40 + 5 + 7)
 })
 
 usage('takes back from a submission what the tap turns out to have seen then', async () => {

@@ -57,7 +57,8 @@ const BODY: JsonSchema = objectSchema(
       // It is kept and shown: nothing as long as an IMSI.
       pattern: '^(?!.*[0-9]{14})[a-z0-9][a-z0-9._-]{0,63}$',
       description:
-        'Who counted: fewer than 14 digits in a row. A node reports under its own id, and may leave this out.',
+        'Who counted: fewer than 14 digits in a row. A node reports under its own id, and may leave this out. Sixteen of ' +
+        'a SIM are told apart within an hour; the others count together as `other`.',
     },
     report_id: {
       type: 'string',

@@ -1,7 +1,9 @@
 import type { SourceOrder } from './counting.ts'
 
 /** Submissions come from anybody; that two of them are of the same octets is nothing that is known. */
-const SUBMISSION = 'submission:'
+export const SUBMISSION = 'submission:'
+/** Who is not told apart any more. */
+export const OTHER_SUBMISSION = `${SUBMISSION}other`
 
 /** Sources as they are named, then others by name, then all submissions alike. */
 export function sourceOrder(named: readonly string[]): SourceOrder {

@@ -32,6 +32,18 @@ export function seenBySource(
   return reader.all<SourceSums>(BY_SOURCE, { imsi, from: fromMs, to: toMs })
 }
 
+const OF_HOUR = 'select source from sessions_ledger where imsi = :imsi and hour_ms = :hour'
+
+/** The sources of a subscriber in the hour that begins then. */
+export async function sourcesOf(
+  reader: Reader,
+  imsi: ImsiHash,
+  hourMs: number,
+): Promise<ReadonlySet<string>> {
+  const rows = await reader.all<{ readonly source: string }>(OF_HOUR, { imsi, hour: hourMs })
+  return new Set(rows.map(({ source }) => source))
+}
+
 const BY_HOUR = `select hour_ms, ${octets('counted_up')} as counted_up, ${octets('counted_down')} as counted_down,
   sum(counted_incomplete) as open from sessions_ledger ${RANGE} group by hour_ms order by hour_ms`
 

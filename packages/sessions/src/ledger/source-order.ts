@@ -1,9 +1,9 @@
 import type { SourceOrder } from './counting.ts'
 
 /** Submissions come from anybody; that two of them are of the same octets is nothing that is known. */
-export const SUBMISSION = 'submission:'
+export const SUBMISSION: string = 'submission:'
 /** Who is not told apart any more. */
-export const OTHER_SUBMISSION = `${SUBMISSION}other`
+export const OTHER_SUBMISSION: string = `${SUBMISSION}other`
 
 /** Sources as they are named, then others by name, then all submissions alike. */
 export function sourceOrder(named: readonly string[]): SourceOrder {

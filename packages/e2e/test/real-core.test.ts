@@ -176,8 +176,9 @@ real(
       words = await coreHealth(service)
       return /core degraded: mme does not get well/.test(words)
     }, PATIENCE_MS)
-    // By its exit code, or where a busy machine lets it run a while before it binds, by its silence.
     for (const part of [
+      // Whether it ends before it has settled, or on a busy machine after that.
+      /ended with code 255/,
       /sctp_bind\(\) \[10\.99\.99\.99\]:36412 failed/,
       /The last good files are back, and the core is well with them/,
     ])

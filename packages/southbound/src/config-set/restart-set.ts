@@ -1,7 +1,7 @@
 import type { Engine } from '../engine/engine.ts'
 import { isRestartable } from './changes.ts'
 import type { Restart } from './daemon.ts'
-import { type Limits, type PlacedProbe, probed, settled, wordsOfContainer } from './verify.ts'
+import { endOf, type Limits, type PlacedProbe, probed, settled, wordsOfContainer } from './verify.ts'
 
 /** What restarts are made with. */
 export interface RestartParts {
@@ -55,7 +55,7 @@ export async function restartAll(
 /** Waits until all of these do their work; the result of the first that does not. */
 async function probeAll(
   restarted: readonly Restart[],
-  { probe, limits }: RestartParts,
+  { probe, limits, engine }: RestartParts,
   unwellWith: (restart: Restart, problem: string) => Promise<RestartResult | undefined>,
   signal: AbortSignal,
 ): Promise<RestartResult | undefined> {
@@ -64,7 +64,8 @@ async function probeAll(
   for (const restart of restarted) {
     const problem = await probed(probe, restart.daemon.name, deadlineMs, limits, signal)
     if (problem === undefined) continue
-    const unwell = await unwellWith(restart, problem)
+    const ended = await endOf(engine, restart.daemon.container ?? '', signal)
+    const unwell = await unwellWith(restart, ended === undefined ? problem : `${ended}; ${problem}`)
     if (unwell !== undefined) return unwell
     // One that waits has used up the time of those behind it.
     deadlineMs = performance.now() + limits.healthMs

@@ -60,11 +60,33 @@ export async function settled(
     const verdict = watch(state, performance.now())
     if (verdict === 'up') return { problem: undefined, startedAtMs }
     if (verdict === 'down' || performance.now() >= deadlineMs) {
-      const ended = state.exitCode === undefined ? '' : `it ended with code ${state.exitCode} and `
-      return { problem: ended === '' ? 'it does not stay up' : `${ended}does not stay up`, startedAtMs }
+      const ended = endWords(state)
+      return {
+        problem: ended === undefined ? 'it does not stay up' : `${ended} and does not stay up`,
+        startedAtMs,
+      }
     }
     await pause(limits.pollMs, signal)
   }
+}
+
+/** How a container that is down has ended, in words; undefined for one that runs, is gone or cannot be asked after. */
+export async function endOf(
+  engine: Engine,
+  container: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const state = await engine.inspect(container, signal)
+    return state === undefined ? undefined : endWords(state)
+  } catch {
+    signal.throwIfAborted()
+    return undefined // the complaint itself is reported without it
+  }
+}
+
+function endWords({ exitCode }: ContainerState): string | undefined {
+  return exitCode === undefined ? undefined : `it ended with code ${exitCode}`
 }
 
 /** Judges a container by what is seen of it one time after the other. */

@@ -143,6 +143,20 @@ test('asks on the way back where the earlier set listens, not where the refused 
     assert.ok(asked.includes('mme 10.0.0.2 true'), asked.join(', '))
   }))
 
+test('names the code of a daemon that ends only after it seemed to stay up', () =>
+  inWorld(async (world) => {
+    await applyConfigSet(world.options(filesOf('1')), never)
+    const mme = world.engine.container('c-mme')
+    const probe = async (daemon: string): Promise<string | undefined> => {
+      if (daemon !== 'mme' || !(await world.read('mme.yaml')).includes('version: 2')) return undefined
+      Object.assign(mme, { isRunning: false, exitCode: 255 })
+      return 'connection refused'
+    }
+    const error = await failureOf(applyConfigSet(world.options(filesOf('2'), { probe }), never))
+    assert.match(error.message, /^mme does not get well.*: it ended with code 255; connection refused/)
+    assert.match(error.message, /the core is well with them/)
+  }))
+
 test('takes a probe that fails or hangs for one that is not content', () =>
   inWorld(async (world) => {
     const failing = async (): Promise<undefined> => {

@@ -9,7 +9,7 @@ import {
 import { type ChildTap, createChildTap } from './child/child-tap.ts'
 import { tapCollector } from './collector.ts'
 import { coreAddresses } from './core-addresses.ts'
-import { counterFolder, ownName } from './counter-folder.ts'
+import { counterFolder, ownName, sweepCounterFolders } from './counter-folder.ts'
 import { interfacePackets } from './interface-packets.ts'
 import { endTap } from './leave.ts'
 import { tapMetrics } from './metrics.ts'
@@ -28,9 +28,9 @@ interface TapConfig {
 
 /** 64 MiB hold what comes in two seconds at 130,000 packets a second. */
 const BUFFER_BYTES = 64 * 1024 * 1024
-/** How often a child is looked after. */
 /** What beginning to count may take. */
 const START_BOUND_MS = 5_000
+/** How often a child is looked after. */
 const TICK_MS = 1_000
 
 /** Counts what phones move on GTP-U. */
@@ -43,6 +43,7 @@ export const plugin: Plugin<TapConfig> = {
       services: new Map([[collectorRef(context.plugin.id).id, collector]]),
       start: async () => {
         await sweep(context)
+        sweepCounterFolders(context.clock.nowMs())
         // It counts from now on, and not from the first poll; what is in its way the poll says.
         await tap?.snapshot(undefined, AbortSignal.timeout(START_BOUND_MS)).catch(() => undefined)
       },
@@ -50,7 +51,9 @@ export const plugin: Plugin<TapConfig> = {
         if (tap === undefined) return
         const { enabled: isWanted, driver } = tapSettings(context)
         const isLast = why === 'unload' || !isWanted || driver !== context.config.driver
-        await (isLast ? endTap(tap, collector, context) : tap.close(true))
+        // A capture is read again from its beginning, and counts on under its own name.
+        const isKept = why !== 'shutdown' || driver !== 'file'
+        await (isLast ? endTap(tap, collector, context) : tap.close(isKept))
       },
     }
   },
@@ -78,11 +81,10 @@ async function openTap(context: Context<TapConfig>): Promise<UpfTap> {
     throw southboundUnavailable(
       `no address is known at which the core takes GTP-U (core is ${settings.core}); set collector.upf.core_addresses`,
     )
-  const name = ownName(settings.server.data_dir)
   if (driver === 'nft') return nftTap(context, core)
   const tap: ChildTap = createChildTap({
     order: { driver, iface, core, bufferBytes: BUFFER_BYTES },
-    folder: counterFolder(`${name}_${driver}`),
+    folder: counterFolder(settings.server.data_dir, driver),
     capture,
     clock,
     log,

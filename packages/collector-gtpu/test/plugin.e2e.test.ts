@@ -1,10 +1,13 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Collection, type Collector, collectionConsumerRef, type Settings } from '@steeple/contracts'
-import { assert, fakeContext, type Overrides, suite } from '@steeple/testkit'
+import { assert, eventually, fakeContext, type Overrides, suite } from '@steeple/testkit'
+import { ownName } from '../src/counter-folder.ts'
 import { plugin } from '../src/plugin.ts'
 import { PACKETS } from './support/exactly.ts'
-import { CORE, truthOf } from './support/frames.ts'
+import { CORE, frame, pcapOf, truthOf } from './support/frames.ts'
 import { enterOwnNetwork, RECEIVING, run } from './support/own-network.ts'
-import { NEVER, send } from './support/taps.ts'
+import { folder, NEVER, send } from './support/taps.ts'
 
 enterOwnNetwork(import.meta.filename)
 
@@ -28,17 +31,23 @@ function keeper() {
 }
 
 async function open(
-  config: Omit<typeof CONFIG, 'enabled'> & { readonly enabled: boolean },
+  config: Omit<typeof CONFIG, 'enabled' | 'driver' | 'file'> & {
+    readonly enabled: boolean
+    readonly driver: 'nft' | 'file'
+    readonly file: string
+  },
   services: Map<string, object>,
+  dataDir?: string,
 ) {
   // Keys of the plugin's own schema are among them.
-  const settings = { collector: { upf: config } } as unknown as Overrides<Settings>
-  const { context } = fakeContext({ config, id: 'collector-gtpu', services, settings })
+  const server = dataDir === undefined ? {} : { server: { data_dir: dataDir } }
+  const settings = { collector: { upf: config }, ...server } as unknown as Overrides<Settings>
+  const { context, clock } = fakeContext({ config, id: 'collector-gtpu', services, settings })
   const instance = await plugin.setup(context)
   await instance.start?.()
   // Its one service is a collector.
   const collector = instance.services?.get('collector.collector-gtpu') as Collector
-  return { instance, collector }
+  return { instance, collector, clock }
 }
 
 function octets(collection: Collection | undefined): object {
@@ -87,6 +96,35 @@ life('takes away the rules of a service that was killed, once they are not wante
   assert.equal(octets(kept.full), TRUTH)
   assert.is(run('nft', 'list', 'tables'), '')
   assert.equal((await off.collector.poll(undefined, NEVER)).volumes, [])
+})
+
+life('leaves no counters of a capture when the service stops, and counts it on as the same', async () => {
+  const own = folder()
+  const file = join(own.path, 'captured.pcap')
+  writeFileSync(file, pcapOf(SENT.map(frame)))
+  const folders = ['/run', '/dev/shm'].map((place) => join(place, `${ownName(own.path)}_file`))
+  const generations = new Set<string | undefined>()
+  try {
+    for (const why of ['shutdown', 'shutdown'] as const) {
+      const { services } = keeper()
+      const config = { ...CONFIG, driver: 'file', file } as const
+      const { instance, collector, clock } = await open(config, services, own.path)
+      await eventually(async () => {
+        // Its child is looked after each second.
+        await clock.advance(1_000)
+        const collection = await collector.poll(undefined, NEVER)
+        assert.equal(octets(collection), TRUTH)
+        const [volume] = collection.volumes
+        generations.add(typeof volume?.count === 'object' ? volume.count.generation : undefined)
+      }, 60_000)
+      assert.ok(folders.some((path) => existsSync(path)))
+      await instance.stop?.(why)
+      assert.not.ok(folders.some((path) => existsSync(path)))
+    }
+    assert.is(generations.size, 1)
+  } finally {
+    own.remove()
+  }
 })
 
 life.run()

@@ -1,4 +1,5 @@
-import type { ImsiHash } from './drivers.ts'
+import type { Imsi, ImsiHash } from './drivers.ts'
+import type { JsonSchema } from './json-schema.ts'
 import type { PolicyBundle, RadioProfile, Technology } from './policy.ts'
 import type { Principal, Role } from './roles.ts'
 import { type ServiceRef, serviceRef } from './service-ref.ts'
@@ -354,6 +355,53 @@ export const subscribersRef: ServiceRef<Subscribers> = serviceRef<Subscribers>('
   capIn: 'function',
   withQuota: 'function',
   moves: 'function',
+})
+
+/** What a profile holds of one SIM, in the clear: only for an HSS, a card writer or an eSIM profile. */
+export interface SimCredentials {
+  readonly imsi: Imsi
+  /** ASCII digits with the check digit; empty when the SIM has none. */
+  readonly iccid: Uint8Array
+  /** 16 octets each. */
+  readonly ki: Uint8Array
+  readonly opc: Uint8Array
+  /** ASCII digits, empty when not known. */
+  readonly adm1: Uint8Array
+  readonly pin1: Uint8Array
+  readonly puk1: Uint8Array
+  readonly pin2: Uint8Array
+  readonly puk2: Uint8Array
+  /** Overwrites all of them: call it as soon as they are used. */
+  wipe(): void
+}
+/** SIMs that are drawn and sealed in memory; nothing of them is in the store yet. */
+export interface PreparedSims {
+  readonly imsis: readonly ImsiHash[]
+  readonly batchId: string
+  /** Makes them durable in the caller's mutation, with what `POST /v1/sims` would audit as its detail. Once. */
+  issueIn(tx: MutationTx): Promise<{ readonly detail: Readonly<Record<string, unknown>> }>
+  /** After the commit: writes the files of the batch. */
+  committed(): void
+}
+/** Issues SIMs for whoever puts them somewhere else than on a card, and opens what is sealed. */
+export interface SimIssuer {
+  /** JSON Schema of the body of `POST /v1/sims`: what `prepare` takes. */
+  readonly bodySchema: JsonSchema
+  /**
+   * Checks a body of `POST /v1/sims` and draws its SIMs; counts against the limits that go with it, all but `sim_issue`,
+   * which is the caller's route's. Throws as that route.
+   */
+  prepare(
+    body: unknown,
+    request: { readonly principal: Principal; take(limit: string, cost: number): Promise<void> },
+  ): Promise<PreparedSims>
+  /** The credentials of one SIM. Throws `sim_not_found`, `store_corrupt`. */
+  credentials(imsi: ImsiHash): Promise<SimCredentials>
+}
+export const simIssuerRef: ServiceRef<SimIssuer> = serviceRef<SimIssuer>('sims.issuer', {
+  bodySchema: 'object',
+  prepare: 'function',
+  credentials: 'function',
 })
 
 // ---- provided by a plugin that keeps quotas ----

@@ -1,0 +1,109 @@
+import type { Migration } from '@steeple/contracts'
+
+/** Tables of this plugin; see README. */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    id: '0001_esim',
+    up: [
+      `create table esim_smdp_code (
+        token text primary key,
+        hash text not null,
+        state text not null,
+        matching_mac bytea not null,
+        matching_sealed bytea not null,
+        confirmation_sealed bytea,
+        iccid_mac bytea not null,
+        iccid_last4 text not null,
+        eid_hash text,
+        eid_last4 text,
+        smdp_address text not null,
+        single_use integer not null,
+        attempts integer not null,
+        confirmation_attempts integer not null,
+        downloads integer not null,
+        last_error text,
+        batch_id text,
+        created_at_ms bigint not null,
+        expires_at_ms bigint not null,
+        changed_at_ms bigint not null,
+        row_sum bigint not null
+      )`,
+      'create unique index esim_smdp_code_matching on esim_smdp_code (matching_mac)',
+      'create index esim_smdp_code_hash on esim_smdp_code (hash)',
+      'create index esim_smdp_code_iccid on esim_smdp_code (iccid_mac)',
+      'create index esim_smdp_code_eid on esim_smdp_code (eid_hash, state)',
+      'create index esim_smdp_code_batch on esim_smdp_code (batch_id)',
+      'create index esim_smdp_code_time on esim_smdp_code (created_at_ms, token)',
+      `create table esim_smdp_session (
+        tid text primary key,
+        step text not null,
+        ci_pkid text not null,
+        euicc_challenge bytea not null,
+        server_challenge bytea not null,
+        token text,
+        eid_hash text,
+        eid_sealed bytea,
+        euicc_key bytea,
+        signature2 bytea,
+        created_at_ms bigint not null,
+        expires_at_ms bigint not null,
+        row_sum bigint not null
+      )`,
+      'create index esim_smdp_session_expiry on esim_smdp_session (expires_at_ms)',
+      `create table esim_smdp_euicc (
+        eid_hash text primary key,
+        eid_sealed bytea not null,
+        eid_last4 text not null,
+        failures integer not null,
+        failures_from_ms bigint not null,
+        locked_until_ms bigint,
+        first_seen_ms bigint not null,
+        last_seen_ms bigint not null,
+        row_sum bigint not null
+      )`,
+      `create table esim_smdp_held (
+        eid_hash text not null,
+        token text not null,
+        hash text not null,
+        state text not null,
+        delivered_at_ms bigint,
+        installed_at_ms bigint,
+        enabled_at_ms bigint,
+        disabled_at_ms bigint,
+        deleted_at_ms bigint,
+        row_sum bigint not null,
+        primary key (eid_hash, token)
+      )`,
+      'create index esim_smdp_held_token on esim_smdp_held (token)',
+      `create table esim_smdp_notice (
+        eid_hash text not null,
+        seq bigint not null,
+        event text not null,
+        token text,
+        detail text,
+        received_at_ms bigint not null,
+        row_sum bigint not null,
+        primary key (eid_hash, seq)
+      )`,
+      `create table esim_smdp_cert (
+        id text primary key,
+        role text not null,
+        ci_pkid text not null,
+        curve text not null,
+        owner text not null,
+        der bytea not null,
+        key_sealed bytea,
+        not_before_ms bigint not null,
+        not_after_ms bigint not null,
+        added_at_ms bigint not null,
+        row_sum bigint not null
+      )`,
+      'create index esim_smdp_cert_role on esim_smdp_cert (role, ci_pkid)',
+      `create table esim_smdp_key (
+        id text primary key,
+        key_sealed bytea not null,
+        row_sum bigint not null
+      )`,
+    ],
+  },
+]

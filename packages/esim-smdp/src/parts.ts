@@ -1,0 +1,66 @@
+import type { Context, SimIssuer, Subscribers, Vault } from '@steeple/contracts'
+import type { KeyObject } from 'node:crypto'
+import type { EsimConfig } from './config.ts'
+
+/** One set of certificates and keys under one CI: what a session signs with. */
+export interface RspIdentity {
+  /** Subject key identifier of the CI, hexadecimal. */
+  readonly ciPkid: string
+  readonly curve: 'P-256' | 'brainpoolP256r1'
+  /** The CI's certificate, DER. */
+  readonly ci: Uint8Array
+  /** CERT.DPauth and CERT.DPpb, DER, with their keys. */
+  readonly auth: { readonly der: Uint8Array; readonly key: KeyObject }
+  readonly pb: { readonly der: Uint8Array; readonly key: KeyObject }
+  /** Registered id of both, dotted, and its OID value octets. */
+  readonly owner: string
+  readonly ownerOctets: Uint8Array
+}
+
+/** The certificates in use. */
+export interface CertStore {
+  /** The identities that are complete and valid now, the newest first. */
+  identities(): readonly RspIdentity[]
+  /** TLS material for a host name, by SNI: chain (PEM) and key; undefined when there is none. */
+  tls(host: string | undefined): { readonly cert: string; readonly key: string } | undefined
+  /** Reads them from the store again. */
+  reload(): Promise<void>
+}
+
+/** What goes into a profile; octets as `SimCredentials` has them. */
+export interface ProfileFacts {
+  readonly imsi: string
+  readonly iccid: string
+  readonly ki: Uint8Array
+  readonly opc: Uint8Array
+  readonly adm1: Uint8Array
+  readonly pin1: Uint8Array
+  readonly puk1: Uint8Array
+  readonly pin2: Uint8Array
+  readonly puk2: Uint8Array
+  readonly mncLength: 2 | 3
+  readonly spn: string
+}
+
+/** A template that was read and found good. */
+export interface ProfileTemplate {
+  /** The profile for one SIM, DER: the same facts give the same octets. */
+  personalise(facts: ProfileFacts): Uint8Array
+}
+
+/** Finds by what must not be stored in the clear. */
+export interface Lookup {
+  mac(text: string): Promise<Uint8Array>
+}
+
+/** What the routes and listeners of this plugin share. */
+export interface EsimParts {
+  readonly context: Context<EsimConfig>
+  readonly vault: Vault
+  readonly subscribers: Subscribers
+  readonly issuer: SimIssuer
+  readonly certs: CertStore
+  readonly lookup: Lookup
+  /** The template in force, or why there is none. */
+  template(): ProfileTemplate
+}

@@ -1,0 +1,231 @@
+import { defineTable, type Table } from '@steeple/contracts'
+
+/**
+ * States of a profile that can be downloaded. SGP.22 §3.1.6; `revoked` and `expired` are this service's own ends.
+ * `allocated` and `confirmed` are orders by ES2+ that are not released yet.
+ */
+export type CodeState =
+  | 'allocated'
+  | 'confirmed'
+  | 'released'
+  | 'downloaded'
+  | 'installed'
+  | 'error'
+  | 'revoked'
+  | 'expired'
+
+/** One activation code and the profile behind it. Times in ms since the epoch. */
+export interface CodeRow {
+  /** The code's own id, in the API; not the matching id. */
+  readonly token: string
+  /** The SIM's hash. */
+  readonly hash: string
+  readonly state: CodeState
+  /** HMAC of the matching id under the key of `esim_smdp_key`: how it is found. */
+  readonly matching_mac: Uint8Array
+  /** AAD `esim_smdp_code/<token>`. */
+  readonly matching_sealed: Uint8Array
+  /** SHA-256 of the confirmation code, sealed with the same AAD; null: none is asked for. */
+  readonly confirmation_sealed: Uint8Array | null
+  /** HMAC of the ICCID's digits under the same key. */
+  readonly iccid_mac: Uint8Array
+  readonly iccid_last4: string
+  /** SHA-256 (hex) of the 32 digits of the EID that it belongs to; null: whoever comes first. */
+  readonly eid_hash: string | null
+  readonly eid_last4: string | null
+  readonly smdp_address: string
+  readonly single_use: number
+  /** Attempts to download, SGP.22 §3.1.3. */
+  readonly attempts: number
+  /** Wrong confirmation codes. */
+  readonly confirmation_attempts: number
+  /** Bound profile packages that were delivered. */
+  readonly downloads: number
+  readonly last_error: string | null
+  readonly batch_id: string | null
+  readonly created_at_ms: number
+  readonly expires_at_ms: number
+  readonly changed_at_ms: number
+}
+export const CODES: Table<CodeRow> = defineTable<CodeRow>(
+  'esim_smdp_code',
+  [
+    'token',
+    'hash',
+    'state',
+    'matching_mac',
+    'matching_sealed',
+    'confirmation_sealed',
+    'iccid_mac',
+    'iccid_last4',
+    'eid_hash',
+    'eid_last4',
+    'smdp_address',
+    'single_use',
+    'attempts',
+    'confirmation_attempts',
+    'downloads',
+    'last_error',
+    'batch_id',
+    'created_at_ms',
+    'expires_at_ms',
+    'changed_at_ms',
+  ],
+  ['token'],
+)
+
+/** `delivered`: kept for the notification of the installation, which may come days later. */
+export type SessionStep = 'initiated' | 'authenticated' | 'delivered' | 'ended'
+
+/** One RSP session. SGP.22 §3.1. */
+export interface SessionRow {
+  /** Transaction id, 32 upper-case hexadecimal characters. */
+  readonly tid: string
+  readonly step: SessionStep
+  /** Subject key identifier of the CI in use, hexadecimal. */
+  readonly ci_pkid: string
+  readonly euicc_challenge: Uint8Array
+  readonly server_challenge: Uint8Array
+  readonly token: string | null
+  readonly eid_hash: string | null
+  /** The 32 digits; AAD `esim_smdp_session/<tid>`. */
+  readonly eid_sealed: Uint8Array | null
+  /** SubjectPublicKeyInfo (DER) of CERT.EUICC. */
+  readonly euicc_key: Uint8Array | null
+  /** The whole `5F37` object. */
+  readonly signature2: Uint8Array | null
+  readonly created_at_ms: number
+  readonly expires_at_ms: number
+}
+export const SESSIONS: Table<SessionRow> = defineTable<SessionRow>(
+  'esim_smdp_session',
+  [
+    'tid',
+    'step',
+    'ci_pkid',
+    'euicc_challenge',
+    'server_challenge',
+    'token',
+    'eid_hash',
+    'eid_sealed',
+    'euicc_key',
+    'signature2',
+    'created_at_ms',
+    'expires_at_ms',
+  ],
+  ['tid'],
+)
+
+/** One eUICC that has been here. */
+export interface EuiccRow {
+  readonly eid_hash: string
+  /** The 32 digits; AAD `esim_smdp_euicc/<eid_hash>`. */
+  readonly eid_sealed: Uint8Array
+  readonly eid_last4: string
+  /** Failed attempts since `failures_from_ms`. */
+  readonly failures: number
+  readonly failures_from_ms: number
+  readonly locked_until_ms: number | null
+  readonly first_seen_ms: number
+  readonly last_seen_ms: number
+}
+export const EUICCS: Table<EuiccRow> = defineTable<EuiccRow>(
+  'esim_smdp_euicc',
+  [
+    'eid_hash',
+    'eid_sealed',
+    'eid_last4',
+    'failures',
+    'failures_from_ms',
+    'locked_until_ms',
+    'first_seen_ms',
+    'last_seen_ms',
+  ],
+  ['eid_hash'],
+)
+
+/** A profile on an eUICC: what became of it there. */
+export interface HeldRow {
+  readonly eid_hash: string
+  readonly token: string
+  readonly hash: string
+  readonly state: 'delivered' | 'installed' | 'enabled' | 'disabled' | 'deleted' | 'failed'
+  readonly delivered_at_ms: number | null
+  readonly installed_at_ms: number | null
+  readonly enabled_at_ms: number | null
+  readonly disabled_at_ms: number | null
+  readonly deleted_at_ms: number | null
+}
+export const HELD: Table<HeldRow> = defineTable<HeldRow>(
+  'esim_smdp_held',
+  [
+    'eid_hash',
+    'token',
+    'hash',
+    'state',
+    'delivered_at_ms',
+    'installed_at_ms',
+    'enabled_at_ms',
+    'disabled_at_ms',
+    'deleted_at_ms',
+  ],
+  ['eid_hash', 'token'],
+)
+
+/** A notification that was verified. One number of one eUICC counts once. */
+export interface NoticeRow {
+  readonly eid_hash: string
+  readonly seq: number
+  readonly event: 'install' | 'enable' | 'disable' | 'delete'
+  readonly token: string | null
+  /** In words, for an installation that failed. */
+  readonly detail: string | null
+  readonly received_at_ms: number
+}
+export const NOTICES: Table<NoticeRow> = defineTable<NoticeRow>(
+  'esim_smdp_notice',
+  ['eid_hash', 'seq', 'event', 'token', 'detail', 'received_at_ms'],
+  ['eid_hash', 'seq'],
+)
+
+/** A certificate, with its private key where this service has it. */
+export interface CertRow {
+  /** SHA-256 of the DER, hexadecimal. */
+  readonly id: string
+  readonly role: 'ci' | 'dpauth' | 'dppb' | 'dptls' | 'eum'
+  /** Subject key identifier of the CI above it, hexadecimal. */
+  readonly ci_pkid: string
+  readonly curve: 'P-256' | 'brainpoolP256r1'
+  /** Registered id of the subject alternative name, dotted; empty when it has none. */
+  readonly owner: string
+  readonly der: Uint8Array
+  /** PKCS #8; AAD `esim_smdp_cert/<id>`. */
+  readonly key_sealed: Uint8Array | null
+  readonly not_before_ms: number
+  readonly not_after_ms: number
+  readonly added_at_ms: number
+}
+export const CERTS: Table<CertRow> = defineTable<CertRow>(
+  'esim_smdp_cert',
+  [
+    'id',
+    'role',
+    'ci_pkid',
+    'curve',
+    'owner',
+    'der',
+    'key_sealed',
+    'not_before_ms',
+    'not_after_ms',
+    'added_at_ms',
+  ],
+  ['id'],
+)
+
+/** Keys that this plugin has drawn for itself. */
+export interface KeyRow {
+  readonly id: string
+  /** AAD `esim_smdp_key/<id>`. */
+  readonly key_sealed: Uint8Array
+}
+export const KEYS: Table<KeyRow> = defineTable<KeyRow>('esim_smdp_key', ['id', 'key_sealed'], ['id'])

@@ -1,0 +1,1 @@
+export { child, lengthOctets, MAX_DEPTH, readAll, readOne, type Tlv, TlvError, tlv } from './tlv.ts'

@@ -14,12 +14,14 @@ export interface Tlv {
 
 /** A text that is no TLV. `at` is the offset of the object that is wrong in the text that was read. */
 export class TlvError extends Error {
-  constructor(
-    readonly at: number,
-    readonly what: string,
-  ) {
+  readonly at: number
+  readonly what: string
+
+  constructor(at: number, what: string) {
     super(`offset ${at}: ${what}`)
     this.name = 'TlvError'
+    this.at = at
+    this.what = what
   }
 }
 

@@ -1,5 +1,5 @@
-import type { Context, SimIssuer, Subscribers, Vault } from '@steeple/contracts'
 import type { KeyObject } from 'node:crypto'
+import type { Context, SimIssuer, Subscribers, Vault } from '@steeple/contracts'
 import type { EsimConfig } from './config.ts'
 
 /** One set of certificates and keys under one CI: what a session signs with. */

@@ -1,1 +1,27 @@
+export {
+  type Bsp,
+  bsp,
+  type EncryptedTag,
+  encryptedSegments,
+  MAC_ONLY,
+  MAX_ENCRYPTED,
+  MAX_MAC_ONLY,
+  MAX_SEGMENT,
+  macOnlySegments,
+} from './bsp.ts'
+export { type Cmac, cmac } from './bsp-cmac.ts'
+export { BspError } from './bsp-error.ts'
+export {
+  type BspKeys,
+  eidOctets,
+  KEY_LENGTH,
+  KEY_TYPE,
+  type OneTimeKey,
+  oneTimeKey,
+  type RspCurve,
+  sessionKeys,
+  wipeKeys,
+  x963,
+} from './bsp-keys.ts'
+export { SIGNATURE, signP1363, verifyP1363 } from './bsp-sign.ts'
 export { child, lengthOctets, MAX_DEPTH, readAll, readOne, type Tlv, TlvError, tlv } from './tlv.ts'

@@ -1,0 +1,62 @@
+import { tlv } from '@steeple/sgp22'
+import { iccidOctets, swapped } from '../profile/coding.ts'
+
+/** What a phone shows of a profile before and after it is installed. */
+export interface MetadataFacts {
+  /** 18 to 20 digits. */
+  readonly iccid: string
+  /** Service provider name; at most 32 octets of UTF-8 are kept. */
+  readonly spn: string
+  /** Name of the profile; at most 64 octets are kept. */
+  readonly profileName: string
+  /** Where the eUICC's notifications go: the address of this SM-DP+. */
+  readonly address: string
+  /** Mobile country and network code, of three and of two or three digits. */
+  readonly mcc: string
+  readonly mnc: string
+  /** 64 by 64 pixels, at most 1024 octets. */
+  readonly icon?: { readonly type: 'jpg' | 'png'; readonly octets: Uint8Array }
+}
+
+/** Bits of NotificationEvent: installation, enabling, disabling, deletion. SGP.22 §4.4. */
+const EVENTS = [0x0780, 0x0640, 0x0520, 0x0410] as const
+const ICON_TYPES = { jpg: 0, png: 1 } as const
+/** ProfileClass `operational`. SGP.22 §4.4. */
+const OPERATIONAL = Uint8Array.of(2)
+const SPN_OCTETS = 32
+const NAME_OCTETS = 64
+const text = new TextEncoder()
+
+/** StoreMetadataRequest (`BF25`). SGP.22 §5.5.3, and §4.4 of the notifications. */
+export function storeMetadata(facts: MetadataFacts): Uint8Array {
+  const address = tlv(0x81, text.encode(facts.address))
+  const events = EVENTS.map((event) => tlv(0x30, tlv(0x80, Uint8Array.of(event >> 8, event & 0xff)), address))
+  return tlv(
+    0xbf25,
+    tlv(0x5a, swapped(iccidOctets(facts.iccid))),
+    tlv(0x91, cut(facts.spn, SPN_OCTETS)),
+    tlv(0x92, cut(facts.profileName, NAME_OCTETS)),
+    ...iconOf(facts),
+    tlv(0x95, OPERATIONAL),
+    tlv(0xb6, ...events),
+    tlv(0xb7, tlv(0x80, plmnOctets(facts.mcc, facts.mnc))),
+  )
+}
+
+/** MCC and MNC as in EF.PLMN: three octets. TS 24.008 §10.5.1.13. */
+export function plmnOctets(mcc: string, mnc: string): Uint8Array {
+  const [a, b, c] = [...mcc].map(Number)
+  const [d, e, f] = [...mnc.padEnd(3, 'f')].map((digit) => Number.parseInt(digit, 16))
+  const pair = (high = 0, low = 0): number => (high << 4) | low
+  return Uint8Array.of(pair(b, a), pair(f, c), pair(e, d))
+}
+
+function iconOf({ icon }: MetadataFacts): readonly Uint8Array[] {
+  return icon === undefined ? [] : [tlv(0x93, Uint8Array.of(ICON_TYPES[icon.type])), tlv(0x94, icon.octets)]
+}
+
+/** Never in the middle of a character. */
+function cut(words: string, octets: number): Uint8Array {
+  const room = new Uint8Array(octets)
+  return room.subarray(0, text.encodeInto(words, room).written)
+}

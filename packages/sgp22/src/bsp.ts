@@ -1,0 +1,160 @@
+import { createCipheriv, createDecipheriv, timingSafeEqual } from 'node:crypto'
+import { BLOCK, cmac } from './bsp-cmac.ts'
+import { BspError } from './bsp-error.ts'
+import type { BspKeys } from './bsp-keys.ts'
+import { lengthOctets, readOne, type Tlv, tlv } from './tlv.ts'
+
+/** Encrypted segments: of the profile (`86`) and of commands (`87`). SGP.22 §2.5.3. */
+export type EncryptedTag = 0x86 | 0x87
+/** The segments of metadata, which are in the clear. */
+export const MAC_ONLY = 0x88
+
+/**
+ * One instance of the BSP (SCP03t): its MAC chain and its block counter, which starts at 1 and grows with every segment,
+ * those without encryption too. A segment that is refused ends it. SGP.22 Annex G, GlobalPlatform SCP03t.
+ */
+export interface Bsp {
+  /** One segment out of `plain`, which has at most `MAX_ENCRYPTED` octets. */
+  encryptAndMac(tag: EncryptedTag, plain: Uint8Array): Uint8Array
+  /** One segment out of `data`, which has at most `MAX_MAC_ONLY` octets and stays readable. */
+  macOnly(tag: typeof MAC_ONLY, data: Uint8Array): Uint8Array
+  /** What a segment holds. Throws `BspError` for one that is changed, lost, out of turn or wrongly padded. */
+  open(segment: Uint8Array | Tlv): Uint8Array
+  /** Overwrites its keys. */
+  wipe(): void
+}
+
+/** Octets of a segment with tag and length. SGP.22 §2.5.3. */
+export const MAX_SEGMENT = 1020
+/** Octets of plain text in a segment of `MAX_SEGMENT`: the padding takes at least one. */
+export const MAX_ENCRYPTED = 1007
+/** Octets of data in a segment without encryption. */
+export const MAX_MAC_ONLY = 1008
+const MAC = 8
+
+/** An instance with these keys, which it copies. */
+export function bsp(keys: BspKeys): Bsp {
+  const enc = Uint8Array.from(keys.enc)
+  const mac = Uint8Array.from(keys.mac)
+  const sum = cmac(mac)
+  let chain = Uint8Array.from(keys.initialMac)
+  let counter = 1
+  let isOver = false
+
+  const turn = (): Uint8Array => {
+    if (isOver) throw new BspError('the session is over')
+    return initialVector(enc, counter++)
+  }
+  const sealed = (tag: number, data: Uint8Array): Uint8Array => {
+    chain = Uint8Array.from(sum(chained(chain, tag, data)))
+    return tlv(tag, data, chain.subarray(0, MAC))
+  }
+  return {
+    encryptAndMac: (tag, plain) => {
+      atMost(plain, MAX_ENCRYPTED)
+      return sealed(tag, encrypted(enc, turn(), plain))
+    },
+    macOnly: (tag, data) => {
+      atMost(data, MAX_MAC_ONLY)
+      turn()
+      return sealed(tag, data)
+    },
+    open: (segment) => {
+      const vector = turn()
+      isOver = true
+      const { tag, data, tail } = partsOf(segment)
+      const wanted = sum(chained(chain, tag, data))
+      if (!timingSafeEqual(wanted.subarray(0, MAC), tail))
+        throw new BspError('the MAC of a segment is not what it must be')
+      const plain = tag === MAC_ONLY ? data : decrypted(enc, vector, data)
+      chain = Uint8Array.from(wanted)
+      isOver = false
+      return plain
+    },
+    wipe: () => {
+      for (const key of [enc, mac, chain]) key.fill(0)
+      isOver = true
+    },
+  }
+}
+
+/** `octets` in segments that are as long as they may be. */
+export function encryptedSegments(
+  instance: Bsp,
+  tag: EncryptedTag,
+  octets: Uint8Array,
+): readonly Uint8Array[] {
+  return pieces(octets, MAX_ENCRYPTED).map((piece) => instance.encryptAndMac(tag, piece))
+}
+
+/** The same without encryption. */
+export function macOnlySegments(instance: Bsp, octets: Uint8Array): readonly Uint8Array[] {
+  return pieces(octets, MAX_MAC_ONLY).map((piece) => instance.macOnly(MAC_ONLY, piece))
+}
+
+function pieces(octets: Uint8Array, length: number): readonly Uint8Array[] {
+  return Array.from({ length: Math.ceil(octets.length / length) }, (_, i) =>
+    octets.subarray(i * length, (i + 1) * length),
+  )
+}
+
+function atMost(octets: Uint8Array, limit: number): void {
+  if (octets.length > limit)
+    throw new BspError(`a segment holds at most ${limit} octets, not ${octets.length}`)
+}
+
+/** Where the block counter becomes the initial vector of a segment. GlobalPlatform Amendment D §4.1.4 as SCP03t uses it. */
+function initialVector(enc: Uint8Array, counter: number): Uint8Array {
+  const block = new Uint8Array(BLOCK)
+  new DataView(block.buffer).setUint32(BLOCK - 4, counter)
+  return createCipheriv('aes-128-ecb', enc, null).update(block)
+}
+
+/** Padded always, to a whole block: `80 00…`. ISO/IEC 9797-1 method 2. */
+function encrypted(enc: Uint8Array, vector: Uint8Array, plain: Uint8Array): Uint8Array {
+  const text = new Uint8Array((Math.floor(plain.length / BLOCK) + 1) * BLOCK)
+  text.set(plain)
+  text[plain.length] = 0x80
+  const data = createCipheriv('aes-128-cbc', enc, vector).setAutoPadding(false).update(text)
+  text.fill(0)
+  return data
+}
+
+function decrypted(enc: Uint8Array, vector: Uint8Array, data: Uint8Array): Uint8Array {
+  if (data.length === 0 || data.length % BLOCK !== 0)
+    throw new BspError('an encrypted segment has no whole blocks')
+  const text = createDecipheriv('aes-128-cbc', enc, vector).setAutoPadding(false).update(data)
+  const end = text.lastIndexOf(0x80)
+  if (end < text.length - BLOCK || text.subarray(end + 1).some((octet) => octet !== 0))
+    throw new BspError('a segment is not padded as it must be')
+  return new Uint8Array(text.subarray(0, end))
+}
+
+/** What a MAC is over: the chain, the tag, the length with the MAC, the data. */
+function chained(chain: Uint8Array, tag: number, data: Uint8Array): Uint8Array {
+  const head = [tag, ...lengthOctets(data.length + MAC)]
+  const text = new Uint8Array(BLOCK + head.length + data.length)
+  text.set(chain)
+  text.set(head, BLOCK)
+  text.set(data, BLOCK + head.length)
+  return text
+}
+
+function partsOf(segment: Uint8Array | Tlv): { tag: number; data: Uint8Array; tail: Uint8Array } {
+  const { tag, value, raw } = segment instanceof Uint8Array ? segmentIn(segment) : segment
+  if (tag !== 0x86 && tag !== 0x87 && tag !== MAC_ONLY)
+    throw new BspError('a segment has the tag 86, 87 or 88')
+  if (raw.length > MAX_SEGMENT) throw new BspError(`a segment has at most ${MAX_SEGMENT} octets`)
+  if (value.length < MAC) throw new BspError('a segment is too short for its MAC')
+  if (raw.length !== 1 + lengthOctets(value.length).length + value.length)
+    throw new BspError('the length of a segment is not in its shortest form')
+  return { tag, data: value.subarray(0, -MAC), tail: value.subarray(-MAC) }
+}
+
+function segmentIn(octets: Uint8Array): Tlv {
+  try {
+    return readOne(octets)
+  } catch (cause) {
+    throw new BspError('a segment is no TLV', { cause })
+  }
+}

@@ -188,6 +188,7 @@ export {
   quotaKeeperRef,
   type SealedColumns,
   type ServiceInfo,
+  type SimCard,
   type SimCredentials,
   type SimIssuer,
   type SubscriberMove,

@@ -374,10 +374,22 @@ export interface SimCredentials {
   /** Overwrites all of them: call it as soon as they are used. */
   wipe(): void
 }
+/** What may be told of a SIM's card: no IMSI, no key. */
+export interface SimCard {
+  readonly imsi: ImsiHash
+  readonly state: SubscriberState
+  readonly label: string | undefined
+  /** The batch or import that it came with. */
+  readonly batchId: string | undefined
+  /** Undefined for a SIM without an ICCID. */
+  readonly iccidLast4: string | undefined
+}
 /** SIMs that are drawn and sealed in memory; nothing of them is in the store yet. */
 export interface PreparedSims {
-  readonly imsis: readonly ImsiHash[]
+  readonly cards: readonly SimCard[]
   readonly batchId: string
+  /** The credentials of one of them. Throws `sim_not_found`. */
+  credentials(imsi: ImsiHash): SimCredentials
   /** Makes them durable in the caller's mutation, with what `POST /v1/sims` would audit as its detail. Once. */
   issueIn(tx: MutationTx): Promise<{ readonly detail: Readonly<Record<string, unknown>> }>
   /** After the commit: writes the files of the batch. */
@@ -388,20 +400,26 @@ export interface SimIssuer {
   /** JSON Schema of the body of `POST /v1/sims`: what `prepare` takes. */
   readonly bodySchema: JsonSchema
   /**
-   * Checks a body of `POST /v1/sims` and draws its SIMs; counts against the limits that go with it, all but `sim_issue`,
-   * which is the caller's route's. Throws as that route.
+   * Checks a body of `POST /v1/sims` that fits `bodySchema` and draws its SIMs; counts against the limits that go with it,
+   * all but `sim_issue`, which is the caller's route's. Throws as that route.
    */
   prepare(
     body: unknown,
     request: { readonly principal: Principal; take(limit: string, cost: number): Promise<void> },
   ): Promise<PreparedSims>
-  /** The credentials of one SIM. Throws `sim_not_found`, `store_corrupt`. */
+  /** The credentials of one SIM, whatever its state. Throws `sim_not_found`, `store_corrupt`. */
   credentials(imsi: ImsiHash): Promise<SimCredentials>
+  /** The cards of those that exist, at most a hundred, in no order. */
+  cards(imsis: readonly ImsiHash[]): Promise<readonly SimCard[]>
+  /** At most `limit` cards of a batch or an import, with a hash behind `after`, by hash. */
+  batch(batchId: string, after: string, limit: number): Promise<readonly SimCard[]>
 }
 export const simIssuerRef: ServiceRef<SimIssuer> = serviceRef<SimIssuer>('sims.issuer', {
   bodySchema: 'object',
   prepare: 'function',
   credentials: 'function',
+  cards: 'function',
+  batch: 'function',
 })
 
 // ---- provided by a plugin that keeps quotas ----

@@ -5,6 +5,7 @@ import {
   hssDriverRef,
   msFromDuration,
   type Plugin,
+  simIssuerRef,
   subscribersRef,
   type TableSpec,
   vaultRef,
@@ -19,6 +20,7 @@ import type { SimsConfig } from './config.ts'
 import { simCounters } from './counters.ts'
 import { expireDue } from './expiry.ts'
 import { OPEN_IMPORTS, sweepImports } from './import/open-imports.ts'
+import { simIssuer } from './issue/issuer.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { DRIFT_RESOURCE, FILES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
 import { coreBreaker } from './provision/core-breaker.ts'
@@ -84,7 +86,10 @@ export const plugin: Plugin<SimsConfig> = {
     await parts.counters.recount(context.db)
     noticeHss(parts)
     return {
-      services: new Map([[subscribersRef.id, subscribers(parts)]]),
+      services: new Map<string, object>([
+        [subscribersRef.id, subscribers(parts)],
+        [simIssuerRef.id, simIssuer(parts)],
+      ]),
       routes: [
         ...readRoutes(parts),
         findRoute(parts),

@@ -1,0 +1,65 @@
+import {
+  type ImsiHash,
+  type SimCard,
+  type SimCredentials,
+  type SimIssuer,
+  simNotFound,
+  type Vault,
+} from '@steeple/contracts'
+import type { SimsParts } from '../parts.ts'
+import { wipeCard } from '../secrets/card.ts'
+import { openCard, openImsi } from '../secrets/sealing.ts'
+import { type CardSim, cardsAmong, cardsOfBatchAfter } from '../store/card-store.ts'
+import { SIMS, type SimRow } from '../store/sim-row.ts'
+import { prepareIssue } from './issue.ts'
+import { ISSUE_BODY, type IssueBody } from './issue-schema.ts'
+
+/** The service that others issue SIMs by, and open what is sealed. */
+export function simIssuer(parts: SimsParts): SimIssuer {
+  const { context, vault } = parts
+  return {
+    bodySchema: ISSUE_BODY,
+    prepare: async (body, asker) => {
+      // The edge has checked it against `bodySchema`.
+      const issue = await prepareIssue(parts, body as IssueBody, asker)
+      const { rows, batch } = issue.drawn
+      const byHash = new Map(rows.map((row) => [row.hash, row]))
+      return {
+        cards: rows.map(cardOf),
+        batchId: batch.id,
+        credentials: (imsi) => {
+          const row = byHash.get(imsi)
+          if (row === undefined) throw simNotFound(imsi)
+          return credentialsOf(vault, row)
+        },
+        issueIn: async (tx) => ({ detail: await issue.issueIn(context.db.join(tx)) }),
+        committed: issue.committed,
+      }
+    },
+    credentials: async (imsi) => {
+      const row = await SIMS.find(context.db, { hash: imsi })
+      if (row === undefined) throw simNotFound(imsi)
+      return credentialsOf(vault, row)
+    },
+    cards: async (imsis) => (await cardsAmong(context.db, imsis)).map(cardOf),
+    batch: async (batchId, after, limit) =>
+      (await cardsOfBatchAfter(context.db, batchId, after, limit)).map(cardOf),
+  }
+}
+
+function cardOf(row: CardSim): SimCard {
+  return {
+    // A hash of the store is one.
+    imsi: row.hash as ImsiHash,
+    state: row.state,
+    label: row.label ?? undefined,
+    batchId: row.batch_id ?? undefined,
+    iccidLast4: row.iccid_last4 ?? undefined,
+  }
+}
+
+function credentialsOf(vault: Vault, row: SimRow): SimCredentials {
+  const imsi = openImsi(vault, row)
+  const card = openCard(vault, row)
+  return { imsi, ...card, wipe: () => wipeCard(card) }
+}

@@ -24,4 +24,25 @@ export {
   x963,
 } from './bsp-keys.ts'
 export { SIGNATURE, signP1363, verifyP1363 } from './bsp-sign.ts'
+export { oidOctets, oidText } from './oid.ts'
 export { child, lengthOctets, MAX_DEPTH, readAll, readOne, type Tlv, TlvError, tlv } from './tlv.ts'
+export {
+  type Certificate,
+  CURVE_OIDS,
+  isSignedBy,
+  publicKeyOf,
+  readCertificate,
+} from './x509.ts'
+export {
+  type ChainProblem,
+  checkEuiccChain,
+  type EuiccChain,
+  type EuiccIdentity,
+  type VerifiedCertificate,
+  type VerifiedCertificates,
+  verifiedCertificates,
+} from './x509-chain.ts'
+export { X509Error } from './x509-error.ts'
+export type { Extensions, KeyUsage } from './x509-extensions.ts'
+export { type DistinguishedName, isSameName, isSameText, nameText } from './x509-name.ts'
+export type { CertificateRole } from './x509-role.ts'

@@ -1,0 +1,171 @@
+import { createHash, type KeyObject } from 'node:crypto'
+import { type Certificate, isSignedBy, publicKeyOf, readCertificate } from './x509.ts'
+import { X509Error } from './x509-error.ts'
+import { type DistinguishedName, isSameName, isSameText } from './x509-name.ts'
+
+/** What an eUICC shows, and the CI that was chosen for the session. Certificates as DER, or read already. */
+export interface EuiccChain {
+  readonly euicc: Uint8Array | Certificate
+  readonly eum: Uint8Array | Certificate
+  /** The trust anchor: believed as it is. */
+  readonly ci: Uint8Array | Certificate
+  /** Ms since the epoch. */
+  readonly nowMs: number
+}
+
+/** An eUICC whose certificates are good. */
+export interface EuiccIdentity {
+  /** 32 digits. */
+  readonly eid: string
+  readonly publicKey: KeyObject
+  /** SubjectPublicKeyInfo (DER) of CERT.EUICC. */
+  readonly spki: Uint8Array
+  readonly euicc: Certificate
+  readonly eum: Certificate
+}
+
+/** Why not: subject and reason code of SGP.22 §5.2.6, and words that name no EID. */
+export interface ChainProblem {
+  readonly code: '8.11.1/3.9' | '8.1.2/6.1' | '8.1.2/6.3' | '8.1.3/6.1' | '8.1.3/6.3'
+  readonly message: string
+}
+
+/** Certificates whose signature has been verified, with their keys: the newest few hundred. */
+export interface VerifiedCertificates {
+  find(id: string): VerifiedCertificate | undefined
+  keep(id: string, verified: VerifiedCertificate): void
+}
+export interface VerifiedCertificate {
+  readonly certificate: Certificate
+  readonly key: KeyObject
+}
+
+/** Remembers signatures that were verified. It knows nothing of time: validity is looked at again at each use. */
+export function verifiedCertificates(max = 256): VerifiedCertificates {
+  const kept = new Map<string, VerifiedCertificate>()
+  return {
+    find: (id) => kept.get(id),
+    keep: (id, verified) => {
+      kept.set(id, verified)
+      for (const oldest of kept.keys()) {
+        if (kept.size <= max) break
+        kept.delete(oldest)
+      }
+    },
+  }
+}
+
+/**
+ * Checks CERT.EUICC and CERT.EUM up to the CI, in the order of SGP.22 §5.6.3: the CI, then the EUM (signature and form, then
+ * its validity), then the eUICC, with its EID inside of what its EUM may give.
+ *
+ * Gives the eUICC, or the first problem (`'code' in result`); never throws because of what `euicc` or `eum` are. Throws
+ * `X509Error` when the CI, which is ours, cannot be read. With `verified` a certificate that was good before costs no
+ * signature check. Revocation (CRL) is not looked at.
+ */
+export function checkEuiccChain(
+  chain: EuiccChain,
+  verified?: VerifiedCertificates,
+): EuiccIdentity | ChainProblem {
+  const ci = chain.ci instanceof Uint8Array ? readCertificate(chain.ci) : chain.ci
+  const anchor: VerifiedCertificate = { certificate: ci, key: publicKeyOf(ci) }
+  const eum = checked('8.1.2', chain.eum, anchor, chain.nowMs, checkEum, verified)
+  if ('code' in eum) return eum
+  const euicc = checked('8.1.3', chain.euicc, eum, chain.nowMs, checkEuicc, verified)
+  if ('code' in euicc) return euicc
+  const { certificate, key } = euicc
+  const eid = certificate.subject.serialNumber ?? ''
+  return { eid, publicKey: key, spki: certificate.spki, euicc: certificate, eum: eum.certificate }
+}
+
+function checked(
+  subject: '8.1.2' | '8.1.3',
+  given: Uint8Array | Certificate,
+  issuer: VerifiedCertificate,
+  nowMs: number,
+  check: (certificate: Certificate, issuer: Certificate) => void,
+  verified: VerifiedCertificates | undefined,
+): VerifiedCertificate | ChainProblem {
+  const who = subject === '8.1.2' ? 'CERT.EUM' : 'CERT.EUICC'
+  try {
+    const raw = given instanceof Uint8Array ? given : given.raw
+    const id = idOf(raw, issuer.certificate)
+    const before = verified?.find(id)
+    const certificate = before?.certificate ?? (given instanceof Uint8Array ? readCertificate(given) : given)
+    if (subject === '8.1.2' && certificate.authorityKeyId !== issuer.certificate.subjectKeyId)
+      return { code: '8.11.1/3.9', message: `${who} belongs to another CI than the one of this session` }
+    const good = before ?? verifiedBy(certificate, issuer, check)
+    if (before === undefined) verified?.keep(id, good)
+    if (nowMs > certificate.notAfterMs || nowMs < certificate.notBeforeMs)
+      return { code: `${subject}/6.3`, message: `${who} is not valid now` }
+    return good
+  } catch (error) {
+    if (!(error instanceof X509Error)) throw error
+    return { code: `${subject}/6.1`, message: `${who} ${error.message}` }
+  }
+}
+
+function verifiedBy(
+  certificate: Certificate,
+  issuer: VerifiedCertificate,
+  check: (certificate: Certificate, issuer: Certificate) => void,
+): VerifiedCertificate {
+  if (certificate.curve !== issuer.certificate.curve) throw new X509Error('has another curve than its issuer')
+  if (
+    issuer.certificate.subjectKeyId === undefined ||
+    certificate.authorityKeyId !== issuer.certificate.subjectKeyId
+  )
+    throw new X509Error('names another key than the one of its issuer')
+  check(certificate, issuer.certificate)
+  if (!isSignedBy(certificate, issuer.key)) throw new X509Error('is not signed by its issuer')
+  return { certificate, key: publicKeyOf(certificate) }
+}
+
+/**
+ * SGP.22 §4.5.2.1.0.2. The name of its issuer is not compared: a CI is known by its key, and the test CI (SGP.26) has
+ * borne two names.
+ */
+function checkEum(eum: Certificate): void {
+  if (eum.role !== 'eum') throw new X509Error('is not the certificate of an EUM by its policies')
+  if (!eum.keyUsage.includes('keyCertSign')) throw new X509Error('may not sign certificates')
+  if (!eum.isCa) throw new X509Error('is no authority')
+  // The new variants allow one more authority below; variant O none.
+  const longest = eum.variant === 'v3' ? 1 : 0
+  if (eum.pathLength === undefined || eum.pathLength > longest)
+    throw new X509Error(`has a path length other than ${longest}`)
+  if (eum.subject.organization === undefined) throw new X509Error('names no organisation')
+  if (eum.subjectKeyId === undefined) throw new X509Error('has no subject key identifier')
+  const permitted = eum.permittedNames ?? []
+  if (!permitted.some((name) => isSameText(name.organization, eum.subject.organization)))
+    throw new X509Error('has name constraints for another organisation than its own, or none')
+  if (beginningsOf(eum, permitted).length === 0) throw new X509Error('permits no EID')
+}
+
+/** SGP.22 §4.5.2.1.0.3. */
+function checkEuicc(euicc: Certificate, eum: Certificate): void {
+  if (euicc.role !== 'euicc') throw new X509Error('is not the certificate of an eUICC by its policies')
+  if (!euicc.keyUsage.includes('digitalSignature')) throw new X509Error('may not sign')
+  if (euicc.keyUsage.includes('keyCertSign') || euicc.isCa) throw new X509Error('is an authority')
+  if (!isSameName(euicc.issuer, eum.subject)) throw new X509Error('names another issuer than its EUM')
+  const { organization, serialNumber } = euicc.subject
+  if (serialNumber === undefined || !/^[0-9]{32}$/.test(serialNumber))
+    throw new X509Error('has a serial number that is no EID of 32 digits')
+  if (!isSameText(organization, eum.subject.organization))
+    throw new X509Error('has another organisation than its EUM')
+  const permitted = (eum.permittedNames ?? []).filter((name) => isSameText(name.organization, organization))
+  if (!beginningsOf(eum, permitted).some((digits) => serialNumber.startsWith(digits)))
+    throw new X509Error('has an EID that its EUM may not give')
+}
+
+/** How EIDs of this EUM begin: serial numbers of the permitted names in variant O, EINs in the new ones. */
+function beginningsOf(eum: Certificate, permitted: readonly DistinguishedName[]): readonly string[] {
+  const numbers =
+    eum.variant === 'v3'
+      ? (eum.permittedEins ?? [])
+      : permitted.flatMap(({ serialNumber }) => serialNumber ?? [])
+  return numbers.filter((digits) => /^[0-9]{1,32}$/.test(digits))
+}
+
+function idOf(raw: Uint8Array, issuer: Certificate): string {
+  return createHash('sha256').update(issuer.raw).update(raw).digest('base64')
+}

@@ -42,7 +42,18 @@ export {
   type VerifiedCertificates,
   verifiedCertificates,
 } from './x509-chain.ts'
+export type { NameParts } from './x509-der.ts'
 export { X509Error } from './x509-error.ts'
 export type { Extensions, KeyUsage } from './x509-extensions.ts'
+export {
+  type Issued,
+  type IssueTerms,
+  issueCi,
+  issueDp,
+  issueEuicc,
+  issueEum,
+  issueTls,
+  newKey,
+} from './x509-issue.ts'
 export { type DistinguishedName, isSameName, isSameText, nameText } from './x509-name.ts'
 export type { CertificateRole } from './x509-role.ts'

@@ -78,6 +78,8 @@ function read(der: Uint8Array): Certificate {
   const [tbs, algorithm, signature, rest] = whole.children()
   if (tbs?.tag !== 0x30 || algorithm === undefined || signature?.tag !== 0x03 || rest !== undefined)
     throw new X509Error('is no certificate')
+  // X.690 §8.6.2: how many bits of the last octet do not count; none here, in signature and key.
+  if (signature.value[0] !== 0) throw new X509Error('has a signature that cannot be read')
   const fields = [...tbs.children()]
   const version = fields[0]?.tag === 0xa0 ? fields.shift() : undefined
   if (version === undefined || version.children()[0]?.value[0] !== 2)
@@ -125,7 +127,7 @@ function curveOf(spki: Tlv): RspCurve {
   if (!isKey || oid !== CURVE_OIDS[curve])
     throw new X509Error('has a key on neither P-256 nor brainpoolP256r1')
   // An unused-bits octet, 04, X, Y. SGP.22 §2.6.7.1.
-  if (key?.tag !== 0x03 || key.value.length !== 66 || key.value[1] !== 4)
+  if (key?.tag !== 0x03 || key.value.length !== 66 || key.value[0] !== 0 || key.value[1] !== 4)
     throw new X509Error('has a public key that is no uncompressed point')
   return curve
 }

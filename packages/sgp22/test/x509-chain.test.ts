@@ -1,34 +1,192 @@
 import { readFileSync } from 'node:fs'
 import { assert, suite } from '@steeple/testkit'
-import { checkEuiccChain, verifiedCertificates } from '../src/x509-chain.ts'
+import * as fc from 'fast-check'
+import type { RspCurve } from '../src/bsp-keys.ts'
+import { readCertificate } from '../src/x509.ts'
+import { checkEuiccChain, type EuiccChain, verifiedCertificates } from '../src/x509-chain.ts'
+import { type Issued, issueDp, issueEuicc, issueEum } from '../src/x509-issue.ts'
+import { below, EID, EUM_NAME, NOW, newCi, type Otherwise, TIMES } from './support/hierarchy.ts'
 
 const chain = suite('sgp22/x509-chain')
 const fixture = (name: string): Uint8Array => readFileSync(new URL(`./fixtures/${name}`, import.meta.url))
 const own = (name: string, curve: string): Uint8Array => fixture(`own-pki/${name}_ECDSA_${curve}.der`)
-const NOW = Date.parse('2026-11-22T00:00:00Z')
+const CURVES: readonly RspCurve[] = ['P-256', 'brainpoolP256r1']
+
+/** The code of the first problem, or `ok` and the EID. */
+function verdict(of: Omit<EuiccChain, 'nowMs'>, nowMs = NOW): string {
+  const found = checkEuiccChain({ ...of, nowMs })
+  return 'code' in found ? `${found.code} ${found.message}` : `ok ${found.eid}`
+}
+function verdictOf(ci: Issued, otherwise: Otherwise): string {
+  const { eum, euicc } = below(ci, otherwise)
+  return verdict({ ci: ci.certificate, eum: eum.certificate, euicc: euicc.certificate })
+}
 
 for (const curve of ['NIST', 'BRP'])
-  chain(`accepts an eUICC under its EUM and CI, ${curve}`, async () => {
+  chain(`accepts a hierarchy that other programs have accepted, ${curve}`, async () => {
     const verified = verifiedCertificates()
     const of = { euicc: own('CERT_EUICC', curve), eum: own('CERT_EUM', curve), ci: own('CERT_CI', curve) }
     for (let i = 0; i < 2; i++) {
       const found = checkEuiccChain({ ...of, nowMs: NOW }, verified)
       if ('code' in found) throw new Error(found.message)
-      assert.is(found.eid, '89049032123451234512345678901235')
+      assert.is(found.eid, EID)
       assert.is(found.publicKey.asymmetricKeyType, 'ec')
     }
     const late = checkEuiccChain({ ...of, nowMs: Date.parse('2070-01-01') }, verified)
     assert.is('code' in late && late.code, '8.1.2/6.3')
   })
 
-chain('accepts one of the test CI of SGP.26, whose name has changed', async () => {
-  const found = checkEuiccChain({
+chain('accepts an EUM of the test CI of SGP.26 from before its name changed', async () => {
+  const of = {
     euicc: fixture('sgp26/waigel-euicc.der'),
     eum: fixture('sgp26/waigel-eum.der'),
     ci: fixture('sgp26/CERT_CI_ECDSA_NIST.der'),
-    nowMs: NOW,
+  }
+  assert.is(verdict(of), `ok ${EID}`)
+})
+
+for (const curve of CURVES)
+  chain(`accepts what is issued here, both variants, ${curve}`, async () => {
+    const ci = newCi(curve)
+    assert.is(verdictOf(ci, {}), `ok ${EID}`)
+    assert.is(verdictOf(ci, { variant: 'v3' }), `ok ${EID}`)
+    assert.is(verdictOf(ci, { iins: ['11111111', '89049032'] }), `ok ${EID}`)
   })
-  assert.is('code' in found && found.message, false)
+
+chain('says which certificate is not valid, the EUM first', async () => {
+  const ci = newCi('P-256')
+  const past = { notBeforeMs: NOW - 2000, notAfterMs: NOW - 1000 }
+  const future = { notBeforeMs: NOW + 1000, notAfterMs: NOW + 2000 }
+  assert.match(verdictOf(ci, { eumTimes: past }), /^8\.1\.2\/6\.3 /)
+  assert.match(verdictOf(ci, { eumTimes: future, euiccTimes: past }), /^8\.1\.2\/6\.3 /)
+  assert.match(verdictOf(ci, { euiccTimes: past }), /^8\.1\.3\/6\.3 /)
+  assert.match(verdictOf(ci, { euiccTimes: future }), /^8\.1\.3\/6\.3 /)
+})
+
+chain('refuses an EID outside of what the EUM may give, or that is none', async () => {
+  const ci = newCi('P-256')
+  for (const variant of ['O', 'v3'] as const) {
+    assert.match(verdictOf(ci, { variant, iins: ['89049033'] }), /^8\.1\.3\/6\.1 .*EUM may not give/)
+    assert.match(verdictOf(ci, { variant, iins: [] }), /^8\.1\.2\/6\.1 /)
+  }
+  for (const eid of [EID.slice(1), `${EID}1`, `8904903212345123451234567890123x`, ''])
+    assert.match(verdictOf(ci, { eid }), /^8\.1\.3\/6\.1 .*no EID of 32 digits/)
+  assert.match(verdictOf(ci, { organization: 'Another' }), /^8\.1\.3\/6\.1 .*another organisation/)
+})
+
+chain('refuses another CI, and a CI of the same name with another key', async () => {
+  const [ci, other] = [newCi('P-256'), newCi('P-256')]
+  const { eum, euicc } = below(ci)
+  const of = { ci: other.certificate, eum: eum.certificate, euicc: euicc.certificate }
+  assert.match(verdict(of), /^8\.11\.1\/3\.9 /)
+  const forged = issueEum(
+    { certificate: ci.certificate, key: other.key },
+    { ...TIMES, subject: EUM_NAME, registeredId: '2.999.5', iins: ['8'] },
+  )
+  assert.match(verdict({ ...of, ci: ci.certificate, eum: forged.certificate }), /^8\.1\.2\/6\.1 .*not signed/)
+})
+
+chain('refuses certificates in roles that are not theirs', async () => {
+  const ci = newCi('P-256')
+  const { eum, euicc } = below(ci)
+  const subject = { organization: EUM_NAME.organization, commonName: 'x', serialNumber: EID }
+  const server = issueDp(ci, 'dpauth', { ...TIMES, subject, registeredId: '2.999.10' })
+  const [a, b, c] = [ci.certificate, eum.certificate, euicc.certificate]
+  assert.match(verdict({ ci: a, eum: server.certificate, euicc: c }), /^8\.1\.2\/6\.1 /)
+  assert.match(verdict({ ci: a, eum: a, euicc: c }), /^8\.11\.1\/3\.9 /)
+  assert.match(verdict({ ci: a, eum: b, euicc: b }), /^8\.1\.3\/6\.1 /)
+  assert.match(verdict({ ci: a, eum: b, euicc: server.certificate }), /^8\.1\.3\/6\.1 /)
+  // An eUICC that signs another one.
+  const child = issueEuicc(euicc, { ...TIMES, subject })
+  assert.match(verdict({ ci: a, eum: b, euicc: child.certificate }), /^8\.1\.3\/6\.1 /)
+  assert.match(verdict({ ci: a, eum: c, euicc: child.certificate }), /^8\.11\.1\/3\.9 /)
+})
+
+chain('refuses an eUICC on another curve than its EUM', async () => {
+  const ci = newCi('P-256')
+  const { eum, euicc } = below(ci)
+  const mixed = issueEuicc(eum, {
+    ...TIMES,
+    subject: { organization: EUM_NAME.organization, serialNumber: EID },
+    key: newCi('brainpoolP256r1').key,
+  })
+  assert.match(
+    verdict({ ci: ci.certificate, eum: eum.certificate, euicc: mixed.certificate }),
+    /^8\.1\.3\/6\.1 .*curve/,
+  )
+  assert.is(verdict({ ci: ci.certificate, eum: eum.certificate, euicc: euicc.certificate.raw }), `ok ${EID}`)
+})
+
+for (const curve of CURVES)
+  chain(
+    `refuses each flipped bit of both certificates, ${curve}`,
+    async () => {
+      const ci = newCi(curve)
+      const { eum, euicc } = below(ci)
+      const raw = { ci: ci.certificate.raw, eum: eum.certificate.raw, euicc: euicc.certificate.raw }
+      for (const which of ['eum', 'euicc'] as const) {
+        const subject = which === 'eum' ? /^(8\.1\.2\/6\.[13]|8\.11\.1\/3\.9) / : /^8\.1\.3\/6\.[13] /
+        for (let bit = 0; bit < raw[which].length * 8; bit++) {
+          const octets = Uint8Array.from(raw[which])
+          octets[bit >> 3] = (octets[bit >> 3] ?? 0) ^ (0x80 >> (bit & 7))
+          assert.match(verdict({ ...raw, [which]: octets }), subject, `${which}, bit ${bit}`)
+        }
+      }
+    },
+    { limitMs: 120_000 },
+  )
+
+chain(
+  'answers any octets in place of certificates with a code',
+  async () => {
+    const ci = newCi('P-256')
+    const { eum, euicc } = below(ci)
+    const mutated = (from: Uint8Array): fc.Arbitrary<Uint8Array> =>
+      fc
+        .array(fc.tuple(fc.nat(from.length - 1), fc.integer({ min: 0, max: 255 })), {
+          minLength: 1,
+          maxLength: 6,
+        })
+        .chain((edits) =>
+          fc.tuple(fc.constant(edits), fc.nat(from.length), fc.boolean()).map(([list, cut, isCut]) => {
+            const octets = Uint8Array.from(from)
+            for (const [at, value] of list) octets[at] = value
+            return isCut ? octets.subarray(0, cut) : octets
+          }),
+        )
+    await fc.assert(
+      fc.property(
+        fc.oneof(mutated(eum.certificate.raw), fc.uint8Array({ maxLength: 300 })),
+        fc.oneof(mutated(euicc.certificate.raw), fc.uint8Array({ maxLength: 300 })),
+        (a, b) => {
+          const of = { ci: ci.certificate }
+          assert.match(verdict({ ...of, eum: a, euicc: euicc.certificate }), /^(8\.1\.[23]|8\.11\.1|ok)/)
+          assert.match(verdict({ ...of, eum: eum.certificate, euicc: b }), /^(8\.1\.3|ok)/)
+          for (const octets of [a, b])
+            try {
+              readCertificate(octets)
+            } catch (error) {
+              assert.is(error instanceof Error && error.name, 'X509Error')
+            }
+        },
+      ),
+      { numRuns: 1000 },
+    )
+  },
+  { limitMs: 120_000 },
+)
+
+chain('remembers a bounded number of certificates, and nothing of another CI', async () => {
+  const verified = verifiedCertificates(2)
+  const [ci, other] = [newCi('P-256'), newCi('P-256')]
+  const { eum, euicc } = below(ci)
+  const of = { eum: eum.certificate.raw, euicc: euicc.certificate.raw, nowMs: NOW }
+  assert.not.ok('code' in checkEuiccChain({ ...of, ci: ci.certificate }, verified))
+  const wrong = checkEuiccChain({ ...of, ci: other.certificate }, verified)
+  assert.is('code' in wrong && wrong.code, '8.11.1/3.9')
+  for (let i = 0; i < 5; i++) verified.keep(String(i), { certificate: ci.certificate, key: ci.key })
+  assert.is(verified.find('2'), undefined)
+  assert.ok(verified.find('4'))
 })
 
 chain.run()

@@ -1,0 +1,214 @@
+import {
+  createHash,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto'
+import type { RspCurve } from './bsp-keys.ts'
+import { readOne, tlv } from './tlv.ts'
+import { type Certificate, ECDSA_SHA256, readCertificate } from './x509.ts'
+import {
+  alternativeNameTlv,
+  basicConstraintsTlv,
+  crlTlv,
+  extensionTlv,
+  keyUsageTlv,
+  type NameParts,
+  nameConstraintsTlv,
+  nameTlv,
+  oidTlv,
+  permittedEinsTlv,
+  policyTlv,
+  timeTlv,
+  tlsUsageTlv,
+} from './x509-der.ts'
+import { X509Error } from './x509-error.ts'
+import { EXTENSION } from './x509-extensions.ts'
+import { type CertificateRole, ROLE_POLICIES } from './x509-role.ts'
+
+/** A certificate and its private key. */
+export interface Issued {
+  readonly certificate: Certificate
+  readonly key: KeyObject
+}
+
+/** What every certificate that is issued needs. */
+export interface IssueTerms {
+  readonly subject: NameParts
+  /** Ms since the epoch. */
+  readonly notBeforeMs: number
+  readonly notAfterMs: number
+  /** The private key; a new one on the issuer's curve when absent. */
+  readonly key?: KeyObject
+  /** Where revocation lists would be. */
+  readonly crls?: readonly string[]
+}
+
+/** Where those of SGP.26 say that revocation lists are; a host that cannot exist. */
+const TEST_CRLS = ['http://ci.test.example.com/CRL-A.crl', 'http://ci.test.example.com/CRL-B.crl']
+
+/** A private key on that curve. */
+export function newKey(curve: RspCurve): KeyObject {
+  const namedCurve = curve === 'P-256' ? 'prime256v1' : 'brainpoolP256r1'
+  return generateKeyPairSync('ec', { namedCurve }).privateKey
+}
+
+/** A certificate issuer, signed by itself. Extensions of SGP.26 CERT.CI. */
+export function issueCi(curve: RspCurve, terms: IssueTerms & { readonly registeredId: string }): Issued {
+  const key = terms.key ?? newKey(curve)
+  const extensions = [
+    subjectKeyTlv(key),
+    basicConstraintsTlv(undefined),
+    policyTlv(policyOf('ci'), true),
+    keyUsageTlv(['keyCertSign', 'cRLSign']),
+    alternativeNameTlv([], terms.registeredId),
+    crlTlv(terms.crls ?? TEST_CRLS),
+  ]
+  return signed(terms, key, extensions, { name: nameTlv(terms.subject), key })
+}
+
+/** CERT.DPauth or CERT.DPpb: both of one server have the same owner. SGP.22 §4.5.2.1.0.4. */
+export function issueDp(
+  ci: Issued,
+  role: 'dpauth' | 'dppb',
+  terms: IssueTerms & { readonly registeredId: string },
+): Issued {
+  const key = keyUnder(ci, terms)
+  const extensions = [
+    authorityKeyTlv(ci),
+    subjectKeyTlv(key),
+    alternativeNameTlv([], terms.registeredId),
+    keyUsageTlv(['digitalSignature']),
+    policyTlv(policyOf(role), true),
+    crlTlv(terms.crls ?? TEST_CRLS),
+  ]
+  return signed(terms, key, extensions, issuerOf(ci))
+}
+
+/** CERT.DPtls for host names (or addresses); the first is its common name. SGP.22 §4.5.2.1.1. */
+export function issueTls(
+  ci: Issued,
+  terms: Omit<IssueTerms, 'subject'> & {
+    readonly organization: string
+    readonly hosts: readonly [string, ...string[]]
+    readonly registeredId: string
+  },
+): Issued {
+  const key = keyUnder(ci, terms)
+  // RFC 5280 ub-common-name: 64 characters; the whole name is in the alternative names.
+  const commonName = terms.hosts[0].slice(0, 64)
+  const extensions = [
+    keyUsageTlv(['digitalSignature']),
+    tlsUsageTlv(),
+    policyTlv(policyOf('dptls'), false),
+    subjectKeyTlv(key),
+    authorityKeyTlv(ci),
+    alternativeNameTlv(terms.hosts, terms.registeredId),
+    crlTlv(terms.crls ?? TEST_CRLS),
+  ]
+  const subject = { organization: terms.organization, commonName }
+  return signed({ ...terms, subject }, key, extensions, issuerOf(ci))
+}
+
+/** CERT.EUM that may give EIDs beginning with `iins`. SGP.22 §4.5.2.1.0.2; `v3`: the new variants. */
+export function issueEum(
+  ci: Issued,
+  terms: IssueTerms & {
+    readonly registeredId: string
+    readonly iins: readonly string[]
+    readonly variant?: 'O' | 'v3'
+  },
+): Issued {
+  const key = keyUnder(ci, terms)
+  const isNew = terms.variant === 'v3'
+  const organization = terms.subject.organization ?? ''
+  const permitted = isNew
+    ? [{ organization }]
+    : terms.iins.map((serialNumber) => ({ organization, serialNumber }))
+  const extensions = [
+    authorityKeyTlv(ci),
+    subjectKeyTlv(key),
+    keyUsageTlv(['keyCertSign']),
+    policyTlv(policyOf('eum', terms.variant), true),
+    alternativeNameTlv([], terms.registeredId),
+    basicConstraintsTlv(isNew ? 1 : 0),
+    crlTlv(terms.crls ?? TEST_CRLS.slice(1)),
+    nameConstraintsTlv(permitted),
+    ...(isNew ? [permittedEinsTlv(terms.iins)] : []),
+  ]
+  return signed(terms, key, extensions, issuerOf(ci))
+}
+
+/** CERT.EUICC; its EID is `subject.serialNumber`. SGP.22 §4.5.2.1.0.3. */
+export function issueEuicc(eum: Issued, terms: IssueTerms & { readonly variant?: 'O' | 'v3' }): Issued {
+  const key = keyUnder(eum, terms)
+  const extensions = [
+    authorityKeyTlv(eum),
+    subjectKeyTlv(key),
+    keyUsageTlv(['digitalSignature']),
+    policyTlv(policyOf('euicc', terms.variant), true),
+  ]
+  return signed(terms, key, extensions, issuerOf(eum))
+}
+
+function keyUnder(issuer: Issued, terms: { readonly key?: KeyObject }): KeyObject {
+  return terms.key ?? newKey(issuer.certificate.curve)
+}
+
+function issuerOf(issuer: Issued): { name: Uint8Array; key: KeyObject } {
+  return { name: issuer.certificate.subject.raw, key: issuer.key }
+}
+
+function policyOf(role: CertificateRole, variant: 'O' | 'v3' = 'O'): string {
+  const found = ROLE_POLICIES.find((policy) => policy.role === role && policy.variant === variant)
+  if (found === undefined) throw new X509Error(`there is no policy for ${role} of variant ${variant}`)
+  return found.oid
+}
+
+function signed(
+  terms: IssueTerms,
+  key: KeyObject,
+  extensions: readonly Uint8Array[],
+  issuer: { readonly name: Uint8Array; readonly key: KeyObject },
+): Issued {
+  const algorithm = tlv(0x30, oidTlv(ECDSA_SHA256))
+  const tbs = tlv(
+    0x30,
+    tlv(0xa0, tlv(0x02, Uint8Array.of(2))),
+    tlv(0x02, newSerial()),
+    algorithm,
+    issuer.name,
+    tlv(0x30, timeTlv(terms.notBeforeMs), timeTlv(terms.notAfterMs)),
+    nameTlv(terms.subject),
+    spkiOf(key),
+    tlv(0xa3, tlv(0x30, ...extensions)),
+  )
+  const signature = sign('sha256', tbs, issuer.key)
+  const der = tlv(0x30, tbs, algorithm, tlv(0x03, Uint8Array.of(0), signature))
+  return { certificate: readCertificate(der), key }
+}
+
+/** 16 random octets, positive and without a leading zero. RFC 5280 §4.1.2.2. */
+function newSerial(): Uint8Array {
+  const serial = randomBytes(16)
+  serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40
+  return serial
+}
+
+function spkiOf(key: KeyObject): Uint8Array {
+  return createPublicKey(key).export({ format: 'der', type: 'spki' })
+}
+
+/** SHA-1 of the public key's bits. RFC 5280 §4.2.1.2 (1). */
+function subjectKeyTlv(key: KeyObject): Uint8Array {
+  const bits = readOne(spkiOf(key)).children()[1]?.value.subarray(1) ?? new Uint8Array(0)
+  const id = createHash('sha1').update(bits).digest()
+  return extensionTlv(EXTENSION.subjectKeyId, false, tlv(0x04, id))
+}
+
+function authorityKeyTlv(issuer: Issued): Uint8Array {
+  const id = Buffer.from(issuer.certificate.subjectKeyId ?? '', 'hex')
+  return extensionTlv(EXTENSION.authorityKeyId, false, tlv(0x30, tlv(0x80, id)))
+}

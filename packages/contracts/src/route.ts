@@ -22,6 +22,8 @@ export interface Request<Params = unknown, Query = unknown, Body = unknown> {
   readonly query: Query
   readonly body: Body
   readonly principal: Principal
+  /** The address at the other end of the connection: the client's, or that of a proxy in front. */
+  readonly peerAddress: string
   /** Aborts when the client leaves or the route's plugin is withdrawn. */
   readonly signal: AbortSignal
   header(name: string): string | undefined

@@ -142,6 +142,7 @@ export async function world(
       query: {},
       body,
       principal: ALICE,
+      peerAddress: '127.0.0.1',
       signal: new AbortController().signal,
       header: (name) => headers[name],
       page: () => {

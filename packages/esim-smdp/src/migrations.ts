@@ -32,12 +32,15 @@ export const MIGRATIONS: readonly Migration[] = [
       'create index esim_smdp_code_hash on esim_smdp_code (hash)',
       'create index esim_smdp_code_iccid on esim_smdp_code (iccid_mac)',
       'create index esim_smdp_code_eid on esim_smdp_code (eid_hash, state)',
+      'create index esim_smdp_code_expiry on esim_smdp_code (state, expires_at_ms)',
       'create index esim_smdp_code_batch on esim_smdp_code (batch_id)',
       'create index esim_smdp_code_time on esim_smdp_code (created_at_ms, token)',
       `create table esim_smdp_session (
         tid text primary key,
         step text not null,
         ci_pkid text not null,
+        peer text not null,
+        svn bytea not null,
         euicc_challenge bytea not null,
         server_challenge bytea not null,
         token text,
@@ -50,6 +53,8 @@ export const MIGRATIONS: readonly Migration[] = [
         row_sum bigint not null
       )`,
       'create index esim_smdp_session_expiry on esim_smdp_session (expires_at_ms)',
+      'create index esim_smdp_session_step on esim_smdp_session (step, created_at_ms)',
+      'create index esim_smdp_session_peer on esim_smdp_session (peer, step, created_at_ms)',
       `create table esim_smdp_euicc (
         eid_hash text primary key,
         eid_sealed bytea not null,
@@ -61,11 +66,13 @@ export const MIGRATIONS: readonly Migration[] = [
         last_seen_ms bigint not null,
         row_sum bigint not null
       )`,
+      'create index esim_smdp_euicc_seen on esim_smdp_euicc (last_seen_ms)',
       `create table esim_smdp_held (
         eid_hash text not null,
         token text not null,
         hash text not null,
         state text not null,
+        seq bigint not null,
         delivered_at_ms bigint,
         installed_at_ms bigint,
         enabled_at_ms bigint,
@@ -75,6 +82,7 @@ export const MIGRATIONS: readonly Migration[] = [
         primary key (eid_hash, token)
       )`,
       'create index esim_smdp_held_token on esim_smdp_held (token)',
+      'create index esim_smdp_held_hash on esim_smdp_held (hash)',
       `create table esim_smdp_notice (
         eid_hash text not null,
         seq bigint not null,

@@ -84,6 +84,10 @@ export interface SessionRow {
   readonly step: SessionStep
   /** Subject key identifier of the CI in use, hexadecimal. */
   readonly ci_pkid: string
+  /** Network that the first call came from: an address, a /64 of IPv6; empty when it is not known. */
+  readonly peer: string
+  /** Version of SGP.22 that the eUICC said in its first call. */
+  readonly svn: Uint8Array
   readonly euicc_challenge: Uint8Array
   readonly server_challenge: Uint8Array
   readonly token: string | null
@@ -103,6 +107,8 @@ export const SESSIONS: Table<SessionRow> = defineTable<SessionRow>(
     'tid',
     'step',
     'ci_pkid',
+    'peer',
+    'svn',
     'euicc_challenge',
     'server_challenge',
     'token',
@@ -150,6 +156,8 @@ export interface HeldRow {
   readonly token: string
   readonly hash: string
   readonly state: 'delivered' | 'installed' | 'enabled' | 'disabled' | 'deleted' | 'failed'
+  /** Number of the notification that said so, -1 when none did: earlier ones that come later change no state. */
+  readonly seq: number
   readonly delivered_at_ms: number | null
   readonly installed_at_ms: number | null
   readonly enabled_at_ms: number | null
@@ -163,6 +171,7 @@ export const HELD: Table<HeldRow> = defineTable<HeldRow>(
     'token',
     'hash',
     'state',
+    'seq',
     'delivered_at_ms',
     'installed_at_ms',
     'enabled_at_ms',

@@ -1,0 +1,76 @@
+import { msFromDuration } from '@steeple/contracts'
+import { TlvError, type VerifiedCertificates, verifiedCertificates } from '@steeple/sgp22'
+import type { EsimParts, RspIdentity } from '../parts.ts'
+import { MessageError } from '../rsp/members.ts'
+import { Refused, type RefusalName } from '../rsp/refusal.ts'
+import type { Terms } from '../states/move.ts'
+import type { SessionRow } from '../store/rows.ts'
+import { type Es9Metrics, es9Metrics } from './metrics.ts'
+
+const DEFAULT_LIFE_MS = 900_000
+
+/** What the functions of ES9+ share. */
+export interface Es9Core {
+  readonly parts: EsimParts
+  readonly metrics: Es9Metrics
+  /** Certificates of EUMs and eUICCs that were verified before. */
+  readonly verified: VerifiedCertificates
+  nowMs(): number
+  /** What codes move by now. */
+  terms(): Terms
+  /** When a session that was called now is over. */
+  sessionEndMs(nowMs: number): number
+}
+
+/** Makes it. */
+export function es9Core(parts: EsimParts): Es9Core {
+  const { context } = parts
+  const nowMs = (): number => Math.floor(context.clock.nowMs())
+  const lifeMs = msFromDuration(context.config.session_life) ?? DEFAULT_LIFE_MS
+  return {
+    parts,
+    metrics: es9Metrics(context.metrics),
+    verified: verifiedCertificates(),
+    nowMs,
+    terms: () => ({
+      nowMs: nowMs(),
+      canExpire: context.clock.doubt?.() === undefined,
+      maxDownloads: context.config.max_downloads,
+      maxConfirmationAttempts: context.config.max_confirmation_attempts,
+    }),
+    sessionEndMs: (from) => from + lifeMs,
+  }
+}
+
+/** What `read` gives; a text that it cannot make sense of is refused with that code. */
+export function understood<T>(refusal: RefusalName, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof MessageError || error instanceof TlvError)
+      throw new Refused(refusal, { cause: error })
+    throw error
+  }
+}
+
+/** The identity that a session began with; it may have been replaced by a newer one of the same CI. Throws `Refused`. */
+export function identityOf({ parts }: Es9Core, session: Pick<SessionRow, 'ci_pkid'>): RspIdentity {
+  const identity = parts.certs.identities().find(({ ciPkid }) => ciPkid === session.ci_pkid)
+  if (identity === undefined) throw new Refused('transaction')
+  return identity
+}
+
+/** Whether a text is the address of this SM-DP+, in whatever case. */
+export function isOwnAddress({ parts }: Es9Core, address: string): boolean {
+  const own = parts.context.config.smdp_address
+  return own !== '' && normal(address) === normal(own)
+}
+
+function normal(address: string): string {
+  return address.toLowerCase().replace(/:443$/, '')
+}
+
+/** The octets of a transaction id of ours. */
+export function tidOctets(tid: string): Uint8Array {
+  return Buffer.from(tid, 'hex')
+}

@@ -1,0 +1,94 @@
+import { BlockList, isIP } from 'node:net'
+
+/** Calls that a network may make at once, and each second from then on: some hundred phones behind one address. */
+const BURST = 400
+const PER_SECOND = 20
+/** Networks that are remembered; the one that was silent longest is forgotten. */
+const MOST_PEERS = 10_000
+
+/** Who calls, by its network. */
+export interface Peers {
+  /** Whether that network may call now. Loopback always may. */
+  admit(network: string, nowMs: number): boolean
+}
+
+/** A bucket for each network. */
+export function createPeers(): Peers {
+  const buckets = new Map<string, { tokens: number; atMs: number }>()
+  return {
+    admit: (network, nowMs) => {
+      if (network === '') return true
+      const known = buckets.get(network)
+      const passedS = known === undefined ? 0 : Math.max(0, nowMs - known.atMs) / 1_000
+      const tokens = Math.min(BURST, (known?.tokens ?? BURST) + passedS * PER_SECOND)
+      // Behind all others: the first in order is the one that was silent longest.
+      buckets.delete(network)
+      buckets.set(network, { tokens: Math.max(0, tokens - 1), atMs: nowMs })
+      for (const oldest of buckets.keys()) {
+        if (buckets.size <= MOST_PEERS) break
+        buckets.delete(oldest)
+      }
+      return tokens >= 1
+    },
+  }
+}
+
+/** The network of an address: itself, or its /64; empty for loopback and what is no address. */
+export function networkOf(address: string): string {
+  const plain = plainAddress(address)
+  const kind = isIP(plain)
+  if (kind === 0 || LOOPBACK.check(plain, kind === 4 ? 'ipv4' : 'ipv6')) return ''
+  return kind === 4 ? plain : `${wholeIpv6(plain).slice(0, 4).join(':')}::/64`
+}
+
+/** Addresses of a list of CIDRs; what is none is left out. */
+export function blockList(cidrs: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const cidr of cidrs) {
+    const [address = '', bits] = cidr.split('/')
+    const kind = isIP(address)
+    if (kind === 0) continue
+    const width = kind === 4 ? 32 : 128
+    const prefix = bits === undefined ? width : Number(bits)
+    if (Number.isInteger(prefix) && prefix >= 0 && prefix <= width)
+      list.addSubnet(address, prefix, kind === 4 ? 'ipv4' : 'ipv6')
+  }
+  return list
+}
+
+/**
+ * Who calls by the plain path: TLS must have ended before it, on this machine or at a proxy that the configuration names.
+ * Gives the phone's network, or undefined for one who may not call by it. A proxy says who it speaks for in
+ * `X-Forwarded-For`, whose last entry is the one that it has written itself.
+ */
+export function plainCaller(
+  peerAddress: string,
+  forwardedFor: string | undefined,
+  proxies: BlockList,
+): string | undefined {
+  const plain = plainAddress(peerAddress)
+  const kind = isIP(plain)
+  if (kind === 0) return undefined
+  const family = kind === 4 ? 'ipv4' : 'ipv6'
+  const isProxy = proxies.check(plain, family)
+  if (!isProxy && !LOOPBACK.check(plain, family)) return undefined
+  const last = forwardedFor?.split(',').at(-1)?.trim()
+  return last === undefined ? networkOf(plain) : networkOf(last)
+}
+
+const LOOPBACK: BlockList = blockList(['127.0.0.0/8', '::1'])
+
+function plainAddress(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  return mapped ?? address.replace(/%.*$/, '')
+}
+
+function wholeIpv6(address: string): readonly string[] {
+  const [head = '', tail] = address.split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
+  return [...before, ...Array<string>(zeros).fill('0'), ...after].map((part) =>
+    Number.parseInt(part, 16).toString(16),
+  )
+}

@@ -1,0 +1,71 @@
+import { timingSafeEqual, verify, type KeyObject } from 'node:crypto'
+import { checkEuiccChain } from '@steeple/sgp22'
+import type { AuthenticateOk } from '../rsp/authenticate-response.ts'
+import { Refused, type RefusalName } from '../rsp/refusal.ts'
+import type { SessionRow } from '../store/rows.ts'
+import { eidHash } from '../store/euicc-store.ts'
+import { type Es9Core, identityOf } from './core.ts'
+
+/** An eUICC that has proved who it is. */
+export interface ProvenEuicc {
+  /** 32 digits. */
+  readonly eid: string
+  readonly hash: string
+  readonly last4: string
+  /** SubjectPublicKeyInfo, DER. */
+  readonly spki: Uint8Array
+  readonly key: KeyObject
+}
+
+const CHAIN_REFUSALS: Readonly<Record<string, RefusalName>> = {
+  '8.11.1/3.9': 'issuer_ci',
+  '8.1.2/6.1': 'eum_certificate',
+  '8.1.2/6.3': 'eum_expired',
+  '8.1.3/6.1': 'euicc_certificate',
+  '8.1.3/6.3': 'euicc_expired',
+}
+
+/** The checks of an eUICC in the order of SGP.22 §5.6.3. Throws `Refused`. */
+export function proveEuicc(core: Es9Core, session: SessionRow, response: AuthenticateOk): ProvenEuicc {
+  const euicc = euiccOfChain(core, session, response)
+  const isSigned = isSignature(euicc.key, response.signature, response.signed)
+  const isOurs =
+    response.tid === session.tid &&
+    response.serverAddress === core.parts.context.config.smdp_address &&
+    isSame(response.serverChallenge, session.server_challenge)
+  if (!isSigned || !isOurs) throw new Refused('signature')
+  // What was not signed before must be what is signed now. SGP.22 §3.1.2.
+  if (!isSame(response.info.svn, session.svn)) throw new Refused('version')
+  return euicc
+}
+
+/** The eUICC that two certificates name. Throws `Refused`. */
+export function euiccOfChain(
+  core: Es9Core,
+  session: Pick<SessionRow, 'ci_pkid'>,
+  certificates: { readonly euicc: Uint8Array; readonly eum: Uint8Array },
+): ProvenEuicc {
+  const { ci } = identityOf(core, session)
+  const { euicc, eum } = certificates
+  const found = checkEuiccChain({ euicc, eum, ci, nowMs: core.nowMs() }, core.verified)
+  if ('code' in found)
+    throw new Refused(CHAIN_REFUSALS[found.code] ?? 'euicc_certificate', { cause: found.message })
+  const { eid, spki, publicKey } = found
+  return { eid, hash: eidHash(eid), last4: eid.slice(-4), spki, key: publicKey }
+}
+
+/** Whether a signature (`r || s`) is that of a key over those octets. Never throws for what was received. */
+export function isSignature(
+  key: KeyObject,
+  signature: Uint8Array,
+  ...parts: readonly Uint8Array[]
+): boolean {
+  const [first] = parts
+  const text = parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)
+  return verify('sha256', text, { key, dsaEncoding: 'ieee-p1363' }, signature)
+}
+
+/** Compares in a time that does not depend on where they differ. */
+export function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && timingSafeEqual(one, other)
+}

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import type { Tx, Vault } from '@steeple/contracts'
+import { EUICCS, type EuiccRow } from './rows.ts'
+
+/** Failures are counted anew after so long. */
+const WINDOW_MS = 86_400_000
+/** So many are free: people mistype. */
+const FREE_FAILURES = 2
+const FIRST_LOCK_MS = 2_000
+const LONGEST_LOCK_MS = 3_600_000
+/** eUICCs that hold nothing are forgotten after so long, and the oldest ones when there are more of them. */
+const FORGET_MS: number = 30 * WINDOW_MS
+const MOST_STRANGERS = 5_000
+
+/** SHA-256 (hex) of the 32 digits of an EID. */
+export function eidHash(eid: string): string {
+  return createHash('sha256').update(eid).digest('hex')
+}
+
+/** The row of an eUICC that has proved who it is, with the time of this visit; a new one at its first. */
+export async function euiccSeen(
+  tx: Tx,
+  vault: Vault,
+  euicc: { readonly eid: string; readonly hash: string },
+  nowMs: number,
+): Promise<EuiccRow> {
+  const { eid, hash } = euicc
+  const known = await EUICCS.find(tx, { eid_hash: hash })
+  if (known !== undefined) return { ...known, last_seen_ms: nowMs }
+  return {
+    eid_hash: hash,
+    eid_sealed: vault.seal(Buffer.from(eid), `esim_smdp_euicc/${hash}`),
+    eid_last4: eid.slice(-4),
+    failures: 0,
+    failures_from_ms: nowMs,
+    locked_until_ms: null,
+    first_seen_ms: nowMs,
+    last_seen_ms: nowMs,
+  }
+}
+
+/** Whether it has to wait. */
+export function isLocked(row: EuiccRow, nowMs: number): boolean {
+  return row.locked_until_ms !== null && row.locked_until_ms > nowMs
+}
+
+/** One more failure: two are free, from the third on it waits 2 s, 4 s, 8 s … up to an hour. */
+export function withFailure(row: EuiccRow, nowMs: number): EuiccRow {
+  const isNew = nowMs - row.failures_from_ms > WINDOW_MS || row.failures === 0
+  const failures = isNew ? 1 : row.failures + 1
+  const lockMs =
+    failures <= FREE_FAILURES ? 0 : Math.min(LONGEST_LOCK_MS, FIRST_LOCK_MS * 2 ** (failures - FREE_FAILURES - 1))
+  return {
+    ...row,
+    failures,
+    failures_from_ms: isNew ? nowMs : row.failures_from_ms,
+    locked_until_ms: lockMs === 0 ? null : nowMs + lockMs,
+  }
+}
+
+/** A profile was delivered to it: whatever went wrong before was a mistake. */
+export function withoutFailures(row: EuiccRow): EuiccRow {
+  return { ...row, failures: 0, locked_until_ms: null }
+}
+
+const STRANGER = `not exists (select 1 from esim_smdp_held where esim_smdp_held.eid_hash = esim_smdp_euicc.eid_hash)`
+const FORGET = `delete from esim_smdp_euicc where eid_hash in
+  (select eid_hash from esim_smdp_euicc where last_seen_ms < :before and ${STRANGER} order by last_seen_ms limit :most)`
+const COUNT = `select count(*) as n from esim_smdp_euicc where ${STRANGER}`
+const SURPLUS = `delete from esim_smdp_euicc where eid_hash in
+  (select eid_hash from esim_smdp_euicc where ${STRANGER} order by last_seen_ms limit :most)`
+
+/** Forgets eUICCs that hold nothing; at most `most` at once. */
+export async function pruneEuiccs(tx: Tx, nowMs: number, most: number): Promise<void> {
+  await tx.run(FORGET, { before: nowMs - FORGET_MS, most })
+  const count = Number((await tx.get<{ readonly n: number }>(COUNT))?.n ?? 0)
+  if (count > MOST_STRANGERS) await tx.run(SURPLUS, { most: Math.min(most, count - MOST_STRANGERS) })
+}

@@ -1,44 +1,57 @@
-import { imsiHashOf } from './imsi-hash.ts'
 import type { SubscriberView, Tx } from '@steeple/contracts'
 import type { RspIdentity } from '../parts.ts'
 import { type AuthenticateOk, readAuthenticateResponse } from '../rsp/authenticate-response.ts'
+import { isSpoken } from '../rsp/euicc-info.ts'
 import { readBody } from '../rsp/json-body.ts'
-import { Refused, type RefusalName } from '../rsp/refusal.ts'
+import { type RefusalName, Refused } from '../rsp/refusal.ts'
 import { signatureObject, smdpSigned2 } from '../rsp/server-messages.ts'
-import { move } from '../states/move.ts'
+import { type Move, move } from '../states/move.ts'
 import { standingOf } from '../states/standing.ts'
 import { euiccSeen, isLocked, withFailure } from '../store/euicc-store.ts'
 import { codeOfEid, codeOfMatching, isHeldElsewhere } from '../store/order-store.ts'
-import { CODES, type CodeRow, EUICCS, type SessionRow } from '../store/rows.ts'
+import { CODES, type CodeRow, EUICCS, type EuiccRow, type SessionRow } from '../store/rows.ts'
 import { advance, sessionAt } from '../store/session-store.ts'
-import { type Es9Core, identityOf, tidOctets, understood } from './core.ts'
-import { base64 } from './initiate.ts'
-import { metadataOf } from './offer.ts'
-import { type ProvenEuicc, proveEuicc } from './prove-euicc.ts'
+import { base64, type Es9Core, identityOf, simOf, tidOctets, understood } from './core.ts'
 import { giveUp } from './give-up.ts'
+import { tellLocked } from './locks.ts'
+import { metadataOf } from './profile-of.ts'
+import { type ProvenEuicc, proveEuicc } from './prove-euicc.ts'
 
-/** A profile for which an eUICC has come. Nothing of it is decided yet. */
+/** A code that an eUICC has come for, as it was before anything was decided. */
 interface Sought {
   readonly code: CodeRow
   readonly view: SubscriberView | undefined
 }
+/** What is answered when nothing stands in the way. */
+interface Offer {
+  readonly metadata: Uint8Array
+  readonly signed: Uint8Array
+  readonly signature: Uint8Array
+}
+/** One call, as far as it has come before the store decides. */
+interface Call {
+  readonly session: SessionRow
+  readonly response: AuthenticateOk
+  readonly euicc: ProvenEuicc
+  readonly sought: Sought | undefined
+  readonly offer: Offer | undefined
+}
 
-/** Refusals of which an eUICC has only so many: who tries codes meets these. */
+/** An eUICC has few of these: who tries codes meets them. */
 const FAILURES: ReadonlySet<RefusalName> = new Set(['matching_id', 'other_eid', 'too_many'])
-/** No profile fits in less. */
+/** Octets; no profile fits in less. */
 const LEAST_MEMORY = 8_192
-/** Version of interoperable profiles (TCA) that the templates have. */
+/** Version of interoperable profiles (TCA) that templates have. */
 const PROFILE_MAJOR = 2
 
-/** Proves the eUICC and offers it the profile. Throws `Refused`. SGP.22 §5.6.3. */
+/** Checks who an eUICC is and offers it the profile of its code. Throws `Refused`. SGP.22 §5.6.3. */
 export async function authenticateClient(
   core: Es9Core,
   octets: Uint8Array,
 ): Promise<Readonly<Record<string, string>>> {
   const body = readBody(octets, 'transaction')
   const { db } = core.parts.context
-  const tid = body.text('transactionId', 'transaction')
-  const session = await sessionAt(db, tid, ['initiated'], core.nowMs())
+  const session = await sessionAt(db, body.text('transactionId', 'transaction'), ['initiated'], core.nowMs())
   if (session === undefined) throw new Refused('transaction')
   const response = understood('signature', () =>
     readAuthenticateResponse(body.octets('authenticateServerResponse', 'signature')),
@@ -47,10 +60,12 @@ export async function authenticateClient(
   const identity = identityOf(core, session)
   const euicc = proveEuicc(core, session, response)
   const sought = await soughtBy(core, response, euicc)
-  const offer = await offerOf(core, session, identity, sought)
-  const refusal = await db.write((tx) => decide(core, tx, { session, response, euicc, sought, offer }))
-  if (refusal !== undefined) throw new Refused(refusal)
-  if (offer === undefined) throw new Refused('unavailable')
+  const offer = await offerOf(core, session, identity, response, sought)
+  const { refusal, locked } = await db.write((tx) =>
+    decide(core, tx, { session, response, euicc, sought, offer }),
+  )
+  if (locked !== undefined) await tellLocked(core, locked)
+  if (refusal !== undefined || offer === undefined) throw new Refused(refusal ?? 'unavailable')
   return {
     transactionId: session.tid,
     profileMetadata: base64(offer.metadata),
@@ -70,41 +85,75 @@ async function soughtBy(
     matchingId === ''
       ? await codeOfEid(db, euicc.hash)
       : await codeOfMatching(db, await parts.lookup.mac(matchingId))
-  if (code === undefined) return undefined
-  return { code, view: await parts.subscribers.find(imsiHashOf(code)) }
+  return code === undefined ? undefined : { code, view: await parts.subscribers.find(simOf(code)) }
 }
 
-interface Offer {
-  readonly metadata: Uint8Array
-  readonly signed: Uint8Array
-  readonly signature: Uint8Array
-}
-
-/** What is answered when nothing stands in the way; undefined when something does. */
 async function offerOf(
   core: Es9Core,
   session: SessionRow,
   identity: RspIdentity,
+  response: AuthenticateOk,
   sought: Sought | undefined,
 ): Promise<Offer | undefined> {
   if (sought?.view === undefined || standingOf(sought.view) !== 'deliverable') return undefined
   if (sought.code.state !== 'released' && sought.code.state !== 'downloaded') return undefined
   const metadata = await metadataOf(core, sought.code, sought.view)
   const signed = smdpSigned2(tidOctets(session.tid), sought.code.confirmation_sealed !== null)
-  return { metadata, signed, signature: new Uint8Array() }
+  return {
+    metadata,
+    signed,
+    signature: signatureObject(identity.pb.key, signed, response.signatureObject),
+  }
 }
 
-/** All that is decided of the call, in one transaction. Gives why it is refused. */
+/** All that changes by the call, in one transaction. */
 async function decide(
   core: Es9Core,
   tx: Tx,
-  call: {
-    readonly session: SessionRow
-    readonly response: AuthenticateOk
-    readonly euicc: ProvenEuicc
-    readonly sought: Sought | undefined
-    readonly offer: Offer | undefined
-  },
-): Promise<RefusalName | undefined> {
-  return undefined
+  call: Call,
+): Promise<{ readonly refusal: RefusalName | undefined; readonly locked?: EuiccRow }> {
+  const { vault } = core.parts
+  const { session, euicc, sought, offer } = call
+  const nowMs = core.nowMs()
+  const seen = await euiccSeen(tx, vault, euicc, nowMs)
+  const judged = isLocked(seen, nowMs) ? { refusal: 'locked' as const } : await judge(core, tx, call)
+  const refusal = judged.refusal ?? (offer === undefined ? 'unavailable' : undefined)
+  const proven = { eid_hash: euicc.hash, euicc_key: euicc.spki, expires_at_ms: core.sessionEndMs(nowMs) }
+  const isNext = await advance(
+    tx,
+    session,
+    refusal !== undefined
+      ? { ...proven, step: 'ended' }
+      : {
+          ...proven,
+          step: 'authenticated',
+          token: sought?.code.token ?? null,
+          eid_sealed: vault.seal(Buffer.from(euicc.eid), `esim_smdp_session/${session.tid}`),
+          signature2: offer?.signature ?? null,
+        },
+  )
+  if (!isNext) return { refusal: 'transaction' }
+  if (judged.row !== undefined && judged.row !== judged.before) await CODES.put(tx, judged.row)
+  const after = refusal !== undefined && FAILURES.has(refusal) ? withFailure(seen, nowMs) : seen
+  await EUICCS.put(tx, after)
+  return { refusal, ...(after !== seen && isLocked(after, nowMs) && { locked: after }) }
+}
+
+/** What becomes of the code. Checks in the order of SGP.22 §3.1.3. */
+async function judge(
+  core: Es9Core,
+  tx: Tx,
+  { response, euicc, sought }: Call,
+): Promise<Partial<Move> & { readonly before?: CodeRow }> {
+  const before = sought === undefined ? undefined : await CODES.find(tx, { token: sought.code.token })
+  if (before === undefined) return { refusal: 'matching_id' }
+  const by = { eid: euicc.hash, eidLast4: euicc.last4 }
+  const moved = move(before, { kind: 'attempt', sim: standingOf(sought?.view), ...by }, core.terms())
+  if (moved.refusal !== undefined) return { ...moved, before }
+  if (await isHeldElsewhere(tx, before.hash, euicc.hash)) return { refusal: 'other_eid' }
+  const { profileMajor = PROFILE_MAJOR, freeMemory = LEAST_MEMORY, svn } = response.info
+  // Another device may be able to: the code stays as it is.
+  if (profileMajor < PROFILE_MAJOR || !isSpoken(svn)) return { refusal: 'not_eligible' }
+  if (freeMemory < LEAST_MEMORY) return { refusal: 'memory' }
+  return { ...moved, before }
 }

@@ -1,10 +1,10 @@
-import { msFromDuration } from '@steeple/contracts'
+import { type ImsiHash, msFromDuration } from '@steeple/contracts'
 import { TlvError, type VerifiedCertificates, verifiedCertificates } from '@steeple/sgp22'
 import type { EsimParts, RspIdentity } from '../parts.ts'
 import { MessageError } from '../rsp/members.ts'
-import { Refused, type RefusalName } from '../rsp/refusal.ts'
+import { type RefusalName, Refused } from '../rsp/refusal.ts'
 import type { Terms } from '../states/move.ts'
-import type { SessionRow } from '../store/rows.ts'
+import type { CodeRow, SessionRow } from '../store/rows.ts'
 import { type Es9Metrics, es9Metrics } from './metrics.ts'
 
 const DEFAULT_LIFE_MS = 900_000
@@ -70,7 +70,18 @@ function normal(address: string): string {
   return address.toLowerCase().replace(/:443$/, '')
 }
 
+/** The SIM of a code. */
+export function simOf(code: Pick<CodeRow, 'hash'>): ImsiHash {
+  // A hash of the store is one.
+  return code.hash as ImsiHash
+}
+
 /** The octets of a transaction id of ours. */
 export function tidOctets(tid: string): Uint8Array {
   return Buffer.from(tid, 'hex')
+}
+
+/** Standard base64 of octets. */
+export function base64(octets: Uint8Array): string {
+  return Buffer.from(octets.buffer, octets.byteOffset, octets.length).toString('base64')
 }

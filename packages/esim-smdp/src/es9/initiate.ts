@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { tlv } from '@steeple/sgp22'
 import type { RspIdentity } from '../parts.ts'
 import { type EuiccInfo1, isSpoken, readEuiccInfo1 } from '../rsp/euicc-info.ts'
 import { readBody } from '../rsp/json-body.ts'
@@ -7,8 +8,7 @@ import { Refused } from '../rsp/refusal.ts'
 import { serverSigned1, signatureObject } from '../rsp/server-messages.ts'
 import { CHALLENGE_OCTETS } from '../rsp/tags.ts'
 import { beginSession } from '../store/session-store.ts'
-import { tlv } from '@steeple/sgp22'
-import { type Es9Core, isOwnAddress, understood } from './core.ts'
+import { base64, type Es9Core, isOwnAddress, understood } from './core.ts'
 
 /** Begins a session. Throws `Refused`. SGP.22 §5.6.1. */
 export async function initiateAuthentication(
@@ -68,9 +68,4 @@ function chosen(identities: readonly RspIdentity[], info: EuiccInfo1): RspIdenti
     if (identity !== undefined) return identity
   }
   throw new Refused('signing_ci')
-}
-
-/** Standard base64 of octets. */
-export function base64(octets: Uint8Array): string {
-  return Buffer.from(octets.buffer, octets.byteOffset, octets.length).toString('base64')
 }

@@ -25,7 +25,7 @@ const STEPS: readonly SessionStep[] = ['initiated', 'authenticated', 'delivered'
 /** The series of ES9+. */
 export interface Es9Metrics {
   called(name: Es9Function): void
-  refused(reason: RefusalName | 'busy' | 'locked' | 'euicc_error'): void
+  refused(reason: RefusalName): void
   downloaded(outcome: DownloadOutcome): void
   noticed(result: NoticeResult): void
   /** Seconds from the first call to the delivery. */
@@ -42,9 +42,11 @@ export function es9Metrics(metrics: Metrics): Es9Metrics {
     ['reason'],
   )
   const downloads = metrics.counter('svc_esim_smdp_downloads_total', 'Downloads, by outcome.', ['outcome'])
-  const notices = metrics.counter('svc_esim_smdp_notifications_total', 'Notifications of eUICCs, by result.', [
-    'result',
-  ])
+  const notices = metrics.counter(
+    'svc_esim_smdp_notifications_total',
+    'Notifications of eUICCs, by result.',
+    ['result'],
+  )
   const seconds = metrics.histogram(
     'svc_esim_smdp_download_seconds',
     'Time from the first call of a session to the delivery of the profile.',

@@ -1,9 +1,9 @@
-import { timingSafeEqual, verify, type KeyObject } from 'node:crypto'
+import { type KeyObject, timingSafeEqual, verify } from 'node:crypto'
 import { checkEuiccChain } from '@steeple/sgp22'
 import type { AuthenticateOk } from '../rsp/authenticate-response.ts'
-import { Refused, type RefusalName } from '../rsp/refusal.ts'
-import type { SessionRow } from '../store/rows.ts'
+import { type RefusalName, Refused } from '../rsp/refusal.ts'
 import { eidHash } from '../store/euicc-store.ts'
+import type { SessionRow } from '../store/rows.ts'
 import { type Es9Core, identityOf } from './core.ts'
 
 /** An eUICC that has proved who it is. */
@@ -55,11 +55,7 @@ export function euiccOfChain(
 }
 
 /** Whether a signature (`r || s`) is that of a key over those octets. Never throws for what was received. */
-export function isSignature(
-  key: KeyObject,
-  signature: Uint8Array,
-  ...parts: readonly Uint8Array[]
-): boolean {
+export function isSignature(key: KeyObject, signature: Uint8Array, ...parts: readonly Uint8Array[]): boolean {
   const [first] = parts
   const text = parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)
   return verify('sha256', text, { key, dsaEncoding: 'ieee-p1363' }, signature)

@@ -6,9 +6,9 @@ import {
   MessageError,
   membersOf,
   objectOf,
+  octetsIn,
   textOf,
   upperHex,
-  valueOf,
 } from './members.ts'
 import { CHALLENGE_OCTETS, SEQUENCE, SIGNATURE, SIGNATURE_OCTETS, TID } from './tags.ts'
 
@@ -83,10 +83,10 @@ export function readAuthenticateResponse(text: Uint8Array): AuthenticateOk | Eui
     isOk: true,
     tid: tidOf(members.get(TID)),
     signed: signed.raw,
-    signature: valueOf(signature, SIGNATURE_OCTETS, 'euiccSignature1'),
+    signature: octetsIn(signature, SIGNATURE_OCTETS, 'euiccSignature1'),
     signatureObject: signature.raw,
     serverAddress: textOf(members.get(0x83)),
-    serverChallenge: valueOf(members.get(0x84), CHALLENGE_OCTETS, 'serverChallenge'),
+    serverChallenge: octetsIn(members.get(0x84), CHALLENGE_OCTETS, 'serverChallenge'),
     info: readEuiccInfo2(members.get(INFO2)),
     matchingId: matchingIdOf(context.maybe(0x80)),
     euicc: euicc.raw,
@@ -96,7 +96,8 @@ export function readAuthenticateResponse(text: Uint8Array): AuthenticateOk | Eui
 
 /** The transaction id of an object, 1 to 16 octets, as upper-case hexadecimal. Throws `MessageError`. */
 export function tidOf(of: Tlv): string {
-  if (of.value.length === 0 || of.value.length > 16) throw new MessageError('transactionId has another length')
+  if (of.value.length === 0 || of.value.length > 16)
+    throw new MessageError('transactionId has another length')
   return upperHex(of.value)
 }
 

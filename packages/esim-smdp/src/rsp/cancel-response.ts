@@ -1,5 +1,5 @@
 import { onlyChild, tidOf } from './authenticate-response.ts'
-import { integerOf, type MemberList, MessageError, membersOf, objectOf, valueOf } from './members.ts'
+import { integerOf, type MemberList, MessageError, membersOf, objectOf, octetsIn } from './members.ts'
 import { SEQUENCE, SIGNATURE, SIGNATURE_OCTETS, TID } from './tags.ts'
 
 const NAME = 'cancelSessionResponse'
@@ -31,7 +31,7 @@ export function readCancelResponse(text: Uint8Array): CancelOk | undefined {
   return {
     tid: tidOf(members.get(TID)),
     signed: signed.raw,
-    signature: valueOf(outer.get(SIGNATURE), SIGNATURE_OCTETS, 'euiccCancelSessionSignature'),
+    signature: octetsIn(outer.get(SIGNATURE), SIGNATURE_OCTETS, 'euiccCancelSessionSignature'),
     owner: members.get(0x81).value,
     reason: integerOf(members.get(0x82), 'reason'),
   }

@@ -1,5 +1,5 @@
 import { type EuiccError, euiccError, onlyChild, tidOf } from './authenticate-response.ts'
-import { type MemberList, MessageError, membersOf, objectOf, valueOf } from './members.ts'
+import { type MemberList, MessageError, membersOf, objectOf, octetsIn } from './members.ts'
 import { OTPK, SEQUENCE, SIGNATURE, SIGNATURE_OCTETS, TID } from './tags.ts'
 
 const NAME = 'prepareDownloadResponse'
@@ -33,15 +33,15 @@ export function readDownloadResponse(text: Uint8Array): DownloadOk | EuiccError 
   const outer = membersOf(choice, OK_MEMBERS)
   const signed = outer.get(SEQUENCE)
   const members = membersOf(signed, SIGNED)
-  const otpk = valueOf(members.get(OTPK), POINT_OCTETS, 'euiccOtpk')
+  const otpk = octetsIn(members.get(OTPK), POINT_OCTETS, 'euiccOtpk')
   if (otpk[0] !== 0x04) throw new MessageError('euiccOtpk is no uncompressed point')
   const hash = members.maybe(0x04)
   return {
     isOk: true,
     tid: tidOf(members.get(TID)),
     signed: signed.raw,
-    signature: valueOf(outer.get(SIGNATURE), SIGNATURE_OCTETS, 'euiccSignature2'),
+    signature: octetsIn(outer.get(SIGNATURE), SIGNATURE_OCTETS, 'euiccSignature2'),
     otpk,
-    hashCc: hash === undefined ? undefined : valueOf(hash, HASH_OCTETS, 'hashCc'),
+    hashCc: hash === undefined ? undefined : octetsIn(hash, HASH_OCTETS, 'hashCc'),
   }
 }

@@ -1,5 +1,5 @@
 import type { Tlv } from '@steeple/sgp22'
-import { type MemberList, MessageError, membersOf, objectOf, upperHex, valueOf } from './members.ts'
+import { type MemberList, MessageError, membersOf, objectOf, octetsIn, upperHex } from './members.ts'
 
 const SVN = 0x82
 const VERIFICATION = 0xa9
@@ -42,7 +42,7 @@ export interface EuiccInfo2 {
 export function readEuiccInfo1(text: Uint8Array): EuiccInfo1 {
   const members = membersOf(objectOf(text, 0xbf20, 'euiccInfo1'), INFO1)
   return {
-    svn: valueOf(members.get(SVN), 3, 'svn'),
+    svn: octetsIn(members.get(SVN), 3, 'svn'),
     verification: keysOf(members.get(VERIFICATION)),
     signing: keysOf(members.get(SIGNING)),
   }
@@ -53,8 +53,8 @@ export function readEuiccInfo2(of: Tlv): EuiccInfo2 {
   const members = membersOf(of, INFO2)
   const version = members.maybe(PROFILE_VERSION)
   return {
-    svn: valueOf(members.get(SVN), 3, 'svn'),
-    profileMajor: version === undefined ? undefined : valueOf(version, 3, 'profileVersion')[0],
+    svn: octetsIn(members.get(SVN), 3, 'svn'),
+    profileMajor: version === undefined ? undefined : octetsIn(version, 3, 'profileVersion')[0],
     freeMemory: freeMemoryOf(members.maybe(CARD_RESOURCE)),
   }
 }

@@ -1,4 +1,4 @@
-import { Refused, type RefusalName } from './refusal.ts'
+import { type RefusalName, Refused } from './refusal.ts'
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 /** Longer than anything that an LPA sends: requests have some 2 kB. Facts section 7. */

@@ -57,7 +57,7 @@ export function membersOf(of: Tlv, list: MemberList): Members {
 }
 
 /** The value of an object when it has that many octets. Throws `MessageError`. */
-export function valueOf(of: Tlv, octets: number, name: string): Uint8Array {
+export function octetsIn(of: Tlv, octets: number, name: string): Uint8Array {
   if (of.value.length !== octets)
     throw new MessageError(`${name} has ${of.value.length} octets and not ${octets}`)
   return of.value

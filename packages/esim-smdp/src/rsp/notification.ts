@@ -1,6 +1,6 @@
 import { readOne, type Tlv } from '@steeple/sgp22'
 import { onlyChild, tidOf } from './authenticate-response.ts'
-import { integerOf, type MemberList, MessageError, membersOf, valueOf } from './members.ts'
+import { integerOf, type MemberList, MessageError, membersOf, octetsIn } from './members.ts'
 import { NOTIFICATION_METADATA, SEQUENCE, SIGNATURE, SIGNATURE_OCTETS, TID } from './tags.ts'
 
 const RESULT_DATA = 0xbf27
@@ -83,7 +83,7 @@ function installNotice(of: Tlv): InstallNotice {
     ...metadataOf(members.get(NOTIFICATION_METADATA)),
     tid: tidOf(members.get(TID)),
     signed: data.raw,
-    signature: valueOf(outer.get(SIGNATURE), SIGNATURE_OCTETS, 'euiccSignPIR'),
+    signature: octetsIn(outer.get(SIGNATURE), SIGNATURE_OCTETS, 'euiccSignPIR'),
     owner: members.get(0x06).value,
     failure: failureOf(onlyChild(members.get(0xa2), 'finalResult')),
   }
@@ -100,7 +100,7 @@ function otherNotice(of: Tlv): OtherNotice {
     kind: 'other',
     ...metadataOf(metadata),
     signed: metadata.raw,
-    signature: valueOf(signature, SIGNATURE_OCTETS, 'euiccNotificationSignature'),
+    signature: octetsIn(signature, SIGNATURE_OCTETS, 'euiccNotificationSignature'),
     euicc: euicc.raw,
     eum: eum.raw,
   }
@@ -108,14 +108,14 @@ function otherNotice(of: Tlv): OtherNotice {
 
 function metadataOf(of: Tlv): NoticeMetadata {
   const members = membersOf(of, METADATA)
-  const [, bits = 0] = valueOf(members.get(0x81), 2, 'profileManagementOperation')
+  const [, bits = 0] = octetsIn(members.get(0x81), 2, 'profileManagementOperation')
   const event = EVENTS.get(bits & 0xf0)
   if (event === undefined) throw new MessageError('a notification tells of no one event')
   const iccid = members.maybe(0x5a)
   return {
     seq: integerOf(members.get(0x80), 'seqNumber'),
     event,
-    iccid: iccid === undefined ? '' : swappedDigits(valueOf(iccid, 10, 'iccid')),
+    iccid: iccid === undefined ? '' : swappedDigits(octetsIn(iccid, 10, 'iccid')),
   }
 }
 

@@ -16,6 +16,7 @@ export const REFUSALS = {
   euicc_certificate: ['8.1.3', '6.1', 'The certificate of the eUICC is not good.'],
   euicc_expired: ['8.1.3', '6.3', 'The certificate of the eUICC is not valid now.'],
   signature: ['8.1', '6.1', 'What the eUICC signed does not fit.'],
+  euicc_error: ['8.1', '6.1', 'The eUICC refused the session.'],
   memory: ['8.1', '4.8', 'The eUICC has not enough space.'],
   matching_id: ['8.2.6', '3.8', 'This activation code is not known or of no use any more.'],
   other_eid: ['8.1.1', '3.8', 'This activation code belongs to another device.'],
@@ -27,6 +28,8 @@ export const REFUSALS = {
   confirmation_refused: ['8.2.7', '3.8', 'The confirmation code is wrong.'],
   confirmation_exceeded: ['8.2.7', '6.4', 'Too many wrong confirmation codes.'],
   owner: ['8.8', '3.10', 'This is for another SM-DP+.'],
+  locked: ['8.8.5', '6.4', 'Too many attempts of this device; try again later.'],
+  busy: ['8.8', '4.2', 'Too many calls; try again later.'],
   unavailable: ['8.8', '4.2', 'This SM-DP+ cannot do that now; try again later.'],
 } as const satisfies Readonly<Record<string, readonly [string, string, string]>>
 

@@ -1,5 +1,5 @@
-import { sign } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
+import { sign } from 'node:crypto'
 import { tlv } from '@steeple/sgp22'
 import { SEQUENCE, SIGNATURE, TID } from './tags.ts'
 

@@ -11,14 +11,33 @@ interface ByEuicc {
   readonly eidLast4: string
 }
 
+/** A call of a download. */
+interface Download extends ByEuicc {
+  readonly sim: SimStanding
+}
+interface WithReason extends ByEuicc {
+  /** As SGP.22 numbers it. */
+  readonly reason: number
+}
+/** Each kind of event with what goes with it. */
+interface Kinds {
+  readonly attempt: Download
+  readonly deliver: Download
+  readonly wrong_confirmation: ByEuicc
+  readonly cancel: WithReason
+  readonly installed: ByEuicc
+  readonly install_failed: WithReason
+  readonly deleted: ByEuicc
+  readonly confirm: object
+  readonly release: object
+  readonly expire: object
+  readonly revoke: object
+}
+type Kind = keyof Kinds
+type Of<K extends Kind> = { readonly kind: K } & Kinds[K]
+
 /** What happens to a code. SGP.22 §3.1.3, §3.1.5, §3.1.6. */
-export type CodeEvent =
-  | ({ readonly kind: 'attempt' | 'deliver'; readonly sim: SimStanding } & ByEuicc)
-  | ({ readonly kind: 'wrong_confirmation' } & ByEuicc)
-  | ({ readonly kind: 'cancel'; readonly reason: number } & ByEuicc)
-  | ({ readonly kind: 'installed' | 'deleted' } & ByEuicc)
-  | ({ readonly kind: 'install_failed'; readonly reason: number } & ByEuicc)
-  | { readonly kind: 'confirm' | 'release' | 'expire' | 'revoke' }
+export type CodeEvent = { readonly [K in Kind]: Of<K> }[Kind]
 
 /** What the moves go by. */
 export interface Terms {
@@ -35,8 +54,6 @@ export interface Move {
   readonly refusal?: RefusalName
 }
 
-type Kind = CodeEvent['kind']
-type Of<K extends Kind> = Extract<CodeEvent, { readonly kind: K }>
 type Rule<K extends Kind> = (row: CodeRow, event: Of<K>, terms: Terms) => Move
 type Rules = { readonly [K in Kind]?: Rule<K> }
 
@@ -46,6 +63,12 @@ const POSTPONED: ReadonlySet<number> = new Set([1, 2])
 const TEMPORARY: ReadonlySet<number> = new Set([10, 11])
 /** installFailedDueToIccidAlreadyExistsOnEuicc. */
 const IS_THERE_ALREADY = 9
+
+const expire: Rule<'expire'> = (row, _event, terms) =>
+  terms.canExpire && terms.nowMs >= row.expires_at_ms
+    ? { row: changed(row, terms, { state: 'expired' }) }
+    : { row }
+const revoke: Rule<'revoke'> = (row, _event, terms) => ({ row: changed(row, terms, { state: 'revoked' }) })
 
 /** A profile that may be downloaded: `released`, or `downloaded` by the eUICC that it is bound to. */
 const OPEN: Rules = {
@@ -83,11 +106,8 @@ const OPEN: Rules = {
       row: POSTPONED.has(reason) ? changed(row, terms, { last_error }) : failed(row, terms, last_error),
     }
   },
-  expire: (row, _event, terms) =>
-    terms.canExpire && terms.nowMs >= row.expires_at_ms
-      ? { row: changed(row, terms, { state: 'expired' }) }
-      : { row },
-  revoke: (row, _event, terms) => ({ row: changed(row, terms, { state: 'revoked' }) }),
+  expire,
+  revoke,
 }
 
 const installed: Rule<'installed'> = (row, _event, terms) => ({
@@ -101,8 +121,6 @@ const deleted: Rule<'deleted'> = (row, _event, terms) => ({
     last_error: null,
   }),
 })
-const expire = OPEN.expire
-const revoke = OPEN.revoke
 
 /** What each state does with each event. What is not there is refused, or changes nothing: see `REFUSED`. */
 const TABLE: Readonly<Record<CodeState, Rules>> = {
@@ -125,7 +143,8 @@ const TABLE: Readonly<Record<CodeState, Rules>> = {
       const last_error = `the device could not install it: reason ${event.reason}`
       if (TEMPORARY.has(event.reason)) return { row: changed(row, terms, { last_error }) }
       // Delivered before, and what told of its installation was lost: it is there.
-      if (event.reason === IS_THERE_ALREADY && row.downloads > 1) return installed(row, event as never, terms)
+      if (event.reason === IS_THERE_ALREADY && row.downloads > 1)
+        return installed(row, { ...event, kind: 'installed' }, terms)
       return { row: failed(row, terms, last_error) }
     },
   },

@@ -49,7 +49,9 @@ export function withFailure(row: EuiccRow, nowMs: number): EuiccRow {
   const isNew = nowMs - row.failures_from_ms > WINDOW_MS || row.failures === 0
   const failures = isNew ? 1 : row.failures + 1
   const lockMs =
-    failures <= FREE_FAILURES ? 0 : Math.min(LONGEST_LOCK_MS, FIRST_LOCK_MS * 2 ** (failures - FREE_FAILURES - 1))
+    failures <= FREE_FAILURES
+      ? 0
+      : Math.min(LONGEST_LOCK_MS, FIRST_LOCK_MS * 2 ** (failures - FREE_FAILURES - 1))
   return {
     ...row,
     failures,

@@ -11,8 +11,7 @@ const OLDEST = `delete from esim_smdp_session where tid in
 const OLDEST_OF_PEER = `delete from esim_smdp_session where tid in
   (select tid from esim_smdp_session where peer = :peer and step = 'initiated' order by created_at_ms, tid limit :surplus)`
 const COUNT = "select count(*) as n from esim_smdp_session where step = 'initiated'"
-const COUNT_OF_PEER =
-  "select count(*) as n from esim_smdp_session where peer = :peer and step = 'initiated'"
+const COUNT_OF_PEER = "select count(*) as n from esim_smdp_session where peer = :peer and step = 'initiated'"
 const OVER = `delete from esim_smdp_session where tid in
   (select tid from esim_smdp_session where expires_at_ms <= :now order by expires_at_ms limit :most)`
 const BY_STEP = 'select step, count(*) as n from esim_smdp_session group by step'

@@ -1,0 +1,135 @@
+import { createPublicKey } from 'node:crypto'
+import type { ObservedTx } from '@steeple/contracts'
+import { readBody } from '../rsp/json-body.ts'
+import { type InstallNotice, type OtherNotice, readNotification } from '../rsp/notification.ts'
+import { Refused } from '../rsp/refusal.ts'
+import { type CodeEvent, move } from '../states/move.ts'
+import { heldAfter } from '../store/held-store.ts'
+import { putNotice } from '../store/notice-store.ts'
+import { codesOfIccid } from '../store/order-store.ts'
+import { CODES, type CodeRow, HELD, SESSIONS, type SessionRow } from '../store/rows.ts'
+import { advance } from '../store/session-store.ts'
+import { type Es9Core, understood } from './core.ts'
+import type { NoticeResult } from './metrics.ts'
+import { euiccOfChain, isSignature } from './prove-euicc.ts'
+
+/** A notification whose signature is that of its eUICC. */
+interface Proven {
+  readonly notice: InstallNotice | OtherNotice
+  readonly eidHash: string
+  /** The session of the result of an installation. */
+  readonly session: SessionRow | undefined
+}
+
+/**
+ * Takes a notification in. It is answered 204 whatever it is, so this only says what became of it. Throws what the store
+ * throws: the phone keeps the notification then. SGP.22 §5.6.4.
+ */
+export async function handleNotification(core: Es9Core, octets: Uint8Array): Promise<NoticeResult> {
+  const notice = noticeIn(octets)
+  if (notice === undefined) return 'unreadable'
+  const proven = notice.kind === 'result' ? await provenResult(core, notice) : provenOther(core, notice)
+  if (proven === undefined) return 'not_verified'
+  const token = await tokenOf(core, proven)
+  if (token === undefined) return 'unknown_profile'
+  return await core.parts.context.observe((tx) => take(core, tx, proven, token))
+}
+
+function noticeIn(octets: Uint8Array): InstallNotice | OtherNotice | undefined {
+  try {
+    const text = readBody(octets, 'signature').octets('pendingNotification', 'signature')
+    return understood('signature', () => readNotification(text))
+  } catch (error) {
+    if (error instanceof Refused) return undefined
+    throw error
+  }
+}
+
+/** By the key of the session in which the profile went out: it comes without certificates, and perhaps weeks later. */
+async function provenResult(core: Es9Core, notice: InstallNotice): Promise<Proven | undefined> {
+  const session = await SESSIONS.find(core.parts.context.db, { tid: notice.tid })
+  if (session === undefined || session.euicc_key === null || session.eid_hash === null) return undefined
+  const key = createPublicKey({ key: Buffer.from(session.euicc_key), format: 'der', type: 'spki' })
+  if (!isSignature(key, notice.signature, notice.signed)) return undefined
+  return { notice, eidHash: session.eid_hash, session }
+}
+
+/** By its certificates, under whichever CI of ours they are. */
+function provenOther(core: Es9Core, notice: OtherNotice): Proven | undefined {
+  const pkids = new Set(core.parts.certs.identities().map(({ ciPkid }) => ciPkid))
+  for (const ci_pkid of pkids) {
+    try {
+      const euicc = euiccOfChain(core, { ci_pkid }, notice)
+      const isSigned = isSignature(euicc.key, notice.signature, notice.signed)
+      return isSigned ? { notice, eidHash: euicc.hash, session: undefined } : undefined
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error
+    }
+  }
+  return undefined
+}
+
+/** The code whose profile that eUICC was given; undefined for any other. */
+async function tokenOf({ parts }: Es9Core, proven: Proven): Promise<string | undefined> {
+  const { notice, session, eidHash } = proven
+  const { db } = parts.context
+  const codes = notice.iccid === '' ? [] : await codesOfIccid(db, await parts.lookup.mac(notice.iccid))
+  if (session !== undefined) return codes.find(({ token }) => token === session.token)?.token
+  for (const { token } of codes)
+    if ((await HELD.find(db, { eid_hash: eidHash, token })) !== undefined) return token
+  return undefined
+}
+
+async function take(core: Es9Core, tx: ObservedTx, proven: Proven, token: string): Promise<NoticeResult> {
+  const { notice, eidHash: eid_hash, session } = proven
+  const nowMs = core.nowMs()
+  const [held, code] = [await HELD.find(tx, { eid_hash, token }), await CODES.find(tx, { token })]
+  if (held === undefined || code === undefined) return 'unknown_profile'
+  const detail = detailOf(notice)
+  const isFailure = detail !== null
+  const { seq, event } = notice
+  const isNew = await putNotice(tx, { eid_hash, seq, event, token, detail, received_at_ms: nowMs })
+  if (!isNew) return 'repeated'
+  await HELD.put(tx, heldAfter(held, { event, seq, isFailure, nowMs }))
+  // Its result has come; what is sent again still finds its key for a while.
+  if (session?.step === 'delivered')
+    await advance(tx, session, { step: 'ended', expires_at_ms: nowMs + REPEATS_MS })
+  // What an older one says that comes late is not so any more.
+  if (seq > held.seq) await moveCode(core, tx, code, eventOf(proven, code.eid_last4 ?? ''))
+  if (event === 'install') core.metrics.downloaded(isFailure ? 'failed' : 'installed')
+  const type = `esim.${isFailure ? 'install_failed' : TYPES[event]}`
+  const data = { imsi_sha256_12: code.hash, eid_last4: code.eid_last4, ...(isFailure && { detail }) }
+  tx.event({ type, subject: token, data })
+  return 'counted'
+}
+
+async function moveCode(
+  core: Es9Core,
+  tx: ObservedTx,
+  code: CodeRow,
+  event: CodeEvent | undefined,
+): Promise<void> {
+  if (event === undefined) return
+  const { row } = move(code, event, core.terms())
+  if (row !== code) await CODES.put(tx, row)
+}
+
+/** Why an installation failed; null for anything else. */
+function detailOf(notice: InstallNotice | OtherNotice): string | null {
+  if (notice.kind === 'other' || notice.failure === undefined) return null
+  return `step ${notice.failure.command}, reason ${notice.failure.reason}`
+}
+
+/** How long a result that has come is still known by the key of its session. */
+const REPEATS_MS: number = 7 * 86_400_000
+const TYPES = { install: 'installed', enable: 'enabled', disable: 'disabled', delete: 'deleted' } as const
+
+function eventOf({ notice, eidHash: eid }: Proven, eidLast4: string): CodeEvent | undefined {
+  if (notice.event === 'delete') return { kind: 'deleted', eid, eidLast4 }
+  // A profile tells of its installation by its result; the other kind tells of those that somebody else has loaded.
+  if (notice.event !== 'install') return undefined
+  const failure = notice.kind === 'result' ? notice.failure : undefined
+  return failure === undefined
+    ? { kind: 'installed', eid, eidLast4 }
+    : { kind: 'install_failed', reason: failure.reason, eid, eidLast4 }
+}

@@ -1,0 +1,67 @@
+import type { SimCredentials, SubscriberView } from '@steeple/contracts'
+import { storeMetadata } from '../bpp/metadata.ts'
+import type { CodeRow } from '../store/rows.ts'
+import { type Es9Core, simOf } from './core.ts'
+
+/** The profile of a code for one delivery. */
+export interface Profile {
+  /** The whole `BF25`: the same for the same code and configuration. */
+  readonly metadata: Uint8Array
+  /** The profile's elements, DER; the caller's to wipe. */
+  readonly octets: Uint8Array
+}
+
+/** What the phone shows of a profile. Throws `sim_not_found`, `store_corrupt`. */
+export async function metadataOf(core: Es9Core, code: CodeRow, view: SubscriberView): Promise<Uint8Array> {
+  const credentials = await core.parts.issuer.credentials(simOf(code))
+  try {
+    return metadataWith(core, code, view, credentials)
+  } finally {
+    credentials.wipe()
+  }
+}
+
+/** The whole profile, made from the template. Throws as `metadataOf`, and what the template throws. */
+export async function profileOf(core: Es9Core, code: CodeRow, view: SubscriberView): Promise<Profile> {
+  const { parts } = core
+  const credentials = await parts.issuer.credentials(simOf(code))
+  try {
+    const octets = parts.template().personalise({
+      imsi: credentials.imsi,
+      iccid: digits(credentials.iccid),
+      ki: credentials.ki,
+      opc: credentials.opc,
+      adm1: credentials.adm1,
+      pin1: credentials.pin1,
+      puk1: credentials.puk1,
+      pin2: credentials.pin2,
+      puk2: credentials.puk2,
+      mncLength: plmnOf(view).mnc.length === 3 ? 3 : 2,
+      spn: parts.context.config.provider_name,
+    })
+    return { metadata: metadataWith(core, code, view, credentials), octets }
+  } finally {
+    credentials.wipe()
+  }
+}
+
+function metadataWith(
+  { parts }: Es9Core,
+  code: CodeRow,
+  view: SubscriberView,
+  { iccid }: SimCredentials,
+): Uint8Array {
+  const { provider_name: spn, smdp_address: address } = parts.context.config
+  // The last digits tell two profiles of one network apart on one phone.
+  const profileName = `${spn} ${code.iccid_last4}`
+  return storeMetadata({ iccid: digits(iccid), spn, profileName, address, ...plmnOf(view) })
+}
+
+function plmnOf({ plmn }: SubscriberView): { readonly mcc: string; readonly mnc: string } {
+  const [mcc = '', mnc = ''] = plmn.split('-')
+  return { mcc, mnc }
+}
+
+function digits(octets: Uint8Array): string {
+  return Buffer.from(octets).toString('latin1')
+}

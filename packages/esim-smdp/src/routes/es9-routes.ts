@@ -1,0 +1,62 @@
+import { esimDisabled, forbidden, type JsonSchema, type Route, route } from '@steeple/contracts'
+import type { Es9 } from '../es9/es9.ts'
+import { ES9_FUNCTIONS, type Es9Function } from '../es9/metrics.ts'
+import { blockList, plainCaller } from '../es9/peers.ts'
+import type { EsimParts } from '../parts.ts'
+
+/** What LPAs call, and the same without the prefix. Facts section 0. */
+const PREFIXES = ['/gsma/rsp2/es9plus', '/es9plus'] as const
+const SUMMARIES: Readonly<Record<Es9Function, string>> = {
+  initiateAuthentication: 'Begin a session of a phone with this SM-DP+',
+  authenticateClient: 'Prove an eUICC and offer it the profile of its activation code',
+  getBoundProfilePackage: 'Deliver a profile, bound to one eUICC',
+  handleNotification: 'Take a notification of an eUICC',
+  cancelSession: 'End a session',
+}
+const ANSWER: JsonSchema = {
+  type: 'object',
+  description:
+    'SGP.22 §6.5: `header.functionExecutionStatus` says how it went, also when it failed; the other members are base64 of DER.',
+  properties: {
+    header: {
+      type: 'object',
+      properties: {
+        functionExecutionStatus: {
+          type: 'object',
+          properties: { status: { type: 'string', enum: ['Executed-Success', 'Failed'] } },
+        },
+      },
+    },
+  },
+}
+
+/** ES9+ by the edge: the plain path, for whoever ends TLS before it on this machine or at a named proxy. */
+export function es9Routes(parts: EsimParts, es9: Es9): readonly Route[] {
+  const { config } = parts.context
+  const proxies = blockList(config.behind_proxy)
+  return PREFIXES.flatMap((prefix) =>
+    ES9_FUNCTIONS.map((name) =>
+      route<unknown, unknown, Uint8Array | undefined>({
+        method: 'POST',
+        path: `${prefix}/${name}`,
+        role: 'public',
+        rawBody: true,
+        summary: SUMMARIES[name],
+        description:
+          'SGP.22 ES9+. Open to loopback and to the proxies of `esim.behind_proxy` alone; phones come by `esim.listen`.',
+        schema: name === 'handleNotification' ? { status: 204 } : { response: ANSWER, status: 200 },
+        errors: [esimDisabled.code, forbidden.code],
+        audit: { none: 'what a phone does is observed: it is told by events' },
+        handle: async (request) => {
+          if (!config.enabled) throw esimDisabled()
+          const network = plainCaller(request.peerAddress, request.header('x-forwarded-for'), proxies)
+          if (network === undefined) throw forbidden('esim.behind_proxy')
+          const { status, headers, body } = await es9.call(name, request.body ?? NOTHING, network)
+          return { status, headers, ...(body !== undefined && { body }) }
+        },
+      }),
+    ),
+  )
+}
+
+const NOTHING = new Uint8Array()

@@ -1,0 +1,94 @@
+import { type JsonSchema, objectSchema, ok, type Route, route, timestampFromMs } from '@steeple/contracts'
+import type { EsimParts } from '../parts.ts'
+import { heldBy } from '../store/held-store.ts'
+import { EUICCS, type EuiccRow, type HeldRow } from '../store/rows.ts'
+
+const TIME: JsonSchema = { type: ['string', 'null'], format: 'date-time' }
+const PROFILE: JsonSchema = objectSchema({
+  token: { type: 'string', description: 'The code that it was delivered by.' },
+  imsi_sha256_12: { type: 'string' },
+  state: {
+    type: 'string',
+    enum: ['delivered', 'installed', 'enabled', 'disabled', 'deleted', 'failed'],
+    description: 'As the device last told; it tells when it can, and may be asked by its user not to.',
+  },
+  delivered_at: TIME,
+  installed_at: TIME,
+  enabled_at: TIME,
+  disabled_at: TIME,
+  deleted_at: TIME,
+})
+const EUICC: JsonSchema = objectSchema({
+  eid_sha256_12: { type: 'string', description: 'The first 12 characters of the SHA-256 of its EID.' },
+  eid_last4: { type: 'string' },
+  first_seen_at: TIME,
+  last_seen_at: TIME,
+  locked_until: { ...TIME, description: 'It has failed too often and has to wait until then.' },
+  failures: { type: 'integer', description: 'Failed attempts since its last download, at most of a day.' },
+  profiles: { type: 'array', items: PROFILE },
+})
+const LIST: JsonSchema = objectSchema({
+  euiccs: { type: 'array', items: EUICC },
+  next_cursor: { type: ['string', 'null'] },
+})
+
+/** The eUICCs that have been here, and what they hold. */
+export function euiccRoutes({ context }: EsimParts): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/esim/euiccs',
+      // It shows no secret: neither matching ids nor whole EIDs.
+      role: 'viewer',
+      summary: 'List the eUICCs that have downloaded from here, and what became of their profiles',
+      schema: { response: LIST },
+      errors: ['store_corrupt'],
+      paged: true,
+      handle: async (request) => {
+        const page = request.page()
+        const [after = ''] = page.after ?? []
+        const rows = await EUICCS.select(
+          context.db,
+          'where eid_hash > :after order by eid_hash limit :limit',
+          { after, limit: page.limit + 1 },
+        )
+        const shown = rows.slice(0, page.limit)
+        const held = await heldBy(
+          context.db,
+          shown.map(({ eid_hash }) => eid_hash),
+        )
+        const last = shown.at(-1)
+        return ok({
+          euiccs: shown.map((row) => euiccRecord(row, held.get(row.eid_hash) ?? [], context.clock.nowMs())),
+          next_cursor: rows.length > shown.length && last !== undefined ? page.cursor([last.eid_hash]) : null,
+        })
+      },
+    }),
+  ]
+}
+
+function euiccRecord(row: EuiccRow, held: readonly HeldRow[], nowMs: number): object {
+  const isLocked = row.locked_until_ms !== null && row.locked_until_ms > nowMs
+  return {
+    eid_sha256_12: row.eid_hash.slice(0, 12),
+    eid_last4: row.eid_last4,
+    first_seen_at: timestampFromMs(row.first_seen_ms),
+    last_seen_at: timestampFromMs(row.last_seen_ms),
+    locked_until: isLocked ? timeOf(row.locked_until_ms) : null,
+    failures: row.failures,
+    profiles: held.map((each) => ({
+      token: each.token,
+      imsi_sha256_12: each.hash,
+      state: each.state,
+      delivered_at: timeOf(each.delivered_at_ms),
+      installed_at: timeOf(each.installed_at_ms),
+      enabled_at: timeOf(each.enabled_at_ms),
+      disabled_at: timeOf(each.disabled_at_ms),
+      deleted_at: timeOf(each.deleted_at_ms),
+    })),
+  }
+}
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : timestampFromMs(ms)
+}

@@ -1,0 +1,14 @@
+import type { Tx } from '@steeple/contracts'
+import { NOTICES, type NoticeRow } from './rows.ts'
+
+/** Notifications of one eUICC that are kept. Older ones of it can say nothing new: see `heldAfter`. */
+const MOST_OF_EUICC = 500
+const OLD = `delete from esim_smdp_notice where eid_hash = :eid and seq in
+  (select seq from esim_smdp_notice where eid_hash = :eid order by seq desc limit 50 offset ${MOST_OF_EUICC})`
+
+/** Keeps a notification; false when one with its number is there. */
+export async function putNotice(tx: Tx, row: NoticeRow): Promise<boolean> {
+  if (!(await NOTICES.insertNew(tx, row))) return false
+  await tx.run(OLD, { eid: row.eid_hash })
+  return true
+}

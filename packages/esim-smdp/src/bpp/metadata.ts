@@ -1,5 +1,5 @@
 import { tlv } from '@steeple/sgp22'
-import { iccidOctets, swapped } from '../profile/coding.ts'
+import { iccidOctets, plmnOctets, swapped } from '../profile/coding.ts'
 
 /** What a phone shows of a profile before and after it is installed. */
 export interface MetadataFacts {
@@ -11,9 +11,8 @@ export interface MetadataFacts {
   readonly profileName: string
   /** Where the eUICC's notifications go: the address of this SM-DP+. */
   readonly address: string
-  /** Mobile country and network code, of three and of two or three digits. */
-  readonly mcc: string
-  readonly mnc: string
+  /** The network that it belongs to: country and network code, of three and of two or three digits. */
+  readonly owner?: { readonly mcc: string; readonly mnc: string }
   /** 64 by 64 pixels, at most 1024 octets. */
   readonly icon?: { readonly type: 'jpg' | 'png'; readonly octets: Uint8Array }
 }
@@ -25,9 +24,10 @@ const ICON_TYPES = { jpg: 0, png: 1 } as const
 const OPERATIONAL = Uint8Array.of(2)
 const SPN_OCTETS = 32
 const NAME_OCTETS = 64
+const ICON_OCTETS = 1024
 const text = new TextEncoder()
 
-/** StoreMetadataRequest (`BF25`). SGP.22 §5.5.3, and §4.4 of the notifications. */
+/** StoreMetadataRequest (`BF25`). Throws `RangeError` for an ICCID or an icon that is none. SGP.22 §5.5.3, and §4.4 of the notifications. */
 export function storeMetadata(facts: MetadataFacts): Uint8Array {
   const address = tlv(0x81, text.encode(facts.address))
   const events = EVENTS.map((event) => tlv(0x30, tlv(0x80, Uint8Array.of(event >> 8, event & 0xff)), address))
@@ -39,19 +39,17 @@ export function storeMetadata(facts: MetadataFacts): Uint8Array {
     ...iconOf(facts),
     tlv(0x95, OPERATIONAL),
     tlv(0xb6, ...events),
-    tlv(0xb7, tlv(0x80, plmnOctets(facts.mcc, facts.mnc))),
+    ...ownerOf(facts),
   )
 }
 
-/** MCC and MNC as in EF.PLMN: three octets. TS 24.008 §10.5.1.13. */
-export function plmnOctets(mcc: string, mnc: string): Uint8Array {
-  const [a, b, c] = [...mcc].map(Number)
-  const [d, e, f] = [...mnc.padEnd(3, 'f')].map((digit) => Number.parseInt(digit, 16))
-  const pair = (high = 0, low = 0): number => (high << 4) | low
-  return Uint8Array.of(pair(b, a), pair(f, c), pair(e, d))
+function ownerOf({ owner }: MetadataFacts): readonly Uint8Array[] {
+  return owner === undefined ? [] : [tlv(0xb7, tlv(0x80, plmnOctets(owner.mcc, owner.mnc)))]
 }
 
 function iconOf({ icon }: MetadataFacts): readonly Uint8Array[] {
+  if ((icon?.octets.length ?? 0) > ICON_OCTETS)
+    throw new RangeError(`an icon has at most ${ICON_OCTETS} octets`)
   return icon === undefined ? [] : [tlv(0x93, Uint8Array.of(ICON_TYPES[icon.type])), tlv(0x94, icon.octets)]
 }
 

@@ -1,0 +1,97 @@
+import { lengthOctets, readAll, type Tlv, TlvError } from '@steeple/sgp22'
+import { type ElementName, elementName, hexTag, partName } from './elements.ts'
+import { TemplateError } from './template-error.ts'
+import { type Piece, partOf, tagOctets } from './tree.ts'
+
+/** A profile element and where it stands. */
+export interface ProfileElement {
+  readonly name: ElementName
+  /** From 1. */
+  readonly number: number
+  readonly piece: Piece
+}
+
+/** Bound on what is read: the largest profiles of operators have a tenth of it. */
+export const MAX_TEMPLATE_OCTETS: number = 512 * 1024
+const CONSTRUCTED = 0x20
+const NAMES_OF_A_FILE: Readonly<Record<number, string>> = {
+  128: 'doNotCreate',
+  161: 'fileDescriptor',
+  130: 'fillFileOffset',
+  131: 'fillFileContent',
+}
+
+/** The elements of a profile, every object of them read. Throws `TemplateError` for what is no DER. X.690 §10. */
+export function readElements(octets: Uint8Array): readonly ProfileElement[] {
+  if (octets.length === 0) throw new TemplateError({ offset: 0, path: 'the file', what: 'is empty' })
+  if (octets.length > MAX_TEMPLATE_OCTETS)
+    throw new TemplateError({
+      offset: 0,
+      path: 'the file',
+      what: `has more than ${MAX_TEMPLATE_OCTETS} octets`,
+    })
+  return within('the file', () => readAll(octets)).map((object, i) => elementOf(object, i + 1))
+}
+
+/** Words for an element: `usim (element 8)`. */
+export function placeOf({ name, number }: ProfileElement): string {
+  return `${name} (element ${number})`
+}
+
+function elementOf(object: Tlv, number: number): ProfileElement {
+  const name = elementName(object.tag)
+  if (name === undefined)
+    throw new TemplateError({
+      offset: object.at,
+      path: `element ${number}`,
+      what: `tag ${hexTag(object.tag)} is no profile element`,
+    })
+  const place = `${name} (element ${number})`
+  const words = (tag: number, depth: number): string => wordsFor(name, tag, depth)
+  return { name, number, piece: pieceOf(object, place, 0, words) }
+}
+
+function wordsFor(element: ElementName, tag: number, depth: number): string {
+  if (depth === 0) return partName(element, tag)
+  return (depth === 1 ? NAMES_OF_A_FILE[tag] : undefined) ?? hexTag(tag)
+}
+
+function pieceOf(
+  object: Tlv,
+  path: string,
+  depth: number,
+  words: (tag: number, depth: number) => string,
+): Piece {
+  const { tag, at, raw, value } = object
+  const shortest = tagOctets(tag).length + lengthOctets(value.length).length + value.length
+  if (raw.length !== shortest)
+    throw new TemplateError({ offset: at, path, what: 'its length is not in the shortest form' })
+  if (((raw[0] ?? 0) & CONSTRUCTED) === 0) return { tag, at, raw, value, parts: undefined }
+  const parts = within(path, () => object.children()).map((part) =>
+    pieceOf(part, `${path} / ${words(part.tag, depth)}`, depth + 1, words),
+  )
+  return { tag, at, raw, value, parts }
+}
+
+function within<T>(path: string, read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    if (cause instanceof TlvError)
+      throw new TemplateError({ offset: cause.at, path, what: cause.what }, { cause })
+    throw cause
+  }
+}
+
+/** The header of an element: its `A0`, where the profile's own header has its service list and more. */
+export function headerOf({ name, piece }: ProfileElement): Piece | undefined {
+  return name === 'header' ? undefined : partOf(piece, 0xa0)
+}
+
+/** A whole number out of the value of an INTEGER; undefined when it is none of at most six octets. X.690 §8.3. */
+export function integerOf(piece: Piece | undefined): number | undefined {
+  const value = piece?.value
+  if (value === undefined || value.length === 0 || value.length > 6 || (value[0] ?? 0) >= 0x80)
+    return undefined
+  return value.reduce((sum, octet) => sum * 256 + octet, 0)
+}

@@ -1,0 +1,155 @@
+import type { ProfileFacts } from '../parts.ts'
+import { accessClass, codeOctets, iccidOctets, imsiOctets, plmnOctets, plmnOf, swapped } from './coding.ts'
+import { ELEMENT } from './elements.ts'
+import { contentOf, hasContents, withContent, withOctetsAt } from './files.ts'
+import { ALGORITHM, SERVICES, withMilenage } from './services.ts'
+import { spnOctets } from './spn.ts'
+import { branch, leaf, type Piece, partOf, withEach, without, withPart } from './tree.ts'
+
+/** One part of the work: what it gives has the facts in their place. `keep` is told of copies that must be wiped. */
+export type Step = (elements: readonly Piece[], facts: ProfileFacts, keep: Keep) => readonly Piece[]
+/** Gives back what it is given, and has it overwritten when the profile is written. */
+export type Keep = (octets: Uint8Array) => Uint8Array
+
+/** The elements with those of that tag changed. */
+export function withElements(
+  elements: readonly Piece[],
+  tag: number,
+  change: (element: Piece) => Piece,
+): readonly Piece[] {
+  return elements.map((element) => (element.tag === tag ? change(element) : element))
+}
+
+/** Whole octets of one. INTEGER of DER. X.690 §8.3. */
+function integer(tag: number, value: number): Piece {
+  return leaf(tag, Uint8Array.of(value))
+}
+
+/** Header and EF.ICCID. */
+export const withIccid: Step = (elements, facts) => {
+  const iccid = iccidOctets(facts.iccid)
+  const header = withElements(elements, ELEMENT.header, (piece) => withPart(piece, leaf(0x83, iccid)))
+  return withElements(header, ELEMENT.mf, (piece) =>
+    withEach(piece, 0xa4, (file) => withContent(file, swapped(iccid))),
+  )
+}
+
+/** EF.IMSI and EF.ACC. */
+export const withImsi: Step = (elements, facts, keep) => {
+  const imsi = keep(imsiOctets(facts.imsi))
+  return withElements(elements, ELEMENT.usim, (piece) =>
+    withEach(
+      withEach(piece, 0xa3, (file) => withContent(file, imsi)),
+      0xb2,
+      (file) => withContent(file, accessClass(facts.imsi)),
+    ),
+  )
+}
+
+/** Milenage with its own constants, Ki and OPc, in every akaParameter, and in the list of services. TS 35.206 §4.1. */
+export const withKeys: Step = (elements, facts) => {
+  if (facts.ki.length !== 16 || facts.opc.length !== 16) throw new RangeError('Ki and OPc have 16 octets')
+  const own = (piece: Piece): Piece =>
+    withPart(
+      withPart(
+        // Constants of Milenage are the default of DER: they are not written.
+        withPart(without(piece, 0x84, 0x85, 0x87), integer(0x80, ALGORITHM.milenage)),
+        leaf(0x82, facts.ki),
+      ),
+      leaf(0x83, facts.opc),
+    )
+  const header = withElements(elements, ELEMENT.header, (piece) => withEach(piece, SERVICES, withMilenage))
+  return withElements(header, ELEMENT.akaParameter, (piece) =>
+    withEach(piece, 0xa1, (choice) => withEach(choice, 0xa1, own)),
+  )
+}
+
+/** References of codes. TCA 3.3, PINKeyReferenceValue, PUKKeyReferenceValue; TS 102 221 §9.5.1. */
+export const CODE = { pin1: 0x01, pin2: 0x81, adm1: 0x0a, adm2: 0x0b, puk1: 0x01, puk2: 0x81 } as const
+
+/** PIN1, PIN2 and ADM1 in every pinCodes, PUK1 and PUK2 in pukCodes. One that is empty leaves what the template has. */
+export const withCodes: Step = (elements, facts, keep) => {
+  const pins = new Map<number, Uint8Array>()
+  const puks = new Map<number, Uint8Array>()
+  for (const [into, reference, name] of [
+    [pins, CODE.pin1, 'pin1'],
+    [pins, CODE.pin2, 'pin2'],
+    [pins, CODE.adm1, 'adm1'],
+    [puks, CODE.puk1, 'puk1'],
+    [puks, CODE.puk2, 'puk2'],
+  ] as const)
+    if (facts[name].length > 0) into.set(reference, keep(codeOctets(facts[name], name)))
+  return withPuks(withPins(elements, pins), puks)
+}
+
+/** The codes of that reference in every pinCodes. */
+export function withPins(
+  elements: readonly Piece[],
+  codes: ReadonlyMap<number, Uint8Array>,
+): readonly Piece[] {
+  return withElements(elements, ELEMENT.pinCodes, (piece) =>
+    withEach(piece, 0xa1, (choice) => withEach(choice, 0xa0, (list) => withValues(list, codes))),
+  )
+}
+
+function withPuks(elements: readonly Piece[], codes: ReadonlyMap<number, Uint8Array>): readonly Piece[] {
+  return withElements(elements, ELEMENT.pukCodes, (piece) =>
+    withEach(piece, 0xa1, (list) => withValues(list, codes)),
+  )
+}
+
+function withValues(list: Piece, codes: ReadonlyMap<number, Uint8Array>): Piece {
+  return withEach(list, 0x30, (entry) => {
+    const code = codes.get(partOf(entry, 0x80)?.value.at(-1) ?? 0)
+    return code === undefined ? entry : withPart(entry, leaf(0x81, code))
+  })
+}
+
+/** EF.SPN. */
+export const withProvider: Step = (elements, facts) => {
+  const spn = spnOctets(facts.spn)
+  return withElements(elements, ELEMENT.usim, (piece) =>
+    withEach(piece, 0xad, (file) => withContent(file, spn)),
+  )
+}
+
+/** EF.AD of the USIM and of the ISIM: normal operation, and the digits of the MNC. TS 31.102 §4.2.18, TS 31.103 §4.2.5. */
+export const withOperation: Step = (elements, facts) => {
+  const usim = withElements(elements, ELEMENT.usim, (piece) => {
+    const old = contentOf(partOf(piece, 0xb5)) ?? new Uint8Array(4)
+    const octets = Uint8Array.from({ length: Math.max(4, old.length) }, (_, i) => old[i] ?? 0)
+    octets[0] = 0
+    octets[3] = facts.mncLength
+    return withPart(piece, withContent(partOf(piece, 0xb5) ?? branch(0xb5, []), octets))
+  })
+  return withElements(usim, ELEMENT.isim, (piece) =>
+    withEach(piece, 0xa7, (file) => withOctetsAt(file, 0, Uint8Array.of(0))),
+  )
+}
+
+/** Access technologies of a home network: E-UTRAN and NG-RAN. TS 31.102 §4.2.5. */
+const LTE_AND_NR = [0x48, 0x00] as const
+/** Files that hold the network of the last registration, with the place of it. TS 31.102 §4.2.17, §4.2.23, §4.2.91, §4.4.11. */
+const LOCATIONS: readonly (readonly [number, number, number])[] = [
+  [ELEMENT.usim, 0xb1, 7],
+  [ELEMENT.usim, 0xb4, 4],
+  [ELEMENT['df-5gs'], 0xa3, 13],
+  [ELEMENT['df-5gs'], 0xa4, 13],
+]
+
+/** First entry of EF.HPLMNwAcT, and the network in the location files, where the template has them. */
+export const withNetwork: Step = (elements, facts) => {
+  const { mcc, mnc } = plmnOf(facts.imsi, facts.mncLength)
+  const plmn = plmnOctets(mcc, mnc)
+  const entry = Uint8Array.of(...plmn, ...LTE_AND_NR)
+  const home = withElements(elements, ELEMENT['opt-usim'], (piece) =>
+    withEach(piece, 0xb1, (file) =>
+      hasContents(file) ? withOctetsAt(file, 0, entry) : withContent(file, entry),
+    ),
+  )
+  return LOCATIONS.reduce<readonly Piece[]>(
+    (all, [tag, fileTag, start]) =>
+      withElements(all, tag, (piece) => withEach(piece, fileTag, (file) => withOctetsAt(file, start, plmn))),
+    home,
+  )
+}

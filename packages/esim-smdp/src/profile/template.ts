@@ -1,0 +1,57 @@
+import type { ProfileFacts, ProfileTemplate } from '../parts.ts'
+import { withIms } from './isim.ts'
+import { withOwnKeys } from './own-keys.ts'
+import { readElements } from './read.ts'
+import {
+  type Step,
+  withCodes,
+  withIccid,
+  withImsi,
+  withKeys,
+  withNetwork,
+  withOperation,
+  withProvider,
+} from './steps.ts'
+import { type Piece, written } from './tree.ts'
+import { validate } from './validate.ts'
+
+/** Who the SIM is and with what it proves it: what other tools that personalise write as well. */
+export const IDENTITY: readonly Step[] = [withIccid, withImsi, withKeys, withCodes]
+/** All that a profile of this network needs. */
+export const ALL_STEPS: readonly Step[] = [
+  ...IDENTITY,
+  withProvider,
+  withOperation,
+  withNetwork,
+  withIms,
+  withOwnKeys,
+]
+
+/**
+ * A template that profiles are made from. Throws `TemplateError` for a file that is no profile or lacks what is written
+ * into it. TCA "eUICC Profile Package: Interoperable Format Technical Specification".
+ */
+export function loadTemplate(octets: Uint8Array): ProfileTemplate {
+  const elements = readElements(Uint8Array.from(octets))
+  validate(elements)
+  const pieces = elements.map(({ piece }) => piece)
+  return { personalise: (facts) => personalised(pieces, facts, ALL_STEPS) }
+}
+
+/** The elements with the facts in them, by these steps, as octets. Throws `RangeError` for facts that are none. */
+export function personalised(
+  elements: readonly Piece[],
+  facts: ProfileFacts,
+  steps: readonly Step[],
+): Uint8Array {
+  const copies: Uint8Array[] = []
+  const keep = (octets: Uint8Array): Uint8Array => {
+    copies.push(octets)
+    return octets
+  }
+  try {
+    return written(steps.reduce((pieces, step) => step(pieces, facts, keep), elements))
+  } finally {
+    for (const copy of copies) copy.fill(0)
+  }
+}

@@ -1,0 +1,203 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import {
+  bsp,
+  child,
+  eidOctets,
+  oneTimeKey,
+  type RspCurve,
+  readOne,
+  sessionKeys,
+  type Tlv,
+  verifyP1363,
+} from '@steeple/sgp22'
+import { assert, suite } from '@steeple/testkit'
+import { type Binding, type BindMode, bindProfile, boundWith } from '../src/bpp/bind.ts'
+import { storeMetadata } from '../src/bpp/metadata.ts'
+import type { RspIdentity } from '../src/parts.ts'
+import { ascii, fixture, hex, octets } from './support/profiles.ts'
+
+const binds = suite('esim-smdp/bind')
+
+interface Answers {
+  readonly [name: string]: string
+}
+const KNOWN: {
+  readonly [curve: string]: Answers & { ppk: Answers } & { [name: string]: readonly string[] }
+} = JSON.parse(Buffer.from(fixture('bsp-kat.json')).toString())
+const PROFILE = Uint8Array.from({ length: 2500 }, (_, i) => i & 0xff)
+const CURVES = [
+  ['P-256', 'prime256v1'],
+  ['brainpoolP256r1', 'brainpoolP256r1'],
+] as const
+
+/** An identity of which only what binding needs is real. */
+function identityOn(curve: RspCurve, namedCurve: string): { identity: RspIdentity; publicKey: KeyObject } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve })
+  const none = new Uint8Array(0)
+  const certified = { der: none, key: privateKey }
+  return {
+    identity: {
+      ciPkid: '',
+      curve,
+      ci: none,
+      auth: certified,
+      pb: certified,
+      owner: '2.999.10',
+      ownerOctets: none,
+    },
+    publicKey,
+  }
+}
+
+function partsOf(bpp: Uint8Array): { channel: Tlv; sequences: readonly Tlv[] } {
+  const whole = readOne(bpp)
+  assert.is(whole.tag, 0xbf36)
+  const [channel, ...sequences] = whole.children()
+  if (channel === undefined) throw new Error('no secure channel')
+  return { channel, sequences }
+}
+
+for (const [curve, nodeName] of CURVES) {
+  const known = KNOWN[nodeName]
+  if (known === undefined) throw new Error('no known answers')
+  const { identity, publicKey } = identityOn(curve, nodeName)
+
+  const common: Omit<Binding, 'mode'> = {
+    identity,
+    tid: octets(known.transactionId ?? ''),
+    eid: known.eid ?? '',
+    euiccOtpk: octets(known.otPK_EUICC ?? ''),
+    metadata: octets(known.storeMetadata_plain ?? ''),
+    profile: PROFILE,
+  }
+
+  for (const isOwn of [true, false])
+    binds(`makes the known package${isOwn ? ' with keys of its own' : ''}: ${curve}`, () => {
+      const { ppk } = known
+      const own = {
+        initialMac: octets(ppk.initialMacChainingValue ?? ''),
+        enc: octets(ppk.ppkEnc ?? ''),
+        mac: octets(ppk.ppkCmac ?? ''),
+      }
+      const key = oneTimeKey(curve, octets(known.otSK_DP_hex ?? ''))
+      const bpp = boundWith(common, key, octets(known.hostId ?? ''), isOwn ? own : undefined)
+      const { channel, sequences } = partsOf(bpp)
+      const segments = sequences.map((one) => [one.tag, one.children().map(({ raw }) => hex(raw))])
+      const middle = isOwn ? [[0xa2, known.secondSequenceOf87]] : []
+      assert.equal(segments, [
+        [0xa0, known.firstSequenceOf87],
+        [0xa1, known.sequenceOf88],
+        ...middle,
+        [0xa3, isOwn ? known.sequenceOf86_with_ppk : known.sequenceOf86_with_session_keys],
+      ])
+      const signature = child(channel, 0x5f37)?.raw ?? new Uint8Array(0)
+      assert.ok(verifyP1363(publicKey, signature, octets(known.smdpSign_tbs ?? '')))
+    })
+
+  for (const mode of ['ppk', 'session'] as const)
+    binds(`binds so that the eUICC opens it, differently each time: ${curve}, ${mode}`, () => {
+      const card = oneTimeKey(curve)
+      const binding = { ...common, euiccOtpk: card.publicPoint, mode }
+      const [{ bpp }, other] = [bindProfile(binding), bindProfile(binding)]
+      assert.is.not(hex(bpp), hex(other.bpp))
+      assert.is(hex(opened(bpp, card, common.eid, mode)), hex(PROFILE))
+    })
+}
+
+/** The profile in a package, as an eUICC gets at it. SGP.22 §3.1.3.3. */
+function opened(
+  bpp: Uint8Array,
+  card: { agree(peer: Uint8Array): Uint8Array },
+  eid: string,
+  mode: BindMode,
+): Uint8Array {
+  assert.is(eidOctets(eid).length, 16)
+  const { channel, sequences } = partsOf(bpp)
+  const control = child(channel, 0xa6)
+  const hostId = control && child(control, 0x84)?.value
+  const point = child(channel, 0x5f49)?.value
+  if (hostId === undefined || point === undefined) throw new Error('no keys')
+  let instance = bsp(sessionKeys(card.agree(point), hostId, eid))
+  const plain = new Map<number, Uint8Array>()
+  for (const sequence of sequences) {
+    const octetsOf = Buffer.concat(sequence.children().map((one) => instance.open(one)))
+    plain.set(sequence.tag, octetsOf)
+    if (sequence.tag !== 0xa2) continue
+    const [initialMac, enc, mac] = readOne(octetsOf)
+      .children()
+      .map(({ value }) => value)
+    if (initialMac === undefined || enc === undefined || mac === undefined) throw new Error('no own keys')
+    instance = bsp({ initialMac, enc, mac })
+  }
+  assert.is(plain.has(0xa2), mode === 'ppk')
+  assert.is(hex(plain.get(0xa0) ?? new Uint8Array(0)), 'bf2400')
+  return plain.get(0xa3) ?? new Uint8Array(0)
+}
+
+binds('gives the same package for the same random octets but for the signature', () => {
+  const { identity } = identityOn('P-256', 'prime256v1')
+  const binding: Binding = {
+    identity,
+    tid: new Uint8Array(16),
+    eid: '89049032123451234512345678901235',
+    euiccOtpk: oneTimeKey('P-256').publicPoint,
+    metadata: octets('bf2500'),
+    profile: PROFILE,
+    mode: 'ppk',
+    random: (count) => new Uint8Array(count).fill(7),
+  }
+  const [one, two] = [bindProfile(binding), bindProfile(binding)].map(({ bpp }) => partsOf(bpp).sequences)
+  assert.equal(
+    one?.map(({ raw }) => hex(raw)),
+    two?.map(({ raw }) => hex(raw)),
+  )
+})
+
+binds('refuses a public key of the eUICC that is none', () => {
+  const { identity } = identityOn('P-256', 'prime256v1')
+  const binding = {
+    identity,
+    tid: new Uint8Array(16),
+    eid: '89049032123451234512345678901235',
+    euiccOtpk: new Uint8Array(65).fill(4),
+    metadata: octets('bf2500'),
+    profile: PROFILE,
+    mode: 'ppk' as const,
+  }
+  assert.throws(() => bindProfile(binding), 'the public key is not on the curve')
+  assert.throws(() => bindProfile({ ...binding, eid: '8904' }), /EID|curve/)
+})
+
+binds('says of a profile what the known answer says', () => {
+  const facts = {
+    iccid: '8999100000000000013',
+    spn: 'Test SPN',
+    profileName: 'Test Profile',
+    address: 'smdp.example.com',
+  }
+  assert.is(hex(storeMetadata(facts)), KNOWN.prime256v1?.storeMetadata_plain)
+  const owned = hex(storeMetadata({ ...facts, owner: { mcc: '999', mnc: '70' } }))
+  assert.ok(owned.endsWith('b705800399f907'))
+  assert.ok(hex(storeMetadata({ ...facts, owner: { mcc: '310', mnc: '410' } })).endsWith('b7058003130014'))
+})
+
+binds('keeps names within their limit, never half a character, and refuses what is no icon or ICCID', () => {
+  const facts = {
+    iccid: '8999901000000000013',
+    spn: 'é'.repeat(40),
+    profileName: '😀'.repeat(40),
+    address: 'a.b',
+  }
+  const metadata = readOne(storeMetadata(facts))
+  assert.is(Buffer.from(child(metadata, 0x91)?.value ?? []).toString(), 'é'.repeat(16))
+  assert.is(Buffer.from(child(metadata, 0x92)?.value ?? []).toString(), '😀'.repeat(16))
+  const icon = { type: 'png' as const, octets: ascii('icon') }
+  assert.is(hex(child(readOne(storeMetadata({ ...facts, icon })), 0x93)?.value ?? icon.octets), '01')
+  assert.throws(
+    () => storeMetadata({ ...facts, icon: { type: 'jpg', octets: new Uint8Array(1025) } }),
+    /1024/,
+  )
+  assert.throws(() => storeMetadata({ ...facts, iccid: '899' }), 'an ICCID has 18 to 20 digits')
+})
+
+binds.run()

@@ -96,6 +96,8 @@ async function take(core: Es9Core, tx: ObservedTx, proven: Proven, token: string
     await advance(tx, session, { step: 'ended', expires_at_ms: nowMs + REPEATS_MS })
   // What an older one says that comes late is not so any more.
   if (seq > held.seq) await moveCode(core, tx, code, eventOf(proven, code.eid_last4 ?? ''))
+  // An eUICC tells of an installation by its result, and by a notification to whoever asked for one: that is one event.
+  if (event === 'install' && !isFailure && held.installed_at_ms !== null) return 'counted'
   if (event === 'install') core.metrics.downloaded(isFailure ? 'failed' : 'installed')
   const type = `esim.${isFailure ? 'install_failed' : TYPES[event]}`
   const data = { imsi_sha256_12: code.hash, eid_last4: code.eid_last4, ...(isFailure && { detail }) }

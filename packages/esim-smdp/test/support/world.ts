@@ -1,0 +1,260 @@
+import { createHash, createHmac } from 'node:crypto'
+import type {
+  Db,
+  ImsiHash,
+  SimIssuer,
+  SubscriberState,
+  Subscribers,
+  SubscriberView,
+  Vault,
+} from '@steeple/contracts'
+import { luhnCheckDigit } from '@steeple/telecom'
+import { type FakeClock, type FakeContext, fakeClock, fakeContext, memoryDb } from '@steeple/testkit'
+import { createEuicc, type Es9Transport, type Euicc } from '@steeple/virtual-euicc'
+import type { EsimConfig } from '../../src/config.ts'
+import { createEs9, type Es9 } from '../../src/es9/es9.ts'
+import { ES9_FUNCTIONS } from '../../src/es9/metrics.ts'
+import { MIGRATIONS } from '../../src/migrations.ts'
+import type { EsimParts } from '../../src/parts.ts'
+import { readTemplate } from '../../src/profile/template-file.ts'
+import { CODES, type CodeRow } from '../../src/store/rows.ts'
+import { eidOf, type Pki, pki } from './pki.ts'
+
+/** The address of the server of the tests. */
+export const ADDRESS = 'smdp.example.com'
+const START_MS = Date.UTC(2026, 5, 15, 12)
+const DAY_MS = 86_400_000
+
+export const CONFIG: EsimConfig = {
+  enabled: true,
+  smdp_address: ADDRESS,
+  single_use: true,
+  certs_dir: '',
+  template: '',
+  listen: '',
+  behind_proxy: [],
+  code_expiry: '30d',
+  session_life: '15m',
+  max_downloads: 10,
+  max_confirmation_attempts: 3,
+  provider_name: 'Steeple',
+  es2: { listen: '', client_ca: '' },
+}
+
+/** What a test says of a code. */
+export interface CodeOptions {
+  readonly confirmation?: string
+  readonly row?: Partial<CodeRow>
+}
+/** A code that was issued. */
+export interface TestCode {
+  readonly token: string
+  readonly matchingId: string
+  readonly activationCode: string
+  readonly hash: ImsiHash
+}
+
+/** An SM-DP+ without an edge, its SIMs and its eUICCs. */
+export interface World {
+  readonly fake: FakeContext<EsimConfig>
+  readonly clock: FakeClock
+  readonly parts: EsimParts
+  readonly es9: Es9
+  readonly pki: Pki
+  /** Identities that the server has; a test may change them. */
+  readonly identities: EsimParts['certs'] extends { identities(): readonly (infer I)[] } ? I[] : never
+  /** States of SIMs; a test may change them. */
+  readonly states: Map<string, SubscriberState>
+  issue(number: number, options?: CodeOptions): Promise<TestCode>
+  euicc(number: number): Euicc
+  row(code: Pick<TestCode, 'token'>): Promise<CodeRow>
+  readonly transport: Es9Transport
+  /** One call with a body: HTTP status, and `subject/reason` or `ok`. */
+  call(
+    name: string,
+    body: unknown,
+    network?: string,
+  ): Promise<{ status: number; code: string; body: unknown }>
+  refusals(reason: string): number
+  close(): Promise<void>
+}
+
+/** Hierarchies cost time and are the same for all tests. */
+let first: Pki | undefined
+
+export async function world(
+  options: {
+    readonly db?: Db
+    readonly pki?: Pki
+    readonly config?: Partial<EsimConfig>
+    readonly clock?: FakeClock
+  } = {},
+): Promise<World> {
+  first ??= options.pki === undefined ? pki('P-256') : first
+  const hierarchy = options.pki ?? first ?? pki('P-256')
+  const clock = options.clock ?? fakeClock(START_MS)
+  const memory = options.db === undefined ? memoryDb(MIGRATIONS) : undefined
+  const db = options.db ?? memory
+  if (db === undefined) throw new Error('there is a store')
+  const fake = fakeContext({ config: { ...CONFIG, ...options.config }, id: 'esim-smdp', clock, db })
+  const identities = [hierarchy.identity]
+  const states = new Map<string, SubscriberState>()
+  const template = readTemplate('')
+  const parts: EsimParts = {
+    context: fake.context,
+    vault: fakeVault(),
+    subscribers: fakeSubscribers(states),
+    issuer: fakeIssuer(),
+    certs: { identities: () => identities, tls: () => undefined, reload: async () => {} },
+    lookup: { mac: async (text) => createHmac('sha256', 'test').update(text).digest() },
+    template: () => template,
+  }
+  const es9 = createEs9(parts)
+  const call: World['call'] = async (name, body, network = '') => {
+    const found = ES9_FUNCTIONS.find((one) => one === name)
+    if (found === undefined) throw new Error(`no function ${name}`)
+    const octets = body instanceof Uint8Array ? body : Buffer.from(JSON.stringify(body))
+    const answer = await es9.call(found, octets, network)
+    return { status: answer.status, code: codeOf(answer.body), body: answer.body }
+  }
+  return {
+    fake,
+    clock,
+    parts,
+    es9,
+    pki: hierarchy,
+    identities,
+    states,
+    call,
+    issue: (number, more) => issue(parts, states, number, more),
+    euicc: (number) => createEuicc({ eid: eidOf(number), chains: [hierarchy.chain(eidOf(number))] }),
+    row: async ({ token }) => {
+      const row = await CODES.find(db, { token })
+      if (row === undefined) throw new Error(`no code ${token}`)
+      return row
+    },
+    refusals: (reason) => fake.metrics.value('svc_esim_smdp_refusals_total', { reason }) ?? 0,
+    transport: async (url, _headers, body) => {
+      const answer = await es9.call(functionOf(url), Buffer.from(body), '')
+      const text = answer.body === undefined ? '' : JSON.stringify(answer.body)
+      return { status: answer.status, contentType: answer.headers['content-type'], body: text }
+    },
+    close: async () => {
+      await fake.dispose()
+      memory?.close()
+    },
+  }
+}
+
+/** `subject/reason` of a refusal, `ok` otherwise, `-` without a body. */
+export function codeOf(body: unknown): string {
+  if (body === undefined) return '-'
+  // Bodies are what es9.call gives: see refusal.ts.
+  const { functionExecutionStatus: status } = (body as { header: { functionExecutionStatus: Status } }).header
+  if (status.status === 'Executed-Success') return 'ok'
+  return `${status.statusCodeData?.subjectCode}/${status.statusCodeData?.reasonCode}`
+}
+interface Status {
+  readonly status: string
+  readonly statusCodeData?: { readonly subjectCode: string; readonly reasonCode: string }
+}
+
+function functionOf(url: string): (typeof ES9_FUNCTIONS)[number] {
+  const name = ES9_FUNCTIONS.find((one) => url.endsWith(`/${one}`))
+  if (name === undefined) throw new Error(`no function at ${url}`)
+  return name
+}
+
+/** The digits of the ICCID of the test SIM with that number. */
+export function iccidOf(number: number): string {
+  const digits = `8999901${String(number).padStart(11, '0')}`
+  return `${digits}${luhnCheckDigit(digits)}`
+}
+
+async function issue(
+  { context, vault, lookup }: EsimParts,
+  states: Map<string, SubscriberState>,
+  number: number,
+  { confirmation, row = {} }: CodeOptions = {},
+): Promise<TestCode> {
+  const nowMs = context.clock.nowMs()
+  const hash = row.hash ?? hashOf(number)
+  const token = row.token ?? `token-${number}`
+  const matchingId = `M-${token.toUpperCase()}`
+  const sealed = (octets: Uint8Array) => vault.seal(octets, `esim_smdp_code/${token}`)
+  const code: CodeRow = {
+    token,
+    hash,
+    state: 'released',
+    matching_mac: await lookup.mac(matchingId),
+    matching_sealed: sealed(Buffer.from(matchingId)),
+    confirmation_sealed:
+      confirmation === undefined ? null : sealed(createHash('sha256').update(confirmation).digest()),
+    iccid_mac: await lookup.mac(iccidOf(number)),
+    iccid_last4: iccidOf(number).slice(-4),
+    eid_hash: null,
+    eid_last4: null,
+    smdp_address: ADDRESS,
+    single_use: context.config.single_use ? 1 : 0,
+    attempts: 0,
+    confirmation_attempts: 0,
+    downloads: 0,
+    last_error: null,
+    batch_id: null,
+    created_at_ms: nowMs,
+    expires_at_ms: nowMs + 30 * DAY_MS,
+    changed_at_ms: nowMs,
+    ...row,
+  }
+  await context.db.write((tx) => CODES.put(tx, code))
+  if (!states.has(hash)) states.set(hash, 'issued')
+  return { token, matchingId, activationCode: `LPA:1$${ADDRESS}$${matchingId}`, hash: hash as ImsiHash }
+}
+
+/** The hash that stands for the SIM with that number; the number can be read in it. */
+export function hashOf(number: number): ImsiHash {
+  return number.toString(16).padStart(12, '0') as ImsiHash
+}
+
+function fakeSubscribers(states: Map<string, SubscriberState>): Subscribers {
+  const find = async (imsi: ImsiHash): Promise<SubscriberView | undefined> => {
+    const state = states.get(imsi)
+    // The rest is not looked at.
+    return state === undefined ? undefined : ({ imsi, state, plmn: '999-70' } as unknown as SubscriberView)
+  }
+  return { find } as unknown as Subscribers
+}
+
+function fakeIssuer(): SimIssuer {
+  const credentials: SimIssuer['credentials'] = async (imsi) => {
+    const number = Number.parseInt(imsi, 16)
+    const text = (value: string) => new Uint8Array(Buffer.from(value))
+    return {
+      imsi: `99970${String(number).padStart(10, '0')}` as never,
+      iccid: text(iccidOf(number)),
+      ki: new Uint8Array(createHash('md5').update(`ki ${number}`).digest()),
+      opc: new Uint8Array(createHash('md5').update(`opc ${number}`).digest()),
+      adm1: text('87654321'),
+      pin1: text('1234'),
+      puk1: text('12345678'),
+      pin2: text('4321'),
+      puk2: text('87654321'),
+      wipe: () => {},
+    }
+  }
+  return { credentials } as unknown as SimIssuer
+}
+
+/** Seals by writing the row's name in front: what is opened under another one is refused. */
+function fakeVault(): Vault {
+  const nameOf = (rowId: string) => createHash('sha256').update(rowId).digest()
+  return {
+    keyId: 'test',
+    register: () => {},
+    seal: (plain, rowId) => Buffer.concat([nameOf(rowId), plain]),
+    open: (sealed, rowId) => {
+      if (!nameOf(rowId).equals(sealed.subarray(0, 32))) throw new Error(`not sealed for ${rowId}`)
+      return Uint8Array.from(sealed.subarray(32))
+    },
+  }
+}

@@ -1,11 +1,67 @@
-import type { Context, Instance, Plugin } from '@steeple/contracts'
+import {
+  type Context,
+  type Instance,
+  type Plugin,
+  simIssuerRef,
+  subscribersRef,
+  vaultRef,
+} from '@steeple/contracts'
+import { expireCodes } from './codes/expiry.ts'
+import { followSims } from './codes/follow-sims.ts'
 import type { EsimConfig } from './config.ts'
+import { esimHealth } from './health.ts'
+import { lookupBy } from './keys/lookup.ts'
+import { registerSealed } from './keys/sealed.ts'
 import { MIGRATIONS } from './migrations.ts'
+import type { CertStore, EsimParts, ProfileTemplate } from './parts.ts'
+import { codeRoutes } from './routes/code-routes.ts'
+import { issueRoute } from './routes/issue-route.ts'
+import { qrRoute } from './routes/qr-route.ts'
+import { sheetRoute } from './routes/sheet-route.ts'
 import { CERTS, CODES, EUICCS, HELD, KEYS, NOTICES, SESSIONS } from './store/rows.ts'
 
+const EXPIRY_MS = 10_000
+
+/** Parts that a test may give instead of those that are made from the store and the configuration. */
+export interface OwnParts {
+  readonly certs?: CertStore
+  readonly template?: () => ProfileTemplate
+}
+
+/** The plugin; a test may give some of its parts. */
+export function esimPlugin(own: OwnParts = {}): Plugin<EsimConfig> {
+  return {
+    migrations: MIGRATIONS,
+    tables: [CODES, SESSIONS, EUICCS, HELD, NOTICES, CERTS, KEYS],
+    setup: async (context) => await setUp(context, own),
+  }
+}
+
 /** Activation codes and an SM-DP+. */
-export const plugin: Plugin<EsimConfig> = {
-  migrations: MIGRATIONS,
-  tables: [CODES, SESSIONS, EUICCS, HELD, NOTICES, CERTS, KEYS],
-  setup: async (_context: Context<EsimConfig>): Promise<Instance> => ({ routes: [] }),
+export const plugin: Plugin<EsimConfig> = esimPlugin()
+
+async function setUp(context: Context<EsimConfig>, own: OwnParts): Promise<Instance> {
+  const vault = context.use(vaultRef)
+  registerSealed(vault)
+  const parts: EsimParts = {
+    context,
+    vault,
+    subscribers: context.use(subscribersRef),
+    issuer: context.use(simIssuerRef),
+    certs: own.certs ?? { identities: () => [], tls: () => undefined, reload: async () => undefined },
+    lookup: lookupBy(context.db, vault),
+    template:
+      own.template ??
+      (() => {
+        throw new Error('there is no template yet')
+      }),
+  }
+  return {
+    routes: [issueRoute(parts), ...codeRoutes(parts), qrRoute(parts), sheetRoute(parts)],
+    start: async () => {
+      context.every(EXPIRY_MS, (signal) => expireCodes(parts, signal))
+      void followSims(parts)
+    },
+    health: async () => [esimHealth(parts)],
+  }
 }

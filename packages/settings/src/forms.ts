@@ -61,6 +61,11 @@ export function formsOf(
       words: 'an IPv4 address or a host name',
       is: (text) => isIP(text) === 4 || (!/^[\d.]+$/.test(text) && isHostName(text)),
     },
+    'host-port': {
+      words:
+        'a host name or an IPv4 address, with a port of 1 to 65535 if it is not 443, such as smdp.example.org or 10.0.0.1:8443',
+      is: isHostPort,
+    },
     folder: {
       words: 'the absolute path of a folder of its own, not of one of the system',
       is: (text) => posix.isAbsolute(text) && !SYSTEM_DIRS.includes(posix.resolve(text)),
@@ -81,6 +86,12 @@ export function formsOf(
       hint: (text) => suggestion(text, metrics),
     },
   }
+}
+
+function isHostPort(text: string): boolean {
+  const [, host = '', port] = /^([^:]*)(?::(\d{1,5}))?$/.exec(text) ?? []
+  const isHost = isIP(host) === 4 || (!/^[\d.]+$/.test(host) && isHostName(host))
+  return isHost && (port === undefined || (Number(port) >= 1 && Number(port) <= 65_535))
 }
 
 function isTimeZone(name: string): boolean {

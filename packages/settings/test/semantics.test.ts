@@ -89,6 +89,14 @@ const CASES: readonly (readonly [text: string, refusal: string])[] = [
   ['core_a: {addresses: {mongo: "a b"}}', 'core_a.addresses.mongo must be a host'],
   ['core_a: {addresses: {mme: 10.0.0.2, dns: "2001:db8::1", mongo: db}}', ''],
   ['core_b: {addresses: {amf: "-a"}}', 'core_b.addresses.amf must be an IPv4 address or a host name'],
+  ['esim: {smdp_address: smdp.example.org}', ''],
+  ['esim: {smdp_address: "10.0.0.1:8443"}', ''],
+  [
+    'esim: {smdp_address: "smdp.example.org:0"}',
+    'esim.smdp_address must be empty or a host name or an IPv4 address',
+  ],
+  ['esim: {smdp_address: "https://smdp.example.org"}', 'esim.smdp_address must be empty or a host name'],
+  ['esim: {smdp_address: "smdp.example.org$X"}', 'esim.smdp_address must be empty or a host name'],
   ['core_b: {addresses: {amf: 10.0.0}}', 'core_b.addresses.amf must be an IPv4 address or a host name'],
   ['core_b: {addresses: {dns: "::1"}}', 'core_b.addresses.dns must be an IPv4 address'],
   ['core_b: {addresses: {amf: amf.free5gc.org, n2: 10.0.0.2, mongo: db}}', ''],
@@ -180,24 +188,34 @@ semantics('warns of what works and is hardly meant', () => {
   assert.is(load('core: core_b\nhss: {driver: core_b}').warnings.length, 0)
 })
 
+/** A build without eSIM. */
+const WITHOUT_ESIM: typeof KNOWN = KNOWN.map((section) =>
+  section.plugin === 'esim-smdp' ? { ...section, origin: 'known' } : section,
+)
+
 semantics('refuses what is switched on in a build that lacks it, and says what is missing', () => {
   const cases = [
     ['alerts: {enabled: true}', 'alerts.enabled is true, and this build has no alerts'],
     ['esim: {enabled: true}', 'esim.enabled is true, and this build has no esim-smdp'],
   ] as const
   for (const [text, refusal] of cases) {
-    const lines = problems(text, { sections: KNOWN })
+    const lines = problems(text, { sections: WITHOUT_ESIM })
     assert.is(lines.length, 1, lines.join('\n'))
     assert.ok(lines[0]?.includes(`: ${refusal}; leave it out, or install`), lines[0])
-    assert.equal(problems(text.replace('true', 'false'), { sections: KNOWN }), [])
+    assert.equal(problems(text.replace('true', 'false'), { sections: WITHOUT_ESIM }), [])
     assert.equal(problems(text), [], 'with the plugin it is accepted')
   }
-  const { warnings } = load('esim: {smdp_address: dp.example}\npeering: {enabled: true}', { sections: KNOWN })
+  const { warnings } = load('esim: {smdp_address: dp.example}\npeering: {enabled: true}', {
+    sections: WITHOUT_ESIM,
+  })
   assert.equal(warnings, [
     'control.yaml:1:22: esim.smdp_address is set, and this build has no esim-smdp: it has no effect',
     'control.yaml:2:20: peering.enabled is set, and this build has no mesh: it has no effect',
   ])
-  assert.match(problems('esim: {single_use: soon}', { sections: KNOWN })[0] ?? '', /must be true or false/)
+  assert.match(
+    problems('esim: {single_use: soon}', { sections: WITHOUT_ESIM })[0] ?? '',
+    /must be true or false/,
+  )
 })
 
 semantics.run()

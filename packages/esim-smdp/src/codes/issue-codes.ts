@@ -1,0 +1,164 @@
+import {
+  type ErrorDetail,
+  type ImsiHash,
+  type MutationTx,
+  msFromDuration,
+  type Reply,
+  simNotFound,
+  simStateConflict,
+  timestampFromMs,
+  validationFailed,
+} from '@steeple/contracts'
+import type { EsimParts } from '../parts.ts'
+import { batchPart } from './batch-part.ts'
+import type { EsimIssueBody } from './issue-body.ts'
+import type { Candidates, IssueRequest } from './issue-request.ts'
+import { type CodeTerms, type NewCode, newCode } from './new-codes.ts'
+import { type Placed, placeCodes } from './place.ts'
+import { needReady } from './ready.ts'
+
+/**
+ * Issues a code for a SIM that exists, for new SIMs, or for those of a batch that have none.
+ * Throws `esim_disabled`, `esim_not_ready`, `esim_code_conflict`, `validation_failed`, `sim_not_found`,
+ * `sim_state_conflict`, and as `POST /v1/sims`.
+ */
+export async function issueCodes(parts: EsimParts, request: IssueRequest): Promise<Reply> {
+  needReady(parts)
+  const { body } = request
+  checkBody(body)
+  const terms = termsOf(parts, body)
+  const candidates = await candidatesOf(parts, request)
+  const codes: NewCode[] = []
+  for (const card of candidates.cards)
+    codes.push(await newCode(parts, card, await candidates.credentials(card), terms))
+  const reply = await request.mutate(candidates.target, async (tx) => {
+    const sims = await candidates.issueIn?.(tx)
+    const placed = await placeCodes(tx, codes, terms.nowMs)
+    say(tx, placed, { target: candidates.target, sims, terms })
+    return { status: 201, sealed: true, body: answer(placed, codes, candidates) }
+  })
+  candidates.committed?.()
+  return reply
+}
+
+async function candidatesOf(parts: EsimParts, request: IssueRequest): Promise<Candidates> {
+  const { body } = request
+  if (body.imsi_sha256_12 !== undefined) return await existing(parts, body.imsi_sha256_12)
+  if (body.batch_id !== undefined) return await batchPart(parts, request, body.batch_id)
+  const { confirmation_code: _, eid: __, expires_in: ___, sim_expires_in, ...sims } = body
+  const prepared = await parts.issuer.prepare(
+    sim_expires_in === undefined ? sims : { ...sims, expires_in: sim_expires_in },
+    request,
+  )
+  const [first] = prepared.cards
+  return {
+    target: prepared.cards.length === 1 && first !== undefined ? first.imsi : prepared.batchId,
+    cards: prepared.cards,
+    credentials: async ({ imsi }) => prepared.credentials(imsi),
+    issueIn: async (tx) => (await prepared.issueIn(tx)).detail,
+    committed: prepared.committed,
+  }
+}
+
+async function existing(parts: EsimParts, hash: string): Promise<Candidates> {
+  // The schema asks for a hash.
+  const imsi = hash as ImsiHash
+  const [card] = await parts.issuer.cards([imsi])
+  if (card === undefined) throw simNotFound(hash)
+  if (card.state === 'revoked' || card.state === 'expired')
+    throw simStateConflict(`the SIM ${hash} is ${card.state}; issue a new one`)
+  return { target: hash, cards: [card], credentials: () => parts.issuer.credentials(imsi) }
+}
+
+/** Properties beside the body of a new SIM. */
+const OF_CODES: readonly string[] = ['confirmation_code', 'expires_in']
+
+/** What the schema cannot say. Throws `validation_failed` with every broken rule. */
+function checkBody(body: EsimIssueBody): void {
+  const details: ErrorDetail[] = []
+  const ways = (['imsi_sha256_12', 'batch_id'] as const).filter((key) => body[key] !== undefined)
+  const [way] = ways
+  const fits = new Set([...OF_CODES, ...(way === 'batch_id' ? [] : ['eid'])])
+  if (way !== undefined)
+    for (const key of Object.keys(body))
+      if (key !== way && !fits.has(key))
+        details.push({ pointer: `/${key}`, message: `cannot go with ${way}, which names SIMs that exist` })
+  if (body.eid !== undefined && (body.count ?? 1) > 1)
+    details.push({ pointer: '/eid', message: 'is for one SIM' })
+  if (body.expires_in !== undefined && lifeOf(body.expires_in) === undefined)
+    details.push({ pointer: '/expires_in', message: 'must be a duration, at most 10y' })
+  if (details.length > 0)
+    throw validationFailed(details.map(({ pointer, message }) => `${pointer} ${message}`).join('; '), {
+      details,
+    })
+}
+
+/** Longer than any code should lie in a drawer. */
+const MAX_LIFE_MS = 10 * 31_536_000_000
+
+function lifeOf(text: string): number | undefined {
+  const lifeMs = msFromDuration(text)
+  return lifeMs === undefined || lifeMs > MAX_LIFE_MS ? undefined : lifeMs
+}
+
+function termsOf({ context }: EsimParts, body: EsimIssueBody): CodeTerms {
+  const { smdp_address, single_use, code_expiry } = context.config
+  const nowMs = Math.floor(context.clock.nowMs())
+  const lifeMs = lifeOf(body.expires_in ?? code_expiry)
+  if (lifeMs === undefined) throw validationFailed(`esim.code_expiry is ${code_expiry}; at most 10y`)
+  return {
+    smdpAddress: smdp_address,
+    isSingleUse: single_use,
+    confirmationCode: body.confirmation_code,
+    eid: body.eid,
+    nowMs,
+    expiresAtMs: nowMs + Math.floor(lifeMs),
+  }
+}
+
+function say(
+  tx: MutationTx,
+  { rows, replaced }: Placed,
+  of: {
+    readonly target: string
+    readonly sims: Readonly<Record<string, unknown>> | undefined
+    readonly terms: CodeTerms
+  },
+): void {
+  const [row] = rows
+  const codes = rows.length
+  tx.audit({
+    detail: {
+      codes,
+      tokens: rows.map(({ token }) => token),
+      ...(of.sims === undefined ? { ids: rows.map(({ hash }) => hash) } : of.sims),
+      replaced,
+      confirmation_required: of.terms.confirmationCode !== undefined,
+      expires_at: timestampFromMs(of.terms.expiresAtMs),
+    },
+  })
+  tx.event({
+    type: 'esim.issue',
+    subject: codes === 1 && row !== undefined ? row.token : of.target,
+    data: { codes, batch_id: row?.batch_id ?? null },
+  })
+}
+
+function answer({ rows }: Placed, codes: readonly NewCode[], { remaining }: Candidates): object {
+  const items = rows.map((row, i) => ({
+    token: row.token,
+    activation_code: codes[i]?.activationCode ?? '',
+    imsi_sha256_12: row.hash,
+    state: row.state,
+    confirmation_required: row.confirmation_sealed !== null,
+    expires_at: timestampFromMs(row.expires_at_ms),
+    iccid_last4: row.iccid_last4,
+    eid_last4: row.eid_last4,
+    batch_id: row.batch_id,
+  }))
+  return {
+    ...items[0],
+    ...(items.length > 1 || remaining !== undefined ? { codes: items } : {}),
+    ...(remaining === undefined ? {} : { remaining }),
+  }
+}

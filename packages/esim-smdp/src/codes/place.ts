@@ -1,0 +1,76 @@
+import type { ImsiHash, Tx } from '@steeple/contracts'
+import { AT_ONCE, codesOfSims, heldOfCodes, OPEN_STATES } from '../store/code-queries.ts'
+import { CODES, type CodeRow, type HeldRow } from '../store/rows.ts'
+import { esimCodeConflict } from './conflict.ts'
+import type { NewCode } from './new-codes.ts'
+
+/** The codes that took the place of others, as they are stored. */
+export interface Placed {
+  readonly rows: readonly CodeRow[]
+  /** Tokens of the codes that they have replaced. */
+  readonly replaced: readonly string[]
+}
+
+/**
+ * Stores new codes. A code of the same SIM that nobody has downloaded yet is revoked: one SIM has one code. One whose
+ * profile was delivered stands in the way until it is revoked; then the next one is for the same eUICC alone, unless that
+ * has told that it deleted the profile. So no two eUICCs ever get the same keys.
+ * Throws `esim_code_conflict`.
+ */
+export async function placeCodes(tx: Tx, codes: readonly NewCode[], nowMs: number): Promise<Placed> {
+  const rows: CodeRow[] = []
+  const replaced: string[] = []
+  for (let at = 0; at < codes.length; at += AT_ONCE) {
+    const some = codes.slice(at, at + AT_ONCE)
+    const before = await codesOfSims(
+      tx,
+      some.map(({ row }) => row.hash),
+    )
+    const bySim = Map.groupBy(before, ({ hash }) => hash)
+    const held = await heldOfCodes(
+      tx,
+      before.map(({ token }) => token),
+    )
+    const heldBy = new Map(held.map((one) => [one.token, one]))
+    for (const { row } of some) {
+      const others = bySim.get(row.hash) ?? []
+      const placed = boundTo(row, others, heldBy)
+      for (const other of others) {
+        if (!OPEN_STATES.includes(other.state)) continue
+        await CODES.put(tx, { ...other, state: 'revoked', last_error: 'replaced', changed_at_ms: nowMs })
+        replaced.push(other.token)
+      }
+      await CODES.insert(tx, placed)
+      rows.push(placed)
+    }
+  }
+  return { rows, replaced }
+}
+
+function boundTo(row: CodeRow, others: readonly CodeRow[], held: ReadonlyMap<string, HeldRow>): CodeRow {
+  const holder = others.find((other) => other.downloads > 0 && held.get(other.token)?.state !== 'deleted')
+  if (holder === undefined) return row
+  const place = `the eUICC …${holder.eid_last4 ?? '????'}`
+  if (holder.state !== 'revoked' && holder.state !== 'expired' && holder.state !== 'error')
+    throw esimCodeConflict(
+      `the profile of SIM ${row.hash} was delivered to ${place} by code ${holder.token}; to deliver it there again revoke that code first (POST /v1/esim/revoke), for another phone issue a new SIM with replaces`,
+    )
+  if (row.eid_hash !== null && row.eid_hash !== holder.eid_hash)
+    throw esimCodeConflict(
+      `the profile of SIM ${row.hash} was delivered to ${place} and not deleted there; for another eUICC issue a new SIM with replaces`,
+    )
+  return { ...row, eid_hash: holder.eid_hash, eid_last4: holder.eid_last4 }
+}
+
+/** Of some SIMs, at most a hundred, those that have no code that is open or delivered. */
+export async function withoutCode(
+  reader: Parameters<typeof codesOfSims>[0],
+  hashes: readonly ImsiHash[],
+): Promise<ReadonlySet<string>> {
+  const taken = new Set(
+    (await codesOfSims(reader, hashes))
+      .filter(({ state, downloads }) => OPEN_STATES.includes(state) || downloads > 0)
+      .map(({ hash }) => hash),
+  )
+  return new Set(hashes.filter((hash) => !taken.has(hash)))
+}

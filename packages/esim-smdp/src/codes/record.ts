@@ -1,0 +1,81 @@
+import {
+  type JsonSchema,
+  NULLABLE_TIMESTAMP_SCHEMA,
+  objectSchema,
+  TIMESTAMP_SCHEMA,
+  timestampFromMs,
+  timestampOrNull,
+} from '@steeple/contracts'
+import type { CodeRow, HeldRow } from '../store/rows.ts'
+
+const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] }
+
+const PROFILE: JsonSchema = {
+  ...objectSchema(
+    {
+      state: {
+        type: 'string',
+        description: 'delivered, installed, enabled, disabled, deleted or failed; more may come.',
+      },
+      eid_last4: { type: 'string' },
+      installed_at: NULLABLE_TIMESTAMP_SCHEMA,
+      deleted_at: NULLABLE_TIMESTAMP_SCHEMA,
+    },
+    ['state', 'eid_last4', 'installed_at', 'deleted_at'],
+  ),
+  type: ['object', 'null'],
+  description: 'Where its profile is, as far as the eUICC has told; null: nowhere.',
+}
+
+const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
+  token: { type: 'string', description: "The code's own id. It opens nothing." },
+  imsi_sha256_12: { type: 'string' },
+  state: {
+    type: 'string',
+    description: 'released, downloaded, installed, error, revoked or expired; more may come.',
+  },
+  created_at: TIMESTAMP_SCHEMA,
+  expires_at: TIMESTAMP_SCHEMA,
+  downloads: { type: 'integer', description: 'How often the profile was delivered.' },
+  attempts: { type: 'integer', description: 'How often a phone has asked for it.' },
+  confirmation_attempts: { type: 'integer', description: 'How often with a wrong confirmation code.' },
+  eid_last4: { ...NULLABLE_TEXT, description: 'End of the EID of the only eUICC that gets it.' },
+  iccid_last4: { type: 'string' },
+  confirmation_required: { type: 'boolean' },
+  single_use: { type: 'boolean' },
+  batch_id: NULLABLE_TEXT,
+  last_error: NULLABLE_TEXT,
+  profile: PROFILE,
+}
+
+/** Schema of a code record. */
+export const CODE_SCHEMA: JsonSchema = objectSchema(PROPERTIES, Object.keys(PROPERTIES))
+
+/** A code as answered: neither its matching id nor its confirmation code. `held`: where its profile is. */
+export function codeRecord(row: CodeRow, held: HeldRow | undefined): Readonly<Record<string, unknown>> {
+  return {
+    token: row.token,
+    imsi_sha256_12: row.hash,
+    state: row.state,
+    created_at: timestampFromMs(row.created_at_ms),
+    expires_at: timestampFromMs(row.expires_at_ms),
+    downloads: row.downloads,
+    attempts: row.attempts,
+    confirmation_attempts: row.confirmation_attempts,
+    eid_last4: row.eid_last4,
+    iccid_last4: row.iccid_last4,
+    confirmation_required: row.confirmation_sealed !== null,
+    single_use: row.single_use === 1,
+    batch_id: row.batch_id,
+    last_error: row.last_error,
+    profile:
+      held === undefined
+        ? null
+        : {
+            state: held.state,
+            eid_last4: row.eid_last4 ?? '',
+            installed_at: timestampOrNull(held.installed_at_ms),
+            deleted_at: timestampOrNull(held.deleted_at_ms),
+          },
+  }
+}

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import { qrText } from './activation.ts'
+import { qrPath } from './qr.ts'
+
+/** One printed card. */
+export interface SheetCard {
+  readonly activationCode: string
+  readonly label: string
+  readonly iccidLast4: string
+  readonly isConfirmed: boolean
+  /** `2026-12-22` */
+  readonly expires: string
+}
+
+/** Cards of a page: two columns of five. */
+export const PER_PAGE = 10
+/** Modules of white around a code. ISO/IEC 18004 §9.1. */
+const QUIET_MODULES = 4
+
+const STYLE = `
+@page { size: A4 portrait; margin: 0 }
+* { box-sizing: border-box; margin: 0 }
+html { background: #fff; color: #000; font: 9pt/1.35 system-ui, sans-serif }
+.page { position: relative; width: 210mm; height: 297mm; padding: 16mm 15mm; display: grid; overflow: hidden;
+  grid-template-columns: 90mm 90mm; grid-template-rows: repeat(5, 53mm); break-after: page }
+.page:last-child { break-after: auto }
+.card { position: relative; padding: 4mm; display: grid; grid-template-columns: 40mm 1fr; gap: 3mm; overflow: hidden }
+.card svg { width: 40mm; height: 40mm; display: block; shape-rendering: crispEdges }
+.card > div { min-width: 0 }
+h2 { font-size: 11pt; line-height: 1.2; overflow-wrap: anywhere; max-height: 3.6em; overflow: hidden }
+.end { font-variant-numeric: tabular-nums; margin-top: 1mm }
+.how { margin-top: 2mm }
+.code { position: absolute; left: 4mm; right: 4mm; bottom: 2mm; font: 6.5pt/1.2 ui-monospace, monospace; overflow-wrap: anywhere }
+.cut::before, .cut::after { content: ""; position: absolute; width: 4mm; height: 4mm; border: 0 solid #888 }
+.cut::before { left: 0; top: 0; border-width: .2mm 0 0 .2mm }
+.cut::after { right: 0; bottom: 0; border-width: 0 .2mm .2mm 0 }
+@media screen { html { background: #ddd } .page { background: #fff; margin: 6mm auto; box-shadow: 0 1mm 4mm #0004 } }
+`
+
+/** Nothing is loaded and nothing runs: the one style sheet is known by its hash. */
+export const SHEET_POLICY: string = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+
+/** What stands before the pages of a sheet. */
+export function sheetHead(title: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width">
+<title>${escaped(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+`
+}
+
+/** What stands behind them. */
+export const SHEET_FOOT = '</body>\n</html>\n'
+
+/** One page of at most ten cards. */
+export function sheetPage(cards: readonly SheetCard[]): string {
+  return `<section class="page">\n${cards.map(card).join('')}</section>\n`
+}
+
+function card({ activationCode, label, iccidLast4, isConfirmed, expires }: SheetCard): string {
+  const { path, modules } = qrPath(qrText(activationCode))
+  const side = modules + 2 * QUIET_MODULES
+  const view = `-${QUIET_MODULES} -${QUIET_MODULES} ${side} ${side}`
+  return `<article class="card cut">
+<svg viewBox="${view}" role="img" aria-label="QR code of an eSIM"><path d="M-${QUIET_MODULES}-${QUIET_MODULES}h${side}v${side}H-${QUIET_MODULES}z" fill="#fff"/><path d="${path}"/></svg>
+<div>
+<h2>${escaped(label)}</h2>
+<p class="end">eSIM …${escaped(iccidLast4)}</p>
+<p class="how">Scan it with the phone's camera or under “Add eSIM”.${isConfirmed ? ' It asks for a confirmation code, which you are told apart from this card.' : ''}</p>
+<p>Until ${escaped(expires)}.</p>
+</div>
+<p class="code">${escaped(activationCode)}</p>
+</article>
+`
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** A text that can stand in HTML, between tags and in quotes. */
+export function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
+}

@@ -1,0 +1,119 @@
+import type { Reader, SqlParams } from '@steeple/contracts'
+import { CODES, type CodeRow, type CodeState, HELD, type HeldRow } from './rows.ts'
+
+/** States in which a code can still be downloaded or released. */
+export const OPEN_STATES: readonly CodeState[] = ['allocated', 'confirmed', 'released', 'downloaded']
+const OPEN = "state in ('allocated', 'confirmed', 'released', 'downloaded')"
+/** Those that nobody has downloaded yet. */
+const WAITING = "state in ('allocated', 'confirmed', 'released')"
+
+/** Values of one statement's list. */
+export const AT_ONCE = 100
+/** Lengths that lists have: statements are kept by their text. */
+const LENGTHS = [1, 10, AT_ONCE] as const
+
+/** What the list of codes may be narrowed to. */
+export interface CodeFilter {
+  readonly state?: CodeState
+  readonly batch_id?: string
+  readonly imsi?: string
+}
+
+/** A place in the list, which is newest first. */
+export interface CodePosition {
+  readonly createdAtMs: number
+  readonly token: string
+}
+
+/** At most `limit` codes behind a place, newest first. Throws `store_corrupt`. */
+export function listCodes(
+  reader: Reader,
+  filter: CodeFilter,
+  limit: number,
+  after: CodePosition | undefined,
+): Promise<readonly CodeRow[]> {
+  const where: string[] = []
+  const params: Record<string, string | number> = { limit }
+  const equal = (column: string, value: string | undefined): void => {
+    if (value === undefined) return
+    where.push(`${column} = :${column}`)
+    params[column] = value
+  }
+  equal('state', filter.state)
+  equal('batch_id', filter.batch_id)
+  equal('hash', filter.imsi)
+  if (after !== undefined) {
+    where.push('(created_at_ms < :at_ms or (created_at_ms = :at_ms and token < :token))')
+    params.at_ms = after.createdAtMs
+    params.token = after.token
+  }
+  const text = where.length === 0 ? '' : `where ${where.join(' and ')} `
+  return CODES.select(reader, `${text}order by created_at_ms desc, token desc limit :limit`, params)
+}
+
+/** The codes of some SIMs, at most a hundred of them, in no order. Throws `store_corrupt`. */
+export async function codesOfSims(reader: Reader, hashes: readonly string[]): Promise<readonly CodeRow[]> {
+  if (hashes.length === 0) return []
+  const { where, params } = oneOf('hash', hashes)
+  return await CODES.select(reader, `where ${where}`, params)
+}
+
+/** Where the profiles of some codes are, at most a hundred codes, in no order. Throws `store_corrupt`. */
+export async function heldOfCodes(reader: Reader, tokens: readonly string[]): Promise<readonly HeldRow[]> {
+  if (tokens.length === 0) return []
+  const { where, params } = oneOf('token', tokens)
+  return await HELD.select(reader, `where ${where}`, params)
+}
+
+/** At most `limit` codes that nobody has downloaded and that are over, with a token behind `after`. */
+export function overdueCodes(
+  reader: Reader,
+  nowMs: number,
+  after: string,
+  limit: number,
+): Promise<readonly CodeRow[]> {
+  const rest = `where ${WAITING} and expires_at_ms <= :now_ms and token > :after order by token limit :limit`
+  return CODES.select(reader, rest, { now_ms: nowMs, after, limit })
+}
+
+/** At most `limit` open codes with a token behind `after`, by token. Throws `store_corrupt`. */
+export function openCodes(reader: Reader, after: string, limit: number): Promise<readonly CodeRow[]> {
+  return CODES.select(reader, `where ${OPEN} and token > :after order by token limit :limit`, {
+    after,
+    limit,
+  })
+}
+
+/** At most `limit` codes of a batch that can be downloaded, with a token behind `after`, by token. */
+export function printableCodes(
+  reader: Reader,
+  batchId: string,
+  after: string,
+  limit: number,
+): Promise<readonly CodeRow[]> {
+  const rest =
+    "where batch_id = :batch_id and state = 'released' and token > :after order by token limit :limit"
+  return CODES.select(reader, rest, { batch_id: batchId, after, limit })
+}
+
+/** How many codes are in each state. */
+export async function countCodes(reader: Reader): Promise<ReadonlyMap<string, number>> {
+  const rows = await reader.all<{ readonly state: string; readonly codes: number }>(
+    'select state, count(*) as codes from esim_smdp_code group by state',
+  )
+  return new Map(rows.map(({ state, codes }) => [state, Number(codes)]))
+}
+
+/** A condition that a column is one of some values; a list has one of few lengths, and repeats its last value. */
+function oneOf(
+  column: string,
+  values: readonly string[],
+): { readonly where: string; readonly params: SqlParams } {
+  const length = LENGTHS.find((one) => one >= values.length) ?? values.length
+  const names = Array.from({ length }, (_, i) => `in_${i}`)
+  const last = values.at(-1) ?? null
+  return {
+    where: `${column} in (${names.map((name) => `:${name}`).join(', ')})`,
+    params: Object.fromEntries(names.map((name, i) => [name, values[i] ?? last])),
+  }
+}

@@ -1,0 +1,148 @@
+import { assert, eventually, fakeClock, suite, type Testbed, type TestResponse } from '@steeple/testkit'
+import { bodyOf, type CodeBody, code, errorOf, issue, startBed } from './support/bed.ts'
+import { deliver } from './support/deliver.ts'
+
+const http = suite('esim-smdp/codes-http')
+let bed: Testbed
+
+http.before(
+  async () => {
+    bed = await startBed()
+  },
+  { limitMs: 360_000 },
+)
+http.after(() => bed.stop())
+
+const qr = (token: string, accept?: string): Promise<TestResponse> =>
+  bed.request('GET', `/v1/esim/codes/${token}/qr`, accept === undefined ? {} : { headers: { accept } })
+const revoke = async (token: string): Promise<CodeBody> =>
+  bodyOf<CodeBody>(await bed.request('POST', '/v1/esim/revoke', { body: { token } }))
+
+http('shows a code as SVG, PNG or JSON, as Accept asks', async () => {
+  const { token, activation_code } = await issue(bed, {})
+  const svg = await qr(token)
+  assert.equal([svg.status, svg.headers.get('content-type')], [200, 'image/svg+xml'])
+  assert.match(String(svg.body), /^<svg[^>]*viewBox="0 0 37 37"/)
+  assert.is(svg.headers.get('cache-control'), 'no-store')
+  const png = await qr(token, 'image/png')
+  assert.is(png.headers.get('content-type'), 'image/png')
+  const json = bodyOf<{ activation_code: string; qr_text: string }>(await qr(token, 'application/json'))
+  assert.equal([json.activation_code, json.qr_text], [activation_code, activation_code.toUpperCase()])
+  assert.is(
+    (await qr(token, 'text/html;q=0.9, image/*;q=0.5, application/json;q=0.1')).headers.get('content-type'),
+    'image/svg+xml',
+  )
+  assert.is(errorOf(await qr(token, 'text/html'), 400).code, 'validation_failed')
+})
+
+http('revokes a code once, and shows it no more', async () => {
+  const { token } = await issue(bed, {})
+  assert.is((await revoke(token)).state, 'revoked')
+  assert.is((await revoke(token)).state, 'revoked')
+  assert.is(errorOf(await qr(token), 409).code, 'esim_code_conflict')
+  assert.is(
+    errorOf(await bed.request('POST', '/v1/esim/revoke', { body: { token: 'e-0' } }), 404).code,
+    'esim_code_not_found',
+  )
+})
+
+http('leaves the SIM of a revoked code as it is', async () => {
+  const { token, imsi_sha256_12: hash } = await issue(bed, {})
+  await revoke(token)
+  assert.is(bodyOf<{ state: string }>(await bed.request('GET', `/v1/sims/${hash}`)).state, 'issued')
+})
+
+http('gives no second code for a profile that is on an eUICC, and then for that eUICC alone', async () => {
+  const first = await issue(bed, {})
+  const hash = first.imsi_sha256_12
+  await deliver(bed, first.token, '89049032123451234512345678901235')
+  const { code: refused, message } = errorOf(
+    await bed.request('POST', '/v1/esim/issue', { body: { imsi_sha256_12: hash } }),
+    409,
+  )
+  assert.is(refused, 'esim_code_conflict')
+  assert.ok(message.includes('…1235') && message.includes(first.token) && message.includes('replaces'))
+  const gone = await revoke(first.token)
+  assert.equal([gone.state, gone.profile?.state], ['revoked', 'installed'])
+  const second = await issue(bed, { imsi_sha256_12: hash })
+  assert.is(second.eid_last4, '1235')
+  const other = await bed.request('POST', '/v1/esim/issue', {
+    body: { imsi_sha256_12: hash, eid: '89049032123451234512345678901234' },
+  })
+  assert.is(errorOf(other, 409).code, 'esim_code_conflict')
+})
+
+http('gives one to whoever comes once the eUICC has told that it deleted the profile', async () => {
+  const first = await issue(bed, {})
+  await deliver(bed, first.token, '89049032123451234512345678901235', 'deleted')
+  const second = await issue(bed, { imsi_sha256_12: first.imsi_sha256_12 })
+  assert.is(second.eid_last4, null)
+})
+
+http('lists codes by state, page by page, newest first', async () => {
+  const { batch_id, codes = [] } = await issue(bed, { count: 5 })
+  await revoke(codes[0]?.token ?? '')
+  const seen: CodeBody[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: { codes: readonly CodeBody[]; next_cursor: string | null } = bodyOf(
+      await bed.request(
+        'GET',
+        `/v1/esim/codes?limit=2&batch_id=${batch_id}${cursor === '' ? '' : `&cursor=${cursor}`}`,
+      ),
+    )
+    seen.push(...page.codes)
+    cursor = page.next_cursor
+  }
+  assert.is(seen.length, 5)
+  assert.is(new Set(seen.map(({ token }) => token)).size, 5)
+  const released = bodyOf<{ codes: readonly CodeBody[] }>(
+    await bed.request('GET', `/v1/esim/codes?state=released&batch_id=${batch_id}`),
+  )
+  assert.is(released.codes.length, 4)
+  assert.is(errorOf(await bed.request('GET', '/v1/esim/codes?state=lost'), 400).code, 'validation_failed')
+})
+
+http('shows no matching id in a record', async () => {
+  const { token, activation_code } = await issue(bed, {})
+  const text = JSON.stringify(await code(bed, token))
+  assert.not.ok(text.includes(activation_code.split('$')[2] ?? '?'))
+})
+
+http('prints the cards of a batch on a page that runs nothing', async () => {
+  const { batch_id, codes = [] } = await issue(bed, { count: 12, label: '<script>alert("é")</script> & co' })
+  await revoke(codes[0]?.token ?? '')
+  const { status, headers, body } = await bed.request('GET', `/v1/esim/sheet?batch=${batch_id}`)
+  const html = String(body)
+  assert.is(status, 200)
+  assert.match(headers.get('content-type') ?? '', /^text\/html/)
+  assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-/)
+  assert.is(html.match(/<article /g)?.length, 11)
+  assert.is(html.match(/<section /g)?.length, 2)
+  assert.ok(html.includes('&lt;script&gt;alert(&quot;é&quot;)&lt;/script&gt; &amp; co'))
+  assert.not.ok(/<script|<img|https?:|url\(|@import/i.test(html))
+  assert.ok(codes.slice(1).every(({ activation_code }) => html.includes(activation_code)))
+  assert.is(errorOf(await bed.request('GET', '/v1/esim/sheet?batch=b-none'), 404).code, 'not_found')
+})
+
+http(
+  'ends a code when its time is over',
+  async () => {
+    const clock = fakeClock()
+    const timed = await startBed({}, { clock })
+    try {
+      const { token } = await issue(timed, { expires_in: '1h' })
+      await clock.advance(3_590_000)
+      assert.is((await code(timed, token)).state, 'released')
+      await clock.advance(60_000)
+      await eventually(async () => assert.is((await code(timed, token)).state, 'expired'))
+      assert.ok(
+        (await timed.events()).some(({ type, subject }) => type === 'esim.expire' && subject === token),
+      )
+    } finally {
+      await timed.stop()
+    }
+  },
+  { limitMs: 60_000 },
+)
+
+http.run()

@@ -6,21 +6,22 @@ import {
   subscribersRef,
   vaultRef,
 } from '@steeple/contracts'
-import { expireCodes } from './codes/expiry.ts'
 import { followSims } from './codes/follow-sims.ts'
 import type { EsimConfig } from './config.ts'
+import { createEs9 } from './es9/es9.ts'
 import { esimHealth } from './health.ts'
 import { lookupBy } from './keys/lookup.ts'
 import { registerSealed } from './keys/sealed.ts'
 import { MIGRATIONS } from './migrations.ts'
 import type { CertStore, EsimParts, ProfileTemplate } from './parts.ts'
+import { templateInForce } from './profile/template-in-force.ts'
 import { codeRoutes } from './routes/code-routes.ts'
+import { es9Routes } from './routes/es9-routes.ts'
+import { euiccRoutes } from './routes/euicc-routes.ts'
 import { issueRoute } from './routes/issue-route.ts'
 import { qrRoute } from './routes/qr-route.ts'
 import { sheetRoute } from './routes/sheet-route.ts'
 import { CERTS, CODES, EUICCS, HELD, KEYS, NOTICES, SESSIONS } from './store/rows.ts'
-
-const EXPIRY_MS = 10_000
 
 /** Parts that a test may give instead of those that are made from the store and the configuration. */
 export interface OwnParts {
@@ -50,16 +51,20 @@ async function setUp(context: Context<EsimConfig>, own: OwnParts): Promise<Insta
     issuer: context.use(simIssuerRef),
     certs: own.certs ?? { identities: () => [], tls: () => undefined, reload: async () => undefined },
     lookup: lookupBy(context.db, vault),
-    template:
-      own.template ??
-      (() => {
-        throw new Error('there is no template yet')
-      }),
+    template: own.template ?? templateInForce(context.config.template),
   }
+  const es9 = createEs9(parts)
   return {
-    routes: [issueRoute(parts), ...codeRoutes(parts), qrRoute(parts), sheetRoute(parts)],
+    routes: [
+      issueRoute(parts),
+      ...codeRoutes(parts),
+      qrRoute(parts),
+      sheetRoute(parts),
+      ...euiccRoutes(parts),
+      ...es9Routes(parts, es9),
+    ],
     start: async () => {
-      context.every(EXPIRY_MS, (signal) => expireCodes(parts, signal))
+      es9.start()
       void followSims(parts)
     },
     health: async () => [esimHealth(parts)],

@@ -133,10 +133,10 @@ http(
       const { token } = await issue(timed, { expires_in: '1h' })
       await clock.advance(3_590_000)
       assert.is((await code(timed, token)).state, 'released')
-      await clock.advance(60_000)
+      await clock.advance(130_000)
       await eventually(async () => assert.is((await code(timed, token)).state, 'expired'))
       assert.ok(
-        (await timed.events()).some(({ type, subject }) => type === 'esim.expire' && subject === token),
+        (await timed.events()).some(({ type, subject }) => type === 'esim.expired' && subject === token),
       )
     } finally {
       await timed.stop()

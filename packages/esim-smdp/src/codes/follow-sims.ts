@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createPause, type ImsiHash, systemPrincipal } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
+import { move } from '../states/move.ts'
+import { termsNow } from '../states/terms.ts'
 import { AT_ONCE, codesOfSims, OPEN_STATES, openCodes } from '../store/code-queries.ts'
 import { CODES } from '../store/rows.ts'
-import { revoked } from './revoke.ts'
 
 const PRINCIPAL = systemPrincipal('esim')
 const AGAIN_MS = 5_000
@@ -50,7 +51,8 @@ export async function revokeOrphans(parts: EsimParts, signal: AbortSignal): Prom
   }
 }
 
-async function revokeCodesOf({ context }: EsimParts, hashes: readonly string[]): Promise<void> {
+async function revokeCodesOf(parts: EsimParts, hashes: readonly string[]): Promise<void> {
+  const { context } = parts
   const isOpen = ({ state }: { readonly state: (typeof OPEN_STATES)[number] }): boolean =>
     OPEN_STATES.includes(state)
   const found = (await codesOfSims(context.db, hashes)).filter(isOpen)
@@ -59,8 +61,10 @@ async function revokeCodesOf({ context }: EsimParts, hashes: readonly string[]):
   const target = found.length === 1 ? first.token : `${found.length} codes`
   await context.mutate(PRINCIPAL, 'esim.revoke', target, async (tx) => {
     const rows = (await codesOfSims(tx, hashes)).filter(isOpen)
-    const nowMs = Math.floor(context.clock.nowMs())
-    for (const row of rows) await CODES.put(tx, revoked(row, nowMs, 'its SIM was revoked'))
+    for (const row of rows) {
+      const { row: after } = move(row, { kind: 'revoke' }, termsNow(parts))
+      await CODES.put(tx, { ...after, last_error: 'its SIM was revoked' })
+    }
     tx.audit({ detail: { reason: 'sim_revoked', tokens: rows.map(({ token }) => token) } })
     tx.event({ type: 'esim.revoke', subject: target, data: { codes: rows.length, reason: 'sim_revoked' } })
   })

@@ -10,6 +10,7 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
+import { termsNow } from '../states/terms.ts'
 import { batchPart } from './batch-part.ts'
 import type { EsimIssueBody } from './issue-body.ts'
 import type { Candidates, IssueRequest } from './issue-request.ts'
@@ -33,7 +34,7 @@ export async function issueCodes(parts: EsimParts, request: IssueRequest): Promi
     codes.push(await newCode(parts, card, await candidates.credentials(card), terms))
   const reply = await request.mutate(candidates.target, async (tx) => {
     const sims = await candidates.issueIn?.(tx)
-    const placed = await placeCodes(tx, codes, terms.nowMs)
+    const placed = await placeCodes(tx, codes, termsNow(parts))
     say(tx, placed, { target: candidates.target, sims, terms })
     return { status: 201, sealed: true, body: answer(placed, codes, candidates) }
   })

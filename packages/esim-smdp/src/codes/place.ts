@@ -1,4 +1,5 @@
 import type { ImsiHash, Tx } from '@steeple/contracts'
+import { move, type Terms } from '../states/move.ts'
 import { AT_ONCE, codesOfSims, heldOfCodes, OPEN_STATES } from '../store/code-queries.ts'
 import { CODES, type CodeRow, type HeldRow } from '../store/rows.ts'
 import { esimCodeConflict } from './conflict.ts'
@@ -17,7 +18,7 @@ export interface Placed {
  * has told that it deleted the profile. So no two eUICCs ever get the same keys.
  * Throws `esim_code_conflict`.
  */
-export async function placeCodes(tx: Tx, codes: readonly NewCode[], nowMs: number): Promise<Placed> {
+export async function placeCodes(tx: Tx, codes: readonly NewCode[], terms: Terms): Promise<Placed> {
   const rows: CodeRow[] = []
   const replaced: string[] = []
   for (let at = 0; at < codes.length; at += AT_ONCE) {
@@ -37,7 +38,8 @@ export async function placeCodes(tx: Tx, codes: readonly NewCode[], nowMs: numbe
       const placed = boundTo(row, others, heldBy)
       for (const other of others) {
         if (!OPEN_STATES.includes(other.state)) continue
-        await CODES.put(tx, { ...other, state: 'revoked', last_error: 'replaced', changed_at_ms: nowMs })
+        const { row: after } = move(other, { kind: 'revoke' }, terms)
+        await CODES.put(tx, { ...after, last_error: 'replaced by another code' })
         replaced.push(other.token)
       }
       await CODES.insert(tx, placed)

@@ -1,7 +1,9 @@
 import { esimCodeNotFound, type Reply, type Request } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
+import { move } from '../states/move.ts'
+import { termsNow } from '../states/terms.ts'
 import { heldOfCodes } from '../store/code-queries.ts'
-import { CODES, type CodeRow } from '../store/rows.ts'
+import { CODES } from '../store/rows.ts'
 import { codeRecord } from './record.ts'
 
 /**
@@ -9,7 +11,7 @@ import { codeRecord } from './record.ts'
  * Throws `esim_code_not_found`, `store_corrupt`.
  */
 export async function revokeCode(
-  { context }: EsimParts,
+  parts: EsimParts,
   request: Request<unknown, unknown, { readonly token: string }>,
 ): Promise<Reply> {
   const { token } = request.body
@@ -17,17 +19,11 @@ export async function revokeCode(
     const before = await CODES.find(tx, { token })
     if (before === undefined) throw esimCodeNotFound(token)
     const [held] = await heldOfCodes(tx, [token])
-    const after = revoked(before, Math.floor(context.clock.nowMs()))
+    const after = move(before, { kind: 'revoke' }, termsNow(parts)).row
     if (after !== before) await CODES.put(tx, after)
     const isHeld = held !== undefined && held.state !== 'deleted'
     tx.audit({ detail: { imsi_sha256_12: before.hash, from: before.state, is_delivered: isHeld } })
     tx.event({ type: 'esim.revoke', subject: token, data: { from: before.state } })
     return { body: codeRecord(after, held) }
   })
-}
-
-/** The row once it is revoked; the same one when it is already. */
-export function revoked(row: CodeRow, nowMs: number, why?: string): CodeRow {
-  if (row.state === 'revoked') return row
-  return { ...row, state: 'revoked', changed_at_ms: nowMs, ...(why === undefined ? {} : { last_error: why }) }
 }

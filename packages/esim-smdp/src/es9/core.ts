@@ -4,6 +4,7 @@ import type { EsimParts, RspIdentity } from '../parts.ts'
 import { MessageError } from '../rsp/members.ts'
 import { type RefusalName, Refused } from '../rsp/refusal.ts'
 import type { Terms } from '../states/move.ts'
+import { termsNow } from '../states/terms.ts'
 import type { CodeRow, SessionRow } from '../store/rows.ts'
 import { type Es9Metrics, es9Metrics } from './metrics.ts'
 
@@ -32,12 +33,7 @@ export function es9Core(parts: EsimParts): Es9Core {
     metrics: es9Metrics(context.metrics),
     verified: verifiedCertificates(),
     nowMs,
-    terms: () => ({
-      nowMs: nowMs(),
-      canExpire: context.clock.doubt?.() === undefined,
-      maxDownloads: context.config.max_downloads,
-      maxConfirmationAttempts: context.config.max_confirmation_attempts,
-    }),
+    terms: () => termsNow(parts),
     sessionEndMs: (from) => from + lifeMs,
   }
 }

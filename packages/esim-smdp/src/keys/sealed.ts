@@ -3,8 +3,6 @@ import type { SealedColumns, Vault } from '@steeple/contracts'
 /** The columns that are sealed under the vault key; AAD `<table>/<key>`. */
 const SEALED: readonly SealedColumns[] = [
   { table: 'esim_smdp_code', key: 'token', columns: ['matching_sealed', 'confirmation_sealed'] },
-  { table: 'esim_smdp_session', key: 'tid', columns: ['eid_sealed'] },
-  { table: 'esim_smdp_euicc', key: 'eid_hash', columns: ['eid_sealed'] },
   { table: 'esim_smdp_cert', key: 'id', columns: ['key_sealed'] },
   { table: 'esim_smdp_key', key: 'id', columns: ['key_sealed'] },
 ]

@@ -4,8 +4,6 @@ import { CODES, type CodeRow, type CodeState, HELD, type HeldRow } from './rows.
 /** States in which a code can still be downloaded or released. */
 export const OPEN_STATES: readonly CodeState[] = ['allocated', 'confirmed', 'released', 'downloaded']
 const OPEN = "state in ('allocated', 'confirmed', 'released', 'downloaded')"
-/** Those that nobody has downloaded yet. */
-const WAITING = "state in ('allocated', 'confirmed', 'released')"
 
 /** Values of one statement's list. */
 export const AT_ONCE = 100
@@ -65,17 +63,6 @@ export async function heldOfCodes(reader: Reader, tokens: readonly string[]): Pr
   return await HELD.select(reader, `where ${where}`, params)
 }
 
-/** At most `limit` codes that nobody has downloaded and that are over, with a token behind `after`. */
-export function overdueCodes(
-  reader: Reader,
-  nowMs: number,
-  after: string,
-  limit: number,
-): Promise<readonly CodeRow[]> {
-  const rest = `where ${WAITING} and expires_at_ms <= :now_ms and token > :after order by token limit :limit`
-  return CODES.select(reader, rest, { now_ms: nowMs, after, limit })
-}
-
 /** At most `limit` open codes with a token behind `after`, by token. Throws `store_corrupt`. */
 export function openCodes(reader: Reader, after: string, limit: number): Promise<readonly CodeRow[]> {
   return CODES.select(reader, `where ${OPEN} and token > :after order by token limit :limit`, {
@@ -94,14 +81,6 @@ export function printableCodes(
   const rest =
     "where batch_id = :batch_id and state = 'released' and token > :after order by token limit :limit"
   return CODES.select(reader, rest, { batch_id: batchId, after, limit })
-}
-
-/** How many codes are in each state. */
-export async function countCodes(reader: Reader): Promise<ReadonlyMap<string, number>> {
-  const rows = await reader.all<{ readonly state: string; readonly codes: number }>(
-    'select state, count(*) as codes from esim_smdp_code group by state',
-  )
-  return new Map(rows.map(({ state, codes }) => [state, Number(codes)]))
 }
 
 /** A condition that a column is one of some values; a list has one of few lengths, and repeats its last value. */

@@ -21,6 +21,7 @@ export async function deliver(
       eid_hash,
       token,
       hash: row.hash,
+      seq: 1,
       state,
       delivered_at_ms: nowMs,
       installed_at_ms: nowMs,

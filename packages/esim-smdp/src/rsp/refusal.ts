@@ -4,7 +4,9 @@
  * A body that cannot be read has the code of what is missing in it: `address` where no request can be made out of a first
  * call, `transaction` in a later one, `signature` for a response of the eUICC that is not one.
  */
-export const REFUSALS = {
+export const REFUSALS: Readonly<
+  Record<RefusalName, readonly [subject: string, reason: string, words: string]>
+> = {
   address: ['8.8.1', '3.8', 'This is not the address of this SM-DP+.'],
   version: ['8.8.3', '3.1', 'The eUICC speaks no version of SGP.22 that this SM-DP+ speaks.'],
   verification_ci: ['8.8.4', '3.7', 'The eUICC knows no CI that certifies this SM-DP+.'],
@@ -31,10 +33,36 @@ export const REFUSALS = {
   locked: ['8.8.5', '6.4', 'Too many attempts of this device; try again later.'],
   busy: ['8.8', '4.2', 'Too many calls; try again later.'],
   unavailable: ['8.8', '4.2', 'This SM-DP+ cannot do that now; try again later.'],
-} as const satisfies Readonly<Record<string, readonly [string, string, string]>>
+}
 
 /** Name of a refusal: the label of its metric. */
-export type RefusalName = keyof typeof REFUSALS
+export type RefusalName =
+  | 'address'
+  | 'version'
+  | 'verification_ci'
+  | 'signing_ci'
+  | 'transaction'
+  | 'issuer_ci'
+  | 'eum_certificate'
+  | 'eum_expired'
+  | 'euicc_certificate'
+  | 'euicc_expired'
+  | 'signature'
+  | 'euicc_error'
+  | 'memory'
+  | 'matching_id'
+  | 'other_eid'
+  | 'not_released'
+  | 'order_expired'
+  | 'too_many'
+  | 'not_eligible'
+  | 'confirmation_missing'
+  | 'confirmation_refused'
+  | 'confirmation_exceeded'
+  | 'owner'
+  | 'locked'
+  | 'busy'
+  | 'unavailable'
 
 /** A call that is refused with a code of SGP.22. Thrown inside this package alone; it never reaches the edge. */
 export class Refused extends Error {

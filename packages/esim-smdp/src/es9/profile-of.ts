@@ -54,7 +54,7 @@ function metadataWith(
   const { provider_name: spn, smdp_address: address } = parts.context.config
   // The last digits tell two profiles of one network apart on one phone.
   const profileName = `${spn} ${code.iccid_last4}`
-  return storeMetadata({ iccid: digits(iccid), spn, profileName, address, ...plmnOf(view) })
+  return storeMetadata({ iccid: digits(iccid), spn, profileName, address, owner: plmnOf(view) })
 }
 
 function plmnOf({ plmn }: SubscriberView): { readonly mcc: string; readonly mnc: string } {

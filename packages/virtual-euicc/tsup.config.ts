@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsup'
 
 export default defineConfig({
-  entry: ['src/index.ts'],
+  entry: { index: 'src/index.ts', 'lpac-main': 'src/lpac-main.ts' },
   format: ['esm'],
   target: 'node24',
   sourcemap: true,

@@ -40,6 +40,7 @@ export {
   type ServerAuthentication,
 } from './es10.ts'
 export { createEuicc, type Euicc, type EuiccOptions } from './euicc.ts'
+export { type EuiccFile, type KeptEuicc, newEuiccFile, openEuiccFile, writeEuiccFile } from './euicc-file.ts'
 export {
   type CancelReason,
   type Download,

@@ -109,7 +109,9 @@ function profileInfo(profile: KeptProfile): Uint8Array {
 }
 
 function named(parts: EuiccParts, criteria: Tlv | undefined): KeptProfile | undefined {
-  if (criteria === undefined) throw new CommandError(STATUS.wrongData, 'the command names no profile')
+  const names = criteria?.children().some(({ tag }) => tag === 0x5a || tag === 0x4f)
+  if (criteria === undefined || names !== true)
+    throw new CommandError(STATUS.wrongData, 'the command names no profile')
   return parts.memory.profiles.find((one) => isNamed(one, criteria))
 }
 

@@ -23,6 +23,8 @@ export interface Twists {
   readonly bppTransaction?: Uint8Array
   /** Changes an answer before it is sent. */
   readonly answer?: (name: string, answer: Record<string, string>) => Record<string, string>
+  /** The server's address. */
+  readonly address?: string
   /** Offers this key for use again. */
   readonly offered?: Uint8Array
 }
@@ -37,13 +39,23 @@ export interface SmallSmdp {
   readonly transactionIds: Uint8Array[]
 }
 
-/** The address of the server. */
-export const ADDRESS = 'smdp.test'
+/** The address of the server, unless it has another. */
+const ADDRESS = 'smdp.test'
 /** The activation code of its only profile. */
 export const CODE = `LPA:1$${ADDRESS}$A-1`
 /** The metadata that belongs to the fixture profile; `iccid` in reading order. */
 export function metadata(iccid = '8999901000000000013F', ...more: readonly Uint8Array[]): Uint8Array {
-  const target = tlv(0x30, tlv(0x80, fromHex('04F0')), tlv(0x81, Buffer.from(ADDRESS)))
+  return metadataFor(ADDRESS, '04F0', iccid, ...more)
+}
+
+/** Metadata that asks `address` to be told of the events in `bits`. */
+export function metadataFor(
+  address: string,
+  bits: string,
+  iccid: string,
+  ...more: readonly Uint8Array[]
+): Uint8Array {
+  const target = tlv(0x30, tlv(0x80, fromHex(bits)), tlv(0x81, Buffer.from(address)))
   return tlv(
     0xbf25,
     tlv(0x5a, nibblesSwapped(fromHex(iccid))),
@@ -87,7 +99,7 @@ export function smallSmdp(twists: Twists = {}): SmallSmdp {
         0x30,
         tlv(0x80, transactionId),
         tlv(0x81, Buffer.from(request.euiccChallenge ?? '', 'base64')),
-        tlv(0x83, Buffer.from(ADDRESS)),
+        tlv(0x83, Buffer.from(twists.address ?? ADDRESS)),
         tlv(0x84, randomBytes(16)),
       )
       const dpauth = twists.dpauth ?? certificate(curve, 'dpauth')
@@ -138,7 +150,7 @@ export function smallSmdp(twists: Twists = {}): SmallSmdp {
 }
 
 /** The subject key identifier of the fixtures' CI. */
-export function ciPkid(curve: Curve): Uint8Array {
+function ciPkid(curve: Curve): Uint8Array {
   return readCertificate(certificate(curve, 'ci')).subjectKeyId ?? new Uint8Array()
 }
 

@@ -134,7 +134,7 @@ apdu('refuses with a status word', () => {
 
 apdu('answers any octets with a status word', () => {
   const card = cardOf(newEuicc())
-  fc.assert(
+  void fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), fc.boolean(), (octets, isData) => {
       const command = isData ? Uint8Array.of(0x81, 0xe2, 0x91, 0, octets.length, ...octets) : octets
       assert.ok(card.transmit(command).length >= 2)

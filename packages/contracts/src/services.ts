@@ -413,6 +413,10 @@ export interface SimIssuer {
   cards(imsis: readonly ImsiHash[]): Promise<readonly SimCard[]>
   /** At most `limit` cards of a batch or an import, with a hash behind `after`, by hash. */
   batch(batchId: string, after: string, limit: number): Promise<readonly SimCard[]>
+  /** The card with that ICCID (digits with the check digit), unless its SIM is revoked. */
+  byIccid(iccid: string): Promise<SimCard | undefined>
+  /** Ends a SIM for good, in the caller's mutation, whose audit entry should say so. Throws `sim_not_found`. */
+  revokeIn(tx: MutationTx, imsi: ImsiHash): Promise<void>
 }
 export const simIssuerRef: ServiceRef<SimIssuer> = serviceRef<SimIssuer>('sims.issuer', {
   bodySchema: 'object',
@@ -420,6 +424,8 @@ export const simIssuerRef: ServiceRef<SimIssuer> = serviceRef<SimIssuer>('sims.i
   credentials: 'function',
   cards: 'function',
   batch: 'function',
+  byIccid: 'function',
+  revokeIn: 'function',
 })
 
 // ---- provided by a plugin that keeps quotas ----

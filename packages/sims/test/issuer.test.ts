@@ -41,6 +41,19 @@ function other(): InlinePlugin {
           },
           handle: (request) => answer(context.use(simIssuerRef), request),
         }),
+        route<unknown, unknown, { hash: string }>({
+          method: 'POST',
+          path: '/v1/other/revoke',
+          role: 'sim:issuer',
+          summary: 'Test',
+          audit: 'other.revoke',
+          schema: { body: objectSchema({ hash: { type: 'string' } }, ['hash']), status: 204 },
+          handle: (request) =>
+            request.mutate(request.body.hash, async (tx) => {
+              await context.use(simIssuerRef).revokeIn(tx, request.body.hash as ImsiHash)
+              return { status: 204 }
+            }),
+        }),
       ],
     }),
   }
@@ -161,6 +174,22 @@ issuers('tells the cards of a batch by hash, page by page', async () => {
   assert.ok([...first, ...rest].every(({ label, batchId }) => label === 'shelf' && batchId === batch))
   const named = await service().cards([...hashes.slice(0, 2), '000000000000' as ImsiHash])
   assert.equal(named.map(({ imsi }) => imsi).toSorted(), hashes.slice(0, 2))
+})
+
+issuers('finds a SIM by its ICCID until it is revoked, which others can do in their mutations', async () => {
+  const { hash } = await issue({})
+  const { iccid, wipe } = await open(hash)
+  const text = textOf(iccid)
+  wipe()
+  assert.is((await service().byIccid(text))?.imsi, hash)
+  assert.is(await service().byIccid('8999999999999999999'), undefined)
+  const revoke = (): ReturnType<Testbed['request']> =>
+    bed.request('POST', '/v1/other/revoke', { body: { hash } })
+  assert.equal([(await revoke()).status, (await revoke()).status], [204, 204], 'repeated')
+  assert.is((await show(hash)).state, 'revoked')
+  assert.is(await service().byIccid(text), undefined)
+  const unknown = await bed.request('POST', '/v1/other/revoke', { body: { hash: '000000000000' } })
+  assert.is(codeOf(unknown, 404), 'sim_not_found')
 })
 
 issuers.run()

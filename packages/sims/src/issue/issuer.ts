@@ -9,6 +9,7 @@ import {
 import type { SimsParts } from '../parts.ts'
 import { wipeCard } from '../secrets/card.ts'
 import { openCard, openImsi } from '../secrets/sealing.ts'
+import { changeSim } from '../states/change.ts'
 import { type CardSim, cardsAmong, cardsOfBatchAfter } from '../store/card-store.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { prepareIssue } from './issue.ts'
@@ -44,7 +45,20 @@ export function simIssuer(parts: SimsParts): SimIssuer {
     cards: async (imsis) => (await cardsAmong(context.db, imsis)).map(cardOf),
     batch: async (batchId, after, limit) =>
       (await cardsOfBatchAfter(context.db, batchId, after, limit)).map(cardOf),
+    byIccid: async (iccid) => {
+      const hash = await holderOf(parts, iccid)
+      const [card] = hash === undefined ? [] : await cardsAmong(context.db, [hash])
+      return card && cardOf(card)
+    },
+    revokeIn: async (tx, imsi) => {
+      await changeSim(parts, context.db.join(tx), imsi, { action: 'revoke' })
+    },
   }
+}
+
+async function holderOf({ context, iccids }: SimsParts, iccid: string): Promise<string | undefined> {
+  const mac = (await iccids.mac())(iccid)
+  return await iccids.holder(context.db, { iccid, mac }, await iccids.indexedTo(context.db))
 }
 
 function cardOf(row: CardSim): SimCard {

@@ -4,6 +4,7 @@ import { addAuditCommands } from './commands/audit.ts'
 import { addClockCommands } from './commands/clock.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { addCoreCommands } from './commands/core.ts'
+import { addEsimCommands } from './commands/esim.ts'
 import { addMachineCommands } from './commands/machine.ts'
 import { addNetworkCommands } from './commands/network.ts'
 import { addPluginCommands } from './commands/plugin.ts'
@@ -54,6 +55,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   addNetworkCommands(program, terminal)
   addTokenCommands(program, terminal)
   addSimCommands(program, terminal)
+  addEsimCommands(program, terminal)
   addSessionsCommand(program, terminal)
   addUsageCommand(program, terminal)
   addPolicyCommands(program, terminal)

@@ -23,6 +23,8 @@ export interface List {
 /** The service as a command sees it. Every call throws a `CommandError` that says what the service answered. */
 export interface RestClient {
   get(path: string, query?: Readonly<Record<string, string | undefined>>): Promise<Answer>
+  /** A document of that media type, as text. */
+  text(path: string, accept: string, query?: Readonly<Record<string, string | undefined>>): Promise<string>
   /** Follows `next_cursor` until `limit` rows are there. */
   list(
     path: string,
@@ -58,6 +60,13 @@ export function connect(terminal: Terminal, options: ConnectionOptions): RestCli
     answerOf(await exchange({ method: 'GET', url, headers: common, body: undefined }))
   return {
     get: (path, query = {}) => read(address(base, path, query)),
+    text: async (path, accept, query = {}) => {
+      const headers = { ...common, accept }
+      const url = address(base, path, query)
+      const incoming = await exchange({ method: 'GET', url, headers, body: undefined })
+      if (incoming.status !== 200) throw refusal(incoming, parsed(incoming))
+      return incoming.text
+    },
     list: async (path, key, limit, query = {}) => {
       const rows: Json[] = []
       let cursor: string | null = null

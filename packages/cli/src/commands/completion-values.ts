@@ -6,7 +6,7 @@ import type { Terminal } from '../terminal.ts'
 
 /** Values that only the service knows. */
 export type LiveKind = (typeof KINDS)[number]
-const KINDS = ['sims', 'batches', 'profiles', 'apns', 'plugins'] as const
+const KINDS = ['sims', 'batches', 'profiles', 'apns', 'plugins', 'codes'] as const
 
 /** The newest so many SIMs are offered, and looked at for batches, profiles and APNs. */
 const NEWEST = 200
@@ -25,13 +25,16 @@ export function addValuesCommand(program: Command, terminal: Terminal): void {
 async function valuesOf(terminal: Terminal, kind: LiveKind): Promise<readonly string[]> {
   const options: ConnectionOptions = {}
   const client = connect(terminal, options)
-  const rows =
-    kind === 'plugins'
-      ? await client.list('/v1/plugins', 'plugins', NEWEST)
-      : await client.list('/v1/sims', 'sims', NEWEST)
+  const [path, key] = LISTS[kind] ?? ['/v1/sims', 'sims']
+  const rows = await client.list(path, key, NEWEST)
   const values = rows.rows.flatMap((row) => row[FIELDS[kind]]).filter((value) => typeof value === 'string')
   // A word with a blank in it would be taken for two.
   return [...new Set(values)].filter((value) => /^\S+$/.test(value))
+}
+
+const LISTS: Readonly<Partial<Record<LiveKind, readonly [path: string, key: string]>>> = {
+  plugins: ['/v1/plugins', 'plugins'],
+  codes: ['/v1/esim/codes', 'codes'],
 }
 
 const FIELDS: Readonly<Record<LiveKind, keyof Json>> = {
@@ -40,4 +43,5 @@ const FIELDS: Readonly<Record<LiveKind, keyof Json>> = {
   profiles: 'profile',
   apns: 'apns',
   plugins: 'name',
+  codes: 'token',
 }

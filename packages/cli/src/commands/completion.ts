@@ -14,7 +14,12 @@ interface Node {
 type Values = readonly string[] | LiveKind
 
 /** What arguments and options with these names are, in every command. */
-const ARGUMENTS: Readonly<Record<string, LiveKind>> = { hash: 'sims', sim: 'sims', batch: 'batches' }
+const ARGUMENTS: Readonly<Record<string, LiveKind>> = {
+  hash: 'sims',
+  sim: 'sims',
+  batch: 'batches',
+  code: 'codes',
+}
 const OPTIONS: Readonly<Record<string, LiveKind>> = {
   '--batch': 'batches',
   '--replaces': 'sims',

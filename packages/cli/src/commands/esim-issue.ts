@@ -1,0 +1,114 @@
+import type { Command } from 'commander'
+import type { ConnectionOptions } from '../client/credentials.ts'
+import { connect, isObject, type Json, type RestClient } from '../client/rest-client.ts'
+import { usageError } from '../command-error.ts'
+import { jsonText } from '../output/print.ts'
+import { fields, moment, table } from '../output/table.ts'
+import type { Terminal } from '../terminal.ts'
+import { gathered, positiveInteger, restCommand } from './options.ts'
+import { simHash } from './sim-columns.ts'
+
+interface IssueOptions extends ConnectionOptions {
+  readonly batch?: string
+  readonly count?: number
+  readonly expiresIn?: string
+  readonly confirmationCode?: string
+  readonly eid?: string
+  readonly profile?: string
+  readonly apn?: readonly string[]
+  readonly simExpiresIn?: string
+  readonly msisdn?: string
+  readonly quotaBytes?: number
+  readonly label?: string
+  readonly replaces?: string
+}
+
+/** `svc esim issue [HASH]` */
+export function addEsimIssue(esim: Command, terminal: Terminal): void {
+  restCommand(
+    esim,
+    'issue [hash]',
+    'an activation code: for this SIM, for a batch, or with new SIMs when neither is named',
+  )
+    .option('--batch <id>', 'a code for each SIM of it that has none')
+    .option('--expires-in <duration>', 'until when the code can be used, such as 7d; 30d when absent')
+    .option(
+      '--confirmation-code <code>',
+      'what the phone asks for; - reads it from standard input, as other users see the process list',
+    )
+    .option('--eid <digits>', 'the only eUICC that gets it')
+    .option('--count <sims>', 'so many new SIMs; 1 when absent', positiveInteger)
+    .option('--label <text>', 'of new SIMs')
+    .option('--profile <name>', 'of new SIMs')
+    .option('--apn <apn>', 'of new SIMs, may be given several times', gathered)
+    .option('--sim-expires-in <duration>', 'life of new SIMs; 1y when absent')
+    .option('--msisdn <digits>', 'telephone number of a new SIM, without a plus')
+    .option('--quota-bytes <bytes>', 'data allowance of new SIMs', positiveInteger)
+    .option(
+      '--replaces <hash>',
+      'the new SIM takes the place of this one, which is revoked: from a card to an eSIM',
+    )
+    .action((hash: string | undefined, options: IssueOptions) => issue(terminal, hash, options))
+}
+
+async function issue(terminal: Terminal, hash: string | undefined, options: IssueOptions): Promise<void> {
+  if (hash !== undefined && options.batch !== undefined) throw usageError('name a SIM or --batch, not both')
+  const body = {
+    imsi_sha256_12: hash === undefined ? undefined : simHash(hash),
+    batch_id: options.batch,
+    confirmation_code: await confirmationCode(terminal, options.confirmationCode),
+    expires_in: options.expiresIn,
+    eid: options.eid,
+    count: options.count,
+    label: options.label,
+    profile: options.profile,
+    apns: options.apn,
+    sim_expires_in: options.simExpiresIn,
+    msisdn: options.msisdn,
+    quota_bytes: options.quotaBytes,
+    replaces: options.replaces === undefined ? undefined : simHash(options.replaces),
+  }
+  const answer = await allOf(connect(terminal, options), body)
+  if (options.json === true) terminal.out(jsonText(answer))
+  else if (Array.isArray(answer.codes)) several(terminal, answer.codes.filter(isObject))
+  else {
+    const { activation_code: _, ...rest } = answer
+    terminal.out(fields(rest))
+    const { showCode } = await import('../output/show-code.ts')
+    showCode(terminal, answer)
+  }
+}
+
+/** A batch is answered in parts; each is durable when it is answered. */
+async function allOf(client: RestClient, body: object): Promise<Json> {
+  const { body: first } = await client.change('POST', '/v1/esim/issue', body)
+  if (!Array.isArray(first.codes) || first.remaining === undefined) return first
+  const codes: unknown[] = [...first.codes]
+  let remaining: unknown = first.remaining
+  while (typeof remaining === 'number' && remaining > 0) {
+    const { body: next } = await client.change('POST', '/v1/esim/issue', body)
+    if (Array.isArray(next.codes)) codes.push(...next.codes)
+    remaining = next.remaining
+  }
+  return { ...first, codes, remaining }
+}
+
+async function confirmationCode(terminal: Terminal, text: string | undefined): Promise<string | undefined> {
+  return text === '-' ? (await terminal.input()).replace(/\r?\n$/, '') : text
+}
+
+function several(terminal: Terminal, codes: readonly Json[]): void {
+  terminal.out(
+    table(
+      codes,
+      [
+        { title: 'CODE', value: (row) => row.token, fit: 'whole' },
+        { title: 'SIM', value: (row) => row.imsi_sha256_12, fit: 'whole' },
+        { title: 'ICCID', value: (row) => `…${String(row.iccid_last4)}` },
+        { title: 'UNTIL', value: (row) => moment(row.expires_at) },
+      ],
+      terminal.columns,
+    ),
+  )
+  terminal.err(`Print their cards: svc esim sheet ${String(codes[0]?.batch_id)} --out cards.html\n`)
+}

@@ -1,0 +1,10 @@
+import type { Json } from '../client/rest-client.ts'
+import type { Terminal } from '../terminal.ts'
+import { qrLines } from './qr-text.ts'
+
+/** Shows an activation code as a person's phone takes it: as a QR code and as text. */
+export function showCode(terminal: Terminal, { activation_code }: Json): void {
+  const text = String(activation_code)
+  terminal.out(qrLines(text.toUpperCase(), terminal.columns !== undefined))
+  terminal.out(`${text}\n`)
+}

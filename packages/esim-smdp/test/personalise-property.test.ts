@@ -87,7 +87,7 @@ properties('says of every SIM what it was given, in each template, and the same 
       says(profile, wanted)
       assert.is(hex(template?.personalise(wanted) ?? profile), hex(profile))
     }),
-    { numRuns: 150 },
+    { numRuns: 100 },
   )
 })
 

@@ -11,23 +11,44 @@ export type Cmac = (message: Uint8Array) => Uint8Array
 
 /** AES-CMAC under `key`, 16 octets. `message` is overwritten by the call: give it a text of its own. */
 export function cmac(key: Uint8Array): Cmac {
-  const whole = doubled(encryptBlock(key, ZERO))
+  const encrypt = cbc(key)
+  const whole = doubled(encrypt(ZERO, new Uint8Array(BLOCK)))
   const padded = doubled(whole)
   return (message) => {
     const rest = message.length % BLOCK
     const isWhole = rest === 0 && message.length > 0
     const text = isWhole ? message : extended(message, BLOCK - rest)
-    const mask = isWhole ? whole : padded
     const last = text.length - BLOCK
-    for (let i = 0; i < BLOCK; i++) text[last + i] = (text[last + i] ?? 0) ^ (mask[i] ?? 0)
-    const cipher = createCipheriv('aes-128-cbc', key, ZERO).setAutoPadding(false)
-    return new Uint8Array(cipher.update(text).subarray(last))
+    mix(text, last, isWhole ? whole : padded)
+    return Uint8Array.from(encrypt(ZERO, text).subarray(last))
   }
 }
 
-/** One block under AES-128. */
-export function encryptBlock(key: Uint8Array, block: Uint8Array): Uint8Array {
-  return new Uint8Array(createCipheriv('aes-128-ecb', key, null).setAutoPadding(false).update(block))
+/**
+ * AES-128-CBC without padding under one key: whole blocks of `text`, which is overwritten, with an initial vector each. One
+ * cipher goes on and on, for making one costs ten times what a segment does: what it would chain to is mixed out again.
+ * NIST SP 800-38A §6.2.
+ */
+export function cbc(key: Uint8Array): (vector: Uint8Array, text: Uint8Array) => Uint8Array {
+  const cipher = createCipheriv('aes-128-cbc', key, ZERO).setAutoPadding(false)
+  let before: Uint8Array = ZERO
+  return (vector, text) => {
+    mix(text, 0, before)
+    mix(text, 0, vector)
+    const out = cipher.update(text)
+    before = Uint8Array.from(out.subarray(-BLOCK))
+    return out
+  }
+}
+
+/** Single blocks under AES-128. NIST SP 800-38A §6.1. */
+export function blocks(key: Uint8Array): (block: Uint8Array) => Uint8Array {
+  const cipher = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false)
+  return (block) => cipher.update(block)
+}
+
+function mix(text: Uint8Array, at: number, block: Uint8Array): void {
+  for (let i = 0; i < BLOCK; i++) text[at + i] = (text[at + i] ?? 0) ^ (block[i] ?? 0)
 }
 
 function extended(message: Uint8Array, octets: number): Uint8Array {

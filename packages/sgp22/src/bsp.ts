@@ -1,5 +1,5 @@
-import { createCipheriv, createDecipheriv, timingSafeEqual } from 'node:crypto'
-import { BLOCK, cmac } from './bsp-cmac.ts'
+import { createDecipheriv, timingSafeEqual } from 'node:crypto'
+import { BLOCK, blocks, cbc, cmac } from './bsp-cmac.ts'
 import { BspError } from './bsp-error.ts'
 import type { BspKeys } from './bsp-keys.ts'
 import { lengthOctets, readOne, type Tlv, tlv } from './tlv.ts'
@@ -37,22 +37,27 @@ export function bsp(keys: BspKeys): Bsp {
   const enc = Uint8Array.from(keys.enc)
   const mac = Uint8Array.from(keys.mac)
   const sum = cmac(mac)
-  let chain = Uint8Array.from(keys.initialMac)
+  const encrypt = cbc(enc)
+  const block = blocks(enc)
+  let chain: Uint8Array = Uint8Array.from(keys.initialMac)
   let counter = 1
   let isOver = false
 
   const turn = (): Uint8Array => {
     if (isOver) throw new BspError('the session is over')
-    return initialVector(enc, counter++)
+    return block(counterBlock(counter++))
   }
   const sealed = (tag: number, data: Uint8Array): Uint8Array => {
-    chain = Uint8Array.from(sum(chained(chain, tag, data)))
+    chain = sum(chained(chain, tag, data))
     return tlv(tag, data, chain.subarray(0, MAC))
   }
   return {
     encryptAndMac: (tag, plain) => {
       atMost(plain, MAX_ENCRYPTED)
-      return sealed(tag, encrypted(enc, turn(), plain))
+      const text = padded(plain)
+      const data = encrypt(turn(), text)
+      text.fill(0)
+      return sealed(tag, data)
     },
     macOnly: (tag, data) => {
       atMost(data, MAX_MAC_ONLY)
@@ -67,7 +72,7 @@ export function bsp(keys: BspKeys): Bsp {
       if (!timingSafeEqual(wanted.subarray(0, MAC), tail))
         throw new BspError('the MAC of a segment is not what it must be')
       const plain = tag === MAC_ONLY ? data : decrypted(enc, vector, data)
-      chain = Uint8Array.from(wanted)
+      chain = wanted
       isOver = false
       return plain
     },
@@ -103,21 +108,19 @@ function atMost(octets: Uint8Array, limit: number): void {
     throw new BspError(`a segment holds at most ${limit} octets, not ${octets.length}`)
 }
 
-/** Where the block counter becomes the initial vector of a segment. GlobalPlatform Amendment D §4.1.4 as SCP03t uses it. */
-function initialVector(enc: Uint8Array, counter: number): Uint8Array {
+/** What is encrypted to the initial vector of a segment. GlobalPlatform Amendment D §4.1.4 as SCP03t uses it. */
+function counterBlock(counter: number): Uint8Array {
   const block = new Uint8Array(BLOCK)
   new DataView(block.buffer).setUint32(BLOCK - 4, counter)
-  return createCipheriv('aes-128-ecb', enc, null).update(block)
+  return block
 }
 
 /** Padded always, to a whole block: `80 00…`. ISO/IEC 9797-1 method 2. */
-function encrypted(enc: Uint8Array, vector: Uint8Array, plain: Uint8Array): Uint8Array {
+function padded(plain: Uint8Array): Uint8Array {
   const text = new Uint8Array((Math.floor(plain.length / BLOCK) + 1) * BLOCK)
   text.set(plain)
   text[plain.length] = 0x80
-  const data = createCipheriv('aes-128-cbc', enc, vector).setAutoPadding(false).update(text)
-  text.fill(0)
-  return data
+  return text
 }
 
 function decrypted(enc: Uint8Array, vector: Uint8Array, data: Uint8Array): Uint8Array {

@@ -1,6 +1,6 @@
-import { ELEMENT, type ElementName, isOfFiles, partName } from './elements.ts'
+import { ELEMENT, type ElementName, hexTag, isOfFiles, partName } from './elements.ts'
 import { contentOf, FILE, reachOf, sizeOf } from './files.ts'
-import { type ProfileElement, placeOf } from './read.ts'
+import { integerOf, type ProfileElement, placeOf } from './read.ts'
 import { algorithmsOf, identificationOf, SERVICES, serviceProblem } from './services.ts'
 import { TemplateError } from './template-error.ts'
 import { type Piece, partAt, partOf } from './tree.ts'
@@ -34,6 +34,7 @@ export function validate(elements: readonly ProfileElement[]): void {
   checkAfter(elements)
   checkIdentifications(elements)
   for (const element of elements) if (isOfFiles(element.name)) checkFiles(element)
+  for (const element of elements) checkCodes(element)
   checkHeader(elements)
   checkNeeded(elements)
 }
@@ -109,6 +110,22 @@ function checkFile(element: ProfileElement, file: Piece, name: string): void {
   const reach = reachOf(file)
   if (size !== undefined && reach > size)
     fail(element, `is filled up to octet ${reach}, and its size is ${size}`, file, name)
+}
+
+/** Codes have a reference and eight octets; pinCodes may share those of another directory instead. TCA 3.3 §8.5. */
+function checkCodes(element: ProfileElement): void {
+  const { name, piece } = element
+  if (name !== 'pinCodes' && name !== 'pukCodes') return
+  const choice = partOf(piece, 0xa1)
+  if (name === 'pinCodes' && partOf(choice, 0x81) !== undefined) return
+  const codes = name === 'pinCodes' ? partOf(choice, 0xa0) : choice
+  if (codes === undefined || codes.parts?.length === 0) fail(element, 'has no codes', choice)
+  for (const code of codes.parts ?? []) {
+    const reference = integerOf(partOf(code, 0x80))
+    if (code.tag !== 0x30 || reference === undefined) fail(element, 'a code has no reference', code)
+    if (partOf(code, 0x81)?.value.length !== 8)
+      fail(element, `code ${hexTag(reference)} must have 8 octets`, code)
+  }
 }
 
 function checkHeader(elements: readonly ProfileElement[]): void {

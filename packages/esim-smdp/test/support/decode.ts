@@ -23,8 +23,13 @@ export interface Decoded {
 
 const hex = (octets: Uint8Array): string => Buffer.from(octets).toString('hex')
 
+/** A changed template can have a primitive object where there should be others in it. */
+function isConstructed(one: Tlv | undefined): one is Tlv {
+  return ((one?.raw[0] ?? 0) & 0x20) !== 0
+}
+
 function at(tlv: Tlv | undefined, ...tags: readonly number[]): Tlv | undefined {
-  return tags.reduce<Tlv | undefined>((one, tag) => one && child(one, tag), tlv)
+  return tags.reduce<Tlv | undefined>((one, tag) => (isConstructed(one) ? child(one, tag) : undefined), tlv)
 }
 
 /** Octets that a file is filled with. */

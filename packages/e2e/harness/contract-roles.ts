@@ -21,6 +21,15 @@ const NOBODY = 'ffffffffffff'
 const HEARTBEAT = { node_id: NODE, at: '2026-01-01T00:00:00.000Z', seq: 1, components: [] }
 const CHANNELS = { technology: 'lte', channels: [1300] }
 
+/** What phones call. SGP.22 §5.6. */
+const ES9 = [
+  'initiateAuthentication',
+  'authenticateClient',
+  'getBoundProfilePackage',
+  'handleNotification',
+  'cancelSession',
+] as const
+
 /** Every route of the foundation. A route that the service serves and that is missing here fails the matrix. */
 export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   open('/v1/healthz'),
@@ -86,6 +95,15 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   change('POST', '/v1/sims/{imsi}/revoke', 'sim:admin', { path: `/v1/sims/${NOBODY}/revoke` }, 404),
   // The role is that of the action in the body; without one nobody gets past the schema.
   change('POST', '/v1/sims/bulk', 'viewer', { body: {} }, 400),
+  // eSIM is off on a new node: what issues and shows codes says so.
+  change('POST', '/v1/esim/issue', 'sim:issuer', { body: {} }, 409),
+  read('/v1/esim/codes', 'sim:issuer'),
+  read('/v1/esim/codes/{token}', 'sim:issuer', '/v1/esim/codes/e-0', 404),
+  read('/v1/esim/codes/{token}/qr', 'sim:issuer', '/v1/esim/codes/e-0/qr', 409),
+  read('/v1/esim/sheet', 'sim:issuer', '/v1/esim/sheet?batch=b-0', 409),
+  change('POST', '/v1/esim/revoke', 'sim:issuer', { body: { token: 'e-0' } }, 404),
+  read('/v1/esim/euiccs', 'viewer'),
+  ...['/gsma/rsp2/es9plus', '/es9plus'].flatMap((prefix) => ES9.map((name) => phone(`${prefix}/${name}`))),
   change('POST', '/v1/clock/confirm', 'admin', { body: {} }, 200),
   change('POST', '/v1/tokens', 'admin', { body: { name: 'matrix', roles: ['viewer'] } }, 201),
   change('DELETE', '/v1/tokens/{id}', 'admin', { path: `/v1/tokens/${NODE}` }, 404),
@@ -115,8 +133,6 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
 export const ABSENT_ROUTES: readonly (readonly [method: string, path: string])[] = [
   ['POST', `/v1/nodes/${NODE}/enroll`],
   ['POST', `/v1/nodes/${NODE}/leave`],
-  ['POST', '/v1/esim/issue'],
-  ['POST', '/es9plus/initiateAuthentication'],
   ['GET', '/v1/peers'],
   ['GET', '/v1/alerts'],
   ['GET', '/v1/users'],
@@ -137,6 +153,11 @@ export const HELD_BY: Readonly<Record<TokenRole, readonly TokenRole[]>> = {
 
 function open(path: string): ContractRoute {
   return { method: 'GET', path, minimum: 'none', sample: { path }, welcome: 200 }
+}
+
+/** A phone proves itself inside the protocol. */
+function phone(path: string): ContractRoute {
+  return { method: 'POST', path, minimum: 'none', sample: { path, body: {} }, welcome: 409 }
 }
 
 function read(path: string, minimum: TokenRole, sample: string = path, welcome = 200): ContractRoute {

@@ -24,13 +24,14 @@ html { background: #fff; color: #000; font: 9pt/1.35 system-ui, sans-serif }
 .page { position: relative; width: 210mm; height: 297mm; padding: 16mm 15mm; display: grid; overflow: hidden;
   grid-template-columns: 90mm 90mm; grid-template-rows: repeat(5, 53mm); break-after: page }
 .page:last-child { break-after: auto }
-.card { position: relative; padding: 4mm; display: grid; grid-template-columns: 40mm 1fr; gap: 3mm; overflow: hidden }
+.card { position: relative; padding: 3mm 4mm 2mm 2mm; display: grid; grid-template: 40mm 1fr / 40mm 1fr; column-gap: 2mm;
+  overflow: hidden }
 .card svg { width: 40mm; height: 40mm; display: block; shape-rendering: crispEdges }
-.card > div { min-width: 0 }
-h2 { font-size: 11pt; line-height: 1.2; overflow-wrap: anywhere; max-height: 3.6em; overflow: hidden }
+.card > div { min-width: 0; max-height: 40mm; padding-top: 3mm; overflow: hidden }
+h2 { font-size: 10.5pt; line-height: 1.2; overflow-wrap: anywhere; max-height: 3.6em; overflow: hidden }
 .end { font-variant-numeric: tabular-nums; margin-top: 1mm }
-.how { margin-top: 2mm }
-.code { position: absolute; left: 4mm; right: 4mm; bottom: 2mm; font: 6.5pt/1.2 ui-monospace, monospace; overflow-wrap: anywhere }
+.how { margin-top: 1.5mm; font-size: 8pt }
+.code { grid-column: 1 / 3; padding-left: 4mm; font: 6.5pt/1.25 ui-monospace, monospace; overflow-wrap: anywhere }
 .cut::before, .cut::after { content: ""; position: absolute; width: 4mm; height: 4mm; border: 0 solid #888 }
 .cut::before { left: 0; top: 0; border-width: .2mm 0 0 .2mm }
 .cut::after { right: 0; bottom: 0; border-width: 0 .2mm .2mm 0 }
@@ -72,8 +73,7 @@ function card({ activationCode, label, iccidLast4, isConfirmed, expires }: Sheet
 <div>
 <h2>${escaped(label)}</h2>
 <p class="end">eSIM …${escaped(iccidLast4)}</p>
-<p class="how">Scan it with the phone's camera or under “Add eSIM”.${isConfirmed ? ' It asks for a confirmation code, which you are told apart from this card.' : ''}</p>
-<p>Until ${escaped(expires)}.</p>
+<p class="how">Scan it under “Add eSIM”, until ${escaped(expires)}.${isConfirmed ? ' The phone asks for a confirmation code, which is not on this card.' : ''}</p>
 </div>
 <p class="code">${escaped(activationCode)}</p>
 </article>

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
+import { type Call, esimCallOf, printedEsims, type ShownEsim } from './client-esim.ts'
 
 /** What `lab-core help` prints. */
 export const USAGE: string = `lab-core: a core, a radio and phones for people without any
@@ -18,16 +19,19 @@ With one running (LAB_CORE_URL, or http://127.0.0.2:9091):
   traffic PHONE --up R --down R
                              so many kbit/s whenever it is attached, until 0 and 0
     --n3                     both: with the frames of a gNB in place of an eNB's
+  esim LPA:1$…               a phone with an eUICC downloads this eSIM and attaches with what is in it; an eUICC
+                             on both curves is made for it
+    --confirmation-code C    when the code asks for one
+    --curve P-256            or brainpoolP256r1: an eUICC that knows this curve alone
+    --euicc LAST4            onto the eUICC whose EID ends so
+    --server URL             where the SM-DP+ is, when not at http:// or https:// and its address
+  esims                      list them
+  esim-disable|esim-enable|esim-delete PHONE
+                             as the owner of the phone does; the SM-DP+ is told
   radio up|down              the eNB comes and goes
 `
 
 const ACTIONS: readonly string[] = ['attach', 'detach', 'idle', 'service-request', 'power-on', 'power-off']
-
-interface Call {
-  readonly method: string
-  readonly path: string
-  readonly body?: string
-}
 
 /** Runs one command against the control API; the exit code. */
 export async function clientCommand(
@@ -35,7 +39,7 @@ export async function clientCommand(
   words: readonly string[],
   url = 'http://127.0.0.2:9091',
 ): Promise<number> {
-  const call = await callOf(command, words)
+  const call = command.startsWith('esim') ? esimCallOf(command, words) : await callOf(command, words)
   if (call === undefined) {
     process.stderr.write(USAGE)
     return 2
@@ -109,7 +113,21 @@ interface Shown {
 }
 
 function printed(body: unknown): string {
-  const { phones, phone } = body as { phones?: readonly Shown[]; phone?: string } // of our own server
+  const { phones, phone, esims } = body as {
+    phones?: readonly Shown[]
+    phone?: string
+    esims?: readonly ShownEsim[]
+  } // of our own server
+  const held = esims === undefined ? '' : printedEsims(esims)
+  if (phones === undefined && esims !== undefined) return held
+  return held + printedPhones(body, phones, phone)
+}
+
+function printedPhones(
+  body: unknown,
+  phones: readonly Shown[] | undefined,
+  phone: string | undefined,
+): string {
   if (phones === undefined && phone === undefined) return `${JSON.stringify(body)}\n`
   const shown = phones ?? [body as Shown] // has a phone
   const row = (cells: readonly string[]): string =>

@@ -8,6 +8,7 @@ import { type LabClock, machineClock } from './clock.ts'
 import { controlServer } from './control/control-server.ts'
 import { runDbctl } from './dbctl/commands.ts'
 import { serveSocket } from './dbctl/socket-server.ts'
+import { openEsims } from './esim/esims.ts'
 import { openCapture } from './gtpu/capture.ts'
 import { type GtpuPath, openPath } from './gtpu/path.ts'
 import { makeTraffic, type Traffic } from './gtpu/traffic.ts'
@@ -120,6 +121,8 @@ export async function startLabCore(options: LabOptions): Promise<LabCore> {
       closers.push(async () => closed(server))
       return url
     }
+    const esims = await openEsims({ directory, clock })
+    closers.push(() => esims.close())
     const delayed = delayedCounts(counts, () => clock.nowUs(), STATISTICS_US)
     const urls = {
       mme: await open('mme', infoServer(mmeRoutes(mme))),
@@ -127,7 +130,7 @@ export async function startLabCore(options: LabOptions): Promise<LabCore> {
       upf: await open('upf', infoServer(metricsOnly(() => upfMetrics(sessions)))),
       hss: await open('hss', infoServer(metricsOnly(() => hssMetrics(delayed())))),
       pcrf: await open('pcrf', infoServer(metricsOnly(pcrfMetrics))),
-      control: await open('control', controlServer({ fleet, mme, traffic, path, clock })),
+      control: await open('control', controlServer({ fleet, mme, traffic, path, clock, esims })),
     }
     fleet.start()
     return { urls, subscribers, fleet, mme, sessions, traffic, path, close }

@@ -1,48 +1,20 @@
 import type { LabClock } from '../clock.ts'
 import type { Interface } from '../gtpu/frame.ts'
-import type { GtpuPath } from '../gtpu/path.ts'
-import type { How, Octets, Traffic } from '../gtpu/traffic.ts'
-import type { Mme } from '../mme/mme.ts'
+import type { How, Octets } from '../gtpu/traffic.ts'
 import { type LabCard, readCards } from '../phones/cards.ts'
 import type { Fleet, NamedPhone } from '../phones/fleet.ts'
+import { esims } from './esim-routes.ts'
+import {
+  type ControlAnswer,
+  ControlError,
+  type ControlPlace,
+  type ControlRequest,
+  unknownPath,
+} from './place.ts'
+import { shown } from './shown.ts'
 
-/** A request of the control API, already found to be none of a web page. */
-export interface ControlRequest {
-  readonly method: string
-  readonly path: string
-  readonly query: URLSearchParams
-  readonly body: string
-}
-
-/** Its answer. */
-export interface ControlAnswer {
-  readonly status: number
-  readonly body: unknown
-}
-
-/** What the control API works on. */
-export interface ControlPlace {
-  readonly fleet: Fleet
-  readonly mme: Mme
-  readonly traffic: Traffic
-  readonly path: GtpuPath
-  readonly clock: LabClock
-}
-
-/** A request that cannot be done. */
-export class ControlError extends Error {
-  readonly status: number
-  constructor(message: string, options: { readonly status: number; readonly cause?: unknown }) {
-    super(message, options)
-    this.status = options.status
-  }
-}
-
-/** An answer waits so long for phones to attach, ms. */
-const SETTLE_MS = 2_000
-/** And so long for data to be through; they go on after it. */
+/** An answer waits so long for data to be through, ms; they go on after it. */
 const MOVED_MS = 10_000
-const POLL_MS = 10
 const BYTES_MAX = 1e15
 const KBPS_MAX = 10_000_000
 
@@ -50,9 +22,7 @@ const KBPS_MAX = 10_000_000
 export async function control(request: ControlRequest, place: ControlPlace): Promise<ControlAnswer> {
   const [resource = '', name, action, ...more] = request.path.split('/').slice(1)
   if (more.length > 0) throw unknownPath()
-  if (resource === 'radio') return radio(request.method, name, place)
-  if (resource === 'gtpu' && name === undefined) return gtpu(place)
-  if (resource !== 'phones') throw unknownPath()
+  if (resource !== 'phones') return await otherThan(request, [resource, name, action], place)
   if (name === undefined) return await phones(request, place)
   const chosen = chosenPhones(place.fleet, name)
   if (request.method === 'POST' && action !== undefined) {
@@ -68,6 +38,18 @@ export async function control(request: ControlRequest, place: ControlPlace): Pro
     return { status: 200, body: { removed: chosen.length } }
   }
   return await shown(chosen, name, place)
+}
+
+/** All but the phones. */
+async function otherThan(
+  request: ControlRequest,
+  [resource, name, action]: readonly [string, string | undefined, string | undefined],
+  place: ControlPlace,
+): Promise<ControlAnswer> {
+  if (resource === 'esims') return await esims(request, name, action, place)
+  if (resource === 'radio') return radio(request.method, name, place)
+  if (resource === 'gtpu' && name === undefined) return gtpu(place)
+  throw unknownPath()
 }
 
 async function phones(request: ControlRequest, place: ControlPlace): Promise<ControlAnswer> {
@@ -134,44 +116,6 @@ const ACTIONS: Readonly<Record<string, (phone: NamedPhone['phone']) => void>> = 
   'service-request': (phone) => void phone.serviceRequest(),
   'power-on': (phone) => phone.powerOn(),
   'power-off': (phone) => phone.powerOff(),
-}
-
-/** Phones once none of them is attaching, or after a bounded wait. */
-async function shown(
-  chosen: readonly NamedPhone[],
-  name: string,
-  { fleet, clock, traffic }: ControlPlace,
-): Promise<ControlAnswer> {
-  for (let waited = 0; waited < SETTLE_MS; waited += POLL_MS) {
-    if (!chosen.some(({ phone }) => phone.state === 'attaching')) break
-    await clock.sleep(POLL_MS)
-  }
-  const items = chosen.map((named) => phoneRecord(named, fleet, traffic))
-  return { status: 200, body: name === 'all' ? { phones: items } : items[0] }
-}
-
-/** A phone as it is shown: neither its IMSI nor its keys. */
-function phoneRecord(named: NamedPhone, fleet: Fleet, traffic: Traffic): object {
-  const session = fleet.session(named)
-  const moved = traffic.moved(named.imsi)
-  const kept = traffic.kept(named.imsi)
-  return {
-    phone: named.name,
-    state: named.phone.state,
-    problem: named.phone.problem ?? null,
-    apn: session?.apn ?? null,
-    ipv4: session?.lease.ipv4 ?? null,
-    ipv6: session?.lease.ipv6 ?? null,
-    up_bytes: session?.upBytes ?? 0,
-    down_bytes: session?.downBytes ?? 0,
-    traffic: { up_kbps: kept.up / 1000, down_kbps: kept.down / 1000 },
-    total: {
-      up_bytes: moved.upBytes,
-      down_bytes: moved.downBytes,
-      up_packets: moved.upPackets,
-      down_packets: moved.downPackets,
-    },
-  }
 }
 
 /** Where the tunnels run, and how many frames went through. */
@@ -251,8 +195,4 @@ function isInterface(value: unknown): value is Interface {
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= BYTES_MAX
-}
-
-function unknownPath(): ControlError {
-  return new ControlError('no such path; GET / says which there are', { status: 404 })
 }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { CardsError } from '../phones/cards.ts'
-import { ControlError, type ControlPlace, control } from './control-routes.ts'
+import { control } from './control-routes.ts'
+import { ControlError, type ControlPlace } from './place.ts'
 
 const BODY_MAX = 8 * 1024 * 1024
 /** 127.0.0.0/8, ::1 and their name, with any port. */
@@ -16,6 +17,10 @@ const GUIDE = `The phones of a Steeple lab core.
                                        "kbps": R each way, or as fast as it goes; "interface": "s1u" or "n3"
   POST   /phones/PHONE/traffic         {"up_kbps": R, "down_kbps": R}: whenever it is attached, until 0 and 0
   DELETE /phones/PHONE                 take it away
+  GET    /esims                        eUICCs of the lab and the profiles on them
+  POST   /esims                        {"activation_code": "LPA:1$…", "confirmation_code": C, "curve": "P-256", "euicc": LAST4,
+                                       "server": URL}: a phone downloads an eSIM and attaches with it
+  POST   /esims/PHONE/disable          also: enable, delete; the SM-DP+ is told
   GET    /gtpu                         where the tunnels run, and frames sent, arrived and lost
   GET    /radio                        POST /radio/down and /radio/up: the eNB goes and comes
 `

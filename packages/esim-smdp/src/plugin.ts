@@ -6,6 +6,8 @@ import {
   subscribersRef,
   vaultRef,
 } from '@steeple/contracts'
+import { certificates } from './certs/certificates.ts'
+import { certStore } from './certs/store.ts'
 import { followSims } from './codes/follow-sims.ts'
 import type { EsimConfig } from './config.ts'
 import { createEs9 } from './es9/es9.ts'
@@ -44,12 +46,14 @@ export const plugin: Plugin<EsimConfig> = esimPlugin()
 async function setUp(context: Context<EsimConfig>, own: OwnParts): Promise<Instance> {
   const vault = context.use(vaultRef)
   registerSealed(vault)
+  const held = await certStore(context, vault)
+  const certs = certificates({ context, vault, certs: held })
   const parts: EsimParts = {
     context,
     vault,
     subscribers: context.use(subscribersRef),
     issuer: context.use(simIssuerRef),
-    certs: own.certs ?? { identities: () => [], tls: () => undefined, reload: async () => undefined },
+    certs: own.certs ?? held,
     lookup: lookupBy(context.db, vault),
     template: own.template ?? templateInForce(context.config.template),
   }
@@ -62,11 +66,13 @@ async function setUp(context: Context<EsimConfig>, own: OwnParts): Promise<Insta
       sheetRoute(parts),
       ...euiccRoutes(parts),
       ...es9Routes(parts, es9),
+      ...certs.routes,
     ],
     start: async () => {
+      await certs.start()
       es9.start()
       void followSims(parts)
     },
-    health: async () => [esimHealth(parts)],
+    health: async () => [esimHealth(parts), certs.health()],
   }
 }

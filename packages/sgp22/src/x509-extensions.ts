@@ -28,6 +28,8 @@ export interface Extensions {
   /** Registered id of the subject alternative name: who owns the certificate. Dotted, and its value octets. */
   readonly registeredId: { readonly text: string; readonly octets: Uint8Array } | undefined
   readonly dnsNames: readonly string[]
+  /** Addresses of the subject alternative name: `192.0.2.1`, `2001:db8:0:0:0:0:0:1`. */
+  readonly addresses: readonly string[]
   /** Names that certificates below may have; undefined without name constraints. */
   readonly permittedNames: readonly DistinguishedName[] | undefined
   /** EUM identification numbers of the new variants: how EIDs below begin. SGP.22 v3, 2.23.146.1.2.2.0. */
@@ -91,6 +93,7 @@ export function readExtensions(list: Tlv | undefined): Extensions {
     policies: [],
     registeredId: undefined,
     dnsNames: [],
+    addresses: [],
     permittedNames: undefined,
     permittedEins: undefined,
   }
@@ -127,13 +130,21 @@ function readBasicConstraints(value: Tlv, into: Mutable): void {
   into.pathLength = octet
 }
 
-/** dNSName is `82`, registeredID `88`; the other kinds say nothing here. RFC 5280 §4.2.1.6. */
+/** dNSName is `82`, iPAddress `87`, registeredID `88`; the other kinds say nothing here. RFC 5280 §4.2.1.6. */
 function readAlternativeNames(value: Tlv, into: Mutable): void {
   const names = expected(value, 0x30, 'subjectAltName').children()
   const ids = names.filter(({ tag }) => tag === 0x88)
   if (ids.length > 1) throw new X509Error('has more than one registered id')
   into.registeredId = ids[0] && { text: oidOf(ids[0], 0x88), octets: ids[0].value }
   into.dnsNames = names.filter(({ tag }) => tag === 0x82).map((name) => ascii(name.value))
+  into.addresses = names.filter(({ tag }) => tag === 0x87).map((name) => addressText(name.value))
+}
+
+function addressText(octets: Uint8Array): string {
+  if (octets.length === 4) return octets.join('.')
+  if (octets.length !== 16) throw new X509Error('has an address of neither 4 nor 16 octets')
+  const word = (i: number): string => (((octets[i] ?? 0) << 8) | (octets[i + 1] ?? 0)).toString(16)
+  return [0, 2, 4, 6, 8, 10, 12, 14].map(word).join(':')
 }
 
 /** `permittedSubtrees [0]` of directory names `[4]`. RFC 5280 §4.2.1.10, used as SGP.22 §4.5.2.1.0.2 says. */

@@ -147,7 +147,9 @@ function timeOf(tlv: Tlv): number {
   const full = isShort ? `${Number(text.slice(0, 2)) < 50 ? 20 : 19}${text}` : text
   const iso = full.replace(/^(....)(..)(..)(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6.000Z')
   const ms = Date.parse(iso)
-  if (Number.isNaN(ms)) throw new X509Error('has a time that does not exist')
+  // Date.parse takes 30 February for 2 March.
+  if (Number.isNaN(ms) || new Date(ms).toISOString() !== iso)
+    throw new X509Error('has a time that does not exist')
   return ms
 }
 

@@ -64,6 +64,7 @@ x509('issues certificates that read as they were ordered', async () => {
   const hosts = ['smdp.example.org', '192.0.2.1', '2001:db8::1'] as const
   const tls = issueTls(ci, { ...terms, organization: 'ACME', hosts: [...hosts] }).certificate
   assert.equal([tls.role, tls.dnsNames, tls.curve], ['dptls', ['smdp.example.org'], 'brainpoolP256r1'])
+  assert.equal(tls.addresses, ['192.0.2.1', '2001:db8:0:0:0:0:0:1'])
   const { eum, euicc } = below(ci, { variant: 'v3' })
   assert.equal(
     [eum.certificate.variant, eum.certificate.pathLength, eum.certificate.permittedEins],

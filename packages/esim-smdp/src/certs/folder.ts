@@ -1,0 +1,45 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { systemPrincipal } from '@steeple/contracts'
+import { type CertFile, readFiles } from './files.ts'
+import { type CertParts, keepCertificates } from './keep.ts'
+import { planImport } from './plan-import.ts'
+
+/** Endings of files that are looked at; whatever else lies there is left alone. */
+const ENDING = /\.(pem|der|crt|cer|key)$/i
+const MOST_FILES = 500
+
+/**
+ * Imports what lies in `esim.certs_dir`, and says in the log which files are refused. Gives the number of those; undefined
+ * when the folder cannot be read. The good ones come in whatever the others are.
+ */
+export async function importFolder(parts: CertParts): Promise<number | undefined> {
+  const { context, certs } = parts
+  const folder = context.config.certs_dir
+  if (folder === '') return 0
+  const files = await filesIn(folder).catch((error: unknown) => {
+    context.log.warn({ folder, err: String(error) }, 'esim.certs_dir cannot be read')
+    return undefined
+  })
+  if (files === undefined) return undefined
+  const plan = planImport(readFiles(files), certs.all(), context.clock.nowMs())
+  for (const { file, problem } of plan.problems)
+    context.log.warn({ file, problem }, 'file of esim.certs_dir refused')
+  if (plan.added.length > 0) {
+    await context.mutate(systemPrincipal('esim-smdp'), 'esim_cert.import', folder, async (tx) => {
+      await keepCertificates(tx, parts, plan.added)
+    })
+    await certs.reload()
+  }
+  return plan.problems.length
+}
+
+async function filesIn(folder: string): Promise<readonly CertFile[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const paths = entries
+    .filter((entry) => entry.isFile() && ENDING.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .toSorted()
+    .slice(0, MOST_FILES)
+  return await Promise.all(paths.map(async (name) => ({ name, octets: await readFile(name) })))
+}

@@ -1,0 +1,266 @@
+import { isIP } from 'node:net'
+import {
+  type JsonSchema,
+  objectSchema,
+  PAGE_QUERY,
+  type Page,
+  pageSchema,
+  type Route,
+  route,
+  validationFailed,
+} from '@steeple/contracts'
+import type { RspCurve } from '@steeple/sgp22'
+import { CERTS } from '../store/rows.ts'
+import { esimCertConflict, esimCertNotFound } from './errors.ts'
+import { type CertFile, readFiles } from './files.ts'
+import type { HeldCertificate } from './held.ts'
+import { newHierarchy } from './hierarchy.ts'
+import { type CertParts, keepCertificates } from './keep.ts'
+import { planImport } from './plan-import.ts'
+import { CERT_PEM_SCHEMA, CERT_SCHEMA, certRecord, pemOf } from './record.ts'
+
+interface InitBody {
+  readonly host?: string
+  readonly curves?: readonly RspCurve[]
+  readonly force?: boolean
+}
+interface ImportBody {
+  readonly files: readonly { readonly name: string; readonly pem?: string; readonly base64?: string }[]
+}
+interface CertParams {
+  readonly id: string
+}
+
+const CURVES: readonly RspCurve[] = ['P-256', 'brainpoolP256r1']
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
+const MOST_FILES = 100
+
+const PARAMS: JsonSchema = objectSchema(
+  { id: { type: 'string', pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the certificate.' } },
+  ['id'],
+)
+const INIT_BODY: JsonSchema = objectSchema({
+  host: {
+    type: 'string',
+    maxLength: 253,
+    description:
+      'Host name (or address) of the SM-DP+, for CERT.DPtls. That of esim.smdp_address when absent.',
+  },
+  curves: {
+    type: 'array',
+    items: { type: 'string', enum: CURVES },
+    minItems: 1,
+    maxItems: 2,
+    uniqueItems: true,
+    description: 'Both when absent: a hierarchy is made on each.',
+  },
+  force: { type: 'boolean', description: 'Also beside sets that are there.' },
+})
+const IMPORT_BODY: JsonSchema = objectSchema(
+  {
+    files: {
+      type: 'array',
+      minItems: 1,
+      maxItems: MOST_FILES,
+      items: objectSchema(
+        {
+          name: { type: 'string', minLength: 1, maxLength: 255, description: 'For messages.' },
+          pem: { type: 'string', maxLength: 65_536 },
+          base64: {
+            type: 'string',
+            maxLength: 90_000,
+            pattern: '^[A-Za-z0-9+/]*={0,2}$',
+            description: 'DER or PEM.',
+          },
+        },
+        ['name'],
+      ),
+    },
+  },
+  ['files'],
+)
+const CERTS_SCHEMA: JsonSchema = objectSchema({ certs: { type: 'array', items: CERT_SCHEMA } }, ['certs'])
+const IMPORTED_SCHEMA: JsonSchema = objectSchema(
+  {
+    certs: { type: 'array', items: CERT_SCHEMA, description: 'Those that are new.' },
+    unchanged: { type: 'integer', description: 'Certificates that were there already.' },
+  },
+  ['certs', 'unchanged'],
+)
+
+/** `/v1/esim/certs…`: the certificates that this SM-DP+ signs and serves with. */
+export function certRoutes(parts: CertParts): readonly Route[] {
+  return [listRoute(parts), oneRoute(parts), initRoute(parts), importRoute(parts), removeRoute(parts)]
+}
+
+function listRoute({ certs }: CertParts): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/esim/certs',
+    role: 'admin',
+    summary: 'List the certificates of the SM-DP+, newest first',
+    schema: { query: objectSchema(PAGE_QUERY), response: pageSchema('certs', CERT_SCHEMA) },
+    paged: true,
+    handle: async (request) => ({ body: certPage(certs.all(), certs.inUse(), request.page()) }),
+  })
+}
+
+function oneRoute({ certs }: CertParts): Route {
+  return route<CertParams, unknown, unknown>({
+    method: 'GET',
+    path: '/v1/esim/certs/:id',
+    role: 'admin',
+    summary: 'Show a certificate with its PEM; never its key',
+    schema: { params: PARAMS, response: CERT_PEM_SCHEMA },
+    errors: [esimCertNotFound.code],
+    handle: async ({ params }) => {
+      const one = knownCert(certs.all(), params.id)
+      return { body: { ...certRecord(one, certs.inUse()), pem: pemOf(one.row.der) } }
+    },
+  })
+}
+
+function initRoute(parts: CertParts): Route {
+  return route<unknown, unknown, InitBody>({
+    method: 'POST',
+    path: '/v1/esim/certs/init',
+    role: 'admin',
+    summary: "Make the SM-DP+'s own test hierarchy",
+    description:
+      'A CI, CERT.DPauth, CERT.DPpb and CERT.DPtls on each curve. Phones that are sold accept none of them: their eUICCs know ' +
+      'the CI of GSMA alone. Test eUICCs that take this CI do, and programs. Refused while there are sets, unless forced.',
+    example: { host: 'smdp.example.org' },
+    schema: { body: INIT_BODY, response: CERTS_SCHEMA, status: 201 },
+    audit: 'esim_cert.init',
+    errors: [esimCertConflict.code],
+    handle: async (request) => {
+      const { curves = CURVES, force = false } = request.body
+      const host = hostOf(request.body.host, parts.context.config.smdp_address)
+      const nowMs = parts.context.clock.nowMs()
+      const made = curves.flatMap((curve) => newHierarchy(curve, host, nowMs))
+      const reply = await request.mutate(host, async (tx) => {
+        const [other] = await CERTS.select(tx, 'order by id limit 1')
+        refuseSecond(other === undefined ? 0 : 1, force)
+        return { status: 201, body: { certs: await keepCertificates(tx, parts, made) } }
+      })
+      await parts.certs.reload()
+      return reply
+    },
+  })
+}
+
+function importRoute(parts: CertParts): Route {
+  return route<unknown, unknown, ImportBody>({
+    method: 'POST',
+    path: '/v1/esim/certs/import',
+    role: 'admin',
+    summary: 'Import certificates and their private keys',
+    description:
+      'PEM or DER: CERT.CI, CERT.DPauth, CERT.DPpb, CERT.DPtls, each with its key (EC, SEC 1 or PKCS #8) but the CI, in any ' +
+      'order. All are taken or none: each file that is refused is named with what is wrong. Keys are sealed at once.',
+    schema: { body: IMPORT_BODY, response: IMPORTED_SCHEMA },
+    audit: 'esim_cert.import',
+    handle: async (request) => {
+      const files = request.body.files.map(fileOf)
+      const plan = planImport(readFiles(files), parts.certs.all(), parts.context.clock.nowMs())
+      if (plan.problems.length > 0) {
+        const details = plan.problems.map(({ file, problem }) => ({
+          pointer: `/files/${files.findIndex(({ name }) => name === file)}`,
+          message: `${file}: ${problem}`,
+        }))
+        throw validationFailed(details.map(({ message }) => message).join('; '), { details })
+      }
+      const reply = await request.mutate('certificates', async (tx) => {
+        const added = await keepCertificates(tx, parts, plan.added)
+        return { body: { certs: added, unchanged: plan.unchanged } }
+      })
+      await parts.certs.reload()
+      return reply
+    },
+  })
+}
+
+function removeRoute(parts: CertParts): Route {
+  return route<CertParams, unknown, unknown>({
+    method: 'DELETE',
+    path: '/v1/esim/certs/:id',
+    role: 'admin',
+    summary: 'Remove a certificate and its key',
+    schema: { params: PARAMS, status: 204 },
+    audit: 'esim_cert.remove',
+    errors: [esimCertNotFound.code, esimCertConflict.code],
+    handle: async (request) => {
+      const { id } = request.params
+      const reply = await request.mutate(id, async (tx) => {
+        const row = await CERTS.find(tx, { id })
+        if (row === undefined) throw esimCertNotFound(id)
+        const below = await CERTS.select(tx, "where ci_pkid = :ci and role <> 'ci' limit 1", {
+          ci: row.ci_pkid,
+        })
+        if (row.role === 'ci' && below.length > 0)
+          throw esimCertConflict('certificates of this CI are still here; remove them first')
+        await CERTS.remove(tx, { id })
+        tx.audit({ detail: { role: row.role, curve: row.curve } })
+        return { status: 204 }
+      })
+      await parts.certs.reload()
+      return reply
+    },
+  })
+}
+
+function refuseSecond(there: number, isForced: boolean): void {
+  if (there > 0 && !isForced)
+    throw esimCertConflict(
+      'there are certificates already; with force another hierarchy is made beside them, and its sets come first',
+    )
+}
+
+function hostOf(asked: string | undefined, address: string): string {
+  const text = (asked ?? address).replace(/^\[(.*)\](:\d+)?$/, '$1')
+  const host = isIP(text) === 0 ? text.replace(/:\d{1,5}$/, '') : text
+  if (isIP(host) === 0 && !HOST_NAME.test(host))
+    throw validationFailed(
+      host === ''
+        ? 'host is missing, and esim.smdp_address is empty; say the host name under which phones reach this SM-DP+'
+        : 'host is no host name and no address',
+      { details: [{ pointer: '/host', message: 'has to be a host name or an address' }] },
+    )
+  return host.toLowerCase()
+}
+
+function fileOf({ name, pem, base64 }: ImportBody['files'][number], at: number): CertFile {
+  if ((pem === undefined) === (base64 === undefined)) {
+    const message = `${name}: has to have either pem or base64`
+    throw validationFailed(message, { details: [{ pointer: `/files/${at}`, message }] })
+  }
+  return {
+    name,
+    octets: pem === undefined ? Buffer.from(base64 ?? '', 'base64') : Buffer.from(pem, 'latin1'),
+  }
+}
+
+/** Newest first; of those that came together by id. */
+function certPage(held: readonly HeldCertificate[], inUse: ReadonlySet<string>, page: Page): object {
+  const [addedAtMs, id] = page.after ?? []
+  const isBehind = ({ row }: HeldCertificate): boolean =>
+    page.after === undefined ||
+    row.added_at_ms < Number(addedAtMs) ||
+    (row.added_at_ms === Number(addedAtMs) && row.id > String(id))
+  const rest = held
+    .toSorted(({ row: a }, { row: b }) => b.added_at_ms - a.added_at_ms || (a.id < b.id ? -1 : 1))
+    .filter(isBehind)
+  const shown = rest.slice(0, page.limit)
+  const last = shown.at(-1)?.row
+  return {
+    certs: shown.map((one) => certRecord(one, inUse)),
+    next_cursor:
+      rest.length > shown.length && last !== undefined ? page.cursor([last.added_at_ms, last.id]) : null,
+  }
+}
+
+function knownCert(held: readonly HeldCertificate[], id: string): HeldCertificate {
+  const one = held.find(({ row }) => row.id === id)
+  if (one === undefined) throw esimCertNotFound(id)
+  return one
+}

@@ -1,0 +1,102 @@
+import type { RspIdentity } from '../parts.ts'
+import type { HeldCertificate } from './held.ts'
+
+/** A set that a session can sign with, and the certificates that it is made of. */
+export interface CertificateSet {
+  readonly identity: RspIdentity
+  readonly ids: readonly string[]
+}
+
+/** Whether it is valid at that moment. */
+export function isValidAt({ row }: HeldCertificate, nowMs: number): boolean {
+  return row.not_before_ms <= nowMs && nowMs <= row.not_after_ms
+}
+
+/**
+ * One complete and valid set for each CI, the newest first. Of several owners under one CI it is the one that was added
+ * last, then the one that is valid longest, then the lowest.
+ */
+export function completeSets(held: readonly HeldCertificate[], nowMs: number): readonly CertificateSet[] {
+  const valid = held.filter((one) => isValidAt(one, nowMs)).toSorted(newestFirst)
+  const seen = new Set<string>()
+  return valid
+    .filter(({ row }) => row.role === 'dpauth')
+    .flatMap((auth) => {
+      const of = (role: 'ci' | 'dppb'): HeldCertificate | undefined =>
+        valid.find(
+          ({ row }) =>
+            row.role === role &&
+            row.ci_pkid === auth.row.ci_pkid &&
+            (role === 'ci' || row.owner === auth.row.owner),
+        )
+      const [ci, pb] = [of('ci'), of('dppb')]
+      const set = ci && pb && setOf(ci, auth, pb)
+      if (set === undefined || seen.has(auth.row.ci_pkid)) return []
+      seen.add(auth.row.ci_pkid)
+      return [set]
+    })
+}
+
+/** When the answer of `completeSets` may become another one; infinite when it stays. */
+export function nextChangeMs(held: readonly HeldCertificate[], nowMs: number): number {
+  const moments = held.flatMap(({ row }) => [row.not_before_ms, row.not_after_ms + 1])
+  return Math.min(Number.POSITIVE_INFINITY, ...moments.filter((ms) => ms > nowMs))
+}
+
+/**
+ * The certificate to serve a host name with, by SNI; any when there is no name. Hardly a TLS stack speaks brainpool: it is
+ * for hosts that have nothing else.
+ */
+export function tlsCertificate(
+  held: readonly HeldCertificate[],
+  host: string | undefined,
+  nowMs: number,
+): HeldCertificate | undefined {
+  const usable = held
+    .filter((one) => one.row.role === 'dptls' && one.key !== undefined && isValidAt(one, nowMs))
+    .filter((one) => host === undefined || isFor(one, host.toLowerCase()))
+    .toSorted(newestFirst)
+  return usable.find(({ row }) => row.curve === 'P-256') ?? usable[0]
+}
+
+/** Ids of the certificates that sessions and listeners use. */
+export function idsInUse(held: readonly HeldCertificate[], nowMs: number): ReadonlySet<string> {
+  const hosts = held.flatMap(({ certificate }) => [...certificate.dnsNames, undefined])
+  const serving = hosts.flatMap((host) => tlsCertificate(held, host, nowMs)?.row.id ?? [])
+  return new Set([...completeSets(held, nowMs).flatMap(({ ids }) => ids), ...serving])
+}
+
+/** RFC 6125 §6.4: the name itself, or a `*` in place of its first label. */
+function isFor({ certificate }: HeldCertificate, host: string): boolean {
+  return certificate.dnsNames.some((name) => {
+    const wanted = name.toLowerCase()
+    return wanted === host || (wanted.startsWith('*.') && wanted.slice(1) === host.slice(host.indexOf('.')))
+  })
+}
+
+/** Added last, valid longest, then by owner. */
+export function newestFirst({ row: a }: HeldCertificate, { row: b }: HeldCertificate): number {
+  return (
+    b.added_at_ms - a.added_at_ms ||
+    b.not_after_ms - a.not_after_ms ||
+    a.owner.localeCompare(b.owner) ||
+    a.id.localeCompare(b.id)
+  )
+}
+
+function setOf(ci: HeldCertificate, auth: HeldCertificate, pb: HeldCertificate): CertificateSet | undefined {
+  const owner = auth.certificate.registeredId
+  if (auth.key === undefined || pb.key === undefined || owner === undefined) return undefined
+  return {
+    ids: [ci.row.id, auth.row.id, pb.row.id],
+    identity: {
+      ciPkid: auth.row.ci_pkid,
+      curve: auth.row.curve,
+      ci: ci.row.der,
+      auth: { der: auth.row.der, key: auth.key },
+      pb: { der: pb.row.der, key: pb.key },
+      owner: owner.text,
+      ownerOctets: owner.octets,
+    },
+  }
+}

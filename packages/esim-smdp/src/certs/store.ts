@@ -1,0 +1,101 @@
+import type { Context, Vault } from '@steeple/contracts'
+import type { CertStore } from '../parts.ts'
+import { CERTS } from '../store/rows.ts'
+import { type HeldCertificate, openCertificate } from './held.ts'
+import { pemOf } from './record.ts'
+import {
+  type CertificateSet,
+  completeSets,
+  idsInUse,
+  newestFirst,
+  nextChangeMs,
+  tlsCertificate,
+} from './sets.ts'
+
+/** TLS material of one certificate: stays the same object while it is held. */
+export interface TlsMaterial {
+  readonly id: string
+  readonly cert: string
+  readonly key: string
+}
+
+/** The certificates of the store, opened, for this plugin's own use. */
+export interface HeldCertificates extends CertStore {
+  /** All of them, the newest first. */
+  all(): readonly HeldCertificate[]
+  tls(host: string | undefined): TlsMaterial | undefined
+  /** Ids of the certificates that sessions and listeners use now. */
+  inUse(): ReadonlySet<string>
+  /** Rows that could not be opened. */
+  unreadable(): number
+}
+
+/** More than a service has in its life; what is beyond is not seen. */
+const MOST = 1_000
+
+/** The certificates of the table, in memory. Throws `store_unavailable` when they cannot be read the first time. */
+export async function certStore(
+  { db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>,
+  vault: Vault,
+): Promise<HeldCertificates> {
+  let held: readonly HeldCertificate[] = []
+  let material: ReadonlyMap<string, TlsMaterial> = new Map()
+  let unreadable = 0
+  let known: { readonly sets: readonly CertificateSet[]; readonly fromMs: number; readonly untilMs: number } =
+    {
+      sets: [],
+      fromMs: 0,
+      untilMs: 0,
+    }
+  const sets = (): readonly CertificateSet[] => {
+    const nowMs = clock.nowMs()
+    // The same objects until something changes: each session asks.
+    if (nowMs < known.fromMs || nowMs >= known.untilMs)
+      known = { sets: completeSets(held, nowMs), fromMs: nowMs, untilMs: nextChangeMs(held, nowMs) }
+    return known.sets
+  }
+  const tls = (host: string | undefined): TlsMaterial | undefined => {
+    const best = tlsCertificate(held, host, clock.nowMs())
+    return best && material.get(best.row.id)
+  }
+  const reload = async (): Promise<void> => {
+    const { rows } = await CERTS.sound(db, 'order by id limit :most', { most: MOST })
+    const opened = rows.flatMap((row) => {
+      try {
+        return [openCertificate(row, vault)]
+      } catch (error) {
+        log.error({ id: row.id, role: row.role, err: String(error) }, 'certificate cannot be opened')
+        return []
+      }
+    })
+    const before = material
+    held = opened.toSorted(newestFirst)
+    material = new Map(
+      held.flatMap((one) => {
+        const made = before.get(one.row.id) ?? materialOf(one)
+        return made === undefined ? [] : [[one.row.id, made]]
+      }),
+    )
+    unreadable = rows.length - opened.length
+    known = { sets: [], fromMs: 0, untilMs: 0 }
+  }
+  await reload()
+  return {
+    identities: () => sets().map(({ identity }) => identity),
+    tls,
+    reload,
+    all: () => held,
+    unreadable: () => unreadable,
+    inUse: () => idsInUse(held, clock.nowMs()),
+  }
+}
+
+/** The CI is the phone's own: it is not sent. */
+function materialOf({ row, key }: HeldCertificate): TlsMaterial | undefined {
+  if (row.role !== 'dptls' || key === undefined) return undefined
+  return {
+    id: row.id,
+    cert: pemOf(row.der),
+    key: String(key.export({ format: 'pem', type: 'pkcs8' })),
+  }
+}

@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises'
+import { type ComponentHealth, type Plugin, vaultRef } from '@steeple/contracts'
+import { type FakeClock, loadTestbed, type Testbed, type TestbedPlugin } from '@steeple/testkit'
+import { certificates } from '../../src/certs/certificates.ts'
+import { certStore, type HeldCertificates } from '../../src/certs/store.ts'
+import type { EsimConfig } from '../../src/config.ts'
+import { MIGRATIONS } from '../../src/migrations.ts'
+import { CERTS } from '../../src/store/rows.ts'
+
+/** The edge, the store and the certificates of this plugin alone. */
+export interface CertBed {
+  readonly bed: Testbed
+  certs(): HeldCertificates
+  health(): ComponentHealth
+}
+
+/** Starts it. */
+export async function certBed(
+  options: { config?: Partial<EsimConfig>; clock?: FakeClock } = {},
+): Promise<CertBed> {
+  let certs: HeldCertificates | undefined
+  let health: (() => ComponentHealth) | undefined
+  const plugin: Plugin<EsimConfig> = {
+    migrations: MIGRATIONS,
+    tables: [CERTS],
+    setup: async (context) => {
+      const vault = context.use(vaultRef)
+      vault.register({ table: 'esim_smdp_cert', key: 'id', columns: ['key_sealed'] })
+      const opened = await certStore(context, vault)
+      certs = opened
+      const part = certificates({ context, vault, certs: opened })
+      health = part.health
+      return { routes: part.routes, start: part.start, health: async () => [part.health()] }
+    },
+  }
+  const bed = await (await loadTestbed()).startTestbed({
+    plugins: [await alone(plugin)],
+    config: { esim: { enabled: true, ...options.config } },
+    ...(options.clock && { clock: options.clock }),
+  })
+  return {
+    bed,
+    certs: () => {
+      if (certs === undefined) throw new Error('the plugin is not set up')
+      return certs
+    },
+    health: () => {
+      if (health === undefined) throw new Error('the plugin is not set up')
+      return health()
+    },
+  }
+}
+
+/** The plugin with the manifest of the package, without what others would have to provide. */
+async function alone(plugin: Plugin<EsimConfig>): Promise<TestbedPlugin> {
+  const read = async (name: string): Promise<unknown> =>
+    JSON.parse(await readFile(new URL(`../../${name}`, import.meta.url), 'utf8'))
+  // Both files are this package's own.
+  const { steeple, name, version } = (await read('package.json')) as {
+    readonly steeple: Extract<TestbedPlugin, { plugin: unknown }>['manifest']
+    readonly name: string
+    readonly version: string
+  }
+  const schema = (await read('config.schema.json')) as Extract<TestbedPlugin, { plugin: unknown }>['schema']
+  const manifest = { ...steeple, requires: [] }
+  return { manifest, name, version, plugin: plugin as Plugin, ...(schema && { schema }) }
+}

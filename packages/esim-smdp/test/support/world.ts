@@ -10,7 +10,7 @@ import type {
 } from '@steeple/contracts'
 import { luhnCheckDigit } from '@steeple/telecom'
 import { type FakeClock, type FakeContext, fakeClock, fakeContext, memoryDb } from '@steeple/testkit'
-import { createEuicc, type Es9Transport, type Euicc } from '@steeple/virtual-euicc'
+import { createEuicc, type Es9Transport, type Euicc, type EuiccChain } from '@steeple/virtual-euicc'
 import type { EsimConfig } from '../../src/config.ts'
 import { createEs9, type Es9 } from '../../src/es9/es9.ts'
 import { ES9_FUNCTIONS } from '../../src/es9/metrics.ts'
@@ -67,6 +67,8 @@ export interface World {
   readonly states: Map<string, SubscriberState>
   issue(number: number, options?: CodeOptions): Promise<TestCode>
   euicc(number: number): Euicc
+  /** Its certificates and key. */
+  chain(number: number): EuiccChain
   row(code: Pick<TestCode, 'token'>): Promise<CodeRow>
   readonly transport: Es9Transport
   /** One call with a body: HTTP status, and `subject/reason` or `ok`. */
@@ -110,6 +112,12 @@ export async function world(
     template: () => template,
   }
   const es9 = createEs9(parts)
+  const chains = new Map<number, EuiccChain>()
+  const chain = (number: number): EuiccChain => {
+    const made = chains.get(number) ?? hierarchy.chain(eidOf(number))
+    chains.set(number, made)
+    return made
+  }
   const call: World['call'] = async (name, body, network = '') => {
     const found = ES9_FUNCTIONS.find((one) => one === name)
     if (found === undefined) throw new Error(`no function ${name}`)
@@ -127,7 +135,8 @@ export async function world(
     states,
     call,
     issue: (number, more) => issue(parts, states, number, more),
-    euicc: (number) => createEuicc({ eid: eidOf(number), chains: [hierarchy.chain(eidOf(number))] }),
+    chain,
+    euicc: (number) => createEuicc({ eid: eidOf(number), chains: [chain(number)] }),
     row: async ({ token }) => {
       const row = await CODES.find(db, { token })
       if (row === undefined) throw new Error(`no code ${token}`)

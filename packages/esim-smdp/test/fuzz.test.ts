@@ -1,0 +1,19 @@
+import { assert, rounds, suite } from '@steeple/testkit'
+import { fuzz } from './support/fuzz.ts'
+
+const fuzzed = suite('esim-smdp/fuzz')
+
+fuzzed('answers 20,000 changed requests in form, and never by an error of its own', async () => {
+  const seed = 1 + Math.floor(Math.random() * 0x7ffffff)
+  const { calls, answers } = await fuzz(seed, rounds(20_000))
+  assert.is(calls, rounds(20_000))
+  // All functions were called, and changes were refused.
+  const refused = [...answers.keys()].filter((answer) => !answer.endsWith(' ok'))
+  for (const name of ['initiate', 'authenticate', 'getBound', 'cancel', 'handle'])
+    assert.ok(
+      refused.some((answer) => answer.startsWith(name)),
+      name,
+    )
+})
+
+fuzzed.run()

@@ -20,7 +20,7 @@ export function cmac(key: Uint8Array): Cmac {
     const text = isWhole ? message : extended(message, BLOCK - rest)
     const last = text.length - BLOCK
     mix(text, last, isWhole ? whole : padded)
-    return Uint8Array.from(encrypt(ZERO, text).subarray(last))
+    return new Uint8Array(encrypt(ZERO, text).subarray(last))
   }
 }
 
@@ -36,7 +36,7 @@ export function cbc(key: Uint8Array): (vector: Uint8Array, text: Uint8Array) => 
     mix(text, 0, before)
     mix(text, 0, vector)
     const out = cipher.update(text)
-    before = Uint8Array.from(out.subarray(-BLOCK))
+    before = new Uint8Array(out.subarray(-BLOCK))
     return out
   }
 }

@@ -28,7 +28,7 @@ import { X509Error } from './x509-error.ts'
 import { EXTENSION } from './x509-extensions.ts'
 import { type CertificateRole, ROLE_POLICIES } from './x509-role.ts'
 
-/** A certificate and its private key. */
+/** A certificate and its private key; the public one when its owner gave no more. */
 export interface Issued {
   readonly certificate: Certificate
   readonly key: KeyObject
@@ -40,7 +40,7 @@ export interface IssueTerms {
   /** Ms since the epoch. */
   readonly notBeforeMs: number
   readonly notAfterMs: number
-  /** The private key; a new one on the issuer's curve when absent. */
+  /** The private key, or the public one when its owner keeps it; a new one on the issuer's curve when absent. */
   readonly key?: KeyObject
   /** Where revocation lists would be. */
   readonly crls?: readonly string[]
@@ -198,7 +198,8 @@ function newSerial(): Uint8Array {
 }
 
 function spkiOf(key: KeyObject): Uint8Array {
-  return createPublicKey(key).export({ format: 'der', type: 'spki' })
+  const isPublic = key.type === 'public'
+  return (isPublic ? key : createPublicKey(key)).export({ format: 'der', type: 'spki' })
 }
 
 /** SHA-1 of the public key's bits. RFC 5280 §4.2.1.2 (1). */

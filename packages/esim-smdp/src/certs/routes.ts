@@ -16,6 +16,7 @@ import { type CertFile, readFiles } from './files.ts'
 import type { HeldCertificate } from './held.ts'
 import { newHierarchy } from './hierarchy.ts'
 import { type CertParts, keepCertificates } from './keep.ts'
+import { labEumRoute } from './lab-eum-route.ts'
 import { planImport } from './plan-import.ts'
 import { CERT_PEM_SCHEMA, CERT_SCHEMA, certRecord, pemOf } from './record.ts'
 
@@ -90,7 +91,14 @@ const IMPORTED_SCHEMA: JsonSchema = objectSchema(
 
 /** `/v1/esim/certs…`: the certificates that this SM-DP+ signs and serves with. */
 export function certRoutes(parts: CertParts): readonly Route[] {
-  return [listRoute(parts), oneRoute(parts), initRoute(parts), importRoute(parts), removeRoute(parts)]
+  return [
+    listRoute(parts),
+    oneRoute(parts),
+    initRoute(parts),
+    importRoute(parts),
+    labEumRoute(parts),
+    removeRoute(parts),
+  ]
 }
 
 function listRoute({ certs }: CertParts): Route {

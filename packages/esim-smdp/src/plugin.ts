@@ -14,6 +14,7 @@ import { createEs9 } from './es9/es9.ts'
 import { esimHealth } from './health.ts'
 import { lookupBy } from './keys/lookup.ts'
 import { registerSealed } from './keys/sealed.ts'
+import { phoneListener } from './listen/phone-listener.ts'
 import { MIGRATIONS } from './migrations.ts'
 import type { CertStore, EsimParts, ProfileTemplate } from './parts.ts'
 import { templateInForce } from './profile/template-in-force.ts'
@@ -58,6 +59,9 @@ async function setUp(context: Context<EsimConfig>, own: OwnParts): Promise<Insta
     template: own.template ?? templateInForce(context.config.template),
   }
   const es9 = createEs9(parts)
+  const phones = phoneListener(parts, es9)
+  // Also when the start fails behind it.
+  context.defer(() => phones.stop())
   return {
     routes: [
       issueRoute(parts),
@@ -71,8 +75,10 @@ async function setUp(context: Context<EsimConfig>, own: OwnParts): Promise<Insta
     start: async () => {
       await certs.start()
       es9.start()
+      await phones.start()
       void followSims(parts)
     },
-    health: async () => [esimHealth(parts), certs.health()],
+    stop: async () => await phones.stop(),
+    health: async () => [esimHealth(parts), certs.health(), ...[phones.health() ?? []].flat()],
   }
 }

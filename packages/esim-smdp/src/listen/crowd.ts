@@ -1,0 +1,69 @@
+import type { Socket } from 'node:net'
+import { networkOf } from '../es9/peers.ts'
+
+/** The open connections of a listener, by network. */
+export interface Crowd {
+  readonly size: number
+  /** A connection has come. False: it is one too many of its network, and closed. */
+  admit(socket: Socket): boolean
+  /** A request of the connection of that peer (`peerOf`) begins, or is over. */
+  busy(peer: string, isBusy: boolean): void
+  /** Ends all connections, or those without a request alone. */
+  end(which: 'idle' | 'all'): void
+}
+
+/**
+ * At most `most` connections, of which one network has at most `ofOne`. When the house is full, room is made by the network
+ * that has most, with its oldest connection that nobody waits on: strangers who hold connections keep no phone out.
+ */
+export function createCrowd(most: number, ofOne: number): Crowd {
+  const byNetwork = new Map<string, Set<Socket>>()
+  const busy = new Set<string>()
+  const isIdle = (socket: Socket): boolean => !busy.has(peerOf(socket))
+  let size = 0
+  const forget = (network: string, socket: Socket): void => {
+    const own = byNetwork.get(network)
+    if (own?.delete(socket) !== true) return
+    size -= 1
+    if (own.size === 0) byNetwork.delete(network)
+  }
+  const makeRoom = (): void => {
+    const [network, sockets] = [...byNetwork].toSorted(([, a], [, b]) => b.size - a.size)[0] ?? []
+    if (network === undefined || sockets === undefined) return
+    const first = [...sockets].find(isIdle) ?? [...sockets][0]
+    if (first === undefined) return
+    forget(network, first)
+    first.destroy()
+  }
+  return {
+    get size() {
+      return size
+    },
+    admit: (socket) => {
+      const address = socket.remoteAddress ?? ''
+      const network = networkOf(address) || address
+      if ((byNetwork.get(network)?.size ?? 0) >= ofOne) {
+        socket.destroy()
+        return false
+      }
+      if (size >= most) makeRoom()
+      byNetwork.set(network, (byNetwork.get(network) ?? new Set()).add(socket))
+      size += 1
+      socket.once('close', () => forget(network, socket))
+      return true
+    },
+    busy: (peer, isBusy) => {
+      if (isBusy) busy.add(peer)
+      else busy.delete(peer)
+    },
+    end: (which) => {
+      for (const sockets of byNetwork.values())
+        for (const socket of sockets) if (which === 'all' || isIdle(socket)) socket.destroy()
+    },
+  }
+}
+
+/** Names a connection; the socket of the TCP connection and that of the TLS inside of it alike, while it is open. */
+export function peerOf(socket: Socket): string {
+  return `${socket.remoteAddress} ${socket.remotePort}`
+}

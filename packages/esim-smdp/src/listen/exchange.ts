@@ -1,0 +1,109 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { TLSSocket } from 'node:tls'
+
+/** One call as a handler gets it. */
+export interface ListenedCall {
+  readonly octets: Uint8Array
+  /** The address at the other end. */
+  readonly peerAddress: string
+  /** With mutual TLS: who the client is by its certificate. */
+  readonly client: { readonly name: string; readonly sha256: string } | undefined
+  header(name: string): string | undefined
+}
+
+/** What it answers: `body` is sent as JSON. */
+export interface ListenedAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: object
+}
+export type Handler = (call: ListenedCall) => Promise<ListenedAnswer>
+
+/** The largest request is about 3 KiB. Facts section 7. */
+export const MAX_BODY = 65_536
+const EVERY_ANSWER = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+
+/**
+ * Serves one request: `POST` to one of the paths, with a body of at most 64 KiB. Never rejects; a handler that does answers
+ * 500 without a word, and `failed` is told.
+ */
+export async function exchange(
+  handlers: ReadonlyMap<string, Handler>,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  failed: (error: unknown) => void,
+): Promise<void> {
+  const path = (incoming.url ?? '').replace(/[?#].*$/s, '')
+  const handler = handlers.get(path)
+  if (handler === undefined) return refuse(incoming, outgoing, 404)
+  if (incoming.method !== 'POST') return refuse(incoming, outgoing, 405)
+  const octets = await bodyOf(incoming)
+  if (octets === undefined) return refuse(incoming, outgoing, 413)
+  if (outgoing.destroyed) return
+  try {
+    const answer = await handler({
+      octets,
+      peerAddress: incoming.socket.remoteAddress ?? '',
+      client: clientOf(incoming),
+      header: (name) => {
+        const value = incoming.headers[name.toLowerCase()]
+        return Array.isArray(value) ? value.join(', ') : value
+      },
+    })
+    send(outgoing, answer.status, answer.headers, answer.body)
+  } catch (error) {
+    failed(error)
+    send(outgoing, 500, {}, undefined)
+  }
+}
+
+/** Its octets; undefined when they are too many, or the client left before the end. */
+async function bodyOf(incoming: IncomingMessage): Promise<Uint8Array | undefined> {
+  if (Number(incoming.headers['content-length'] ?? 0) > MAX_BODY) return undefined
+  const parts: Buffer[] = []
+  let length = 0
+  try {
+    for await (const part of incoming) {
+      // Without an encoding a request gives buffers.
+      const octets = part as Buffer
+      length += octets.length
+      if (length > MAX_BODY) return undefined
+      parts.push(octets)
+    }
+  } catch {
+    return undefined
+  }
+  return Buffer.concat(parts, length)
+}
+
+/** What was not read cannot be passed over: the connection ends. */
+function refuse(incoming: IncomingMessage, outgoing: ServerResponse, status: number): void {
+  const hasBody = !incoming.complete
+  const headers = {
+    ...(status === 405 && { allow: 'POST' }),
+    ...(hasBody && { connection: 'close' }),
+  }
+  send(outgoing, status, headers, undefined)
+}
+
+function send(
+  outgoing: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: object | undefined,
+): void {
+  if (outgoing.destroyed || outgoing.headersSent) return
+  const text = body === undefined ? '' : JSON.stringify(body)
+  const length = status === 204 ? {} : { 'content-length': String(Buffer.byteLength(text)) }
+  outgoing.writeHead(status, { ...EVERY_ANSWER, ...headers, ...length })
+  outgoing.end(text)
+}
+
+function clientOf(incoming: IncomingMessage): ListenedCall['client'] {
+  // The server is over TLS: its streams are TLS sockets.
+  const socket = incoming.socket as TLSSocket
+  if (!socket.authorized) return undefined
+  const { subject, fingerprint256 } = socket.getPeerCertificate()
+  // A subject may have several common names.
+  return { name: String(subject?.CN ?? ''), sha256: (fingerprint256 ?? '').replaceAll(':', '').toLowerCase() }
+}

@@ -1,0 +1,178 @@
+import type { ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
+import type { Log } from '@steeple/contracts'
+import { createCrowd, peerOf } from './crowd.ts'
+import { exchange, type Handler } from './exchange.ts'
+
+/** Certificate chain and key, PEM. The same object as long as it is the same certificate. */
+export interface Material {
+  readonly cert: string
+  readonly key: string
+}
+
+/** How much a listener bears. */
+export interface ListenerLimits {
+  readonly connections: number
+  readonly ofOneNetwork: number
+  /** For the handshake, and for the head of a request, ms. */
+  readonly headMs: number
+  /** For a whole request, ms. */
+  readonly requestMs: number
+  readonly keepAliveMs: number
+  /** For requests under way when it stops, ms. */
+  readonly drainMs: number
+}
+
+/** What it listens with. */
+export interface ListenerOptions {
+  readonly host: string
+  readonly port: number
+  /** By SNI; undefined: any name, or none was sent. Asked at each handshake, so that a renewed one is used at once. */
+  material(host: string | undefined): Material | undefined
+  /** Authorities (PEM) of clients: with them only clients with a certificate come in. */
+  readonly clientCa?: string
+  readonly handlers: ReadonlyMap<string, Handler>
+  readonly log: Log
+  readonly limits?: Partial<ListenerLimits>
+}
+
+/** A running listener. */
+export interface TlsListener {
+  readonly port: number
+  readonly connections: number
+  /** Takes no more, lets requests under way end, closes everything. Idempotent. */
+  stop(): Promise<void>
+}
+
+/** Some hundred phones at once, behind one address of an operator too. */
+export const LIMITS: ListenerLimits = {
+  connections: 1_024,
+  ofOneNetwork: 256,
+  headMs: 10_000,
+  requestMs: 30_000,
+  keepAliveMs: 15_000,
+  drainMs: 5_000,
+}
+const CHECK_MS = 1_000
+const HEADER_OCTETS = 8_192
+/** The curve of a certificate must be among the groups, too. */
+const GROUPS = 'X25519:prime256v1:secp384r1:brainpoolP256r1'
+
+/** Listens with TLS (1.2 or later) and HTTP/1.1. Rejects with the system's error when it cannot. */
+export async function listenTls(options: ListenerOptions): Promise<TlsListener> {
+  const limits = { ...LIMITS, ...options.limits }
+  const crowd = createCrowd(limits.connections, limits.ofOneNetwork)
+  const contexts = contextsOf(options)
+  const underWay = new Set<ServerResponse>()
+  let isStopping = false
+  const server = createServer(
+    {
+      minVersion: 'TLSv1.2',
+      ecdhCurve: GROUPS,
+      requestCert: options.clientCa !== undefined,
+      rejectUnauthorized: options.clientCa !== undefined,
+      ...(options.clientCa !== undefined && { ca: options.clientCa }),
+      SNICallback: (host, done) => {
+        const context = contexts(host)
+        if (context === undefined) done(new Error('no certificate'))
+        else done(null, context)
+      },
+      handshakeTimeout: limits.headMs,
+      headersTimeout: limits.headMs,
+      requestTimeout: limits.requestMs,
+      keepAliveTimeout: limits.keepAliveMs,
+      connectionsCheckingInterval: Math.min(CHECK_MS, limits.headMs),
+      maxHeaderSize: HEADER_OCTETS,
+      noDelay: true,
+    },
+    (incoming, outgoing) => {
+      const { socket } = incoming
+      const peer = peerOf(socket)
+      crowd.busy(peer, true)
+      underWay.add(outgoing)
+      if (isStopping) outgoing.shouldKeepAlive = false
+      outgoing.once('close', () => {
+        underWay.delete(outgoing)
+        crowd.busy(peer, false)
+        if (isStopping) socket.destroySoon()
+      })
+      exchange(options.handlers, incoming, outgoing, (error) => {
+        options.log.error({ err: String(error) }, 'request of the eSIM listener failed')
+      }).catch(() => socket.destroy())
+    },
+  )
+  watchConnections(server, options, crowd)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host: options.host, port: options.port }, resolve)
+  })
+  let stopped: Promise<void> | undefined
+  return {
+    port: (server.address() as AddressInfo).port,
+    get connections() {
+      return crowd.size
+    },
+    stop: () => {
+      isStopping = true
+      for (const outgoing of underWay) outgoing.shouldKeepAlive = false
+      stopped ??= closed(server, crowd, limits.drainMs)
+      return stopped
+    },
+  }
+}
+
+/** For clients that send no name the server has one context, which has to be there before the handshake. */
+function watchConnections(
+  server: Server,
+  { material, clientCa }: ListenerOptions,
+  crowd: ReturnType<typeof createCrowd>,
+): void {
+  let present: Material | undefined
+  // What breaks in a handshake is the client's business, and there are many ways to do so.
+  server.on('tlsClientError', (_error, socket) => socket.destroy())
+  server.prependListener('connection', (socket: Socket) => {
+    socket.on('error', () => socket.destroy())
+    if (!crowd.admit(socket)) return
+    const any = material(undefined)
+    if (any === undefined) socket.destroy()
+    else if (any !== present) {
+      server.setSecureContext(credentials(any, clientCa))
+      present = any
+    }
+  })
+}
+
+/** One context for each certificate, for as long as that is held. */
+function contextsOf({ material, clientCa }: ListenerOptions): (host: string) => SecureContext | undefined {
+  const made = new WeakMap<Material, SecureContext>()
+  return (host) => {
+    // A name that no certificate is for gets one all the same: what to think of that is the client's to decide.
+    const found = material(host) ?? material(undefined)
+    if (found === undefined) return undefined
+    const context = made.get(found) ?? createSecureContext(credentials(found, clientCa))
+    made.set(found, context)
+    return context
+  }
+}
+
+function credentials({ cert, key }: Material, clientCa: string | undefined): SecureContextOptions {
+  return {
+    cert,
+    key,
+    minVersion: 'TLSv1.2',
+    ecdhCurve: GROUPS,
+    ...(clientCa !== undefined && { ca: clientCa }),
+  }
+}
+
+async function closed(server: Server, crowd: ReturnType<typeof createCrowd>, drainMs: number): Promise<void> {
+  const over = new Promise<void>((resolve) => {
+    server.close(() => resolve())
+  })
+  crowd.end('idle')
+  const timer = setTimeout(() => crowd.end('all'), drainMs)
+  await over
+  clearTimeout(timer)
+}

@@ -69,13 +69,15 @@ export type LpaStep = 'code' | 'authenticate' | 'consent' | 'confirm' | 'prepare
  */
 export async function downloadProfile(options: DownloadOptions): Promise<Download> {
   const code = readActivationCode(options.activationCode)
+  if (code.isConfirmationRequired && options.confirmationCode === undefined)
+    throw new LpaError('code', 'the activation code asks for a confirmation code')
   const client = es9Client(
     options.baseUrl ?? `https://${code.smdpAddress}`,
     options.transport ?? fetchTransport,
   )
   const session = await authenticated(client, options.euicc, code)
   try {
-    const bound = await prepared(client, options, code, session)
+    const bound = await prepared(client, options, session)
     const result = installed(options.euicc, bound)
     if (options.notify !== false) await deliverNotifications(options.euicc, client, code.smdpAddress)
     const profile = options.euicc.profiles().find((one) => one.iccid === session.metadata.iccid)
@@ -160,15 +162,15 @@ async function authenticated(client: Es9Client, euicc: Euicc, code: ActivationCo
 async function prepared(
   client: Es9Client,
   options: DownloadOptions,
-  code: ActivationCode,
   session: ServerSession,
 ): Promise<Uint8Array> {
   const agreed = options.consent?.(session.metadata) ?? 'install'
   if (agreed !== 'install') throw new LpaError('consent', 'was refused', agreed)
   const isAsked = (child(readOne(session.smdpSigned2), 0x01)?.value[0] ?? 0) !== 0
   const { confirmationCode } = options
-  if ((isAsked || code.isConfirmationRequired) && confirmationCode === undefined)
-    throw new LpaError('confirm', 'a confirmation code is needed', CANCEL_REASON.endUserRejection)
+  // Postponed: the user is asked and may come again; any other reason would use the code up. SGP.22 §3.1.3.1.
+  if (isAsked && confirmationCode === undefined)
+    throw new LpaError('confirm', 'a confirmation code is needed', CANCEL_REASON.postponed)
   const hashCc =
     isAsked && confirmationCode !== undefined
       ? hashedConfirmationCode(confirmationCode, session.transactionId)

@@ -283,7 +283,9 @@ refusals('refuses an ICCID that is installed, and a profile for which there is n
 refusals('prepares no download without the hash of a confirmation code that is required', async () => {
   const end = await ended({ confirmation: true })
   assert.is(end.step, 'confirm')
-  assert.equal(end.smdp.cancelled, [CANCEL_REASON.endUserRejection])
+  assert.equal(end.smdp.cancelled, [CANCEL_REASON.postponed], 'the code can be used again')
+  const early = await ended({}, newEuicc(), { activationCode: `${CODE}$$1` })
+  assert.equal([early.step, early.smdp.transactionIds], ['code', []], 'the activation code says so already')
 })
 
 refusals('cancels with the reason that the user gave', async () => {

@@ -6,6 +6,7 @@ import { printList, printRecord } from '../output/print.ts'
 import { moment } from '../output/table.ts'
 import { writeSecret } from '../output/write-secret.ts'
 import type { Terminal } from '../terminal.ts'
+import { addEsimCerts } from './esim-certs.ts'
 import { addEsimIssue } from './esim-issue.ts'
 import { type ListOptions, limitOption, restCommand } from './options.ts'
 
@@ -25,12 +26,13 @@ interface SheetOptions extends ConnectionOptions {
 const STATES = ['released', 'downloaded', 'installed', 'error', 'revoked', 'expired'] as const
 const TOKEN = /^e-[0-9a-z]{1,62}$/
 
-/** `svc esim issue|codes|show|qr|revoke|sheet|euiccs` */
+/** `svc esim issue|codes|show|qr|revoke|sheet|euiccs|certs` */
 export function addEsimCommands(program: Command, terminal: Terminal): Command {
   const esim = program
     .command('esim')
     .description('SIMs without a card: activation codes and what phones hold')
   addEsimIssue(esim, terminal)
+  addEsimCerts(esim, terminal)
   restCommand(esim, 'codes', 'activation codes, newest first')
     .addOption(limitOption())
     .addOption(new Option('--state <state>', 'in this state').choices(STATES))

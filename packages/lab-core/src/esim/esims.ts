@@ -112,10 +112,12 @@ async function downloaded(
     // It is durable before anybody is told that it is enabled.
     await kept.save()
     enableOn(kept.euicc, iccidOctets(profile.iccid))
-    return named(kept, phoneName(profile.imsi))
-  } finally {
     await kept.save()
     await told(kept, servers)
+    return named(kept, phoneName(profile.imsi))
+  } catch (error) {
+    await kept.save()
+    throw error
   }
 }
 

@@ -1,0 +1,117 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { assert, suite, tempDir } from '@steeple/testkit'
+import { type Answer, fakeService, type Seen } from './fake-service.ts'
+import { PROCESS_LIMIT, type Run, svc } from './svc.ts'
+
+const certs = suite('cli/esim-certs')
+const ID = 'a'.repeat(64)
+const CERT = {
+  id: ID,
+  role: 'ci',
+  curve: 'P-256',
+  hosts: [],
+  has_key: true,
+  in_use: true,
+  not_after: '2040-01-01T00:00:00.000Z',
+  subject: 'CN=Test CI',
+}
+
+async function against(
+  answer: (request: Seen) => Answer,
+  args: readonly string[],
+): Promise<Run & { readonly seen: readonly Seen[] }> {
+  const service = await fakeService(answer)
+  try {
+    const run = await svc(['esim', 'certs', ...args], {
+      env: { SVC_URL: service.url, SVC_TOKEN: 'svc_test' },
+    })
+    return { ...run, seen: service.seen }
+  } finally {
+    await service.close()
+  }
+}
+
+function bodyOf<Body>([first]: readonly Seen[]): Body {
+  // As this package sent it.
+  return (first?.body ?? {}) as Body
+}
+
+certs(
+  'makes and lists a hierarchy',
+  async () => {
+    const made = await against(
+      () => ({ status: 201, body: { certs: [CERT] } }),
+      ['init', '--host', 'smdp.example.org', '--curve', 'P-256'],
+    )
+    assert.is(made.code, 0, made.err)
+    assert.equal(made.seen[0]?.body, { host: 'smdp.example.org', curves: ['P-256'] })
+    assert.match(made.out, /^ci +P-256 +yes +yes /m)
+    const list = await against(() => ({ status: 200, body: { certs: [CERT], next_cursor: null } }), ['list'])
+    assert.match(list.out, /CN=Test CI/)
+    assert.is((await against(() => ({ status: 200, body: {} }), ['show', 'x'])).code, 2)
+  },
+  PROCESS_LIMIT,
+)
+
+certs(
+  'imports files and folders whole',
+  async () => {
+    const place = await tempDir('steeple-certs-')
+    try {
+      await mkdir(join(place.path, 'sub'))
+      await writeFile(join(place.path, 'ci.der'), 'one')
+      await writeFile(join(place.path, 'sub', 'key.pem'), 'two')
+      await writeFile(join(place.path, 'notes.txt'), 'three')
+      const { code, seen } = await against(
+        () => ({ status: 200, body: { certs: [], unchanged: 0 } }),
+        ['import', place.path],
+      )
+      assert.is(code, 0)
+      const { files } = bodyOf<{ files: { name: string; base64: string }[] }>(seen)
+      assert.equal(
+        files.toSorted((a, b) => a.name.localeCompare(b.name)),
+        [
+          { name: 'ci.der', base64: 'b25l' },
+          { name: 'key.pem', base64: 'dHdv' },
+        ],
+      )
+      const lost = await against(() => ({ status: 200, body: {} }), ['import', join(place.path, 'nope')])
+      assert.is(lost.code, 1)
+      assert.match(lost.err, /nope cannot be read/)
+    } finally {
+      await place.remove()
+    }
+  },
+  PROCESS_LIMIT,
+)
+
+certs(
+  'writes a maker of eUICCs with keys that never left this machine',
+  async () => {
+    const place = await tempDir('steeple-certs-')
+    try {
+      const out = join(place.path, 'eum.json')
+      const { code, err, seen } = await against(
+        () => ({
+          status: 201,
+          body: { eums: [{ curve: 'P-256', iin: '89999999', ci: 'AA==', eum: 'AQ==' }] },
+        }),
+        ['lab-eum', '--out', out],
+      )
+      assert.is(code, 0, err)
+      assert.is((await stat(out)).mode & 0o777, 0o600)
+      const { eums } = JSON.parse(await readFile(out, 'utf8')) as { eums: { key: string; iin: string }[] }
+      const [sent] = bodyOf<{ public_keys: string[] }>(seen).public_keys
+      const key = createPrivateKey(eums[0]?.key ?? '')
+      assert.is(createPublicKey(key).export({ format: 'der', type: 'spki' }).toString('base64'), sent)
+      assert.not.match(JSON.stringify(seen), /PRIVATE/)
+    } finally {
+      await place.remove()
+    }
+  },
+  PROCESS_LIMIT,
+)
+
+certs.run()

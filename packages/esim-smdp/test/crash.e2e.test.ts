@@ -43,6 +43,8 @@ async function serverAt(path: string, codes: number): Promise<Server> {
     waiting.get(message.id)?.done(message)
     waiting.delete(message.id)
   })
+  // What is sent to one that is being killed.
+  child.on('error', () => {})
   child.on('exit', () => {
     for (const { gone } of waiting.values()) gone(new Error('the server is gone'))
   })

@@ -1,10 +1,11 @@
 import type { SubscriberView, Tx } from '@steeple/contracts'
+import { signP1363 } from '@steeple/sgp22'
 import type { RspIdentity } from '../parts.ts'
 import { type AuthenticateOk, readAuthenticateResponse } from '../rsp/authenticate-response.ts'
 import { isSpoken } from '../rsp/euicc-info.ts'
 import { readBody } from '../rsp/json-body.ts'
 import { type RefusalName, Refused } from '../rsp/refusal.ts'
-import { signatureObject, smdpSigned2 } from '../rsp/server-messages.ts'
+import { smdpSigned2 } from '../rsp/server-messages.ts'
 import { type Move, move } from '../states/move.ts'
 import { standingOf } from '../states/standing.ts'
 import { euiccSeen, isLocked, withFailure } from '../store/euicc-store.ts'
@@ -102,7 +103,7 @@ async function offerOf(
   return {
     metadata,
     signed,
-    signature: signatureObject(identity.pb.key, signed, response.signatureObject),
+    signature: signP1363(identity.pb.key, signed, response.signature),
   }
 }
 

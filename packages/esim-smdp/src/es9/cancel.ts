@@ -1,4 +1,4 @@
-import { createPublicKey } from 'node:crypto'
+import { verifyP1363 } from '@steeple/sgp22'
 import { type CancelOk, readCancelResponse } from '../rsp/cancel-response.ts'
 import { readBody } from '../rsp/json-body.ts'
 import { Refused } from '../rsp/refusal.ts'
@@ -6,7 +6,7 @@ import { move } from '../states/move.ts'
 import { CODES, type SessionRow } from '../store/rows.ts'
 import { advance, sessionAt } from '../store/session-store.ts'
 import { type Es9Core, identityOf, understood } from './core.ts'
-import { isSame, isSignature } from './prove-euicc.ts'
+import { isSame } from './prove-euicc.ts'
 
 /**
  * Ends a session in which its eUICC had proved who it is. Throws `Refused`. SGP.22 §5.6.5.
@@ -27,8 +27,8 @@ export async function cancelSession(
     readCancelResponse(body.octets('cancelSessionResponse', 'signature')),
   )
   if (response === undefined) throw new Refused('euicc_error')
-  const key = createPublicKey({ key: Buffer.from(session.euicc_key), format: 'der', type: 'spki' })
-  const isSigned = isSignature(key, response.signature, response.signed)
+  const key = core.keys.of(session.euicc_key)
+  const isSigned = verifyP1363(key, response.signature, response.signed)
   if (!isSigned || response.tid !== session.tid) throw new Refused('signature')
   if (!isSame(response.owner, identityOf(core, session).ownerOctets)) throw new Refused('owner')
   if (session.step !== 'ended') await end(core, session, response)

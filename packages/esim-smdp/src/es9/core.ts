@@ -7,6 +7,7 @@ import type { Terms } from '../states/move.ts'
 import { termsNow } from '../states/terms.ts'
 import type { CodeRow, SessionRow } from '../store/rows.ts'
 import { type Es9Metrics, es9Metrics } from './metrics.ts'
+import { type PublicKeys, publicKeys } from './public-keys.ts'
 
 const DEFAULT_LIFE_MS = 900_000
 
@@ -16,6 +17,8 @@ export interface Es9Core {
   readonly metrics: Es9Metrics
   /** Certificates of EUMs and eUICCs that were verified before. */
   readonly verified: VerifiedCertificates
+  /** Public keys of eUICCs that were here last. */
+  readonly keys: PublicKeys
   nowMs(): number
   /** What codes move by now. */
   terms(): Terms
@@ -32,6 +35,7 @@ export function es9Core(parts: EsimParts): Es9Core {
     parts,
     metrics: es9Metrics(context.metrics),
     verified: verifiedCertificates(),
+    keys: publicKeys(),
     nowMs,
     terms: () => termsNow(parts),
     sessionEndMs: (from) => from + lifeMs,

@@ -1,6 +1,6 @@
-import { createHash, createPublicKey } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { ObservedTx, SubscriberView } from '@steeple/contracts'
-import { BspError } from '@steeple/sgp22'
+import { BspError, verifyP1363 } from '@steeple/sgp22'
 import { bindProfile } from '../bpp/bind.ts'
 import { type DownloadOk, readDownloadResponse } from '../rsp/download-response.ts'
 import { readBody } from '../rsp/json-body.ts'
@@ -16,7 +16,7 @@ import { base64, type Es9Core, identityOf, simOf, tidOctets, understood } from '
 import { giveUp } from './give-up.ts'
 import { tellLocked } from './locks.ts'
 import { profileOf } from './profile-of.ts'
-import { isSame, isSignature } from './prove-euicc.ts'
+import { isSame } from './prove-euicc.ts'
 
 /** How long the result of an installation is waited for: a phone sends it when it is on the air again. */
 export const RESULT_LIFE_MS: number = 90 * 86_400_000
@@ -45,8 +45,8 @@ export async function getBoundProfilePackage(
   const { euicc_key, signature2 } = session
   if (euicc_key === null || signature2 === null || response.tid !== session.tid)
     throw new Refused('signature')
-  const key = createPublicKey({ key: Buffer.from(euicc_key), format: 'der', type: 'spki' })
-  if (!isSignature(key, response.signature, response.signed, signature2)) throw new Refused('signature')
+  const key = core.keys.of(euicc_key)
+  if (!verifyP1363(key, response.signature, response.signed, signature2)) throw new Refused('signature')
   const open = await openOf(core, session)
   const wrong = confirmationRefusal(core, open, response)
   if (wrong !== undefined) throw new Refused(await refuseConfirmation(core, open, wrong))

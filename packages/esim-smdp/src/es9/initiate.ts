@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { tlv } from '@steeple/sgp22'
+import { signP1363, tlv } from '@steeple/sgp22'
 import type { RspIdentity } from '../parts.ts'
 import { type EuiccInfo1, isSpoken, readEuiccInfo1 } from '../rsp/euicc-info.ts'
 import { readBody } from '../rsp/json-body.ts'
 import { upperHex } from '../rsp/members.ts'
 import { Refused } from '../rsp/refusal.ts'
-import { serverSigned1, signatureObject } from '../rsp/server-messages.ts'
+import { serverSigned1 } from '../rsp/server-messages.ts'
 import { CHALLENGE_OCTETS } from '../rsp/tags.ts'
 import { beginSession } from '../store/session-store.ts'
 import { base64, type Es9Core, isOwnAddress, understood } from './core.ts'
@@ -50,7 +50,7 @@ export async function initiateAuthentication(
   return {
     transactionId,
     serverSigned1: base64(signed),
-    serverSignature1: base64(signatureObject(identity.auth.key, signed)),
+    serverSignature1: base64(signP1363(identity.auth.key, signed)),
     euiccCiPKIdToBeUsed: base64(tlv(0x04, Buffer.from(identity.ciPkid, 'hex'))),
     serverCertificate: base64(identity.auth.der),
   }

@@ -1,5 +1,5 @@
-import { createPublicKey } from 'node:crypto'
 import type { ObservedTx } from '@steeple/contracts'
+import { verifyP1363 } from '@steeple/sgp22'
 import { readBody } from '../rsp/json-body.ts'
 import { type InstallNotice, type OtherNotice, readNotification } from '../rsp/notification.ts'
 import { Refused } from '../rsp/refusal.ts'
@@ -11,7 +11,7 @@ import { CODES, type CodeRow, HELD, SESSIONS, type SessionRow } from '../store/r
 import { advance } from '../store/session-store.ts'
 import { type Es9Core, understood } from './core.ts'
 import type { NoticeResult } from './metrics.ts'
-import { euiccOfChain, isSignature } from './prove-euicc.ts'
+import { euiccOfChain } from './prove-euicc.ts'
 
 /** A notification whose signature is that of its eUICC. */
 interface Proven {
@@ -49,8 +49,8 @@ function noticeIn(octets: Uint8Array): InstallNotice | OtherNotice | undefined {
 async function provenResult(core: Es9Core, notice: InstallNotice): Promise<Proven | undefined> {
   const session = await SESSIONS.find(core.parts.context.db, { tid: notice.tid })
   if (session === undefined || session.euicc_key === null || session.eid_hash === null) return undefined
-  const key = createPublicKey({ key: Buffer.from(session.euicc_key), format: 'der', type: 'spki' })
-  if (!isSignature(key, notice.signature, notice.signed)) return undefined
+  const key = core.keys.of(session.euicc_key)
+  if (!verifyP1363(key, notice.signature, notice.signed)) return undefined
   return { notice, eidHash: session.eid_hash, session }
 }
 
@@ -60,7 +60,7 @@ function provenOther(core: Es9Core, notice: OtherNotice): Proven | undefined {
   for (const ci_pkid of pkids) {
     try {
       const euicc = euiccOfChain(core, { ci_pkid }, notice)
-      const isSigned = isSignature(euicc.key, notice.signature, notice.signed)
+      const isSigned = verifyP1363(euicc.key, notice.signature, notice.signed)
       return isSigned ? { notice, eidHash: euicc.hash, session: undefined } : undefined
     } catch (error) {
       if (!(error instanceof Refused)) throw error

@@ -1,5 +1,5 @@
-import { type KeyObject, timingSafeEqual, verify } from 'node:crypto'
-import { checkEuiccChain } from '@steeple/sgp22'
+import { type KeyObject, timingSafeEqual } from 'node:crypto'
+import { checkEuiccChain, verifyP1363 } from '@steeple/sgp22'
 import type { AuthenticateOk } from '../rsp/authenticate-response.ts'
 import { type RefusalName, Refused } from '../rsp/refusal.ts'
 import { eidHash } from '../store/euicc-store.ts'
@@ -28,7 +28,7 @@ const CHAIN_REFUSALS: Readonly<Record<string, RefusalName>> = {
 /** The checks of an eUICC in the order of SGP.22 §5.6.3. Throws `Refused`. */
 export function proveEuicc(core: Es9Core, session: SessionRow, response: AuthenticateOk): ProvenEuicc {
   const euicc = euiccOfChain(core, session, response)
-  const isSigned = isSignature(euicc.key, response.signature, response.signed)
+  const isSigned = verifyP1363(euicc.key, response.signature, response.signed)
   const isOurs =
     response.tid === session.tid &&
     response.serverAddress === core.parts.context.config.smdp_address &&
@@ -51,14 +51,8 @@ export function euiccOfChain(
   if ('code' in found)
     throw new Refused(CHAIN_REFUSALS[found.code] ?? 'euicc_certificate', { cause: found.message })
   const { eid, spki, publicKey } = found
+  core.keys.keep(spki, publicKey)
   return { eid, hash: eidHash(eid), last4: eid.slice(-4), spki, key: publicKey }
-}
-
-/** Whether a signature (`r || s`) is that of a key over those octets. Never throws for what was received. */
-export function isSignature(key: KeyObject, signature: Uint8Array, ...parts: readonly Uint8Array[]): boolean {
-  const [first] = parts
-  const text = parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)
-  return verify('sha256', text, { key, dsaEncoding: 'ieee-p1363' }, signature)
 }
 
 /** Compares in a time that does not depend on where they differ. */

@@ -7,10 +7,11 @@ import {
   membersOf,
   objectOf,
   octetsIn,
+  signatureIn,
   textOf,
   upperHex,
 } from './members.ts'
-import { CHALLENGE_OCTETS, SEQUENCE, SIGNATURE, SIGNATURE_OCTETS, TID } from './tags.ts'
+import { CHALLENGE_OCTETS, SEQUENCE, SIGNATURE, TID } from './tags.ts'
 
 const NAME = 'authenticateServerResponse'
 const OK = 0xa0
@@ -44,10 +45,8 @@ export interface AuthenticateOk {
   readonly tid: string
   /** `euiccSigned1` as it was received: what the signature is over. */
   readonly signed: Uint8Array
-  /** 64 octets. */
-  readonly signature: Uint8Array
   /** The whole `5F37` object. */
-  readonly signatureObject: Uint8Array
+  readonly signature: Uint8Array
   readonly serverAddress: string
   readonly serverChallenge: Uint8Array
   readonly info: EuiccInfo2
@@ -83,8 +82,7 @@ export function readAuthenticateResponse(text: Uint8Array): AuthenticateOk | Eui
     isOk: true,
     tid: tidOf(members.get(TID)),
     signed: signed.raw,
-    signature: octetsIn(signature, SIGNATURE_OCTETS, 'euiccSignature1'),
-    signatureObject: signature.raw,
+    signature: signatureIn(signature, 'euiccSignature1'),
     serverAddress: textOf(members.get(0x83)),
     serverChallenge: octetsIn(members.get(0x84), CHALLENGE_OCTETS, 'serverChallenge'),
     info: readEuiccInfo2(members.get(INFO2)),

@@ -1,6 +1,6 @@
 import { onlyChild, tidOf } from './authenticate-response.ts'
-import { integerOf, type MemberList, MessageError, membersOf, objectOf, octetsIn } from './members.ts'
-import { SEQUENCE, SIGNATURE, SIGNATURE_OCTETS, TID } from './tags.ts'
+import { integerOf, type MemberList, MessageError, membersOf, objectOf, signatureIn } from './members.ts'
+import { SEQUENCE, SIGNATURE, TID } from './tags.ts'
 
 const NAME = 'cancelSessionResponse'
 const OK_MEMBERS: MemberList = { name: NAME, tags: [{ tag: SEQUENCE }, { tag: SIGNATURE }] }
@@ -31,7 +31,7 @@ export function readCancelResponse(text: Uint8Array): CancelOk | undefined {
   return {
     tid: tidOf(members.get(TID)),
     signed: signed.raw,
-    signature: octetsIn(outer.get(SIGNATURE), SIGNATURE_OCTETS, 'euiccCancelSessionSignature'),
+    signature: signatureIn(outer.get(SIGNATURE), 'euiccCancelSessionSignature'),
     owner: members.get(0x81).value,
     reason: integerOf(members.get(0x82), 'reason'),
   }

@@ -1,6 +1,6 @@
 import { type EuiccError, euiccError, onlyChild, tidOf } from './authenticate-response.ts'
-import { type MemberList, MessageError, membersOf, objectOf, octetsIn } from './members.ts'
-import { OTPK, SEQUENCE, SIGNATURE, SIGNATURE_OCTETS, TID } from './tags.ts'
+import { type MemberList, MessageError, membersOf, objectOf, octetsIn, signatureIn } from './members.ts'
+import { OTPK, SEQUENCE, SIGNATURE, TID } from './tags.ts'
 
 const NAME = 'prepareDownloadResponse'
 const OK_MEMBERS: MemberList = { name: NAME, tags: [{ tag: SEQUENCE }, { tag: SIGNATURE }] }
@@ -40,7 +40,7 @@ export function readDownloadResponse(text: Uint8Array): DownloadOk | EuiccError 
     isOk: true,
     tid: tidOf(members.get(TID)),
     signed: signed.raw,
-    signature: octetsIn(outer.get(SIGNATURE), SIGNATURE_OCTETS, 'euiccSignature2'),
+    signature: signatureIn(outer.get(SIGNATURE), 'euiccSignature2'),
     otpk,
     hashCc: hash === undefined ? undefined : octetsIn(hash, HASH_OCTETS, 'hashCc'),
   }

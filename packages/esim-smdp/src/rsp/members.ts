@@ -1,4 +1,5 @@
 import { readOne, type Tlv } from '@steeple/sgp22'
+import { SIGNATURE_OCTETS } from './tags.ts'
 
 /** A message of an eUICC that is not what SGP.22 says. `what` is for the log. */
 export class MessageError extends Error {
@@ -61,6 +62,12 @@ export function octetsIn(of: Tlv, octets: number, name: string): Uint8Array {
   if (of.value.length !== octets)
     throw new MessageError(`${name} has ${of.value.length} octets and not ${octets}`)
   return of.value
+}
+
+/** The whole object of a signature, `5F37 40 r s`. Throws `MessageError`. */
+export function signatureIn(of: Tlv, name: string): Uint8Array {
+  octetsIn(of, SIGNATURE_OCTETS, name)
+  return of.raw
 }
 
 /** A small non-negative INTEGER. Throws `MessageError`. X.690 §8.3. */

@@ -1,7 +1,7 @@
 import { readOne, type Tlv } from '@steeple/sgp22'
 import { onlyChild, tidOf } from './authenticate-response.ts'
-import { integerOf, type MemberList, MessageError, membersOf, octetsIn } from './members.ts'
-import { NOTIFICATION_METADATA, SEQUENCE, SIGNATURE, SIGNATURE_OCTETS, TID } from './tags.ts'
+import { integerOf, type MemberList, MessageError, membersOf, octetsIn, signatureIn } from './members.ts'
+import { NOTIFICATION_METADATA, SEQUENCE, SIGNATURE, TID } from './tags.ts'
 
 const RESULT_DATA = 0xbf27
 const RESULT: MemberList = {
@@ -83,7 +83,7 @@ function installNotice(of: Tlv): InstallNotice {
     ...metadataOf(members.get(NOTIFICATION_METADATA)),
     tid: tidOf(members.get(TID)),
     signed: data.raw,
-    signature: octetsIn(outer.get(SIGNATURE), SIGNATURE_OCTETS, 'euiccSignPIR'),
+    signature: signatureIn(outer.get(SIGNATURE), 'euiccSignPIR'),
     owner: members.get(0x06).value,
     failure: failureOf(onlyChild(members.get(0xa2), 'finalResult')),
   }
@@ -100,7 +100,7 @@ function otherNotice(of: Tlv): OtherNotice {
     kind: 'other',
     ...metadataOf(metadata),
     signed: metadata.raw,
-    signature: octetsIn(signature, SIGNATURE_OCTETS, 'euiccNotificationSignature'),
+    signature: signatureIn(signature, 'euiccNotificationSignature'),
     euicc: euicc.raw,
     eum: eum.raw,
   }

@@ -1,7 +1,5 @@
-import type { KeyObject } from 'node:crypto'
-import { sign } from 'node:crypto'
 import { tlv } from '@steeple/sgp22'
-import { SEQUENCE, SIGNATURE, TID } from './tags.ts'
+import { SEQUENCE, TID } from './tags.ts'
 
 /** `serverSigned1`. SGP.22 §5.6.1. */
 export function serverSigned1(of: {
@@ -22,10 +20,4 @@ export function serverSigned1(of: {
 /** `smdpSigned2`, without a one-time key to use again: each delivery is bound anew. SGP.22 §5.6.2. */
 export function smdpSigned2(tid: Uint8Array, isConfirmationNeeded: boolean): Uint8Array {
   return tlv(SEQUENCE, tlv(TID, tid), tlv(0x01, Uint8Array.of(isConfirmationNeeded ? 0xff : 0x00)))
-}
-
-/** A signature as the whole `5F37` object: ECDSA with SHA-256 over `parts` one behind the other, `r || s`. BSI TR-03111. */
-export function signatureObject(key: KeyObject, ...parts: readonly Uint8Array[]): Uint8Array {
-  const text = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
-  return tlv(SIGNATURE, sign('sha256', text, { key, dsaEncoding: 'ieee-p1363' }))
 }

@@ -114,4 +114,21 @@ certs(
   PROCESS_LIMIT,
 )
 
+certs(
+  'gives the CI in use as PEM',
+  async () => {
+    const spare = { ...CERT, id: 'b'.repeat(64), in_use: false }
+    const answer = ({ path }: Seen): Answer =>
+      path === '/v1/esim/certs'
+        ? { status: 200, body: { certs: [CERT, spare, { ...CERT, role: 'dptls' }], next_cursor: null } }
+        : { status: 200, body: { ...CERT, pem: 'PEM\n' } }
+    const { code, out, seen } = await against(answer, ['export-ci'])
+    assert.equal([code, out, seen.length], [0, 'PEM\n', 2])
+    const none = await against(answer, ['export-ci', '--curve', 'brainpoolP256r1'])
+    assert.is(none.code, 1)
+    assert.match(none.err, /svc esim certs init/)
+  },
+  PROCESS_LIMIT,
+)
+
 certs.run()

@@ -16,16 +16,21 @@ interface InitOptions extends ConnectionOptions {
   readonly curve?: readonly string[]
   readonly force?: boolean
 }
+interface ExportOptions extends ConnectionOptions {
+  readonly curve?: (typeof CURVES)[number]
+}
 interface LabEumOptions extends ConnectionOptions {
   readonly out?: string
   readonly curve?: (typeof CURVES)[number]
 }
 
 const CURVES = ['P-256', 'brainpoolP256r1'] as const
+/** A page of the list at its largest: more than a service ever has. */
+const MOST = 500
 /** Certificates and keys by their usual endings; others in a folder are left alone. */
 const ENDINGS = /\.(pem|der|crt|cer|key)$/i
 
-/** `svc esim certs init|list|show|import|remove|lab-eum` */
+/** `svc esim certs init|list|show|export-ci|import|remove|lab-eum` */
 export function addEsimCerts(esim: Command, terminal: Terminal): void {
   const certs = esim.command('certs').description('certificates that the SM-DP+ signs and serves with')
   restCommand(
@@ -46,6 +51,9 @@ export function addEsimCerts(esim: Command, terminal: Terminal): void {
       printRecord(terminal, options.json === true, body)
     },
   )
+  restCommand(certs, 'export-ci', 'the CI certificates in use, as PEM: what test eUICCs have to know')
+    .addOption(new Option('--curve <curve>', 'of this curve alone').choices(CURVES))
+    .action((options: ExportOptions) => exportCi(terminal, options))
   restCommand(
     certs,
     'import <files...>',
@@ -105,6 +113,26 @@ const COLUMNS = [
   { title: 'SUBJECT', value: (row: Json) => row.subject },
   { title: 'ID', value: (row: Json) => row.id },
 ] as const
+
+async function exportCi(terminal: Terminal, options: ExportOptions): Promise<void> {
+  const client = connect(terminal, options)
+  const { rows } = await client.list('/v1/esim/certs', 'certs', MOST)
+  const cis = rows.filter(
+    (row) =>
+      row.role === 'ci' &&
+      row.in_use === true &&
+      (options.curve === undefined || row.curve === options.curve),
+  )
+  if (cis.length === 0)
+    throw failure(
+      'no_ci',
+      'no CI is in use; svc esim certs init makes one for a lab, svc esim certs list shows what is there',
+    )
+  const exported = await Promise.all(cis.map(async ({ id }) => (await client.get(certPath(String(id)))).body))
+  terminal.out(
+    options.json === true ? jsonText({ certs: exported }) : exported.map(({ pem }) => String(pem)).join(''),
+  )
+}
 
 async function importFiles(
   terminal: Terminal,

@@ -1,4 +1,4 @@
-import { esimDisabled, forbidden, type JsonSchema, type Route, route } from '@steeple/contracts'
+import { esimDisabled, forbidden, type JsonSchema, objectSchema, type Route, route } from '@steeple/contracts'
 import type { Es9 } from '../es9/es9.ts'
 import { ES9_FUNCTIONS, type Es9Function } from '../es9/metrics.ts'
 import { blockList, plainCaller } from '../es9/peers.ts'
@@ -13,21 +13,41 @@ const SUMMARIES: Readonly<Record<Es9Function, string>> = {
   handleNotification: 'Take a notification of an eUICC',
   cancelSession: 'End a session',
 }
-const ANSWER: JsonSchema = {
-  type: 'object',
-  description:
-    'SGP.22 §6.5: `header.functionExecutionStatus` says how it went, also when it failed; the other members are base64 of DER.',
-  properties: {
-    header: {
-      type: 'object',
-      properties: {
-        functionExecutionStatus: {
-          type: 'object',
-          properties: { status: { type: 'string', enum: ['Executed-Success', 'Failed'] } },
-        },
-      },
-    },
-  },
+const TEXT: JsonSchema = { type: 'string' }
+/** Members of the answers beside the header. SGP.22 §6.5.2. */
+const MEMBERS: Readonly<Record<Es9Function, readonly string[]>> = {
+  initiateAuthentication: [
+    'transactionId',
+    'serverSigned1',
+    'serverSignature1',
+    'euiccCiPKIdToBeUsed',
+    'serverCertificate',
+  ],
+  authenticateClient: [
+    'transactionId',
+    'profileMetadata',
+    'smdpSigned2',
+    'smdpSignature2',
+    'smdpCertificate',
+  ],
+  getBoundProfilePackage: ['transactionId', 'boundProfilePackage'],
+  handleNotification: [],
+  cancelSession: ['transactionId'],
+}
+const STATUS: JsonSchema = objectSchema({
+  status: { type: 'string', enum: ['Executed-Success', 'Failed'] },
+  statusCodeData: objectSchema({ subjectCode: TEXT, reasonCode: TEXT, message: TEXT }),
+})
+
+function answerOf(name: Es9Function): JsonSchema {
+  return {
+    ...objectSchema({
+      header: objectSchema({ functionExecutionStatus: STATUS }),
+      ...Object.fromEntries(MEMBERS[name].map((member) => [member, TEXT])),
+    }),
+    description:
+      'SGP.22 §6.5: `header.functionExecutionStatus` says how it went, also when it failed; the other members are base64 of DER.',
+  }
 }
 
 /** ES9+ by the edge: the plain path, for whoever ends TLS before it on this machine or at a named proxy. */
@@ -44,7 +64,7 @@ export function es9Routes(parts: EsimParts, es9: Es9): readonly Route[] {
         summary: SUMMARIES[name],
         description:
           'SGP.22 ES9+. Open to loopback and to the proxies of `esim.behind_proxy` alone; phones come by `esim.listen`.',
-        schema: name === 'handleNotification' ? { status: 204 } : { response: ANSWER, status: 200 },
+        schema: name === 'handleNotification' ? { status: 204 } : { response: answerOf(name), status: 200 },
         errors: [esimDisabled.code, forbidden.code],
         audit: { none: 'what a phone does is observed: it is told by events' },
         handle: async (request) => {

@@ -17,5 +17,20 @@ export interface EsimConfig {
   readonly max_downloads: number
   readonly max_confirmation_attempts: number
   readonly provider_name: string
-  readonly es2: { readonly listen: string; readonly client_ca: string }
+  readonly es2: Es2Config
+}
+
+/** Configuration at `esim.es2`. */
+export interface Es2Config {
+  /** Listener for order systems, with mutual TLS; empty: none. */
+  readonly listen: string
+  /** File (PEM). */
+  readonly client_ca: string
+  readonly profile_types: readonly string[]
+  readonly max_orders_per_hour: number
+  /** Empty: nobody is told. */
+  readonly notify_url: string
+  /** Files (PEM); empty: the machine's, none. `notify_key` is a secret. */
+  readonly notify_ca: string
+  readonly notify_cert: string
 }

@@ -114,4 +114,41 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    id: '0002_es2plus',
+    up: [
+      `create table esim_smdp_order (
+        token text primary key,
+        owner text not null,
+        profile_type text not null,
+        created_at_ms bigint not null,
+        row_sum bigint not null
+      )`,
+      'create index esim_smdp_order_owner on esim_smdp_order (owner, created_at_ms)',
+      `create table esim_smdp_call (
+        id text primary key,
+        body_mac bytea not null,
+        answer_sealed bytea not null,
+        at_ms bigint not null,
+        row_sum bigint not null
+      )`,
+      'create index esim_smdp_call_time on esim_smdp_call (at_ms)',
+      `create table esim_smdp_progress (
+        id text primary key,
+        token text not null,
+        eid_hash text,
+        point integer not null,
+        is_ok integer not null,
+        subject_code text,
+        reason_code text,
+        message text,
+        at_ms bigint not null,
+        failures integer not null,
+        next_at_ms bigint not null,
+        row_sum bigint not null
+      )`,
+      'create index esim_smdp_progress_due on esim_smdp_progress (next_at_ms)',
+      'create index esim_smdp_progress_time on esim_smdp_progress (at_ms)',
+    ],
+  },
 ]

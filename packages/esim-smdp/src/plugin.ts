@@ -10,6 +10,7 @@ import { certificates } from './certs/certificates.ts'
 import { certStore } from './certs/store.ts'
 import { followSims } from './codes/follow-sims.ts'
 import type { EsimConfig } from './config.ts'
+import { createEs2Service } from './es2/service.ts'
 import { createEs9 } from './es9/es9.ts'
 import { esimHealth } from './health.ts'
 import { lookupBy } from './keys/lookup.ts'
@@ -24,6 +25,7 @@ import { euiccRoutes } from './routes/euicc-routes.ts'
 import { issueRoute } from './routes/issue-route.ts'
 import { qrRoute } from './routes/qr-route.ts'
 import { sheetRoute } from './routes/sheet-route.ts'
+import { CALLS, ORDERS, PROGRESS } from './store/es2-rows.ts'
 import { CERTS, CODES, EUICCS, HELD, KEYS, NOTICES, SESSIONS } from './store/rows.ts'
 
 /** Parts that a test may give instead of those that are made from the store and the configuration. */
@@ -36,7 +38,7 @@ export interface OwnParts {
 export function esimPlugin(own: OwnParts = {}): Plugin<EsimConfig> {
   return {
     migrations: MIGRATIONS,
-    tables: [CODES, SESSIONS, EUICCS, HELD, NOTICES, CERTS, KEYS],
+    tables: [CODES, SESSIONS, EUICCS, HELD, NOTICES, CERTS, KEYS, ORDERS, CALLS, PROGRESS],
     setup: async (context) => await setUp(context, own),
   }
 }
@@ -60,8 +62,12 @@ async function setUp(context: Context<EsimConfig>, own: OwnParts): Promise<Insta
   }
   const es9 = createEs9(parts)
   const phones = phoneListener(parts, es9)
+  const es2 = createEs2Service(parts)
+  const stop = async (): Promise<void> => {
+    await Promise.all([phones.stop(), es2.stop()])
+  }
   // Also when the start fails behind it.
-  context.defer(() => phones.stop())
+  context.defer(stop)
   return {
     routes: [
       issueRoute(parts),
@@ -76,9 +82,15 @@ async function setUp(context: Context<EsimConfig>, own: OwnParts): Promise<Insta
       await certs.start()
       es9.start()
       await phones.start()
+      await es2.start()
       void followSims(parts)
     },
-    stop: async () => await phones.stop(),
-    health: async () => [esimHealth(parts), certs.health(), ...[phones.health() ?? []].flat()],
+    stop,
+    health: async () => [
+      esimHealth(parts),
+      certs.health(),
+      ...[phones.health() ?? []].flat(),
+      ...[es2.health() ?? []].flat(),
+    ],
   }
 }

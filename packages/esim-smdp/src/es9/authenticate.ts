@@ -1,5 +1,6 @@
 import type { SubscriberView, Tx } from '@steeple/contracts'
 import { signP1363 } from '@steeple/sgp22'
+import { noteStep } from '../es2/progress.ts'
 import type { RspIdentity } from '../parts.ts'
 import { type AuthenticateOk, readAuthenticateResponse } from '../rsp/authenticate-response.ts'
 import { isSpoken } from '../rsp/euicc-info.ts'
@@ -40,6 +41,8 @@ interface Call {
 
 /** An eUICC has few of these: who tries codes meets them. */
 const FAILURES: ReadonlySet<RefusalName> = new Set(['matching_id', 'other_eid', 'too_many'])
+/** What "eligibility and retry limit" is about. SGP.22 §5.3.5. */
+const ELIGIBILITY: ReadonlySet<RefusalName> = new Set(['too_many', 'not_eligible', 'memory'])
 /** Octets; no profile fits in less. */
 const LEAST_MEMORY = 8_192
 /** Version of interoperable profiles (TCA) that templates have. */
@@ -135,9 +138,26 @@ async function decide(
   )
   if (!isNext) return { refusal: 'transaction' }
   if (judged.row !== undefined && judged.row !== judged.before) await CODES.put(tx, judged.row)
+  await tellEligibility(core, tx, { token: judged.before?.token, eidHash: euicc.hash, refusal })
   const after = refusal !== undefined && FAILURES.has(refusal) ? withFailure(seen, nowMs) : seen
   await EUICCS.put(tx, after)
   return { refusal, ...(after !== seen && isLocked(after, nowMs) && { locked: after }) }
+}
+
+/** An order system hears of its own orders, and not of whoever else tries their codes. */
+async function tellEligibility(
+  core: Es9Core,
+  tx: Tx,
+  seen: {
+    readonly token: string | undefined
+    readonly eidHash: string
+    readonly refusal: RefusalName | undefined
+  },
+): Promise<void> {
+  const { token, eidHash, refusal } = seen
+  if (token === undefined || (refusal !== undefined && !ELIGIBILITY.has(refusal))) return
+  const failure = refusal === undefined ? {} : { failure: refusal }
+  await noteStep(core.parts, tx, { token, eidHash, point: 'eligibility', ...failure })
 }
 
 /** What becomes of the code. Checks in the order of SGP.22 §3.1.3. */

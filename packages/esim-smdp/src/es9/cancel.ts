@@ -1,4 +1,5 @@
 import { verifyP1363 } from '@steeple/sgp22'
+import { noteStep } from '../es2/progress.ts'
 import { type CancelOk, readCancelResponse } from '../rsp/cancel-response.ts'
 import { readBody } from '../rsp/json-body.ts'
 import { Refused } from '../rsp/refusal.ts'
@@ -46,6 +47,9 @@ async function end(core: Es9Core, session: SessionRow, { reason }: CancelOk): Pr
     if (code === undefined || eid === null) return true
     const { row } = move(code, { kind: 'cancel', reason, eid, eidLast4: '' }, core.terms())
     if (row !== code) await CODES.put(tx, row)
+    const point = session.step === 'delivered' ? 'installation' : 'download'
+    const failure = { message: `cancelled on the device: reason ${reason}` }
+    await noteStep(core.parts, tx, { token: code.token, eidHash: eid, point, failure })
     const data = { imsi_sha256_12: code.hash, reason, state: row.state }
     tx.event({ type: 'esim.cancelled', subject: code.token, data })
     return true

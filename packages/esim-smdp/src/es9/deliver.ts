@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { ObservedTx, SubscriberView } from '@steeple/contracts'
 import { BspError, verifyP1363 } from '@steeple/sgp22'
 import { bindProfile } from '../bpp/bind.ts'
+import { noteStep } from '../es2/progress.ts'
 import { type DownloadOk, readDownloadResponse } from '../rsp/download-response.ts'
 import { readBody } from '../rsp/json-body.ts'
 import { type RefusalName, Refused } from '../rsp/refusal.ts'
@@ -93,12 +94,20 @@ async function refuseConfirmation(
     const now = await CODES.find(tx, { token: code.token })
     if (now === undefined || !(await advance(tx, session, { step: 'ended' })))
       return { refusal: 'transaction' as const, locked: undefined }
-    if (wrong === 'confirmation_missing') return { refusal: wrong, locked: undefined }
+    if (wrong === 'confirmation_missing') {
+      await tell(wrong)
+      return { refusal: wrong, locked: undefined }
+    }
     const by = { eid: session.eid_hash ?? '', eidLast4: eid.slice(-4) }
     const moved = move(now, { kind: 'wrong_confirmation', ...by }, core.terms())
     if (moved.row !== now) await CODES.put(tx, moved.row)
+    await tell(moved.refusal ?? wrong)
     return { refusal: moved.refusal ?? wrong, locked: await countFailure() }
 
+    async function tell(failure: RefusalName): Promise<void> {
+      const { token } = code
+      await noteStep(core.parts, tx, { token, eidHash: session.eid_hash, point: 'confirmation', failure })
+    }
     async function countFailure(): Promise<EuiccRow | undefined> {
       const seen = await EUICCS.find(tx, { eid_hash: by.eid })
       if (seen === undefined) return undefined
@@ -167,6 +176,7 @@ async function hand(core: Es9Core, tx: ObservedTx, open: Open): Promise<RefusalN
   await putDelivered(tx, moved.row, eidHash, nowMs)
   const seen = await EUICCS.find(tx, { eid_hash: eidHash })
   if (seen !== undefined && seen.failures > 0) await EUICCS.put(tx, withoutFailures(seen))
+  await noteStep(core.parts, tx, { token: code.token, eidHash, point: 'download' })
   const { eid_last4, downloads } = moved.row
   const data = { imsi_sha256_12: code.hash, eid_last4, downloads }
   tx.event({ type: 'esim.downloaded', subject: code.token, data })

@@ -1,5 +1,6 @@
 import type { ObservedTx } from '@steeple/contracts'
 import { verifyP1363 } from '@steeple/sgp22'
+import { noteStep } from '../es2/progress.ts'
 import { readBody } from '../rsp/json-body.ts'
 import { type InstallNotice, type OtherNotice, readNotification } from '../rsp/notification.ts'
 import { Refused } from '../rsp/refusal.ts'
@@ -98,7 +99,11 @@ async function take(core: Es9Core, tx: ObservedTx, proven: Proven, token: string
   if (seq > held.seq) await moveCode(core, tx, code, eventOf(proven, code.eid_last4 ?? ''))
   // An eUICC tells of an installation by its result, and by a notification to whoever asked for one: that is one event.
   if (event === 'install' && !isFailure && held.installed_at_ms !== null) return 'counted'
-  if (event === 'install') core.metrics.downloaded(isFailure ? 'failed' : 'installed')
+  if (event === 'install') {
+    core.metrics.downloaded(isFailure ? 'failed' : 'installed')
+    const failure = detail === null ? {} : { failure: { message: detail } }
+    await noteStep(core.parts, tx, { token, eidHash: eid_hash, point: 'installation', ...failure })
+  }
   const type = `esim.${isFailure ? 'install_failed' : TYPES[event]}`
   const data = { imsi_sha256_12: code.hash, eid_last4: code.eid_last4, ...(isFailure && { detail }) }
   tx.event({ type, subject: token, data })

@@ -7,8 +7,20 @@ export interface ListenedCall {
   /** The address at the other end. */
   readonly peerAddress: string
   /** With mutual TLS: who the client is by its certificate. */
-  readonly client: { readonly name: string; readonly sha256: string } | undefined
+  readonly client: ListenedClient | undefined
   header(name: string): string | undefined
+}
+
+/** A client by its certificate. */
+export interface ListenedClient {
+  /** Its common name. */
+  readonly name: string
+  /** Its whole subject, one attribute a line. */
+  readonly subject: string
+  /** Of the certificate, hexadecimal. */
+  readonly sha256: string
+  /** When it ends, ms since the epoch: a connection may outlive it. */
+  readonly notAfterMs: number
 }
 
 /** What it answers: `body` is sent as JSON. */
@@ -103,7 +115,13 @@ function clientOf(incoming: IncomingMessage): ListenedCall['client'] {
   // The server is over TLS: its streams are TLS sockets.
   const socket = incoming.socket as TLSSocket
   if (!socket.authorized) return undefined
-  const { subject, fingerprint256 } = socket.getPeerCertificate()
-  // A subject may have several common names.
-  return { name: String(subject?.CN ?? ''), sha256: (fingerprint256 ?? '').replaceAll(':', '').toLowerCase() }
+  const certificate = socket.getPeerX509Certificate()
+  if (certificate === undefined) return undefined
+  const { subject, fingerprint256, validTo } = certificate
+  return {
+    name: /^CN=(.*)$/m.exec(subject ?? '')?.[1] ?? '',
+    subject: subject ?? '',
+    sha256: fingerprint256.replaceAll(':', '').toLowerCase(),
+    notAfterMs: Date.parse(validTo),
+  }
 }

@@ -48,7 +48,7 @@ export function keptListener(options: KeptListenerOptions): KeptListener {
     }
     try {
       const clientCa =
-        options.clientCaFile === undefined ? undefined : await readFile(options.clientCaFile, 'utf8')
+        options.clientCaFile === undefined ? undefined : await authorities(options.clientCaFile)
       listener = await listenTls({
         ...place,
         material: options.material,
@@ -94,6 +94,14 @@ export function keptListener(options: KeptListenerOptions): KeptListener {
         : { ...part, status: 'ok', detail: `port ${listener.port}, ${listener.connections} connections` }
     },
   }
+}
+
+/** Without any, Node would take the clients of every authority that the machine knows. */
+async function authorities(file: string): Promise<string> {
+  if (file === '') throw new Error('the authorities of its clients are not configured')
+  const text = await readFile(file, 'utf8')
+  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new Error(`${file} has no certificate (PEM)`)
+  return text
 }
 
 function placeOf(text: string): { readonly host: string; readonly port: number } | undefined {

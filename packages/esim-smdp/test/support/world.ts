@@ -38,7 +38,15 @@ export const CONFIG: EsimConfig = {
   max_downloads: 10,
   max_confirmation_attempts: 3,
   provider_name: 'Steeple',
-  es2: { listen: '', client_ca: '' },
+  es2: {
+    listen: '',
+    client_ca: '',
+    profile_types: ['default'],
+    max_orders_per_hour: 1_000,
+    notify_url: '',
+    notify_ca: '',
+    notify_cert: '',
+  },
 }
 
 /** What a test says of a code. */

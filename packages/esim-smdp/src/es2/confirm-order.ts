@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import type { MutationTx } from '@steeple/contracts'
+import { move } from '../states/move.ts'
+import { termsNow } from '../states/terms.ts'
+import { codeOfMatching } from '../store/order-store.ts'
+import type { CodeRow } from '../store/rows.ts'
+import {
+  type Es2Call,
+  type Es2Done,
+  type Es2Work,
+  eidIn,
+  isOver,
+  neededIccid,
+  noOrder,
+  ownOrder,
+  putChanged,
+} from './core.ts'
+import { Es2Refused } from './refusal.ts'
+
+/** SGP.22 §4.1.1; an activation code has room for more, QR codes are read better with less. */
+const MATCHING_ID = /^[A-Z0-9-]{1,64}$/
+const ANY_MATCHING_ID = /^[\s\S]{0,512}$/
+const CONFIRMATION_CODE = /^[\x20-\x7e]{1,64}$/
+const ANY_TEXT = /^[\s\S]{0,512}$/
+
+/** What an order is confirmed with. */
+interface Confirmation {
+  readonly iccidMac: Uint8Array
+  /** Undefined: the drawn one. Empty: none is told, the eUICC is known by its EID. */
+  readonly matchingId: string | undefined
+  readonly matchingMac: Uint8Array | undefined
+  readonly eid: { readonly eid: string; readonly hash: string } | undefined
+  /** SHA-256 of the confirmation code. */
+  readonly confirmation: Uint8Array | undefined
+  readonly isReleased: boolean
+}
+
+/** Gives an order its matching id, and what else it is to be downloaded with. SGP.22 §5.3.2. */
+export async function confirmOrder(call: Es2Call): Promise<Es2Work> {
+  const { message, parts } = call
+  const iccid = neededIccid(call)
+  const isReleased = message.flag('releaseFlag')
+  if (isReleased === undefined) throw new Es2Refused('format', { detail: '(releaseFlag is missing)' })
+  if ((message.text('smdsAddress', ANY_TEXT) ?? '') !== '') throw new Es2Refused('sm_ds')
+  const matchingId = message.text('matchingId', ANY_MATCHING_ID)
+  if (matchingId !== undefined && matchingId !== '' && !MATCHING_ID.test(matchingId))
+    throw new Es2Refused('matching_id_format')
+  const code = message.text('confirmationCode', CONFIRMATION_CODE)
+  const whenNone = await noOrder(call, iccid, 'iccid_unavailable')
+  const asked: Confirmation = {
+    iccidMac: await parts.lookup.mac(iccid),
+    matchingId,
+    matchingMac:
+      matchingId === undefined || matchingId === '' ? undefined : await parts.lookup.mac(matchingId),
+    eid: eidIn(call),
+    confirmation: code === undefined ? undefined : createHash('sha256').update(code).digest(),
+    isReleased,
+  }
+  return {
+    action: 'esim.confirm',
+    target: `…${iccid.slice(-4)}`,
+    run: async (tx) => {
+      const { code: before } = await ownOrder(tx, call, asked.iccidMac, whenNone)
+      return await confirm(tx, call, before, asked)
+    },
+  }
+}
+
+async function confirm(
+  tx: MutationTx,
+  call: Es2Call,
+  before: CodeRow,
+  asked: Confirmation,
+): Promise<Es2Done> {
+  if (before.state !== 'allocated' || isOver(before, call)) throw new Es2Refused('iccid_unavailable')
+  const { eid, matchingId, matchingMac, isReleased } = asked
+  if (eid !== undefined && before.eid_hash !== null && before.eid_hash !== eid.hash)
+    throw new Es2Refused('eid_differs')
+  if (matchingId === '' && eid === undefined && before.eid_hash === null) throw new Es2Refused('eid_missing')
+  const other = matchingMac === undefined ? undefined : await codeOfMatching(tx, matchingMac)
+  if (other !== undefined && other.token !== before.token) throw new Es2Refused('matching_id_taken')
+  const terms = termsNow(call.parts)
+  const confirmed = move(completed(call, before, asked), { kind: 'confirm' }, terms).row
+  const after = isReleased ? move(confirmed, { kind: 'release' }, terms).row : confirmed
+  await putChanged(tx, before, after)
+  return {
+    answer: {
+      ...(eid !== undefined && { eid: eid.eid }),
+      matchingId: matchingId ?? matchingIdOf(call, after),
+      smdpAddress: after.smdp_address,
+    },
+    token: after.token,
+    detail: {
+      imsi_sha256_12: after.hash,
+      is_released: isReleased,
+      is_linked: after.eid_hash !== null,
+      confirmation_required: after.confirmation_sealed !== null,
+    },
+  }
+}
+
+/** The code with what it was confirmed with. */
+function completed(
+  { parts: { vault } }: Es2Call,
+  before: CodeRow,
+  { eid, matchingId, matchingMac, confirmation }: Confirmation,
+): CodeRow {
+  const aad = `esim_smdp_code/${before.token}`
+  return {
+    ...before,
+    ...(eid !== undefined && { eid_hash: eid.hash, eid_last4: eid.eid.slice(-4) }),
+    ...(matchingMac !== undefined && {
+      matching_mac: matchingMac,
+      matching_sealed: vault.seal(Buffer.from(matchingId ?? '', 'ascii'), aad),
+    }),
+    ...(confirmation !== undefined && { confirmation_sealed: vault.seal(confirmation, aad) }),
+  }
+}
+
+function matchingIdOf({ parts }: Es2Call, row: CodeRow): string {
+  const octets = parts.vault.open(row.matching_sealed, `esim_smdp_code/${row.token}`)
+  try {
+    return Buffer.from(octets).toString('ascii')
+  } finally {
+    octets.fill(0)
+  }
+}

@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto'
+import type { Tx } from '@steeple/contracts'
+import type { EsimParts } from '../parts.ts'
+import { REFUSALS, type RefusalName } from '../rsp/refusal.ts'
+import { ORDERS, PROGRESS } from '../store/es2-rows.ts'
+
+/** Steps of a download that an order system is told of. SGP.22 §5.3.5. */
+export const POINTS = { eligibility: 1, confirmation: 2, download: 3, installation: 4 } as const
+
+/** One such step. */
+export interface Step {
+  readonly token: string
+  /** SHA-256 (hex) of the EID, when it is known. */
+  readonly eidHash: string | null
+  readonly point: keyof typeof POINTS
+  /** Absent: it went well. */
+  readonly failure?: RefusalName | { readonly message: string }
+}
+
+/**
+ * Notes a step in the transaction in which it happens, so that it is told however the process ends; nothing for codes that
+ * nobody has ordered by ES2+, nor while `esim.es2.notify_url` is empty.
+ */
+export async function noteStep({ context }: Pick<EsimParts, 'context'>, tx: Tx, step: Step): Promise<void> {
+  if (context.config.es2.notify_url === '') return
+  if ((await ORDERS.find(tx, { token: step.token })) === undefined) return
+  const { failure } = step
+  const codes = typeof failure === 'string' ? REFUSALS[failure] : undefined
+  const message = codes?.[2] ?? (typeof failure === 'object' ? failure.message : null)
+  const nowMs = Math.floor(context.clock.nowMs())
+  await PROGRESS.insert(tx, {
+    id: randomUUID(),
+    token: step.token,
+    eid_hash: step.eidHash,
+    point: POINTS[step.point],
+    is_ok: failure === undefined ? 1 : 0,
+    subject_code: codes?.[0] ?? null,
+    reason_code: codes?.[1] ?? null,
+    message,
+    at_ms: nowMs,
+    failures: 0,
+    next_at_ms: nowMs,
+  })
+}

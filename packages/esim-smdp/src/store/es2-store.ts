@@ -1,0 +1,69 @@
+import type { Reader, Tx } from '@steeple/contracts'
+import { CALLS, type CallRow, ORDERS, type OrderRow, PROGRESS, type ProgressRow } from './es2-rows.ts'
+import { CODES, type CodeRow } from './rows.ts'
+
+const COUNT = 'select count(*) as n from esim_smdp_order where owner = :owner and created_at_ms > :since'
+const OLD_CALLS = `delete from esim_smdp_call where id in
+  (select id from esim_smdp_call where at_ms < :before order by at_ms limit :most)`
+const OLD_PROGRESS = `delete from esim_smdp_progress where id in
+  (select id from esim_smdp_progress where at_ms < :before order by at_ms limit :most)`
+const COUNT_PROGRESS = 'select count(*) as n from esim_smdp_progress'
+const SURPLUS = `delete from esim_smdp_progress where id in
+  (select id from esim_smdp_progress order by at_ms limit :most)`
+
+/** A code and the order behind it; `order` is undefined for a code of the API. */
+export interface Ordered {
+  readonly code: CodeRow
+  readonly order: OrderRow | undefined
+}
+
+/** The newest code of an ICCID, by its HMAC, that is not revoked. */
+export async function orderedOf(reader: Reader, iccidMac: Uint8Array): Promise<Ordered | undefined> {
+  const [code] = await CODES.select(
+    reader,
+    "where iccid_mac = :mac and state <> 'revoked' order by created_at_ms desc, token limit 1",
+    { mac: iccidMac },
+  )
+  if (code === undefined) return undefined
+  return { code, order: await ORDERS.find(reader, { token: code.token }) }
+}
+
+/** How many orders somebody has given since a moment. */
+export async function ordersSince(reader: Reader, owner: string, since: number): Promise<number> {
+  return Number((await reader.get<{ readonly n: number }>(COUNT, { owner, since }))?.n ?? 0)
+}
+
+/** The call that was executed under that id. */
+export async function callOf(reader: Reader, id: string): Promise<CallRow | undefined> {
+  return await CALLS.find(reader, { id })
+}
+
+/** At most `limit` entries of the queue that are due, the longest waiting first. */
+export async function progressDue(
+  reader: Reader,
+  nowMs: number,
+  limit: number,
+): Promise<readonly ProgressRow[]> {
+  const rest = 'where next_at_ms <= :now order by next_at_ms, id limit :limit'
+  return (await PROGRESS.sound(reader, rest, { now: nowMs, limit })).rows
+}
+
+/** How many entries wait. */
+export async function progressWaiting(reader: Reader): Promise<number> {
+  return Number((await reader.get<{ readonly n: number }>(COUNT_PROGRESS))?.n ?? 0)
+}
+
+/** Forgets at most `most` calls from before a moment. */
+export async function pruneCalls(tx: Tx, before: number, most: number): Promise<void> {
+  await tx.run(OLD_CALLS, { before, most })
+}
+
+/** Gives up entries from before a moment, and the oldest ones beyond `room`; at most `most`. Says how many. */
+export async function pruneProgress(
+  tx: Tx,
+  { before, room, most }: { readonly before: number; readonly room: number; readonly most: number },
+): Promise<number> {
+  const old = await tx.run(OLD_PROGRESS, { before, most })
+  const surplus = (await progressWaiting(tx)) - room
+  return old + (surplus > 0 ? await tx.run(SURPLUS, { most: Math.min(most, surplus) }) : 0)
+}

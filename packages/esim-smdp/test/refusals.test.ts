@@ -249,6 +249,20 @@ refusals('lets an eUICC that fails too often wait, and forgets it after a downlo
   }),
 )
 
+refusals('tells once when codes are guessed, whoever does it', () =>
+  scene(async (all) => {
+    for (let number = 0; number < 25; number += 1) {
+      const phone = handset(all.euicc(number), ADDRESS)
+      const first = await good(all, 'initiateAuthentication', phone.initiate())
+      await all.call('authenticateClient', phone.authenticate(first, `GUESS-${number}`))
+    }
+    assert.equal(
+      all.fake.observed.map(({ type }) => type),
+      ['esim.guessed'],
+    )
+  }),
+)
+
 refusals('keeps at most a thousand sessions that nobody has claimed, and fewer of one network', () =>
   scene(async (all) => {
     const request = handset(all.euicc(7), ADDRESS).initiate()

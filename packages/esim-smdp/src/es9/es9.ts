@@ -5,6 +5,7 @@ import { authenticateClient } from './authenticate.ts'
 import { cancelSession } from './cancel.ts'
 import { type Es9Core, es9Core } from './core.ts'
 import { getBoundProfilePackage } from './deliver.ts'
+import { countGuesses, tellGuessing } from './guesses.ts'
 import { initiateAuthentication } from './initiate.ts'
 import type { Es9Function } from './metrics.ts'
 import { handleNotification } from './notify.ts'
@@ -53,6 +54,7 @@ const FUNCTIONS: Readonly<Record<Exclude<Es9Function, 'handleNotification'>, Ans
 export function createEs9(parts: EsimParts): Es9 {
   const core = es9Core(parts)
   const peers = createPeers()
+  const guesses = countGuesses()
   const { context, vault } = parts
   vault.register({ table: 'esim_smdp_session', key: 'tid', columns: ['eid_sealed'] })
   vault.register({ table: 'esim_smdp_euicc', key: 'eid_hash', columns: ['eid_sealed'] })
@@ -68,6 +70,10 @@ export function createEs9(parts: EsimParts): Es9 {
         const fields = await FUNCTIONS[name](core, octets, network)
         return { status: 200, headers: HEADERS, body: executedBody(fields) }
       } catch (error) {
+        const isGuess = error instanceof Refused && error.refusal === 'matching_id'
+        if (isGuess && guesses.saw(context.clock.monotonicMs()))
+          // The phone is answered all the same.
+          await tellGuessing(core).catch((cause) => context.log.warn({ err: cause }, 'an event was not told'))
         return failed(core, name, error)
       }
     },

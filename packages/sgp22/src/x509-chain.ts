@@ -44,7 +44,12 @@ export interface VerifiedCertificate {
 export function verifiedCertificates(max = 256): VerifiedCertificates {
   const kept = new Map<string, VerifiedCertificate>()
   return {
-    find: (id) => kept.get(id),
+    find: (id) => {
+      const found = kept.get(id)
+      // Behind all others: the few CIs and EUMs outlast the many eUICCs.
+      if (found !== undefined && kept.delete(id)) kept.set(id, found)
+      return found
+    },
     keep: (id, verified) => {
       kept.set(id, verified)
       for (const oldest of kept.keys()) {
@@ -67,8 +72,7 @@ export function checkEuiccChain(
   chain: EuiccChain,
   verified?: VerifiedCertificates,
 ): EuiccIdentity | ChainProblem {
-  const ci = chain.ci instanceof Uint8Array ? readCertificate(chain.ci) : chain.ci
-  const anchor: VerifiedCertificate = { certificate: ci, key: publicKeyOf(ci) }
+  const anchor = anchorOf(chain.ci, verified)
   const eum = checked('8.1.2', chain.eum, anchor, chain.nowMs, checkEum, verified)
   if ('code' in eum) return eum
   const euicc = checked('8.1.3', chain.euicc, eum, chain.nowMs, checkEuicc, verified)
@@ -76,6 +80,21 @@ export function checkEuiccChain(
   const { certificate, key } = euicc
   const eid = certificate.subject.serialNumber ?? ''
   return { eid, publicKey: key, spki: certificate.spki, euicc: certificate, eum: eum.certificate }
+}
+
+/** The CI, read once. It is believed as it is, so that nothing of it is verified. */
+function anchorOf(
+  ci: Uint8Array | Certificate,
+  verified: VerifiedCertificates | undefined,
+): VerifiedCertificate {
+  const raw = ci instanceof Uint8Array ? ci : ci.raw
+  const id = `anchor ${createHash('sha256').update(raw).digest('base64')}`
+  const before = verified?.find(id)
+  if (before !== undefined) return before
+  const certificate = ci instanceof Uint8Array ? readCertificate(ci) : ci
+  const anchor = { certificate, key: publicKeyOf(certificate) }
+  verified?.keep(id, anchor)
+  return anchor
 }
 
 function checked(

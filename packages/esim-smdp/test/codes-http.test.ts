@@ -1,5 +1,6 @@
 import { assert, eventually, fakeClock, suite, type Testbed, type TestResponse } from '@steeple/testkit'
-import { bodyOf, type CodeBody, code, errorOf, issue, startBed } from './support/bed.ts'
+import { CODES } from '../src/store/rows.ts'
+import { bodyOf, type CodeBody, code, contextOf, errorOf, issue, startBed } from './support/bed.ts'
 import { deliver } from './support/deliver.ts'
 
 const http = suite('esim-smdp/codes-http')
@@ -27,7 +28,10 @@ http('shows a code as SVG, PNG or JSON, as Accept asks', async () => {
   const png = await qr(token, 'image/png')
   assert.is(png.headers.get('content-type'), 'image/png')
   const json = bodyOf<{ activation_code: string; qr_text: string }>(await qr(token, 'application/json'))
-  assert.equal([json.activation_code, json.qr_text], [activation_code, activation_code.toUpperCase()])
+  assert.equal(
+    [json.activation_code, json.qr_text],
+    [activation_code, activation_code.replace('smdp.example.org', 'SMDP.EXAMPLE.ORG')],
+  )
   assert.is(
     (await qr(token, 'text/html;q=0.9, image/*;q=0.5, application/json;q=0.1')).headers.get('content-type'),
     'image/svg+xml',
@@ -70,6 +74,20 @@ http('gives no second code for a profile that is on an eUICC, and then for that 
     body: { imsi_sha256_12: hash, eid: '89049032123451234512345678901234' },
   })
   assert.is(errorOf(other, 409).code, 'esim_code_conflict')
+})
+
+http('leaves orders that are not released to whoever ordered them', async () => {
+  const { token, imsi_sha256_12: hash } = await issue(bed, {})
+  const { db } = contextOf(bed)
+  await db.write(async (tx) => {
+    const row = await CODES.find(tx, { token })
+    if (row !== undefined) await CODES.put(tx, { ...row, state: 'confirmed' })
+  })
+  assert.match(errorOf(await qr(token), 409).message, /not released yet/)
+  const again = await bed.request('POST', '/v1/esim/issue', { body: { imsi_sha256_12: hash } })
+  assert.match(errorOf(again, 409).message, /is ordered/)
+  await revoke(token)
+  await issue(bed, { imsi_sha256_12: hash })
 })
 
 http('gives one to whoever comes once the eUICC has told that it deleted the profile', async () => {

@@ -31,6 +31,7 @@ codes('keeps the text of a QR code in the set that is stored in fewest modules',
       assert.match(text, /^[0-9A-Z $%*+\-./:]+$/)
     }),
   )
+  assert.is(qrText('LPA:1$a.example$aB-1$$1'), 'LPA:1$A.EXAMPLE$aB-1$$1')
   assert.is(qrPath(qrText(activationCode('smdp.example.org', drawMatchingId(), true))).modules, 29)
 })
 

@@ -71,6 +71,7 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('esim certs init'),
     call('esim certs import', world.importFile),
     call('esim certs list'),
+    call('esim certs export-ci'),
     call('esim certs show', '0'.repeat(64)),
     call('esim certs remove', '0'.repeat(64)),
     call('esim certs lab-eum', '--out', `${world.workDir}/eum.json`),

@@ -9,9 +9,13 @@ export function activationCode(address: string, matchingId: string, isConfirmed:
   return `LPA:1$${address}$${matchingId}${isConfirmed ? '$$1' : ''}`
 }
 
-/** The text of its QR code: upper case, which QR stores in fewer modules. Host names know no case, matching ids have none other. */
+/**
+ * The text of its QR code: the address in upper case, as matching ids of this service are, so that QR stores it in fewer
+ * modules. Host names know no case; a matching id of somebody's order stays as it is.
+ */
 export function qrText(code: string): string {
-  return code.toUpperCase()
+  const [format = '', address = '', ...rest] = code.split('$')
+  return [format, address.toUpperCase(), ...rest].join('$')
 }
 
 /** 32 characters for octets of a random source: 5 bits of each are used, all alike. */

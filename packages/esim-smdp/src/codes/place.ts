@@ -50,6 +50,11 @@ export async function placeCodes(tx: Tx, codes: readonly NewCode[], terms: Terms
 }
 
 function boundTo(row: CodeRow, others: readonly CodeRow[], held: ReadonlyMap<string, HeldRow>): CodeRow {
+  const order = others.find(({ state }) => state === 'allocated' || state === 'confirmed')
+  if (order !== undefined)
+    throw esimCodeConflict(
+      `the profile of SIM ${row.hash} is ordered (${order.token}) and not released yet; revoke the order first, or leave it to whoever ordered it`,
+    )
   const holder = others.find((other) => other.downloads > 0 && held.get(other.token)?.state !== 'deleted')
   if (holder === undefined) return row
   const place = `the eUICC …${holder.eid_last4 ?? '????'}`

@@ -44,6 +44,10 @@ async function qr(parts: EsimParts, token: string, accept: string | undefined): 
   const row = await codeBy(parts, token)
   if (row.state === 'revoked' || row.state === 'expired' || row.state === 'error')
     throw esimCodeConflict(`the code ${token} is ${row.state}; issue another one`)
+  if (row.state === 'allocated' || row.state === 'confirmed')
+    throw esimCodeConflict(
+      `the code ${token} is an order that is not released yet; whoever ordered it releases it`,
+    )
   const activation = activationOf(parts.vault, row)
   const text = qrText(activation)
   const headers = { 'content-type': type, 'cache-control': 'no-store', vary: 'accept' }

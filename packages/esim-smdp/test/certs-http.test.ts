@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { systemPrincipal } from '@steeple/contracts'
 import { readCertificate } from '@steeple/sgp22'
-import { assert, suite, type TestResponse } from '@steeple/testkit'
+import { assert, eventually, suite, type TestResponse } from '@steeple/testkit'
 import { type CertBed, certBed } from './support/cert-bed.ts'
 
 const routes = suite('esim-smdp/certs-http')
@@ -206,6 +207,19 @@ routes('shows the CI for test eUICCs, and no answer, log or audit entry holds a 
         assert.not.ok(told.includes(form))
     }
     assert.not.ok(told.includes('PRIVATE'))
+  })
+})
+
+routes('follows what another instance has changed', async () => {
+  await withBed(async ({ bed, certs, context }) => {
+    await bed.request('POST', '/v1/esim/certs/init', { body: { host: 'a.example.org', curves: ['P-256'] } })
+    assert.is(certs().all().length, 4)
+    // As it comes out of the store of that one: the rows, and the event of the mutation.
+    await context().mutate(systemPrincipal('another'), 'esim_cert.remove', 'x', async (tx) => {
+      await tx.run("delete from esim_smdp_cert where role = 'dptls'")
+    })
+    await eventually(() => assert.is(certs().all().length, 3))
+    assert.is(certs().tls('a.example.org'), undefined)
   })
 })
 

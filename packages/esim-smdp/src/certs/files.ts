@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
-import { type Certificate, readCertificate, X509Error } from '@steeple/sgp22'
+import { type Certificate, publicKeyOf, readCertificate, X509Error } from '@steeple/sgp22'
 
 /** A file as it was given: PEM (several objects may be in it) or DER. */
 export interface CertFile {
@@ -61,7 +61,7 @@ function objectsIn(octets: Uint8Array): readonly Found[] {
 
 function fromPem(block: string, label: string, body: string): Found {
   if (NEEDLESS.includes(label)) return undefined
-  if (label === 'CERTIFICATE') return { certificate: readCertificate(Buffer.from(body, 'base64')) }
+  if (label === 'CERTIFICATE') return usableCertificate(Buffer.from(body, 'base64'))
   if (label === 'ENCRYPTED PRIVATE KEY' || body.includes('Proc-Type:'))
     throw new X509Error('is an encrypted key; decrypt it first with openssl pkcs8 -in FILE -out KEY.pem')
   if (label === 'PRIVATE KEY' || label === 'EC PRIVATE KEY')
@@ -75,7 +75,7 @@ function fromDer(octets: Uint8Array): Found {
   const first = octets[long < 0x80 ? 2 : 2 + (long & 0x7f)]
   if (octets[0] !== 0x30 || (first !== 0x30 && first !== 0x02))
     throw new X509Error('is neither PEM nor DER; give a certificate or a private key in one of these forms')
-  if (first === 0x30) return { certificate: readCertificate(octets) }
+  if (first === 0x30) return usableCertificate(octets)
   const key = Buffer.from(octets)
   try {
     return {
@@ -90,6 +90,13 @@ function fromDer(octets: Uint8Array): Found {
   } finally {
     key.fill(0)
   }
+}
+
+/** One whose key is a point of its curve: everything behind this takes that for granted. */
+function usableCertificate(der: Uint8Array): Found {
+  const certificate = readCertificate(der)
+  publicKeyOf(certificate)
+  return { certificate }
 }
 
 function usableKey(read: () => KeyObject): KeyObject {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type ComponentHealth, type Plugin, vaultRef } from '@steeple/contracts'
+import { type ComponentHealth, type Context, type Plugin, vaultRef } from '@steeple/contracts'
 import { type FakeClock, loadTestbed, type Testbed, type TestbedPlugin } from '@steeple/testkit'
 import { certificates } from '../../src/certs/certificates.ts'
 import { certStore, type HeldCertificates } from '../../src/certs/store.ts'
@@ -12,6 +12,7 @@ export interface CertBed {
   readonly bed: Testbed
   certs(): HeldCertificates
   health(): ComponentHealth
+  context(): Context
 }
 
 /** Starts it. */
@@ -20,6 +21,7 @@ export async function certBed(
 ): Promise<CertBed> {
   let certs: HeldCertificates | undefined
   let health: (() => ComponentHealth) | undefined
+  let given: Context | undefined
   const plugin: Plugin<EsimConfig> = {
     migrations: MIGRATIONS,
     tables: [CERTS],
@@ -30,6 +32,7 @@ export async function certBed(
       certs = opened
       const part = certificates({ context, vault, certs: opened })
       health = part.health
+      given = context
       return { routes: part.routes, start: part.start, health: async () => [part.health()] }
     },
   }
@@ -43,6 +46,10 @@ export async function certBed(
     certs: () => {
       if (certs === undefined) throw new Error('the plugin is not set up')
       return certs
+    },
+    context: () => {
+      if (given === undefined) throw new Error('the plugin is not set up')
+      return given
     },
     health: () => {
       if (health === undefined) throw new Error('the plugin is not set up')

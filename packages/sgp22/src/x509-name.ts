@@ -66,7 +66,7 @@ export function isSameName(a: DistinguishedName, b: DistinguishedName): boolean 
   )
 }
 
-/** A name for people: `CN=Test CI, O=RSPTEST`. */
+/** A name for people: `CN=Test CI, O=RSPTEST`. What would steer a terminal is a question mark. */
 export function nameText(name: DistinguishedName): string {
   const short = new Map([
     [ATTRIBUTE.commonName, 'CN'],
@@ -75,7 +75,10 @@ export function nameText(name: DistinguishedName): string {
     [ATTRIBUTE.organization, 'O'],
     [ATTRIBUTE.unit, 'OU'],
   ])
-  return name.attributes.map(({ oid, text }) => `${short.get(oid) ?? oid}=${text}`).join(', ')
+  return name.attributes
+    .map(({ oid, text }) => `${short.get(oid) ?? oid}=${text}`)
+    .join(', ')
+    .replace(/[\p{Cc}\p{Cf}]/gu, '?')
 }
 
 function readAttribute(tlv: Tlv): { oid: string; text: string } {

@@ -9,7 +9,7 @@ import type { SentIdentity, ToChild } from './support/crash-child.ts'
 import { fileDb } from './support/file-db.ts'
 import { type Fields, handset } from './support/handset.ts'
 import { eidOf, pki } from './support/pki.ts'
-import { ADDRESS, iccidOf } from './support/world.ts'
+import { ADDRESS, iccidOf, START_MS } from './support/world.ts'
 
 const crash = suite('esim-smdp/crash')
 /** More than can be downloaded before the last kill. */
@@ -31,7 +31,10 @@ interface Server {
 
 type Request = ToChild extends infer Each ? (Each extends unknown ? Omit<Each, 'id'> : never) : never
 
-async function serverAt(path: string, codes: number): Promise<Server> {
+/** Each begins later than the one before: whoever had to wait has waited. */
+const APART_MS = 2 * 3_600_000
+
+async function serverAt(path: string, codes: number, nowMs: number): Promise<Server> {
   const child = fork(fileURLToPath(new URL('support/crash-child.ts', import.meta.url)), {
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -57,7 +60,7 @@ async function serverAt(path: string, codes: number): Promise<Server> {
     })
   const { identity } = hierarchy
   const given: SentIdentity = { ...identity, auth: keyOf(identity.auth), pb: keyOf(identity.pb) }
-  await ask({ open: path, identity: given, codes })
+  await ask({ open: path, identity: given, codes, nowMs })
   const sentSo = (at: number) =>
     new Promise<void>((done) => {
       mark = { at, done }
@@ -125,23 +128,24 @@ crash(
     const codes = CODES_AT_ONCE + kills
     const path = join(dir.path, 'esim.db')
     for (let kill = 0; kill < kills; kill += 1) {
-      const server = await serverAt(path, codes)
+      const server = await serverAt(path, codes, START_MS + kill * APART_MS)
       const exited = new Promise((done) => server.child.once('exit', done))
       const work = Array.from({ length: CODES_AT_ONCE }, async (_, at) => {
         // Two phones want each code.
         for (let turn = 0; ; turn += 1) await download(server, 1 + ((at + turn) % 2) + 2 * at, kill + at + 1)
       })
-      // When it strikes is not what is tried: any moment is one.
-      await wait(Math.random() * 120)
+      const settled = Promise.allSettled(work)
+      // Any moment is one: after any call, and a little later.
+      await server.sent(1 + Math.floor(Math.random() * 80))
+      await wait(Math.random() * 4)
       server.child.kill('SIGKILL')
       await exited
-      await Promise.allSettled(work)
-      for (const result of await Promise.allSettled(work))
+      for (const result of await settled)
         if (result.status === 'rejected' && !/gone|channel|EPIPE/i.test(String(result.reason)))
           throw result.reason
       await checkStore(path)
     }
-    const server = await serverAt(path, codes)
+    const server = await serverAt(path, codes, START_MS + kills * APART_MS)
     for (const [code, number] of phones) {
       const db = fileDb(path)
       const row = await CODES.find(db, { token: `token-${code}` })

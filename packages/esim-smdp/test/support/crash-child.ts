@@ -1,5 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
 import type { RspCurve } from '@steeple/sgp22'
+import { fakeClock } from '@steeple/testkit'
 import type { RspIdentity } from '../../src/parts.ts'
 import { fileDb } from './file-db.ts'
 import { world } from './world.ts'
@@ -12,7 +13,13 @@ export interface SentIdentity extends Omit<RspIdentity, 'auth' | 'pb'> {
 }
 /** What the parent sends. */
 export type ToChild =
-  | { readonly id: number; readonly open: string; readonly identity: SentIdentity; readonly codes: number }
+  | {
+      readonly id: number
+      readonly open: string
+      readonly identity: SentIdentity
+      readonly codes: number
+      readonly nowMs: number
+    }
   | { readonly id: number; readonly name: string; readonly body: unknown }
 
 if (process.send !== undefined) serve()
@@ -23,12 +30,17 @@ function serve(): void {
   const answer = (id: number, value: object): void => void process.send?.({ id, ...value })
   process.on('message', (message: ToChild) => {
     if ('open' in message) {
-      const { identity, codes } = message
+      const { identity, codes, nowMs } = message
       const db = fileDb(message.open)
       const keyed = (one: SentIdentity['auth']) => ({ der: one.der, key: createPrivateKey(one.key) })
       const whole: RspIdentity = { ...identity, auth: keyed(identity.auth), pb: keyed(identity.pb) }
       // Only its identity is used here: the phones are with the parent.
-      opened = world({ db, pki: { identity: whole } as never, config: { max_downloads: 1_000 } })
+      opened = world({
+        db,
+        pki: { identity: whole } as never,
+        config: { max_downloads: 1_000 },
+        clock: fakeClock(nowMs),
+      })
       void opened.then(async (all) => {
         const known = await db.get('select token from esim_smdp_code limit 1')
         // The SIMs are in no store here.

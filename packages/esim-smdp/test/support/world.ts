@@ -22,7 +22,8 @@ import { eidOf, type Pki, pki } from './pki.ts'
 
 /** The address of the server of the tests. */
 export const ADDRESS = 'smdp.example.com'
-const START_MS = Date.UTC(2026, 5, 15, 12)
+/** When its clock begins. */
+export const START_MS = Date.UTC(2026, 5, 15, 12)
 const DAY_MS = 86_400_000
 
 export const CONFIG: EsimConfig = {

@@ -1,0 +1,42 @@
+import { assert, suite } from '@steeple/testkit'
+import { blockList, createPeers, networkOf, plainCaller } from '../src/es9/peers.ts'
+
+const peers = suite('esim-smdp/peers')
+
+peers('takes plain calls of this machine and of named proxies alone', () => {
+  const proxies = blockList(['10.0.0.0/8', '2001:db8::/32', 'nonsense', '10.0.0.0/99'])
+  for (const [peer, forwarded, network] of [
+    ['127.0.0.1', undefined, ''],
+    ['::1', undefined, ''],
+    ['::ffff:127.0.0.1', undefined, ''],
+    ['127.0.0.1', '192.0.2.7', '192.0.2.7'],
+    ['10.1.2.3', '203.0.113.1, 192.0.2.7', '192.0.2.7'],
+    ['10.1.2.3', undefined, '10.1.2.3'],
+    ['::ffff:10.1.2.3', '2001:db8:1:2:3::4', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '192.0.2.7', '192.0.2.7'],
+    ['192.0.2.1', undefined, undefined],
+    ['192.0.2.1', '127.0.0.1', undefined],
+    ['2001:db9::1', undefined, undefined],
+    ['', undefined, undefined],
+  ] as const)
+    assert.is(plainCaller(peer, forwarded, proxies), network, `${peer} ${forwarded}`)
+})
+
+peers('takes an address of IPv6 for its /64', () => {
+  assert.is(networkOf('2001:db8::1'), '2001:db8:0:0::/64')
+  assert.is(networkOf('2001:DB8:0:0:ffff::9'), '2001:db8:0:0::/64')
+  assert.is(networkOf('fe80::1%eth0'), 'fe80:0:0:0::/64')
+  assert.is(networkOf('no address'), '')
+})
+
+peers('has room for few networks, and forgets the one that was silent longest', () => {
+  const all = createPeers()
+  for (let call = 0; call < 400; call += 1) assert.ok(all.admit('a', 0))
+  assert.not.ok(all.admit('a', 0))
+  // It gains by waiting, and never more than a burst.
+  assert.ok(all.admit('a', 1_000))
+  for (let other = 0; other < 10_000; other += 1) all.admit(`n${other}`, 1_000)
+  assert.ok(all.admit('a', 1_000))
+})
+
+peers.run()

@@ -95,8 +95,14 @@ notifications('believes the newest, in whatever order they come', () =>
   }),
 )
 
-/** A result as the eUICC of the scene would sign it. */
-function signedResult(all: World, tid: string, seq: number, final: Uint8Array, iccid = iccidOf(1)): Fields {
+/** A result as the eUICC of the scene would sign it; an empty ICCID is left out. */
+function signedResult(
+  all: World,
+  tid: string,
+  seq: number,
+  final: Uint8Array,
+  iccid = iccidOf(1),
+): Fields {
   const data = tlv(
     0xbf27,
     tlv(0x80, Buffer.from(tid, 'hex')),
@@ -105,7 +111,7 @@ function signedResult(all: World, tid: string, seq: number, final: Uint8Array, i
       tlv(0x80, Uint8Array.of(seq)),
       tlv(0x81, Uint8Array.of(0x07, 0x80)),
       tlv(0x0c, Buffer.from(ADDRESS)),
-      tlv(0x5a, swapped(iccidOctets(iccid))),
+      ...(iccid === '' ? [] : [tlv(0x5a, swapped(iccidOctets(iccid)))]),
     ),
     tlv(0x06, Buffer.from('8837', 'hex')),
     tlv(0xa2, final),
@@ -128,6 +134,14 @@ notifications('lets a phone without room try again, and ends the order where it 
     const row = await all.row(code)
     assert.equal([row.state, row.last_error], ['error', 'the device could not install it: reason 12'])
     assert.is((await NOTICES.select(all.fake.context.db, 'where seq = 41'))[0]?.detail, 'step 5, reason 12')
+  }),
+)
+
+notifications('knows by its session what failed before the eUICC had read the ICCID', () =>
+  scene({}, async ({ all, code, tid }) => {
+    await tell(all, signedResult(all, tid, 40, failure(2), ''))
+    assert.equal([(await all.row(code)).state, await heldState(all, code.token)], ['error', 'failed'])
+    assert.is(counted(all, 'unknown_profile'), 0)
   }),
 )
 

@@ -74,6 +74,8 @@ function provenOther(core: Es9Core, notice: OtherNotice): Proven | undefined {
 async function tokenOf({ parts }: Es9Core, proven: Proven): Promise<string | undefined> {
   const { notice, session, eidHash } = proven
   const { db } = parts.context
+  // An installation that failed early: the eUICC had not come to the ICCID, and the session says which profile it was.
+  if (session !== undefined && notice.iccid === '') return session.token ?? undefined
   const codes = notice.iccid === '' ? [] : await codesOfIccid(db, await parts.lookup.mac(notice.iccid))
   if (session !== undefined) return codes.find(({ token }) => token === session.token)?.token
   for (const { token } of codes)

@@ -17,12 +17,22 @@ export interface RspIdentity {
   readonly ownerOctets: Uint8Array
 }
 
+/** What a client asks for and takes. */
+export interface TlsWishes {
+  readonly host: string | undefined
+  /** IANA numbers; empty when it does not say. */
+  readonly groups: readonly number[]
+  /** Subject key identifiers of authorities that it believes, hexadecimal; empty when it does not say. */
+  readonly trustedKeys: readonly string[]
+}
 /** The certificates in use. */
 export interface CertStore {
   /** The identities that are complete and valid now, the newest first. */
   identities(): readonly RspIdentity[]
-  /** TLS material for a host name, by SNI: chain (PEM) and key; undefined when there is none. */
-  tls(host: string | undefined): { readonly cert: string; readonly key: string } | undefined
+  /** TLS material for what a client asks for: chain (PEM) and key; undefined when there is none at all. */
+  tls(
+    wishes: TlsWishes,
+  ): { readonly cert: string; readonly key: string; readonly curve?: RspIdentity['curve'] } | undefined
   /** Reads them from the store again. */
   reload(): Promise<void>
 }

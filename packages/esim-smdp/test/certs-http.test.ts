@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { systemPrincipal } from '@steeple/contracts'
 import { readCertificate } from '@steeple/sgp22'
 import { assert, eventually, suite, type TestResponse } from '@steeple/testkit'
+import { anyClient } from '../src/certs/sets.ts'
 import { type CertBed, certBed } from './support/cert-bed.ts'
 
 const routes = suite('esim-smdp/certs-http')
@@ -89,18 +90,35 @@ routes('serves each name with its certificate, and any name with one', async () 
     await bed.request('POST', '/v1/esim/certs/init', {
       body: { host: 'b.example.org', curves: ['brainpoolP256r1'], force: true },
     })
-    const curveOf = (host?: string): string | undefined => {
-      const id = certs().tls(host)?.id
+    const curveOf = (
+      host?: string,
+      more: { groups?: number[]; trustedKeys?: string[] } = {},
+    ): string | undefined => {
+      const id = certs().tls({ ...anyClient(host), ...more })?.id
       return certs()
         .all()
         .find(({ row }) => row.id === id)?.row.curve
     }
     assert.equal(
-      [curveOf('A.example.org'), curveOf('b.example.org'), curveOf('c.example.org')],
-      ['P-256', 'brainpoolP256r1', undefined],
+      [curveOf('A.example.org'), curveOf('b.example.org'), curveOf('c.example.org'), curveOf()],
+      ['P-256', 'brainpoolP256r1', 'P-256', 'P-256'],
     )
-    assert.ok(certs().tls(undefined))
-    assert.is(certs().tls('a.example.org'), certs().tls('a.example.org'))
+    // a.example.org has both curves: by the groups that a client has, and before them by the CIs that it believes.
+    const brainpoolCi = certs()
+      .all()
+      .filter(({ row }) => row.role === 'ci' && row.curve === 'brainpoolP256r1')
+      .map(({ row }) => row.ci_pkid)
+    assert.equal(
+      [
+        curveOf('a.example.org', { groups: [29, 26] }),
+        curveOf('a.example.org', { groups: [29, 26, 23] }),
+        curveOf('a.example.org', { groups: [29, 23], trustedKeys: brainpoolCi }),
+        curveOf('b.example.org', { groups: [29, 23] }),
+      ],
+      ['brainpoolP256r1', 'P-256', 'brainpoolP256r1', 'brainpoolP256r1'],
+    )
+    assert.ok(certs().tls(anyClient()))
+    assert.is(certs().tls(anyClient('a.example.org')), certs().tls(anyClient('a.example.org')))
   })
 })
 
@@ -219,7 +237,7 @@ routes('follows what another instance has changed', async () => {
       await tx.run("delete from esim_smdp_cert where role = 'dptls'")
     })
     await eventually(() => assert.is(certs().all().length, 3))
-    assert.is(certs().tls('a.example.org'), undefined)
+    assert.is(certs().tls(anyClient('a.example.org')), undefined)
   })
 })
 

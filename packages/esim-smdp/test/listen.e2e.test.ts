@@ -4,6 +4,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { type Issued, issueCi, issueTls, type RspCurve } from '@steeple/sgp22'
 import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { pemOf } from '../src/certs/record.ts'
+import type { ClientHello } from '../src/listen/client-hello.ts'
 import type { Handler } from '../src/listen/exchange.ts'
 import {
   type ListenerLimits,
@@ -60,7 +61,7 @@ async function fileOf(name: string, text: string): Promise<string> {
 }
 
 interface Listening {
-  readonly material: (host: string | undefined) => Material | undefined
+  readonly material: (hello: ClientHello) => Material | undefined
   readonly handler?: Handler
   readonly clientCa?: string
   readonly limits?: Partial<ListenerLimits>
@@ -97,24 +98,50 @@ listening('serves curl by name, with the certificate of that name, on both curve
   ])
   const a = await fileOf('a.pem', pemOf(p256.certificate.raw))
   const b = await fileOf('b.pem', pemOf(brainpool.certificate.raw))
-  await withListener({ material: (host = 'a.example.org') => material.get(host) }, async ({ port }) => {
-    const first = await curl(port, 'a.example.org', ['--cacert', a, '-d', 'abc'])
-    assert.equal([first.code, first.out], [0, '{"octets":3,"client":null}'])
-    const groups = ['--tls-max', '1.2', '--curves', 'X25519:prime256v1:brainpoolP256r1']
-    const second = await curl(port, 'b.example.org', ['--cacert', b, ...groups, '-d', 'abcd'])
-    assert.equal([second.code, second.out], [0, '{"octets":4,"client":null}'])
-    // Another name than the certificate's, and another CI.
-    assert.is((await curl(port, 'c.example.org', ['--cacert', a, '-d', 'x'])).code, 60)
-    assert.is((await curl(port, 'a.example.org', ['--cacert', b, '-d', 'x'])).code, 60)
-    const old = await run('openssl', [
-      's_client',
-      '-connect',
-      `127.0.0.1:${port}`,
-      '-tls1_1',
-      '-cipher',
-      'ALL:@SECLEVEL=0',
-    ])
-    assert.match(old.out, /Cipher is \(NONE\)/)
+  await withListener(
+    { material: ({ host = 'a.example.org' }) => material.get(host) ?? material.get('a.example.org') },
+    async ({ port }) => {
+      const first = await curl(port, 'a.example.org', ['--cacert', a, '-d', 'abc'])
+      assert.equal([first.code, first.out], [0, '{"octets":3,"client":null}'])
+      const groups = ['--tls-max', '1.2', '--curves', 'X25519:prime256v1:brainpoolP256r1']
+      const second = await curl(port, 'b.example.org', ['--cacert', b, ...groups, '-d', 'abcd'])
+      assert.equal([second.code, second.out], [0, '{"octets":4,"client":null}'])
+      // Another name than the certificate's, and another CI.
+      assert.is((await curl(port, 'c.example.org', ['--cacert', a, '-d', 'x'])).code, 60)
+      assert.is((await curl(port, 'a.example.org', ['--cacert', b, '-d', 'x'])).code, 60)
+      const old = await run('openssl', [
+        's_client',
+        '-connect',
+        `127.0.0.1:${port}`,
+        '-tls1_1',
+        '-cipher',
+        'ALL:@SECLEVEL=0',
+      ])
+      assert.match(old.out, /Cipher is \(NONE\)/)
+    },
+  )
+})
+
+listening('chooses between curves by what openssl offers, with a name and without', async () => {
+  const [p256, brainpool] = [newCi('P-256'), newCi('brainpoolP256r1')]
+  const of = {
+    p256: materialOf(newTls(p256, 'a.example.org')),
+    brainpool: materialOf(newTls(brainpool, 'a.example.org')),
+  }
+  const material = ({ groups }: ClientHello): Material =>
+    groups.includes(23) ? of.p256 : { ...of.brainpool, curve: 'brainpoolP256r1' }
+  await withListener({ material }, async ({ port }) => {
+    const shown = async (...args: readonly string[]): Promise<string> => {
+      const { out } = await run('openssl', ['s_client', '-connect', `127.0.0.1:${port}`, ...args])
+      const pem = /-----BEGIN CERTIFICATE-----[\s\S]*-----END CERTIFICATE-----\n/.exec(out)?.[0]
+      return pem === of.p256.cert ? 'P-256' : pem === of.brainpool.cert ? 'brainpool' : out
+    }
+    const named = ['-servername', 'a.example.org']
+    for (const name of [named, ['-noservername']]) {
+      assert.is(await shown(...name), 'P-256')
+      assert.is(await shown(...name, '-groups', 'X25519:brainpoolP256r1'), 'brainpool')
+      assert.is(await shown(...name, '-groups', 'X25519:brainpoolP256r1:P-256', '-tls1_2'), 'P-256')
+    }
   })
 })
 
@@ -230,6 +257,13 @@ listening('is bounded: size and time of a request, connections of a network', as
       `https://127.0.0.1:${port}/v1/sims`,
     ])
     assert.is(other.out, '404')
+    const words = await new Promise<string>((resolve) => {
+      const plain = connect(port, '127.0.0.1', () => plain.write('POST / HTTP/1.1\r\n\r\n'))
+      plain.once('error', () => resolve(''))
+      plain.once('close', () => resolve(''))
+      plain.once('data', (octets: Buffer) => resolve(String(octets)))
+    })
+    assert.is(words, '')
     // Nobody who only holds connections keeps others out for long, and not one beyond the limit stays.
     const held = Array.from({ length: 12 }, () => connect(port, '127.0.0.1').on('error', () => undefined))
     await eventually(() => assert.is(listener.connections, 8))

@@ -1,4 +1,4 @@
-import type { RspIdentity } from '../parts.ts'
+import type { RspIdentity, TlsWishes } from '../parts.ts'
 import type { HeldCertificate } from './held.ts'
 
 /** A set that a session can sign with, and the certificates that it is made of. */
@@ -43,26 +43,43 @@ export function nextChangeMs(held: readonly HeldCertificate[], nowMs: number): n
   return Math.min(Number.POSITIVE_INFINITY, ...moments.filter((ms) => ms > nowMs))
 }
 
+/** IANA numbers of the groups that say that a client takes a certificate of that curve. RFC 8422 §5.1.1, RFC 7027, RFC 8734. */
+const GROUPS: Readonly<Record<HeldCertificate['row']['curve'], readonly number[]>> = {
+  'P-256': [23],
+  brainpoolP256r1: [26, 31],
+}
+
 /**
- * The certificate to serve a host name with, by SNI; any when there is no name. Hardly a TLS stack speaks brainpool: it is
- * for hosts that have nothing else.
+ * The certificate to serve a client with: for the name that it asks for, else any (what to think of that is the client's to
+ * decide); of a CI that it believes, when it says which; of a curve that it takes, P-256 first. The newest of those.
  */
 export function tlsCertificate(
   held: readonly HeldCertificate[],
-  host: string | undefined,
+  wishes: TlsWishes,
   nowMs: number,
 ): HeldCertificate | undefined {
-  const usable = held
+  const rank = (one: HeldCertificate): number => {
+    const { host, groups, trustedKeys } = wishes
+    const isNamed = host !== undefined && isFor(one, host)
+    const isTrusted = trustedKeys.includes(one.row.ci_pkid)
+    const isTaken = groups.length === 0 || GROUPS[one.row.curve].some((group) => groups.includes(group))
+    const isUsual = one.row.curve === 'P-256'
+    return (isNamed ? 8 : 0) + (isTrusted ? 4 : 0) + (isTaken ? 2 : 0) + (isUsual ? 1 : 0)
+  }
+  return held
     .filter((one) => one.row.role === 'dptls' && one.key !== undefined && isValidAt(one, nowMs))
-    .filter((one) => host === undefined || isFor(one, host.toLowerCase()))
-    .toSorted(newestFirst)
-  return usable.find(({ row }) => row.curve === 'P-256') ?? usable[0]
+    .toSorted((a, b) => rank(b) - rank(a) || newestFirst(a, b))[0]
+}
+
+/** One who takes anything: of no name, or of this one. */
+export function anyClient(host?: string): TlsWishes {
+  return { host: host?.toLowerCase(), groups: [], trustedKeys: [] }
 }
 
 /** Ids of the certificates that sessions and listeners use. */
 export function idsInUse(held: readonly HeldCertificate[], nowMs: number): ReadonlySet<string> {
   const hosts = held.flatMap(({ certificate }) => [...certificate.dnsNames, undefined])
-  const serving = hosts.flatMap((host) => tlsCertificate(held, host, nowMs)?.row.id ?? [])
+  const serving = hosts.flatMap((host) => tlsCertificate(held, anyClient(host), nowMs)?.row.id ?? [])
   return new Set([...completeSets(held, nowMs).flatMap(({ ids }) => ids), ...serving])
 }
 

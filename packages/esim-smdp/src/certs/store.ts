@@ -1,5 +1,5 @@
 import type { Context, Vault } from '@steeple/contracts'
-import type { CertStore } from '../parts.ts'
+import type { CertStore, TlsWishes } from '../parts.ts'
 import { CERTS } from '../store/rows.ts'
 import { type HeldCertificate, openCertificate } from './held.ts'
 import { pemOf } from './record.ts'
@@ -15,6 +15,7 @@ import {
 /** TLS material of one certificate: stays the same object while it is held. */
 export interface TlsMaterial {
   readonly id: string
+  readonly curve: 'P-256' | 'brainpoolP256r1'
   readonly cert: string
   readonly key: string
 }
@@ -23,7 +24,7 @@ export interface TlsMaterial {
 export interface HeldCertificates extends CertStore {
   /** All of them, the newest first. */
   all(): readonly HeldCertificate[]
-  tls(host: string | undefined): TlsMaterial | undefined
+  tls(wishes: TlsWishes): TlsMaterial | undefined
   /** Ids of the certificates that sessions and listeners use now. */
   inUse(): ReadonlySet<string>
   /** Rows that could not be opened. */
@@ -54,8 +55,8 @@ export async function certStore(
       known = { sets: completeSets(held, nowMs), fromMs: nowMs, untilMs: nextChangeMs(held, nowMs) }
     return known.sets
   }
-  const tls = (host: string | undefined): TlsMaterial | undefined => {
-    const best = tlsCertificate(held, host, clock.nowMs())
+  const tls = (wishes: TlsWishes): TlsMaterial | undefined => {
+    const best = tlsCertificate(held, wishes, clock.nowMs())
     return best && material.get(best.row.id)
   }
   const reload = async (): Promise<void> => {
@@ -95,6 +96,7 @@ function materialOf({ row, key }: HeldCertificate): TlsMaterial | undefined {
   if (row.role !== 'dptls' || key === undefined) return undefined
   return {
     id: row.id,
+    curve: row.curve,
     cert: pemOf(row.der),
     key: String(key.export({ format: 'pem', type: 'pkcs8' })),
   }

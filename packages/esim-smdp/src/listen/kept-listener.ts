@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { ComponentHealth, Context } from '@steeple/contracts'
+import type { TlsWishes } from '../parts.ts'
 import type { Handler } from './exchange.ts'
 import { listenTls, type Material, type TlsListener } from './tls-listener.ts'
 
@@ -13,7 +14,7 @@ export interface KeptListenerOptions {
   /** File of the authorities whose clients alone come in. */
   readonly clientCaFile?: string
   readonly handlers: ReadonlyMap<string, Handler>
-  material(host: string | undefined): Material | undefined
+  material(wishes: TlsWishes): Material | undefined
 }
 
 /** A listener that is tried again until it stands. */
@@ -26,6 +27,8 @@ export interface KeptListener {
   port(): number | undefined
 }
 
+/** A client that says nothing of itself. */
+const NOBODY: TlsWishes = { host: undefined, groups: [], trustedKeys: [] }
 const AGAIN_MS = 10_000
 const REASONS: Readonly<Partial<Record<string, string>>> = {
   EADDRINUSE: 'something listens there already; stop it, or take another port',
@@ -89,7 +92,7 @@ export function keptListener(options: KeptListenerOptions): KeptListener {
       if (address === '') return undefined
       const part = { name: key, kind: 'feature' } as const
       if (listener === undefined) return { ...part, status: 'down', detail: problem ?? 'not open yet' }
-      return options.material(undefined) === undefined
+      return options.material(NOBODY) === undefined
         ? { ...part, status: 'down', detail: 'there is no valid CERT.DPtls: connections are closed at once' }
         : { ...part, status: 'ok', detail: `port ${listener.port}, ${listener.connections} connections` }
     },

@@ -1,15 +1,18 @@
 import type { ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
+import type { SecureContextOptions } from 'node:tls'
 import type { Log } from '@steeple/contracts'
+import type { ClientHello } from './client-hello.ts'
 import { createCrowd, peerOf } from './crowd.ts'
 import { exchange, type Handler } from './exchange.ts'
+import { peekHello } from './hello-peek.ts'
 
 /** Certificate chain and key, PEM. The same object as long as it is the same certificate. */
 export interface Material {
   readonly cert: string
   readonly key: string
+  readonly curve?: 'P-256' | 'brainpoolP256r1'
 }
 
 /** How much a listener bears. */
@@ -29,8 +32,8 @@ export interface ListenerLimits {
 export interface ListenerOptions {
   readonly host: string
   readonly port: number
-  /** By SNI; undefined: any name, or none was sent. Asked at each handshake, so that a renewed one is used at once. */
-  material(host: string | undefined): Material | undefined
+  /** By what the client says. Asked at each handshake, so that a renewed one is used at once. */
+  material(hello: ClientHello): Material | undefined
   /** Authorities (PEM) of clients: with them only clients with a certificate come in. */
   readonly clientCa?: string
   readonly handlers: ReadonlyMap<string, Handler>
@@ -55,6 +58,8 @@ export const LIMITS: ListenerLimits = {
   keepAliveMs: 15_000,
   drainMs: 5_000,
 }
+/** ecdsa_brainpoolP256r1tls13_sha256. RFC 8734 §3. */
+const BRAINPOOL_TLS13 = 0x081a
 const CHECK_MS = 1_000
 const HEADER_OCTETS = 8_192
 /** The curve of a certificate must be among the groups, too. */
@@ -64,7 +69,6 @@ const GROUPS = 'X25519:prime256v1:secp384r1:brainpoolP256r1'
 export async function listenTls(options: ListenerOptions): Promise<TlsListener> {
   const limits = { ...LIMITS, ...options.limits }
   const crowd = createCrowd(limits.connections, limits.ofOneNetwork)
-  const contexts = contextsOf(options)
   const underWay = new Set<ServerResponse>()
   let isStopping = false
   const server = createServer(
@@ -74,11 +78,6 @@ export async function listenTls(options: ListenerOptions): Promise<TlsListener> 
       requestCert: options.clientCa !== undefined,
       rejectUnauthorized: options.clientCa !== undefined,
       ...(options.clientCa !== undefined && { ca: options.clientCa }),
-      SNICallback: (host, done) => {
-        const context = contexts(host)
-        if (context === undefined) done(new Error('no certificate'))
-        else done(null, context)
-      },
       handshakeTimeout: limits.headMs,
       headersTimeout: limits.headMs,
       requestTimeout: limits.requestMs,
@@ -103,7 +102,7 @@ export async function listenTls(options: ListenerOptions): Promise<TlsListener> 
       }).catch(() => socket.destroy())
     },
   )
-  watchConnections(server, options, crowd)
+  chooseByHello(server, options, crowd, limits.headMs)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host: options.host, port: options.port }, resolve)
@@ -123,38 +122,48 @@ export async function listenTls(options: ListenerOptions): Promise<TlsListener> 
   }
 }
 
-/** For clients that send no name the server has one context, which has to be there before the handshake. */
-function watchConnections(
+/**
+ * Chooses the certificate by all that the client says and not by its name alone, for which node has no hook: the words are
+ * read before the connection is given to TLS. The context of a server is taken when a connection is given to it, so that one
+ * server serves all certificates, and setting another touches no connection that stands.
+ */
+function chooseByHello(
   server: Server,
   { material, clientCa }: ListenerOptions,
   crowd: ReturnType<typeof createCrowd>,
+  withinMs: number,
 ): void {
-  let present: Material | undefined
+  const begin = server.rawListeners('connection')
+  server.removeAllListeners('connection')
   // What breaks in a handshake is the client's business, and there are many ways to do so.
   server.on('tlsClientError', (_error, socket) => socket.destroy())
-  server.prependListener('connection', (socket: Socket) => {
+  let present: Material | undefined
+  let isPresentOld = false
+  server.on('connection', async (socket: Socket) => {
     socket.on('error', () => socket.destroy())
     if (!crowd.admit(socket)) return
-    const any = material(undefined)
-    if (any === undefined) socket.destroy()
-    else if (any !== present) {
-      server.setSecureContext(credentials(any, clientCa))
-      present = any
+    const hello = await peekHello(socket, withinMs)
+    const chosen = hello && material(hello)
+    if (hello === undefined || chosen === undefined || socket.destroyed) {
+      socket.destroy()
+      return
     }
+    const isOld = isOldOnly(chosen, hello)
+    if (chosen !== present || isOld !== isPresentOld) {
+      server.setSecureContext({ ...credentials(chosen, clientCa), ...(isOld && { maxVersion: 'TLSv1.2' }) })
+      present = chosen
+      isPresentOld = isOld
+    }
+    for (const listener of begin) listener.call(server, socket)
   })
 }
 
-/** One context for each certificate, for as long as that is held. */
-function contextsOf({ material, clientCa }: ListenerOptions): (host: string) => SecureContext | undefined {
-  const made = new WeakMap<Material, SecureContext>()
-  return (host) => {
-    // A name that no certificate is for gets one all the same: what to think of that is the client's to decide.
-    const found = material(host) ?? material(undefined)
-    if (found === undefined) return undefined
-    const context = made.get(found) ?? createSecureContext(credentials(found, clientCa))
-    made.set(found, context)
-    return context
-  }
+/**
+ * Whether a client takes that certificate in TLS 1.2 alone: brainpool has schemes of its own in 1.3, which hardly a client has.
+ * RFC 8734 §3.
+ */
+function isOldOnly({ curve }: Material, { signatures }: ClientHello): boolean {
+  return curve === 'brainpoolP256r1' && !signatures.includes(BRAINPOOL_TLS13)
 }
 
 function credentials({ cert, key }: Material, clientCa: string | undefined): SecureContextOptions {

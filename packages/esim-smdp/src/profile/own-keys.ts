@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, createSecretKey } from 'node:crypto'
 import type { ProfileFacts } from '../parts.ts'
 import { ELEMENT } from './elements.ts'
 import { CODE, type Keep, type Step, withElements, withPins } from './steps.ts'
@@ -35,6 +35,9 @@ function withComponents(key: Piece, draw: (octets: number) => Uint8Array): Piece
 
 /** HMAC-SHA-256 under Ki of a label and the ICCID. */
 function derived(facts: ProfileFacts, keep: Keep, label: string, octets: number): Uint8Array {
-  const digest = createHmac('sha256', facts.ki).update(`steeple esim ${label} ${facts.iccid}`).digest()
+  // As a key object: Node takes three times as long to see that octets are none.
+  const digest = createHmac('sha256', createSecretKey(facts.ki))
+    .update(`steeple esim ${label} ${facts.iccid}`)
+    .digest()
   return keep(digest).subarray(0, octets)
 }

@@ -127,7 +127,6 @@ export const MIGRATIONS: readonly Migration[] = [
       'create index esim_smdp_order_owner on esim_smdp_order (owner, created_at_ms)',
       `create table esim_smdp_call (
         id text primary key,
-        body_mac bytea not null,
         answer_sealed bytea not null,
         at_ms bigint not null,
         row_sum bigint not null

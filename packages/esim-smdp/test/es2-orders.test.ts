@@ -186,8 +186,11 @@ orders('executes a call once, however often and at once it comes', async () => {
   const confirm = { iccid, releaseFlag: true }
   const first = await bss.call('confirmOrder', confirm, 'call-2')
   assert.equal((await bss.call('confirmOrder', confirm, 'call-2')).body, first.body, 'with its matching id')
-  assert.is((await bss.call('confirmOrder', { ...confirm, releaseFlag: false }, 'call-2')).code, '1.6/3.3')
-  assert.is((await bss.call('releaseProfile', { iccid }, 'call-2')).code, '1.6/3.3', 'another function')
+  const turned = { releaseFlag: true, iccid }
+  assert.equal((await bss.call('confirmOrder', turned, 'call-2')).body, first.body, 'in another order')
+  // Another call, whatever its identifier is.
+  assert.is((await bss.call('confirmOrder', { ...confirm, eid: eidOf(8) }, 'call-2')).code, '8.2.1/3.3')
+  assert.is((await bss.call('cancelOrder', { iccid, ...AVAILABLE }, 'call-2')).code, 'ok')
   const other = all.system('bss-3')
   assert.is((await other.call('downloadOrder', body, 'call-1')).code, 'ok')
   other.close()

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
 import { isServiceError } from '@steeple/contracts'
 import { createPeers, type Peers } from '../es9/peers.ts'
 import type { EsimParts } from '../parts.ts'
-import { CALLS, type CallRow } from '../store/es2-rows.ts'
+import { CALLS } from '../store/es2-rows.ts'
 import { callOf } from '../store/es2-store.ts'
 import type { Es2Caller } from './caller.ts'
 import { cancelOrder } from './cancel-order.ts'
@@ -64,16 +63,15 @@ async function called(
   const { context } = parts
   if (!callers.admit(caller.owner, context.clock.monotonicMs())) throw new Es2Refused('busy')
   const message = readMessage(octets)
-  const id = callId(caller, message)
-  const bodyMac = await parts.lookup.mac(`es2 ${name} ${message.canonical}`)
-  const known = await repeated(parts, id, bodyMac)
+  const id = await callId(parts, name, caller, message)
+  const known = await repeated(parts, id)
   if (known !== undefined) return { answer: known, isRepeated: true }
   const call: Es2Call = { parts, caller, message, nowMs: Math.floor(context.clock.nowMs()) }
   const work = await FUNCTIONS[name](call)
   try {
-    return { answer: await executeOnce(call, work, { id, body_mac: bodyMac }), isRepeated: false }
+    return { answer: await executeOnce(call, work, id), isRepeated: false }
   } catch (error) {
-    const other = error instanceof Overtaken ? await repeated(parts, id, bodyMac) : undefined
+    const other = error instanceof Overtaken ? await repeated(parts, id) : undefined
     if (other === undefined) throw error
     return { answer: other, isRepeated: true }
   }
@@ -83,18 +81,15 @@ async function called(
 async function executeOnce(
   { parts, caller, message, nowMs }: Es2Call,
   work: Es2Work,
-  kept: Pick<CallRow, 'id' | 'body_mac'>,
+  id: string,
 ): Promise<Members> {
   let answer: Members = {}
   await parts.context.mutate(caller.principal, work.action, work.target, async (tx) => {
-    if ((await callOf(tx, kept.id)) !== undefined) throw new Overtaken('executed meanwhile')
+    if ((await callOf(tx, id)) !== undefined) throw new Overtaken('executed meanwhile')
     const done = await work.run(tx)
     const text = Buffer.from(JSON.stringify(done.answer))
-    await CALLS.insert(tx, {
-      ...kept,
-      answer_sealed: parts.vault.seal(text, `esim_smdp_call/${kept.id}`),
-      at_ms: nowMs,
-    })
+    const answer_sealed = parts.vault.seal(text, `esim_smdp_call/${id}`)
+    await CALLS.insert(tx, { id, answer_sealed, at_ms: nowMs })
     const named = { requester: message.requester, function_call: message.call, client: caller.subject }
     tx.audit({ detail: { token: done.token, ...done.detail, ...named } })
     tx.event({ type: work.action, subject: done.token })
@@ -104,10 +99,9 @@ async function executeOnce(
   return answer
 }
 
-async function repeated(parts: EsimParts, id: string, bodyMac: Uint8Array): Promise<Members | undefined> {
+async function repeated(parts: EsimParts, id: string): Promise<Members | undefined> {
   const row = await callOf(parts.context.db, id)
   if (row === undefined) return undefined
-  if (Buffer.compare(row.body_mac, bodyMac) !== 0) throw new Es2Refused('call_reused')
   const octets = parts.vault.open(row.answer_sealed, `esim_smdp_call/${id}`)
   try {
     // Written by executeOnce alone.
@@ -117,10 +111,19 @@ async function repeated(parts: EsimParts, id: string, bodyMac: Uint8Array): Prom
   }
 }
 
-function callId({ owner }: Es2Caller, { requester, call }: Es2Message): string {
-  return createHash('sha256')
-    .update(JSON.stringify([owner, requester, call]))
-    .digest('hex')
+/**
+ * What a call is recognised by: who calls, its identifier, and what it asks for. Clients are known that count their calls
+ * anew with each run: another message under the identifier of an earlier one is another call.
+ */
+async function callId(
+  { lookup }: EsimParts,
+  name: Es2FunctionName,
+  { owner }: Es2Caller,
+  { requester, call, canonical }: Es2Message,
+): Promise<string> {
+  // A keyed hash: the message may have a short confirmation code in it.
+  const mac = await lookup.mac(JSON.stringify(['es2', owner, requester, call, name, canonical]))
+  return Buffer.from(mac).toString('hex')
 }
 
 function refusedBy({ context }: EsimParts, name: Es2FunctionName, error: unknown): Es2Refused {

@@ -3,7 +3,6 @@ export type Es2RefusalName =
   | 'format'
   | 'requester_missing'
   | 'call_missing'
-  | 'call_reused'
   | 'profile_missing'
   | 'iccid_unknown'
   | 'iccid_not_allowed'
@@ -31,7 +30,6 @@ export const ES2_REFUSALS: Readonly<Record<Es2RefusalName, readonly [string, str
   format: ['1.3.1', '2.1', 'The message cannot be understood.'],
   requester_missing: ['1.1', '2.2', 'header.functionRequesterIdentifier is missing.'],
   call_missing: ['1.6', '2.2', 'header.functionCallIdentifier is missing.'],
-  call_reused: ['1.6', '3.3', 'This functionCallIdentifier was the one of another call.'],
   profile_missing: ['8.2.1', '2.2', 'An order needs an iccid or a profileType.'],
   iccid_unknown: ['8.2.1', '3.9', 'The profile of this ICCID is not known.'],
   iccid_not_allowed: ['8.2.1', '1.2', 'The profile of this ICCID is not yours to order.'],

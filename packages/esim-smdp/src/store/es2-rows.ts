@@ -18,10 +18,8 @@ export const ORDERS: Table<OrderRow> = defineTable<OrderRow>(
 
 /** A call of ES2+ that was executed, so that it is not executed again. */
 export interface CallRow {
-  /** SHA-256 (hex) of owner, requester and call identifier. */
+  /** HMAC (hex) of who called, the call identifier, the function and the message, under the key of `esim_smdp_key`. */
   readonly id: string
-  /** HMAC of function and body under the key of `esim_smdp_key`. */
-  readonly body_mac: Uint8Array
   /** The members of its answer, JSON; AAD `esim_smdp_call/<id>`. */
   readonly answer_sealed: Uint8Array
   readonly at_ms: number
@@ -29,7 +27,7 @@ export interface CallRow {
 /** Those calls. */
 export const CALLS: Table<CallRow> = defineTable<CallRow>(
   'esim_smdp_call',
-  ['id', 'body_mac', 'answer_sealed', 'at_ms'],
+  ['id', 'answer_sealed', 'at_ms'],
   ['id'],
 )
 

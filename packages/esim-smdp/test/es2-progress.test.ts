@@ -1,0 +1,139 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
+import { downloadProfile } from '@steeple/virtual-euicc'
+import {
+  clientUnder,
+  type Es2Bed,
+  HOST,
+  newCa,
+  type OrderSystem,
+  pemOf,
+  startEs2,
+  until,
+} from './support/es2-bed.ts'
+import { type Receiver, receiver } from './support/es2-receiver.ts'
+import { eidOf } from './support/pki.ts'
+
+const progress = suite('esim-smdp/es2-progress')
+let all: Es2Bed
+let bss: OrderSystem
+let other: Receiver
+let files: TempDir
+
+progress.before(
+  async () => {
+    const ca = newCa('BSS')
+    other = await receiver(ca)
+    files = await tempDir('es2-files-')
+    const file = (name: string, text: string): string => {
+      const path = join(files.path, name)
+      writeFileSync(path, text, { mode: 0o600 })
+      return path
+    }
+    const keys = clientUnder(ca, 'our-smdp')
+    all = await startEs2({
+      notify_url: other.url,
+      notify_ca: file('ca.pem', pemOf(ca.certificate.raw)),
+      notify_cert: file('client.pem', keys.cert),
+      notify_key: file('client.key', keys.key),
+    })
+    bss = all.system('bss-1')
+  },
+  { limitMs: 360_000 },
+)
+progress.after(async () => {
+  bss.close()
+  await all.stop()
+  await other.stop()
+  await files.remove()
+})
+
+async function ordered(
+  confirm: object = {},
+): Promise<{ readonly iccid: string; readonly matchingId: string }> {
+  const iccid = (await bss.call('downloadOrder', { profileType: 'default' })).body.iccid ?? ''
+  const { body } = await bss.call('confirmOrder', { iccid, releaseFlag: true, ...confirm })
+  return { iccid, matchingId: body.matchingId ?? '' }
+}
+const download = (matchingId: string, number: number, confirmationCode?: string): Promise<unknown> =>
+  downloadProfile({
+    euicc: all.euicc(number),
+    activationCode: `LPA:1$${HOST}$${matchingId}${confirmationCode === undefined ? '' : '$$1'}`,
+    baseUrl: all.bed.url,
+    ...(confirmationCode !== undefined && { confirmationCode }),
+  })
+const of = (iccid: string) => other.told.filter((one) => one.iccid === iccid)
+/** Points and results, in the order of the points. */
+const points = (iccid: string): readonly string[] =>
+  of(iccid)
+    .map(({ notificationPointId, notificationPointStatus: { status, statusCodeData: data } }) =>
+      [
+        notificationPointId,
+        status,
+        ...(data === undefined ? [] : [`${data.subjectCode}/${data.reasonCode}`]),
+      ].join(' '),
+    )
+    .toSorted()
+
+progress('tells of a download that goes well, as the client that it is', async () => {
+  const { iccid, matchingId } = await ordered()
+  await download(matchingId, 1)
+  await until(() => of(iccid).length === 3)
+  assert.equal(points(iccid), ['1 Executed-Success', '3 Executed-Success', '4 Executed-Success'])
+  const [one] = of(iccid)
+  assert.equal([one?.eid, one?.profileType], [eidOf(1), 'default'])
+  assert.match(one?.timestamp ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+  assert.is(one?.header.functionRequesterIdentifier, '2.999.10')
+  const path = '/gsma/rsp2/es2plus/handleDownloadProgressInfo'
+  assert.equal([...other.seen], [`our-smdp POST ${path} gsma/rsp/v2.5.0`])
+})
+
+progress('tells of a wrong confirmation code, and of one who refuses', async () => {
+  const { iccid, matchingId } = await ordered({ confirmationCode: '4711' })
+  await download(matchingId, 2, '4712').then(
+    () => assert.unreachable(),
+    () => undefined,
+  )
+  await until(() => of(iccid).length === 2)
+  assert.equal(points(iccid), ['1 Executed-Success', '2 Failed 8.2.7/3.8'])
+  const second = await ordered()
+  const refusing = { activationCode: `LPA:1$${HOST}$${second.matchingId}`, baseUrl: all.bed.url }
+  await downloadProfile({ ...refusing, euicc: all.euicc(3), consent: () => 0 }).then(
+    () => assert.unreachable(),
+    () => undefined,
+  )
+  await until(() => of(second.iccid).length === 2)
+  assert.equal(points(second.iccid), ['1 Executed-Success', '3 Failed 8.1/4.2'])
+})
+
+progress('tells nothing of codes that nobody has ordered', async () => {
+  const body = { label: 'of the desk' }
+  const issued = (await all.bed.request('POST', '/v1/esim/issue', { body })).body as {
+    activation_code: string
+  }
+  const before = other.calls()
+  await downloadProfile({
+    euicc: all.euicc(4),
+    activationCode: issued.activation_code,
+    baseUrl: all.bed.url,
+  })
+  const { iccid, matchingId } = await ordered()
+  await download(matchingId, 5)
+  await until(() => of(iccid).length === 3)
+  assert.is(other.calls() - before, 3)
+})
+
+progress('delivers while the order system is away, and tells it all when it is back', async () => {
+  other.answer(503)
+  const { iccid, matchingId } = await ordered()
+  await download(matchingId, 6)
+  const before = other.calls()
+  await until(() => other.calls() > before)
+  other.answer(204)
+  await until(() => of(iccid).length === 3)
+  const calls = of(iccid).map(({ header }) => header.functionCallIdentifier)
+  assert.is(new Set(calls).size, 3)
+})
+
+progress.run()

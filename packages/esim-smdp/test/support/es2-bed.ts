@@ -77,7 +77,12 @@ export function clientUnder(ca: Issued, commonName: string, validity: Validity =
 }
 /** A server certificate under a CA, PEM. */
 export function serverUnder(ca: Issued, host: string): ClientKeys {
-  const issued = issueTls(ca, { ...ALWAYS, organization: 'Test', hosts: [host, '127.0.0.1'], registeredId: '2.999.10' })
+  const issued = issueTls(ca, {
+    ...ALWAYS,
+    organization: 'Test',
+    hosts: [host, '127.0.0.1'],
+    registeredId: '2.999.10',
+  })
   return { cert: pemOf(issued.certificate.raw), key: keyPem(issued) }
 }
 

@@ -8,6 +8,7 @@ import {
 } from '@steeple/contracts'
 import { certificates } from './certs/certificates.ts'
 import { certStore } from './certs/store.ts'
+import { codeCounts } from './codes/count.ts'
 import { followSims } from './codes/follow-sims.ts'
 import type { EsimConfig } from './config.ts'
 import { createEs2Service } from './es2/service.ts'
@@ -27,6 +28,8 @@ import { qrRoute } from './routes/qr-route.ts'
 import { sheetRoute } from './routes/sheet-route.ts'
 import { CALLS, ORDERS, PROGRESS } from './store/es2-rows.ts'
 import { CERTS, CODES, EUICCS, HELD, KEYS, NOTICES, SESSIONS } from './store/rows.ts'
+
+const COUNT_MS = 30_000
 
 /** Parts that a test may give instead of those that are made from the store and the configuration. */
 export interface OwnParts {
@@ -61,6 +64,7 @@ async function setUp(context: Context<EsimConfig>, own: OwnParts): Promise<Insta
     template: own.template ?? templateInForce(context.config.template),
   }
   const es9 = createEs9(parts)
+  const count = codeCounts(parts)
   const phones = phoneListener(parts, es9)
   const es2 = createEs2Service(parts)
   const stop = async (): Promise<void> => {
@@ -83,6 +87,8 @@ async function setUp(context: Context<EsimConfig>, own: OwnParts): Promise<Insta
       es9.start()
       await phones.start()
       await es2.start()
+      context.every(COUNT_MS, count, 'each')
+      await count()
       void followSims(parts)
     },
     stop,

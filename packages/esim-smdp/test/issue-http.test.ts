@@ -44,6 +44,11 @@ http('issues a SIM with its code, with a life of its own for each', async () => 
   assert.equal([days(answer.expires_at), days(record.expires_at)], [2, 90])
 })
 
+http('issues one without a word on it', async () => {
+  const answer = bodyOf<Issued>(await bed.request('POST', '/v1/esim/issue'), 201)
+  assert.match(answer.activation_code, MATCHING)
+})
+
 http('issues several at once, each with a code of its own', async () => {
   const answer = await issue(bed, { count: 3, confirmation_code: '4711' })
   const codes = answer.codes ?? []

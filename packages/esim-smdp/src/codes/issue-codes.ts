@@ -25,7 +25,7 @@ import { needReady } from './ready.ts'
  */
 export async function issueCodes(parts: EsimParts, request: IssueRequest): Promise<Reply> {
   needReady(parts)
-  const { body } = request
+  const body = request.body ?? {}
   checkBody(body)
   const terms = termsOf(parts, body)
   const candidates = await candidatesOf(parts, request)
@@ -43,7 +43,7 @@ export async function issueCodes(parts: EsimParts, request: IssueRequest): Promi
 }
 
 async function candidatesOf(parts: EsimParts, request: IssueRequest): Promise<Candidates> {
-  const { body } = request
+  const body = request.body ?? {}
   if (body.imsi_sha256_12 !== undefined) return await existing(parts, body.imsi_sha256_12)
   if (body.batch_id !== undefined) return await batchPart(parts, request, body.batch_id)
   const { confirmation_code: _, eid: __, expires_in: ___, sim_expires_in, ...sims } = body

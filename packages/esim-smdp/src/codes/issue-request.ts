@@ -2,7 +2,7 @@ import type { MutationTx, Request, SimCard, SimCredentials } from '@steeple/cont
 import type { EsimIssueBody } from './issue-body.ts'
 
 /** A request of `POST /v1/esim/issue`. */
-export type IssueRequest = Request<unknown, unknown, EsimIssueBody>
+export type IssueRequest = Request<unknown, unknown, EsimIssueBody | undefined>
 
 /** SIMs that get a code, and what goes with it into the transaction. */
 export interface Candidates {

@@ -12,7 +12,14 @@ import {
 import { CODE_SCHEMA, codeRecord } from '../codes/record.ts'
 import { revokeCode } from '../codes/revoke.ts'
 import type { EsimParts } from '../parts.ts'
-import { AT_ONCE, type CodeFilter, type CodePosition, heldOfCodes, listCodes } from '../store/code-queries.ts'
+import {
+  AT_ONCE,
+  CODE_STATES,
+  type CodeFilter,
+  type CodePosition,
+  heldOfCodes,
+  listCodes,
+} from '../store/code-queries.ts'
 import { CODES, type CodeRow, type HeldRow } from '../store/rows.ts'
 
 /** The parameter of the routes of one code. */
@@ -25,10 +32,7 @@ const TOKEN: JsonSchema = { type: 'string', pattern: '^e-[0-9a-z]{1,62}$' }
 export const TOKEN_PARAMS: JsonSchema = objectSchema({ token: TOKEN }, ['token'])
 
 const FILTER: Readonly<Record<string, JsonSchema>> = {
-  state: {
-    type: 'string',
-    enum: ['allocated', 'confirmed', 'released', 'downloaded', 'installed', 'error', 'revoked', 'expired'],
-  },
+  state: { type: 'string', enum: CODE_STATES },
   batch_id: { type: 'string', pattern: '^[a-z0-9-]{1,64}$' },
   imsi: { type: 'string', pattern: '^[0-9a-f]{12}$', description: 'The hash of a SIM.' },
 }

@@ -5,7 +5,7 @@ import type { EsimParts } from '../parts.ts'
 
 /** `POST /v1/esim/issue` */
 export function issueRoute(parts: EsimParts): Route {
-  return route<unknown, unknown, EsimIssueBody>({
+  return route<unknown, unknown, EsimIssueBody | undefined>({
     method: 'POST',
     path: '/v1/esim/issue',
     role: 'sim:issuer',
@@ -37,7 +37,7 @@ export function issueRoute(parts: EsimParts): Route {
     rateLimit: {
       name: 'sim_issue',
       // Those of a batch are counted when it is known how many have none.
-      cost: (body: EsimIssueBody) => (body.batch_id === undefined ? (body.count ?? 1) : 0),
+      cost: (body: EsimIssueBody | undefined) => (body?.batch_id === undefined ? (body?.count ?? 1) : 0),
     },
     handle: (request) => issueCodes(parts, request),
   })

@@ -1,6 +1,17 @@
 import type { Reader, SqlParams } from '@steeple/contracts'
 import { CODES, type CodeRow, type CodeState, HELD, type HeldRow } from './rows.ts'
 
+/** Every state of a code. */
+export const CODE_STATES: readonly CodeState[] = [
+  'allocated',
+  'confirmed',
+  'released',
+  'downloaded',
+  'installed',
+  'error',
+  'revoked',
+  'expired',
+]
 /** States in which a code can still be downloaded or released. */
 export const OPEN_STATES: readonly CodeState[] = ['allocated', 'confirmed', 'released', 'downloaded']
 const OPEN = "state in ('allocated', 'confirmed', 'released', 'downloaded')"
@@ -81,6 +92,15 @@ export function printableCodes(
   const rest =
     "where batch_id = :batch_id and state = 'released' and token > :after order by token limit :limit"
   return CODES.select(reader, rest, { batch_id: batchId, after, limit })
+}
+
+/** How many codes are in each state. */
+export async function countCodes(reader: Reader): Promise<ReadonlyMap<string, number>> {
+  const rows = await reader.all<{ readonly state: string; readonly codes: number }>(
+    'select state, count(*) as codes from esim_smdp_code group by state',
+  )
+  // PostgreSQL counts in texts.
+  return new Map(rows.map(({ state, codes }) => [state, Number(codes)]))
 }
 
 /** A condition that a column is one of some values; a list has one of few lengths, and repeats its last value. */

@@ -1,7 +1,8 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { copyFile, readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { systemPrincipal } from '@steeple/contracts'
 import { readCertificate } from '@steeple/sgp22'
-import { assert, eventually, suite, type TestResponse } from '@steeple/testkit'
+import { assert, eventually, suite, type TestResponse, tempDir } from '@steeple/testkit'
 import { anyClient } from '../src/certs/sets.ts'
 import { type CertBed, certBed } from './support/cert-bed.ts'
 
@@ -259,6 +260,29 @@ routes('needs the role admin', async () => {
         403,
       )
   })
+})
+
+routes('looks into the folder again when the configuration is read again', async () => {
+  const dir = await tempDir()
+  try {
+    await withBed(
+      async ({ certs, health, changed }) => {
+        assert.match(health().detail, /no complete and valid set/)
+        for (const name of await readdir(FIXTURES))
+          if (/_NIST\.(der|pem)$/.test(name)) await copyFile(new URL(name, FIXTURES), join(dir.path, name))
+        changed()
+        await eventually(() => assert.is(certs().identities().length, 1))
+        await eventually(() => assert.equal([health().status, health().detail], ['ok', '1 set']))
+        await dir.remove()
+        changed()
+        await eventually(() => assert.match(health().detail, /certs_dir cannot be read/))
+        assert.is(certs().identities().length, 1)
+      },
+      { config: { certs_dir: dir.path } },
+    )
+  } finally {
+    await dir.remove()
+  }
 })
 
 routes('imports the folder of the configuration at start, whatever lies beside', async () => {

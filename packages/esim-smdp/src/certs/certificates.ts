@@ -21,8 +21,12 @@ export function certificates(parts: CertParts): Certificates {
   const { context, certs } = parts
   let refused: number | undefined = 0
   const count = countCertificates(parts)
+  // Without the folder everything else works as before: its failure is told, and no start fails for it.
   const lookIntoFolder = async (): Promise<void> => {
-    refused = await importFolder(parts)
+    refused = await importFolder(parts).catch((error: unknown) => {
+      context.log.error({ err: String(error) }, 'import of esim.certs_dir failed')
+      return undefined
+    })
   }
   return {
     routes: certRoutes(parts),
@@ -30,12 +34,15 @@ export function certificates(parts: CertParts): Certificates {
     start: async () => {
       await lookIntoFolder()
       // SIGHUP says that something may have changed; in the folder, as far as this knows.
-      context.onSettings(() => {
-        lookIntoFolder().catch((error: unknown) => {
-          context.log.error({ err: String(error) }, 'import of esim.certs_dir failed')
-        })
-      })
-      context.on('esim_cert.*', () => certs.reload(), 'each')
+      context.onSettings(() => void lookIntoFolder())
+      context.on(
+        'esim_cert.*',
+        async () => {
+          await certs.reload()
+          count()
+        },
+        'each',
+      )
       context.every(HOUR_MS, () => renewTls(parts))
       context.every(COUNT_MS, async () => count(), 'each')
       await renewTls(parts)

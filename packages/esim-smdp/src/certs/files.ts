@@ -27,7 +27,7 @@ const BLOCK = /-----BEGIN ([A-Z0-9 ]{1,40})-----([^-]*)-----END \1-----/g
 const NEEDLESS = ['EC PARAMETERS', 'PUBLIC KEY', 'CERTIFICATE REQUEST']
 const CURVES = ['prime256v1', 'brainpoolP256r1']
 /** No file of this kind is larger; a bundle of certificates may be. */
-const MAX_OCTETS = 65_536
+export const MAX_OCTETS = 65_536
 
 /** Reads certificates and private keys (EC, SEC 1 or PKCS #8, not encrypted). Never throws because of what is in a file. */
 export function readFiles(files: readonly CertFile[]): FoundInFiles {
@@ -51,7 +51,7 @@ export function readFiles(files: readonly CertFile[]): FoundInFiles {
 
 function objectsIn(octets: Uint8Array): readonly Found[] {
   if (octets.length > MAX_OCTETS)
-    throw new X509Error(`has ${octets.length} octets; a certificate or key has less than ${MAX_OCTETS}`)
+    throw new X509Error(`has more than ${MAX_OCTETS} octets; no certificate and no key has so many`)
   const text = Buffer.from(octets).toString('latin1')
   if (!text.includes('-----BEGIN ')) return [fromDer(octets)]
   const blocks = [...text.matchAll(BLOCK)]

@@ -1,7 +1,7 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemPrincipal } from '@steeple/contracts'
-import { type CertFile, readFiles } from './files.ts'
+import { type CertFile, MAX_OCTETS, readFiles } from './files.ts'
 import { type CertParts, keepCertificates } from './keep.ts'
 import { planImport } from './plan-import.ts'
 
@@ -41,5 +41,11 @@ async function filesIn(folder: string): Promise<readonly CertFile[]> {
     .map((entry) => join(entry.parentPath, entry.name))
     .toSorted()
     .slice(0, MOST_FILES)
-  return await Promise.all(paths.map(async (name) => ({ name, octets: await readFile(name) })))
+  return await Promise.all(paths.map(async (name) => ({ name, octets: await octetsOf(name) })))
+}
+
+/** At most one more than is read: a file of another kind may have any size. */
+async function octetsOf(path: string): Promise<Uint8Array> {
+  const { size } = await stat(path)
+  return size > MAX_OCTETS ? new Uint8Array(MAX_OCTETS + 1) : await readFile(path)
 }

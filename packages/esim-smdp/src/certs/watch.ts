@@ -40,7 +40,7 @@ export function certificateHealth(
     const problem = context.config.enabled ? problemOf() : undefined
     const sets = certs.identities().length
     return {
-      name: 'esim certificates',
+      name: 'certificates',
       kind: 'feature',
       status: problem === undefined ? 'ok' : 'degraded',
       detail: problem ?? `${sets} ${sets === 1 ? 'set' : 'sets'}`,

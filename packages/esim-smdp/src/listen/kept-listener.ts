@@ -90,7 +90,8 @@ export function keptListener(options: KeptListenerOptions): KeptListener {
     port: () => listener?.port,
     health: () => {
       if (address === '') return undefined
-      const part = { name: key, kind: 'feature' } as const
+      // The plugin's name stands before it.
+      const part = { name: key.replace('esim.', ''), kind: 'feature' } as const
       if (listener === undefined) return { ...part, status: 'down', detail: problem ?? 'not open yet' }
       return options.material(NOBODY) === undefined
         ? { ...part, status: 'down', detail: 'there is no valid CERT.DPtls: connections are closed at once' }

@@ -13,6 +13,8 @@ export interface CertBed {
   certs(): HeldCertificates
   health(): ComponentHealth
   context(): Context
+  /** As when the configuration was read again. */
+  changed(): void
 }
 
 /** Starts it. */
@@ -22,6 +24,7 @@ export async function certBed(
   let certs: HeldCertificates | undefined
   let health: (() => ComponentHealth) | undefined
   let given: Context | undefined
+  const listeners: (() => void)[] = []
   const plugin: Plugin<EsimConfig> = {
     migrations: MIGRATIONS,
     tables: [CERTS],
@@ -30,7 +33,14 @@ export async function certBed(
       vault.register({ table: 'esim_smdp_cert', key: 'id', columns: ['key_sealed'] })
       const opened = await certStore(context, vault)
       certs = opened
-      const part = certificates({ context, vault, certs: opened })
+      const part = certificates({
+        // What tells of settings is this test's own; the rest stays the context's.
+        context: Object.create(context, {
+          onSettings: { value: (listener: () => void) => listeners.push(listener) },
+        }),
+        vault,
+        certs: opened,
+      })
       health = part.health
       given = context
       return { routes: part.routes, start: part.start, health: async () => [part.health()] }
@@ -46,6 +56,9 @@ export async function certBed(
     certs: () => {
       if (certs === undefined) throw new Error('the plugin is not set up')
       return certs
+    },
+    changed: () => {
+      for (const listener of listeners) listener()
     },
     context: () => {
       if (given === undefined) throw new Error('the plugin is not set up')

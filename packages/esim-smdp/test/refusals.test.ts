@@ -283,6 +283,20 @@ refusals('keeps at most a thousand sessions that nobody has claimed, and fewer o
   }),
 )
 
+refusals('makes room for new sessions by those of the network that has most', () =>
+  scene(async (all) => {
+    const { matchingId } = await all.issue(1)
+    const phone = handset(all.euicc(8), ADDRESS)
+    const { body } = await all.call('initiateAuthentication', phone.initiate(), '192.0.2.1')
+    await all.clock.advance(1)
+    const request = handset(all.euicc(7), ADDRESS).initiate()
+    for (let at = 0; at < MOST_INITIATED + 100; at += 1)
+      await all.call('initiateAuthentication', request, `198.51.100.${at % 200}`)
+    const answer = phone.authenticate(body as Fields, matchingId)
+    assert.is((await all.call('authenticateClient', answer, '192.0.2.1')).code, 'ok')
+  }),
+)
+
 refusals('admits so many calls of one network, and tells the rest to come again', () =>
   scene(async (all) => {
     const statuses = new Map<number, number>()

@@ -1,13 +1,16 @@
 import type { Reader, Tx } from '@steeple/contracts'
 import { SESSIONS, type SessionRow, type SessionStep } from './rows.ts'
 
-/** Sessions of which no eUICC has proved who it is: so many are kept, the oldest ones go first. */
+/** Sessions of which no eUICC has proved who it is: so many are kept; the oldest one of the network that has most goes first. */
 export const MOST_INITIATED = 1_000
 /** Those of one network: as many phones behind one address may begin at once. */
 export const MOST_OF_PEER = 250
 
+const MOST_BUSY = `select peer from esim_smdp_session where step = 'initiated'
+  group by peer order by count(*) desc, min(created_at_ms) limit 1`
 const OLDEST = `delete from esim_smdp_session where tid in
-  (select tid from esim_smdp_session where step = 'initiated' order by created_at_ms, tid limit :surplus)`
+  (select tid from esim_smdp_session where peer = (${MOST_BUSY}) and step = 'initiated' order by created_at_ms, tid
+   limit :surplus)`
 const OLDEST_OF_PEER = `delete from esim_smdp_session where tid in
   (select tid from esim_smdp_session where peer = :peer and step = 'initiated' order by created_at_ms, tid limit :surplus)`
 const COUNT = "select count(*) as n from esim_smdp_session where step = 'initiated'"

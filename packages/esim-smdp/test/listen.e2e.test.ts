@@ -304,6 +304,31 @@ listening('lets a request end that is under way when it stops, and leaves the po
   })
 })
 
+listening('closes on who sends requests by the thousand without an answer', async () => {
+  const material = materialOf(newTls(newCi('P-256'), 'a.example.org'))
+  let begun = 0
+  let most = 0
+  const handler: Handler = async () => {
+    begun += 1
+    most = Math.max(most, begun)
+    await new Promise((resolve) => setImmediate(resolve))
+    begun -= 1
+    return { status: 200, headers: {}, body: {} }
+  }
+  await withListener({ material: () => material, handler }, async (listener) => {
+    const socket = connectTls({ host: '127.0.0.1', port: listener.port, rejectUnauthorized: false })
+    const isClosed = new Promise((resolve) => {
+      socket.once('error', () => undefined).once('close', resolve)
+    })
+    await new Promise((resolve) => socket.once('secureConnect', resolve))
+    socket.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx`.repeat(1_000))
+    await isClosed
+    assert.ok(most <= 4)
+    assert.is((await curl(listener.port, 'a.example.org', ['-k', '-d', 'x'])).code, 0)
+    await eventually(() => assert.is(begun, 0))
+  })
+})
+
 listening('answers a handler that fails without a word of why', async () => {
   const material = materialOf(newTls(newCi('P-256'), 'a.example.org'))
   const handler: Handler = async () => {

@@ -6,11 +6,16 @@ export interface Crowd {
   readonly size: number
   /** A connection has come. False: it is one too many of its network, and closed. */
   admit(socket: Socket): boolean
-  /** A request of the connection of that peer (`peerOf`) begins, or is over. */
-  busy(peer: string, isBusy: boolean): void
+  /** A request of the connection of that peer (`peerOf`) begins. False: it has too many under way, and should be closed. */
+  begin(peer: string): boolean
+  /** It is over. */
+  over(peer: string): void
   /** Ends all connections, or those without a request alone. */
   end(which: 'idle' | 'all'): void
 }
+
+/** Phones send a request when they have the answer to the one before. */
+const MOST_UNDER_WAY = 4
 
 /**
  * At most `most` connections, of which one network has at most `ofOne`. When the house is full, room is made by the network
@@ -18,7 +23,7 @@ export interface Crowd {
  */
 export function createCrowd(most: number, ofOne: number): Crowd {
   const byNetwork = new Map<string, Set<Socket>>()
-  const busy = new Set<string>()
+  const busy = new Map<string, number>()
   const isIdle = (socket: Socket): boolean => !busy.has(peerOf(socket))
   let size = 0
   const forget = (network: string, socket: Socket): void => {
@@ -52,9 +57,15 @@ export function createCrowd(most: number, ofOne: number): Crowd {
       socket.once('close', () => forget(network, socket))
       return true
     },
-    busy: (peer, isBusy) => {
-      if (isBusy) busy.add(peer)
-      else busy.delete(peer)
+    begin: (peer) => {
+      const now = (busy.get(peer) ?? 0) + 1
+      busy.set(peer, now)
+      return now <= MOST_UNDER_WAY
+    },
+    over: (peer) => {
+      const left = (busy.get(peer) ?? 1) - 1
+      if (left === 0) busy.delete(peer)
+      else busy.set(peer, left)
     },
     end: (which) => {
       for (const sockets of byNetwork.values())

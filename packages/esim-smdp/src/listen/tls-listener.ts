@@ -89,19 +89,24 @@ export async function listenTls(options: ListenerOptions): Promise<TlsListener> 
     (incoming, outgoing) => {
       const { socket } = incoming
       const peer = peerOf(socket)
-      crowd.busy(peer, true)
       underWay.add(outgoing)
       if (isStopping) outgoing.shouldKeepAlive = false
       outgoing.once('close', () => {
         underWay.delete(outgoing)
-        crowd.busy(peer, false)
+        crowd.over(peer)
         if (isStopping) socket.destroySoon()
       })
+      if (!crowd.begin(peer)) {
+        socket.destroy()
+        return
+      }
       exchange(options.handlers, incoming, outgoing, (error) => {
         options.log.error({ err: String(error) }, 'request of the eSIM listener failed')
       }).catch(() => socket.destroy())
     },
   )
+  // Nothing moves on it: neither more of a request nor anybody who reads the answer.
+  server.setTimeout(2 * limits.requestMs)
   chooseByHello(server, options, crowd, limits.headMs)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

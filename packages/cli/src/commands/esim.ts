@@ -23,7 +23,16 @@ interface SheetOptions extends ConnectionOptions {
   readonly out?: string
 }
 
-const STATES = ['released', 'downloaded', 'installed', 'error', 'revoked', 'expired'] as const
+const STATES = [
+  'allocated',
+  'confirmed',
+  'released',
+  'downloaded',
+  'installed',
+  'error',
+  'revoked',
+  'expired',
+] as const
 const TOKEN = /^e-[0-9a-z]{1,62}$/
 
 /** `svc esim issue|codes|show|qr|revoke|sheet|euiccs|certs` */

@@ -314,6 +314,13 @@ refusals('admits so many calls of one network, and tells the rest to come again'
     assert.is((await all.call('cancelSession', {}, '192.0.2.2')).status, 200)
     await all.clock.advance(1_000)
     assert.is((await all.call('cancelSession', {}, '192.0.2.1')).status, 200)
+    // Whoever goes on calling takes from the others of the network no more than its calls that are admitted.
+    let admitted = 0
+    for (let at = 0; at < 400; at += 1) {
+      await all.clock.advance(25)
+      if ((await all.call('cancelSession', {}, '192.0.2.1')).status === 200) admitted += 1
+    }
+    assert.ok(admitted >= 200, `${admitted} of 400 in ten seconds`)
   }),
 )
 

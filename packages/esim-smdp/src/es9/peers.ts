@@ -23,7 +23,8 @@ export function createPeers(): Peers {
       const tokens = Math.min(BURST, (known?.tokens ?? BURST) + passedS * PER_SECOND)
       // Behind all others: the first in order is the one that was silent longest.
       buckets.delete(network)
-      buckets.set(network, { tokens: Math.max(0, tokens - 1), atMs: nowMs })
+      // A call that is refused costs nothing: else one who never stops calling keeps out all others behind its address.
+      buckets.set(network, { tokens: tokens >= 1 ? tokens - 1 : tokens, atMs: nowMs })
       for (const oldest of buckets.keys()) {
         if (buckets.size <= MOST_PEERS) break
         buckets.delete(oldest)

@@ -20,7 +20,11 @@ interface Cert {
   readonly in_use: boolean
 }
 const certsOf = ({ body }: TestResponse): readonly Cert[] => (body as { certs: readonly Cert[] }).certs
-const messageOf = ({ body }: TestResponse): string => (body as { error: { message: string } }).error.message
+/** All words of an error. */
+const messageOf = ({ body }: TestResponse): string => {
+  const { error } = body as { error: { message: string; details?: readonly { message: string }[] } }
+  return [error.message, ...(error.details ?? []).map(({ message }) => message)].join('\n')
+}
 const codeOf = ({ body }: TestResponse): string => (body as { error: { code: string } }).error.code
 
 async function filesOf(names: readonly string[]): Promise<object> {

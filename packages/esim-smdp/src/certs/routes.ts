@@ -176,7 +176,12 @@ function importRoute(parts: CertParts): Route {
           pointer: `/files/${files.findIndex(({ name }) => name === file)}`,
           message: `${file}: ${problem}`,
         }))
-        throw validationFailed(details.map(({ message }) => message).join('; '), { details })
+        const [only] = details
+        const message =
+          details.length === 1 && only !== undefined
+            ? only.message
+            : `${details.length} things are wrong with the files, and none was taken`
+        throw validationFailed(message, { details })
       }
       const reply = await request.mutate('certificates', async (tx) => {
         const added = await keepCertificates(tx, parts, plan.added)

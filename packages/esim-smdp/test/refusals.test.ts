@@ -249,6 +249,23 @@ refusals('lets an eUICC that fails too often wait, and forgets it after a downlo
   }),
 )
 
+refusals('keeps a lock that a clock far ahead has set no longer than any other', () =>
+  scene(async (all) => {
+    const code = await all.issue(1)
+    const attempt = async (matchingId: string) => {
+      const phone = handset(all.euicc(7), ADDRESS)
+      const first = await good(all, 'initiateAuthentication', phone.initiate())
+      return (await all.call('authenticateClient', phone.authenticate(first, matchingId))).code
+    }
+    const startMs = all.clock.nowMs()
+    all.clock.jump(startMs + 365 * 86_400_000)
+    for (const guess of ['A', 'B', 'C']) assert.is(await attempt(guess), '8.2.6/3.8')
+    assert.is(await attempt('D'), '8.8.5/6.4')
+    all.clock.jump(startMs)
+    assert.is(await attempt(code.matchingId), 'ok')
+  }),
+)
+
 refusals('tells once when codes are guessed, whoever does it', () =>
   scene(async (all) => {
     for (let number = 0; number < 25; number += 1) {
@@ -294,6 +311,24 @@ refusals('makes room for new sessions by those of the network that has most', ()
       await all.call('initiateAuthentication', request, `198.51.100.${at % 200}`)
     const answer = phone.authenticate(body as Fields, matchingId)
     assert.is((await all.call('authenticateClient', answer, '192.0.2.1')).code, 'ok')
+  }),
+)
+
+refusals('forgets sessions that it has refused when they become many', () =>
+  scene(async (all) => {
+    const { db } = all.fake.context
+    const phone = handset(all.euicc(7), ADDRESS)
+    await good(all, 'initiateAuthentication', phone.initiate())
+    const [row] = await SESSIONS.select(db, '')
+    if (row === undefined) throw new Error('there is a session')
+    await db.write(async (tx) => {
+      for (let at = 0; at < 1_500; at += 1)
+        await SESSIONS.put(tx, { ...row, tid: `T${at}`, step: 'ended', created_at_ms: at })
+    })
+    all.es9.start()
+    await all.clock.advance(61_000)
+    const kept = await SESSIONS.select(db, "where step = 'ended' order by created_at_ms")
+    assert.equal([kept.length, kept[0]?.tid], [1_000, 'T500'])
   }),
 )
 

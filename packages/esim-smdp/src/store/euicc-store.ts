@@ -39,14 +39,15 @@ export async function euiccSeen(
   }
 }
 
-/** Whether it has to wait. */
+/** Whether it has to wait. A lock that is longer than any was set by a clock that was ahead, and holds no more. */
 export function isLocked(row: EuiccRow, nowMs: number): boolean {
-  return row.locked_until_ms !== null && row.locked_until_ms > nowMs
+  const { locked_until_ms: until } = row
+  return until !== null && until > nowMs && until <= nowMs + LONGEST_LOCK_MS
 }
 
 /** One more failure: two are free, from the third on it waits 2 s, 4 s, 8 s … up to an hour. */
 export function withFailure(row: EuiccRow, nowMs: number): EuiccRow {
-  const isNew = nowMs - row.failures_from_ms > WINDOW_MS || row.failures === 0
+  const isNew = Math.abs(nowMs - row.failures_from_ms) > WINDOW_MS || row.failures === 0
   const failures = isNew ? 1 : row.failures + 1
   const lockMs =
     failures <= FREE_FAILURES

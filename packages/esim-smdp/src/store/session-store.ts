@@ -17,6 +17,11 @@ const COUNT = "select count(*) as n from esim_smdp_session where step = 'initiat
 const COUNT_OF_PEER = "select count(*) as n from esim_smdp_session where peer = :peer and step = 'initiated'"
 const OVER = `delete from esim_smdp_session where tid in
   (select tid from esim_smdp_session where expires_at_ms <= :now order by expires_at_ms limit :most)`
+/** Those that were refused and have no code: so many are known for their cancellation. */
+const MOST_REFUSED = 1_000
+const REFUSED = `delete from esim_smdp_session where tid in
+  (select tid from esim_smdp_session where step = 'ended' and token is null
+   order by created_at_ms desc, tid limit :most offset ${MOST_REFUSED})`
 const BY_STEP = 'select step, count(*) as n from esim_smdp_session group by step'
 
 /** Keeps a new session, and makes room for it among those that nobody has claimed. */
@@ -52,9 +57,10 @@ export async function advance(tx: Tx, from: SessionRow, to: Partial<SessionRow>)
   return true
 }
 
-/** Forgets at most `most` sessions that are over; says how many. */
+/** Forgets at most `most` sessions that are over, and as many that were refused when they are too many; says how many. */
 export async function pruneSessions(tx: Tx, nowMs: number, most: number): Promise<number> {
-  return await tx.run(OVER, { now: nowMs, most })
+  const over = await tx.run(OVER, { now: nowMs, most })
+  return Math.max(over, await tx.run(REFUSED, { most }))
 }
 
 /** How many there are, by step. */

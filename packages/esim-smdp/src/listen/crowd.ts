@@ -4,7 +4,7 @@ import { networkOf } from '../es9/peers.ts'
 /** The open connections of a listener, by network. */
 export interface Crowd {
   readonly size: number
-  /** A connection has come. False: it is one too many of its network, and closed. */
+  /** A connection has come. False: it is one too many of its network, whose others are all at work, and closed. */
   admit(socket: Socket): boolean
   /** A request of the connection of that peer (`peerOf`) begins. False: it has too many under way, and should be closed. */
   begin(peer: string): boolean
@@ -18,8 +18,9 @@ export interface Crowd {
 const MOST_UNDER_WAY = 4
 
 /**
- * At most `most` connections, of which one network has at most `ofOne`. When the house is full, room is made by the network
- * that has most, with its oldest connection that nobody waits on: strangers who hold connections keep no phone out.
+ * At most `most` connections, of which one network has at most `ofOne`; beyond these its own oldest one that nobody waits on
+ * goes, since many phones may be behind one address. When the house is full, room is made by the network that has most, with
+ * its oldest connection that nobody waits on: strangers who hold connections keep no phone out.
  */
 export function createCrowd(most: number, ofOne: number): Crowd {
   const byNetwork = new Map<string, Set<Socket>>()
@@ -32,13 +33,15 @@ export function createCrowd(most: number, ofOne: number): Crowd {
     size -= 1
     if (own.size === 0) byNetwork.delete(network)
   }
+  const end = (network: string, socket: Socket): void => {
+    forget(network, socket)
+    socket.destroy()
+  }
   const makeRoom = (): void => {
     const [network, sockets] = [...byNetwork].toSorted(([, a], [, b]) => b.size - a.size)[0] ?? []
     if (network === undefined || sockets === undefined) return
     const first = [...sockets].find(isIdle) ?? [...sockets][0]
-    if (first === undefined) return
-    forget(network, first)
-    first.destroy()
+    if (first !== undefined) end(network, first)
   }
   return {
     get size() {
@@ -47,9 +50,14 @@ export function createCrowd(most: number, ofOne: number): Crowd {
     admit: (socket) => {
       const address = socket.remoteAddress ?? ''
       const network = networkOf(address) || address
-      if ((byNetwork.get(network)?.size ?? 0) >= ofOne) {
-        socket.destroy()
-        return false
+      const own = byNetwork.get(network) ?? new Set()
+      if (own.size >= ofOne) {
+        const idle = [...own].find(isIdle)
+        if (idle === undefined) {
+          socket.destroy()
+          return false
+        }
+        end(network, idle)
       }
       if (size >= most) makeRoom()
       byNetwork.set(network, (byNetwork.get(network) ?? new Set()).add(socket))

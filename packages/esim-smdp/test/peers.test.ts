@@ -1,5 +1,8 @@
+import { isServiceError } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { blockList, createPeers, networkOf, plainCaller } from '../src/es9/peers.ts'
+import { es9Routes } from '../src/routes/es9-routes.ts'
+import { world } from './support/world.ts'
 
 const peers = suite('esim-smdp/peers')
 
@@ -14,12 +17,30 @@ peers('takes plain calls of this machine and of named proxies alone', () => {
     ['10.1.2.3', undefined, '10.1.2.3'],
     ['::ffff:10.1.2.3', '2001:db8:1:2:3::4', '2001:db8:1:2::/64'],
     ['2001:db8::1', '192.0.2.7', '192.0.2.7'],
+    ['10.1.2.3', '192.0.2.7:55012', '192.0.2.7'],
+    ['10.1.2.3', '[2001:db8:1:2:3::4]:443', '2001:db8:1:2::/64'],
+    ['10.1.2.3', 'unknown', '10.1.2.3'],
+    ['127.0.0.1', 'unknown', ''],
     ['192.0.2.1', undefined, undefined],
     ['192.0.2.1', '127.0.0.1', undefined],
     ['2001:db9::1', undefined, undefined],
     ['', undefined, undefined],
   ] as const)
     assert.is(plainCaller(peer, forwarded, proxies), network, `${peer} ${forwarded}`)
+})
+
+peers('says to others which way is theirs', async () => {
+  const all = await world()
+  const [first] = es9Routes(all.parts, all.es9)
+  // What the handler looks at before it refuses.
+  const request = { peerAddress: '192.0.2.1', header: () => '127.0.0.1' } as unknown as Parameters<
+    NonNullable<typeof first>['handle']
+  >[0]
+  const error = await Promise.resolve(first?.handle(request)).catch((thrown: unknown) => thrown)
+  assert.ok(isServiceError(error))
+  assert.equal([error.code, error.status], ['forbidden', 403])
+  assert.match(error.message, /esim\.behind_proxy.*esim\.listen/)
+  await all.close()
 })
 
 peers('takes an address of IPv6 for its /64', () => {

@@ -60,7 +60,7 @@ export function blockList(cidrs: readonly string[]): BlockList {
 /**
  * Who calls by the plain path: TLS must have ended before it, on this machine or at a proxy that the configuration names.
  * Gives the phone's network, or undefined for one who may not call by it. A proxy says who it speaks for in
- * `X-Forwarded-For`, whose last entry is the one that it has written itself.
+ * `X-Forwarded-For`, whose last entry is the one that it has written itself; one that names nobody speaks for itself.
  */
 export function plainCaller(
   peerAddress: string,
@@ -73,8 +73,14 @@ export function plainCaller(
   const family = kind === 4 ? 'ipv4' : 'ipv6'
   const isProxy = proxies.check(plain, family)
   if (!isProxy && !LOOPBACK.check(plain, family)) return undefined
-  const last = forwardedFor?.split(',').at(-1)?.trim()
-  return last === undefined ? networkOf(plain) : networkOf(last)
+  const last = addressOf(forwardedFor?.split(',').at(-1)?.trim() ?? '')
+  return networkOf(isIP(plainAddress(last)) === 0 ? plain : last)
+}
+
+/** Some proxies write the port behind the address. */
+function addressOf(text: string): string {
+  const [, v6, v4] = /^(?:\[(.+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/.exec(text) ?? []
+  return v6 ?? v4 ?? text
 }
 
 const LOOPBACK: BlockList = blockList(['127.0.0.0/8', '::1'])

@@ -1,4 +1,13 @@
-import { esimDisabled, forbidden, type JsonSchema, objectSchema, type Route, route } from '@steeple/contracts'
+import {
+  defineError,
+  type ErrorFactory,
+  esimDisabled,
+  forbidden,
+  type JsonSchema,
+  objectSchema,
+  type Route,
+  route,
+} from '@steeple/contracts'
 import type { Es9 } from '../es9/es9.ts'
 import { ES9_FUNCTIONS, type Es9Function } from '../es9/metrics.ts'
 import { blockList, plainCaller } from '../es9/peers.ts'
@@ -13,6 +22,11 @@ const SUMMARIES: Readonly<Record<Es9Function, string>> = {
   handleNotification: 'Take a notification of an eUICC',
   cancelSession: 'End a session',
 }
+const plainPathClosed: ErrorFactory = defineError(
+  forbidden.code,
+  forbidden.status,
+  'ES9+ without TLS is for this machine and the proxies that esim.behind_proxy names; phones come by esim.listen',
+)
 const TEXT: JsonSchema = { type: 'string' }
 /** Members of the answers beside the header. SGP.22 §6.5.2. */
 const MEMBERS: Readonly<Record<Es9Function, readonly string[]>> = {
@@ -70,7 +84,7 @@ export function es9Routes(parts: EsimParts, es9: Es9): readonly Route[] {
         handle: async (request) => {
           if (!config.enabled) throw esimDisabled()
           const network = plainCaller(request.peerAddress, request.header('x-forwarded-for'), proxies)
-          if (network === undefined) throw forbidden('esim.behind_proxy')
+          if (network === undefined) throw plainPathClosed()
           const { status, headers, body } = await es9.call(name, request.body ?? NOTHING, network)
           return { status, headers, ...(body !== undefined && { body }) }
         },

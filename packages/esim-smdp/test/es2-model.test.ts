@@ -173,4 +173,30 @@ async function note(
   }
 }
 
+model('answers whatever comes in the form of the standard', async () => {
+  const world = await es2World()
+  let calls = 0
+  const member = fc.oneof(fc.jsonValue(), fc.string(), fc.constantFrom('', null, true, iccidOf(1), eidOf(1)))
+  const names = fc.constantFrom('downloadOrder', 'confirmOrder', 'cancelOrder', 'releaseProfile')
+  const body = fc.dictionary(
+    fc.constantFrom(
+      ...['iccid', 'eid', 'profileType', 'matchingId', 'confirmationCode', 'releaseFlag', '__proto__', 'x'],
+      ...['smdsAddress', 'finalProfileStatusIndicator'],
+    ),
+    member,
+  )
+  await fc.assert(
+    fc.asyncProperty(names, body, fc.string(), async (name, message, callId) => {
+      // One caller alone would be told to wait.
+      calls += 1
+      const { code } = await world.call(`a${Math.floor(calls / 200)}`, name, message, callId)
+      assert.match(code, /^(ok|\d(\.\d+)*\/\d\.\d+)$/)
+      assert.is.not(code, '8.8/4.2', 'nothing fails')
+      await check(world)
+    }),
+    { numRuns: rounds(1_500) },
+  )
+  await world.all.close()
+})
+
 model.run()

@@ -197,13 +197,14 @@ orders('executes a call once, however often and at once it comes', async () => {
 })
 
 orders('audits each under the certificate with the call, and shows no secret', async () => {
-  const { iccid } = await all.sim()
+  const { iccid, hash } = await all.sim()
   await bss.call('downloadOrder', { iccid }, 'audit-1')
   const confirm = { iccid, matchingId: 'SECRET-ID-1', confirmationCode: 'secret-cc', releaseFlag: true }
   await bss.call('confirmOrder', confirm, 'audit-2')
   const trail = await all.bed.audit()
   const entry = trail.find(({ detail }) => detail?.function_call === 'audit-2')
-  assert.equal([entry?.action, entry?.detail?.requester], ['esim.confirm', '2.999.99'])
+  assert.equal([entry?.action, entry?.target, entry?.outcome], ['esim.confirm', hash, 'ok'])
+  assert.is(entry?.detail?.requester, '2.999.99')
   assert.match(JSON.stringify(entry), /CN=bss-1/)
   const told = JSON.stringify([trail, await all.bed.events()])
   for (const secret of ['SECRET-ID-1', 'secret-cc', iccid]) assert.not.ok(told.includes(secret), secret)

@@ -70,6 +70,7 @@ async function cancel(tx: MutationTx, call: Es2Call, before: CodeRow, asked: Can
   return {
     answer: {},
     token: before.token,
-    detail: { imsi_sha256_12: before.hash, from: before.state, is_sim_revoked: isFinal },
+    sim: before.hash,
+    detail: { from: before.state, is_sim_revoked: isFinal },
   }
 }

@@ -90,8 +90,8 @@ async function confirm(
       smdpAddress: after.smdp_address,
     },
     token: after.token,
+    sim: after.hash,
     detail: {
-      imsi_sha256_12: after.hash,
       is_released: isReleased,
       is_linked: after.eid_hash !== null,
       confirmation_required: after.confirmation_sealed !== null,

@@ -19,7 +19,7 @@ export interface Es2Call {
 /** What a function does, once all that needs no transaction is done. */
 export interface Es2Work {
   readonly action: 'esim.order' | 'esim.confirm' | 'esim.release' | 'esim.cancel_order'
-  /** The SIM. */
+  /** The SIM, or the end of its ICCID as long as nothing else is known. */
   readonly target: string
   /** In the transaction: the members of the answer. Throws `Es2Refused`. */
   run(tx: MutationTx): Promise<Es2Done>
@@ -32,6 +32,8 @@ export interface Es2Done {
   /** For the audit trail: no secret. */
   readonly detail: Readonly<Record<string, unknown>>
   readonly token: string
+  /** The SIM, by its hash. */
+  readonly sim: string
 }
 
 /** A function of ES2+. Throws `Es2Refused`. */

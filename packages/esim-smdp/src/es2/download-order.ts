@@ -118,6 +118,7 @@ async function place(tx: MutationTx, call: Es2Call, taken: Taken): Promise<Es2Do
   return {
     answer: { iccid: iccidOut(iccid) },
     token: code.token,
+    sim: code.hash,
     detail: { profile: profileType, is_new: sims !== undefined, is_linked: code.eid_hash !== null },
   }
 }

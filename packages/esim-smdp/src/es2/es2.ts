@@ -91,7 +91,7 @@ async function executeOnce(
     const answer_sealed = parts.vault.seal(text, `esim_smdp_call/${id}`)
     await CALLS.insert(tx, { id, answer_sealed, at_ms: nowMs })
     const named = { requester: message.requester, function_call: message.call, client: caller.subject }
-    tx.audit({ detail: { token: done.token, ...done.detail, ...named } })
+    tx.audit({ target: done.sim, detail: { token: done.token, ...done.detail, ...named } })
     tx.event({ type: work.action, subject: done.token })
     answer = done.answer
   })

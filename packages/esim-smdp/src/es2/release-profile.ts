@@ -16,7 +16,7 @@ export async function releaseProfile(call: Es2Call): Promise<Es2Work> {
       if (before.state !== 'confirmed' || isOver(before, call)) throw new Es2Refused('iccid_not_releasable')
       const { row } = move(before, { kind: 'release' }, termsNow(call.parts))
       await putChanged(tx, before, row)
-      return { answer: {}, token: row.token, detail: { imsi_sha256_12: row.hash } }
+      return { answer: {}, token: row.token, sim: row.hash, detail: {} }
     },
   }
 }

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { benchCollectorFree5gc } from './collector-free5gc.ts'
 import { benchCollectorMme } from './collector-mme.ts'
 import { benchCut } from './cut.ts'
+import { benchEsim } from './esim.ts'
 import { benchGeneration } from './generation.ts'
 import { benchImport, benchReconcile } from './hss.ts'
 import { benchIdle } from './idle.ts'
@@ -42,6 +43,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
   sessions: benchSessions,
   'quota-cut': benchQuotaCut,
   tap: benchTap,
+  esim: benchEsim,
 }
 
 const wanted = process.argv.slice(2)

@@ -1,3 +1,5 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { issueCi } from '@steeple/sgp22'
 import { mint } from '../credentials.ts'
 import type { PluginBuild } from '../plugins/install-version.ts'
 import type { Service } from '../service.ts'
@@ -38,6 +40,13 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
   const pages = await Promise.all(lists.map(async (path) => (await of.request('GET', path)).body.next_cursor))
   const plugins = ['victim', 'victim', 'victim', 'policy', 'access', 'kernel', 'no-such-plugin']
   const sims = (await of.request('POST', '/v1/sims', { body: { count: 40 } })).body.sims ?? []
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const ci = issueCi('P-256', {
+    notBeforeMs: Date.UTC(2026, 0, 1),
+    notAfterMs: Date.UTC(2060, 0, 1),
+    subject: { organization: 'Fuzz', commonName: 'Test CI' },
+    registeredId: '2.999.1',
+  })
   const hashes = sims.map((sim: { readonly imsi_sha256_12: string }) => sim.imsi_sha256_12)
   return {
     params: {
@@ -70,6 +79,9 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
       roles: [['viewer'], ['operator', 'sim:issuer'], ['admin']],
       expires_in: ['1m', '90d', '1ms', '100y'],
       profile_id: ['none', 'lab'],
+      // Nobody guesses a certificate, or a point of a curve.
+      files: [[{ name: 'ci.der', base64: Buffer.from(ci.certificate.raw).toString('base64') }]],
+      public_keys: [[publicKey.export({ format: 'der', type: 'spki' }).toString('base64')]],
     },
   }
 }

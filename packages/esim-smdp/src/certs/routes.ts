@@ -37,7 +37,14 @@ const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([
 const MOST_FILES = 100
 
 const PARAMS: JsonSchema = objectSchema(
-  { id: { type: 'string', pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the certificate.' } },
+  {
+    id: {
+      type: 'string',
+      maxLength: 64,
+      pattern: '^[0-9a-f]{64}$',
+      description: 'SHA-256 of the certificate.',
+    },
+  },
   ['id'],
 )
 const INIT_BODY: JsonSchema = objectSchema({

@@ -1,7 +1,11 @@
 import { assert, suite, type Testbed } from '@steeple/testkit'
 import { createEuicc, deleteOn, disableOn, downloadProfile, enableOn } from '@steeple/virtual-euicc'
 import { readTemplate } from '../src/profile/template-file.ts'
-import { bodyOf, type CodeBody, type Issued, standIns, startBed } from './support/bed.ts'
+import { pruneEuiccs } from '../src/store/euicc-store.ts'
+import { putNotice } from '../src/store/notice-store.ts'
+import { codesDue } from '../src/store/order-store.ts'
+import { countSessions, pruneSessions } from '../src/store/session-store.ts'
+import { bodyOf, type CodeBody, contextOf, type Issued, standIns, startBed } from './support/bed.ts'
 import { eidOf, type Pki, pki } from './support/pki.ts'
 
 const http = suite('esim-smdp/es9-http')
@@ -105,6 +109,20 @@ http('leaves what is no request of it to the edge', async () => {
   assert.is((await post(path, 'x'.repeat(1_100_000))).status, 413)
   assert.is((await bed.request('GET', path)).status, 405)
   assert.is((await post(`${PATH}/somethingElse`, '{}')).status, 404)
+})
+
+http('forgets by statements that the real store takes', async () => {
+  const { db, clock } = contextOf(bed)
+  const nowMs = Math.floor(clock.nowMs())
+  await db.write(async (tx) => {
+    assert.type(await pruneSessions(tx, nowMs, 100), 'number')
+    await pruneEuiccs(tx, nowMs, 100)
+    const row = { eid_hash: 'none', seq: 1, event: 'enable', token: null, detail: null } as const
+    assert.is(await putNotice(tx, { ...row, received_at_ms: nowMs }), true)
+    assert.is(await putNotice(tx, { ...row, received_at_ms: nowMs }), false)
+  })
+  assert.equal(await codesDue(db, 0, 10), [])
+  assert.ok(((await countSessions(db)).get('ended') ?? 0) > 0)
 })
 
 http('delivers to fifty phones at once', async () => {

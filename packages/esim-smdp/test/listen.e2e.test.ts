@@ -273,6 +273,22 @@ listening('is bounded: size and time of a request, connections of a network', as
   })
 })
 
+listening('closes a connection that it cannot serve, and goes on', async () => {
+  const material = materialOf(newTls(newCi('P-256'), 'a.example.org'))
+  let isBroken = true
+  const options = {
+    material: () => {
+      if (isBroken) throw new Error('its certificate cannot be used')
+      return material
+    },
+  }
+  await withListener(options, async ({ port }) => {
+    assert.is.not((await curl(port, 'a.example.org', ['-k', '-d', 'x'])).code, 0)
+    isBroken = false
+    assert.is((await curl(port, 'a.example.org', ['-k', '-d', 'x'])).code, 0)
+  })
+})
+
 listening('lets a request end that is under way when it stops, and leaves the port', async () => {
   const material = materialOf(newTls(newCi('P-256'), 'a.example.org'))
   let begun: () => void = () => undefined

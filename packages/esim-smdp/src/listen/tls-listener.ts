@@ -134,7 +134,7 @@ export async function listenTls(options: ListenerOptions): Promise<TlsListener> 
  */
 function chooseByHello(
   server: Server,
-  { material, clientCa }: ListenerOptions,
+  { material, clientCa, log }: ListenerOptions,
   crowd: ReturnType<typeof createCrowd>,
   withinMs: number,
 ): void {
@@ -144,9 +144,7 @@ function chooseByHello(
   server.on('tlsClientError', (_error, socket) => socket.destroy())
   let present: Material | undefined
   let isPresentOld = false
-  server.on('connection', async (socket: Socket) => {
-    socket.on('error', () => socket.destroy())
-    if (!crowd.admit(socket)) return
+  const take = async (socket: Socket): Promise<void> => {
     const hello = await peekHello(socket, withinMs)
     const chosen = hello && material(hello)
     if (hello === undefined || chosen === undefined || socket.destroyed) {
@@ -160,6 +158,14 @@ function chooseByHello(
       isPresentOld = isOld
     }
     for (const listener of begin) listener.call(server, socket)
+  }
+  server.on('connection', (socket: Socket) => {
+    socket.on('error', () => socket.destroy())
+    if (!crowd.admit(socket)) return
+    take(socket).catch((error: unknown) => {
+      log.error({ err: String(error) }, 'connection of the eSIM listener failed')
+      socket.destroy()
+    })
   })
 }
 

@@ -107,4 +107,24 @@ phones('does not talk to a phone that believes another CI, nor serve anything bu
   }
 })
 
+phones('does not listen while eSIM is off', async () => {
+  const port = await unusedPort()
+  const bed = await startBed({ enabled: false, listen: `127.0.0.1:${port}` }, {}, {})
+  try {
+    await bed.request('POST', '/v1/esim/certs/init', { body: {} })
+    const transport = tlsTransport(await ciPem(bed, 'P-256'), port)
+    const refused = await transport(
+      'https://smdp.example.org/gsma/rsp2/es9plus/cancelSession',
+      {},
+      '{}',
+    ).then(
+      () => 'it listens',
+      (error: NodeJS.ErrnoException) => error.code,
+    )
+    assert.is(refused, 'ECONNREFUSED')
+  } finally {
+    await bed.stop()
+  }
+})
+
 phones.run()

@@ -1,4 +1,6 @@
+import { sign } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { newKey } from '@steeple/sgp22'
 import { assert, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
 import { type CertFile, readFiles } from '../src/certs/files.ts'
@@ -41,6 +43,12 @@ files('takes one file that holds everything, and passes over what comes with it'
     NOW,
   )
   assert.equal([plan.added.length, plan.problems.length], [4, 0])
+})
+
+files('passes over a signature that lies among keys', async () => {
+  const octets = sign('sha256', Buffer.from('x'), newKey('P-256'))
+  const found = readFiles([{ name: 'data_sig.der', octets }, ...hierarchyFiles('sec1 der')])
+  assert.equal([found.problems, found.certificates.length, found.keys.length], [[], 4, 3])
 })
 
 files('says of keys of other kinds what to do', async () => {

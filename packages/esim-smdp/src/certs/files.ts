@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
-import { type Certificate, publicKeyOf, readCertificate, X509Error } from '@steeple/sgp22'
+import { type Certificate, publicKeyOf, readCertificate, readOne, TlvError, X509Error } from '@steeple/sgp22'
 
 /** A file as it was given: PEM (several objects may be in it) or DER. */
 export interface CertFile {
@@ -76,6 +76,7 @@ function fromDer(octets: Uint8Array): Found {
   if (octets[0] !== 0x30 || (first !== 0x30 && first !== 0x02))
     throw new X509Error('is neither PEM nor DER; give a certificate or a private key in one of these forms')
   if (first === 0x30) return usableCertificate(octets)
+  if (isSignature(octets)) return undefined
   const key = Buffer.from(octets)
   try {
     return {
@@ -89,6 +90,17 @@ function fromDer(octets: Uint8Array): Found {
     }
   } finally {
     key.fill(0)
+  }
+}
+
+/** Two numbers and nothing else: what folders of test hierarchies have among their keys. RFC 3279 §2.2.3. */
+function isSignature(octets: Uint8Array): boolean {
+  try {
+    const parts = readOne(octets).children()
+    return parts.length === 2 && parts.every(({ tag, value }) => tag === 0x02 && value.length > 1)
+  } catch (error) {
+    if (error instanceof TlvError) return false
+    throw error
   }
 }
 

@@ -141,6 +141,7 @@ export const MIGRATIONS: readonly Migration[] = [
         subject_code text,
         reason_code text,
         message text,
+        result_sealed bytea,
         at_ms bigint not null,
         failures integer not null,
         next_at_ms bigint not null,

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { downloadProfile } from '@steeple/virtual-euicc'
+import { readNotification } from '../src/rsp/notification.ts'
 import {
   clientUnder,
   type Es2Bed,
@@ -82,6 +83,9 @@ progress('tells of a download that goes well, as the client that it is', async (
   await until(() => of(iccid).length === 3)
   assert.equal(points(iccid), ['1 Executed-Success', '3 Executed-Success', '4 Executed-Success'])
   const [one] = of(iccid)
+  const results = of(iccid).map(({ resultData = '' }) => Buffer.from(resultData, 'base64'))
+  const [result = new Uint8Array()] = results.filter(({ length }) => length > 0)
+  assert.is(readNotification(result).event, 'install')
   assert.equal([one?.eid, one?.profileType], [eidOf(1), 'default'])
   assert.match(one?.timestamp ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
   assert.is(one?.header.functionRequesterIdentifier, '2.999.10')

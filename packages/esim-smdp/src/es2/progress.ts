@@ -15,21 +15,28 @@ export interface Step {
   readonly point: keyof typeof POINTS
   /** Absent: it went well. */
   readonly failure?: RefusalName | { readonly message: string }
+  /** PendingNotification (DER) of an installation. */
+  readonly result?: Uint8Array
 }
 
 /**
  * Notes a step in the transaction in which it happens, so that it is told however the process ends; nothing for codes that
  * nobody has ordered by ES2+, nor while `esim.es2.notify_url` is empty.
  */
-export async function noteStep({ context }: Pick<EsimParts, 'context'>, tx: Tx, step: Step): Promise<void> {
+export async function noteStep(
+  { context, vault }: Pick<EsimParts, 'context' | 'vault'>,
+  tx: Tx,
+  step: Step,
+): Promise<void> {
   if (context.config.es2.notify_url === '') return
   if ((await ORDERS.find(tx, { token: step.token })) === undefined) return
   const { failure } = step
   const codes = typeof failure === 'string' ? REFUSALS[failure] : undefined
   const message = codes?.[2] ?? (typeof failure === 'object' ? failure.message : null)
   const nowMs = Math.floor(context.clock.nowMs())
+  const id = randomUUID()
   await PROGRESS.insert(tx, {
-    id: randomUUID(),
+    id,
     token: step.token,
     eid_hash: step.eidHash,
     point: POINTS[step.point],
@@ -37,6 +44,7 @@ export async function noteStep({ context }: Pick<EsimParts, 'context'>, tx: Tx, 
     subject_code: codes?.[0] ?? null,
     reason_code: codes?.[1] ?? null,
     message,
+    result_sealed: step.result === undefined ? null : vault.seal(step.result, `esim_smdp_progress/${id}`),
     at_ms: nowMs,
     failures: 0,
     next_at_ms: nowMs,

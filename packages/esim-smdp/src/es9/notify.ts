@@ -1,8 +1,13 @@
 import type { ObservedTx } from '@steeple/contracts'
 import { verifyP1363 } from '@steeple/sgp22'
-import { noteStep } from '../es2/progress.ts'
+import { noteStep, type Step } from '../es2/progress.ts'
 import { readBody } from '../rsp/json-body.ts'
-import { type InstallNotice, type OtherNotice, readNotification } from '../rsp/notification.ts'
+import {
+  type InstallNotice,
+  type OtherNotice,
+  pendingNotification,
+  readNotification,
+} from '../rsp/notification.ts'
 import { Refused } from '../rsp/refusal.ts'
 import { type CodeEvent, move } from '../states/move.ts'
 import { heldAfter } from '../store/held-store.ts'
@@ -103,13 +108,22 @@ async function take(core: Es9Core, tx: ObservedTx, proven: Proven, token: string
   if (event === 'install' && !isFailure && held.installed_at_ms !== null) return 'counted'
   if (event === 'install') {
     core.metrics.downloaded(isFailure ? 'failed' : 'installed')
-    const failure = detail === null ? {} : { failure: { message: detail } }
-    await noteStep(core.parts, tx, { token, eidHash: eid_hash, point: 'installation', ...failure })
+    await noteStep(core.parts, tx, installationStep(proven, token, detail))
   }
   const type = `esim.${isFailure ? 'install_failed' : TYPES[event]}`
   const data = { imsi_sha256_12: code.hash, eid_last4: code.eid_last4, ...(isFailure && { detail }) }
   tx.event({ type, subject: token, data })
   return 'counted'
+}
+
+function installationStep({ notice, eidHash }: Proven, token: string, detail: string | null): Step {
+  return {
+    token,
+    eidHash,
+    point: 'installation',
+    ...(detail !== null && { failure: { message: detail } }),
+    ...(notice.kind === 'result' && { result: pendingNotification(notice) }),
+  }
 }
 
 async function moveCode(

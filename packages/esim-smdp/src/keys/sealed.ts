@@ -4,6 +4,7 @@ import type { SealedColumns, Vault } from '@steeple/contracts'
 const SEALED: readonly SealedColumns[] = [
   { table: 'esim_smdp_code', key: 'token', columns: ['matching_sealed', 'confirmation_sealed'] },
   { table: 'esim_smdp_call', key: 'id', columns: ['answer_sealed'] },
+  { table: 'esim_smdp_progress', key: 'id', columns: ['result_sealed'] },
   { table: 'esim_smdp_cert', key: 'id', columns: ['key_sealed'] },
   { table: 'esim_smdp_key', key: 'id', columns: ['key_sealed'] },
 ]

@@ -1,8 +1,9 @@
-import { readOne, type Tlv } from '@steeple/sgp22'
+import { readOne, type Tlv, tlv } from '@steeple/sgp22'
 import { onlyChild, tidOf } from './authenticate-response.ts'
 import { integerOf, type MemberList, MessageError, membersOf, octetsIn, signatureIn } from './members.ts'
 import { NOTIFICATION_METADATA, SEQUENCE, SIGNATURE, TID } from './tags.ts'
 
+const RESULT_TAG = 0xbf37
 const RESULT_DATA = 0xbf27
 const RESULT: MemberList = {
   name: 'profileInstallationResult',
@@ -66,10 +67,15 @@ export interface OtherNotice extends NoticeMetadata {
   readonly eum: Uint8Array
 }
 
+/** The octets of a result, as its eUICC has made them: `BF37`. SGP.22 §5.7.6. */
+export function pendingNotification({ signed, signature }: InstallNotice): Uint8Array {
+  return tlv(RESULT_TAG, signed, signature)
+}
+
 /** Reads a `pendingNotification`. Throws `MessageError`, `TlvError`. */
 export function readNotification(text: Uint8Array): InstallNotice | OtherNotice {
   const one = readOne(text)
-  if (one.tag === 0xbf37) return installNotice(one)
+  if (one.tag === RESULT_TAG) return installNotice(one)
   if (one.tag === SEQUENCE) return otherNotice(one)
   throw new MessageError('pendingNotification is of no known kind')
 }

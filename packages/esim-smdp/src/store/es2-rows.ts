@@ -44,6 +44,8 @@ export interface ProgressRow {
   readonly subject_code: string | null
   readonly reason_code: string | null
   readonly message: string | null
+  /** What the eUICC has signed of an installation; AAD `esim_smdp_progress/<id>`. */
+  readonly result_sealed: Uint8Array | null
   readonly at_ms: number
   /** Times that it was tried in vain. */
   readonly failures: number
@@ -61,6 +63,7 @@ export const PROGRESS: Table<ProgressRow> = defineTable<ProgressRow>(
     'subject_code',
     'reason_code',
     'message',
+    'result_sealed',
     'at_ms',
     'failures',
     'next_at_ms',

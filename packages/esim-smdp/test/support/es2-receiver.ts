@@ -11,6 +11,7 @@ export interface Told {
   readonly profileType: string
   readonly timestamp: string
   readonly notificationPointId: number
+  readonly resultData?: string
   readonly notificationPointStatus: {
     readonly status: string
     readonly statusCodeData?: { readonly subjectCode: string; readonly reasonCode: string }

@@ -55,12 +55,12 @@ export function createIdempotencyStore(vault: Vault): IdempotencyStore {
   vault.register({ table: TABLE, key: 'scope', columns: ['sealed_reply'] })
 
   const rowOf = (claim: IdempotencyClaim, reply: Reply, nowMs: number): SqlParams => {
-    const text = encodeReply(reply)
     const isSealed = reply.sealed === true
+    const text = encodeReply(reply, isSealed ? claim.bodySha256 : undefined)
     const row = {
       scope: claim.scope,
       scope_number: numberOf(claim.scope),
-      body_sha256: claim.bodySha256,
+      body_sha256: isSealed ? '' : claim.bodySha256,
       at_ms: nowMs,
       reply: isSealed ? null : text,
       sealed_reply: isSealed ? vault.seal(Buffer.from(text), rowId(claim.scope)) : null,
@@ -73,10 +73,7 @@ export function createIdempotencyStore(vault: Vault): IdempotencyStore {
       const row = await find(reader, scope)
       if (row === undefined || row.at_ms <= agoMs(clock, KEPT_MS)) return undefined
       if (!hasValidSum(SUMMED, { ...row })) throw storeCorrupt(TABLE)
-      return {
-        bodySha256: row.body_sha256,
-        reply: decodeReply(textOf(row, vault), row.sealed_reply !== null),
-      }
+      return decodeReply(textOf(row, vault), row)
     },
     claim: async (tx, claim, reply, clock) => {
       const changed = await tx.run(PUT_UNLESS_LIVE, {
@@ -119,6 +116,8 @@ interface KeptReply {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
   readonly base64?: string
+  /** Digest of the request; in the column where the reply is no secret. */
+  readonly bodySha256?: string
 }
 
 /** Whether a reply can be kept: a server error says nothing about the request, a stream is gone once read. */
@@ -126,20 +125,25 @@ export function isKeepable(reply: Reply): boolean {
   return (reply.status ?? 200) < 500 && reply.stream === undefined
 }
 
-function encodeReply({ status, headers, body }: Reply): string {
+/**
+ * `bodySha256`: who asks for a secret may have sent one, and what is short (a PIN, a confirmation code) could be tried
+ * against its digest.
+ */
+function encodeReply({ status, headers, body }: Reply, bodySha256: string | undefined): string {
   const isBytes = body instanceof Uint8Array
   return JSON.stringify({
+    bodySha256,
     status,
     headers,
     ...(isBytes ? { base64: Buffer.from(body).toString('base64') } : { body }),
   })
 }
 
-function decodeReply(text: string, sealed: boolean): Reply {
+function decodeReply(text: string, row: IdempotencyRow): StoredReply {
   // The row sum or the vault has vouched for the text that `encodeReply` made.
-  const { base64, ...kept } = JSON.parse(text) as KeptReply
+  const { base64, bodySha256 = row.body_sha256, ...kept } = JSON.parse(text) as KeptReply
   const reply: Reply = base64 === undefined ? kept : { ...kept, body: Buffer.from(base64, 'base64') }
-  return sealed ? { ...reply, sealed } : reply
+  return { bodySha256, reply: row.sealed_reply === null ? reply : { ...reply, sealed: true } }
 }
 
 /** Removes results that are older than a day. */

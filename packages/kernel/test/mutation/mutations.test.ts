@@ -169,11 +169,13 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     const reply = { status: 201, body: { token: 'svc_canary' }, sealed: true, headers: { location: '/x' } }
     const work = async () => reply
     await bench.mutations.run(making('a', { idempotency: { scope: 's', bodySha256: 'b' }, work }))
-    assert.equal((await bench.mutations.stored('s'))?.reply, reply)
-    const rows = await bench.db.all<{ reply: string | null; sealed_reply: Uint8Array }>(
-      'select reply, sealed_reply from kernel_idempotency',
+    assert.equal(await bench.mutations.stored('s'), { bodySha256: 'b', reply })
+    const rows = await bench.db.all<{ reply: string | null; sealed_reply: Uint8Array; body_sha256: string }>(
+      'select reply, sealed_reply, body_sha256 from kernel_idempotency',
     )
     assert.is(rows[0]?.reply, null)
+    // Of a short secret in the request its digest tells enough to try them all.
+    assert.is(rows[0]?.body_sha256, '')
     assert.not(Buffer.from(rows[0]?.sealed_reply ?? []).includes('svc_canary'))
   })
 

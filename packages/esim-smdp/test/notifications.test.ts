@@ -3,7 +3,7 @@ import { readOne, tlv } from '@steeple/sgp22'
 import { assert, suite } from '@steeple/testkit'
 import { deleteOn, disableOn, enableOn } from '@steeple/virtual-euicc'
 import { iccidOctets, swapped } from '../src/profile/coding.ts'
-import { HELD, NOTICES } from '../src/store/rows.ts'
+import { EUICCS, HELD, NOTICES } from '../src/store/rows.ts'
 import {
   authenticated,
   base64,
@@ -68,6 +68,8 @@ notifications('takes the result of an installation weeks later, once', () =>
     await tell(all, other)
     assert.equal([counted(all, 'counted'), counted(all, 'repeated')], [2, 2])
     assert.is((await all.row(code)).state, 'installed')
+    const [euicc] = await EUICCS.select(all.fake.context.db, '')
+    assert.is(euicc?.last_seen_ms, all.clock.nowMs())
     const rows = await NOTICES.select(all.fake.context.db, 'order by seq')
     assert.equal(
       rows.map(({ event }) => event),

@@ -13,7 +13,7 @@ import { type CodeEvent, move } from '../states/move.ts'
 import { heldAfter } from '../store/held-store.ts'
 import { putNotice } from '../store/notice-store.ts'
 import { codesOfIccid } from '../store/order-store.ts'
-import { CODES, type CodeRow, HELD, SESSIONS, type SessionRow } from '../store/rows.ts'
+import { CODES, type CodeRow, EUICCS, HELD, SESSIONS, type SessionRow } from '../store/rows.ts'
 import { advance } from '../store/session-store.ts'
 import { type Es9Core, understood } from './core.ts'
 import type { NoticeResult } from './metrics.ts'
@@ -99,6 +99,8 @@ async function take(core: Es9Core, tx: ObservedTx, proven: Proven, token: string
   const isNew = await putNotice(tx, { eid_hash, seq, event, token, detail, received_at_ms: nowMs })
   if (!isNew) return 'repeated'
   await HELD.put(tx, heldAfter(held, { event, seq, isFailure, nowMs }))
+  const euicc = await EUICCS.find(tx, { eid_hash })
+  if (euicc !== undefined) await EUICCS.put(tx, { ...euicc, last_seen_ms: nowMs })
   // Its result has come; what is sent again still finds its key for a while.
   if (session?.step === 'delivered')
     await advance(tx, session, { step: 'ended', expires_at_ms: nowMs + REPEATS_MS })

@@ -83,4 +83,18 @@ http('takes a phone that was cut off for gone at once', async () => {
   assert.equal([cut.detached, cut.attached], ['yes', false])
 })
 
+http('says that a phone is off which the HSS let go before the core was asked to', async () => {
+  core.attached.add(parsed(1))
+  await eventually(async () => assert.is((await show(1)).attached, true))
+  const { kick } = core
+  core.kick = async (one, signal) => {
+    core.attached.delete(one)
+    return await kick(one, signal)
+  }
+  const cut = bodyOf<Sim & { detached: string }>(
+    await bed.request('POST', `/v1/sims/${hashOf(1)}/suspend?wait=5s`),
+  )
+  assert.equal([cut.detached, cut.attached], ['yes', false])
+})
+
 http.run()

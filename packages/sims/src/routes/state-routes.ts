@@ -1,6 +1,7 @@
 import {
   coreDriverRef,
   DURATION_PATTERN,
+  type ImsiHash,
   type JsonSchema,
   msFromDuration,
   objectSchema,
@@ -73,6 +74,8 @@ function verbRoute(parts: SimsParts, verb: Verb, role: Role, summary: string, bo
 async function changeState(parts: SimsParts, request: StateRequest, verb: Verb): Promise<Reply> {
   const { imsi: hash } = request.params
   const waitMs = waitOf(request.query)
+  // A hash, by the schema.
+  const wasOn = parts.presence.now()?.hashes.has(hash as ImsiHash) === true
   const over = new AbortController()
   // Listens before the change, so that a quick cut is not missed.
   const cut =
@@ -94,7 +97,9 @@ async function changeState(parts: SimsParts, request: StateRequest, verb: Verb):
       return { body: record(parts, row, firstGuess(parts, row), sight) }
     })
     if (cut === undefined || changed === undefined || !isCutUnderWay(parts, changed.after)) return reply
-    const how = await cut
+    const ended = await cut
+    // The block in the HSS may have let it go before the core was asked to.
+    const how = ended === 'not_attached' && wasOn ? 'yes' : ended
     const found = (await SIMS.find(parts.context.db, { hash })) ?? changed.after
     const row = await oneWithUsage(parts, found)
     return {

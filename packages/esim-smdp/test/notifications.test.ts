@@ -1,7 +1,14 @@
 import { createPublicKey, sign } from 'node:crypto'
 import { readOne, tlv } from '@steeple/sgp22'
 import { assert, suite } from '@steeple/testkit'
-import { deleteOn, disableOn, enableOn } from '@steeple/virtual-euicc'
+import {
+  deleteOn,
+  deliverNotifications,
+  disableOn,
+  downloadProfile,
+  enableOn,
+  es9Client,
+} from '@steeple/virtual-euicc'
 import { iccidOctets, swapped } from '../src/profile/coding.ts'
 import { EUICCS, HELD, NOTICES } from '../src/store/rows.ts'
 import {
@@ -197,5 +204,21 @@ notifications('has the phone keep a notification that could not be stored', () =
     assert.is((await all.row(code)).state, 'installed')
   }),
 )
+
+notifications('believes an eUICC that was reset and counts from the beginning', async () => {
+  const all = await world({ config: { single_use: false } })
+  const code = await all.issue(1)
+  const { activationCode } = code
+  const { transport } = all
+  const euicc = all.euicc(7)
+  await downloadProfile({ euicc, activationCode, transport })
+  assert.is(deleteOn(euicc, swapped(iccidOctets(iccidOf(1)))), 0)
+  await deliverNotifications(euicc, es9Client(`https://${ADDRESS}`, transport), ADDRESS)
+  assert.is((await all.row(code)).state, 'released')
+  // The same EID with an empty memory: its numbers are those of before.
+  await downloadProfile({ euicc: all.euicc(7), activationCode, transport })
+  assert.is((await all.row(code)).state, 'installed')
+  await all.close()
+})
 
 notifications.run()

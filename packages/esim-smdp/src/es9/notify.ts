@@ -97,25 +97,40 @@ async function take(core: Es9Core, tx: ObservedTx, proven: Proven, token: string
   const isFailure = detail !== null
   const { seq, event } = notice
   const isNew = await putNotice(tx, { eid_hash, seq, event, token, detail, received_at_ms: nowMs })
-  if (!isNew) return 'repeated'
-  await HELD.put(tx, heldAfter(held, { event, seq, isFailure, nowMs }))
+  // The result of a session is news even under a number that was there: an eUICC that was reset counts from the beginning.
+  const isReset = !isNew && session?.step === 'delivered'
+  if (!isNew && !isReset) return 'repeated'
+  const before = isReset ? { ...held, seq: seq - 1 } : held
+  await HELD.put(tx, heldAfter(before, { event, seq, isFailure, nowMs }))
   const euicc = await EUICCS.find(tx, { eid_hash })
   if (euicc !== undefined) await EUICCS.put(tx, { ...euicc, last_seen_ms: nowMs })
   // Its result has come; what is sent again still finds its key for a while.
   if (session?.step === 'delivered')
     await advance(tx, session, { step: 'ended', expires_at_ms: nowMs + REPEATS_MS })
   // What an older one says that comes late is not so any more.
-  if (seq > held.seq) await moveCode(core, tx, code, eventOf(proven, code.eid_last4 ?? ''))
+  if (seq > before.seq) await moveCode(core, tx, code, eventOf(proven, code.eid_last4 ?? ''))
   // An eUICC tells of an installation by its result, and by a notification to whoever asked for one: that is one event.
-  if (event === 'install' && !isFailure && held.installed_at_ms !== null) return 'counted'
+  const isKnown = event === 'install' && !isFailure && held.installed_at_ms !== null
+  if (!isKnown) await tellOf(core, tx, proven, code, detail)
+  return 'counted'
+}
+
+async function tellOf(
+  core: Es9Core,
+  tx: ObservedTx,
+  proven: Proven,
+  code: CodeRow,
+  detail: string | null,
+): Promise<void> {
+  const { event } = proven.notice
+  const isFailure = detail !== null
   if (event === 'install') {
     core.metrics.downloaded(isFailure ? 'failed' : 'installed')
-    await noteStep(core.parts, tx, installationStep(proven, token, detail))
+    await noteStep(core.parts, tx, installationStep(proven, code.token, detail))
   }
   const type = `esim.${isFailure ? 'install_failed' : TYPES[event]}`
   const data = { imsi_sha256_12: code.hash, eid_last4: code.eid_last4, ...(isFailure && { detail }) }
-  tx.event({ type, subject: token, data })
-  return 'counted'
+  tx.event({ type, subject: code.token, data })
 }
 
 function installationStep({ notice, eidHash }: Proven, token: string, detail: string | null): Step {

@@ -41,6 +41,7 @@ export const MIGRATIONS: readonly Migration[] = [
         ci_pkid text not null,
         peer text not null,
         svn bytea not null,
+        identity text not null,
         euicc_challenge bytea not null,
         server_challenge bytea not null,
         token text,

@@ -12,6 +12,8 @@ export interface RspIdentity {
   /** CERT.DPauth and CERT.DPpb, DER, with their keys. */
   readonly auth: { readonly der: Uint8Array; readonly key: KeyObject }
   readonly pb: { readonly der: Uint8Array; readonly key: KeyObject }
+  /** Names this set: the ids of both certificates. */
+  readonly id: string
   /** Registered id of both, dotted, and its OID value octets. */
   readonly owner: string
   readonly ownerOctets: Uint8Array
@@ -29,6 +31,8 @@ export interface TlsWishes {
 export interface CertStore {
   /** The identities that are complete and valid now, the newest first. */
   identities(): readonly RspIdentity[]
+  /** The set of that id while its certificates are held, also when a newer one has taken its place. */
+  identity(id: string): RspIdentity | undefined
   /** TLS material for what a client asks for: chain (PEM) and key; undefined when there is none at all. */
   tls(
     wishes: TlsWishes,

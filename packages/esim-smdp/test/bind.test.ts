@@ -37,6 +37,7 @@ function identityOn(curve: RspCurve, namedCurve: string): { identity: RspIdentit
   const certified = { der: none, key: privateKey }
   return {
     identity: {
+      id: '',
       ciPkid: '',
       curve,
       ci: none,

@@ -72,6 +72,23 @@ download('knows what becomes of the profile on the phone', async () => {
   await all.close()
 })
 
+download('goes on with the certificates that a session began with', async () => {
+  const all = await world()
+  const code = await all.issue(1)
+  for (const step of ['authenticateClient', 'getBoundProfilePackage']) {
+    const { transport } = all
+    // Others are imported while the phone is at it.
+    const renewing: typeof transport = async (url, headers, body) => {
+      if (url.endsWith(step)) all.identities.splice(0, 1, all.pki.renewed())
+      return await transport(url, headers, body)
+    }
+    const { token, activationCode } = step === 'authenticateClient' ? code : await all.issue(2)
+    await downloadProfile({ euicc: all.euicc(7), activationCode, transport: renewing })
+    assert.is((await all.row({ token })).state, 'installed')
+  }
+  await all.close()
+})
+
 download('gives a profile that was deleted to the same device again, and to no other', async () => {
   const all = await world({ config: { single_use: false } })
   const code = await all.issue(1)

@@ -16,7 +16,11 @@ let hierarchy: Pki
 http.before(async () => {
   hierarchy = pki('P-256')
   const template = readTemplate('')
-  const certs = { ...standIns().certs, identities: () => [hierarchy.identity] }
+  const certs = {
+    ...standIns().certs,
+    identities: () => [hierarchy.identity],
+    identity: () => hierarchy.identity,
+  }
   bed = await startBed({ single_use: false }, {}, { certs, template: () => template })
 })
 http.after(() => bed.stop())

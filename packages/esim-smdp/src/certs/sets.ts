@@ -37,6 +37,13 @@ export function completeSets(held: readonly HeldCertificate[], nowMs: number): r
     })
 }
 
+/** The set that has that id, valid or not: a session ends with what it began with. */
+export function setOfId(held: readonly HeldCertificate[], id: string): CertificateSet | undefined {
+  const [auth, pb] = id.split(' ').map((one) => held.find(({ row }) => row.id === one))
+  const ci = held.find(({ row }) => row.role === 'ci' && row.ci_pkid === auth?.row.ci_pkid)
+  return ci && auth && pb && setOf(ci, auth, pb)
+}
+
 /** When the answer of `completeSets` may become another one; infinite when it stays. */
 export function nextChangeMs(held: readonly HeldCertificate[], nowMs: number): number {
   const moments = held.flatMap(({ row }) => [row.not_before_ms, row.not_after_ms + 1])
@@ -107,6 +114,7 @@ function setOf(ci: HeldCertificate, auth: HeldCertificate, pb: HeldCertificate):
   return {
     ids: [ci.row.id, auth.row.id, pb.row.id],
     identity: {
+      id: `${auth.row.id} ${pb.row.id}`,
       ciPkid: auth.row.ci_pkid,
       curve: auth.row.curve,
       ci: ci.row.der,

@@ -9,6 +9,7 @@ import {
   idsInUse,
   newestFirst,
   nextChangeMs,
+  setOfId,
   tlsCertificate,
 } from './sets.ts'
 
@@ -83,6 +84,7 @@ export async function certStore(
   await reload()
   return {
     identities: () => sets().map(({ identity }) => identity),
+    identity: (id) => (sets().find(({ identity }) => identity.id === id) ?? setOfId(held, id))?.identity,
     tls,
     reload,
     all: () => held,

@@ -53,9 +53,9 @@ export function understood<T>(refusal: RefusalName, read: () => T): T {
   }
 }
 
-/** The identity that a session began with; it may have been replaced by a newer one of the same CI. Throws `Refused`. */
-export function identityOf({ parts }: Es9Core, session: Pick<SessionRow, 'ci_pkid'>): RspIdentity {
-  const identity = parts.certs.identities().find(({ ciPkid }) => ciPkid === session.ci_pkid)
+/** The identity that a session began with: its eUICC takes no other, though a newer one may be there. Throws `Refused`. */
+export function identityOf({ parts }: Es9Core, session: Pick<SessionRow, 'identity'>): RspIdentity {
+  const identity = parts.certs.identity(session.identity)
   if (identity === undefined) throw new Refused('transaction')
   return identity
 }

@@ -34,6 +34,7 @@ export async function initiateAuthentication(
       tid: transactionId,
       step: 'initiated',
       ci_pkid: identity.ciPkid,
+      identity: identity.id,
       peer,
       svn: info.svn,
       euicc_challenge: euiccChallenge,

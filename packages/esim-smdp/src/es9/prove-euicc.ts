@@ -4,7 +4,7 @@ import type { AuthenticateOk } from '../rsp/authenticate-response.ts'
 import { type RefusalName, Refused } from '../rsp/refusal.ts'
 import { eidHash } from '../store/euicc-store.ts'
 import type { SessionRow } from '../store/rows.ts'
-import { type Es9Core, identityOf } from './core.ts'
+import type { Es9Core } from './core.ts'
 
 /** An eUICC that has proved who it is. */
 export interface ProvenEuicc {
@@ -45,7 +45,9 @@ export function euiccOfChain(
   session: Pick<SessionRow, 'ci_pkid'>,
   certificates: { readonly euicc: Uint8Array; readonly eum: Uint8Array },
 ): ProvenEuicc {
-  const { ci } = identityOf(core, session)
+  const identities = core.parts.certs.identities()
+  const ci = identities.find(({ ciPkid }) => ciPkid === session.ci_pkid)?.ci
+  if (ci === undefined) throw new Refused('transaction')
   const { euicc, eum } = certificates
   const found = checkEuiccChain({ euicc, eum, ci, nowMs: core.nowMs() }, core.verified)
   if ('code' in found)

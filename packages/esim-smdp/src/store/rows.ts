@@ -88,6 +88,8 @@ export interface SessionRow {
   readonly peer: string
   /** Version of SGP.22 that the eUICC said in its first call. */
   readonly svn: Uint8Array
+  /** The set of certificates that it began with: `RspIdentity.id`. */
+  readonly identity: string
   readonly euicc_challenge: Uint8Array
   readonly server_challenge: Uint8Array
   readonly token: string | null
@@ -109,6 +111,7 @@ export const SESSIONS: Table<SessionRow> = defineTable<SessionRow>(
     'ci_pkid',
     'peer',
     'svn',
+    'identity',
     'euicc_challenge',
     'server_challenge',
     'token',

@@ -50,6 +50,7 @@ export function standIns(): Required<OwnParts> {
   const key = createPrivateKey(privateKey.export({ type: 'pkcs8', format: 'pem' }))
   const part = { der: new Uint8Array(), key }
   const one: RspIdentity = {
+    id: '00',
     ciPkid: '00',
     curve: 'P-256',
     ci: new Uint8Array(),
@@ -58,7 +59,12 @@ export function standIns(): Required<OwnParts> {
     owner: '2.999.10',
     ownerOctets: new Uint8Array(),
   }
-  const certs: CertStore = { identities: () => [one], tls: () => undefined, reload: async () => undefined }
+  const certs: CertStore = {
+    identities: () => [one],
+    identity: () => one,
+    tls: () => undefined,
+    reload: async () => undefined,
+  }
   const template: ProfileTemplate = { personalise: () => new Uint8Array() }
   return { certs, template: () => template }
 }

@@ -102,7 +102,12 @@ export async function startEs2(
     { smdp_address: HOST, es2: { listen: `127.0.0.1:${port}`, client_ca: caFile, ...es2 } },
     {},
     {
-      certs: { identities: () => [hierarchy.identity], tls: () => tls, reload: async () => undefined },
+      certs: {
+        identities: () => [hierarchy.identity],
+        identity: () => hierarchy.identity,
+        tls: () => tls,
+        reload: async () => undefined,
+      },
       template: () => template,
     },
   )

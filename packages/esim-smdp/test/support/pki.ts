@@ -5,6 +5,8 @@ import type { RspIdentity } from '../../src/parts.ts'
 /** A CI with all that hangs on it. */
 export interface Pki {
   readonly identity: RspIdentity
+  /** Another set under the same CI, as after a renewal. */
+  renewed(): RspIdentity
   readonly ci: Issued
   readonly eum: Issued
   /** The chain of an eUICC with that EID; made anew at each call. */
@@ -33,15 +35,13 @@ export function pki(curve: RspCurve, eumValidity: Partial<Validity> = {}): Pki {
     subject: { organization: 'Steeple test', commonName },
   })
   const ci = issueCi(curve, { ...terms('CI'), registeredId: '2.999.1' })
-  const [auth, pb] = (['dpauth', 'dppb'] as const).map((role) =>
-    issueDp(ci, role, { ...terms(role), registeredId: OWNER }),
-  )
-  if (auth === undefined || pb === undefined) throw new Error('two certificates were issued')
-  const eum = issueEum(ci, { ...terms('EUM', eumValidity), registeredId: '2.999.5', iins: [IIN] })
-  return {
-    ci,
-    eum,
-    identity: {
+  const set = (): RspIdentity => {
+    const [auth, pb] = (['dpauth', 'dppb'] as const).map((role) =>
+      issueDp(ci, role, { ...terms(role), registeredId: OWNER }),
+    )
+    if (auth === undefined || pb === undefined) throw new Error('two certificates were issued')
+    return {
+      id: Buffer.from(pb.certificate.raw).toString('base64'),
       ciPkid: ci.certificate.subjectKeyId ?? '',
       curve,
       ci: ci.certificate.raw,
@@ -49,7 +49,14 @@ export function pki(curve: RspCurve, eumValidity: Partial<Validity> = {}): Pki {
       pb: { der: pb.certificate.raw, key: pb.key },
       owner: OWNER,
       ownerOctets: oidOctets(OWNER) ?? new Uint8Array(),
-    },
+    }
+  }
+  const eum = issueEum(ci, { ...terms('EUM', eumValidity), registeredId: '2.999.5', iins: [IIN] })
+  return {
+    ci,
+    eum,
+    identity: set(),
+    renewed: set,
     chain: (eid, validity = {}) => {
       const { subject, ...rest } = terms('eUICC', validity)
       const euicc = issueEuicc(eum, { ...rest, subject: { ...subject, serialNumber: eid } })

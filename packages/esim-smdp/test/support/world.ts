@@ -15,7 +15,7 @@ import type { EsimConfig } from '../../src/config.ts'
 import { createEs9, type Es9 } from '../../src/es9/es9.ts'
 import { ES9_FUNCTIONS } from '../../src/es9/metrics.ts'
 import { MIGRATIONS } from '../../src/migrations.ts'
-import type { EsimParts } from '../../src/parts.ts'
+import type { EsimParts, RspIdentity } from '../../src/parts.ts'
 import { readTemplate } from '../../src/profile/template-file.ts'
 import { CODES, type CodeRow } from '../../src/store/rows.ts'
 import { eidOf, type Pki, pki } from './pki.ts'
@@ -109,6 +109,7 @@ export async function world(
   if (db === undefined) throw new Error('there is a store')
   const fake = fakeContext({ config: { ...CONFIG, ...options.config }, id: 'esim-smdp', clock, db })
   const identities = [hierarchy.identity]
+  const seen = new Map<string, RspIdentity>()
   const states = new Map<string, SubscriberState>()
   const template = readTemplate('')
   const parts: EsimParts = {
@@ -116,7 +117,15 @@ export async function world(
     vault: fakeVault(),
     subscribers: fakeSubscribers(states),
     issuer: fakeIssuer(),
-    certs: { identities: () => identities, tls: () => undefined, reload: async () => {} },
+    certs: {
+      identities: () => {
+        for (const one of identities) seen.set(one.id, one)
+        return identities
+      },
+      identity: (id) => identities.find((one) => one.id === id) ?? seen.get(id),
+      tls: () => undefined,
+      reload: async () => {},
+    },
     lookup: { mac: async (text) => createHmac('sha256', 'test').update(text).digest() },
     template: () => template,
   }

@@ -71,6 +71,8 @@ export async function createTestEdge(): Promise<TestEdge> {
     generation?.inFlight.add(work)
     void work.finally(() => generation?.inFlight.delete(work))
   })
+  // An idle connection stays: one that ends while a slow client uses it again is an error of this edge alone.
+  server.keepAliveTimeout = 0
   server.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address() as AddressInfo

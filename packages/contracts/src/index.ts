@@ -182,24 +182,12 @@ export {
   type NodeIdentity,
   nodeIdentityRef,
   type PolicyReader,
-  type PreparedSims,
   policyRef,
   type QuotaKeeper,
   quotaKeeperRef,
   type SealedColumns,
   type ServiceInfo,
-  type SimCard,
-  type SimCredentials,
-  type SimIssuer,
-  type SubscriberMove,
-  type SubscriberMoves,
-  type SubscriberState,
-  type Subscribers,
-  type SubscriberView,
-  type SuspensionReason,
   serviceInfoRef,
-  simIssuerRef,
-  subscribersRef,
   type TokenMint,
   type Transmitter,
   type TxGate,
@@ -211,6 +199,20 @@ export {
   vaultRef,
 } from './services.ts'
 export type { AlertRule, AlertWebhook, Settings } from './settings.ts'
+export {
+  type PreparedSims,
+  type SimCard,
+  type SimCredentials,
+  type SimIssuer,
+  type SubscriberMove,
+  type SubscriberMoves,
+  type SubscriberState,
+  type Subscribers,
+  type SubscriberView,
+  type SuspensionReason,
+  simIssuerRef,
+  subscribersRef,
+} from './sim-services.ts'
 export type { Db, Migration, MutationTx, ObservedTx, Reader, SqlParams, SqlValue, Tx } from './store.ts'
 export { defineTable, type Table, type TableSpec } from './table.ts'
 export { msFromTimestamp, timestampFromMs, timestampOrNull } from './timestamp.ts'

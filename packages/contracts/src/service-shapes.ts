@@ -6,12 +6,11 @@ import {
   lifecycleRef,
   policyRef,
   quotaKeeperRef,
-  simIssuerRef,
-  subscribersRef,
   tokenMintRef,
   transmitterRef,
   txGateRef,
 } from './services.ts'
+import { simIssuerRef, subscribersRef } from './sim-services.ts'
 import { collectionConsumerRef, collectorRef, usageLedgerRef, usageListenerRef } from './usage.ts'
 
 const REFS: readonly ServiceRef<object>[] = [

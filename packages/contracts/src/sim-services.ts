@@ -1,0 +1,173 @@
+import type { Imsi, ImsiHash } from './drivers.ts'
+import type { JsonSchema } from './json-schema.ts'
+import type { Principal } from './roles.ts'
+import { type ServiceRef, serviceRef } from './service-ref.ts'
+import type { MutationTx } from './store.ts'
+
+/** States of a SIM; `revoked` is terminal. */
+export type SubscriberState = 'issued' | 'in-use' | 'suspended' | 'expired' | 'revoked'
+/** Why others than an operator suspend a SIM. */
+export type SuspensionReason = 'quota' | 'policy'
+/** A subscriber as other plugins see it: no IMSI, no key. Times are ms since the epoch. */
+export interface SubscriberView {
+  readonly imsi: ImsiHash
+  readonly state: SubscriberState
+  readonly suspendReason: 'operator' | SuspensionReason | undefined
+  /** `999-99` */
+  readonly plmn: string
+  readonly profile: string
+  readonly apns: readonly string[]
+  readonly quotaBytes: number | undefined
+  /** A lower rate than its AMBR, in both directions; undefined while its AMBR holds. */
+  readonly capBps: number | undefined
+  /**
+   * How far its rates are. `pending`: the HSS is to be told. `next_session`: the HSS holds them, and a session that runs
+   * may have those of before.
+   */
+  readonly rates: 'pending' | 'next_session' | 'in_force'
+  readonly expiresAtMs: number
+  /** When it was first seen in the core. */
+  readonly firstAttachAtMs: number | undefined
+}
+/** One move of one SIM; `from` is undefined for a new one. */
+export interface SubscriberMove {
+  readonly imsi: ImsiHash
+  readonly from: SubscriberState | undefined
+  readonly to: SubscriberState
+}
+/** What has happened since a cursor. */
+export interface SubscriberMoves {
+  /** Ask on from here. */
+  readonly cursor: string
+  /** In the order of their commits. */
+  readonly moves: readonly SubscriberMove[]
+  /** Some were missed (the first call, a restart, a long pause): look at every subscriber that matters. */
+  readonly isGap: boolean
+}
+/** The subscribers of this node. Cuts follow by themselves: blocked in the HSS, then kicked off the core. */
+export interface Subscribers {
+  /** Throws `store_corrupt`. */
+  find(imsi: ImsiHash): Promise<SubscriberView | undefined>
+  /** How many are in each state; every state is there. */
+  counts(): Promise<ReadonlyMap<SubscriberState, number>>
+  /** The one whose phone attached last. */
+  lastAttached(): Promise<SubscriberView | undefined>
+  /**
+   * Suspends in a mutation of its own, audited as `sim.suspend` under `by`. One that is suspended already, for whatever
+   * reason, stays as it is. Throws `sim_not_found`, `sim_state_conflict`.
+   */
+  suspend(imsi: ImsiHash, reason: SuspensionReason, by: Principal): Promise<SubscriberView>
+  /** Lifts a suspension for that reason and no other, audited as `sim.resume` under `by`. Throws as `suspend`. */
+  resume(imsi: ImsiHash, reason: SuspensionReason, by: Principal): Promise<SubscriberView>
+  /** As `suspend`, in the caller's mutation, whose audit entry should say so. */
+  suspendIn(tx: MutationTx, imsi: ImsiHash, reason: SuspensionReason): Promise<SubscriberView>
+  /** As `resume`, in the caller's mutation. */
+  resumeIn(tx: MutationTx, imsi: ImsiHash, reason: SuspensionReason): Promise<SubscriberView>
+  /** Gives a subscriber another quota, or none, in the caller's mutation. Throws `sim_not_found`, `sim_state_conflict`. */
+  setQuotaIn(tx: MutationTx, imsi: ImsiHash, quotaBytes: number | undefined): Promise<SubscriberView>
+  /**
+   * Holds a subscriber to a lower rate than its AMBR, in both directions, or lets its AMBR hold again; in the caller's
+   * mutation. Cores give a session its rates when it begins: `kick` ends the one that runs, so that the phone comes back
+   * with the new ones, `wait` leaves it. Throws `sim_not_found`.
+   */
+  capIn(
+    tx: MutationTx,
+    imsi: ImsiHash,
+    capBps: number | undefined,
+    reach: 'kick' | 'wait',
+  ): Promise<SubscriberView>
+  /** At most `limit` subscribers that have a quota and are not revoked, with a hash behind `after`, by hash. */
+  withQuota(
+    after: string,
+    limit: number,
+  ): Promise<readonly { readonly imsi: ImsiHash; readonly quotaBytes: number }[]>
+  /**
+   * The moves since a cursor, at once when there are any, otherwise when the next one is durable. Without a cursor:
+   * where to begin. Rejects with the reason of the signal.
+   */
+  moves(since: string | undefined, signal: AbortSignal): Promise<SubscriberMoves>
+}
+export const subscribersRef: ServiceRef<Subscribers> = serviceRef<Subscribers>('sims.subscribers', {
+  find: 'function',
+  counts: 'function',
+  lastAttached: 'function',
+  suspend: 'function',
+  resume: 'function',
+  suspendIn: 'function',
+  resumeIn: 'function',
+  setQuotaIn: 'function',
+  capIn: 'function',
+  withQuota: 'function',
+  moves: 'function',
+})
+
+/** What a profile holds of one SIM, in the clear: only for an HSS, a card writer or an eSIM profile. */
+export interface SimCredentials {
+  readonly imsi: Imsi
+  /** ASCII digits with the check digit; empty when the SIM has none. */
+  readonly iccid: Uint8Array
+  /** 16 octets each. */
+  readonly ki: Uint8Array
+  readonly opc: Uint8Array
+  /** ASCII digits, empty when not known. */
+  readonly adm1: Uint8Array
+  readonly pin1: Uint8Array
+  readonly puk1: Uint8Array
+  readonly pin2: Uint8Array
+  readonly puk2: Uint8Array
+  /** Overwrites all of them: call it as soon as they are used. */
+  wipe(): void
+}
+/** What may be told of a SIM's card: no IMSI, no key. */
+export interface SimCard {
+  readonly imsi: ImsiHash
+  readonly state: SubscriberState
+  readonly label: string | undefined
+  /** The batch or import that it came with. */
+  readonly batchId: string | undefined
+  /** Undefined for a SIM without an ICCID. */
+  readonly iccidLast4: string | undefined
+}
+/** SIMs that are drawn and sealed in memory; nothing of them is in the store yet. */
+export interface PreparedSims {
+  readonly cards: readonly SimCard[]
+  readonly batchId: string
+  /** The credentials of one of them. Throws `sim_not_found`. */
+  credentials(imsi: ImsiHash): SimCredentials
+  /** Makes them durable in the caller's mutation, with what `POST /v1/sims` would audit as its detail. Once. */
+  issueIn(tx: MutationTx): Promise<{ readonly detail: Readonly<Record<string, unknown>> }>
+  /** After the commit: writes the files of the batch. */
+  committed(): void
+}
+/** Issues SIMs for whoever puts them somewhere else than on a card, and opens what is sealed. */
+export interface SimIssuer {
+  /** JSON Schema of the body of `POST /v1/sims`: what `prepare` takes. */
+  readonly bodySchema: JsonSchema
+  /**
+   * Checks a body of `POST /v1/sims` that fits `bodySchema` and draws its SIMs; counts against the limits that go with it,
+   * all but `sim_issue`, which is the caller's route's. Throws as that route.
+   */
+  prepare(
+    body: unknown,
+    request: { readonly principal: Principal; take(limit: string, cost: number): Promise<void> },
+  ): Promise<PreparedSims>
+  /** The credentials of one SIM, whatever its state. Throws `sim_not_found`, `store_corrupt`. */
+  credentials(imsi: ImsiHash): Promise<SimCredentials>
+  /** The cards of those that exist, at most a hundred, in no order. */
+  cards(imsis: readonly ImsiHash[]): Promise<readonly SimCard[]>
+  /** At most `limit` cards of a batch or an import, with a hash behind `after`, by hash. */
+  batch(batchId: string, after: string, limit: number): Promise<readonly SimCard[]>
+  /** The card with that ICCID (digits with the check digit), unless its SIM is revoked. */
+  byIccid(iccid: string): Promise<SimCard | undefined>
+  /** Ends a SIM for good, in the caller's mutation, whose audit entry should say so. Throws `sim_not_found`. */
+  revokeIn(tx: MutationTx, imsi: ImsiHash): Promise<void>
+}
+export const simIssuerRef: ServiceRef<SimIssuer> = serviceRef<SimIssuer>('sims.issuer', {
+  bodySchema: 'object',
+  prepare: 'function',
+  credentials: 'function',
+  cards: 'function',
+  batch: 'function',
+  byIccid: 'function',
+  revokeIn: 'function',
+})

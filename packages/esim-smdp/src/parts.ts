@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import type { Context, SimIssuer, Subscribers, Vault } from '@steeple/contracts'
+import type { Context, SimCredentials, SimIssuer, Subscribers, Vault } from '@steeple/contracts'
 import type { EsimConfig } from './config.ts'
 
 /** One set of certificates and keys under one CI: what a session signs with. */
@@ -42,16 +42,9 @@ export interface CertStore {
 }
 
 /** What goes into a profile; octets as `SimCredentials` has them. */
-export interface ProfileFacts {
+export interface ProfileFacts extends Omit<SimCredentials, 'imsi' | 'iccid' | 'wipe'> {
   readonly imsi: string
   readonly iccid: string
-  readonly ki: Uint8Array
-  readonly opc: Uint8Array
-  readonly adm1: Uint8Array
-  readonly pin1: Uint8Array
-  readonly puk1: Uint8Array
-  readonly pin2: Uint8Array
-  readonly puk2: Uint8Array
   readonly mncLength: 2 | 3
   readonly spn: string
 }

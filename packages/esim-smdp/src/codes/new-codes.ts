@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto'
 import type { SimCard, SimCredentials } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
+import { eidHash } from '../store/euicc-store.ts'
 import type { CodeRow } from '../store/rows.ts'
 import { activationCode } from './activation.ts'
+import { confirmationDigest } from './confirmation.ts'
 import { esimCodeConflict } from './conflict.ts'
 import { drawMatchingId, drawToken } from './draw.ts'
 
@@ -50,10 +51,10 @@ export async function newCode(
     matching_mac: await lookup.mac(matchingId),
     matching_sealed: vault.seal(Buffer.from(matchingId, 'ascii'), aad),
     confirmation_sealed:
-      confirmationCode === undefined ? null : vault.seal(sha256(confirmationCode).digest(), aad),
+      confirmationCode === undefined ? null : vault.seal(confirmationDigest(confirmationCode), aad),
     iccid_mac: await lookup.mac(iccid),
     iccid_last4: iccid.slice(-4),
-    eid_hash: eid === undefined ? null : sha256(eid).digest('hex'),
+    eid_hash: eid === undefined ? null : eidHash(eid),
     eid_last4: eid?.slice(-4) ?? null,
     smdp_address: terms.smdpAddress,
     single_use: terms.isSingleUse ? 1 : 0,
@@ -70,8 +71,4 @@ export async function newCode(
     row,
     activationCode: activationCode(terms.smdpAddress, matchingId, confirmationCode !== undefined),
   }
-}
-
-function sha256(text: string): ReturnType<typeof createHash> {
-  return createHash('sha256').update(text, 'utf8')
 }

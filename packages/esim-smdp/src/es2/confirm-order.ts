@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { MutationTx } from '@steeple/contracts'
+import { confirmationDigest } from '../codes/confirmation.ts'
 import { move } from '../states/move.ts'
 import { termsNow } from '../states/terms.ts'
 import { codeOfMatching } from '../store/order-store.ts'
@@ -53,7 +53,7 @@ export async function confirmOrder(call: Es2Call): Promise<Es2Work> {
     matchingMac:
       matchingId === undefined || matchingId === '' ? undefined : await parts.lookup.mac(matchingId),
     eid: eidIn(call),
-    confirmation: code === undefined ? undefined : createHash('sha256').update(code).digest(),
+    confirmation: code === undefined ? undefined : confirmationDigest(code),
     isReleased,
   }
   return {

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { MutationTx } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
 import { type Ordered, orderedOf } from '../store/es2-store.ts'
+import { eidHash } from '../store/euicc-store.ts'
 import type { CodeRow } from '../store/rows.ts'
 import { CODES } from '../store/rows.ts'
 import type { Es2Caller } from './caller.ts'
@@ -65,7 +65,7 @@ export function iccidOut(digits: string): string {
 /** The EID of a message, hashed as codes have it. */
 export function eidIn({ message }: Es2Call): { readonly eid: string; readonly hash: string } | undefined {
   const eid = message.text('eid', EID)
-  return eid === undefined ? undefined : { eid, hash: createHash('sha256').update(eid).digest('hex') }
+  return eid === undefined ? undefined : { eid, hash: eidHash(eid) }
 }
 
 /** The order of an ICCID, as it is in this transaction, when it is the caller's. Throws `Es2Refused`. */

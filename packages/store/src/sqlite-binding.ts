@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createRequire } from 'node:module'
-import { Worker } from 'node:worker_threads'
+import { text } from 'node:stream/consumers'
 
 /** A prepared statement of the binding. Values are given in placeholder order. */
 export interface SqliteStatement {
@@ -46,47 +48,66 @@ export function openSqliteConnection(path: string, mode: 'read' | 'write'): Sqli
   })
 }
 
-/** Table by table, as a thread of the lowest priority: it takes what nobody else wants. */
-const INTEGRITY_WORKER = `
-const { parentPort, workerData } = require('node:worker_threads')
-const { readlinkSync } = require('node:fs')
+/**
+ * Table by table, as a process of the lowest priority: it takes what nobody else wants. It is no thread, since SQLite
+ * cannot be told to stop amid a check, and a thread that is ended while it is in native code takes the service with it.
+ */
+const INTEGRITY_PROGRAM = `
 const { setPriority, constants } = require('node:os')
+const [, binding, path] = process.argv
+const parent = process.ppid
 try {
-  setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), constants.priority.PRIORITY_LOW)
+  setPriority(constants.priority.PRIORITY_LOW)
 } catch {}
-const Connection = require(workerData.binding)
-const connection = new Connection(workerData.path, { readonly: true, timeout: 5000 })
-const tables = connection.prepare("select name from sqlite_schema where type = 'table' order by name").all()
-const found = []
-for (const name of ['sqlite_schema', ...tables.map((table) => table.name)]) {
-  if (found.length >= 100) break
-  for (const row of connection.pragma("integrity_check('" + name.replaceAll("'", "''") + "')"))
-    if (row.integrity_check !== 'ok') found.push(String(row.integrity_check))
+try {
+  const Connection = require(binding)
+  const connection = new Connection(path, { readonly: true, timeout: 5000 })
+  const tables = connection.prepare("select name from sqlite_schema where type = 'table' order by name").all()
+  const found = []
+  for (const name of ['sqlite_schema', ...tables.map((table) => table.name)]) {
+    if (found.length >= 100 || process.ppid !== parent) break
+    for (const row of connection.pragma("integrity_check('" + name.replaceAll("'", "''") + "')"))
+      if (row.integrity_check !== 'ok') found.push(String(row.integrity_check))
+  }
+  connection.close()
+  process.stdout.write(JSON.stringify({ found: found.slice(0, 100) }))
+} catch (error) {
+  process.stdout.write(JSON.stringify({ failed: String(error.message) }))
 }
-connection.close()
-parentPort.postMessage(found.slice(0, 100))
 `
 
+/** What the program answers: SQLite's findings, or why it could not look. */
+interface IntegrityAnswer {
+  readonly found?: readonly string[]
+  readonly failed?: string
+}
+
 /**
- * Runs SQLite's own integrity check in a thread with its own connection; the service goes on meanwhile.
+ * Runs SQLite's own integrity check in a process with its own connection; the service goes on meanwhile.
  * Gives SQLite's findings, at most 100; empty when the file is sound. Rejects when the file cannot even be read.
  */
 export async function sqliteFileProblems(path: string, signal: AbortSignal): Promise<readonly string[]> {
   signal.throwIfAborted()
   const binding = createRequire(import.meta.url).resolve(PACKAGE)
-  const worker = new Worker(INTEGRITY_WORKER, { eval: true, workerData: { binding, path } })
-  const stop = (): void => void worker.terminate()
+  const child = spawn(process.execPath, ['-e', INTEGRITY_PROGRAM, '--', binding, path], {
+    env: {},
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const stop = (): void => void child.kill('SIGKILL')
   signal.addEventListener('abort', stop, { once: true })
   try {
-    return await new Promise<readonly string[]>((resolve, reject) => {
-      worker.once('message', resolve)
-      worker.once('error', reject)
-      worker.once('exit', () =>
-        reject(signal.reason ?? new Error('the integrity check ended without an answer')),
-      )
-    })
+    const ended = once(child, 'close')
+    const [answer] = await Promise.all([text(child.stdout), ended])
+    signal.throwIfAborted()
+    return findingsIn(answer)
   } finally {
     signal.removeEventListener('abort', stop)
-    await worker.terminate()
   }
+}
+
+function findingsIn(answer: string): readonly string[] {
+  if (answer === '') throw new Error('the integrity check ended without an answer')
+  const { found, failed } = JSON.parse(answer) as IntegrityAnswer // our own program wrote it
+  if (found === undefined) throw new Error(failed)
+  return found
 }

@@ -5,7 +5,7 @@ import type { Database } from '../src/database.ts'
 import { scanIntegrity } from '../src/integrity.ts'
 import { databaseOver, openDatabase } from '../src/open.ts'
 import { openSqliteConnections, sqliteBackend } from '../src/sqlite-backend.ts'
-import { openSqliteConnection } from '../src/sqlite-binding.ts'
+import { openSqliteConnection, sqliteFileProblems } from '../src/sqlite-binding.ts'
 import { failure, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
 
 const file = suite('store/sqlite-file')
@@ -222,6 +222,23 @@ file('accepts a WAL that still holds frames of an older generation', async () =>
   writer.close()
   const db = await openDatabase({ url: `sqlite:${copy}`, clock, log })
   assert.equal(await db.all('select n from toy_item'), [{ n: 100 }])
+  await db.close()
+})
+
+file('gives a check up at any moment, and ends nobody with it', async () => {
+  await using dir = await tempDir()
+  const path = join(dir.path, 'svc.db')
+  const db = await filled(path, 1)
+  const beganMs = performance.now()
+  assert.equal(await sqliteFileProblems(path, new AbortController().signal), [])
+  const wholeMs = performance.now() - beganMs
+  // A thread that is ended while it loads SQLite ends the process: many moments around that one are tried.
+  for (let n = 0; n < 60; n++) {
+    const signal = AbortSignal.timeout(Math.round(wholeMs * (0.5 + n / 100)))
+    const error = await failure(() => sqliteFileProblems(path, signal))
+    assert.is(error === undefined || signal.aborted, true, error?.message)
+  }
+  assert.equal(await sqliteFileProblems(path, new AbortController().signal), [])
   await db.close()
 })
 

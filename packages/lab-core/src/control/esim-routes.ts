@@ -9,6 +9,7 @@ import {
   unknownPath,
 } from './place.ts'
 import { shown } from './shown.ts'
+import { switchOn } from './switch-on.ts'
 
 const ACTIONS: readonly string[] = ['enable', 'disable', 'delete'] satisfies readonly EsimAction[]
 
@@ -41,7 +42,7 @@ async function acted(phone: string, action: EsimAction, place: ControlPlace): Pr
 /** Its phone is switched on with what the profile holds. */
 async function attached(esim: Esim, place: ControlPlace): Promise<ControlAnswer> {
   const inserted = await place.fleet.insert([esim.card])
-  for (const named of inserted) named.phone.powerOn()
+  await Promise.all(inserted.map(({ phone }) => switchOn(phone, place.clock)))
   const { status, body } = await shown(inserted, 'all', place)
   return { status, body: { esims: [esimRecord(esim)], ...(body as object) } } // of `shown`: an object
 }

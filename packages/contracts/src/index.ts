@@ -110,6 +110,20 @@ export {
   pageSchema,
   TIMESTAMP_SCHEMA,
 } from './json-schema.ts'
+export {
+  type CertificateHolders,
+  type CertificateWish,
+  type ClientCertificate,
+  type IssuedCertificate,
+  type MeshAuthority,
+  type MeshIdentity,
+  type MeshMembership,
+  meshAuthorityRef,
+  meshIdentityRef,
+  nodeCertificatesRef,
+  operatorCertificatesRef,
+  type Revocation,
+} from './mesh-services.ts'
 export { atTurnEnd, createPause, type Pause } from './pause.ts'
 export {
   type Clock,

@@ -1,4 +1,5 @@
 import { coreDriverRef, hssDriverRef, ranDriverRef } from './drivers.ts'
+import { nodeCertificatesRef, operatorCertificatesRef } from './mesh-services.ts'
 import type { ServiceRef } from './service-ref.ts'
 import {
   authenticatorRef,
@@ -20,6 +21,8 @@ const REFS: readonly ServiceRef<object>[] = [
   coreDriverRef,
   hssDriverRef,
   lifecycleRef,
+  nodeCertificatesRef,
+  operatorCertificatesRef,
   policyRef,
   quotaKeeperRef,
   ranDriverRef,

@@ -1,0 +1,102 @@
+import { type ServiceRef, serviceRef } from './service-ref.ts'
+import type { AuthenticatedPrincipal } from './services.ts'
+
+// ---- provided by the kernel ----
+
+/** What a certificate below this node's own CA says. Nothing of it comes from a requester unchecked. */
+export interface CertificateWish {
+  /** SubjectPublicKeyInfo, DER. ECDSA P-256 alone. */
+  readonly publicKey: Uint8Array
+  readonly commonName: string
+  /** `svc://node/<node_id>` or `svc://cli/<name>`. */
+  readonly uri: string
+  readonly dnsNames?: readonly string[]
+  readonly addresses?: readonly string[]
+  readonly notAfterMs: number
+}
+/** A certificate that was issued. `serial` is hexadecimal, lower case, without leading zeros. */
+export interface IssuedCertificate {
+  readonly pem: string
+  readonly serial: string
+  readonly notAfterMs: number
+}
+/** A certificate that is no longer to be believed. RFC 5280 §5.3. */
+export interface Revocation {
+  readonly serial: string
+  readonly revokedAtMs: number
+}
+/** This node's own CA: made at `node init`; whoever joins this node's mesh is below it. */
+export interface MeshAuthority {
+  readonly caPem: string
+  /** SHA-256 of the DER, 64 hexadecimal digits. */
+  readonly caSha256: string
+  /** Never outlives the CA. Throws `validation_failed` for a key that is not P-256. */
+  issue(wish: CertificateWish): Promise<IssuedCertificate>
+  /** An X.509 CRL of the CA, PEM. RFC 5280 §5. */
+  signRevocations(
+    list: readonly Revocation[],
+    validity: { readonly number: number; readonly thisUpdateMs: number; readonly nextUpdateMs: number },
+  ): Promise<string>
+}
+export const meshAuthorityRef: ServiceRef<MeshAuthority> = serviceRef<MeshAuthority>('kernel.mesh_authority')
+
+/** The membership of this node in the mesh of another one. No private key. */
+export interface MeshMembership {
+  readonly meshName: string
+  /** Where the root answers: `https://host:port`. */
+  readonly rootUrl: string
+  readonly rootNodeId: string
+  readonly caPem: string
+  readonly certificatePem: string
+  readonly overlayAddress: string
+  readonly joinedAtMs: number
+}
+/** As whom this node speaks to other boxes: by its own CA until it has joined a mesh, then by that mesh's. */
+export interface MeshIdentity {
+  /** Undefined while the node is the root of its own mesh. */
+  membership(): MeshMembership | undefined
+  /** What TLS needs towards other boxes and on the listener. `trusted`: CAs of client certificates, own and mesh. */
+  tls(): { readonly key: string; readonly cert: string; readonly trusted: readonly string[] }
+  /** Calls the listener after each change of what `tls` gives, until the returned function is called. */
+  onChange(listener: () => void): () => void
+  /** A certificate request by the node's key: PKCS#10, P-256, PEM. */
+  request(): Promise<string>
+  /** Signs with the node's key: ECDSA over SHA-256, DER. */
+  sign(octets: Uint8Array): Uint8Array
+  /** Durable: killed at any point the node is a member or it is not. Checks the chain and the key. */
+  adopt(membership: MeshMembership): Promise<void>
+  /** The node is the root of its own mesh again. */
+  forget(): Promise<void>
+}
+export const meshIdentityRef: ServiceRef<MeshIdentity> = serviceRef<MeshIdentity>('kernel.mesh_identity')
+
+// ---- asked by the edge ----
+
+/** A client certificate whose chain and times the edge has checked. */
+export interface ClientCertificate {
+  /** As `IssuedCertificate.serial`. */
+  readonly serial: string
+  /** What follows `svc://node/` or `svc://cli/`. */
+  readonly name: string
+  /** SHA-256 of the DER of the CA that it is from, 64 hexadecimal digits. */
+  readonly caSha256: string
+  readonly notAfterMs: number
+}
+/**
+ * Says who a client certificate stands for. Asked at each request, so that a revocation holds on open connections: it
+ * answers from memory or from an indexed row.
+ */
+export interface CertificateHolders {
+  /** Undefined for one that was never issued here. Throws `certificate_revoked`. */
+  holderOf(certificate: ClientCertificate): Promise<AuthenticatedPrincipal | undefined>
+}
+/** `svc://cli/<name>`: a user of this box. Provided by access. */
+export const operatorCertificatesRef: ServiceRef<CertificateHolders> = serviceRef<CertificateHolders>(
+  'access.operator_certificates',
+  { holderOf: 'function' },
+)
+/** `svc://node/<node_id>`: a member of the mesh. Provided by mesh. */
+export const nodeCertificatesRef: ServiceRef<CertificateHolders> = serviceRef<CertificateHolders>(
+  'mesh.node_certificates',
+  { holderOf: 'function' },
+)

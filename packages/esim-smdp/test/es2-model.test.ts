@@ -29,7 +29,9 @@ type Orders = Map<number, Order | 'ended'>
 const who = fc.constantFrom('a' as const, 'b' as const)
 const sim = fc.integer({ min: 1, max: 3 })
 const eid = fc.option(fc.constantFrom(eidOf(1), eidOf(2)), { nil: undefined })
-const matchingId = fc.option(fc.constantFrom('M-1', 'M-2'), { nil: undefined })
+/** A matching id that has to be linked to an EID, and one that need not. */
+const WEAK = 'M-1'
+const matchingId = fc.option(fc.constantFrom(WEAK, 'M2-7KQ2MXW4RT0ZB8YHJ3VNC6DPL'), { nil: undefined })
 const times = fc.constantFrom(1, 1, 3)
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ who, sim, times, name: fc.constant('downloadOrder'), body: fc.record({ eid }) }),
@@ -86,6 +88,7 @@ function confirmed(orders: Orders, at: number, order: Order, asked: Asked): stri
   const { eid: wanted, matchingId: id } = asked
   if (order.state !== 'allocated') return '8.2.1/3.3'
   if (wanted !== undefined && order.eid !== undefined && wanted !== order.eid) return '8.1.1/3.10'
+  if (id === WEAK && wanted === undefined && order.eid === undefined) return '8.2.6/2.1'
   const ids = [...orders.values()].map((one) => (one === 'ended' ? undefined : one.matchingId))
   if (id !== undefined && ids.includes(id)) return '8.2.6/3.3'
   const state = asked.releaseFlag === true ? 'released' : 'confirmed'

@@ -19,6 +19,9 @@ orders.after(async () => {
   await all.stop()
 })
 
+/** Room for 128 random bits. */
+const OWN_ID = '7KQ2M-XW4RT-0ZB8Y-HJ3VN-C6DPL'
+const SECRET_ID = '5F2C9A71-0B6E-48D3-9C17-E4A8B2D06F35'
 const AVAILABLE = { finalProfileStatusIndicator: 'Available' }
 const withF = (iccid: string): string => iccid.padEnd(20, 'F')
 const state = async (iccid: string): Promise<string> => {
@@ -39,16 +42,16 @@ orders('takes a SIM by its ICCID through its whole life into a download', async 
   const ordered = await bss.call('downloadOrder', { iccid: withF(iccid) })
   assert.equal([ordered.status, ordered.code, ordered.body.iccid], [200, 'ok', withF(iccid)])
   assert.is(await state(iccid), 'allocated')
-  const confirmed = await bss.call('confirmOrder', { iccid, matchingId: 'ORDER-0001', releaseFlag: false })
-  assert.equal([confirmed.code, confirmed.body], ['ok', { matchingId: 'ORDER-0001', smdpAddress: HOST }])
+  const confirmed = await bss.call('confirmOrder', { iccid, matchingId: OWN_ID, releaseFlag: false })
+  assert.equal([confirmed.code, confirmed.body], ['ok', { matchingId: OWN_ID, smdpAddress: HOST }])
   assert.is(await state(iccid), 'confirmed')
-  await download('ORDER-0001', 1).then(
+  await download(OWN_ID, 1).then(
     () => assert.unreachable('it is not released'),
     (error: Error) => assert.match(error.message, /cannot be downloaded|8\.2/),
   )
   assert.is((await bss.call('releaseProfile', { iccid: withF(iccid) })).code, 'ok')
   assert.is((await bss.call('releaseProfile', { iccid: withF(iccid) })).code, '8.2.1/3.5', 'twice')
-  const { profile } = await download('ORDER-0001', 1)
+  const { profile } = await download(OWN_ID, 1)
   assert.is(profile.iccid, iccid)
   assert.is(await state(iccid), 'installed')
   assert.is((await bss.call('cancelOrder', { iccid, ...AVAILABLE })).code, '8.2.1/3.3', 'it is installed')
@@ -95,11 +98,11 @@ orders('gives the profile by the EID alone when the matching id is empty', async
 
 orders('lets a cancelled SIM be ordered again, with the same matching id, or ends it', async () => {
   const { iccid, hash } = await all.sim()
-  const confirm = { iccid, matchingId: 'AGAIN-1', releaseFlag: true }
+  const confirm = { iccid, matchingId: `A-${OWN_ID}`, releaseFlag: true }
   for (let round = 0; round < 2; round++) {
     assert.is((await bss.call('downloadOrder', { iccid })).code, 'ok')
     assert.is((await bss.call('confirmOrder', confirm)).code, 'ok')
-    const wrong = { iccid, matchingId: 'AGAIN-2', ...AVAILABLE }
+    const wrong = { iccid, matchingId: `B-${OWN_ID}`, ...AVAILABLE }
     assert.is((await bss.call('cancelOrder', wrong)).code, '8.2.6/3.10')
     assert.is((await bss.call('cancelOrder', { iccid, eid: eidOf(9), ...AVAILABLE })).code, '8.1.1/3.10')
     if (round === 0) assert.is((await bss.call('cancelOrder', { ...confirm, ...AVAILABLE })).code, 'ok')
@@ -137,8 +140,47 @@ orders('refuses with the code of what is wrong', async () => {
   assert.is(await code('confirmOrder', { ...confirm, matchingId: 'TAKEN-1' }), 'ok')
   assert.is(await code('confirmOrder', confirm), '8.2.1/3.3', 'it is confirmed')
   await code('downloadOrder', { iccid: other.iccid })
-  const taken = { iccid: other.iccid, releaseFlag: true, matchingId: 'TAKEN-1' }
+  const taken = { iccid: other.iccid, releaseFlag: true, matchingId: 'TAKEN-1', eid: eidOf(6) }
   assert.is(await code('confirmOrder', taken), '8.2.6/3.3')
+})
+
+orders('takes a matching id of its own that can be guessed only for one EID', async () => {
+  const { iccid } = await all.sim()
+  await bss.call('downloadOrder', { iccid })
+  const confirm = { iccid, releaseFlag: true }
+  const WEAK = [
+    'ORDER-0001',
+    'X7',
+    '-'.repeat(40),
+    '7KQ2MXW4RT0ZB8YHJ3VNC6DP',
+    `7KQ2M-XW4RT-${'-'.repeat(30)}`,
+    'A'.repeat(64),
+    '0123456789'.repeat(3),
+    '5F2C9A710B6E48D39C17E4A8B2D06F3',
+  ]
+  for (const matchingId of WEAK) {
+    const { code, message } = await bss.call('confirmOrder', { ...confirm, matchingId })
+    assert.equal([matchingId, code], [matchingId, '8.2.6/2.1'])
+    assert.match(message, /128 random bits.+link the order to an EID/)
+  }
+  const linked = { ...confirm, matchingId: 'ORDER-0001', eid: eidOf(7) }
+  assert.is((await bss.call('confirmOrder', linked)).body.matchingId, 'ORDER-0001')
+  await download('ORDER-0001', 8).then(
+    () => assert.unreachable('it is for another eUICC'),
+    (error: Error) => assert.match(error.message, /8\.1\.1/),
+  )
+  assert.is((await download('ORDER-0001', 7)).profile.iccid, iccid)
+  const enough = [
+    '7KQ2MXW4RT0ZB8YHJ3VNC6DPL',
+    SECRET_ID.replace('5', '4'),
+    '012345678901234567890123456789012345678',
+  ]
+  for (const matchingId of enough) {
+    const sim = await all.sim()
+    await bss.call('downloadOrder', { iccid: sim.iccid })
+    const body = { iccid: sim.iccid, matchingId, releaseFlag: true }
+    assert.is((await bss.call('confirmOrder', body)).body.matchingId, matchingId)
+  }
 })
 
 orders('refuses what is no message of ES2+ in its own form', async () => {
@@ -199,7 +241,7 @@ orders('executes a call once, however often and at once it comes', async () => {
 orders('audits each under the certificate with the call, and shows no secret', async () => {
   const { iccid, hash } = await all.sim()
   await bss.call('downloadOrder', { iccid }, 'audit-1')
-  const confirm = { iccid, matchingId: 'SECRET-ID-1', confirmationCode: 'secret-cc', releaseFlag: true }
+  const confirm = { iccid, matchingId: SECRET_ID, confirmationCode: 'secret-cc', releaseFlag: true }
   await bss.call('confirmOrder', confirm, 'audit-2')
   const trail = await all.bed.audit()
   const entry = trail.find(({ detail }) => detail?.function_call === 'audit-2')
@@ -207,7 +249,7 @@ orders('audits each under the certificate with the call, and shows no secret', a
   assert.is(entry?.detail?.requester, '2.999.99')
   assert.match(JSON.stringify(entry), /CN=bss-1/)
   const told = JSON.stringify([trail, await all.bed.events()])
-  for (const secret of ['SECRET-ID-1', 'secret-cc', iccid]) assert.not.ok(told.includes(secret), secret)
+  for (const secret of [SECRET_ID, 'secret-cc', iccid]) assert.not.ok(told.includes(secret), secret)
 })
 
 orders.run()

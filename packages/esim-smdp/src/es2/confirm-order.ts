@@ -15,10 +15,9 @@ import {
   ownOrder,
   putChanged,
 } from './core.ts'
+import { checkOwnMatchingId } from './own-matching-id.ts'
 import { Es2Refused } from './refusal.ts'
 
-/** SGP.22 §4.1.1; an activation code has room for more, QR codes are read better with less. */
-const MATCHING_ID = /^[A-Z0-9-]{1,64}$/
 const ANY_MATCHING_ID = /^[\s\S]{0,512}$/
 const CONFIRMATION_CODE = /^[\x20-\x7e]{1,64}$/
 const ANY_TEXT = /^[\s\S]{0,512}$/
@@ -43,8 +42,6 @@ export async function confirmOrder(call: Es2Call): Promise<Es2Work> {
   if (isReleased === undefined) throw new Es2Refused('format', { detail: '(releaseFlag is missing)' })
   if ((message.text('smdsAddress', ANY_TEXT) ?? '') !== '') throw new Es2Refused('sm_ds')
   const matchingId = message.text('matchingId', ANY_MATCHING_ID)
-  if (matchingId !== undefined && matchingId !== '' && !MATCHING_ID.test(matchingId))
-    throw new Es2Refused('matching_id_format')
   const code = message.text('confirmationCode', CONFIRMATION_CODE)
   const whenNone = await noOrder(call, iccid, 'iccid_unavailable')
   const asked: Confirmation = {
@@ -76,7 +73,9 @@ async function confirm(
   const { eid, matchingId, matchingMac, isReleased } = asked
   if (eid !== undefined && before.eid_hash !== null && before.eid_hash !== eid.hash)
     throw new Es2Refused('eid_differs')
-  if (matchingId === '' && eid === undefined && before.eid_hash === null) throw new Es2Refused('eid_missing')
+  const isLinked = eid !== undefined || before.eid_hash !== null
+  if (matchingId === '' && !isLinked) throw new Es2Refused('eid_missing')
+  if (matchingId !== undefined && matchingId !== '') checkOwnMatchingId(matchingId, isLinked)
   const other = matchingMac === undefined ? undefined : await codeOfMatching(tx, matchingMac)
   if (other !== undefined && other.token !== before.token) throw new Es2Refused('matching_id_taken')
   const terms = termsNow(call.parts)

@@ -14,6 +14,7 @@ export type Es2RefusalName =
   | 'eid_missing'
   | 'eid_differs'
   | 'matching_id_format'
+  | 'matching_id_weak'
   | 'matching_id_taken'
   | 'matching_id_differs'
   | 'sm_ds'
@@ -41,6 +42,12 @@ export const ES2_REFUSALS: Readonly<Record<Es2RefusalName, readonly [string, str
   eid_missing: ['8.1.1', '2.2', 'Without a matching id the order needs an EID.'],
   eid_differs: ['8.1.1', '3.10', 'The order is for another EID.'],
   matching_id_format: ['8.2.6', '2.1', 'A matching id has 1 to 64 of A-Z, 0-9 and hyphens.'],
+  matching_id_weak: [
+    '8.2.6',
+    '2.1',
+    'A matching id for any EID needs room for 128 random bits: 25 letters and digits, 32 hexadecimal or 39 decimal ones. ' +
+      'Leave it out to have one drawn, or link the order to an EID.',
+  ],
   matching_id_taken: ['8.2.6', '3.3', 'This matching id is in use.'],
   matching_id_differs: ['8.2.6', '3.10', 'The order has another matching id.'],
   sm_ds: ['8.9', '5.1', 'This SM-DP+ registers nothing at an SM-DS.'],

@@ -100,3 +100,13 @@ export const nodeCertificatesRef: ServiceRef<CertificateHolders> = serviceRef<Ce
   'mesh.node_certificates',
   { holderOf: 'function' },
 )
+
+/** What the lifecycle asks the mesh. While nobody provides it the node has joined none. */
+export interface MeshStanding {
+  /** Whether this node is a member, and whether it exchanges routes with a peer and translates addresses. */
+  state(): Promise<{ readonly isJoined: boolean; readonly hasRoutes: boolean }>
+}
+/** Provided by mesh. */
+export const meshStandingRef: ServiceRef<MeshStanding> = serviceRef<MeshStanding>('mesh.membership', {
+  state: 'function',
+})

@@ -1,5 +1,5 @@
 import { coreDriverRef, hssDriverRef, ranDriverRef } from './drivers.ts'
-import { nodeCertificatesRef, operatorCertificatesRef } from './mesh-services.ts'
+import { meshStandingRef, nodeCertificatesRef, operatorCertificatesRef } from './mesh-services.ts'
 import type { ServiceRef } from './service-ref.ts'
 import {
   authenticatorRef,
@@ -21,6 +21,7 @@ const REFS: readonly ServiceRef<object>[] = [
   coreDriverRef,
   hssDriverRef,
   lifecycleRef,
+  meshStandingRef,
   nodeCertificatesRef,
   operatorCertificatesRef,
   policyRef,

@@ -5,6 +5,7 @@ import {
   type Lifecycle,
   type LifecycleState,
   type MutationTx,
+  meshStandingRef,
   nodeIdentityRef,
   nodeNotFound,
   type Principal,
@@ -13,7 +14,6 @@ import {
   txGateRef,
 } from '@steeple/contracts'
 import { afterArming, afterDisarming, decide, type Facts, spelling } from './lifecycle-table.ts'
-import { meshMembershipRef } from './mesh-membership.ts'
 import { findNode, moveNode, type NodeRow } from './node-store.ts'
 
 /** A requested transition. */
@@ -61,7 +61,7 @@ export function createLifecycle(context: Context): NodeLifecycle {
     return row
   }
   const facts = async (): Promise<Facts> => {
-    const mesh = await context.maybe(meshMembershipRef)?.state()
+    const mesh = await context.maybe(meshStandingRef)?.state()
     return {
       certificate: hasCertificate(),
       tx_armed: await isTxArmed(),

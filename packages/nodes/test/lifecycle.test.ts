@@ -1,8 +1,7 @@
-import type { LifecycleState } from '@steeple/contracts'
+import { type LifecycleState, meshStandingRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { createLifecycle, type NodeLifecycle, type TransitionRequest } from '../src/lifecycle.ts'
-import { meshMembershipRef } from '../src/mesh-membership.ts'
 import { ensureOwnNode } from '../src/own-node.ts'
 import { codeOf, nodesWorld, OWN_ID, principal, type World } from './helpers.ts'
 
@@ -85,7 +84,7 @@ lifecycles('takes force from an admin alone', async () => {
 
 lifecycles('follows the mesh when a plugin provides it', async () => {
   const { world, lifecycle, arm, move } = await setting()
-  world.fake.services.set(meshMembershipRef.id, { state: async () => ({ isJoined: true, hasRoutes: true }) })
+  world.fake.services.set(meshStandingRef.id, { state: async () => ({ isJoined: true, hasRoutes: true }) })
   await arm()
   await move({ from: 'on_air', to: 'peer', force: false })
   await move({ from: 'peer', to: 'breakout', force: false })
@@ -189,13 +188,13 @@ async function apply(real: Setting, model: Model, step: Step): Promise<void> {
       await real.disarm()
       return modelGate(model, false)
     case 'join':
-      real.world.fake.services.set(meshMembershipRef.id, {
+      real.world.fake.services.set(meshStandingRef.id, {
         state: async () => ({ isJoined: true, hasRoutes: true }),
       })
       model.holds.add('mesh').add('routes')
       return
     case 'part':
-      real.world.fake.services.delete(meshMembershipRef.id)
+      real.world.fake.services.delete(meshStandingRef.id)
       model.holds.delete('mesh')
       model.holds.delete('routes')
       return

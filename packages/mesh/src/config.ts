@@ -1,0 +1,14 @@
+/** Configuration at `peering`; see config.schema.json. Durations as written. */
+export interface PeeringConfig {
+  readonly enabled: boolean
+  readonly mdns: boolean
+  /** IPv4 CIDR of the overlay; of the root's configuration. */
+  readonly subnet: string
+  /** Name of the WireGuard interface. */
+  readonly interface: string
+  /** UDP. */
+  readonly listen_port: number
+  /** Name of the mesh whose root this node is; empty: the node's own name. */
+  readonly name: string
+  readonly heartbeat: string
+}

@@ -1,0 +1,33 @@
+/** What a member tells the others about its WireGuard interface. */
+export interface PublishedWireguard {
+  /** 32 octets, base64. */
+  readonly publicKey: string
+  /** `host:port`; undefined for a member that cannot be reached from outside. */
+  readonly endpoint: string | undefined
+  /** CIDR; what the member offers to carry. Nobody routes them without approval. */
+  readonly advertised: readonly string[]
+}
+
+/** A member of the mesh, as all members see it. */
+export interface Member {
+  readonly nodeId: string
+  readonly name: string
+  readonly isRoot: boolean
+  readonly isSelf: boolean
+  /** IPv4 of the overlay, without a prefix. */
+  readonly overlayAddress: string
+  /** Undefined until it has published it. */
+  readonly wireguard: PublishedWireguard | undefined
+}
+
+/** The members of the mesh that this node is in: at the root from its store, elsewhere what was learnt last. */
+export interface Members {
+  /** This node's own address and the overlay's network (CIDR). Undefined in a mesh of one that never had a member. */
+  overlay(): { readonly address: string; readonly subnet: string } | undefined
+  /** All of them, this node too. Revoked ones are not in it. From memory. */
+  list(): readonly Member[]
+  /** Tells the others; the root keeps it, and a member sends it there when it next reaches it. Durable here when it resolves. */
+  publish(wireguard: PublishedWireguard): Promise<void>
+  /** Calls the listener after each change of `list` or `overlay`, until the returned function is called. */
+  onChange(listener: () => void): () => void
+}

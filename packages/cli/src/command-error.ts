@@ -10,6 +10,8 @@ export interface CommandErrorExtra {
   readonly requestId?: string | undefined
   /** What the person at the keyboard can do about it. */
   readonly hint?: string | undefined
+  /** Seconds after which the service may say yes. */
+  readonly retryAfterS?: number | undefined
   readonly cause?: unknown
 }
 
@@ -26,6 +28,7 @@ export class CommandError extends Error {
   readonly details: readonly FaultDetail[]
   readonly requestId: string | undefined
   readonly hint: string | undefined
+  readonly retryAfterS: number | undefined
 
   constructor(exitCode: number, code: string, message: string, extra: CommandErrorExtra = {}) {
     super(message, extra.cause === undefined ? undefined : { cause: extra.cause })
@@ -35,6 +38,7 @@ export class CommandError extends Error {
     this.details = extra.details ?? []
     this.requestId = extra.requestId
     this.hint = extra.hint
+    this.retryAfterS = extra.retryAfterS
   }
 }
 

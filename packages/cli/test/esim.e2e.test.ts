@@ -63,6 +63,50 @@ esim(
   PROCESS_LIMIT,
 )
 
+const REFUSED = (headers: Readonly<Record<string, string>> = {}): Answer => ({
+  status: 429,
+  headers,
+  body: { error: { code: 'rate_limited', message: 'sim_issue: 500 an hour' } },
+})
+
+esim(
+  'shows what was issued when the limit stops a batch, and says how to go on',
+  async () => {
+    for (const json of [[], ['--json']]) {
+      let calls = 0
+      const { code, out, err, seen } = await against(() => {
+        calls += 1
+        if (calls === 2) return REFUSED({ 'retry-after': '3600' })
+        return { status: 201, body: { ...ISSUED, codes: [ISSUED], remaining: 7 } }
+      }, ['esim', 'issue', '--batch', 'b-1', ...json])
+      assert.equal([code, seen.length], [1, 2])
+      assert.ok(out.includes(TOKEN), 'what is issued is not lost')
+      if (json.length > 0) assert.is((JSON.parse(out) as { codes: unknown[] }).codes.length, 1)
+      assert.match(err, /rate_limited/)
+      assert.match(err, /7 SIMs are left.*3600 s.*--wait/)
+    }
+  },
+  PROCESS_LIMIT,
+)
+
+esim(
+  'waits as long as the service says, when it is asked to',
+  async () => {
+    let calls = 0
+    const { code, out, err, seen } = await against(() => {
+      calls += 1
+      if (calls <= 2) return REFUSED({ 'retry-after': '0' })
+      return { status: 201, body: { ...ISSUED, codes: [ISSUED], remaining: calls === 3 ? 1 : 0 } }
+    }, ['esim', 'issue', '--batch', 'b-1', '--wait'])
+    assert.equal([code, seen.length], [0, 4])
+    assert.is(out.match(new RegExp(TOKEN, 'g'))?.length, 2)
+    assert.match(err, /0 issued.*waiting 1 s/)
+    const keys = new Set(seen.map(({ headers }) => headers['idempotency-key']))
+    assert.is(keys.size, 4, 'each part is asked for by itself')
+  },
+  PROCESS_LIMIT,
+)
+
 esim(
   'writes pictures and sheets that only their owner can read',
   async () => {

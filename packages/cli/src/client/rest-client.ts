@@ -149,7 +149,14 @@ function refusal(incoming: Incoming, body: Json): CommandError {
     details: detailsOf(error.details),
     requestId: typeof id === 'string' ? id : undefined,
     hint: hintOf(incoming),
+    retryAfterS: retryAfterS(incoming),
   })
+}
+
+/** RFC 9110 §10.2.3; the service says seconds, never a date. */
+function retryAfterS({ headers }: Incoming): number | undefined {
+  const text = headers['retry-after']
+  return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) : undefined
 }
 
 function detailsOf(details: unknown): readonly FaultDetail[] {

@@ -1,15 +1,17 @@
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect, isObject, type Json, type RestClient } from '../client/rest-client.ts'
+import { connect, isObject, type Json } from '../client/rest-client.ts'
 import { usageError } from '../command-error.ts'
 import { jsonText } from '../output/print.ts'
 import { fields, moment, table } from '../output/table.ts'
 import type { Terminal } from '../terminal.ts'
+import { issueBatch } from './esim-issue-batch.ts'
 import { gathered, positiveInteger, restCommand } from './options.ts'
 import { simHash } from './sim-columns.ts'
 
 interface IssueOptions extends ConnectionOptions {
   readonly batch?: string
+  readonly wait?: boolean
   readonly count?: number
   readonly expiresIn?: string
   readonly confirmationCode?: string
@@ -31,6 +33,7 @@ export function addEsimIssue(esim: Command, terminal: Terminal): void {
     'an activation code: for this SIM, for a batch, or with new SIMs when neither is named',
   )
     .option('--batch <id>', 'a code for each SIM of it that has none')
+    .option('--wait', 'with --batch: go on by itself when the hourly limit lets it, until no SIM is left')
     .option('--expires-in <duration>', 'until when the code can be used, such as 7d; 30d when absent')
     .option(
       '--confirmation-code <code>',
@@ -53,6 +56,7 @@ export function addEsimIssue(esim: Command, terminal: Terminal): void {
 
 async function issue(terminal: Terminal, hash: string | undefined, options: IssueOptions): Promise<void> {
   if (hash !== undefined && options.batch !== undefined) throw usageError('name a SIM or --batch, not both')
+  if (options.wait === true && options.batch === undefined) throw usageError('--wait goes with --batch')
   const body = {
     imsi_sha256_12: hash === undefined ? undefined : simHash(hash),
     batch_id: options.batch,
@@ -68,7 +72,18 @@ async function issue(terminal: Terminal, hash: string | undefined, options: Issu
     quota_bytes: options.quotaBytes,
     replaces: options.replaces === undefined ? undefined : simHash(options.replaces),
   }
-  const answer = await allOf(connect(terminal, options), body)
+  const client = connect(terminal, options)
+  if (options.batch === undefined) {
+    const { body: answer } = await client.change('POST', '/v1/esim/issue', body)
+    await show(terminal, options, answer)
+    return
+  }
+  const { answer, stopped } = await issueBatch(terminal, client, body, options.wait === true)
+  await show(terminal, options, answer)
+  if (stopped !== undefined) throw stopped
+}
+
+async function show(terminal: Terminal, options: IssueOptions, answer: Json): Promise<void> {
   if (options.json === true) terminal.out(jsonText(answer))
   else if (Array.isArray(answer.codes)) several(terminal, answer.codes.filter(isObject))
   else {
@@ -77,20 +92,6 @@ async function issue(terminal: Terminal, hash: string | undefined, options: Issu
     const { showCode } = await import('../output/show-code.ts')
     showCode(terminal, answer)
   }
-}
-
-/** A batch is answered in parts; each is durable when it is answered. */
-async function allOf(client: RestClient, body: object): Promise<Json> {
-  const { body: first } = await client.change('POST', '/v1/esim/issue', body)
-  if (!Array.isArray(first.codes) || first.remaining === undefined) return first
-  const codes: unknown[] = [...first.codes]
-  let remaining: unknown = first.remaining
-  while (typeof remaining === 'number' && remaining > 0) {
-    const { body: next } = await client.change('POST', '/v1/esim/issue', body)
-    if (Array.isArray(next.codes)) codes.push(...next.codes)
-    remaining = next.remaining
-  }
-  return { ...first, codes, remaining }
 }
 
 async function confirmationCode(terminal: Terminal, text: string | undefined): Promise<string | undefined> {

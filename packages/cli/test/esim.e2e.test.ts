@@ -81,9 +81,9 @@ esim(
       }, ['esim', 'issue', '--batch', 'b-1', ...json])
       assert.equal([code, seen.length], [1, 2])
       assert.ok(out.includes(TOKEN), 'what is issued is not lost')
-      if (json.length > 0) assert.is((JSON.parse(out) as { codes: unknown[] }).codes.length, 1)
       assert.match(err, /rate_limited/)
-      assert.match(err, /7 SIMs are left.*3600 s.*--wait/)
+      if (json.length > 0) assert.is((JSON.parse(out) as { remaining: number }).remaining, 7)
+      else assert.match(err, /7 SIMs are left.*3600 s.*--wait/)
     }
   },
   PROCESS_LIMIT,

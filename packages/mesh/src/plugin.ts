@@ -14,12 +14,15 @@ export const plugin: Plugin<PeeringConfig> = {
   migrations: TABLES.flatMap(({ migrations }) => migrations),
   tables: TABLES.flatMap(({ tables }) => tables),
   setup: async (context: Context<PeeringConfig>): Promise<Instance> => {
-    const { part, members } = await enrollment(context)
+    const belonging = await enrollment(context)
+    const { members } = belonging
+    const heard = await discovery(context, members)
+    const linked = await peers(context, members, heard.suggestions)
     return together([
-      part,
-      await peers(context, members),
-      await discovery(context, members),
-      await breakout(context, members),
+      belonging.part,
+      heard.part,
+      linked.part,
+      await breakout(context, members, linked.links),
     ])
   },
 }

@@ -2,8 +2,14 @@
 export interface PublishedWireguard {
   /** 32 octets, base64. */
   readonly publicKey: string
-  /** `host:port`; undefined for a member that cannot be reached from outside. */
+  /** The key that it goes over to once the others are prepared for it. */
+  readonly nextPublicKey: string | undefined
+  /** Next keys of others that it is prepared for. */
+  readonly prepared: readonly string[]
+  /** `host:port` as configured; undefined: where the root sees the member come from, with `listenPort`. */
   readonly endpoint: string | undefined
+  /** UDP port that its WireGuard listens on. */
+  readonly listenPort: number
   /** CIDR; what the member offers to carry. Nobody routes them without approval. */
   readonly advertised: readonly string[]
 }
@@ -16,7 +22,10 @@ export interface Member {
   readonly isSelf: boolean
   /** IPv4 of the overlay, without a prefix. */
   readonly overlayAddress: string
-  /** Undefined until it has published it. */
+  /**
+   * Undefined until it has published it. Its `endpoint` is here where others reach it (the root fills it in from where the
+   * member's heartbeats come); undefined while nobody knows.
+   */
   readonly wireguard: PublishedWireguard | undefined
 }
 

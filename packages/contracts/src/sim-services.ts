@@ -134,7 +134,10 @@ export interface PreparedSims {
   readonly batchId: string
   /** The credentials of one of them. Throws `sim_not_found`. */
   credentials(imsi: ImsiHash): SimCredentials
-  /** Makes them durable in the caller's mutation, with what `POST /v1/sims` would audit as its detail. Once. */
+  /**
+   * Makes them durable in the caller's mutation, with what `POST /v1/sims` would audit as its detail. Each is told of as an
+   * event `sim.issue` beside the caller's own. Once.
+   */
   issueIn(tx: MutationTx): Promise<{ readonly detail: Readonly<Record<string, unknown>> }>
   /** After the commit: writes the files of the batch. */
   committed(): void

@@ -40,6 +40,12 @@ export interface MutationTx extends Tx {
     readonly subject: string
     readonly data?: Readonly<Record<string, unknown>>
   }): void
+  /** Adds an event beside the mutation's own: what it did to things of another noun, for those who listen for these. */
+  tell(event: {
+    readonly type: string
+    readonly subject: string
+    readonly data?: Readonly<Record<string, unknown>>
+  }): void
   /** After the commit the reconciler looks at this key soon; an urgent one comes before all that are not. */
   dirty(resource: string, key: string, isUrgent?: boolean): void
 }

@@ -44,6 +44,23 @@ http('issues a SIM with its code, with a life of its own for each', async () => 
   assert.equal([days(answer.expires_at), days(record.expires_at)], [2, 90])
 })
 
+http('tells those who listen for SIMs of each that it makes, beside its own event', async () => {
+  const before = (await bed.events()).length
+  const one = await issue(bed, { label: 'bea' })
+  const many = await issue(bed, { count: 3 })
+  await issue(bed, { imsi_sha256_12: await sim() })
+  const told = (await bed.events()).slice(before)
+  const of = (type: string): readonly string[] =>
+    told.filter((event) => event.type === type).map(({ subject }) => subject)
+  assert.is(of('esim.issue').length, 3)
+  const made = (many.codes ?? []).map(({ imsi_sha256_12 }) => imsi_sha256_12)
+  // The last one is of POST /v1/sims: its code makes no SIM.
+  assert.equal(of('sim.issue').slice(0, 4).toSorted(), [one.imsi_sha256_12, ...made].toSorted())
+  assert.is(of('sim.issue').length, 5)
+  const first = told.find(({ type }) => type === 'sim.issue')
+  assert.equal([first?.data.count, first?.data.batch_id], [1, one.batch_id])
+})
+
 http('issues one without a word on it', async () => {
   const answer = bodyOf<Issued>(await bed.request('POST', '/v1/esim/issue'), 201)
   assert.match(answer.activation_code, MATCHING)

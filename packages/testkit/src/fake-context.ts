@@ -48,6 +48,8 @@ export interface FakeMutation {
     readonly subject: string
     readonly data?: Readonly<Record<string, unknown>>
   }
+  /** Events beside its own. */
+  readonly told: FakeMutation['event'][]
   readonly dirty: Enqueued[]
 }
 
@@ -182,12 +184,13 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): FakeCo
         target,
         detail: {},
         event: { type: action, subject: target },
+        told: [],
         dirty: [],
       }
       await db.write((tx) => work(mutationTx(tx, mutation)))
       mutations.push(mutation)
       enqueued.push(...mutation.dirty)
-      await emit(mutation.event)
+      for (const event of [mutation.event, ...mutation.told]) await emit(event)
     },
   }
   return {
@@ -228,6 +231,9 @@ function mutationTx(tx: Tx, mutation: FakeMutation): MutationTx {
     },
     event: (event) => {
       mutation.event = event
+    },
+    tell: (event) => {
+      mutation.told.push(event)
     },
     dirty: (resource, key, isUrgent) => {
       mutation.dirty.push(enqueuedOf(resource, key, isUrgent))

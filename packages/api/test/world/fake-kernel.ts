@@ -125,6 +125,7 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
       event: (given) => {
         event = { type: given.type, subject: given.subject, data: { ...given.data } }
       },
+      tell: () => undefined,
       dirty: () => undefined,
     }
     const note = (outcome: 'ok' | 'failed'): void => {

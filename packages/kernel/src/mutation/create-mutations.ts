@@ -53,7 +53,10 @@ export function createMutations(options: MutationOptions): Mutations {
   }
 
   async function apply(tx: WriterTx, mutation: Mutation): Promise<Ended> {
-    const facts: WorkFacts = { target: mutation.target, detail: undefined, event: undefined, dirty: [] }
+    const facts: WorkFacts = {
+      ...{ target: mutation.target, detail: undefined, event: undefined },
+      ...{ told: [], dirty: [] },
+    }
     let rate: RateState | undefined
     let reply: Reply
     try {
@@ -102,8 +105,11 @@ export function createMutations(options: MutationOptions): Mutations {
     if (mutation.idempotency !== undefined && isKeepable(reply))
       await idempotency.claim(tx, mutation.idempotency, reply, clock)
     if (action !== undefined) {
-      const event = facts.event ?? { type: action, subject: target }
-      await outbox.append(tx, { atMs, type: event.type, subject: event.subject, data: event.data ?? {} })
+      for (const { type, subject, data = {} } of [
+        facts.event ?? { type: action, subject: target },
+        ...facts.told,
+      ])
+        await outbox.append(tx, { atMs, type, subject, data })
       await chain.append(tx, { atMs, principal, action, target, outcome: 'ok', requestId, detail })
     }
     if (action !== undefined) await options.shared?.announce(tx)

@@ -9,18 +9,23 @@ export interface WorkFacts {
   target: string
   detail: Readonly<Record<string, unknown>> | undefined
   event: WorkEvent | undefined
+  /** Behind `event`, in the order in which they were told. */
+  readonly told: WorkEvent[]
   readonly dirty: { readonly resource: string; readonly key: string; readonly isUrgent: boolean }[]
 }
 
 /** The transaction that the work of a mutation gets; what it says is written into `facts`. */
 export function workTx(tx: WriterTx, guard: SqlGuard, facts: WorkFacts): MutationTx {
-  const said: Pick<MutationTx, 'audit' | 'event' | 'dirty'> = {
+  const said: Pick<MutationTx, 'audit' | 'event' | 'tell' | 'dirty'> = {
     audit: ({ target, detail }) => {
       if (target !== undefined) facts.target = target
       if (detail !== undefined) facts.detail = { ...facts.detail, ...detail }
     },
     event: (event) => {
       facts.event = event
+    },
+    tell: (event) => {
+      facts.told.push(event)
     },
     dirty: (resource, key, isUrgent = false) => {
       facts.dirty.push({ resource, key, isUrgent })

@@ -1,4 +1,4 @@
-import { forbidden, simExists } from '@steeple/contracts'
+import { forbidden, type MutationTx, simExists } from '@steeple/contracts'
 import { failure, onEachStore, TOY, toy } from '@steeple/store/testing'
 import { assert } from '@steeple/testkit'
 import type { RateLimitedError } from '../../src/mutation/rate-limit.ts'
@@ -62,6 +62,32 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     })
     assert.equal(bench.dirty, ['toy/toy-1'])
     assert.equal(await bench.audit.verify(), { ok: true, checked: 1 })
+  })
+
+  test('tells of other nouns behind its own event, and of nothing when it is undone', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    const work = async (tx: MutationTx) => {
+      tx.tell({ type: 'part.make', subject: 'p-1', data: { of: 'a' } })
+      tx.tell({ type: 'part.make', subject: 'p-2' })
+      return { body: {} }
+    }
+    await bench.mutations.run(making('a', { work }))
+    const undone = async (tx: MutationTx): Promise<never> => {
+      await work(tx)
+      throw new Error('no')
+    }
+    await failure(() => bench.mutations.run(making('b', { work: undone })))
+    const events = await bench.outbox.after(0, 10)
+    assert.equal(
+      events.map(({ id, type, subject, data }) => [id, type, subject, data]),
+      [
+        [1, 'toy.make', 'a', {}],
+        [2, 'part.make', 'p-1', { of: 'a' }],
+        [3, 'part.make', 'p-2', {}],
+      ],
+    )
+    assert.is((await bench.outbox.after(0, 10, 'part.*')).length, 2)
   })
 
   test('audits work that throws, undoes it, and answers its error', async () => {

@@ -33,7 +33,13 @@ export function simIssuer(parts: SimsParts): SimIssuer {
           if (row === undefined) throw simNotFound(imsi)
           return credentialsOf(vault, row)
         },
-        issueIn: async (tx) => ({ detail: await issue.issueIn(context.db.join(tx)) }),
+        issueIn: async (tx) => {
+          const detail = await issue.issueIn(context.db.join(tx))
+          // The event of the mutation is the caller's; whoever listens for SIMs hears of these all the same.
+          for (const { hash, profile } of rows)
+            tx.tell({ type: 'sim.issue', subject: hash, data: { batch_id: batch.id, count: 1, profile } })
+          return { detail }
+        },
         committed: issue.committed,
       }
     },

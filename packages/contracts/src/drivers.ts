@@ -152,6 +152,8 @@ export interface CoreDriver {
    * Absent where nothing can be said.
    */
   diagnose?(imsi: Imsi, signal: AbortSignal): Promise<UeDiagnosis>
+  /** CIDR of the addresses that phones get, as configured. Absent where nothing is known of them. */
+  pools?(): Promise<readonly string[]>
 }
 export const coreDriverRef: ServiceRef<CoreDriver> = serviceRef<CoreDriver>('core.driver', {
   render: 'function',
@@ -161,6 +163,7 @@ export const coreDriverRef: ServiceRef<CoreDriver> = serviceRef<CoreDriver>('cor
   ues: 'function',
   plan: 'function?',
   diagnose: 'function?',
+  pools: 'function?',
 })
 
 /** A subscriber as an HSS must hold it. Key buffers are 16 octets and zeroed by the caller afterwards. */

@@ -101,10 +101,21 @@ export const nodeCertificatesRef: ServiceRef<CertificateHolders> = serviceRef<Ce
   { holderOf: 'function' },
 )
 
-/** What the lifecycle asks the mesh. While nobody provides it the node has joined none. */
+/** What the lifecycle and the status ask the mesh. While nobody provides it the node has joined none. */
 export interface MeshStanding {
-  /** Whether this node is a member, and whether it exchanges routes with a peer and translates addresses. */
-  state(): Promise<{ readonly isJoined: boolean; readonly hasRoutes: boolean }>
+  /** From memory, as last observed. The provider says `changed` when something of it is another. */
+  state(): Promise<{
+    /** Whether there is another member in the mesh of this node. */
+    readonly isJoined: boolean
+    /** Whether routes of an active peer are serving and phones are let out, here or there. */
+    readonly hasRoutes: boolean
+    readonly breakout: {
+      /** Where traffic of phones leaves: at this box, at a peer's, or by nothing that was seen to work. */
+      readonly mode: 'local' | 'peer' | 'off'
+      /** Peers in state `active`. */
+      readonly peerCount: number
+    }
+  }>
 }
 /** Provided by mesh. */
 export const meshStandingRef: ServiceRef<MeshStanding> = serviceRef<MeshStanding>('mesh.membership', {

@@ -138,6 +138,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
       apply: files.apply,
       kick,
       ues: (signal) => listUes(info, signal),
+      pools: async () => [context.settings.core_a.subnet],
       diagnose: diagnoser({
         info,
         engine,

@@ -71,7 +71,14 @@ export function createCoreB(
   })
   const kick = createKick(amf, smf)
   const list = sharedList(context.clock, counted(metrics, kick, amf))
-  const driver = createDriver({ list, kick: timedKick(metrics, kick), watched, files, render })
+  const driver = createDriver({
+    list,
+    kick: timedKick(metrics, kick),
+    watched,
+    files,
+    render,
+    pools: async () => [context.settings.core_b.subnet],
+  })
   const oam: Free5gcOam = { registrations: list.recent, session: smf.session }
   const health = steerHealth({
     amf,

@@ -11,10 +11,11 @@ export interface DriverParts {
   readonly watched: WatchedCore
   readonly files: Pick<CoreFiles, 'plan' | 'apply' | 'appliedSha256'>
   readonly render: CoreDriver['render']
+  readonly pools: () => Promise<readonly string[]>
 }
 
 /** The driver of a free5GC core. Of what it reads of a subscriber, only references of sessions outlive the call. */
-export function createDriver({ list, kick, watched, files, render }: DriverParts): CoreDriver {
+export function createDriver({ list, kick, watched, files, render, pools }: DriverParts): CoreDriver {
   const ues = async (signal: AbortSignal): Promise<readonly ObservedUe[]> =>
     uesFrom((await list.recent(0, signal)).registrations)
   const attached = async (signal: AbortSignal): Promise<number | undefined> => {
@@ -27,6 +28,7 @@ export function createDriver({ list, kick, watched, files, render }: DriverParts
   }
   return {
     render,
+    pools,
     ues,
     kick,
     plan: files.plan,

@@ -18,12 +18,7 @@ export const plugin: Plugin<PeeringConfig> = {
     const { members } = belonging
     const heard = await discovery(context, members)
     const linked = await peers(context, members, heard.suggestions)
-    return together([
-      belonging.part,
-      heard.part,
-      linked.part,
-      await breakout(context, members, linked.links),
-    ])
+    return together([belonging.part, heard.part, linked.part, await breakout(context, members, linked.links)])
   },
 }
 

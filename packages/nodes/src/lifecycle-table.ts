@@ -123,3 +123,30 @@ export function afterArming(state: LifecycleState, hasCertificate: boolean): Lif
 export function afterDisarming(state: LifecycleState): LifecycleState {
   return state === 'provision' ? 'provision' : 'register'
 }
+
+/** What the mesh is seen to be. */
+export interface MeshFacts {
+  readonly isJoined: boolean
+  readonly hasRoutes: boolean
+}
+
+/**
+ * The next step of a node that follows the mesh by itself; undefined where it is right. Specification, "Node lifecycle":
+ * mesh join, route exchange, mesh left. A state that was forced is not gone back from.
+ */
+export function towardsMesh(
+  state: LifecycleState,
+  { isJoined, hasRoutes }: MeshFacts,
+  isForced: boolean,
+): { readonly to: LifecycleState; readonly why: string } | undefined {
+  if (state === 'on_air' && isJoined) return { to: 'peer', why: 'the node is in a mesh' }
+  if (state === 'peer' && isJoined && hasRoutes) {
+    return { to: 'breakout', why: 'routes are exchanged and phones are let out' }
+  }
+  if (isForced) return undefined
+  if (state === 'breakout' && !(isJoined && hasRoutes)) {
+    return { to: 'peer', why: 'no routes are exchanged, or phones are not let out' }
+  }
+  if (state === 'peer' && !isJoined) return { to: 'on_air', why: 'the node is in no mesh' }
+  return undefined
+}

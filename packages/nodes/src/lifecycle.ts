@@ -14,6 +14,7 @@ import {
   txGateRef,
 } from '@steeple/contracts'
 import { afterArming, afterDisarming, decide, type Facts, spelling } from './lifecycle-table.ts'
+import { meshFollower } from './mesh-follower.ts'
 import { findNode, moveNode, type NodeRow } from './node-store.ts'
 
 /** A requested transition. */
@@ -45,6 +46,8 @@ export interface NodeLifecycle extends Lifecycle {
   ): Promise<(tx: MutationTx) => Promise<TransitionResult>>
   /** Falls back to register when the node is on air with a closed TX gate. Says whether it did. */
   heal(): Promise<boolean>
+  /** One step to where the mesh is seen to be, up or back: the state it came to, or undefined when it stays. */
+  followMesh(): Promise<LifecycleState | undefined>
 }
 
 /** Makes the lifecycle service of this node. */
@@ -94,7 +97,7 @@ export function createLifecycle(context: Context): NodeLifecycle {
         const decision = decide(row.state, request, known)
         if (!decision.isAllowed) throw invalidTransition(decision.reason)
         const atMs = clock.nowMs()
-        await moveNode(tx, row, request.to, atMs)
+        await moveNode(tx, row, request.to, atMs, decision.isForced)
         return { nodeId: row.node_id, from: row.state, to: request.to, atMs, isForced: decision.isForced }
       }
     },
@@ -112,6 +115,7 @@ export function createLifecycle(context: Context): NodeLifecycle {
       })
       return true
     },
+    followMesh: meshFollower(context),
   }
 }
 

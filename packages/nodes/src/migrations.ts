@@ -38,4 +38,15 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    id: '0002_forced',
+    up: [
+      `create table nodes_forced (
+        node_id text primary key,
+        state text not null,
+        since_ms bigint not null,
+        row_sum bigint not null
+      )`,
+    ],
+  },
 ]

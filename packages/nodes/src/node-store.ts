@@ -43,6 +43,13 @@ export interface OverlayRow {
   readonly since_ms: number
 }
 
+/** A state that a node was forced into: what it lacks for it does not move it back. */
+export interface ForcedRow {
+  readonly node_id: string
+  readonly state: LifecycleState
+  readonly since_ms: number
+}
+
 /** Position in the list of nodes: oldest first. */
 export interface NodePosition {
   readonly createdAtMs: number
@@ -83,9 +90,14 @@ const OVERLAYS: Table<OverlayRow> = defineTable<OverlayRow>(
   ['node_id', 'reason', 'since_ms'],
   ['node_id'],
 )
+const FORCED: Table<ForcedRow> = defineTable<ForcedRow>(
+  'nodes_forced',
+  ['node_id', 'state', 'since_ms'],
+  ['node_id'],
+)
 
 /** The tables of this package, for the integrity scan. */
-export const TABLES: readonly TableSpec[] = [NODES, HEARTBEATS, OVERLAYS]
+export const TABLES: readonly TableSpec[] = [NODES, HEARTBEATS, OVERLAYS, FORCED]
 
 const OLDEST_FIRST = 'order by created_at_ms, node_id limit :limit'
 const AFTER = 'where (created_at_ms, node_id) > (:created_at_ms, :after_id)'
@@ -100,9 +112,22 @@ export function insertNode(tx: Tx, row: NodeRow): Promise<void> {
   return NODES.insert(tx, row)
 }
 
-/** Writes a node's new lifecycle state. */
-export function moveNode(tx: Tx, row: NodeRow, state: LifecycleState, atMs: number): Promise<void> {
-  return NODES.put(tx, { ...row, state, state_since_ms: atMs })
+/** Writes a node's new lifecycle state, and whether it was forced into it. */
+export async function moveNode(
+  tx: Tx,
+  row: NodeRow,
+  state: LifecycleState,
+  atMs: number,
+  isForced = false,
+): Promise<void> {
+  await NODES.put(tx, { ...row, state, state_since_ms: atMs })
+  if (isForced) await FORCED.put(tx, { node_id: row.node_id, state, since_ms: atMs })
+  else await FORCED.remove(tx, { node_id: row.node_id })
+}
+
+/** Whether the node was forced into the state that it is in. */
+export async function isForcedNode(reader: Reader, row: NodeRow): Promise<boolean> {
+  return (await FORCED.find(reader, { node_id: row.node_id }))?.state === row.state
 }
 
 /** At most `limit` nodes after `after`, oldest first. */

@@ -1,4 +1,4 @@
-import { lifecycleRef, type Plugin } from '@steeple/contracts'
+import { lifecycleRef, meshStandingRef, nodeIdentityRef, type Plugin } from '@steeple/contracts'
 import { clockRoutes } from './clock-routes.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { lifecycleRoutes } from './lifecycle-routes.ts'
@@ -7,7 +7,7 @@ import { nodeRoutes } from './node-routes.ts'
 import { TABLES } from './node-store.ts'
 import { ensureOwnNode } from './own-node.ts'
 import { createRadioLook } from './radio-view.ts'
-import { nodeReconciler } from './reconcile.ts'
+import { NODE_RESOURCE, nodeReconciler } from './reconcile.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { telemetryRoutes } from './telemetry-routes.ts'
 
@@ -17,6 +17,9 @@ export const plugin: Plugin = {
   tables: TABLES,
   setup: async (context) => {
     const lifecycle = createLifecycle(context)
+    context.onChange(meshStandingRef, () =>
+      context.enqueue(NODE_RESOURCE, context.use(nodeIdentityRef).nodeId),
+    )
     return {
       routes: [
         ...nodeRoutes(context),

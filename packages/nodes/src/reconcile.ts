@@ -10,6 +10,8 @@ import { degradedReason } from './degraded.ts'
 import type { NodeLifecycle } from './lifecycle.ts'
 import { findOverlay, listNodes, type NodePosition, putOverlay, removeOverlay } from './node-store.ts'
 
+/** As the kernel knows the reconciler. */
+export const NODE_RESOURCE = 'node'
 /** Staleness has no event of its own, so every node is looked at that often. */
 const RESYNC_MS = 5_000
 const BATCH_NODES = 50
@@ -22,12 +24,13 @@ export function nodeReconciler(context: Context, lifecycle: NodeLifecycle): Reco
     if (isOwn && (await lifecycle.heal())) {
       context.log.warn({ nodeId }, 'lifecycle fell back to register since TX is not armed')
     }
+    if (isOwn) await follow(context, lifecycle)
     // Until the first pass is over the health of this service is not known.
     if (isOwn && !context.use(healthBoardRef).isReady) return
     await updateOverlay(context, nodeId)
   }
   return {
-    resource: 'node',
+    resource: NODE_RESOURCE,
     resyncMs: RESYNC_MS,
     batch: BATCH_NODES,
     keys: () => nodeIds(context),
@@ -40,6 +43,13 @@ export function nodeReconciler(context: Context, lifecycle: NodeLifecycle): Reco
       }
       return outcomes
     },
+  }
+}
+
+/** As far as it goes at once: two steps up at most, or two back. */
+async function follow(context: Context, lifecycle: NodeLifecycle): Promise<void> {
+  for (let to = await lifecycle.followMesh(); to !== undefined; to = await lifecycle.followMesh()) {
+    context.log.info({ to }, 'lifecycle follows the mesh')
   }
 }
 

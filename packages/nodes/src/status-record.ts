@@ -1,8 +1,9 @@
 import {
-  type ComponentState,
   type Context,
   type InstanceView,
   type JsonSchema,
+  type MeshStanding,
+  meshStandingRef,
   nodeIdentityRef,
   objectSchema,
   type SubscriberView,
@@ -52,10 +53,10 @@ export const STATUS_SCHEMA: JsonSchema = objectSchema(
       },
       ['registered', 'sim_state', 'attached'],
     ),
-    breakout: objectSchema({ mode: { ...TEXT, description: 'local, peer or off.' }, peer_count: COUNT }, [
-      'mode',
-      'peer_count',
-    ]),
+    breakout: objectSchema(
+      { mode: { ...TEXT, description: 'local, peer or off, as observed.' }, peer_count: COUNT },
+      ['mode', 'peer_count'],
+    ),
     mode: { ...TEXT, description: 'lab or rf.' },
     core: TEXT,
     country: TEXT,
@@ -101,12 +102,13 @@ export async function statusRecord(
   look: RadioLook,
 ): Promise<object> {
   const { nodeId } = context.use(nodeIdentityRef)
-  const [state, reason, components, radio, gate, last] = await Promise.all([
+  const [state, reason, components, radio, gate, standing, last] = await Promise.all([
     lifecycle.state(),
     degradedReason(context, nodeId),
     allComponents(context),
     look(),
     context.maybe(txGateRef)?.state(),
+    context.maybe(meshStandingRef)?.state(),
     // A damaged row of a SIM is no reason to say nothing of the node.
     context
       .maybe(subscribersRef)
@@ -126,7 +128,7 @@ export async function statusRecord(
       sim_state: simState(last, radio.attachedUes ?? 0),
       attached: radio.attachedUes,
     },
-    breakout: { mode: settings.policy.local_breakout ? 'local' : 'off', peer_count: peerCount(components) },
+    breakout: breakoutRecord(standing),
     mode: settings.server.mode,
     core: settings.core,
     country: settings.server.country,
@@ -155,9 +157,8 @@ function runningSince(context: Context): { readonly version: string; readonly up
   return { version, uptime_s: Math.max(0, Math.floor((context.clock.nowMs() - startedAtMs) / 1_000)) }
 }
 
-/** Peers that a mesh plugin reports as well. Agents' components carry their node's name and are no peers. */
-function peerCount(components: readonly ComponentState[]): number {
-  return components.filter(
-    ({ kind, status, name }) => kind === 'peer' && status === 'ok' && !name.startsWith('node/'),
-  ).length
+/** Without a mesh plugin nobody sees to it that phones get out. */
+function breakoutRecord(standing: Awaited<ReturnType<MeshStanding['state']>> | undefined): object {
+  const { mode, peerCount } = standing?.breakout ?? { mode: 'off', peerCount: 0 }
+  return { mode, peer_count: peerCount }
 }

@@ -1,4 +1,4 @@
-import { coreDriverRef, ranDriverRef, subscribersRef } from '@steeple/contracts'
+import { coreDriverRef, meshStandingRef, ranDriverRef, subscribersRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { createLifecycle } from '../src/lifecycle.ts'
 import { nodeRoutes } from '../src/node-routes.ts'
@@ -34,7 +34,7 @@ service('tells the status of a fresh node', async () => {
     apns: ['internet', 'ims'],
     enb: { connected: null, mode: null, s1_setup: null },
     ue: { registered: null, sim_state: 'none', attached: null },
-    breakout: { mode: 'local', peer_count: 0 },
+    breakout: { mode: 'off', peer_count: 0 },
     mode: 'lab',
     core: 'core_a',
     country: 'LAB',
@@ -51,8 +51,9 @@ service('tells what drivers, TX gate, settings and components say', async () => 
   const { world, lifecycle, routes } = await setting()
   await world.db.write((tx) => lifecycle.txArmed(tx))
   world.isArmed = true
-  world.fake.changeSettings({ policy: { local_breakout: false } })
-  world.components = [component({ name: 'peer-1', kind: 'peer', required: false })]
+  world.fake.services.set(meshStandingRef.id, {
+    state: async () => ({ isJoined: true, hasRoutes: true, breakout: { mode: 'peer', peerCount: 1 } }),
+  })
   world.fake.services.set(ranDriverRef.id, {
     observe: async () => ({ pid: 1, isConnected: true, attachedUes: 1, mode: 'nr' }),
   })
@@ -67,7 +68,7 @@ service('tells what drivers, TX gate, settings and components say', async () => 
       'on-air',
       { connected: true, mode: 'nr', s1_setup: true },
       { registered: true, sim_state: 'activated', attached: 2 },
-      { mode: 'off', peer_count: 1 },
+      { mode: 'peer', peer_count: 1 },
       { armed: true },
     ],
   )

@@ -152,4 +152,14 @@ export const MIGRATIONS: readonly Migration[] = [
       'create index esim_smdp_progress_time on esim_smdp_progress (at_ms)',
     ],
   },
+  {
+    id: '0003_dropped_certs',
+    up: [
+      `create table esim_smdp_dropped (
+        id text primary key,
+        at_ms bigint not null,
+        row_sum bigint not null
+      )`,
+    ],
+  },
 ]

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { copyFile, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemPrincipal } from '@steeple/contracts'
@@ -288,6 +289,47 @@ routes('looks into the folder again when the configuration is read again', async
     await dir.remove()
   }
 })
+
+routes(
+  'brings nothing back from the folder that was removed by hand, until it is imported by hand',
+  async () => {
+    await using dir = await tempDir()
+    const put = async (ending: RegExp): Promise<void> => {
+      for (const name of await readdir(FIXTURES))
+        if (ending.test(name)) await copyFile(new URL(name, FIXTURES), join(dir.path, name))
+    }
+    await put(/_NIST\.(der|pem)$/)
+    await withBed(
+      async ({ bed, certs, changed, health }) => {
+        const names = ['CERT_S_SM_DPauth_ECDSA_NIST.der', 'SK_S_SM_DPauth_ECDSA_NIST.pem']
+        const raw = await readFile(new URL('CERT_S_SM_DPauth_ECDSA_NIST.der', FIXTURES))
+        const isThere = (): boolean =>
+          certs()
+            .all()
+            .some(({ row }) => Buffer.compare(row.der, raw) === 0)
+        const id = createHash('sha256').update(raw).digest('hex')
+        assert.ok(isThere())
+        assert.is((await bed.request('DELETE', `/v1/esim/certs/${id}`)).status, 204)
+        // What is new shows that the folder was looked into.
+        await put(/_BRP\.(der|pem)$/)
+        changed()
+        await eventually(() =>
+          assert.ok(
+            certs()
+              .identities()
+              .some(({ curve }) => curve === 'brainpoolP256r1'),
+          ),
+        )
+        assert.not.ok(isThere())
+        await eventually(() => assert.equal([health().status, health().detail], ['ok', '2 sets']))
+        const body = await filesOf(names)
+        assert.is((await bed.request('POST', '/v1/esim/certs/import', { body })).status, 200)
+        assert.ok(isThere())
+      },
+      { config: { certs_dir: dir.path } },
+    )
+  },
+)
 
 routes('imports the folder of the configuration at start, whatever lies beside', async () => {
   const folder = new URL('.', FIXTURES).pathname

@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemPrincipal } from '@steeple/contracts'
+import { DROPPED } from '../store/rows.ts'
 import { type CertFile, MAX_OCTETS, readFiles } from './files.ts'
 import { type CertParts, keepCertificates } from './keep.ts'
 import { planImport } from './plan-import.ts'
@@ -11,7 +12,8 @@ const MOST_FILES = 500
 
 /**
  * Imports what lies in `esim.certs_dir`, and says in the log which files are refused. Gives the number of those; undefined
- * when the folder cannot be read. The good ones come in whatever the others are.
+ * when the folder cannot be read. The good ones come in whatever the others are, but
+ * for those that somebody has removed by hand.
  */
 export async function importFolder(parts: CertParts): Promise<number | undefined> {
   const { context, certs } = parts
@@ -22,7 +24,8 @@ export async function importFolder(parts: CertParts): Promise<number | undefined
     return undefined
   })
   if (files === undefined) return undefined
-  const plan = planImport(readFiles(files), certs.all(), context.clock.nowMs())
+  const dropped = new Set((await DROPPED.select(context.db, '')).map(({ id }) => id))
+  const plan = planImport(readFiles(files), certs.all(), context.clock.nowMs(), dropped)
   for (const { file, problem } of plan.problems)
     context.log.warn({ file, problem }, 'file of esim.certs_dir refused')
   if (plan.added.length > 0) {

@@ -1,5 +1,5 @@
 import type { Context, MutationTx, Vault } from '@steeple/contracts'
-import { CERTS } from '../store/rows.ts'
+import { CERTS, DROPPED } from '../store/rows.ts'
 import { type HeldCertificate, type NewCertificate, sealedCertificate } from './held.ts'
 import { certRecord } from './record.ts'
 import { idsInUse } from './sets.ts'
@@ -25,7 +25,10 @@ export async function keepCertificates(
 ): Promise<readonly object[]> {
   const nowMs = context.clock.nowMs()
   const rows = kept.map((one) => sealedCertificate(one, vault, nowMs))
-  for (const row of rows) await CERTS.put(tx, row)
+  for (const row of rows) {
+    await CERTS.put(tx, row)
+    await DROPPED.remove(tx, { id: row.id })
+  }
   tx.audit({ detail: { certificates: rows.map(({ id, role, curve }) => ({ id, role, curve })) } })
   const added = kept.flatMap(({ certificate, key }, i): readonly HeldCertificate[] => {
     const row = rows[i]

@@ -28,17 +28,26 @@ const ROLE_WORDS: Readonly<Record<CertRow['role'], string>> = {
   eum: 'CERT.EUM',
 }
 
+/** Of certificates: none is left out. */
+const NONE: ReadonlySet<string> = new Set()
+
 /**
  * Looks at what files hold beside what is there: role by policies, chain to a CI, key, owner, curve, validity. SGP.22
- * §4.5.2. Pure.
+ * §4.5.2. `left`: ids of certificates that are passed over without a word. Pure.
  */
-export function planImport(found: FoundInFiles, held: readonly HeldCertificate[], nowMs: number): ImportPlan {
+export function planImport(
+  found: FoundInFiles,
+  held: readonly HeldCertificate[],
+  nowMs: number,
+  left: ReadonlySet<string> = NONE,
+): ImportPlan {
   const problems: FileProblem[] = [...found.problems]
   const refuse = (file: string, problem: string | undefined): boolean => {
     if (problem !== undefined) problems.push({ file, problem })
     return problem !== undefined
   }
   const candidates = once(found.certificates).flatMap(({ file, certificate }) => {
+    if (left.has(certificateId(certificate.raw))) return []
     const role = roleOf(certificate)
     if (role === undefined) {
       refuse(file, roleProblem(certificate))
@@ -61,8 +70,10 @@ export function planImport(found: FoundInFiles, held: readonly HeldCertificate[]
       role !== 'ci' &&
       !refuse(file, chainProblem(role, certificate, cis) ?? keyProblem(role, keyOf(certificate))),
   )
+  // One that is here already is no problem of its file, even if its partner has been removed since.
   const good = [...newCis, ...signed].filter(
-    ({ file, role, certificate }) => !refuse(file, ownerProblem(role, certificate, signed, held)),
+    (one) =>
+      !isNew(one, held, keyOf) || !refuse(one.file, ownerProblem(one.role, one.certificate, signed, held)),
   )
   const all = [...found.certificates, ...held].map(({ certificate }) => certificate)
   for (const { file, key } of found.keys)

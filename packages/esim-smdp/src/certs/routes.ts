@@ -10,7 +10,7 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import type { RspCurve } from '@steeple/sgp22'
-import { CERTS } from '../store/rows.ts'
+import { CERTS, DROPPED } from '../store/rows.ts'
 import { esimCertConflict, esimCertNotFound } from './errors.ts'
 import { type CertFile, readFiles } from './files.ts'
 import type { HeldCertificate } from './held.ts'
@@ -206,6 +206,8 @@ function removeRoute(parts: CertParts): Route {
     path: '/v1/esim/certs/:id',
     role: 'admin',
     summary: 'Remove a certificate and its key',
+    description:
+      'The folder esim.certs_dir does not bring it back, whatever lies there; an import by hand does.',
     schema: { params: PARAMS, status: 204 },
     audit: 'esim_cert.remove',
     errors: [esimCertNotFound.code, esimCertConflict.code],
@@ -220,6 +222,7 @@ function removeRoute(parts: CertParts): Route {
         if (row.role === 'ci' && below.length > 0)
           throw esimCertConflict('certificates of this CI are still here; remove them first')
         await CERTS.remove(tx, { id })
+        await DROPPED.put(tx, { id, at_ms: parts.context.clock.nowMs() })
         tx.audit({ detail: { role: row.role, curve: row.curve } })
         return { status: 204 }
       })

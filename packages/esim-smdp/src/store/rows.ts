@@ -241,3 +241,15 @@ export interface KeyRow {
   readonly key_sealed: Uint8Array
 }
 export const KEYS: Table<KeyRow> = defineTable<KeyRow>('esim_smdp_key', ['id', 'key_sealed'], ['id'])
+
+/** A certificate that was removed by hand: `esim.certs_dir` does not bring it back. */
+export interface DroppedRow {
+  /** As of `CertRow`. */
+  readonly id: string
+  readonly at_ms: number
+}
+export const DROPPED: Table<DroppedRow> = defineTable<DroppedRow>(
+  'esim_smdp_dropped',
+  ['id', 'at_ms'],
+  ['id'],
+)

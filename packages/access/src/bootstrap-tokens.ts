@@ -1,15 +1,18 @@
 import {
   type BootstrapTokens,
   bootstrapTokenInvalid,
-  type Clock,
-  type Db,
+  type Context,
+  msFromDuration,
   type Reader,
 } from '@steeple/contracts'
-import { burnToken, findByHash, type TokenRow } from './token-store.ts'
+import { withinMaker } from './token-limits.ts'
+import { drawToken } from './token-mint.ts'
+import { burnToken, findByHash, insertToken, type TokenRow } from './token-store.ts'
 import { isSameSha256, tokenKindOf, tokenSha256 } from './token-text.ts'
 
-/** Checks and burns bootstrap tokens. One answer for unknown, used, expired and bound to another node. */
-export function createBootstrapTokens(db: Db, clock: Clock): BootstrapTokens {
+/** Makes, checks and burns bootstrap tokens. One answer for unknown, used, expired and bound to another node. */
+export function createBootstrapTokens(context: Context): BootstrapTokens {
+  const { db, clock } = context
   const live = async (reader: Reader, token: string, nodeId: string): Promise<TokenRow> => {
     if (tokenKindOf(token) !== 'bootstrap') throw bootstrapTokenInvalid()
     const sha256 = tokenSha256(token)
@@ -19,17 +22,42 @@ export function createBootstrapTokens(db: Db, clock: Clock): BootstrapTokens {
     return row
   }
   return {
-    check: async (token, nodeId) => ({ id: (await live(db, token, nodeId)).id, roles: [] }),
+    check: async (token, nodeId) => {
+      const row = await live(db, token, nodeId)
+      return { id: row.id, roles: [], isUsed: row.used_at_ms !== null }
+    },
     burn: async (tx, token, nodeId) => {
       const own = db.join(tx)
       const row = await live(own, token, nodeId)
-      if (!(await burnToken(own, row, clock.nowMs()))) throw bootstrapTokenInvalid()
+      if (!(await burnToken(own, row, nodeId, clock.nowMs()))) throw bootstrapTokenInvalid()
+    },
+    mint: async (tx, principal, wanted) => {
+      const nowMs = clock.nowMs()
+      const mostMs = msFromDuration(context.settings.auth.bootstrap_token_ttl) ?? 0
+      const asked = withinMaker(
+        {
+          name: wanted.name,
+          kind: 'bootstrap',
+          roles: [],
+          livesMs: Math.min(wanted.livesMs ?? mostMs, mostMs),
+          nodeId: wanted.nodeId,
+          nodeName: undefined,
+        },
+        false,
+        principal,
+        nowMs,
+      )
+      const { token, row } = drawToken(context, asked, principal)
+      await insertToken(db.join(tx), row)
+      return { id: row.id, token, expiresAtMs: row.expires_at_ms ?? nowMs }
     },
   }
 }
 
+/** A used one is bound to the node that used it: that one may ask again for what it was given. */
 function isOpenTo(row: TokenRow, nodeId: string, nowMs: number): boolean {
-  if (row.kind !== 'bootstrap' || row.used_at_ms !== null) return false
+  if (row.kind !== 'bootstrap') return false
   if (row.expires_at_ms === null || row.expires_at_ms <= nowMs) return false
+  if (row.used_at_ms !== null && row.node_id === null) return false
   return row.node_id === null || row.node_id === nodeId
 }

@@ -35,7 +35,7 @@ export const plugin: Plugin = {
       routes: [...tokenRoutes(context, authenticator, lastUse), ...auditRoutes(context)],
       services: new Map<string, object>([
         [authenticatorRef.id, authenticator],
-        [bootstrapTokensRef.id, createBootstrapTokens(db, clock)],
+        [bootstrapTokensRef.id, createBootstrapTokens(context)],
         [tokenMintRef.id, createTokenMint(context)],
       ]),
       start: async () => {

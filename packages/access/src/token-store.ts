@@ -17,7 +17,7 @@ export interface TokenRow {
   readonly kind: TokenKind
   /** JSON list of roles; empty for a bootstrap token. */
   readonly roles: string
-  /** The node that a bootstrap token is bound to. */
+  /** The node that a bootstrap token is bound to; the one that used it, once it is used. */
   readonly node_id: string | null
   readonly node_name: string | null
   readonly created_at_ms: number
@@ -67,7 +67,7 @@ export const TABLES: readonly TableSpec[] = [TOKENS, USES]
 
 const NEWEST_FIRST = 'order by created_at_ms desc, id desc limit :limit'
 const AFTER = 'where (created_at_ms, id) < (:created_at_ms, :after_id)'
-const BURN = `update access_token set used_at_ms = :used_at_ms, row_sum = :row_sum
+const BURN = `update access_token set used_at_ms = :used_at_ms, node_id = :node_id, row_sum = :row_sum
   where id = :id and used_at_ms is null`
 const OVER = 'where expires_at_ms < :before_ms order by expires_at_ms limit :limit'
 
@@ -93,11 +93,12 @@ export async function removeToken(tx: Tx, id: string): Promise<boolean> {
   return TOKENS.remove(tx, { id })
 }
 
-/** Marks a bootstrap token as used; false when another transaction was faster. */
-export async function burnToken(tx: Tx, row: TokenRow, usedAtMs: number): Promise<boolean> {
-  const burnt: TokenRow = { ...row, used_at_ms: usedAtMs }
+/** Marks a bootstrap token as used by a node; false when another transaction was faster. */
+export async function burnToken(tx: Tx, row: TokenRow, nodeId: string, usedAtMs: number): Promise<boolean> {
+  const burnt: TokenRow = { ...row, node_id: nodeId, used_at_ms: usedAtMs }
   const changed = await tx.run(BURN, {
     id: row.id,
+    node_id: nodeId,
     used_at_ms: usedAtMs,
     row_sum: rowSum(TOKENS.columns, { ...burnt }),
   })

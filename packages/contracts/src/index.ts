@@ -111,6 +111,8 @@ export {
   TIMESTAMP_SCHEMA,
 } from './json-schema.ts'
 export {
+  type BootstrapTokens,
+  bootstrapTokensRef,
   type CertificateHolders,
   type CertificateWish,
   type ClientCertificate,
@@ -122,7 +124,9 @@ export {
   meshAuthorityRef,
   meshIdentityRef,
   meshStandingRef,
+  type NodeRegistry,
   nodeCertificatesRef,
+  nodeRegistryRef,
   operatorCertificatesRef,
   type Revocation,
 } from './mesh-services.ts'
@@ -183,8 +187,6 @@ export {
   type Authenticator,
   auditTrailRef,
   authenticatorRef,
-  type BootstrapTokens,
-  bootstrapTokensRef,
   type CarrierRequest,
   type ClockJudge,
   type ComponentState,

@@ -1,5 +1,7 @@
+import type { Principal, Role } from './roles.ts'
 import { type ServiceRef, serviceRef } from './service-ref.ts'
 import type { AuthenticatedPrincipal } from './services.ts'
+import type { Tx } from './store.ts'
 
 // ---- provided by the kernel ----
 
@@ -30,6 +32,11 @@ export interface MeshAuthority {
   readonly caPem: string
   /** SHA-256 of the DER, 64 hexadecimal digits. */
   readonly caSha256: string
+  /**
+   * The key (SubjectPublicKeyInfo, DER) of a certificate request whose signature holds: PKCS#10, PEM, RFC 2986. All else that
+   * it says is passed over. Throws `validation_failed` for more than 4 KiB, another form, a key that is not P-256.
+   */
+  readRequest(pem: string): Promise<Uint8Array>
   /** Never outlives the CA. Throws `validation_failed` for a key that is not P-256. */
   issue(wish: CertificateWish): Promise<IssuedCertificate>
   /** An X.509 CRL of the CA, PEM. RFC 5280 §5. */
@@ -63,6 +70,11 @@ export interface MeshIdentity {
   request(): Promise<string>
   /** Signs with the node's key: ECDSA over SHA-256, DER. */
   sign(octets: Uint8Array): Uint8Array
+  /**
+   * What an X.509 CRL of the CA of the mesh that this node is in says. Throws `validation_failed` for another form, another
+   * issuer or a signature that does not hold. Whether it is fresh is the caller's to judge.
+   */
+  readRevocations(pem: string): Promise<{ readonly number: number; readonly list: readonly Revocation[] }>
   /** Durable: killed at any point the node is a member or it is not. Checks the chain and the key. */
   adopt(membership: MeshMembership): Promise<void>
   /** The node is the root of its own mesh again. */
@@ -100,6 +112,52 @@ export const nodeCertificatesRef: ServiceRef<CertificateHolders> = serviceRef<Ce
   'mesh.node_certificates',
   { holderOf: 'function' },
 )
+
+// ---- provided by access ----
+
+/** Bootstrap tokens: minted by POST /v1/tokens and for invitations, burnt by the enroll route. */
+export interface BootstrapTokens {
+  /**
+   * Whether the token is unexpired and fits the node, and is unused or was used by that very node (`isUsed`): one that has
+   * lost the answer asks again. Changes nothing. Throws `bootstrap_token_invalid`.
+   */
+  check(
+    token: string,
+    nodeId: string,
+  ): Promise<{ readonly id: string; readonly roles: readonly Role[]; readonly isUsed: boolean }>
+  /** Marks it used inside the caller's transaction. Throws `bootstrap_token_invalid` when another was faster. */
+  burn(tx: Tx, token: string, nodeId: string): Promise<void>
+  /**
+   * A new one inside the caller's transaction, good for `livesMs` and at most `auth.bootstrap_token_ttl`. The text is shown
+   * here and never again.
+   */
+  mint(
+    tx: Tx,
+    principal: Principal,
+    wanted: { readonly name: string; readonly nodeId?: string; readonly livesMs?: number },
+  ): Promise<{ readonly id: string; readonly token: string; readonly expiresAtMs: number }>
+}
+export const bootstrapTokensRef: ServiceRef<BootstrapTokens> = serviceRef<BootstrapTokens>(
+  'access.bootstrap_tokens',
+  { check: 'function', burn: 'function', mint: 'function' },
+)
+
+// ---- provided by nodes ----
+
+/** The records of nodes, for whoever lets them in and out. Each call is within the caller's mutation. */
+export interface NodeRegistry {
+  /** The node has a certificate: made now, or a newer one. What it was before it left, it is not again: state `provision`. */
+  enrolled(
+    tx: Tx,
+    node: { readonly nodeId: string; readonly name: string; readonly certificateExpiresAtMs: number },
+  ): Promise<void>
+  /** The node is out: state `provision`. Of one that there is no record of it says nothing. */
+  left(tx: Tx, nodeId: string): Promise<void>
+}
+export const nodeRegistryRef: ServiceRef<NodeRegistry> = serviceRef<NodeRegistry>('nodes.registry', {
+  enrolled: 'function',
+  left: 'function',
+})
 
 /** What the lifecycle and the status ask the mesh. While nobody provides it the node has joined none. */
 export interface MeshStanding {

@@ -1,9 +1,14 @@
 import { coreDriverRef, hssDriverRef, ranDriverRef } from './drivers.ts'
-import { meshStandingRef, nodeCertificatesRef, operatorCertificatesRef } from './mesh-services.ts'
+import {
+  bootstrapTokensRef,
+  meshStandingRef,
+  nodeCertificatesRef,
+  nodeRegistryRef,
+  operatorCertificatesRef,
+} from './mesh-services.ts'
 import type { ServiceRef } from './service-ref.ts'
 import {
   authenticatorRef,
-  bootstrapTokensRef,
   lifecycleRef,
   policyRef,
   quotaKeeperRef,
@@ -23,6 +28,7 @@ const REFS: readonly ServiceRef<object>[] = [
   lifecycleRef,
   meshStandingRef,
   nodeCertificatesRef,
+  nodeRegistryRef,
   operatorCertificatesRef,
   policyRef,
   quotaKeeperRef,

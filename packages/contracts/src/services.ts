@@ -155,18 +155,6 @@ export const authenticatorRef: ServiceRef<Authenticator> = serviceRef<Authentica
   authenticate: 'function',
 })
 
-/** Bootstrap tokens: minted by POST /v1/tokens, burnt by the enroll route. */
-export interface BootstrapTokens {
-  /** Whether the token is unused, unexpired and fits the node; changes nothing. Throws `bootstrap_token_invalid`. */
-  check(token: string, nodeId: string): Promise<{ readonly id: string; readonly roles: readonly Role[] }>
-  /** Marks it used inside the caller's transaction. Throws `bootstrap_token_invalid` when another was faster. */
-  burn(tx: Tx, token: string, nodeId: string): Promise<void>
-}
-export const bootstrapTokensRef: ServiceRef<BootstrapTokens> = serviceRef<BootstrapTokens>(
-  'access.bootstrap_tokens',
-  { check: 'function', burn: 'function' },
-)
-
 /** Makes scoped tokens for the service's own command line: the first credential of a new box. */
 export interface TokenMint {
   /** How many tokens there are, expired ones included. */

@@ -37,6 +37,7 @@ import { rotateVaultAudited } from './composition/audited-rotation.ts'
 import { forwardingEdge } from './composition/forwarding-edge.ts'
 import { createHousekeeping } from './composition/housekeeping.ts'
 import { createLiveSettings } from './composition/live-settings.ts'
+import { meshServices } from './composition/mesh-services.ts'
 import { openStore } from './composition/open-store.ts'
 import { scanMemory } from './composition/scan-memory.ts'
 import { createStoreCheck } from './composition/store-check.ts'
@@ -79,6 +80,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const clock = judgeClock(options.clock)
   const machine = options.machine ?? thisMachine()
   const dataDir = config.settings.server.data_dir
+  const mesh = meshServices(secrets, clock)
   const store = await openStore({
     settings: config.settings,
     secrets,
@@ -101,14 +103,13 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     throw error
   })
   const { places } = cluster
-  const { auditKey } = secrets
   const settings = createLiveSettings(config, log)
   const metrics = createMetricsBoard(log)
   const stopObserving = observeProcess(metrics.kernel)
   observeCluster(metrics.kernel, () => cluster.view())
   const services = createServiceContainer()
   const outbox = createOutbox({ db })
-  const audit = createAuditTrail({ db, clock, auditKey, anchor })
+  const audit = createAuditTrail({ db, clock, auditKey: secrets.auditKey, anchor })
   const reconciler = createReconcileEngine({
     clock,
     timers,
@@ -121,7 +122,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     db,
     vault,
     clock,
-    auditKey,
+    auditKey: secrets.auditKey,
     limits: () => limitsOf(services.maybe(policyRef)?.bundle().rate_limits),
     onDirty: (resource, key, isUrgent) => {
       // What runs elsewhere was left there by the transaction.
@@ -190,6 +191,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     new Map<string, object>([
       [vaultRef.id, vault],
       [nodeIdentityRef.id, secrets.identity],
+      ...mesh,
       [auditTrailRef.id, audit],
       [healthBoardRef.id, health],
       [clockJudgeRef.id, timekeeper],

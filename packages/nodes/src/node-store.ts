@@ -112,6 +112,11 @@ export function insertNode(tx: Tx, row: NodeRow): Promise<void> {
   return NODES.insert(tx, row)
 }
 
+/** Adds a node, or replaces its record. */
+export function putNode(tx: Tx, row: NodeRow): Promise<void> {
+  return NODES.put(tx, row)
+}
+
 /** Writes a node's new lifecycle state, and whether it was forced into it. */
 export async function moveNode(
   tx: Tx,
@@ -152,6 +157,11 @@ export function findHeartbeat(reader: Reader, nodeId: string): Promise<Heartbeat
 /** Replaces the newest heartbeat of a node. */
 export function putHeartbeat(tx: Tx, row: HeartbeatRow): Promise<void> {
   return HEARTBEATS.put(tx, row)
+}
+
+/** Forgets the heartbeats of a node; removing the absent succeeds. */
+export async function removeHeartbeat(tx: Tx, nodeId: string): Promise<void> {
+  await HEARTBEATS.remove(tx, { node_id: nodeId })
 }
 
 /** The newest heartbeats of at most `limit` nodes, newest first. */

@@ -1,8 +1,15 @@
-import { lifecycleRef, meshStandingRef, nodeIdentityRef, type Plugin } from '@steeple/contracts'
+import {
+  lifecycleRef,
+  meshStandingRef,
+  nodeIdentityRef,
+  nodeRegistryRef,
+  type Plugin,
+} from '@steeple/contracts'
 import { clockRoutes } from './clock-routes.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { lifecycleRoutes } from './lifecycle-routes.ts'
 import { MIGRATIONS } from './migrations.ts'
+import { nodeRegistry } from './node-registry.ts'
 import { nodeRoutes } from './node-routes.ts'
 import { TABLES } from './node-store.ts'
 import { ensureOwnNode } from './own-node.ts'
@@ -29,7 +36,10 @@ export const plugin: Plugin = {
         ...serviceRoutes(context, lifecycle, createRadioLook(context)),
       ],
       reconcilers: [nodeReconciler(context, lifecycle)],
-      services: new Map([[lifecycleRef.id, lifecycle]]),
+      services: new Map<string, object>([
+        [lifecycleRef.id, lifecycle],
+        [nodeRegistryRef.id, nodeRegistry(context)],
+      ]),
       start: () => ensureOwnNode(context),
     }
   },

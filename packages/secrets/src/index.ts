@@ -1,6 +1,8 @@
 export { type InitOptions, type InitResult, initNode } from './init-node.ts'
 export { createKeyFile, readKeyFile, removeKeyFile, replaceKeyFile } from './key-files.ts'
 export type { Keyring, VaultKey } from './keyring.ts'
+export { openMeshAuthority } from './mesh-authority.ts'
+export { openMeshIdentity } from './mesh-identity.ts'
 export { openSecrets, type Secrets } from './open-secrets.ts'
 export { renewNodeCertificate } from './renew-certificate.ts'
 export { type RotationOptions, type RotationReport, rotateVault } from './rotate-vault.ts'

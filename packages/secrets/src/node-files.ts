@@ -10,6 +10,8 @@ export const KEY_FILES = {
   jwtKey: 'jwt.key',
   /** Seals the audit trail; never changes over the life of a store. */
   auditKey: 'audit.key',
+  /** Directory of what the node is in the mesh of another one; absent or empty: nothing. */
+  mesh: 'mesh',
   /** Written last: its presence says that `node init` was completed. */
   node: 'node.json',
 } as const
@@ -17,8 +19,8 @@ export const KEY_FILES = {
 /** Contract section 4: the mesh root lives 10 years, a node certificate 30 days. */
 export const ROOT_LIFE_MS: number = 3_653 * 86_400_000
 export const NODE_CERTIFICATE_LIFE_MS: number = 30 * 86_400_000
-/** Certificates are valid a little before they are made, for peers whose clocks are behind. */
-export const BACKDATE_MS: number = 300_000
+/** Certificates are valid before they are made, for boxes whose clocks are a day behind. */
+export const BACKDATE_MS: number = 25 * 3_600_000
 
 /** 256-bit keys: AES-256 and HMAC-SHA-256. */
 export const SYMMETRIC_KEY_BYTES = 32

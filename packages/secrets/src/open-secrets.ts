@@ -34,6 +34,8 @@ export interface Secrets {
   caKeyPem(): string
   /** Puts a renewed certificate in place, durable, and uses it from now on. */
   adoptCertificate(pem: string): void
+  /** Calls the listener after each `adoptCertificate`. */
+  onCertificate(listener: () => void): void
 }
 
 /**
@@ -68,6 +70,7 @@ export function openSecrets(dataDir: string): Secrets {
     .digest('hex')
     .slice(0, 8)
   jwtBytes.fill(0)
+  const listeners: (() => void)[] = []
   const caSha256 = createHash('sha256').update(ca.raw).digest('hex')
   return {
     directory,
@@ -100,6 +103,10 @@ export function openSecrets(dataDir: string): Secrets {
       certificatePem = pem
       certificate = next
       expiresAtMs = Date.parse(next.validTo)
+      for (const listener of listeners) listener()
+    },
+    onCertificate: (listener) => {
+      listeners.push(listener)
     },
   }
 }

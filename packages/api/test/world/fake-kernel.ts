@@ -169,9 +169,10 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
   const bootstrapTokens: BootstrapTokens = {
     check: async (token, nodeId) => {
       if (bootstraps.get(token) !== nodeId) throw bootstrapTokenInvalid()
-      return { id: 'bootstrap-1', roles: [] }
+      return { id: 'bootstrap-1', roles: [], isUsed: false }
     },
     burn: async () => undefined,
+    mint: async () => ({ id: 'bootstrap-2', token: '', expiresAtMs: 0 }),
   }
   services.set(authenticatorRef.id, authenticator)
   services.set(bootstrapTokensRef.id, bootstrapTokens)

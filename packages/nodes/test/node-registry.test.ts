@@ -1,0 +1,52 @@
+import { assert, suite } from '@steeple/testkit'
+import { nodeRegistry } from '../src/node-registry.ts'
+import { findHeartbeat, findNode, moveNode, putHeartbeat } from '../src/node-store.ts'
+import { nodesWorld } from './helpers.ts'
+
+const registry = suite('nodes/registry')
+const ID = '22222222-2222-4333-8444-555555555555'
+
+registry(
+  'makes the record of a node, keeps its state at a renewal, and begins anew after it left',
+  async () => {
+    const { fake, clock, db } = nodesWorld()
+    const nodes = nodeRegistry(fake.context)
+    const madeAtMs = clock.nowMs()
+    const enroll = (name: string, certificateExpiresAtMs: number) =>
+      db.write((tx) => nodes.enrolled(tx, { nodeId: ID, name, certificateExpiresAtMs }))
+    await enroll('mast', 50)
+    const first = await findNode(db, ID)
+    assert.equal([first?.state, first?.enrolled_at_ms, first?.left_at_ms], ['provision', madeAtMs, null])
+    if (first !== undefined) await db.write((tx) => moveNode(tx, first, 'register', madeAtMs))
+    await clock.advance(1_000)
+    await enroll('mast', 99)
+    const renewed = await findNode(db, ID)
+    assert.equal(
+      [renewed?.state, renewed?.enrolled_at_ms, renewed?.certificate_expires_at_ms],
+      ['register', madeAtMs, 99],
+    )
+    await db.write((tx) =>
+      putHeartbeat(tx, {
+        node_id: ID,
+        seq: 1,
+        at_ms: 0,
+        received_at_ms: 0,
+        fresh_since_ms: 0,
+        interval_ms: 1,
+        components: '[]',
+        counters: '{}',
+        versions: '{}',
+      }),
+    )
+    await db.write((tx) => nodes.left(tx, ID))
+    const gone = await findNode(db, ID)
+    assert.equal([gone?.state, gone?.left_at_ms], ['provision', clock.nowMs()])
+    assert.is(await findHeartbeat(db, ID), undefined, 'a node that left is not stale')
+    await enroll('mast again', 120)
+    const back = await findNode(db, ID)
+    assert.equal([back?.name, back?.created_at_ms, back?.left_at_ms], ['mast again', madeAtMs, null])
+    await db.write((tx) => nodes.left(tx, 'nobody'))
+  },
+)
+
+registry.run()

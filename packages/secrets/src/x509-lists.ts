@@ -1,0 +1,173 @@
+import 'reflect-metadata'
+import { createPrivateKey, createPublicKey, type webcrypto } from 'node:crypto'
+import {
+  AuthorityKeyIdentifierExtension,
+  Extension,
+  Pkcs10CertificateRequest,
+  Pkcs10CertificateRequestGenerator,
+  X509Certificate,
+  X509Crl,
+  X509CrlGenerator,
+} from '@peculiar/x509'
+import { type Revocation, validationFailed } from '@steeple/contracts'
+
+/** Certificate requests and revocation lists. Import it dynamically, as x509.ts. */
+
+const CURVE = { name: 'ECDSA', namedCurve: 'P-256' } as const
+const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' } as const
+/** A request for a P-256 key with a subject and a few names has 500 octets. */
+const MAX_REQUEST_CHARS = 4_096
+/** A hundred thousand entries; each has some 40 octets, and PEM a third more. */
+const MAX_CRL_CHARS = 6_000_000
+const REQUEST =
+  /^-----BEGIN (?:NEW )?CERTIFICATE REQUEST-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END (?:NEW )?CERTIFICATE REQUEST-----\s*$/
+const CRL = /^-----BEGIN X509 CRL-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END X509 CRL-----\s*$/
+/** RFC 5280 §5.2.3. */
+const CRL_NUMBER = '2.5.29.20'
+/** RFC 5480: SubjectPublicKeyInfo of an uncompressed P-256 point begins so, 65 octets follow (04 x y). */
+const P256_PREFIX = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d030107034200', 'hex')
+const P256_LENGTH = 91
+
+/** A certificate request by that key: PKCS#10, PEM. */
+export async function createRequest(keyPem: string, commonName: string): Promise<string> {
+  const privateKey = createPrivateKey(keyPem)
+  const publicKey = createPublicKey(privateKey)
+  const request = await Pkcs10CertificateRequestGenerator.create({
+    name: [{ CN: [commonName] }],
+    signingAlgorithm: SIGNATURE,
+    keys: {
+      privateKey: await importKey('pkcs8', privateKey.export({ format: 'der', type: 'pkcs8' })),
+      publicKey: await importKey('spki', publicKey.export({ format: 'der', type: 'spki' })),
+    },
+  })
+  return `${request.toString('pem')}\n`
+}
+
+/**
+ * The key of a certificate request whose signature holds (SubjectPublicKeyInfo, DER). Throws `validation_failed`.
+ *
+ * Size and form come first, then the kind of key, and the signature last: what is refused is refused cheaply.
+ */
+export async function readRequest(pem: string): Promise<Uint8Array> {
+  const base64 = pem.length > MAX_REQUEST_CHARS ? undefined : REQUEST.exec(pem)?.[1]
+  if (base64 === undefined)
+    throw badRequest(`is no certificate request (PKCS#10, PEM, at most ${MAX_REQUEST_CHARS} characters)`)
+  const der = Buffer.from(base64, 'base64')
+  // Seen before anything is parsed: in what a P-256 key signs, its own form is there.
+  if (der.indexOf(P256_PREFIX) < 0) throw badRequest('is not for an ECDSA key on P-256')
+  let request: Pkcs10CertificateRequest
+  let key: Uint8Array
+  try {
+    request = new Pkcs10CertificateRequest(der)
+    key = new Uint8Array(request.publicKey.rawData)
+  } catch (cause) {
+    throw badRequest('is no certificate request (PKCS#10)', cause)
+  }
+  if (key.length !== P256_LENGTH || !P256_PREFIX.equals(key.subarray(0, P256_PREFIX.length)))
+    throw badRequest('is not for an ECDSA key on P-256')
+  if (!(await holds(() => request.verify()))) throw badRequest('has a signature that does not hold')
+  return key
+}
+
+/** A list of revoked certificates signed by the CA: X.509 CRL version 2, PEM. RFC 5280 §5. */
+export async function createCrl(options: {
+  readonly caKeyPem: string
+  readonly caPem: string
+  readonly list: readonly Revocation[]
+  readonly number: number
+  readonly thisUpdateMs: number
+  readonly nextUpdateMs: number
+}): Promise<string> {
+  const ca = new X509Certificate(options.caPem)
+  const key = createPrivateKey(options.caKeyPem).export({ format: 'der', type: 'pkcs8' })
+  const crl = await X509CrlGenerator.create({
+    issuer: ca.subjectName,
+    thisUpdate: new Date(options.thisUpdateMs),
+    nextUpdate: new Date(options.nextUpdateMs),
+    signingAlgorithm: SIGNATURE,
+    signingKey: await importKey('pkcs8', key),
+    entries: options.list.map(({ serial, revokedAtMs }) => ({
+      serialNumber: serial.length % 2 === 0 ? serial : `0${serial}`,
+      revocationDate: new Date(revokedAtMs),
+    })),
+    extensions: [
+      await AuthorityKeyIdentifierExtension.create(await ca.publicKey.export()),
+      new Extension(CRL_NUMBER, false, derInteger(options.number)),
+    ],
+  })
+  // RFC 7468 §6: the label that others look for.
+  const lines =
+    Buffer.from(crl.rawData)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? []
+  return `-----BEGIN X509 CRL-----\n${lines.join('\n')}\n-----END X509 CRL-----\n`
+}
+
+/** What a CRL of that CA says. Throws `validation_failed` for another form, issuer or signature. */
+export async function readCrl(
+  pem: string,
+  caPem: string,
+): Promise<{ readonly number: number; readonly list: readonly Revocation[] }> {
+  const base64 = pem.length > MAX_CRL_CHARS ? undefined : CRL.exec(pem)?.[1]
+  if (base64 === undefined) throw badCrl('is none (X.509, PEM)')
+  const ca = new X509Certificate(caPem)
+  let crl: X509Crl
+  try {
+    crl = new X509Crl(Buffer.from(base64, 'base64'))
+  } catch (cause) {
+    throw badCrl('is none (X.509)', cause)
+  }
+  if (crl.issuer !== ca.subject) throw badCrl('is of another mesh')
+  const publicKey = await ca.publicKey.export()
+  if (!(await holds(() => crl.verify({ publicKey })))) throw badCrl('has a signature that does not hold')
+  const number = crl.getExtension(CRL_NUMBER)
+  if (number === null) throw badCrl('has no number')
+  return {
+    number: numberFrom(Buffer.from(number.value)),
+    list: crl.entries.map(({ serialNumber, revocationDate }) => ({
+      serial: serialNumber.toLowerCase().replace(/^0+(?=.)/, ''),
+      revokedAtMs: revocationDate.getTime(),
+    })),
+  }
+}
+
+async function holds(verify: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await verify()
+  } catch {
+    // An algorithm that nobody knows.
+    return false
+  }
+}
+
+function importKey(format: 'pkcs8' | 'spki', der: Buffer): Promise<webcrypto.CryptoKey> {
+  return crypto.subtle.importKey(format, der, CURVE, true, [format === 'pkcs8' ? 'sign' : 'verify'])
+}
+
+/** X.690 §8.3: minimal, positive. */
+function derInteger(value: number): Uint8Array {
+  const hex = value.toString(16)
+  const octets = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex')
+  const isNegative = ((octets[0] ?? 0) & 0x80) !== 0
+  const body = isNegative ? Buffer.concat([Buffer.from([0]), octets]) : octets
+  return Buffer.concat([Buffer.from([0x02, body.length]), body])
+}
+
+/** Seven octets are more than any number that was ever given. */
+function numberFrom(der: Buffer): number {
+  const length = der[1] ?? 0
+  if (der[0] !== 0x02 || length === 0 || length > 7 || der.length !== length + 2)
+    throw badCrl('has a number that is none')
+  return Number.parseInt(der.subarray(2).toString('hex'), 16)
+}
+
+function badRequest(what: string, cause?: unknown): Error {
+  return validationFailed(`/csr_pem ${what}`, {
+    details: [{ pointer: '/csr_pem', message: what }],
+    ...(cause === undefined ? {} : { cause }),
+  })
+}
+
+function badCrl(what: string, cause?: unknown): Error {
+  return validationFailed(`the revocation list ${what}`, cause === undefined ? {} : { cause })
+}

@@ -136,6 +136,18 @@ export interface InstanceView {
 }
 export const serviceInfoRef: ServiceRef<ServiceInfo> = serviceRef<ServiceInfo>('kernel.info')
 
+/** Keys for what this service signs for itself, each for one purpose, all from the node's session key. */
+export interface SessionKeys {
+  /** Public id of the key that they come from, for the `kid` of a JWT: 8 hex characters. */
+  readonly keyId: string
+  /** 32 octets, the same ones for the same purpose; they tell nothing of the key or of those for another purpose. */
+  derive(purpose: string): Uint8Array
+}
+export const sessionKeysRef: ServiceRef<SessionKeys> = serviceRef<SessionKeys>('kernel.session_keys', {
+  keyId: 'string',
+  derive: 'function',
+})
+
 // ---- provided by access ----
 
 /** Who a credential stands for, and until when. */

@@ -1,3 +1,4 @@
+import type { Principal } from './roles.ts'
 import type { RowStep } from './row-step.ts'
 
 /** A value that both SQL dialects store and return alike. Booleans are integers 0 and 1, times ms since the epoch. */
@@ -32,8 +33,15 @@ export interface Tx extends Reader {
 
 /** What a mutation may add to its own audit entry and events. */
 export interface MutationTx extends Tx {
-  /** Sets the target (when it was not known before) and adds facts to the audit entry. No secrets, no raw IMSI. */
-  audit(entry: { readonly target?: string; readonly detail?: Readonly<Record<string, unknown>> }): void
+  /**
+   * Sets the target (when it was not known before) and adds facts to the audit entry. No secrets, no raw IMSI.
+   * `principal`: who it was after all, when the request itself has found that out (a login). A failure stays anonymous.
+   */
+  audit(entry: {
+    readonly target?: string
+    readonly detail?: Readonly<Record<string, unknown>>
+    readonly principal?: Principal
+  }): void
   /** Replaces the event that the mutation emits by default (`type` = action, `subject` = target, no data). */
   event(event: {
     readonly type: string

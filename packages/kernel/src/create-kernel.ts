@@ -2,15 +2,7 @@ import { hkdfSync } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createAuditTrail } from '@steeple/audit'
-import {
-  clockHealth,
-  type Earliest,
-  judgeClock,
-  type Machine,
-  systemTimers,
-  type Timers,
-  thisMachine,
-} from '@steeple/clock'
+import { clockHealth, judgeClock, type Machine, systemTimers, type Timers, thisMachine } from '@steeple/clock'
 import {
   auditTrailRef,
   type Clock,
@@ -20,6 +12,7 @@ import {
   policyRef,
   type ServiceInfo,
   serviceInfoRef,
+  sessionKeysRef,
   vaultRef,
 } from '@steeple/contracts'
 import { hostContracts } from '@steeple/plugin-packages'
@@ -34,12 +27,14 @@ import type { Secrets } from '@steeple/secrets'
 import type { LoadedConfig } from '@steeple/settings'
 import { createMetricsBoard, type KernelLog, observeProcess } from '@steeple/telemetry'
 import { rotateVaultAudited } from './composition/audited-rotation.ts'
+import { earliestOf } from './composition/earliest.ts'
 import { forwardingEdge } from './composition/forwarding-edge.ts'
 import { createHousekeeping } from './composition/housekeeping.ts'
 import { createLiveSettings } from './composition/live-settings.ts'
 import { meshServices } from './composition/mesh-services.ts'
 import { openStore } from './composition/open-store.ts'
 import { scanMemory } from './composition/scan-memory.ts'
+import { sessionKeysOf } from './composition/session-keys.ts'
 import { createStoreCheck } from './composition/store-check.ts'
 import { createHealthBoard } from './health.ts'
 import type { Kernel } from './kernel.ts'
@@ -196,6 +191,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       [healthBoardRef.id, health],
       [clockJudgeRef.id, timekeeper],
       [serviceInfoRef.id, info],
+      [sessionKeysRef.id, sessionKeysOf(secrets)],
     ]),
   )
   health.watch('store', { kind: 'store', required: true }, () => housekeeping.health())
@@ -295,10 +291,3 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 const BACKGROUND_ENDS_MS = 1_000
 /** How often the time is written down that the next start measures the machine's clock against. */
 const REMEMBER_MS = 600_000
-
-/** No clock is right that says a time before these. */
-function earliestOf({ buildDate, secrets }: KernelOptions): readonly Earliest[] {
-  const builtMs = Date.parse(buildDate ?? '')
-  const made = { ms: secrets.identity.createdAtMs, of: 'the making of this node' }
-  return Number.isNaN(builtMs) ? [made] : [made, { ms: builtMs, of: 'the build of this version' }]
-}

@@ -39,7 +39,7 @@ export interface LogLine {
 
 /** One call of `Context.mutate` that went through. */
 export interface FakeMutation {
-  readonly principal: Principal
+  principal: Principal
   readonly action: string
   target: string
   readonly detail: Record<string, unknown>
@@ -227,6 +227,7 @@ function mutationTx(tx: Tx, mutation: FakeMutation): MutationTx {
     ...tx,
     audit: (entry) => {
       mutation.target = entry.target ?? mutation.target
+      mutation.principal = entry.principal ?? mutation.principal
       Object.assign(mutation.detail, entry.detail)
     },
     event: (event) => {

@@ -99,8 +99,8 @@ export function createMutations(options: MutationOptions): Mutations {
     facts: WorkFacts,
     reply: Reply,
   ): Promise<void> {
-    const { action, principal, requestId } = mutation
-    const { target, detail } = facts
+    const { action, requestId } = mutation
+    const { target, detail, principal = mutation.principal } = facts
     const atMs = clock.nowMs()
     if (mutation.idempotency !== undefined && isKeepable(reply))
       await idempotency.claim(tx, mutation.idempotency, reply, clock)

@@ -1,4 +1,4 @@
-import type { MutationTx, ObservedTx } from '@steeple/contracts'
+import type { MutationTx, ObservedTx, Principal } from '@steeple/contracts'
 import { limitedTx, type SqlGuard, type WriterTx } from '@steeple/store'
 
 /** An event as a mutation gives it. */
@@ -7,6 +7,8 @@ export type WorkEvent = Parameters<MutationTx['event']>[0]
 /** What the work of a mutation has said about itself. */
 export interface WorkFacts {
   target: string
+  /** Who it was, where the work has found that out. */
+  principal?: Principal
   detail: Readonly<Record<string, unknown>> | undefined
   event: WorkEvent | undefined
   /** Behind `event`, in the order in which they were told. */
@@ -17,7 +19,8 @@ export interface WorkFacts {
 /** The transaction that the work of a mutation gets; what it says is written into `facts`. */
 export function workTx(tx: WriterTx, guard: SqlGuard, facts: WorkFacts): MutationTx {
   const said: Pick<MutationTx, 'audit' | 'event' | 'tell' | 'dirty'> = {
-    audit: ({ target, detail }) => {
+    audit: ({ target, detail, principal }) => {
+      if (principal !== undefined) facts.principal = principal
       if (target !== undefined) facts.target = target
       if (detail !== undefined) facts.detail = { ...facts.detail, ...detail }
     },

@@ -8,6 +8,7 @@ import {
   tokenExpired,
 } from '@steeple/contracts'
 import type { LastUse } from './last-use.ts'
+import type { SessionAuthenticator } from './people/session-authenticator.ts'
 import { rolesOf } from './token-record.ts'
 import { findByHash, type TokenRow } from './token-store.ts'
 import { isSameSha256, tokenKindOf, tokenSha256 } from './token-text.ts'
@@ -17,6 +18,8 @@ export interface AuthenticatorParts {
   readonly reader: Reader
   readonly clock: Clock
   readonly lastUse: LastUse
+  /** Knows the JWT of people; without it there are none. */
+  readonly sessions?: SessionAuthenticator
   /** Whether live tokens may be kept in memory now: not while another process or copy may delete them. */
   mayCache(): boolean
 }
@@ -25,13 +28,15 @@ export interface AuthenticatorParts {
 export interface CachedAuthenticator extends Authenticator {
   /** Forgets a token; call it when its deletion is committed. */
   forget(sha256: string): void
+  /** Forgets all sessions of people; call it when one has ended, or a user has lost something. */
+  forgetSessions(): void
 }
 
 /** Bound of the cache. Only live tokens get into it, so strangers cannot fill it. */
 const MAX_KNOWN = 10_000
 
 /**
- * Authenticates scoped tokens of kind `api`; a bootstrap token opens nothing but the enroll route.
+ * Authenticates scoped tokens of kind `api` and the JWT of sessions; a bootstrap token opens nothing but the enroll route.
  *
  * A token is looked up by its SHA-256, so the time of the search tells nothing of a stored token; the hashes are
  * compared in constant time besides.
@@ -54,7 +59,9 @@ export function createAuthenticator(parts: AuthenticatorParts): CachedAuthentica
       return parts.mayCache() ? epoch : undefined
     },
     authenticate: async (token) => {
-      if (tokenKindOf(token) !== 'api') return undefined
+      const kind = tokenKindOf(token)
+      if (kind === undefined) return parts.sessions?.authenticate(token)
+      if (kind !== 'api') return undefined
       const sha256 = tokenSha256(token)
       const found = (parts.mayCache() ? known.get(sha256) : undefined) ?? (await look(sha256))
       if (found === undefined) return undefined
@@ -69,6 +76,10 @@ export function createAuthenticator(parts: AuthenticatorParts): CachedAuthentica
     forget: (sha256) => {
       epoch = {}
       known.delete(sha256)
+    },
+    forgetSessions: () => {
+      epoch = {}
+      parts.sessions?.forget()
     },
   }
 }

@@ -1,6 +1,7 @@
 import type { Migration } from '@steeple/contracts'
+import { PEOPLE_MIGRATIONS } from './people/migrations.ts'
 
-/** The schema of the scoped tokens. */
+/** The schema of the scoped tokens, and of people. */
 export const MIGRATIONS: readonly Migration[] = [
   {
     id: '0001_token',
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
     ],
   },
+  ...PEOPLE_MIGRATIONS,
 ]

@@ -4,6 +4,11 @@ import { createAuthenticator } from './authenticator.ts'
 import { createBootstrapTokens } from './bootstrap-tokens.ts'
 import { createLastUse } from './last-use.ts'
 import { MIGRATIONS } from './migrations.ts'
+import { authRoutes } from './people/auth-routes.ts'
+import { createPeople } from './people/people.ts'
+import { createSessionAuthenticator } from './people/session-authenticator.ts'
+import { PEOPLE_TABLES } from './people/tables.ts'
+import { userRoutes } from './people/user-routes.ts'
 import { keepRetention } from './retention.ts'
 import { createTokenMint } from './token-mint.ts'
 import { tokenRoutes } from './token-routes.ts'
@@ -11,28 +16,33 @@ import { TABLES } from './token-store.ts'
 
 /** At most one write per token and minute. */
 const FLUSH_MS = 60_000
+/** How often failed logins and sessions that are over are swept out. */
+const SWEEP_MS = 900_000
 /** Longer than the copy before this one may take to answer its last requests, which can delete tokens (5 s). */
 const HANDOVER_MS = 10_000
 
-/** Who may do what and who did what: scoped tokens and the audit listing. */
+/** Who may do what and who did what: people, scoped tokens and the audit listing. */
 export const plugin: Plugin = {
   migrations: MIGRATIONS,
-  tables: TABLES,
+  tables: [...TABLES, ...PEOPLE_TABLES],
   setup: async (context) => {
     const { clock, db } = context
     const isUpgrade = context.maybe(authenticatorRef) !== undefined
     const cachesFromMs = clock.monotonicMs() + (isUpgrade ? HANDOVER_MS : 0)
     const lastUse = createLastUse(db)
-    const authenticator = createAuthenticator({
-      reader: db,
-      clock,
-      lastUse,
-      // On PostgreSQL another instance may delete a token; so may another copy of this plugin during an upgrade.
-      mayCache: () =>
-        db.dialect === 'sqlite' && !context.retiring.aborted && clock.monotonicMs() >= cachesFromMs,
-    })
+    // On PostgreSQL another instance may delete a token; so may another copy of this plugin during an upgrade.
+    const mayCache = (): boolean =>
+      db.dialect === 'sqlite' && !context.retiring.aborted && clock.monotonicMs() >= cachesFromMs
+    const people = await createPeople(context, () => authenticator.forgetSessions())
+    const sessions = createSessionAuthenticator({ reader: db, clock, jwts: people.jwts, mayCache })
+    const authenticator = createAuthenticator({ reader: db, clock, lastUse, sessions, mayCache })
     return {
-      routes: [...tokenRoutes(context, authenticator, lastUse), ...auditRoutes(context)],
+      routes: [
+        ...tokenRoutes(context, authenticator, lastUse),
+        ...auditRoutes(context),
+        ...authRoutes(people),
+        ...userRoutes(people),
+      ],
       services: new Map<string, object>([
         [authenticatorRef.id, authenticator],
         [bootstrapTokensRef.id, createBootstrapTokens(context)],
@@ -40,6 +50,7 @@ export const plugin: Plugin = {
       ]),
       start: async () => {
         context.every(FLUSH_MS, () => lastUse.flush(), 'each')
+        context.every(SWEEP_MS, () => people.sweep())
         keepRetention(context)
       },
       stop: () => lastUse.flush(),

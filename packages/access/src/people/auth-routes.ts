@@ -1,0 +1,100 @@
+import { type JsonSchema, objectSchema, type Route, route, TIMESTAMP_SCHEMA } from '@steeple/contracts'
+import { refreshTokenOf } from './cookie.ts'
+import { type LoginBody, login } from './login.ts'
+import type { People } from './people.ts'
+import { requireSameOrigin } from './same-origin.ts'
+import { removeSession } from './session-store.ts'
+import { findUser, principalOf } from './user-store.ts'
+
+/** What every login and refresh answers. */
+export const LOGGED_IN_SCHEMA: JsonSchema = objectSchema(
+  {
+    token: { type: 'string', description: 'A JWT for Authorization: Bearer. Good for 15 minutes.' },
+    token_type: { type: 'string', description: 'Bearer.' },
+    expires_at: { ...TIMESTAMP_SCHEMA, description: 'When the token ends; refresh it before.' },
+    roles: { type: 'array', items: { type: 'string' } },
+  },
+  ['token', 'token_type', 'expires_at', 'roles'],
+)
+
+const LOGIN_BODY = objectSchema(
+  {
+    username: { type: 'string', minLength: 1, maxLength: 128 },
+    password: { type: 'string', minLength: 1, maxLength: 256 },
+    code: {
+      type: 'string',
+      minLength: 6,
+      maxLength: 32,
+      description: 'The six digits that the authenticator shows, or a recovery code. Each is taken once.',
+    },
+  },
+  ['username', 'password', 'code'],
+)
+
+/** Logging in and out, and going on. */
+export function authRoutes(people: People): readonly Route[] {
+  return [loginRoute(people), refreshRoute(people), logoutRoute(people)]
+}
+
+function loginRoute(people: People): Route {
+  return route<unknown, unknown, LoginBody>({
+    method: 'POST',
+    path: '/v1/auth/login',
+    role: 'public',
+    summary: 'Log in with a password and a code',
+    description:
+      'Sets the cookie for POST /v1/auth/refresh, which no script can read. Every failure answers the same. Five within 15 minutes ' +
+      'lock the name (but not where its user has logged in from before) and the address; the answer is 429 then.',
+    example: { username: 'ada', password: 'correct horse battery staple', code: '123456' },
+    schema: { body: LOGIN_BODY, response: LOGGED_IN_SCHEMA },
+    audit: 'auth.login',
+    errors: ['login_failed', 'rate_limited', 'forbidden'],
+    handle: (request) => {
+      requireSameOrigin(request)
+      return login(people, request)
+    },
+  })
+}
+
+function refreshRoute({ sessions }: People): Route {
+  return route({
+    method: 'POST',
+    path: '/v1/auth/refresh',
+    role: 'public',
+    summary: 'Exchange the refresh cookie for another JWT and another cookie',
+    description:
+      'Each cookie is good once: a used one that comes again was copied, and ends the session. Two windows of one browser must take turns.',
+    schema: { response: LOGGED_IN_SCHEMA },
+    audit: { none: 'a session that goes on; the end of one is audited' },
+    errors: ['unauthenticated', 'forbidden'],
+    handle: async (request) => {
+      requireSameOrigin(request)
+      return sessions.refresh(request, refreshTokenOf(request))
+    },
+  })
+}
+
+function logoutRoute({ context, sessions, forget }: People): Route {
+  return route({
+    method: 'POST',
+    path: '/v1/auth/logout',
+    role: 'public',
+    summary: 'End the session of the refresh cookie; its JWT opens nothing from the next request on',
+    schema: { status: 204 },
+    audit: 'auth.logout',
+    errors: ['forbidden'],
+    handle: async (request) => {
+      requireSameOrigin(request)
+      const farewell = { status: 204, headers: { 'Set-Cookie': sessions.farewell } }
+      const session = await sessions.of(refreshTokenOf(request))
+      const user = session === undefined ? undefined : await findUser(context.db, session.user_id)
+      if (session === undefined || user === undefined) return farewell
+      return request.mutate(session.id, async (tx) => {
+        await removeSession(tx, session.id)
+        tx.audit({ principal: principalOf(user), detail: { user: user.name } })
+        tx.afterCommit(forget)
+        return farewell
+      })
+    },
+  })
+}

@@ -1,0 +1,18 @@
+import type { Tx } from '@steeple/contracts'
+import { forgetNetworks } from './lockout.ts'
+import { removeSecondFactor } from './second-factor-store.ts'
+import { removeSessionsOf } from './session-store.ts'
+import { removeUserRow } from './user-store.ts'
+
+/** Ends every way in that a user has, and every session; the user stays. */
+export async function endCredentials(tx: Tx, userId: string): Promise<void> {
+  await removeSessionsOf(tx, userId)
+  await removeSecondFactor(tx, userId)
+}
+
+/** Removes a user and all that hangs on it; false when there was none. */
+export async function eraseUser(tx: Tx, userId: string): Promise<boolean> {
+  await endCredentials(tx, userId)
+  await forgetNetworks(tx, userId)
+  return removeUserRow(tx, userId)
+}

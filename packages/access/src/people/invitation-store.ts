@@ -1,0 +1,44 @@
+import { defineTable, type Reader, type Table, type TableSpec, type Tx } from '@steeple/contracts'
+
+/** An invitation that was not accepted yet: the hash of its token, never itself. Times are ms since the epoch. */
+export interface InvitationRow {
+  readonly id: string
+  readonly token_sha256: string
+  readonly name: string
+  /** JSON list of roles. */
+  readonly roles: string
+  readonly created_at_ms: number
+  readonly expires_at_ms: number
+  /** JSON of the principal that made it: `{kind, id, name}`. */
+  readonly created_by: string
+}
+
+const INVITATIONS: Table<InvitationRow> = defineTable<InvitationRow>(
+  'access_invitation',
+  ['id', 'token_sha256', 'name', 'roles', 'created_at_ms', 'expires_at_ms', 'created_by'],
+  ['id'],
+)
+
+/** The table of invitations, for the integrity scan. */
+export const INVITATION_TABLES: readonly TableSpec[] = [INVITATIONS]
+
+/** The invitation with that hash, checked. */
+export async function findInvitation(reader: Reader, sha256: string): Promise<InvitationRow | undefined> {
+  const rows = await INVITATIONS.select(reader, 'where token_sha256 = :sha256', { sha256 })
+  return rows[0]
+}
+
+/** Adds an invitation. */
+export function insertInvitation(tx: Tx, row: InvitationRow): Promise<void> {
+  return INVITATIONS.insert(tx, row)
+}
+
+/** Uses up an invitation; false when another was faster. */
+export function removeInvitation(tx: Tx, id: string): Promise<boolean> {
+  return INVITATIONS.remove(tx, { id })
+}
+
+/** Removes the invitations that are over. */
+export async function removeExpiredInvitations(tx: Tx, nowMs: number): Promise<void> {
+  await tx.run('delete from access_invitation where expires_at_ms <= :now_ms', { now_ms: nowMs })
+}

@@ -1,0 +1,160 @@
+import { createHmac, createSecretKey } from 'node:crypto'
+import {
+  type Context,
+  defineTable,
+  type Reader,
+  rateLimited,
+  type SessionKeys,
+  type Table,
+  type TableSpec,
+  type Tx,
+} from '@steeple/contracts'
+import { nameKey } from './user-store.ts'
+
+interface FailureRow {
+  readonly network: string
+  /** HMAC of the name: who types a password in its place leaves nothing to read. */
+  readonly name_hash: string
+  readonly failures: number
+  readonly last_at_ms: number
+}
+interface KnownRow {
+  readonly user_id: string
+  readonly network: string
+  readonly at_ms: number
+}
+
+/** One try to log in: by whom, from where. */
+export interface Attempt {
+  readonly name: string
+  readonly network: string
+  /** The user of that name, if there is one. */
+  readonly userId: string | undefined
+}
+
+/** What an attempt did to the counts. */
+export interface AttemptState {
+  /** It was the one that locks if it fails: of the name or of the network. */
+  readonly locks: 'name' | 'network' | undefined
+}
+
+/** Counts failed logins. Contract section 1: five within 15 minutes for a name or an address. */
+export interface Lockout {
+  /** Throws `rate_limited` when the name or the network is locked. Changes nothing. */
+  refuse(attempt: Attempt): Promise<void>
+  /** As `refuse`, and counts the attempt as failed until `succeeded` says otherwise: two at once are two. */
+  begin(attempt: Attempt): Promise<AttemptState>
+  /** In the transaction of the login. */
+  succeeded(tx: Tx, attempt: Attempt, nowMs: number): Promise<void>
+  /** Removes what counts no more. */
+  sweep(): Promise<void>
+}
+
+const MOST_FAILURES = 5
+const WINDOW_MS = 900_000
+/** For so long a network from which somebody has logged in is known. */
+const KNOWN_MS = 90 * 86_400_000
+
+const FAILURES: Table<FailureRow> = defineTable<FailureRow>(
+  'access_login_failure',
+  ['network', 'name_hash', 'failures', 'last_at_ms'],
+  ['network', 'name_hash'],
+)
+const KNOWN: Table<KnownRow> = defineTable<KnownRow>(
+  'access_known_network',
+  ['user_id', 'network', 'at_ms'],
+  ['user_id', 'network'],
+)
+
+/** The tables of failed logins, for the integrity scan. */
+export const LOCKOUT_TABLES: readonly TableSpec[] = [FAILURES, KNOWN]
+
+/**
+ * Locks without locking anybody out for good.
+ *
+ * - A network that has failed five times within 15 minutes, whatever the names, is refused until the oldest failure of
+ *   its streak is over: 15 minutes after the last one that was counted. Refused tries do not count.
+ * - A name that has failed five times, from whatever networks, is refused likewise, but not from networks that its user
+ *   has logged in from in the last 90 days: strangers who fail in somebody's name keep only strangers out.
+ * - A login clears the failures of its own name from its own network alone: nobody gets tries at another name by logging
+ *   in as himself, and nobody gets more tries because the one whose name it is logs in elsewhere.
+ */
+export function createLockout(context: Pick<Context, 'db' | 'clock'>, keys: SessionKeys): Lockout {
+  const { db, clock } = context
+  const bytes = Buffer.from(keys.derive('login names'))
+  const key = createSecretKey(bytes)
+  bytes.fill(0)
+  const hashOf = (name: string): string => createHmac('sha256', key).update(nameKey(name)).digest('hex')
+  const look = async (reader: Reader, attempt: Attempt): Promise<{ network: number; name: number }> => {
+    const nowMs = clock.nowMs()
+    const since_ms = nowMs - WINDOW_MS
+    const { network } = attempt
+    const name_hash = hashOf(attempt.name)
+    const ofNetwork = await FAILURES.select(reader, 'where network = :network and last_at_ms > :since_ms', {
+      network,
+      since_ms,
+    })
+    refuseOver(ofNetwork, nowMs)
+    const ofName = await FAILURES.select(reader, 'where name_hash = :name_hash and last_at_ms > :since_ms', {
+      name_hash,
+      since_ms,
+    })
+    const isKnown = await isKnownNetwork(reader, attempt, nowMs)
+    if (!isKnown) refuseOver(ofName, nowMs)
+    return { network: sumOf(ofNetwork), name: isKnown ? 0 : sumOf(ofName) }
+  }
+  return {
+    refuse: async (attempt) => {
+      await look(db, attempt)
+    },
+    begin: (attempt) =>
+      db.write(async (tx) => {
+        const before = await look(tx, attempt)
+        const row = { network: attempt.network, name_hash: hashOf(attempt.name) }
+        const known = await FAILURES.find(tx, row)
+        const nowMs = clock.nowMs()
+        const isFresh = known !== undefined && known.last_at_ms > nowMs - WINDOW_MS
+        const failures = (isFresh ? known.failures : 0) + 1
+        await FAILURES.put(tx, { ...row, failures, last_at_ms: nowMs })
+        if (before.network + 1 >= MOST_FAILURES) return { locks: 'network' }
+        return { locks: before.name + 1 >= MOST_FAILURES ? 'name' : undefined }
+      }),
+    succeeded: async (tx, { name, network, userId }, nowMs) => {
+      await FAILURES.remove(tx, { network, name_hash: hashOf(name) })
+      if (userId !== undefined) await KNOWN.put(tx, { user_id: userId, network, at_ms: nowMs })
+    },
+    sweep: () =>
+      db.write(async (tx) => {
+        const nowMs = clock.nowMs()
+        await tx.run('delete from access_login_failure where last_at_ms <= :before_ms', {
+          before_ms: nowMs - WINDOW_MS,
+        })
+        await tx.run('delete from access_known_network where at_ms <= :before_ms', {
+          before_ms: nowMs - KNOWN_MS,
+        })
+      }),
+  }
+}
+
+/** Forgets the networks that a user has logged in from. */
+export async function forgetNetworks(tx: Tx, userId: string): Promise<void> {
+  await tx.run('delete from access_known_network where user_id = :user_id', { user_id: userId })
+}
+
+async function isKnownNetwork(reader: Reader, { userId, network }: Attempt, nowMs: number): Promise<boolean> {
+  const row = await KNOWN.find(reader, { user_id: userId ?? '', network })
+  return row !== undefined && row.at_ms > nowMs - KNOWN_MS
+}
+
+function sumOf(rows: readonly FailureRow[]): number {
+  return rows.reduce((sum, { failures }) => sum + failures, 0)
+}
+
+function refuseOver(rows: readonly FailureRow[], nowMs: number): void {
+  if (sumOf(rows) < MOST_FAILURES) return
+  const lastMs = Math.max(...rows.map(({ last_at_ms }) => last_at_ms))
+  const retryAfterS = Math.max(1, Math.ceil((lastMs + WINDOW_MS - nowMs) / 1_000))
+  throw rateLimited('too many failed logins; wait, or log in from where you have logged in before', {
+    retryAfterS,
+  })
+}

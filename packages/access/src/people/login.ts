@@ -1,0 +1,92 @@
+import { loginFailed, type Reply, type Request, systemPrincipal, type Tx } from '@steeple/contracts'
+import type { Attempt } from './lockout.ts'
+import { networkOf } from './network-of.ts'
+import { checkPassword, hashPassword } from './password.ts'
+import type { People } from './people.ts'
+import { type FactorProof, proofOf } from './second-factor.ts'
+import { findUser, findUserByName, putUser, type UserRow } from './user-store.ts'
+
+/** The body of `POST /v1/auth/login`. */
+export interface LoginBody {
+  readonly username: string
+  readonly password: string
+  /** Six digits of the authenticator, or a recovery code. */
+  readonly code: string
+}
+
+/** The id of no user. */
+const NOBODY = '00000000-0000-0000-0000-000000000000'
+const BY_LOCK = systemPrincipal('access')
+
+/**
+ * Logs somebody in by password and code.
+ *
+ * Whatever is wrong, the answer is the same `login_failed` after the same work: look-up, scrypt, code, one entry of the
+ * audit trail. Throws `rate_limited` while name or network are locked, before any of it.
+ */
+export async function login(people: People, request: Request<unknown, unknown, LoginBody>): Promise<Reply> {
+  const { context, lockout, sessions } = people
+  const { username, password, code } = request.body
+  const user = await findUserByName(context.db, username)
+  const attempt: Attempt = { name: username, network: networkOf(request.peerAddress), userId: user?.id }
+  const found = await judge(people, user, attempt, password, code)
+  if (user === undefined || found.proof === undefined) return refuse(people, request, attempt, found.locks)
+  const { proof, newHash } = found
+  return sessions.open(request, {
+    user,
+    method: proof.kind === 'totp' ? 'password' : 'recovery',
+    claim: async (tx) => {
+      const nowMs = context.clock.nowMs()
+      if (!(await proof.claim(tx, nowMs))) throw loginFailed()
+      await lockout.succeeded(tx, attempt, nowMs)
+      if (newHash !== undefined) await replaceHash(tx, user, newHash)
+    },
+  })
+}
+
+interface Judgement {
+  /** Undefined unless password and code are right. */
+  readonly proof: FactorProof | undefined
+  /** The password's hash at the present cost, where the stored one has another. */
+  readonly newHash: string | undefined
+  /** What the attempt locks by failing. */
+  readonly locks: 'name' | 'network' | undefined
+}
+
+async function judge(
+  { context, lockout, gate, vault }: People,
+  user: UserRow | undefined,
+  attempt: Attempt,
+  password: string,
+  code: string,
+): Promise<Judgement> {
+  await lockout.refuse(attempt)
+  return gate.run(attempt.network, async () => {
+    const { locks } = await lockout.begin(attempt)
+    const { isRight, isOutdated } = await checkPassword(password, user?.password_hash)
+    const proof = await proofOf(context.db, vault, user?.id ?? NOBODY, code, context.clock.nowMs())
+    if (!isRight || proof === undefined) return { proof: undefined, newHash: undefined, locks }
+    return { proof, newHash: isOutdated ? await hashPassword(password) : undefined, locks }
+  })
+}
+
+/** Audits the failure, and the lock that it closes. */
+async function refuse(
+  { context }: People,
+  request: Request<unknown, unknown, LoginBody>,
+  { network, userId }: Attempt,
+  locks: Judgement['locks'],
+): Promise<Reply> {
+  if (locks !== undefined) {
+    await context.mutate(BY_LOCK, 'auth.lock', userId ?? 'nobody', async (tx) => {
+      tx.audit({ detail: { locked: locks, network } })
+    })
+  }
+  // What was typed as a name may be a password: the trail names users that there are.
+  return request.mutate(userId ?? 'nobody', () => Promise.reject(loginFailed()))
+}
+
+async function replaceHash(tx: Tx, { id, password_hash }: UserRow, newHash: string): Promise<void> {
+  const now = await findUser(tx, id)
+  if (now?.password_hash === password_hash) await putUser(tx, { ...now, password_hash: newHash })
+}

@@ -1,0 +1,59 @@
+import {
+  type Context,
+  type NodeIdentity,
+  nodeIdentityRef,
+  type SessionKeys,
+  sessionKeysRef,
+  type Vault,
+  vaultRef,
+} from '@steeple/contracts'
+import { createJwts, type Jwts } from './jwt.ts'
+import { createLockout, type Lockout } from './lockout.ts'
+import { createPasswordGate, type PasswordGate } from './password-gate.ts'
+import { createRefreshTokens } from './refresh-token.ts'
+import { removeEndedSessions } from './session-store.ts'
+import { createSessions, SESSION_IDLE_MS, type Sessions } from './sessions.ts'
+
+/** What the routes of people work with. */
+export interface People {
+  readonly context: Context
+  readonly vault: Vault
+  readonly keys: SessionKeys
+  readonly identity: NodeIdentity
+  readonly jwts: Jwts
+  readonly gate: PasswordGate
+  readonly lockout: Lockout
+  readonly sessions: Sessions
+  /** To be called, after the commit, when a session or a user has lost something: what is in memory is read again. */
+  forget(): void
+  /** Removes what has ended by its age, by a believed clock. */
+  sweep(): Promise<void>
+}
+
+/** Opens keys and counters of people. `forget` makes the authenticator read sessions again. */
+export async function createPeople(context: Context, forget: () => void): Promise<People> {
+  const vault = context.use(vaultRef)
+  const keys = context.use(sessionKeysRef)
+  const identity = context.use(nodeIdentityRef)
+  vault.register({ table: 'access_totp', key: 'user_id', columns: ['secret'] })
+  const jwts = await createJwts(keys, `svc:${identity.nodeId}`)
+  const refreshTokens = createRefreshTokens(keys)
+  const lockout = createLockout(context, keys)
+  return {
+    context,
+    vault,
+    keys,
+    identity,
+    jwts,
+    forget,
+    gate: createPasswordGate(),
+    lockout,
+    sessions: createSessions({ context, jwts, refreshTokens, forget }),
+    sweep: async () => {
+      if (context.clock.doubt?.() !== undefined) return
+      await lockout.sweep()
+      const nowMs = context.clock.nowMs()
+      await context.db.write((tx) => removeEndedSessions(tx, nowMs, nowMs - SESSION_IDLE_MS))
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import { forbidden, type Request } from '@steeple/contracts'
+
+/** Values of `Sec-Fetch-Site` of what a page of this very service asks, or a person by hand. Fetch Metadata §2.4. */
+const OWN_SITES: readonly string[] = ['same-origin', 'none']
+
+/**
+ * Refuses what a page of another origin makes a browser send: the cookie would go along with it from another port of
+ * the same host, which `SameSite` takes for the same site. Throws `forbidden`.
+ *
+ * Browsers say where a POST is from (`Origin`, RFC 6454 §7.3, or `Sec-Fetch-Site`); a program that says neither holds
+ * its cookies itself and cannot be tricked. The scheme is not compared: a proxy in front may have ended TLS.
+ */
+export function requireSameOrigin(request: Pick<Request, 'header'>): void {
+  const site = request.header('sec-fetch-site')
+  if (site !== undefined && !OWN_SITES.includes(site)) throw forbidden('of this origin, not of another page')
+  const origin = request.header('origin')
+  if (origin === undefined) return
+  const host = URL.canParse(origin) ? new URL(origin).host : undefined
+  if (host === undefined || host !== request.header('host')?.toLowerCase()) {
+    throw forbidden('of this origin, not of another page')
+  }
+}

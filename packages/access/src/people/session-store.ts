@@ -1,0 +1,116 @@
+import { defineTable, type Reader, type Table, type TableSpec, type Tx } from '@steeple/contracts'
+
+/** How somebody logged in. */
+export type LoginMethod = 'password' | 'recovery' | 'passkey'
+
+/** A session as stored. An ended one has no row. Times are ms since the epoch. */
+export interface SessionRow {
+  readonly id: string
+  readonly user_id: string
+  readonly method: LoginMethod
+  /** How often its refresh token was exchanged: the one token that is good says this number. */
+  readonly generation: number
+  readonly created_at_ms: number
+  readonly used_at_ms: number
+  /** When it ends, however much it is used. */
+  readonly expires_at_ms: number
+  /** The address that it was opened or last refreshed from. */
+  readonly address: string
+  /** What the client calls itself; for people to tell their sessions apart. */
+  readonly agent: string
+}
+
+/** Position in the list of sessions: newest first. */
+export interface SessionPosition {
+  readonly createdAtMs: number
+  readonly id: string
+}
+
+const SESSIONS: Table<SessionRow> = defineTable<SessionRow>(
+  'access_session',
+  [
+    'id',
+    'user_id',
+    'method',
+    'generation',
+    'created_at_ms',
+    'used_at_ms',
+    'expires_at_ms',
+    'address',
+    'agent',
+  ],
+  ['id'],
+)
+
+/** The table of sessions, for the integrity scan. */
+export const SESSION_TABLES: readonly TableSpec[] = [SESSIONS]
+
+const NEWEST_FIRST = 'order by created_at_ms desc, id desc limit :limit'
+const LIVE = 'expires_at_ms > :now_ms and used_at_ms > :idle_ms'
+const AFTER = '(created_at_ms, id) < (:created_at_ms, :after_id)'
+
+/** Which sessions are asked for: those that are alive, of one user or of all. */
+export interface SessionFilter {
+  readonly userId?: string | undefined
+  readonly nowMs: number
+  /** A session that was last used before is over. */
+  readonly idleMs: number
+}
+
+/** The session with that id, checked. */
+export function findSession(reader: Reader, id: string): Promise<SessionRow | undefined> {
+  return SESSIONS.find(reader, { id })
+}
+
+/** Adds a session. */
+export function insertSession(tx: Tx, row: SessionRow): Promise<void> {
+  return SESSIONS.insert(tx, row)
+}
+
+/** Writes a session whole. */
+export function putSession(tx: Tx, row: SessionRow): Promise<void> {
+  return SESSIONS.put(tx, row)
+}
+
+/** Removes a session; false when there was none. */
+export function removeSession(tx: Tx, id: string): Promise<boolean> {
+  return SESSIONS.remove(tx, { id })
+}
+
+/** Removes every session of a user, except one if it is named; says how many. */
+export function removeSessionsOf(tx: Tx, userId: string, exceptId = ''): Promise<number> {
+  return tx.run('delete from access_session where user_id = :user_id and id <> :except_id', {
+    user_id: userId,
+    except_id: exceptId,
+  })
+}
+
+/** Removes the sessions that are over; says how many. */
+export function removeEndedSessions(tx: Tx, nowMs: number, idleMs: number): Promise<number> {
+  return tx.run('delete from access_session where expires_at_ms <= :now_ms or used_at_ms <= :idle_ms', {
+    now_ms: nowMs,
+    idle_ms: idleMs,
+  })
+}
+
+/** At most `limit` sessions after `after`, newest first. */
+export function listSessions(
+  reader: Reader,
+  filter: SessionFilter,
+  limit: number,
+  after: SessionPosition | undefined,
+): Promise<readonly SessionRow[]> {
+  const { userId, nowMs, idleMs } = filter
+  const parts = [
+    LIVE,
+    ...(userId === undefined ? [] : ['user_id = :user_id']),
+    ...(after === undefined ? [] : [AFTER]),
+  ]
+  return SESSIONS.select(reader, `where ${parts.join(' and ')} ${NEWEST_FIRST}`, {
+    limit,
+    now_ms: nowMs,
+    idle_ms: idleMs,
+    ...(userId === undefined ? {} : { user_id: userId }),
+    ...(after === undefined ? {} : { created_at_ms: after.createdAtMs, after_id: after.id }),
+  })
+}

@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto'
+import {
+  type Context,
+  type MutationTx,
+  type Reply,
+  type Request,
+  timestampFromMs,
+  unauthenticated,
+} from '@steeple/contracts'
+import { refreshCookie } from './cookie.ts'
+import { JWT_LIFE_MS, type Jwts } from './jwt.ts'
+import type { RefreshTokens } from './refresh-token.ts'
+import {
+  findSession,
+  insertSession,
+  type LoginMethod,
+  putSession,
+  removeEndedSessions,
+  removeSession,
+  type SessionRow,
+} from './session-store.ts'
+import { findUser, principalOf, putUser, rolesOfUser, type UserRow } from './user-store.ts'
+
+/** How long a session lasts, however much it is used. */
+export const SESSION_LIFE_MS: number = 7 * 86_400_000
+/** A session that was not refreshed for so long is over. */
+export const SESSION_IDLE_MS: number = 86_400_000
+const MAX_AGENT_CHARS = 200
+
+/** What a login is made of, once it is known to be good. */
+export interface Entry {
+  readonly user: UserRow
+  readonly method: LoginMethod
+  /** Uses up what proved it, in the transaction that opens the session. Throws `login_failed` when it was used before. */
+  readonly claim?: (tx: MutationTx) => Promise<void>
+}
+
+/** Opens, continues and ends the sessions of people. */
+export interface Sessions {
+  /** Answers a login: 200 with a JWT, and the refresh cookie. The request's one mutation. */
+  open(request: Request, entry: Entry): Promise<Reply>
+  /** Answers a refresh: another JWT, another cookie. Throws `unauthenticated`; a token that was used before ends it all. */
+  refresh(request: Pick<Request, 'header' | 'peerAddress'>, token: string | undefined): Promise<Reply>
+  /** The session that a refresh token is or was of; undefined when it has ended. */
+  of(token: string | undefined): Promise<SessionRow | undefined>
+  /** The `Set-Cookie` that makes a browser forget its refresh token. */
+  readonly farewell: string
+}
+
+/** What sessions work with. */
+export interface SessionParts {
+  readonly context: Pick<Context, 'db' | 'clock' | 'settings' | 'mutate' | 'log'>
+  readonly jwts: Jwts
+  readonly refreshTokens: RefreshTokens
+  /** To be called when a session or a user has lost something. */
+  forget(): void
+}
+
+/** How an exchange ended: it went on, it was an old token, or there is no such session. */
+type Exchange =
+  | { readonly kind: 'next'; readonly session: SessionRow; readonly user: UserRow }
+  | { readonly kind: 'reuse'; readonly session: SessionRow; readonly user: UserRow }
+  | { readonly kind: 'none' }
+
+/** Sessions over the store. */
+export function createSessions(parts: SessionParts): Sessions {
+  const { context, jwts, refreshTokens } = parts
+  const { db, clock } = context
+  const isSecure = (): boolean => context.settings.tls.enabled
+  const replyFor = async (session: SessionRow, user: UserRow): Promise<Reply> => {
+    const nowMs = clock.nowMs()
+    const roles = rolesOfUser(user)
+    const expiresAtMs = wholeSeconds(Math.min(nowMs + JWT_LIFE_MS, session.expires_at_ms))
+    const token = await jwts.sign({ userId: user.id, sessionId: session.id, expiresAtMs }, roles, nowMs)
+    const refresh = refreshTokens.make({ sessionId: session.id, generation: session.generation })
+    return {
+      status: 200,
+      sealed: true,
+      headers: { 'Set-Cookie': refreshCookie(refresh, session.expires_at_ms - nowMs, isSecure()) },
+      body: { token, token_type: 'Bearer', expires_at: timestampFromMs(expiresAtMs), roles },
+    }
+  }
+  const exchange = (token: string | undefined, address: string): Promise<Exchange> => {
+    const claim = token === undefined ? undefined : refreshTokens.read(token)
+    if (claim === undefined) return Promise.resolve({ kind: 'none' })
+    return db.write(async (tx) => {
+      const session = await findSession(tx, claim.sessionId)
+      const user = session === undefined ? undefined : await findUser(tx, session.user_id)
+      if (session === undefined || user === undefined) return { kind: 'none' }
+      const nowMs = clock.nowMs()
+      if (isOver(session, nowMs)) return { kind: 'none' }
+      if (claim.generation !== session.generation) return { kind: 'reuse', session, user }
+      const next = { ...session, generation: session.generation + 1, used_at_ms: nowMs, address }
+      await putSession(tx, next)
+      return { kind: 'next', session: next, user }
+    })
+  }
+  return {
+    open: async (request, { user, method, claim }) => {
+      const nowMs = clock.nowMs()
+      const session = newSession(request, user, method, nowMs)
+      const reply = await replyFor(session, user)
+      return request.mutate(session.id, async (tx) => {
+        await claim?.(tx)
+        // It may have been removed while its password was checked.
+        const now = await findUser(tx, user.id)
+        if (now === undefined) throw unauthenticated('the user is gone')
+        await removeEndedSessions(tx, nowMs, nowMs - SESSION_IDLE_MS)
+        await putUser(tx, { ...now, last_login_at_ms: nowMs })
+        await insertSession(tx, session)
+        tx.audit({ principal: principalOf(now), detail: { user: user.name, method } })
+        return reply
+      })
+    },
+    refresh: async (request, token) => {
+      const found = await exchange(token, request.peerAddress)
+      if (found.kind === 'none') throw unauthenticated('the session is over; log in again')
+      const { session, user } = found
+      if (found.kind === 'next') return replyFor(session, user)
+      await context.mutate(principalOf(user), 'auth.reuse', session.id, async (tx) => {
+        await removeSession(tx, session.id)
+        tx.audit({ detail: { user: user.name, address: request.peerAddress } })
+        tx.afterCommit(parts.forget)
+      })
+      context.log.warn({ user: user.id, session: session.id }, 'a used refresh token ended its session')
+      throw unauthenticated('the session is over; log in again')
+    },
+    of: async (token) => {
+      const claim = token === undefined ? undefined : refreshTokens.read(token)
+      return claim === undefined ? undefined : findSession(db, claim.sessionId)
+    },
+    get farewell() {
+      return refreshCookie('', 0, isSecure())
+    },
+  }
+}
+
+/** Whether a session has ended by its age or for want of use. */
+export function isOver(session: SessionRow, nowMs: number): boolean {
+  return session.expires_at_ms <= nowMs || session.used_at_ms <= nowMs - SESSION_IDLE_MS
+}
+
+function newSession(
+  request: Pick<Request, 'header' | 'peerAddress'>,
+  user: UserRow,
+  method: LoginMethod,
+  nowMs: number,
+): SessionRow {
+  return {
+    id: randomUUID(),
+    user_id: user.id,
+    method,
+    generation: 0,
+    created_at_ms: nowMs,
+    used_at_ms: nowMs,
+    expires_at_ms: nowMs + SESSION_LIFE_MS,
+    address: request.peerAddress,
+    agent: agentOf(request.header('user-agent') ?? ''),
+  }
+}
+
+/** What both dialects store as it is, and a terminal shows. */
+function agentOf(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_AGENT_CHARS)
+}
+
+/** A JWT counts seconds. RFC 7519 §2. */
+function wholeSeconds(ms: number): number {
+  return Math.floor(ms / 1_000) * 1_000
+}

@@ -1,0 +1,95 @@
+import {
+  type JsonSchema,
+  NULLABLE_TIMESTAMP_SCHEMA,
+  objectSchema,
+  type Reader,
+  type Role,
+  TIMESTAMP_SCHEMA,
+  timestampFromMs,
+  timestampOrNull,
+} from '@steeple/contracts'
+import { TOKEN_ROLES } from '../token-record.ts'
+import type { CredentialsShown } from './new-user.ts'
+import { countRecoveryCodes } from './second-factor-store.ts'
+import { rolesOfUser, type UserRow } from './user-store.ts'
+
+/** What the name of a user looks like: it is part of certificates, URIs and QR codes. */
+export const USER_NAME_SCHEMA: JsonSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[A-Za-z0-9]([A-Za-z0-9._@-]*[A-Za-z0-9])?$',
+  description: 'Letters, digits and . _ @ -. Capitals do not make another name.',
+}
+/** NIST SP 800-63B §3.1.1: long rather than complicated. */
+export const NEW_PASSWORD_SCHEMA: JsonSchema = { type: 'string', minLength: 12, maxLength: 256 }
+/** The roles that a person may have: as those of a token. */
+export const USER_ROLES_SCHEMA: JsonSchema = {
+  type: 'array',
+  minItems: 1,
+  maxItems: TOKEN_ROLES.length,
+  uniqueItems: true,
+  items: { type: 'string', enum: TOKEN_ROLES },
+}
+
+const USER_FIELDS: Readonly<Record<string, JsonSchema>> = {
+  id: { type: 'string' },
+  name: { type: 'string' },
+  roles: { type: 'array', items: { type: 'string' } },
+  created_at: TIMESTAMP_SCHEMA,
+  last_login_at: NULLABLE_TIMESTAMP_SCHEMA,
+  recovery_codes_left: { type: 'integer' },
+}
+/** A user as listed. */
+export const USER_SCHEMA: JsonSchema = objectSchema(USER_FIELDS, Object.keys(USER_FIELDS))
+
+const SHOWN: Readonly<Record<string, JsonSchema>> = {
+  totp_uri: {
+    type: 'string',
+    description: 'For the authenticator, as a QR code. Shown here and never again.',
+  },
+  recovery_codes: {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'Ten, each good once in place of a code. Shown here and never again.',
+  },
+  password: { type: 'string', description: 'Only when it was drawn here. Shown here and never again.' },
+}
+/** A user as answered once to whoever made or reset it. */
+export const NEW_USER_SCHEMA: JsonSchema = objectSchema({ ...USER_FIELDS, ...SHOWN }, [
+  ...Object.keys(USER_FIELDS),
+  'totp_uri',
+  'recovery_codes',
+])
+/** A second factor as answered once. */
+export const NEW_FACTOR_SCHEMA: JsonSchema = objectSchema(
+  { id: { type: 'string' }, totp_uri: SHOWN.totp_uri ?? {}, recovery_codes: SHOWN.recovery_codes ?? {} },
+  ['id', 'totp_uri', 'recovery_codes'],
+)
+
+/** A user in the list. */
+export interface UserRecord {
+  readonly id: string
+  readonly name: string
+  readonly roles: readonly Role[]
+  readonly created_at: string
+  readonly last_login_at: string | null
+  readonly recovery_codes_left: number
+}
+
+/** A user in the list. */
+export async function userRecord(reader: Reader, row: UserRow): Promise<UserRecord> {
+  return {
+    id: row.id,
+    name: row.name,
+    roles: rolesOfUser(row),
+    created_at: timestampFromMs(row.created_at_ms),
+    last_login_at: timestampOrNull(row.last_login_at_ms),
+    recovery_codes_left: await countRecoveryCodes(reader, row.id),
+  }
+}
+
+/** A user with its credentials, for the one answer that shows them. */
+export async function newUserRecord(reader: Reader, row: UserRow, shown: CredentialsShown): Promise<object> {
+  return { ...(await userRecord(reader, row)), ...shown }
+}

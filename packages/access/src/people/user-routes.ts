@@ -1,0 +1,243 @@
+import {
+  type Context,
+  defineError,
+  type ErrorFactory,
+  expandRoles,
+  forbidden,
+  objectSchema,
+  PAGE_QUERY,
+  type Page,
+  type Principal,
+  pageSchema,
+  type Reader,
+  type Role,
+  type Route,
+  route,
+  userNotFound,
+} from '@steeple/contracts'
+import { createdByText } from '../token-record.ts'
+import { endCredentials, eraseUser } from './erase-user.ts'
+import { drawCredentials, drawUser, storeUser } from './new-user.ts'
+import type { People } from './people.ts'
+import { drawSecondFactor } from './second-factor.ts'
+import {
+  NEW_FACTOR_SCHEMA,
+  NEW_PASSWORD_SCHEMA,
+  NEW_USER_SCHEMA,
+  newUserRecord,
+  USER_NAME_SCHEMA,
+  USER_ROLES_SCHEMA,
+  USER_SCHEMA,
+  userRecord,
+} from './user-record.ts'
+import { findUser, isLastAdmin, listUsers, putUser, type UserRow } from './user-store.ts'
+
+/** The last administrator among the users: without one, only the environment's token is left. */
+export const lastAdmin: ErrorFactory = defineError(
+  'last_admin',
+  409,
+  '%s is the only user with the role admin; give it to another first, or repeat with force=true',
+)
+
+interface IdParams {
+  readonly id: string
+}
+interface NewUserBody {
+  readonly name: string
+  readonly roles: readonly Role[]
+  readonly password?: string
+}
+interface Force {
+  readonly force?: boolean
+}
+
+/** The form of every id. */
+const USER_ID = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+const ID_PARAMS = objectSchema({ id: { type: 'string', pattern: USER_ID } }, ['id'])
+const FORCE_QUERY = objectSchema({
+  force: { type: 'boolean', description: 'Also when nobody is left then who is an administrator.' },
+})
+
+/** The routes under `/v1/users`, but for invitations. */
+export function userRoutes(people: People): readonly Route[] {
+  return [
+    listRoute(people.context),
+    addRoute(people),
+    removeRoute(people),
+    rolesRoute(people),
+    resetRoute(people),
+    totpRoute(people),
+  ]
+}
+
+/** Throws `forbidden` for a role that its giver lacks. Contract section 13. */
+export function requireGivable(roles: readonly Role[], giver: Principal): void {
+  const lacking = [...expandRoles(roles)].find((role) => !giver.roles.has(role))
+  if (lacking !== undefined) throw forbidden(lacking)
+}
+
+function listRoute({ db }: Context): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/users',
+    role: 'admin',
+    summary: 'List the people who may log in, newest first',
+    schema: { query: objectSchema(PAGE_QUERY), response: pageSchema('users', USER_SCHEMA) },
+    paged: true,
+    handle: async (request) => ({ body: await userPage(db, request.page()) }),
+  })
+}
+
+async function userPage(reader: Reader, { limit, after, cursor }: Page): Promise<object> {
+  const position = after === undefined ? undefined : { createdAtMs: Number(after[0]), id: String(after[1]) }
+  const rows = await listUsers(reader, limit + 1, position)
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  return {
+    users: await Promise.all(shown.map((row) => userRecord(reader, row))),
+    next_cursor: rows.length > limit && last !== undefined ? cursor([last.created_at_ms, last.id]) : null,
+  }
+}
+
+function addRoute(people: People): Route {
+  return route<unknown, unknown, NewUserBody>({
+    method: 'POST',
+    path: '/v1/users',
+    role: 'admin',
+    summary: 'Add a person who may log in',
+    description:
+      'The answer shows the URI for the authenticator, ten recovery codes, and the password unless one was given; nothing of it is shown again.',
+    example: { name: 'ada', roles: ['operator'] },
+    schema: {
+      body: objectSchema(
+        { name: USER_NAME_SCHEMA, roles: USER_ROLES_SCHEMA, password: NEW_PASSWORD_SCHEMA },
+        ['name', 'roles'],
+      ),
+      response: NEW_USER_SCHEMA,
+      status: 201,
+    },
+    audit: 'user.create',
+    errors: ['user_exists'],
+    handle: async (request) => {
+      const { name, roles, password } = request.body
+      requireGivable(roles, request.principal)
+      const createdBy = createdByText(request.principal)
+      const user = await drawUser(people, { name, roles, password, createdBy })
+      return request.mutate(user.row.id, async (tx) => {
+        await storeUser(tx, user)
+        tx.audit({ detail: { name, roles } })
+        return { status: 201, body: await newUserRecord(tx, user.row, user.shown), sealed: true }
+      })
+    },
+  })
+}
+
+function removeRoute({ forget }: People): Route {
+  return route<IdParams, Force, unknown>({
+    method: 'DELETE',
+    path: '/v1/users/:id',
+    role: 'admin',
+    summary: 'Remove a person; all sessions and credentials open nothing from the next request on',
+    schema: { params: ID_PARAMS, query: FORCE_QUERY, status: 204 },
+    audit: 'user.remove',
+    errors: ['user_not_found', 'last_admin'],
+    handle: (request) =>
+      request.mutate(request.params.id, async (tx) => {
+        const user = await mustFind(tx, request.params.id)
+        if (request.query.force !== true && (await isLastAdmin(tx, user))) throw lastAdmin(user.name)
+        await eraseUser(tx, user.id)
+        tx.audit({ detail: { name: user.name } })
+        tx.afterCommit(forget)
+        return { status: 204 }
+      }),
+  })
+}
+
+function rolesRoute({ forget }: People): Route {
+  return route<IdParams, Force, { readonly roles: readonly Role[] }>({
+    method: 'POST',
+    path: '/v1/users/:id/roles',
+    role: 'admin',
+    summary: 'Set the roles of a person; one that is gone opens nothing from the next request on',
+    example: { roles: ['viewer'] },
+    schema: {
+      params: ID_PARAMS,
+      query: FORCE_QUERY,
+      body: objectSchema({ roles: USER_ROLES_SCHEMA }, ['roles']),
+      response: USER_SCHEMA,
+    },
+    audit: 'user.roles',
+    errors: ['user_not_found', 'last_admin'],
+    handle: (request) => {
+      const { roles } = request.body
+      requireGivable(roles, request.principal)
+      return request.mutate(request.params.id, async (tx) => {
+        const user = await mustFind(tx, request.params.id)
+        const endsAdmin = !roles.includes('admin') && (await isLastAdmin(tx, user))
+        if (request.query.force !== true && endsAdmin) throw lastAdmin(user.name)
+        const changed: UserRow = { ...user, roles: JSON.stringify(roles) }
+        await putUser(tx, changed)
+        tx.audit({ detail: { name: user.name, roles, before: JSON.parse(user.roles) } })
+        tx.afterCommit(forget)
+        return { body: await userRecord(tx, changed) }
+      })
+    },
+  })
+}
+
+function resetRoute(people: People): Route {
+  return route<IdParams, unknown, unknown>({
+    method: 'POST',
+    path: '/v1/users/:id/reset',
+    role: 'admin',
+    summary: 'Give a person another password, authenticator and recovery codes, and end every other way in',
+    description: 'Sessions, passkeys and certificates end. The answer shows the new credentials once.',
+    schema: { params: ID_PARAMS, response: NEW_USER_SCHEMA },
+    audit: 'user.reset',
+    errors: ['user_not_found'],
+    handle: async (request) => {
+      const { id } = request.params
+      const { name } = await mustFind(people.context.db, id)
+      const { password_hash, factor, shown } = await drawCredentials(people, id, name)
+      return request.mutate(id, async (tx) => {
+        const user = { ...(await mustFind(tx, id)), password_hash }
+        await endCredentials(tx, id)
+        await putUser(tx, user)
+        await factor.store(tx, people.context.clock.nowMs())
+        tx.audit({ detail: { name } })
+        tx.afterCommit(people.forget)
+        return { body: await newUserRecord(tx, user, shown), sealed: true }
+      })
+    },
+  })
+}
+
+function totpRoute(people: People): Route {
+  return route<IdParams, unknown, unknown>({
+    method: 'POST',
+    path: '/v1/users/:id/totp',
+    role: 'admin',
+    summary: 'Give a person another authenticator and other recovery codes',
+    description:
+      'Those before are good for nothing then. The answer shows the new ones once; sessions go on.',
+    schema: { params: ID_PARAMS, response: NEW_FACTOR_SCHEMA },
+    audit: 'user.totp',
+    errors: ['user_not_found'],
+    handle: (request) => {
+      const { id } = request.params
+      return request.mutate(id, async (tx) => {
+        const { name } = await mustFind(tx, id)
+        const factor = drawSecondFactor(people.vault, id, people.identity.name, name)
+        await factor.store(tx, people.context.clock.nowMs())
+        tx.audit({ detail: { name } })
+        return { body: { id, ...factor.shown }, sealed: true }
+      })
+    },
+  })
+}
+
+async function mustFind(reader: Reader, id: string): Promise<UserRow> {
+  const user = await findUser(reader, id)
+  if (user === undefined) throw userNotFound(id)
+  return user
+}

@@ -10,6 +10,7 @@ import type { FailedCredentials } from './pipeline/failed-credentials.ts'
 import type { RequestContext } from './pipeline/request-context.ts'
 import type { SendTogether } from './pipeline/send-together.ts'
 import type { Shares } from './pipeline/shares.ts'
+import type { ClientCertificates } from './tls/client-certificates.ts'
 
 /** What every request needs of the edge: made once, shared by all parts of the pipeline. */
 export interface EdgeCore {
@@ -25,10 +26,9 @@ export interface EdgeCore {
   /** Open event streams by principal. */
   readonly streams: Map<string, number>
   readonly authenticate: Authenticate
+  readonly certificates: ClientCertificates
   /** Error codes that the plugins which serve now bring. */
   errors(): readonly ErrorCode[]
-  /** Security headers and the like, as name and value pairs. */
-  readonly headers: readonly (readonly [string, string])[]
   /** Idempotent requests that are running on this instance: scope to body hash. */
   readonly running: Map<string, string>
   /** Sends an answer whose head is set. */

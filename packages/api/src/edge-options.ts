@@ -24,6 +24,8 @@ export interface EdgeLimits {
   readonly heartbeatMs: number
   /** Pause between two checks that the credential of an event stream still holds. */
   readonly recheckMs: number
+  /** Pause between two looks at the certificates of open connections when nothing has changed. */
+  readonly certificatesMs: number
   /** Event streams at a time; an eighth of them is kept for administrators. */
   readonly eventStreams: number
   /** Event streams of one principal at a time. */
@@ -52,6 +54,7 @@ export const DEFAULT_LIMITS: EdgeLimits = {
   unreadBodyMs: 5_000,
   heartbeatMs: 15_000,
   recheckMs: 2_000,
+  certificatesMs: 10_000,
   eventStreams: 64,
   eventStreamsEach: 8,
   denialsPerMinute: 60,
@@ -61,12 +64,24 @@ export const DEFAULT_LIMITS: EdgeLimits = {
   failures: { burst: 100, perSecond: 1, auditMs: 60_000 },
 }
 
-/** PEM texts of the listener's certificate. With them, plaintext on the port is closed and never served. */
-export interface EdgeTls {
+/** PEM texts that TLS needs as things stand now. */
+export interface TlsMaterial {
   readonly key: string
+  /** The certificate that is presented, and those above it. */
   readonly cert: string
-  /** Certificates added to the chain that the listener presents. */
-  readonly ca?: string
+  /** The CA whose `svc://node/` certificates are believed. */
+  readonly nodesCa: string
+  /** The CA whose `svc://cli/` certificates are believed. */
+  readonly operatorsCa: string
+}
+
+/** TLS on the listener. With it, plaintext on the port is closed and never served. */
+export interface EdgeTls {
+  readonly minVersion: 'TLSv1.2' | 'TLSv1.3'
+  /** The same texts until they change: asked often. */
+  material(): TlsMaterial
+  /** Calls the listener after each change of what `material` gives, until the returned function is called. */
+  onChange(listener: () => void): () => void
 }
 
 /** How an edge is made. */
@@ -78,6 +93,8 @@ export interface EdgeOptions {
   /** `host:port`, `:port` or `[v6]:port`; `server.listen` of the settings when absent. */
   readonly listen?: string
   readonly tls?: EdgeTls
+  /** Where plain HTTP is served too, on a loopback address; `server.plain_listen` of the settings when absent, empty: nowhere. */
+  readonly plainListen?: string
   readonly limits?: Partial<EdgeLimits>
   /**
    * Checks every success body against the route's response schema and answers `internal` when it does not fit.

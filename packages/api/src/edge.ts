@@ -10,8 +10,7 @@ import { createConnectionQueues } from './host/connection-queue.ts'
 import { createConnections } from './host/connections.ts'
 import { SYSTEM_PLUGIN } from './host/endpoint.ts'
 import { Generation } from './host/generation.ts'
-import { listenAddressFrom, listenProblem } from './host/listen-address.ts'
-import { createServer } from './host/listener.ts'
+import { createListeners, type Listeners } from './host/listeners.ts'
 import { createRouteMemory } from './host/route-memory.ts'
 import { finalStatus, logAccess } from './observe/access-log.ts'
 import { HttpMetrics } from './observe/http-metrics.ts'
@@ -25,11 +24,12 @@ import { refuseUnmatched } from './pipeline/refuse-unmatched.ts'
 import { RequestContext } from './pipeline/request-context.ts'
 import { requestIdFrom } from './pipeline/request-id.ts'
 import { createSchemaChecks } from './pipeline/schema-checks.ts'
-import { securityHeaders } from './pipeline/security-headers.ts'
 import { createSendTogether } from './pipeline/send-together.ts'
 import { fail, serve } from './pipeline/serve.ts'
 import { Shares } from './pipeline/shares.ts'
 import { SYSTEM_PATHS, systemRoutes } from './system/routes.ts'
+import { type ClientCertificates, createClientCertificates } from './tls/client-certificates.ts'
+import { endFallen } from './tls/end-fallen.ts'
 
 /** The HTTP edge: one listener, one set of routes at a time. */
 export interface Edge extends HttpEdge {
@@ -37,6 +37,8 @@ export interface Edge extends HttpEdge {
   listen(): Promise<AddressInfo>
   /** Where it listens; undefined before `listen` and after `close`. */
   address(): AddressInfo | undefined
+  /** Where it serves plain HTTP beside TLS; undefined when nowhere. */
+  plainAddress(): AddressInfo | undefined
   /** Ends event streams, lets requests in flight finish (at most `closeMs`), then closes every connection. */
   close(): Promise<void>
 }
@@ -56,7 +58,8 @@ class GenerationHost implements Edge {
   readonly #checks = createSchemaChecks()
   readonly #shutdown = new AbortController()
   readonly #queues = createConnectionQueues((...pair) => this.#begin(...pair))
-  readonly #server: ReturnType<typeof createServer>
+  readonly #certificates: ClientCertificates
+  readonly #listeners: Listeners
   readonly #system: RouteSet
   readonly #connections: ReturnType<typeof createConnections>
   #unwatch: (() => void) | undefined
@@ -69,6 +72,7 @@ class GenerationHost implements Edge {
   constructor(kernel: EdgeKernel, options: EdgeOptions) {
     this.#kernel = kernel
     this.#options = options
+    this.#certificates = createClientCertificates(kernel, options.tls)
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
     this.#core = {
       kernel,
@@ -80,8 +84,8 @@ class GenerationHost implements Edge {
       shares: new Shares(this.#limits.share, () => kernel.clock.monotonicMs()),
       bodies: new BodySpace(this.#limits.bodies),
       failures: new FailedCredentials(kernel, this.#limits.failures),
-      authenticate: createAuthenticate(kernel, options.adminToken),
-      headers: securityHeaders(options.tls !== undefined),
+      authenticate: createAuthenticate(kernel, options.adminToken, this.#certificates),
+      certificates: this.#certificates,
       running: new Map(),
       send: createSendTogether(),
       shutdown: this.#shutdown.signal,
@@ -93,9 +97,15 @@ class GenerationHost implements Edge {
     this.#connections = createConnections(connections, streamStallMs, this.#queues)
     const take = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
       this.#queues.of(incoming.socket).take(incoming, outgoing)
-    this.#server = createServer(take, this.#queues, this.#limits, options.tls)
-    this.#server.on('connection', (socket) => this.#connections.add(socket))
-    this.#server.on('secureConnection', (socket) => this.#connections.secure(socket))
+    this.#listeners = createListeners({
+      take,
+      queues: this.#queues,
+      connections: this.#connections,
+      certificates: this.#certificates,
+      limits: this.#limits,
+      tls: options.tls,
+      failed: (error) => kernel.log.error({ err: error }, 'the renewed certificate could not be used'),
+    })
     this.#metrics.openConnections = () => this.#connections.size
     this.#system = {
       plugin: SYSTEM_PLUGIN,
@@ -127,31 +137,32 @@ class GenerationHost implements Edge {
 
   async listen(): Promise<AddressInfo> {
     if (this.#current === undefined) await this.swap(await this.build([]))
-    const text = this.#options.listen ?? this.#kernel.settings.server.listen
-    const address = listenAddressFrom(text)
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const fail = (error: Error): void => reject(listenProblem(error, text))
-    this.#server.once('error', fail).listen(address, resolve)
-    await promise
-    this.#server.off('error', fail)
+    const { listen, plainListen, tls } = this.#options
+    const { server } = this.#kernel.settings
+    const bound = await this.#listeners.listen({
+      main: listen ?? server.listen,
+      plain: plainListen ?? server.plain_listen,
+    })
     this.#unwatch = this.#connections.watch()
-    const bound = this.address()
-    if (bound === undefined) throw new Error('the listener has no address')
+    if (tls !== undefined)
+      endFallen(this.#kernel, this.#certificates, this.#queues, this.#limits, this.#shutdown.signal)
     return bound
   }
 
   address(): AddressInfo | undefined {
-    const bound = this.#server.address()
-    return typeof bound === 'object' && bound !== null ? bound : undefined
+    return this.#listeners.address()
+  }
+
+  plainAddress(): AddressInfo | undefined {
+    return this.#listeners.plainAddress()
   }
 
   async close(): Promise<void> {
     this.#shutdown.abort()
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#server.close(() => resolve())
+    const closed = this.#listeners.close()
     if (this.#open > 0) await this.#drained()
-    this.#server.closeAllConnections()
-    await promise
+    this.#listeners.closeAllConnections()
+    await closed
     this.#unwatch?.()
     await this.#core.failures.flush()
     await this.#current?.retire(undefined, 0)

@@ -8,6 +8,7 @@ import { type ConfigOptions, createSchemaCompiler, type LoadedConfig, loadConfig
 import { createLog, type KernelLog } from '@steeple/telemetry'
 import { adminTokenFrom } from './admin-token.ts'
 import { failure } from './command-error.ts'
+import { type ListenerTls, listenerTls } from './composition/listener-tls.ts'
 import { incompleteBuild, pluginPackages, sectionsHere } from './composition/plugin-packages.ts'
 import { introduce } from './first-start.ts'
 import type { ServeOptions, ServiceFlags } from './flags.ts'
@@ -59,16 +60,23 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
   })
   blamed.blame = (error) => kernel.registry.blame(error)
   let edge: Edge | undefined
+  let tls: ListenerTls | undefined
   try {
-    edge = createEdge(kernel, edgeOptions(config, kernel, secrets, adminToken))
+    if (config.settings.tls.enabled) tls = listenerTls(kernel, secrets)
+    edge = createEdge(kernel, edgeOptions(kernel, adminToken, tls))
     kernel.attach(edge)
     await kernel.registry.loadBundled()
     // What was installed may hang: most of it is ready before anybody asks, none of it keeps the service from serving.
     await Promise.race([kernel.registry.loadInstalled(), delay(INSTALLED_HEAD_START_MS)])
     const address = await edge.listen()
     kernel.begin()
-    const url = urlOf(address, config.settings.tls.enabled)
-    log.info({ url, version: kernel.info.version, mode: server.mode, data_dir: server.data_dir }, 'listening')
+    const url = urlOf(address, tls !== undefined)
+    const plain = edge.plainAddress()
+    const plainUrl = plain === undefined ? {} : { plain_url: urlOf(plain, false) }
+    log.info(
+      { url, ...plainUrl, version: kernel.info.version, mode: server.mode, data_dir: server.data_dir },
+      'listening',
+    )
     log.flush()
     if (flags.firstStart === true) await introduce(kernel, url)
     process.on('SIGHUP', () => void reload(kernel, source, log))
@@ -80,6 +88,7 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
     // The radio first: nothing that is waited for below may keep it on air.
     const quiet = kernel.quiesce()
     await edge?.close()
+    tls?.close()
     await quiet
     await kernel.close()
     log.info({}, 'stopped')
@@ -114,17 +123,11 @@ async function secretsOf(dataDir: string, isFirstStart: boolean): Promise<Secret
 }
 
 function edgeOptions(
-  config: LoadedConfig,
   kernel: Kernel,
-  secrets: Secrets,
   adminToken: string | undefined,
+  tls: ListenerTls | undefined,
 ): Parameters<typeof createEdge>[1] {
-  const { tls } = config.settings
-  return {
-    adminToken,
-    cursorSecret: kernel.cursorSecret(),
-    ...(tls.enabled ? { tls: secrets.tls() } : {}),
-  }
+  return { adminToken, cursorSecret: kernel.cursorSecret(), ...(tls === undefined ? {} : { tls }) }
 }
 
 /** Says which installed plugins an error may have come from, once there is a kernel. */

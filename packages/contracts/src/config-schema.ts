@@ -56,6 +56,12 @@ export const SERVICE_CONFIG: JsonSchema = {
       listen: leaf('Address of the REST API and the metrics.', 'SVC_SERVER_LISTEN', 'restart', {
         ...text(':8080', { format: 'listen-address', minLength: 1 }),
       }),
+      plain_listen: leaf(
+        'Where plain HTTP is served beside TLS, on this machine alone; empty: nowhere.',
+        'SVC_SERVER_PLAIN_LISTEN',
+        'restart',
+        text('', { format: 'loopback-address' }),
+      ),
       data_dir: leaf(
         'Store, keys and installed plugins.',
         'SVC_SERVER_DATADIR',
@@ -144,10 +150,28 @@ export const SERVICE_CONFIG: JsonSchema = {
     }),
     tls: group({
       enabled: leaf(
-        "TLS with the node's keys; plaintext is refused then.",
+        'TLS on `server.listen`, client certificates asked for; plaintext is closed then and never served.',
         'SVC_TLS_ENABLED',
         'restart',
         flag(false),
+      ),
+      min_version: leaf(
+        'Oldest version of TLS that is spoken.',
+        'SVC_TLS_MIN_VERSION',
+        'restart',
+        choice('TLSv1.3', 'TLSv1.2'),
+      ),
+      cert_file: leaf(
+        "Certificate to present, with those above it (PEM); looked at again when it changes. Empty: the node's own, from its mesh.",
+        'SVC_TLS_CERT_FILE',
+        'hot',
+        text(''),
+      ),
+      key_file: leaf(
+        'Private key of `tls.cert_file` (PEM, without a passphrase).',
+        'SVC_TLS_KEY_FILE',
+        'hot',
+        text(''),
       ),
     }),
   }),

@@ -4,6 +4,8 @@ import type { RadioProfile } from './policy.ts'
 export interface Settings {
   readonly server: {
     readonly listen: string
+    /** Empty: nowhere. */
+    readonly plain_listen: string
     readonly data_dir: string
     readonly mode: 'lab' | 'rf'
     readonly country: string
@@ -137,7 +139,13 @@ export interface Settings {
     readonly machine: string
   }
   readonly plugins: { readonly dir: string; readonly disabled: readonly string[] }
-  readonly tls: { readonly enabled: boolean }
+  readonly tls: {
+    readonly enabled: boolean
+    readonly min_version: 'TLSv1.3' | 'TLSv1.2'
+    /** Both or neither; empty: the node's own. */
+    readonly cert_file: string
+    readonly key_file: string
+  }
 }
 
 /** One threshold rule: `metric op threshold` holding for `for` raises an alert. */

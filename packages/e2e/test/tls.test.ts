@@ -83,21 +83,20 @@ secure('is not trusted without the mesh CA', async () => {
   assert.match(failure, /SELF_SIGNED|UNABLE_TO/)
 })
 
-secure('never answers plaintext with anything but a refusal', async () => {
+secure('never answers plaintext', async () => {
   for (const text of [
     'GET /v1/healthz HTTP/1.1\r\nHost: x\r\n\r\n',
     `GET /v1/tokens HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ADMIN}\r\n\r\n`,
     'EHLO example.org\r\n',
   ]) {
     const answer = await plain(text)
-    assert.not.match(answer, /HTTP\/1\.1 2|"status":"ok"|"tokens"/)
-    assert.not.match(answer, ADMIN)
+    assert.is(answer, '')
   }
 })
 
-secure('speaks TLS 1.2 and 1.3 and nothing older', async () => {
+secure('speaks TLS 1.3 and nothing older', async () => {
   assert.is(await handshake({ minVersion: 'TLSv1.3', maxVersion: 'TLSv1.3' }), 'TLSv1.3')
-  assert.is(await handshake({ minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' }), 'TLSv1.2')
+  assert.match(await handshake({ minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' }), /^refused/)
   // The client's own library refuses old versions unless its security level is lowered.
   const old = { ciphers: 'DEFAULT@SECLEVEL=0' }
   assert.match(await handshake({ minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ...old }), /^refused/)

@@ -3,8 +3,9 @@ import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join, posix } from 'node:path'
 import { msFromDuration } from '@steeple/contracts'
+import { certificateProblem, type FileProblem } from './certificate-files.ts'
 import { suggestion } from './did-you-mean.ts'
-import { isCidr, isHostName, parseListenAddress } from './network-syntax.ts'
+import { isCidr, isHostName, isLoopback, parseListenAddress } from './network-syntax.ts'
 
 /** What the checks look at outside the configuration. */
 export interface ConfigSurroundings {
@@ -12,6 +13,8 @@ export interface ConfigSurroundings {
   interfaces(): readonly string[]
   /** Whether `svc node init` has made the keys of that data directory. */
   hasNodeKeys(dataDir: string): boolean
+  /** What is wrong with a certificate and its key in those files, said of which; undefined for nothing. */
+  certificateProblem(certFile: string, keyFile: string): FileProblem | undefined
 }
 
 /** What a `format` asks of a text. The empty text is "not set" and fits each; `minLength: 1` forbids it. */
@@ -41,6 +44,10 @@ export function formsOf(
     'listen-address': {
       words: 'an address such as :8080, 0.0.0.0:8080, localhost:8080 or [::1]:8080 with a port of 0 to 65535',
       is: (text) => parseListenAddress(text) !== undefined,
+    },
+    'loopback-address': {
+      words: 'an address of this machine alone, such as 127.0.0.1:8081, [::1]:8081 or localhost:8081',
+      is: (text) => isLoopback(parseListenAddress(text)?.host ?? ''),
     },
     'store-url': {
       words:
@@ -115,6 +122,7 @@ export function systemSurroundings(): ConfigSurroundings {
   return {
     interfaces: interfaceNames,
     hasNodeKeys: (dataDir) => existsSync(join(dataDir, 'keys', 'node.key')),
+    certificateProblem,
   }
 }
 

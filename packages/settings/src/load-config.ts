@@ -109,15 +109,29 @@ function ownerOfProblem({ key, relation }: Problem, sections: readonly Section[]
   return relation === undefined ? ownerOf(sections, key.split('.')) : relationOwner(sections, relation)
 }
 
-/** The one rule that looks at files. */
+/** The rules that look at files. */
 function keyProblems(
   tree: ConfigTree,
   { tls, server }: Settings,
   surroundings: ConfigSurroundings,
 ): readonly Problem[] {
-  if (!tls.enabled || surroundings.hasNodeKeys(server.data_dir)) return []
-  const message = `needs the node's keys, and ${server.data_dir}/keys has none; run svc node init`
-  return [{ place: markOf(tree, ['tls', 'enabled'])?.place ?? '', key: 'tls.enabled', message }]
+  const problem = (key: string, message: string): Problem => ({
+    place: markOf(tree, key.split('.'))?.place ?? '',
+    key,
+    message,
+  })
+  if (!tls.enabled) return []
+  if (!surroundings.hasNodeKeys(server.data_dir)) {
+    const message = `needs the node's keys, and ${server.data_dir}/keys has none; run svc node init`
+    return [problem('tls.enabled', message)]
+  }
+  const { cert_file, key_file } = tls
+  if (cert_file === '' && key_file === '') return []
+  if (cert_file === '')
+    return [problem('tls.cert_file', 'is the certificate of tls.key_file: set both, or neither')]
+  if (key_file === '') return [problem('tls.key_file', 'is the key of tls.cert_file: set both, or neither')]
+  const wrong = surroundings.certificateProblem(cert_file, key_file)
+  return wrong === undefined ? [] : [problem(`tls.${wrong.file}`, wrong.message)]
 }
 
 /** What file, variables and flags set for a key of the service's own, before any check. */

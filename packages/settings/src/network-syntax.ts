@@ -19,6 +19,13 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   return { host: host === '' ? '0.0.0.0' : host.replaceAll(/[[\]]/g, ''), port }
 }
 
+/** Whether a host is this machine alone: 127.0.0.0/8 (RFC 1122 §3.2.1.3), ::1 (RFC 4291 §2.5.3), localhost (RFC 6761 §6.3). */
+export function isLoopback(host: string): boolean {
+  if (isIPv4(host)) return host.startsWith('127.')
+  if (isIPv6(host)) return URL.parse(`http://[${host}]`)?.hostname === '[::1]'
+  return host.toLowerCase() === 'localhost'
+}
+
 /** Whether a text is a host name, RFC 1123 §2.1. All digits and dots is one, too: ask for an address first. */
 export function isHostName(text: string): boolean {
   return HOST_NAME.test(text)

@@ -8,6 +8,12 @@ import type { Section } from '../src/section.ts'
 export const SURROUNDINGS: NonNullable<ConfigOptions['surroundings']> = {
   interfaces: () => ['lo', 'eth0'],
   hasNodeKeys: (dataDir) => dataDir === '/with/keys',
+  certificateProblem: (certFile, keyFile) => {
+    if (certFile === '/no/cert') return { file: 'cert_file', message: 'is /no/cert, which cannot be read' }
+    return keyFile === '/no/key'
+      ? { file: 'key_file', message: 'is /no/key, which cannot be read' }
+      : undefined
+  },
 }
 
 /** The sections of the plugins of this repository, and of those that it knows and does not have. */

@@ -137,6 +137,41 @@ const CASES: readonly (readonly [text: string, refusal: string])[] = [
     "tls.enabled needs the node's keys, and /var/lib/svc/keys has none; run svc node init",
   ],
   ['tls: {enabled: true}\nserver: {data_dir: /with/keys}', ''],
+  ['tls: {enabled: true, min_version: TLSv1.2}\nserver: {data_dir: /with/keys}', ''],
+  ['tls: {min_version: TLSv1.1}', 'tls.min_version must be one of TLSv1.3, TLSv1.2, not "TLSv1.1"'],
+  ['tls: {enabled: true, cert_file: /a, key_file: /b}\nserver: {data_dir: /with/keys}', ''],
+  [
+    'tls: {enabled: true, cert_file: /a}\nserver: {data_dir: /with/keys}',
+    'tls.key_file is the key of tls.cert_file: set both, or neither',
+  ],
+  [
+    'tls: {enabled: true, key_file: /b}\nserver: {data_dir: /with/keys}',
+    'tls.cert_file is the certificate of tls.key_file: set both, or neither',
+  ],
+  [
+    'tls: {enabled: true, cert_file: /no/cert, key_file: /b}\nserver: {data_dir: /with/keys}',
+    'tls.cert_file is /no/cert, which cannot be read',
+  ],
+  [
+    'tls: {enabled: true, cert_file: /a, key_file: /no/key}\nserver: {data_dir: /with/keys}',
+    'tls.key_file is /no/key, which cannot be read',
+  ],
+  ['server: {plain_listen: "127.0.0.1:8081"}', ''],
+  ['server: {plain_listen: "[::1]:8081"}', ''],
+  ['server: {plain_listen: "[0:0:0:0:0:0:0:1]:8081"}', ''],
+  ['server: {plain_listen: "localhost:8081"}', ''],
+  ...[
+    ':8081',
+    '0.0.0.0:8081',
+    '[::]:8081',
+    '10.0.0.1:8081',
+    '[::ffff:10.0.0.1]:8081',
+    'box:8081',
+    '127.0.0.1',
+  ].map((address): readonly [string, string] => [
+    `server: {plain_listen: "${address}"}`,
+    `server.plain_listen must be empty or an address of this machine alone, such as 127.0.0.1:8081, [::1]:8081 or localhost:8081, not "${address}"`,
+  ]),
   [
     'ran: {profiles: {x: {technology: lte, channel: 1, bandwidth_mhz: 0}}}',
     'ran.profiles.x.bandwidth_mhz must be greater than 0',

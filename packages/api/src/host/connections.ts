@@ -78,5 +78,5 @@ function addressOf(socket: Socket): string {
 }
 
 function peerOf(socket: Socket): string {
-  return `${socket.remoteAddress} ${socket.remotePort}`
+  return `${socket.remoteAddress} ${socket.remotePort} ${socket.localPort}`
 }

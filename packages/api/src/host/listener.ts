@@ -12,6 +12,7 @@ import {
 import type { EdgeLimits, EdgeTls } from '../edge-options.ts'
 import { errorBody } from '../pipeline/error-mapping.ts'
 import { securityHeaders } from '../pipeline/security-headers.ts'
+import { tlsOptionsOf } from '../tls/server-options.ts'
 import type { ConnectionQueues } from './connection-queue.ts'
 
 /** Connections that are closing and those that take their place. */
@@ -48,16 +49,10 @@ export function createServer(
   const server: http.Server =
     tls === undefined
       ? http.createServer(options, listener)
-      : https.createServer(
-          {
-            ...options,
-            key: tls.key,
-            cert: chainOf(tls),
-            minVersion: 'TLSv1.2',
-            handshakeTimeout: limits.headersTimeoutMs,
-          },
-          listener,
-        )
+      : https.createServer({ ...options, ...tlsOptionsOf(tls, limits.headersTimeoutMs) }, listener)
+  // Node would hand what is not TLS on to be answered: it is closed, and nobody is told anything in the clear.
+  server.removeAllListeners('tlsClientError')
+  server.on('tlsClientError', (_error, socket: Socket) => socket.destroy())
   // One more than there may be: whoever comes to a full house makes room for itself.
   server.maxConnections = limits.connections + SPARE_CONNECTIONS
   // Without this listener node would invite the body before anyone has looked at the credential.
@@ -78,10 +73,6 @@ export function createServer(
     refuse(socket, methodNotAllowed('CONNECT', METHODS))
   })
   return server
-}
-
-function chainOf(tls: EdgeTls): string {
-  return tls.ca === undefined ? tls.cert : `${tls.cert.trimEnd()}\n${tls.ca}`
 }
 
 /** Answers what is no request for us, once and briefly, and closes. */

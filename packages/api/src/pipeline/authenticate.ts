@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto'
+import type { Socket } from 'node:net'
 import {
   type Access,
   type AuthenticatedPrincipal,
@@ -9,6 +10,7 @@ import {
   unauthenticated,
 } from '@steeple/contracts'
 import type { EdgeKernel } from '../edge-kernel.ts'
+import type { ClientCertificates } from '../tls/client-certificates.ts'
 import { ANONYMOUS } from './anonymous.ts'
 import { createMemo } from './principal-memo.ts'
 
@@ -23,30 +25,54 @@ export interface BootstrapPrincipal extends Principal {
   readonly isBootstrap: true
 }
 
-/** Says who sends a request. Throws `unauthenticated`, `token_expired`, `bootstrap_token_invalid`. */
-export type Authenticate = (
-  access: Access,
-  authorization: string | undefined,
-  nodeId: string | undefined,
-) => Principal | Promise<Principal>
+/** What says who sends a request. */
+export interface Credentials {
+  readonly authorization: string | undefined
+  /** The connection, whose client may have presented a certificate. */
+  readonly socket: Socket
+  /** The node of the path, for bootstrap tokens. */
+  readonly nodeId: string | undefined
+}
+
+/**
+ * Says who sends a request. Throws `unauthenticated`, `token_expired`, `certificate_revoked`, `bootstrap_token_invalid`.
+ */
+export type Authenticate = (access: Access, credentials: Credentials) => Principal | Promise<Principal>
 
 /**
  * Bearer authentication: the environment admin token by constant-time comparison of digests, bootstrap tokens on
- * bootstrap routes alone, everything else by the service `access.authenticator`.
+ * bootstrap routes alone, everything else by the service `access.authenticator`. Without a bearer token it is the client
+ * certificate of the connection.
+ *
+ * Of a certificate and a token together the token says who acts, since it was put into this request on purpose; a
+ * certificate that is not believed refuses the request all the same.
  */
-export function createAuthenticate(kernel: EdgeKernel, adminToken: string | undefined): Authenticate {
+export function createAuthenticate(
+  kernel: EdgeKernel,
+  adminToken: string | undefined,
+  certificates: Pick<ClientCertificates, 'principalOf'>,
+): Authenticate {
   const adminDigest = adminToken === undefined ? undefined : digestOf(adminToken)
   const variable = kernel.settings.auth.admin_token_env
   const admin: Principal = { kind: 'admin-env', id: variable, name: variable, roles: expandRoles(['admin']) }
   const memo = createMemo(kernel)
-  return (access, authorization, nodeId) => {
-    if (access === 'public') return ANONYMOUS
+  const byToken = (
+    access: Access,
+    { authorization, nodeId }: Credentials,
+  ): Principal | Promise<Principal> => {
     const remembered = memo.recall(authorization)
     if (remembered !== undefined) return remembered
     const token = tokenFrom(authorization)
     if (adminDigest !== undefined && timingSafeEqual(digestOf(token), adminDigest)) return admin
     if (token.startsWith(BOOTSTRAP_PREFIX)) return bootstrapPrincipal(kernel, access, token, nodeId)
     return knownPrincipal(kernel, token, (principal, epoch) => memo.keep(authorization, principal, epoch))
+  }
+  return (access, credentials) => {
+    if (access === 'public') return ANONYMOUS
+    const holder = certificates.principalOf(credentials.socket)
+    if (holder === undefined) return byToken(access, credentials)
+    if (credentials.authorization === undefined) return holder
+    return holder.then(() => byToken(access, credentials))
   }
 }
 

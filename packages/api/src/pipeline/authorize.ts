@@ -5,14 +5,24 @@ import type { Endpoint } from '../host/endpoint.ts'
  * Whether the principal may use the route.
  *
  * A bootstrap route takes what authenticated as a bootstrap token (it has no role) and, where the route says so,
- * nodes. No role, not even admin, opens it: what a bootstrap token does, a person does not do.
+ * nodes, for their own record. No role, not even admin, opens it: what a bootstrap token does, a person does not do.
  */
-export function mayUse(endpoint: Endpoint, principal: Principal): boolean {
-  const access = endpoint.route.role
+export function mayUse(endpoint: Endpoint, principal: Principal, params: unknown): boolean {
+  const { role: access, nodeToo } = endpoint.route
   if (access === 'public') return true
-  if (endpoint.route.nodeToo === true && principal.roles.has('node')) return true
-  if (access === 'bootstrap') return 'isBootstrap' in principal
-  return principal.roles.has(access)
+  if (access === 'bootstrap' ? 'isBootstrap' in principal : principal.roles.has(access)) return true
+  return nodeToo === true && principal.roles.has('node') && isOwn(endpoint, principal, params)
+}
+
+/** A path below `/v1/nodes/:id` is one node's: no other node gets there, whatever its handler looks at. */
+function isOwn(endpoint: Endpoint, principal: Principal, params: unknown): boolean {
+  return !endpoint.route.path.startsWith('/v1/nodes/:id') || nodeIdFrom(params) === principal.id
+}
+
+/** The node that a path names; undefined when it names none. */
+export function nodeIdFrom(params: unknown): string | undefined {
+  if (typeof params !== 'object' || params === null || !('id' in params)) return undefined
+  return typeof params.id === 'string' ? params.id : undefined
 }
 
 /** The role that a refusal names. */

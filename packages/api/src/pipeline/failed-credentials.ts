@@ -84,8 +84,14 @@ export class FailedCredentials {
   failed(context: RequestContext, thrown: unknown): unknown {
     const { authorization } = context.incoming.headers
     const isFailure = isServiceError(thrown) && thrown.status === unauthenticated.status
-    if (!isFailure || authorization === undefined || !BEARER.test(authorization)) return thrown
+    if (!isFailure) return thrown
     const address = networkOf(context.peerAddress)
+    if (context.core.certificates.isRefused(context.incoming.socket)) {
+      // Nobody guesses a certificate.
+      this.#note(address, false)
+      return thrown
+    }
+    if (authorization === undefined || !BEARER.test(authorization)) return thrown
     const left = this.#left(address)
     const isThrottled = left < 1
     keep(this.#buckets, address, {

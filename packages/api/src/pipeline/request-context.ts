@@ -13,6 +13,7 @@ import type { EdgeCore } from '../edge-core.ts'
 import type { ConnectionQueue } from '../host/connection-queue.ts'
 import type { Endpoint } from '../host/endpoint.ts'
 import { ANONYMOUS } from './anonymous.ts'
+import type { Credentials } from './authenticate.ts'
 import { mayUse } from './authorize.ts'
 import { mutateFor, takeFor } from './mutate.ts'
 import type { EdgeRate } from './rate-headers.ts'
@@ -130,13 +131,18 @@ export class RequestContext implements Request {
     return takeFor(this, limit, cost)
   }
 
+  /** What says who sends it. */
+  credentials(nodeId: string | undefined): Credentials {
+    const { headers, socket } = this.incoming
+    return { authorization: headers.authorization, socket, nodeId }
+  }
+
   /** Whether the credential that opened this exchange would still open it. */
   async stillAllowed(): Promise<boolean> {
     if (this.endpoint === undefined) return false
-    const { authorization } = this.incoming.headers
     try {
-      const now = await this.core.authenticate(this.endpoint.route.role, authorization, undefined)
-      return now.id === this.principal.id && mayUse(this.endpoint, now)
+      const now = await this.core.authenticate(this.endpoint.route.role, this.credentials(undefined))
+      return now.id === this.principal.id && mayUse(this.endpoint, now, this.params)
     } catch (error) {
       // A store that does not answer for a moment has revoked nothing.
       return !isServiceError(error) || error.status !== unauthenticated.status

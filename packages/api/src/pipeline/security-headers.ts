@@ -9,7 +9,9 @@ const COMMON: readonly (readonly [string, string])[] = [
 /** One year. Only over TLS: RFC 6797 §7.2 forbids it over plaintext. */
 const STRICT_TRANSPORT: readonly [string, string] = ['Strict-Transport-Security', 'max-age=31536000']
 
-/** The security headers of a listener, as name and value pairs. */
+const OVER_TLS = [...COMMON, STRICT_TRANSPORT]
+
+/** The security headers of a connection, as name and value pairs. */
 export function securityHeaders(isTls: boolean): readonly (readonly [string, string])[] {
-  return isTls ? [...COMMON, STRICT_TRANSPORT] : COMMON
+  return isTls ? OVER_TLS : COMMON
 }

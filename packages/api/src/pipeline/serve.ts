@@ -1,6 +1,6 @@
 import { forbidden, type Principal, type Reply } from '@steeple/contracts'
 import type { Endpoint } from '../host/endpoint.ts'
-import { mayUse, neededRole } from './authorize.ts'
+import { mayUse, neededRole, nodeIdFrom } from './authorize.ts'
 import { ClientLeft } from './client-left.ts'
 import { conditional } from './conditional.ts'
 import { answerableError } from './error-mapping.ts'
@@ -53,7 +53,7 @@ async function answer(context: RequestContext, endpoint: Endpoint): Promise<Repl
     const admitted = authenticate(context, endpoint)
     if (admitted !== undefined) await admitted
   }
-  if (!mayUse(endpoint, context.principal)) await deny(context, endpoint)
+  if (!mayUse(endpoint, context.principal, context.params)) await deny(context, endpoint)
   if (endpoint.route.urgent !== true) {
     const turn = context.core.shares.admit(context)
     if (turn !== undefined) await turn
@@ -71,10 +71,10 @@ async function answer(context: RequestContext, endpoint: Endpoint): Promise<Repl
 
 /** Says who sends the request: at once (undefined), or when the promise resolves. */
 function authenticate(context: RequestContext, endpoint: Endpoint): Promise<void> | undefined {
-  const { core, incoming } = context
+  const { core } = context
   core.failures.refuseGuess(context)
   try {
-    const admitted = core.authenticate(endpoint.route.role, incoming.headers.authorization, nodeIdOf(context))
+    const admitted = core.authenticate(endpoint.route.role, context.credentials(nodeIdFrom(context.params)))
     if (isPromise(admitted)) return later(context, admitted)
     context.principal = admitted
     core.failures.succeeded(context)
@@ -127,12 +127,6 @@ function refuseUndocumented(reply: Reply, endpoint: Endpoint): void {
   if (details === undefined) return
   const what = details.map((detail) => `${detail.pointer} ${detail.message}`).join('; ')
   throw new Error(`the answer of ${route.method} ${route.path} does not fit its schema: ${what}`)
-}
-
-function nodeIdOf(context: RequestContext): string | undefined {
-  const { params } = context
-  if (typeof params !== 'object' || params === null || !('id' in params)) return undefined
-  return typeof params.id === 'string' ? params.id : undefined
 }
 
 function isPromise<T extends object>(value: T | Promise<T>): value is Promise<T> {

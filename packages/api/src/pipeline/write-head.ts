@@ -1,6 +1,7 @@
 import type { Reply } from '@steeple/contracts'
 import { rateHeaders } from './rate-headers.ts'
 import type { RequestContext } from './request-context.ts'
+import { securityHeaders } from './security-headers.ts'
 
 /** How an answer is framed is the edge's to say: two lengths would be two answers (RFC 9112 §6.3, RFC 9110 §7.6.1). */
 const FRAMING: ReadonlySet<string> = new Set([
@@ -19,11 +20,11 @@ export function writeHead(
   given: Reply['headers'],
   more: Readonly<Record<string, string>>,
 ): void {
-  const { core, outgoing } = context
+  const { incoming, outgoing } = context
   const head: string[] = ['X-Request-Id', context.id]
   const replaced =
     given === undefined ? undefined : new Set(Object.keys(given).map((name) => name.toLowerCase()))
-  for (const [name, value] of core.headers) {
+  for (const [name, value] of securityHeaders('encrypted' in incoming.socket)) {
     if (replaced?.has(name.toLowerCase()) !== true) head.push(name, value)
   }
   for (const name in more) head.push(name, more[name] ?? '')
@@ -47,6 +48,7 @@ function pushRate(head: string[], context: RequestContext, rate: NonNullable<Req
 /**
  * A body that was not asked for (`Expect`) must not be taken for the next request; a closing listener takes no more,
  * but answers all that it has taken: the last answer of a connection closes it.
+ * Whoever presents a certificate that is not believed comes again with another one, on another connection.
  * Behind a request with `Upgrade`, which is never done here, node reads nothing more: the client is told so.
  */
 function mustClose(context: RequestContext): boolean {
@@ -54,6 +56,7 @@ function mustClose(context: RequestContext): boolean {
   const { expect, upgrade } = incoming.headers
   return (
     upgrade !== undefined ||
+    core.certificates.isRefused(incoming.socket) ||
     (core.isClosing() && queue.endsWith(context)) ||
     (!incoming.complete && expect !== undefined)
   )

@@ -1,0 +1,41 @@
+import { constants } from 'node:crypto'
+import type { SecureContextOptions, TlsOptions } from 'node:tls'
+import type { EdgeTls } from '../edge-options.ts'
+
+/** Forward secrecy and authenticated encryption alone; the first line is TLS 1.3, whose order is fixed. */
+const CIPHERS: string = [
+  'TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-CHACHA20-POLY1305',
+].join(':')
+
+/**
+ * What the listener presents and demands as things stand now: for the start and for `setSecureContext`, which keeps nothing
+ * of what was set before.
+ *
+ * The names of the trusted CAs go out with the request for a certificate, so that a browser that has none of them asks
+ * nobody for one (RFC 8446 §4.2.4).
+ */
+export function secureContextOf(tls: EdgeTls): SecureContextOptions {
+  const { key, cert, nodesCa, operatorsCa } = tls.material()
+  return {
+    key,
+    cert,
+    ca: nodesCa === operatorsCa ? [operatorsCa] : [nodesCa, operatorsCa],
+    minVersion: tls.minVersion,
+    ciphers: CIPHERS,
+    // Who presented one certificate is not to present another on the same connection.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+  }
+}
+
+/** The options of the server: clients are asked for a certificate, and let in to be told what is wrong with it. */
+export function tlsOptionsOf(tls: EdgeTls, handshakeTimeout: number): TlsOptions {
+  return {
+    ...secureContextOf(tls),
+    requestCert: true,
+    rejectUnauthorized: false,
+    handshakeTimeout,
+    ALPNProtocols: ['http/1.1'],
+  }
+}

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto'
+import type { EdgeTls, TlsMaterial } from '@steeple/api'
+import { configInvalid, type Log, type MeshIdentity, meshIdentityRef } from '@steeple/contracts'
+import type { Kernel } from '@steeple/kernel'
+import type { Secrets } from '@steeple/secrets'
+import { type CertificateFiles, readCertificateFiles } from '@steeple/settings'
+
+/** How often the given files are looked at: notices of changes get lost where folders are links that are replaced. */
+const LOOK_MS = 5_000
+
+/** The listener's TLS, and how to stop looking at its files. */
+export interface ListenerTls extends EdgeTls {
+  close(): void
+}
+
+/** What of the kernel says what to present. */
+export type ListenerKernel = Pick<Kernel, 'settings' | 'onSettings' | 'service'> & { readonly log: Log }
+
+/**
+ * What the listener presents: `tls.cert_file` where it is set, otherwise the certificate that this node has from its mesh;
+ * and whom it believes. Files that are damaged or half written leave what was there before.
+ *
+ * Throws `config_invalid` when the files cannot be used at the start.
+ */
+export function listenerTls(kernel: ListenerKernel, secrets: Pick<Secrets, 'tls' | 'caPem'>): ListenerTls {
+  const listeners = new Set<() => void>()
+  let material = materialNow(kernel, secrets)
+  let complaint: string | undefined
+  const look = (): void => {
+    try {
+      const now = materialNow(kernel, secrets)
+      complaint = undefined
+      if (digestOf(now) === digestOf(material)) return
+      material = now
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error)
+      if (problem !== complaint)
+        kernel.log.error({ problem }, 'the listener keeps the certificate that it has')
+      complaint = problem
+      return
+    }
+    kernel.log.info({}, 'the listener presents another certificate')
+    for (const listener of listeners) listener()
+  }
+  const unfollow = identityOf(kernel)?.onChange(look)
+  kernel.onSettings(look)
+  const timer = setInterval(look, LOOK_MS).unref()
+  return {
+    minVersion: kernel.settings.tls.min_version,
+    material: () => material,
+    onChange: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    close: () => {
+      clearInterval(timer)
+      unfollow?.()
+    },
+  }
+}
+
+function identityOf(kernel: ListenerKernel): MeshIdentity | undefined {
+  return kernel.service(meshIdentityRef)
+}
+
+/** Throws `config_invalid`. */
+function materialNow(kernel: ListenerKernel, secrets: Pick<Secrets, 'tls' | 'caPem'>): TlsMaterial {
+  const files = filesNow(kernel)
+  const identity = identityOf(kernel)
+  const nodesCa = identity?.membership()?.caPem ?? secrets.caPem
+  const { key, cert } = files ?? identity?.tls() ?? secrets.tls()
+  // Who joins is given the hash of the CA and no more: the CA goes out with the certificate.
+  const chain = files === undefined ? chainOf(cert, nodesCa) : cert
+  return { key, cert: chain, nodesCa, operatorsCa: secrets.caPem }
+}
+
+function filesNow(kernel: ListenerKernel): CertificateFiles | undefined {
+  const { cert_file, key_file } = kernel.settings.tls
+  if (cert_file === '') return undefined
+  const read = readCertificateFiles(cert_file, key_file)
+  if ('file' in read) throw configInvalid(`tls.${read.file} ${read.message}`)
+  return read
+}
+
+function chainOf(cert: string, ca: string): string {
+  return cert.includes(ca.trim()) ? cert : `${cert.trimEnd()}\n${ca}`
+}
+
+function digestOf({ key, cert, nodesCa, operatorsCa }: TlsMaterial): string {
+  return createHash('sha256').update([key, cert, nodesCa, operatorsCa].join('\0')).digest('hex')
+}

@@ -56,6 +56,25 @@ certs(
 )
 
 certs(
+  'takes a certificate back by its id, or by issuer and serial number',
+  async () => {
+    const body = { issuer: 'b'.repeat(40), serial: '0a', revoked: true }
+    const named = ['--issuer', 'b'.repeat(40), '--serial', '0a']
+    for (const [args, sent] of [
+      [[ID], { id: ID }],
+      [[ID, '--restore'], { id: ID, restore: true }],
+      [named, { issuer: 'b'.repeat(40), serial: '0a' }],
+    ] as const) {
+      const run = await against(() => ({ status: 200, body }), ['revoke', ...args])
+      assert.equal([run.code, run.seen[0]?.path, run.seen[0]?.body], [0, '/v1/esim/certs/revoke', sent])
+    }
+    for (const args of [[], [ID, ...named], ['--issuer', 'b'.repeat(40)], ['x']])
+      assert.is((await against(() => ({ status: 200, body }), ['revoke', ...args])).code, 2)
+  },
+  PROCESS_LIMIT,
+)
+
+certs(
   'imports files and folders whole',
   async () => {
     const place = await tempDir('steeple-certs-')

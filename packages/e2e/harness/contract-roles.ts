@@ -108,6 +108,7 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   change('POST', '/v1/esim/certs/init', 'admin', { body: {} }, 400),
   change('POST', '/v1/esim/certs/import', 'admin', { body: { files: [] } }, 400),
   change('POST', '/v1/esim/certs/lab-eum', 'admin', { body: {} }, 400),
+  change('POST', '/v1/esim/certs/revoke', 'admin', { body: {} }, 400),
   change('DELETE', '/v1/esim/certs/{id}', 'admin', { path: `/v1/esim/certs/${'0'.repeat(64)}` }, 404),
   ...['/gsma/rsp2/es9plus', '/es9plus'].flatMap((prefix) => ES9.map((name) => phone(`${prefix}/${name}`))),
   change('POST', '/v1/clock/confirm', 'admin', { body: {} }, 200),

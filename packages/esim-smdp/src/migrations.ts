@@ -162,4 +162,15 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    id: '0004_revoked_certs',
+    up: [
+      `create table esim_smdp_revoked (
+        id text primary key,
+        source text not null,
+        at_ms bigint not null,
+        row_sum bigint not null
+      )`,
+    ],
+  },
 ]

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Context, SimCredentials, SimIssuer, Subscribers, Vault } from '@steeple/contracts'
+import type { Certificate } from '@steeple/sgp22'
 import type { EsimConfig } from './config.ts'
 
 /** One set of certificates and keys under one CI: what a session signs with. */
@@ -37,6 +38,8 @@ export interface CertStore {
   tls(
     wishes: TlsWishes,
   ): { readonly cert: string; readonly key: string; readonly curve?: RspIdentity['curve'] } | undefined
+  /** Whether a certificate was taken back, of whomever it is. */
+  isRevoked(certificate: Certificate): boolean
   /** Reads them from the store again. */
   reload(): Promise<void>
 }

@@ -27,7 +27,7 @@ import { issueRoute } from './routes/issue-route.ts'
 import { qrRoute } from './routes/qr-route.ts'
 import { sheetRoute } from './routes/sheet-route.ts'
 import { CALLS, ORDERS, PROGRESS } from './store/es2-rows.ts'
-import { CERTS, CODES, DROPPED, EUICCS, HELD, KEYS, NOTICES, SESSIONS } from './store/rows.ts'
+import { CERTS, CODES, DROPPED, EUICCS, HELD, KEYS, NOTICES, REVOKED, SESSIONS } from './store/rows.ts'
 
 const COUNT_MS = 30_000
 
@@ -41,7 +41,7 @@ export interface OwnParts {
 export function esimPlugin(own: OwnParts = {}): Plugin<EsimConfig> {
   return {
     migrations: MIGRATIONS,
-    tables: [CODES, SESSIONS, EUICCS, HELD, NOTICES, CERTS, DROPPED, KEYS, ORDERS, CALLS, PROGRESS],
+    tables: [CODES, SESSIONS, EUICCS, HELD, NOTICES, CERTS, DROPPED, REVOKED, KEYS, ORDERS, CALLS, PROGRESS],
     setup: async (context) => await setUp(context, own),
   }
 }

@@ -26,7 +26,7 @@ function hierarchyFiles(form: 'pkcs8 pem' | 'sec1 pem' | 'pkcs8 der' | 'sec1 der
 
 for (const form of ['pkcs8 pem', 'sec1 pem', 'pkcs8 der', 'sec1 der'] as const)
   files(`takes keys as ${form}`, async () => {
-    const plan = planImport(readFiles(hierarchyFiles(form)), [], NOW)
+    const plan = planImport(readFiles(hierarchyFiles(form)), [], { nowMs: NOW })
     assert.equal(plan.problems, [])
     assert.equal(plan.added.map(({ role }) => role).toSorted(), ['ci', 'dpauth', 'dppb', 'dptls'])
   })
@@ -40,7 +40,7 @@ files('takes one file that holds everything, and passes over what comes with it'
   const plan = planImport(
     readFiles([{ name: 'all.pem', octets: Buffer.from(words + all.join(words)) }]),
     [],
-    NOW,
+    { nowMs: NOW },
   )
   assert.equal([plan.added.length, plan.problems.length], [4, 0])
 })
@@ -58,7 +58,7 @@ files('says of keys of other kinds what to do', async () => {
   })
   const problemOf = (file: CertFile): string => readFiles([file]).problems[0]?.problem ?? 'none'
   assert.match(problemOf(pem('ENCRYPTED PRIVATE KEY', 'MIIB')), /decrypt it first with openssl/)
-  assert.match(problemOf(pem('RSA PRIVATE KEY', 'MIIB')), /neither certificate nor private key/)
+  assert.match(problemOf(pem('RSA PRIVATE KEY', 'MIIB')), /no certificate, revocation list or private key/)
   assert.match(problemOf(pem('PRIVATE KEY', 'MIIB')), /has to be EC/)
   assert.match(
     problemOf({ name: 'x', octets: Buffer.from('-----BEGIN CERTIFICATE-----\nMIIB') }),
@@ -91,7 +91,7 @@ files(
     const any = fc.record({ name: fc.string(), octets: fc.uint8Array({ maxLength: 400 }) })
     await fc.assert(
       fc.property(fc.array(fc.oneof(mutated, any), { maxLength: 12 }), (given) => {
-        const plan = planImport(readFiles(given), [], NOW)
+        const plan = planImport(readFiles(given), [], { nowMs: NOW })
         for (const { problem } of plan.problems) {
           assert.ok(problem.length > 10)
           // A key identifier has 40 hexadecimal digits, a private key 64.

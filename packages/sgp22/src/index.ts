@@ -42,6 +42,12 @@ export {
   type VerifiedCertificates,
   verifiedCertificates,
 } from './x509-chain.ts'
+export {
+  isListSignedBy,
+  isRevocationList,
+  type RevocationList,
+  readRevocationList,
+} from './x509-crl.ts'
 export type { NameParts } from './x509-der.ts'
 export { X509Error } from './x509-error.ts'
 export type { Extensions, KeyUsage } from './x509-extensions.ts'
@@ -52,6 +58,7 @@ export {
   issueDp,
   issueEuicc,
   issueEum,
+  issueRevocationList,
   issueTls,
   newKey,
 } from './x509-issue.ts'

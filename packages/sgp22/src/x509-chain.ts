@@ -11,6 +11,8 @@ export interface EuiccChain {
   readonly ci: Uint8Array | Certificate
   /** Ms since the epoch. */
   readonly nowMs: number
+  /** Whether its issuer, or somebody here, has taken back a certificate that is good by itself. */
+  isRevoked?(certificate: Certificate): boolean
 }
 
 /** An eUICC whose certificates are good. */
@@ -66,16 +68,16 @@ export function verifiedCertificates(max = 256): VerifiedCertificates {
  *
  * Gives the eUICC, or the first problem (`'code' in result`); never throws because of what `euicc` or `eum` are. Throws
  * `X509Error` when the CI, which is ours, cannot be read. With `verified` a certificate that was good before costs no
- * signature check. Revocation (CRL) is not looked at.
+ * signature check. A certificate that is revoked is as one that is not good.
  */
 export function checkEuiccChain(
   chain: EuiccChain,
   verified?: VerifiedCertificates,
 ): EuiccIdentity | ChainProblem {
   const anchor = anchorOf(chain.ci, verified)
-  const eum = checked('8.1.2', chain.eum, anchor, chain.nowMs, checkEum, verified)
+  const eum = checked('8.1.2', chain.eum, anchor, chain, checkEum, verified)
   if ('code' in eum) return eum
-  const euicc = checked('8.1.3', chain.euicc, eum, chain.nowMs, checkEuicc, verified)
+  const euicc = checked('8.1.3', chain.euicc, eum, chain, checkEuicc, verified)
   if ('code' in euicc) return euicc
   const { certificate, key } = euicc
   const eid = certificate.subject.serialNumber ?? ''
@@ -101,7 +103,7 @@ function checked(
   subject: '8.1.2' | '8.1.3',
   given: Uint8Array | Certificate,
   issuer: VerifiedCertificate,
-  nowMs: number,
+  { nowMs, isRevoked }: Pick<EuiccChain, 'nowMs' | 'isRevoked'>,
   check: (certificate: Certificate, issuer: Certificate) => void,
   verified: VerifiedCertificates | undefined,
 ): VerifiedCertificate | ChainProblem {
@@ -115,6 +117,7 @@ function checked(
       return { code: '8.11.1/3.9', message: `${who} belongs to another CI than the one of this session` }
     const good = before ?? verifiedBy(certificate, issuer, check)
     if (before === undefined) verified?.keep(id, good)
+    if (isRevoked?.(certificate) === true) throw new X509Error('has been revoked')
     if (nowMs > certificate.notAfterMs || nowMs < certificate.notBeforeMs)
       return { code: `${subject}/6.3`, message: `${who} is not valid now` }
     return good

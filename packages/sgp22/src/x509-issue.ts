@@ -153,6 +153,36 @@ export function issueEuicc(eum: Issued, terms: IssueTerms & { readonly variant?:
   return signed(terms, key, extensions, issuerOf(eum))
 }
 
+/** A list of certificates that an issuer takes back, by their serial numbers (hexadecimal). RFC 5280 §5. */
+export function issueRevocationList(
+  issuer: Issued,
+  terms: {
+    readonly serials: readonly string[]
+    readonly number: number
+    readonly thisUpdateMs: number
+    readonly nextUpdateMs: number
+    /** Beside key identifier and number. */
+    readonly extensions?: readonly Uint8Array[]
+  },
+): Uint8Array {
+  const algorithm = tlv(0x30, oidTlv(ECDSA_SHA256))
+  const entries = terms.serials.map((serial) =>
+    tlv(0x30, tlv(0x02, Buffer.from(serial, 'hex')), timeTlv(terms.thisUpdateMs)),
+  )
+  const number = extensionTlv('2.5.29.20', false, tlv(0x02, Uint8Array.of(terms.number & 0x7f)))
+  const tbs = tlv(
+    0x30,
+    tlv(0x02, Uint8Array.of(1)),
+    algorithm,
+    issuer.certificate.subject.raw,
+    timeTlv(terms.thisUpdateMs),
+    timeTlv(terms.nextUpdateMs),
+    ...(entries.length === 0 ? [] : [tlv(0x30, ...entries)]),
+    tlv(0xa0, tlv(0x30, authorityKeyTlv(issuer), number, ...(terms.extensions ?? []))),
+  )
+  return tlv(0x30, tbs, algorithm, tlv(0x03, Uint8Array.of(0), sign('sha256', tbs, issuer.key)))
+}
+
 function keyUnder(issuer: Issued, terms: { readonly key?: KeyObject }): KeyObject {
   return terms.key ?? newKey(issuer.certificate.curve)
 }

@@ -109,8 +109,8 @@ function read(der: Uint8Array): Certificate {
   }
 }
 
-/** RFC 5280 §4.1.1.2: the same inside and outside. */
-function checkAlgorithm(inner: Tlv, outer: Tlv): void {
+/** RFC 5280 §4.1.1.2: the same inside and outside; ECDSA with SHA-256. Throws `X509Error`. */
+export function checkAlgorithm(inner: Tlv, outer: Tlv): void {
   const [oid, rest] = outer.children()
   if (oid?.tag !== 0x06 || oidText(oid.value) !== ECDSA_SHA256 || rest !== undefined)
     throw new X509Error('is not signed with ECDSA and SHA-256')
@@ -138,8 +138,8 @@ function readValidity(validity: Tlv): readonly [number, number] {
   return [timeOf(from), timeOf(to)]
 }
 
-/** UTCTime until 2049 and GeneralizedTime, whole seconds of UTC; 9999-12-31 is the end that never comes. RFC 5280 §4.1.2.5. */
-function timeOf(tlv: Tlv): number {
+/** UTCTime until 2049 and GeneralizedTime, whole seconds of UTC; 9999-12-31 is the end that never comes. RFC 5280 §4.1.2.5. Throws `X509Error`. */
+export function timeOf(tlv: Tlv): number {
   const text = Buffer.from(tlv.value).toString('latin1')
   const isShort = tlv.tag === 0x17
   if (!(isShort ? /^[0-9]{12}Z$/ : /^[0-9]{14}Z$/).test(text) || (!isShort && tlv.tag !== 0x18))

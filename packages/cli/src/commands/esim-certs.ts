@@ -19,6 +19,11 @@ interface InitOptions extends ConnectionOptions {
 interface ExportOptions extends ConnectionOptions {
   readonly curve?: (typeof CURVES)[number]
 }
+interface RevokeOptions extends ConnectionOptions {
+  readonly issuer?: string
+  readonly serial?: string
+  readonly restore?: boolean
+}
 interface LabEumOptions extends ConnectionOptions {
   readonly out?: string
   readonly curve?: (typeof CURVES)[number]
@@ -27,10 +32,10 @@ interface LabEumOptions extends ConnectionOptions {
 const CURVES = ['P-256', 'brainpoolP256r1'] as const
 /** A page of the list at its largest: more than a service ever has. */
 const MOST = 500
-/** Certificates and keys by their usual endings; others in a folder are left alone. */
-const ENDINGS = /\.(pem|der|crt|cer|key)$/i
+/** Certificates, revocation lists and keys by their usual endings; others in a folder are left alone. */
+const ENDINGS = /\.(pem|der|crt|cer|crl|key)$/i
 
-/** `svc esim certs init|list|show|export-ci|import|remove|lab-eum` */
+/** `svc esim certs init|list|show|export-ci|import|remove|revoke|lab-eum` */
 export function addEsimCerts(esim: Command, terminal: Terminal): void {
   const certs = esim.command('certs').description('certificates that the SM-DP+ signs and serves with')
   restCommand(
@@ -57,7 +62,7 @@ export function addEsimCerts(esim: Command, terminal: Terminal): void {
   restCommand(
     certs,
     'import <files...>',
-    'take certificates and their keys (PEM or DER), or folders of them; all or none',
+    'take certificates and their keys, and revocation lists (PEM or DER), or folders of them; all or none',
   ).action((files: readonly string[], options: ConnectionOptions) => importFiles(terminal, files, options))
   restCommand(certs, 'remove <id>', 'remove a certificate and its key').action(
     async (id: string, options: ConnectionOptions) => {
@@ -65,6 +70,15 @@ export function addEsimCerts(esim: Command, terminal: Terminal): void {
       terminal.err('removed\n')
     },
   )
+  restCommand(
+    certs,
+    'revoke [id]',
+    'believe a certificate no more: eUICCs below it get nothing; one that is not listed by --issuer and --serial',
+  )
+    .option('--issuer <key id>', 'key identifier of its issuer, hexadecimal')
+    .option('--serial <number>', 'its serial number, hexadecimal')
+    .option('--restore', 'believe it again, when that was a mistake')
+    .action((id: string | undefined, options: RevokeOptions) => revoke(terminal, id, options))
   restCommand(
     certs,
     'lab-eum',
@@ -81,6 +95,17 @@ export function addEsimCerts(esim: Command, terminal: Terminal): void {
 function certPath(id: string): string {
   if (/^[0-9a-f]{64}$/.test(id)) return `/v1/esim/certs/${id}`
   throw usageError('a certificate is named by its id, 64 hexadecimal digits; svc esim certs list shows them')
+}
+
+async function revoke(terminal: Terminal, id: string | undefined, options: RevokeOptions): Promise<void> {
+  const { issuer, serial, restore, ...connection } = options
+  // Says what is wrong with it.
+  if (id !== undefined) certPath(id)
+  if ((id === undefined) !== (issuer !== undefined && serial !== undefined))
+    throw usageError('name the certificate by its id, or by --issuer and --serial')
+  const body = { id, issuer, serial, restore }
+  const answer = await connect(terminal, connection).change('POST', '/v1/esim/certs/revoke', body)
+  printRecord(terminal, options.json === true, answer.body)
 }
 
 async function init(terminal: Terminal, { host, curve, force, ...options }: InitOptions): Promise<void> {
@@ -107,7 +132,10 @@ const COLUMNS = [
   { title: 'ROLE', value: (row: Json) => row.role, fit: 'whole' },
   { title: 'CURVE', value: (row: Json) => row.curve, fit: 'whole' },
   { title: 'KEY', value: (row: Json) => (row.has_key === true ? 'yes' : '') },
-  { title: 'IN USE', value: (row: Json) => (row.in_use === true ? 'yes' : '') },
+  {
+    title: 'IN USE',
+    value: (row: Json) => (row.revoked === true ? 'revoked' : row.in_use === true ? 'yes' : ''),
+  },
   { title: 'UNTIL', value: (row: Json) => moment(row.not_after) },
   { title: 'HOSTS', value: (row: Json) => (Array.isArray(row.hosts) ? row.hosts.join(', ') : '') },
   { title: 'SUBJECT', value: (row: Json) => row.subject },

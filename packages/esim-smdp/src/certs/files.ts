@@ -1,5 +1,15 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
-import { type Certificate, publicKeyOf, readCertificate, readOne, TlvError, X509Error } from '@steeple/sgp22'
+import {
+  type Certificate,
+  isRevocationList,
+  publicKeyOf,
+  type RevocationList,
+  readCertificate,
+  readOne,
+  readRevocationList,
+  TlvError,
+  X509Error,
+} from '@steeple/sgp22'
 
 /** A file as it was given: PEM (several objects may be in it) or DER. */
 export interface CertFile {
@@ -17,10 +27,15 @@ export interface FileProblem {
 export interface FoundInFiles {
   readonly certificates: readonly { readonly file: string; readonly certificate: Certificate }[]
   readonly keys: readonly { readonly file: string; readonly key: KeyObject }[]
+  readonly lists: readonly { readonly file: string; readonly list: RevocationList }[]
   readonly problems: readonly FileProblem[]
 }
 
-type Found = { readonly certificate: Certificate } | { readonly key: KeyObject } | undefined
+type Found =
+  | { readonly certificate: Certificate }
+  | { readonly key: KeyObject }
+  | { readonly list: RevocationList }
+  | undefined
 
 const BLOCK = /-----BEGIN ([A-Z0-9 ]{1,40})-----([^-]*)-----END \1-----/g
 /** They come with keys and certificates, and say nothing that these do not. */
@@ -29,16 +44,18 @@ const CURVES = ['prime256v1', 'brainpoolP256r1']
 /** No file of this kind is larger; a bundle of certificates may be. */
 export const MAX_OCTETS = 65_536
 
-/** Reads certificates and private keys (EC, SEC 1 or PKCS #8, not encrypted). Never throws because of what is in a file. */
+/** Reads certificates, revocation lists and private keys (EC, SEC 1 or PKCS #8, not encrypted). Never throws because of what is in a file. */
 export function readFiles(files: readonly CertFile[]): FoundInFiles {
   const certificates: { file: string; certificate: Certificate }[] = []
   const keys: { file: string; key: KeyObject }[] = []
+  const lists: { file: string; list: RevocationList }[] = []
   const problems: FileProblem[] = []
   for (const file of files) {
     try {
       for (const found of objectsIn(file.octets)) {
         if (found === undefined) continue
         if ('key' in found) keys.push({ file: file.name, key: found.key })
+        else if ('list' in found) lists.push({ file: file.name, list: found.list })
         else certificates.push({ file: file.name, certificate: found.certificate })
       }
     } catch (error) {
@@ -46,7 +63,7 @@ export function readFiles(files: readonly CertFile[]): FoundInFiles {
       problems.push({ file: file.name, problem: error.message })
     }
   }
-  return { certificates, keys, problems }
+  return { certificates, keys, lists, problems }
 }
 
 function objectsIn(octets: Uint8Array): readonly Found[] {
@@ -62,11 +79,12 @@ function objectsIn(octets: Uint8Array): readonly Found[] {
 function fromPem(block: string, label: string, body: string): Found {
   if (NEEDLESS.includes(label)) return undefined
   if (label === 'CERTIFICATE') return usableCertificate(Buffer.from(body, 'base64'))
+  if (label === 'X509 CRL') return { list: readRevocationList(Buffer.from(body, 'base64')) }
   if (label === 'ENCRYPTED PRIVATE KEY' || body.includes('Proc-Type:'))
     throw new X509Error('is an encrypted key; decrypt it first with openssl pkcs8 -in FILE -out KEY.pem')
   if (label === 'PRIVATE KEY' || label === 'EC PRIVATE KEY')
     return { key: usableKey(() => createPrivateKey({ key: block, format: 'pem' })) }
-  throw new X509Error(`holds a ${label}, which is neither certificate nor private key`)
+  throw new X509Error(`holds a ${label}, which is no certificate, revocation list or private key`)
 }
 
 /** A certificate begins with a sequence, a key with a version. */
@@ -75,7 +93,8 @@ function fromDer(octets: Uint8Array): Found {
   const first = octets[long < 0x80 ? 2 : 2 + (long & 0x7f)]
   if (octets[0] !== 0x30 || (first !== 0x30 && first !== 0x02))
     throw new X509Error('is neither PEM nor DER; give a certificate or a private key in one of these forms')
-  if (first === 0x30) return usableCertificate(octets)
+  if (first === 0x30)
+    return isRevocationList(octets) ? { list: readRevocationList(octets) } : usableCertificate(octets)
   if (isSignature(octets)) return undefined
   const key = Buffer.from(octets)
   try {

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { systemPrincipal } from '@steeple/contracts'
 import { DROPPED } from '../store/rows.ts'
 import { type CertFile, MAX_OCTETS, readFiles } from './files.ts'
-import { type CertParts, keepCertificates } from './keep.ts'
+import { type CertParts, keepCertificates, keepRevocations } from './keep.ts'
 import { planImport } from './plan-import.ts'
 
 /** Endings of files that are looked at; whatever else lies there is left alone. */
-const ENDING = /\.(pem|der|crt|cer|key)$/i
+const ENDING = /\.(pem|der|crt|cer|crl|key)$/i
 const MOST_FILES = 500
 
 /**
@@ -25,12 +25,17 @@ export async function importFolder(parts: CertParts): Promise<number | undefined
   })
   if (files === undefined) return undefined
   const dropped = new Set((await DROPPED.select(context.db, '')).map(({ id }) => id))
-  const plan = planImport(readFiles(files), certs.all(), context.clock.nowMs(), dropped)
+  const plan = planImport(readFiles(files), certs.all(), {
+    nowMs: context.clock.nowMs(),
+    left: dropped,
+    revoked: certs.revoked(),
+  })
   for (const { file, problem } of plan.problems)
     context.log.warn({ file, problem }, 'file of esim.certs_dir refused')
-  if (plan.added.length > 0) {
+  if (plan.added.length + plan.revoked.length > 0) {
     await context.mutate(systemPrincipal('esim-smdp'), 'esim_cert.import', folder, async (tx) => {
       await keepCertificates(tx, parts, plan.added)
+      await keepRevocations(tx, parts, plan.revoked, 'list')
     })
     await certs.reload()
   }

@@ -9,6 +9,8 @@ export interface HeldCertificate {
   readonly certificate: Certificate
   /** Undefined when this service does not have it. */
   readonly key: KeyObject | undefined
+  /** Its issuer, or somebody here, has taken it back. */
+  readonly isRevoked?: boolean
 }
 
 /** A certificate that is to be kept. */
@@ -25,9 +27,9 @@ export function certificateId(der: Uint8Array): string {
   return createHash('sha256').update(der).digest('hex')
 }
 
-/** Whether the private key is that of the certificate. */
+/** Whether the key, private or public, is that of the certificate. */
 export function fits(key: KeyObject, certificate: Certificate): boolean {
-  const spki = createPublicKey(key).export({ format: 'der', type: 'spki' })
+  const spki = (key.type === 'public' ? key : createPublicKey(key)).export({ format: 'der', type: 'spki' })
   return Buffer.compare(spki, certificate.spki) === 0
 }
 

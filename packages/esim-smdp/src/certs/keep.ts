@@ -1,5 +1,5 @@
 import type { Context, MutationTx, Vault } from '@steeple/contracts'
-import { CERTS, DROPPED } from '../store/rows.ts'
+import { CERTS, DROPPED, REVOKED, type RevokedRow } from '../store/rows.ts'
 import { type HeldCertificate, type NewCertificate, sealedCertificate } from './held.ts'
 import { certRecord } from './record.ts'
 import { idsInUse } from './sets.ts'
@@ -37,4 +37,23 @@ export async function keepCertificates(
   const ids = new Set(rows.map(({ id }) => id))
   const inUse = idsInUse([...certs.all().filter(({ row }) => !ids.has(row.id)), ...added], nowMs)
   return added.map((one) => certRecord(one, inUse))
+}
+
+/** Ends every session whose profile is not out: what was believed when it began may not be any more. */
+const UNDER_WAY = "delete from esim_smdp_session where step in ('initiated', 'authenticated')"
+/** A list may have hundreds; the audit trail names the first ones. */
+const NAMED = 50
+
+/** Takes certificates back, for whoever shows them, and says so in the audit trail. `ids`: `revocationId`. */
+export async function keepRevocations(
+  tx: MutationTx,
+  { context }: CertParts,
+  ids: readonly string[],
+  source: RevokedRow['source'],
+): Promise<void> {
+  if (ids.length === 0) return
+  const atMs = context.clock.nowMs()
+  for (const id of ids) await REVOKED.put(tx, { id, source, at_ms: atMs })
+  await tx.run(UNDER_WAY)
+  tx.audit({ detail: { revoked: ids.length, revoked_serials: ids.slice(0, NAMED) } })
 }

@@ -1,10 +1,10 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { type JsonSchema, objectSchema, type Route, route, validationFailed } from '@steeple/contracts'
-import { type Issued, issueEum, type RspCurve } from '@steeple/sgp22'
+import { type Certificate, type Issued, issueEum, type RspCurve } from '@steeple/sgp22'
 import { esimCertConflict } from './errors.ts'
-import type { HeldCertificate } from './held.ts'
-import type { CertParts } from './keep.ts'
-import { newestFirst } from './sets.ts'
+import { fits, type HeldCertificate, type NewCertificate } from './held.ts'
+import { type CertParts, keepCertificates } from './keep.ts'
+import { isValidAt, newestFirst } from './sets.ts'
 
 interface LabEumBody {
   readonly public_keys: readonly string[]
@@ -46,7 +46,8 @@ const EUM: JsonSchema = objectSchema(
 const RESPONSE: JsonSchema = objectSchema({ eums: { type: 'array', items: EUM } }, ['eums'])
 
 /** `POST /v1/esim/certs/lab-eum`: somebody who makes eUICCs in software that this SM-DP+ takes for good ones. */
-export function labEumRoute({ certs, context }: CertParts): Route {
+export function labEumRoute(parts: CertParts): Route {
+  const { certs, context } = parts
   return route<unknown, unknown, LabEumBody>({
     method: 'POST',
     path: '/v1/esim/certs/lab-eum',
@@ -54,23 +55,52 @@ export function labEumRoute({ certs, context }: CertParts): Route {
     summary: 'Sign for a maker of eUICCs in software',
     description:
       'CERT.EUM under the own test CI for eUICCs of a lab: whoever has its key makes eUICCs that profiles are delivered to, and ' +
-      'sees the keys in them. Refused where certificates of another CI are: those are for phones of people.',
+      'sees the keys in them. It is kept among the certificates: svc esim certs revoke ends it. Refused where certificates of another CI are: those are for phones of people.',
     schema: { body: BODY, response: RESPONSE, status: 201 },
     audit: 'esim_cert.lab_eum',
     errors: [esimCertConflict.code],
     handle: async (request) => {
       const keys = request.body.public_keys.map(publicKeyFrom)
       const nowMs = context.clock.nowMs()
-      const eums = keys.map((key) => labEum(key, certs.all(), nowMs))
-      return await request.mutate('lab-eum', async () => ({ status: 201, body: { eums } }))
+      const signed = keys.map((key) => labEum(key, certs.all(), nowMs))
+      // They are kept, so that they can be taken back.
+      const added = signed.flatMap(({ fresh }) => fresh ?? [])
+      const reply = await request.mutate('lab-eum', async (tx) => {
+        await keepCertificates(tx, parts, added)
+        return { status: 201, body: { eums: signed.map(({ eum }) => eum) } }
+      })
+      await certs.reload()
+      return reply
     },
   })
 }
 
-function labEum(key: KeyObject, held: readonly HeldCertificate[], nowMs: number): object {
+/** For a key that was signed for before it is that certificate, while it lasts. */
+function labEum(
+  key: KeyObject,
+  held: readonly HeldCertificate[],
+  nowMs: number,
+): { readonly eum: object; readonly fresh: NewCertificate | undefined } {
   const curve = CURVE_NAMES[key.asymmetricKeyDetails?.namedCurve ?? '']
   if (curve === undefined) throw refusedKey()
   const ci = ownCi(curve, held)
+  const ciPkid = ci.certificate.subjectKeyId ?? ''
+  const before = held.find(
+    (one) =>
+      one.row.role === 'eum' &&
+      one.row.ci_pkid === ciPkid &&
+      fits(key, one.certificate) &&
+      isValidAt(one, nowMs),
+  )
+  const certificate = before?.certificate ?? newEum(ci, key, nowMs)
+  const base64 = (der: Uint8Array): string => Buffer.from(der).toString('base64')
+  return {
+    eum: { curve, iin: LAB_IIN, ci: base64(ci.certificate.raw), eum: base64(certificate.raw) },
+    fresh: before === undefined ? { role: 'eum', certificate, ciPkid, key: undefined } : undefined,
+  }
+}
+
+function newEum(ci: Issued, key: KeyObject, nowMs: number): Certificate {
   const notBeforeMs = nowMs - (nowMs % 1_000) - EARLIER_MS
   const { certificate } = issueEum(ci, {
     key,
@@ -80,8 +110,7 @@ function labEum(key: KeyObject, held: readonly HeldCertificate[], nowMs: number)
     registeredId: EUM_ID,
     iins: [LAB_IIN],
   })
-  const base64 = (der: Uint8Array): string => Buffer.from(der).toString('base64')
-  return { curve, iin: LAB_IIN, ci: base64(ci.certificate.raw), eum: base64(certificate.raw) }
+  return certificate
 }
 
 /** The newest CI of that curve, which has to be the box's own, as have all the others. */

@@ -3,12 +3,15 @@ import { type Certificate, isSameName, isSignedBy, nameText, publicKeyOf } from 
 import type { CertRow } from '../store/rows.ts'
 import type { FileProblem, FoundInFiles } from './files.ts'
 import { certificateId, fits, type HeldCertificate, type NewCertificate } from './held.ts'
+import { listProblem, revocationsIn } from './revoked.ts'
 
 /** What an import would do. */
 export interface ImportPlan {
   readonly added: readonly NewCertificate[]
   /** Certificates that are there already. */
   readonly unchanged: number
+  /** What revocation lists take back and was not taken back before: `revocationId`. */
+  readonly revoked: readonly string[]
   /** Files that are refused. The others are good without them. */
   readonly problems: readonly FileProblem[]
 }
@@ -28,18 +31,24 @@ const ROLE_WORDS: Readonly<Record<CertRow['role'], string>> = {
   eum: 'CERT.EUM',
 }
 
-/** Of certificates: none is left out. */
+/** What is known beside the certificates that are held. */
+export interface ImportTerms {
+  readonly nowMs: number
+  /** Ids of certificates that are passed over without a word. */
+  readonly left?: ReadonlySet<string>
+  /** What is revoked already: `revocationId`. */
+  readonly revoked?: ReadonlySet<string>
+}
 const NONE: ReadonlySet<string> = new Set()
 
 /**
  * Looks at what files hold beside what is there: role by policies, chain to a CI, key, owner, curve, validity. SGP.22
- * §4.5.2. `left`: ids of certificates that are passed over without a word. Pure.
+ * §4.5.2. Pure.
  */
 export function planImport(
   found: FoundInFiles,
   held: readonly HeldCertificate[],
-  nowMs: number,
-  left: ReadonlySet<string> = NONE,
+  { nowMs, left = NONE, revoked = NONE }: ImportTerms,
 ): ImportPlan {
   const problems: FileProblem[] = [...found.problems]
   const refuse = (file: string, problem: string | undefined): boolean => {
@@ -62,6 +71,16 @@ export function planImport(
     ...held.filter(({ row }) => row.role === 'ci').map(({ certificate }) => certificate),
     ...newCis.map(({ certificate }) => certificate),
   ].map((certificate): Issuer => ({ certificate, key: publicKeyOf(certificate) }))
+  const lists = found.lists.filter(
+    ({ file, list }) =>
+      !refuse(
+        file,
+        listProblem(
+          list,
+          cis.map(({ certificate }) => certificate),
+        ),
+      ),
+  )
   const keyOf = (certificate: Certificate): KeyObject | undefined =>
     found.keys.find(({ key }) => fits(key, certificate))?.key ??
     held.find(({ row }) => row.id === certificateId(certificate.raw))?.key
@@ -83,6 +102,7 @@ export function planImport(
   return {
     added: added.map((candidate) => newCertificate(candidate, keyOf(candidate.certificate))),
     unchanged: good.length - added.length,
+    revoked: [...revocationsIn(lists)].filter((id) => !revoked.has(id)),
     problems,
   }
 }

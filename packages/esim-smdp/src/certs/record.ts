@@ -20,6 +20,7 @@ const RECORD: Readonly<Record<string, JsonSchema>> = {
   not_after: TIMESTAMP_SCHEMA,
   added_at: TIMESTAMP_SCHEMA,
   has_key: { type: 'boolean', description: 'Whether its private key is here, sealed. No answer holds it.' },
+  revoked: { type: 'boolean', description: 'Whether its issuer or somebody here has taken it back.' },
   in_use: { type: 'boolean', description: 'Whether sessions or the listener use it now.' },
 }
 
@@ -32,7 +33,10 @@ export const CERT_PEM_SCHEMA: JsonSchema = objectSchema({ ...RECORD, pem: TEXT }
 ])
 
 /** The record of a certificate. */
-export function certRecord({ row, certificate, key }: HeldCertificate, inUse: ReadonlySet<string>): object {
+export function certRecord(
+  { row, certificate, key, isRevoked = false }: HeldCertificate,
+  inUse: ReadonlySet<string>,
+): object {
   return {
     id: row.id,
     role: row.role,
@@ -47,6 +51,7 @@ export function certRecord({ row, certificate, key }: HeldCertificate, inUse: Re
     not_after: timestampFromMs(row.not_after_ms),
     added_at: timestampFromMs(row.added_at_ms),
     has_key: key !== undefined,
+    revoked: isRevoked,
     in_use: inUse.has(row.id),
   }
 }

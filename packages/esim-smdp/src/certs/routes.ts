@@ -10,15 +10,17 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import type { RspCurve } from '@steeple/sgp22'
-import { CERTS, DROPPED } from '../store/rows.ts'
+import { CERTS } from '../store/rows.ts'
 import { esimCertConflict, esimCertNotFound } from './errors.ts'
 import { type CertFile, readFiles } from './files.ts'
 import type { HeldCertificate } from './held.ts'
 import { newHierarchy } from './hierarchy.ts'
-import { type CertParts, keepCertificates } from './keep.ts'
+import { type CertParts, keepCertificates, keepRevocations } from './keep.ts'
 import { labEumRoute } from './lab-eum-route.ts'
 import { planImport } from './plan-import.ts'
 import { CERT_PEM_SCHEMA, CERT_SCHEMA, certRecord, pemOf } from './record.ts'
+import { type CertParams, PARAMS, removeRoute } from './remove-route.ts'
+import { revokeRoute } from './revoke-route.ts'
 
 interface InitBody {
   readonly host?: string
@@ -28,25 +30,11 @@ interface InitBody {
 interface ImportBody {
   readonly files: readonly { readonly name: string; readonly pem?: string; readonly base64?: string }[]
 }
-interface CertParams {
-  readonly id: string
-}
 
 const CURVES: readonly RspCurve[] = ['P-256', 'brainpoolP256r1']
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
 const MOST_FILES = 100
 
-const PARAMS: JsonSchema = objectSchema(
-  {
-    id: {
-      type: 'string',
-      maxLength: 64,
-      pattern: '^[0-9a-f]{64}$',
-      description: 'SHA-256 of the certificate.',
-    },
-  },
-  ['id'],
-)
 const INIT_BODY: JsonSchema = objectSchema({
   host: {
     type: 'string',
@@ -92,8 +80,12 @@ const IMPORTED_SCHEMA: JsonSchema = objectSchema(
   {
     certs: { type: 'array', items: CERT_SCHEMA, description: 'Those that are new.' },
     unchanged: { type: 'integer', description: 'Certificates that were there already.' },
+    revoked: {
+      type: 'integer',
+      description: 'Certificates that revocation lists among the files have taken back.',
+    },
   },
-  ['certs', 'unchanged'],
+  ['certs', 'unchanged', 'revoked'],
 )
 
 /** `/v1/esim/certs…`: the certificates that this SM-DP+ signs and serves with. */
@@ -104,6 +96,7 @@ export function certRoutes(parts: CertParts): readonly Route[] {
     initRoute(parts),
     importRoute(parts),
     labEumRoute(parts),
+    revokeRoute(parts),
     removeRoute(parts),
   ]
 }
@@ -172,12 +165,15 @@ function importRoute(parts: CertParts): Route {
     summary: 'Import certificates and their private keys',
     description:
       'PEM or DER: CERT.CI, CERT.DPauth, CERT.DPpb, CERT.DPtls, each with its key (EC, SEC 1 or PKCS #8) but the CI, in any ' +
-      'order. All are taken or none: each file that is refused is named with what is wrong. Keys are sealed at once.',
+      'order; revocation lists of a CI. All are taken or none: each file that is refused is named with what is wrong. Keys are sealed at once.',
     schema: { body: IMPORT_BODY, response: IMPORTED_SCHEMA },
     audit: 'esim_cert.import',
     handle: async (request) => {
       const files = request.body.files.map(fileOf)
-      const plan = planImport(readFiles(files), parts.certs.all(), parts.context.clock.nowMs())
+      const plan = planImport(readFiles(files), parts.certs.all(), {
+        nowMs: parts.context.clock.nowMs(),
+        revoked: parts.certs.revoked(),
+      })
       if (plan.problems.length > 0) {
         const details = plan.problems.map(({ file, problem }) => ({
           pointer: `/files/${files.findIndex(({ name }) => name === file)}`,
@@ -192,39 +188,8 @@ function importRoute(parts: CertParts): Route {
       }
       const reply = await request.mutate('certificates', async (tx) => {
         const added = await keepCertificates(tx, parts, plan.added)
-        return { body: { certs: added, unchanged: plan.unchanged } }
-      })
-      await parts.certs.reload()
-      return reply
-    },
-  })
-}
-
-function removeRoute(parts: CertParts): Route {
-  return route<CertParams, unknown, unknown>({
-    method: 'DELETE',
-    path: '/v1/esim/certs/:id',
-    role: 'admin',
-    summary: 'Remove a certificate and its key',
-    description:
-      'The folder esim.certs_dir does not bring it back, whatever lies there; an import by hand does.',
-    schema: { params: PARAMS, status: 204 },
-    audit: 'esim_cert.remove',
-    errors: [esimCertNotFound.code, esimCertConflict.code],
-    handle: async (request) => {
-      const { id } = request.params
-      const reply = await request.mutate(id, async (tx) => {
-        const row = await CERTS.find(tx, { id })
-        if (row === undefined) throw esimCertNotFound(id)
-        const below = await CERTS.select(tx, "where ci_pkid = :ci and role <> 'ci' limit 1", {
-          ci: row.ci_pkid,
-        })
-        if (row.role === 'ci' && below.length > 0)
-          throw esimCertConflict('certificates of this CI are still here; remove them first')
-        await CERTS.remove(tx, { id })
-        await DROPPED.put(tx, { id, at_ms: parts.context.clock.nowMs() })
-        tx.audit({ detail: { role: row.role, curve: row.curve } })
-        return { status: 204 }
+        await keepRevocations(tx, parts, plan.revoked, 'list')
+        return { body: { certs: added, unchanged: plan.unchanged, revoked: plan.revoked.length } }
       })
       await parts.certs.reload()
       return reply

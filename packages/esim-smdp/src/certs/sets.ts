@@ -8,8 +8,8 @@ export interface CertificateSet {
 }
 
 /** Whether it is valid at that moment. */
-export function isValidAt({ row }: HeldCertificate, nowMs: number): boolean {
-  return row.not_before_ms <= nowMs && nowMs <= row.not_after_ms
+export function isValidAt({ row, isRevoked }: HeldCertificate, nowMs: number): boolean {
+  return isRevoked !== true && row.not_before_ms <= nowMs && nowMs <= row.not_after_ms
 }
 
 /**

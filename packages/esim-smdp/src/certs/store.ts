@@ -1,8 +1,9 @@
 import type { Context, Vault } from '@steeple/contracts'
 import type { CertStore, TlsWishes } from '../parts.ts'
-import { CERTS } from '../store/rows.ts'
+import { CERTS, REVOKED } from '../store/rows.ts'
 import { type HeldCertificate, openCertificate } from './held.ts'
 import { pemOf } from './record.ts'
+import { revocationIdOf } from './revoked.ts'
 import {
   type CertificateSet,
   completeSets,
@@ -28,12 +29,18 @@ export interface HeldCertificates extends CertStore {
   tls(wishes: TlsWishes): TlsMaterial | undefined
   /** Ids of the certificates that sessions and listeners use now. */
   inUse(): ReadonlySet<string>
+  /** What is revoked: `revocationId`. */
+  revoked(): ReadonlySet<string>
   /** Rows that could not be opened. */
   unreadable(): number
 }
 
 /** More than a service has in its life; what is beyond is not seen. */
 const MOST = 1_000
+/** More than all lists together may name. */
+const MOST_REVOKED = 100_000
+
+const REVOKED_IDS = `select id from ${REVOKED.name} order by id limit :most`
 
 /** The certificates of the table, in memory. Throws `store_unavailable` when they cannot be read the first time. */
 export async function certStore(
@@ -42,6 +49,7 @@ export async function certStore(
 ): Promise<HeldCertificates> {
   let held: readonly HeldCertificate[] = []
   let material: ReadonlyMap<string, TlsMaterial> = new Map()
+  let revoked: ReadonlySet<string> = new Set()
   let unreadable = 0
   let known: { readonly sets: readonly CertificateSet[]; readonly fromMs: number; readonly untilMs: number } =
     {
@@ -62,9 +70,13 @@ export async function certStore(
   }
   const reload = async (): Promise<void> => {
     const { rows } = await CERTS.sound(db, 'order by id limit :most', { most: MOST })
+    // One that fails its sum is revoked all the same: nothing else was ever in this table.
+    const ids = await db.all<{ readonly id: string }>(REVOKED_IDS, { most: MOST_REVOKED })
+    revoked = new Set(ids.map(({ id }) => id))
     const opened = rows.flatMap((row) => {
       try {
-        return [openCertificate(row, vault)]
+        const one = openCertificate(row, vault)
+        return [{ ...one, isRevoked: revoked.has(revocationIdOf(one.certificate)) }]
       } catch (error) {
         log.error({ id: row.id, role: row.role, err: String(error) }, 'certificate cannot be opened')
         return []
@@ -88,6 +100,8 @@ export async function certStore(
     tls,
     reload,
     all: () => held,
+    isRevoked: (certificate) => revoked.has(revocationIdOf(certificate)),
+    revoked: () => revoked,
     unreadable: () => unreadable,
     inUse: () => idsInUse(held, clock.nowMs()),
   }

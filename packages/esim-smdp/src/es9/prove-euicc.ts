@@ -49,7 +49,10 @@ export function euiccOfChain(
   const ci = identities.find(({ ciPkid }) => ciPkid === session.ci_pkid)?.ci
   if (ci === undefined) throw new Refused('transaction')
   const { euicc, eum } = certificates
-  const found = checkEuiccChain({ euicc, eum, ci, nowMs: core.nowMs() }, core.verified)
+  const found = checkEuiccChain(
+    { euicc, eum, ci, nowMs: core.nowMs(), isRevoked: core.parts.certs.isRevoked },
+    core.verified,
+  )
   if ('code' in found)
     throw new Refused(CHAIN_REFUSALS[found.code] ?? 'euicc_certificate', { cause: found.message })
   const { eid, spki, publicKey } = found

@@ -253,3 +253,17 @@ export const DROPPED: Table<DroppedRow> = defineTable<DroppedRow>(
   ['id', 'at_ms'],
   ['id'],
 )
+
+/** A certificate that is not believed any more, whoever shows it. */
+export interface RevokedRow {
+  /** Key identifier of its issuer and its serial number, hexadecimal, a space between. */
+  readonly id: string
+  /** A revocation list, or somebody here. */
+  readonly source: 'list' | 'hand'
+  readonly at_ms: number
+}
+export const REVOKED: Table<RevokedRow> = defineTable<RevokedRow>(
+  'esim_smdp_revoked',
+  ['id', 'source', 'at_ms'],
+  ['id'],
+)

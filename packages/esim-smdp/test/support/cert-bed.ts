@@ -5,7 +5,7 @@ import { certificates } from '../../src/certs/certificates.ts'
 import { certStore, type HeldCertificates } from '../../src/certs/store.ts'
 import type { EsimConfig } from '../../src/config.ts'
 import { MIGRATIONS } from '../../src/migrations.ts'
-import { CERTS, DROPPED } from '../../src/store/rows.ts'
+import { CERTS, DROPPED, REVOKED, SESSIONS } from '../../src/store/rows.ts'
 
 /** The edge, the store and the certificates of this plugin alone. */
 export interface CertBed {
@@ -27,7 +27,7 @@ export async function certBed(
   const listeners: (() => void)[] = []
   const plugin: Plugin<EsimConfig> = {
     migrations: MIGRATIONS,
-    tables: [CERTS, DROPPED],
+    tables: [CERTS, DROPPED, REVOKED, SESSIONS],
     setup: async (context) => {
       const vault = context.use(vaultRef)
       vault.register({ table: 'esim_smdp_cert', key: 'id', columns: ['key_sealed'] })

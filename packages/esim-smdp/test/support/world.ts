@@ -72,6 +72,8 @@ export interface World {
   readonly pki: Pki
   /** Identities that the server has; a test may change them. */
   readonly identities: EsimParts['certs'] extends { identities(): readonly (infer I)[] } ? I[] : never
+  /** Serial numbers of certificates that are taken back; a test may change them. */
+  readonly revoked: Set<string>
   /** States of SIMs; a test may change them. */
   readonly states: Map<string, SubscriberState>
   issue(number: number, options?: CodeOptions): Promise<TestCode>
@@ -109,6 +111,7 @@ export async function world(
   if (db === undefined) throw new Error('there is a store')
   const fake = fakeContext({ config: { ...CONFIG, ...options.config }, id: 'esim-smdp', clock, db })
   const identities = [hierarchy.identity]
+  const revoked = new Set<string>()
   const seen = new Map<string, RspIdentity>()
   const states = new Map<string, SubscriberState>()
   const template = readTemplate('')
@@ -122,6 +125,7 @@ export async function world(
         for (const one of identities) seen.set(one.id, one)
         return identities
       },
+      isRevoked: ({ serial }) => revoked.has(serial),
       identity: (id) => identities.find((one) => one.id === id) ?? seen.get(id),
       tls: () => undefined,
       reload: async () => {},
@@ -150,6 +154,7 @@ export async function world(
     es9,
     pki: hierarchy,
     identities,
+    revoked,
     states,
     call,
     issue: (number, more) => issue(parts, states, number, more),

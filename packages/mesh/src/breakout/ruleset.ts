@@ -1,0 +1,158 @@
+import type { TableWanted } from './wanted.ts'
+
+/** The table of this plugin. Nobody else's rules are in it, so it may be removed as a whole. */
+export const TABLE = { family: 'inet', name: 'svc_breakout' } as const
+
+/** A statement or an expression of libnftables-json(5). */
+type Nft = Readonly<Record<string, unknown>>
+
+const OVERLAY = 'overlay'
+const NOTE = /^ip_forward was ([01])$/
+
+/**
+ * The argument of `nft -j` that puts the table in place of whatever has its name, in one transaction: no packet meets
+ * half of it. `wasForwarding` is kept as a comment, for whoever takes the table away. libnftables-json(5).
+ */
+export function rulesetText(wanted: TableWanted, wasForwarding: boolean): string {
+  const { mesh } = wanted
+  const commands: readonly Nft[] = [
+    // The first makes sure that there is one to delete.
+    { add: { table: TABLE } },
+    { delete: { table: TABLE } },
+    { add: { table: TABLE } },
+    ...set('pools4', 'ipv4_addr', wanted.pools4),
+    ...set('pools6', 'ipv6_addr', wanted.pools6),
+    ...(mesh === undefined || isAll(mesh.offered) ? [] : set('offered4', 'ipv4_addr', mesh.offered)),
+    chain('note', {}),
+    rule('note', [{ return: null }], `ip_forward was ${wasForwarding ? 1 : 0}`),
+    chain('out', { type: 'nat', hook: 'postrouting', prio: 100, policy: 'accept' }),
+    ...outRules(wanted),
+    chain('through', { type: 'filter', hook: 'forward', prio: 0, policy: 'accept' }),
+    ...(mesh === undefined ? [] : throughRules(mesh)),
+  ]
+  return JSON.stringify({ nftables: commands })
+}
+
+/** The argument of `nft -j` that removes it; fails when it is not there. */
+export const REMOVAL_TEXT: string = JSON.stringify({ nftables: [{ delete: { table: TABLE } }] })
+
+/**
+ * A listing of `nft -j list table` as it can be compared with another of the same nft: without handles and counts. With
+ * what the note says. Throws SyntaxError for what is no listing.
+ */
+export function readListing(text: string): {
+  readonly canonical: string
+  /** Undefined where the note is gone. */
+  readonly wasForwarding: boolean | undefined
+} {
+  const { nftables } = JSON.parse(text) as { readonly nftables?: unknown }
+  if (!Array.isArray(nftables)) throw new SyntaxError('nft -j printed no list')
+  const items = nftables.filter((item: Nft) => item.metainfo === undefined)
+  const note = items
+    .map(({ rule: one }: { readonly rule?: { readonly comment?: string } }) => NOTE.exec(one?.comment ?? ''))
+    .find((found) => found !== null)
+  return {
+    canonical: JSON.stringify(items, (key, value: unknown) =>
+      key === 'handle' || key === 'packets' || key === 'bytes' ? undefined : value,
+    ),
+    wasForwarding: note === undefined ? undefined : note[1] === '1',
+  }
+}
+
+/** Where addresses are translated. Between phones of this box they are not. */
+function outRules({ pools4, pools6, isLocal, mesh }: TableWanted): readonly Nft[] {
+  const elsewhere = mesh === undefined ? [] : [match('!=', meta('oifname'), mesh.device)]
+  const fromPools = (protocol: 'ip' | 'ip6', name: string): readonly Nft[] => [
+    match('==', field(protocol, 'saddr'), `@${name}`),
+    match('!=', field(protocol, 'daddr'), `@${name}`),
+  ]
+  const translate = [{ counter: null }, { masquerade: null }]
+  const rules: Nft[] = []
+  if (isLocal && pools4.length > 0) {
+    rules.push(rule('out', [...elsewhere, ...fromPools('ip', 'pools4'), ...translate], 'phones, here'))
+  }
+  if (isLocal && pools6.length > 0) {
+    rules.push(
+      rule('out', [...elsewhere, ...fromPools('ip6', 'pools6'), ...translate], 'phones, here (IPv6)'),
+    )
+  }
+  if (mesh === undefined) return rules
+  const intoMesh = match('==', meta('oifname'), mesh.device)
+  // Pools of boxes may be the same; a peer takes from this box what has its overlay address.
+  if (pools4.length > 0) {
+    const phones = match('==', field('ip', 'saddr'), '@pools4')
+    rules.push(rule('out', [intoMesh, phones, ...translate], 'phones, into the mesh'))
+  }
+  if (mesh.offered.length > 0) {
+    const members = match('==', field('ip', 'saddr'), prefix(mesh.overlay))
+    rules.push(rule('out', [...elsewhere, members, ...translate], `${OVERLAY}, to what is offered`))
+  }
+  return rules
+}
+
+/** Members reach through this box what it offers, and answers to what came from here. */
+function throughRules({ device, overlay, offered }: NonNullable<TableWanted['mesh']>): readonly Nft[] {
+  if (isAll(offered)) return []
+  const established = match('in', { ct: { key: 'state' } }, ['established', 'related'])
+  return [
+    rule('through', [established, { accept: null }], 'answers'),
+    rule(
+      'through',
+      [
+        match('==', meta('iifname'), device),
+        match('==', field('ip', 'saddr'), prefix(overlay)),
+        match('!=', field('ip', 'daddr'), '@offered4'),
+        { counter: null },
+        { drop: null },
+      ],
+      `${OVERLAY}, not offered`,
+    ),
+  ]
+}
+
+function isAll(networks: readonly string[]): boolean {
+  return networks.includes('0.0.0.0/0')
+}
+
+function set(name: string, type: string, networks: readonly string[]): readonly Nft[] {
+  const elem = networks.map(prefix)
+  return [
+    {
+      add: {
+        set: {
+          ...TABLE,
+          table: TABLE.name,
+          name,
+          type,
+          flags: ['interval'],
+          ...(elem.length === 0 ? {} : { elem }),
+        },
+      },
+    },
+  ]
+}
+
+function chain(name: string, hook: Nft): Nft {
+  return { add: { chain: { family: TABLE.family, table: TABLE.name, name, ...hook } } }
+}
+
+function rule(into: string, expr: readonly Nft[], comment: string): Nft {
+  return { add: { rule: { family: TABLE.family, table: TABLE.name, chain: into, expr, comment } } }
+}
+
+function match(op: string, left: Nft, right: unknown): Nft {
+  return { match: { op, left, right } }
+}
+
+function meta(key: string): Nft {
+  return { meta: { key } }
+}
+
+function field(protocol: 'ip' | 'ip6', name: string): Nft {
+  return { payload: { protocol, field: name } }
+}
+
+function prefix(cidr: string): Nft {
+  const [addr = '', length = ''] = cidr.split('/')
+  return { prefix: { addr, len: Number(length) } }
+}

@@ -1,0 +1,323 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import {
+  type CoreDriver,
+  coreDriverRef,
+  type MeshStanding,
+  meshStandingRef,
+  southboundUnavailable,
+} from '@steeple/contracts'
+import { assert, fakeContext, reconcileOne, suite } from '@steeple/testkit'
+import { type BreakoutSeams, breakout } from '../../src/breakout/breakout.ts'
+import { kernelForwarding, translationTable } from '../../src/breakout/kernel.ts'
+import { peerRouting } from '../../src/breakout/peer-routing.ts'
+import type { PeeringConfig } from '../../src/config.ts'
+import type { Links } from '../../src/links.ts'
+import type { Members } from '../../src/members.ts'
+import { systemTool, type Tool } from '../../src/tool.ts'
+import { enterOwnNetwork, type Neighbour, neighbour, run } from '../support/own-network.ts'
+import { askedFrom, isUnreachable, tellsSource } from '../support/source-teller.ts'
+
+enterOwnNetwork(import.meta.filename)
+
+const out = suite('mesh/breakout')
+const FORWARDING = '/proc/sys/net/ipv4/ip_forward'
+const POOL = '10.45.0.0/16'
+const INTERNET = '192.0.2.2'
+const BEHIND_PEER = '198.51.100.1'
+const LIMIT = { limitMs: 120_000 }
+// Of the mesh's interface nothing but its name matters here: a cable stands in for it.
+const DEVICE = 'svcmesh0'
+
+let phone: Neighbour
+let internet: Neighbour
+let peer: Neighbour
+const ends: (() => void)[] = []
+
+out.before(async () => {
+  phone = await neighbour('ogstun', '10.45.0.1/16', '10.45.0.2/16')
+  internet = await neighbour('up0', '192.0.2.1/24', '192.0.2.2/24')
+  peer = await neighbour(DEVICE, '100.64.0.1/16', '100.64.0.2/16')
+  phone.run('ip', 'route', 'add', 'default', 'via', '10.45.0.1')
+  peer.run('ip', 'addr', 'add', `${BEHIND_PEER}/32`, 'dev', 'lo')
+  peer.run('ip', 'route', 'add', '192.0.2.0/24', 'via', '100.64.0.1')
+  ends.push(await tellsSource(internet.inside), await tellsSource(peer.inside))
+}, LIMIT)
+
+out.before.each(() => {
+  writeFileSync(FORWARDING, '0')
+  run('nft', 'flush', 'ruleset')
+  run('ip', 'route', 'replace', 'default', 'via', INTERNET)
+})
+
+out.after(() => {
+  for (const end of ends) end()
+  for (const each of [phone, internet, peer]) each.end()
+})
+
+interface Turned {
+  links: { device: string | undefined; wayOut: boolean; offered: readonly string[]; isActive: boolean }
+  isLocal: boolean
+  pools: readonly string[]
+}
+
+async function box(over: Partial<Turned> = {}, seams: BreakoutSeams = {}) {
+  const turned: Turned = {
+    links: { device: undefined, wayOut: false, offered: [], isActive: false },
+    isLocal: true,
+    pools: [POOL],
+    ...over,
+  }
+  const links: Links = {
+    device: () => turned.links.device,
+    active: () => (turned.links.isActive ? 1 : 0),
+    hasRoutes: () => turned.links.isActive,
+    wayOut: () => (turned.links.wayOut ? { peerId: 'p', name: 'peer' } : undefined),
+    offered: () => turned.links.offered,
+    onChange: () => () => undefined,
+  }
+  const members: Members = {
+    overlay: () =>
+      turned.links.device === undefined ? undefined : { address: '100.64.0.1', subnet: '100.64.0.0/16' },
+    list: () =>
+      turned.links.device === undefined
+        ? []
+        : [
+            {
+              nodeId: 'p',
+              name: 'peer',
+              isRoot: true,
+              isSelf: false,
+              overlayAddress: '100.64.0.2',
+              wireguard: undefined,
+            },
+          ],
+    publish: async () => undefined,
+    onChange: () => () => undefined,
+  }
+  const core: Pick<CoreDriver, 'pools'> = { pools: async () => turned.pools }
+  const fake = fakeContext<PeeringConfig>({
+    id: 'mesh',
+    config: {
+      enabled: true,
+      mdns: false,
+      subnet: '100.64.0.0/16',
+      interface: DEVICE,
+      listen_port: 51820,
+      name: '',
+      heartbeat: '15s',
+    },
+    services: new Map([[coreDriverRef.id, core]]),
+  })
+  fake.changeSettings({ policy: { local_breakout: turned.isLocal } })
+  const part = await breakout(fake.context, members, links, seams)
+  const [reconciler] = part.reconcilers ?? []
+  const standing = part.services?.get(meshStandingRef.id) as MeshStanding | undefined
+  if (reconciler === undefined || standing === undefined) throw new Error('the part lacks something')
+  return {
+    turned,
+    fake,
+    pass: () => reconcileOne(reconciler, 'breakout'),
+    state: () => standing.state(),
+    mode: async () => (await standing.state()).breakout.mode,
+    health: async () => (await part.health?.())?.[0],
+    end: async (why: 'unload' | 'upgrade' | 'shutdown') => {
+      await part.stop?.(why)
+      await fake.dispose()
+    },
+  }
+}
+
+function forwarding(): string {
+  return readFileSync(FORWARDING, 'latin1').trim()
+}
+
+function tables(): string {
+  return run('nft', 'list', 'tables').trim()
+}
+
+out(
+  'lets phones out under the address of the box, and takes all of it away again',
+  async () => {
+    const { pass, mode, end } = await box()
+    assert.is(await mode(), 'off')
+    assert.ok(await isUnreachable(phone.inside, INTERNET))
+    assert.equal(await pass(), { state: 'converged' })
+    assert.is(await mode(), 'local')
+    assert.is(await askedFrom(phone.inside, INTERNET), '192.0.2.1')
+    assert.is(forwarding(), '1')
+    await end('unload')
+    assert.equal([tables(), forwarding()], ['', '0'])
+  },
+  LIMIT,
+)
+
+out(
+  'puts back what somebody has flushed, turned off or added to',
+  async () => {
+    const { pass, end, fake } = await box()
+    await pass()
+    const made = run('nft', '-s', 'list', 'ruleset')
+    const spoils: readonly (readonly string[])[] = [
+      ['nft', 'flush', 'ruleset'],
+      ['nft', 'flush', 'chain', 'inet', 'svc_breakout', 'out'],
+      ['nft', 'add', 'rule', 'inet', 'svc_breakout', 'through', 'drop'],
+      ['nft', 'add', 'element', 'inet', 'svc_breakout', 'pools4', '{ 203.0.113.0/24 }'],
+      ['sh', '-c', `echo 0 > ${FORWARDING}`],
+    ]
+    for (const [file = '', ...args] of spoils) {
+      run(file, ...args)
+      await pass()
+      assert.is(run('nft', '-s', 'list', 'ruleset'), made, args.join(' '))
+      assert.is(forwarding(), '1', args.join(' '))
+    }
+    const lines = (): number => fake.logs.filter(({ message }) => message === 'breakout put right').length
+    const before = lines()
+    await pass()
+    await pass()
+    assert.is(lines(), before, 'what is right is left alone')
+    await end('unload')
+  },
+  LIMIT,
+)
+
+out(
+  'stays through a restart, and the next copy still knows what to turn off',
+  async () => {
+    const first = await box()
+    await first.pass()
+    await first.end('shutdown')
+    assert.is(await askedFrom(phone.inside, INTERNET), '192.0.2.1')
+    const second = await box()
+    await second.pass()
+    assert.is(await second.mode(), 'local')
+    await second.end('unload')
+    assert.equal([tables(), forwarding()], ['', '0'])
+  },
+  LIMIT,
+)
+
+out(
+  'leaves forwarding on where it was on before, and tables of others alone',
+  async () => {
+    writeFileSync(FORWARDING, '1')
+    run('nft', 'add', 'table', 'inet', 'somebody')
+    const { pass, end } = await box()
+    await pass()
+    await end('unload')
+    assert.equal([tables(), forwarding()], ['table inet somebody', '1'])
+  },
+  LIMIT,
+)
+
+out(
+  'follows policy.local_breakout and says why nothing gets out',
+  async () => {
+    const { pass, mode, health, fake, end } = await box()
+    await pass()
+    fake.changeSettings({ policy: { local_breakout: false } })
+    assert.ok(fake.enqueued.some(({ resource }) => resource === 'mesh_breakout'))
+    await pass()
+    assert.equal([await mode(), tables(), forwarding()], ['off', '', '0'])
+    assert.match((await health())?.detail ?? '', /policy\.local_breakout is false/)
+    await end('unload')
+  },
+  LIMIT,
+)
+
+out(
+  'sends phones, and only them, through a peer, under the overlay address',
+  async () => {
+    const { turned, pass, state, end } = await box({ isLocal: false })
+    turned.links = { device: DEVICE, wayOut: true, offered: [], isActive: true }
+    await pass()
+    assert.equal(await state(), {
+      isJoined: true,
+      hasRoutes: true,
+      breakout: { mode: 'peer', peerCount: 1 },
+    })
+    assert.is(await askedFrom(phone.inside, BEHIND_PEER), '100.64.0.1')
+    // What the box has a nearer way to goes there.
+    assert.match(run('ip', 'route', 'get', '192.0.2.2', 'from', '10.45.0.2', 'iif', 'ogstun'), /dev up0/)
+    assert.match(run('ip', 'route', 'get', BEHIND_PEER), /dev up0/)
+    turned.links = { ...turned.links, wayOut: false, isActive: false }
+    await pass()
+    assert.equal((await state()).breakout, { mode: 'off', peerCount: 0 })
+    assert.not.match(run('ip', 'rule'), /515[01]/)
+    turned.links = { ...turned.links, wayOut: true }
+    await pass()
+    assert.match(run('ip', 'rule'), /5151:\s+from 10\.45\.0\.0\/16 lookup 5150/)
+    await end('unload')
+    assert.not.match(run('ip', 'rule'), /515[01]/)
+    assert.equal([tables(), forwarding()], ['', '0'])
+  },
+  LIMIT,
+)
+
+out(
+  'falls back to a peer when the own way out goes, and comes back to it',
+  async () => {
+    const { turned, pass, mode, end } = await box()
+    turned.links = { device: DEVICE, wayOut: true, offered: [], isActive: true }
+    await pass()
+    assert.is(await mode(), 'local')
+    run('ip', 'route', 'del', 'default')
+    await pass()
+    assert.is(await mode(), 'peer')
+    assert.is(await askedFrom(phone.inside, BEHIND_PEER), '100.64.0.1')
+    run('ip', 'route', 'add', 'default', 'via', INTERNET)
+    await pass()
+    assert.is(await mode(), 'local')
+    assert.is(await askedFrom(phone.inside, INTERNET), '192.0.2.1')
+    await end('unload')
+  },
+  LIMIT,
+)
+
+out(
+  'carries for members what it offers, and nothing else',
+  async () => {
+    const { turned, pass, end } = await box({ pools: [] })
+    writeFileSync(FORWARDING, '1')
+    turned.links = { device: DEVICE, wayOut: false, offered: [], isActive: true }
+    await pass()
+    assert.ok(await isUnreachable(peer.inside, INTERNET))
+    for (const offered of ['0.0.0.0/0', '192.0.2.0/24']) {
+      turned.links = { ...turned.links, offered: [offered] }
+      await pass()
+      assert.is(await askedFrom(peer.inside, INTERNET), '192.0.2.1', offered)
+    }
+    turned.links = { ...turned.links, offered: ['192.0.2.128/25'] }
+    await pass()
+    assert.ok(await isUnreachable(peer.inside, INTERNET))
+    await end('unload')
+  },
+  LIMIT,
+)
+
+out(
+  'says what is missing where nft is refused, and goes on when it is not',
+  async () => {
+    const forward = kernelForwarding()
+    let isRefused = true
+    const tool: Tool = async (...call) => {
+      if (isRefused) throw southboundUnavailable('nft: not permitted; give the service CAP_NET_ADMIN')
+      return await systemTool(...call)
+    }
+    const kernel = {
+      forwarding: forward,
+      table: translationTable(tool, forward),
+      routing: peerRouting(tool),
+    }
+    const { pass, mode, health, end } = await box({}, { kernel })
+    assert.is((await pass()).state, 'failed')
+    assert.equal([await mode(), (await health())?.status], ['off', 'degraded'])
+    assert.match((await health())?.detail ?? '', /CAP_NET_ADMIN/)
+    isRefused = false
+    assert.equal(await pass(), { state: 'converged' })
+    assert.equal([await mode(), (await health())?.status], ['local', 'ok'])
+    await end('unload')
+  },
+  LIMIT,
+)
+
+out.run()

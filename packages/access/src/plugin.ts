@@ -5,8 +5,11 @@ import { createBootstrapTokens } from './bootstrap-tokens.ts'
 import { createLastUse } from './last-use.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { authRoutes } from './people/auth-routes.ts'
+import { invitationRoutes } from './people/invitation-routes.ts'
+import { ownPasswordRoute } from './people/own-password.ts'
 import { createPeople } from './people/people.ts'
 import { createSessionAuthenticator } from './people/session-authenticator.ts'
+import { sessionRoutes } from './people/session-routes.ts'
 import { PEOPLE_TABLES } from './people/tables.ts'
 import { userRoutes } from './people/user-routes.ts'
 import { keepRetention } from './retention.ts'
@@ -41,7 +44,10 @@ export const plugin: Plugin = {
         ...tokenRoutes(context, authenticator, lastUse),
         ...auditRoutes(context),
         ...authRoutes(people),
+        ...sessionRoutes(people),
+        ownPasswordRoute(people),
         ...userRoutes(people),
+        ...invitationRoutes(people),
       ],
       services: new Map<string, object>([
         [authenticatorRef.id, authenticator],

@@ -1,4 +1,6 @@
 import type { Migration } from '@steeple/contracts'
+import { CERTIFICATE_MIGRATIONS } from './certificates/certificate-migrations.ts'
+import { PASSKEY_MIGRATIONS } from './passkeys/passkey-migrations.ts'
 import { PEOPLE_MIGRATIONS } from './people/migrations.ts'
 
 /** The schema of the scoped tokens, and of people. */
@@ -30,4 +32,6 @@ export const MIGRATIONS: readonly Migration[] = [
     ],
   },
   ...PEOPLE_MIGRATIONS,
+  ...CERTIFICATE_MIGRATIONS,
+  ...PASSKEY_MIGRATIONS,
 ]

@@ -1,15 +1,22 @@
-import { authenticatorRef, bootstrapTokensRef, type Plugin, tokenMintRef } from '@steeple/contracts'
+import {
+  authenticatorRef,
+  bootstrapTokensRef,
+  operatorCertificatesRef,
+  type Plugin,
+  tokenMintRef,
+} from '@steeple/contracts'
 import { auditRoutes } from './audit-routes.ts'
 import { createAuthenticator } from './authenticator.ts'
 import { createBootstrapTokens } from './bootstrap-tokens.ts'
+import { certificateRoutes } from './certificates/certificate-routes.ts'
+import { findHolder } from './certificates/find-holder.ts'
+import { createOperatorCertificates } from './certificates/operator-certificates.ts'
 import { createLastUse } from './last-use.ts'
 import { MIGRATIONS } from './migrations.ts'
+import { passkeyRoutes } from './passkeys/passkey-routes.ts'
 import { authRoutes } from './people/auth-routes.ts'
-import { invitationRoutes } from './people/invitation-routes.ts'
-import { ownPasswordRoute } from './people/own-password.ts'
 import { createPeople } from './people/people.ts'
 import { createSessionAuthenticator } from './people/session-authenticator.ts'
-import { sessionRoutes } from './people/session-routes.ts'
 import { PEOPLE_TABLES } from './people/tables.ts'
 import { userRoutes } from './people/user-routes.ts'
 import { keepRetention } from './retention.ts'
@@ -44,15 +51,18 @@ export const plugin: Plugin = {
         ...tokenRoutes(context, authenticator, lastUse),
         ...auditRoutes(context),
         ...authRoutes(people),
-        ...sessionRoutes(people),
-        ownPasswordRoute(people),
         ...userRoutes(people),
-        ...invitationRoutes(people),
+        ...passkeyRoutes(people),
+        ...certificateRoutes(context),
       ],
       services: new Map<string, object>([
         [authenticatorRef.id, authenticator],
         [bootstrapTokensRef.id, createBootstrapTokens(context)],
         [tokenMintRef.id, createTokenMint(context)],
+        [
+          operatorCertificatesRef.id,
+          createOperatorCertificates({ reader: db, caSha256: people.identity.caSha256, findHolder }),
+        ],
       ]),
       start: async () => {
         context.every(FLUSH_MS, () => lastUse.flush(), 'each')

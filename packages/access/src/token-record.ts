@@ -13,8 +13,7 @@ import type { TokenRow } from './token-store.ts'
 /** Roles that a token may hold. `node` is for certificates: its rule is the caller's own node. */
 export const TOKEN_ROLES: readonly Role[] = ['viewer', 'operator', 'sim:issuer', 'sim:admin', 'admin']
 
-/** Who made something. */
-export const BY_SCHEMA: JsonSchema = objectSchema(
+const BY_SCHEMA = objectSchema(
   { kind: { type: 'string' }, id: { type: 'string' }, name: { type: 'string' } },
   ['kind', 'id', 'name'],
 )

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   type AuditEntry,
   type AuditTrail,
@@ -5,8 +6,8 @@ import {
   type NodeIdentity,
   nodeIdentityRef,
   type Role,
-  sessionKeysRef,
-  vaultRef,
+  storeCorrupt,
+  type Vault,
 } from '@steeple/contracts'
 import {
   type FakeClock,
@@ -19,7 +20,6 @@ import {
 import { MIGRATIONS } from '../src/migrations.ts'
 import { insertToken, type TokenRow } from '../src/token-store.ts'
 import { newToken, type TokenKind, tokenSha256 } from '../src/token-text.ts'
-import { testKeys, testVault } from './people-helpers.ts'
 
 export const CA_SHA256 = 'ab'.repeat(32)
 export const NODE_ID = '11111111-2222-4333-8444-555555555555'
@@ -87,8 +87,22 @@ export function accessContext(
   const services = new Map<string, object>([
     [nodeIdentityRef.id, identity],
     [auditTrailRef.id, trail],
-    [vaultRef.id, testVault()],
-    [sessionKeysRef.id, testKeys()],
   ])
   return fakeContext<unknown>({ id: 'access', config: {}, db, clock, services })
+}
+
+/** A vault whose seals are readable, but bound to their row and to this vault. */
+export function fakeVault(): Vault {
+  const mark = (rowId: string): string => `${key} ${rowId} `
+  const key = randomUUID()
+  return {
+    keyId: key,
+    register: () => {},
+    seal: (plain, rowId) => Buffer.concat([Buffer.from(mark(rowId)), plain]),
+    open: (sealed, rowId) => {
+      const octets = Buffer.from(sealed)
+      if (!octets.subarray(0, mark(rowId).length).equals(Buffer.from(mark(rowId)))) throw storeCorrupt('test')
+      return octets.subarray(mark(rowId).length)
+    },
+  }
 }

@@ -9,7 +9,14 @@ export interface PlaceOptions {
 }
 
 /** Variables of the command line, beside those of the configuration. */
-export const COMMAND_VARIABLES: readonly string[] = ['SVC_URL', 'SVC_TOKEN', 'SVC_ADMIN_TOKEN']
+export const COMMAND_VARIABLES: readonly string[] = [
+  'SVC_URL',
+  'SVC_TOKEN',
+  'SVC_ADMIN_TOKEN',
+  'SVC_CERT',
+  'SVC_KEY',
+  'SVC_CA',
+]
 
 /** The settings that the service would run with here. Throws `config_invalid`. */
 export async function settingsHere(terminal: Terminal, options: PlaceOptions): Promise<Settings> {

@@ -15,6 +15,7 @@ import { addSimCommands } from './commands/sim.ts'
 import { addTokenCommands } from './commands/token.ts'
 import { addTxCommands } from './commands/tx.ts'
 import { addUsageCommand } from './commands/usage.ts'
+import { addUserCommands } from './commands/user.ts'
 import type { ServiceFlags } from './flags.ts'
 import type { Terminal } from './terminal.ts'
 import { ownVersion } from './version.ts'
@@ -53,6 +54,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   })
   addMachineCommands(program, terminal)
   addNetworkCommands(program, terminal)
+  addUserCommands(program, terminal)
   addTokenCommands(program, terminal)
   addSimCommands(program, terminal)
   addEsimCommands(program, terminal)

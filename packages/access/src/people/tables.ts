@@ -1,4 +1,6 @@
 import type { TableSpec } from '@steeple/contracts'
+import { CERTIFICATE_TABLES } from '../certificates/certificate-store.ts'
+import { PASSKEY_TABLES } from '../passkeys/passkey-store.ts'
 import { INVITATION_TABLES } from './invitation-store.ts'
 import { LOCKOUT_TABLES } from './lockout.ts'
 import { SECOND_FACTOR_TABLES } from './second-factor-store.ts'
@@ -12,4 +14,6 @@ export const PEOPLE_TABLES: readonly TableSpec[] = [
   ...SESSION_TABLES,
   ...INVITATION_TABLES,
   ...LOCKOUT_TABLES,
+  ...CERTIFICATE_TABLES,
+  ...PASSKEY_TABLES,
 ]

@@ -31,7 +31,6 @@ import {
   userRecord,
 } from './user-record.ts'
 import { findUser, isLastAdmin, listUsers, putUser, type UserRow } from './user-store.ts'
-import { UUID_PATTERN } from './uuid.ts'
 
 /** The last administrator among the users: without one, only the environment's token is left. */
 export const lastAdmin: ErrorFactory = defineError(
@@ -52,7 +51,9 @@ interface Force {
   readonly force?: boolean
 }
 
-const ID_PARAMS = objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id'])
+/** The form of every id. */
+const USER_ID = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+const ID_PARAMS = objectSchema({ id: { type: 'string', pattern: USER_ID } }, ['id'])
 const FORCE_QUERY = objectSchema({
   force: { type: 'boolean', description: 'Also when nobody is left then who is an administrator.' },
 })
@@ -131,7 +132,7 @@ function addRoute(people: People): Route {
   })
 }
 
-function removeRoute({ forget }: People): Route {
+function removeRoute({ context, forget }: People): Route {
   return route<IdParams, Force, unknown>({
     method: 'DELETE',
     path: '/v1/users/:id',
@@ -144,7 +145,7 @@ function removeRoute({ forget }: People): Route {
       request.mutate(request.params.id, async (tx) => {
         const user = await mustFind(tx, request.params.id)
         if (request.query.force !== true && (await isLastAdmin(tx, user))) throw lastAdmin(user.name)
-        await eraseUser(tx, user.id)
+        await eraseUser(tx, user.id, context.clock.nowMs())
         tx.audit({ detail: { name: user.name } })
         tx.afterCommit(forget)
         return { status: 204 }
@@ -191,7 +192,7 @@ function resetRoute(people: People): Route {
     role: 'admin',
     summary: 'Give a person another password, authenticator and recovery codes, and end every other way in',
     description: 'Sessions, passkeys and certificates end. The answer shows the new credentials once.',
-    schema: { params: ID_PARAMS, body: objectSchema({}), response: NEW_USER_SCHEMA },
+    schema: { params: ID_PARAMS, response: NEW_USER_SCHEMA },
     audit: 'user.reset',
     errors: ['user_not_found'],
     handle: async (request) => {
@@ -200,7 +201,7 @@ function resetRoute(people: People): Route {
       const { password_hash, factor, shown } = await drawCredentials(people, id, name)
       return request.mutate(id, async (tx) => {
         const user = { ...(await mustFind(tx, id)), password_hash }
-        await endCredentials(tx, id)
+        await endCredentials(tx, id, people.context.clock.nowMs())
         await putUser(tx, user)
         await factor.store(tx, people.context.clock.nowMs())
         tx.audit({ detail: { name } })
@@ -219,7 +220,7 @@ function totpRoute(people: People): Route {
     summary: 'Give a person another authenticator and other recovery codes',
     description:
       'Those before are good for nothing then. The answer shows the new ones once; sessions go on.',
-    schema: { params: ID_PARAMS, body: objectSchema({}), response: NEW_FACTOR_SCHEMA },
+    schema: { params: ID_PARAMS, response: NEW_FACTOR_SCHEMA },
     audit: 'user.totp',
     errors: ['user_not_found'],
     handle: (request) => {

@@ -1,9 +1,10 @@
 import { readFileSync, statSync } from 'node:fs'
 import { failure, usageError } from '../command-error.ts'
 import type { Terminal } from '../terminal.ts'
+import type { IdentityOptions } from './identity.ts'
 
 /** The options that every command which talks to the service takes. */
-export interface ConnectionOptions {
+export interface ConnectionOptions extends IdentityOptions {
   readonly url?: string
   readonly token?: string
   readonly tokenFile?: string

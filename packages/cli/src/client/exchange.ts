@@ -1,6 +1,8 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
-import { request as httpsRequest } from 'node:https'
+import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import { failure } from '../command-error.ts'
+import type { Identity } from './identity.ts'
 import { networkError } from './network-error.ts'
 
 /** One request as it goes out. */
@@ -9,6 +11,8 @@ export interface Outgoing {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
+  /** For TLS: as whom it goes and who may answer. */
+  readonly identity?: Identity | undefined
 }
 
 /** One answer as it came in. */
@@ -33,6 +37,7 @@ export function exchange(outgoing: Outgoing): Promise<Incoming> {
       headers: outgoing.headers,
       agent: false,
       timeout: TIMEOUT_MS,
+      ...(outgoing.url.protocol === 'https:' ? tlsOptions(outgoing.identity) : {}),
     })
     request.on('timeout', () => request.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })))
     request.on('error', fail)
@@ -55,4 +60,22 @@ export function exchange(outgoing: Outgoing): Promise<Incoming> {
     })
     request.end(outgoing.body)
   })
+}
+
+function tlsOptions(identity: Identity | undefined): RequestOptions {
+  if (identity === undefined) return {}
+  const { client, ca, nodeId } = identity
+  return {
+    ...client,
+    ...(ca === undefined ? {} : { ca }),
+    ...(nodeId === undefined ? {} : { checkServerIdentity: acceptsNode(nodeId) }),
+  }
+}
+
+/** A box is reached by many names and addresses; its certificate, by the CA that is pinned, says which box it is. */
+function acceptsNode(nodeId: string) {
+  return (host: string, certificate: PeerCertificate): Error | undefined => {
+    const names = certificate.subjectaltname?.split(', ') ?? []
+    return names.includes(`URI:svc://node/${nodeId}`) ? undefined : checkServerIdentity(host, certificate)
+  }
 }

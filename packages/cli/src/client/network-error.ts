@@ -25,7 +25,7 @@ export function networkError(base: URL, error: NodeJS.ErrnoException): CommandEr
 
 function hintOf(code: string): string | undefined {
   if (CERTIFICATE.test(code))
-    return 'its certificate is not trusted; name the mesh CA certificate in NODE_EXTRA_CA_CERTS'
+    return 'its certificate is not trusted; name the CA of the box (keys/mesh-ca.pem in its data directory) with --ca or SVC_CA'
   return REMEDIES[code]
 }
 

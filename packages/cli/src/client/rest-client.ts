@@ -3,6 +3,7 @@ import { CommandError, type FaultDetail, failure } from '../command-error.ts'
 import type { Terminal } from '../terminal.ts'
 import { baseUrl, bearerToken, type ConnectionOptions } from './credentials.ts'
 import { exchange, type Incoming, type Outgoing } from './exchange.ts'
+import { type Identity, identityOf } from './identity.ts'
 
 /** A JSON object as the service answers it. Its fields are shown, never trusted. */
 export type Json = Readonly<Record<string, unknown>>
@@ -51,19 +52,20 @@ const PAGE_LIMIT = 500
 export function connect(terminal: Terminal, options: ConnectionOptions): RestClient {
   const base = baseUrl(terminal, options)
   const token = bearerToken(terminal, options)
+  const identity = base.protocol === 'https:' ? speaker(identityOf(terminal, options), token) : undefined
   const common = {
     accept: 'application/json',
     'user-agent': 'svc-cli',
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   }
   const read = async (url: URL): Promise<Answer> =>
-    answerOf(await exchange({ method: 'GET', url, headers: common, body: undefined }))
+    answerOf(await exchange({ method: 'GET', url, headers: common, body: undefined, identity }))
   return {
     get: (path, query = {}) => read(address(base, path, query)),
     text: async (path, accept, query = {}) => {
       const headers = { ...common, accept }
       const url = address(base, path, query)
-      const incoming = await exchange({ method: 'GET', url, headers, body: undefined })
+      const incoming = await exchange({ method: 'GET', url, headers, body: undefined, identity })
       if (incoming.status !== 200) throw refusal(incoming, parsed(incoming))
       return incoming.text
     },
@@ -90,10 +92,16 @@ export function connect(terminal: Terminal, options: ConnectionOptions): RestCli
           url: address(base, path, {}),
           headers: { ...common, ...type, ...key, ...headers },
           body: text,
+          identity,
         }),
       )
     },
   }
+}
+
+/** Where there is a token, it alone says who asks. */
+function speaker(identity: Identity | undefined, token: string | undefined): Identity | undefined {
+  return identity === undefined || token === undefined ? identity : { ...identity, client: undefined }
 }
 
 /** The key makes a repetition safe: a change that was done answers its first result. */
@@ -168,7 +176,7 @@ function detailsOf(details: unknown): readonly FaultDetail[] {
 
 function hintOf(incoming: Incoming): string | undefined {
   if (incoming.status === 401)
-    return 'set SVC_TOKEN (or SVC_ADMIN_TOKEN, or --token-file) to a token that the service at this address knows'
+    return 'set SVC_TOKEN (or SVC_ADMIN_TOKEN, or --token-file) to a token that the service at this address knows, or use a client certificate (svc user cert) over https'
   const wait = incoming.headers['retry-after']
   return incoming.status === 429 && wait !== undefined ? `try again in ${wait} s` : undefined
 }

@@ -7,6 +7,15 @@ export function restCommand(parent: Command, usage: string, summary: string): Co
     .option('--url <url>', "the service's address (SVC_URL; http://127.0.0.1:8080 when absent)")
     .option('--token <token>', 'bearer token; other users see it in the process list (better: SVC_TOKEN)')
     .option('--token-file <file>', 'file with the bearer token')
+    .option(
+      '--cert <file>',
+      'client certificate, where there is no token (SVC_CERT; that of svc user cert --use)',
+    )
+    .option('--key <file>', 'its key (SVC_KEY)')
+    .option(
+      '--ca <file>',
+      'the CA that signs what the service serves (SVC_CA); nothing else is believed then',
+    )
 }
 
 /** A subcommand of this machine: `--json` alone. */

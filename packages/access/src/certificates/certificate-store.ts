@@ -1,0 +1,93 @@
+import { defineTable, type Reader, type Table, type TableSpec, type Tx } from '@steeple/contracts'
+
+/** A certificate of an operator as issued. Times are ms since the epoch. */
+export interface CertificateRow {
+  /** As `IssuedCertificate.serial`. */
+  readonly serial: string
+  readonly user_id: string
+  /** The user's name as the certificate says it. */
+  readonly name: string
+  /** What whoever asked for it calls it, e.g. the machine that it is on. */
+  readonly label: string
+  readonly issued_at_ms: number
+  readonly expires_at_ms: number
+  readonly revoked_at_ms: number | null
+  /** JSON of the principal that made it: `{kind, id, name}`. */
+  readonly created_by: string
+}
+
+/** Position in the list of a user's certificates: newest first. */
+export interface CertificatePosition {
+  readonly issuedAtMs: number
+  readonly serial: string
+}
+
+const CERTIFICATES: Table<CertificateRow> = defineTable<CertificateRow>(
+  'access_certificate',
+  ['serial', 'user_id', 'name', 'label', 'issued_at_ms', 'expires_at_ms', 'revoked_at_ms', 'created_by'],
+  ['serial'],
+)
+
+/** The tables of operators' certificates, for the integrity scan. */
+export const CERTIFICATE_TABLES: readonly TableSpec[] = [CERTIFICATES]
+
+const OF_USER = 'where user_id = :user_id'
+const NEWEST_FIRST = 'order by issued_at_ms desc, serial desc limit :limit'
+const AFTER = 'and (issued_at_ms, serial) < (:issued_at_ms, :after_serial)'
+const OVER = 'where expires_at_ms < :before_ms order by expires_at_ms limit :limit'
+
+/** The certificate with that serial, checked. */
+export function findCertificate(reader: Reader, serial: string): Promise<CertificateRow | undefined> {
+  return CERTIFICATES.find(reader, { serial })
+}
+
+/** Adds a certificate. */
+export function insertCertificate(tx: Tx, row: CertificateRow): Promise<void> {
+  return CERTIFICATES.insert(tx, row)
+}
+
+/** Marks a certificate as revoked; one that is revoked stays as it is. */
+export async function revokeCertificate(tx: Tx, row: CertificateRow, revokedAtMs: number): Promise<void> {
+  if (row.revoked_at_ms === null) await CERTIFICATES.put(tx, { ...row, revoked_at_ms: revokedAtMs })
+}
+
+/** Revokes all certificates of a user; says how many that were. */
+export async function revokeCertificatesOf(tx: Tx, userId: string, revokedAtMs: number): Promise<number> {
+  const rows = await CERTIFICATES.select(tx, `${OF_USER} and revoked_at_ms is null`, { user_id: userId })
+  for (const row of rows) await revokeCertificate(tx, row, revokedAtMs)
+  return rows.length
+}
+
+/** At most `limit` certificates of a user after `after`, newest first. */
+export function listCertificates(
+  reader: Reader,
+  userId: string,
+  limit: number,
+  after: CertificatePosition | undefined,
+): Promise<readonly CertificateRow[]> {
+  if (after === undefined)
+    return CERTIFICATES.select(reader, `${OF_USER} ${NEWEST_FIRST}`, { user_id: userId, limit })
+  return CERTIFICATES.select(reader, `${OF_USER} ${AFTER} ${NEWEST_FIRST}`, {
+    user_id: userId,
+    limit,
+    issued_at_ms: after.issuedAtMs,
+    after_serial: after.serial,
+  })
+}
+
+/** How many certificates of a user are neither revoked nor over. */
+export async function countLive(reader: Reader, userId: string, nowMs: number): Promise<number> {
+  const row = await reader.get<{ readonly live: number }>(
+    `select count(*) as live from access_certificate
+      where user_id = :user_id and revoked_at_ms is null and expires_at_ms > :now_ms`,
+    { user_id: userId, now_ms: nowMs },
+  )
+  return Number(row?.live ?? 0)
+}
+
+/** Removes at most `limit` certificates that were over before `beforeMs`; says how many. */
+export async function removeOver(tx: Tx, beforeMs: number, limit: number): Promise<number> {
+  const rows = await CERTIFICATES.select(tx, OVER, { before_ms: beforeMs, limit })
+  for (const { serial } of rows) await CERTIFICATES.remove(tx, { serial })
+  return rows.length
+}

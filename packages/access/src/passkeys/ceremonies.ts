@@ -1,0 +1,166 @@
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
+} from '@simplewebauthn/server'
+import { validationFailed } from '@steeple/contracts'
+import { CHALLENGE_LIFE_MS } from './challenge.ts'
+import type { PasskeyRow } from './passkey-store.ts'
+import type { RelyingParty } from './relying-party.ts'
+
+/** COSE algorithms in order of preference: EdDSA, ES256, RS256 (Windows Hello). RFC 9053 §2, RFC 8812 §2. */
+const ALGORITHMS = [-8, -7, -257]
+/** What people read in the browser's dialogue. */
+const SERVICE_NAME = 'Steeple'
+
+/** Whose passkey it is to be. */
+export interface Owner {
+  readonly id: string
+  readonly name: string
+}
+
+/** The public part of a passkey that was made. */
+export type MadePasskey = Pick<PasskeyRow, 'id' | 'public_key' | 'counter' | 'transports'>
+
+/**
+ * What `navigator.credentials.create` takes, as JSON: a passkey that the browser can find by itself and that asks who is
+ * there. No attestation: which device it is on is nobody's business, and every make is as good.
+ */
+export async function creationOptions(
+  party: RelyingParty,
+  owner: Owner,
+  challenge: Uint8Array,
+  known: readonly PasskeyRow[],
+): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  const { generateRegistrationOptions } = await import('@simplewebauthn/server')
+  return generateRegistrationOptions({
+    rpName: SERVICE_NAME,
+    rpID: party.id,
+    userName: owner.name,
+    userDisplayName: owner.name,
+    userID: Uint8Array.from(Buffer.from(owner.id)),
+    challenge: Uint8Array.from(challenge),
+    timeout: CHALLENGE_LIFE_MS,
+    attestationType: 'none',
+    // Written by `madePasskey`.
+    excludeCredentials: known.map(({ id, transports }) => ({
+      id,
+      transports: JSON.parse(transports) as string[],
+    })),
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    supportedAlgorithmIDs: ALGORITHMS,
+  })
+}
+
+/** What `navigator.credentials.get` takes, as JSON. It names no passkey, so it tells nobody who has one. */
+export async function requestOptions(
+  party: RelyingParty,
+  challenge: Uint8Array,
+): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  const { generateAuthenticationOptions } = await import('@simplewebauthn/server')
+  return generateAuthenticationOptions({
+    rpID: party.id,
+    challenge: Uint8Array.from(challenge),
+    timeout: CHALLENGE_LIFE_MS,
+    userVerification: 'required',
+  })
+}
+
+/** Checks what the browser made. W3C WebAuthn Level 3 §7.1. Throws `validation_failed` with the reason. */
+export async function madePasskey(
+  response: RegistrationResponseJSON,
+  challenge: string,
+  party: RelyingParty,
+): Promise<MadePasskey> {
+  try {
+    await refuseAttestation(response)
+    const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
+    const { registrationInfo } = await verifyRegistrationResponse({
+      response,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      requireUserVerification: true,
+      supportedAlgorithmIDs: ALGORITHMS,
+    })
+    if (registrationInfo === undefined) throw new Error('its signature does not hold')
+    const { id, publicKey, counter, transports = [] } = registrationInfo.credential
+    return {
+      id,
+      public_key: Buffer.from(publicKey).toString('base64url'),
+      counter,
+      transports: JSON.stringify(transports.slice(0, MOST_TRANSPORTS)),
+    }
+  } catch (cause) {
+    const message = `is no passkey that can be taken: ${cause instanceof Error ? cause.message : String(cause)}`
+    throw validationFailed(`/response ${message}`, { details: [{ pointer: '/response', message }], cause })
+  }
+}
+
+const MOST_TRANSPORTS = 8
+
+/**
+ * Takes no statement of a maker. None was asked for, and the library would fetch revocation lists from where the
+ * certificates in it say. What a device says of its own key alone (`packed` without `x5c`) is as good as none.
+ */
+async function refuseAttestation(response: RegistrationResponseJSON): Promise<void> {
+  const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers')
+  const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.response.attestationObject))
+  const format = attestation.get('fmt')
+  const isOwn = format === 'packed' && attestation.get('attStmt').get('x5c') === undefined
+  if (format !== 'none' && !isOwn)
+    throw new Error(`it has an attestation (${format}), and none was asked for`)
+}
+
+/**
+ * How often the authenticator has signed, by its own count, when the response holds; undefined when it does not: another
+ * challenge, origin or host name, nobody verified, a wrong signature. W3C WebAuthn Level 3 §7.2.
+ *
+ * What the count says is the caller's to judge: the library would look at it before the signature, and a stranger could
+ * have a passkey taken for a copy.
+ */
+export async function signedCount(
+  response: AuthenticationResponseJSON,
+  challenge: string,
+  party: RelyingParty,
+  passkey: PasskeyRow,
+): Promise<number | undefined> {
+  const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
+  try {
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      requireUserVerification: true,
+      credential: {
+        id: passkey.id,
+        publicKey: Uint8Array.from(Buffer.from(passkey.public_key, 'base64url')),
+        counter: 0,
+      },
+    })
+    return verified ? authenticationInfo.newCounter : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Whether a count says that there are two authenticators with one key: it has not grown. Those that do not count say 0 for
+ * ever. W3C WebAuthn Level 3 §6.1.1.
+ */
+export function isCopied(storedCount: number, signed: number): boolean {
+  return (storedCount > 0 || signed > 0) && signed <= storedCount
+}
+
+/** The challenge that a browser says it has signed; undefined when there is none. W3C WebAuthn Level 3 §5.8.1. */
+export function challengeIn(clientDataJson: string): string | undefined {
+  try {
+    const data: unknown = JSON.parse(Buffer.from(clientDataJson, 'base64url').toString())
+    const { challenge } = data as { readonly challenge?: unknown }
+    return typeof challenge === 'string' ? challenge : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,171 @@
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import {
+  capacityExceeded,
+  type Principal,
+  type Reply,
+  type Request,
+  type Route,
+  route,
+  validationFailed,
+} from '@steeple/contracts'
+import { LOGGED_IN_SCHEMA } from '../people/auth-routes.ts'
+import type { People } from '../people/people.ts'
+import { requireSameOrigin } from '../people/same-origin.ts'
+import { challengeIn, creationOptions, madePasskey, requestOptions } from './ceremonies.ts'
+import { type Challenges, challengeSha256, createChallenges } from './challenge.ts'
+import { logInByPasskey } from './log-in-by-passkey.ts'
+import { passkeyUnavailable } from './passkey-errors.ts'
+import { passkeyListRoutes } from './passkey-list-routes.ts'
+import { MADE_BODY, OPTIONS_SCHEMA, PASSKEY_SCHEMA, passkeyRecord, SIGNED_BODY } from './passkey-record.ts'
+import { insertPasskey, type PasskeyRow, passkeysOf, useChallenge } from './passkey-store.ts'
+import { type RelyingParty, relyingPartyOf } from './relying-party.ts'
+
+interface MadeBody {
+  readonly label?: string
+  readonly response: RegistrationResponseJSON
+}
+
+/** A device and a spare each, for every name of the box. */
+const MOST_PASSKEYS = 20
+/** What a browser answers has below 10 KiB. */
+const BODY_BYTES = 65_536
+const UNAVAILABLE =
+  'At an address in the place of a host name, or without TLS, browsers give no passkeys: 409 passkey_unavailable says so and what works.'
+
+/** The routes of passkeys: W3C WebAuthn Level 3 §7. */
+export function passkeyRoutes(people: People): readonly Route[] {
+  const challenges = createChallenges(people.vault, people.context.clock)
+  return [
+    loginOptionsRoute(challenges),
+    loginRoute(people, challenges),
+    registerOptionsRoute(people, challenges),
+    registerRoute(people, challenges),
+    ...passkeyListRoutes(people),
+  ]
+}
+
+function loginOptionsRoute(challenges: Challenges): Route {
+  return route({
+    method: 'POST',
+    path: '/v1/auth/passkey/options',
+    role: 'public',
+    summary: 'Ask for what the browser needs to log in with a passkey',
+    description: `The browser offers the passkeys that it has for this host name; nobody is told who has one. ${UNAVAILABLE}`,
+    schema: { response: OPTIONS_SCHEMA },
+    audit: { none: 'asks for a challenge; nothing is stored' },
+    errors: ['passkey_unavailable', 'forbidden'],
+    handle: async (request) => {
+      const party = partyOf(request)
+      const challenge = challenges.draw({ purpose: 'login', party, userId: '' })
+      return { body: { options: await requestOptions(party, challenge) } }
+    },
+  })
+}
+
+function loginRoute(people: People, challenges: Challenges): Route {
+  return route<unknown, unknown, { readonly response: AuthenticationResponseJSON }>({
+    method: 'POST',
+    path: '/v1/auth/passkey/verify',
+    role: 'public',
+    summary: 'Log in with a passkey, without a password',
+    description:
+      'As POST /v1/auth/login answers. The authenticator has to verify who is there. A passkey whose count says that there is a copy of it is disabled.',
+    schema: { body: SIGNED_BODY, response: LOGGED_IN_SCHEMA },
+    bodyLimit: BODY_BYTES,
+    audit: 'auth.login',
+    errors: ['login_failed', 'rate_limited', 'passkey_unavailable', 'forbidden'],
+    handle: (request) => logInByPasskey(people, challenges, request, partyOf(request)),
+  })
+}
+
+function registerOptionsRoute(people: People, challenges: Challenges): Route {
+  return route({
+    method: 'POST',
+    path: '/v1/auth/passkey/register/options',
+    role: 'viewer',
+    summary: 'Ask for what the browser needs to make a passkey for who is logged in',
+    description: UNAVAILABLE,
+    schema: { response: OPTIONS_SCHEMA },
+    audit: { none: 'asks for a challenge; nothing is stored' },
+    errors: ['passkey_unavailable', 'capacity_exceeded', 'forbidden'],
+    handle: async (request) => {
+      const owner = personOf(request.principal)
+      const party = partyOf(request)
+      const known = await passkeysOf(people.context.db, owner.id)
+      refuseMore(known)
+      const challenge = challenges.draw({ purpose: 'register', party, userId: owner.id })
+      const here = known.filter(({ rp_id }) => rp_id === party.id)
+      return { body: { options: await creationOptions(party, owner, challenge, here) } }
+    },
+  })
+}
+
+function registerRoute(people: People, challenges: Challenges): Route {
+  return route<unknown, unknown, MadeBody>({
+    method: 'POST',
+    path: '/v1/auth/passkey/register/verify',
+    role: 'viewer',
+    summary: 'Take the passkey that the browser has made',
+    schema: { body: MADE_BODY, response: PASSKEY_SCHEMA, status: 201 },
+    bodyLimit: BODY_BYTES,
+    audit: 'passkey.create',
+    errors: ['passkey_unavailable', 'capacity_exceeded', 'forbidden'],
+    handle: (request) => register(people, challenges, request),
+  })
+}
+
+async function register(
+  { context }: People,
+  challenges: Challenges,
+  request: Request<unknown, unknown, MadeBody>,
+): Promise<Reply> {
+  const owner = personOf(request.principal)
+  const party = partyOf(request)
+  const { label = '', response } = request.body
+  const text = challengeIn(response.response.clientDataJSON)
+  const challenge = text === undefined ? undefined : challenges.known(text)
+  if (text === undefined || challenge?.purpose !== 'register' || challenge.userId !== owner.id)
+    throw staleChallenge()
+  const made = await madePasskey(response, text, party)
+  const row: PasskeyRow = {
+    ...made,
+    user_id: owner.id,
+    rp_id: party.id,
+    label,
+    created_at_ms: context.clock.nowMs(),
+    last_used_at_ms: null,
+    disabled_at_ms: null,
+  }
+  return request.mutate(owner.id, async (tx) => {
+    if (!(await useChallenge(tx, challengeSha256(text), challenge.expiresAtMs))) throw staleChallenge()
+    refuseMore(await passkeysOf(tx, owner.id))
+    if (!(await insertPasskey(tx, row))) throw refused('is a passkey that is known already')
+    tx.audit({ detail: { passkey: row.id, label, host_name: party.id } })
+    return { status: 201, body: passkeyRecord(row) }
+  })
+}
+
+function partyOf(request: Pick<Request, 'header'>): RelyingParty {
+  requireSameOrigin(request)
+  return relyingPartyOf(request.header('origin'), request.header('host'))
+}
+
+/** Passkeys are people's: a token or a certificate has a way in already. */
+function personOf({ kind, id, name }: Principal): { readonly id: string; readonly name: string } {
+  if (kind !== 'user')
+    throw passkeyUnavailable('a passkey belongs to a person; log in with password and code first')
+  return { id, name }
+}
+
+function refuseMore(known: readonly PasskeyRow[]): void {
+  if (known.length >= MOST_PASSKEYS)
+    throw capacityExceeded(`there are ${MOST_PASSKEYS} passkeys already; remove one first`)
+}
+
+function staleChallenge(): Error {
+  return refused('answers a challenge that is not open; ask POST /v1/auth/passkey/register/options again')
+}
+
+function refused(message: string): Error {
+  return validationFailed(`/response ${message}`, { details: [{ pointer: '/response', message }] })
+}

@@ -1,0 +1,122 @@
+import type { Command } from 'commander'
+import type { ConnectionOptions } from '../client/credentials.ts'
+import { connect, type Json } from '../client/rest-client.ts'
+import { usageError } from '../command-error.ts'
+import { printList, printRecord } from '../output/print.ts'
+import { showCredentials, showInvitation } from '../output/show-credentials.ts'
+import { moment } from '../output/table.ts'
+import type { Terminal } from '../terminal.ts'
+import { gathered, type ListOptions, limitOption, restCommand } from './options.ts'
+import { addUserCertCommands } from './user-cert.ts'
+import { pathOfUser } from './user-id.ts'
+
+interface AddOptions extends ConnectionOptions {
+  readonly role?: readonly string[]
+  readonly passwordStdin?: boolean
+}
+interface InviteOptions extends ConnectionOptions {
+  readonly role?: readonly string[]
+  readonly expiresIn?: string
+}
+interface ForceOptions extends ConnectionOptions {
+  readonly force?: boolean
+}
+
+const ROLE = 'role, may be given several times (viewer, operator, sim:issuer, sim:admin, admin)'
+
+/** `svc user …`: the people who may log in, and their certificates. */
+export function addUserCommands(program: Command, terminal: Terminal): void {
+  const user = program.command('user').description('people: their login, passkeys and certificates')
+  restCommand(
+    user,
+    'add <name>',
+    'add a person; shows the code for the authenticator and recovery codes once',
+  )
+    .option('--role <role>', ROLE, gathered)
+    .option(
+      '--password-stdin',
+      'the password is what standard input holds; one is drawn and shown when absent',
+    )
+    .action((name: string, options: AddOptions) => add(terminal, name, options))
+  restCommand(user, 'invite <name>', 'a link with which a person sets a password of their own; shown once')
+    .option('--role <role>', ROLE, gathered)
+    .option('--expires-in <duration>', 'such as 12h or 3d')
+    .action((name: string, options: InviteOptions) => invite(terminal, name, options))
+  restCommand(user, 'list', 'people and their roles')
+    .addOption(limitOption())
+    .action((options: ListOptions) => list(terminal, options))
+  restCommand(user, 'roles <name> <roles...>', 'set the roles of a person; holds from the next request on')
+    .option('--force', 'also when nobody is left then who is an administrator')
+    .action((name: string, roles: readonly string[], options: ForceOptions) =>
+      setRoles(terminal, name, roles, options),
+    )
+  restCommand(
+    user,
+    'reset <name>',
+    'another password, authenticator and recovery codes; sessions, passkeys and certificates end',
+  ).action((name: string, options: ConnectionOptions) => reset(terminal, name, options))
+  restCommand(user, 'remove <name>', 'remove a person; everything of theirs opens nothing from then on')
+    .option('--force', 'also when nobody is left then who is an administrator')
+    .action((name: string, options: ForceOptions) => remove(terminal, name, options))
+  addUserCertCommands(user, terminal)
+}
+
+async function add(terminal: Terminal, name: string, options: AddOptions): Promise<void> {
+  const roles = options.role ?? []
+  if (roles.length === 0) throw usageError('name at least one --role')
+  const password = options.passwordStdin === true ? (await terminal.input()).replace(/\r?\n$/, '') : undefined
+  const wish = { name, roles, ...(password === undefined ? {} : { password }) }
+  const { body } = await connect(terminal, options).change('POST', '/v1/users', wish)
+  showCredentials(terminal, options.json === true, body)
+}
+
+async function invite(terminal: Terminal, name: string, options: InviteOptions): Promise<void> {
+  const roles = options.role ?? []
+  if (roles.length === 0) throw usageError('name at least one --role')
+  const { body } = await connect(terminal, options).change('POST', '/v1/users/invitations', {
+    name,
+    roles,
+    ...(options.expiresIn === undefined ? {} : { expires_in: options.expiresIn }),
+  })
+  showInvitation(terminal, options.json === true, body)
+}
+
+async function list(terminal: Terminal, options: ListOptions): Promise<void> {
+  const users = await connect(terminal, options).list('/v1/users', 'users', options.limit)
+  printList(terminal, options.json === true, users, [
+    { title: 'NAME', value: (row) => row.name, fit: 'whole' },
+    { title: 'ROLES', value: (row) => row.roles },
+    { title: 'LAST LOGIN', value: (row) => moment(row.last_login_at) },
+    { title: 'RECOVERY CODES', value: (row) => row.recovery_codes_left },
+    { title: 'SINCE', value: (row) => moment(row.created_at) },
+  ])
+}
+
+async function setRoles(
+  terminal: Terminal,
+  name: string,
+  roles: readonly string[],
+  options: ForceOptions,
+): Promise<void> {
+  const client = connect(terminal, options)
+  const path = `${await pathOfUser(client, name)}/roles${forced(options)}`
+  const { body } = await client.change('POST', path, { roles: roles.flatMap((role) => gathered(role)) })
+  printRecord(terminal, options.json === true, body)
+}
+
+async function reset(terminal: Terminal, name: string, options: ConnectionOptions): Promise<void> {
+  const client = connect(terminal, options)
+  const { body } = await client.change('POST', `${await pathOfUser(client, name)}/reset`)
+  showCredentials(terminal, options.json === true, body)
+}
+
+async function remove(terminal: Terminal, name: string, options: ForceOptions): Promise<void> {
+  const client = connect(terminal, options)
+  await client.change('DELETE', `${await pathOfUser(client, name)}${forced(options)}`)
+  const removed: Json = { name, removed: true }
+  printRecord(terminal, options.json === true, removed)
+}
+
+function forced({ force }: ForceOptions): string {
+  return force === true ? '?force=true' : ''
+}

@@ -1,0 +1,40 @@
+import type { Json } from '../client/rest-client.ts'
+import type { Terminal } from '../terminal.ts'
+import { jsonText } from './print.ts'
+import { qrLines } from './qr-text.ts'
+import { fields, printable } from './table.ts'
+
+const ONCE = 'This is shown once and stored nowhere as it is. Keep it now.\n'
+
+/** What a person gets once: the QR code for the authenticator, recovery codes, and a password that was drawn. */
+export function showCredentials(terminal: Terminal, isJson: boolean, body: Json): void {
+  if (isJson) {
+    terminal.out(jsonText(body))
+    return
+  }
+  const { totp_uri, recovery_codes, password, ...known } = body
+  terminal.out(fields(known))
+  if (typeof password === 'string') terminal.out(`\nPassword:\n  ${printable(password)}\n`)
+  if (typeof totp_uri === 'string') {
+    terminal.out('\nFor the authenticator app:\n')
+    terminal.out(qrLines(totp_uri, terminal.columns !== undefined))
+    terminal.out(`${printable(totp_uri)}\n`)
+  }
+  if (Array.isArray(recovery_codes)) {
+    terminal.out('\nRecovery codes, each good once in place of a code of the app:\n')
+    for (const code of recovery_codes) terminal.out(`  ${printable(String(code))}\n`)
+  }
+  terminal.err(ONCE)
+}
+
+/** An invitation, as a QR code and as a link when there is one. */
+export function showInvitation(terminal: Terminal, isJson: boolean, body: Json): void {
+  if (isJson) {
+    terminal.out(jsonText(body))
+    return
+  }
+  terminal.out(fields(body))
+  const link = body.url ?? body.link
+  if (typeof link === 'string') terminal.out(`\n${qrLines(link, terminal.columns !== undefined)}`)
+  terminal.err(ONCE)
+}

@@ -2,7 +2,7 @@ import type { PublishedWireguard } from './members.ts'
 
 /** A node that was heard by mDNS. Everything of it is what a stranger says, in bounds. */
 export interface Suggestion {
-  /** Stable over announcements: made of node id and fingerprint. */
+  /** Stable over announcements: made of node id, fingerprint, address and port. */
   readonly id: string
   readonly nodeId: string
   readonly name: string

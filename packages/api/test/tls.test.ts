@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { TLSSocket } from 'node:tls'
-import { isServiceError, ok, route } from '@steeple/contracts'
+import { isServiceError, MESH_SERVER_NAME, ok, route } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { rawConnection, rawExchange } from './world/raw-socket.ts'
 import { serveRoutes } from './world/serve-routes.ts'
@@ -154,6 +154,30 @@ tls('keeps the certificate that it has when the next one is no pair', async () =
   world.renew({ key: other.key, cert: one.cert })
   assert.is(await shown(), before)
   assert.ok(world.kernel.lines.some(({ message }) => message === 'the renewed certificate could not be used'))
+})
+
+tls('shows other boxes the certificate of the mesh, whatever people are shown', async () => {
+  const own = await serveTls([])
+  try {
+    const serialFor = async (servername: string): Promise<string | undefined> => {
+      const socket = await own.dial({ servername })
+      const serial = socket.getPeerX509Certificate()?.serialNumber.toLowerCase()
+      socket.destroy()
+      return serial
+    }
+    assert.is(await serialFor(MESH_SERVER_NAME), own.server.serial)
+    const [ofMesh, renewed] = [await serverCertificate(own.mesh), await serverCertificate(own.mesh)]
+    own.renew({ mesh: ofMesh })
+    assert.is(await serialFor(MESH_SERVER_NAME), ofMesh.serial)
+    assert.is(await serialFor('localhost'), own.server.serial)
+    own.renew({ mesh: renewed })
+    assert.is(await serialFor(MESH_SERVER_NAME), renewed.serial)
+    const client = await own.mesh.issue({})
+    const socket = await own.dial({ servername: MESH_SERVER_NAME, client })
+    assert.is((await own.get('/v1/events', { socket })).status, 403)
+  } finally {
+    await own.close()
+  }
 })
 
 tls('lets nobody renegotiate', async () => {

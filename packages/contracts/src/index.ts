@@ -117,6 +117,7 @@ export {
   type CertificateWish,
   type ClientCertificate,
   type IssuedCertificate,
+  MESH_SERVER_NAME,
   type MeshAuthority,
   type MeshIdentity,
   type MeshMembership,

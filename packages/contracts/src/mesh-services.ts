@@ -80,6 +80,11 @@ export interface MeshIdentity {
   /** The node is the root of its own mesh again. */
   forget(): Promise<void>
 }
+/**
+ * What boxes ask for by name in the handshake when they speak to each other (RFC 6066 §3): the listener then presents the
+ * certificate of the mesh, also where it has another one for people (`tls.cert_file`).
+ */
+export const MESH_SERVER_NAME = 'box.mesh.internal'
 export const meshIdentityRef: ServiceRef<MeshIdentity> = serviceRef<MeshIdentity>('kernel.mesh_identity')
 
 // ---- asked by the edge ----

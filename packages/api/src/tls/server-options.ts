@@ -1,6 +1,7 @@
 import { constants } from 'node:crypto'
-import type { SecureContextOptions, TlsOptions } from 'node:tls'
-import type { EdgeTls } from '../edge-options.ts'
+import { createSecureContext, type SecureContext, type SecureContextOptions, type TlsOptions } from 'node:tls'
+import { MESH_SERVER_NAME } from '@steeple/contracts'
+import type { EdgeTls, TlsMaterial } from '../edge-options.ts'
 
 /** Forward secrecy and authenticated encryption alone; the first line is TLS 1.3, whose order is fixed. */
 const CIPHERS: string = [
@@ -17,10 +18,17 @@ const CIPHERS: string = [
  * nobody for one (RFC 8446 §4.2.4).
  */
 export function secureContextOf(tls: EdgeTls): SecureContextOptions {
-  const { key, cert, nodesCa, operatorsCa } = tls.material()
+  const { key, cert } = tls.material()
+  return contextOf(tls, { key, cert })
+}
+
+function contextOf(
+  tls: EdgeTls,
+  pair: { readonly key: string; readonly cert: string },
+): SecureContextOptions {
+  const { nodesCa, operatorsCa } = tls.material()
   return {
-    key,
-    cert,
+    ...pair,
     ca: nodesCa === operatorsCa ? [operatorsCa] : [nodesCa, operatorsCa],
     minVersion: tls.minVersion,
     ciphers: CIPHERS,
@@ -37,5 +45,22 @@ export function tlsOptionsOf(tls: EdgeTls, handshakeTimeout: number): TlsOptions
     rejectUnauthorized: false,
     handshakeTimeout,
     ALPNProtocols: ['http/1.1'],
+    SNICallback: contextByName(tls),
+  }
+}
+
+/** Boxes are shown the certificate of the mesh, whose CA they hold, whatever people are shown. */
+function contextByName(tls: EdgeTls): NonNullable<TlsOptions['SNICallback']> {
+  let made: { readonly of: TlsMaterial; readonly context: SecureContext } | undefined
+  return (name, done) => {
+    const material = tls.material()
+    if (name !== MESH_SERVER_NAME || material.mesh === undefined) return done(null)
+    try {
+      if (made?.of !== material)
+        made = { of: material, context: createSecureContext(contextOf(tls, material.mesh)) }
+      done(null, made.context)
+    } catch (error) {
+      done(error instanceof Error ? error : new Error(String(error)))
+    }
   }
 }

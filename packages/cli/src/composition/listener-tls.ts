@@ -17,8 +17,8 @@ export interface ListenerTls extends EdgeTls {
 export type ListenerKernel = Pick<Kernel, 'settings' | 'onSettings' | 'service'> & { readonly log: Log }
 
 /**
- * What the listener presents: `tls.cert_file` where it is set, otherwise the certificate that this node has from its mesh;
- * and whom it believes. Files that are damaged or half written leave what was there before.
+ * What the listener presents: `tls.cert_file` where it is set, otherwise (and always to other boxes) the certificate that
+ * this node has from its mesh; and whom it believes. Files that are damaged or half written leave what was there before.
  *
  * Throws `config_invalid` when the files cannot be used at the start.
  */
@@ -68,10 +68,11 @@ function materialNow(kernel: ListenerKernel, secrets: Pick<Secrets, 'tls' | 'caP
   const files = filesNow(kernel)
   const identity = identityOf(kernel)
   const nodesCa = identity?.membership()?.caPem ?? secrets.caPem
-  const { key, cert } = files ?? identity?.tls() ?? secrets.tls()
+  const { key, cert } = identity?.tls() ?? secrets.tls()
   // Who joins is given the hash of the CA and no more: the CA goes out with the certificate.
-  const chain = files === undefined ? chainOf(cert, nodesCa) : cert
-  return { key, cert: chain, nodesCa, operatorsCa: secrets.caPem }
+  const ofMesh = { key, cert: chainOf(cert, nodesCa) }
+  const cas = { nodesCa, operatorsCa: secrets.caPem }
+  return files === undefined ? { ...ofMesh, ...cas } : { ...files, mesh: ofMesh, ...cas }
 }
 
 function filesNow(kernel: ListenerKernel): CertificateFiles | undefined {
@@ -86,6 +87,7 @@ function chainOf(cert: string, ca: string): string {
   return cert.includes(ca.trim()) ? cert : `${cert.trimEnd()}\n${ca}`
 }
 
-function digestOf({ key, cert, nodesCa, operatorsCa }: TlsMaterial): string {
-  return createHash('sha256').update([key, cert, nodesCa, operatorsCa].join('\0')).digest('hex')
+/** What is compared without keeping a second copy of a key. */
+function digestOf(material: TlsMaterial): string {
+  return createHash('sha256').update(JSON.stringify(material)).digest('hex')
 }

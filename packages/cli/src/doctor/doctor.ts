@@ -20,6 +20,7 @@ import { checkReach } from './check-reach.ts'
 import { checkService } from './check-service.ts'
 import { checkDisk, checkStore } from './check-store.ts'
 import { checkTap } from './check-tap.ts'
+import { checkTransport } from './check-transport.ts'
 
 /** Flags of `svc doctor`: those of the service that change what it finds. */
 export interface DoctorOptions extends PlaceOptions {
@@ -48,6 +49,7 @@ async function checkPlace(terminal: Terminal, settings: Settings): Promise<reado
   const { check: port, isOurs } = await checkPort(address, isTls)
   return [
     ...checkKeys(settings, clock),
+    ...checkTransport(settings, clock),
     await checkStore(terminal, settings, clock),
     await checkDisk(settings),
     ...checkPlugins(settings, pluginPackages()),

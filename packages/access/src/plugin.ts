@@ -15,8 +15,11 @@ import { createLastUse } from './last-use.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { passkeyRoutes } from './passkeys/passkey-routes.ts'
 import { authRoutes } from './people/auth-routes.ts'
+import { invitationRoutes } from './people/invitation-routes.ts'
+import { ownPasswordRoute } from './people/own-password.ts'
 import { createPeople } from './people/people.ts'
 import { createSessionAuthenticator } from './people/session-authenticator.ts'
+import { sessionRoutes } from './people/session-routes.ts'
 import { PEOPLE_TABLES } from './people/tables.ts'
 import { userRoutes } from './people/user-routes.ts'
 import { keepRetention } from './retention.ts'
@@ -51,9 +54,12 @@ export const plugin: Plugin = {
         ...tokenRoutes(context, authenticator, lastUse),
         ...auditRoutes(context),
         ...authRoutes(people),
+        ...sessionRoutes(people),
+        ownPasswordRoute(people),
         ...userRoutes(people),
         ...passkeyRoutes(people),
         ...certificateRoutes(context),
+        ...invitationRoutes(people),
       ],
       services: new Map<string, object>([
         [authenticatorRef.id, authenticator],

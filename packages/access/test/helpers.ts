@@ -6,8 +6,10 @@ import {
   type NodeIdentity,
   nodeIdentityRef,
   type Role,
+  sessionKeysRef,
   storeCorrupt,
   type Vault,
+  vaultRef,
 } from '@steeple/contracts'
 import {
   type FakeClock,
@@ -20,6 +22,7 @@ import {
 import { MIGRATIONS } from '../src/migrations.ts'
 import { insertToken, type TokenRow } from '../src/token-store.ts'
 import { newToken, type TokenKind, tokenSha256 } from '../src/token-text.ts'
+import { testKeys, testVault } from './people-helpers.ts'
 
 export const CA_SHA256 = 'ab'.repeat(32)
 export const NODE_ID = '11111111-2222-4333-8444-555555555555'
@@ -87,6 +90,8 @@ export function accessContext(
   const services = new Map<string, object>([
     [nodeIdentityRef.id, identity],
     [auditTrailRef.id, trail],
+    [vaultRef.id, testVault()],
+    [sessionKeysRef.id, testKeys()],
   ])
   return fakeContext<unknown>({ id: 'access', config: {}, db, clock, services })
 }

@@ -164,7 +164,7 @@ async function change(
   if (step.do === 'roles') {
     await at.db.write((tx) => putUser(tx, { ...user, roles: JSON.stringify([step.role]) }))
   } else {
-    await at.db.write((tx) => eraseUser(tx, userId))
+    await at.db.write((tx) => eraseUser(tx, userId, at.clock.nowMs()))
     for (const session of model) if (session.userId === userId) session.isEnded = true
   }
   at.authenticator.forget()

@@ -114,6 +114,30 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   change('POST', '/v1/clock/confirm', 'admin', { body: {} }, 200),
   change('POST', '/v1/tokens', 'admin', { body: { name: 'matrix', roles: ['viewer'] } }, 201),
   change('DELETE', '/v1/tokens/{id}', 'admin', { path: `/v1/tokens/${NODE}` }, 404),
+  // Failed logins lock the address and the name: here nobody gets past the schema.
+  gate('/v1/auth/login', { body: {} }, 400),
+  gate('/v1/auth/refresh', {}, 401),
+  gate('/v1/auth/logout', {}, 204),
+  gate('/v1/auth/invitation', { body: {} }, 400),
+  change('POST', '/v1/auth/password', 'viewer', { body: {} }, 400),
+  read('/v1/auth/sessions', 'viewer'),
+  change('DELETE', '/v1/auth/sessions/{id}', 'viewer', { path: `/v1/auth/sessions/${NODE}` }, 404),
+  read('/v1/users', 'admin'),
+  change('POST', '/v1/users', 'admin', { body: {} }, 400),
+  change('DELETE', '/v1/users/{id}', 'admin', { path: `/v1/users/${NODE}` }, 404),
+  change(
+    'POST',
+    '/v1/users/{id}/roles',
+    'admin',
+    { path: `/v1/users/${NODE}/roles`, body: { roles: ['viewer'] } },
+    404,
+  ),
+  ...['reset', 'totp'].map((verb) =>
+    change('POST', `/v1/users/{id}/${verb}`, 'admin', { path: `/v1/users/${NODE}/${verb}` }, 404),
+  ),
+  read('/v1/users/invitations', 'admin'),
+  change('POST', '/v1/users/invitations', 'admin', { body: {} }, 400),
+  change('DELETE', '/v1/users/invitations/{id}', 'admin', { path: `/v1/users/invitations/${NODE}` }, 404),
   read('/v1/plugins/{name}/secrets', 'admin', '/v1/plugins/policy/secrets'),
   change(
     'PUT',
@@ -142,8 +166,6 @@ export const ABSENT_ROUTES: readonly (readonly [method: string, path: string])[]
   ['POST', `/v1/nodes/${NODE}/leave`],
   ['GET', '/v1/peers'],
   ['GET', '/v1/alerts'],
-  ['GET', '/v1/users'],
-  ['POST', '/v1/auth/login'],
   ['GET', '/v1/compliance/export'],
   ['GET', '/v1/backup'],
   ['POST', '/v1/restore'],
@@ -165,6 +187,11 @@ function open(path: string): ContractRoute {
 /** A phone proves itself inside the protocol. */
 function phone(path: string): ContractRoute {
   return { method: 'POST', path, minimum: 'none', sample: { path, body: {} }, welcome: 409 }
+}
+
+/** Who comes without a credential: to get one, or to leave. */
+function gate(path: string, sample: { readonly body?: unknown }, welcome: number): ContractRoute {
+  return { method: 'POST', path, minimum: 'none', sample: { path, ...sample }, welcome }
 }
 
 function read(path: string, minimum: TokenRole, sample: string = path, welcome = 200): ContractRoute {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { TokenRole } from './contract-roles.ts'
+import { addPerson, enter } from './people.ts'
 import { type Service, until } from './service.ts'
 
 /** A way to knock at a route, and what the contract says of it. */
@@ -39,6 +40,7 @@ export async function everyCredential(service: Service): Promise<readonly Creden
     ...(await ended(service)),
     ...(await bootstrap(service)),
     ...(await known(service)),
+    ...(await sessions(service)),
   ]
 }
 
@@ -114,6 +116,40 @@ async function bootstrap(service: Service): Promise<readonly Credential[]> {
   return [
     { name: 'a fresh bootstrap token', headers: bearer(fresh.token) },
     { name: 'an expired bootstrap token', headers: bearer(expired.token) },
+  ]
+}
+
+/** JWT of people: of each role, and those that opened something a moment ago. */
+async function sessions(service: Service): Promise<readonly Credential[]> {
+  const found: Credential[] = []
+  for (const role of ROLES) {
+    const person = await addPerson(service, `user.${role.replace(':', '.')}`, [role])
+    const { token } = await enter(service, person)
+    found.push({
+      name: `a session with the role ${role}`,
+      headers: bearer(token),
+      role,
+      principal: person.id,
+    })
+  }
+  return [...found, ...(await endedSessions(service))]
+}
+
+async function endedSessions(service: Service): Promise<readonly Credential[]> {
+  const left = await enter(service, await addPerson(service, 'left', ['admin']))
+  await fetch(`${service.url}/v1/auth/logout`, { method: 'POST', headers: { cookie: left.cookie } })
+  const gone = await addPerson(service, 'gone', ['admin'])
+  const { token } = await enter(service, gone)
+  // Used once, so that a cache has it.
+  await service.request('GET', '/v1/users', { token })
+  await service.request('DELETE', `/v1/users/${gone.id}`)
+  const [head = '', claims = '', signature = ''] = left.token.split('.')
+  const other = `${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`
+  return [
+    { name: 'a session that was logged out', headers: bearer(left.token) },
+    { name: 'a session of a user who was removed', headers: bearer(token) },
+    { name: 'a JWT with another signature', headers: bearer([head, claims, other].join('.')) },
+    { name: 'a refresh token as a credential', headers: bearer(left.cookie.replace('svc_refresh=', '')) },
   ]
 }
 

@@ -284,15 +284,19 @@ async function stateOf(of: Service): Promise<unknown> {
     '/v1/plugins?limit=500',
     '/v1/tx/arm',
     '/v1/nodes?limit=500',
+    '/v1/users?limit=500',
+    '/v1/auth/sessions?limit=500',
   ]
   const bodies = await Promise.all(paths.map(async (path) => (await of.request('GET', path)).body))
-  const [tokens, policy, plugins, tx, nodes] = bodies
+  const [tokens, policy, plugins, tx, nodes, users, sessions] = bodies
   return {
     // When a token was used is not its state.
     tokens: tokens.tokens.map((token: object) => ({ ...token, last_used_at: null })),
     policy,
     plugins,
     tx,
+    users,
+    sessions,
     nodes: nodes.nodes.map((node: { state: string; node_id: string }) => [node.node_id, node.state]),
   }
 }

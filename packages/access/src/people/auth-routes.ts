@@ -1,4 +1,11 @@
-import { type JsonSchema, objectSchema, type Route, route, TIMESTAMP_SCHEMA } from '@steeple/contracts'
+import {
+  type JsonSchema,
+  objectSchema,
+  PLAIN_TEXT_PATTERN,
+  type Route,
+  route,
+  TIMESTAMP_SCHEMA,
+} from '@steeple/contracts'
 import { refreshTokenOf } from './cookie.ts'
 import { type LoginBody, login } from './login.ts'
 import type { People } from './people.ts'
@@ -19,7 +26,7 @@ export const LOGGED_IN_SCHEMA: JsonSchema = objectSchema(
 
 const LOGIN_BODY = objectSchema(
   {
-    username: { type: 'string', minLength: 1, maxLength: 128 },
+    username: { type: 'string', minLength: 1, maxLength: 128, pattern: PLAIN_TEXT_PATTERN },
     password: { type: 'string', minLength: 1, maxLength: 256 },
     code: {
       type: 'string',
@@ -64,7 +71,7 @@ function refreshRoute({ sessions }: People): Route {
     summary: 'Exchange the refresh cookie for another JWT and another cookie',
     description:
       'Each cookie is good once: a used one that comes again was copied, and ends the session. Two windows of one browser must take turns.',
-    schema: { response: LOGGED_IN_SCHEMA },
+    schema: { body: objectSchema({}), response: LOGGED_IN_SCHEMA },
     audit: { none: 'a session that goes on; the end of one is audited' },
     errors: ['unauthenticated', 'forbidden'],
     handle: async (request) => {
@@ -80,7 +87,7 @@ function logoutRoute({ context, sessions, forget }: People): Route {
     path: '/v1/auth/logout',
     role: 'public',
     summary: 'End the session of the refresh cookie; its JWT opens nothing from the next request on',
-    schema: { status: 204 },
+    schema: { body: objectSchema({}), status: 204 },
     audit: 'auth.logout',
     errors: ['forbidden'],
     handle: async (request) => {

@@ -28,6 +28,25 @@ export async function findInvitation(reader: Reader, sha256: string): Promise<In
   return rows[0]
 }
 
+/** The invitation with that id, checked. */
+export function findInvitationById(reader: Reader, id: string): Promise<InvitationRow | undefined> {
+  return INVITATIONS.find(reader, { id })
+}
+
+/** At most `limit` invitations that are good still, behind the id `afterId`. */
+export function listInvitations(
+  reader: Reader,
+  nowMs: number,
+  limit: number,
+  afterId: string,
+): Promise<readonly InvitationRow[]> {
+  return INVITATIONS.select(
+    reader,
+    'where expires_at_ms > :now_ms and id > :after_id order by id limit :limit',
+    { now_ms: nowMs, after_id: afterId, limit },
+  )
+}
+
 /** Adds an invitation. */
 export function insertInvitation(tx: Tx, row: InvitationRow): Promise<void> {
   return INVITATIONS.insert(tx, row)

@@ -5,6 +5,7 @@ import {
   type Reader,
   rateLimited,
   type SessionKeys,
+  type SqlParams,
   type Table,
   type TableSpec,
   type Tx,
@@ -44,6 +45,8 @@ export interface Lockout {
   refuse(attempt: Attempt): Promise<void>
   /** As `refuse`, and counts the attempt as failed until `succeeded` says otherwise: two at once are two. */
   begin(attempt: Attempt): Promise<AttemptState>
+  /** Counts a failure of the network alone: what it tried has no name. Throws `rate_limited` when that is locked. */
+  beginOfNetwork(attempt: Attempt): Promise<void>
   /** In the transaction of the login. */
   succeeded(tx: Tx, attempt: Attempt, nowMs: number): Promise<void>
   /** Removes what counts no more. */
@@ -85,39 +88,46 @@ export function createLockout(context: Pick<Context, 'db' | 'clock'>, keys: Sess
   const key = createSecretKey(bytes)
   bytes.fill(0)
   const hashOf = (name: string): string => createHmac('sha256', key).update(nameKey(name)).digest('hex')
-  const look = async (reader: Reader, attempt: Attempt): Promise<{ network: number; name: number }> => {
+  const failuresOf = (reader: Reader, of: string, params: SqlParams): Promise<readonly FailureRow[]> =>
+    FAILURES.select(reader, `where ${of} and last_at_ms > :since_ms`, {
+      ...params,
+      since_ms: clock.nowMs() - WINDOW_MS,
+    })
+  const lookAtNetwork = async (reader: Reader, { network }: Attempt): Promise<number> => {
+    const rows = await failuresOf(reader, 'network = :network', { network })
+    refuseOver(rows, clock.nowMs())
+    return sumOf(rows)
+  }
+  const lookAtName = async (reader: Reader, attempt: Attempt): Promise<number> => {
+    if (await isKnownNetwork(reader, attempt, clock.nowMs())) return 0
+    const rows = await failuresOf(reader, 'name_hash = :name_hash', { name_hash: hashOf(attempt.name) })
+    refuseOver(rows, clock.nowMs())
+    return sumOf(rows)
+  }
+  const count = async (tx: Tx, { network, name }: Attempt): Promise<void> => {
+    const key = { network, name_hash: hashOf(name) }
+    const known = await FAILURES.find(tx, key)
     const nowMs = clock.nowMs()
-    const since_ms = nowMs - WINDOW_MS
-    const { network } = attempt
-    const name_hash = hashOf(attempt.name)
-    const ofNetwork = await FAILURES.select(reader, 'where network = :network and last_at_ms > :since_ms', {
-      network,
-      since_ms,
-    })
-    refuseOver(ofNetwork, nowMs)
-    const ofName = await FAILURES.select(reader, 'where name_hash = :name_hash and last_at_ms > :since_ms', {
-      name_hash,
-      since_ms,
-    })
-    const isKnown = await isKnownNetwork(reader, attempt, nowMs)
-    if (!isKnown) refuseOver(ofName, nowMs)
-    return { network: sumOf(ofNetwork), name: isKnown ? 0 : sumOf(ofName) }
+    const isFresh = known !== undefined && known.last_at_ms > nowMs - WINDOW_MS
+    await FAILURES.put(tx, { ...key, failures: (isFresh ? known.failures : 0) + 1, last_at_ms: nowMs })
   }
   return {
     refuse: async (attempt) => {
-      await look(db, attempt)
+      await lookAtNetwork(db, attempt)
+      await lookAtName(db, attempt)
     },
     begin: (attempt) =>
       db.write(async (tx) => {
-        const before = await look(tx, attempt)
-        const row = { network: attempt.network, name_hash: hashOf(attempt.name) }
-        const known = await FAILURES.find(tx, row)
-        const nowMs = clock.nowMs()
-        const isFresh = known !== undefined && known.last_at_ms > nowMs - WINDOW_MS
-        const failures = (isFresh ? known.failures : 0) + 1
-        await FAILURES.put(tx, { ...row, failures, last_at_ms: nowMs })
-        if (before.network + 1 >= MOST_FAILURES) return { locks: 'network' }
-        return { locks: before.name + 1 >= MOST_FAILURES ? 'name' : undefined }
+        const ofNetwork = await lookAtNetwork(tx, attempt)
+        const ofName = await lookAtName(tx, attempt)
+        await count(tx, attempt)
+        if (ofNetwork + 1 >= MOST_FAILURES) return { locks: 'network' }
+        return { locks: ofName + 1 >= MOST_FAILURES ? 'name' : undefined }
+      }),
+    beginOfNetwork: (attempt) =>
+      db.write(async (tx) => {
+        await lookAtNetwork(tx, attempt)
+        await count(tx, attempt)
       }),
     succeeded: async (tx, { name, network, userId }, nowMs) => {
       await FAILURES.remove(tx, { network, name_hash: hashOf(name) })

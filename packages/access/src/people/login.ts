@@ -29,7 +29,7 @@ export async function login(people: People, request: Request<unknown, unknown, L
   const { username, password, code } = request.body
   const user = await findUserByName(context.db, username)
   const attempt: Attempt = { name: username, network: networkOf(request.peerAddress), userId: user?.id }
-  const found = await judge(people, user, attempt, password, code)
+  const found = await judgeCredentials(people, user, attempt, password, code)
   if (user === undefined || found.proof === undefined)
     return refuseLogin(people, request, attempt, found.locks)
   const { proof, newHash } = found
@@ -45,7 +45,8 @@ export async function login(people: People, request: Request<unknown, unknown, L
   })
 }
 
-interface Judgement {
+/** What is known of a try to log in. */
+export interface Judgement {
   /** Undefined unless password and code are right. */
   readonly proof: FactorProof | undefined
   /** The password's hash at the present cost, where the stored one has another. */
@@ -54,7 +55,11 @@ interface Judgement {
   readonly locks: 'name' | 'network' | undefined
 }
 
-async function judge(
+/**
+ * Whether password and code are right, after the same work for right and wrong ones. Throws `rate_limited` while name or
+ * network are locked, and when too many wait.
+ */
+export async function judgeCredentials(
   { context, lockout, gate, vault }: People,
   user: UserRow | undefined,
   attempt: Attempt,
@@ -71,7 +76,7 @@ async function judge(
   })
 }
 
-/** Audits the failure, and the lock that it closes. Throws `login_failed`. */
+/** Answers and audits the failure, and the lock that it closes. Throws `login_failed`. */
 export async function refuseLogin(
   { context }: People,
   request: Pick<Request, 'mutate'>,

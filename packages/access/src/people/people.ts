@@ -7,6 +7,7 @@ import {
   type Vault,
   vaultRef,
 } from '@steeple/contracts'
+import { removeExpiredInvitations } from './invitation-store.ts'
 import { createJwts, type Jwts } from './jwt.ts'
 import { createLockout, type Lockout } from './lockout.ts'
 import { createPasswordGate, type PasswordGate } from './password-gate.ts'
@@ -53,7 +54,10 @@ export async function createPeople(context: Context, forget: () => void): Promis
       if (context.clock.doubt?.() !== undefined) return
       await lockout.sweep()
       const nowMs = context.clock.nowMs()
-      await context.db.write((tx) => removeEndedSessions(tx, nowMs, nowMs - SESSION_IDLE_MS))
+      await context.db.write(async (tx) => {
+        await removeEndedSessions(tx, nowMs, nowMs - SESSION_IDLE_MS)
+        await removeExpiredInvitations(tx, nowMs)
+      })
     },
   }
 }

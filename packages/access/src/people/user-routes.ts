@@ -31,6 +31,7 @@ import {
   userRecord,
 } from './user-record.ts'
 import { findUser, isLastAdmin, listUsers, putUser, type UserRow } from './user-store.ts'
+import { UUID_PATTERN } from './uuid.ts'
 
 /** The last administrator among the users: without one, only the environment's token is left. */
 export const lastAdmin: ErrorFactory = defineError(
@@ -51,9 +52,7 @@ interface Force {
   readonly force?: boolean
 }
 
-/** The form of every id. */
-const USER_ID = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-const ID_PARAMS = objectSchema({ id: { type: 'string', pattern: USER_ID } }, ['id'])
+const ID_PARAMS = objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id'])
 const FORCE_QUERY = objectSchema({
   force: { type: 'boolean', description: 'Also when nobody is left then who is an administrator.' },
 })
@@ -192,7 +191,7 @@ function resetRoute(people: People): Route {
     role: 'admin',
     summary: 'Give a person another password, authenticator and recovery codes, and end every other way in',
     description: 'Sessions, passkeys and certificates end. The answer shows the new credentials once.',
-    schema: { params: ID_PARAMS, response: NEW_USER_SCHEMA },
+    schema: { params: ID_PARAMS, body: objectSchema({}), response: NEW_USER_SCHEMA },
     audit: 'user.reset',
     errors: ['user_not_found'],
     handle: async (request) => {
@@ -220,7 +219,7 @@ function totpRoute(people: People): Route {
     summary: 'Give a person another authenticator and other recovery codes',
     description:
       'Those before are good for nothing then. The answer shows the new ones once; sessions go on.',
-    schema: { params: ID_PARAMS, response: NEW_FACTOR_SCHEMA },
+    schema: { params: ID_PARAMS, body: objectSchema({}), response: NEW_FACTOR_SCHEMA },
     audit: 'user.totp',
     errors: ['user_not_found'],
     handle: (request) => {

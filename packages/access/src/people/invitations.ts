@@ -1,0 +1,132 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import {
+  defineError,
+  type ErrorFactory,
+  expandRoles,
+  type MutationTx,
+  msFromDuration,
+  type Principal,
+  type Reply,
+  type Request,
+  type Role,
+  validationFailed,
+} from '@steeple/contracts'
+import { createdByText } from '../token-record.ts'
+import { findInvitation, type InvitationRow, insertInvitation, removeInvitation } from './invitation-store.ts'
+import type { Attempt } from './lockout.ts'
+import { networkOf } from './network-of.ts'
+import { drawUser, storeUser, userExists } from './new-user.ts'
+import type { People } from './people.ts'
+import { newUserRecord } from './user-record.ts'
+import { findUser, findUserByName, principalOf } from './user-store.ts'
+
+/** One answer for an unknown, used and expired invitation. */
+export const invitationInvalid: ErrorFactory = defineError(
+  'invitation_invalid',
+  401,
+  'the invitation is unknown, used or expired; ask for another one',
+)
+
+/** What an invitation is asked for with. */
+export interface InvitationWish {
+  readonly name: string
+  readonly roles: readonly Role[]
+  /** A duration; `DEFAULT_LIFE` when absent. */
+  readonly expires_in?: string | undefined
+}
+
+/** A new invitation: the token to show once, and the row to store. */
+export interface NewInvitation {
+  readonly token: string
+  readonly row: InvitationRow
+}
+
+/** What accepts an invitation. */
+export interface AcceptBody {
+  readonly token: string
+  readonly password: string
+}
+
+/** How long an invitation is good unless something else is asked for. */
+export const DEFAULT_LIFE = '72h'
+const MAX_LIFE = '30d'
+const SECRET_BYTES = 32
+/** What failures with invitations count as. No user has such a name. */
+const NO_NAME = '(invitation)'
+
+/** Draws an invitation. Throws `validation_failed` for a life that is none. */
+export function drawInvitation(people: People, wish: InvitationWish, maker: Principal): NewInvitation {
+  const nowMs = people.context.clock.nowMs()
+  const livesMs = msFromDuration(wish.expires_in ?? DEFAULT_LIFE)
+  if (livesMs === undefined || livesMs > (msFromDuration(MAX_LIFE) ?? 0)) {
+    const message = `must be more than zero and at most ${MAX_LIFE}`
+    throw validationFailed(`/expires_in ${message}`, { details: [{ pointer: '/expires_in', message }] })
+  }
+  const token = `svci_${randomBytes(SECRET_BYTES).toString('base64url')}`
+  const row: InvitationRow = {
+    id: randomUUID(),
+    token_sha256: sha256Of(token),
+    name: wish.name,
+    roles: JSON.stringify(wish.roles),
+    created_at_ms: nowMs,
+    expires_at_ms: nowMs + livesMs,
+    created_by: createdByText(maker),
+  }
+  return { token, row }
+}
+
+/** Stores an invitation. Throws `user_exists` when its name is taken already. */
+export async function storeInvitation(tx: MutationTx, row: InvitationRow): Promise<void> {
+  if ((await findUserByName(tx, row.name)) !== undefined) throw userExists(row.name)
+  await insertInvitation(tx, row)
+}
+
+/**
+ * Makes the user that an invitation is for. It is void when the user who made it is gone or has lost a role of it.
+ *
+ * Throws `invitation_invalid`; `rate_limited` for an address that has tried too often.
+ */
+export async function acceptInvitation(
+  people: People,
+  request: Request<unknown, unknown, AcceptBody>,
+): Promise<Reply> {
+  const { context, lockout } = people
+  const attempt: Attempt = { name: NO_NAME, network: networkOf(request.peerAddress), userId: undefined }
+  const invitation = await findInvitation(context.db, sha256Of(request.body.token))
+  if (invitation === undefined || !(await isGood(people, invitation))) {
+    await lockout.beginOfNetwork(attempt)
+    return request.mutate('nobody', () => Promise.reject(invitationInvalid()))
+  }
+  const user = await drawUser(people, {
+    name: invitation.name,
+    // The column is written by this package alone and its row is checksummed.
+    roles: JSON.parse(invitation.roles) as readonly Role[],
+    password: request.body.password,
+    createdBy: invitation.created_by,
+  })
+  return request.mutate(user.row.id, async (tx) => {
+    if (!(await removeInvitation(tx, invitation.id))) throw invitationInvalid()
+    await storeUser(tx, user)
+    tx.audit({
+      detail: { name: user.row.name, roles: JSON.parse(user.row.roles), invitation: invitation.id },
+    })
+    return { status: 201, body: await newUserRecord(tx, user.row, user.shown), sealed: true }
+  })
+}
+
+/** In time, and from somebody who could still give these roles. */
+async function isGood({ context }: People, invitation: InvitationRow): Promise<boolean> {
+  if (invitation.expires_at_ms <= context.clock.nowMs()) return false
+  // Both columns are written by this package alone and their row is checksummed.
+  const maker = JSON.parse(invitation.created_by) as { readonly kind: string; readonly id: string }
+  if (maker.kind !== 'user') return true
+  const user = await findUser(context.db, maker.id)
+  if (user === undefined) return false
+  const given = expandRoles(JSON.parse(invitation.roles) as readonly Role[])
+  const held = principalOf(user).roles
+  return [...given].every((role) => held.has(role))
+}
+
+function sha256Of(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}

@@ -1,0 +1,136 @@
+import {
+  forbidden,
+  type JsonSchema,
+  notFound,
+  objectSchema,
+  PAGE_QUERY,
+  type Page,
+  type Principal,
+  pageSchema,
+  type Route,
+  route,
+  TIMESTAMP_SCHEMA,
+  timestampFromMs,
+} from '@steeple/contracts'
+import { sessionOfCredential } from './jwt.ts'
+import type { People } from './people.ts'
+import { findSession, listSessions, removeSession, type SessionRow } from './session-store.ts'
+import { SESSION_IDLE_MS } from './sessions.ts'
+import { findUser } from './user-store.ts'
+import { UUID_PATTERN } from './uuid.ts'
+
+const FIELDS: Readonly<Record<string, JsonSchema>> = {
+  id: { type: 'string' },
+  user_id: { type: 'string' },
+  user_name: { type: 'string' },
+  method: { type: 'string', description: 'password, recovery or passkey; more may come.' },
+  created_at: TIMESTAMP_SCHEMA,
+  last_used_at: { ...TIMESTAMP_SCHEMA, description: 'When it was opened or last refreshed.' },
+  expires_at: TIMESTAMP_SCHEMA,
+  address: { type: 'string', description: 'Where it was opened or last refreshed from.' },
+  agent: { type: 'string', description: 'What the client called itself.' },
+  current: { type: 'boolean', description: 'Whether this request is of it.' },
+}
+const SESSION_SCHEMA = objectSchema(FIELDS, Object.keys(FIELDS))
+
+interface ListQuery {
+  readonly user_id?: string
+}
+
+/** The routes under `/v1/auth/sessions`. */
+export function sessionRoutes(people: People): readonly Route[] {
+  return [listRoute(people), endRoute(people)]
+}
+
+function listRoute(people: People): Route {
+  return route<unknown, ListQuery, unknown>({
+    method: 'GET',
+    path: '/v1/auth/sessions',
+    role: 'viewer',
+    summary: 'List the sessions of people that are alive, newest first',
+    description: 'Your own ones; those of everybody, or of user_id, for the role admin.',
+    schema: {
+      query: objectSchema({ ...PAGE_QUERY, user_id: { type: 'string', pattern: UUID_PATTERN } }),
+      response: pageSchema('sessions', SESSION_SCHEMA),
+    },
+    paged: true,
+    errors: ['forbidden'],
+    handle: async (request) => {
+      const { user_id } = request.query
+      if (user_id !== undefined && !mayTouch(request.principal, user_id)) throw forbidden('admin')
+      const userId = request.principal.roles.has('admin') ? user_id : request.principal.id
+      const current = sessionOfCredential(request.header('authorization'))
+      return { body: await sessionPage(people, userId, request.page(), current) }
+    },
+  })
+}
+
+function endRoute({ forget }: People): Route {
+  return route<{ readonly id: string }, unknown, unknown>({
+    method: 'DELETE',
+    path: '/v1/auth/sessions/:id',
+    role: 'viewer',
+    summary: 'End a session of your own, or with the role admin that of anybody',
+    description: 'Its JWT opens nothing from the next request on.',
+    schema: { params: objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id']), status: 204 },
+    audit: 'auth.session.end',
+    errors: ['not_found'],
+    handle: (request) => {
+      const { id } = request.params
+      return request.mutate(id, async (tx) => {
+        const session = await findSession(tx, id)
+        if (session === undefined || !mayTouch(request.principal, session.user_id)) {
+          throw notFound(`session ${id} of yours`)
+        }
+        await removeSession(tx, id)
+        const user = await findUser(tx, session.user_id)
+        tx.audit({ detail: { user: user?.name ?? session.user_id } })
+        tx.afterCommit(forget)
+        return { status: 204 }
+      })
+    },
+  })
+}
+
+function mayTouch(principal: Principal, userId: string): boolean {
+  return principal.roles.has('admin') || (principal.kind === 'user' && principal.id === userId)
+}
+
+async function sessionPage(
+  { context }: People,
+  userId: string | undefined,
+  page: Page,
+  current: string | undefined,
+): Promise<object> {
+  const nowMs = context.clock.nowMs()
+  const filter = { userId, nowMs, idleMs: nowMs - SESSION_IDLE_MS }
+  const { after } = page
+  const position = after === undefined ? undefined : { createdAtMs: Number(after[0]), id: String(after[1]) }
+  const rows = await listSessions(context.db, filter, page.limit + 1, position)
+  const shown = rows.slice(0, page.limit)
+  const last = shown.at(-1)
+  const sessions = shown.map(async (row) => {
+    const user = await findUser(context.db, row.user_id)
+    return sessionRecord(row, user?.name ?? row.user_id, row.id === current)
+  })
+  return {
+    sessions: await Promise.all(sessions),
+    next_cursor:
+      rows.length > page.limit && last !== undefined ? page.cursor([last.created_at_ms, last.id]) : null,
+  }
+}
+
+function sessionRecord(row: SessionRow, userName: string, current: boolean): object {
+  return {
+    id: row.id,
+    user_id: row.user_id,
+    user_name: userName,
+    method: row.method,
+    created_at: timestampFromMs(row.created_at_ms),
+    last_used_at: timestampFromMs(row.used_at_ms),
+    expires_at: timestampFromMs(row.expires_at_ms),
+    address: row.address,
+    agent: row.agent,
+    current,
+  }
+}

@@ -4,12 +4,12 @@ import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import type { ProfileFacts } from '../src/parts.ts'
 import { alphaIdentifier } from '../src/profile/spn.ts'
-import { loadTemplate } from '../src/profile/template.ts'
+import { loadLeanTemplate, loadTemplate } from '../src/profile/template.ts'
 import { decoded, textFrom } from './support/decode.ts'
-import { ascii, FACTS, hex, TEMPLATES } from './support/profiles.ts'
+import { ascii, BUNDLED, FACTS, hex, TEMPLATES } from './support/profiles.ts'
 
 const properties = suite('esim-smdp/personalise-property')
-const templates = TEMPLATES.map(loadTemplate)
+const templates = [...TEMPLATES.map((one) => loadTemplate(one)), loadLeanTemplate(BUNDLED)]
 const TEST_KEY = '000102030405060708090a0b0c0d0e0f'
 
 const digits = (minLength: number, maxLength: number): fc.Arbitrary<string> =>

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { ProfileTemplate } from '../parts.ts'
 import { MAX_TEMPLATE_OCTETS } from './read.ts'
-import { loadTemplate } from './template.ts'
+import { loadLeanTemplate, loadTemplate } from './template.ts'
 import { TemplateError } from './template-error.ts'
 
 /** Beside `src` and `dist`, as it is in the package. */
@@ -23,5 +23,6 @@ export function readTemplate(path: string): ProfileTemplate {
       path: 'the file',
       what: `has more than ${MAX_TEMPLATE_OCTETS} octets`,
     })
-  return loadTemplate(readFileSync(file))
+  // One of an operator's own is as its card vendor has made it.
+  return (path === '' ? loadLeanTemplate : loadTemplate)(readFileSync(file))
 }

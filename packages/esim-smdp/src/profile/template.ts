@@ -1,7 +1,8 @@
 import type { ProfileFacts, ProfileTemplate } from '../parts.ts'
 import { withIms } from './isim.ts'
+import { lean } from './lean.ts'
 import { withOwnKeys } from './own-keys.ts'
-import { readElements } from './read.ts'
+import { type ProfileElement, readElements } from './read.ts'
 import {
   type Step,
   withCodes,
@@ -32,7 +33,15 @@ export const ALL_STEPS: readonly Step[] = [
  * into it. TCA "eUICC Profile Package: Interoperable Format Technical Specification".
  */
 export function loadTemplate(octets: Uint8Array): ProfileTemplate {
-  const elements = readElements(Uint8Array.from(octets))
+  return templateOf(readElements(Uint8Array.from(octets)))
+}
+
+/** The same without what `lean` leaves out. */
+export function loadLeanTemplate(octets: Uint8Array): ProfileTemplate {
+  return templateOf(lean(readElements(Uint8Array.from(octets))))
+}
+
+function templateOf(elements: readonly ProfileElement[]): ProfileTemplate {
   validate(elements)
   const pieces = elements.map(({ piece }) => piece)
   return { personalise: (facts) => personalised(pieces, facts, ALL_STEPS) }

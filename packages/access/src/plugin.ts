@@ -57,6 +57,7 @@ export const plugin: Plugin = {
         ...sessionRoutes(people),
         ownPasswordRoute(people),
         ...userRoutes(people),
+        ...invitationRoutes(people),
         ...passkeyRoutes(people),
         ...certificateRoutes(context),
         ...invitationRoutes(people),

@@ -1,4 +1,6 @@
 import { auditTrailRef, type Context, policyRef, systemPrincipal } from '@steeple/contracts'
+import { removeOver } from './certificates/certificate-store.ts'
+import { removeUsed } from './passkeys/passkey-store.ts'
 import { listExpired, removeToken } from './token-store.ts'
 
 const HOUR_MS = 3_600_000
@@ -19,6 +21,7 @@ export function keepRetention(context: Context): void {
     if (context.clock.doubt?.() !== undefined) return
     await pruneAudit(context)
     await pruneTokens(context)
+    await pruneCertificates(context)
     lastRunMs = nowMs
   })
 }
@@ -40,4 +43,14 @@ async function pruneTokens(context: Context): Promise<void> {
     })
     removed += rows.length
   }
+}
+
+/** Certificates that are over for as long as tokens, and challenges of passkeys that cannot come again. */
+async function pruneCertificates(context: Context): Promise<void> {
+  const nowMs = context.clock.nowMs()
+  const beforeMs = nowMs - EXPIRED_TOKEN_DAYS * DAY_MS
+  for (let removed = CHUNK_TOKENS; removed === CHUNK_TOKENS; )
+    removed = await context.db.write((tx) => removeOver(tx, beforeMs, CHUNK_TOKENS))
+  for (let removed = CHUNK_TOKENS; removed === CHUNK_TOKENS; )
+    removed = await context.db.write((tx) => removeUsed(tx, nowMs, CHUNK_TOKENS))
 }

@@ -90,6 +90,7 @@ export function certificateRoutes(context: Context): readonly Route[] {
       summary: 'Issue a client certificate for a user',
       description:
         'Signs the key of a certificate request with the CA of this box. The certificate names the user alone; the roles are those that the user has at each request, none once the user is gone. The key is made, and stays, where the request came from.',
+      example: { csr_pem: '-----BEGIN CERTIFICATE REQUEST-----\n…', label: 'laptop', expires_in: '30d' },
       schema: { params: USER_PARAMS, body: CERTIFICATE_BODY, response: NEW_CERTIFICATE_SCHEMA, status: 201 },
       audit: 'user.certificate',
       errors: ['user_not_found', 'capacity_exceeded'],

@@ -1,6 +1,7 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import {
   capacityExceeded,
+  objectSchema,
   type Principal,
   type Reply,
   type Request,
@@ -51,7 +52,7 @@ function loginOptionsRoute(challenges: Challenges): Route {
     role: 'public',
     summary: 'Ask for what the browser needs to log in with a passkey',
     description: `The browser offers the passkeys that it has for this host name; nobody is told who has one. ${UNAVAILABLE}`,
-    schema: { response: OPTIONS_SCHEMA },
+    schema: { body: objectSchema({}), response: OPTIONS_SCHEMA },
     audit: { none: 'asks for a challenge; nothing is stored' },
     errors: ['passkey_unavailable', 'forbidden'],
     handle: async (request) => {
@@ -85,7 +86,7 @@ function registerOptionsRoute(people: People, challenges: Challenges): Route {
     role: 'viewer',
     summary: 'Ask for what the browser needs to make a passkey for who is logged in',
     description: UNAVAILABLE,
-    schema: { response: OPTIONS_SCHEMA },
+    schema: { body: objectSchema({}), response: OPTIONS_SCHEMA },
     audit: { none: 'asks for a challenge; nothing is stored' },
     errors: ['passkey_unavailable', 'capacity_exceeded', 'forbidden'],
     handle: async (request) => {

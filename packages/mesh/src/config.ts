@@ -10,5 +10,7 @@ export interface PeeringConfig {
   readonly listen_port: number
   /** Name of the mesh whose root this node is; empty: the node's own name. */
   readonly name: string
+  /** `https://host:port` without a path; empty: guessed. */
+  readonly url: string
   readonly heartbeat: string
 }

@@ -104,6 +104,7 @@ async function box(over: Partial<Turned> = {}, seams: BreakoutSeams = {}) {
       interface: DEVICE,
       listen_port: 51820,
       name: '',
+      url: '',
       heartbeat: '15s',
     },
     services: new Map([[coreDriverRef.id, core]]),

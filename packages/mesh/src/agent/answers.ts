@@ -1,0 +1,71 @@
+import { southboundUnavailable } from '@steeple/contracts'
+import type { MeshView } from '../enroll/member-record.ts'
+import { codeIn, fieldOf, type MeshAnswer } from './mesh-client.ts'
+
+/** What a root gives a node that it lets in. */
+export interface Enrolled {
+  readonly certificatePem: string
+  readonly caPem: string
+  readonly meshName: string
+  readonly rootNodeId: string
+  readonly overlayAddress: string
+}
+
+/** What the root tells of the mesh, and the list that came with it. */
+export interface News {
+  readonly view: MeshView
+  readonly crlPem: string | undefined
+}
+
+/** Reads the answer of an enrollment. Throws `southbound_unavailable` with what the other one said instead. */
+export function enrolledFrom(answer: MeshAnswer): Enrolled {
+  if (answer.status !== 200) throw refusal(answer)
+  const { body } = answer
+  const mesh = fieldOf(body, 'mesh')
+  return {
+    certificatePem: textIn(body, 'certificate_pem'),
+    caPem: textIn(body, 'ca_pem'),
+    meshName: textIn(mesh, 'name'),
+    rootNodeId: textIn(mesh, 'root_node_id'),
+    overlayAddress: textIn(body, 'overlay_address'),
+  }
+}
+
+/** Reads the answer to a question for the members. It comes from the root, which this node believes; its form is checked. */
+export function newsFrom(answer: MeshAnswer): News {
+  if (answer.status !== 200) throw refusal(answer)
+  const { body } = answer
+  const members = fieldOf(body, 'members')
+  const mesh = fieldOf(body, 'mesh')
+  const revision = fieldOf(body, 'revision')
+  if (!Array.isArray(members) || typeof revision !== 'number')
+    throw southboundUnavailable('the root answered something else than its members')
+  for (const member of members) {
+    for (const name of ['node_id', 'name', 'overlay_address', 'joined_at']) textIn(member, name)
+  }
+  const crlPem = fieldOf(body, 'crl_pem')
+  return {
+    view: {
+      mesh: { name: textIn(mesh, 'name'), root_node_id: textIn(mesh, 'root_node_id') },
+      subnet: textIn(body, 'subnet'),
+      revision,
+      // Checked above as far as this node goes by it.
+      members: members as MeshView['members'],
+    },
+    crlPem: typeof crlPem === 'string' ? crlPem : undefined,
+  }
+}
+
+/** What the other box said, as an error of this one. */
+export function refusal({ status, body }: MeshAnswer): Error {
+  const message = fieldOf(fieldOf(body, 'error'), 'message')
+  const said = typeof message === 'string' ? message.slice(0, 500) : 'nothing that can be read'
+  return southboundUnavailable(`it answered ${status} ${codeIn(body)}: ${said}`)
+}
+
+function textIn(value: unknown, name: string): string {
+  const text = fieldOf(value, name)
+  if (typeof text !== 'string' || text.length > 65_536)
+    throw southboundUnavailable(`the root answered without ${name}`)
+  return text
+}

@@ -1,0 +1,46 @@
+import { type MeshMembership, systemPrincipal } from '@steeple/contracts'
+import type { EnrollParts } from '../enroll/parts.ts'
+import { fieldOf, type MeshClient } from './mesh-client.ts'
+import { serialOf } from './own-certificate.ts'
+import { toRoot } from './root-call.ts'
+
+/** How this node hears which certificates are revoked, its own among them. */
+export interface Hearing {
+  /** Takes a list from whomever, and ends the membership when it names this node's certificate. */
+  take(pem: string): Promise<void>
+  /** Asks the root without showing a certificate: it answers those too that it has put out. */
+  askRoot(membership: MeshMembership): Promise<void>
+}
+
+/** Makes it. */
+export function hearing(parts: EnrollParts, client: MeshClient): Hearing {
+  const { context, identity, learnt, node } = parts
+  const expelled = async (membership: MeshMembership): Promise<void> => {
+    await identity.forget()
+    await learnt.clear({ mesh: membership.meshName, atMs: context.clock.nowMs() })
+    context.log.warn({ mesh: membership.meshName }, 'this node was taken out of the mesh by its root')
+    await context.mutate(systemPrincipal('mesh'), 'node.expelled', node.nodeId, async (tx) => {
+      tx.audit({ detail: { mesh: membership.meshName } })
+    })
+  }
+  const take = async (pem: string): Promise<void> => {
+    if (identity.membership() === undefined) return
+    await learnt.takeList(pem)
+    const membership = identity.membership()
+    if (membership !== undefined && learnt.isRevoked(serialOf(membership.certificatePem)))
+      await expelled(membership)
+  }
+  return {
+    take,
+    askRoot: async (membership) => {
+      const { body } = await client.call({
+        ...toRoot(membership, context.retiring),
+        method: 'GET',
+        path: '/v1/mesh/crl',
+        isAnonymous: true,
+      })
+      const pem = fieldOf(body, 'crl_pem')
+      if (typeof pem === 'string') await take(pem)
+    },
+  }
+}

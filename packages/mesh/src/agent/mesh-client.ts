@@ -1,0 +1,150 @@
+import type { IncomingMessage } from 'node:http'
+import { Agent, request as httpsRequest } from 'node:https'
+import type { PeerCertificate } from 'node:tls'
+import { isServiceError, type MeshIdentity, southboundUnavailable } from '@steeple/contracts'
+
+/** A question to another box. */
+export interface MeshCall {
+  /** `https://host:port`. */
+  readonly url: string
+  readonly method: 'GET' | 'POST' | 'PUT'
+  readonly path: string
+  readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
+  /** The CA that must have signed the other one's certificate. */
+  readonly caPem: string
+  /** The node that it must be; undefined: any node of that CA. */
+  readonly nodeId: string | undefined
+  /** Shows no certificate of this node. */
+  readonly isAnonymous?: boolean
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** What the other box answered. `body`: parsed JSON, nothing of it checked. */
+export interface MeshAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+/** Asks other boxes over TLS, each side by its certificate. */
+export interface MeshClient {
+  /** Throws `southbound_unavailable` when no answer comes from the one that was meant. */
+  call(call: MeshCall): Promise<MeshAnswer>
+  close(): void
+}
+
+/** A thousand members, each with its names and routes. */
+const MAX_ANSWER_BYTES = 8_388_608
+const IDLE_MS = 90_000
+
+/** Makes one; connections are kept and made anew when the node's certificate is another. */
+export function meshClient(identity: MeshIdentity): MeshClient {
+  let agents = new Map<string, Agent>()
+  const forget = (): void => {
+    for (const agent of agents.values()) agent.destroy()
+    agents = new Map()
+  }
+  const stop = identity.onChange(forget)
+  const agentFor = ({ caPem, nodeId, isAnonymous }: MeshCall): Agent => {
+    const key = JSON.stringify([caPem, nodeId, isAnonymous])
+    const known = agents.get(key)
+    if (known !== undefined) return known
+    const { key: privateKey, cert } = identity.tls()
+    const agent = new Agent({
+      keepAlive: true,
+      timeout: IDLE_MS,
+      maxSockets: 4,
+      ca: caPem,
+      minVersion: 'TLSv1.2',
+      ...(isAnonymous === true ? {} : { key: privateKey, cert }),
+      checkServerIdentity: (_host, certificate) => wrongNode(certificate, nodeId),
+    })
+    agents.set(key, agent)
+    return agent
+  }
+  return {
+    call: async (call) => {
+      try {
+        return await send(call, agentFor(call))
+      } catch (cause) {
+        if (isServiceError(cause)) throw cause
+        const why = cause instanceof Error ? cause.message : String(cause)
+        throw southboundUnavailable(`${call.url} does not answer: ${why}`, { cause })
+      }
+    },
+    close: () => {
+      stop()
+      forget()
+    },
+  }
+}
+
+/** Boxes move and have many addresses: they are known by the node that their certificate names, not by a host name. */
+function wrongNode(certificate: PeerCertificate, nodeId: string | undefined): Error | undefined {
+  const found = /(?:^|, )URI:svc:\/\/node\/([0-9a-f-]{36})(?:,|$)/.exec(certificate.subjectaltname ?? '')?.[1]
+  if (found === undefined) return new Error('its certificate names no node')
+  if (nodeId !== undefined && found !== nodeId) return new Error(`it is the node ${found}, not ${nodeId}`)
+  return undefined
+}
+
+function send(call: MeshCall, agent: Agent): Promise<MeshAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<MeshAnswer>()
+  const body = call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body))
+  const outgoing = httpsRequest(
+    new URL(call.path, call.url),
+    {
+      method: call.method,
+      agent,
+      signal: AbortSignal.any([call.signal, AbortSignal.timeout(call.timeoutMs)]),
+      headers: {
+        accept: 'application/json',
+        ...(body === undefined
+          ? {}
+          : { 'content-type': 'application/json', 'content-length': String(body.length) }),
+        ...call.headers,
+      },
+    },
+    (incoming) => {
+      collect(incoming).then(resolve, reject)
+    },
+  )
+  outgoing.on('error', reject)
+  outgoing.end(body)
+  return promise
+}
+
+async function collect(incoming: IncomingMessage): Promise<MeshAnswer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of incoming) {
+    // Node's streams of bytes give buffers.
+    const octets = chunk as Buffer
+    bytes += octets.length
+    if (bytes > MAX_ANSWER_BYTES) throw new Error('its answer is too long')
+    chunks.push(octets)
+  }
+  const text = Buffer.concat(chunks).toString()
+  return { status: incoming.statusCode ?? 0, body: text === '' ? undefined : parsed(text) }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new Error('its answer is no JSON', { cause })
+  }
+}
+
+/** The code of an error that the other box answered; empty when it is none. */
+export function codeIn(body: unknown): string {
+  const error = fieldOf(body, 'error')
+  const code = fieldOf(error, 'code')
+  return typeof code === 'string' ? code : ''
+}
+
+/** A member of an object that nothing is known of. */
+export function fieldOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined
+  return Reflect.get(value, name)
+}

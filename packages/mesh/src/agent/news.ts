@@ -1,0 +1,63 @@
+import type { MeshMembership } from '@steeple/contracts'
+import { memberOf } from '../enroll/learnt.ts'
+import { publishedFrom, type WireguardRecord, wireguardRecord } from '../enroll/member-record.ts'
+import type { EnrollParts } from '../enroll/parts.ts'
+import { putNote, readNote } from '../enroll/store.ts'
+import { newsFrom, refusal } from './answers.ts'
+import type { Hearing } from './hearing.ts'
+import type { MeshClient } from './mesh-client.ts'
+import { toRoot } from './root-call.ts'
+
+/** A question for news waits so long at the root, and the answer a little longer on its way. */
+const WAIT_S = 50
+const NEWS_TIMEOUT_MS = 65_000
+
+/** What goes to and fro between a member and its root about the members. */
+export interface News {
+  /** Asks what is new; waits for it when `mayWait`. */
+  ask(membership: MeshMembership, mayWait: boolean): Promise<void>
+  /** Keeps what this node tells of its WireGuard, in whatever mesh. */
+  keep(wireguard: WireguardRecord): Promise<void>
+  /** Sends it to the root unless that has it. */
+  send(membership: MeshMembership): Promise<void>
+}
+
+/** Makes it. */
+export function meshNews(parts: EnrollParts, client: MeshClient, heard: Hearing): News {
+  const { context, identity, learnt, node } = parts
+  return {
+    ask: async (membership, mayWait) => {
+      const known = learnt.view()
+      const query = known === undefined || !mayWait ? '' : `?after=${known.revision}&wait_s=${WAIT_S}`
+      const answer = await client.call({
+        ...toRoot(membership, context.retiring, NEWS_TIMEOUT_MS),
+        method: 'GET',
+        path: `/v1/mesh/members${query}`,
+      })
+      const { view, crlPem } = newsFrom(answer)
+      // What was asked for in another mesh is not for this one.
+      if (identity.membership()?.rootNodeId !== membership.rootNodeId) return
+      if (JSON.stringify(view) !== JSON.stringify(known)) await learnt.takeView(view)
+      if (crlPem !== undefined) await heard.take(crlPem)
+    },
+    keep: (wireguard) => context.db.write((tx) => putNote(tx, 'wireguard', JSON.stringify(wireguard))),
+    send: async (membership) => {
+      const wanted = await readNote(context.db, 'wireguard')
+      if (wanted === undefined) return
+      // Written by `keep`.
+      const record = JSON.parse(wanted) as WireguardRecord
+      const known = memberOf(learnt.view(), node.nodeId)?.wireguard ?? undefined
+      // Where this node names no endpoint the root has filled one in.
+      const shown =
+        known && wireguardRecord(publishedFrom({ ...known, endpoint: record.endpoint && known.endpoint }))
+      if (shown !== undefined && JSON.stringify(shown) === wanted) return
+      const answer = await client.call({
+        ...toRoot(membership, context.retiring),
+        method: 'PUT',
+        path: `/v1/mesh/members/${node.nodeId}/wireguard`,
+        body: record,
+      })
+      if (answer.status !== 200) throw refusal(answer)
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import { X509Certificate } from 'node:crypto'
+import { isServiceError, type MeshMembership } from '@steeple/contracts'
+import { CERTIFICATE_LIFE_MS, renewalPurpose } from '../enroll/certificate-life.ts'
+import type { EnrollParts } from '../enroll/parts.ts'
+import { enrolledFrom, refusal } from './answers.ts'
+import { fieldOf, type MeshClient } from './mesh-client.ts'
+import { toRoot } from './root-call.ts'
+
+/** The root gives the same certificate again while half of its life is left, and its clock may be another. */
+const AGAIN_MS = 3_600_000
+
+/** The certificate of this node in the mesh: whether it is to be renewed, and how. */
+export interface OwnCertificate {
+  /** Renews it when half of its life is over, also when it has expired. Throws what keeps it from that. */
+  renewWhenDue(membership: MeshMembership, signal: AbortSignal): Promise<void>
+}
+
+/** Keeps the certificate. */
+export function ownCertificate(
+  parts: Pick<EnrollParts, 'context' | 'identity' | 'node'>,
+  client: MeshClient,
+): OwnCertificate {
+  const { context, identity, node } = parts
+  let triedMs = Number.NEGATIVE_INFINITY
+  const ask = async (membership: MeshMembership, isExpired: boolean, signal: AbortSignal) => {
+    const to = toRoot(membership, signal)
+    const csrPem = await identity.request()
+    if (!isExpired) {
+      const path = `/v1/nodes/${node.nodeId}/enroll`
+      return await client.call({ ...to, method: 'POST', path, body: { csr_pem: csrPem, name: node.name } })
+    }
+    const anonymous = { ...to, isAnonymous: true }
+    const challenge = await client.call({ ...anonymous, method: 'GET', path: '/v1/mesh/challenge' })
+    const nonce = fieldOf(challenge.body, 'nonce')
+    if (typeof nonce !== 'string') throw refusal(challenge)
+    const body = {
+      certificate_pem: membership.certificatePem,
+      csr_pem: csrPem,
+      nonce,
+      signature: Buffer.from(identity.sign(renewalPurpose(nonce, csrPem))).toString('base64'),
+    }
+    return await client.call({ ...anonymous, method: 'POST', path: '/v1/mesh/renew', body })
+  }
+  return {
+    renewWhenDue: async (membership, signal) => {
+      const nowMs = context.clock.nowMs()
+      const endMs = Date.parse(new X509Certificate(membership.certificatePem).validTo)
+      const isExpired = nowMs >= endMs
+      if (nowMs < endMs - CERTIFICATE_LIFE_MS / 2) return
+      const sinceMs = context.clock.monotonicMs() - triedMs
+      if (!isExpired && sinceMs < AGAIN_MS) return
+      triedMs = context.clock.monotonicMs()
+      const enrolled = enrolledFrom(await ask(membership, isExpired, signal))
+      if (enrolled.certificatePem === membership.certificatePem) return
+      await identity.adopt({ ...membership, certificatePem: enrolled.certificatePem })
+      context.log.info({ serial: serialOf(enrolled.certificatePem) }, 'certificate of the mesh renewed')
+    },
+  }
+}
+
+/** As `IssuedCertificate.serial`. */
+export function serialOf(pem: string): string {
+  return new X509Certificate(pem).serialNumber.toLowerCase().replace(/^0+(?=.)/, '')
+}
+
+/** Whether another box said that the certificate of this one is worth nothing. */
+export function isCertificateRefused(error: unknown): boolean {
+  return isServiceError(error) && / 401 certificate_revoked/.test(error.message)
+}

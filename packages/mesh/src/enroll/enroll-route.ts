@@ -1,0 +1,287 @@
+import { createHash } from 'node:crypto'
+import { isIP } from 'node:net'
+import {
+  bootstrapTokenInvalid,
+  forbidden,
+  type JsonSchema,
+  type MutationTx,
+  nodeStateConflict,
+  objectSchema,
+  type Reply,
+  type Request,
+  type Route,
+  route,
+  TIMESTAMP_SCHEMA,
+  timestampFromMs,
+} from '@steeple/contracts'
+import { HOST_PORT_PATTERN, NODE_ID_SCHEMA, NODE_NAME_PATTERN, PEM_SCHEMA } from '../shapes.ts'
+import { CERTIFICATE_LIFE_MS } from './certificate-life.ts'
+import { type EnrollParts, ownMeshName } from './parts.ts'
+import type { Refusals } from './refusals.ts'
+import type { CertificateRow, MemberRow } from './rows.ts'
+import { findMember, newestCertificate } from './store.ts'
+
+/** A request has some 500 octets. More than the field takes is still heard and refused with an entry in the trail. */
+const BODY_LIMIT = 65_536
+
+interface Params {
+  readonly id: string
+}
+interface Body {
+  readonly csr_pem: string
+  readonly name: string
+  readonly address?: string
+}
+
+const BODY = objectSchema(
+  {
+    csr_pem: {
+      type: 'string',
+      description: 'PKCS#10, ECDSA P-256, at most 4 KiB. Its subject and extensions are passed over.',
+    },
+    name: { type: 'string', pattern: NODE_NAME_PATTERN },
+    address: {
+      type: 'string',
+      pattern: HOST_PORT_PATTERN,
+      description: 'Where the API of the node answers, host:port.',
+    },
+  },
+  ['csr_pem', 'name'],
+)
+
+/** The answer of an enrollment or a renewal. */
+export const ENROLLED_SCHEMA: JsonSchema = objectSchema(
+  {
+    node_id: NODE_ID_SCHEMA,
+    certificate_pem: PEM_SCHEMA,
+    ca_pem: PEM_SCHEMA,
+    expires_at: TIMESTAMP_SCHEMA,
+    mesh: objectSchema({ name: { type: 'string' }, root_node_id: NODE_ID_SCHEMA }, ['name', 'root_node_id']),
+    overlay_address: { type: 'string', description: 'IPv4 address of the node in the mesh, for good.' },
+  },
+  ['node_id', 'certificate_pem', 'ca_pem', 'expires_at', 'mesh', 'overlay_address'],
+)
+
+/** `POST /v1/nodes/{id}/enroll`: with a bootstrap token to join, with the node's certificate to renew it. */
+export function enrollRoute(parts: EnrollParts, refusals: Refusals): Route {
+  return route<Params, unknown, Body>({
+    method: 'POST',
+    path: '/v1/nodes/:id/enroll',
+    role: 'bootstrap',
+    nodeToo: true,
+    summary: 'Let a node into the mesh, or renew its certificate',
+    description:
+      'With a bootstrap token the node gets a certificate of 30 days and its address in the mesh; the token is used up. Asked again ' +
+      'with the same token by the same node and key, while the token lasts, it gives the same again. With the certificate of ' +
+      'the node itself it gives a new one once half of its life is over, and the same before that. A node that was in before is ' +
+      'known by its key and gets its old address.',
+    schema: {
+      params: objectSchema({ id: NODE_ID_SCHEMA }, ['id']),
+      body: BODY,
+      response: ENROLLED_SCHEMA,
+    },
+    bodyLimit: BODY_LIMIT,
+    audit: 'node.enroll',
+    errors: ['bootstrap_token_invalid', 'node_state_conflict', 'capacity_exceeded', 'certificate_revoked'],
+    handle: async (request) => {
+      const { id } = request.params
+      try {
+        return await (request.principal.kind === 'node'
+          ? renewed(parts, request, id)
+          : enrolled(parts, request, id))
+      } catch (error) {
+        if (error instanceof Mutated) throw error.cause
+        return await refusals.refuse(request as never, id, error)
+      }
+    },
+  })
+}
+
+/** What was thrown inside the mutation, which has audited it. */
+class Mutated extends Error {}
+
+type EnrollRequest = Request<Params, unknown, Body>
+
+async function enrolled(parts: EnrollParts, request: EnrollRequest, id: string): Promise<Reply> {
+  const { tokens, authority, roster } = parts
+  const { body } = request
+  const token = (request.header('authorization') ?? '').replace(/^Bearer +/i, '')
+  const { isUsed } = await tokens.check(token, id)
+  refuseUnlessRoot(parts, id)
+  const key = await authority.readRequest(body.csr_pem)
+  const keySha256 = keyDigest(key)
+  const wanted = { id, name: body.name, address: body.address ?? null, keySha256 }
+  refuseOtherKey(roster.member(id), keySha256)
+  if (isUsed) return await repeated(parts, request, wanted)
+  const certificate = await issue(parts, id, key, [request.peerAddress])
+  return await mutate(request, id, async (tx) => {
+    const before = await findMember(tx, id)
+    refuseOtherKey(before, keySha256)
+    await tokens.burn(tx, token, id)
+    const row = await roster.admit(tx, {
+      nodeId: id,
+      name: wanted.name,
+      keySha256,
+      address: wanted.address,
+      certificate,
+    })
+    await parts.nodes.enrolled(tx, {
+      nodeId: id,
+      name: row.name,
+      certificateExpiresAtMs: certificate.expires_at_ms,
+    })
+    const detail = { name: row.name, overlay_address: row.overlay_address, serial: certificate.serial }
+    tx.audit({ detail: { ...detail, is_back: before !== undefined } })
+    tx.event({ type: 'node.enroll', subject: id, data: { name: row.name } })
+    return { body: answer(parts, row, certificate) }
+  })
+}
+
+/** The answer again, for one that lost it. Nothing is changed. */
+async function repeated(
+  parts: EnrollParts,
+  request: EnrollRequest,
+  wanted: { readonly id: string; readonly keySha256: string },
+): Promise<Reply> {
+  return await mutate(request, wanted.id, async (tx) => {
+    const row = await findMember(tx, wanted.id)
+    const certificate = await newestCertificate(tx, wanted.id)
+    const isSame = row?.left_at_ms === null && row.key_sha256 === wanted.keySha256
+    if (!isSame || certificate === undefined || certificate.expires_at_ms <= parts.context.clock.nowMs())
+      throw bootstrapTokenInvalid()
+    tx.audit({ detail: { is_repeated: true } })
+    return { body: answer(parts, row, certificate) }
+  })
+}
+
+async function renewed(parts: EnrollParts, request: EnrollRequest, id: string): Promise<Reply> {
+  if (request.principal.id !== id) throw forbidden('node, for its own id')
+  refuseUnlessRoot(parts, id)
+  const key = await parts.authority.readRequest(request.body.csr_pem)
+  const renewal = await prepareRenewal(parts, id, key, request.peerAddress)
+  return await mutate(request, id, renewal)
+}
+
+/**
+ * Renews the certificate of a member inside the mutation that the result is given to. A certificate of which half of its
+ * life is left is given again.
+ */
+export async function prepareRenewal(
+  parts: EnrollParts,
+  id: string,
+  key: Uint8Array,
+  peerAddress: string,
+): Promise<(tx: MutationTx) => Promise<Reply>> {
+  const { context, roster } = parts
+  const keySha256 = keyDigest(key)
+  const known = roster.member(id)
+  refuseOtherKey(known, keySha256)
+  const addresses = [peerAddress, ...(known === undefined ? [] : [known.overlay_address])]
+  const newest = await newestCertificate(context.db, id)
+  const nowMs = context.clock.nowMs()
+  const fresh =
+    newest !== undefined && isYoung(newest, nowMs) ? undefined : await issue(parts, id, key, addresses)
+  return async (tx) => {
+    const row = await findMember(tx, id)
+    if (row === undefined || row.left_at_ms !== null) throw nodeStateConflict(`the node ${id} is no member`)
+    refuseOtherKey(row, keySha256)
+    const certificate = fresh ?? (await newestCertificate(tx, id))
+    if (certificate === undefined)
+      throw nodeStateConflict(`the node ${id} has no certificate; enroll it again`)
+    if (fresh !== undefined) {
+      await roster.renew(tx, fresh)
+      const certificateExpiresAtMs = fresh.expires_at_ms
+      await parts.nodes.enrolled(tx, { nodeId: id, name: row.name, certificateExpiresAtMs })
+    }
+    tx.audit({ detail: { serial: certificate.serial, is_renewal: true } })
+    tx.event({ type: 'node.renew', subject: id })
+    return { body: answer(parts, row, certificate) }
+  }
+}
+
+async function mutate(
+  request: EnrollRequest,
+  id: string,
+  work: (tx: MutationTx) => Promise<Reply>,
+): Promise<Reply> {
+  try {
+    return await request.mutate(id, work)
+  } catch (cause) {
+    throw new Mutated('audited', { cause })
+  }
+}
+
+/**
+ * A certificate for both ends of TLS. It has no name that the node asked for: people import this CA, and a member must not
+ * get a certificate for somebody else's host. `addresses`: where it was seen to be.
+ */
+async function issue(
+  parts: EnrollParts,
+  id: string,
+  key: Uint8Array,
+  addresses: readonly string[],
+): Promise<CertificateRow> {
+  const nowMs = parts.context.clock.nowMs()
+  const { pem, serial, notAfterMs } = await parts.authority.issue({
+    publicKey: key,
+    commonName: id,
+    uri: `svc://node/${id}`,
+    dnsNames: ['localhost'],
+    addresses: [...new Set(['127.0.0.1', '::1', ...addresses.map(plainAddress)])].filter(
+      (one) => isIP(one) !== 0,
+    ),
+    notAfterMs: nowMs + CERTIFICATE_LIFE_MS,
+  })
+  return {
+    serial,
+    node_id: id,
+    pem,
+    issued_at_ms: nowMs,
+    expires_at_ms: notAfterMs,
+    revoked_at_ms: null,
+  }
+}
+
+/** Throws `node_state_conflict` where nobody can join, or for the root itself. */
+function refuseUnlessRoot({ context, identity, node }: EnrollParts, id: string): void {
+  if (!context.config.enabled) throw nodeStateConflict('this node takes part in no mesh; set peering.enabled')
+  const membership = identity.membership()
+  if (membership !== undefined)
+    throw nodeStateConflict(
+      `this node is itself a member of the mesh ${membership.meshName}; join at its root, ${membership.rootUrl}`,
+    )
+  if (id === node.nodeId) throw nodeStateConflict('a node does not join its own mesh; join from another box')
+}
+
+/** Who comes back, or renews, is known by its key: an id that somebody has is nobody else's. */
+function refuseOtherKey(row: MemberRow | undefined, keySha256: string): void {
+  if (row !== undefined && row.key_sha256 !== keySha256)
+    throw nodeStateConflict(
+      `the node ${row.node_id} is known with another key; a box that lost its keys begins anew with svc node init`,
+    )
+}
+
+function isYoung({ issued_at_ms, expires_at_ms }: CertificateRow, nowMs: number): boolean {
+  return nowMs >= issued_at_ms && nowMs < issued_at_ms + (expires_at_ms - issued_at_ms) / 2
+}
+
+/** RFC 4291 §2.5.5.2, and without a zone. */
+function plainAddress(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+}
+
+/** By what a node is known: the SHA-256 of its SubjectPublicKeyInfo (DER), hexadecimal. */
+export function keyDigest(octets: Uint8Array): string {
+  return createHash('sha256').update(octets).digest('hex')
+}
+
+function answer(parts: EnrollParts, row: MemberRow, certificate: CertificateRow): object {
+  return {
+    node_id: row.node_id,
+    certificate_pem: certificate.pem,
+    ca_pem: parts.authority.caPem,
+    expires_at: timestampFromMs(certificate.expires_at_ms),
+    mesh: { name: ownMeshName(parts), root_node_id: parts.node.nodeId },
+    overlay_address: row.overlay_address,
+  }
+}

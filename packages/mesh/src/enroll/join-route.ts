@@ -1,0 +1,120 @@
+import {
+  type MeshMembership,
+  nodeStateConflict,
+  objectSchema,
+  type Request,
+  type Route,
+  route,
+  TIMESTAMP_SCHEMA,
+  timestampFromMs,
+} from '@steeple/contracts'
+import { HOST_PORT_PATTERN, NODE_ID_SCHEMA, NODE_NAME_PATTERN } from '../shapes.ts'
+import type { EnrollParts } from './parts.ts'
+import { wordsOf } from './words.ts'
+
+interface Body {
+  readonly token: string
+  readonly url: string
+  readonly name?: string
+  readonly address?: string
+}
+
+/** Asks the root of an invitation. */
+export type AskToJoin = (
+  invitation: {
+    readonly token: string
+    readonly url: string
+    readonly address: string | undefined
+    readonly name: string
+  },
+  signal: AbortSignal,
+) => Promise<MeshMembership>
+
+/** `POST /v1/mesh/join`: this node becomes a member of the mesh that an invitation is for. */
+export function joinRoute(parts: EnrollParts, askToJoin: AskToJoin): Route {
+  return route<unknown, unknown, Body>({
+    method: 'POST',
+    path: '/v1/mesh/join',
+    role: 'admin',
+    summary: 'Join the mesh that an invitation is for',
+    description:
+      'This node checks the CA of the server against the token before it sends anything, has its key certified there and is a ' +
+      'member from then on: it serves TLS by the certificate of that mesh. Asked again after a lost answer, it goes on.',
+    schema: {
+      body: objectSchema(
+        {
+          token: { type: 'string', minLength: 1, maxLength: 256 },
+          url: { type: 'string', minLength: 1, maxLength: 512 },
+          name: { type: 'string', pattern: NODE_NAME_PATTERN },
+          address: {
+            type: 'string',
+            pattern: HOST_PORT_PATTERN,
+            description: 'Where the API of this node answers, for the other members.',
+          },
+        },
+        ['token', 'url'],
+      ),
+      response: objectSchema(
+        {
+          mesh: objectSchema({ name: { type: 'string' }, root_node_id: NODE_ID_SCHEMA }, [
+            'name',
+            'root_node_id',
+          ]),
+          root_url: { type: 'string' },
+          overlay_address: { type: 'string' },
+          ca_sha256: { type: 'string' },
+          ca_words: { type: 'string' },
+          joined_at: TIMESTAMP_SCHEMA,
+        },
+        ['mesh', 'root_url', 'overlay_address', 'ca_sha256', 'ca_words', 'joined_at'],
+      ),
+    },
+    audit: 'mesh.join',
+    errors: ['node_state_conflict', 'southbound_unavailable'],
+    handle: (request) => join(parts, request, askToJoin),
+  })
+}
+
+async function join(parts: EnrollParts, request: Request<unknown, unknown, Body>, askToJoin: AskToJoin) {
+  const { identity, node, learnt } = parts
+  refuseToJoin(parts)
+  const { token, url, name = node.name, address = ownAddress(parts) } = request.body
+  const membership = await askToJoin({ token, url, name, address }, request.signal)
+  // The file first, and then the trail: killed between them the node is a member, and has an answer to ask for no more.
+  await learnt.clear()
+  await identity.adopt(membership)
+  return await request.mutate(node.nodeId, async (tx) => {
+    tx.audit({ detail: { mesh: membership.meshName, root: membership.rootUrl } })
+    tx.event({ type: 'mesh.join', subject: node.nodeId, data: { mesh: membership.meshName } })
+    return { body: answer(parts, membership) }
+  })
+}
+
+function answer({ learnt }: EnrollParts, membership: MeshMembership): object {
+  const sha256 = learnt.caSha256() ?? ''
+  return {
+    mesh: { name: membership.meshName, root_node_id: membership.rootNodeId },
+    root_url: membership.rootUrl,
+    overlay_address: membership.overlayAddress,
+    ca_sha256: sha256,
+    ca_words: wordsOf(sha256),
+    joined_at: timestampFromMs(membership.joinedAtMs),
+  }
+}
+
+function refuseToJoin({ context, identity, roster }: EnrollParts): void {
+  if (!context.config.enabled) throw nodeStateConflict('this node takes part in no mesh; set peering.enabled')
+  const membership = identity.membership()
+  if (membership !== undefined)
+    throw nodeStateConflict(
+      `this node is a member of the mesh ${membership.meshName}; leave that first (svc node leave)`,
+    )
+  if (roster.members().length > 1)
+    throw nodeStateConflict('this node is the root of a mesh with members; remove them first')
+}
+
+/** Where others reach this node, as far as the configuration says. */
+function ownAddress({ context }: EnrollParts): string | undefined {
+  const { url } = context.config
+  return url === '' ? undefined : url.replace('https://', '')
+}

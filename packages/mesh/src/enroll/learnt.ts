@@ -1,0 +1,113 @@
+import { createHash, X509Certificate } from 'node:crypto'
+import type { Db, MeshIdentity, Revocation } from '@steeple/contracts'
+import { type Changes, createChanges } from './changes.ts'
+import type { MemberRecord, MeshView } from './member-record.ts'
+import type { SignedList } from './revocation-list.ts'
+import { putNote, readNote } from './store.ts'
+
+/** Why this node is not in a mesh any more that it was in. */
+export interface Expulsion {
+  readonly mesh: string
+  readonly atMs: number
+}
+
+/**
+ * What this node has heard as a member of another one's mesh: members and revoked certificates. Reads are from memory; it
+ * goes on with what it has when the root is away.
+ */
+export interface Learnt {
+  view(): MeshView | undefined
+  /** The newest signed list that it has heard of, from whomever. */
+  list(): SignedList | undefined
+  isRevoked(serial: string): boolean
+  /** SHA-256 of the mesh CA's DER, hexadecimal; undefined while the node is no member. */
+  caSha256(): string | undefined
+  expelled(): Expulsion | undefined
+  readonly changes: Changes
+  /** Keeps what the root says of the members. */
+  takeView(view: MeshView): Promise<void>
+  /**
+   * Keeps a list when its signature holds and its number is higher than the one before; false when it is not newer. From
+   * whomever: the signature decides. Throws `validation_failed`.
+   */
+  takeList(pem: string): Promise<boolean>
+  /** Forgets everything: the node has left, or begins in another mesh. */
+  clear(expelled?: Expulsion): Promise<void>
+}
+
+/** Opens what was learnt before. A list that does not fit the membership any more is left out. */
+export async function openLearnt(db: Db, identity: MeshIdentity): Promise<Learnt> {
+  const changes = createChanges()
+  let view: MeshView | undefined
+  let list: SignedList | undefined
+  let revoked: ReadonlySet<string> = new Set()
+  let expelled: Expulsion | undefined
+  let ca: { readonly pem: string; readonly sha256: string } | undefined
+  const adopt = (pem: string, number: number, entries: readonly Revocation[]): void => {
+    list = { number, pem }
+    revoked = new Set(entries.map(({ serial }) => serial))
+  }
+  const load = async (): Promise<void> => {
+    const [kept, pem, gone] = await Promise.all([
+      readNote(db, 'learnt'),
+      readNote(db, 'crl'),
+      readNote(db, 'expelled'),
+    ])
+    // Written by this module from typed values.
+    if (gone !== undefined) expelled = JSON.parse(gone) as Expulsion
+    if (identity.membership() === undefined) return
+    if (kept !== undefined) view = JSON.parse(kept) as MeshView
+    if (pem === undefined) return
+    const read = await identity.readRevocations(pem).catch(() => undefined)
+    if (read !== undefined) adopt(pem, read.number, read.list)
+  }
+  await load()
+  return {
+    view: () => view,
+    list: () => list,
+    isRevoked: (serial) => revoked.has(serial),
+    caSha256: () => {
+      const pem = identity.membership()?.caPem
+      if (pem === undefined) return undefined
+      if (ca?.pem !== pem)
+        ca = { pem, sha256: createHash('sha256').update(new X509Certificate(pem).raw).digest('hex') }
+      return ca.sha256
+    },
+    expelled: () => expelled,
+    changes,
+    takeView: async (next) => {
+      await db.write(async (tx) => {
+        await putNote(tx, 'learnt', JSON.stringify(next))
+        await putNote(tx, 'expelled', undefined)
+      })
+      expelled = undefined
+      view = next
+      changes.tell()
+    },
+    takeList: async (pem) => {
+      if (pem === list?.pem) return false
+      const read = await identity.readRevocations(pem)
+      if (list !== undefined && read.number <= list.number) return false
+      await db.write((tx) => putNote(tx, 'crl', pem))
+      adopt(pem, read.number, read.list)
+      changes.tell()
+      return true
+    },
+    clear: async (why) => {
+      await db.write(async (tx) => {
+        for (const name of ['learnt', 'crl'] as const) await putNote(tx, name, undefined)
+        await putNote(tx, 'expelled', why === undefined ? undefined : JSON.stringify(why))
+      })
+      view = undefined
+      list = undefined
+      revoked = new Set()
+      expelled = why
+      changes.tell()
+    },
+  }
+}
+
+/** The entry of a node in a view. */
+export function memberOf(view: MeshView | undefined, nodeId: string): MemberRecord | undefined {
+  return view?.members.find((one) => one.node_id === nodeId)
+}

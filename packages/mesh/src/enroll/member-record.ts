@@ -1,0 +1,139 @@
+import { isIPv6 } from 'node:net'
+import { type JsonSchema, objectSchema, TIMESTAMP_SCHEMA, timestampFromMs } from '@steeple/contracts'
+import type { Member, PublishedWireguard } from '../members.ts'
+import { NODE_ID_SCHEMA, WIREGUARD_KEY_PATTERN } from '../shapes.ts'
+import { type EnrollParts, ownMeshName } from './parts.ts'
+import type { MemberRow } from './rows.ts'
+
+/** What a member tells of its WireGuard, as JSON. */
+export interface WireguardRecord {
+  readonly public_key: string
+  readonly next_public_key: string | null
+  readonly prepared: readonly string[]
+  readonly endpoint: string | null
+  readonly listen_port: number
+  readonly advertised: readonly string[]
+}
+
+/** A member as `GET /v1/mesh/members` shows it. */
+export interface MemberRecord {
+  readonly node_id: string
+  readonly name: string
+  readonly is_root: boolean
+  readonly overlay_address: string
+  readonly address: string | null
+  readonly joined_at: string
+  readonly wireguard: WireguardRecord | null
+}
+
+/** The mesh as its root tells it. */
+export interface MeshView {
+  readonly mesh: { readonly name: string; readonly root_node_id: string }
+  readonly subnet: string
+  readonly revision: number
+  readonly members: readonly MemberRecord[]
+}
+
+const KEY: JsonSchema = { type: 'string', pattern: WIREGUARD_KEY_PATTERN }
+const MOST_PREPARED = 4_096
+
+/** Schema of what a member tells of its WireGuard. */
+export const WIREGUARD_SCHEMA: JsonSchema = objectSchema(
+  {
+    public_key: KEY,
+    next_public_key: { type: ['string', 'null'], pattern: WIREGUARD_KEY_PATTERN },
+    prepared: { type: 'array', maxItems: MOST_PREPARED, items: KEY },
+    endpoint: {
+      type: ['string', 'null'],
+      maxLength: 300,
+      description: 'host:port; null: where the root sees the node come from, with listen_port.',
+    },
+    listen_port: { type: 'integer', minimum: 1, maximum: 65_535 },
+    advertised: { type: 'array', maxItems: 256, items: { type: 'string', maxLength: 64 } },
+  },
+  ['public_key', 'listen_port', 'advertised'],
+)
+
+/** Schema of a member. */
+export const MEMBER_SCHEMA: JsonSchema = objectSchema(
+  {
+    node_id: NODE_ID_SCHEMA,
+    name: { type: 'string' },
+    is_root: { type: 'boolean' },
+    overlay_address: { type: 'string' },
+    address: { type: ['string', 'null'], description: 'Where its API answers, host:port.' },
+    joined_at: TIMESTAMP_SCHEMA,
+    wireguard: { anyOf: [WIREGUARD_SCHEMA, { type: 'null' }] },
+  },
+  ['node_id', 'name', 'is_root', 'overlay_address', 'address', 'joined_at', 'wireguard'],
+)
+
+/** The mesh whose root this node is. */
+export function rootView(parts: EnrollParts): MeshView {
+  const { context, node, roster } = parts
+  return {
+    mesh: { name: ownMeshName(parts), root_node_id: node.nodeId },
+    subnet: context.config.subnet,
+    revision: roster.revision(),
+    members: roster.members().map((row) => memberRecord(row, node.nodeId)),
+  }
+}
+
+function memberRecord(row: MemberRow, rootNodeId: string): MemberRecord {
+  return {
+    node_id: row.node_id,
+    name: row.name,
+    is_root: row.node_id === rootNodeId,
+    overlay_address: row.overlay_address,
+    address: row.address,
+    joined_at: timestampFromMs(row.joined_at_ms),
+    wireguard: row.wireguard === null ? null : reachable(wireguardFrom(row.wireguard), row.seen_address),
+  }
+}
+
+/** The record that was stored by this module. */
+function wireguardFrom(json: string): WireguardRecord {
+  return JSON.parse(json) as WireguardRecord
+}
+
+/** With the endpoint at which the node was seen, where it names none. */
+function reachable(record: WireguardRecord, seen: string | null): WireguardRecord {
+  if (record.endpoint !== null || seen === null) return record
+  return { ...record, endpoint: `${isIPv6(seen) ? `[${seen}]` : seen}:${record.listen_port}` }
+}
+
+/** What the other parts of the plugin know of a member. */
+export function memberFrom(record: MemberRecord, ownNodeId: string): Member {
+  return {
+    nodeId: record.node_id,
+    name: record.name,
+    isRoot: record.is_root,
+    isSelf: record.node_id === ownNodeId,
+    overlayAddress: record.overlay_address,
+    wireguard: record.wireguard === null ? undefined : publishedFrom(record.wireguard),
+  }
+}
+
+/** From its JSON. */
+export function publishedFrom(record: WireguardRecord): PublishedWireguard {
+  return {
+    publicKey: record.public_key,
+    nextPublicKey: record.next_public_key ?? undefined,
+    prepared: record.prepared,
+    endpoint: record.endpoint ?? undefined,
+    listenPort: record.listen_port,
+    advertised: record.advertised,
+  }
+}
+
+/** To its JSON; the same for the same. */
+export function wireguardRecord(published: PublishedWireguard): WireguardRecord {
+  return {
+    public_key: published.publicKey,
+    next_public_key: published.nextPublicKey ?? null,
+    prepared: published.prepared,
+    endpoint: published.endpoint ?? null,
+    listen_port: published.listenPort,
+    advertised: published.advertised,
+  }
+}

@@ -1,0 +1,188 @@
+import {
+  forbidden,
+  nodeNotFound,
+  nodeStateConflict,
+  notFound,
+  objectSchema,
+  ok,
+  type Request,
+  type Route,
+  route,
+} from '@steeple/contracts'
+import { NODE_ID_SCHEMA, PEM_SCHEMA } from '../shapes.ts'
+import {
+  MEMBER_SCHEMA,
+  type MeshView,
+  publishedFrom,
+  rootView,
+  WIREGUARD_SCHEMA,
+  type WireguardRecord,
+  wireguardRecord,
+} from './member-record.ts'
+import type { EnrollParts } from './parts.ts'
+import type { SignedList } from './revocation-list.ts'
+import { findMember } from './store.ts'
+
+/** A member's question waits so long for something new at most. */
+const LONGEST_WAIT_S = 55
+
+interface Query {
+  readonly after?: number
+  readonly wait_s?: number
+}
+
+/** The routes that members ask of the root, and of each other. */
+export function membersRoutes(parts: EnrollParts): readonly Route[] {
+  return [membersRoute(parts), wireguardRoute(parts), crlRoute(parts), caRoute(parts)]
+}
+
+function membersRoute(parts: EnrollParts): Route {
+  return route<unknown, Query, unknown>({
+    method: 'GET',
+    path: '/v1/mesh/members',
+    role: 'operator',
+    nodeToo: true,
+    summary: 'The members of the mesh, and the revoked certificates',
+    description:
+      'All members at once. With after and wait_s the answer comes when revision is another than after, at the ' +
+      'latest after wait_s seconds. A member that is asked tells what it has heard last.',
+    schema: {
+      query: objectSchema({
+        after: { type: 'integer', minimum: 0 },
+        wait_s: { type: 'integer', minimum: 0, maximum: LONGEST_WAIT_S },
+      }),
+      response: objectSchema(
+        {
+          mesh: objectSchema({ name: { type: 'string' }, root_node_id: NODE_ID_SCHEMA }, [
+            'name',
+            'root_node_id',
+          ]),
+          subnet: { type: 'string' },
+          revision: { type: 'integer' },
+          crl_number: { type: ['integer', 'null'] },
+          crl_pem: { type: ['string', 'null'] },
+          members: { type: 'array', items: MEMBER_SCHEMA },
+        },
+        ['mesh', 'subnet', 'revision', 'crl_number', 'crl_pem', 'members'],
+      ),
+    },
+    errors: ['node_state_conflict'],
+    handle: async (request) => {
+      await noteAddress(parts, request as never)
+      const { after, wait_s = 0 } = request.query
+      if (after !== undefined && wait_s > 0 && viewOf(parts).revision === after) {
+        const { changes } = parts.identity.membership() === undefined ? parts.roster : parts.learnt
+        await changes.next(wait_s * 1_000, request.signal)
+        refuseRevoked(parts, request as never)
+      }
+      const list = await listOf(parts)
+      return ok({ ...viewOf(parts), crl_number: list?.number ?? null, crl_pem: list?.pem ?? null })
+    },
+  })
+}
+
+function wireguardRoute(parts: EnrollParts): Route {
+  return route<{ readonly id: string }, unknown, WireguardRecord>({
+    method: 'PUT',
+    path: '/v1/mesh/members/:id/wireguard',
+    role: 'node',
+    summary: 'Tell the others of the WireGuard interface of a member',
+    description: 'A member, of itself. What it advertises nobody routes before it is approved.',
+    schema: {
+      params: objectSchema({ id: NODE_ID_SCHEMA }, ['id']),
+      body: WIREGUARD_SCHEMA,
+      response: objectSchema({ revision: { type: 'integer' } }, ['revision']),
+    },
+    audit: 'mesh.publish',
+    errors: ['node_not_found', 'node_state_conflict'],
+    handle: async (request) => {
+      const { id } = request.params
+      const { roster, identity } = parts
+      if (request.principal.kind !== 'node' || request.principal.id !== id)
+        throw forbidden('node, for its own id')
+      if (identity.membership() !== undefined)
+        throw nodeStateConflict('only the root keeps what members tell')
+      const { next_public_key = null, prepared = [], endpoint = null, ...rest } = request.body
+      const whole = { ...rest, next_public_key, prepared, endpoint }
+      const wireguard = JSON.stringify(wireguardRecord(publishedFrom(whole)))
+      return await request.mutate(id, async (tx) => {
+        const row = await findMember(tx, id)
+        if (row === undefined || row.left_at_ms !== null) throw nodeNotFound(id)
+        if (row.wireguard !== wireguard) await roster.change(tx, { ...row, wireguard })
+        tx.audit({ detail: { advertised: rest.advertised } })
+        return { body: { revision: roster.revision() } }
+      })
+    },
+  })
+}
+
+function crlRoute(parts: EnrollParts): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/mesh/crl',
+    role: 'public',
+    summary: 'The revoked certificates of the mesh, signed by its CA',
+    description:
+      'An X.509 CRL (RFC 5280), PEM; number grows from list to list. A member gives the newest that it has heard of: whom it comes ' +
+      'from does not matter, the signature decides.',
+    conditional: true,
+    schema: {
+      response: objectSchema({ number: { type: 'integer' }, crl_pem: { type: 'string' } }, [
+        'number',
+        'crl_pem',
+      ]),
+    },
+    errors: ['not_found'],
+    handle: async () => {
+      const list = await listOf(parts)
+      if (list === undefined) throw notFound('revocation list that this node has heard of')
+      return ok({ number: list.number, crl_pem: list.pem })
+    },
+  })
+}
+
+function caRoute(parts: EnrollParts): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/mesh/ca',
+    role: 'public',
+    summary: 'The CA of the mesh that this node is in',
+    description:
+      'Believed by nobody for itself: compare its SHA-256 with a bootstrap token or with the words of an invitation.',
+    schema: { response: objectSchema({ ca_pem: PEM_SCHEMA }, ['ca_pem']) },
+    handle: async () => ok({ ca_pem: parts.identity.membership()?.caPem ?? parts.authority.caPem }),
+  })
+}
+
+/** The mesh that this node is in, as far as it knows. */
+export function viewOf(parts: EnrollParts): MeshView {
+  const membership = parts.identity.membership()
+  if (membership === undefined) return rootView(parts)
+  const known = parts.learnt.view()
+  if (known !== undefined) return known
+  throw nodeStateConflict('this node has joined and has not heard of the other members yet; ask again soon')
+}
+
+async function listOf(parts: EnrollParts): Promise<SignedList | undefined> {
+  return parts.identity.membership() === undefined ? await parts.revocations.current() : parts.learnt.list()
+}
+
+/** Whoever waited may have been removed meanwhile: what it is told then is for members alone. */
+function refuseRevoked({ roster, identity }: EnrollParts, { principal }: Request): void {
+  if (principal.kind !== 'node' || identity.membership() !== undefined) return
+  const row = roster.member(principal.id)
+  if (row !== undefined && row.left_at_ms !== null) throw forbidden('node, which this one is no more')
+}
+
+/** Keeps from where a member comes: others reach its WireGuard there when it names no endpoint. */
+async function noteAddress(parts: EnrollParts, request: Request): Promise<void> {
+  const { roster, identity, context } = parts
+  if (request.principal.kind !== 'node' || identity.membership() !== undefined) return
+  const seen = request.peerAddress.replace(/^::ffff:(?=\d+\.)/i, '')
+  const row = roster.member(request.principal.id)
+  if (row === undefined || row.left_at_ms !== null || row.seen_address === seen) return
+  await context.db.write(async (tx) => {
+    const now = await findMember(tx, row.node_id)
+    if (now !== undefined && now.left_at_ms === null) await roster.change(tx, { ...now, seen_address: seen })
+  })
+}

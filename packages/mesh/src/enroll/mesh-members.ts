@@ -1,0 +1,48 @@
+import type { MeshAgent } from '../agent/agent.ts'
+import type { Members } from '../members.ts'
+import { memberFrom, rootView, wireguardRecord } from './member-record.ts'
+import type { EnrollParts } from './parts.ts'
+import { findMember } from './store.ts'
+
+/** The members as the other parts of the plugin see them, at the root and elsewhere. */
+export function meshMembers(parts: EnrollParts, agent: Pick<MeshAgent, 'publish'>): Members {
+  const { context, identity, node, roster, learnt } = parts
+  const view = () => (identity.membership() === undefined ? rootView(parts) : learnt.view())
+  return {
+    overlay: () => {
+      const membership = identity.membership()
+      if (membership !== undefined) {
+        // The address is known at once; the network with the first answer of the root.
+        const subnet = learnt.view()?.subnet
+        return subnet === undefined ? undefined : { address: membership.overlayAddress, subnet }
+      }
+      const own = roster.member(node.nodeId)
+      if (own === undefined || !roster.hadMembers) return undefined
+      return { address: own.overlay_address, subnet: context.config.subnet }
+    },
+    list: () => {
+      if (!context.config.enabled) return []
+      return (view()?.members ?? []).map((record) => memberFrom(record, node.nodeId))
+    },
+    publish: async (wireguard) => {
+      const record = wireguardRecord(wireguard)
+      // The root's own is kept at once; in the mesh of another one it is sent there.
+      await context.db.write(async (tx) => {
+        const own = await findMember(tx, node.nodeId)
+        const text = JSON.stringify(record)
+        if (own !== undefined && own.wireguard !== text) await roster.change(tx, { ...own, wireguard: text })
+      })
+      await agent.publish(record)
+    },
+    onChange: (listener) => {
+      const stops = [
+        roster.changes.listen(listener),
+        learnt.changes.listen(listener),
+        identity.onChange(listener),
+      ]
+      return () => {
+        for (const stop of stops) stop()
+      }
+    },
+  }
+}

@@ -1,0 +1,33 @@
+import type {
+  BootstrapTokens,
+  Context,
+  MeshAuthority,
+  MeshIdentity,
+  NodeIdentity,
+  NodeRegistry,
+} from '@steeple/contracts'
+import type { PeeringConfig } from '../config.ts'
+import type { Learnt } from './learnt.ts'
+import type { RevocationList } from './revocation-list.ts'
+import type { Roster } from './roster.ts'
+
+/** What the routes and the agent of enrollment share. */
+export interface EnrollParts {
+  readonly context: Context<PeeringConfig>
+  readonly authority: MeshAuthority
+  readonly identity: MeshIdentity
+  readonly node: NodeIdentity
+  readonly tokens: BootstrapTokens
+  readonly nodes: NodeRegistry
+  /** Who is in the mesh whose root this node is. */
+  readonly roster: Roster
+  /** The revoked certificates of this node's own CA. */
+  readonly revocations: RevocationList
+  /** What this node has heard as a member of another one's mesh. */
+  readonly learnt: Learnt
+}
+
+/** The name of the mesh whose root this node is. */
+export function ownMeshName({ context, node }: Pick<EnrollParts, 'context' | 'node'>): string {
+  return context.config.name === '' ? node.name : context.config.name
+}

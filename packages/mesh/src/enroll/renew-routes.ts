@@ -1,0 +1,161 @@
+import { createHmac, randomBytes, timingSafeEqual, verify, X509Certificate } from 'node:crypto'
+import {
+  certificateRevoked,
+  expandRoles,
+  nodeStateConflict,
+  objectSchema,
+  ok,
+  type Reply,
+  type Route,
+  route,
+  unauthenticated,
+} from '@steeple/contracts'
+import { PEM_SCHEMA } from '../shapes.ts'
+import { renewalPurpose } from './certificate-life.ts'
+import { ENROLLED_SCHEMA, keyDigest, prepareRenewal } from './enroll-route.ts'
+import type { EnrollParts } from './parts.ts'
+import { GRACE_MS } from './roster.ts'
+
+/** How long a nonce is good for. */
+const NONCE_MS = 60_000
+const NONCE_BYTES = 16
+const MAC_BYTES = 32
+/** Used nonces that are remembered; each lives a minute. */
+const MOST_USED = 10_000
+
+interface Body {
+  readonly certificate_pem: string
+  readonly csr_pem: string
+  readonly nonce: string
+  readonly signature: string
+}
+
+/**
+ * Renewal for those whose certificate has expired because the root was away: a nonce, and a request signed with the key of
+ * the old certificate. Public, since nothing that has expired opens a route; what is refused is refused cheaply.
+ */
+export function renewRoutes(parts: EnrollParts): readonly Route[] {
+  const nonces = createNonces(parts)
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/mesh/challenge',
+      role: 'public',
+      summary: 'Get a nonce to renew a certificate that has expired',
+      schema: {
+        response: objectSchema({ nonce: { type: 'string' }, expires_in_s: { type: 'integer' } }, [
+          'nonce',
+          'expires_in_s',
+        ]),
+      },
+      handle: async () => ok({ nonce: nonces.make(), expires_in_s: NONCE_MS / 1_000 }),
+    }),
+    route<unknown, unknown, Body>({
+      method: 'POST',
+      path: '/v1/mesh/renew',
+      role: 'public',
+      summary: 'Renew a certificate that has expired and is not revoked',
+      description:
+        'signature: ECDSA over SHA-256 (DER, base64) by the key of the certificate, over "steeple mesh renewal", the nonce and ' +
+        'csr_pem, with a line feed between each two.',
+      schema: {
+        body: objectSchema(
+          {
+            certificate_pem: { ...PEM_SCHEMA, maxLength: 8_192 },
+            csr_pem: { ...PEM_SCHEMA, maxLength: 8_192 },
+            nonce: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,200}$' },
+            signature: { type: 'string', pattern: '^[A-Za-z0-9+/=]{1,200}$' },
+          },
+          ['certificate_pem', 'csr_pem', 'nonce', 'signature'],
+        ),
+        response: ENROLLED_SCHEMA,
+      },
+      bodyLimit: 32_768,
+      audit: 'node.enroll',
+      errors: ['unauthenticated', 'certificate_revoked', 'node_state_conflict'],
+      handle: async ({ body, peerAddress }) => {
+        if (!nonces.isGood(body.nonce)) throw unauthenticated('the nonce is not known or has expired')
+        const id = holderOf(parts, body)
+        nonces.use(body.nonce)
+        return await renew(parts, id, body.csr_pem, peerAddress)
+      },
+    }),
+  ]
+}
+
+/** The member whose old certificate signed the request. Throws `unauthenticated`, `certificate_revoked`. */
+function holderOf({ roster, context }: EnrollParts, body: Body): string {
+  let certificate: X509Certificate
+  try {
+    certificate = new X509Certificate(body.certificate_pem)
+  } catch (cause) {
+    throw unauthenticated('the certificate is none', { cause })
+  }
+  const serial = certificate.serialNumber.toLowerCase().replace(/^0+(?=.)/, '')
+  const known = roster.certificate(serial)
+  if (known === undefined) throw unauthenticated('the certificate is not known')
+  if (known.isRevoked) throw certificateRevoked()
+  if (context.clock.nowMs() > Date.parse(certificate.validTo) + GRACE_MS)
+    throw unauthenticated('the certificate ended too long ago; join again')
+  // A serial is no secret: the certificate must be of the key that was recorded, before anything is computed with it.
+  const key = certificate.publicKey.export({ format: 'der', type: 'spki' })
+  if (roster.member(known.nodeId)?.key_sha256 !== keyDigest(key))
+    throw unauthenticated('the certificate is not known')
+  const text = renewalPurpose(body.nonce, body.csr_pem)
+  if (!verify('sha256', text, certificate.publicKey, Buffer.from(body.signature, 'base64')))
+    throw unauthenticated('the signature does not hold')
+  return known.nodeId
+}
+
+async function renew(parts: EnrollParts, id: string, csrPem: string, peerAddress: string): Promise<Reply> {
+  const { context, authority, identity, roster } = parts
+  if (!context.config.enabled || identity.membership() !== undefined)
+    throw nodeStateConflict('this node is the root of no mesh')
+  const key = await authority.readRequest(csrPem)
+  const work = await prepareRenewal(parts, id, key, peerAddress)
+  const name = roster.member(id)?.name ?? id
+  const principal = { kind: 'node' as const, id, name, roles: expandRoles(['node']) }
+  let reply: Reply | undefined
+  await context.mutate(principal, 'node.enroll', id, async (tx) => {
+    reply = await work(tx)
+  })
+  if (reply === undefined) throw new Error('the renewal gave no answer')
+  return reply
+}
+
+/** Nonces that nobody need keep: a time and random octets under a key of this run. Each is good once. */
+function createNonces({ context }: EnrollParts): {
+  make(): string
+  isGood(nonce: string): boolean
+  use(nonce: string): void
+} {
+  const key = randomBytes(MAC_BYTES)
+  const used = new Map<string, number>()
+  const mac = (text: string): Buffer => createHmac('sha256', key).update(text).digest()
+  const parse = (nonce: string): number | undefined => {
+    const octets = Buffer.from(nonce, 'base64url')
+    if (octets.length !== 8 + NONCE_BYTES + MAC_BYTES) return undefined
+    const body = octets.subarray(0, 8 + NONCE_BYTES)
+    if (!timingSafeEqual(mac(body.toString('hex')), octets.subarray(8 + NONCE_BYTES))) return undefined
+    return Number(body.readBigUInt64BE(0))
+  }
+  return {
+    make: () => {
+      const body = Buffer.concat([Buffer.alloc(8), randomBytes(NONCE_BYTES)])
+      body.writeBigUInt64BE(BigInt(Math.round(context.clock.monotonicMs())), 0)
+      return Buffer.concat([body, mac(body.toString('hex'))]).toString('base64url')
+    },
+    isGood: (nonce) => {
+      const atMs = parse(nonce)
+      return atMs !== undefined && context.clock.monotonicMs() - atMs <= NONCE_MS && !used.has(nonce)
+    },
+    use: (nonce) => {
+      const nowMs = context.clock.monotonicMs()
+      for (const [old, atMs] of used) {
+        if (nowMs - atMs <= NONCE_MS && used.size < MOST_USED) break
+        used.delete(old)
+      }
+      used.set(nonce, nowMs)
+    },
+  }
+}

@@ -1,0 +1,164 @@
+import type { Clock, Db, Tx } from '@steeple/contracts'
+import { overlayAddress } from './address.ts'
+import { type Changes, createChanges } from './changes.ts'
+import type { CertificateRow, MemberRow } from './rows.ts'
+import {
+  allMembers,
+  countUp,
+  findMember,
+  insertCertificate,
+  liveCertificates,
+  nextNumber,
+  putMember,
+  readNote,
+  revokeCertificates,
+} from './store.ts'
+
+/** How long after its end a certificate that is not revoked still renews itself. */
+export const GRACE_MS: number = 90 * 86_400_000
+
+/** What the edge asks of a certificate. */
+export interface KnownCertificate {
+  readonly nodeId: string
+  readonly isRevoked: boolean
+}
+
+/** A node that is let in, or comes back. */
+export interface Admission {
+  readonly nodeId: string
+  readonly name: string
+  readonly keySha256: string
+  readonly address: string | null
+  readonly certificate: CertificateRow
+}
+
+/**
+ * The members of the mesh whose root this node is. Reads are from memory, which follows each commit; changes are within
+ * the caller's transaction.
+ */
+export interface Roster {
+  /** Those that are in, this node first. */
+  members(): readonly MemberRow[]
+  /** One that is or was in. */
+  member(nodeId: string): MemberRow | undefined
+  /** Whether a node beside this one is or was ever in. */
+  readonly hadMembers: boolean
+  certificate(serial: string): KnownCertificate | undefined
+  /** Another with each change of `members` and each revocation. */
+  revision(): number
+  readonly changes: Changes
+  /** Lets a node in with a new certificate: a new one gets an address that nobody ever had. */
+  admit(tx: Tx, admission: Admission): Promise<MemberRow>
+  /** Adds a certificate of a member. */
+  renew(tx: Tx, certificate: CertificateRow): Promise<void>
+  /** A member is out: what it has is revoked. */
+  expel(tx: Tx, row: MemberRow): Promise<readonly CertificateRow[]>
+  /** Writes a member whose entry is another now. */
+  change(tx: Tx, row: MemberRow): Promise<void>
+}
+
+/** Opens the roster: what was committed before is in memory when it resolves. `subnet`: CIDR. */
+export async function openRoster(options: {
+  readonly db: Db
+  readonly clock: Clock
+  readonly subnet: string
+  readonly own: { readonly nodeId: string; readonly name: string }
+}): Promise<Roster> {
+  const { db, clock, subnet, own } = options
+  const known = new Map<string, MemberRow>()
+  const certificates = new Map<string, KnownCertificate>()
+  const changes = createChanges()
+  let revision = Number((await readNote(db, 'revision')) ?? 0)
+  const keep = (row: MemberRow): void => void known.set(row.node_id, row)
+  const keepCertificate = ({ serial, node_id, revoked_at_ms }: CertificateRow): void =>
+    void certificates.set(serial, { nodeId: node_id, isRevoked: revoked_at_ms !== null })
+  const changed = async (tx: Tx, rows: readonly MemberRow[], certs: readonly CertificateRow[]) => {
+    const next = await countUp(tx, 'revision')
+    tx.afterCommit(() => {
+      for (const row of rows) keep(row)
+      for (const row of certs) keepCertificate(row)
+      revision = next
+      changes.tell()
+    })
+  }
+  for (const row of await allMembers(db)) keep(row)
+  for (const row of await liveCertificates(db, clock.nowMs() - GRACE_MS)) keepCertificate(row)
+  await keepOwn({ db, clock, subnet, own }, known)
+  return {
+    members: () =>
+      [...known.values()].filter((row) => row.left_at_ms === null).sort((a, b) => a.number - b.number),
+    member: (nodeId) => known.get(nodeId),
+    get hadMembers() {
+      return known.size > 1
+    },
+    certificate: (serial) => certificates.get(serial),
+    revision: () => revision,
+    changes,
+    admit: async (tx, { nodeId, name, keySha256, address, certificate }) => {
+      const before = await findMember(tx, nodeId)
+      const number = before?.number ?? (await nextNumber(tx))
+      const row: MemberRow = {
+        node_id: nodeId,
+        name,
+        number,
+        overlay_address: before?.overlay_address ?? overlayAddress(subnet, number),
+        key_sha256: keySha256,
+        address,
+        seen_address: before?.seen_address ?? null,
+        wireguard: before?.wireguard ?? null,
+        joined_at_ms: before?.left_at_ms === null ? before.joined_at_ms : clock.nowMs(),
+        left_at_ms: null,
+      }
+      await putMember(tx, row)
+      await insertCertificate(tx, certificate)
+      await changed(tx, [row], [certificate])
+      return row
+    },
+    renew: async (tx, certificate) => {
+      await insertCertificate(tx, certificate)
+      tx.afterCommit(() => keepCertificate(certificate))
+    },
+    expel: async (tx, before) => {
+      const nowMs = clock.nowMs()
+      const row: MemberRow = { ...before, wireguard: null, left_at_ms: nowMs }
+      await putMember(tx, row)
+      const revoked = await revokeCertificates(tx, row.node_id, nowMs)
+      await changed(tx, [row], revoked)
+      return revoked
+    },
+    change: async (tx, row) => {
+      await putMember(tx, row)
+      await changed(tx, [row], [])
+    },
+  }
+}
+
+/** The root is the first of its own mesh. As long as it is alone its address follows the configuration. */
+async function keepOwn(
+  options: Parameters<typeof openRoster>[0],
+  known: Map<string, MemberRow>,
+): Promise<void> {
+  const { db, clock, subnet, own } = options
+  const before = known.get(own.nodeId)
+  const address = overlayAddress(subnet, 1)
+  if (
+    before !== undefined &&
+    before.name === own.name &&
+    (known.size > 1 || before.overlay_address === address)
+  )
+    return
+  const row: MemberRow = {
+    node_id: own.nodeId,
+    name: own.name,
+    number: 1,
+    overlay_address: known.size > 1 && before !== undefined ? before.overlay_address : address,
+    key_sha256: '',
+    address: before?.address ?? null,
+    seen_address: null,
+    wireguard: before?.wireguard ?? null,
+    joined_at_ms: before?.joined_at_ms ?? clock.nowMs(),
+    left_at_ms: null,
+  }
+  await db.write((tx) => putMember(tx, row))
+  known.set(own.nodeId, row)
+}

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { TokenRole } from './contract-roles.ts'
-import { addPerson, enter } from './people.ts'
+import { addPerson, enter, post } from './people.ts'
 import { type Service, until } from './service.ts'
 
 /** A way to knock at a route, and what the contract says of it. */
@@ -137,7 +137,7 @@ async function sessions(service: Service): Promise<readonly Credential[]> {
 
 async function endedSessions(service: Service): Promise<readonly Credential[]> {
   const left = await enter(service, await addPerson(service, 'left', ['admin']))
-  await fetch(`${service.url}/v1/auth/logout`, { method: 'POST', headers: { cookie: left.cookie } })
+  await post(service, '/v1/auth/logout', left)
   const gone = await addPerson(service, 'gone', ['admin'])
   const { token } = await enter(service, gone)
   // Used once, so that a cache has it.

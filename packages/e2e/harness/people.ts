@@ -1,6 +1,6 @@
-import { createHmac } from 'node:crypto'
 import type { TokenRole } from './contract-roles.ts'
 import type { Service } from './service.ts'
+import { totpAt } from './totp.ts'
 
 /** A user with the credentials that were shown once. */
 export interface Person {
@@ -30,37 +30,45 @@ export async function addPerson(
   return body as Person
 }
 
-/** Logs a user in. Throws when it is refused. */
-export async function enter(service: Service, person: Person): Promise<Entered> {
-  const response = await fetch(`${service.url}/v1/auth/login`, {
+/** Logs a user in, by the code of now or by another one. Throws when it is refused. */
+export async function enter(
+  service: Pick<Service, 'url'>,
+  person: Person,
+  code: string = totpAt(person.totp_uri, Date.now()),
+): Promise<Entered> {
+  const { name: username, password } = person
+  const response = await post(service, '/v1/auth/login', { body: { username, password, code } })
+  return enteredBy(response)
+}
+
+/** Exchanges the refresh cookie. Throws when it is refused. */
+export async function goOn(
+  service: Pick<Service, 'url'>,
+  { cookie }: Pick<Entered, 'cookie'>,
+): Promise<Entered> {
+  return enteredBy(await post(service, '/v1/auth/refresh', { cookie }))
+}
+
+/** Sends what needs no bearer credential, and gives the answer. */
+export function post(
+  { url }: Pick<Service, 'url'>,
+  path: string,
+  { body, cookie }: { readonly body?: object; readonly cookie?: string },
+): Promise<Response> {
+  return fetch(url + path, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      username: person.name,
-      password: person.password,
-      code: totpAt(person.totp_uri, Date.now()),
-    }),
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(cookie === undefined ? {} : { cookie }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
-  if (response.status !== 200) throw new Error(`POST /v1/auth/login answered ${response.status}`)
+}
+
+async function enteredBy(response: Response): Promise<Entered> {
+  if (response.status !== 200)
+    throw new Error(`${new URL(response.url).pathname} answered ${response.status}`)
   const { token } = (await response.json()) as { readonly token: string }
   const [cookie = ''] = (response.headers.get('set-cookie') ?? '').split(';', 1)
   return { token, cookie }
-}
-
-/** The code of an `otpauth://totp/` URI at a time. Written from RFC 6238 §4 and RFC 4226 §5.3, beside any library. */
-export function totpAt(uri: string, atMs: number): string {
-  const counter = Buffer.alloc(8)
-  counter.writeBigUInt64BE(BigInt(Math.floor(atMs / 30_000)))
-  const secret = base32(new URL(uri).searchParams.get('secret') ?? '')
-  const mac = createHmac('sha1', secret).update(counter).digest()
-  const offset = mac.readUInt8(19) & 15
-  return String((mac.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0')
-}
-
-/** RFC 4648 §6. */
-function base32(text: string): Buffer {
-  const bits = [...text]
-    .map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'))
-    .join('')
-  return Buffer.from((bits.match(/.{8}/g) ?? []).map((octet) => Number.parseInt(octet, 2)))
 }

@@ -60,7 +60,6 @@ export const plugin: Plugin = {
         ...invitationRoutes(people),
         ...passkeyRoutes(people),
         ...certificateRoutes(context),
-        ...invitationRoutes(people),
       ],
       services: new Map<string, object>([
         [authenticatorRef.id, authenticator],

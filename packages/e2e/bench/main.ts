@@ -21,12 +21,14 @@ import { benchSessions } from './sessions.ts'
 import { benchSizes } from './sizes.ts'
 import { benchStart } from './start.ts'
 import { benchTap } from './tap.ts'
+import { benchTls } from './tls.ts'
 import { benchTokenCheck } from './token-check.ts'
 
 const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
   start: benchStart,
   read: benchRead,
   'token-check': benchTokenCheck,
+  tls: benchTls,
   mutation: benchMutation,
   issue: benchIssue,
   list: benchList,

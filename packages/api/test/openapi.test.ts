@@ -147,7 +147,7 @@ openapi('says who may, what it costs and what can go wrong', async () => {
   const change = doc.paths['/v1/things/{thing_id}'].put
   assert.equal(change['x-roles'], ['operator', 'admin', 'node'])
   assert.is(change['x-audit-action'], 'thing.change')
-  assert.equal(change.security, [{ bearer: [] }])
+  assert.equal(change.security, [{ bearer: [] }, { certificate: [] }])
   const conflict = change.responses['409']
   assert.match(conflict.description, 'policy_conflict')
   assert.match(conflict.description, 'idempotency_key_reused')

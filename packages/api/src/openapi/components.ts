@@ -16,6 +16,12 @@ export const COMPONENTS: Readonly<Record<string, unknown>> = {
       scheme: 'bearer',
       description: 'An unused bootstrap token (`svcb_…`). Opens the enroll route alone, once.',
     },
+    certificate: {
+      type: 'mutualTLS',
+      description:
+        'A client certificate, where the service speaks TLS: of a node from the CA of its mesh, of an operator from the CA of the box. ' +
+        'With a bearer token beside it the token says who acts.',
+    },
   },
   schemas: {
     Error: objectSchema(

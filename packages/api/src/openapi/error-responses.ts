@@ -1,6 +1,7 @@
 import {
   bodyTooLarge,
   bootstrapTokenInvalid,
+  certificateRevoked,
   ERROR_CATALOGUE,
   featureNotInstalled,
   forbidden,
@@ -79,6 +80,6 @@ function codesOf({ route, isSystem, isMutating }: Endpoint): readonly string[] {
 
 function accessCodes(route: Route): readonly string[] {
   if (route.role === 'public') return []
-  const codes = [unauthenticated.code, tokenExpired.code, forbidden.code]
+  const codes = [unauthenticated.code, tokenExpired.code, certificateRevoked.code, forbidden.code]
   return route.role === 'bootstrap' ? [...codes, bootstrapTokenInvalid.code] : codes
 }

@@ -1,5 +1,4 @@
 import {
-  type Access,
   expandRoles,
   type JsonSchema,
   ROLES,
@@ -26,7 +25,7 @@ export function operationOf(endpoint: Endpoint): Json {
     ...(route.description === undefined ? {} : { description: route.description }),
     tags: [groupOf(endpoint).group],
     'x-plugin': plugin,
-    security: securityOf(route.role),
+    security: securityOf(route),
     'x-roles': rolesOf(route),
     ...(route.method === 'GET' || typeof route.audit !== 'string' ? {} : { 'x-audit-action': route.audit }),
     parameters: parametersOf(route),
@@ -44,9 +43,11 @@ function operationId(route: Route): string {
   return `${route.method.toLowerCase()}${route.path.replaceAll(/[^A-Za-z0-9]+/g, '_')}`
 }
 
-function securityOf(access: Access): readonly Json[] {
-  if (access === 'public') return []
-  return access === 'bootstrap' ? [{ bootstrap: [] }] : [{ bearer: [] }]
+/** One of them is enough. */
+function securityOf({ role, nodeToo }: Route): readonly Json[] {
+  if (role === 'public') return []
+  if (role !== 'bootstrap') return [{ bearer: [] }, { certificate: [] }]
+  return nodeToo === true ? [{ bootstrap: [] }, { certificate: [] }] : [{ bootstrap: [] }]
 }
 
 /** Every role that opens the route. */

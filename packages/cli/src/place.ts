@@ -19,7 +19,12 @@ export const COMMAND_VARIABLES: readonly string[] = [
 ]
 
 /** The settings that the service would run with here. Throws `config_invalid`. */
-export async function settingsHere(terminal: Terminal, options: PlaceOptions): Promise<Settings> {
+export async function settingsHere(
+  terminal: Terminal,
+  options: PlaceOptions,
+  /** The command makes the node's keys: that they are not there yet is no fault. */
+  makesKeys = false,
+): Promise<Settings> {
   const [{ loadConfig }, { sectionsHere }] = await Promise.all([
     import('@steeple/settings'),
     import('./composition/plugin-packages.ts'),
@@ -29,6 +34,7 @@ export async function settingsHere(terminal: Terminal, options: PlaceOptions): P
     env: terminal.env,
     flags: options.dataDir === undefined ? {} : { '--data-dir': options.dataDir },
     knownVariables: COMMAND_VARIABLES,
+    ...(makesKeys ? { surroundings: { hasNodeKeys: () => true } } : {}),
   }
   return loadConfig({ ...source, sections: sectionsHere(source) }).settings
 }

@@ -45,6 +45,18 @@ offline(
 )
 
 offline(
+  'makes the keys that TLS needs where TLS is already asked for',
+  async () => {
+    await using folder = await tempDir()
+    const { code, err } = await svc(['node', 'init', '--data-dir', folder.path], {
+      env: { SVC_TLS_ENABLED: 'true' },
+    })
+    assert.is(code, 0, err)
+  },
+  PROCESS_LIMIT,
+)
+
+offline(
   'refuses a keys directory that others can read',
   async () => {
     await using folder = await tempDir()

@@ -9,7 +9,7 @@ export async function initNodeHere(
   terminal: Terminal,
   options: PlaceOptions & { readonly name?: string; readonly json?: boolean },
 ): Promise<void> {
-  const settings = await settingsHere(terminal, options)
+  const settings = await settingsHere(terminal, options, true)
   const { isNew, message, secrets } = await initNode({
     dataDir: settings.server.data_dir,
     ...(options.name === undefined ? {} : { name: options.name }),

@@ -1,0 +1,231 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { join } from 'node:path'
+import { ROOT } from '../launch.ts'
+import { type Answer, until } from '../service.ts'
+import { fakedClock } from './faked-clock.ts'
+import type { BoxPlace } from './places.ts'
+
+const MAIN = join(ROOT, 'packages/cli/dist/main.js')
+const PORT = 8_443
+const START_LIMIT_MS = 180_000
+const ASK_LIMIT_MS = 60_000
+const OUTPUT_KEPT = 4_000_000
+
+/** A box of the mesh: a place, a data directory, and the service while it runs. */
+export interface Box {
+  readonly name: string
+  readonly place: BoxPlace
+  readonly dataDir: string
+  readonly nodeId: string
+  readonly adminToken: string
+  /** `https://address:port` of its API on the local network. */
+  readonly url: string
+  /** Starts the service and waits until it answers. */
+  start(): Promise<void>
+  /** SIGTERM and wait; the exit code. */
+  stop(): Promise<number | null>
+  /** SIGKILL and wait. Nothing to do when it does not run. */
+  kill(): Promise<void>
+  isRunning(): boolean
+  /** Asks its API as the admin, over TLS below a CA that one of the boxes has made. */
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Answer>
+  /** Runs `svc <args>` on the box, as its operator does. */
+  svc(...args: readonly string[]): Promise<SvcRun>
+  /** As `svc`, not awaited: for tests that kill it. */
+  launchSvc(...args: readonly string[]): { readonly child: ChildProcess; readonly done: Promise<SvcRun> }
+  /** What the service has printed, of all its runs. */
+  output(): string
+  /** From now on the clock of its processes is so many seconds ahead; the machine's tools keep the real one. */
+  shiftClock(seconds: number): void
+}
+
+/** How a command ended. */
+export interface SvcRun {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** What a box is started with. */
+export interface BoxOptions {
+  readonly name: string
+  readonly place: BoxPlace
+  /** An empty folder of the box's own. */
+  readonly folder: string
+  /** More environment (`SVC_…`). */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Initialises a box; its service does not run yet. */
+export async function makeBox({ name, place, folder, env = {} }: BoxOptions): Promise<Box> {
+  const dataDir = join(folder, 'data')
+  mkdirSync(folder, { recursive: true })
+  const adminToken = randomBytes(24).toString('hex')
+  const url = `https://${place.address}:${PORT}`
+  const clock = fakedClock(folder)
+  let output = ''
+  let running: { readonly child: ChildProcess; readonly exited: Promise<number | null> } | undefined
+
+  const launch = (args: readonly string[]): ChildProcess => {
+    const [file = '', ...inside] = [...place.inside, process.execPath, MAIN, ...args]
+    return spawn(file, inside, {
+      env: {
+        ...plainEnvironment(),
+        SVC_ADMIN_TOKEN: adminToken,
+        SVC_TLS_ENABLED: 'true',
+        SVC_PEERING_HEARTBEAT: '2s',
+        ...env,
+        ...clock.env(),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+  }
+  const launchSvc: Box['launchSvc'] = (...args) => {
+    const child = launch([...args, '--data-dir', dataDir])
+    return { child, done: endOf(child) }
+  }
+  const svc: Box['svc'] = (...args) => launchSvc(...args).done
+  const start = async (): Promise<void> => {
+    const child = launch(['--data-dir', dataDir, '--listen', `${place.address}:${PORT}`])
+    const from = output.length
+    const take = (piece: Buffer): void => {
+      output = (output + piece.toString('utf8')).slice(-OUTPUT_KEPT)
+    }
+    child.stdout?.on('data', take)
+    child.stderr?.on('data', take)
+    const exited = new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)))
+    running = { child, exited }
+    await until(async () => {
+      if (child.exitCode !== null) return true
+      return (await ask('GET', '/v1/healthz')).status === 200
+    }, START_LIMIT_MS)
+    if (child.exitCode !== null) throw new Error(`${name} ended:\n${output.slice(from)}`)
+  }
+  const ask: Box['ask'] = (method, path, body, headers = {}) =>
+    askBox({ address: place.address, dataDir, adminToken }, method, path, body, headers)
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    const one = running
+    running = undefined
+    one?.child.kill(signal)
+    return (await one?.exited) ?? null
+  }
+  const made = await svc('node', 'init', '--name', name)
+  if (made.code !== 0) throw new Error(`svc node init: ${made.stderr}`)
+  return {
+    name,
+    place,
+    dataDir,
+    nodeId: nodeIdOf(dataDir),
+    adminToken,
+    url,
+    start,
+    stop: () => end('SIGTERM'),
+    kill: async () => {
+      await end('SIGKILL')
+    },
+    isRunning: () => running !== undefined && running.child.exitCode === null,
+    ask,
+    svc,
+    launchSvc,
+    output: () => output,
+    shiftClock: clock.shift,
+  }
+}
+
+function nodeIdOf(dataDir: string): string {
+  const { node_id: nodeId } = JSON.parse(readFileSync(join(dataDir, 'keys/node.json'), 'utf8')) as {
+    readonly node_id: string
+  }
+  return nodeId
+}
+
+interface AskedBox {
+  readonly address: string
+  readonly dataDir: string
+  readonly adminToken: string
+}
+
+function askBox(
+  { address, dataDir, adminToken }: AskedBox,
+  method: string,
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+): Promise<Answer> {
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  // Its own CA, and that of the mesh once it is in one.
+  const cas = ['keys/mesh-ca.pem', 'keys/mesh/ca.pem'].map((file) => join(dataDir, file)).filter(existsSync)
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      {
+        host: address,
+        port: PORT,
+        method,
+        path,
+        agent: false,
+        ca: cas.map((file) => readFileSync(file, 'utf8')),
+        checkServerIdentity: () => undefined,
+        timeout: ASK_LIMIT_MS,
+        headers: {
+          authorization: `Bearer ${adminToken}`,
+          ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+      },
+      (incoming) => {
+        let said = ''
+        incoming.setEncoding('utf8')
+        incoming.on('data', (piece: string) => {
+          said += piece
+        })
+        incoming.on('error', reject)
+        incoming.on('end', () => {
+          const isJson = incoming.headers['content-type']?.includes('json') === true
+          resolve({
+            status: incoming.statusCode ?? 0,
+            headers: new Headers(
+              Object.entries(incoming.headers).map(([name, value]): [string, string] => [
+                name,
+                String(value),
+              ]),
+            ),
+            body: isJson && said !== '' ? JSON.parse(said) : said,
+          })
+        })
+      },
+    )
+    asked.on('timeout', () => asked.destroy(new Error(`no answer within ${ASK_LIMIT_MS} ms`)))
+    asked.on('error', reject)
+    asked.end(text)
+  })
+}
+
+function endOf(child: ChildProcess): Promise<SvcRun> {
+  let [stdout, stderr] = ['', '']
+  child.stdout?.on('data', (piece: Buffer) => {
+    stdout += piece.toString('utf8')
+  })
+  child.stderr?.on('data', (piece: Buffer) => {
+    stderr += piece.toString('utf8')
+  })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, stdout, stderr }))
+  })
+}
+
+function plainEnvironment(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) =>
+      value === undefined || name.startsWith('SVC_') ? [] : [[name, value]],
+    ),
+  )
+}

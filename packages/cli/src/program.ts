@@ -6,6 +6,7 @@ import { addCompletionCommand } from './commands/completion.ts'
 import { addCoreCommands } from './commands/core.ts'
 import { addEsimCommands } from './commands/esim.ts'
 import { addMachineCommands } from './commands/machine.ts'
+import { addMeshCommands } from './commands/mesh.ts'
 import { addNetworkCommands } from './commands/network.ts'
 import { addPluginCommands } from './commands/plugin.ts'
 import { addPolicyCommands } from './commands/policy.ts'
@@ -54,6 +55,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   })
   addMachineCommands(program, terminal)
   addNetworkCommands(program, terminal)
+  addMeshCommands(program, terminal)
   addUserCommands(program, terminal)
   addTokenCommands(program, terminal)
   addSimCommands(program, terminal)

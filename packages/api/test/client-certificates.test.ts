@@ -42,6 +42,7 @@ const ROUTES: readonly Route[] = [
     audit: 'node.enroll',
     handle: who,
   }),
+  route({ method: 'GET', path: '/v1/keys/:id', role: 'node', summary: 'Of nodes alone', handle: who }),
   route({
     method: 'GET',
     path: '/v1/nodes/:id/notes',
@@ -174,6 +175,8 @@ certificates('opens the enroll route to the node itself alone', async () => {
   assert.is((await enroll(NODE_ID, 'closed')).status, 403)
   assert.is((await world.get(`/v1/nodes/${NODE_ID}/notes`, { client })).status, 200)
   assert.is((await world.get(`/v1/nodes/${OTHER_NODE}/notes`, { client })).status, 403)
+  assert.is((await world.get(`/v1/keys/${NODE_ID}`, { client })).status, 200)
+  assert.is((await world.get(`/v1/keys/${OTHER_NODE}`, { client })).status, 403)
   const person = await world.own.issue(operator('anna'))
   assert.is((await world.get(`/v1/nodes/${OTHER_NODE}/notes`, { client: person })).status, 200)
 })

@@ -54,7 +54,10 @@ interface RouteBase {
   /** fastify syntax: `/v1/nodes/:id`. */
   readonly path: `/${string}`
   readonly role: Access
-  /** Own-id rule: `node` principals may call it too, for their own node only (the handler checks the id). */
+  /**
+   * Own-id rule: `node` principals may call it too, for their own node only. An `:id` in the path is the node's, and the edge
+   * checks it; the handler checks ids that stand elsewhere.
+   */
   readonly nodeToo?: boolean
   /** One line for the OpenAPI document. */
   readonly summary: string

@@ -42,7 +42,7 @@ export async function benchTls(): Promise<readonly Finding[]> {
     const ours: Round[] = []
     const theirs: Round[] = []
     for (let n = 0; n < ROUNDS; n++) {
-      ours.push(await round({ ...common, port, path: '/v1/tokens' }, service.child, '401'))
+      ours.push(await round({ ...common, port, path: '/v1/tokens' }, service.child, '403'))
       theirs.push(await round({ ...common, port: address.port, path: '/' }, bare, '200'))
     }
     return findings(ours, theirs)

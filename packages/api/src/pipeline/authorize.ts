@@ -10,13 +10,15 @@ import type { Endpoint } from '../host/endpoint.ts'
 export function mayUse(endpoint: Endpoint, principal: Principal, params: unknown): boolean {
   const { role: access, nodeToo } = endpoint.route
   if (access === 'public') return true
-  if (access === 'bootstrap' ? 'isBootstrap' in principal : principal.roles.has(access)) return true
-  return nodeToo === true && principal.roles.has('node') && isOwn(endpoint, principal, params)
+  if (access === 'bootstrap' && 'isBootstrap' in principal) return true
+  if (access !== 'bootstrap' && access !== 'node' && principal.roles.has(access)) return true
+  const isForNodes = access === 'node' || nodeToo === true
+  return isForNodes && principal.roles.has('node') && isOwn(endpoint, principal, params)
 }
 
-/** A path below `/v1/nodes/:id` is one node's: no other node gets there, whatever its handler looks at. */
+/** An `:id` in the path of a route that nodes may call is a node's: no other gets there, whatever its handler looks at. */
 function isOwn(endpoint: Endpoint, principal: Principal, params: unknown): boolean {
-  return !endpoint.route.path.startsWith('/v1/nodes/:id') || nodeIdFrom(params) === principal.id
+  return !endpoint.route.path.split('/').includes(':id') || nodeIdFrom(params) === principal.id
 }
 
 /** The node that a path names; undefined when it names none. */

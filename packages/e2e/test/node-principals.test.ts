@@ -1,0 +1,188 @@
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import tls from 'node:tls'
+import { assert, suite } from '@steeple/testkit'
+import { CONTRACT_ROUTES, type ContractRoute } from '../harness/contract-roles.ts'
+import { startedProcesses, urlOf } from '../harness/launch.ts'
+import { ask, enrollNode, type NodeAnswer, type NodeClient, type Root } from '../harness/node-client.ts'
+import { type OpenApi, type Operation, operationsOf } from '../harness/openapi.ts'
+import { hasTlsWitnesses, openWorkshop, run, type Workshop } from '../harness/tls-witness.ts'
+
+const ADMIN = 'node-principals-admin-token-0123456789'
+const ONE = 'aaaaaaaa-1111-4111-8111-aaaaaaaaaaaa'
+const OTHER = 'bbbbbbbb-2222-4222-8222-bbbbbbbbbbbb'
+const LIMIT = { limitMs: 360_000 }
+
+const principals = suite('e2e/node-principals')
+const started = startedProcesses()
+
+let workshop: Workshop
+let dataDir: string
+let root: Root
+let one: NodeClient
+let other: NodeClient
+
+const admin = (method: string, path: string, body?: unknown): Promise<NodeAnswer> =>
+  ask(root, method, path, body, { token: ADMIN })
+const heartbeat = (id: string, seq: number): object => ({
+  node_id: id,
+  at: '2026-01-01T00:00:00.000Z',
+  seq,
+  components: [{ name: 'radio', status: 'ok' }],
+})
+
+if (hasTlsWitnesses()) {
+  principals.before(async () => {
+    workshop = openWorkshop()
+    dataDir = mkdtempSync(join(tmpdir(), 'steeple-nodes-'))
+    const service = started.launch(['--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], {
+      env: { SVC_ADMIN_TOKEN: ADMIN, SVC_TLS_ENABLED: 'true' },
+    })
+    const { port } = new URL(await urlOf(service))
+    const ca = readFileSync(join(dataDir, 'keys', 'mesh-ca.pem'), 'utf8')
+    root = { port: Number(port), ca, adminToken: ADMIN }
+    one = await enrollNode(root, workshop, 'one', ONE)
+    other = await enrollNode(root, workshop, 'other', OTHER)
+  }, LIMIT)
+
+  principals.after(() => {
+    started.endAll()
+    workshop.remove()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+
+  principals('let a node speak for itself', async () => {
+    assert.is((await one.ask('POST', '/v1/telemetry', heartbeat(ONE, 1))).status, 202)
+    assert.is((await other.ask('POST', '/v1/telemetry', heartbeat(OTHER, 1))).status, 202)
+    assert.is((await one.ask('GET', '/v1/mesh/members')).status, 200)
+    const renewed = await one.ask('POST', `/v1/nodes/${ONE}/enroll`, { csr_pem: one.csr, name: 'one' })
+    assert.equal([renewed.status, renewed.body.node_id], [200, ONE])
+  })
+
+  principals(
+    'let no route of one node touch the record of another',
+    async () => {
+      const before = await recordsOf(OTHER)
+      const { body } = await admin('GET', '/v1/openapi.json')
+      // The service's own document.
+      const operations = operationsOf(body as OpenApi)
+      let refused = 0
+      for (const operation of operations) {
+        const { method, path } = operation
+        const roles = operation.object['x-roles']
+        if (roles.length === 0) continue
+        const sample = aimed(sampleOf(operation), path)
+        const answer = await one.ask(method, sample.path, sample.body)
+        const what = `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 200)}`
+        if (roles.includes('node') && !isOfOneNode(sample)) {
+          assert.ok(answer.status !== 401, what)
+          continue
+        }
+        assert.is(answer.status, 403, what)
+        refused += 1
+      }
+      assert.ok(refused > 50, String(refused))
+      assert.equal(await recordsOf(OTHER), before)
+    },
+    LIMIT,
+  )
+
+  principals('let a report of usage be of nobody but the node that sends it', async () => {
+    const issued = await admin('POST', '/v1/sims', {})
+    const path = `/v1/sims/${issued.body.sims[0].imsi_sha256_12}/usage`
+    const report = { up_bytes: 1, down_bytes: 1, report_id: 'node-principals' }
+    assert.is((await one.ask('POST', path, { ...report, source: OTHER })).status, 403)
+    const own = await one.ask('POST', path, report)
+    assert.is(own.status, 200)
+    assert.equal(Object.keys(own.body.by_source), [`submission:${ONE}`])
+  })
+
+  principals(
+    'are out on open connections, on new ones and on resumed ones as soon as the node has left',
+    async () => {
+      const idle = await dial(other)
+      const asking = await dial(other)
+      const ended = Promise.all([once(idle, 'close'), once(asking, 'close')])
+      assert.is((await admin('POST', `/v1/nodes/${OTHER}/leave`)).status, 200)
+      asking.write(`POST /v1/telemetry HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`)
+      await ended
+      const late = await other.ask('POST', '/v1/telemetry', heartbeat(OTHER, 2))
+      assert.equal([late.status, late.body.error.code], [401, 'certificate_revoked'])
+      assert.is((await other.ask('GET', '/v1/healthz')).status, 200)
+      // The one that stays is not disturbed.
+      assert.is((await one.ask('POST', '/v1/telemetry', heartbeat(ONE, 2))).status, 202)
+    },
+    LIMIT,
+  )
+
+  principals('are what openssl presents, also in a session that it resumes', async () => {
+    const session = join(workshop.folder, 'session')
+    const request = `POST /v1/telemetry HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`
+    const common = [
+      's_client',
+      '-quiet',
+      '-connect',
+      `127.0.0.1:${root.port}`,
+      '-cert',
+      one.pair.cert,
+      '-key',
+      one.pair.key,
+    ]
+    const first = await run('openssl', [...common, '-sess_out', session, '-ign_eof'], request)
+    // A body is missing; who asks was settled before.
+    assert.match(first.stdout, /HTTP\/1\.1 400/)
+    assert.is((await one.ask('POST', `/v1/nodes/${ONE}/leave`)).status, 200)
+    const second = await run('openssl', [...common, '-sess_in', session, '-ign_eof'], request)
+    assert.match(second.stdout, /HTTP\/1\.1 401[\s\S]*certificate_revoked/)
+  })
+}
+
+/** What there is of a node, without what changes by itself. */
+async function recordsOf(id: string): Promise<unknown> {
+  const { body: nodes } = await admin('GET', '/v1/nodes?limit=500')
+  const { body: members } = await admin('GET', '/v1/mesh/members')
+  const enroll = await admin('GET', `/v1/nodes/${id}/enroll`)
+  const leave = await admin('GET', `/v1/nodes/${id}/leave`)
+  const mine = (rows: readonly object[]): unknown => rows.filter((row) => JSON.stringify(row).includes(id))
+  return { nodes: mine(nodes.nodes), members: mine(members.members), enroll: enroll.body, leave: leave.body }
+}
+
+type Sample = ContractRoute['sample']
+
+/** A request that is well formed; of a route that is not in the matrix yet, its example. */
+function sampleOf({ method, path, object }: Operation): Sample {
+  const known = CONTRACT_ROUTES.find((route) => route.method === method && route.path === path)
+  const { example } = object.requestBody?.content['application/json'] ?? {}
+  return known?.sample ?? { path: path.replaceAll(/\{[^}]+\}/g, OTHER), body: example }
+}
+
+/** The same request about the other node: its id in place of every id. */
+function aimed(sample: Sample, path: string): Sample {
+  const swap = (text: string): string => text.replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/g, OTHER)
+  const body: unknown = JSON.parse(swap(JSON.stringify(sample.body ?? {})))
+  const about = typeof body === 'object' && body !== null ? { ...body } : body
+  return {
+    path: swap(path.startsWith('/v1/nodes/{id}') ? path.replace('{id}', OTHER) : sample.path),
+    body: about,
+  }
+}
+
+function isOfOneNode({ path, body }: Sample): boolean {
+  return `${path}${JSON.stringify(body)}`.includes(OTHER)
+}
+
+function dial({ pair }: NodeClient): Promise<tls.TLSSocket> {
+  const options = { host: '127.0.0.1', port: root.port, ca: root.ca }
+  return new Promise((resolve, reject) => {
+    const socket = tls.connect(
+      { ...options, cert: readFileSync(pair.cert), key: readFileSync(pair.key) },
+      () => resolve(socket),
+    )
+    socket.on('error', reject)
+    socket.resume()
+  })
+}
+
+principals.run()

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { defineError, type ErrorFactory, type Role, type Tx } from '@steeple/contracts'
+import { type Context, defineError, type ErrorFactory, type Role, type Tx } from '@steeple/contracts'
 import { drawPassword, hashPassword } from './password.ts'
 import type { People } from './people.ts'
 import { drawSecondFactor, type NewFactor } from './second-factor.ts'
@@ -38,8 +38,13 @@ export interface CredentialsShown {
   readonly recovery_codes: readonly string[]
 }
 
+/** What drawing credentials takes. */
+export type CredentialParts = Pick<People, 'vault' | 'gate' | 'identity'> & {
+  readonly context: Pick<Context, 'clock'>
+}
+
 /** Draws a user: id, hash of the password, second factor. Takes as long as scrypt does, so it is for outside of a transaction. */
-export async function drawUser(people: People, wish: UserWish): Promise<NewUser> {
+export async function drawUser(people: CredentialParts, wish: UserWish): Promise<NewUser> {
   const id = randomUUID()
   const { password_hash, factor, shown } = await drawCredentials(people, id, wish.name, wish.password)
   const row: UserRow = {
@@ -57,7 +62,7 @@ export async function drawUser(people: People, wish: UserWish): Promise<NewUser>
 
 /** Draws password (unless there is one) and second factor of a user. */
 export async function drawCredentials(
-  people: People,
+  people: CredentialParts,
   userId: string,
   name: string,
   chosen?: string,

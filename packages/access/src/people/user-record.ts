@@ -13,16 +13,27 @@ import type { CredentialsShown } from './new-user.ts'
 import { countRecoveryCodes } from './second-factor-store.ts'
 import { rolesOfUser, type UserRow } from './user-store.ts'
 
+/** Of a user's name. */
+export const USER_NAME_PATTERN = '^[A-Za-z0-9]([A-Za-z0-9._@-]*[A-Za-z0-9])?$'
+export const MOST_NAME_CHARS = 64
+/** NIST SP 800-63B §3.1.1: long rather than complicated. */
+export const LEAST_PASSWORD_CHARS = 12
+export const MOST_PASSWORD_CHARS = 256
+
 /** What the name of a user looks like: it is part of certificates, URIs and QR codes. */
 export const USER_NAME_SCHEMA: JsonSchema = {
   type: 'string',
   minLength: 1,
-  maxLength: 64,
-  pattern: '^[A-Za-z0-9]([A-Za-z0-9._@-]*[A-Za-z0-9])?$',
+  maxLength: MOST_NAME_CHARS,
+  pattern: USER_NAME_PATTERN,
   description: 'Letters, digits and . _ @ -. Capitals do not make another name.',
 }
-/** NIST SP 800-63B §3.1.1: long rather than complicated. */
-export const NEW_PASSWORD_SCHEMA: JsonSchema = { type: 'string', minLength: 12, maxLength: 256 }
+/** A password that somebody chooses. */
+export const NEW_PASSWORD_SCHEMA: JsonSchema = {
+  type: 'string',
+  minLength: LEAST_PASSWORD_CHARS,
+  maxLength: MOST_PASSWORD_CHARS,
+}
 /** The roles that a person may have: as those of a token. */
 export const USER_ROLES_SCHEMA: JsonSchema = {
   type: 'array',

@@ -1,3 +1,4 @@
+import type { PersonWish } from '@steeple/access/offline'
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, type Json } from '../client/rest-client.ts'
@@ -5,12 +6,16 @@ import { usageError } from '../command-error.ts'
 import { printList, printRecord } from '../output/print.ts'
 import { showCredentials, showInvitation } from '../output/show-credentials.ts'
 import { moment } from '../output/table.ts'
+import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
-import { gathered, type ListOptions, limitOption, restCommand } from './options.ts'
+import { gathered, type ListOptions, limitOption, placeOptions, restCommand } from './options.ts'
 import { addUserCertCommands } from './user-cert.ts'
 import { pathOfUser } from './user-id.ts'
 
-interface AddOptions extends ConnectionOptions {
+interface OfflineOptions extends ConnectionOptions, PlaceOptions {
+  readonly offline?: boolean
+}
+interface AddOptions extends OfflineOptions {
   readonly role?: readonly string[]
   readonly passwordStdin?: boolean
 }
@@ -27,21 +32,27 @@ const ROLE = 'role, may be given several times (viewer, operator, sim:issuer, si
 /** `svc user …`: the people who may log in, and their certificates. */
 export function addUserCommands(program: Command, terminal: Terminal): void {
   const user = program.command('user').description('people: their login, passkeys and certificates')
-  restCommand(
-    user,
-    'add <name>',
-    'add a person; shows the code for the authenticator and recovery codes once',
-  )
-    .option('--role <role>', ROLE, gathered)
-    .option(
-      '--password-stdin',
-      'the password is what standard input holds; one is drawn and shown when absent',
+  offlineToo(
+    restCommand(
+      user,
+      'add <name>',
+      'add a person; shows the code for the authenticator and recovery codes once',
     )
-    .action((name: string, options: AddOptions) => add(terminal, name, options))
+      .option('--role <role>', ROLE, gathered)
+      .option(
+        '--password-stdin',
+        'the password is what standard input holds; one is drawn and shown when absent',
+      ),
+  ).action((name: string, options: AddOptions) => add(terminal, name, options))
   restCommand(user, 'invite <name>', 'a link with which a person sets a password of their own; shown once')
     .option('--role <role>', ROLE, gathered)
     .option('--expires-in <duration>', 'such as 12h or 3d')
     .action((name: string, options: InviteOptions) => invite(terminal, name, options))
+  restCommand(
+    user,
+    'accept',
+    'accept an invitation: standard input holds its token, and on the next line the new password',
+  ).action((options: ConnectionOptions) => accept(terminal, options))
   restCommand(user, 'list', 'people and their roles')
     .addOption(limitOption())
     .action((options: ListOptions) => list(terminal, options))
@@ -50,15 +61,24 @@ export function addUserCommands(program: Command, terminal: Terminal): void {
     .action((name: string, roles: readonly string[], options: ForceOptions) =>
       setRoles(terminal, name, roles, options),
     )
-  restCommand(
-    user,
-    'reset <name>',
-    'another password, authenticator and recovery codes; sessions, passkeys and certificates end',
-  ).action((name: string, options: ConnectionOptions) => reset(terminal, name, options))
+  offlineToo(
+    restCommand(
+      user,
+      'reset <name>',
+      'another password, authenticator and recovery codes; sessions, passkeys and certificates end',
+    ),
+  ).action((name: string, options: OfflineOptions) => reset(terminal, name, options))
   restCommand(user, 'remove <name>', 'remove a person; everything of theirs opens nothing from then on')
     .option('--force', 'also when nobody is left then who is an administrator')
     .action((name: string, options: ForceOptions) => remove(terminal, name, options))
   addUserCertCommands(user, terminal)
+}
+
+/** Where every other way in is lost, or there was none yet. */
+function offlineToo(command: Command): Command {
+  return placeOptions(
+    command.option('--offline', 'on the files of a service that does not run: without any credential'),
+  )
 }
 
 async function add(terminal: Terminal, name: string, options: AddOptions): Promise<void> {
@@ -66,8 +86,15 @@ async function add(terminal: Terminal, name: string, options: AddOptions): Promi
   if (roles.length === 0) throw usageError('name at least one --role')
   const password = options.passwordStdin === true ? (await terminal.input()).replace(/\r?\n$/, '') : undefined
   const wish = { name, roles, ...(password === undefined ? {} : { password }) }
-  const { body } = await connect(terminal, options).change('POST', '/v1/users', wish)
-  showCredentials(terminal, options.json === true, body)
+  showCredentials(terminal, options.json === true, await added(terminal, wish, options))
+}
+
+async function added(terminal: Terminal, wish: PersonWish, options: AddOptions): Promise<Json> {
+  if (options.offline === true) {
+    const { addPersonHere } = await import('../offline/change-people.ts')
+    return addPersonHere(terminal, options, wish)
+  }
+  return (await connect(terminal, options).change('POST', '/v1/users', wish)).body
 }
 
 async function invite(terminal: Terminal, name: string, options: InviteOptions): Promise<void> {
@@ -79,6 +106,15 @@ async function invite(terminal: Terminal, name: string, options: InviteOptions):
     ...(options.expiresIn === undefined ? {} : { expires_in: options.expiresIn }),
   })
   showInvitation(terminal, options.json === true, body)
+}
+
+async function accept(terminal: Terminal, options: ConnectionOptions): Promise<void> {
+  const [token = '', password = ''] = (await terminal.input()).split(/\r?\n/)
+  if (token === '' || password === '')
+    throw usageError('standard input holds the token of the invitation, and on the next line the password')
+  const wish = { token: token.trim(), password }
+  const { body } = await connect(terminal, options).change('POST', '/v1/auth/invitation', wish)
+  showCredentials(terminal, options.json === true, body)
 }
 
 async function list(terminal: Terminal, options: ListOptions): Promise<void> {
@@ -104,7 +140,12 @@ async function setRoles(
   printRecord(terminal, options.json === true, body)
 }
 
-async function reset(terminal: Terminal, name: string, options: ConnectionOptions): Promise<void> {
+async function reset(terminal: Terminal, name: string, options: OfflineOptions): Promise<void> {
+  if (options.offline === true) {
+    const { resetPersonHere } = await import('../offline/change-people.ts')
+    showCredentials(terminal, options.json === true, await resetPersonHere(terminal, options, name))
+    return
+  }
   const client = connect(terminal, options)
   const { body } = await client.change('POST', `${await pathOfUser(client, name)}/reset`)
   showCredentials(terminal, options.json === true, body)

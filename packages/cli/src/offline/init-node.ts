@@ -39,6 +39,9 @@ function firstCredential(variable: string): string {
 There is no credential yet. Make the first one:
   export ${variable}=$(openssl rand -hex 32)     # the admin token of this run; it is stored nowhere
   svc &                                              # the service, with the same flags
-  svc token create my-name --role admin              # a token that stays; it is shown once
+  svc user add my-name --role admin                  # a person: password, code for the app, recovery codes, shown once
+  svc token create my-tool --role admin              # or a token that stays; it is shown once
+
+Without that variable, once the service has run and while it does not:  svc user add my-name --role admin --offline
 `
 }

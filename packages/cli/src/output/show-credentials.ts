@@ -27,14 +27,11 @@ export function showCredentials(terminal: Terminal, isJson: boolean, body: Json)
   terminal.err(ONCE)
 }
 
-/** An invitation, as a QR code and as a link when there is one. */
+/** An invitation, and how it is accepted. */
 export function showInvitation(terminal: Terminal, isJson: boolean, body: Json): void {
-  if (isJson) {
-    terminal.out(jsonText(body))
-    return
-  }
-  terminal.out(fields(body))
-  const link = body.url ?? body.link
-  if (typeof link === 'string') terminal.out(`\n${qrLines(link, terminal.columns !== undefined)}`)
-  terminal.err(ONCE)
+  terminal.out(isJson ? jsonText(body) : fields(body))
+  if (isJson) return
+  terminal.err(
+    `${ONCE}Whoever has the token accepts by: svc user accept --url URL, which reads it from standard input.\n`,
+  )
 }

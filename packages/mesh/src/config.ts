@@ -8,6 +8,10 @@ export interface PeeringConfig {
   readonly interface: string
   /** UDP. */
   readonly listen_port: number
+  /** `host:port` where others reach WireGuard; empty: what the root sees. */
+  readonly endpoint: string
+  /** CIDR that this node offers to carry. */
+  readonly advertise: readonly string[]
   /** Name of the mesh whose root this node is; empty: the node's own name. */
   readonly name: string
   /** `https://host:port` without a path; empty: guessed. */

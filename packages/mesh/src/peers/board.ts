@@ -1,0 +1,58 @@
+import type { Clock } from '@steeple/contracts'
+import { type Standings, standings } from './standing.ts'
+
+/** What was last seen of the interface and its peers. In memory: a start sees it again. */
+export interface Board {
+  readonly standings: Standings
+  /** Why links cannot be made; undefined while they can. */
+  problem: string | undefined
+  /** The interface is up. */
+  isUp: boolean
+  /** Peers' ids and the networks that are routed to them. */
+  serving: ReadonlyMap<string, readonly string[]>
+  /** Names of peers by id. */
+  names: ReadonlyMap<string, string>
+  /** Ids of active peers. */
+  active: ReadonlySet<string>
+  /** Public keys of peers on the interface that this service did not make. */
+  foreign: readonly string[]
+  /** Hosts of endpoints that have no address now. */
+  unresolved: ReadonlySet<string>
+  /** Next keys of peers that the interface is prepared for. */
+  prepared: readonly string[]
+  /** Public key and next key of this node. */
+  ownKeys: { readonly present: string; readonly next: string | undefined } | undefined
+  /** What the members were told last, as JSON. */
+  published: string | undefined
+  /** Milliseconds of the last echo, by peer's id. */
+  readonly rtt: Map<string, number>
+  onChange(listener: () => void): () => void
+  /** Tells the listeners. */
+  changed(): void
+}
+
+/** An empty one. */
+export function createBoard(clock: Clock): Board {
+  const listeners = new Set<() => void>()
+  return {
+    standings: standings(clock),
+    problem: undefined,
+    isUp: false,
+    serving: new Map(),
+    names: new Map(),
+    active: new Set(),
+    foreign: [],
+    unresolved: new Set(),
+    prepared: [],
+    ownKeys: undefined,
+    published: undefined,
+    rtt: new Map(),
+    onChange: (listener) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    changed: () => {
+      for (const listener of listeners) listener()
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import { networkInterfaces } from 'node:os'
+import { policyRef } from '@steeple/contracts'
+import { type Cidr, cidrText, hostCidr, networkOf, overlaps, parseCidr } from './cidr.ts'
+import type { PeersParts } from './parts.ts'
+import { listOf, type PeerRow } from './peer-store.ts'
+import type { Ground } from './route-rules.ts'
+
+/** Whether the policy lets routes be advertised: `mesh.allow_route_advertise`. Without a policy it does not. */
+export function isAdvertisingAllowed({ context }: PeersParts): boolean {
+  return context.maybe(policyRef)?.bundle().mesh.allow_route_advertise ?? false
+}
+
+/** What a route must not run into on this machine: the phones' addresses and the networks of its interfaces. */
+export function ownGrounds({ context }: PeersParts): readonly Ground[] {
+  const { settings, config } = context
+  const pool = settings.core === 'core_b' ? settings.core_b.subnet : settings.core_a.subnet
+  const key = settings.core === 'core_b' ? 'core_b.subnet' : 'core_a.subnet'
+  const subnets = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
+    name === config.interface || name === 'lo'
+      ? []
+      : addresses.map(({ cidr }) => ({ cidr: networkOf(cidr ?? ''), what: `the network of ${name}` })),
+  )
+  return [{ cidr: parseCidr(pool), what: `the addresses of phones (${key})` }, ...subnets].flatMap(
+    ({ cidr, what }) => (cidr === undefined ? [] : [{ cidr, what, isFirm: false }]),
+  )
+}
+
+/** What other peers' routes have. */
+export function peerGrounds(rows: readonly PeerRow[], ownId: string | undefined): readonly Ground[] {
+  return rows
+    .filter(({ id, removed_at_ms }) => id !== ownId && removed_at_ms === null)
+    .flatMap(({ name, approved }) =>
+      listOf(approved).flatMap((text) => {
+        const cidr = parseCidr(text)
+        return cidr === undefined ? [] : [{ cidr, what: `a route of the peer ${name}`, isFirm: false }]
+      }),
+    )
+}
+
+/** The addresses of the overlay that are somebody's. */
+export function heldAddresses(
+  { members }: PeersParts,
+  rows: readonly PeerRow[],
+  ownId: string | undefined,
+): readonly Ground[] {
+  const ofMembers = members.list().map(({ overlayAddress, name, isSelf }) => ({
+    cidr: hostCidr(overlayAddress),
+    what: isSelf ? 'the address of this node' : `the address of the member ${name}`,
+  }))
+  const ofPeers = rows
+    .filter(({ id }) => id !== ownId)
+    .map(({ address, name }) => ({ cidr: hostCidr(address ?? ''), what: `the address of the peer ${name}` }))
+  return [...ofMembers, ...ofPeers].flatMap(({ cidr, what }) =>
+    cidr === undefined ? [] : [{ cidr, what, isFirm: true }],
+  )
+}
+
+/** The overlay's network, also before there is a mesh. */
+export function overlayNetwork({ members, context }: PeersParts): Cidr | undefined {
+  return parseCidr(members.overlay()?.subnet ?? context.config.subnet)
+}
+
+/** Says of a network whether it runs into something of this machine. */
+export function contestedBy(grounds: readonly Ground[]): (cidr: string) => boolean {
+  return (text) => {
+    const network = parseCidr(text)
+    return network !== undefined && grounds.some(({ cidr }) => overlaps(cidr, network))
+  }
+}
+
+/** The normal spelling of a network; the text itself when it is none. */
+export function spelled(text: string): string {
+  const cidr = parseCidr(text)
+  return cidr === undefined ? text : cidrText(cidr)
+}

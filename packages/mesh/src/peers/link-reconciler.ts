@@ -1,0 +1,163 @@
+import { type Outcome, type Reconciler, southboundUnavailable } from '@steeple/contracts'
+import type { SeenLink } from '../wireguard/link-driver.ts'
+import { type Aim, aimAt, applyPeers, applyRoutes } from './apply.ts'
+import { adoptMembers } from './follow-members.ts'
+import { LINK_KEY, LINK_RESOURCE, type PeersParts } from './parts.ts'
+import { allPeers, type PeerRow } from './peer-store.ts'
+import { publishOwn } from './publish.ts'
+import { changeKeyWhenReady } from './rotation.ts'
+
+/** How often the interface is looked at: a stale peer's routes are gone within ten seconds. */
+const LOOK_MS = 5_000
+const LONGEST_MS = 15_000
+
+/** Brings the WireGuard interface, its peers and routes to what is wanted. Level-triggered: looks at all of it each time. */
+export function linkReconciler(parts: PeersParts): Reconciler {
+  return {
+    resource: LINK_RESOURCE,
+    runs: 'machine',
+    resyncMs: LOOK_MS,
+    urgentConcurrency: 1,
+    concurrency: 1,
+    backoff: { firstMs: 1_000, longestMs: LONGEST_MS },
+    keys: async () => [LINK_KEY],
+    reconcile: async (_keys, signal) => {
+      const { board } = parts
+      try {
+        await look(parts, signal)
+        board.problem = undefined
+        return { state: 'converged' }
+      } catch (error) {
+        signal.throwIfAborted()
+        board.problem = error instanceof Error ? error.message : String(error)
+        return failed(board.problem)
+      } finally {
+        board.changed()
+      }
+    },
+  }
+}
+
+function failed(reason: string): Outcome {
+  return { state: 'failed', reason }
+}
+
+async function look(parts: PeersParts, signal: AbortSignal): Promise<void> {
+  const { context, board, driver, key } = parts
+  if (!context.config.enabled) {
+    await takeAway(parts, signal)
+    return
+  }
+  await adoptMembers(parts)
+  board.ownKeys = { present: await key.present(), next: await key.next() }
+  const all = await allPeers(context.db)
+  const rows = all.filter(({ removed_at_ms }) => removed_at_ms === null)
+  if (rows.length === 0) await takeAway(parts, signal)
+  else await hold(parts, all, rows, signal)
+  // A key changes when those who should know of it do; without a peer nobody has to.
+  if (await changeKeyWhenReady(parts, rows)) {
+    board.ownKeys = { present: await key.present(), next: undefined }
+    if (rows.length > 0 && driver.exists()) await driver.setKey(key.file, context.config.listen_port, signal)
+  }
+  await publishOwn(parts)
+}
+
+async function hold(
+  parts: PeersParts,
+  all: readonly PeerRow[],
+  rows: readonly PeerRow[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { board, driver } = parts
+  const seen = await ownLink(parts, signal)
+  board.standings.see(seen.wireguard.peers)
+  const aim = await aimAt(parts, rows)
+  const isChanged = await applyPeers(parts, { seen, aim, rows, all }, signal)
+  await applyRoutes(parts, seen, aim, signal)
+  await tellOfChanges(parts, rows, aim)
+  const now = isChanged ? ((await driver.peek(signal)) ?? seen.wireguard) : seen.wireguard
+  board.standings.see(now.peers)
+  board.prepared = rows.flatMap(({ next_key }) =>
+    next_key !== null && now.peers.some(({ publicKey }) => publicKey === next_key) ? [next_key] : [],
+  )
+  board.serving = aim.serving
+  board.active = aim.active
+  board.names = new Map(rows.map(({ id, name }) => [id, name]))
+  board.unresolved = aim.unresolved
+  board.isUp = true
+}
+
+/** The interface as this node wants it, apart from its peers. Throws when it is somebody else's. */
+async function ownLink(
+  { driver, context, key, members }: PeersParts,
+  signal: AbortSignal,
+): Promise<SeenLink> {
+  const { interface: name, listen_port: port } = context.config
+  let seen = await driver.observe(signal)
+  if (seen?.owner === 'foreign')
+    throw southboundUnavailable(
+      `the WireGuard interface ${name} is somebody else's and stays as it is; name another one in peering.interface, or remove it`,
+    )
+  if (seen === undefined || seen.owner === 'new') {
+    await driver.create(signal)
+    context.log.info({ interface: name }, 'WireGuard interface made')
+    seen = await driver.observe(signal)
+    if (seen === undefined) throw southboundUnavailable(`the interface ${name} is gone again`)
+  }
+  const { wireguard } = seen
+  if (wireguard.publicKey !== (await key.present()) || wireguard.listenPort !== port)
+    await driver.setKey(key.file, port, signal)
+  const address = members.overlay()?.address
+  const hasAddress =
+    address === undefined
+      ? seen.addresses.length === 0
+      : seen.addresses.length === 1 && seen.addresses[0]?.split('/')[0] === address
+  if (!seen.isUp || !hasAddress) await driver.setAddress(address, seen.addresses, signal)
+  return seen
+}
+
+/** Removes what this node has made, and nothing else. Somebody else's peer keeps its interface. */
+export async function takeAway({ driver, board, context }: PeersParts, signal: AbortSignal): Promise<void> {
+  const isThere = driver.exists()
+  board.isUp = false
+  board.serving = new Map()
+  board.active = new Set()
+  board.prepared = []
+  board.foreign = []
+  if (!isThere) return
+  const seen = await driver.observe(signal)
+  if (seen?.owner !== 'own') return
+  const rows = await allPeers(context.db)
+  const ours = new Set(rows.flatMap((row) => [row.public_key, row.next_key, row.former_key]))
+  const keys = seen.wireguard.peers.map(({ publicKey }) => publicKey)
+  board.foreign = keys.filter((key) => !ours.has(key))
+  if (board.foreign.length === 0) {
+    await driver.remove(signal)
+    context.log.info({ interface: context.config.interface }, 'WireGuard interface removed')
+    return
+  }
+  await driver.removeRoutes(seen.routes, signal)
+  await driver.setPeers(
+    [],
+    keys.filter((key) => ours.has(key)),
+    signal,
+  )
+}
+
+/** Events of links that came up or went, for those who watch. */
+async function tellOfChanges(
+  { context, board }: PeersParts,
+  rows: readonly PeerRow[],
+  aim: Aim,
+): Promise<void> {
+  if (!board.isUp) return
+  const turned = rows.filter(({ id }) => board.active.has(id) !== aim.active.has(id))
+  if (turned.length === 0) return
+  await context.observe(async (tx) => {
+    for (const { id, name } of turned) {
+      const state = aim.active.has(id) ? 'active' : 'stale'
+      tx.event({ type: `peer.${state}`, subject: id, data: { name, state } })
+      context.log.info({ peer: id, state }, 'peer has changed')
+    }
+  })
+}

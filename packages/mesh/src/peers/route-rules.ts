@@ -1,0 +1,75 @@
+import { type Cidr, cidrText, contains, hostCidr, isDefault, isHost, overlaps, parseCidr } from './cidr.ts'
+
+/** A network that a route must not run into. */
+export interface Ground {
+  readonly cidr: Cidr
+  /** `the addresses of phones (core_a.subnet)`, `the route of peer north`. */
+  readonly what: string
+  /** True: no policy allows it. */
+  readonly isFirm: boolean
+}
+
+/** What is the matter with one route of a list. */
+export interface RouteProblem {
+  readonly index: number
+  readonly message: string
+  /** Whether `mesh.allow_route_advertise` of the policy would allow it. */
+  readonly isAllowable: boolean
+}
+
+/**
+ * What stands against routes to a peer.
+ *
+ * - `routes`: as they were given. `endpoint`: its address where it is one.
+ * - Firm: no CIDR, twice, bits behind the prefix, loopback, link-local, multicast, the peer's own endpoint (its packets
+ *   would run into themselves), what `grounds` call firm. Otherwise a matter of the policy.
+ */
+export function routeProblems(
+  routes: readonly string[],
+  grounds: readonly Ground[],
+  endpoint: string | undefined,
+): readonly RouteProblem[] {
+  const host = endpoint === undefined ? undefined : hostCidr(endpoint)
+  const parsed = routes.map(parseCidr)
+  return parsed.flatMap((cidr, index): readonly RouteProblem[] => {
+    const firm = (message: string): readonly RouteProblem[] => [{ index, message, isAllowable: false }]
+    if (cidr === undefined) return firm('is no CIDR such as 10.20.0.0/16, or has bits behind its prefix')
+    const earlier = parsed.findIndex((other) => other !== undefined && cidrText(other) === cidrText(cidr))
+    if (earlier < index) return firm(`is the same as /routes/${earlier}`)
+    if (isDefault(cidr)) return [{ index, message: 'is a default route', isAllowable: true }]
+    const special = SPECIAL.find(([, network]) => overlaps(network, cidr))
+    if (special !== undefined) return firm(`overlaps with ${special[0]}`)
+    if (host !== undefined && contains(cidr, host)) return firm("contains the peer's own endpoint")
+    return grounds
+      .filter((ground) => overlaps(ground.cidr, cidr))
+      .map(({ cidr: other, what, isFirm }) => ({
+        index,
+        message: `overlaps with ${cidrText(other)}, ${what}`,
+        isAllowable: !isFirm,
+      }))
+  })
+}
+
+/** A route in the overlay is one address of it, which nobody else has. */
+export function overlayProblem(route: string, overlay: Cidr, held: readonly Ground[]): string | undefined {
+  const cidr = parseCidr(route)
+  if (cidr === undefined || isDefault(cidr) || !overlaps(cidr, overlay)) return undefined
+  if (!isHost(cidr))
+    return `overlaps with ${cidrText(overlay)}, the addresses of the mesh; give one address of it`
+  const holder = held.find((ground) => overlaps(ground.cidr, cidr))
+  return holder === undefined ? undefined : `is ${holder.what}`
+}
+
+const SPECIAL: readonly (readonly [string, Cidr])[] = (
+  [
+    ['this machine itself', '127.0.0.0/8'],
+    ['link-local addresses', '169.254.0.0/16'],
+    ['multicast', '224.0.0.0/4'],
+    ['this machine itself', '::1/128'],
+    ['link-local addresses', 'fe80::/10'],
+    ['multicast', 'ff00::/8'],
+  ] as const
+).flatMap(([what, text]) => {
+  const cidr = parseCidr(text)
+  return cidr === undefined ? [] : [[what, cidr] as const]
+})

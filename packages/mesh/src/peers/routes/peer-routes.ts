@@ -1,0 +1,227 @@
+import {
+  capacityExceeded,
+  type JsonSchema,
+  type MutationTx,
+  objectSchema,
+  ok,
+  PAGE_QUERY,
+  type Page,
+  pageSchema,
+  peerExists,
+  peerNotFound,
+  type Route,
+  route,
+} from '@steeple/contracts'
+import { endpointText } from '../endpoint.ts'
+import { newPeerId } from '../follow-members.ts'
+import { spelled } from '../grounds.ts'
+import { KEEPALIVE_S, LINK_KEY, LINK_RESOURCE, type PeersParts } from '../parts.ts'
+import { allPeers, MAX_PEERS, PEERS, type PeerRow, peerById, peersAfter } from '../peer-store.ts'
+import { PEER_SCHEMA, peerRecord, suggestionRecord } from '../record.ts'
+import { type AddBody, addressIn, checkAdd, KEY_SCHEMA, PEER_NAME_SCHEMA, ROUTES_SCHEMA } from './bodies.ts'
+
+/** The parameter of the routes of one peer. */
+export interface PeerParams {
+  readonly id: string
+}
+/** Schema of the parameter `{id}`. */
+export const PEER_PARAMS: JsonSchema = objectSchema(
+  { id: { type: 'string', pattern: '^[a-z][0-9a-z-]{1,127}$' } },
+  ['id'],
+)
+
+interface ListQuery {
+  readonly removed?: boolean
+}
+
+const ADD_BODY = objectSchema(
+  {
+    name: PEER_NAME_SCHEMA,
+    endpoint: { type: 'string', maxLength: 270, description: 'wg://host:port' },
+    public_key: KEY_SCHEMA,
+    routes: {
+      ...ROUTES_SCHEMA,
+      description: 'Networks behind the peer. The first single address is its own.',
+    },
+    preshared_key: KEY_SCHEMA,
+    keepalive_s: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 65_535,
+      description: `Seconds; ${KEEPALIVE_S} when absent. Without traffic a link without it would go stale.`,
+    },
+  },
+  ['name', 'endpoint', 'public_key', 'routes'],
+)
+const EXAMPLE = {
+  name: 'north',
+  endpoint: 'wg://north.example.net:51820',
+  public_key: 'xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=',
+  routes: ['10.20.0.0/16'],
+}
+
+/** List, show, add and remove peers. */
+export function peerRoutes(parts: PeersParts): readonly Route[] {
+  const { context, board } = parts
+  return [
+    route<unknown, ListQuery, unknown>({
+      method: 'GET',
+      path: '/v1/peers',
+      role: 'viewer',
+      summary: 'List the peers: links to other boxes, their routes and health',
+      description: 'By name; first the nodes that were heard of and that nobody has accepted.',
+      schema: {
+        query: objectSchema({
+          ...PAGE_QUERY,
+          removed: { type: 'boolean', description: 'Those that were removed, instead.' },
+        }),
+        response: pageSchema('peers', PEER_SCHEMA),
+      },
+      errors: ['store_corrupt'],
+      paged: true,
+      handle: async (request) => ok(await pageOf(parts, request.query.removed === true, request.page())),
+    }),
+    route<PeerParams, unknown, unknown>({
+      method: 'GET',
+      path: '/v1/peers/:id',
+      role: 'viewer',
+      summary: 'One peer',
+      schema: { params: PEER_PARAMS, response: PEER_SCHEMA },
+      errors: ['peer_not_found', 'store_corrupt'],
+      handle: async ({ params }) => {
+        const heard = parts.suggestions.get(params.id)
+        if (heard !== undefined) return ok(suggestionRecord(heard))
+        const row = await peerById(context.db, params.id)
+        if (row === undefined) throw peerNotFound(params.id)
+        return ok(peerRecord(row, board, context.config.enabled))
+      },
+    }),
+    addRoute(parts),
+    removeRoute(parts),
+  ]
+}
+
+function addRoute(parts: PeersParts): Route {
+  const { context, board } = parts
+  return route<unknown, unknown, AddBody>({
+    method: 'POST',
+    path: '/v1/peers',
+    role: 'operator',
+    summary: 'Add a peer',
+    description:
+      'Over WireGuard. One that was removed comes back when it is added again by its name or key. A preshared key is sealed and never shown.',
+    example: EXAMPLE,
+    schema: { body: ADD_BODY, response: PEER_SCHEMA, status: 201 },
+    errors: ['validation_failed', 'peer_exists', 'capacity_exceeded', 'store_corrupt'],
+    audit: 'peer.add',
+    handle: async (request) => {
+      const { body } = request
+      return await request.mutate(body.name, async (tx) => {
+        const row = await addIn(parts, tx, body)
+        tx.audit({ target: row.id, detail: { ...plain(body), name: row.name } })
+        tx.event({ type: 'peer.add', subject: row.id, data: { name: row.name } })
+        tx.dirty(LINK_RESOURCE, LINK_KEY, true)
+        return { status: 201, body: peerRecord(row, board, context.config.enabled) }
+      })
+    },
+  })
+}
+
+function removeRoute({ context }: PeersParts): Route {
+  return route<PeerParams, unknown, unknown>({
+    method: 'DELETE',
+    path: '/v1/peers/:id',
+    role: 'operator',
+    summary: 'Remove a peer',
+    description:
+      'Its link and routes are taken away, its record stays, disabled. A member of the mesh stays away until it is added again.',
+    schema: { params: PEER_PARAMS, status: 204 },
+    errors: ['peer_not_found', 'store_corrupt'],
+    audit: 'peer.remove',
+    handle: async (request) => {
+      const { id } = request.params
+      return await request.mutate(id, async (tx) => {
+        const row = await peerById(tx, id)
+        if (row === undefined) throw peerNotFound(id)
+        if (row.removed_by !== 'operator') {
+          const nowMs = context.clock.nowMs()
+          await PEERS.put(tx, {
+            ...row,
+            removed_at_ms: nowMs,
+            removed_by: 'operator',
+            changed_at_ms: nowMs,
+          })
+        }
+        tx.audit({ detail: { name: row.name } })
+        tx.event({ type: 'peer.remove', subject: id, data: { name: row.name } })
+        tx.dirty(LINK_RESOURCE, LINK_KEY, true)
+        return { status: 204 }
+      })
+    },
+  })
+}
+
+/** What of a body may be written down. */
+function plain({ endpoint, public_key, routes, keepalive_s }: AddBody): Readonly<Record<string, unknown>> {
+  return { endpoint, public_key, routes, ...(keepalive_s === undefined ? {} : { keepalive_s }) }
+}
+
+async function addIn(parts: PeersParts, tx: MutationTx, body: AddBody): Promise<PeerRow> {
+  const { context, vault } = parts
+  const rows = await allPeers(tx)
+  const endpoint = checkAdd(parts, body, rows)
+  const sameKey = rows.find(({ public_key, next_key }) => [public_key, next_key].includes(body.public_key))
+  const sameName = rows.find(({ name, removed_at_ms }) => name === body.name && removed_at_ms === null)
+  if (sameName !== undefined) throw peerExists(`there is a peer named ${body.name}: ${sameName.id}`)
+  if (sameKey !== undefined && sameKey.removed_at_ms === null)
+    throw peerExists(`the peer ${sameKey.name} (${sameKey.id}) has this public key`)
+  if (rows.filter(({ removed_at_ms }) => removed_at_ms === null).length >= MAX_PEERS)
+    throw capacityExceeded(`there are ${MAX_PEERS} peers; remove one`)
+  const nowMs = context.clock.nowMs()
+  const id = sameKey?.id ?? newPeerId()
+  const routes = JSON.stringify(body.routes.map(spelled))
+  const row: PeerRow = {
+    id,
+    name: body.name,
+    source: 'static',
+    public_key: body.public_key,
+    next_key: null,
+    former_key: sameKey?.former_key ?? null,
+    psk_sealed:
+      body.preshared_key === undefined
+        ? null
+        : vault.seal(Buffer.from(body.preshared_key), `mesh_peer/${id}`),
+    endpoint: endpointText(endpoint),
+    keepalive_s: body.keepalive_s ?? KEEPALIVE_S,
+    address: addressIn(body.routes),
+    advertised: routes,
+    approved: routes,
+    node_id: sameKey?.node_id ?? null,
+    fingerprint: sameKey?.fingerprint ?? null,
+    removed_at_ms: null,
+    removed_by: null,
+    created_at_ms: sameKey?.created_at_ms ?? nowMs,
+    changed_at_ms: nowMs,
+  }
+  await PEERS.put(tx, row)
+  return row
+}
+
+async function pageOf(parts: PeersParts, isRemoved: boolean, page: Page): Promise<object> {
+  const { context, board, suggestions } = parts
+  const [name, id] = page.after ?? []
+  const after = page.after === undefined ? undefined : { name: String(name), id: String(id) }
+  // They are few, in bounds of their own, and belong in front of the first page.
+  const heard = isRemoved || page.after !== undefined ? [] : suggestions.list()
+  const rows = await peersAfter(context.db, { isRemoved, after, limit: page.limit + 1 })
+  const shown = rows.slice(0, page.limit)
+  const last = shown.at(-1)
+  const isMore = rows.length > page.limit && last !== undefined
+  return {
+    peers: [
+      ...heard.map(suggestionRecord),
+      ...shown.map((row) => peerRecord(row, board, context.config.enabled)),
+    ],
+    next_cursor: isMore ? page.cursor([last.name, last.id]) : null,
+  }
+}

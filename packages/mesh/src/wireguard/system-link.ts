@@ -1,0 +1,182 @@
+import { existsSync } from 'node:fs'
+import { southboundUnavailable } from '@steeple/contracts'
+import { parseDump } from './dump.ts'
+import { isIp6, parseLink, parseRoutes, ROUTE_PROTOCOL } from './ip-json.ts'
+import type { LinkDriver, PeerChange, SeenLink } from './link-driver.ts'
+import type { Run } from './run.ts'
+
+/** Behind the machine's own routes of the same network, which have 0 (IPv6: 256, 1024). */
+const METRIC = '1780'
+/** Peers that one call of wg sets. */
+const AT_ONCE = 100
+const NO_DEVICE = /does not exist|No such device|Cannot find device/i
+const NO_MODULE = /Unknown device type|Operation not supported|not supported/i
+
+/** What a driver of the system needs. */
+export interface SystemLinkParts {
+  readonly name: string
+  /** What the interface is marked with; another text means that it is somebody else's. */
+  readonly mark: string
+  /** Directory (0700) in which preshared keys lie for a moment. */
+  readonly keysDir: string
+  readonly run: Run
+}
+
+/** The interface by `wg` and `ip`: of the kernel where it has WireGuard, else of `wireguard-go`. */
+export function systemLink(parts: SystemLinkParts): LinkDriver {
+  const { name, run } = parts
+  const ip = (args: readonly string[], signal: AbortSignal): Promise<string> => run('ip', args, { signal })
+  return {
+    exists: () => existsSync(`/sys/class/net/${name}`),
+    observe: (signal) => observe(parts, signal),
+    peek: async (signal) => parseDump(await run('wg', ['show', name, 'dump'], { signal }).catch(() => '')),
+    create: async (signal) => {
+      if ((await linkJson(parts, signal)) === undefined) await make(parts, signal)
+      await ip(['link', 'set', 'dev', name, 'alias', parts.mark], signal)
+    },
+    setKey: async (file, listenPort, signal) => {
+      await run('wg', ['set', name, 'listen-port', String(listenPort), 'private-key', file], { signal })
+    },
+    setPeers: (changes, removed, signal) => setPeers(parts, changes, removed, signal),
+    setAddress: async (address, seen, signal) => {
+      const wanted = address === undefined ? [] : [`${address}/${isIp6(address) ? 128 : 32}`]
+      for (const old of seen.filter((one) => !wanted.includes(one)))
+        await ip(['address', 'del', old, 'dev', name], signal)
+      for (const one of wanted) await ip(['address', 'replace', one, 'dev', name], signal)
+      await ip(['link', 'set', 'dev', name, 'up'], signal)
+    },
+    addRoutes: async (networks, from, signal) => {
+      for (const cidr of networks) {
+        const source = from === undefined || isIp6(from) !== isIp6(cidr) ? [] : ['src', from]
+        await ip([...routeArgs(name, 'replace', cidr), ...source], signal)
+      }
+    },
+    removeRoutes: async (networks, signal) => {
+      for (const cidr of networks)
+        await ip(routeArgs(name, 'del', cidr), signal).catch(unless(/No such process/))
+    },
+    remove: async (signal) => {
+      await ip(['link', 'del', 'dev', name], signal).catch(unless(NO_DEVICE))
+    },
+    ping: async (address, signal) => {
+      const args = ['-n', '-q', '-c', '1', '-W', '1', '-I', name, address]
+      // Without an answer it ends with 1.
+      const said = await run('ping', args, { signal }).catch(() => '')
+      const ms = /= ([\d.]+)\//.exec(said)?.[1]
+      return ms === undefined ? undefined : Number(ms)
+    },
+  }
+}
+
+async function observe(parts: SystemLinkParts, signal: AbortSignal): Promise<SeenLink | undefined> {
+  const { name, run } = parts
+  const json = await linkJson(parts, signal)
+  if (json === undefined) return undefined
+  const link = parseLink(json)
+  const wireguard = parseDump(
+    await run('wg', ['show', name, 'dump'], { signal }).catch((cause: unknown) => {
+      throw southboundUnavailable(
+        `there is an interface ${name} that wg cannot read; name another one in peering.interface, or remove it`,
+        { cause },
+      )
+    }),
+  )
+  if (link === undefined || wireguard === undefined)
+    throw southboundUnavailable(`what ip or wg say of ${name} was not understood`)
+  const filter = ['-j', 'route', 'show', 'dev', name, 'proto', ROUTE_PROTOCOL]
+  const routes = await Promise.all([
+    run('ip', ['-4', ...filter], { signal }).then((text) => parseRoutes(text, 4)),
+    // A machine without IPv6 has none.
+    run('ip', ['-6', ...filter], { signal }).then(
+      (text) => parseRoutes(text, 6),
+      () => [],
+    ),
+  ])
+  const isUntouched = wireguard.publicKey === undefined && wireguard.peers.length === 0
+  const isNew = link.mark === undefined && isUntouched && link.addresses.length === 0
+  return {
+    owner: link.mark === parts.mark ? 'own' : isNew ? 'new' : 'foreign',
+    isUp: link.isUp,
+    addresses: link.addresses,
+    wireguard,
+    routes: routes.flat(),
+  }
+}
+
+async function linkJson({ name, run }: SystemLinkParts, signal: AbortSignal): Promise<string | undefined> {
+  return await run('ip', ['-j', 'address', 'show', 'dev', name], { signal }).catch(unless(NO_DEVICE))
+}
+
+/** The kernel's where it can; wireguard-go goes on by itself in the background and ends with its interface. */
+async function make({ name, run }: SystemLinkParts, signal: AbortSignal): Promise<void> {
+  try {
+    await run('ip', ['link', 'add', 'dev', name, 'type', 'wireguard'], { signal })
+  } catch (cause) {
+    unless(NO_MODULE)(cause)
+    await run('wireguard-go', [name], { signal, detached: true }).catch((error: unknown) => {
+      throw southboundUnavailable(
+        `the kernel has no WireGuard, and the userspace one does not start: ${wordsOf(error)}`,
+        { cause: error },
+      )
+    })
+  }
+}
+
+async function setPeers(
+  { name, run, keysDir }: SystemLinkParts,
+  changes: readonly PeerChange[],
+  removed: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const removal = (key: string): readonly string[] => ['peer', key, 'remove']
+  const anew = changes.filter(({ isAnew }) => isAnew === true).map(({ publicKey }) => publicKey)
+  const open = changes.filter(({ presharedKey }) => typeof presharedKey !== 'string')
+  const batches = [...chunks(anew.map(removal)), ...chunks(open.map(peerArgs))]
+  for (const batch of batches) await run('wg', ['set', name, ...batch.flat()], { signal })
+  for (const change of changes) {
+    if (typeof change.presharedKey !== 'string') continue
+    const secret = { text: change.presharedKey, dir: keysDir }
+    await run('wg', ['set', name, ...peerArgs(change)], { signal, secret })
+  }
+  for (const batch of chunks(removed.map(removal)))
+    await run('wg', ['set', name, ...batch.flat()], { signal })
+}
+
+function peerArgs({
+  publicKey,
+  presharedKey,
+  endpoint,
+  keepaliveS,
+  allowedIps,
+}: PeerChange): readonly string[] {
+  return [
+    ...['peer', publicKey],
+    ...(presharedKey === undefined
+      ? []
+      : ['preshared-key', presharedKey === null ? '/dev/null' : '/dev/stdin']),
+    ...(endpoint === undefined ? [] : ['endpoint', endpoint]),
+    ...['persistent-keepalive', String(keepaliveS), 'allowed-ips', allowedIps.join(',')],
+  ]
+}
+
+function chunks<T>(items: readonly T[]): readonly (readonly T[])[] {
+  const count = Math.ceil(items.length / AT_ONCE)
+  return Array.from({ length: count }, (_, index) => items.slice(index * AT_ONCE, (index + 1) * AT_ONCE))
+}
+
+function routeArgs(name: string, verb: 'replace' | 'del', cidr: string): readonly string[] {
+  const version = isIp6(cidr) ? '-6' : '-4'
+  return [version, 'route', verb, cidr, 'dev', name, 'proto', ROUTE_PROTOCOL, 'metric', METRIC]
+}
+
+/** For `catch`: undefined for that complaint, otherwise the error goes on. */
+function unless(complaint: RegExp): (error: unknown) => undefined {
+  return (error) => {
+    if (!complaint.test(wordsOf(error))) throw error
+    return undefined
+  }
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises'
+import { southboundUnavailable } from '@steeple/contracts'
+import type { SeenPeer } from '../../src/wireguard/dump.ts'
+import { pskDigest, publicKeyOf } from '../../src/wireguard/keys.ts'
+import type { LinkDriver, PeerChange, SeenLink } from '../../src/wireguard/link-driver.ts'
+
+/** A WireGuard interface in memory, and what a test does to it. */
+export interface FakeLink extends LinkDriver {
+  /** Undefined while there is no interface. */
+  link: SeenLink | undefined
+  /** What stands in the way of everything. */
+  problem: string | undefined
+  peer(publicKey: string): SeenPeer | undefined
+  /** Changes what the interface says of a peer. */
+  touch(publicKey: string, facts: Partial<SeenPeer>): void
+  /** Somebody else adds a peer. */
+  intrude(peer: SeenPeer): void
+}
+
+const EMPTY: SeenLink = {
+  owner: 'new',
+  isUp: false,
+  addresses: [],
+  wireguard: { publicKey: undefined, listenPort: 0, peers: [] },
+  routes: [],
+}
+
+/** None at first. */
+export function fakeLink(): FakeLink {
+  let link: SeenLink | undefined
+  const usable = (): void => {
+    if (fake.problem !== undefined) throw southboundUnavailable(fake.problem)
+  }
+  const standing = (): SeenLink => {
+    usable()
+    if (link === undefined) throw southboundUnavailable('there is no interface')
+    return link
+  }
+  const setWireguard = (facts: Partial<SeenLink['wireguard']>): void => {
+    const now = standing()
+    link = { ...now, wireguard: { ...now.wireguard, ...facts } }
+  }
+  const peersNow = (): readonly SeenPeer[] => standing().wireguard.peers
+  const fake: FakeLink = {
+    problem: undefined,
+    get link() {
+      return link
+    },
+    set link(next) {
+      link = next
+    },
+    peer: (publicKey) => link?.wireguard.peers.find((one) => one.publicKey === publicKey),
+    touch: (publicKey, facts) =>
+      setWireguard({
+        peers: peersNow().map((one) => (one.publicKey === publicKey ? { ...one, ...facts } : one)),
+      }),
+    intrude: (peer) => setWireguard({ peers: [...peersNow(), peer] }),
+    exists: () => link !== undefined,
+    observe: async () => {
+      usable()
+      return link
+    },
+    peek: async () => link?.wireguard,
+    create: async () => {
+      usable()
+      link = { ...(link ?? EMPTY), owner: 'own' }
+    },
+    setKey: async (file, listenPort) =>
+      setWireguard({ publicKey: publicKeyOf((await readFile(file, 'utf8')).trim()), listenPort }),
+    setPeers: async (changes, removed) => {
+      const peers = changes.reduce(withChange, peersNow())
+      setWireguard({ peers: peers.filter(({ publicKey }) => !removed.includes(publicKey)) })
+    },
+    setAddress: async (address) => {
+      link = { ...standing(), addresses: address === undefined ? [] : [`${address}/32`], isUp: true }
+    },
+    addRoutes: async (networks) => {
+      link = { ...standing(), routes: [...new Set([...standing().routes, ...networks])] }
+    },
+    removeRoutes: async (networks) => {
+      link = { ...standing(), routes: standing().routes.filter((cidr) => !networks.includes(cidr)) }
+    },
+    remove: async () => {
+      link = undefined
+    },
+    ping: async () => 12.5,
+  }
+  return fake
+}
+
+/** As WireGuard does: a network belongs to the peer that it was given to last. */
+function withChange(peers: readonly SeenPeer[], change: PeerChange): readonly SeenPeer[] {
+  const others = peers
+    .filter(({ publicKey }) => publicKey !== change.publicKey)
+    .map((one) => ({
+      ...one,
+      allowedIps: one.allowedIps.filter((cidr) => !change.allowedIps.includes(cidr)),
+    }))
+  const present = peers.find(({ publicKey }) => publicKey === change.publicKey)
+  const before = change.isAnew === true ? undefined : present
+  const psk = change.presharedKey
+  const keptSha256 = psk === undefined ? before?.pskSha256 : undefined
+  return [
+    ...others,
+    {
+      publicKey: change.publicKey,
+      pskSha256: typeof psk === 'string' ? pskDigest(psk) : keptSha256,
+      endpoint: change.endpoint ?? before?.endpoint,
+      allowedIps: change.allowedIps,
+      handshakeAtS: before?.handshakeAtS,
+      rxBytes: before?.rxBytes ?? 0,
+      txBytes: before?.txBytes ?? 0,
+      keepaliveS: change.keepaliveS === 0 ? undefined : change.keepaliveS,
+    },
+  ]
+}

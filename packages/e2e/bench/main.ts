@@ -15,6 +15,7 @@ import { benchLabCore } from './lab-core.ts'
 import { benchList } from './list.ts'
 import type { Finding } from './measure.ts'
 import { benchIssue, benchMutation } from './mutation.ts'
+import { benchPeople } from './people.ts'
 import { benchQuotaCut } from './quota-cut.ts'
 import { benchRead } from './read.ts'
 import { benchSessions } from './sessions.ts'
@@ -29,6 +30,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
   read: benchRead,
   'token-check': benchTokenCheck,
   tls: benchTls,
+  people: benchPeople,
   mutation: benchMutation,
   issue: benchIssue,
   list: benchList,

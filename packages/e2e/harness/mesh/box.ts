@@ -147,6 +147,15 @@ function nodeIdOf(dataDir: string): string {
   return nodeId
 }
 
+/** Its own CA, and that of the mesh once it is in one. */
+function casOf(dataDir: string): readonly string[] {
+  const own = readFileSync(join(dataDir, 'keys/mesh-ca.pem'), 'utf8')
+  const file = join(dataDir, 'keys/mesh/mesh.json')
+  if (!existsSync(file)) return [own]
+  const { ca_pem: mesh } = JSON.parse(readFileSync(file, 'utf8')) as { readonly ca_pem: string }
+  return [own, mesh]
+}
+
 interface AskedBox {
   readonly address: string
   readonly dataDir: string
@@ -161,8 +170,6 @@ function askBox(
   headers: Readonly<Record<string, string>>,
 ): Promise<Answer> {
   const text = body === undefined ? undefined : JSON.stringify(body)
-  // Its own CA, and that of the mesh once it is in one.
-  const cas = ['keys/mesh-ca.pem', 'keys/mesh/ca.pem'].map((file) => join(dataDir, file)).filter(existsSync)
   return new Promise((resolve, reject) => {
     const asked = request(
       {
@@ -171,7 +178,7 @@ function askBox(
         method,
         path,
         agent: false,
-        ca: cas.map((file) => readFileSync(file, 'utf8')),
+        ca: [...casOf(dataDir)],
         checkServerIdentity: () => undefined,
         timeout: ASK_LIMIT_MS,
         headers: {

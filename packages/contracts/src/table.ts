@@ -34,6 +34,11 @@ export interface Table<Row extends object> extends TableSpec {
   insertNew(tx: Tx, row: Row): Promise<boolean>
   /** Adds a row or replaces the one with the same key. */
   put(tx: Tx, row: Row): Promise<void>
+  /**
+   * Writes what differs between two rows of the same key, so that the indexes of all else are left alone: `put` rewrites
+   * every one of them. `before` is the row as it was read in this transaction. False when it is not there.
+   */
+  change(tx: Tx, before: Row, after: Row): Promise<boolean>
   /** Removes the row with that key; false when there was none. */
   remove(tx: Tx, key: SqlParams): Promise<boolean>
   /** The row with that key, checked. Throws `store_corrupt`. */
@@ -61,6 +66,17 @@ export function defineTable<Row extends object>(
   const selectOf = (): string => `select ${[...stored, 'row_sum'].join(', ')} from ${name}`
   let select = selectOf()
   let find = `${select} where ${byKey}`
+  const changes = new Map<string, string>()
+  /** Texts stay the same ones: statements are prepared by their text. */
+  const changeOf = (different: readonly string[]): string => {
+    const which = different.join()
+    const known = changes.get(which)
+    if (known !== undefined) return known
+    const set = [...different, 'row_sum'].map((column) => `${column} = :${column}`)
+    const made = `update ${name} set ${set.join(', ')} where ${byKey}`
+    changes.set(which, made)
+    return made
+  }
   const seal = (row: Row): SqlParams => {
     // The caller's Row type lists exactly the columns; SqlParams is what the driver takes.
     const values = row as Readonly<Record<string, SqlValue>>
@@ -107,6 +123,14 @@ export function defineTable<Row extends object>(
     put: async (tx, row) => {
       await tx.run(put, seal(row))
     },
+    change: async (tx, before, after) => {
+      const was = before as Readonly<Record<string, SqlValue>>
+      const sealed = seal(after)
+      const different = columns.filter((column) => !isSameValue(was[column], sealed[column]))
+      const named = [...different, 'row_sum', ...key]
+      const params = Object.fromEntries(named.map((column) => [column, sealed[column] ?? null]))
+      return (await tx.run(changeOf(different), params)) > 0
+    },
     remove: async (tx, params) => (await tx.run(remove, params)) > 0,
     find: async (reader, params) => {
       const raw = await reader.get<Stored<Row>>(find, params)
@@ -143,6 +167,12 @@ function changesOf(
     put: `${insert} on conflict (${key.join(', ')}) do update set ${changed.join(', ')}`,
     remove: `delete from ${name} where ${byKey}`,
   }
+}
+
+function isSameValue(one: SqlValue | undefined, other: SqlValue | undefined): boolean {
+  if (one instanceof Uint8Array && other instanceof Uint8Array)
+    return one === other || (one.length === other.length && one.every((octet, i) => octet === other[i]))
+  return one === other
 }
 
 function keyOf(key: readonly string[], raw: Readonly<Record<string, SqlValue>>): SqlParams {

@@ -176,7 +176,9 @@ binds('says of a profile what the known answer says', () => {
     profileName: 'Test Profile',
     address: 'smdp.example.com',
   }
-  assert.is(hex(storeMetadata(facts)), KNOWN.prime256v1?.storeMetadata_plain)
+  // Theirs asks for a notification of the installation too.
+  assert.is(hex(storeMetadata({ ...facts, isInstallTold: true })), KNOWN.prime256v1?.storeMetadata_plain)
+  assert.not.ok(hex(storeMetadata(facts)).includes('80020780'))
   const owned = hex(storeMetadata({ ...facts, owner: { mcc: '999', mnc: '70' } }))
   assert.ok(owned.endsWith('b705800399f907'))
   assert.ok(hex(storeMetadata({ ...facts, owner: { mcc: '310', mnc: '410' } })).endsWith('b7058003130014'))

@@ -20,6 +20,7 @@ import {
   handset,
   octetsIn,
 } from './support/handset.ts'
+import { installNotice } from './support/install-notice.ts'
 import { eidOf } from './support/pki.ts'
 import { ADDRESS, iccidOf, type TestCode, type World, world } from './support/world.ts'
 
@@ -46,8 +47,9 @@ async function scene(config: object, body: (of: Scene) => Promise<void>): Promis
     const waiting = phone.install(await good(all, 'getBoundProfilePackage', phone.prepare(answer)))
     const kindOf = (fields: Fields) => readOne(octetsIn(fields, 'pendingNotification')).tag
     const result = waiting.find((one) => kindOf(one) === 0xbf37)
-    const other = waiting.find((one) => kindOf(one) === 0x30)
-    if (result === undefined || other === undefined) throw new Error('it tells of its installation')
+    assert.is(waiting.length, 1, 'its result, and nothing that says the same again')
+    if (result === undefined) throw new Error('it tells of its installation')
+    const other = installNotice(all, 7, result)
     await body({ all, code, phone, tid: answer.transactionId ?? '', result, other })
   } finally {
     await all.close()

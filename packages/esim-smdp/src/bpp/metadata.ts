@@ -14,11 +14,17 @@ export interface MetadataFacts {
   /** The network that it belongs to: country and network code, of three and of two or three digits. */
   readonly owner?: { readonly mcc: string; readonly mnc: string }
   /** 64 by 64 pixels, at most 1024 octets. */
+  /**
+   * Whether the eUICC is to send a notification of the installation beside its signed result. The result says it all, and is kept
+   * by the eUICC until it is delivered.
+   */
+  readonly isInstallTold?: boolean
   readonly icon?: { readonly type: 'jpg' | 'png'; readonly octets: Uint8Array }
 }
 
-/** Bits of NotificationEvent: installation, enabling, disabling, deletion. SGP.22 §4.4. */
-const EVENTS = [0x0780, 0x0640, 0x0520, 0x0410] as const
+/** Bits of NotificationEvent: enabling, disabling, deletion; installation. SGP.22 §4.4. */
+const EVENTS = [0x0640, 0x0520, 0x0410] as const
+const INSTALLED = 0x0780
 const ICON_TYPES = { jpg: 0, png: 1 } as const
 /** ProfileClass `operational`. SGP.22 §4.4. */
 const OPERATIONAL = Uint8Array.of(2)
@@ -30,7 +36,8 @@ const text = new TextEncoder()
 /** StoreMetadataRequest (`BF25`). Throws `RangeError` for an ICCID or an icon that is none. SGP.22 §5.5.3, and §4.4 of the notifications. */
 export function storeMetadata(facts: MetadataFacts): Uint8Array {
   const address = tlv(0x81, text.encode(facts.address))
-  const events = EVENTS.map((event) => tlv(0x30, tlv(0x80, Uint8Array.of(event >> 8, event & 0xff)), address))
+  const told = facts.isInstallTold === true ? [INSTALLED, ...EVENTS] : EVENTS
+  const events = told.map((event) => tlv(0x30, tlv(0x80, Uint8Array.of(event >> 8, event & 0xff)), address))
   return tlv(
     0xbf25,
     tlv(0x5a, swapped(iccidOctets(facts.iccid))),

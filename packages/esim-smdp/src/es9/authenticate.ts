@@ -119,7 +119,8 @@ async function decide(
   const { vault } = core.parts
   const { session, euicc, sought, offer } = call
   const nowMs = core.nowMs()
-  const seen = await euiccSeen(tx, vault, euicc, nowMs)
+  const known = await EUICCS.find(tx, { eid_hash: euicc.hash })
+  const seen = euiccSeen(vault, euicc, known, nowMs)
   const judged = isLocked(seen, nowMs) ? { refusal: 'locked' as const } : await judge(core, tx, call)
   const refusal = judged.refusal ?? (offer === undefined ? 'unavailable' : undefined)
   const proven = { eid_hash: euicc.hash, euicc_key: euicc.spki, expires_at_ms: core.sessionEndMs(nowMs) }
@@ -137,10 +138,12 @@ async function decide(
         },
   )
   if (!isNext) return { refusal: 'transaction' }
-  if (judged.row !== undefined && judged.row !== judged.before) await CODES.put(tx, judged.row)
+  if (judged.row !== undefined && judged.row !== judged.before && judged.before !== undefined)
+    await CODES.change(tx, judged.before, judged.row)
   await tellEligibility(core, tx, { token: judged.before?.token, eidHash: euicc.hash, refusal })
   const after = refusal !== undefined && FAILURES.has(refusal) ? withFailure(seen, nowMs) : seen
-  await EUICCS.put(tx, after)
+  if (known === undefined) await EUICCS.insert(tx, after)
+  else await EUICCS.change(tx, known, after)
   return { refusal, ...(after !== seen && isLocked(after, nowMs) && { locked: after }) }
 }
 

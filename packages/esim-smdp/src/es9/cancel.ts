@@ -46,7 +46,7 @@ async function end(core: Es9Core, session: SessionRow, { reason }: CancelOk): Pr
     const code = token === null ? undefined : await CODES.find(tx, { token })
     if (code === undefined || eid === null) return true
     const { row } = move(code, { kind: 'cancel', reason, eid, eidLast4: '' }, core.terms())
-    if (row !== code) await CODES.put(tx, row)
+    if (row !== code) await CODES.change(tx, code, row)
     const point = session.step === 'delivered' ? 'installation' : 'download'
     const failure = { message: `cancelled on the device: reason ${reason}` }
     await noteStep(core.parts, tx, { token: code.token, eidHash: eid, point, failure })

@@ -100,7 +100,7 @@ async function refuseConfirmation(
     }
     const by = { eid: session.eid_hash ?? '', eidLast4: eid.slice(-4) }
     const moved = move(now, { kind: 'wrong_confirmation', ...by }, core.terms())
-    if (moved.row !== now) await CODES.put(tx, moved.row)
+    if (moved.row !== now) await CODES.change(tx, now, moved.row)
     await tell(moved.refusal ?? wrong)
     return { refusal: moved.refusal ?? wrong, locked: await countFailure() }
 
@@ -112,7 +112,7 @@ async function refuseConfirmation(
       const seen = await EUICCS.find(tx, { eid_hash: by.eid })
       if (seen === undefined) return undefined
       const after = withFailure({ ...seen, last_seen_ms: nowMs }, nowMs)
-      await EUICCS.put(tx, after)
+      await EUICCS.change(tx, seen, after)
       return isLocked(after, nowMs) ? after : undefined
     }
   })
@@ -172,10 +172,10 @@ async function hand(core: Es9Core, tx: ObservedTx, open: Open): Promise<RefusalN
     )
     return refusal
   }
-  await CODES.put(tx, moved.row)
+  await CODES.change(tx, now, moved.row)
   await putDelivered(tx, moved.row, eidHash, nowMs)
   const seen = await EUICCS.find(tx, { eid_hash: eidHash })
-  if (seen !== undefined && seen.failures > 0) await EUICCS.put(tx, withoutFailures(seen))
+  if (seen !== undefined && seen.failures > 0) await EUICCS.change(tx, seen, withoutFailures(seen))
   await noteStep(core.parts, tx, { token: code.token, eidHash, point: 'download' })
   const { eid_last4, downloads } = moved.row
   const data = { imsi_sha256_12: code.hash, eid_last4, downloads }

@@ -17,7 +17,7 @@ import { CODES, type CodeRow, EUICCS, HELD, SESSIONS, type SessionRow } from '..
 import { advance } from '../store/session-store.ts'
 import { type Es9Core, understood } from './core.ts'
 import type { NoticeResult } from './metrics.ts'
-import { euiccOfChain } from './prove-euicc.ts'
+import { euiccOfChain, isSame } from './prove-euicc.ts'
 
 /** A notification whose signature is that of its eUICC. */
 interface Proven {
@@ -81,8 +81,12 @@ async function tokenOf({ parts }: Es9Core, proven: Proven): Promise<string | und
   const { db } = parts.context
   // An installation that failed early: the eUICC had not come to the ICCID, and the session says which profile it was.
   if (session !== undefined && notice.iccid === '') return session.token ?? undefined
-  const codes = notice.iccid === '' ? [] : await codesOfIccid(db, await parts.lookup.mac(notice.iccid))
-  if (session !== undefined) return codes.find(({ token }) => token === session.token)?.token
+  const mac = notice.iccid === '' ? undefined : await parts.lookup.mac(notice.iccid)
+  if (session !== undefined) {
+    const code = session.token === null ? undefined : await CODES.find(db, { token: session.token })
+    return code !== undefined && mac !== undefined && isSame(code.iccid_mac, mac) ? code.token : undefined
+  }
+  const codes = mac === undefined ? [] : await codesOfIccid(db, mac)
   for (const { token } of codes)
     if ((await HELD.find(db, { eid_hash: eidHash, token })) !== undefined) return token
   return undefined
@@ -101,9 +105,10 @@ async function take(core: Es9Core, tx: ObservedTx, proven: Proven, token: string
   const isReset = !isNew && session?.step === 'delivered'
   if (!isNew && !isReset) return 'repeated'
   const before = isReset ? { ...held, seq: seq - 1 } : held
-  await HELD.put(tx, heldAfter(before, { event, seq, isFailure, nowMs }))
+  await HELD.change(tx, held, heldAfter(before, { event, seq, isFailure, nowMs }))
   const euicc = await EUICCS.find(tx, { eid_hash })
-  if (euicc !== undefined) await EUICCS.put(tx, { ...euicc, last_seen_ms: nowMs })
+  if (euicc !== undefined && Math.abs(nowMs - euicc.last_seen_ms) > SEEN_MS)
+    await EUICCS.change(tx, euicc, { ...euicc, last_seen_ms: nowMs })
   // Its result has come; what is sent again still finds its key for a while.
   if (session?.step === 'delivered')
     await advance(tx, session, { step: 'ended', expires_at_ms: nowMs + REPEATS_MS })
@@ -151,7 +156,7 @@ async function moveCode(
 ): Promise<void> {
   if (event === undefined) return
   const { row } = move(code, event, core.terms())
-  if (row !== code) await CODES.put(tx, row)
+  if (row !== code) await CODES.change(tx, code, row)
 }
 
 /** Why an installation failed; null for anything else. */
@@ -160,6 +165,8 @@ function detailOf(notice: InstallNotice | OtherNotice): string | null {
   return `step ${notice.failure.command}, reason ${notice.failure.reason}`
 }
 
+/** When an eUICC was seen is known as exactly as this. */
+const SEEN_MS = 60_000
 /** How long a result that has come is still known by the key of its session. */
 const REPEATS_MS: number = 7 * 86_400_000
 const TYPES = { install: 'installed', enable: 'enabled', disable: 'disabled', delete: 'deleted' } as const

@@ -29,7 +29,7 @@ async function expireSome(core: Es9Core, tx: ObservedTx): Promise<number> {
   for (const code of due) {
     const { row } = move(code, { kind: 'expire' }, core.terms())
     if (row === code) continue
-    await CODES.put(tx, row)
+    await CODES.change(tx, code, row)
     tx.event({ type: 'esim.expired', subject: code.token, data: { imsi_sha256_12: code.hash } })
   }
   return due.length

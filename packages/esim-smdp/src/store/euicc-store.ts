@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Tx, Vault } from '@steeple/contracts'
-import { EUICCS, type EuiccRow } from './rows.ts'
+import type { EuiccRow } from './rows.ts'
 
 /** Failures are counted anew after so long. */
 const WINDOW_MS = 86_400_000
@@ -18,14 +18,13 @@ export function eidHash(eid: string): string {
 }
 
 /** The row of an eUICC that has proved who it is, with the time of this visit; a new one at its first. */
-export async function euiccSeen(
-  tx: Tx,
+export function euiccSeen(
   vault: Vault,
   euicc: { readonly eid: string; readonly hash: string },
+  known: EuiccRow | undefined,
   nowMs: number,
-): Promise<EuiccRow> {
+): EuiccRow {
   const { eid, hash } = euicc
-  const known = await EUICCS.find(tx, { eid_hash: hash })
   if (known !== undefined) return { ...known, last_seen_ms: nowMs }
   return {
     eid_hash: hash,

@@ -53,7 +53,7 @@ export async function sessionAt(
 export async function advance(tx: Tx, from: SessionRow, to: Partial<SessionRow>): Promise<boolean> {
   const now = await SESSIONS.find(tx, { tid: from.tid })
   if (now === undefined || now.step !== from.step) return false
-  await SESSIONS.put(tx, { ...now, ...to })
+  await SESSIONS.change(tx, now, { ...now, ...to })
   return true
 }
 

@@ -1,6 +1,7 @@
 import { readOne } from '@steeple/sgp22'
 import { CODES, HELD, NOTICES, SESSIONS } from '../../src/store/rows.ts'
 import { authenticated, base64, type Fields, good, handset, octetsIn } from './handset.ts'
+import { installNotice } from './install-notice.ts'
 import { ADDRESS, type World, world } from './world.ts'
 
 /** A request of which an eUICC has signed something, and how a bit of each of its parts is refused. */
@@ -104,7 +105,7 @@ async function subjects(all: World): Promise<readonly Subject[]> {
     response('authenticateClient', 'authenticateServerResponse', first.authenticate(begun, one)),
     response('getBoundProfilePackage', 'prepareDownloadResponse', second.prepare(proven.answer)),
     response('cancelSession', 'cancelSessionResponse', third.cancel(cancelled.answer, 0)),
-    ...notices.map((body) => ({
+    ...[...notices, installNotice(all, 7, notices[0] ?? {})].map((body) => ({
       name: 'handleNotification',
       member: 'pendingNotification',
       body,

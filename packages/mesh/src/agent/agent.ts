@@ -41,6 +41,8 @@ export function meshAgent(parts: EnrollParts, client: MeshClient): MeshAgent {
   const root = rootWatch(parts)
   const certificate = ownCertificate(parts, client)
   const sendHeartbeat = heartbeats(parts, client)
+  // What the root then says of this node is no news.
+  let isLeaving = false
   const present = (): MeshMembership | undefined =>
     context.config.enabled ? identity.membership() : undefined
   const round = async (membership: MeshMembership): Promise<void> => {
@@ -51,6 +53,7 @@ export function meshAgent(parts: EnrollParts, client: MeshClient): MeshAgent {
     if (still !== undefined) await news.send(still)
   }
   const afterFailure = async (membership: MeshMembership, error: unknown): Promise<void> => {
+    if (isLeaving) return
     root.failed(error)
     if (isCertificateRefused(error)) await heard.askRoot(membership).catch(() => undefined)
     if (identity.membership() !== undefined && root.isSilent()) await askPeers(parts, client, heard.take)
@@ -91,7 +94,14 @@ export function meshAgent(parts: EnrollParts, client: MeshClient): MeshAgent {
       // Sent again by the loop when it fails.
       if (membership !== undefined) await failureOf(() => news.send(membership))
     },
-    leave: (signal) => leaveMesh(parts, client, signal),
+    leave: async (signal) => {
+      isLeaving = true
+      try {
+        return await leaveMesh(parts, client, signal)
+      } finally {
+        isLeaving = false
+      }
+    },
     health: () => root.health(),
   }
 }

@@ -1,7 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { Agent, request as httpsRequest } from 'node:https'
 import type { PeerCertificate } from 'node:tls'
-import { isServiceError, type MeshIdentity, southboundUnavailable } from '@steeple/contracts'
+import {
+  isServiceError,
+  MESH_SERVER_NAME,
+  type MeshIdentity,
+  southboundUnavailable,
+} from '@steeple/contracts'
 
 /** A question to another box. */
 export interface MeshCall {
@@ -57,6 +62,7 @@ export function meshClient(identity: MeshIdentity): MeshClient {
       maxSockets: 4,
       ca: caPem,
       minVersion: 'TLSv1.2',
+      servername: MESH_SERVER_NAME,
       ...(isAnonymous === true ? {} : { key: privateKey, cert }),
       checkServerIdentity: (_host, certificate) => wrongNode(certificate, nodeId),
     })

@@ -149,6 +149,21 @@ passkeys(
 )
 
 passkeys(
+  'open a session where failed passwords have locked the address',
+  async () => {
+    const may = await person('may')
+    const { logIn } = await registered(may)
+    const body = { username: 'may', password: 'not her password', code: '000000' }
+    const guess = (): Promise<TestResponse> => bed.request('POST', '/v1/auth/login', { token: false, body })
+    for (let failure = 0; failure < 5; failure += 1) assert.is((await guess()).status, 401)
+    assert.is((await guess()).status, 429)
+    assert.is((await logIn()).status, 200)
+    await clock.advance(900_000)
+  },
+  LIMIT,
+)
+
+passkeys(
   'lets a removed passkey in no more, nor those of a user that is reset or removed',
   async () => {
     const ann = await person('ann')

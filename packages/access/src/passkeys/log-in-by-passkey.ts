@@ -24,7 +24,8 @@ export async function logInByPasskey(
   const { db, clock } = context
   const { response } = request.body
   const known = await findPasskey(db, response.id)
-  const network = networkOf(request.peerAddress)
+  // Counted apart: failures with passwords from behind the same address lock no passkey, which nobody can guess.
+  const network = `passkey ${networkOf(request.peerAddress)}`
   const attempt: Attempt = { name: response.id, network, userId: known?.user_id }
   await lockout.refuse(attempt)
   const { locks } = await lockout.begin(attempt)

@@ -4,7 +4,8 @@ const MARK = 'STEEPLE_E2E_OWN_MACHINE'
 /** Root keeps its rights; others are root in a user namespace of their own. */
 const WAYS: readonly (readonly string[])[] = [['-nmp'], ['-rnmp']]
 /** The shell stays as the first process: it takes in those whose parents have ended. */
-const FIRST = 'mount -t proc proc /proc && mount -t tmpfs none /run && ip link set lo up && "$0" "$@"'
+const FIRST =
+  'mount -t proc proc /proc && mount -t sysfs none /sys && mount -t tmpfs none /run && ip link set lo up && "$0" "$@"'
 
 /**
  * Goes on with a network, mounts and processes of its own: what runs in it, daemons too, ends with this process, however that

@@ -67,8 +67,9 @@ export async function phonePlace(box: Place, pool = '10.45.0'): Promise<Place> {
   return place
 }
 
-/** Sockets of userspace WireGuard lie in `/run`: every place has its own. */
-const HOLD = 'mount -t tmpfs none /run && ip link set lo up && echo up && exec sleep infinity'
+/** Sockets of userspace WireGuard lie in `/run`, interfaces in `/sys`: every place has its own. */
+const HOLD =
+  'mount -t tmpfs none /run && mount -t sysfs none /sys && ip link set lo up && echo up && exec sleep infinity'
 
 async function makePlace(): Promise<Place & { readonly pid: string }> {
   const holder = spawn('unshare', ['-nm', 'sh', '-c', HOLD], { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -104,7 +104,8 @@ async function observe(parts: SystemLinkParts, signal: AbortSignal): Promise<See
 }
 
 async function linkJson({ name, run }: SystemLinkParts, signal: AbortSignal): Promise<string | undefined> {
-  return await run('ip', ['-j', 'address', 'show', 'dev', name], { signal }).catch(unless(NO_DEVICE))
+  // Without its details ip does not tell the alias.
+  return await run('ip', ['-j', '-d', 'address', 'show', 'dev', name], { signal }).catch(unless(NO_DEVICE))
 }
 
 /** The kernel's where it can; wireguard-go goes on by itself in the background and ends with its interface. */

@@ -105,6 +105,8 @@ async function box(over: Partial<Turned> = {}, seams: BreakoutSeams = {}) {
       listen_port: 51820,
       name: '',
       url: '',
+      endpoint: '',
+      advertise: [],
       heartbeat: '15s',
     },
     services: new Map([[coreDriverRef.id, core]]),

@@ -1,0 +1,122 @@
+import { X509Certificate } from 'node:crypto'
+import { assert, suite } from '@steeple/testkit'
+import { type Box, bodyOf, codeOf, type Enrolled, type RootBed, rootBed } from '../support/root-bed.ts'
+
+interface View {
+  readonly revision: number
+  readonly crl_number: number
+  readonly crl_pem: string
+  readonly members: readonly {
+    readonly node_id: string
+    readonly is_root: boolean
+    readonly wireguard: { readonly endpoint: string | null; readonly public_key: string } | null
+  }[]
+}
+
+const WIREGUARD = {
+  public_key: Buffer.alloc(32, 5).toString('base64'),
+  listen_port: 51820,
+  advertised: ['10.45.0.0/16'],
+}
+const members = suite('mesh/members')
+let root: RootBed
+members.before(async () => {
+  root = await rootBed()
+})
+members.after(() => root.close())
+
+async function joined(): Promise<Box & { readonly got: Enrolled }> {
+  const box = await root.box()
+  return { ...box, got: bodyOf<Enrolled>(await root.enroll(box, root.token())) }
+}
+async function view(as: Box, query = ''): Promise<View> {
+  return bodyOf<View>(await root.as(as, 'GET', `/v1/mesh/members${query}`))
+}
+
+members('shows the members to members and operators, and to nobody else', async () => {
+  const box = await joined()
+  const seen = await view(box)
+  assert.equal(
+    seen.members.filter(({ is_root }) => is_root).map(({ node_id }) => node_id),
+    [root.bed.identity.nodeId],
+  )
+  assert.ok(seen.members.some(({ node_id }) => node_id === box.id))
+  assert.is((await root.bed.request('GET', '/v1/mesh/members', { token: false })).status, 401)
+  const viewer = root.bed.credential({ kind: 'token', id: 'v', roles: ['viewer'] })
+  assert.is((await root.bed.request('GET', '/v1/mesh/members', { token: viewer })).status, 403)
+})
+
+members('answers a question that waits as soon as there is something new', async () => {
+  const box = await joined()
+  const before = await view(box)
+  const waiting = view(box, `?after=${before.revision}&wait_s=55`)
+  const other = await joined()
+  const after = await waiting
+  assert.ok(after.members.some(({ node_id }) => node_id === other.id))
+  assert.ok(after.revision > before.revision)
+  // Behind the times: it does not wait.
+  assert.is((await view(box, `?after=${before.revision}&wait_s=55`)).revision, after.revision)
+})
+
+members('lets a member tell of itself alone, and fills in where it was seen', async () => {
+  const [box, other] = [await joined(), await joined()]
+  await view(box)
+  const path = `/v1/mesh/members/${box.id}/wireguard`
+  assert.is((await root.as(other, 'PUT', path, WIREGUARD)).status, 403)
+  assert.is(
+    (await root.bed.request('PUT', path, { body: WIREGUARD })).status,
+    403,
+    'not even an administrator',
+  )
+  bodyOf(await root.as(box, 'PUT', path, WIREGUARD))
+  const own = (await view(other)).members.find(({ node_id }) => node_id === box.id)
+  assert.equal(own?.wireguard?.endpoint, '127.0.0.1:51820')
+  bodyOf(await root.as(box, 'PUT', path, { ...WIREGUARD, endpoint: 'box.example:7' }))
+  const named = (await view(other)).members.find(({ node_id }) => node_id === box.id)
+  assert.is(named?.wireguard?.endpoint, 'box.example:7')
+  assert.is((await root.as(box, 'PUT', path, { ...WIREGUARD, public_key: 'short' })).status, 400)
+})
+
+members('puts what is revoked on a signed list whose number grows, and tells those who wait', async () => {
+  const [box, gone] = [await joined(), await joined()]
+  const before = await view(box)
+  const waiting = view(box, `?after=${before.revision}&wait_s=55`)
+  bodyOf(await root.bed.request('POST', `/v1/nodes/${gone.id}/leave`, { body: {} }))
+  const after = await waiting
+  assert.ok(after.crl_number > before.crl_number)
+  assert.not.ok(after.members.some(({ node_id }) => node_id === gone.id))
+  const open = bodyOf<{ readonly number: number; readonly crl_pem: string }>(
+    await root.bed.request('GET', '/v1/mesh/crl', { token: false }),
+  )
+  assert.equal([open.number, open.crl_pem], [after.crl_number, after.crl_pem])
+  const serial = new X509Certificate(gone.got.certificate_pem).serialNumber.toLowerCase()
+  assert.ok(
+    Buffer.from(open.crl_pem.replace(/-----[^-]+-----/g, ''), 'base64')
+      .toString('hex')
+      .includes(serial),
+  )
+  assert.is(
+    (await root.as(gone, 'POST', `/v1/nodes/${gone.id}/leave`, {})).status,
+    200,
+    'leaving again changes nothing',
+  )
+  assert.is((await view(box)).crl_number, open.number)
+})
+
+members('refuses a member to put out another one, and invitations where there is no TLS', async () => {
+  const [box, other] = [await joined(), await joined()]
+  assert.is((await root.as(box, 'POST', `/v1/nodes/${other.id}/leave`, {})).status, 403)
+  const nobody = await root.box()
+  assert.is(
+    codeOf(await root.bed.request('POST', `/v1/nodes/${nobody.id}/leave`, { body: {} })),
+    'node_not_found',
+  )
+  assert.is(codeOf(await root.bed.request('POST', '/v1/mesh/invite', { body: {} })), 'node_state_conflict')
+  const own = root.bed.identity.nodeId
+  assert.is(
+    codeOf(await root.bed.request('POST', `/v1/nodes/${own}/leave`, { body: {} })),
+    'node_state_conflict',
+  )
+})
+
+members.run()

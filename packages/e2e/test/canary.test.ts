@@ -8,6 +8,7 @@ import { type Attempt, misplacedAttempts, typedAttempts } from '../harness/canar
 import { type Command, everyCommand, knownCommands, offlineCommands } from '../harness/canary/commands.ts'
 import { filesOf, type Place, processPlaces } from '../harness/canary/files.ts'
 import { bytesNeedle, found, keyNeedles, type Needle, textNeedle } from '../harness/canary/needles.ts'
+import { keyInFile, shownOnce } from '../harness/canary/shown-once.ts'
 import { mint } from '../harness/credentials.ts'
 import { createClient, type HttpClient } from '../harness/http-client.ts'
 import { fetchOpenApi, type Operation, operationsOf } from '../harness/openapi.ts'
@@ -21,7 +22,7 @@ import { runSvc, type Service, startService } from '../harness/service.ts'
  *   keys (vault, JWT, audit, mesh CA, node; before and after a rotation), and the secrets of subscribers (IMSI, Ki, OPc,
  *   card codes). They may be nowhere: no log line, no file of the data directory but keys/, no audit entry, no metric, no
  *   event, no answer but the one that shows a new token (and its repetition under an Idempotency-Key), no output of a
- *   command but of `token create` and `sim export`, no command line, no environment but SVC_ADMIN_TOKEN.
+ *   command but of those of `SHOWN` and `sim export`, no command line, no environment but SVC_ADMIN_TOKEN.
  * - Misplaced: a password of someone, put into every place that does not ask for one: credentials of any scheme, query,
  *   headers, Idempotency-Key, bodies that are refused. Searched in the same places. An answer may name the path, media
  *   type or If-Match that it refuses: they go back to whoever sent them and nowhere else.
@@ -445,7 +446,17 @@ async function commandWorld(isRunning = true): Promise<Parameters<typeof everyCo
   writeFileSync(importFile, `imsi,ki,opc,label\n${IMSI},${KI},${OPC},x\n${IMSI},${KI}1,${OPC},x\n`)
   const hash = createHash('sha256').update(IMSI).digest('hex').slice(0, 12)
   const tokenId = isRunning ? (await mint(service, { name: 'to be revoked', roles: ['viewer'] })).id : 'none'
-  return { dataDir, workDir, tokenId, simHash: hash, imsi: IMSI, configFile, importFile, sealed: SEALED }
+  return {
+    dataDir,
+    workDir,
+    tokenId,
+    simHash: hash,
+    imsi: IMSI,
+    configFile,
+    importFile,
+    sealed: SEALED,
+    password: PASSWORD,
+  }
 }
 
 /** Calls that fail before or at the service, with a password in what is given. */
@@ -470,14 +481,14 @@ async function run(
 ): Promise<void> {
   const { code, stdout, stderr } = await runSvc([...args, ...more], env, input)
   assert.ok(code !== null && code <= 2, `${name}: ${code}`)
-  // Shown once, there: the new token.
-  const isShown = name === 'token create' && code === 0
-  if (isShown) {
-    const [token = ''] = /svcb?_[A-Za-z0-9_-]{43,}/.exec(stdout) ?? []
-    assert.ok(token !== '', stdout)
-    secrets.push(textNeedle('a token made by a command', token))
-  }
-  gathered.outputs.push({ name: `svc ${name}`, content: Buffer.from(isShown ? stderr : stdout + stderr) })
+  // Shown once, there.
+  const shown = code === 0 ? shownOnce(name, stdout) : undefined
+  if (shown !== undefined) secrets.push(...shown)
+  if (name === 'user cert') secrets.push(...keyInFile(join(workDir, 'canary.key')))
+  gathered.outputs.push({
+    name: `svc ${name}`,
+    content: Buffer.from(shown === undefined ? stdout + stderr : stderr),
+  })
 }
 
 function searchFiles(when: string): void {

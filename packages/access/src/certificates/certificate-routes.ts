@@ -10,7 +10,6 @@ import {
   objectSchema,
   PAGE_QUERY,
   type Page,
-  PLAIN_TEXT_PATTERN,
   type Principal,
   pageSchema,
   type Reply,
@@ -20,6 +19,7 @@ import {
   userNotFound,
   validationFailed,
 } from '@steeple/contracts'
+import { UUID_PATTERN } from '../people/uuid.ts'
 import { createdByText } from '../token-record.ts'
 import {
   CERTIFICATE_BODY,
@@ -49,9 +49,10 @@ const LONGEST_LIFE_MS = 397 * DAY_MS
 /** Live ones of a user: a machine each. */
 const MOST_LIVE = 50
 
-const TEXT = { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN }
-const USER_PARAMS = objectSchema({ id: TEXT }, ['id'])
-const SERIAL_PARAMS = objectSchema({ id: TEXT, serial: { type: 'string', pattern: '^[0-9a-f]{1,40}$' } }, [
+/** Nothing else is looked up: what stands in its place by mistake must not get into the audit trail. */
+const USER_ID = { type: 'string', pattern: UUID_PATTERN }
+const USER_PARAMS = objectSchema({ id: USER_ID }, ['id'])
+const SERIAL_PARAMS = objectSchema({ id: USER_ID, serial: { type: 'string', pattern: '^[0-9a-f]{1,40}$' } }, [
   'id',
   'serial',
 ])

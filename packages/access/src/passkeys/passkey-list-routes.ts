@@ -1,6 +1,7 @@
 import { objectSchema, type Route, route, type Tx, userNotFound } from '@steeple/contracts'
 import type { People } from '../people/people.ts'
 import { findUser } from '../people/user-store.ts'
+import { UUID_PATTERN } from '../people/uuid.ts'
 import { passkeyNotFound } from './passkey-errors.ts'
 import { PASSKEY_ID, PASSKEYS_SCHEMA, passkeyRecord } from './passkey-record.ts'
 import { findPasskey, passkeysOf, removePasskey } from './passkey-store.ts'
@@ -12,7 +13,7 @@ interface UserPasskeyParams extends PasskeyParams {
   readonly passkey: string
 }
 
-const USER_ID = { type: 'string', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }
+const USER_ID = { type: 'string', pattern: UUID_PATTERN }
 
 /** Listing and removing passkeys: one's own, and as an administrator those of others. */
 export function passkeyListRoutes(people: People): readonly Route[] {

@@ -21,6 +21,8 @@ export interface CommandWorld {
   readonly importFile: string
   /** A secret of the plugin `apart`, which is given on standard input. */
   readonly sealed: string
+  /** A password that somebody chooses, which is given on standard input. */
+  readonly password: string
 }
 
 /** At least one call of every command, in an order in which they work. */
@@ -40,6 +42,18 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('token create', 'from the command', '--role', 'viewer'),
     call('token create', 'bootstrap', '--kind', 'bootstrap'),
     call('token revoke', world.tokenId),
+    call('user add', 'canary', '--role', 'viewer'),
+    call('user list'),
+    call('user roles', 'canary', 'operator'),
+    call('user invite', 'guest', '--role', 'viewer'),
+    { ...call('user accept'), input: `svci_${'x'.repeat(43)}\n${world.password}\n` },
+    call('user cert', 'canary', '--out', world.workDir, '--p12'),
+    call('user certs', 'canary'),
+    call('user uncert', 'canary', '0'),
+    call('user passkeys', 'canary'),
+    call('user unpasskey', 'canary', 'nobody'),
+    call('user reset', 'canary'),
+    call('user remove', 'canary'),
     call('policy get'),
     call('policy set', 'sim_swap_cooldown_hours=12'),
     call('tx status'),

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
 import { assert, suite } from '@steeple/testkit'
-import { CONTRACT_ROUTES, type ContractRoute } from '../harness/contract-roles.ts'
 import { startedProcesses, urlOf } from '../harness/launch.ts'
 import { ask, enrollNode, type NodeAnswer, type NodeClient, type Root } from '../harness/node-client.ts'
-import { type OpenApi, type Operation, operationsOf } from '../harness/openapi.ts'
+import { type OpenApi, operationsOf } from '../harness/openapi.ts'
+import { type Sample, sampleOf } from '../harness/sample-request.ts'
 import { hasTlsWitnesses, openWorkshop, run, type Workshop } from '../harness/tls-witness.ts'
 
 const ADMIN = 'node-principals-admin-token-0123456789'
@@ -73,7 +73,7 @@ if (hasTlsWitnesses()) {
         const { method, path } = operation
         const roles = operation.object['x-roles']
         if (roles.length === 0) continue
-        const sample = aimed(sampleOf(operation), path)
+        const sample = aimed(sampleOf(operation, OTHER), path)
         const answer = await one.ask(method, sample.path, sample.body)
         const what = `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 200)}`
         if (roles.includes('node') && !isOfOneNode(sample)) {
@@ -147,15 +147,6 @@ async function recordsOf(id: string): Promise<unknown> {
   const leave = await admin('GET', `/v1/nodes/${id}/leave`)
   const mine = (rows: readonly object[]): unknown => rows.filter((row) => JSON.stringify(row).includes(id))
   return { nodes: mine(nodes.nodes), members: mine(members.members), enroll: enroll.body, leave: leave.body }
-}
-
-type Sample = ContractRoute['sample']
-
-/** A request that is well formed; of a route that is not in the matrix yet, its example. */
-function sampleOf({ method, path, object }: Operation): Sample {
-  const known = CONTRACT_ROUTES.find((route) => route.method === method && route.path === path)
-  const { example } = object.requestBody?.content['application/json'] ?? {}
-  return known?.sample ?? { path: path.replaceAll(/\{[^}]+\}/g, OTHER), body: example }
 }
 
 /** The same request about the other node: its id in place of every id. */

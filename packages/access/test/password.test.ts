@@ -37,12 +37,12 @@ password('draws passwords that are long and never the same', () => {
   for (const each of drawn) assert.match(each, /^[a-z2-9]{5}(-[a-z2-9]{5}){3}$/)
 })
 
-password('works on two at a time, in order, and turns away who finds no place', async () => {
+password('works on two at a time, known visitors first, and turns away who finds no place', async () => {
   const gate = createPasswordGate({ most: 2, mostWaiting: 3, mostOfNetwork: 2 })
   const open = Promise.withResolvers<void>()
   const begun: string[] = []
   const work = (network: string, name: string) =>
-    gate.run(network, async () => {
+    gate.run({ network, isKnown: network === 'known' }, async () => {
       begun.push(name)
       await open.promise
       return name
@@ -53,17 +53,18 @@ password('works on two at a time, in order, and turns away who finds no place', 
   assert.is(await refused(work('a', 'a5')), 'rate_limited')
   inside.push(work('b', 'b1'))
   assert.is(await refused(work('c', 'c1')), 'rate_limited')
+  inside.push(work('known', 'k1'))
   assert.equal(begun, ['a1', 'a2'])
   open.resolve()
-  assert.equal(await Promise.all(inside), ['a1', 'a2', 'a3', 'a4', 'b1'])
-  assert.equal(begun, ['a1', 'a2', 'a3', 'a4', 'b1'])
+  assert.equal(await Promise.all(inside), ['a1', 'a2', 'a3', 'a4', 'b1', 'k1'])
+  assert.equal(begun, ['a1', 'a2', 'k1', 'a3', 'a4', 'b1'])
   assert.is(await work('c', 'c2'), 'c2')
 })
 
 password('gives the place of work that failed to the next', async () => {
   const gate = createPasswordGate({ most: 1, mostWaiting: 1, mostOfNetwork: 1 })
-  const failing = gate.run('a', () => Promise.reject(new Error('no')))
-  const next = gate.run('b', async () => 'in')
+  const failing = gate.run({ network: 'a', isKnown: false }, () => Promise.reject(new Error('no')))
+  const next = gate.run({ network: 'b', isKnown: false }, async () => 'in')
   assert.is(await failing.catch((error: Error) => error.message), 'no')
   assert.is(await next, 'in')
 })

@@ -10,6 +10,7 @@ import { createSessions, SESSION_IDLE_MS, SESSION_LIFE_MS } from '../src/people/
 import { findUser, insertUser, putUser, type UserRow } from '../src/people/user-store.ts'
 import { tokenDb } from './helpers.ts'
 import { testKeys } from './people-helpers.ts'
+import { fakeRequest } from './people-request.ts'
 
 const machine = suite('access/session machine')
 const STARTED_MS = Date.UTC(2026, 5, 1)
@@ -86,21 +87,7 @@ async function world() {
   const { forget } = authenticator
   const sessions = createSessions({ context, jwts, refreshTokens: createRefreshTokens(keys), forget })
   for (const id of ['0', '1', '2']) await db.write((tx) => insertUser(tx, userRow(id)))
-  const header = (): undefined => undefined
-  const request = {
-    id: 'r',
-    params: {},
-    query: {},
-    body: {},
-    principal: { kind: 'system', id: 'a', name: 'a', roles: new Set<Role>() },
-    peerAddress: '192.0.2.1',
-    signal: new AbortController().signal,
-    header,
-    page: () => ({ limit: 1, after: undefined, cursor: () => '' }),
-    take: async () => undefined,
-    mutate: async (_target: string, work: (tx: never) => Promise<Reply>) =>
-      db.write((tx) => work({ ...tx, audit: () => undefined } as never)),
-  } as const
+  const request = fakeRequest(db, {})
   return { db, clock, sessions, authenticator, request }
 }
 

@@ -34,7 +34,8 @@ export interface Tx extends Reader {
 /** What a mutation may add to its own audit entry and events. */
 export interface MutationTx extends Tx {
   /**
-   * Sets the target (when it was not known before) and adds facts to the audit entry. No secrets, no raw IMSI.
+   * Sets the target (when it was not known before) and adds facts to the audit entry, also to that of a failure. No secrets,
+   * no raw IMSI.
    * `principal`: who it was after all, when the request itself has found that out (a login). A failure stays anonymous.
    */
   audit(entry: {

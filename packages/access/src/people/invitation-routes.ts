@@ -151,7 +151,7 @@ function acceptRoute(people: People): Route {
     role: 'public',
     summary: 'Accept an invitation: choose a password, get the authenticator and the recovery codes',
     description: 'The answer shows both once; log in with them then.',
-    example: { token: 'svci_…', password: 'correct horse battery staple' },
+    example: { token: `svci_${'A'.repeat(43)}`, password: 'correct horse battery staple' },
     schema: {
       body: objectSchema(
         {

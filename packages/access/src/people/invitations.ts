@@ -95,7 +95,10 @@ export async function acceptInvitation(
   const invitation = await findInvitation(context.db, sha256Of(request.body.token))
   if (invitation === undefined || !(await isGood(people, invitation))) {
     await lockout.beginOfNetwork(attempt)
-    return request.mutate('nobody', () => Promise.reject(invitationInvalid()))
+    return request.mutate('nobody', async (tx) => {
+      tx.audit({ detail: { network: attempt.network } })
+      throw invitationInvalid()
+    })
   }
   const user = await drawUser(people, {
     name: invitation.name,

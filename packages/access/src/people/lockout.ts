@@ -41,8 +41,8 @@ export interface AttemptState {
 
 /** Counts failed logins. Contract section 1: five within 15 minutes for a name or an address. */
 export interface Lockout {
-  /** Throws `rate_limited` when the name or the network is locked. Changes nothing. */
-  refuse(attempt: Attempt): Promise<void>
+  /** Throws `rate_limited` when the name or the network is locked. Changes nothing; says whether the user was there before. */
+  refuse(attempt: Attempt): Promise<{ readonly isKnown: boolean }>
   /** As `refuse`, and counts the attempt as failed until `succeeded` says otherwise: two at once are two. */
   begin(attempt: Attempt): Promise<AttemptState>
   /** Counts a failure of the network alone: what it tried has no name. Throws `rate_limited` when that is locked. */
@@ -115,6 +115,7 @@ export function createLockout(context: Pick<Context, 'db' | 'clock'>, keys: Sess
     refuse: async (attempt) => {
       await lookAtNetwork(db, attempt)
       await lookAtName(db, attempt)
+      return { isKnown: await isKnownNetwork(db, attempt, clock.nowMs()) }
     },
     begin: (attempt) =>
       db.write(async (tx) => {

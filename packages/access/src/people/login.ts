@@ -1,4 +1,4 @@
-import { loginFailed, type Reply, type Request, systemPrincipal, type Tx } from '@steeple/contracts'
+import { loginFailed, type Reply, type Request, systemPrincipal } from '@steeple/contracts'
 import type { Attempt } from './lockout.ts'
 import { networkOf } from './network-of.ts'
 import { checkPassword, hashPassword } from './password.ts'
@@ -38,9 +38,12 @@ export async function login(people: People, request: Request<unknown, unknown, L
     method: proof.kind === 'totp' ? 'password' : 'recovery',
     claim: async (tx) => {
       const nowMs = context.clock.nowMs()
-      if (!(await proof.claim(tx, nowMs))) throw loginFailed()
+      // It may have been reset while its password was checked.
+      const now = await findUser(tx, user.id)
+      const isSame = now?.password_hash === user.password_hash
+      if (now === undefined || !isSame || !(await proof.claim(tx, nowMs))) throw loginFailed()
       await lockout.succeeded(tx, attempt, nowMs)
-      if (newHash !== undefined) await replaceHash(tx, user, newHash)
+      if (newHash !== undefined) await putUser(tx, { ...now, password_hash: newHash })
     },
   })
 }
@@ -66,8 +69,9 @@ export async function judgeCredentials(
   password: string,
   code: string,
 ): Promise<Judgement> {
-  await lockout.refuse(attempt)
-  return gate.run(attempt.network, async () => {
+  const { isKnown } = await lockout.refuse(attempt)
+  const visitor = { network: attempt.network, isKnown }
+  return gate.run(visitor, async () => {
     const { locks } = await lockout.begin(attempt)
     const { isRight, isOutdated } = await checkPassword(password, user?.password_hash)
     const proof = await proofOf(context.db, vault, user?.id ?? NOBODY, code, context.clock.nowMs())
@@ -89,10 +93,8 @@ export async function refuseLogin(
     })
   }
   // What was typed as a name may be a password: the trail names users that there are.
-  return request.mutate(userId ?? 'nobody', () => Promise.reject(loginFailed()))
-}
-
-async function replaceHash(tx: Tx, { id, password_hash }: UserRow, newHash: string): Promise<void> {
-  const now = await findUser(tx, id)
-  if (now?.password_hash === password_hash) await putUser(tx, { ...now, password_hash: newHash })
+  return request.mutate(userId ?? 'nobody', async (tx) => {
+    tx.audit({ detail: { network } })
+    throw loginFailed()
+  })
 }

@@ -68,7 +68,9 @@ export async function drawCredentials(
   chosen?: string,
 ): Promise<{ readonly password_hash: string; readonly factor: NewFactor; readonly shown: CredentialsShown }> {
   const password = chosen ?? drawPassword()
-  const password_hash = await people.gate.run(userId, () => hashPassword(password))
+  const password_hash = await people.gate.run({ network: userId, isKnown: true }, () =>
+    hashPassword(password),
+  )
   const factor = drawSecondFactor(people.vault, userId, people.identity.name, name)
   const shown = { ...(chosen === undefined ? { password } : {}), ...factor.shown }
   return { password_hash, factor, shown }

@@ -1,4 +1,11 @@
-import { forbidden, loginFailed, objectSchema, type Route, route } from '@steeple/contracts'
+import {
+  defineError,
+  type ErrorFactory,
+  loginFailed,
+  objectSchema,
+  type Route,
+  route,
+} from '@steeple/contracts'
 import { sessionOfCredential } from './jwt.ts'
 import { judgeCredentials, type LoginBody, refuseLogin } from './login.ts'
 import { networkOf } from './network-of.ts'
@@ -9,6 +16,13 @@ import { NEW_PASSWORD_SCHEMA } from './user-record.ts'
 import { findUser, putUser } from './user-store.ts'
 
 type Body = Pick<LoginBody, 'password' | 'code'> & { readonly new_password: string }
+
+/** A credential that is not that of a person. */
+const noPerson: ErrorFactory = defineError(
+  'forbidden',
+  403,
+  'only people who have logged in have a password; log in first',
+)
 
 /** Changing the own password: as a login, it takes password and code, and counts its failures. */
 export function ownPasswordRoute(people: People): Route {
@@ -35,16 +49,19 @@ export function ownPasswordRoute(people: People): Route {
     handle: async (request) => {
       const { principal, body } = request
       const user = principal.kind === 'user' ? await findUser(context.db, principal.id) : undefined
-      if (user === undefined) throw forbidden('of a person who has logged in')
+      if (user === undefined) throw noPerson()
       const attempt = { name: user.name, network: networkOf(request.peerAddress), userId: user.id }
       const { proof, locks } = await judgeCredentials(people, user, attempt, body.password, body.code)
       if (proof === undefined) return refuseLogin(people, request, attempt, locks)
-      const password_hash = await people.gate.run(attempt.network, () => hashPassword(body.new_password))
+      const password_hash = await people.gate.run({ network: attempt.network, isKnown: true }, () =>
+        hashPassword(body.new_password),
+      )
       const current = sessionOfCredential(request.header('authorization'))
       return request.mutate(user.id, async (tx) => {
         const nowMs = context.clock.nowMs()
         const now = await findUser(tx, user.id)
-        if (now === undefined || !(await proof.claim(tx, nowMs))) throw loginFailed()
+        const isSame = now?.password_hash === user.password_hash
+        if (now === undefined || !isSame || !(await proof.claim(tx, nowMs))) throw loginFailed()
         await lockout.succeeded(tx, attempt, nowMs)
         await putUser(tx, { ...now, password_hash })
         await removeSessionsOf(tx, user.id, current)

@@ -1,16 +1,23 @@
 import { rateLimited } from '@steeple/contracts'
 
+/** Who wants to have a password checked. */
+export interface Visitor {
+  readonly network: string
+  /** Has been here before: let in ahead of strangers, however many there are. */
+  readonly isKnown: boolean
+}
+
 /** Bounds how much of the machine passwords may use. */
 export interface PasswordGate {
   /** Runs `work` when there is room. Throws `rate_limited` when too many wait, of this network or of all. */
-  run<T>(network: string, work: () => Promise<T>): Promise<T>
+  run<T>(visitor: Visitor, work: () => Promise<T>): Promise<T>
 }
 
 /** Bounds of the gate. */
 export interface GateLimits {
   /** At work at a time: the thread pool has four threads, and the disk needs some. */
   readonly most: number
-  /** Waiting at a time. */
+  /** Strangers who wait at a time, and likewise known ones. */
   readonly mostWaiting: number
   /** Of them of one network, so that one cannot take all places. */
   readonly mostOfNetwork: number
@@ -20,33 +27,38 @@ export interface GateLimits {
 export const GATE_LIMITS: GateLimits = { most: 2, mostWaiting: 24, mostOfNetwork: 6 }
 const RETRY_S = 5
 
-/** A gate. First come, first served. */
+interface Waiting {
+  readonly network: string
+  readonly begin: () => void
+}
+
+/** A gate. Known visitors before strangers, and of each who came first. */
 export function createPasswordGate(limits: GateLimits = GATE_LIMITS): PasswordGate {
-  const waiting: { readonly network: string; readonly begin: () => void }[] = []
+  const known: Waiting[] = []
+  const strangers: Waiting[] = []
   let running = 0
   const leave = (): void => {
-    const next = waiting.shift()
+    const next = known.shift() ?? strangers.shift()
     if (next === undefined) running -= 1
     else next.begin()
   }
-  const enter = (network: string): Promise<void> => {
+  const enter = ({ network, isKnown }: Visitor): Promise<void> => {
     if (running < limits.most) {
       running += 1
       return Promise.resolve()
     }
-    const isFull =
-      waiting.length >= limits.mostWaiting ||
-      waiting.filter((one) => one.network === network).length >= limits.mostOfNetwork
-    if (isFull) {
+    const queue = isKnown ? known : strangers
+    const ofNetwork = queue.filter((one) => one.network === network)
+    if (queue.length >= limits.mostWaiting || ofNetwork.length >= limits.mostOfNetwork) {
       throw rateLimited('too many people log in at this moment; try again', { retryAfterS: RETRY_S })
     }
     return new Promise((resolve) => {
-      waiting.push({ network, begin: resolve })
+      queue.push({ network, begin: resolve })
     })
   }
   return {
-    run: async (network, work) => {
-      await enter(network)
+    run: async (visitor, work) => {
+      await enter(visitor)
       try {
         return await work()
       } finally {

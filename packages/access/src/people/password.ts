@@ -94,7 +94,7 @@ function parse(stored: string): Parsed | undefined {
 
 /** Runs in the thread pool. One text has one form: what looks alike on two keyboards is the same password (RFC 8265 §4). */
 function derive(password: string, salt: Buffer, { n, r, p }: ScryptCost): Promise<Buffer> {
-  const maxmem = 256 * n * r
+  const maxmem = 256 * r * (n + p)
   return new Promise((resolve, reject) => {
     scrypt(password.normalize('NFKC'), salt, HASH_BYTES, { N: n, r, p, maxmem }, (error, hash) => {
       if (error === null) resolve(hash)

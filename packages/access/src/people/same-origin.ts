@@ -1,5 +1,11 @@
-import { forbidden, type Request } from '@steeple/contracts'
+import { defineError, type ErrorFactory, type Request } from '@steeple/contracts'
 
+/** What a page of somebody else makes a browser send. */
+const foreignPage: ErrorFactory = defineError(
+  'forbidden',
+  403,
+  'the request comes from a page of another origin; do it on a page of this service',
+)
 /** Values of `Sec-Fetch-Site` of what a page of this very service asks, or a person by hand. Fetch Metadata §2.4. */
 const OWN_SITES: readonly string[] = ['same-origin', 'none']
 
@@ -12,11 +18,11 @@ const OWN_SITES: readonly string[] = ['same-origin', 'none']
  */
 export function requireSameOrigin(request: Pick<Request, 'header'>): void {
   const site = request.header('sec-fetch-site')
-  if (site !== undefined && !OWN_SITES.includes(site)) throw forbidden('of this origin, not of another page')
+  if (site !== undefined && !OWN_SITES.includes(site)) throw foreignPage()
   const origin = request.header('origin')
   if (origin === undefined) return
   const host = URL.canParse(origin) ? new URL(origin).host : undefined
   if (host === undefined || host !== request.header('host')?.toLowerCase()) {
-    throw forbidden('of this origin, not of another page')
+    throw foreignPage()
   }
 }

@@ -41,10 +41,10 @@ export function putTotp(tx: Tx, row: TotpRow): Promise<void> {
   return TOTPS.put(tx, row)
 }
 
-/** Uses up a time step; false when it or a later one was used before. */
-export async function claimStep(tx: Tx, userId: string, step: number): Promise<boolean> {
-  const row = await findTotp(tx, userId)
-  if (row === undefined || row.last_step >= step) return false
+/** Uses up a time step of that authenticator; false when it or a later one was used before, or there is another now. */
+export async function claimStep(tx: Tx, { user_id, secret }: TotpRow, step: number): Promise<boolean> {
+  const row = await findTotp(tx, user_id)
+  if (row === undefined || row.last_step >= step || !Buffer.from(row.secret).equals(secret)) return false
   await TOTPS.put(tx, { ...row, last_step: step })
   return true
 }

@@ -83,7 +83,7 @@ export async function proofOf(
   const step = stepOf(octets, text, nowMs)
   octets.fill(0)
   if (row === undefined || step === undefined || step <= row.last_step) return undefined
-  return { kind: 'totp', claim: (tx) => claimStep(tx, userId, step) }
+  return { kind: 'totp', claim: (tx) => claimStep(tx, row, step) }
 }
 
 /** The time step that a code is of, within the window. RFC 6238 §4.2. */

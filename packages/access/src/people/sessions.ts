@@ -108,7 +108,10 @@ export function createSessions(parts: SessionParts): Sessions {
         await removeEndedSessions(tx, nowMs, nowMs - SESSION_IDLE_MS)
         await putUser(tx, { ...now, last_login_at_ms: nowMs })
         await insertSession(tx, session)
-        tx.audit({ principal: principalOf(now), detail: { user: user.name, method } })
+        tx.audit({
+          principal: principalOf(now),
+          detail: { user: user.name, method, address: session.address },
+        })
         return reply
       })
     },

@@ -91,12 +91,6 @@ export function listUsers(
   })
 }
 
-/** How many users there are. */
-export async function countUsers(reader: Reader): Promise<number> {
-  const row = await reader.get<{ readonly users: number }>('select count(*) as users from access_user')
-  return Number(row?.users ?? 0)
-}
-
 /** Whether nobody but that user is an administrator. */
 export async function isLastAdmin(reader: Reader, user: UserRow): Promise<boolean> {
   if (!rolesOfUser(user).includes('admin')) return false

@@ -63,7 +63,7 @@ export function createMutations(options: MutationOptions): Mutations {
       rate = await limited(tx, mutation)
       reply = await tx.attempt(() => mutation.work(workTx(tx, guardOf(mutation.owner), facts)))
     } catch (error) {
-      await recordFailure(tx, mutation, error)
+      await recordFailure(tx, mutation, error, facts.detail)
       return { error }
     }
     await recordSuccess(tx, mutation, facts, reply)
@@ -85,11 +85,12 @@ export function createMutations(options: MutationOptions): Mutations {
     tx: WriterTx,
     mutation: Pick<Mutation, 'action' | 'principal' | 'target' | 'requestId'>,
     error: unknown,
+    said?: WorkFacts['detail'],
   ): Promise<void> {
     const { action, principal, target, requestId } = mutation
     if (action === undefined) return
     const outcome = outcomeOf(error)
-    const detail = { error: isServiceError(error) ? error.code : 'internal' }
+    const detail = { ...said, error: isServiceError(error) ? error.code : 'internal' }
     await chain.append(tx, { atMs: clock.nowMs(), principal, action, target, outcome, requestId, detail })
   }
 

@@ -1,0 +1,88 @@
+import { isServiceError } from '@steeple/contracts'
+import { assert, type FakeClock, fakeClock, type MemoryDb, suite } from '@steeple/testkit'
+import { type LoginBody, login } from '../src/people/login.ts'
+import { drawUser, storeUser } from '../src/people/new-user.ts'
+import { hashPassword } from '../src/people/password.ts'
+import { createPeople, type People } from '../src/people/people.ts'
+import { findUser, putUser, type UserRow } from '../src/people/user-store.ts'
+import { accessContext, tokenDb } from './helpers.ts'
+import { codeAt } from './people-helpers.ts'
+import { fakeRequest } from './people-request.ts'
+
+const logins = suite('access/login')
+const PASSWORD = 'correct horse battery'
+
+interface World {
+  readonly db: MemoryDb
+  readonly clock: FakeClock
+  readonly people: People
+  readonly user: UserRow
+  body(over?: Partial<LoginBody>): LoginBody
+  enter(body: LoginBody): Promise<string>
+}
+
+async function world(): Promise<World> {
+  const db = tokenDb()
+  const clock = fakeClock(Date.UTC(2026, 5, 1))
+  const { context } = accessContext(db, clock)
+  const people = await createPeople(context, () => undefined)
+  const made = await drawUser(people, { name: 'ada', roles: ['viewer'], password: PASSWORD, createdBy: '{}' })
+  await db.write((tx) => storeUser(tx, made))
+  return {
+    db,
+    clock,
+    people,
+    user: made.row,
+    body: (over) => ({
+      username: 'ada',
+      password: PASSWORD,
+      code: codeAt(made.shown.totp_uri, clock.nowMs()),
+      ...over,
+    }),
+    enter: (body) =>
+      login(people, fakeRequest(db, body)).then(
+        () => 'in',
+        (error: unknown) => (isServiceError(error) ? error.code : String(error)),
+      ),
+  }
+}
+
+logins('raises the cost of a hash at the next login, and not before it', async () => {
+  const { db, user, body, enter } = await world()
+  const low = { ...user, password_hash: await hashPassword(PASSWORD, { n: 16, r: 1, p: 1 }) }
+  await db.write((tx) => putUser(tx, low))
+  assert.is(await enter(body({ password: 'wrong' })), 'login_failed')
+  assert.is((await findUser(db, user.id))?.password_hash, low.password_hash)
+  assert.is(await enter(body()), 'in')
+  assert.match((await findUser(db, user.id))?.password_hash ?? '', /^\$scrypt\$n=32768,r=8,p=3\$/)
+  const [recovery] = await db.all<{ readonly codes: number }>(
+    'select count(*) as codes from access_recovery_code',
+  )
+  assert.is(recovery?.codes, 10)
+})
+
+logins('lets nobody in by what was right while it was checked, and is no more', async () => {
+  const { db, people, user, body } = await world()
+  const gate: People['gate'] = {
+    run: async (visitor, work) => {
+      const result = await people.gate.run(visitor, work)
+      // Somebody else resets the user at this very moment.
+      await db.write((tx) => putUser(tx, { ...user, password_hash: 'another' }))
+      return result
+    },
+  }
+  const late = login({ ...people, gate }, fakeRequest(db, body()))
+  assert.is(await late.catch((error: { readonly code: string }) => error.code), 'login_failed')
+  assert.equal(await db.all('select * from access_session'), [])
+})
+
+logins('counts what fails, and lets a right one in again when the lock is over', async () => {
+  const { clock, body, enter } = await world()
+  const wrong = body({ code: '000000' })
+  for (let count = 0; count < 5; count += 1) assert.is(await enter(wrong), 'login_failed')
+  assert.is(await enter(body()), 'rate_limited')
+  await clock.advance(900_000)
+  assert.is(await enter(body()), 'in')
+})
+
+logins.run()

@@ -7,6 +7,7 @@ export {
   SERVICE_CONFIG,
   SERVICE_METRICS,
 } from './config-schema.ts'
+export { type DrawnKeyPlace, drawnKey } from './drawn-key.ts'
 export {
   type BatchResult,
   type CoreApplied,

@@ -1,7 +1,8 @@
-import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
 import {
   type Db,
   defineTable,
+  drawnKey,
   isServiceError,
   type Reader,
   storeCorrupt,
@@ -11,7 +12,6 @@ import {
 } from '@steeple/contracts'
 import { hasIccids, simsWithIccidEnd, simWithIccid } from '../store/sim-store.ts'
 import { wipeCard } from './card.ts'
-import { wipe } from './octets.ts'
 import { openCard } from './sealing.ts'
 
 interface IndexRow {
@@ -30,8 +30,6 @@ export const ICCID_INDEX: Table<IndexRow> = defineTable<IndexRow>(
 )
 
 const ID = 'iccid'
-const ROW_ID = `sims_iccid_index/${ID}`
-const KEY_OCTETS = 32
 /** Octets of a keyed hash, of which the first say under which key it is. No two cards share the others by chance. */
 const MAC_OCTETS = 16
 const TAG_OCTETS = 2
@@ -67,13 +65,23 @@ export interface IndexedIccid {
 
 /** The index over the store. Its key is read when it is first needed. */
 export function iccidIndex(db: Db, vault: Vault): IccidIndex {
-  let mac: Promise<IccidMac> | undefined
-  const macNow = (): Promise<IccidMac> => {
-    mac ??= openKey(db, vault).then(macUnder)
-    mac.catch(() => {
-      mac = undefined
-    })
-    return mac
+  const keyNow = drawnKey(db, vault, {
+    rowId: `sims_iccid_index/${ID}`,
+    sealed: async (reader) => (await ICCID_INDEX.find(reader, { id: ID }))?.key_sealed,
+    keep: async (tx, key_sealed) => {
+      // A store without cards has nothing to be indexed later.
+      const indexed_to = (await hasIccids(tx)) ? '' : ALL_INDEXED
+      await ICCID_INDEX.put(tx, { id: ID, key_sealed, indexed_to })
+      return true
+    },
+    // Then everything is indexed anew.
+    isReplaced: true,
+  })
+  let mac: { readonly key: KeyObject; readonly of: IccidMac } | undefined
+  const macNow = async (): Promise<IccidMac> => {
+    const key = await keyNow()
+    if (mac?.key !== key) mac = { key, of: macUnder(key) }
+    return mac.of
   }
   return {
     mac: macNow,
@@ -122,36 +130,4 @@ function macUnder(key: KeyObject): IccidMac {
   const isUnder = (one: Uint8Array | null): boolean =>
     one !== null && tag.every((octet, i) => octet === one[i])
   return Object.assign(mac, { isUnder })
-}
-
-async function openKey(db: Db, vault: Vault): Promise<KeyObject> {
-  const known = await keyIn(db, vault)
-  if (known !== undefined) return known
-  return await db.write(async (tx) => {
-    // Another instance may have been faster.
-    const there = await keyIn(tx, vault)
-    if (there !== undefined) return there
-    const octets = randomBytes(KEY_OCTETS)
-    // A store without cards has nothing to be indexed later.
-    const indexed_to = (await hasIccids(tx)) ? '' : ALL_INDEXED
-    await ICCID_INDEX.put(tx, { id: ID, key_sealed: vault.seal(octets, ROW_ID), indexed_to })
-    const key = createSecretKey(octets)
-    wipe(octets)
-    return key
-  })
-}
-
-/** Undefined when there is none that opens: then another is made, and everything is indexed anew. */
-async function keyIn(reader: Reader, vault: Vault): Promise<KeyObject | undefined> {
-  try {
-    const row = await ICCID_INDEX.find(reader, { id: ID })
-    if (row === undefined) return undefined
-    const octets = vault.open(row.key_sealed, ROW_ID)
-    const key = createSecretKey(octets)
-    wipe(octets)
-    return key
-  } catch (error) {
-    if (isServiceError(error) && error.code === storeCorrupt.code) return undefined
-    throw error
-  }
 }

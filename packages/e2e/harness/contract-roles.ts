@@ -1,8 +1,11 @@
 /** A role of contract section 1 that a scoped token can hold. */
 export type TokenRole = 'viewer' | 'operator' | 'sim:issuer' | 'sim:admin' | 'admin'
 
-/** What a route asks for at least; `none` needs no credential. */
-export type Minimum = TokenRole | 'none'
+/**
+ * What a route asks for at least; `none` needs no credential. `bootstrap` is an unused bootstrap token, `node` the certificate of a
+ * node: neither is held by any role.
+ */
+export type Minimum = TokenRole | 'none' | 'bootstrap' | 'node'
 
 /** One route as the contract has it. Typed from contract section 1 and the specification's endpoint table. */
 export interface ContractRoute {
@@ -46,6 +49,32 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   read('/v1/nodes', 'viewer'),
   read('/v1/nodes/{id}/enroll', 'viewer', `/v1/nodes/${NODE}/enroll`, 404),
   read('/v1/nodes/{id}/leave', 'viewer', `/v1/nodes/${NODE}/leave`, 404),
+  change('POST', '/v1/nodes/{id}/enroll', 'bootstrap', { path: `/v1/nodes/${NODE}/enroll`, body: {} }, 400),
+  change('POST', '/v1/nodes/{id}/leave', 'admin', { path: `/v1/nodes/${NODE}/leave`, body: {} }, 404),
+  open('/v1/mesh/ca'),
+  open('/v1/mesh/challenge'),
+  open('/v1/mesh/crl'),
+  gate('/v1/mesh/renew', { body: {} }, 400),
+  read('/v1/mesh/members', 'operator'),
+  change(
+    'PUT',
+    '/v1/mesh/members/{id}/wireguard',
+    'node',
+    { path: `/v1/mesh/members/${NODE}/wireguard`, body: {} },
+    400,
+  ),
+  // Other boxes join over TLS alone, and this node serves none.
+  change('POST', '/v1/mesh/invite', 'admin', { body: {} }, 409),
+  change('POST', '/v1/mesh/join', 'admin', { body: {} }, 400),
+  read('/v1/peers', 'viewer'),
+  read('/v1/peers/self', 'viewer'),
+  read('/v1/peers/{id}', 'viewer', '/v1/peers/p-0', 404),
+  change('POST', '/v1/peers', 'operator', { body: {} }, 400),
+  change('DELETE', '/v1/peers/{id}', 'operator', { path: '/v1/peers/p-0' }, 404),
+  change('POST', '/v1/peers/{id}/accept', 'operator', { path: '/v1/peers/p-0/accept', body: {} }, 404),
+  change('POST', '/v1/peers/{id}/approve', 'operator', { path: '/v1/peers/p-0/approve', body: {} }, 400),
+  change('POST', '/v1/peers/{id}/rotate', 'operator', { path: '/v1/peers/p-0/rotate', body: {} }, 400),
+  change('POST', '/v1/peers/rotate', 'operator', { body: { force: 'no' } }, 400),
   read('/v1/events', 'viewer'),
   read('/v1/clock', 'viewer'),
   read('/v1/policy', 'viewer'),
@@ -192,9 +221,6 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
 
 /** Routes of v1 that other packages bring. Until then nobody is let in: 404 or 405, whatever the credential. */
 export const ABSENT_ROUTES: readonly (readonly [method: string, path: string])[] = [
-  ['POST', `/v1/nodes/${NODE}/enroll`],
-  ['POST', `/v1/nodes/${NODE}/leave`],
-  ['GET', '/v1/peers'],
   ['GET', '/v1/alerts'],
   ['GET', '/v1/compliance/export'],
   ['GET', '/v1/backup'],
@@ -231,7 +257,7 @@ function read(path: string, minimum: TokenRole, sample: string = path, welcome =
 function change(
   method: 'POST' | 'PUT' | 'DELETE',
   path: string,
-  minimum: TokenRole,
+  minimum: Minimum,
   sample: { readonly path?: string; readonly body?: unknown },
   welcome: number,
 ): ContractRoute {

@@ -13,6 +13,8 @@ export interface Credential {
   readonly role?: TokenRole
   /** Code of the 401 when it gives none. */
   readonly code?: 'unauthenticated' | 'token_expired'
+  /** A bootstrap token, and whether it is one that opens the enroll route. */
+  readonly bootstrap?: 'good' | 'bad'
   /** Id of the principal in the audit trail. */
   readonly principal?: string
 }
@@ -86,7 +88,11 @@ function unknown(admin: string): readonly Credential[] {
     { name: 'an unknown word', headers: bearer('admin') },
     { name: 'an unknown token', headers: bearer(`svc_${secret}`) },
     { name: 'an unknown token of another length', headers: bearer(`svc_${secret}A`) },
-    { name: 'an unknown bootstrap token', headers: bearer(`svcb_${'0'.repeat(32)}_${secret}`) },
+    {
+      name: 'an unknown bootstrap token',
+      headers: bearer(`svcb_${'0'.repeat(32)}_${secret}`),
+      bootstrap: 'bad',
+    },
     { name: 'a JWT that nobody signed', headers: bearer(`${forged}.`) },
     { name: 'the admin token and a character', headers: bearer(`${admin}0`) },
     { name: 'the admin token less a character', headers: bearer(admin.slice(0, -1)) },
@@ -114,8 +120,8 @@ async function bootstrap(service: Service): Promise<readonly Credential[]> {
   const fresh = await mint(service, { name: 'fresh', kind: 'bootstrap' })
   const expired = await mint(service, { name: 'late', kind: 'bootstrap', expires_in: '1ms' })
   return [
-    { name: 'a fresh bootstrap token', headers: bearer(fresh.token) },
-    { name: 'an expired bootstrap token', headers: bearer(expired.token) },
+    { name: 'a fresh bootstrap token', headers: bearer(fresh.token), bootstrap: 'good' },
+    { name: 'an expired bootstrap token', headers: bearer(expired.token), bootstrap: 'bad' },
   ]
 }
 

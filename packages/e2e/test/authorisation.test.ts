@@ -27,7 +27,8 @@ let cells: readonly Cell[] = []
 
 matrix.before(
   async () => {
-    service = await startService()
+    // Longer than all of this takes anywhere.
+    service = await startService({ env: { SVC_AUTH_BOOTSTRAP_TOKEN_TTL: '6h' } })
     client = createClient(service.url, 8)
     operations = operationsOf(await fetchOpenApi(service.url))
     credentials = await everyCredential(service)
@@ -56,7 +57,14 @@ matrix('knows every route that the service documents, and no other', () => {
   assert.equal(documented, expected)
 })
 
-const FOR_NODES_TOO = new Set(['POST /v1/telemetry', 'POST /v1/sims/{imsi}/usage'])
+const FOR_NODES_TOO = new Set([
+  'POST /v1/telemetry',
+  'POST /v1/sims/{imsi}/usage',
+  'GET /v1/mesh/members',
+  'PUT /v1/mesh/members/{id}/wireguard',
+  'POST /v1/nodes/{id}/enroll',
+  'POST /v1/nodes/{id}/leave',
+])
 
 matrix('finds the roles of the contract in the document', () => {
   for (const { method, path, object } of operations) {
@@ -64,10 +72,12 @@ matrix('finds the roles of the contract in the document', () => {
     const holders = Object.entries(HELD_BY)
       .filter(([, held]) => route !== undefined && held.some((role) => role === route.minimum))
       .map(([role]) => role)
-    // Contract section 1: telemetry and reports of usage are for nodes too, each for its own.
+    if (route?.minimum === 'bootstrap') holders.push('bootstrap')
+    // Contract section 1: telemetry, reports of usage and what it says of itself are for nodes too, each for its own.
     if (FOR_NODES_TOO.has(`${method} ${path}`)) holders.push('node')
     assert.equal([...object['x-roles']].sort(), holders.sort(), `${method} ${path}`)
-    const ways = holders.length === 0 ? [] : [{ bearer: [] }, { certificate: [] }]
+    const token = route?.minimum === 'bootstrap' ? { bootstrap: [] } : { bearer: [] }
+    const ways = holders.length === 0 ? [] : [token, { certificate: [] }]
     assert.equal(object.security, ways, `${method} ${path}`)
   }
 })
@@ -231,6 +241,7 @@ matrix.run()
 
 function verdictOf(route: ContractRoute, credential: Credential): Verdict {
   if (route.minimum === 'none') return 'in'
+  if (route.minimum === 'bootstrap' && credential.bootstrap === 'good') return 'in'
   if (credential.role === undefined) return 'unauthenticated'
   return HELD_BY[credential.role].some((role) => role === route.minimum) ? 'in' : 'forbidden'
 }
@@ -263,10 +274,15 @@ function judgeRefusal(cell: Cell, got: Got): void {
   const name = nameOf(cell)
   const isUnknown = cell.verdict === 'unauthenticated'
   assert.is(got.status, isUnknown ? 401 : 403, `${name}: ${got.status}`)
-  assert.is(codeOf(got.body), isUnknown ? (cell.credential.code ?? 'unauthenticated') : 'forbidden', name)
+  assert.is(codeOf(got.body), isUnknown ? unknownCode(cell) : 'forbidden', name)
   assert.is(got.headers['www-authenticate'], isUnknown ? 'Bearer' : undefined, name)
   assert.is(got.headers['x-request-id'], cell.requestId, name)
   assert.equal(Object.keys(JSON.parse(got.body.toString())), ['error'], name)
+}
+
+function unknownCode({ route, credential }: Cell): string {
+  if (route.minimum === 'bootstrap' && credential.bootstrap !== undefined) return 'bootstrap_token_invalid'
+  return credential.code ?? 'unauthenticated'
 }
 
 function codeOf(body: Buffer): string | undefined {

@@ -3,7 +3,8 @@ import { chromium, type Page } from 'playwright-core'
 
 /** Where Debian and its relatives put the browser. */
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-const FLAGS = [
+/** Flags of every browser under test: it reaches this machine alone, and fetches nothing for itself. */
+export const BROWSER_FLAGS: readonly string[] = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
@@ -39,7 +40,7 @@ export function findBrowser(): string | undefined {
 
 /** Starts the browser with a profile of its own, which goes with it. */
 export async function openBrowser(executablePath: string): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath, args: FLAGS, timeout: START_LIMIT_MS })
+  const browser = await chromium.launch({ executablePath, args: [...BROWSER_FLAGS], timeout: START_LIMIT_MS })
   return {
     open: async (url) => {
       const page = await browser.newPage({ viewport: { width: 1_280, height: 900 } })

@@ -5,6 +5,7 @@ import { addClockCommands } from './commands/clock.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { addCoreCommands } from './commands/core.ts'
 import { addEsimCommands } from './commands/esim.ts'
+import { addLoginCommands } from './commands/login.ts'
 import { addMachineCommands } from './commands/machine.ts'
 import { addMeshCommands } from './commands/mesh.ts'
 import { addNetworkCommands } from './commands/network.ts'
@@ -56,6 +57,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   addMachineCommands(program, terminal)
   addNetworkCommands(program, terminal)
   addMeshCommands(program, terminal)
+  addLoginCommands(program, terminal)
   addUserCommands(program, terminal)
   addTokenCommands(program, terminal)
   addSimCommands(program, terminal)

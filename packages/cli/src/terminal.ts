@@ -1,4 +1,6 @@
 import { writeSync } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { outlet } from './output/outlet.ts'
 
@@ -16,6 +18,8 @@ export interface Terminal {
   err(chunk: string): void
   /** Everything on standard input, as UTF-8. */
   input(): Promise<string>
+  /** Asks a person for a line; absent where standard input is no terminal. What is typed is not shown with `isHidden`. */
+  readonly ask?: (question: string, isHidden: boolean) => Promise<string>
   /** The command did its work and the answer is "no": the process ends with this code. */
   answer(exitCode: number): void
 }
@@ -52,6 +56,7 @@ export function processTerminal(): ProcessTerminal {
     out: out.write,
     err: err.write,
     input: () => text(process.stdin),
+    ...(process.stdin.isTTY === true ? { ask } : {}),
     answer: (exitCode) => {
       code = exitCode
     },
@@ -69,5 +74,22 @@ function say(line: string): void {
     writeSync(process.stderr.fd, line)
   } catch {
     // There is nobody left to tell; the exit code does.
+  }
+}
+
+async function ask(question: string, isHidden: boolean): Promise<string> {
+  process.stderr.write(question)
+  // What is typed is echoed by readline alone: into nothing when nobody is to see it.
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({
+    input: process.stdin,
+    output: isHidden ? nowhere : process.stderr,
+    terminal: true,
+  })
+  try {
+    return await lines.question('')
+  } finally {
+    lines.close()
+    if (isHidden) process.stderr.write('\n')
   }
 }

@@ -147,7 +147,7 @@ canary(
     const made = await mint(service, { name: 'for the commands', roles: ['admin'] })
     secrets.push(textNeedle('the token of the commands', made.token))
     commands.push(...everyCommand(world))
-    const env = { SVC_URL: service.url, SVC_TOKEN: made.token }
+    const env = { SVC_URL: service.url, SVC_TOKEN: made.token, HOME: workDir }
     for (const isJson of [false, true]) {
       for (const command of commands) await run(command, isJson ? ['--json'] : [], env)
     }

@@ -4,6 +4,7 @@ import type { Terminal } from '../terminal.ts'
 import { baseUrl, bearerToken, type ConnectionOptions } from './credentials.ts'
 import { exchange, type Incoming, type Outgoing } from './exchange.ts'
 import { type Identity, identityOf } from './identity.ts'
+import { sessionToken } from './session.ts'
 
 /** A JSON object as the service answers it. Its fields are shown, never trusted. */
 export type Json = Readonly<Record<string, unknown>>
@@ -52,17 +53,22 @@ const PAGE_LIMIT = 500
 export function connect(terminal: Terminal, options: ConnectionOptions): RestClient {
   const base = baseUrl(terminal, options)
   const token = bearerToken(terminal, options)
-  const identity = base.protocol === 'https:' ? speaker(identityOf(terminal, options), token) : undefined
-  const common = {
-    accept: 'application/json',
-    'user-agent': 'svc-cli',
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  const known = base.protocol === 'https:' ? identityOf(terminal, options) : undefined
+  const spoken = async (): Promise<Spoken> => {
+    const isGiven = options.cert !== undefined || token !== undefined
+    const bearer = isGiven ? token : await sessionToken(terminal, base, speaker(known, 'session'))
+    const authorization = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }
+    const common = { accept: 'application/json', 'user-agent': 'svc-cli', ...authorization }
+    return { common, identity: speaker(known, bearer) }
   }
-  const read = async (url: URL): Promise<Answer> =>
-    answerOf(await exchange({ method: 'GET', url, headers: common, body: undefined, identity }))
+  const read = async (url: URL): Promise<Answer> => {
+    const { common, identity } = await spoken()
+    return answerOf(await exchange({ method: 'GET', url, headers: common, body: undefined, identity }))
+  }
   return {
     get: (path, query = {}) => read(address(base, path, query)),
     text: async (path, accept, query = {}) => {
+      const { common, identity } = await spoken()
       const headers = { ...common, accept }
       const url = address(base, path, query)
       const incoming = await exchange({ method: 'GET', url, headers, body: undefined, identity })
@@ -83,6 +89,7 @@ export function connect(terminal: Terminal, options: ConnectionOptions): RestCli
       return { key, rows: rows.slice(0, limit), nextCursor: cursor }
     },
     change: async (method, path, body, headers = {}) => {
+      const { common, identity } = await spoken()
       const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
       const type = text === undefined ? {} : { 'content-type': 'application/json' }
       const key = { 'idempotency-key': randomUUID(), 'content-length': String(Buffer.byteLength(text ?? '')) }
@@ -97,6 +104,12 @@ export function connect(terminal: Terminal, options: ConnectionOptions): RestCli
       )
     },
   }
+}
+
+/** How requests begin, and as whom TLS is spoken. */
+interface Spoken {
+  readonly common: Readonly<Record<string, string>>
+  readonly identity: Identity | undefined
 }
 
 /** Where there is a token, it alone says who asks. */
@@ -147,6 +160,11 @@ function parsed(incoming: Incoming): Json {
   throw failure('bad_answer', `HTTP ${incoming.status} without a JSON object; is this svc's address?`)
 }
 
+/** What an answer that is no success says. Throws `bad_answer` when it is not the service's. */
+export function refusalOf(incoming: Incoming): CommandError {
+  return refusal(incoming, parsed(incoming))
+}
+
 function refusal(incoming: Incoming, body: Json): CommandError {
   const error = isObject(body.error) ? body.error : {}
   const code = typeof error.code === 'string' ? error.code : `http_${incoming.status}`
@@ -176,7 +194,7 @@ function detailsOf(details: unknown): readonly FaultDetail[] {
 
 function hintOf(incoming: Incoming): string | undefined {
   if (incoming.status === 401)
-    return 'set SVC_TOKEN (or SVC_ADMIN_TOKEN, or --token-file) to a token that the service at this address knows, or use a client certificate (svc user cert) over https'
+    return 'set SVC_TOKEN (or SVC_ADMIN_TOKEN, or --token-file) to a token that the service at this address knows, or use a client certificate (svc user cert) over https, or svc login NAME'
   const wait = incoming.headers['retry-after']
   return incoming.status === 429 && wait !== undefined ? `try again in ${wait} s` : undefined
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, type Json } from '../client/rest-client.ts'
 import { usageError } from '../command-error.ts'
+import { askLines } from '../output/ask-lines.ts'
 import { printList, printRecord } from '../output/print.ts'
 import { showCredentials, showInvitation } from '../output/show-credentials.ts'
 import { moment } from '../output/table.ts'
@@ -109,7 +110,10 @@ async function invite(terminal: Terminal, name: string, options: InviteOptions):
 }
 
 async function accept(terminal: Terminal, options: ConnectionOptions): Promise<void> {
-  const [token = '', password = ''] = (await terminal.input()).split(/\r?\n/)
+  const [token = '', password = ''] = await askLines(terminal, [
+    { question: 'Token of the invitation: ', isHidden: true },
+    { question: 'A password of your own: ', isHidden: true },
+  ])
   if (token === '' || password === '')
     throw usageError('standard input holds the token of the invitation, and on the next line the password')
   const wish = { token: token.trim(), password }

@@ -104,7 +104,7 @@ class GenerationHost implements Edge {
       certificates: this.#certificates,
       limits: this.#limits,
       tls: options.tls,
-      failed: (error) => kernel.log.error({ err: error }, 'the renewed certificate could not be used'),
+      log: kernel.log,
     })
     this.#metrics.openConnections = () => this.#connections.size
     this.#system = {

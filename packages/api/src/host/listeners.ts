@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { configInvalid } from '@steeple/contracts'
+import { configInvalid, type Log } from '@steeple/contracts'
 import { isLoopback } from '@steeple/settings'
 import type { EdgeLimits, EdgeTls } from '../edge-options.ts'
 import type { ClientCertificates } from '../tls/client-certificates.ts'
@@ -19,8 +19,7 @@ export interface ListenerParts {
   readonly certificates: ClientCertificates
   readonly limits: EdgeLimits
   readonly tls: EdgeTls | undefined
-  /** A renewed certificate could not be put in place. */
-  failed(error: unknown): void
+  readonly log: Log
 }
 
 /** Where to listen; `plain` is empty for nowhere. */
@@ -54,7 +53,11 @@ export function createListeners(parts: ListenerParts): Listeners {
     connections.secure(socket)
     parts.certificates.connected(socket)
   })
-  const unfollow = tls === undefined ? undefined : followCertificate(main, tls, parts.failed)
+  main.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
+    // Anybody can make them: for who looks for what is wrong with one client.
+    parts.log.debug({ code: error.code, address: socket.remoteAddress }, 'a TLS handshake failed')
+  })
+  const unfollow = tls === undefined ? undefined : followCertificate(main, tls, parts.log)
   const open = (): readonly Server[] => (plain === undefined ? [main] : [main, plain])
   return {
     listen: async (wishes) => {
@@ -84,13 +87,13 @@ export function createListeners(parts: ListenerParts): Listeners {
 }
 
 /** New connections get the certificate of the moment; open ones keep theirs. */
-function followCertificate(server: Server, tls: EdgeTls, failed: (error: unknown) => void): () => void {
+function followCertificate(server: Server, tls: EdgeTls, log: Log): () => void {
   return tls.onChange(() => {
     try {
       if ('setSecureContext' in server && typeof server.setSecureContext === 'function')
         server.setSecureContext(secureContextOf(tls))
     } catch (error) {
-      failed(error)
+      log.error({ err: error }, 'the renewed certificate could not be used')
     }
   })
 }

@@ -12,10 +12,17 @@ const REMEDIES: Readonly<Record<string, string>> = {
   collector: 'start what it collects from, or correct collector.*',
 }
 
-/** What the service that runs at `url` says of itself. `url` is where the doctor has just found it. */
-export async function checkService(terminal: Terminal, url: string): Promise<readonly Check[]> {
+/**
+ * What the service that runs at `url` says of itself. `url` is where the doctor has just found it; `ca` the file of the CA
+ * that its certificate is from, where it speaks TLS: nobody else is told a token.
+ */
+export async function checkService(
+  terminal: Terminal,
+  url: string,
+  ca: string | undefined,
+): Promise<readonly Check[]> {
   try {
-    const { body } = await connect(terminal, { url }).get('/v1/health')
+    const { body } = await connect(terminal, { url, ...(ca === undefined ? {} : { ca }) }).get('/v1/health')
     const parts = Array.isArray(body.components) ? body.components.filter(isObject) : []
     const ill = parts.filter(({ status }) => status !== 'ok')
     if (ill.length === 0) return [healthy('service', `${parts.length} components are well`)]

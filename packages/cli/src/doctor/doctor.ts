@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import { systemClock } from '@steeple/clock'
 import type { Settings } from '@steeple/contracts'
 import { DEFAULT_CONFIG_FILE, lineOf, loadConfig, parseListenAddress } from '@steeple/settings'
@@ -60,8 +60,19 @@ async function checkPlace(terminal: Terminal, settings: Settings): Promise<reado
     ...(await checkTap(settings, pluginPackages())),
     ...checkCapabilities(settings, address.port, hasMesh),
     port,
-    ...(isOurs ? await checkService(terminal, urlAt(address, isTls)) : []),
+    ...(isOurs ? await checkService(terminal, urlAt(address, isTls), caFileOf(settings, terminal)) : []),
   ]
+}
+
+/**
+ * The file of the CA that the box presents itself by. Undefined for plain HTTP, and where another one has made its certificate:
+ * then SVC_CA, or the machine, says whom to believe.
+ */
+function caFileOf(settings: Settings, { env }: Terminal): string | undefined {
+  const { tls, server } = settings
+  const keys = join(server.data_dir, 'keys')
+  const isOwn = tls.enabled && tls.cert_file === '' && !existsSync(join(keys, 'mesh', 'mesh.json'))
+  return isOwn && (env.SVC_CA ?? '') === '' ? join(keys, 'mesh-ca.pem') : undefined
 }
 
 function readConfig(

@@ -1,8 +1,9 @@
 import {
   DURATION_PATTERN,
+  defineError,
+  type ErrorFactory,
   type JsonSchema,
   type MutationTx,
-  notFound,
   objectSchema,
   PAGE_QUERY,
   pageSchema,
@@ -51,6 +52,13 @@ const INVITATION_SCHEMA = objectSchema(
   ['id', 'name', 'roles', 'expires_at', 'token'],
 )
 
+/** No invitation that can be accepted still. */
+const invitationNotFound: ErrorFactory = defineError(
+  'invitation_not_found',
+  404,
+  'there is no invitation %s; GET /v1/users/invitations has them',
+)
+
 /** Inviting people, and accepting. */
 export function invitationRoutes(people: People): readonly Route[] {
   return [inviteRoute(people), listRoute(people), withdrawRoute(), acceptRoute(people)]
@@ -84,14 +92,14 @@ function withdrawRoute(): Route {
     summary: 'Withdraw an invitation; it is good for nothing from the next request on',
     schema: { params: objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id']), status: 204 },
     audit: 'user.uninvite',
-    errors: ['not_found'],
+    errors: ['invitation_not_found'],
     handle: (request) => request.mutate(request.params.id, (tx) => withdraw(tx, request.params.id)),
   })
 }
 
 async function withdraw(tx: MutationTx, id: string): Promise<Reply> {
   const row = await findInvitationById(tx, id)
-  if (row === undefined) throw notFound(`invitation ${id}`)
+  if (row === undefined) throw invitationNotFound(id)
   await removeInvitation(tx, id)
   tx.audit({ detail: { name: row.name } })
   return { status: 204 }

@@ -18,9 +18,9 @@ import { findUser, putUser } from './user-store.ts'
 type Body = Pick<LoginBody, 'password' | 'code'> & { readonly new_password: string }
 
 /** A credential that is not that of a person. */
-const noPerson: ErrorFactory = defineError(
-  'forbidden',
-  403,
+const personNeeded: ErrorFactory = defineError(
+  'person_needed',
+  409,
   'only people who have logged in have a password; log in first',
 )
 
@@ -45,11 +45,11 @@ export function ownPasswordRoute(people: People): Route {
       status: 204,
     },
     audit: 'user.password',
-    errors: ['login_failed', 'rate_limited', 'forbidden'],
+    errors: ['login_failed', 'rate_limited', 'person_needed'],
     handle: async (request) => {
       const { principal, body } = request
       const user = principal.kind === 'user' ? await findUser(context.db, principal.id) : undefined
-      if (user === undefined) throw noPerson()
+      if (user === undefined) throw personNeeded()
       const attempt = { name: user.name, network: networkOf(request.peerAddress), userId: user.id }
       const { proof, locks } = await judgeCredentials(people, user, attempt, body.password, body.code)
       if (proof === undefined) return refuseLogin(people, request, attempt, locks)

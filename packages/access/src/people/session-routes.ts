@@ -1,7 +1,8 @@
 import {
+  defineError,
+  type ErrorFactory,
   forbidden,
   type JsonSchema,
-  notFound,
   objectSchema,
   PAGE_QUERY,
   type Page,
@@ -32,6 +33,13 @@ const FIELDS: Readonly<Record<string, JsonSchema>> = {
   current: { type: 'boolean', description: 'Whether this request is of it.' },
 }
 const SESSION_SCHEMA = objectSchema(FIELDS, Object.keys(FIELDS))
+
+/** No session that is alive, or that of somebody else. */
+const sessionNotFound: ErrorFactory = defineError(
+  'session_not_found',
+  404,
+  'there is no session %s of yours; GET /v1/auth/sessions has them',
+)
 
 interface ListQuery {
   readonly user_id?: string
@@ -74,13 +82,13 @@ function endRoute({ forget }: People): Route {
     description: 'Its JWT opens nothing from the next request on.',
     schema: { params: objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id']), status: 204 },
     audit: 'auth.session.end',
-    errors: ['not_found'],
+    errors: ['session_not_found'],
     handle: (request) => {
       const { id } = request.params
       return request.mutate(id, async (tx) => {
         const session = await findSession(tx, id)
         if (session === undefined || !mayTouch(request.principal, session.user_id)) {
-          throw notFound(`session ${id} of yours`)
+          throw sessionNotFound(id)
         }
         await removeSession(tx, id)
         const user = await findUser(tx, session.user_id)

@@ -116,7 +116,7 @@ function addRoute(people: People): Route {
       status: 201,
     },
     audit: 'user.create',
-    errors: ['user_exists'],
+    errors: ['user_exists', 'rate_limited'],
     handle: async (request) => {
       const { name, roles, password } = request.body
       requireGivable(roles, request.principal)
@@ -193,7 +193,7 @@ function resetRoute(people: People): Route {
     description: 'Sessions, passkeys and certificates end. The answer shows the new credentials once.',
     schema: { params: ID_PARAMS, body: objectSchema({}), response: NEW_USER_SCHEMA },
     audit: 'user.reset',
-    errors: ['user_not_found'],
+    errors: ['user_not_found', 'rate_limited'],
     handle: async (request) => {
       const { id } = request.params
       const { name } = await mustFind(people.context.db, id)

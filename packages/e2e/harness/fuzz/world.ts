@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { issueCi } from '@steeple/sgp22'
 import { mint } from '../credentials.ts'
+import { addPerson, enter } from '../people.ts'
 import type { PluginBuild } from '../plugins/install-version.ts'
 import type { Service } from '../service.ts'
 import type { FuzzWorld } from './requests.ts'
@@ -16,6 +17,7 @@ export async function credentialsOf(of: Service): Promise<Readonly<Record<string
   )
   return {
     admin: `Bearer ${of.adminToken}`,
+    person: `Bearer ${(await enter(of, await addPerson(of, 'fuzz', ['admin']))).token}`,
     none: '',
     unknown: 'Bearer svc_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
     garbage: 'Basic \u00ff:::',

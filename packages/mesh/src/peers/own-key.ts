@@ -1,6 +1,6 @@
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { southboundUnavailable } from '@steeple/contracts'
+import { createTurns, southboundUnavailable } from '@steeple/contracts'
 import { isKey, newKeyPair, publicKeyOf } from '../wireguard/keys.ts'
 
 /** The key of this node's interface, and the one that it is going over to. The private ones never leave their files. */
@@ -22,6 +22,8 @@ export function ownKey(dir: string): OwnKey {
   const file = join(dir, 'wireguard.key')
   const nextFile = join(dir, 'wireguard.next')
   let present: string | undefined
+  // Requests and the reconciler come at the same time: each file is made once.
+  const inTurn = createTurns()
   const make = async (path: string): Promise<string> => {
     const { privateKey, publicKey } = newKeyPair()
     await mkdir(dir, { recursive: true, mode: 0o700 })
@@ -31,18 +33,21 @@ export function ownKey(dir: string): OwnKey {
   }
   return {
     file,
-    present: async () => {
-      present ??= (await publicKeyIn(file)) ?? (await make(file))
-      return present
-    },
+    present: async () =>
+      present ??
+      (await inTurn(async () => {
+        present ??= (await publicKeyIn(file)) ?? (await make(file))
+        return present
+      })),
     next: () => publicKeyIn(nextFile),
-    begin: async () => (await publicKeyIn(nextFile)) ?? (await make(nextFile)),
-    change: async () => {
-      if ((await publicKeyIn(nextFile)) === undefined) return
-      await rename(nextFile, file)
-      await syncDir(dir)
-      present = undefined
-    },
+    begin: () => inTurn(async () => (await publicKeyIn(nextFile)) ?? (await make(nextFile))),
+    change: () =>
+      inTurn(async () => {
+        if ((await publicKeyIn(nextFile)) === undefined) return
+        await rename(nextFile, file)
+        await syncDir(dir)
+        present = undefined
+      }),
   }
 }
 

@@ -56,6 +56,10 @@ export interface RootBed {
   ): Promise<TestResponse>
   /** As the node itself. */
   as(box: Box, method: string, path: string, body?: object): Promise<TestResponse>
+  /** Whether the edge would refuse the certificates of that node. */
+  isOut(nodeId: string): boolean
+  /** Puts a node out. */
+  remove(nodeId: string): Promise<void>
   /** So much later, at once: timers of that time do not fire. */
   later(ms: number): Promise<void>
   close(): Promise<void>
@@ -66,6 +70,7 @@ export async function rootBed(peering: object = {}): Promise<RootBed> {
   const { startTestbed } = await loadTestbed()
   const clock = fakeClock(Date.UTC(2026, 5, 15, 12))
   const drawn: string[] = []
+  const out = new Set<string>()
   const mesh = await pluginFrom(new URL('../x.ts', import.meta.url).href, enrollmentPlugin)
   const { provides: _, ...manifest } = mesh.manifest
   const bed = await startTestbed({
@@ -100,6 +105,11 @@ export async function rootBed(peering: object = {}): Promise<RootBed> {
         headers,
       }),
     as: (box, method, path, body) => bed.request(method, path, { token: credentialOf(box.id), body }),
+    isOut: (nodeId) => out.has(nodeId),
+    remove: async (nodeId) => {
+      bodyOf(await bed.request('POST', `/v1/nodes/${nodeId}/leave`, { body: {} }))
+      out.add(nodeId)
+    },
     later: async (ms) => {
       clock.jump(clock.nowMs() + ms)
       bodyOf(await bed.request('POST', '/v1/clock/confirm', { body: {} }))

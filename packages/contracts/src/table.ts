@@ -55,6 +55,20 @@ export interface Table<Row extends object> extends TableSpec {
   open(raw: Stored<Row>): Row
 }
 
+/** The statement that changes some columns: the same text for the same columns, since statements are prepared by their text. */
+function changeTexts(name: string, byKey: string): (columns: readonly string[]) => string {
+  const texts = new Map<string, string>()
+  return (columns) => {
+    const which = columns.join()
+    const known = texts.get(which)
+    if (known !== undefined) return known
+    const set = [...columns, 'row_sum'].map((column) => `${column} = :${column}`)
+    const made = `update ${name} set ${set.join(', ')} where ${byKey}`
+    texts.set(which, made)
+    return made
+  }
+}
+
 /** Declares a table of checksummed rows. `key` are the columns of its primary key. */
 export function defineTable<Row extends object>(
   name: string,
@@ -66,17 +80,7 @@ export function defineTable<Row extends object>(
   const selectOf = (): string => `select ${[...stored, 'row_sum'].join(', ')} from ${name}`
   let select = selectOf()
   let find = `${select} where ${byKey}`
-  const changes = new Map<string, string>()
-  /** Texts stay the same ones: statements are prepared by their text. */
-  const changeOf = (different: readonly string[]): string => {
-    const which = different.join()
-    const known = changes.get(which)
-    if (known !== undefined) return known
-    const set = [...different, 'row_sum'].map((column) => `${column} = :${column}`)
-    const made = `update ${name} set ${set.join(', ')} where ${byKey}`
-    changes.set(which, made)
-    return made
-  }
+  const changeOf = changeTexts(name, byKey)
   const seal = (row: Row): SqlParams => {
     // The caller's Row type lists exactly the columns; SqlParams is what the driver takes.
     const values = row as Readonly<Record<string, SqlValue>>
@@ -124,11 +128,9 @@ export function defineTable<Row extends object>(
       await tx.run(put, seal(row))
     },
     change: async (tx, before, after) => {
-      const was = before as Readonly<Record<string, SqlValue>>
       const sealed = seal(after)
-      const different = columns.filter((column) => !isSameValue(was[column], sealed[column]))
-      const named = [...different, 'row_sum', ...key]
-      const params = Object.fromEntries(named.map((column) => [column, sealed[column] ?? null]))
+      const different = differing(columns, before as Readonly<Record<string, SqlValue>>, sealed)
+      const params = picked([...different, 'row_sum', ...key], sealed)
       return (await tx.run(changeOf(different), params)) > 0
     },
     remove: async (tx, params) => (await tx.run(remove, params)) > 0,
@@ -142,7 +144,7 @@ export function defineTable<Row extends object>(
       const last = raws.at(-1)
       return {
         rows: raws.filter(isSound).map(valuesOf),
-        last: last === undefined ? undefined : keyOf(key, last as Readonly<Record<string, SqlValue>>),
+        last: last === undefined ? undefined : picked(key, last as Readonly<Record<string, SqlValue>>),
       }
     },
   }
@@ -169,12 +171,16 @@ function changesOf(
   }
 }
 
+function differing(columns: readonly string[], before: SqlParams, after: SqlParams): readonly string[] {
+  return columns.filter((column) => !isSameValue(before[column], after[column]))
+}
+
+function picked(columns: readonly string[], from: SqlParams): SqlParams {
+  return Object.fromEntries(columns.map((column) => [column, from[column] ?? null]))
+}
+
 function isSameValue(one: SqlValue | undefined, other: SqlValue | undefined): boolean {
   if (one instanceof Uint8Array && other instanceof Uint8Array)
     return one === other || (one.length === other.length && one.every((octet, i) => octet === other[i]))
   return one === other
-}
-
-function keyOf(key: readonly string[], raw: Readonly<Record<string, SqlValue>>): SqlParams {
-  return Object.fromEntries(key.map((column) => [column, raw[column] ?? null]))
 }

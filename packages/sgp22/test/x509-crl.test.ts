@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import * as fc from 'fast-check'
+import fc from 'fast-check'
 import { tlv } from '../src/tlv.ts'
 import { publicKeyOf } from '../src/x509.ts'
 import { checkEuiccChain } from '../src/x509-chain.ts'

@@ -13,12 +13,12 @@ export interface MetadataFacts {
   readonly address: string
   /** The network that it belongs to: country and network code, of three and of two or three digits. */
   readonly owner?: { readonly mcc: string; readonly mnc: string }
-  /** 64 by 64 pixels, at most 1024 octets. */
   /**
    * Whether the eUICC is to send a notification of the installation beside its signed result. The result says it all, and is kept
    * by the eUICC until it is delivered.
    */
   readonly isInstallTold?: boolean
+  /** 64 by 64 pixels, at most 1024 octets. */
   readonly icon?: { readonly type: 'jpg' | 'png'; readonly octets: Uint8Array }
 }
 

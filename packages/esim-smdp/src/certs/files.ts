@@ -50,14 +50,15 @@ export function readFiles(files: readonly CertFile[]): FoundInFiles {
   const keys: { file: string; key: KeyObject }[] = []
   const lists: { file: string; list: RevocationList }[] = []
   const problems: FileProblem[] = []
+  const take = (file: string, found: Found): void => {
+    if (found === undefined) return
+    if ('key' in found) keys.push({ file, key: found.key })
+    else if ('list' in found) lists.push({ file, list: found.list })
+    else certificates.push({ file, certificate: found.certificate })
+  }
   for (const file of files) {
     try {
-      for (const found of objectsIn(file.octets)) {
-        if (found === undefined) continue
-        if ('key' in found) keys.push({ file: file.name, key: found.key })
-        else if ('list' in found) lists.push({ file: file.name, list: found.list })
-        else certificates.push({ file: file.name, certificate: found.certificate })
-      }
+      for (const found of objectsIn(file.octets)) take(file.name, found)
     } catch (error) {
       if (!(error instanceof X509Error)) throw error
       problems.push({ file: file.name, problem: error.message })

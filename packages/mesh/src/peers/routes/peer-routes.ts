@@ -24,9 +24,12 @@ import { type AddBody, addressIn, checkAdd, KEY_SCHEMA, PEER_NAME_SCHEMA, ROUTES
 export interface PeerParams {
   readonly id: string
 }
-/** Schema of the parameter `{id}`. */
+/**
+ * Schema of the parameter `{id}`: the forms of a peer's id and of a suggestion's, so that no key or token that is pasted in
+ * its place gets into the audit trail.
+ */
 export const PEER_PARAMS: JsonSchema = objectSchema(
-  { id: { type: 'string', pattern: '^[a-z][0-9a-z-]{1,127}$' } },
+  { id: { type: 'string', pattern: '^(p-[0-9a-f]{1,16}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$' } },
   ['id'],
 )
 

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { assert, suite } from '@steeple/testkit'
+import fc from 'fast-check'
 import { judgeCertificate, trustedCas } from '../src/tls/judge-certificate.ts'
 import { type Leaf, makeCa, NODE_ID, type TestCa } from './world/certificates.ts'
 
@@ -108,6 +109,34 @@ judge('refuses no holder, several, and odd ones', async () => {
     { names: [{ type: 'email', value: `x@y, URI:${name}` }] },
   ]
   for (const leaf of wrong) assert.match(await verdict(mesh, leaf), /names no holder, or several/)
+})
+
+judge('lets no text of another name make a holder, whatever it is made of', async () => {
+  const pieces = fc.constantFrom(
+    'URI:svc://cli/eve',
+    ', ',
+    ',',
+    '"',
+    '\\',
+    'DNS:',
+    'a',
+    '\\"',
+    '\n',
+    '=',
+    '/',
+    ' ',
+  )
+  const text = fc.array(pieces, { minLength: 1, maxLength: 8 }).map((parts) => parts.join(''))
+  const name = fc.record({ type: fc.constantFrom('dns' as const, 'email' as const), value: text })
+  await fc.assert(
+    fc.asyncProperty(fc.array(name, { minLength: 1, maxLength: 3 }), async (others) => {
+      assert.match(await verdict(own, { names: others }), /names no holder/)
+      const holder = { type: 'url' as const, value: 'svc://cli/anna' }
+      const said = await verdict(own, { names: [...others, holder] })
+      assert.ok(said === 'cli anna' || /names no holder/.test(said), said)
+    }),
+    { numRuns: 100 },
+  )
 })
 
 judge('takes names of other kinds beside the holder', async () => {

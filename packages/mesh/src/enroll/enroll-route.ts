@@ -75,6 +75,7 @@ export function enrollRoute(parts: EnrollParts, refusals: Refusals): Route {
       'with the same token by the same node and key, while the token lasts, it gives the same again. With the certificate of ' +
       'the node itself it gives a new one once half of its life is over, and the same before that. A node that was in before is ' +
       'known by its key and gets its old address.',
+    example: { csr_pem: '-----BEGIN CERTIFICATE REQUEST-----…', name: 'mast on the hill' },
     schema: {
       params: objectSchema({ id: NODE_ID_SCHEMA }, ['id']),
       body: BODY,

@@ -40,6 +40,7 @@ export function joinRoute(parts: EnrollParts, askToJoin: AskToJoin): Route {
     description:
       'This node checks the CA of the server against the token before it sends anything, has its key certified there and is a ' +
       'member from then on: it serves TLS by the certificate of that mesh. Asked again after a lost answer, it goes on.',
+    example: { token: 'svcb_…', url: 'https://192.0.2.1:8443' },
     schema: {
       body: objectSchema(
         {

@@ -88,6 +88,11 @@ function wireguardRoute(parts: EnrollParts): Route {
     role: 'node',
     summary: 'Tell the others of the WireGuard interface of a member',
     description: 'A member, of itself. What it advertises nobody routes before it is approved.',
+    example: {
+      public_key: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=',
+      listen_port: 51_820,
+      advertised: ['10.45.0.0/16'],
+    },
     schema: {
       params: objectSchema({ id: NODE_ID_SCHEMA }, ['id']),
       body: WIREGUARD_SCHEMA,

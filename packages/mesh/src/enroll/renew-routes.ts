@@ -58,6 +58,12 @@ export function renewRoutes(parts: EnrollParts): readonly Route[] {
       description:
         'signature: ECDSA over SHA-256 (DER, base64) by the key of the certificate, over "steeple mesh renewal", the nonce and ' +
         'csr_pem, with a line feed between each two.',
+      example: {
+        certificate_pem: '-----BEGIN CERTIFICATE-----…',
+        csr_pem: '-----BEGIN CERTIFICATE REQUEST-----…',
+        nonce: 'AAAA',
+        signature: 'MEUC',
+      },
       schema: {
         body: objectSchema(
           {

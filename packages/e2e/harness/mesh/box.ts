@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
 import { ROOT } from '../launch.ts'
@@ -39,8 +39,6 @@ export interface Box {
   ): Promise<Answer>
   /** Runs `svc <args>` on the box, as its operator does. */
   svc(...args: readonly string[]): Promise<SvcRun>
-  /** As `svc`, not awaited: for tests that kill it. */
-  launchSvc(...args: readonly string[]): { readonly child: ChildProcess; readonly done: Promise<SvcRun> }
   /** What the service has printed, of all its runs. */
   output(): string
   /** From now on the clock of its processes is so many seconds ahead; the machine's tools keep the real one. */
@@ -74,7 +72,7 @@ export async function makeBox({ name, place, folder, env = {} }: BoxOptions): Pr
   let output = ''
   let running: { readonly child: ChildProcess; readonly exited: Promise<number | null> } | undefined
 
-  const launch = (args: readonly string[]): ChildProcess => {
+  const launch = (args: readonly string[], more: Readonly<Record<string, string>> = {}): ChildProcess => {
     const [file = '', ...inside] = [...place.inside, process.execPath, MAIN, ...args]
     return spawn(file, inside, {
       env: {
@@ -84,17 +82,18 @@ export async function makeBox({ name, place, folder, env = {} }: BoxOptions): Pr
         SVC_PEERING_HEARTBEAT: '2s',
         ...env,
         ...clock.env(),
+        ...more,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
   }
-  const launchSvc: Box['launchSvc'] = (...args) => {
-    const child = launch([...args, '--data-dir', dataDir])
-    return { child, done: endOf(child) }
+  const svc: Box['svc'] = (...args) => {
+    const bundle = join(folder, 'cas.pem')
+    if (existsSync(join(dataDir, 'keys'))) writeFileSync(bundle, casOf(dataDir).join(''))
+    return endOf(launch(args, { SVC_URL: `https://localhost:${PORT}`, SVC_CA: bundle }))
   }
-  const svc: Box['svc'] = (...args) => launchSvc(...args).done
   const start = async (): Promise<void> => {
-    const child = launch(['--data-dir', dataDir, '--listen', `${place.address}:${PORT}`])
+    const child = launch(['--data-dir', dataDir, '--listen', `0.0.0.0:${PORT}`])
     const from = output.length
     const take = (piece: Buffer): void => {
       output = (output + piece.toString('utf8')).slice(-OUTPUT_KEPT)
@@ -117,7 +116,7 @@ export async function makeBox({ name, place, folder, env = {} }: BoxOptions): Pr
     one?.child.kill(signal)
     return (await one?.exited) ?? null
   }
-  const made = await svc('node', 'init', '--name', name)
+  const made = await svc('node', 'init', '--name', name, '--data-dir', dataDir)
   if (made.code !== 0) throw new Error(`svc node init: ${made.stderr}`)
   return {
     name,
@@ -134,7 +133,6 @@ export async function makeBox({ name, place, folder, env = {} }: BoxOptions): Pr
     isRunning: () => running !== undefined && running.child.exitCode === null,
     ask,
     svc,
-    launchSvc,
     output: () => output,
     shiftClock: clock.shift,
   }

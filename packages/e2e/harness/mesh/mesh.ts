@@ -6,7 +6,7 @@ import { type Box, makeBox } from './box.ts'
 import { boxPlace, makeLan } from './places.ts'
 
 /** Waits are for conditions: this ends what hangs. */
-export const WAIT_MS = 180_000
+export const WAIT_MS = 60_000
 
 /** A member as `GET /v1/mesh/members` tells it. */
 export interface ToldMember {
@@ -24,6 +24,8 @@ export interface ToldPeer {
   readonly reason: string | null
   readonly node_id: string | null
   readonly public_key: string
+  /** Of a suggested one. */
+  readonly fingerprint: string | null
   readonly handshake_age_s: number | null
   readonly advertised: readonly string[]
   readonly approved: readonly string[]

@@ -3,6 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 /** The network between the boxes; the test itself is at `.254`, and everything beyond. */
 const LAN = '10.9.0'
 const BRIDGE = 'lan'
+const ISLAND = 'island'
 /** An address of the internet: whoever asks there is told under which address it is seen. */
 export const INTERNET = '203.0.113.1'
 
@@ -21,6 +22,9 @@ export interface BoxPlace extends Place {
   /** Pulls its plug, and puts it back. */
   unplug(): void
   plug(): void
+  /** Puts it onto a network without a way out, with those that are there already; and back. */
+  strand(): void
+  fetch(): void
 }
 
 /** Runs a command to its end and gives what it printed. Throws with what it complained of. */
@@ -31,6 +35,8 @@ export function run(file: string, ...args: readonly string[]): string {
 /** The local network with nobody on it. In a machine of the test's own (`enterOwnMachine`). */
 export function makeLan(): void {
   run('ip', 'link', 'add', BRIDGE, 'type', 'bridge')
+  run('ip', 'link', 'add', ISLAND, 'type', 'bridge')
+  run('ip', 'link', 'set', ISLAND, 'up')
   run('ip', 'addr', 'add', `${LAN}.254/24`, 'dev', BRIDGE)
   run('ip', 'link', 'set', BRIDGE, 'up')
   run('ip', 'addr', 'add', `${INTERNET}/32`, 'dev', 'lo')
@@ -51,6 +57,8 @@ export async function boxPlace(number: number): Promise<BoxPlace> {
     address,
     unplug: () => void run('ip', 'link', 'set', outer, 'down'),
     plug: () => void run('ip', 'link', 'set', outer, 'up'),
+    strand: () => void run('ip', 'link', 'set', outer, 'master', ISLAND),
+    fetch: () => void run('ip', 'link', 'set', outer, 'master', BRIDGE),
   }
 }
 

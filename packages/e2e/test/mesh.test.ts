@@ -1,0 +1,177 @@
+import { spawn } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import { assert, stretched, suite } from '@steeple/testkit'
+import type { Box } from '../harness/mesh/box.ts'
+import {
+  joinMesh,
+  membersAt,
+  peersAt,
+  reaches,
+  together,
+  type Village,
+  village,
+  WAIT_MS,
+} from '../harness/mesh/mesh.ts'
+import { enterOwnMachine } from '../harness/mesh/own-machine.ts'
+import { type Place, phonePlace } from '../harness/mesh/places.ts'
+import { seenAs, startTeller, untilSeenAs } from '../harness/mesh/teller.ts'
+import { until } from '../harness/service.ts'
+
+enterOwnMachine(import.meta.filename)
+
+const mesh = suite('e2e/mesh')
+const LIMIT = { limitMs: 900_000 }
+/** What the mesh is held to after each change, on an idle machine. */
+const CONVERGED_MS = 15_000
+
+let five: Village
+let root: Box
+let phone: Place
+const addresses = new Map<string, string>()
+
+mesh.before(async () => {
+  five = await village(5, (number) => {
+    if (number === 1) return { SVC_PEERING_ADVERTISE: '0.0.0.0/0' }
+    return number === 5 ? { SVC_POLICY_LOCAL_BREAKOUT: 'false' } : {}
+  })
+  root = five.box('box1')
+  phone = await phonePlace(five.box('box5').place)
+  await startTeller()
+}, LIMIT)
+
+mesh.after(() => five.end())
+
+mesh(
+  'suggests boxes that announce themselves, and makes no peer of one from another mesh',
+  async () => {
+    const others = five.boxes.slice(1).map(({ nodeId }) => nodeId)
+    await until(async () => {
+      const suggested = (await peersAt(root)).filter(({ state }) => state === 'suggested')
+      return others.every((id) => suggested.some(({ node_id: nodeId }) => nodeId === id))
+    }, WAIT_MS)
+    const [first] = await peersAt(root)
+    assert.match(first?.fingerprint ?? '', /^[0-9a-f]{64}$/)
+    const accepted = await root.ask('POST', `/v1/peers/${first?.id}/accept`, {})
+    assert.equal([accepted.status, accepted.body.error?.code], [409, 'peer_untrusted'])
+  },
+  LIMIT,
+)
+
+mesh(
+  'makes one mesh of five boxes: by one command, and by the API',
+  async () => {
+    const second = five.box('box2')
+    const invited = await root.svc('mesh', 'invite', '--json')
+    assert.is(invited.code, 0, invited.stderr)
+    const { token, url } = JSON.parse(invited.stdout) as { readonly token: string; readonly url: string }
+    const joined = await second.svc('node', 'join', token, url)
+    assert.is(joined.code, 0, joined.stderr)
+    assert.not.ok(joined.stdout.includes(token))
+    for (const box of five.boxes.slice(2)) await joinMesh(box, root)
+    const ms = await together(five.boxes)
+    assert.ok(ms < stretched(2 * CONVERGED_MS), `${ms} ms`)
+    for (const { name, overlay_address: address } of await membersAt(root)) addresses.set(name, address)
+    assert.is(new Set(addresses.values()).size, 5)
+  },
+  LIMIT,
+)
+
+mesh(
+  "lets a phone out of another box's breakout, and says so",
+  async () => {
+    const fifth = five.box('box5')
+    assert.is(seenAs(phone), '')
+    const policy = await fifth.ask('PUT', '/v1/policy', { mesh: { allow_route_advertise: true } })
+    assert.is(policy.status, 200, JSON.stringify(policy.body))
+    const way = (await peersAt(fifth)).find(({ node_id: id }) => id === root.nodeId)
+    assert.equal(way?.advertised, ['0.0.0.0/0'])
+    const approved = await fifth.ask('POST', `/v1/peers/${way?.id}/approve`, { routes: ['0.0.0.0/0'] })
+    assert.is(approved.status, 200, JSON.stringify(approved.body))
+    await untilSeenAs(phone, root.place.address, WAIT_MS)
+    const { body } = await fifth.ask('GET', '/v1/status')
+    assert.equal(body.breakout, { mode: 'peer', peer_count: 4 })
+    assert.equal((await root.ask('GET', '/v1/status')).body.breakout.peer_count, 4)
+    // The box itself keeps its own way.
+    assert.is(seenAs(fifth.place), fifth.place.address)
+  },
+  LIMIT,
+)
+
+mesh(
+  'changes a WireGuard key without losing the link for a second',
+  async () => {
+    const second = five.box('box2')
+    const keyOf = async () => (await second.ask('GET', '/v1/peers/self')).body
+    const before = await keyOf()
+    const [file = '', ...inside] = root.place.inside
+    const ping = spawn(file, [...inside, 'ping', '-i', '0.1', '-W', '1', addresses.get('box2') ?? ''])
+    let said = ''
+    ping.stdout.on('data', (piece: Buffer) => {
+      said += piece.toString('latin1')
+    })
+    await until(async () => said.includes('icmp_seq=3'), WAIT_MS)
+    const rotated = await second.ask('POST', '/v1/peers/rotate', {})
+    assert.is(rotated.status, 200, JSON.stringify(rotated.body))
+    await until(async () => {
+      const now = await keyOf()
+      return now.public_key !== before.public_key && now.next_public_key === null
+    }, WAIT_MS)
+    const sofar = said.length
+    await until(async () => said.slice(sofar).split('icmp_seq=').length > 20, WAIT_MS)
+    ping.kill('SIGINT')
+    const heard = [...said.matchAll(/icmp_seq=(\d+)/g)].map(([, seq]) => Number(seq))
+    const gap = Math.max(...heard.slice(1).map((seq, at) => seq - (heard[at] ?? seq)))
+    assert.ok(gap * 100 < stretched(1_000), `${gap - 1} packets in a row were lost`)
+    await together(five.boxes)
+  },
+  LIMIT,
+)
+
+mesh(
+  'puts a box out within seconds, on open connections and in the tunnels',
+  async () => {
+    const fourth = five.box('box4')
+    const others = five.boxes.filter((box) => box !== fourth)
+    const begun = performance.now()
+    const removed = await root.ask('POST', `/v1/nodes/${fourth.nodeId}/leave`)
+    assert.is(removed.status, 200, JSON.stringify(removed.body))
+    await until(async () => others.every((box) => !reaches(fourth, addresses.get(box.name) ?? '')), WAIT_MS)
+    const ms = performance.now() - begun
+    // Four echoes that do not come back take two seconds each.
+    assert.ok(ms < stretched(10_000 + 8_000), `out after ${ms} ms`)
+    await together(others)
+  },
+  LIMIT,
+)
+
+mesh(
+  'takes back who leaves, under the same address, and gives none twice',
+  async () => {
+    const third = five.box('box3')
+    const left = await third.svc('node', 'leave', '--json')
+    assert.is(left.code, 0, left.stderr)
+    await together(five.boxes.filter(({ name }) => name !== 'box3' && name !== 'box4'))
+    assert.is(await joinMesh(third, root), addresses.get('box3'))
+    const fourth = five.box('box4')
+    if ((await membersAt(fourth)).length > 1) await fourth.ask('POST', `/v1/nodes/${fourth.nodeId}/leave`)
+    assert.is(await joinMesh(fourth, root), addresses.get('box4'))
+    await together(five.boxes)
+    assert.is(seenAs(phone), root.place.address)
+  },
+  LIMIT,
+)
+
+mesh(
+  'keeps its tunnels through a restart of a service',
+  async () => {
+    const second = five.box('box2')
+    await second.stop()
+    assert.ok(reaches(root, addresses.get('box2') ?? ''), 'the tunnel is there without the service')
+    await second.start()
+    await together(five.boxes)
+    await delay(0)
+  },
+  LIMIT,
+)
+
+mesh.run()

@@ -9,6 +9,7 @@ import { addLoginCommands } from './commands/login.ts'
 import { addMachineCommands } from './commands/machine.ts'
 import { addMeshCommands } from './commands/mesh.ts'
 import { addNetworkCommands } from './commands/network.ts'
+import { addPeerCommands } from './commands/peer.ts'
 import { addPluginCommands } from './commands/plugin.ts'
 import { addPolicyCommands } from './commands/policy.ts'
 import { addSecretCommands } from './commands/secret.ts'
@@ -57,6 +58,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   addMachineCommands(program, terminal)
   addNetworkCommands(program, terminal)
   addMeshCommands(program, terminal)
+  addPeerCommands(program, terminal)
   addLoginCommands(program, terminal)
   addUserCommands(program, terminal)
   addTokenCommands(program, terminal)

@@ -56,6 +56,8 @@ export interface ProfileFacts extends Omit<SimCredentials, 'imsi' | 'iccid' | 'w
 export interface ProfileTemplate {
   /** The profile for one SIM, DER: the same facts give the same octets. */
   personalise(facts: ProfileFacts): Uint8Array
+  /** Bits of UICCCapability that an eUICC has to have set for its profiles. */
+  readonly needs: readonly number[]
 }
 
 /** Finds by what must not be stored in the clear. */

@@ -3,7 +3,7 @@ import { child, readOne, type Tlv, TlvError, tlv } from '@steeple/sgp22'
 import { authenticateServer, getChallenge } from './authenticate.ts'
 import { ChainError, type EuiccChain, readChain } from './chain.ts'
 import { CommandError, commandErrorFrom, STATUS } from './codes.ts'
-import { euiccInfo1, euiccInfo2 } from './info.ts'
+import { euiccInfo1, euiccInfo2, UICC_CAPABILITY } from './info.ts'
 import { makeLoader } from './load.ts'
 import { listNotifications, removeNotification, retrieveNotifications } from './notifications.ts'
 import { fromHex } from './octets.ts'
@@ -31,6 +31,8 @@ export interface EuiccOptions {
   readonly defaultSmdp?: string
   /** How many profiles fit. 16 unless said. */
   readonly profilesMax?: number
+  /** UICCCapability, its value with the count of unused bits; that of a usual one when absent. */
+  readonly capability?: Uint8Array
   /** Octets for challenges; of the system unless said. */
   readonly random?: (octets: number) => Uint8Array
 }
@@ -69,6 +71,7 @@ export function createEuicc(options: EuiccOptions): Euicc {
     memory: options.saved === undefined ? emptyMemory(options.defaultSmdp) : memoryFrom(options.saved),
     random: options.random ?? ((octets) => Uint8Array.from(randomBytes(octets))),
     profilesMax: options.profilesMax ?? PROFILES_MAX,
+    capability: options.capability ?? UICC_CAPABILITY,
   }
   const loader = makeLoader(parts)
   return {

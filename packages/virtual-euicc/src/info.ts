@@ -10,6 +10,9 @@ export function euiccInfo1(parts: EuiccParts): Uint8Array {
   return tlv(0xbf20, tlv(0x82, SVN), ...ciLists(parts))
 }
 
+/** USIM, ISIM, CSIM, every algorithm, several applications; no GET IDENTITY, and no ECIES for SUCI. SGP.22 annex H, UICCCapability. */
+export const UICC_CAPABILITY: Uint8Array = fromHex('007f36c0')
+
 /** EUICCInfo2 (BF22). SGP.22 §5.7.8. */
 export function euiccInfo2(parts: EuiccParts): Uint8Array {
   const free = Math.max(0, parts.profilesMax - parts.memory.profiles.length)
@@ -19,7 +22,7 @@ export function euiccInfo2(parts: EuiccParts): Uint8Array {
     tlv(0x82, SVN),
     tlv(0x83, Uint8Array.of(1, 0, 0)), // firmware
     tlv(0x84, extCardResource(free)),
-    tlv(0x85, fromHex('007f36c0')), // UICC capability: usimSupport, isimSupport, …
+    tlv(0x85, parts.capability),
     tlv(0x86, fromHex('090200')), // TS 102 241
     tlv(0x87, fromHex('020300')), // GlobalPlatform
     tlv(0x88, fromHex('0290')), // RSP capability: additionalProfile, testProfileSupport

@@ -26,6 +26,8 @@ export interface EuiccParts {
   readonly random: (octets: number) => Uint8Array
   /** How many profiles fit. */
   readonly profilesMax: number
+  /** UICCCapability, its value with the count of unused bits. */
+  readonly capability: Uint8Array
   /** The challenge that waits for an answer. */
   challenge?: Uint8Array | undefined
   session?: Session | undefined

@@ -37,6 +37,8 @@ interface Call {
   readonly euicc: ProvenEuicc
   readonly sought: Sought | undefined
   readonly offer: Offer | undefined
+  /** Whether the eUICC has what the template demands. */
+  readonly isCapable: boolean
 }
 
 /** An eUICC has few of these: who tries codes meets them. */
@@ -66,7 +68,7 @@ export async function authenticateClient(
   const sought = await soughtBy(core, response, euicc)
   const offer = await offerOf(core, session, identity, response, sought)
   const { refusal, locked } = await db.write((tx) =>
-    decide(core, tx, { session, response, euicc, sought, offer }),
+    decide(core, tx, { session, response, euicc, sought, offer, isCapable: isCapable(core, response) }),
   )
   if (locked !== undefined) await tellLocked(core, locked)
   if (refusal !== undefined || offer === undefined) throw new Refused(refusal ?? 'unavailable')
@@ -107,6 +109,16 @@ async function offerOf(
     metadata,
     signed,
     signature: signP1363(identity.pb.key, signed, response.signature),
+  }
+}
+
+/** Whether the eUICC says that it has what profiles of the template demand; the template's own trouble is told at the delivery. */
+function isCapable({ parts }: Es9Core, { info: { can } }: AuthenticateOk): boolean {
+  if (can === undefined) return true
+  try {
+    return parts.template().needs.every(can)
+  } catch {
+    return true
   }
 }
 
@@ -167,7 +179,7 @@ async function tellEligibility(
 async function judge(
   core: Es9Core,
   tx: Tx,
-  { response, euicc, sought }: Call,
+  { response, euicc, sought, isCapable: isFit }: Call,
 ): Promise<Partial<Move> & { readonly before?: CodeRow }> {
   const before = sought === undefined ? undefined : await CODES.find(tx, { token: sought.code.token })
   if (before === undefined) return { refusal: 'matching_id' }
@@ -177,7 +189,7 @@ async function judge(
   if (await isHeldElsewhere(tx, before.hash, euicc.hash)) return { refusal: 'other_eid' }
   const { profileMajor = PROFILE_MAJOR, freeMemory = LEAST_MEMORY, svn } = response.info
   // Another device may be able to: the code stays as it is.
-  if (profileMajor < PROFILE_MAJOR || !isSpoken(svn)) return { refusal: 'not_eligible' }
+  if (profileMajor < PROFILE_MAJOR || !isSpoken(svn) || !isFit) return { refusal: 'not_eligible' }
   if (freeMemory < LEAST_MEMORY) return { refusal: 'memory' }
   return { ...moved, before }
 }

@@ -88,3 +88,20 @@ export const SERVICE = {
   'profile-b-p256': 0x97,
 } as const
 export type ServiceName = keyof typeof SERVICE
+
+/** Bits of UICCCapability that say that an eUICC has a service; of the others it says nothing. SGP.22 annex H. */
+export const CAPABILITY_BIT: Readonly<Partial<Record<ServiceName, number>>> = {
+  usim: 1,
+  isim: 2,
+  csim: 3,
+  milenage: 4,
+  cave: 5,
+  'gba-usim': 10,
+  'gba-isim': 11,
+  'multiple-usim': 16,
+  'multiple-isim': 17,
+  'multiple-csim': 18,
+  'get-identity': 22,
+  'profile-a-x25519': 23,
+  'profile-b-p256': 24,
+}

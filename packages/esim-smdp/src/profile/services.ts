@@ -1,4 +1,4 @@
-import { ELEMENT, SERVICE, type ServiceName } from './elements.ts'
+import { CAPABILITY_BIT, ELEMENT, SERVICE, type ServiceName } from './elements.ts'
 import { headerOf, integerOf, type ProfileElement } from './read.ts'
 import { branch, leaf, type Piece, partAt, partOf } from './tree.ts'
 
@@ -63,6 +63,18 @@ export function withMilenage(list: Piece): Piece {
   return branch(
     list.tag,
     all.sort((a, b) => a.tag - b.tag),
+  )
+}
+
+/** Bits of UICCCapability for what profiles of this template demand of an eUICC: their mandatory services. */
+export function neededCapabilities(elements: readonly ProfileElement[]): readonly number[] {
+  const [header] = elements
+  const list = partOf(header?.piece, SERVICES)
+  if (list === undefined) return []
+  const demanded = withMilenage(list).parts?.map(({ tag }) => tag) ?? []
+  return Object.entries(CAPABILITY_BIT).flatMap(([name, bit]) =>
+    // Its keys are names of services.
+    demanded.includes(SERVICE[name as ServiceName]) ? [bit] : [],
   )
 }
 

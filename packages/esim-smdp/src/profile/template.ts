@@ -3,6 +3,7 @@ import { withIms } from './isim.ts'
 import { lean } from './lean.ts'
 import { withOwnKeys } from './own-keys.ts'
 import { type ProfileElement, readElements } from './read.ts'
+import { neededCapabilities } from './services.ts'
 import {
   type Step,
   withCodes,
@@ -44,7 +45,10 @@ export function loadLeanTemplate(octets: Uint8Array): ProfileTemplate {
 function templateOf(elements: readonly ProfileElement[]): ProfileTemplate {
   validate(elements)
   const pieces = elements.map(({ piece }) => piece)
-  return { personalise: (facts) => personalised(pieces, facts, ALL_STEPS) }
+  return {
+    personalise: (facts) => personalised(pieces, facts, ALL_STEPS),
+    needs: neededCapabilities(elements),
+  }
 }
 
 /** The elements with the facts in them, by these steps, as octets. Throws `RangeError` for facts that are none. */

@@ -17,6 +17,7 @@ const INFO1: MemberList = {
 const INFO2: MemberList = { ...INFO1, name: 'euiccInfo2' }
 const PROFILE_VERSION = 0x81
 const CARD_RESOURCE = 0x84
+const CAPABILITY = 0x85
 const FREE_MEMORY = 0x82
 
 /** What an eUICC says of itself at first. SGP.22 §5.7.8. */
@@ -36,6 +37,8 @@ export interface EuiccInfo2 {
   readonly profileMajor: number | undefined
   /** Free octets for profiles; undefined when it does not say. */
   readonly freeMemory: number | undefined
+  /** Whether a bit of UICCCapability is set; undefined when it does not say what it can. */
+  readonly can: ((bit: number) => boolean) | undefined
 }
 
 /** Reads a `BF20`. Throws `MessageError`, `TlvError`. */
@@ -56,6 +59,7 @@ export function readEuiccInfo2(of: Tlv): EuiccInfo2 {
     svn: octetsIn(members.get(SVN), 3, 'svn'),
     profileMajor: version === undefined ? undefined : octetsIn(version, 3, 'profileVersion')[0],
     freeMemory: freeMemoryOf(members.maybe(CARD_RESOURCE)),
+    can: capabilityOf(members.maybe(CAPABILITY)),
   }
 }
 
@@ -71,6 +75,13 @@ function keysOf(list: Tlv): readonly string[] {
     if (key.tag !== OCTET_STRING) throw new MessageError('lists a CI that is no octet string')
     return upperHex(key.value).toLowerCase()
   })
+}
+
+/** A BIT STRING: the first octet counts unused bits, which are zero. Bits that an eUICC of an earlier version does not know are not set. */
+function capabilityOf(bits: Tlv | undefined): ((bit: number) => boolean) | undefined {
+  if (bits === undefined || bits.value.length < 2) return undefined
+  const { value } = bits
+  return (bit) => ((value[1 + (bit >> 3)] ?? 0) & (0x80 >> (bit & 7))) !== 0
 }
 
 /** ETSI TS 102 226 §8.2.1.7.2, without its outer tag: 81 applications, 82 free non-volatile memory, 83 free volatile memory. */

@@ -66,7 +66,7 @@ export function standIns(): Required<OwnParts> {
     tls: () => undefined,
     reload: async () => undefined,
   }
-  const template: ProfileTemplate = { personalise: () => new Uint8Array() }
+  const template: ProfileTemplate = { personalise: () => new Uint8Array(), needs: [] }
   return { certs, template: () => template }
 }
 

@@ -1,0 +1,56 @@
+import { assert, suite } from '@steeple/testkit'
+import { createEuicc } from '@steeple/virtual-euicc'
+import { loadTemplate } from '../src/profile/template.ts'
+import { readTemplate } from '../src/profile/template-file.ts'
+import { authenticated, good, handset } from './support/handset.ts'
+import { eidOf } from './support/pki.ts'
+import { BUNDLED } from './support/profiles.ts'
+import { ADDRESS, type World, world } from './support/world.ts'
+
+const eligible = suite('esim-smdp/eligible')
+
+/** UICCCapability with these bits. SGP.22 annex H. */
+function capability(...bits: readonly number[]): Uint8Array {
+  const octets = new Uint8Array(5)
+  for (const bit of bits) octets[1 + (bit >> 3)] = (octets[1 + (bit >> 3)] ?? 0) | (0x80 >> (bit & 7))
+  return octets
+}
+/** USIM, ISIM, CSIM, Milenage; GET IDENTITY and both profiles of ECIES. */
+const [USIM, ISIM, CSIM, MILENAGE, IDENTITY, PROFILE_A, PROFILE_B] = [1, 2, 3, 4, 22, 23, 24] as const
+
+const phoneWith = (all: World, of: Uint8Array) =>
+  handset(createEuicc({ eid: eidOf(7), chains: [all.chain(7)], capability: of }), ADDRESS)
+
+eligible('says what profiles of a template demand of an eUICC', () => {
+  assert.equal(readTemplate('').needs, [USIM, ISIM, MILENAGE])
+  assert.equal(loadTemplate(BUNDLED).needs, [USIM, ISIM, CSIM, MILENAGE, IDENTITY, PROFILE_A, PROFILE_B])
+})
+
+eligible('refuses an eUICC that lacks a service, and keeps the code for one that has it', async () => {
+  const all = await world()
+  try {
+    const code = await all.issue(1)
+    for (const lacking of [
+      capability(USIM, MILENAGE),
+      capability(USIM, ISIM),
+      capability(),
+      Uint8Array.of(0, 0x40),
+    ]) {
+      const phone = phoneWith(all, lacking)
+      const first = await good(all, 'initiateAuthentication', phone.initiate())
+      const request = phone.authenticate(first, code.matchingId)
+      assert.is((await all.call('authenticateClient', request)).code, '8.2.5/4.3')
+    }
+    const row = await all.row(code)
+    assert.equal([row.state, row.attempts, row.eid_hash], ['released', 0, null])
+    // As pySim's client says of its eUICC, which has no CSIM.
+    const usual = Uint8Array.of(0, 0x6b, 0x36, 0xd3, 0xc3)
+    await authenticated(all, phoneWith(all, usual), code.matchingId)
+    // One of which nothing can be said has to find out.
+    await authenticated(all, phoneWith(all, Uint8Array.of(0)), code.matchingId)
+  } finally {
+    await all.close()
+  }
+})
+
+eligible.run()

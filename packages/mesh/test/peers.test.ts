@@ -22,7 +22,7 @@ peers('makes an interface for the first peer and takes it away with the last', a
   await eventually(() => assert.is(world.link.link, undefined))
 })
 
-peers('is pending, then active, then stale without its routes', async () => {
+peers('is pending until a handshake, then active with its routes', async () => {
   const { id, public_key, state, routes } = await world.add()
   assert.is(state, 'pending')
   assert.equal(routes, [])
@@ -31,18 +31,32 @@ peers('is pending, then active, then stale without its routes', async () => {
   world.shake(public_key)
   await eventually(() => assert.equal(world.link.link?.routes, ['10.20.0.0/16']))
   assert.equal(world.link.peer(public_key)?.allowedIps, ['10.20.0.0/16'])
-  await eventually(async () => assert.equal((await world.get(id)).serving, ['10.20.0.0/16']))
-  const active = await world.get(id)
-  assert.equal([active.state, active.reason, active.rx_bytes], ['active', null, 92])
+})
+
+peers('loses its routes at the first look that finds its handshake three minutes old', async () => {
+  // Its tunnel is from before a restart of the service, and has two minutes and a half behind it.
+  await world.add({ name: 'other', routes: [] })
+  await eventually(() => assert.ok(world.link.link?.wireguard.publicKey))
+  const public_key = someKey()
+  const handshakeAtS = Math.floor(world.clock.nowMs() / 1000) - 150
   const fromMs = world.clock.monotonicMs()
-  await eventually(() => assert.equal(world.link.link?.routes, []))
-  const afterS = (world.clock.monotonicMs() - fromMs) / 1000
-  assert.ok(afterS <= 180 + 10, `withdrawn after ${afterS} s`)
+  world.link.intrude({ ...blank(public_key), handshakeAtS })
+  const { id } = await world.add({ public_key })
+  const tellsOf = async (type: string): Promise<boolean> =>
+    (await world.bed.events()).some((event) => event.type === type && event.subject === id)
+  await eventually(() => tellsOf('peer.active'))
+  await eventually(() => tellsOf('peer.stale'))
+  assert.equal(world.link.link?.routes, [])
   assert.equal(world.link.peer(public_key)?.allowedIps, [])
+  const { looksMs, withdrawnAtMs = 0 } = world.link
+  // Looks are five seconds apart; ages are in whole seconds.
+  const isLate = (atMs: number): boolean => atMs > fromMs + 31_000 && atMs <= withdrawnAtMs
+  assert.ok(looksMs.filter(isLate).length <= 1, `${looksMs} and withdrawn at ${withdrawnAtMs}`)
+  assert.ok(withdrawnAtMs >= fromMs + 29_000)
   await eventually(async () => assert.is((await world.get(id)).state, 'stale'))
   const stale = await world.get(id)
   assert.match(stale.reason ?? '', /last handshake was \d+ s ago/)
-  assert.equal(stale.approved, ['10.20.0.0/16'])
+  assert.equal([stale.serving, stale.approved], [[], ['10.20.0.0/16']])
 })
 
 peers('keeps a peer active when the wall clock is a day off', async () => {
@@ -172,6 +186,16 @@ peers('takes a default route when the policy allows it, and lets it go when it n
   await eventually(() => assert.equal(world.link.peer(public_key)?.allowedIps, []))
   await eventually(() => assert.is(world.links().wayOut(), undefined))
 })
+
+function blank(publicKey: string): SeenPeer {
+  const nothing = {
+    pskSha256: undefined,
+    endpoint: undefined,
+    handshakeAtS: undefined,
+    keepaliveS: undefined,
+  }
+  return { ...nothing, publicKey, allowedIps: [], rxBytes: 0, txBytes: 0 }
+}
 
 function peerOf(publicKey: string): SeenPeer {
   const peer = world.link.peer(publicKey)

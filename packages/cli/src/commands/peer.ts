@@ -25,7 +25,7 @@ interface RotateOptions extends ConnectionOptions {
 }
 
 /** Ids of peers and of suggestions; everything else is a name. */
-const ID = /^[a-z]-[0-9a-f-]{8,}$/
+const ID = /^(p-[0-9a-f]{1,16}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 /** More peers than a node has. */
 const ALL = 5_000
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { southboundUnavailable } from '@steeple/contracts'
+import { type Clock, southboundUnavailable } from '@steeple/contracts'
 import type { SeenPeer } from '../../src/wireguard/dump.ts'
 import { pskDigest, publicKeyOf } from '../../src/wireguard/keys.ts'
 import type { LinkDriver, PeerChange, SeenLink } from '../../src/wireguard/link-driver.ts'
@@ -13,6 +13,12 @@ export interface FakeLink extends LinkDriver {
   peer(publicKey: string): SeenPeer | undefined
   /** Changes what the interface says of a peer. */
   touch(publicKey: string, facts: Partial<SeenPeer>): void
+  /** Somebody takes a peer away. */
+  lose(publicKey: string): void
+  /** Monotonic ms of each look at it. */
+  readonly looksMs: number[]
+  /** Monotonic ms at which a route was taken away last. */
+  withdrawnAtMs: number | undefined
   /** Somebody else adds a peer. */
   intrude(peer: SeenPeer): void
 }
@@ -26,7 +32,7 @@ const EMPTY: SeenLink = {
 }
 
 /** None at first. */
-export function fakeLink(): FakeLink {
+export function fakeLink(clock: Clock): FakeLink {
   let link: SeenLink | undefined
   const usable = (): void => {
     if (fake.problem !== undefined) throw southboundUnavailable(fake.problem)
@@ -43,6 +49,8 @@ export function fakeLink(): FakeLink {
   const peersNow = (): readonly SeenPeer[] => standing().wireguard.peers
   const fake: FakeLink = {
     problem: undefined,
+    looksMs: [],
+    withdrawnAtMs: undefined,
     get link() {
       return link
     },
@@ -54,9 +62,11 @@ export function fakeLink(): FakeLink {
       setWireguard({
         peers: peersNow().map((one) => (one.publicKey === publicKey ? { ...one, ...facts } : one)),
       }),
+    lose: (publicKey) => setWireguard({ peers: peersNow().filter((one) => one.publicKey !== publicKey) }),
     intrude: (peer) => setWireguard({ peers: [...peersNow(), peer] }),
     exists: () => link !== undefined,
     observe: async () => {
+      fake.looksMs.push(clock.monotonicMs())
       usable()
       return link
     },
@@ -78,6 +88,7 @@ export function fakeLink(): FakeLink {
       link = { ...standing(), routes: [...new Set([...standing().routes, ...networks])] }
     },
     removeRoutes: async (networks) => {
+      fake.withdrawnAtMs = clock.monotonicMs()
       link = { ...standing(), routes: standing().routes.filter((cidr) => !networks.includes(cidr)) }
     },
     remove: async () => {

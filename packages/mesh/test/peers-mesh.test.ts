@@ -1,0 +1,173 @@
+import { assert, eventually, suite } from '@steeple/testkit'
+import type { Member, PublishedWireguard } from '../src/members.ts'
+import {
+  bodyOf,
+  codeOf,
+  member,
+  type PeerBody,
+  type PeersWorld,
+  peersWorld,
+  someKey,
+} from './support/peers-world.ts'
+
+const mesh = suite('mesh/peers-mesh')
+const OVERLAY = { address: '100.64.0.1', subnet: '100.64.0.0/16' }
+let world: PeersWorld
+
+mesh.before.each(async () => {
+  world = await peersWorld({ endpoint: 'box.example.net:51820', advertise: ['10.50.0.0/16'] })
+})
+mesh.after.each(async () => {
+  await world.close()
+})
+
+mesh('makes peers of the members and tells them of its own interface', async () => {
+  const south = await joined(member('south'))
+  assert.equal([south.source, south.address, south.endpoint], ['mesh', '100.64.0.2', 'wg://192.0.2.2:51820'])
+  await eventually(() => assert.equal(world.link.link?.addresses, ['100.64.0.1/32']))
+  await eventually(() => assert.equal(world.link.peer(south.public_key)?.allowedIps, ['100.64.0.2/32']))
+  await eventually(() => assert.equal(world.link.link?.routes, ['100.64.0.2/32']))
+  const told = await published()
+  assert.is(told.publicKey, world.link.link?.wireguard.publicKey)
+  assert.equal([told.endpoint, told.listenPort], ['box.example.net:51820', 51820])
+  assert.equal(told.advertised, ['10.50.0.0/16'])
+  world.members.set([])
+  await eventually(() => assert.is(world.link.link, undefined))
+  const [gone] = await world.list('?removed=true')
+  assert.equal([gone?.id, gone?.state], [south.id, 'removed'])
+})
+
+mesh('keeps a member away that an operator has removed, until it is added again', async () => {
+  const one = member('south')
+  const { id, public_key } = await joined(one)
+  bodyOf(await world.bed.request('DELETE', `/v1/peers/${id}`), 204)
+  await eventually(() => assert.is(world.link.link, undefined))
+  world.members.set([one, member('west', {}, 3)])
+  await eventually(async () =>
+    assert.equal(
+      (await world.list()).map(({ name }) => name),
+      ['west'],
+    ),
+  )
+  assert.is((await world.add({ name: 'south', public_key, routes: [] })).id, id)
+})
+
+mesh('uses routes of a member when they are approved and the policy allows it', async () => {
+  const { id, public_key } = await joined(member('south', { advertised: ['10.70.0.0/16', '10.45.0.0/16'] }))
+  await eventually(() => assert.ok(world.link.peer(public_key)))
+  world.shake(public_key)
+  await eventually(async () => assert.is((await world.get(id)).state, 'active'))
+  assert.equal((await world.get(id)).serving, [])
+  const approve = (routes: readonly string[]) =>
+    world.bed.request('POST', `/v1/peers/${id}/approve`, { body: { routes } })
+  assert.is(codeOf(await approve(['10.70.0.0/16']), 409), 'node_state_conflict')
+  await world.allow(true)
+  assert.is(codeOf(await approve(['10.71.0.0/16']), 400), 'validation_failed')
+  assert.equal(bodyOf<PeerBody>(await approve(['10.70.0.0/16'])).approved, ['10.70.0.0/16'])
+  await eventually(async () => assert.equal((await world.get(id)).serving, ['10.70.0.0/16']))
+  assert.equal(world.link.peer(public_key)?.allowedIps, ['100.64.0.2/32', '10.70.0.0/16'])
+  bodyOf(await approve([]))
+  await eventually(() => assert.equal(world.link.peer(public_key)?.allowedIps, ['100.64.0.2/32']))
+})
+
+mesh('hands a route over to another peer when the first is no longer active', async () => {
+  await world.allow(true)
+  const routes = ['10.70.0.0/16']
+  const first = await world.add({ name: 'first', routes })
+  const second = await world.add({ name: 'second', routes })
+  await eventually(() => assert.ok(world.link.peer(second.public_key)))
+  world.shake(first.public_key)
+  await eventually(async () => assert.equal((await world.get(first.id)).serving, routes))
+  world.shake(second.public_key)
+  await eventually(async () => assert.is((await world.get(second.id)).state, 'active'))
+  assert.equal((await world.get(second.id)).serving, [])
+  // The first one's session is lost.
+  world.link.lose(first.public_key)
+  await eventually(async () => assert.equal((await world.get(second.id)).serving, routes))
+  assert.equal(world.link.peer(second.public_key)?.allowedIps, routes)
+  assert.equal(world.link.peer(first.public_key)?.allowedIps, [])
+})
+
+mesh('changes its key once the active members are prepared', async () => {
+  const one = member('south')
+  const { public_key } = await joined(one)
+  const before = await published()
+  await eventually(() => assert.ok(world.link.peer(public_key)))
+  world.shake(public_key)
+  await eventually(() => assert.is(world.links().active(), 1))
+  const { next_public_key: next } = bodyOf<{ readonly next_public_key: string }>(
+    await world.bed.request('POST', '/v1/peers/rotate', { body: {} }),
+  )
+  await eventually(async () => assert.is((await published()).nextPublicKey, next))
+  assert.is(world.link.link?.wireguard.publicKey, before.publicKey)
+  world.shake(public_key)
+  world.members.set([withKeys(one, { prepared: [next] })])
+  await eventually(() => assert.is(world.link.link?.wireguard.publicKey, next))
+  await eventually(async () => {
+    const { publicKey, nextPublicKey } = await published()
+    assert.equal([publicKey, nextPublicKey], [next, undefined])
+  })
+})
+
+mesh('holds the next key of a member with a latch until its packets come under it', async () => {
+  const one = member('south')
+  const { id, public_key } = await joined(one)
+  const next = someKey()
+  world.members.set([withKeys(one, { nextPublicKey: next })])
+  await eventually(() => assert.ok(world.link.peer(next)?.pskSha256))
+  assert.equal(world.link.peer(next)?.allowedIps, [])
+  assert.equal(world.link.peer(public_key)?.allowedIps, ['100.64.0.2/32'])
+  await eventually(async () => assert.equal((await published()).prepared, [next]))
+  world.link.touch(next, { rxBytes: 148 })
+  await eventually(() => assert.equal(world.link.peer(next)?.allowedIps, ['100.64.0.2/32']))
+  assert.is(world.link.peer(next)?.pskSha256, undefined)
+  await eventually(() => assert.is(world.link.peer(public_key), undefined))
+  assert.is((await world.get(id)).public_key, next)
+})
+
+mesh('makes a peer of a suggested node that has proved what it is', async () => {
+  world.suggested.push({
+    id: '00112233-4455-4677-8899-aabbccddeeff',
+    nodeId: '00000000-0000-4000-8000-000000000009',
+    name: 'east',
+    meshName: 'hill',
+    address: '192.0.2.9',
+    port: 8443,
+    fingerprint: 'ab'.repeat(32),
+    heardAtMs: 0,
+  })
+  const [heard] = await world.list()
+  assert.equal([heard?.name, heard?.state], ['east', 'suggested'])
+  const accepted = bodyOf<PeerBody>(
+    await world.bed.request('POST', `/v1/peers/${heard?.id}/accept`, { body: {} }),
+  )
+  assert.equal(
+    [accepted.source, accepted.endpoint, accepted.advertised, accepted.approved],
+    ['mdns', 'wg://192.0.2.9:51821', ['10.77.0.0/16'], []],
+  )
+  await eventually(() => assert.ok(world.link.peer(accepted.public_key)))
+})
+
+async function joined(one: Member): Promise<PeerBody> {
+  world.members.set([one], OVERLAY)
+  return await eventually(async () => {
+    const [peer] = await world.list()
+    if (peer === undefined) throw new Error('it is no peer yet')
+    return peer
+  })
+}
+
+async function published(): Promise<PublishedWireguard> {
+  return await eventually(() => {
+    const last = world.members.published.at(-1)
+    if (last === undefined) throw new Error('nothing was told')
+    return last
+  })
+}
+
+function withKeys(one: Member, keys: Partial<PublishedWireguard>): Member {
+  if (one.wireguard === undefined) throw new Error('it has published nothing')
+  return { ...one, wireguard: { ...one.wireguard, ...keys } }
+}
+
+mesh.run()

@@ -8,6 +8,7 @@ import { benchCollectorMme } from './collector-mme.ts'
 import { benchCut } from './cut.ts'
 import { benchEsim } from './esim.ts'
 import { benchGeneration } from './generation.ts'
+import { benchHeartbeats } from './heartbeats.ts'
 import { benchImport, benchReconcile } from './hss.ts'
 import { benchIdle } from './idle.ts'
 import { benchInstances } from './instances.ts'
@@ -31,6 +32,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
   'token-check': benchTokenCheck,
   tls: benchTls,
   people: benchPeople,
+  heartbeats: benchHeartbeats,
   mutation: benchMutation,
   issue: benchIssue,
   list: benchList,

@@ -42,6 +42,14 @@ const ROUTES: readonly Route[] = [
     audit: 'node.enroll',
     handle: who,
   }),
+  route({
+    method: 'POST',
+    path: '/v1/stop',
+    role: 'operator',
+    summary: 'Changes something without a body',
+    audit: 'test.stop',
+    handle: who,
+  }),
   route({ method: 'GET', path: '/v1/keys/:id', role: 'node', summary: 'Of nodes alone', handle: who }),
   route({
     method: 'GET',
@@ -165,6 +173,36 @@ certificates('lets the token say who acts where there are both', async () => {
   // Asked before, and remembered: the certificate is looked at all the same.
   world.revoked.add(client.serial)
   assert.is((await world.get('/v1/people', { client, token })).code, 'certificate_revoked')
+})
+
+certificates('lets no page of another site change anything by the certificate of a browser', async () => {
+  const client = await world.own.issue(operator('anna'))
+  const stop = (headers: Readonly<Record<string, string>>, token?: string): Promise<TlsAnswer> =>
+    world.get('/v1/stop', { client, method: 'POST', headers, ...(token === undefined ? {} : { token }) })
+  const host = `127.0.0.1:${world.port}`
+  world.operatorRoles = ['operator']
+  try {
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: 'https://127.0.0.1:1' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site', origin: `https://${host}` },
+    ]) {
+      const answer = await stop({ host, ...headers })
+      assert.equal([answer.status, answer.code], [403, 'forbidden'], JSON.stringify(headers))
+    }
+    // A command, a page of this service, and a script that holds a token, which no browser adds by itself.
+    assert.is((await stop({ host })).status, 200)
+    assert.is((await stop({ host, origin: `https://${host}`, 'sec-fetch-site': 'same-origin' })).status, 200)
+    const token = world.kernel.token('person', ['operator'])
+    assert.is((await stop({ host, origin: 'https://tool.example' }, token)).status, 200)
+    // Reading goes on: a link on another page leads here, and its script sees nothing of the answer.
+    const link = { client, headers: { host, 'sec-fetch-site': 'cross-site' } }
+    assert.is((await world.get('/v1/who', link)).status, 200)
+  } finally {
+    world.operatorRoles = ['viewer']
+  }
 })
 
 certificates('opens the enroll route to the node itself alone', async () => {

@@ -4,6 +4,7 @@ import { mayUse, neededRole, nodeIdFrom } from './authorize.ts'
 import { ClientLeft } from './client-left.ts'
 import { conditional } from './conditional.ts'
 import { answerableError } from './error-mapping.ts'
+import { refuseForeignPage } from './foreign-page.ts'
 import { answerOnce, claimOf } from './idempotency.ts'
 import { rateOfRefusal } from './rate-of-refusal.ts'
 import { takeBody } from './read-body.ts'
@@ -54,6 +55,7 @@ async function answer(context: RequestContext, endpoint: Endpoint): Promise<Repl
     if (admitted !== undefined) await admitted
   }
   if (!mayUse(endpoint, context.principal, context.params)) await deny(context, endpoint)
+  if (endpoint.isMutating) refuseForeignPage(context.principal, context.incoming.headers)
   if (endpoint.route.urgent !== true) {
     const turn = context.core.shares.admit(context)
     if (turn !== undefined) await turn

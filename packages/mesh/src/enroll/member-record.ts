@@ -92,7 +92,7 @@ function memberRecord(row: MemberRow, rootNodeId: string): MemberRecord {
 }
 
 /** The record that was stored by this module. */
-function wireguardFrom(json: string): WireguardRecord {
+export function wireguardFrom(json: string): WireguardRecord {
   return JSON.parse(json) as WireguardRecord
 }
 

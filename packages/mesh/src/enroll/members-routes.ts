@@ -17,11 +17,13 @@ import {
   rootView,
   WIREGUARD_SCHEMA,
   type WireguardRecord,
+  wireguardFrom,
   wireguardRecord,
 } from './member-record.ts'
 import type { EnrollParts } from './parts.ts'
 import type { SignedList } from './revocation-list.ts'
-import { findMember } from './store.ts'
+import type { MemberRow } from './rows.ts'
+import { allMembers, findMember } from './store.ts'
 
 /** A member's question waits so long for something new at most. */
 const LONGEST_WAIT_S = 55
@@ -113,12 +115,28 @@ function wireguardRoute(parts: EnrollParts): Route {
       return await request.mutate(id, async (tx) => {
         const row = await findMember(tx, id)
         if (row === undefined || row.left_at_ms !== null) throw nodeNotFound(id)
+        refuseTaken(await allMembers(tx), id, [rest.public_key, next_public_key])
         if (row.wireguard !== wireguard) await roster.change(tx, { ...row, wireguard })
         tx.audit({ detail: { advertised: rest.advertised } })
         return { body: { revision: roster.revision() } }
       })
     },
   })
+}
+
+/**
+ * Who tells another one's key cuts that one off: WireGuard has each key once, for one peer. Throws `node_state_conflict`.
+ */
+function refuseTaken(rows: readonly MemberRow[], id: string, keys: readonly (string | null)[]): void {
+  const others = rows.filter(({ node_id, left_at_ms }) => node_id !== id && left_at_ms === null)
+  for (const { node_id, wireguard } of others) {
+    const told = wireguard === null ? undefined : wireguardFrom(wireguard)
+    const taken = [told?.public_key, told?.next_public_key]
+    if (keys.some((key) => key !== null && taken.includes(key)))
+      throw nodeStateConflict(
+        `a key of these is that of the member ${node_id}; make others (svc peer rotate)`,
+      )
+  }
 }
 
 function crlRoute(parts: EnrollParts): Route {

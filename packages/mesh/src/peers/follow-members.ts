@@ -79,6 +79,8 @@ function followed(
     endpoint: endpointOf(wireguard) ?? before?.endpoint ?? null,
     address: member.overlayAddress,
     advertised: JSON.stringify(soundRoutes(wireguard.advertised)),
+    // A key is no secret, and nobody has proved it: what was approved of a peer is not of whoever says to be that peer.
+    approved: before === undefined || before.node_id !== member.nodeId ? '[]' : before.approved,
     node_id: member.nodeId,
     removed_at_ms: null,
     removed_by: null,

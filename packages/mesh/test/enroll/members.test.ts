@@ -77,6 +77,24 @@ members('lets a member tell of itself alone, and fills in where it was seen', as
   assert.is((await root.as(box, 'PUT', path, { ...WIREGUARD, public_key: 'short' })).status, 400)
 })
 
+members('lets nobody tell a key that another member has, or goes over to', async () => {
+  const [box, other] = [await joined(), await joined()]
+  const key = (octet: number): string => Buffer.alloc(32, octet).toString('base64')
+  const tell = (as: Box, body: object) =>
+    root.as(as, 'PUT', `/v1/mesh/members/${as.id}/wireguard`, { listen_port: 51820, advertised: [], ...body })
+  bodyOf(await tell(box, { public_key: key(11), next_public_key: key(12) }))
+  for (const body of [
+    { public_key: key(11) },
+    { public_key: key(12) },
+    { public_key: key(13), next_public_key: key(12) },
+    { public_key: key(13), next_public_key: key(11) },
+  ])
+    assert.is(codeOf(await tell(other, body)), 'node_state_conflict', JSON.stringify(body))
+  bodyOf(await tell(other, { public_key: key(13) }))
+  // It goes over, and may tell the same again.
+  for (let count = 0; count < 2; count += 1) bodyOf(await tell(box, { public_key: key(12) }))
+})
+
 members('puts what is revoked on a signed list whose number grows, and tells those who wait', async () => {
   const [box, gone] = [await joined(), await joined()]
   const before = await view(box)

@@ -25,6 +25,9 @@ export interface CommandWorld {
   readonly password: string
 }
 
+/** The public key of nobody. */
+const PEER_KEY = 'xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg='
+
 /** At least one call of every command, in an order in which they work. */
 export function everyCommand(world: CommandWorld): readonly Command[] {
   const place = ['--data-dir', world.dataDir]
@@ -57,6 +60,17 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('user unpasskey', 'canary', 'nobody'),
     call('user reset', 'canary'),
     call('user remove', 'canary'),
+    call('mesh invite', '--name', 'from the command'),
+    call('mesh members'),
+    { ...call('node join', '-', 'https://127.0.0.1:1'), input: `svcb_${'0'.repeat(32)}_${'x'.repeat(43)}\n` },
+    call('node leave'),
+    call('node remove', 'nobody'),
+    call('peer list'),
+    call('peer show', 'nobody'),
+    call('peer key'),
+    call('peer add', 'canary', 'wg://192.0.2.1:51820', PEER_KEY, '--route', '198.51.100.7/32'),
+    ...['accept', 'approve', 'remove'].map((verb) => call(`peer ${verb}`, 'canary')),
+    call('peer rotate'),
     call('policy get'),
     call('policy set', 'sim_swap_cooldown_hours=12'),
     call('tx status'),
@@ -91,6 +105,7 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('esim certs export-ci'),
     call('esim certs show', '0'.repeat(64)),
     call('esim certs remove', '0'.repeat(64)),
+    call('esim certs revoke', '0'.repeat(64)),
     call('esim certs lab-eum', '--out', `${world.workDir}/eum.json`),
     call('sessions'),
     call('sessions', '--state', 'ended', '--sim', world.simHash),

@@ -72,10 +72,14 @@ export const plugin: Plugin = {
       ]),
       start: async () => {
         context.every(FLUSH_MS, () => lastUse.flush(), 'each')
+        context.every(FLUSH_MS, () => people.failures.flush(), 'each')
         context.every(SWEEP_MS, () => people.sweep())
         keepRetention(context)
       },
-      stop: () => lastUse.flush(),
+      stop: async () => {
+        await lastUse.flush()
+        await people.failures.flush()
+      },
     }
   },
 }

@@ -103,6 +103,17 @@ http('answers every failed login alike', async () => {
   )
 })
 
+http('says when another try may pass', async () => {
+  await front.add('lock', ['viewer'])
+  const body = { username: 'lock', password: 'wrong', code: '000000' }
+  for (let count = 0; count < 5; count += 1) assert.is((await front.login(body)).status, 401)
+  const { status, headers } = await front.login(body)
+  const said = ['retry-after', 'ratelimit-limit', 'ratelimit-remaining'].map((name) => headers.get(name))
+  assert.equal([status, ...said], [429, '900', '5', '0'])
+  const [lock] = (await bed.audit()).filter(({ action }) => action === 'auth.lock')
+  assert.equal(lock?.detail, { locked: 'network', network: '127.0.0.1' })
+})
+
 http('takes each code once, and none from before it', async () => {
   const bob = await front.add('bob', ['viewer'])
   const early = front.code(bob)

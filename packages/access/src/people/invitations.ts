@@ -95,10 +95,8 @@ export async function acceptInvitation(
   const invitation = await findInvitation(context.db, sha256Of(request.body.token))
   if (invitation === undefined || !(await isGood(people, invitation))) {
     await lockout.beginOfNetwork(attempt)
-    return request.mutate('nobody', async (tx) => {
-      tx.audit({ detail: { network: attempt.network } })
-      throw invitationInvalid()
-    })
+    const { network } = attempt
+    return people.failures.refuse(request, { target: 'nobody', network, error: invitationInvalid() })
   }
   const user = await drawUser(people, {
     name: invitation.name,

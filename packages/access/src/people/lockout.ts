@@ -3,13 +3,13 @@ import {
   type Context,
   defineTable,
   type Reader,
-  rateLimited,
   type SessionKeys,
   type SqlParams,
   type Table,
   type TableSpec,
   type Tx,
 } from '@steeple/contracts'
+import { type Limit, overLimit } from './over-limit.ts'
 import { nameKey } from './user-store.ts'
 
 interface FailureRow {
@@ -55,6 +55,8 @@ export interface Lockout {
 
 const MOST_FAILURES = 5
 const WINDOW_MS = 900_000
+/** As header fields say it. */
+const LIMIT: Limit = { name: 'failed_logins', limit: MOST_FAILURES, windowS: WINDOW_MS / 1_000 }
 /** For so long a network from which somebody has logged in is known. */
 const KNOWN_MS = 90 * 86_400_000
 
@@ -165,7 +167,6 @@ function refuseOver(rows: readonly FailureRow[], nowMs: number): void {
   if (sumOf(rows) < MOST_FAILURES) return
   const lastMs = Math.max(...rows.map(({ last_at_ms }) => last_at_ms))
   const retryAfterS = Math.max(1, Math.ceil((lastMs + WINDOW_MS - nowMs) / 1_000))
-  throw rateLimited('too many failed logins; wait, or log in from where you have logged in before', {
-    retryAfterS,
-  })
+  const message = 'too many failed logins; wait, or log in from where you have logged in before'
+  throw overLimit(message, LIMIT, retryAfterS)
 }

@@ -1,4 +1,4 @@
-import { loginFailed, type Reply, type Request, systemPrincipal } from '@steeple/contracts'
+import { loginFailed, type Reply, type Request } from '@steeple/contracts'
 import type { Attempt } from './lockout.ts'
 import { networkOf } from './network-of.ts'
 import { checkPassword, hashPassword } from './password.ts'
@@ -16,7 +16,6 @@ export interface LoginBody {
 
 /** The id of no user. */
 const NOBODY = '00000000-0000-0000-0000-000000000000'
-const BY_LOCK = systemPrincipal('access')
 
 /**
  * Logs somebody in by password and code.
@@ -81,20 +80,12 @@ export async function judgeCredentials(
 }
 
 /** Answers and audits the failure, and the lock that it closes. Throws `login_failed`. */
-export async function refuseLogin(
-  { context }: People,
+export function refuseLogin(
+  { failures }: People,
   request: Pick<Request, 'mutate'>,
   { network, userId }: Attempt,
   locks: Judgement['locks'],
 ): Promise<Reply> {
-  if (locks !== undefined) {
-    await context.mutate(BY_LOCK, 'auth.lock', userId ?? 'nobody', async (tx) => {
-      tx.audit({ detail: { locked: locks, network } })
-    })
-  }
   // What was typed as a name may be a password: the trail names users that there are.
-  return request.mutate(userId ?? 'nobody', async (tx) => {
-    tx.audit({ detail: { network } })
-    throw loginFailed()
-  })
+  return failures.refuse(request, { target: userId ?? 'nobody', network, locks, error: loginFailed() })
 }

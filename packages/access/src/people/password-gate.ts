@@ -1,4 +1,4 @@
-import { rateLimited } from '@steeple/contracts'
+import { overLimit } from './over-limit.ts'
 
 /** Who wants to have a password checked. */
 export interface Visitor {
@@ -50,7 +50,8 @@ export function createPasswordGate(limits: GateLimits = GATE_LIMITS): PasswordGa
     const queue = isKnown ? known : strangers
     const ofNetwork = queue.filter((one) => one.network === network)
     if (queue.length >= limits.mostWaiting || ofNetwork.length >= limits.mostOfNetwork) {
-      throw rateLimited('too many people log in at this moment; try again', { retryAfterS: RETRY_S })
+      const limit = { name: 'logins', limit: limits.mostWaiting, windowS: RETRY_S }
+      throw overLimit('too many people log in at this moment; try again', limit, RETRY_S)
     }
     return new Promise((resolve) => {
       queue.push({ network, begin: resolve })

@@ -7,6 +7,7 @@ import {
   type Vault,
   vaultRef,
 } from '@steeple/contracts'
+import { createFailureTrail, type FailureTrail } from './failure-trail.ts'
 import { removeExpiredInvitations } from './invitation-store.ts'
 import { createJwts, type Jwts } from './jwt.ts'
 import { createLockout, type Lockout } from './lockout.ts'
@@ -24,6 +25,7 @@ export interface People {
   readonly jwts: Jwts
   readonly gate: PasswordGate
   readonly lockout: Lockout
+  readonly failures: FailureTrail
   readonly sessions: Sessions
   /** To be called, after the commit, when a session or a user has lost something: what is in memory is read again. */
   forget(): void
@@ -49,6 +51,7 @@ export async function createPeople(context: Context, forget: () => void): Promis
     forget,
     gate: createPasswordGate(),
     lockout,
+    failures: createFailureTrail(context),
     sessions: createSessions({ context, jwts, refreshTokens, forget }),
     sweep: async () => {
       if (context.clock.doubt?.() !== undefined) return

@@ -11,7 +11,7 @@ import type { PeeringConfig } from '../config.ts'
 import type { Links } from '../links.ts'
 import type { Members } from '../members.ts'
 import type { MeshPart, PartTables } from '../part.ts'
-import { systemTool } from '../tool.ts'
+import { systemRun } from '../wireguard/run.ts'
 import { type Breakout, type BreakoutKeeper, breakoutKeeper, type KernelParts } from './keeper.ts'
 import { kernelForwarding, translationTable } from './kernel.ts'
 import { peerRouting } from './peer-routing.ts'
@@ -83,7 +83,8 @@ export async function breakout(
 
 function systemKernel(): KernelParts {
   const forwarding = kernelForwarding()
-  return { forwarding, table: translationTable(systemTool, forwarding), routing: peerRouting(systemTool) }
+  const run = systemRun()
+  return { forwarding, table: translationTable(run, forwarding), routing: peerRouting(run) }
 }
 
 function breakoutReconciler(

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { southboundUnavailable } from '@steeple/contracts'
-import type { Tool } from '../tool.ts'
+import type { Run } from '../wireguard/run.ts'
 import { REMOVAL_TEXT, readListing, rulesetText, TABLE } from './ruleset.ts'
 import type { TableWanted } from './wanted.ts'
 
@@ -38,13 +38,13 @@ export function kernelForwarding(path = '/proc/sys/net/ipv4/ip_forward'): Forwar
  * The table in the kernel. It outlives the service, so that a restart interrupts nobody; a service that comes next puts its
  * own in the place of it. What nft lists right after that is what it is compared with, as each nft writes it its own way.
  */
-export function translationTable(run: Tool, forwarding: Forwarding): TranslationTable {
+export function translationTable(run: Run, forwarding: Forwarding): TranslationTable {
   let inForce: { readonly text: string; readonly canonical: string } | undefined
   // For when the note is flushed with the rest.
   let wasForwarding: boolean | undefined
   const list = async (signal: AbortSignal): Promise<ReturnType<typeof readListing> | undefined> => {
     try {
-      return readListing(await run('nft', LIST, signal))
+      return readListing(await run('nft', LIST, { signal }))
     } catch (error) {
       if (isAbsent(error)) return undefined
       throw error
@@ -57,7 +57,7 @@ export function translationTable(run: Tool, forwarding: Forwarding): Translation
       const text = rulesetText(wanted, wasForwarding)
       if (found !== undefined && inForce?.text === text && inForce.canonical === found.canonical) return false
       inForce = undefined
-      await run('nft', ['-j', text], signal)
+      await run('nft', ['-j', text], { signal })
       const put = await list(signal)
       if (put === undefined) throw southboundUnavailable('nft: the table is gone right after it was made')
       inForce = { text, canonical: put.canonical }
@@ -70,7 +70,7 @@ export function translationTable(run: Tool, forwarding: Forwarding): Translation
       if ((found?.wasForwarding ?? wasForwarding) === false) await forwarding.turn(false)
       wasForwarding = undefined
       if (found === undefined) return false
-      await run('nft', ['-j', REMOVAL_TEXT], signal)
+      await run('nft', ['-j', REMOVAL_TEXT], { signal })
       return true
     },
   }

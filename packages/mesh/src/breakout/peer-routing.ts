@@ -1,4 +1,4 @@
-import type { Tool } from '../tool.ts'
+import type { Run } from '../wireguard/run.ts'
 
 /** Priorities of the rules, and the number of the table. Nobody else's may be the same: they are taken away with ours. */
 const NEAR_PRIORITY = 5150
@@ -22,10 +22,10 @@ interface ListedRule {
 }
 
 /** The rules in the kernel. Those that are right are not touched. */
-export function peerRouting(run: Tool): PeerRouting {
+export function peerRouting(run: Run): PeerRouting {
   return {
     keep: async (pools, device, signal) => {
-      const ip = (args: readonly string[]): Promise<string> => run('ip', ['-4', ...args], signal)
+      const ip = (args: readonly string[]): Promise<string> => run('ip', ['-4', ...args], { signal })
       const rules = JSON.parse(await ip(['-j', 'rule', 'list'])) as readonly ListedRule[]
       const found = rules.filter(({ priority }) => OWN.has(priority)).map(textOf)
       const wanted = device === undefined ? [] : pools.flatMap(rulesFor)

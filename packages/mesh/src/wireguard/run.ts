@@ -18,6 +18,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   ip: 'iproute2',
   ping: 'iputils-ping',
   'wireguard-go': 'wireguard-go',
+  nft: 'nftables',
 }
 
 /** What one run of a program needs beside its arguments. */

@@ -13,7 +13,7 @@ import { peerRouting } from '../../src/breakout/peer-routing.ts'
 import type { PeeringConfig } from '../../src/config.ts'
 import type { Links } from '../../src/links.ts'
 import type { Members } from '../../src/members.ts'
-import { systemTool, type Tool } from '../../src/tool.ts'
+import { type Run, systemRun } from '../../src/wireguard/run.ts'
 import { enterOwnNetwork, type Neighbour, neighbour, run } from '../support/own-network.ts'
 import { askedFrom, isUnreachable, tellsSource } from '../support/source-teller.ts'
 
@@ -302,9 +302,9 @@ out(
   async () => {
     const forward = kernelForwarding()
     let isRefused = true
-    const tool: Tool = async (...call) => {
+    const tool: Run = async (...call) => {
       if (isRefused) throw southboundUnavailable('nft: not permitted; give the service CAP_NET_ADMIN')
-      return await systemTool(...call)
+      return await systemRun()(...call)
     }
     const kernel = {
       forwarding: forward,

@@ -1,0 +1,143 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { assert, seededDraw, stretched, suite } from '@steeple/testkit'
+import type { Box } from '../harness/mesh/box.ts'
+import {
+  joinMesh,
+  membersAt,
+  reaches,
+  together,
+  type Village,
+  village,
+  WAIT_MS,
+} from '../harness/mesh/mesh.ts'
+import { enterOwnMachine } from '../harness/mesh/own-machine.ts'
+import { until } from '../harness/service.ts'
+
+enterOwnMachine(import.meta.filename)
+
+const faults = suite('e2e/mesh-faults')
+const LIMIT = { limitMs: 900_000 }
+/** From the heal to all seeing and reaching all, on an idle machine. */
+const HEALED_MS = 15_000
+const DAY_S = 86_400
+const KILLS = 5
+
+let five: Village
+let root: Box
+const addresses = new Map<string, string>()
+
+faults.before(async () => {
+  five = await village(5)
+  root = five.box('box1')
+  for (const box of five.boxes.slice(1)) await joinMesh(box, root)
+  await together(five.boxes)
+  for (const { name, overlay_address: address } of await membersAt(root)) addresses.set(name, address)
+}, LIMIT)
+
+faults.after(() => five.end())
+
+function reachesBox(box: Box, name: string): boolean {
+  return reaches(box, addresses.get(name) ?? '')
+}
+
+async function healed(what: string): Promise<void> {
+  const ms = await together(five.boxes)
+  assert.ok(ms < stretched(HEALED_MS), `${what}: together after ${ms} ms`)
+}
+
+/** When the certificate ends by which a member is known; ms since the epoch. */
+function certificateEnd(box: Box): number {
+  const { certificate_pem: pem } = JSON.parse(
+    readFileSync(join(box.dataDir, 'keys/mesh/mesh.json'), 'utf8'),
+  ) as { readonly certificate_pem: string }
+  return Date.parse(new X509Certificate(pem).validTo)
+}
+
+/** The operator looks at the clock and says that it is right. */
+async function setClock(box: Box, seconds: number): Promise<void> {
+  box.shiftClock(seconds)
+  const { status, body } = await box.ask('POST', '/v1/clock/confirm', {})
+  assert.is(status, 200, JSON.stringify(body))
+}
+
+faults(
+  'is two halves while it is parted, and one mesh again when it is healed',
+  async () => {
+    const islanders = [five.box('box4'), five.box('box5')]
+    for (const { place } of islanders) place.strand()
+    assert.ok(reachesBox(five.box('box4'), 'box5'), 'those on one side have each other')
+    assert.ok(reachesBox(five.box('box2'), 'box3'))
+    assert.not.ok(reachesBox(five.box('box4'), 'box2'))
+    for (const { place } of islanders) place.fetch()
+    await healed('two and three')
+    root.place.unplug()
+    assert.ok(reachesBox(five.box('box2'), 'box5'), 'they need no root')
+    root.place.plug()
+    await healed('the root alone')
+  },
+  LIMIT,
+)
+
+faults(
+  'is whole again after a kill of any box',
+  async () => {
+    const draw = seededDraw(5)
+    for (let count = 0; count < KILLS; count += 1) {
+      const victim = five.boxes[draw(five.boxes.length)] ?? root
+      await victim.kill()
+      assert.ok(reachesBox(five.boxes.find((box) => box !== victim) ?? root, victim.name), 'its tunnels stay')
+      await victim.start()
+      await healed(`kill of ${victim.name}`)
+      const now = await membersAt(root)
+      assert.equal(new Map(now.map(({ name, overlay_address: address }) => [name, address])), addresses)
+    }
+  },
+  LIMIT,
+)
+
+faults(
+  'stays one mesh when clocks are a day off',
+  async () => {
+    const [ahead, behind] = [five.box('box3'), five.box('box4')]
+    ahead.shiftClock(DAY_S)
+    behind.shiftClock(-DAY_S)
+    await healed('clocks that jump')
+    for (const box of [ahead, behind]) {
+      await box.stop()
+      await box.start()
+    }
+    await healed('a start with a clock that is off')
+    for (const box of [ahead, behind]) box.shiftClock(0)
+    await healed('clocks that are right again')
+  },
+  LIMIT,
+)
+
+faults(
+  'goes on for a week without its root, and renews its certificates when it is back',
+  async () => {
+    const members = five.boxes.slice(1)
+    await root.stop()
+    for (const box of members) await setClock(box, 7 * DAY_S)
+    for (const box of members) {
+      for (const other of members.filter((one) => one !== box))
+        assert.ok(reachesBox(box, other.name), `${box.name} reaches ${other.name} without the root`)
+    }
+    root.shiftClock(7 * DAY_S)
+    await root.start()
+    await setClock(root, 7 * DAY_S)
+    await healed('a week without the root')
+    const ends = members.map(certificateEnd)
+    for (const box of five.boxes) await setClock(box, 16 * DAY_S)
+    await until(
+      async () => members.every((box, at) => certificateEnd(box) > (ends[at] ?? 0) + DAY_S * 1_000),
+      3 * WAIT_MS,
+    )
+    await healed('renewed certificates')
+  },
+  LIMIT,
+)
+
+faults.run()

@@ -38,7 +38,9 @@ export async function handleNotification(core: Es9Core, octets: Uint8Array): Pro
   if (proven === undefined) return 'not_verified'
   const token = await tokenOf(core, proven)
   if (token === undefined) return 'unknown_profile'
-  return await core.parts.context.observe((tx) => take(core, tx, proven, token))
+  const { iccid } = notice
+  const iccidMac = iccid === '' ? undefined : await core.parts.lookup.mac(iccid)
+  return await core.parts.context.observe((tx) => take(core, tx, proven, { token, iccidMac }))
 }
 
 function noticeIn(octets: Uint8Array): InstallNotice | OtherNotice | undefined {
@@ -81,22 +83,25 @@ async function tokenOf({ parts }: Es9Core, proven: Proven): Promise<string | und
   const { db } = parts.context
   // An installation that failed early: the eUICC had not come to the ICCID, and the session says which profile it was.
   if (session !== undefined && notice.iccid === '') return session.token ?? undefined
-  const mac = notice.iccid === '' ? undefined : await parts.lookup.mac(notice.iccid)
-  if (session !== undefined) {
-    const code = session.token === null ? undefined : await CODES.find(db, { token: session.token })
-    return code !== undefined && mac !== undefined && isSame(code.iccid_mac, mac) ? code.token : undefined
-  }
-  const codes = mac === undefined ? [] : await codesOfIccid(db, mac)
+  // Whether the ICCID is the one of its code is looked at with the code.
+  if (session !== undefined) return session.token ?? undefined
+  const codes = notice.iccid === '' ? [] : await codesOfIccid(db, await parts.lookup.mac(notice.iccid))
   for (const { token } of codes)
     if ((await HELD.find(db, { eid_hash: eidHash, token })) !== undefined) return token
   return undefined
 }
 
-async function take(core: Es9Core, tx: ObservedTx, proven: Proven, token: string): Promise<NoticeResult> {
+async function take(
+  core: Es9Core,
+  tx: ObservedTx,
+  proven: Proven,
+  { token, iccidMac }: { readonly token: string; readonly iccidMac: Uint8Array | undefined },
+): Promise<NoticeResult> {
   const { notice, eidHash: eid_hash, session } = proven
   const nowMs = core.nowMs()
   const [held, code] = [await HELD.find(tx, { eid_hash, token }), await CODES.find(tx, { token })]
   if (held === undefined || code === undefined) return 'unknown_profile'
+  if (iccidMac !== undefined && !isSame(code.iccid_mac, iccidMac)) return 'unknown_profile'
   const detail = detailOf(notice)
   const isFailure = detail !== null
   const { seq, event } = notice
@@ -106,9 +111,7 @@ async function take(core: Es9Core, tx: ObservedTx, proven: Proven, token: string
   if (!isNew && !isReset) return 'repeated'
   const before = isReset ? { ...held, seq: seq - 1 } : held
   await HELD.change(tx, held, heldAfter(before, { event, seq, isFailure, nowMs }))
-  const euicc = await EUICCS.find(tx, { eid_hash })
-  if (euicc !== undefined && Math.abs(nowMs - euicc.last_seen_ms) > SEEN_MS)
-    await EUICCS.change(tx, euicc, { ...euicc, last_seen_ms: nowMs })
+  await seenAgain(tx, proven, nowMs)
   // Its result has come; what is sent again still finds its key for a while.
   if (session?.step === 'delivered')
     await advance(tx, session, { step: 'ended', expires_at_ms: nowMs + REPEATS_MS })
@@ -118,6 +121,14 @@ async function take(core: Es9Core, tx: ObservedTx, proven: Proven, token: string
   const isKnown = event === 'install' && !isFailure && held.installed_at_ms !== null
   if (!isKnown) await tellOf(core, tx, proven, code, detail)
   return 'counted'
+}
+
+/** The result of a download that has just been says nothing new of when its eUICC was here. */
+async function seenAgain(tx: ObservedTx, { session, eidHash }: Proven, nowMs: number): Promise<void> {
+  if (session !== undefined && Math.abs(nowMs - session.created_at_ms) <= SEEN_MS) return
+  const euicc = await EUICCS.find(tx, { eid_hash: eidHash })
+  if (euicc !== undefined && Math.abs(nowMs - euicc.last_seen_ms) > SEEN_MS)
+    await EUICCS.change(tx, euicc, { ...euicc, last_seen_ms: nowMs })
 }
 
 async function tellOf(

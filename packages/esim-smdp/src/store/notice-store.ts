@@ -9,6 +9,7 @@ const OLD = `delete from esim_smdp_notice where eid_hash = :eid and seq in
 /** Keeps a notification; false when one with its number is there. */
 export async function putNotice(tx: Tx, row: NoticeRow): Promise<boolean> {
   if (!(await NOTICES.insertNew(tx, row))) return false
-  await tx.run(OLD, { eid: row.eid_hash })
+  // Numbers are counted from the beginning, and each is there once: below this one there cannot be more.
+  if (row.seq >= MOST_OF_EUICC) await tx.run(OLD, { eid: row.eid_hash })
   return true
 }

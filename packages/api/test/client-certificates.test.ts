@@ -260,6 +260,7 @@ certificates('ends event streams of a revoked certificate', async () => {
   socket.write('GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n')
   await eventually(() => assert.match(text, /retry:/))
   world.revoked.add(client.serial)
+  world.kernel.emit('user.certificate_revoke', 'stream')
   await ended
 })
 

@@ -1,3 +1,4 @@
+import { hash, type X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import {
@@ -42,8 +43,18 @@ export interface ClientCertificates {
   fallen(): Promise<readonly TLSSocket[]>
 }
 
+/** Certificates found good that are remembered; whose they are is asked all the same. */
+const MOST_GOOD = 1_000
+
+/** Whom this listener believes, and what it has found good under that. */
+interface Trust {
+  readonly key: string
+  readonly cas: readonly TrustedCa[]
+  readonly good: Map<string, Judged>
+}
+
 interface Presented {
-  readonly trusted: readonly TrustedCa[]
+  readonly trust: Trust
   readonly judged: Judged | { readonly problem: string }
 }
 
@@ -52,23 +63,23 @@ export function createClientCertificates(kernel: EdgeKernel, tls: EdgeTls | unde
   const open = new Set<TLSSocket>()
   const known = new WeakMap<TLSSocket, Presented>()
   const refusedOn = new WeakSet<Socket>()
-  let trust: { readonly key: string; readonly cas: readonly TrustedCa[] } | undefined
-  const trusted = (of: EdgeTls): readonly TrustedCa[] => {
+  let trust: Trust | undefined
+  const trusted = (of: EdgeTls): Trust => {
     const { nodesCa, operatorsCa } = of.material()
     const key = nodesCa + operatorsCa
-    if (trust?.key !== key) trust = { key, cas: trustedCas(nodesCa, operatorsCa) }
-    return trust.cas
+    if (trust?.key !== key) trust = { key, cas: trustedCas(nodesCa, operatorsCa), good: new Map() }
+    return trust
   }
   const judge = (socket: TLSSocket, of: EdgeTls): Presented['judged'] => {
-    const cas = trusted(of)
+    const now = trusted(of)
     const before = known.get(socket)
-    if (before?.trusted === cas) return before.judged
+    if (before?.trust === now) return before.judged
     const certificate = socket.getPeerX509Certificate()
     const judged =
       certificate === undefined
         ? { problem: 'it is gone with its connection' }
-        : judgeCertificate(certificate, handshakeProblem(socket), cas)
-    known.set(socket, { trusted: cas, judged })
+        : judgeOnce(certificate, handshakeProblem(socket), now)
+    known.set(socket, { trust: now, judged })
     return judged
   }
   const ask = async (socket: TLSSocket, of: EdgeTls): Promise<Principal> => {
@@ -96,6 +107,22 @@ export function createClientCertificates(kernel: EdgeKernel, tls: EdgeTls | unde
       return found
     },
   }
+}
+
+/** A client that comes again and again costs no signature but that of the handshake. */
+function judgeOnce(
+  certificate: X509Certificate,
+  handshake: string | undefined,
+  { cas, good }: Trust,
+): Judged | { readonly problem: string } {
+  const key = `${hash('sha256', certificate.raw)} ${handshake ?? ''}`
+  const before = good.get(key)
+  if (before !== undefined) return before
+  const judged = judgeCertificate(certificate, handshake, cas)
+  if ('problem' in judged) return judged
+  if (good.size >= MOST_GOOD) good.clear()
+  good.set(key, judged)
+  return judged
 }
 
 /** Asks whoever answers for that kind. Times are compared with the service's own clock. */

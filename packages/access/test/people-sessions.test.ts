@@ -3,10 +3,14 @@ import {
   type FakeClock,
   fakeClock,
   loadTestbed,
+  memoryDb,
   pluginFrom,
   suite,
   type Testbed,
 } from '@steeple/testkit'
+import { MIGRATIONS } from '../src/migrations.ts'
+import { rolesOfMaker } from '../src/people/invitations.ts'
+import { insertUser } from '../src/people/user-store.ts'
 import { plugin } from '../src/plugin.ts'
 import { type Front, frontOf, type Person } from './people-front.ts'
 
@@ -242,5 +246,36 @@ sessions('refuses invitations that are over, withdrawn, or of somebody who may n
     400,
   )
 })
+
+sessions('refuses invitations of a token that is gone', async () => {
+  await clock.advance(16 * 60_000)
+  const made = await bed.request('POST', '/v1/tokens', { body: { name: 'desk', roles: ['admin'] } })
+  const desk = made.body as { readonly id: string; readonly token: string }
+  const [fine, late] = [
+    await invite({ name: 'n1', roles: ['viewer'] }, desk.token),
+    await invite({ name: 'n2', roles: ['admin'] }, desk.token),
+  ]
+  assert.is((await accept(fine.token)).status, 201)
+  assert.is((await bed.request('DELETE', `/v1/tokens/${desk.id}`)).status, 204)
+  assert.is((await accept(late.token)).status, 401)
+})
+
+sessions(
+  'knows what the maker of an invitation may by now, also one who made it by a certificate',
+  async () => {
+    const db = memoryDb(MIGRATIONS)
+    const id = 'u1'
+    const row = {
+      ...{ id, name: 'ada', name_key: 'ada', roles: '["viewer"]', password_hash: '', created_at_ms: 1 },
+      ...{ created_by: '{}', last_login_at_ms: null },
+    }
+    await db.write((tx) => insertUser(tx, row))
+    for (const kind of ['user', 'cli'] as const) {
+      assert.equal(await rolesOfMaker(db, { kind, id }, 2), new Set(['viewer']))
+      assert.equal(await rolesOfMaker(db, { kind, id: 'u2' }, 2), new Set())
+    }
+    assert.is(await rolesOfMaker(db, { kind: 'admin-env', id: 'SVC_ADMIN_TOKEN' }, 2), 'any')
+  },
+)
 
 sessions.run()

@@ -6,12 +6,14 @@ import {
   type MutationTx,
   msFromDuration,
   type Principal,
+  type Reader,
   type Reply,
   type Request,
   type Role,
   validationFailed,
 } from '@steeple/contracts'
-import { createdByText } from '../token-record.ts'
+import { createdByText, rolesOf } from '../token-record.ts'
+import { findById } from '../token-store.ts'
 import { findInvitation, type InvitationRow, insertInvitation, removeInvitation } from './invitation-store.ts'
 import type { Attempt } from './lockout.ts'
 import { networkOf } from './network-of.ts'
@@ -82,7 +84,8 @@ export async function storeInvitation(tx: MutationTx, row: InvitationRow): Promi
 }
 
 /**
- * Makes the user that an invitation is for. It is void when the user who made it is gone or has lost a role of it.
+ * Makes the user that an invitation is for. It is void when the user who made it is gone or has lost a role of it, and when the
+ * token that made it is gone or over.
  *
  * Throws `invitation_invalid`; `rate_limited` for an address that has tried too often.
  */
@@ -116,16 +119,43 @@ export async function acceptInvitation(
 }
 
 /** In time, and from somebody who could still give these roles. */
-async function isGood({ context }: People, invitation: InvitationRow): Promise<boolean> {
-  if (invitation.expires_at_ms <= context.clock.nowMs()) return false
+async function isGood(
+  { context }: People,
+  { expires_at_ms, created_by, roles }: InvitationRow,
+): Promise<boolean> {
+  const nowMs = context.clock.nowMs()
+  if (expires_at_ms <= nowMs) return false
   // Both columns are written by this package alone and their row is checksummed.
-  const maker = JSON.parse(invitation.created_by) as { readonly kind: string; readonly id: string }
-  if (maker.kind !== 'user') return true
-  const user = await findUser(context.db, maker.id)
-  if (user === undefined) return false
-  const given = expandRoles(JSON.parse(invitation.roles) as readonly Role[])
-  const held = principalOf(user).roles
-  return [...given].every((role) => held.has(role))
+  const maker = JSON.parse(created_by) as Maker
+  const held = await rolesOfMaker(context.db, maker, nowMs)
+  return (
+    held === 'any' || [...expandRoles(JSON.parse(roles) as readonly Role[])].every((role) => held.has(role))
+  )
+}
+
+/** Who made an invitation, as it says. */
+interface Maker {
+  readonly kind: Principal['kind']
+  readonly id: string
+}
+
+/**
+ * The roles that a maker has by now: those of the person, who also speaks by certificates, those of a token that still opens
+ * something, and any for who needs no row here.
+ */
+export async function rolesOfMaker(
+  reader: Reader,
+  { kind, id }: Maker,
+  nowMs: number,
+): Promise<ReadonlySet<Role> | 'any'> {
+  if (kind === 'token') {
+    const token = await findById(reader, id)
+    const isOver = token === undefined || (token.expires_at_ms !== null && token.expires_at_ms <= nowMs)
+    return isOver ? new Set() : expandRoles(rolesOf(token))
+  }
+  if (kind !== 'user' && kind !== 'cli') return 'any'
+  const user = await findUser(reader, id)
+  return user === undefined ? new Set() : principalOf(user).roles
 }
 
 function sha256Of(token: string): string {

@@ -31,6 +31,8 @@ import { CERTIFICATES, MEMBERS, NOTES } from './rows.ts'
 import { forgetCertificates } from './store.ts'
 
 const SWEEP_MS = 86_400_000
+/** How often an instance looks for what another one on the same store has let in or put out. */
+const FOLLOW_MS = 2_000
 
 export const ENROLLMENT_TABLES: PartTables = {
   migrations: MIGRATIONS,
@@ -57,6 +59,7 @@ export async function enrollment(
     services: new Map([[nodeCertificatesRef.id, nodeCertificates(parts)]]),
     start: async () => {
       agent.start()
+      if (context.db.dialect !== 'sqlite') context.every(FOLLOW_MS, () => parts.roster.follow(), 'each')
       context.every(
         SWEEP_MS,
         async () => {

@@ -47,6 +47,8 @@ export interface Roster {
   /** Another with each change of `members` and each revocation. */
   revision(): number
   readonly changes: Changes
+  /** Takes up what another instance on the same store has committed. */
+  follow(): Promise<void>
   /** Lets a node in with a new certificate: a new one gets an address that nobody ever had. */
   admit(tx: Tx, admission: Admission): Promise<MemberRow>
   /** Adds a certificate of a member. */
@@ -81,8 +83,11 @@ export async function openRoster(options: {
       changes.tell()
     })
   }
-  for (const row of await allMembers(db)) keep(row)
-  for (const row of await liveCertificates(db, clock.nowMs() - GRACE_MS)) keepCertificate(row)
+  const load = async (): Promise<void> => {
+    for (const row of await allMembers(db)) keep(row)
+    for (const row of await liveCertificates(db, clock.nowMs() - GRACE_MS)) keepCertificate(row)
+  }
+  await load()
   await keepOwn({ db, clock, subnet, own }, known)
   return {
     members: () =>
@@ -94,6 +99,13 @@ export async function openRoster(options: {
     certificate: (serial) => certificates.get(serial),
     revision: () => revision,
     changes,
+    follow: async () => {
+      const next = Number((await readNote(db, 'revision')) ?? 0)
+      if (next <= revision) return
+      await load()
+      revision = Math.max(revision, next)
+      changes.tell()
+    },
     admit: async (tx, { nodeId, name, keySha256, address, certificate }) => {
       const before = await findMember(tx, nodeId)
       const number = before?.number ?? (await nextNumber(tx))

@@ -6,7 +6,7 @@ import { type Box, makeBox } from './box.ts'
 import { boxPlace, makeLan } from './places.ts'
 
 /** Waits are for conditions: this ends what hangs. */
-export const WAIT_MS = 60_000
+export const WAIT_MS = 180_000
 
 /** A member as `GET /v1/mesh/members` tells it. */
 export interface ToldMember {
@@ -110,6 +110,11 @@ export function reaches(box: Box, overlayAddress: string): boolean {
   } catch {
     return false
   }
+}
+
+/** Waits until a packet comes back. */
+export async function untilReaches(box: Box, overlayAddress: string): Promise<void> {
+  await until(async () => reaches(box, overlayAddress), WAIT_MS)
 }
 
 /** What keeps these boxes from being one mesh in which each reaches each; undefined when nothing does. */

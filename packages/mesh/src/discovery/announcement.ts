@@ -21,8 +21,6 @@ const NAME_CHARACTERS = 64
 /** Of a message that fits into a frame. */
 const TXT_KEYS = 16
 const VERSION = '1'
-/** Hexadecimal; nobody finds another announcement with the same id. */
-const ID_DIGITS = 32
 const NODE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const FINGERPRINT = /^[0-9a-f]{64}$/
 /** Letters, marks, digits, punctuation and spaces: nothing that moves a cursor or turns text around. */
@@ -71,9 +69,11 @@ export function suggestionFrom(heard: HeardService, heardAtMs: number): Suggesti
   return { id, nodeId, name, meshName, address, port, fingerprint, heardAtMs }
 }
 
-/** As ids of peers are spelled, with a beginning of its own. */
+/** A UUID of the writer's own making, as the routes of peers take it. RFC 9562 §5.8. */
 function idOf(...parts: readonly (string | number)[]): string {
-  return `s-${createHash('sha256').update(parts.join(' ')).digest('hex').slice(0, ID_DIGITS)}`
+  const hex = createHash('sha256').update(parts.join(' ')).digest('hex')
+  const groups = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`]
+  return [...groups, hex.slice(20, 32)].join('-')
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> | undefined {

@@ -24,7 +24,7 @@ saying('hears what it says, at the address that the message came from', () => {
   const heard = { ...HEARD, addresses: ['203.0.113.99'], host: 'elsewhere.example' }
   const suggestion = suggestionFrom(heard, 5)
   assert.equal({ ...suggestion, id: '' }, { ...NODE, id: '', address: '192.0.2.7', heardAtMs: 5 })
-  assert.match(suggestion?.id ?? '', /^s-[0-9a-f]{32}$/)
+  assert.match(suggestion?.id ?? '', /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/)
 })
 
 saying('keeps apart who says the same from elsewhere', () => {

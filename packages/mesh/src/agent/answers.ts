@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net'
 import { southboundUnavailable } from '@steeple/contracts'
 import type { MeshView } from '../enroll/member-record.ts'
 import { codeIn, fieldOf, type MeshAnswer } from './mesh-client.ts'
@@ -43,11 +44,16 @@ export function newsFrom(answer: MeshAnswer): News {
   for (const member of members) {
     for (const name of ['node_id', 'name', 'overlay_address', 'joined_at']) textIn(member, name)
   }
+  const subnet = textIn(body, 'subnet')
+  // Of one that a root may have (`peering.subnet`). Members of before it was changed are in another.
+  const isNetwork = /^[\d.]+\/([89]|[12]\d)$/.test(subnet) && isIPv4(subnet.replace(/\/.*/, ''))
+  if (!isNetwork || !members.every((member) => isIPv4(textIn(member, 'overlay_address'))))
+    throw southboundUnavailable('the root answered with addresses that are none of an overlay')
   const crlPem = fieldOf(body, 'crl_pem')
   return {
     view: {
       mesh: { name: textIn(mesh, 'name'), root_node_id: textIn(mesh, 'root_node_id') },
-      subnet: textIn(body, 'subnet'),
+      subnet,
       revision,
       // Checked above as far as this node goes by it.
       members: members as MeshView['members'],

@@ -163,7 +163,7 @@ certificates(
     const [one, other] = [await userCalled('one', ['viewer']), await userCalled('other', ['viewer'])]
     const made = await issued(one)
     const path = `/v1/users/${other}/certificates/${made.serial}`
-    assert.is(codeOf(await bed.request('DELETE', path)), 'not_found')
+    assert.is(codeOf(await bed.request('DELETE', path)), 'certificate_not_found')
     assert.is(await rolesBy(made, 'one'), 'cli viewer')
   },
   LIMIT,

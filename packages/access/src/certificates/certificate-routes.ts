@@ -6,7 +6,6 @@ import {
   meshAuthorityRef,
   meshIdentityRef,
   msFromDuration,
-  notFound,
   objectSchema,
   PAGE_QUERY,
   type Page,
@@ -21,6 +20,7 @@ import {
 } from '@steeple/contracts'
 import { UUID_PATTERN } from '../people/uuid.ts'
 import { createdByText } from '../token-record.ts'
+import { certificateNotFound } from './certificate-errors.ts'
 import {
   CERTIFICATE_BODY,
   CERTIFICATE_SCHEMA,
@@ -104,12 +104,12 @@ export function certificateRoutes(context: Context): readonly Route[] {
       summary: 'Revoke a client certificate; it opens nothing from the next request on',
       schema: { params: SERIAL_PARAMS, status: 204 },
       audit: 'user.certificate_revoke',
-      errors: ['not_found'],
+      errors: ['certificate_not_found'],
       handle: (request) => {
         const { id, serial } = request.params
         return request.mutate(id, async (tx) => {
           const row = await findCertificate(tx, serial)
-          if (row?.user_id !== id) throw notFound(`certificate ${serial} of that user`)
+          if (row?.user_id !== id) throw certificateNotFound(serial)
           await revokeCertificate(tx, row, context.clock.nowMs())
           tx.audit({ detail: { serial, name: row.name, label: row.label } })
           return { status: 204 }

@@ -93,6 +93,9 @@ async function join(terminal: Terminal, given: string, root: string, options: Jo
     options.json === true,
     options.json === true ? body : { ...body, mesh: nameOf(body.mesh) },
   )
+  terminal.err(
+    'Over TLS this box shows the certificate of the mesh from now on: whoever trusts it by its own CA trusts the CA of the root instead (--ca or SVC_CA; ca_pem of GET /v1/mesh/ca there).\n',
+  )
 }
 
 async function leave(terminal: Terminal, options: ConnectionOptions): Promise<void> {

@@ -59,6 +59,26 @@ export interface Roster {
   change(tx: Tx, row: MemberRow): Promise<void>
 }
 
+/** The row of a node that is let in: one that was a member before keeps its number and its address. */
+function admitted(
+  wish: Pick<Admission, 'nodeId' | 'name' | 'keySha256' | 'address'>,
+  before: MemberRow | undefined,
+  place: { readonly number: number; readonly subnet: string; readonly nowMs: number },
+): MemberRow {
+  return {
+    node_id: wish.nodeId,
+    name: wish.name,
+    number: place.number,
+    overlay_address: before?.overlay_address ?? overlayAddress(place.subnet, place.number),
+    key_sha256: wish.keySha256,
+    address: wish.address,
+    seen_address: before?.seen_address ?? null,
+    wireguard: before?.wireguard ?? null,
+    joined_at_ms: before?.left_at_ms === null ? before.joined_at_ms : place.nowMs,
+    left_at_ms: null,
+  }
+}
+
 /** Opens the roster: what was committed before is in memory when it resolves. `subnet`: CIDR. */
 export async function openRoster(options: {
   readonly db: Db
@@ -87,6 +107,13 @@ export async function openRoster(options: {
     for (const row of await allMembers(db)) keep(row)
     for (const row of await liveCertificates(db, clock.nowMs() - GRACE_MS)) keepCertificate(row)
   }
+  const follow = async (): Promise<void> => {
+    const next = Number((await readNote(db, 'revision')) ?? 0)
+    if (next <= revision) return
+    await load()
+    revision = Math.max(revision, next)
+    changes.tell()
+  }
   await load()
   await keepOwn({ db, clock, subnet, own }, known)
   return {
@@ -99,28 +126,15 @@ export async function openRoster(options: {
     certificate: (serial) => certificates.get(serial),
     revision: () => revision,
     changes,
-    follow: async () => {
-      const next = Number((await readNote(db, 'revision')) ?? 0)
-      if (next <= revision) return
-      await load()
-      revision = Math.max(revision, next)
-      changes.tell()
-    },
+    follow,
     admit: async (tx, { nodeId, name, keySha256, address, certificate }) => {
       const before = await findMember(tx, nodeId)
       const number = before?.number ?? (await nextNumber(tx))
-      const row: MemberRow = {
-        node_id: nodeId,
-        name,
+      const row = admitted({ nodeId, name, keySha256, address }, before, {
         number,
-        overlay_address: before?.overlay_address ?? overlayAddress(subnet, number),
-        key_sha256: keySha256,
-        address,
-        seen_address: before?.seen_address ?? null,
-        wireguard: before?.wireguard ?? null,
-        joined_at_ms: before?.left_at_ms === null ? before.joined_at_ms : clock.nowMs(),
-        left_at_ms: null,
-      }
+        subnet,
+        nowMs: clock.nowMs(),
+      })
       await putMember(tx, row)
       await insertCertificate(tx, certificate)
       await changed(tx, [row], [certificate])

@@ -91,6 +91,25 @@ conditional(
   },
 )
 
+conditional('says nothing of the type of a body that it does not send', async () => {
+  const own = route({
+    method: 'GET',
+    path: '/v1/own',
+    role: 'viewer',
+    summary: 'A file',
+    conditional: true,
+    produces: ['text/javascript'],
+    handle: async () => ({ body: 'x', headers: { ETag: '"x"', 'Content-Type': 'text/javascript' } }),
+  })
+  const world = await serveRoutes([own])
+  try {
+    const again = await world.ask('/v1/own', { token: ADMIN_TOKEN, headers: { 'if-none-match': '*' } })
+    assert.equal([again.status, again.text, again.headers.get('content-type')], [304, '', null])
+  } finally {
+    await world.close()
+  }
+})
+
 conditional('leaves an error of such a route as it is', async () => {
   const away = route({
     method: 'GET',

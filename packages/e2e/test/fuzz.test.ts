@@ -10,7 +10,7 @@ import { batchesTo, type FuzzRequest, type FuzzWorld, fittingRequestsTo } from '
 import { credentialsOf, knownThings, victimPlugin } from '../harness/fuzz/world.ts'
 import { createClient, type Got, type HttpClient } from '../harness/http-client.ts'
 import { type Footprint, INSPECTOR_FLAGS, type Inspector, openInspector } from '../harness/inspector.ts'
-import { fetchOpenApi, operationsOf } from '../harness/openapi.ts'
+import { fetchOpenApi, type Operation, operationsOf } from '../harness/openapi.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
 import { runSvc, type Service, startService, until } from '../harness/service.ts'
 
@@ -126,6 +126,7 @@ fuzz(
 
 fuzz('reached the handler of every operation', () => {
   const missed = world.operations
+    .filter((operation) => isOpenToTokens(operation))
     .map(({ method, path }) => `${method} ${path}`)
     .filter((name) => !books.reached.has(name))
   // A short run of someone who looks for something else may miss one.
@@ -250,23 +251,33 @@ function remember(request: FuzzRequest, got: Got): void {
   if (operation !== undefined) {
     const name = `${operation.method} ${operation.path}`
     if (got.status < 300) books.successes.set(name, (books.successes.get(name) ?? 0) + 1)
-    if (got.status < 300 || isRefusedByHandler(got)) books.reached.add(name)
+    if (got.status < 300 || isRefusedByHandler(request, got)) books.reached.add(name)
   }
   if (request.headers['idempotency-key'] === undefined || got.headers['idempotency-replayed'] === 'true')
     return
   books.kept.set(`${scopeOf(request)} ${got.status} ${digest(got.body)}`, '')
 }
 
+/** Nodes come by certificates and what is to be a node by a bootstrap token: none of the credentials here is one. */
+function isOpenToTokens({ object }: Operation): boolean {
+  const roles = object['x-roles']
+  return roles.length === 0 || roles.some((role) => !['node', 'bootstrap'].includes(role))
+}
+
 /** A conflict with the state that is there, or a thing that is not: the request itself passed every check. */
-function isRefusedByHandler({ status, body }: Got): boolean {
+function isRefusedByHandler({ kind }: FuzzRequest, { status, body }: Got): boolean {
   // The answer to a HEAD has no body.
-  if (![401, 404, 409, 429].includes(status) || body.length === 0) return false
+  if (![400, 401, 404, 409, 429].includes(status) || body.length === 0) return false
   const { code, message } = JSON.parse(body.toString()).error
+  // What fits the schema and is refused all the same was looked at by more than the schema.
+  if (status === 400) return kind === 'fitting' && code === 'validation_failed'
   if (status === 401)
-    return ['login_failed', 'invitation_invalid'].includes(code) || /the session is over/.test(message)
+    return ['login_failed', 'invitation_invalid'].includes(code) || SAID_BY_HANDLERS.test(message)
   if (status === 429) return String(message).startsWith('too many failed logins')
   return typeof code === 'string' && !/^(not_found|feature_not_installed|idempotency_\w+)$/.test(code)
 }
+
+const SAID_BY_HANDLERS = /the session is over|the nonce is not known/
 
 /** A replay is what some first answer to the same principal, method, URL, key and body was. */
 function judgeReplay(request: FuzzRequest, got: Got): void {

@@ -23,7 +23,7 @@ export function conditional(context: RequestContext, { route }: Endpoint, reply:
   const tagged = etag === undefined ? withTag(reply) : { reply, etag }
   const known = context.header('if-none-match')
   if (known === undefined || !names(known, tagged.etag)) return tagged.reply
-  return { status: 304, headers: { ...withoutCoding(reply.headers), ETag: tagged.etag } }
+  return { status: 304, headers: { ...withoutBody(reply.headers), ETag: tagged.etag } }
 }
 
 /** The text of the body is made here once, and sent as it is. */
@@ -56,10 +56,10 @@ function bare(tag: string): string {
   return tag.replace(/^W\//, '').replace(/^"(.*)"$/, '$1')
 }
 
-/** No tag of its own, and no coding of a body that there is not. */
-function withoutCoding(headers: Reply['headers']): Reply['headers'] {
+/** No tag of its own, and neither type nor coding of a body that there is not. RFC 9110 §15.4.5. */
+function withoutBody(headers: Reply['headers']): Reply['headers'] {
   const kept = Object.entries(headers ?? {}).filter(
-    ([name]) => !['etag', 'content-encoding'].includes(name.toLowerCase()),
+    ([name]) => !['etag', 'content-type', 'content-encoding'].includes(name.toLowerCase()),
   )
   return Object.fromEntries(kept)
 }

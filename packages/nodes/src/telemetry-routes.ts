@@ -1,4 +1,5 @@
 import { type Context, objectSchema, type Route, route } from '@steeple/contracts'
+import { groupedWrites } from './grouped-writes.ts'
 import { HEARTBEAT_INTERVAL_MS, takeHeartbeat } from './telemetry.ts'
 import { TELEMETRY_BODY, type TelemetryBody } from './telemetry-request.ts'
 
@@ -13,6 +14,7 @@ const ACCEPTED_SCHEMA = objectSchema(
 /** `POST /v1/telemetry`. */
 export function telemetryRoutes(context: Context): readonly Route[] {
   const heartbeats = context.metrics.counter('svc_nodes_heartbeats_total', 'Heartbeats taken in', ['state'])
+  const write = groupedWrites(context.db)
   return [
     route<unknown, unknown, TelemetryBody>({
       method: 'POST',
@@ -27,9 +29,10 @@ export function telemetryRoutes(context: Context): readonly Route[] {
       },
       errors: ['node_not_found'],
       handle: async (request) => {
-        const isNew = await takeHeartbeat(context, request.body, request.principal)
-        heartbeats.inc({ state: isNew ? 'accepted' : 'ignored' })
-        if (isNew) context.enqueue('node', request.body.node_id)
+        const taken = await takeHeartbeat(context, request.body, request.principal, write)
+        heartbeats.inc({ state: taken === 'ignored' ? 'ignored' : 'accepted' })
+        // What is as before leaves the node as it is.
+        if (taken === 'changed') context.enqueue('node', request.body.node_id)
         return { status: 202, body: { accepted: true, next_in_s: HEARTBEAT_INTERVAL_MS / 1_000 } }
       },
     }),

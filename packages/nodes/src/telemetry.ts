@@ -1,27 +1,35 @@
-import { type Context, forbidden, nodeNotFound, type Principal } from '@steeple/contracts'
+import { type Context, type Db, forbidden, nodeNotFound, type Principal } from '@steeple/contracts'
 import type { AgentComponent } from './agent-components.ts'
-import { componentsOf, isStale } from './agent-components.ts'
+import { agentTrouble, componentsOf, isStale } from './agent-components.ts'
 import { findHeartbeat, findNode, type HeartbeatRow, putHeartbeat } from './node-store.ts'
 import { sentAtMs, type TelemetryBody } from './telemetry-request.ts'
 
 /** How often an agent is asked to send. Three missed ones make its node degraded. */
 export const HEARTBEAT_INTERVAL_MS = 15_000
 
-/** Takes a heartbeat; false when its seq is not newer than the newest. Throws `node_not_found`, `forbidden`. */
+/** What a heartbeat was: of a `seq` that is not newer, one as those before it, or one that says something else. */
+export type Taken = 'ignored' | 'same' | 'changed'
+
+/** Takes a heartbeat, by `write`. Throws `node_not_found`, `forbidden`. */
 export async function takeHeartbeat(
   context: Context,
   body: TelemetryBody,
   principal: Principal,
-): Promise<boolean> {
+  write: Db['write'] = (work) => context.db.write(work),
+): Promise<Taken> {
   const isOwnNode = principal.kind === 'node' && principal.id === body.node_id
   if (!isOwnNode && !principal.roles.has('operator')) throw forbidden('operator, or node for its own node_id')
   const atMs = sentAtMs(body)
   if ((await findNode(context.db, body.node_id)) === undefined) throw nodeNotFound(body.node_id)
-  return context.db.write(async (tx) => {
+  return write(async (tx) => {
     const before = await findHeartbeat(tx, body.node_id)
-    if (before !== undefined && before.seq >= body.seq) return false
-    await putHeartbeat(tx, heartbeatRow(body, atMs, context.clock.nowMs(), before))
-    return true
+    if (before !== undefined && before.seq >= body.seq) return 'ignored'
+    const nowMs = context.clock.nowMs()
+    const row = heartbeatRow(body, atMs, nowMs, before)
+    await putHeartbeat(tx, row)
+    return before !== undefined && agentTrouble(before, nowMs) === agentTrouble(row, nowMs)
+      ? 'same'
+      : 'changed'
   })
 }
 

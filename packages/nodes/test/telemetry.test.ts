@@ -43,7 +43,7 @@ async function agents(world: World): Promise<readonly (readonly unknown[])[]> {
 
 telemetry('shows the heartbeat and what it reported', async () => {
   const world = await setting()
-  assert.is(await takeHeartbeat(world.fake.context, heartbeat(world, 1), AGENT), true)
+  assert.is(await takeHeartbeat(world.fake.context, heartbeat(world, 1), AGENT), 'changed')
   assert.equal(await agents(world), [
     ['n', 'ok', 'heartbeats come'],
     ['n/enb', 'ok', ''],
@@ -55,8 +55,8 @@ telemetry('accepts and ignores an older or equal seq', async () => {
   const { context } = world.fake
   await takeHeartbeat(context, heartbeat(world, 5), AGENT)
   const late = heartbeat(world, 5, { components: [{ name: 'enb', status: 'down' }] })
-  assert.is(await takeHeartbeat(context, late, AGENT), false)
-  assert.is(await takeHeartbeat(context, { ...late, seq: 4 }, AGENT), false)
+  assert.is(await takeHeartbeat(context, late, AGENT), 'ignored')
+  assert.is(await takeHeartbeat(context, { ...late, seq: 4 }, AGENT), 'ignored')
   assert.is(await degradedReason(context, OTHER_ID), undefined)
 })
 

@@ -21,14 +21,6 @@ export function overlayAddress(subnet: string, number: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.')
 }
 
-/** Whether an IPv4 address lies in a network (CIDR). */
-export function isInNetwork(subnet: string, address: string): boolean {
-  const { base, prefix } = networkFrom(subnet)
-  const size = 2 ** (32 - prefix)
-  const value = numberOf(address)
-  return value >= base && value < base + size
-}
-
 function networkFrom(subnet: string): Network {
   const [address = '', bits = '32'] = subnet.split('/')
   const prefix = Number(bits)

@@ -13,6 +13,8 @@ import { KEY_FILES } from './node-files.ts'
 
 /** One file, so that a kill leaves the whole membership or none. */
 const FILE = 'mesh.json'
+/** The CA of the mesh once more, for the commands of this box and for people: nothing here reads it. */
+const CA_FILE = 'ca.pem'
 
 const TEXTS = [
   'mesh_name',
@@ -47,13 +49,16 @@ export function writeMembership(keys: string, membership: MeshMembership): void 
     overlay_address: membership.overlayAddress,
     joined_at: new Date(membership.joinedAtMs).toISOString(),
   }
+  replaceKeyFile(directory, CA_FILE, Buffer.from(membership.caPem))
   replaceKeyFile(directory, FILE, Buffer.from(`${JSON.stringify(stored, undefined, 2)}\n`))
 }
 
 /** The node is in no other one's mesh any more. Absent is fine. */
 export function removeMembership(keys: string): void {
   const directory = join(keys, KEY_FILES.mesh)
-  if (existsSync(directory)) removeKeyFile(directory, FILE)
+  if (!existsSync(directory)) return
+  removeKeyFile(directory, FILE)
+  removeKeyFile(directory, CA_FILE)
 }
 
 function parse(path: string, text: string): MeshMembership {

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, verify, X509Certificate } from 'node:crypto'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MeshMembership } from '@steeple/contracts'
 import { fakeClock, suite, type TempDir, tempDir } from '@steeple/testkit'
@@ -82,7 +82,11 @@ mesh('keeps a membership over a restart, and forgets it', async () => {
   assert.is(statSync(join(second.dataDir, 'keys/mesh/mesh.json')).mode & 0o777, 0o600)
   assert.not.ok(readFileSync(join(second.dataDir, 'keys/mesh/mesh.json'), 'utf8').includes('PRIVATE'))
   stop()
+  // For `--ca`: what this box serves from now on is below it.
+  const caFile = join(second.dataDir, 'keys/mesh/ca.pem')
+  assert.is(readFileSync(caFile, 'utf8'), joined.caPem)
   await identity.forget()
+  assert.not.ok(existsSync(caFile))
   assert.is(told, 1)
   assert.is(identity.membership(), undefined)
   assert.is(openMeshIdentity(openSecrets(second.dataDir)).membership(), undefined)

@@ -25,7 +25,7 @@ export function networkError(base: URL, error: NodeJS.ErrnoException): CommandEr
 
 function hintOf(code: string): string | undefined {
   if (CERTIFICATE.test(code))
-    return 'its certificate is not trusted; name the CA of the box (keys/mesh-ca.pem in its data directory; that of the root, once the box has joined a mesh) with --ca or SVC_CA'
+    return 'its certificate is not trusted; name the CA of the box (keys/mesh-ca.pem in its data directory, keys/mesh/ca.pem once it has joined a mesh) with --ca or SVC_CA'
   return REMEDIES[code]
 }
 

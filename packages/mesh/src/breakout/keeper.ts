@@ -26,18 +26,32 @@ export interface BreakoutKeeper {
   clear(signal: AbortSignal): Promise<void>
 }
 
+/** `maybe`: an earlier run may have left it. */
+type Presence = 'yes' | 'maybe' | 'no'
+
+/** Takes away what may be there; where nobody may look, and nothing is wanted, an earlier run could do nothing either. */
+async function without<T>(presence: Presence, nothing: T, remove: () => Promise<T>): Promise<T> {
+  if (presence === 'no') return nothing
+  try {
+    return await remove()
+  } catch (error) {
+    if (presence === 'yes') throw error
+    return nothing
+  }
+}
+
 /** Programs are started only where something is to be there, or may have been left by an earlier run. */
 export function breakoutKeeper({ table, forwarding, routing }: KernelParts): BreakoutKeeper {
-  let mayHaveTable = true
-  let mayHaveRules = true
+  let hasTable: Presence = 'maybe'
+  let hasRules: Presence = 'maybe'
   const keepTable = async (wanted: Wanted, signal: AbortSignal): Promise<readonly string[]> => {
     if (wanted.table === undefined) {
-      if (!mayHaveTable) return []
-      const wasThere = await table.remove(signal)
-      mayHaveTable = false
+      const wasThere = await without(hasTable, false, () => table.remove(signal))
+      signal.throwIfAborted()
+      hasTable = 'no'
       return wasThere ? ['translation removed'] : []
     }
-    mayHaveTable = true
+    hasTable = 'yes'
     const done = (await table.keep(wanted.table, signal)) ? ['translation put in place'] : []
     if (!wanted.isForwarding || (await forwarding.isOn())) return done
     await forwarding.turn(true)
@@ -48,10 +62,11 @@ export function breakoutKeeper({ table, forwarding, routing }: KernelParts): Bre
     device: string | undefined,
     signal: AbortSignal,
   ): Promise<readonly string[]> => {
-    if (pools.length === 0 && !mayHaveRules) return []
-    mayHaveRules = true
-    const hasChanged = await routing.keep(pools, device, signal)
-    mayHaveRules = pools.length > 0
+    const keep = (): Promise<boolean> => routing.keep(pools, device, signal)
+    if (pools.length > 0) hasRules = 'yes'
+    const hasChanged = pools.length > 0 ? await keep() : await without(hasRules, false, keep)
+    signal.throwIfAborted()
+    if (pools.length === 0) hasRules = 'no'
     return hasChanged ? ['routing of phones changed'] : []
   }
   return {
@@ -62,8 +77,8 @@ export function breakoutKeeper({ table, forwarding, routing }: KernelParts): Bre
     },
     clear: async (signal) => {
       await keepRules([], undefined, signal)
-      if (mayHaveTable) await table.remove(signal)
-      mayHaveTable = false
+      await without(hasTable, false, () => table.remove(signal))
+      hasTable = 'no'
     },
   }
 }

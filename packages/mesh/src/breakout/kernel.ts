@@ -23,7 +23,8 @@ const LIST = ['-j', 'list', 'table', TABLE.family, TABLE.name]
 /** The switch of this network namespace. ip-sysctl of the kernel's documentation. */
 export function kernelForwarding(path = '/proc/sys/net/ipv4/ip_forward'): Forwarding {
   return {
-    isOn: async () => (await readFile(path, 'latin1')).trim() === '1',
+    // A machine that has no such switch passes nothing on.
+    isOn: async () => (await readFile(path, 'latin1').catch(() => '0')).trim() === '1',
     turn: async (isOn) => {
       await writeFile(path, isOn ? '1' : '0').catch(({ message }: Error) => {
         throw southboundUnavailable(

@@ -311,7 +311,11 @@ out(
       table: translationTable(tool, forward),
       routing: peerRouting(tool),
     }
-    const { pass, mode, health, end } = await box({}, { kernel })
+    const { turned, pass, mode, health, end } = await box({}, { kernel })
+    turned.pools = []
+    assert.equal(await pass(), { state: 'converged' }, 'nothing is asked of it, so nothing is missing')
+    assert.is((await health())?.status, 'ok')
+    turned.pools = [POOL]
     assert.is((await pass()).state, 'failed')
     assert.equal([await mode(), (await health())?.status], ['off', 'degraded'])
     assert.match((await health())?.detail ?? '', /CAP_NET_ADMIN/)

@@ -94,7 +94,7 @@ async function join(terminal: Terminal, given: string, root: string, options: Jo
     options.json === true ? body : { ...body, mesh: nameOf(body.mesh) },
   )
   terminal.err(
-    'Over TLS this box shows the certificate of the mesh from now on: whoever trusts it by its own CA trusts the CA of the root instead (--ca or SVC_CA; ca_pem of GET /v1/mesh/ca there).\n',
+    'Over TLS this box shows the certificate of the mesh from now on: whoever trusts it by its own CA trusts the CA of the root instead (--ca or SVC_CA; keys/mesh/ca.pem of this box).\n',
   )
 }
 

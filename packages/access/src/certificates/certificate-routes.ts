@@ -1,8 +1,6 @@
 import {
   type Context,
   capacityExceeded,
-  defineError,
-  type ErrorFactory,
   expandRoles,
   forbidden,
   meshAuthorityRef,
@@ -58,13 +56,6 @@ const SERIAL_PARAMS = objectSchema({ id: USER_ID, serial: { type: 'string', patt
   'id',
   'serial',
 ])
-
-/** No certificate of that serial, or another user's. */
-const certificateNotFound: ErrorFactory = defineError(
-  'certificate_not_found',
-  404,
-  'the user has no certificate %s',
-)
 
 interface UserParams {
   readonly id: string

@@ -90,24 +90,18 @@ function outRules({ pools4, pools6, isLocal, mesh }: TableWanted): readonly Nft[
   return rules
 }
 
-/** Members reach through this box what it offers, and answers to what came from here. */
-function throughRules({ device, overlay, offered }: NonNullable<TableWanted['mesh']>): readonly Nft[] {
-  if (isAll(offered)) return []
+/** Whoever comes through the mesh, member or behind one, reaches what this box offers and answers; offers are of IPv4. */
+function throughRules({ device, offered }: NonNullable<TableWanted['mesh']>): readonly Nft[] {
   const established = match('in', { ct: { key: 'state' } }, ['established', 'related'])
-  return [
+  const fromMesh = match('==', meta('iifname'), device)
+  const drop = [{ counter: null }, { drop: null }]
+  const rules = [
     rule('through', [established, { accept: null }], 'answers'),
-    rule(
-      'through',
-      [
-        match('==', meta('iifname'), device),
-        match('==', field('ip', 'saddr'), prefix(overlay)),
-        match('!=', field('ip', 'daddr'), '@offered4'),
-        { counter: null },
-        { drop: null },
-      ],
-      `${OVERLAY}, not offered`,
-    ),
+    rule('through', [fromMesh, match('==', meta('nfproto'), 'ipv6'), ...drop], `${OVERLAY}, IPv6`),
   ]
+  if (isAll(offered)) return rules
+  const elsewhere = match('!=', field('ip', 'daddr'), '@offered4')
+  return [...rules, rule('through', [fromMesh, elsewhere, ...drop], `${OVERLAY}, not offered`)]
 }
 
 function isAll(networks: readonly string[]): boolean {

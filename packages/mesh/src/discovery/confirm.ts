@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { request } from 'node:https'
 import type { PeerCertificate } from 'node:tls'
-import { defineError, type ErrorFactory, type MeshIdentity } from '@steeple/contracts'
+import { defineError, type ErrorFactory, MESH_SERVER_NAME, type MeshIdentity } from '@steeple/contracts'
 import type { PublishedWireguard } from '../members.ts'
 import type { ConfirmedNode, Suggestion } from '../suggestions.ts'
 
@@ -71,6 +71,7 @@ function ask(
         port,
         path: '/v1/mesh/members',
         agent: false,
+        servername: MESH_SERVER_NAME,
         key,
         cert,
         ca: identity.membership()?.caPem ?? ownCaPem,

@@ -7,7 +7,14 @@ import { assert, eventually, suite } from '@steeple/testkit'
 import { type Attempt, misplacedAttempts, typedAttempts } from '../harness/canary/attempts.ts'
 import { type Command, everyCommand, knownCommands, offlineCommands } from '../harness/canary/commands.ts'
 import { filesOf, type Place, processPlaces } from '../harness/canary/files.ts'
-import { bytesNeedle, found, keyNeedles, type Needle, textNeedle } from '../harness/canary/needles.ts'
+import {
+  base64Key,
+  bytesNeedle,
+  found,
+  keyNeedles,
+  type Needle,
+  textNeedle,
+} from '../harness/canary/needles.ts'
 import { keyInFile, shownOnce } from '../harness/canary/shown-once.ts'
 import { mint } from '../harness/credentials.ts'
 import { createClient, type HttpClient } from '../harness/http-client.ts'
@@ -41,6 +48,7 @@ const OPC = randomBytes(16).toString('hex')
 const IMSI = `99999${digits(10)}`
 const PASSWORD = `correct-Horse-${randomBytes(12).toString('base64url')}`
 const SEALED = `sealed-${randomBytes(18).toString('base64url')}`
+const PSK = randomBytes(32).toString('base64')
 const TYPED = `typed by someone ${randomBytes(8).toString('hex')}`
 
 /** What the searches go through. */
@@ -82,7 +90,7 @@ canary.before(
     service = await startService({
       dataDir,
       flags: ['--log-level', 'debug'],
-      env: { SVC_HSS_DRIVER: 'none' },
+      env: { SVC_HSS_DRIVER: 'none', SVC_PEERING_INTERFACE: 'svccanary0' },
     })
     client = createClient(service.url, 8)
     operations = operationsOf(await fetchOpenApi(service.url))
@@ -90,6 +98,7 @@ canary.before(
     secrets = [
       textNeedle('the admin token', service.adminToken),
       textNeedle('the secret of a plugin', SEALED),
+      ...base64Key('a preshared key', PSK),
       textNeedle('Ki', KI),
       bytesNeedle('Ki, the bytes', Buffer.from(KI, 'hex')),
       textNeedle('OPc', OPC),
@@ -101,6 +110,7 @@ canary.before(
     await issueCards()
     await findCards()
     await typeEverywhere()
+    await linkBoxes()
   },
   { limitMs: 360_000 },
 )
@@ -379,6 +389,35 @@ async function typeEverywhere(): Promise<void> {
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
     if (path === '/v1/tokens') secrets.push(textNeedle('a token with a typed name', answer.body.token))
   }
+}
+
+/** A peer with a preshared key, and one in place of every other text of a peer that is refused; a key that is to come. */
+async function linkBoxes(): Promise<void> {
+  const peer = {
+    name: 'linked',
+    endpoint: 'wg://192.0.2.9:51820',
+    public_key: `${'B'.repeat(42)}A=`,
+    routes: [],
+  }
+  const path = '/v1/peers'
+  const first = await service.request('POST', path, { body: { ...peer, preshared_key: PSK } })
+  assert.is(first.status, 201, JSON.stringify(first.body))
+  const again = await service.request('POST', path, { body: { ...peer, preshared_key: PSK } })
+  const wrong = await service.request('POST', path, { body: { ...peer, preshared_key: `${PSK}0` } })
+  const rotated = await service.request('POST', `${path}/rotate`, { body: {} })
+  assert.is(rotated.status, 200, JSON.stringify(rotated.body))
+  for (const { body } of [first, again, wrong, rotated]) keep(`POST ${path}`, JSON.stringify(body))
+  const { id } = first.body
+  const record = async () => (await service.request('GET', `${path}/${id}`)).body
+  // It is on the interface then, or the machine allows none.
+  await eventually(async () => {
+    const { problem } = (await service.request('GET', `${path}/self`)).body
+    assert.ok(problem !== null || (await record()).last_endpoint !== null)
+  })
+  keep(`GET ${path}`, JSON.stringify(await record()))
+  assert.is((await service.request('DELETE', `${path}/${id}`)).status, 204)
+  const present = new Set(secrets.map(({ name }) => name))
+  secrets.push(...keyNeedles(join(dataDir, 'keys')).filter(({ name }) => !present.has(name)))
 }
 
 /** What an operation answers to each kind of credential, a bootstrap token and an expired token among them. */

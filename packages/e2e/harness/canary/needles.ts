@@ -32,9 +32,10 @@ export function bytesNeedle(name: string, bytes: Buffer): Needle {
 /** A needle for each private or symmetric key in the keys directory of a node. */
 export function keyNeedles(keysDir: string): readonly Needle[] {
   return readdirSync(keysDir)
-    .filter((name) => /key/.test(name))
+    .filter((name) => /key|^wireguard/.test(name))
     .flatMap((name) => {
       const bytes = readFileSync(join(keysDir, name))
+      if (name.startsWith('wireguard')) return base64Key(name, bytes.toString().trim())
       if (!bytes.includes('PRIVATE KEY')) return [bytesNeedle(name, bytes)]
       const { d } = createPrivateKey(bytes).export({ format: 'jwk' })
       const body = bytes.toString().replaceAll(/-----[^-]+-----|\s/g, '')
@@ -49,6 +50,11 @@ export function keyNeedles(keysDir: string): readonly Needle[] {
         },
       ]
     })
+}
+
+/** A key of WireGuard: 32 octets, written as base64. */
+export function base64Key(name: string, text: string): readonly Needle[] {
+  return [textNeedle(name, text), bytesNeedle(`${name}, the bytes`, Buffer.from(text, 'base64'))]
 }
 
 /** The names of the needles that are in the haystack. */

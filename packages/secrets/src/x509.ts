@@ -64,7 +64,7 @@ export async function createRoot(request: RootRequest): Promise<string> {
   return `${certificate.toString('pem')}\n`
 }
 
-/** A certificate for both ends of TLS, signed by the root. Never outlives it. PEM. */
+/** A certificate signed by the root: for both ends of TLS, a person's for the client's alone. Never outlives it. PEM. */
 export async function issueCertificate(request: LeafRequest): Promise<string> {
   const ca = new X509Certificate(request.caPem)
   const publicKey = await cryptoKey(request.publicKey, 'verify')
@@ -80,7 +80,7 @@ export async function issueCertificate(request: LeafRequest): Promise<string> {
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
+      new ExtendedKeyUsageExtension(usagesOf(request.uri)),
       new SubjectAlternativeNameExtension([
         { type: 'url', value: request.uri },
         ...request.dnsNames.map((value) => ({ type: 'dns' as const, value })),
@@ -91,6 +91,12 @@ export async function issueCertificate(request: LeafRequest): Promise<string> {
     ],
   })
   return `${certificate.toString('pem')}\n`
+}
+
+/** Boxes serve and ask; a person's certificate is never a server's. RFC 5280 §4.2.1.12. */
+function usagesOf(uri: string): ExtendedKeyUsage[] {
+  const both = [ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]
+  return uri.startsWith('svc://cli/') ? [ExtendedKeyUsage.clientAuth] : both
 }
 
 function cryptoKey(key: KeyObject, usage: 'sign' | 'verify'): Promise<webcrypto.CryptoKey> {

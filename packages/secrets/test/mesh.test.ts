@@ -209,4 +209,23 @@ mesh('signs lists of revoked certificates that only this CA can have signed', as
     assert.is(await refused(() => identity.readRevocations(pem)), 'validation_failed')
 })
 
+mesh("lets a person's certificate be no server's", async () => {
+  const { secrets } = await box()
+  const clock = fakeClock()
+  const authority = openMeshAuthority(secrets, clock)
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const wish = {
+    publicKey: publicKey.export({ format: 'der', type: 'spki' }),
+    commonName: 'anna',
+    notAfterMs: clock.nowMs() + DAY_MS,
+  }
+  const usages = async (uri: string) =>
+    new X509Certificate((await authority.issue({ ...wish, uri })).pem).keyUsage
+  assert.equal(await usages('svc://cli/anna'), ['1.3.6.1.5.5.7.3.2'])
+  assert.equal(await usages(`svc://node/${secrets.identity.nodeId}`), [
+    '1.3.6.1.5.5.7.3.1',
+    '1.3.6.1.5.5.7.3.2',
+  ])
+})
+
 mesh.run()

@@ -51,6 +51,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
     .version(ownVersion(), '--version', 'print version and exit')
     .helpOption('--help', 'show what a command takes')
     .helpCommand(false)
+  program.hook('preSubcommand', (_, command) => refuseFlagsBefore(program, command))
   program.action(async (flags: ServiceFlags) => {
     refuseWord(program)
     await serve(flags)
@@ -77,6 +78,18 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   program.addHelpText('before', () => knownAlone(program))
   finish(program)
   return program
+}
+
+/** Flags before a command are the service's, and would be ignored: keys would be made in another directory than was asked. */
+function refuseFlagsBefore(program: Command, command: Command): void {
+  const given = program.options.filter(
+    (option) => program.getOptionValueSource(option.attributeName()) === 'cli',
+  )
+  if (given.length === 0) return
+  const flags = given.map(({ long }) => long).join(', ')
+  throw usageError(
+    `${flags} before a command is not looked at; write it behind: svc ${command.name()} … ${flags} …`,
+  )
 }
 
 /** Gives every command the same help option, and every group an answer to a word that is no command of it. */

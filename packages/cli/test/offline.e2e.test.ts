@@ -195,4 +195,12 @@ offline(
   PROCESS_LIMIT,
 )
 
+offline('refuses flags of the service before a command, and makes nothing', async () => {
+  await using folder = await tempDir()
+  const { code, err } = await svc(['--data-dir', folder.path, 'node', 'init'])
+  assert.is(code, 2)
+  assert.match(err, /--data-dir before a command is not looked at; write it behind: svc node … --data-dir …/)
+  assert.equal(await readdir(folder.path), [])
+})
+
 offline.run()

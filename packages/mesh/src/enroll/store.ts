@@ -95,9 +95,9 @@ export async function putNote(tx: Tx, name: NoteName, value: string | undefined)
   else await NOTES.put(tx, { name, value })
 }
 
-/** Adds one to a counter and gives what it is then. */
-export async function countUp(tx: Tx, name: 'revision' | 'crl_number'): Promise<number> {
-  const next = Number((await readNote(tx, name)) ?? 0) + 1
+/** Adds one to a counter, or more where it is below `atLeast` then, and gives what it is. */
+export async function countUp(tx: Tx, name: 'revision' | 'crl_number', atLeast = 0): Promise<number> {
+  const next = Math.max(Number((await readNote(tx, name)) ?? 0) + 1, atLeast)
   await putNote(tx, name, String(next))
   return next
 }

@@ -416,8 +416,9 @@ async function linkBoxes(): Promise<void> {
   })
   keep(`GET ${path}`, JSON.stringify(await record()))
   assert.is((await service.request('DELETE', `${path}/${id}`)).status, 204)
-  const present = new Set(secrets.map(({ name }) => name))
-  secrets.push(...keyNeedles(join(dataDir, 'keys')).filter(({ name }) => !present.has(name)))
+  // The same name may be another key's by now.
+  const known = new Set(secrets.map(({ forms }) => String(forms[0])))
+  secrets.push(...keyNeedles(join(dataDir, 'keys')).filter(({ forms }) => !known.has(String(forms[0]))))
 }
 
 /** What an operation answers to each kind of credential, a bootstrap token and an expired token among them. */

@@ -29,12 +29,13 @@ export function bytesNeedle(name: string, bytes: Buffer): Needle {
   return { name, forms: [bytes, ...encodings(bytes)] }
 }
 
-/** A needle for each private or symmetric key in the keys directory of a node. */
+/** A needle for each private or symmetric key in the keys directory of a node, which may put another name to one meanwhile. */
 export function keyNeedles(keysDir: string): readonly Needle[] {
   return readdirSync(keysDir)
     .filter((name) => /key|^wireguard/.test(name))
     .flatMap((name) => {
-      const bytes = readFileSync(join(keysDir, name))
+      const bytes = bytesOf(join(keysDir, name))
+      if (bytes === undefined) return keyNeedles(keysDir)
       if (name.startsWith('wireguard')) return base64Key(name, bytes.toString().trim())
       if (!bytes.includes('PRIVATE KEY')) return [bytesNeedle(name, bytes)]
       const { d } = createPrivateKey(bytes).export({ format: 'jwk' })
@@ -50,6 +51,15 @@ export function keyNeedles(keysDir: string): readonly Needle[] {
         },
       ]
     })
+}
+
+function bytesOf(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if (Reflect.get(Object(error), 'code') === 'ENOENT') return undefined
+    throw error
+  }
 }
 
 /** A key of WireGuard: 32 octets, written as base64. */

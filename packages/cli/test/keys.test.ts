@@ -18,7 +18,7 @@ async function issued(name: string) {
   const { secrets } = await initNode({ dataDir: folder.path, clock, name: 'box' })
   const authority = openMeshAuthority(secrets, clock)
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const publicKey = await authority.readRequest(certificateRequest(privateKey, name))
+  const publicKey = await authority.readRequest(certificateRequest(privateKey, name), [])
   const notAfterMs = clock.nowMs() + 86_400_000
   const { pem } = await authority.issue({ publicKey, commonName: name, uri: `svc://cli/${name}`, notAfterMs })
   return { privateKey, certificate: pem, ca: authority.caPem, server: secrets.tls() }

@@ -159,6 +159,7 @@ export {
   type Technology,
 } from './policy.ts'
 export type { Outcome, Reconciler, RunsOn } from './reconciler.ts'
+export { createRefusalTrail, type Refusal, type RefusalTrail } from './refusal-trail.ts'
 export {
   type Access,
   expandRoles,

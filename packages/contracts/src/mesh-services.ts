@@ -33,10 +33,12 @@ export interface MeshAuthority {
   /** SHA-256 of the DER, 64 hexadecimal digits. */
   readonly caSha256: string
   /**
-   * The key (SubjectPublicKeyInfo, DER) of a certificate request whose signature holds: PKCS#10, PEM, RFC 2986. All else that
-   * it says is passed over. Throws `validation_failed` for more than 4 KiB, another form, a key that is not P-256.
+   * The key (SubjectPublicKeyInfo, DER) of a certificate request whose signature holds: PKCS#10, PEM, RFC 2986. Its subject is
+   * passed over, and so are the extensions that it asks for, but for those that nobody honest asks for: to be a CA
+   * (basicConstraints, keyCertSign, cRLSign), or a name (subjectAltName) that is not among `own`, the URIs, host names and
+   * addresses of the one that asks. Throws `validation_failed` for these, more than 4 KiB, another form, a key that is not P-256.
    */
-  readRequest(pem: string): Promise<Uint8Array>
+  readRequest(pem: string, own: readonly string[]): Promise<Uint8Array>
   /** Never outlives the CA. Throws `validation_failed` for a key that is not P-256. */
   issue(wish: CertificateWish): Promise<IssuedCertificate>
   /** An X.509 CRL of the CA, PEM. RFC 5280 §5. */

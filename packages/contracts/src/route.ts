@@ -91,6 +91,12 @@ interface RouteBase {
    * `schema.body` says: for bodies that are too large to be parsed in one go.
    */
   readonly rawBody?: true
+  /**
+   * Told of an admitted request that the edge refuses for its URL or body (413 `body_too_large`, 415, 400) before the handler
+   * is asked, for a route whose audit trail has to tell of it; the answer goes out afterwards. It may `mutate`. Params, query
+   * and body are unchecked: look at none of them without care.
+   */
+  onRefused?(request: Request<never, never, never>, error: unknown): Promise<void>
   handle(request: Request<never, never, never>): Promise<Reply>
 }
 

@@ -8,9 +8,9 @@ export function openMeshAuthority(secrets: Secrets, clock: Clock): MeshAuthority
   return {
     caPem: secrets.caPem,
     caSha256: secrets.identity.caSha256,
-    readRequest: async (pem) => {
+    readRequest: async (pem, own) => {
       const { readRequest } = await import('./x509-lists.ts')
-      return await readRequest(pem)
+      return await readRequest(pem, own)
     },
     issue: async (wish) => {
       const { issueCertificate } = await import('./x509.ts')

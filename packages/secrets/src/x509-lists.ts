@@ -10,6 +10,7 @@ import {
   X509CrlGenerator,
 } from '@peculiar/x509'
 import { type Revocation, validationFailed } from '@steeple/contracts'
+import { wrongWish } from './requested-extensions.ts'
 
 /** Certificate requests and revocation lists. Import it dynamically, as x509.ts. */
 
@@ -46,9 +47,10 @@ export async function createRequest(keyPem: string, commonName: string): Promise
 /**
  * The key of a certificate request whose signature holds (SubjectPublicKeyInfo, DER). Throws `validation_failed`.
  *
- * Size and form come first, then the kind of key, and the signature last: what is refused is refused cheaply.
+ * Size and form come first, then the kind of key, what is asked for, and the signature last: what is refused is refused
+ * cheaply. `own`: see `MeshAuthority.readRequest`.
  */
-export async function readRequest(pem: string): Promise<Uint8Array> {
+export async function readRequest(pem: string, own: readonly string[]): Promise<Uint8Array> {
   const base64 = pem.length > MAX_REQUEST_CHARS ? undefined : REQUEST.exec(pem)?.[1]
   if (base64 === undefined)
     throw badRequest(`is no certificate request (PKCS#10, PEM, at most ${MAX_REQUEST_CHARS} characters)`)
@@ -57,14 +59,17 @@ export async function readRequest(pem: string): Promise<Uint8Array> {
   if (der.indexOf(P256_PREFIX) < 0) throw badRequest('is not for an ECDSA key on P-256')
   let request: Pkcs10CertificateRequest
   let key: Uint8Array
+  let wrong: string | undefined
   try {
     request = new Pkcs10CertificateRequest(der)
     key = new Uint8Array(request.publicKey.rawData)
+    wrong = wrongWish(request, own)
   } catch (cause) {
     throw badRequest('is no certificate request (PKCS#10)', cause)
   }
   if (key.length !== P256_LENGTH || !P256_PREFIX.equals(key.subarray(0, P256_PREFIX.length)))
     throw badRequest('is not for an ECDSA key on P-256')
+  if (wrong !== undefined) throw badRequest(wrong)
   if (!(await holds(() => request.verify()))) throw badRequest('has a signature that does not hold')
   return key
 }

@@ -31,7 +31,7 @@ async function box(): Promise<{ dataDir: string } & Awaited<ReturnType<typeof in
 async function membership(at: Awaited<ReturnType<typeof box>>, of: typeof at): Promise<MeshMembership> {
   const clock = fakeClock()
   const authority = openMeshAuthority(at.secrets, clock)
-  const publicKey = await authority.readRequest(await openMeshIdentity(of.secrets).request())
+  const publicKey = await authority.readRequest(await openMeshIdentity(of.secrets).request(), [])
   const { nodeId } = of.secrets.identity
   const { pem } = await authority.issue({
     publicKey,
@@ -140,7 +140,7 @@ mesh('reads the key of a request, and of no other kind of key', async () => {
       .privateKey.export({ format: 'pem', type: 'pkcs8' })
       .toString()
   const good = await createRequest(pem('P-256'), 'x')
-  assert.is((await authority.readRequest(good)).length, 91)
+  assert.is((await authority.readRequest(good, [])).length, 91)
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
   const wish = { commonName: 'x', uri: 'svc://node/x', notAfterMs: 1 }
   const der = publicKey.export({ format: 'der', type: 'spki' })
@@ -151,14 +151,14 @@ mesh('refuses a request in which any bit was changed, or takes it for the same k
   const { secrets } = await box()
   const authority = openMeshAuthority(secrets, fakeClock())
   const good = await openMeshIdentity(secrets).request()
-  const key = Buffer.from(await authority.readRequest(good)).toString('hex')
+  const key = Buffer.from(await authority.readRequest(good, [])).toString('hex')
   const der = Buffer.from(good.replace(/-----[^-]+-----/g, ''), 'base64')
   await fc.assert(
     fc.asyncProperty(fc.nat(der.length * 8 - 1), async (bit) => {
       const bad = Buffer.from(der)
       bad[bit >> 3] = (bad[bit >> 3] ?? 0) ^ (1 << (bit & 7))
       const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${bad.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`
-      const outcome = await authority.readRequest(pem).then(
+      const outcome = await authority.readRequest(pem, []).then(
         (found) => Buffer.from(found).toString('hex'),
         (error: unknown) => codeOf(error),
       )
@@ -179,7 +179,7 @@ mesh('takes text that is no request for none, whatever it is', async () => {
   )
   await fc.assert(
     fc.asyncProperty(texts, async (text) => {
-      assert.is(await refused(() => authority.readRequest(text)), 'validation_failed')
+      assert.is(await refused(() => authority.readRequest(text, [])), 'validation_failed')
     }),
     { numRuns: 200 },
   )

@@ -27,7 +27,7 @@ export const CERTIFICATE_BODY: JsonSchema = objectSchema(
       type: 'string',
       maxLength: MOST_REQUEST_CHARS,
       description:
-        'PKCS #10, PEM, ECDSA over P-256 with SHA-256. Its subject and extensions are ignored; the private key stays where it was made.',
+        'PKCS #10, PEM, ECDSA over P-256 with SHA-256. Its subject is ignored; one that asks to be a CA, or for a name that is not the user, is refused. The private key stays where it was made.',
     },
     label: {
       type: 'string',

@@ -129,7 +129,7 @@ async function issue(
   const notAfterMs = lastMoment(body.expires_in, principal, nowMs)
   const user = await holderOr404(context, params.id)
   refuseBeyond(user, principal)
-  const publicKey = await authority.readRequest(body.csr_pem)
+  const publicKey = await authority.readRequest(body.csr_pem, [`svc://cli/${user.name}`, user.name])
   // Signed before the transaction, in which nothing else may be waited for. Not written down, it stands for nobody.
   const issued = await authority.issue({
     publicKey,

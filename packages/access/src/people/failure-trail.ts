@@ -1,4 +1,10 @@
-import { type Context, type Request, type ServiceError, systemPrincipal } from '@steeple/contracts'
+import {
+  type Context,
+  createRefusalTrail,
+  type Request,
+  type ServiceError,
+  systemPrincipal,
+} from '@steeple/contracts'
 
 /** A try that failed, as the audit trail is to have it. */
 export interface Failure {
@@ -19,45 +25,31 @@ export interface FailureTrail {
   flush(): Promise<void>
 }
 
-/** The trail is kept for a year: strangers with many addresses must not be able to fill the disk with it. */
 const MOST_PER_MINUTE = 60
-const MINUTE_MS = 60_000
 const BY_LOCK = systemPrincipal('access')
 
 /** A trail over `Context.mutate`. */
 export function createFailureTrail(context: Pick<Context, 'clock' | 'mutate'>): FailureTrail {
-  let minute = { sinceMs: Number.NEGATIVE_INFINITY, written: 0 }
-  let unwritten = 0
-  const isFull = (): boolean => {
-    const nowMs = context.clock.monotonicMs()
-    if (nowMs - minute.sinceMs >= MINUTE_MS) minute = { sinceMs: nowMs, written: 0 }
-    minute.written += 1
-    return minute.written > MOST_PER_MINUTE
-  }
-  return {
-    refuse: async (request, { target, network, locks, error }) => {
-      if (isFull()) {
-        unwritten += 1
-        throw error
-      }
-      if (locks !== undefined) {
-        await context.mutate(BY_LOCK, 'auth.lock', target, async (tx) => {
-          tx.audit({ detail: { locked: locks, network } })
-        })
-      }
-      await request.mutate(target, async (tx) => {
-        tx.audit({ detail: { network } })
-        throw error
-      })
-      throw error
-    },
-    flush: async () => {
-      if (unwritten === 0) return
-      const failures = unwritten
-      unwritten = 0
-      await context.mutate(BY_LOCK, 'auth.flood', 'nobody', async (tx) => {
+  const trail = createRefusalTrail(context.clock, {
+    mostPerMinute: MOST_PER_MINUTE,
+    writeSum: (failures) =>
+      context.mutate(BY_LOCK, 'auth.flood', 'nobody', async (tx) => {
         tx.audit({ detail: { failures } })
-      })
-    },
+      }),
+  })
+  return {
+    refuse: (request, { target, network, locks, error }) =>
+      trail.refuse(request, {
+        target,
+        detail: { network },
+        error,
+        alongside: async () => {
+          if (locks === undefined) return
+          await context.mutate(BY_LOCK, 'auth.lock', target, async (tx) => {
+            tx.audit({ detail: { locked: locks, network } })
+          })
+        },
+      }),
+    flush: () => trail.flush(),
   }
 }

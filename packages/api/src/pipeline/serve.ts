@@ -1,4 +1,4 @@
-import { forbidden, type Principal, type Reply } from '@steeple/contracts'
+import { forbidden, isServiceError, type Principal, type Reply } from '@steeple/contracts'
 import type { Endpoint } from '../host/endpoint.ts'
 import { mayUse, neededRole, nodeIdFrom } from './authorize.ts'
 import { ClientLeft } from './client-left.ts'
@@ -62,13 +62,27 @@ async function answer(context: RequestContext, endpoint: Endpoint): Promise<Repl
   }
   // It left while it waited, or its plugin did.
   if (context.isOver || context.outgoing.headersSent) throw new ClientLeft('the client left')
-  validateUrl(context, endpoint)
-  if (!endpoint.isMutating) return await handle(context, endpoint)
-  await takeBody(context, endpoint)
-  validateBody(context, endpoint)
+  if (!endpoint.isMutating) {
+    validateUrl(context, endpoint)
+    return await handle(context, endpoint)
+  }
+  await takeValid(context, endpoint)
   const claim = claimOf(context, endpoint)
   if (claim === undefined) return await handle(context, endpoint)
   return await answerOnce(context, claim, () => handle(context, endpoint))
+}
+
+/** URL and body, checked. What is refused here the route may have to tell of. */
+async function takeValid(context: RequestContext, endpoint: Endpoint): Promise<void> {
+  try {
+    validateUrl(context, endpoint)
+    await takeBody(context, endpoint)
+    validateBody(context, endpoint)
+  } catch (error) {
+    // RequestContext is a Request; its parts are unchecked, as the route was told.
+    if (isServiceError(error)) await endpoint.route.onRefused?.(context as never, error)
+    throw error
+  }
 }
 
 /** Says who sends the request: at once (undefined), or when the promise resolves. */

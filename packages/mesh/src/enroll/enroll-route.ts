@@ -16,6 +16,7 @@ import {
 } from '@steeple/contracts'
 import { HOST_PORT_PATTERN, NODE_ID_SCHEMA, NODE_NAME_PATTERN, PEM_SCHEMA } from '../shapes.ts'
 import { CERTIFICATE_LIFE_MS } from './certificate-life.ts'
+import { ownNames, plainAddress, targetOf } from './own-names.ts'
 import { type EnrollParts, ownMeshName } from './parts.ts'
 import type { Refusals } from './refusals.ts'
 import type { CertificateRow, MemberRow } from './rows.ts'
@@ -37,7 +38,9 @@ const BODY = objectSchema(
   {
     csr_pem: {
       type: 'string',
-      description: 'PKCS#10, ECDSA P-256, at most 4 KiB. Its subject and extensions are passed over.',
+      description:
+        'PKCS#10, ECDSA P-256, at most 4 KiB. Its subject is passed over; one that asks to be a CA, or for a name that is not its ' +
+        'own, is refused.',
     },
     name: { type: 'string', pattern: NODE_NAME_PATTERN },
     address: {
@@ -84,6 +87,7 @@ export function enrollRoute(parts: EnrollParts, refusals: Refusals): Route {
     bodyLimit: BODY_LIMIT,
     audit: 'node.enroll',
     errors: ['bootstrap_token_invalid', 'node_state_conflict', 'capacity_exceeded', 'certificate_revoked'],
+    onRefused: (request, error) => refusals.note(request, targetOf(request.params), error),
     handle: async (request) => {
       const { id } = request.params
       try {
@@ -98,8 +102,8 @@ export function enrollRoute(parts: EnrollParts, refusals: Refusals): Route {
   })
 }
 
-/** What was thrown inside the mutation, which has audited it. */
-class Mutated extends Error {}
+/** What was thrown inside the mutation, which has audited it; the `cause` is the answer. */
+export class Mutated extends Error {}
 
 type EnrollRequest = Request<Params, unknown, Body>
 
@@ -109,7 +113,11 @@ async function enrolled(parts: EnrollParts, request: EnrollRequest, id: string):
   const token = (request.header('authorization') ?? '').replace(/^Bearer +/i, '')
   const { isUsed } = await tokens.check(token, id)
   refuseUnlessRoot(parts, id)
-  const key = await authority.readRequest(body.csr_pem)
+  const { name, address } = body
+  const key = await authority.readRequest(
+    body.csr_pem,
+    ownNames({ id, name, address, peerAddress: request.peerAddress }),
+  )
   const keySha256 = keyDigest(key)
   const wanted = { id, name: body.name, address: body.address ?? null, keySha256 }
   refuseOtherKey(roster.member(id), keySha256)
@@ -158,7 +166,9 @@ async function repeated(
 async function renewed(parts: EnrollParts, request: EnrollRequest, id: string): Promise<Reply> {
   if (request.principal.id !== id) throw forbidden('node, for its own id')
   refuseUnlessRoot(parts, id)
-  const key = await parts.authority.readRequest(request.body.csr_pem)
+  const { csr_pem, name, address } = request.body
+  const { peerAddress } = request
+  const key = await parts.authority.readRequest(csr_pem, ownNames({ id, name, address, peerAddress }))
   const renewal = await prepareRenewal(parts, id, key, request.peerAddress)
   return await mutate(request, id, renewal)
 }
@@ -264,11 +274,6 @@ function refuseOtherKey(row: MemberRow | undefined, keySha256: string): void {
 
 function isYoung({ issued_at_ms, expires_at_ms }: CertificateRow, nowMs: number): boolean {
   return nowMs >= issued_at_ms && nowMs < issued_at_ms + (expires_at_ms - issued_at_ms) / 2
-}
-
-/** RFC 4291 §2.5.5.2, and without a zone. */
-function plainAddress(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
 }
 
 /** By what a node is known: the SHA-256 of its SubjectPublicKeyInfo (DER), hexadecimal. */

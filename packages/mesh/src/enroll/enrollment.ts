@@ -49,8 +49,8 @@ export async function enrollment(
   const agent = meshAgent(parts, client)
   const part: MeshPart = {
     routes: [
-      enrollRoute(parts, createRefusals(context)),
-      ...renewRoutes(parts),
+      enrollRoute(parts, createRefusals(context, 'enroll')),
+      ...renewRoutes(parts, createRefusals(context, 'renew')),
       leaveRoute(parts, agent.leave),
       ...membersRoutes(parts),
       inviteRoute(parts),

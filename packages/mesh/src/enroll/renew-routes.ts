@@ -12,8 +12,10 @@ import {
 } from '@steeple/contracts'
 import { PEM_SCHEMA } from '../shapes.ts'
 import { renewalPurpose } from './certificate-life.ts'
-import { ENROLLED_SCHEMA, keyDigest, prepareRenewal } from './enroll-route.ts'
+import { ENROLLED_SCHEMA, keyDigest, Mutated, prepareRenewal } from './enroll-route.ts'
+import { ownNames } from './own-names.ts'
 import type { EnrollParts } from './parts.ts'
+import type { Refusals } from './refusals.ts'
 import { GRACE_MS } from './roster.ts'
 
 /** How long a nonce is good for. */
@@ -34,7 +36,7 @@ interface Body {
  * Renewal for those whose certificate has expired because the root was away: a nonce, and a request signed with the key of
  * the old certificate. Public, since nothing that has expired opens a route; what is refused is refused cheaply.
  */
-export function renewRoutes(parts: EnrollParts): readonly Route[] {
+export function renewRoutes(parts: EnrollParts, refusals: Refusals): readonly Route[] {
   const nonces = createNonces(parts)
   return [
     route({
@@ -79,11 +81,19 @@ export function renewRoutes(parts: EnrollParts): readonly Route[] {
       bodyLimit: 32_768,
       audit: 'node.enroll',
       errors: ['unauthenticated', 'certificate_revoked', 'node_state_conflict'],
-      handle: async ({ body, peerAddress }) => {
-        if (!nonces.isGood(body.nonce)) throw unauthenticated('the nonce is not known or has expired')
-        const id = holderOf(parts, body)
-        nonces.use(body.nonce)
-        return await renew(parts, id, body.csr_pem, peerAddress)
+      onRefused: (request, error) => refusals.note(request, 'mesh', error),
+      handle: async (request) => {
+        const { body, peerAddress } = request
+        let id = 'mesh'
+        try {
+          if (!nonces.isGood(body.nonce)) throw unauthenticated('the nonce is not known or has expired')
+          id = holderOf(parts, body)
+          nonces.use(body.nonce)
+          return await renew(parts, id, body.csr_pem, peerAddress)
+        } catch (error) {
+          if (error instanceof Mutated) throw error.cause
+          return await refusals.refuse(request as never, id, error)
+        }
       },
     }),
   ]
@@ -117,14 +127,21 @@ async function renew(parts: EnrollParts, id: string, csrPem: string, peerAddress
   const { context, authority, identity, roster } = parts
   if (!context.config.enabled || identity.membership() !== undefined)
     throw nodeStateConflict('this node is the root of no mesh')
-  const key = await authority.readRequest(csrPem)
+  const key = await authority.readRequest(
+    csrPem,
+    ownNames({ id, name: roster.member(id)?.name, address: undefined, peerAddress }),
+  )
   const work = await prepareRenewal(parts, id, key, peerAddress)
   const name = roster.member(id)?.name ?? id
   const principal = { kind: 'node' as const, id, name, roles: expandRoles(['node']) }
   let reply: Reply | undefined
-  await context.mutate(principal, 'node.enroll', id, async (tx) => {
-    reply = await work(tx)
-  })
+  try {
+    await context.mutate(principal, 'node.enroll', id, async (tx) => {
+      reply = await work(tx)
+    })
+  } catch (cause) {
+    throw new Mutated('audited', { cause })
+  }
   if (reply === undefined) throw new Error('the renewal gave no answer')
   return reply
 }

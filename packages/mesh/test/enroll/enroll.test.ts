@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { nodeCertificatesRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { csrOf } from '../support/requests.ts'
+import { csrOf, type RequestWish } from '../support/requests.ts'
 import { bodyOf, codeOf, type Enrolled, type RootBed, rootBed } from '../support/root-bed.ts'
 
 const DAY_MS = 86_400_000
@@ -42,13 +42,58 @@ enroll('gives a node a certificate of 30 days, and an address that is its own', 
   assert.is.not(next.overlay_address, got.overlay_address)
 })
 
-enroll('passes over what a request says of its subject, and makes nobody a CA', async () => {
+enroll('passes over what a request says of its subject, and of the names that are its own', async () => {
   const box = await root.box()
-  const csr = csrOf(box.keyPem, { commonName: 'svc://node/root', isCa: true })
-  const got = bodyOf<Enrolled>(await root.enroll({ ...box, csr }, root.token()))
-  const certificate = new X509Certificate(got.certificate_pem)
-  assert.is(certificate.ca, false)
-  assert.is(certificate.subject, `CN=${box.id}`)
+  const names = [`svc://node/${box.id}`, 'MAST.local', '127.0.0.1']
+  const csr = csrOf(box.keyPem, { commonName: 'svc://node/root', names })
+  const got = bodyOf<Enrolled>(await root.enroll({ ...box, csr }, root.token(), { body: { name: 'mast' } }))
+  assert.is(new X509Certificate(got.certificate_pem).subject, `CN=${box.id}`)
+})
+
+enroll('refuses and audits who asks to be a CA or somebody else, and leaves the token good', async () => {
+  const box = await root.box()
+  const token = root.token()
+  const other = `svc://node/${(await root.box()).id}`
+  const wishes: readonly (readonly [RequestWish, RegExp])[] = [
+    [{ isCa: true }, /basicConstraints CA:TRUE/],
+    [{ isCa: true, isMicrosoft: true }, /basicConstraints CA:TRUE/],
+    [{ signsOthers: true }, /keyCertSign/],
+    [{ names: [other] }, /subjectAltName url "svc:/],
+    [{ names: ['svc://cli/admin'] }, /subjectAltName url "svc:/],
+    [{ names: ['localhost', 'bank.example'] }, /subjectAltName dns "bank.example"/],
+    [{ names: ['192.0.2.1'] }, /subjectAltName ip "192.0.2.1"/],
+  ]
+  for (const [wish, words] of wishes) {
+    await root.clock.advance(60_000)
+    const refused = await root.enroll({ ...box, csr: csrOf(box.keyPem, wish) }, token)
+    assert.is(codeOf(refused), 'validation_failed', JSON.stringify(wish))
+    assert.match(JSON.stringify(refused.body).replaceAll('\\\\"', '"').replaceAll('\\"', '"'), words)
+    const entry = (await root.bed.audit()).find(({ action }) => action === 'node.enroll')
+    assert.equal(
+      [entry?.target, entry?.outcome, entry?.detail.error],
+      [box.id, 'failed', 'validation_failed'],
+    )
+    assert.match(String(entry?.detail.reason), words)
+  }
+  bodyOf(await root.enroll(box, token))
+})
+
+enroll('audits what the edge refuses before the request is read: too large, of another form', async () => {
+  const box = await root.box()
+  const token = root.token()
+  const last = async () => (await root.bed.audit()).find(({ action }) => action === 'node.enroll')
+  const refused: readonly (readonly [object, string])[] = [
+    [{ padding: 'x'.repeat(70_000) }, 'body_too_large'],
+    [{ csr_pem: 7 }, 'validation_failed'],
+    [{ subject: 'root' }, 'validation_failed'],
+  ]
+  for (const [body, code] of refused) {
+    await root.clock.advance(60_000)
+    assert.is(codeOf(await root.enroll(box, token, { body })), code)
+    const entry = await last()
+    assert.equal([entry?.target, entry?.outcome, entry?.detail.error], [box.id, 'failed', code])
+  }
+  bodyOf(await root.enroll(box, token))
 })
 
 enroll('gives the same again to the node that lost the answer, and to nobody else', async () => {

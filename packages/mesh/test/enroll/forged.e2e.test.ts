@@ -24,6 +24,8 @@ interface Forgery {
   readonly kind: string
   readonly token: string
   readonly csr: string
+  /** No name of a node: the body does not fit the schema. */
+  readonly name?: string
 }
 
 let bed: Testbed
@@ -57,9 +59,9 @@ forged(
     let next = 0
     const forge = async (): Promise<void> => {
       while (next < COUNT) {
-        const { kind, token, csr } = make(next)
+        const { kind, token, csr, name } = make(next)
         next += 1
-        const { status, body } = await enroll(randomUUID(), token, csr)
+        const { status, body } = await enroll(randomUUID(), token, csr, name)
         const code = (body as { readonly error?: { readonly code: string } }).error?.code ?? 'let in'
         const codes = seen.get(kind) ?? new Map<string, number>()
         codes.set(`${status} ${code}`, (codes.get(`${status} ${code}`) ?? 0) + 1)
@@ -76,6 +78,7 @@ forged(
       '401 unauthenticated',
       '429 rate_limited',
       '400 validation_failed',
+      '413 body_too_large',
     ])
     for (const [kind, codes] of seen)
       for (const code of codes.keys()) assert.ok(allowed.has(code), `${kind}: ${code}`)
@@ -91,7 +94,7 @@ forged(
 forged('spends less than 2 ms of processor time on a request before it is refused', async () => {
   const authority = bed.service(meshAuthorityRef)
   const refuse = async (csr: string): Promise<void> => {
-    await authority?.readRequest(csr).then(
+    await authority?.readRequest(csr, []).then(
       () => assert.unreachable('it was taken'),
       () => undefined,
     )
@@ -111,8 +114,9 @@ async function auditedInBounds(seen: ReadonlyMap<string, ReadonlyMap<string, num
     [...seen.values()]
       .flatMap((codes) => [...codes])
       .reduce((sum, [code, n]) => sum + (wanted(code) ? n : 0), 0)
-  const ofTokens = count((code) => !code.startsWith('400'))
-  const ofRequests = count((code) => code.startsWith('400'))
+  const isOfRequest = (code: string): boolean => /^4(00|13)/.test(code)
+  const ofTokens = count((code) => !isOfRequest(code))
+  const ofRequests = count(isOfRequest)
   await clock.advance(70_000)
   await eventually(async () => {
     const entries = await bed.audit()
@@ -146,8 +150,6 @@ async function drawTokens(): Promise<Tokens> {
 /** The n-th forgery: one kind after the other. */
 function forgeries({ expired, used, good }: Tokens): (n: number) => Forgery {
   const bad = badRequests()
-  const named = csrOf(ec(), { commonName: 'svc://node/root' })
-  const ca = csrOf(ec(), { isCa: true })
   const kinds: readonly ((n: number) => Forgery)[] = [
     () => ({ kind: 'expired', token: expired, csr: honest }),
     () => ({ kind: 'replayed', token: used, csr: honest }),
@@ -157,9 +159,9 @@ function forgeries({ expired, used, good }: Tokens): (n: number) => Forgery {
       csr: honest,
     }),
     (n) => ({ kind: 'changed', token: changed(good, n), csr: honest }),
-    () => ({ kind: 'other names', token: used, csr: named }),
-    () => ({ kind: 'CA', token: expired, csr: ca }),
     ...bad.map(([kind, csr]) => () => ({ kind, token: good, csr })),
+    () => ({ kind: 'body too large', token: good, csr: 'x'.repeat(70_000) }),
+    () => ({ kind: 'misfit', token: good, csr: '', name: '' }),
   ]
   return (n) => (kinds[n % kinds.length] ?? kinds[0])?.(n) ?? { kind: 'none', token: used, csr: honest }
 }
@@ -175,6 +177,11 @@ function badRequests(): readonly (readonly [string, string])[] {
     ['P-384', csrOf(generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey)],
     ['huge', csrOf(key, { padding: 30_000 })],
     ['no request', pemOf(randomBytes(400))],
+    ['CA', csrOf(key, { isCa: true })],
+    ['signs others', csrOf(key, { signsOthers: true })],
+    ['another node', csrOf(key, { names: [`svc://node/${randomUUID()}`] })],
+    ['another host', csrOf(key, { names: ['bank.example'] })],
+    ["Microsoft's way", csrOf(key, { isCa: true, isMicrosoft: true })],
   ]
 }
 
@@ -192,8 +199,8 @@ async function invite(body: object = {}): Promise<string> {
   return bodyOf<{ readonly token: string }>(answer, 201).token
 }
 
-function enroll(id: string, token: string, csr: string) {
-  return bed.request('POST', `/v1/nodes/${id}/enroll`, { token, body: { csr_pem: csr, name: 'box' } })
+function enroll(id: string, token: string, csr: string, name = 'box') {
+  return bed.request('POST', `/v1/nodes/${id}/enroll`, { token, body: { csr_pem: csr, name } })
 }
 
 function secret(): string {

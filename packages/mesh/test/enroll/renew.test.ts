@@ -1,5 +1,5 @@
 import { createPrivateKey, sign } from 'node:crypto'
-import { assert, suite, type TestResponse } from '@steeple/testkit'
+import { assert, eventually, suite, type TestResponse } from '@steeple/testkit'
 import { renewalPurpose } from '../../src/enroll/certificate-life.ts'
 import { csrOf } from '../support/requests.ts'
 import { type Box, bodyOf, codeOf, type Enrolled, type RootBed, rootBed } from '../support/root-bed.ts'
@@ -87,6 +87,31 @@ renewal('renews nothing that is revoked, however it asks', async () => {
   assert.is(codeOf(await renew(box, certificate_pem)), 'certificate_revoked')
   const csr = csrOf(box.keyPem)
   assert.is(codeOf(await renew(box, certificate_pem, { csr })), 'certificate_revoked')
+})
+
+renewal('audits what it refuses, ten of a minute one by one and the rest in sum', async () => {
+  await root.clock.advance(60_000)
+  const before = (await root.bed.audit()).length
+  const send = (body: object) => root.bed.request('POST', '/v1/mesh/renew', { token: false, body })
+  const misfit = { certificate_pem: 'none', csr_pem: 'none', nonce: 'none', signature: 'none' }
+  for (let count = 0; count < 15; count += 1) {
+    assert.is(codeOf(await send(misfit)), 'unauthenticated')
+    assert.is(codeOf(await send({ ...misfit, nonce: 7 })), 'validation_failed')
+    assert.is(codeOf(await send({ ...misfit, nonce: 'x'.repeat(40_000) })), 'body_too_large')
+  }
+  const since = async () => (await root.bed.audit()).slice(0, -before)
+  const own = (await since()).filter(({ action }) => action === 'node.enroll')
+  assert.is(own.length, 10)
+  assert.ok(own.every(({ target, outcome }) => target === 'mesh' && outcome !== 'ok'))
+  assert.equal(
+    new Set(own.map(({ detail }) => detail.error)),
+    new Set(['unauthenticated', 'validation_failed', 'body_too_large']),
+  )
+  await root.clock.advance(70_000)
+  await eventually(async () => {
+    const sum = (await since()).find(({ action }) => action === 'node.enroll.refuse')
+    assert.equal(sum?.detail, { refused: 35, at: 'renew' })
+  })
 })
 
 renewal('forgets a nonce after a minute', async () => {

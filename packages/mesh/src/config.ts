@@ -2,7 +2,7 @@
 export interface PeeringConfig {
   readonly enabled: boolean
   readonly mdns: boolean
-  /** IPv4 CIDR of the overlay; of the root's configuration. */
+  /** IPv4 CIDR of the overlay: at the root what it gives addresses of, at a member what it takes them of. */
   readonly subnet: string
   /** Name of the WireGuard interface. */
   readonly interface: string

@@ -7,6 +7,7 @@ import {
   southboundUnavailable,
 } from '@steeple/contracts'
 import type { EnrollParts } from '../enroll/parts.ts'
+import { strangeAddress } from '../peers/grounds.ts'
 import { enrolledFrom, refusal } from './answers.ts'
 import { codeIn, fieldOf, type MeshClient } from './mesh-client.ts'
 
@@ -66,6 +67,11 @@ export async function askToJoin(
   const enrolled = enrolledFrom(answer)
   if (rootNodeId !== undefined && enrolled.rootNodeId !== rootNodeId)
     throw nodeStateConflict('the server says that another node is the root of the mesh')
+  const strange = strangeAddress({ context })(enrolled.overlayAddress)
+  if (strange !== undefined)
+    throw nodeStateConflict(
+      `the root gives this node the address ${enrolled.overlayAddress}, which ${strange}; then join again`,
+    )
   return {
     meshName: enrolled.meshName,
     rootUrl: url,

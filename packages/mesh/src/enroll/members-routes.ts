@@ -7,9 +7,11 @@ import {
   ok,
   type Request,
   type Route,
+  rateLimited,
   route,
 } from '@steeple/contracts'
 import { NODE_ID_SCHEMA, PEM_SCHEMA } from '../shapes.ts'
+import { type Allowance, changeAllowance } from './allowance.ts'
 import {
   MEMBER_SCHEMA,
   type MeshView,
@@ -35,10 +37,11 @@ interface Query {
 
 /** The routes that members ask of the root, and of each other. */
 export function membersRoutes(parts: EnrollParts): readonly Route[] {
-  return [membersRoute(parts), wireguardRoute(parts), crlRoute(parts), caRoute(parts)]
+  const allowance = changeAllowance(parts.context.clock)
+  return [membersRoute(parts, allowance), wireguardRoute(parts, allowance), crlRoute(parts), caRoute(parts)]
 }
 
-function membersRoute(parts: EnrollParts): Route {
+function membersRoute(parts: EnrollParts, allowance: Allowance): Route {
   return route<unknown, Query, unknown>({
     method: 'GET',
     path: '/v1/mesh/members',
@@ -70,7 +73,7 @@ function membersRoute(parts: EnrollParts): Route {
     },
     errors: ['node_state_conflict'],
     handle: async (request) => {
-      await noteAddress(parts, request as never)
+      await noteAddress(parts, request as never, allowance)
       const { after, wait_s = 0 } = request.query
       if (after !== undefined && wait_s > 0 && viewOf(parts).revision === after) {
         const { changes } = parts.identity.membership() === undefined ? parts.roster : parts.learnt
@@ -83,7 +86,7 @@ function membersRoute(parts: EnrollParts): Route {
   })
 }
 
-function wireguardRoute(parts: EnrollParts): Route {
+function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
   return route<{ readonly id: string }, unknown, WireguardRecord>({
     method: 'PUT',
     path: '/v1/mesh/members/:id/wireguard',
@@ -101,7 +104,7 @@ function wireguardRoute(parts: EnrollParts): Route {
       response: objectSchema({ revision: { type: 'integer' } }, ['revision']),
     },
     audit: 'mesh.publish',
-    errors: ['node_not_found', 'node_state_conflict'],
+    errors: ['node_not_found', 'node_state_conflict', 'rate_limited'],
     handle: async (request) => {
       const { id } = request.params
       const { roster, identity } = parts
@@ -116,12 +119,22 @@ function wireguardRoute(parts: EnrollParts): Route {
         const row = await findMember(tx, id)
         if (row === undefined || row.left_at_ms !== null) throw nodeNotFound(id)
         refuseTaken(await allMembers(tx), id, [rest.public_key, next_public_key])
-        if (row.wireguard !== wireguard) await roster.change(tx, { ...row, wireguard })
+        if (row.wireguard !== wireguard) {
+          refuseTooMany(allowance, id)
+          await roster.change(tx, { ...row, wireguard })
+        }
         tx.audit({ detail: { advertised: rest.advertised } })
         return { body: { revision: roster.revision() } }
       })
     },
   })
+}
+
+/** Each change makes every member fetch the list. Throws `rate_limited`. */
+function refuseTooMany(allowance: Allowance, id: string): void {
+  const retryAfterS = allowance.take(id)
+  if (retryAfterS !== undefined)
+    throw rateLimited(`this node changes what it tells too often; again in ${retryAfterS} s`, { retryAfterS })
 }
 
 /**
@@ -198,12 +211,14 @@ function refuseRevoked({ roster, identity }: EnrollParts, { principal }: Request
 }
 
 /** Keeps from where a member comes: others reach its WireGuard there when it names no endpoint. */
-async function noteAddress(parts: EnrollParts, request: Request): Promise<void> {
+async function noteAddress(parts: EnrollParts, request: Request, allowance: Allowance): Promise<void> {
   const { roster, identity, context } = parts
   if (request.principal.kind !== 'node' || identity.membership() !== undefined) return
   const seen = request.peerAddress.replace(/^::ffff:(?=\d+\.)/i, '')
   const row = roster.member(request.principal.id)
   if (row === undefined || row.left_at_ms !== null || row.seen_address === seen) return
+  // Its next question says it again.
+  if (allowance.take(row.node_id) !== undefined) return
   await context.db.write(async (tx) => {
     const now = await findMember(tx, row.node_id)
     if (now !== undefined && now.left_at_ms === null) await roster.change(tx, { ...now, seen_address: seen })

@@ -1,8 +1,14 @@
 import type { MeshAgent } from '../agent/agent.ts'
 import type { Members } from '../members.ts'
+import { contains, hostCidr, parseCidr } from '../peers/cidr.ts'
 import { memberFrom, rootView, wireguardRecord } from './member-record.ts'
 import type { EnrollParts } from './parts.ts'
 import { findMember } from './store.ts'
+
+function isIn(subnet: string, address: string): boolean {
+  const [network, host] = [parseCidr(subnet), hostCidr(address)]
+  return network !== undefined && host !== undefined && contains(network, host)
+}
 
 /** The members as the other parts of the plugin see them, at the root and elsewhere. */
 export function meshMembers(parts: EnrollParts, agent: Pick<MeshAgent, 'publish'>): Members {
@@ -13,8 +19,12 @@ export function meshMembers(parts: EnrollParts, agent: Pick<MeshAgent, 'publish'
       const membership = identity.membership()
       if (membership !== undefined) {
         // The address is known at once; the network with the first answer of the root.
-        const subnet = learnt.view()?.subnet
-        return subnet === undefined ? undefined : { address: membership.overlayAddress, subnet }
+        const told = learnt.view()?.subnet
+        const { overlayAddress: address } = membership
+        // The operator's word on the network goes before the root's.
+        return told === undefined
+          ? undefined
+          : { address, subnet: isIn(context.config.subnet, address) ? context.config.subnet : told }
       }
       const own = roster.member(node.nodeId)
       if (own === undefined || !roster.hadMembers) return undefined

@@ -1,4 +1,5 @@
 import type { Clock } from '@steeple/contracts'
+import type { RefusedMember } from './follow-members.ts'
 import { type Standings, standings } from './standing.ts'
 
 /** What was last seen of the interface and its peers. In memory: a start sees it again. */
@@ -14,6 +15,8 @@ export interface Board {
   names: ReadonlyMap<string, string>
   /** Ids of active peers. */
   active: ReadonlySet<string>
+  /** Members that are no peers because something of them does not fit. */
+  refused: readonly RefusedMember[]
   /** Public keys of peers on the interface that this service did not make. */
   foreign: readonly string[]
   /** Hosts of endpoints that have no address now. */
@@ -41,6 +44,7 @@ export function createBoard(clock: Clock): Board {
     serving: new Map(),
     names: new Map(),
     active: new Set(),
+    refused: [],
     foreign: [],
     unresolved: new Set(),
     prepared: [],

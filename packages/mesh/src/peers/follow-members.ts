@@ -4,7 +4,7 @@ import type { Member, PublishedWireguard } from '../members.ts'
 import { isKey } from '../wireguard/keys.ts'
 import { parseCidr } from './cidr.ts'
 import { endpointText, parseHostPort } from './endpoint.ts'
-import { spelled } from './grounds.ts'
+import { spelled, strangeAddress } from './grounds.ts'
 import { KEEPALIVE_S, KEY_RESOURCE, type PeersParts } from './parts.ts'
 import { allPeers, listOf, PEERS, type PeerRow } from './peer-store.ts'
 
@@ -17,16 +17,31 @@ export interface MemberChange {
   readonly row: PeerRow
 }
 
+/** A member that is no peer here, and what of it does not fit. */
+export interface RefusedMember {
+  readonly nodeId: string
+  readonly name: string
+  readonly why: string
+}
+
 /** A new id of a peer. */
 export function newPeerId(): string {
   return `p-${randomBytes(8).toString('hex')}`
 }
 
-/** Members are peers of one another by themselves. */
+/** Members are peers of one another by themselves; those that are refused are on the board. */
 export async function adoptMembers(parts: PeersParts): Promise<void> {
-  const { context, members } = parts
+  const { context, members, board } = parts
   const rows = await allPeers(context.db)
-  for (const { action, row } of memberChanges(rows, members.list(), context.clock.nowMs())) {
+  const refused = refusedMembers(rows, members.list(), strangeAddress(parts))
+  tellRefused(parts, refused)
+  board.refused = refused
+  const ids = new Set(refused.map(({ nodeId }) => nodeId))
+  // A refused one that is a peer stays what it is: that it is a member still is not in doubt.
+  const kept = rows.filter(({ node_id }) => node_id !== null && ids.has(node_id)).map(({ id }) => id)
+  const sound = members.list().filter(({ nodeId }) => !ids.has(nodeId))
+  const changes = memberChanges(rows, sound, context.clock.nowMs())
+  for (const { action, row } of changes.filter(({ row }) => !kept.includes(row.id))) {
     await context.mutate(systemPrincipal('mesh'), action, row.id, async (tx) => {
       await PEERS.put(tx, row)
       tx.audit({ detail: { name: row.name, node_id: row.node_id, public_key: row.public_key } })
@@ -34,6 +49,39 @@ export async function adoptMembers(parts: PeersParts): Promise<void> {
       if (row.next_key !== null) tx.dirty(KEY_RESOURCE, row.id)
     })
   }
+}
+
+function tellRefused({ context, board }: PeersParts, refused: readonly RefusedMember[]): void {
+  const told = new Set(board.refused.map(({ nodeId, why }) => `${nodeId} ${why}`))
+  for (const { nodeId, why } of refused)
+    if (!told.has(`${nodeId} ${why}`)) context.log.warn({ node_id: nodeId, why }, 'member refused as a peer')
+}
+
+/**
+ * Members that are not believed, whatever the root says of them: who claims the key or the address of another peer, and
+ * those whose address is none that the mesh may use here (`strange` says why). One that keeps the address that it has is
+ * not asked again: the network of a mesh may change.
+ */
+export function refusedMembers(
+  rows: readonly PeerRow[],
+  members: readonly Member[],
+  strange: (address: string) => string | undefined,
+): readonly RefusedMember[] {
+  const wanted = rows.filter(({ removed_at_ms }) => removed_at_ms === null)
+  return members.flatMap(({ isSelf, nodeId, name, overlayAddress, wireguard }): readonly RefusedMember[] => {
+    if (isSelf || wireguard === undefined) return []
+    const own = rows.find(({ node_id }) => node_id === nodeId)
+    const others = wanted.filter(({ id }) => id !== own?.id)
+    const holder = others.find(
+      ({ public_key, next_key }) => public_key === wireguard.publicKey || next_key === wireguard.publicKey,
+    )
+    if (holder !== undefined) return [{ nodeId, name, why: `its key is that of the peer ${holder.name}` }]
+    const neighbour = others.find(({ address }) => address === overlayAddress)
+    if (neighbour !== undefined)
+      return [{ nodeId, name, why: `its address ${overlayAddress} is that of the peer ${neighbour.name}` }]
+    const why = own?.address === overlayAddress ? undefined : strange(overlayAddress)
+    return why === undefined ? [] : [{ nodeId, name, why: `its address ${overlayAddress} ${why}` }]
+  })
 }
 
 /** The changes that make the rows follow the members. Pure but for the ids of new ones. */
@@ -66,10 +114,11 @@ function followed(
 ): MemberChange | undefined {
   if (isSelf || wireguard === undefined || !isKey(wireguard.publicKey)) return undefined
   const before =
-    rows.find(({ node_id }) => node_id === member.nodeId) ??
-    rows.find(({ public_key }) => public_key === wireguard.publicKey)
-  if (before?.removed_by === 'operator') return undefined
-  const taken = rows.filter(({ id }) => id !== before?.id).map(({ public_key }) => public_key)
+    rows.find(({ node_id }) => node_id === member.nodeId) ?? formerHolder(rows, wireguard.publicKey)
+  if (before?.removed_by === 'operator' && before.node_id !== null) return undefined
+  const taken = rows
+    .filter(({ id }) => id !== before?.id)
+    .flatMap(({ public_key, next_key }) => (next_key === null ? [public_key] : [public_key, next_key]))
   if (taken.includes(wireguard.publicKey)) return undefined
   const row: PeerRow = {
     ...(before ?? newRow(terms.nowMs)),
@@ -88,6 +137,14 @@ function followed(
   if (before === undefined) return { action: 'peer.join', row }
   if (!differs(before, row)) return undefined
   return { action: 'peer.follow', row: { ...row, changed_at_ms: terms.nowMs } }
+}
+
+/**
+ * The row of a key that nobody is linked by now: it has its place in the table still. Whoever an operator has linked by hand
+ * and removed again may come as a member.
+ */
+function formerHolder(rows: readonly PeerRow[], publicKey: string): PeerRow | undefined {
+  return rows.find(({ public_key, removed_at_ms }) => public_key === publicKey && removed_at_ms !== null)
 }
 
 function departed(

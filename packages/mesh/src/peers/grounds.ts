@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import { policyRef } from '@steeple/contracts'
-import { type Cidr, cidrText, hostCidr, networkOf, overlaps, parseCidr } from './cidr.ts'
+import { type Cidr, cidrText, contains, hostCidr, networkOf, overlaps, parseCidr } from './cidr.ts'
 import type { PeersParts } from './parts.ts'
 import { listOf, type PeerRow } from './peer-store.ts'
 import type { Ground } from './route-rules.ts'
@@ -11,7 +11,7 @@ export function isAdvertisingAllowed({ context }: PeersParts): boolean {
 }
 
 /** What a route must not run into on this machine: the phones' addresses and the networks of its interfaces. */
-export function ownGrounds({ context }: PeersParts): readonly Ground[] {
+export function ownGrounds({ context }: Pick<PeersParts, 'context'>): readonly Ground[] {
   const { settings, config } = context
   const pool = settings.core === 'core_b' ? settings.core_b.subnet : settings.core_a.subnet
   const key = settings.core === 'core_b' ? 'core_b.subnet' : 'core_a.subnet'
@@ -58,6 +58,23 @@ export function heldAddresses(
 /** The overlay's network, also before there is a mesh. */
 export function overlayNetwork({ members, context }: PeersParts): Cidr | undefined {
   return parseCidr(members.overlay()?.subnet ?? context.config.subnet)
+}
+
+/**
+ * Says why an address is none of a member, whatever the root says: it is not in `peering.subnet`, or it is in a network of
+ * this machine. Undefined when nothing is wrong with it.
+ */
+export function strangeAddress(parts: Pick<PeersParts, 'context'>): (address: string) => string | undefined {
+  const { subnet } = parts.context.config
+  const allowed = parseCidr(subnet)
+  const grounds = ownGrounds(parts)
+  return (address) => {
+    const host = hostCidr(address)
+    if (host === undefined || allowed === undefined || !contains(allowed, host))
+      return `is not in ${subnet}; if it is right, set peering.subnet of this node to the network of the mesh`
+    const ground = grounds.find(({ cidr }) => overlaps(cidr, host))
+    return ground === undefined ? undefined : `is in ${cidrText(ground.cidr)}, ${ground.what}`
+  }
 }
 
 /** Says of a network whether it runs into something of this machine. */

@@ -3,6 +3,8 @@ import type { PeersParts } from './parts.ts'
 import { allPeers } from './peer-store.ts'
 import { stateOf } from './record.ts'
 
+/** Names in one line. */
+const MOST_NAMED = 5
 const STATES = ['pending', 'active', 'stale'] as const
 
 /** Sets the gauges of peers. */
@@ -25,7 +27,7 @@ export function peerGauges({ context, board }: PeersParts): () => Promise<void> 
 export async function peersHealth({ context, board }: PeersParts): Promise<readonly ComponentHealth[]> {
   if (!context.config.enabled) return []
   const rows = (await allPeers(context.db)).filter(({ removed_at_ms }) => removed_at_ms === null)
-  if (rows.length === 0) return []
+  if (rows.length === 0 && board.refused.length === 0) return []
   const down = rows.filter((row) => stateOf(row, board) !== 'active')
   const detail =
     board.problem ??
@@ -35,14 +37,15 @@ export async function peersHealth({ context, board }: PeersParts): Promise<reado
         ? []
         : [
             `not: ${down
-              .slice(0, 5)
+              .slice(0, MOST_NAMED)
               .map(({ name }) => name)
               .join(', ')}`,
           ]),
+      ...board.refused.slice(0, MOST_NAMED).map(({ name, why }) => `the member ${name} is refused: ${why}`),
       ...(board.foreign.length === 0
         ? []
         : [`${board.foreign.length} on the interface that this service did not make`]),
     ].join('; ')
-  const isWhole = board.problem === undefined && down.length === 0
+  const isWhole = board.problem === undefined && down.length === 0 && board.refused.length === 0
   return [{ name: 'wireguard', kind: 'peer', status: isWhole ? 'ok' : 'degraded', detail }]
 }

@@ -95,6 +95,28 @@ members('lets nobody tell a key that another member has, or goes over to', async
   for (let count = 0; count < 2; count += 1) bodyOf(await tell(box, { public_key: key(12) }))
 })
 
+members('lets one member make the others fetch so often and no more', async () => {
+  const [box, other] = [await joined(), await joined()]
+  const tell = (as: Box, octet: number) =>
+    root.as(as, 'PUT', `/v1/mesh/members/${as.id}/wireguard`, {
+      ...WIREGUARD,
+      public_key: Buffer.alloc(32, octet).toString('base64'),
+    })
+  const before = (await view(other)).revision
+  const statuses: number[] = []
+  for (let count = 0; count < 80; count += 1) statuses.push((await tell(box, 100 + count)).status)
+  const taken = statuses.filter((status) => status === 200).length
+  assert.ok(taken >= 40 && taken <= 60, `${taken} changes`)
+  assert.is((await view(other)).revision, before + taken)
+  const refused = await tell(box, 200)
+  assert.equal([refused.status, codeOf(refused)], [429, 'rate_limited'])
+  // The same again changes nothing and costs nothing, and another one is not held to it.
+  bodyOf(await tell(box, 100 + taken - 1))
+  bodyOf(await tell(other, 201))
+  await root.clock.advance(10_000)
+  bodyOf(await tell(box, 200))
+})
+
 members('puts what is revoked on a signed list whose number grows, and tells those who wait', async () => {
   const [box, gone] = [await joined(), await joined()]
   const before = await view(box)

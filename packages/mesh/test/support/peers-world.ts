@@ -13,6 +13,7 @@ import {
 import type { PeeringConfig } from '../../src/config.ts'
 import type { Links } from '../../src/links.ts'
 import type { Member, Members, PublishedWireguard } from '../../src/members.ts'
+import type { MeshPart } from '../../src/part.ts'
 import { PEERS_TABLES, peers } from '../../src/peers/peers.ts'
 import type { Suggestion, Suggestions } from '../../src/suggestions.ts'
 import { newKeyPair } from '../../src/wireguard/keys.ts'
@@ -59,6 +60,8 @@ export interface PeersWorld {
   get(id: string): Promise<PeerBody>
   list(query?: string): Promise<readonly PeerBody[]>
   allow(isAllowed: boolean): Promise<void>
+  /** What the component `wireguard` says. */
+  health(): Promise<string>
   /** The peer's handshake is now. */
   shake(publicKey: string): void
   close(): Promise<void>
@@ -80,6 +83,7 @@ export async function peersWorld(peering: object = {}): Promise<PeersWorld> {
   const members = fakeMembers()
   const suggested: Suggestion[] = []
   const made: Links[] = []
+  const parts: MeshPart[] = []
   const plugin: Plugin<PeeringConfig> = {
     ...PEERS_TABLES,
     setup: async (context) => {
@@ -88,6 +92,7 @@ export async function peersWorld(peering: object = {}): Promise<PeersWorld> {
         resolver: { addressOf: async (host) => (host.endsWith('.invalid') ? undefined : host) },
       })
       made.push(links)
+      parts.push(part)
       return part
     },
   }
@@ -120,6 +125,7 @@ export async function peersWorld(peering: object = {}): Promise<PeersWorld> {
       const body = { mesh: { allow_route_advertise: isAllowed } }
       bodyOf(await bed.request('PUT', '/v1/policy', { body }))
     },
+    health: async () => (await parts[0]?.health?.())?.[0]?.detail ?? '',
     shake: (publicKey) =>
       link.touch(publicKey, { handshakeAtS: Math.floor(clock.nowMs() / MS), rxBytes: 92 }),
     close: async () => {

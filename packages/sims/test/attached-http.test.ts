@@ -78,7 +78,7 @@ http('takes a phone that was cut off for gone at once', async () => {
   core.attached.add(parsed(3))
   await eventually(async () => assert.is((await show(3)).attached, true))
   const cut = bodyOf<Sim & { detached: string }>(
-    await bed.request('POST', `/v1/sims/${hashOf(3)}/suspend?wait=5s`),
+    await bed.request('POST', `/v1/sims/${hashOf(3)}/suspend?wait=30s`),
   )
   assert.equal([cut.detached, cut.attached], ['yes', false])
 })
@@ -92,7 +92,7 @@ http('says that a phone is off which the HSS let go before the core was asked to
     return await kick(one, signal)
   }
   const cut = bodyOf<Sim & { detached: string }>(
-    await bed.request('POST', `/v1/sims/${hashOf(1)}/suspend?wait=5s`),
+    await bed.request('POST', `/v1/sims/${hashOf(1)}/suspend?wait=30s`),
   )
   assert.equal([cut.detached, cut.attached], ['yes', false])
 })

@@ -61,14 +61,16 @@ files('writes anew at its start what a crash has damaged, with the same content'
   for (const batch of batches) assert.not.ok(await isWhole(batch))
   await startAgain()
   await eventually(async () => {
-    for (const batch of batches) assert.ok(await isWhole(batch))
+    for (const batch of batches) {
+      assert.ok(await isWhole(batch))
+      // While a file is written anew, it lies beside the one whose place it takes.
+      assert.equal(readdirSync(batch.output_dir).sort(), ['cards.csv.sealed', 'manifest.json'])
+    }
   })
   assert.equal(
     batches.map((batch) => manifestOf(batch).sims),
     before,
   )
-  for (const batch of batches)
-    assert.equal(readdirSync(batch.output_dir).sort(), ['cards.csv.sealed', 'manifest.json'])
 })
 
 files(

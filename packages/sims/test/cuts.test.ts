@@ -82,10 +82,12 @@ scene('blocks, kicks until the session is gone, and only then removes', async ()
   hss.calls.length = 0
   await move('revoke', '?wait=5s')
   await eventually(() => assert.not.ok(hss.held.has(IMSI)))
-  assert.equal(hss.calls.slice(0, 4), ['setBlocked 1', 'kick pending', 'kick pending', 'kick yes'])
-  assert.is(hss.calls.indexOf('remove 1') > 3, true)
+  // A comparison may come at any time, and only looks.
+  const calls = hss.calls.filter((call) => !call.startsWith('observe'))
+  assert.equal(calls.slice(0, 4), ['setBlocked 1', 'kick pending', 'kick pending', 'kick yes'])
+  assert.is(calls.indexOf('remove 1') > 3, true)
   // Waiting for the core writes nothing to the HSS.
-  assert.is(hss.calls.filter((call) => call === 'setBlocked 1').length, 1)
+  assert.is(calls.filter((call) => call === 'setBlocked 1').length, 1)
 })
 
 scene('keeps kicking when the core was away, and says so meanwhile', async () => {
@@ -100,7 +102,10 @@ scene('keeps kicking when the core was away, and says so meanwhile', async () =>
   }
   const suspended = await move('suspend', '?wait=1s')
   assert.equal([suspended.detached, suspended.provisioning.status], ['pending', 'pending'])
-  assert.match(suspended.provisioning.last_error ?? '', /did not say whether the session is gone/)
+  await eventually(async () => {
+    const { last_error } = (await show()).provisioning
+    assert.match(last_error ?? '', /did not say whether the session is gone/)
+  })
   assert.is(hss.held.get(IMSI)?.isBlocked, true)
   assert.ok(asked > 0)
   core.kick = kick

@@ -156,6 +156,12 @@ const show = async (): Promise<SimBody & { readonly usage_bytes: number; readonl
   bodyOf(await bed.request('GET', `/v1/sims/${HASH}`))
 const change = async (what: string, body: object): Promise<SubscriberView> =>
   bodyOf(await bed.request('POST', `/v1/change/${what}`, { body }))
+/** Waits for the look that notices who comes and goes. */
+const looked = (phones: number): Promise<void> =>
+  eventually(async () => {
+    const { body } = await bed.request('GET', '/metrics')
+    assert.match(String(body), `svc_sims_phones_attached ${phones}\n`)
+  })
 const view = async (): Promise<SubscriberView | undefined> =>
   await bed.service(subscribersRef)?.find(HASH as ImsiHash)
 
@@ -197,8 +203,10 @@ quotas('holds a phone to a lower rate, and has it come back with that', async ()
 })
 
 quotas('leaves a session its rates until it ends by itself where that is asked for', async () => {
+  // The phone has to be seen to come before the rates change: what comes later takes them.
+  await looked(0)
   core.attached.add(IMSI)
-  await eventually(async () => assert.is((await bed.request('GET', `/v1/sims?attached=true`)).status, 200))
+  await looked(1)
   await change('cap', { bps: 0, reach: 'wait' })
   await eventually(() => assert.equal(hss.held.get(IMSI)?.ambrBps, { up: 200_000, down: 100_000_000 }))
   await eventually(async () => assert.is((await view())?.rates, 'next_session'))

@@ -1,5 +1,5 @@
 import type { Clock, Db, Tx } from '@steeple/contracts'
-import { overlayAddress } from './address.ts'
+import { memberAddress, rootAddress } from './address.ts'
 import { type Changes, createChanges } from './changes.ts'
 import type { CertificateRow, MemberRow } from './rows.ts'
 import {
@@ -63,13 +63,13 @@ export interface Roster {
 function admitted(
   wish: Pick<Admission, 'nodeId' | 'name' | 'keySha256' | 'address'>,
   before: MemberRow | undefined,
-  place: { readonly number: number; readonly subnet: string; readonly nowMs: number },
+  place: { readonly number: number; readonly address: string; readonly nowMs: number },
 ): MemberRow {
   return {
     node_id: wish.nodeId,
     name: wish.name,
     number: place.number,
-    overlay_address: before?.overlay_address ?? overlayAddress(place.subnet, place.number),
+    overlay_address: place.address,
     key_sha256: wish.keySha256,
     address: wish.address,
     seen_address: before?.seen_address ?? null,
@@ -132,7 +132,7 @@ export async function openRoster(options: {
       const number = before?.number ?? (await nextNumber(tx))
       const row = admitted({ nodeId, name, keySha256, address }, before, {
         number,
-        subnet,
+        address: before?.overlay_address ?? memberAddress(subnet, nodeId, await givenAddresses(tx)),
         nowMs: clock.nowMs(),
       })
       await putMember(tx, row)
@@ -159,6 +159,10 @@ export async function openRoster(options: {
   }
 }
 
+async function givenAddresses(tx: Tx): Promise<ReadonlySet<string>> {
+  return new Set((await allMembers(tx)).map(({ overlay_address }) => overlay_address))
+}
+
 /** The root is the first of its own mesh. As long as it is alone its address follows the configuration. */
 async function keepOwn(
   options: Parameters<typeof openRoster>[0],
@@ -166,7 +170,7 @@ async function keepOwn(
 ): Promise<void> {
   const { db, clock, subnet, own } = options
   const before = known.get(own.nodeId)
-  const address = overlayAddress(subnet, 1)
+  const address = rootAddress(subnet)
   if (
     before !== undefined &&
     before.name === own.name &&

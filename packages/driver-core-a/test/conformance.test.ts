@@ -4,7 +4,7 @@ import { DESIRED } from './support/desired.ts'
 import { type Phone, phone } from './support/phones.ts'
 import { filesIn, type World, world } from './support/world.ts'
 
-const KICK_LIMITS = { overallMs: 3_000, graceMs: 50, pollMs: 10 }
+const KICK_LIMITS = { overallMs: 10_000, graceMs: 50, pollMs: 10 }
 
 /** Phones that an HSS or an AMF disconnects when it is told to. */
 function phonesOf({ core, bus, fake }: World, technology: 'lte' | 'nr'): CorePhones {

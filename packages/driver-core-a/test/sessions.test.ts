@@ -7,7 +7,7 @@ import { type World, world } from './support/world.ts'
 
 const sessions = suite('driver-core-a/sessions')
 const patient = () => AbortSignal.timeout(60_000)
-const SEAMS = { kickLimits: { overallMs: 700, graceMs: 50, pollMs: 10 } }
+const SEAMS = { kickLimits: { overallMs: 3_000, graceMs: 50, pollMs: 10 } }
 
 async function withWorld(
   generation: 'epc' | '5gc',

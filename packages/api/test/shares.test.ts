@@ -1,5 +1,5 @@
 import { objectSchema, ok, route } from '@steeple/contracts'
-import { assert, eventually, suite } from '@steeple/testkit'
+import { assert, eventually, stretched, suite } from '@steeple/testkit'
 import { type Raw, rawConnection } from './world/raw-socket.ts'
 import { ADMIN_TOKEN, serveRoutes, type World } from './world/serve-routes.ts'
 import { TAKE } from './world/take-route.ts'
@@ -220,8 +220,10 @@ shares(
       )
       assert.is(refused.body.error.code, 'rate_limited')
       assert.is(refused.headers.get('retry-after'), '1')
-      assert.is(begun.length, 3)
+      // The last of those that run may have to wait for its turn of the event loop.
+      await eventually(() => begun.length >= 3)
       assert.is((await world.ask('/v1/healthz')).status, 200)
+      assert.is(begun.length, 3)
       const other = world.ask('/v1/hold/other', { token: ADMIN_TOKEN })
       await eventually(() => begun.includes('other'))
       release()
@@ -239,7 +241,7 @@ shares(
   'reads no more of unfinished bodies than the share of their sender',
   async () => {
     const bodies = { each: 2 * MIB, inAll: 3 * MIB }
-    const { world } = await counting({ bodies, bodyTimeoutMs: 5_000 })
+    const { world } = await counting({ bodies, bodyTimeoutMs: stretched(5_000) })
     try {
       const viewer = world.kernel.token('uploader', ['operator'])
       const head = `POST /v1/take HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${viewer}\r\nContent-Type: application/json\r\nContent-Length: ${MIB}\r\n\r\n`

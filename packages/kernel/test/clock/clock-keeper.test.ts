@@ -118,8 +118,10 @@ keeper('believes what keeps the clock, up to a month', async () => {
     await clock.advance(60_000)
     assert.match(doubtOf(kernel), /20 days ahead/)
     machine.isKept = true
-    await clock.advance(60_000)
-    assert.is(doubtOf(kernel), '')
+    await eventually(async () => {
+      await clock.advance(60_000)
+      assert.is(doubtOf(kernel), '')
+    })
     clock.jump(clock.nowMs() + 800 * DAY)
     await clock.advance(120_000)
     assert.match(doubtOf(kernel), /800 days ahead/)
@@ -147,10 +149,15 @@ keeper('says it in health and in the audit trail, and stays confirmed over a res
     const board = kernel.service(healthBoardRef)
     const seen = (): string =>
       board?.components().find(({ name }) => name === 'clock')?.status ?? 'nothing is said'
-    await eventually(() => assert.is(seen(), 'degraded'))
+    // A look that was cut off by its bound says `down`; the next one says what is.
+    const isSoon = (status: string): Promise<void> =>
+      eventually(async () => {
+        await clock.advance(6_000)
+        assert.is(seen(), status)
+      })
+    await isSoon('degraded')
     await judgeOf(kernel).confirm()
-    await clock.advance(6_000)
-    await eventually(() => assert.is(seen(), 'ok'))
+    await isSoon('ok')
     const actions = (await kernel.audit.list({}, 10, undefined)).map(({ action }) => action)
     assert.equal(actions.slice(0, 2), ['clock.plausible', 'clock.doubt'])
     const again = await start()
@@ -178,8 +185,10 @@ keeper('takes a sleep of the machine for time that has passed', async () => {
     await clock.advance(6_000)
     clock.jump(clock.nowMs() + 9 * HOUR)
     machine.upBeforeMs += 9 * HOUR
-    await clock.advance(6_000)
-    assert.is(doubtOf(kernel), '')
+    await eventually(async () => {
+      await clock.advance(6_000)
+      assert.is(doubtOf(kernel), '')
+    })
   })
 })
 

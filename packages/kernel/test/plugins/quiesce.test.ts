@@ -11,17 +11,22 @@ interface World {
   /** In the order in which they happened. */
   readonly told: string[]
   readonly slow: PromiseWithResolvers<void>
+  /** Whether that request has come. */
+  isAsked: boolean
 }
 
 function worldOf(host: TestHost): World {
-  const world: World = { on: new Set(), told: [], slow: Promise.withResolvers() }
+  const world: World = { on: new Set(), told: [], slow: Promise.withResolvers(), isAsked: false }
   const service = {
     begin: (who: string) => world.on.add(who),
     end: (who: string, why: string) => {
       world.told.push(`${who} ${why}`)
       world.on.delete(who)
     },
-    wait: () => world.slow.promise,
+    wait: () => {
+      world.isAsked = true
+      return world.slow.promise
+    },
   }
   host.options.services.set('test', new Map([['test.world', service]]))
   return world
@@ -52,7 +57,7 @@ async function begun(
   const open = host.get('/v1/slow').then(() => {
     isOver = true
   })
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await eventually(() => world.isAsked)
   try {
     await work({ host, world, over: () => isOver })
   } finally {

@@ -78,6 +78,7 @@ mesh('hands a route over to another peer when the first is no longer active', as
   await eventually(() => assert.ok(world.link.peer(second.public_key)))
   world.shake(first.public_key)
   await eventually(async () => assert.equal((await world.get(first.id)).serving, routes))
+  world.shake(first.public_key)
   world.shake(second.public_key)
   await eventually(async () => assert.is((await world.get(second.id)).state, 'active'))
   assert.equal((await world.get(second.id)).serving, [])

@@ -119,7 +119,7 @@ agents(
     await root.remove(one.id)
     await eventually(() => assert.is(one.identity.membership(), undefined), LIMIT_MS)
     await eventually(() => assert.match(one.agent.health().detail, /taken out of the mesh valley/), LIMIT_MS)
-    assert.is(one.fake.mutations.at(-1)?.action, 'node.expelled')
+    await eventually(() => assert.is(one.fake.mutations.at(-1)?.action, 'node.expelled'), LIMIT_MS)
     assert.not.ok(namesOf(one).includes('stolen') && namesOf(one).length > 1)
   },
   LIMIT,

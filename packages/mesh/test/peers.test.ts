@@ -173,6 +173,20 @@ peers('refuses what is no peer, with the place of each mistake', async () => {
   )
 })
 
+peers('refuses networks of IPv6 and says that it carries none, whatever the policy allows', async () => {
+  await world.allow(true)
+  for (const route of ['2001:db8::/32', '2001:db8::1/128', '::/0']) {
+    const response = await world.bed.request('POST', '/v1/peers', {
+      body: { ...peerBody(), routes: ['10.20.0.0/16', route] },
+    })
+    const { error } = bodyOf<{ error: { details: readonly object[] } }>(response, 400)
+    assert.equal(error.details, [
+      { pointer: '/routes/1', message: 'is a network of IPv6; peers carry IPv4 alone' },
+    ])
+  }
+  assert.equal(await world.list(), [])
+})
+
 peers('takes a default route when the policy allows it, and lets it go when it no longer does', async () => {
   await world.allow(true)
   const { id, public_key } = await world.add({ routes: ['0.0.0.0/0'] })

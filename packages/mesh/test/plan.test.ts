@@ -170,6 +170,8 @@ plan('says of each route what stands against it', () => {
     '192.0.2.0/24',
     'x',
     '224.1.0.0/16',
+    '2001:db8::/32',
+    '::/0',
   ]
   const problems = routeProblems(routes, grounds, '192.0.2.1')
   assert.equal(
@@ -181,8 +183,11 @@ plan('says of each route what stands against it', () => {
       [4, false],
       [5, false],
       [6, false],
+      [7, false],
+      [8, false],
     ],
   )
+  assert.match(problems.at(-1)?.message ?? '', /peers carry IPv4 alone/)
 })
 
 plan('counts the age of a handshake by the clock that never goes back', async () => {

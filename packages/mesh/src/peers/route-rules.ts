@@ -21,7 +21,7 @@ export interface RouteProblem {
  * What stands against routes to a peer.
  *
  * - `routes`: as they were given. `endpoint`: its address where it is one.
- * - Firm: no CIDR, twice, bits behind the prefix, loopback, link-local, multicast, the peer's own endpoint (its packets
+ * - Firm: no CIDR, IPv6 (addresses of the mesh and what breakout passes on are of IPv4), twice, bits behind the prefix, loopback, link-local, multicast, the peer's own endpoint (its packets
  *   would run into themselves), what `grounds` call firm. Otherwise a matter of the policy.
  */
 export function routeProblems(
@@ -34,6 +34,7 @@ export function routeProblems(
   return parsed.flatMap((cidr, index): readonly RouteProblem[] => {
     const firm = (message: string): readonly RouteProblem[] => [{ index, message, isAllowable: false }]
     if (cidr === undefined) return firm('is no CIDR such as 10.20.0.0/16, or has bits behind its prefix')
+    if (cidr.version === 6) return firm('is a network of IPv6; peers carry IPv4 alone')
     const earlier = parsed.findIndex((other) => other !== undefined && cidrText(other) === cidrText(cidr))
     if (earlier < index) return firm(`is the same as /routes/${earlier}`)
     if (isDefault(cidr)) return [{ index, message: 'is a default route', isAllowable: true }]
@@ -65,9 +66,6 @@ const SPECIAL: readonly (readonly [string, Cidr])[] = (
     ['this machine itself', '127.0.0.0/8'],
     ['link-local addresses', '169.254.0.0/16'],
     ['multicast', '224.0.0.0/4'],
-    ['this machine itself', '::1/128'],
-    ['link-local addresses', 'fe80::/10'],
-    ['multicast', 'ff00::/8'],
   ] as const
 ).flatMap(([what, text]) => {
   const cidr = parseCidr(text)

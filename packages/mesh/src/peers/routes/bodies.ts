@@ -19,7 +19,7 @@ export interface AddBody {
 
 /** A key as `wg` writes it. */
 export const KEY_SCHEMA: JsonSchema = { type: 'string', minLength: 44, maxLength: 44 }
-/** Networks of a request. */
+/** Networks of a request: IPv4. Others are refused with the reason, which a pattern could not give. */
 export const ROUTES_SCHEMA: JsonSchema = {
   type: 'array',
   maxItems: 64,

@@ -29,7 +29,7 @@ export interface ClockStep {
 /**
  * The service's time: the machine's clock as long as that is plausible. When it leaps, the service's time goes on from
  * the last plausible moment at the pace of the monotonic clock, so that no age, no window and no life is measured by a
- * leap. It never goes back unless `believe` says so.
+ * leap. It never goes back unless `believe` says so. All of its times are whole milliseconds.
  */
 export interface JudgedClock extends Clock {
   /** Why the machine's clock is not believed now; undefined while it is. */
@@ -61,7 +61,7 @@ export function judgeClock(machine: Clock): JudgedClock {
 
   const expectedMs = (): number => base.wallMs + machine.monotonicMs() - base.monoMs
   const settle = (wallMs: number): void => {
-    const byMs = wallMs - expectedMs()
+    const byMs = Math.round(wallMs - expectedMs())
     if (Math.abs(byMs) > TOLERANCE_MS) step = { atMs: wallMs, byMs }
     base = { wallMs, monoMs: machine.monotonicMs() }
     // A clock that is set back a little stands still for that long.
@@ -79,7 +79,8 @@ export function judgeClock(machine: Clock): JudgedClock {
   const nowMs = (): number => {
     judge()
     if (doubt !== undefined) servedMs = Math.max(servedMs, expectedMs())
-    return servedMs
+    // Whole, as the machine's: the monotonic clock has fractions, which no column for a time takes.
+    return Math.floor(servedMs)
   }
   const doubtful = (): Doubt | undefined => {
     judge()

@@ -29,6 +29,20 @@ judged('goes on from the last plausible moment when the machine leaps, either wa
   }
 })
 
+judged('gives whole milliseconds while it doubts and after a step: stores take no others', () => {
+  let wallMs = START
+  let monoMs = 1_000.25
+  const clock = judgeClock({ nowMs: () => wallMs, monotonicMs: () => monoMs })
+  wallMs += 800 * DAY
+  monoMs += 5_000.5
+  assert.is(clock.nowMs(), START + 5_000)
+  clock.believe()
+  monoMs += 0.3
+  assert.ok(Number.isInteger(clock.agoMs(DAY)), `${clock.agoMs(DAY)}`)
+  clock.expect({ expectedMs: START + 0.7, aheadMs: 0, from: 'the last commit' })
+  assert.is(clock.nowMs(), START)
+})
+
 judged('says by how much, in words', () => {
   const machine = fakeClock(START)
   const clock = judgeClock(machine)

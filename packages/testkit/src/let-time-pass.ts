@@ -16,7 +16,8 @@ export function letTimePass(clock: FakeClock): () => Promise<void> {
   const passing = (async () => {
     for (let lastMs = performance.now(); !isOver; ) {
       const nowMs = performance.now()
-      await clock.advance(Math.min(Math.max(STEP_MS, nowMs - lastMs), LONGEST_STEP_MS))
+      // Whole: the wall clock of a machine has no fractions of a millisecond.
+      await clock.advance(Math.round(Math.min(Math.max(STEP_MS, nowMs - lastMs), LONGEST_STEP_MS)))
       lastMs = nowMs
       await wait(1)
     }

@@ -339,15 +339,16 @@ upgrade(
       }
       return { ...kinds, signals: process.listenerCount('SIGTERM'), exits: process.listenerCount('exit') }
     }
-    for (let version = 1; version <= 5; version += 1) {
+    const upgradeTo = async (version: number): Promise<void> => {
+      const answered = requests
       await rewritePlugin(dir, { ...spec, version: `1.0.${version}` })
       await host.registry.load('sample')
+      // The load goes on through all of them, however slow the clients are.
+      await eventually(() => requests > answered)
     }
+    for (let version = 1; version <= 5; version += 1) await upgradeTo(version)
     const before = count()
-    for (let version = 6; version <= 105; version += 1) {
-      await rewritePlugin(dir, { ...spec, version: `1.0.${version}` })
-      await host.registry.load('sample')
-    }
+    for (let version = 6; version <= 105; version += 1) await upgradeTo(version)
     const after = count()
     isOver = true
     await Promise.all(clients)

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { assert, seededDraw, stretched, suite } from '@steeple/testkit'
 import type { Box } from '../harness/mesh/box.ts'
 import {
+  addressesAt,
   joinMesh,
-  membersAt,
+  MESH_LIMIT,
   reaches,
   together,
   untilReaches,
@@ -19,23 +20,20 @@ import { until } from '../harness/service.ts'
 enterOwnMachine(import.meta.filename)
 
 const faults = suite('e2e/mesh-faults')
-const LIMIT = { limitMs: 900_000 }
 /** From the heal to all seeing and reaching all, on an idle machine. */
 const HEALED_MS = 15_000
 const DAY_S = 86_400
 const KILLS = 5
 
 let five: Village
-let root: Box
-const addresses = new Map<string, string>()
+let addresses: ReadonlyMap<string, string>
 
 faults.before(async () => {
   five = await village(5)
-  root = five.box('box1')
-  for (const box of five.boxes.slice(1)) await joinMesh(box, root)
+  for (const box of five.boxes.slice(1)) await joinMesh(box, five.root)
   await together(five.boxes)
-  for (const { name, overlay_address: address } of await membersAt(root)) addresses.set(name, address)
-}, LIMIT)
+  addresses = await addressesAt(five.root)
+}, MESH_LIMIT)
 
 faults.after(() => five.end())
 
@@ -78,18 +76,19 @@ faults(
     assert.not.ok(reachesBox(five.box('box4'), 'box2'))
     for (const { place } of islanders) place.fetch()
     await healed('two and three')
-    root.place.unplug()
+    five.root.place.unplug()
     // They need no root.
     await untilReachesBox(five.box('box2'), 'box5')
-    root.place.plug()
+    five.root.place.plug()
     await healed('the root alone')
   },
-  LIMIT,
+  MESH_LIMIT,
 )
 
 faults(
   'is whole again after a kill of any box',
   async () => {
+    const { root } = five
     const draw = seededDraw(5)
     for (let count = 0; count < KILLS; count += 1) {
       const victim = five.boxes[draw(five.boxes.length)] ?? root
@@ -98,11 +97,10 @@ faults(
       await untilReachesBox(five.boxes.find((box) => box !== victim) ?? root, victim.name)
       await victim.start()
       await healed(`kill of ${victim.name}`)
-      const now = await membersAt(root)
-      assert.equal(new Map(now.map(({ name, overlay_address: address }) => [name, address])), addresses)
+      assert.equal(await addressesAt(root), addresses)
     }
   },
-  LIMIT,
+  MESH_LIMIT,
 )
 
 faults(
@@ -120,12 +118,13 @@ faults(
     for (const box of [ahead, behind]) box.shiftClock(0)
     await healed('clocks that are right again')
   },
-  LIMIT,
+  MESH_LIMIT,
 )
 
 faults(
   'goes on for a week without its root, and renews its certificates when it is back',
   async () => {
+    const { root } = five
     const members = five.boxes.slice(1)
     await root.stop()
     for (const box of members) await setClock(box, 7 * DAY_S)
@@ -144,7 +143,7 @@ faults(
     )
     await healed('renewed certificates')
   },
-  LIMIT,
+  MESH_LIMIT,
 )
 
 faults.run()

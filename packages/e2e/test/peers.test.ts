@@ -139,8 +139,17 @@ function dump(place: Place): string {
 /** The processes of a program on this machine of the test's own. */
 function processesOf(program: string): readonly number[] {
   return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && readFileSync(`/proc/${name}/comm`, 'utf8').trim() === program)
+    .filter((name) => /^\d+$/.test(name) && programOf(name) === program)
     .map(Number)
+}
+
+/** Undefined of one that has ended meanwhile: the services start others all the time. */
+function programOf(pid: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
+  } catch {
+    return undefined
+  }
 }
 
 function reaches(place: Place, from: string, to: string): boolean {

@@ -7,6 +7,8 @@ import { boxPlace, makeLan } from './places.ts'
 
 /** Waits are for conditions: this ends what hangs. */
 export const WAIT_MS = 180_000
+/** What a test of several boxes may take. */
+export const MESH_LIMIT = { limitMs: 900_000 } as const
 
 /** A member as `GET /v1/mesh/members` tells it. */
 export interface ToldMember {
@@ -35,6 +37,8 @@ export interface ToldPeer {
 /** Boxes on one local network, each the root of a mesh of its own still. */
 export interface Village {
   readonly boxes: readonly Box[]
+  /** The one whose mesh the others join. */
+  readonly root: Box
   /** The box of that name. */
   box(name: string): Box
   end(): Promise<void>
@@ -58,13 +62,15 @@ export async function village(
     for (let box = waiting.shift(); box !== undefined; box = waiting.shift()) await box.start()
   }
   await Promise.all([next(), next()])
+  const box = (name: string): Box => {
+    const found = boxes.find((one) => one.name === name)
+    if (found === undefined) throw new Error(`there is no ${name}`)
+    return found
+  }
   return {
     boxes,
-    box: (name) => {
-      const found = boxes.find((one) => one.name === name)
-      if (found === undefined) throw new Error(`there is no ${name}`)
-      return found
-    },
+    root: box('box1'),
+    box,
     end: async () => {
       await Promise.all(boxes.map((box) => box.kill()))
       rmSync(folder, { recursive: true, force: true })
@@ -93,6 +99,12 @@ export async function membersAt(box: Box): Promise<readonly ToldMember[]> {
   if (status !== 200) throw new Error(`${box.name}: ${JSON.stringify(body)}`)
   const { members } = body as { readonly members: readonly ToldMember[] }
   return members.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+/** Where the members are in the overlay as a box knows them, by name. */
+export async function addressesAt(box: Box): Promise<ReadonlyMap<string, string>> {
+  const members = await membersAt(box)
+  return new Map(members.map(({ name, overlay_address: address }) => [name, address]))
 }
 
 /** The peers as a box knows them. */

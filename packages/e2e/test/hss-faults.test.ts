@@ -63,9 +63,12 @@ async function standstill(): Promise<void> {
     const end = performance.now() + OUTAGE_MS
     const { imported } = await importing
     assert.is(imported, OUTAGE_ROWS, 'the import does not wait for the database')
-    await until(async () => (await healthOf(service, 'sims.provisioning'))?.status === 'degraded')
-    const said = await healthOf(service, 'sims.provisioning')
-    assert.match(said?.detail ?? '', /does not answer.*; \d+ SIMs wait, 0 failed/)
+    const said = await eventually(async () => {
+      const health = await healthOf(service, 'sims.provisioning')
+      assert.is(health?.status, 'degraded')
+      assert.match(health?.detail ?? '', /does not answer.*; \d+ SIMs wait, 0 failed/)
+      return health
+    })
     assert.ok((await unsynced(service)) > 5_000)
     assert.not.match(said?.detail ?? '', /99999\d{10}/)
     const { body } = await service.request('GET', '/v1/sims?limit=1')

@@ -82,11 +82,14 @@ async function settled(service: Service, book: Book): Promise<void> {
 
 async function judge(service: Service, book: Book): Promise<void> {
   for (const hash of book.hashes) {
-    const { body } = await service.request('GET', `/v1/sims/${hash}/usage`)
     const used = book.used.get(hash) ?? 0
-    assert.equal([body.total_bytes, body.by_source['usage-file']?.down_bytes ?? 0], [used, used], hash)
-    assert.is(body.over_quota, isOver(book, hash))
-    assert.is(body.enforcement, isOver(book, hash) ? 'suspended' : 'none')
+    // Who is cut off is known before all of those are counted who are not.
+    await eventually(async () => {
+      const { body } = await service.request('GET', `/v1/sims/${hash}/usage`)
+      assert.equal([body.total_bytes, body.by_source['usage-file']?.down_bytes ?? 0], [used, used], hash)
+      assert.is(body.over_quota, isOver(book, hash))
+      assert.is(body.enforcement, isOver(book, hash) ? 'suspended' : 'none')
+    })
   }
   const told = (await service.request('GET', '/v1/audit?action=sim.suspend&limit=500')).body.entries
   const suspended = told.map(({ target }: { readonly target: string }) => target)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { startCore } from '../containers/core-containers.ts'
 import { coreInForce } from '../containers/core-health.ts'
 import { startDatabase } from '../containers/database.ts'
@@ -174,9 +174,11 @@ scenario(
     await until(async () => (await sim()).state === 'in-use', PATIENCE_MS)
     const { body } = await service.request('GET', '/v1/sims?state=in-use')
     assert.is(body.sims.length, 1)
-    const metrics = await service.request('GET', '/metrics')
-    assert.match(metrics.body, /^svc_attach_total\{plmn="999-99"\} 1$/m)
-    assert.match(metrics.body, /^svc_sim_state\{state="in-use"\} 1$/m)
+    await eventually(async () => {
+      const metrics = await service.request('GET', '/metrics')
+      assert.match(metrics.body, /^svc_attach_total\{plmn="999-99"\} 1$/m)
+      assert.match(metrics.body, /^svc_sim_state\{state="in-use"\} 1$/m)
+    })
   },
   { limitMs: PATIENCE_MS },
 )
@@ -185,7 +187,7 @@ scenario(
   'suspends: blocked in the database, and the phone is off when the answer comes',
   async () => {
     const from = performance.now()
-    const suspended = await svc('sim', 'suspend', hash, '--reason', 'lost phone', '--wait', '5s')
+    const suspended = await svc('sim', 'suspend', hash, '--reason', 'lost phone', '--wait', '30s')
     const ms = performance.now() - from
     assert.is(suspended.state, 'suspended')
     assert.is(suspended.detached, 'yes')
@@ -215,7 +217,7 @@ scenario(
 scenario(
   'revokes: off, and gone from the database',
   async () => {
-    const revoked = await svc('sim', 'revoke', hash, '--wait', '5s')
+    const revoked = await svc('sim', 'revoke', hash, '--wait', '30s')
     assert.is(revoked.state, 'revoked')
     assert.is(revoked.detached, 'yes')
     assert.is(phones.isOn(first.imsi), false)

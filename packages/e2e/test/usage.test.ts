@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { type EventStream, openEvents } from '../harness/event-client.ts'
 import { INTERVAL_MS, type MeteredLab, type Octets, startMeteredLab } from '../harness/metered-lab.ts'
 import { enterOwnNetwork } from '../harness/own-network.ts'
@@ -96,8 +96,13 @@ usage(
         { ue_ip: ipv4, apn: 'internet', state: 'active', technology: 'lte', up_bytes: 0, down_bytes: 0 },
       )
     }
-    const metrics = (await world.service.request('GET', '/metrics')).body
-    assert.match(metrics, new RegExp(`^svc_sessions_active\\{apn="internet",plmn="999-99"\\} ${SIMS}$`, 'm'))
+    await eventually(async () => {
+      const metrics = (await world.service.request('GET', '/metrics')).body
+      assert.match(
+        metrics,
+        new RegExp(`^svc_sessions_active\\{apn="internet",plmn="999-99"\\} ${SIMS}$`, 'm'),
+      )
+    })
   },
   { limitMs: PATIENCE_MS },
 )
@@ -120,8 +125,10 @@ usage(
       const { by_source, total_bytes, over_quota } = await world.get(`/v1/sims/${hash}/usage`)
       assert.equal(Object.keys(by_source), ['gtpu'])
       assert.equal([total_bytes, over_quota], [2_100_000 + 79_014 * i, false])
-      const [session] = await sessionsOf(hash)
-      assert.equal([session?.up_bytes, session?.down_bytes], [100_000 + 1_237 * i, 2 * MB + 77_777 * i])
+      await eventually(async () => {
+        const [session] = await sessionsOf(hash)
+        assert.equal([session?.up_bytes, session?.down_bytes], [100_000 + 1_237 * i, 2 * MB + 77_777 * i])
+      })
     }
     const frames = (await (await fetch(`${world.lab.urls.control}/gtpu`)).json()) as Record<string, number>
     assert.equal([frames.arrived, frames.lost], [frames.sent, 0], 'the loopback interface lost nothing')
@@ -225,7 +232,7 @@ usage(
   'lets it on again when a new period begins; who was suspended by an operator stays off',
   async () => {
     const { total_bytes } = await world.get(`/v1/sims/${barred}/usage`)
-    await world.post(`/v1/sims/${barred}/suspend?wait=5s`, { reason: 'lost' })
+    await world.post(`/v1/sims/${barred}/suspend?wait=30s`, { reason: 'lost' })
     await world.post(`/v1/sims/${barred}/quota`, { quota_bytes: Math.max(1, total_bytes - 1), period: 'day' })
     assert.is((await sim(barred)).suspend_reason, 'operator')
     await world.phone(over, 'traffic', {})

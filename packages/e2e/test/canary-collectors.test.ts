@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 import { filesOf, type Place, processPlaces } from '../harness/canary/files.ts'
 import { found, type Needle, textNeedle } from '../harness/canary/needles.ts'
+import { textOf } from '../harness/canary/search.ts'
 import { type Mood, startTalkativeProxy, type TalkativeProxy } from '../harness/canary/talkative-proxy.ts'
 import { ANY_PORTS, type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { ROOT } from '../harness/launch.ts'
@@ -170,11 +171,6 @@ async function everyMood(running: Service, source: TalkativeProxy, component: st
 async function statusOf(running: Service, component: string): Promise<string | undefined> {
   const { body } = await running.request('GET', '/v1/health')
   return body.components.find(({ name }: { name: string }) => name === component)?.status
-}
-
-async function textOf(running: Service, path: string): Promise<string> {
-  const { body } = await running.request('GET', path)
-  return typeof body === 'string' ? body : JSON.stringify(body)
 }
 
 async function searchEverything(running: Service, dataDir: string): Promise<void> {

@@ -2,13 +2,14 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { deliverNotifications, enableOn, es9Client, fetchTransport } from '@steeple/virtual-euicc'
 import { filesOf, type Place, processPlaces } from '../harness/canary/files.ts'
 import { type KeyWatch, watchKeys } from '../harness/canary/key-watch.ts'
 import { bytesNeedle, found, type Needle, textNeedle } from '../harness/canary/needles.ts'
 import { type OwnHierarchy, ownHierarchy } from '../harness/canary/own-hierarchy.ts'
 import { type ProcessWatch, watchProcesses } from '../harness/canary/process-watch.ts'
+import { followEvents } from '../harness/canary/search.ts'
 import { download, ESIM_ENV, expect, iccidOctets, newEuicc } from '../harness/esim.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
@@ -31,7 +32,7 @@ const places: Place[] = []
 const activationCodes: string[] = []
 let service: Service
 let hierarchy: OwnHierarchy
-let events = ''
+let events: () => string
 let searched = 0
 let keys: KeyWatch
 let processes: ProcessWatch
@@ -40,7 +41,7 @@ canary.before(async () => {
   service = await startService({ dataDir, env: ESIM_ENV, flags: ['--log-level', 'debug'] })
   processes = watchProcesses()
   keys = watchKeys()
-  followEvents()
+  events = await followEvents(service)
   hierarchy = ownHierarchy(join(folder, 'certs'), HOST)
   secrets.push(...hierarchy.needles)
   for (const [name, code] of [
@@ -184,8 +185,8 @@ canary(
         content: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
       })
     }
-    assert.match(events, /esim\.issue/)
-    places.push({ name: '/v1/events', content: Buffer.from(events) })
+    await eventually(() => assert.match(events(), /esim\.issue/))
+    places.push({ name: '/v1/events', content: Buffer.from(events()) })
     const { commandLines, environments } = processPlaces(service.child.pid ?? 0)
     places.push(...commandLines, ...environments)
     // This test's own processes have the code that they are not to repeat.
@@ -249,16 +250,4 @@ async function command(args: readonly string[], input = '', isShowing = false, w
   assert.is(code, wanted, stderr)
   places.push({ name: `svc ${args.join(' ')}`, content: Buffer.from(isShowing ? stderr : stdout + stderr) })
   return stdout
-}
-
-function followEvents(): void {
-  const read = async (): Promise<void> => {
-    const { body } = await fetch(`${service.url}/v1/events`, {
-      headers: { authorization: `Bearer ${service.adminToken}` },
-    })
-    const decoder = new TextDecoder()
-    for await (const chunk of body ?? []) events += decoder.decode(chunk, { stream: true })
-  }
-  // It ends with the service.
-  read().catch(() => undefined)
 }

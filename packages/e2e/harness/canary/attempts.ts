@@ -59,6 +59,47 @@ export function typedAttempts(operation: Operation, text: string, authorization:
   return inBody(operation, text, authorization, true).map((attempt) => ({ ...attempt, mayEcho: true }))
 }
 
+/** What an operation answers to its own credentials, a bootstrap token and an expired token among them, and to one in place of a request id. */
+export function tokenAttempts(
+  operation: Operation,
+  tokens: readonly string[],
+  authorization: string,
+): readonly Attempt[] {
+  const path = operation.path.replaceAll(/\{[^}]+\}/g, 'ffffffffffff')
+  const { method } = operation
+  return tokens.flatMap((token) => [
+    {
+      place: 'request id',
+      mayEcho: false,
+      sent: { method, path, headers: { authorization, 'x-request-id': token } },
+    },
+    {
+      place: 'its own credential',
+      mayEcho: false,
+      sent: { method, path, headers: { authorization: `Bearer ${token}` } },
+    },
+  ])
+}
+
+/** Paths and methods that nobody serves, with the text in them, and what is not HTTP. */
+export function strayAttempts(text: string, authorization: string): readonly Attempt[] {
+  const part = encodeURIComponent(text)
+  const paths = [
+    `/${part}`,
+    `/v1/${part}`,
+    `/v1/sims/${part}`,
+    `/v1/tokens/x/${part}`,
+    `/v1/status/%zz${part}`,
+  ]
+  return paths.flatMap((path) =>
+    ['GET', 'POST', 'PATCH', 'OPTIONS'].map((method) => ({
+      place: 'a stray path',
+      mayEcho: true,
+      sent: { method, path, headers: { authorization } },
+    })),
+  )
+}
+
 function inPath(operation: Operation, text: string, authorization: string): readonly Attempt[] {
   const names = operation.parameters.filter((parameter) => parameter.in === 'path')
   return names.map(({ name }) => ({

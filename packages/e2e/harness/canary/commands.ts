@@ -1,4 +1,8 @@
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { runSvc } from '../service.ts'
+import type { Scene } from './scene.ts'
 
 /** A command line and what it is given. */
 export interface Command {
@@ -27,6 +31,46 @@ export interface CommandWorld {
 
 /** The public key of nobody. */
 const PEER_KEY = 'xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg='
+
+/** A world for the commands: files with secrets in them in `workDir`, and a token to revoke. */
+export function commandWorld(
+  { dataDir, texts }: Pick<Scene, 'dataDir' | 'texts'>,
+  workDir: string,
+  tokenId: string,
+): CommandWorld {
+  const { password, imsi, ki, opc, sealed } = texts
+  const configFile = join(workDir, 'control.yaml')
+  const importFile = join(workDir, 'cards.csv')
+  const lines = [
+    `store:\n  url: postgres://svc:${password}@127.0.0.1/svc`,
+    `hss:\n  mongo_url: mongodb://svc:${password}@127.0.0.1/open5gs`,
+    `auth:\n  admin_token_env: ${password}\n  password: ${password}\n  token: ${password}`,
+    `alerts:\n  webhooks:\n    - {url: "https://u:${password}@example.org/", secret: ${password}}`,
+  ]
+  writeFileSync(configFile, `${lines.join('\n')}\n`)
+  writeFileSync(importFile, `imsi,ki,opc,label\n${imsi},${ki},${opc},x\n${imsi},${ki}1,${opc},x\n`)
+  const simHash = createHash('sha256').update(imsi).digest('hex').slice(0, 12)
+  return { dataDir, workDir, tokenId, simHash, imsi, configFile, importFile, sealed, password }
+}
+
+/** Calls that fail before or at the service, with a password in what is given. */
+export function wrongCalls({
+  configFile,
+  importFile,
+  password,
+}: CommandWorld): readonly (readonly string[])[] {
+  return [
+    ['status', '--url', `http://svc:${password}@127.0.0.1:1`],
+    ['status', '--token', `two words ${password}`],
+    ['status', '--token', password],
+    ['status', '--token-file', importFile],
+    ['token', 'create', 'x', '--role', 'viewer', '--token', password],
+    ['policy', 'set', '--file', configFile, '--token', password],
+    ['--config', configFile],
+    ['doctor', '--config', configFile],
+    ['vault', 'rotate', '--config', configFile],
+  ]
+}
 
 /** At least one call of every command, in an order in which they work. */
 export function everyCommand(world: CommandWorld): readonly Command[] {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
 /** A place that was looked at, and what was in it. */
@@ -19,31 +19,38 @@ export function filesOf(folder: string, except: readonly string[]): readonly Pla
     })
 }
 
-/** Undefined when it is gone again: what is of the moment alone is not kept. */
+/** Undefined when it is gone again: what is of the moment alone is not kept. The files of a process that ends answer ESRCH. */
 function contentOf(path: string): Buffer | undefined {
   try {
     return readFileSync(path)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ENOENT' || code === 'ESRCH') return undefined
     throw error
   }
 }
 
-/** Command line and environment of a process and of its children, as everyone on the machine may read the first. */
+/**
+ * Command line and environment of a process and of its children, as everyone on the machine may read the first; without
+ * those of children that end meanwhile.
+ */
 export function processPlaces(pid: number): {
   readonly commandLines: readonly Place[]
   readonly environments: readonly Place[]
 } {
   const pids = [pid, ...childrenOf(pid)]
   const read = (file: string): readonly Place[] =>
-    pids.map((one) => ({ name: `/proc/${one}/${file}`, content: readFileSync(`/proc/${one}/${file}`) }))
+    pids.flatMap((one) => {
+      const name = `/proc/${one}/${file}`
+      const content = contentOf(name)
+      return content === undefined ? [] : [{ name, content }]
+    })
   return { commandLines: read('cmdline'), environments: read('environ') }
 }
 
 function childrenOf(pid: number): readonly number[] {
-  const path = `/proc/${pid}/task/${pid}/children`
-  if (!existsSync(path)) return []
-  const direct = readFileSync(path, 'utf8')
+  const direct = (contentOf(`/proc/${pid}/task/${pid}/children`) ?? '')
+    .toString()
     .trim()
     .split(' ')
     .filter((text) => text !== '')

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import https from 'node:https'
+import type { TLSSocket } from 'node:tls'
 import { type Pair, run, type Workshop } from './tls-witness.ts'
 
 /** A box as the root of a mesh sees it: a certificate of its own, made by openssl, and requests over mutual TLS. */
@@ -56,6 +57,14 @@ export async function enrollNode(
     csr,
     ask: (method, path, body) => ask(root, method, path, body, { pair }),
   }
+}
+
+/** Waits until a connection is over, be it closed in order or cut off while something was on its way. */
+export function overOf(socket: TLSSocket): Promise<void> {
+  return new Promise((resolve) => {
+    // What cuts it off comes as an error first.
+    socket.on('error', () => undefined).once('close', () => resolve())
+  })
 }
 
 /** One request over TLS on a connection of its own. */

@@ -1,11 +1,17 @@
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
 import { assert, suite } from '@steeple/testkit'
 import { startedProcesses, urlOf } from '../harness/launch.ts'
-import { ask, enrollNode, type NodeAnswer, type NodeClient, type Root } from '../harness/node-client.ts'
+import {
+  ask,
+  enrollNode,
+  type NodeAnswer,
+  type NodeClient,
+  overOf,
+  type Root,
+} from '../harness/node-client.ts'
 import { type OpenApi, operationsOf } from '../harness/openapi.ts'
 import { type Sample, sampleOf } from '../harness/sample-request.ts'
 import { hasTlsWitnesses, openWorkshop, run, type Workshop } from '../harness/tls-witness.ts'
@@ -104,7 +110,7 @@ if (hasTlsWitnesses()) {
     async () => {
       const idle = await dial(other)
       const asking = await dial(other)
-      const ended = Promise.all([once(idle, 'close'), once(asking, 'close')])
+      const ended = Promise.all([overOf(idle), overOf(asking)])
       assert.is((await admin('POST', `/v1/nodes/${OTHER}/leave`)).status, 200)
       asking.write(`POST /v1/telemetry HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`)
       await ended

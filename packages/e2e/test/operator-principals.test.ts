@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +5,7 @@ import tls from 'node:tls'
 import { assert, suite } from '@steeple/testkit'
 import { HELD_BY, type TokenRole } from '../harness/contract-roles.ts'
 import { startedProcesses, urlOf } from '../harness/launch.ts'
-import { ask, type NodeAnswer } from '../harness/node-client.ts'
+import { ask, type NodeAnswer, overOf } from '../harness/node-client.ts'
 import { type OpenApi, type Operation, operationsOf } from '../harness/openapi.ts'
 import { sampleOf } from '../harness/sample-request.ts'
 import { runSvc } from '../harness/service.ts'
@@ -93,7 +92,7 @@ principals(
     )
     assert.is((await by(pair, 'GET', '/v1/audit?limit=1')).status, 403)
     assert.is((await by(pair, 'GET', '/v1/sims?limit=1')).status, 200)
-    const ended = once(stream, 'close')
+    const ended = overOf(stream)
     assert.is((await by(undefined, 'DELETE', `/v1/users/${user.id}`)).status, 204)
     await ended
     const late = await by(pair, 'GET', '/v1/sims?limit=1')

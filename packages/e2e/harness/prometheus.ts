@@ -1,8 +1,8 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { unusedPort } from '@steeple/testkit'
 import { until } from './service.ts'
 
 /** Whether Debian's package `prometheus` is here. In CI it must be. */
@@ -58,7 +58,7 @@ export async function startPrometheus(folder: string, target: string, rules: str
   const file = join(folder, 'prometheus.yml')
   // JSON is YAML.
   writeFileSync(file, JSON.stringify(config))
-  const listen = `127.0.0.1:${await freePort()}`
+  const listen = `127.0.0.1:${await unusedPort()}`
   const flags = [
     `--config.file=${file}`,
     `--storage.tsdb.path=${join(folder, 'tsdb')}`,
@@ -94,13 +94,4 @@ export async function startPrometheus(folder: string, target: string, rules: str
       await exited
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
 }

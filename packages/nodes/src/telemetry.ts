@@ -20,9 +20,10 @@ export async function takeHeartbeat(
   const isOwnNode = principal.kind === 'node' && principal.id === body.node_id
   if (!isOwnNode && !principal.roles.has('operator')) throw forbidden('operator, or node for its own node_id')
   const atMs = sentAtMs(body)
-  if ((await findNode(context.db, body.node_id)) === undefined) throw nodeNotFound(body.node_id)
-  return write(async (tx) => {
+  const taken = await write(async (tx) => {
     const before = await findHeartbeat(tx, body.node_id)
+    // Nodes are never forgotten: whose heartbeat is kept is known.
+    if (before === undefined && (await findNode(tx, body.node_id)) === undefined) return 'unknown'
     if (before !== undefined && before.seq >= body.seq) return 'ignored'
     const nowMs = context.clock.nowMs()
     const row = heartbeatRow(body, atMs, nowMs, before)
@@ -31,6 +32,9 @@ export async function takeHeartbeat(
       ? 'same'
       : 'changed'
   })
+  // Thrown inside, it would end the writes of the others in the group.
+  if (taken === 'unknown') throw nodeNotFound(body.node_id)
+  return taken
 }
 
 function heartbeatRow(

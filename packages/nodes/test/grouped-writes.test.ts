@@ -49,4 +49,13 @@ grouped('tells each of a commit that fails, and goes on', async () => {
   assert.is(await write(async () => 2), 2)
 })
 
+grouped('lets a full group go before its time', async () => {
+  const { db } = nodesWorld()
+  // The time never comes.
+  const write = groupedWrites(db, (_waitMs, take) => new Promise((go) => take(go)))
+  assert.is(await write(async () => 'first'), 'first')
+  const results = await Promise.all(Array.from({ length: 64 }, (_, index) => write(async () => index)))
+  assert.is(results.length, 64)
+})
+
 grouped.run()

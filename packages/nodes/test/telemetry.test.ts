@@ -1,6 +1,8 @@
 import { assert, suite } from '@steeple/testkit'
 import { allComponents, overallStatus } from '../src/component-record.ts'
 import { degradedReason } from '../src/degraded.ts'
+import { groupedWrites } from '../src/grouped-writes.ts'
+import { findHeartbeat } from '../src/node-store.ts'
 import { ensureOwnNode } from '../src/own-node.ts'
 import { takeHeartbeat } from '../src/telemetry.ts'
 import { sentAtMs, type TelemetryBody } from '../src/telemetry-request.ts'
@@ -68,6 +70,20 @@ telemetry('takes it from the node itself or an operator, for a node that exists'
   assert.is(await codeOf(takeHeartbeat(context, heartbeat(world, 1), OPERATOR)), 'none')
   const unknown = heartbeat(world, 1, { node_id: 'nobody' })
   assert.is(await codeOf(takeHeartbeat(context, unknown, OPERATOR)), 'node_not_found')
+})
+
+telemetry('refuses an unknown node without ending the writes that share its commit', async () => {
+  const world = await setting()
+  const { context } = world.fake
+  const write = groupedWrites(world.db)
+  const unknown = heartbeat(world, 1, { node_id: 'nobody' })
+  const outcomes = await Promise.all([
+    codeOf(takeHeartbeat(context, unknown, OPERATOR, write)),
+    codeOf(takeHeartbeat(context, heartbeat(world, 1), AGENT, write)),
+  ])
+  assert.equal(outcomes, ['node_not_found', 'none'])
+  assert.is((await findHeartbeat(world.db, OTHER_ID))?.seq, 1)
+  assert.is(await findHeartbeat(world.db, 'nobody'), undefined)
 })
 
 telemetry('makes a node degraded after three intervals of silence, until the next heartbeat', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { assert, suite } from '@steeple/testkit'
 import { cdrFolder } from '../src/folder/cdr-folder.ts'
-import { octetsOf } from './support/rewriter.ts'
+import { octetsOf, type RewriterData } from './support/rewriter.ts'
 import { imsiOf, Ledger, makeWorld, patient } from './support/world.ts'
 
 const torn = suite('collector-cdr/torn')
@@ -17,7 +17,8 @@ torn(
     const world = await makeWorld()
     const ledger = new Ledger()
     const imsi = imsiOf(1)
-    const workerData = { dir: world.dir.path, imsi, reports: REPORTS }
+    const counted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+    const workerData: RewriterData = { dir: world.dir.path, imsi, reports: REPORTS, counted }
     const chf = new Worker(join(import.meta.dirname, 'support', 'rewriter.ts'), { workerData })
     let isWriting = true
     const ended = once(chf, 'exit').then(() => {
@@ -29,6 +30,10 @@ torn(
       while (isWriting) {
         await ledger.round(world.open())
         assert.ok(ledger.of(imsi)[0] <= truth)
+        if (ledger.volumes.length > 0) {
+          Atomics.store(counted, 0, 1)
+          Atomics.notify(counted, 0)
+        }
         await new Promise(setImmediate)
       }
       await ended

@@ -9,7 +9,7 @@ const states = suite('driver-core-b/function-states')
 
 states('misses a function where it has answered before, although nobody said where it is', async () => {
   const core = await startStandInCore()
-  const http = createHttpClient({ answerMs: 2_000 })
+  const http = createHttpClient({ answerMs: 30_000 })
   const of = (): string => core.urls.amf
   const urls: CoreUrls = { of, amf: of, smf: of, nrf: of, isNamed: () => false }
   const container = async () => undefined

@@ -48,11 +48,11 @@ export async function makeWorld(more: Overrides<Settings['core_b']> = {}): Promi
       },
     },
   })
-  const http = createHttpClient({ answerMs: 2_000 })
+  const http = createHttpClient({ answerMs: 30_000 })
   const context = fake.context as Context // the plugin has no schema of its own
   const b = createCoreB(context, http, {
     engine,
-    limits: { settleMs: 0, healthMs: 2_000, pollMs: 10, stopTimeoutS: 1 },
+    limits: { settleMs: 0, healthMs: 5_000, pollMs: 10, stopTimeoutS: 1 },
   })
   return {
     core,

@@ -25,7 +25,7 @@ mongoTests(
   'keeps what got through when the server stops in the middle, and finishes after its return',
   async () => {
     const mongo = await startMongo(await unusedPort())
-    const link = mongoLink(mongo.url('open5gs'), 'open5gs', { selectMs: 2_000, answerMs: 10_000 })
+    const link = mongoLink(mongo.url('open5gs'), 'open5gs', { selectMs: 5_000, answerMs: 60_000 })
     let writes = 0
     const breaking: DocumentLink = {
       ...link,
@@ -63,7 +63,8 @@ mongoTests(
   async () => {
     const port = await unusedPort()
     const url = `mongodb://127.0.0.1:${port}`
-    const link = mongoLink(url, 'open5gs', { selectMs: 300, answerMs: 2_000 })
+    // Long enough to find out on a busy machine why nobody answers.
+    const link = mongoLink(url, 'open5gs', { selectMs: 2_000, answerMs: 30_000 })
     const driver = open5gsDriver({ name: 'x', link, slices: () => [{ sst: 1 }] })
     const problems: string[] = []
     try {

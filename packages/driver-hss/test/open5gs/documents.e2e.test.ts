@@ -166,7 +166,7 @@ documents('removes a live subscriber only after its block could be heard', async
   await withDriver(async (_driver, look) => {
     const mongo = await sharedMongo()
     const link = mongoLink(mongo.url('open5gs'), 'open5gs')
-    const slow = open5gsDriver({ name: 'x', link, slices: () => [{ sst: 1 }], cancelMs: 300 })
+    const slow = open5gsDriver({ name: 'x', link, slices: () => [{ sst: 1 }], cancelMs: 3_000 })
     await slow.upsert([RECORDED], patient())
     const removing = slow.remove([RECORDED.imsi], patient())
     let sawBlocked = false

@@ -136,7 +136,7 @@ test('asks on the way back where the earlier set listens, not where the refused 
     const at = (address: string) => filesOf('1', { 'mme.yaml': `at: ${address}\n` })
     const first = world.options(at('10.0.0.2'), { addresses: { mme: '10.0.0.2' } })
     await applyConfigSet(first, never)
-    const moved = { probe, addresses: { mme: '10.99.99.99' }, limits: { ...LIMITS, healthMs: 3_000 } }
+    const moved = { probe, addresses: { mme: '10.99.99.99' } }
     const error = await failureOf(applyConfigSet(world.options(at('10.99.99.99'), moved), never))
     assert.match(error.message, /mme does not get well with its new configuration/)
     assert.match(error.message, /the core is well with them/)
@@ -167,7 +167,7 @@ test('takes a probe that fails or hangs for one that is not content', () =>
     const hanging = (): Promise<undefined> => new Promise(() => undefined)
     const second = await failureOf(
       applyConfigSet(
-        world.options(filesOf('2'), { probe: hanging, limits: { ...LIMITS, healthMs: 60 } }),
+        world.options(filesOf('2'), { probe: hanging, limits: { ...LIMITS, healthMs: 2_000 } }),
         never,
       ),
     )

@@ -62,7 +62,7 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
   let edge: Edge | undefined
   let tls: ListenerTls | undefined
   try {
-    if (config.settings.tls.enabled) tls = listenerTls(kernel, secrets)
+    if (config.settings.tls.enabled) tls = watchedTls(kernel, secrets)
     edge = createEdge(kernel, edgeOptions(kernel, adminToken, tls))
     kernel.attach(edge)
     await kernel.registry.loadBundled()
@@ -94,6 +94,12 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
     log.info({}, 'stopped')
     log.close()
   }
+}
+
+function watchedTls(kernel: Kernel, secrets: Secrets): ListenerTls {
+  const tls = listenerTls(kernel, secrets)
+  kernel.watchHealth('listener', async () => tls.health(kernel.clock.nowMs()))
+  return tls
 }
 
 /** Reads the configuration with the sections of all plugins that are there now. */

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isServiceError, type Log, meshIdentityRef, type ServiceRef, type Settings } from '@steeple/contracts'
@@ -128,6 +129,33 @@ tls('takes files that change, and keeps what it has beside those that cannot be 
   assert.is(listener.material().key, secrets.tls().key)
   reload({ cert_file: '', key_file: '' })
   assert.is(listener.material().mesh, undefined)
+  listener.close()
+})
+
+tls('says in health a week ahead that what is presented ends, and what keeps it from being replaced', () => {
+  const files = filesOf('ending', other)
+  const { kernel, reload } = world(files)
+  const listener = listenerTls(kernel, secrets)
+  const at = (days: number): string => {
+    const [component, more] = listener.health(clock.nowMs() + days * DAY_MS)
+    assert.is(more, undefined)
+    assert.is(component?.name, 'listener')
+    assert.is(component?.required, false)
+    return `${component?.status} ${component?.detail}`
+  }
+  assert.is(at(0), 'ok what it presents is good')
+  const endsInDays = Math.floor(
+    (Date.parse(new X509Certificate(other.tls().cert).validTo) - clock.nowMs()) / DAY_MS,
+  )
+  assert.match(at(endsInDays - 6), /^degraded .*ending\.pem ends in 6 days; renew it$/)
+  assert.match(at(endsInDays + 1), /^degraded .*ending\.pem has expired; renew it$/)
+  assert.match(at(-60), /^degraded .* is good from .* on; check the clock$/)
+  writeFileSync(files.key_file, 'no key')
+  reload({})
+  assert.match(at(0), /^degraded tls\.key_file /)
+  reload({ cert_file: '', key_file: '' })
+  assert.is(at(0), 'ok what it presents is good')
+  assert.match(at(29), /^degraded the certificate of its mesh (ends in|has expired)/)
   listener.close()
 })
 

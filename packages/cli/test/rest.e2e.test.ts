@@ -51,6 +51,22 @@ rest(
 )
 
 rest(
+  'takes the token of an invitation from standard input, and warns of one in the process list',
+  async () => {
+    const joined = { mesh: { name: 'valley' }, overlay_address: '100.64.0.2' }
+    const join = (given: string, input?: string) =>
+      against(() => ({ body: joined }), ['node', 'join', given, 'https://192.0.2.1:8443'], {
+        ...(input === undefined ? {} : { input }),
+      })
+    const [piped, shown] = [await join('-', 'svcb_0\n'), await join('svcb_0')]
+    for (const { seen } of [piped, shown]) assert.is(Reflect.get(seen[0]?.body ?? {}, 'token'), 'svcb_0')
+    assert.not.match(piped.err, /process list/)
+    assert.is(shown.err.match(/process list/g)?.length, 1)
+  },
+  PROCESS_LIMIT,
+)
+
+rest(
   'sends the credential and a fresh Idempotency-Key with each change',
   async () => {
     const token = { id: 't1', name: 'ci', kind: 'api', roles: ['viewer'], expires_at: null, token: 'svc_new' }

@@ -111,6 +111,7 @@ export {
   pageSchema,
   TIMESTAMP_SCHEMA,
 } from './json-schema.ts'
+export { localHostName } from './local-host-name.ts'
 export {
   type BootstrapTokens,
   bootstrapTokensRef,

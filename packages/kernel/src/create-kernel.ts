@@ -253,6 +253,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     info,
     health,
     registry,
+    watchHealth: (owner, check) => health.watch(owner, { kind: 'feature', required: false }, check),
     get isSettled() {
       return reconciler.isReady && reconciler.isIdle
     },

@@ -1,6 +1,7 @@
 import type {
   AuditTrail,
   Clock,
+  ComponentHealth,
   HealthBoard,
   Log,
   NodeIdentity,
@@ -29,6 +30,8 @@ export interface Kernel {
   readonly identity: NodeIdentity
   readonly info: ServiceInfo
   readonly health: HealthBoard
+  /** Has `check` asked with the others, for what belongs to no plugin; its components are called as the owner or begin so. */
+  watchHealth(owner: string, check: () => Promise<readonly ComponentHealth[]>): void
   readonly registry: PluginRegistry
   /** Whether the first reconcile pass is over and no reconcile runs or is due now. */
   readonly isSettled: boolean

@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, randomBytes, randomUUID, X509Certificate } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { type Clock, secretsInvalid } from '@steeple/contracts'
+import { type Clock, localHostName, secretsInvalid } from '@steeple/contracts'
 import { makeHomeKeys } from './home-keys.ts'
 import {
   createKeyFile,
@@ -106,7 +106,12 @@ async function makeFiles(directory: string, name: string, nowMs: number): Promis
   const caPem = requireKeyFile(directory, KEY_FILES.caCertificate).toString()
   if (readKeyFile(directory, KEY_FILES.nodeCertificate) === undefined) {
     const publicKey = createPublicKey(nodeKeyPem)
-    const pem = await x509.issueCertificate({ caKeyPem, caPem, publicKey, ...nodeNames(randomUUID(), nowMs) })
+    const pem = await x509.issueCertificate({
+      caKeyPem,
+      caPem,
+      publicKey,
+      ...nodeNames({ nodeId: randomUUID(), name }, nowMs),
+    })
     createKeyFile(directory, KEY_FILES.nodeCertificate, Buffer.from(pem))
   }
   // Two runs at once agree because the first certificate wins and the id is read from it.
@@ -121,9 +126,12 @@ async function makeFiles(directory: string, name: string, nowMs: number): Promis
   return nodeId
 }
 
-/** What the node's own certificate says: its URI, and the names under which it serves TLS on this machine. */
+/**
+ * What the node's own certificate says: its URI, and the names under which it serves TLS: on this machine, by the machine's
+ * name, and by mDNS under that name and the node's.
+ */
 export function nodeNames(
-  nodeId: string,
+  { nodeId, name }: { readonly nodeId: string; readonly name: string },
   nowMs: number,
 ): {
   readonly commonName: string
@@ -134,10 +142,17 @@ export function nodeNames(
   readonly notAfterMs: number
 } {
   const host = hostname()
+  const [label = ''] = host.split('.')
+  const names = [
+    'localhost',
+    ...(DNS_NAME.test(host) ? [host] : []),
+    localHostName(label),
+    localHostName(name),
+  ]
   return {
     commonName: nodeId,
     uri: nodeUri(nodeId),
-    dnsNames: DNS_NAME.test(host) && host !== 'localhost' ? ['localhost', host] : ['localhost'],
+    dnsNames: [...new Set(names.filter((one) => one !== undefined))],
     addresses: ['127.0.0.1', '::1'],
     notBeforeMs: nowMs - BACKDATE_MS,
     notAfterMs: nowMs + NODE_CERTIFICATE_LIFE_MS,

@@ -24,7 +24,7 @@ export async function renewNodeCertificate(secrets: Secrets, clock: Clock): Prom
     caKeyPem: secrets.caKeyPem(),
     caPem: secrets.caPem,
     publicKey: createPublicKey(secrets.certificate().publicKey.export({ format: 'pem', type: 'spki' })),
-    ...nodeNames(secrets.identity.nodeId, nowMs),
+    ...nodeNames(secrets.identity, nowMs),
   })
   secrets.adoptCertificate(pem)
   return true

@@ -148,8 +148,9 @@ node('makes a mesh root of ten years that signs certificates and nothing below t
 
 node('gives the node a certificate of thirty days in its own name, for both ends of TLS', async () => {
   const clock = fakeClock()
-  const { secrets } = await initNode({ dataDir: fresh(), clock })
+  const { secrets } = await initNode({ dataDir: fresh(), clock, name: 'Mast on the hill' })
   const certificate = secrets.certificate()
+  assert.ok(certificate.checkHost('mast-on-the-hill.local'))
   assert.ok(certificate.subjectAltName?.includes(`URI:svc://node/${secrets.identity.nodeId}`))
   assert.ok(certificate.checkHost('localhost'))
   assert.ok(certificate.checkIP('127.0.0.1'))

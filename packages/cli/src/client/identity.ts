@@ -32,7 +32,7 @@ export function identityFolder({ env }: Terminal): string | undefined {
 
 /**
  * As whom a command speaks over TLS: `--cert` and `--key`, `SVC_CERT` and `SVC_KEY`, or what `svc user cert NAME --use` has put in its
- * place; and whom it believes: `--ca`, `SVC_CA`, or the CA that came with it.
+ * place; and whom it believes: `--ca`, `SVC_CA`, or the CA that came with it. Another CA leaves the certificate in its place.
  *
  * Warns about a key that others can read. Throws `usage`, `identity_unreadable`.
  */
@@ -43,11 +43,13 @@ export function identityOf(terminal: Terminal, options: IdentityOptions): Identi
   if ((cert === undefined) !== (key === undefined))
     throw usageError('a certificate needs its key: give both --cert and --key, or both SVC_CERT and SVC_KEY')
   const given = cert === undefined || key === undefined ? undefined : { cert, key }
-  if (given === undefined && ca === undefined) return identityInPlace(terminal)
+  const own = given === undefined ? identityInPlace(terminal) : undefined
+  if (ca === undefined && given === undefined) return own
   return {
-    client: given && { cert: read(given.cert), key: readKey(terminal, given.key) },
+    client: given === undefined ? own?.client : { cert: read(given.cert), key: readKey(terminal, given.key) },
     ca: ca === undefined ? undefined : read(ca),
-    nodeId: undefined,
+    // A box that has joined a mesh shows another CA's certificate, and is the same box.
+    nodeId: own?.nodeId,
   }
 }
 

@@ -82,6 +82,8 @@ async function members(terminal: Terminal, options: ConnectionOptions): Promise<
 
 async function join(terminal: Terminal, given: string, root: string, options: JoinOptions): Promise<void> {
   const token = given === '-' ? (await terminal.input()).trim() : given
+  if (given !== '-')
+    terminal.err('svc: warning: the token is visible in the process list; give - and it on standard input\n')
   const { body } = await connect(terminal, options).change('POST', '/v1/mesh/join', {
     token,
     url: root,

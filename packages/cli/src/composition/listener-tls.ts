@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { EdgeTls, TlsMaterial } from '@steeple/api'
-import { configInvalid, type Log, type MeshIdentity, meshIdentityRef } from '@steeple/contracts'
+import {
+  type ComponentHealth,
+  configInvalid,
+  type Log,
+  type MeshIdentity,
+  meshIdentityRef,
+} from '@steeple/contracts'
 import type { Kernel } from '@steeple/kernel'
 import type { Secrets } from '@steeple/secrets'
 import { type CertificateFiles, readCertificateFiles } from '@steeple/settings'
+import { certificateStanding } from './certificate-standing.ts'
 
 /** How often the given files are looked at: notices of changes get lost where folders are links that are replaced. */
 const LOOK_MS = 5_000
@@ -11,6 +18,8 @@ const LOOK_MS = 5_000
 /** The listener's TLS, and how to stop looking at its files. */
 export interface ListenerTls extends EdgeTls {
   close(): void
+  /** One component, `listener`: degraded a week before what it presents ends, and while its files cannot be used. */
+  health(nowMs: number): readonly ComponentHealth[]
 }
 
 /** What of the kernel says what to present. */
@@ -52,11 +61,42 @@ export function listenerTls(kernel: ListenerKernel, secrets: Pick<Secrets, 'tls'
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
+    health: (nowMs) => {
+      const problem = complaint ?? problemOf(kernel, material, nowMs)
+      const status = problem === undefined ? 'ok' : 'degraded'
+      return [
+        {
+          name: 'listener',
+          kind: 'feature',
+          required: false,
+          status,
+          detail: problem ?? 'what it presents is good',
+        },
+      ]
+    },
     close: () => {
       clearInterval(timer)
       unfollow?.()
     },
   }
+}
+
+/** Of people and of other boxes: what is presented to either may end. */
+function problemOf(kernel: ListenerKernel, { cert, mesh }: TlsMaterial, nowMs: number): string | undefined {
+  const file = kernel.settings.tls.cert_file
+  const ofMesh = [
+    'the certificate of its mesh',
+    mesh?.cert ?? cert,
+    'the service renews it by itself',
+  ] as const
+  const shown = mesh === undefined ? [ofMesh] : [[file, cert, 'renew it'] as const, ofMesh]
+  for (const [name, pem, remedy] of shown) {
+    const { state, leftDays, validFrom } = certificateStanding(pem, nowMs)
+    if (state === 'early') return `${name} is good from ${validFrom} on; check the clock`
+    if (state === 'expired') return `${name} has expired; ${remedy}`
+    if (state === 'ending') return `${name} ends in ${leftDays} days; ${remedy}`
+  }
+  return undefined
 }
 
 function identityOf(kernel: ListenerKernel): MeshIdentity | undefined {

@@ -1,12 +1,8 @@
-import { X509Certificate } from 'node:crypto'
 import type { Clock, Settings } from '@steeple/contracts'
 import { openMeshIdentity, openSecrets } from '@steeple/secrets'
 import { isLoopback, parseListenAddress, readCertificateFiles } from '@steeple/settings'
+import { certificateStanding } from '../composition/certificate-standing.ts'
 import { type Check, doubtful, broken as failed, healthy } from './check.ts'
-
-const DAY_MS = 86_400_000
-/** Those of a mesh are renewed at half of 30 days, those of public CAs a month before they end or later. */
-const WARN_DAYS = 7
 
 /** What the listener presents, and who may listen in where it presents nothing. */
 export function checkTransport(settings: Settings, clock: Clock): readonly Check[] {
@@ -52,17 +48,10 @@ function fromMesh(dataDir: string): { readonly cert: string } | undefined {
 }
 
 function judge(pem: string, from: string, remedy: string, clock: Clock): Check {
-  const certificate = new X509Certificate(pem)
-  const nowMs = clock.nowMs()
-  const fromMs = Date.parse(certificate.validFrom)
-  const leftDays = Math.floor((Date.parse(certificate.validTo) - nowMs) / DAY_MS)
-  if (nowMs < fromMs)
-    return doubtful(
-      'transport',
-      `${from} is good from ${new Date(fromMs).toISOString()} on`,
-      'check the clock',
-    )
-  if (leftDays < 0) return failed('transport', `${from} has expired`, remedy)
-  if (leftDays < WARN_DAYS) return doubtful('transport', `${from} ends in ${leftDays} days`, remedy)
+  const { state, leftDays, validFrom } = certificateStanding(pem, clock.nowMs())
+  if (state === 'early')
+    return doubtful('transport', `${from} is good from ${validFrom} on`, 'check the clock')
+  if (state === 'expired') return failed('transport', `${from} has expired`, remedy)
+  if (state === 'ending') return doubtful('transport', `${from} ends in ${leftDays} days`, remedy)
   return healthy('transport', `TLS with ${from}, good for ${leftDays} days`)
 }

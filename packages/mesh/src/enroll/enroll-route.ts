@@ -16,11 +16,11 @@ import {
 } from '@steeple/contracts'
 import { HOST_PORT_PATTERN, NODE_ID_SCHEMA, NODE_NAME_PATTERN, PEM_SCHEMA } from '../shapes.ts'
 import { CERTIFICATE_LIFE_MS } from './certificate-life.ts'
-import { ownNames, plainAddress, targetOf } from './own-names.ts'
+import { localNameIn, localNameOf, ownNames, plainAddress, targetOf } from './own-names.ts'
 import { type EnrollParts, ownMeshName } from './parts.ts'
 import type { Refusals } from './refusals.ts'
 import type { CertificateRow, MemberRow } from './rows.ts'
-import { findMember, newestCertificate } from './store.ts'
+import { allMembers, findMember, newestCertificate } from './store.ts'
 
 /** A request has some 500 octets. More than the field takes is still heard and refused with an entry in the trail. */
 const BODY_LIMIT = 65_536
@@ -122,10 +122,14 @@ async function enrolled(parts: EnrollParts, request: EnrollRequest, id: string):
   const wanted = { id, name: body.name, address: body.address ?? null, keySha256 }
   refuseOtherKey(roster.member(id), keySha256)
   if (isUsed) return await repeated(parts, request, wanted)
-  const certificate = await issue(parts, id, key, [request.peerAddress])
+  const nowMs = parts.context.clock.nowMs()
+  const localName = localNameOf(wanted, await allMembers(parts.context.db), nowMs)
+  const certificate = await issue(parts, id, key, { addresses: [request.peerAddress], localName })
   return await mutate(request, id, async (tx) => {
     const before = await findMember(tx, id)
     refuseOtherKey(before, keySha256)
+    if (localName !== localNameOf(wanted, await allMembers(tx), nowMs))
+      throw nodeStateConflict(`another box of the name ${name} has joined at this moment; ask again`)
     await tokens.burn(tx, token, id)
     const row = await roster.admit(tx, {
       nodeId: id,
@@ -191,7 +195,9 @@ export async function prepareRenewal(
   const newest = await newestCertificate(context.db, id)
   const nowMs = context.clock.nowMs()
   const fresh =
-    newest !== undefined && isYoung(newest, nowMs) ? undefined : await issue(parts, id, key, addresses)
+    newest !== undefined && isYoung(newest, nowMs)
+      ? undefined
+      : await issue(parts, id, key, { addresses, localName: newest && localNameIn(newest.pem) })
   return async (tx) => {
     const row = await findMember(tx, id)
     if (row === undefined || row.left_at_ms !== null) throw nodeStateConflict(`the node ${id} is no member`)
@@ -223,21 +229,21 @@ async function mutate(
 }
 
 /**
- * A certificate for both ends of TLS. It has no name that the node asked for: people import this CA, and a member must not
- * get a certificate for somebody else's host. `addresses`: where it was seen to be.
+ * A certificate for both ends of TLS. It has no host name that the node asked for: people import this CA, and a member must
+ * not get a certificate for somebody else's host. `addresses`: where it was seen to be; `localName`: see `localNameOf`.
  */
 async function issue(
   parts: EnrollParts,
   id: string,
   key: Uint8Array,
-  addresses: readonly string[],
+  { addresses, localName }: { readonly addresses: readonly string[]; readonly localName: string | undefined },
 ): Promise<CertificateRow> {
   const nowMs = parts.context.clock.nowMs()
   const { pem, serial, notAfterMs } = await parts.authority.issue({
     publicKey: key,
     commonName: id,
     uri: `svc://node/${id}`,
-    dnsNames: ['localhost'],
+    dnsNames: localName === undefined ? ['localhost'] : ['localhost', localName],
     addresses: [...new Set(['127.0.0.1', '::1', ...addresses.map(plainAddress)])].filter(
       (one) => isIP(one) !== 0,
     ),

@@ -1,4 +1,9 @@
+import { X509Certificate } from 'node:crypto'
+import { hostname } from 'node:os'
+import { localHostName } from '@steeple/contracts'
 import { NODE_ID_PATTERN } from '../shapes.ts'
+import { CERTIFICATE_LIFE_MS } from './certificate-life.ts'
+import type { MemberRow } from './rows.ts'
 
 const NODE_ID = new RegExp(NODE_ID_PATTERN)
 
@@ -17,7 +22,7 @@ export function ownNames({ id, name, address, peerAddress }: Claim): readonly st
     `svc://node/${id}`,
     id,
     ...['localhost', '127.0.0.1', '::1', plainAddress(peerAddress)],
-    ...(name === undefined ? [] : [name, `${name}.local`]),
+    ...(name === undefined ? [] : [name, `${name}.local`, localHostName(name) ?? name]),
     ...(host === undefined ? [] : [host]),
   ]
 }
@@ -31,4 +36,28 @@ export function targetOf(params: unknown): string {
 /** An address as it is written in a certificate: no IPv4 in IPv6 (RFC 4291 §2.5.5.2), and no zone. */
 export function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+}
+
+/**
+ * The `.local` name that the certificate of a node says, which people who believe the CA reach it by: made of its name, and of
+ * nobody else's who is in the mesh or has a certificate that has not ended yet, and not of the machine's that asks (the root).
+ */
+export function localNameOf(
+  { id, name }: { readonly id: string; readonly name: string },
+  rows: Iterable<Pick<MemberRow, 'node_id' | 'name' | 'left_at_ms'>>,
+  nowMs: number,
+): string | undefined {
+  const wanted = localHostName(name)
+  const [ofMachine = ''] = hostname().split('.')
+  if (wanted === undefined || wanted === localHostName(ofMachine)) return undefined
+  for (const { node_id, name: other, left_at_ms } of rows) {
+    const counts = left_at_ms === null || left_at_ms > nowMs - CERTIFICATE_LIFE_MS
+    if (node_id !== id && counts && localHostName(other) === wanted) return undefined
+  }
+  return wanted
+}
+
+/** The `.local` name that a certificate (PEM) says. It is renewed with it, whoever has that name since. */
+export function localNameIn(pem: string): string | undefined {
+  return /(?:^|, )DNS:([a-z0-9-]+\.local)(?:,|$)/.exec(new X509Certificate(pem).subjectAltName ?? '')?.[1]
 }

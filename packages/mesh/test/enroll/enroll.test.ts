@@ -96,6 +96,29 @@ enroll('audits what the edge refuses before the request is read: too large, of a
   bodyOf(await root.enroll(box, token))
 })
 
+enroll('names a box by mDNS as long as nobody else is called so, and by no other host name', async () => {
+  const namesOf = (answer: Enrolled): readonly string[] =>
+    [...(new X509Certificate(answer.certificate_pem).subjectAltName ?? '').matchAll(/DNS:([^,]+)/g)].map(
+      ([, name = '']) => name,
+    )
+  const join = async (name: string) => {
+    const box = await root.box()
+    const body = { name, address: 'bank.example:8443' }
+    return [box, bodyOf<Enrolled>(await root.enroll(box, root.token(), { body }))] as const
+  }
+  const [first, got] = await join('Mast am Hügel')
+  assert.equal(namesOf(got), ['localhost', 'mast-am-hugel.local'])
+  assert.equal(namesOf((await join('mast-am_Hugel'))[1]), ['localhost'])
+  assert.equal(namesOf((await join(root.bed.identity.name))[1]), ['localhost'])
+  assert.equal(namesOf((await join('Localhost'))[1]), ['localhost'])
+  await root.later(16 * DAY_MS)
+  const renewed = bodyOf<Enrolled>(
+    await root.as(first, 'POST', `/v1/nodes/${first.id}/enroll`, { csr_pem: first.csr, name: 'another' }),
+  )
+  assert.is.not(renewed.certificate_pem, got.certificate_pem)
+  assert.equal(namesOf(renewed), ['localhost', 'mast-am-hugel.local'])
+})
+
 enroll('gives the same again to the node that lost the answer, and to nobody else', async () => {
   const [box, other] = [await root.box(), await root.box()]
   const token = root.token()

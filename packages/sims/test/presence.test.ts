@@ -55,6 +55,26 @@ attach(
   },
 )
 
+attach('takes a phone that goes while the core is asked for gone', async () => {
+  const { core, there } = place()
+  const { ues } = core
+  const asked = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<void>()
+  core.ues = async (...call) => {
+    const seen = await ues(...call)
+    asked.resolve()
+    await answer.promise
+    return seen
+  }
+  const looking = there.look(signal)
+  await asked.promise
+  there.left(imsiHash(IMSI))
+  answer.resolve()
+  assert.is((await looking)?.hashes.size, 0)
+  core.ues = ues
+  assert.is((await there.look(signal))?.hashes.size, 1, 'it is back')
+})
+
 attach('does not wait for a core that hangs', async () => {
   const { core, advance, there } = place()
   await there.look(signal)

@@ -39,12 +39,15 @@ export function presence(context: Pick<Context, 'clock' | 'log' | 'maybe' | 'ret
   const { clock } = context
   let last: Seen | undefined
   let looking: Promise<Attached | undefined> | undefined
+  /** Phones that went since the last look began: its answer may be of before. */
+  let gone = new Set<string>()
   let isFailing = false
 
   const now = (): Attached | undefined =>
     last !== undefined && clock.monotonicMs() - last.monotonicMs <= STALE_MS ? last : undefined
 
   const ask = async (signal: AbortSignal): Promise<Attached | undefined> => {
+    gone = new Set()
     const core = context.maybe(coreDriverRef)
     if (core === undefined) {
       last = undefined
@@ -52,7 +55,9 @@ export function presence(context: Pick<Context, 'clock' | 'log' | 'maybe' | 'ret
     }
     try {
       const ues = await core.ues(AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]))
-      last = { hashes: await hashesOf(ues), atMs: clock.nowMs(), monotonicMs: clock.monotonicMs() }
+      const hashes = await hashesOf(ues)
+      for (const hash of hashes) if (gone.has(hash)) hashes.delete(hash)
+      last = { hashes, atMs: clock.nowMs(), monotonicMs: clock.monotonicMs() }
       isFailing = false
     } catch (error) {
       if (!isFailing && !signal.aborted)
@@ -70,8 +75,11 @@ export function presence(context: Pick<Context, 'clock' | 'log' | 'maybe' | 'ret
   return {
     now,
     look,
-    // A hash of a subscriber is one.
-    left: (hash) => void last?.hashes.delete(hash as ImsiHash),
+    left: (hash) => {
+      // A hash of a subscriber is one.
+      last?.hashes.delete(hash as ImsiHash)
+      gone.add(hash)
+    },
     fresh: async () => {
       if (context.maybe(coreDriverRef) === undefined) return undefined
       const ageMs = last === undefined ? Number.POSITIVE_INFINITY : clock.monotonicMs() - last.monotonicMs

@@ -60,9 +60,8 @@ scene(
     assert.ok(all.network.attached.has(IMSI))
     assert.equal(rates(all), { up: 64_000, down: 64_000 })
     all.network.attached.delete(IMSI)
-    await eventually(
-      async () => assert.equal((await all.usage(hash)).throttle, { bps: 64_000, state: 'in_force' }),
-      30_000,
+    await eventually(async () =>
+      assert.equal((await all.usage(hash)).throttle, { bps: 64_000, state: 'in_force' }),
     )
   },
 )
@@ -126,7 +125,7 @@ scene('says when usage is not known, and does not take it for none', {}, async (
   await eventually(async () => {
     const seconds = Number(/^svc_fair_use_unknown_seconds (\S+)$/m.exec(await metrics())?.[1])
     assert.ok(seconds >= 3_600 && seconds < 7_200, `${seconds}`)
-  }, 60_000)
+  })
   assert.match(await metrics(), /^svc_fair_use_quotas\{action="suspend"\} 1$/m)
 })
 

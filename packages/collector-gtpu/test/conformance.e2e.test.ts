@@ -2,12 +2,11 @@ import { appendFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Collection, Collector, Imsi, ImsiHash } from '@steeple/contracts'
-import { assert, type BegunSession, collectorConformance, eventually } from '@steeple/testkit'
+import { assert, type BegunSession, collectorConformance, eventually, runTool } from '@steeple/testkit'
 import { type ChildTap, createChildTap } from '../src/child/child-tap.ts'
 import { tapCollector } from '../src/collector.ts'
 import type { UpfTap } from '../src/upf-tap.ts'
 import { type Carried, CORE, frame, pcapngDrops, pcapngOf, pcapngPackets } from './support/frames.ts'
-import { enterOwnNetwork, run, SENDING } from './support/own-network.ts'
 import {
   folder,
   isLooking,
@@ -20,8 +19,9 @@ import {
   startPcap,
   systemClock,
 } from './support/taps.ts'
+import { enterVethNetwork, SENDING } from './support/veth.ts'
 
-enterOwnNetwork(import.meta.filename)
+enterVethNetwork(import.meta.filename)
 
 /** The least that an IPv6 packet has: the suite moves single octets, which no packet can be. */
 const UNIT = 40
@@ -64,11 +64,11 @@ const COMMON = {
 }
 
 function unplug(): void {
-  run('ip', 'link', 'del', SENDING)
+  runTool('ip', 'link', 'del', SENDING)
 }
 
 function plug(): void {
-  run(
+  runTool(
     'sh',
     '-ec',
     'ip link show gtx0 >/dev/null 2>&1 || { ip link add gtx0 type veth peer name grx0; ip link set gtx0 mtu 9500 up; ip link set grx0 mtu 9500 up; }',
@@ -97,10 +97,10 @@ collectorConformance('collector-gtpu nft', async () => {
       return inUnits(tapCollector(tap, systemClock))
     },
     fallSilent: async () => unplug(),
-    world: async () => run('nft', 'list', 'ruleset'),
+    world: async () => runTool('nft', 'list', 'ruleset'),
     close: async () => {
       await tap.close(false)
-      assert.is(run('nft', 'list', 'tables'), '')
+      assert.is(runTool('nft', 'list', 'tables'), '')
     },
   }
 })
@@ -159,7 +159,7 @@ if (hasPcap())
         await eventually(() => assert.is(tap.pid, undefined), 60_000)
         await tap.snapshot(undefined, NEVER).catch(() => undefined)
       },
-      world: async () => run('nft', 'list', 'ruleset'),
+      world: async () => runTool('nft', 'list', 'ruleset'),
       close: async () => {
         await tap.close(false)
         own.remove()

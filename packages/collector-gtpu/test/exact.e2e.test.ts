@@ -1,12 +1,12 @@
 import { createSocket } from 'node:dgram'
-import { assert, suite } from '@steeple/testkit'
+import { assert, runTool, suite } from '@steeple/testkit'
 import type { TapSnapshot } from '../src/upf-tap.ts'
 import { PACKETS, RATES, readsExactly, times } from './support/exactly.ts'
 import { type Carried, CORE, CORE_6, gpdu, truthOf } from './support/frames.ts'
-import { enterOwnNetwork, RECEIVING, run, SENDING } from './support/own-network.ts'
 import { NEVER, octetsOf, openNft, send } from './support/taps.ts'
+import { enterVethNetwork, RECEIVING, SENDING } from './support/veth.ts'
 
-enterOwnNetwork(import.meta.filename)
+enterVethNetwork(import.meta.filename)
 
 const exact = suite('collector-gtpu/exact')
 
@@ -110,8 +110,8 @@ exact('has an interface that went and came again looked at again, and says what 
   try {
     send(PACKETS.slice(0, 100))
     const before = await tap.snapshot(undefined, NEVER)
-    run('ip', 'link', 'del', SENDING)
-    run(
+    runTool('ip', 'link', 'del', SENDING)
+    runTool(
       'sh',
       '-ec',
       'ip link add gtx0 type veth peer name grx0; ip link set gtx0 mtu 9500 up; ip link set grx0 mtu 9500 up',

@@ -6,10 +6,10 @@ import { createRequire } from 'node:module'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { PACKETS, RATES, readsExactly } from './support/exactly.ts'
 import { type Carried, CORE, gpdu } from './support/frames.ts'
-import { enterOwnNetwork, RECEIVING } from './support/own-network.ts'
 import { folder, isLooking, NEVER, openPcap, send, startPcap } from './support/taps.ts'
+import { enterVethNetwork, RECEIVING } from './support/veth.ts'
 
-enterOwnNetwork(import.meta.filename)
+enterVethNetwork(import.meta.filename)
 
 const exact = suite('collector-gtpu/pcap')
 

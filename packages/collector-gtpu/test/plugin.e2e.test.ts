@@ -1,15 +1,15 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Collection, type Collector, collectionConsumerRef, type Settings } from '@steeple/contracts'
-import { assert, eventually, fakeContext, type Overrides, suite } from '@steeple/testkit'
+import { assert, eventually, fakeContext, type Overrides, runTool, suite } from '@steeple/testkit'
 import { ownName } from '../src/counter-folder.ts'
 import { plugin } from '../src/plugin.ts'
 import { PACKETS } from './support/exactly.ts'
 import { CORE, frame, pcapOf, truthOf } from './support/frames.ts'
-import { enterOwnNetwork, RECEIVING, run } from './support/own-network.ts'
 import { folder, NEVER, send } from './support/taps.ts'
+import { enterVethNetwork, RECEIVING } from './support/veth.ts'
 
-enterOwnNetwork(import.meta.filename)
+enterVethNetwork(import.meta.filename)
 
 const life = suite('collector-gtpu/plugin')
 const CONFIG = { enabled: true, iface: RECEIVING, driver: 'nft', file: '', core_addresses: [CORE] } as const
@@ -68,7 +68,7 @@ life('hands over what it has counted when it is unloaded, and leaves no rule beh
   send(SENT)
   await instance.stop?.('unload')
   assert.equal(octets(kept.full), TRUTH)
-  assert.is(run('nft', 'list', 'tables'), '')
+  assert.is(runTool('nft', 'list', 'tables'), '')
 })
 
 life('goes on with its counters when it is upgraded, and when nobody took what it had', async () => {
@@ -84,7 +84,7 @@ life('goes on with its counters when it is upgraded, and when nobody took what i
   assert.equal(octets(await third.collector.poll(undefined, NEVER)), TRUTH)
   kept.isAway = false
   await third.instance.stop?.('unload')
-  assert.is(run('nft', 'list', 'tables'), '')
+  assert.is(runTool('nft', 'list', 'tables'), '')
 })
 
 life('takes away the rules of a service that was killed, once they are not wanted any more', async () => {
@@ -94,7 +94,7 @@ life('takes away the rules of a service that was killed, once they are not wante
   send(SENT)
   const off = await open({ ...CONFIG, enabled: false }, services)
   assert.equal(octets(kept.full), TRUTH)
-  assert.is(run('nft', 'list', 'tables'), '')
+  assert.is(runTool('nft', 'list', 'tables'), '')
   assert.equal((await off.collector.poll(undefined, NEVER)).volumes, [])
 })
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { enterOwnNetwork } from '@steeple/testkit'
 import { INTERVAL_MS, startMeteredLab } from '../harness/metered-lab.ts'
-import { enterOwnNetwork } from '../harness/own-network.ts'
 import { until } from '../harness/service.ts'
 
 // Measures how soon phones are gone that go over their quota, one after the other; prints the times in ms as JSON.

@@ -1,9 +1,8 @@
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, enterOwnMounts, hasBlockMounts, suite } from '@steeple/testkit'
 import { startedProcesses } from '../harness/launch.ts'
-import { enterOwnMounts, hasBlockMounts } from '../harness/own-mounts.ts'
 import { type Answer, runSvc, type Service, until } from '../harness/service.ts'
 import { blockDisk, memoryDisk, type SmallDisk } from '../harness/small-disk.ts'
 

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { assert, seededDraw, stretched, suite } from '@steeple/testkit'
+import { assert, enterOwnMachine, seededDraw, stretched, suite } from '@steeple/testkit'
 import type { Box } from '../harness/mesh/box.ts'
 import {
   addressesAt,
@@ -14,7 +14,6 @@ import {
   village,
   WAIT_MS,
 } from '../harness/mesh/mesh.ts'
-import { enterOwnMachine } from '../harness/mesh/own-machine.ts'
 import { until } from '../harness/service.ts'
 
 enterOwnMachine(import.meta.filename)

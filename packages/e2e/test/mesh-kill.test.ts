@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { assert, eventually, seededDraw, suite } from '@steeple/testkit'
+import { assert, enterOwnMachine, eventually, seededDraw, suite } from '@steeple/testkit'
 import type { Box } from '../harness/mesh/box.ts'
 import { invite, joinMesh, MESH_LIMIT, membersAt, type Village, village } from '../harness/mesh/mesh.ts'
-import { enterOwnMachine } from '../harness/mesh/own-machine.ts'
 
 enterOwnMachine(import.meta.filename)
 

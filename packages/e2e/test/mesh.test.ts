@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { assert, eventually, stretched, suite } from '@steeple/testkit'
+import { assert, enterOwnMachine, eventually, stretched, suite } from '@steeple/testkit'
 import type { Box } from '../harness/mesh/box.ts'
 import {
   addressesAt,
@@ -14,7 +14,6 @@ import {
   village,
   WAIT_MS,
 } from '../harness/mesh/mesh.ts'
-import { enterOwnMachine } from '../harness/mesh/own-machine.ts'
 import { type Place, phonePlace } from '../harness/mesh/places.ts'
 import { seenAs, startTeller, untilSeenAs } from '../harness/mesh/teller.ts'
 import { until } from '../harness/service.ts'

@@ -3,9 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { assert, eventually, suite } from '@steeple/testkit'
+import { assert, enterOwnMachine, eventually, suite } from '@steeple/testkit'
 import { type Box, makeBox } from '../harness/mesh/box.ts'
-import { enterOwnMachine } from '../harness/mesh/own-machine.ts'
 import { boxPlace, makeLan, type Place } from '../harness/mesh/places.ts'
 
 enterOwnMachine(fileURLToPath(import.meta.url))

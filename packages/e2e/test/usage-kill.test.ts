@@ -2,11 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, rounds, suite } from '@steeple/testkit'
+import { assert, enterOwnNetwork, rounds, suite } from '@steeple/testkit'
 import { ROOT } from '../harness/launch.ts'
 import { type Card, type MeteredLab, type Octets, startMeteredLab } from '../harness/metered-lab.ts'
 import { startWitness, type Witnessed } from '../harness/nft-witness.ts'
-import { enterOwnNetwork } from '../harness/own-network.ts'
 import { until } from '../harness/service.ts'
 
 enterOwnNetwork(import.meta.filename)

@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, eventually, suite } from '@steeple/testkit'
+import { assert, enterOwnNetwork, eventually, suite } from '@steeple/testkit'
 import { type EventStream, openEvents } from '../harness/event-client.ts'
 import { INTERVAL_MS, type MeteredLab, type Octets, startMeteredLab } from '../harness/metered-lab.ts'
-import { enterOwnNetwork } from '../harness/own-network.ts'
 import { until } from '../harness/service.ts'
 import { type ShiftedClock, shiftedClock } from '../harness/shifted-clock.ts'
 

@@ -28,6 +28,13 @@ export { driverPlugin, type FakeCore, type FakeHss, fakeCore, fakeHss } from './
 export { type FakeMetrics, fakeMetrics } from './fake-metrics.ts'
 export { letTimePass } from './let-time-pass.ts'
 export { type MemoryDb, memoryDb } from './memory-db.ts'
+export {
+  enterOwnMachine,
+  enterOwnMounts,
+  enterOwnNetwork,
+  hasBlockMounts,
+  runTool,
+} from './own-place.ts'
 export { reconcileOne } from './reconcile-one.ts'
 export { rounds } from './rounds.ts'
 export { seededDraw } from './seeded-draw.ts'

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock, Log } from '@steeple/contracts'
-import { eventually } from '@steeple/testkit'
+import { eventually, runTool } from '@steeple/testkit'
 import { type ChildTap, createChildTap } from '../../src/child/child-tap.ts'
 import { interfacePackets } from '../../src/interface-packets.ts'
 import { createNftTap } from '../../src/nft/nft-tap.ts'
 import { nftRun } from '../../src/nft/run-nft.ts'
 import type { TapCounter, TapSnapshot, UpfTap } from '../../src/upf-tap.ts'
 import { type Carried, CORE, CORE_6, frame, pcapOf } from './frames.ts'
-import { RECEIVING, run, SENDING } from './own-network.ts'
+import { RECEIVING, SENDING } from './veth.ts'
 
 export const NEVER: AbortSignal = new AbortController().signal
 /** How long a child may take to come up on a busy machine. */
@@ -92,7 +92,7 @@ export function sendFrames(frames: readonly Buffer[], ...flags: readonly string[
     const file = join(own.path, 'sent.pcap')
     writeFileSync(file, pcapOf(frames))
     const speed = flags.length === 0 ? ['--topspeed'] : flags
-    return run('tcpreplay', '--preload-pcap', ...speed, `--intf1=${SENDING}`, file)
+    return runTool('tcpreplay', '--preload-pcap', ...speed, `--intf1=${SENDING}`, file)
   } finally {
     own.remove()
   }

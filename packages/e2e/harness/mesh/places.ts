@@ -1,4 +1,5 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { runTool } from '@steeple/testkit'
 
 /** The network between the boxes; the test itself is at `.254`, and everything beyond. */
 const LAN = '10.9.0'
@@ -27,19 +28,14 @@ export interface BoxPlace extends Place {
   fetch(): void
 }
 
-/** Runs a command to its end and gives what it printed. Throws with what it complained of. */
-export function run(file: string, ...args: readonly string[]): string {
-  return execFileSync(file, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
-}
-
 /** The local network with nobody on it. In a machine of the test's own (`enterOwnMachine`). */
 export function makeLan(): void {
-  run('ip', 'link', 'add', BRIDGE, 'type', 'bridge')
-  run('ip', 'link', 'add', ISLAND, 'type', 'bridge')
-  run('ip', 'link', 'set', ISLAND, 'up')
-  run('ip', 'addr', 'add', `${LAN}.254/24`, 'dev', BRIDGE)
-  run('ip', 'link', 'set', BRIDGE, 'up')
-  run('ip', 'addr', 'add', `${INTERNET}/32`, 'dev', 'lo')
+  runTool('ip', 'link', 'add', BRIDGE, 'type', 'bridge')
+  runTool('ip', 'link', 'add', ISLAND, 'type', 'bridge')
+  runTool('ip', 'link', 'set', ISLAND, 'up')
+  runTool('ip', 'addr', 'add', `${LAN}.254/24`, 'dev', BRIDGE)
+  runTool('ip', 'link', 'set', BRIDGE, 'up')
+  runTool('ip', 'addr', 'add', `${INTERNET}/32`, 'dev', 'lo')
 }
 
 /** Puts a box on the local network; `number` (1 to 200) is the end of its address. */
@@ -47,26 +43,26 @@ export async function boxPlace(number: number): Promise<BoxPlace> {
   const place = await makePlace()
   const outer = `box${number}`
   const address = `${LAN}.${number}`
-  run('ip', 'link', 'add', outer, 'type', 'veth', 'peer', 'name', 'e0', 'netns', place.pid)
-  run('ip', 'link', 'set', outer, 'master', BRIDGE, 'up')
+  runTool('ip', 'link', 'add', outer, 'type', 'veth', 'peer', 'name', 'e0', 'netns', place.pid)
+  runTool('ip', 'link', 'set', outer, 'master', BRIDGE, 'up')
   place.run('ip', 'addr', 'add', `${address}/24`, 'dev', 'e0')
   place.run('ip', 'link', 'set', 'e0', 'up')
   place.run('ip', 'route', 'add', 'default', 'via', `${LAN}.254`)
   return {
     ...place,
     address,
-    unplug: () => void run('ip', 'link', 'set', outer, 'down'),
-    plug: () => void run('ip', 'link', 'set', outer, 'up'),
-    strand: () => void run('ip', 'link', 'set', outer, 'master', ISLAND),
-    fetch: () => void run('ip', 'link', 'set', outer, 'master', BRIDGE),
+    unplug: () => void runTool('ip', 'link', 'set', outer, 'down'),
+    plug: () => void runTool('ip', 'link', 'set', outer, 'up'),
+    strand: () => void runTool('ip', 'link', 'set', outer, 'master', ISLAND),
+    fetch: () => void runTool('ip', 'link', 'set', outer, 'master', BRIDGE),
   }
 }
 
 /** A phone behind a box, as the core's user plane shows it: an address of the pool on a tunnel's interface. */
 export async function phonePlace(box: Place, pool = '10.45.0'): Promise<Place> {
   const place = await makePlace()
-  run('ip', 'link', 'add', 'ue0', 'netns', place.pid, 'type', 'veth', 'peer', 'name', 'ogstun')
-  run('ip', 'link', 'set', 'ogstun', 'netns', box.inside[2] ?? '')
+  runTool('ip', 'link', 'add', 'ue0', 'netns', place.pid, 'type', 'veth', 'peer', 'name', 'ogstun')
+  runTool('ip', 'link', 'set', 'ogstun', 'netns', box.inside[2] ?? '')
   box.run('ip', 'addr', 'add', `${pool}.1/16`, 'dev', 'ogstun')
   box.run('ip', 'link', 'set', 'ogstun', 'up')
   place.run('ip', 'addr', 'add', `${pool}.2/16`, 'dev', 'ue0')
@@ -90,7 +86,7 @@ async function makePlace(): Promise<Place & { readonly pid: string }> {
     inside,
     run: (...command) => {
       const [file = '', ...args] = [...inside, ...command]
-      return run(file, ...args)
+      return runTool(file, ...args)
     },
   }
 }

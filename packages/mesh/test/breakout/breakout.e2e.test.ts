@@ -6,7 +6,7 @@ import {
   meshStandingRef,
   southboundUnavailable,
 } from '@steeple/contracts'
-import { assert, fakeContext, reconcileOne, suite } from '@steeple/testkit'
+import { assert, enterOwnNetwork, fakeContext, reconcileOne, runTool, suite } from '@steeple/testkit'
 import { type BreakoutSeams, breakout } from '../../src/breakout/breakout.ts'
 import { kernelForwarding, translationTable } from '../../src/breakout/kernel.ts'
 import { peerRouting } from '../../src/breakout/peer-routing.ts'
@@ -14,7 +14,7 @@ import type { PeeringConfig } from '../../src/config.ts'
 import type { Links } from '../../src/links.ts'
 import type { Members } from '../../src/members.ts'
 import { type Run, systemRun } from '../../src/wireguard/run.ts'
-import { enterOwnNetwork, type Neighbour, neighbour, run } from '../support/own-network.ts'
+import { type Neighbour, neighbour } from '../support/neighbour.ts'
 import { askedFrom, isUnreachable, tellsSource } from '../support/source-teller.ts'
 
 enterOwnNetwork(import.meta.filename)
@@ -45,8 +45,8 @@ out.before(async () => {
 
 out.before.each(() => {
   writeFileSync(FORWARDING, '0')
-  run('nft', 'flush', 'ruleset')
-  run('ip', 'route', 'replace', 'default', 'via', INTERNET)
+  runTool('nft', 'flush', 'ruleset')
+  runTool('ip', 'route', 'replace', 'default', 'via', INTERNET)
 })
 
 out.after(() => {
@@ -135,7 +135,7 @@ function forwarding(): string {
 }
 
 function tables(): string {
-  return run('nft', 'list', 'tables').trim()
+  return runTool('nft', 'list', 'tables').trim()
 }
 
 out(
@@ -159,7 +159,7 @@ out(
   async () => {
     const { pass, end, fake } = await box()
     await pass()
-    const made = run('nft', '-s', 'list', 'ruleset')
+    const made = runTool('nft', '-s', 'list', 'ruleset')
     const spoils: readonly (readonly string[])[] = [
       ['nft', 'flush', 'ruleset'],
       ['nft', 'flush', 'chain', 'inet', 'svc_breakout', 'out'],
@@ -168,9 +168,9 @@ out(
       ['sh', '-c', `echo 0 > ${FORWARDING}`],
     ]
     for (const [file = '', ...args] of spoils) {
-      run(file, ...args)
+      runTool(file, ...args)
       await pass()
-      assert.is(run('nft', '-s', 'list', 'ruleset'), made, args.join(' '))
+      assert.is(runTool('nft', '-s', 'list', 'ruleset'), made, args.join(' '))
       assert.is(forwarding(), '1', args.join(' '))
     }
     const lines = (): number => fake.logs.filter(({ message }) => message === 'breakout put right').length
@@ -203,7 +203,7 @@ out(
   'leaves forwarding on where it was on before, and tables of others alone',
   async () => {
     writeFileSync(FORWARDING, '1')
-    run('nft', 'add', 'table', 'inet', 'somebody')
+    runTool('nft', 'add', 'table', 'inet', 'somebody')
     const { pass, end } = await box()
     await pass()
     await end('unload')
@@ -240,17 +240,17 @@ out(
     })
     assert.is(await askedFrom(phone.inside, BEHIND_PEER), '100.64.0.1')
     // What the box has a nearer way to goes there.
-    assert.match(run('ip', 'route', 'get', '192.0.2.2', 'from', '10.45.0.2', 'iif', 'ogstun'), /dev up0/)
-    assert.match(run('ip', 'route', 'get', BEHIND_PEER), /dev up0/)
+    assert.match(runTool('ip', 'route', 'get', '192.0.2.2', 'from', '10.45.0.2', 'iif', 'ogstun'), /dev up0/)
+    assert.match(runTool('ip', 'route', 'get', BEHIND_PEER), /dev up0/)
     turned.links = { ...turned.links, wayOut: false, isActive: false }
     await pass()
     assert.equal((await state()).breakout, { mode: 'off', peerCount: 0 })
-    assert.not.match(run('ip', 'rule'), /515[01]/)
+    assert.not.match(runTool('ip', 'rule'), /515[01]/)
     turned.links = { ...turned.links, wayOut: true }
     await pass()
-    assert.match(run('ip', 'rule'), /5151:\s+from 10\.45\.0\.0\/16 lookup 5150/)
+    assert.match(runTool('ip', 'rule'), /5151:\s+from 10\.45\.0\.0\/16 lookup 5150/)
     await end('unload')
-    assert.not.match(run('ip', 'rule'), /515[01]/)
+    assert.not.match(runTool('ip', 'rule'), /515[01]/)
     assert.equal([tables(), forwarding()], ['', '0'])
   },
   LIMIT,
@@ -263,11 +263,11 @@ out(
     turned.links = { device: DEVICE, wayOut: true, offered: [], isActive: true }
     await pass()
     assert.is(await mode(), 'local')
-    run('ip', 'route', 'del', 'default')
+    runTool('ip', 'route', 'del', 'default')
     await pass()
     assert.is(await mode(), 'peer')
     assert.is(await askedFrom(phone.inside, BEHIND_PEER), '100.64.0.1')
-    run('ip', 'route', 'add', 'default', 'via', INTERNET)
+    runTool('ip', 'route', 'add', 'default', 'via', INTERNET)
     await pass()
     assert.is(await mode(), 'local')
     assert.is(await askedFrom(phone.inside, INTERNET), '192.0.2.1')

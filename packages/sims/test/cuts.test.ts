@@ -20,6 +20,8 @@ import { plugin } from '../src/plugin.ts'
 import { bodyOf, type IssueAnswer, type SimBody } from './support/answers.ts'
 
 const cuts = suite('sims/cuts')
+/** For hundreds of SIMs, also beside a core that takes 5 s not to answer: a busy machine only takes longer. */
+const MANY_MS = 240_000
 let bed: Testbed
 let hss: FakeHss
 let core: FakeCore
@@ -119,11 +121,13 @@ scene('leaves a core that hangs alone while it blocks all others', async () => {
   core.kick = () => new Promise(() => undefined)
   const ids = sims.map((sim) => sim.imsi_sha256_12)
   bodyOf(await bed.request('POST', '/v1/sims/bulk', { body: { action: 'suspend', ids } }))
-  await eventually(() =>
-    assert.is(
-      [...hss.held.values()].every(({ isBlocked }) => isBlocked),
-      true,
-    ),
+  await eventually(
+    () =>
+      assert.is(
+        [...hss.held.values()].every(({ isBlocked }) => isBlocked),
+        true,
+      ),
+    MANY_MS,
   )
   await eventually(() => assert.match(kicksHealth() ?? '', /takes no kicks: the core did not answer/))
 })
@@ -141,7 +145,10 @@ scene('takes a thousand phones on and off, a few kicks at a time', async () => {
   await eventually(() => assert.is(hss.held.size, count))
   for (const imsi of hss.held.keys()) core.attached.add(imsi)
   const metrics = async (): Promise<string> => String((await bed.request('GET', '/metrics')).body)
-  await eventually(async () => assert.match(await metrics(), `svc_sim_state{state="in-use"} ${count}\n`))
+  await eventually(
+    async () => assert.match(await metrics(), `svc_sim_state{state="in-use"} ${count}\n`),
+    MANY_MS,
+  )
   assert.match(await metrics(), `svc_attach_total{plmn="999-99"} ${count}\n`)
   const kick = core.kick
   let abreast = 0
@@ -156,7 +163,7 @@ scene('takes a thousand phones on and off, a few kicks at a time', async () => {
   bodyOf(
     await bed.request('POST', '/v1/sims/bulk', { body: { action: 'suspend', filter: { label: 'all' } } }),
   )
-  await eventually(() => assert.is(core.attached.size, 0))
+  await eventually(() => assert.is(core.attached.size, 0), MANY_MS)
   assert.ok(most <= 8, `${most} kicks at a time`)
   assert.is([...hss.held.values()].filter(({ isBlocked }) => !isBlocked).length, 0)
   assert.match(await metrics(), `svc_sim_state{state="suspended"} ${count}\n`)

@@ -7,9 +7,10 @@ import { allPeers, type PeerRow } from './peer-store.ts'
 import { publishOwn } from './publish.ts'
 import { changeKeyWhenReady } from './rotation.ts'
 
-/** How often the interface is looked at: a stale peer's routes are gone within ten seconds. */
+/** How often the interface is looked at: a stale peer's routes are gone within ten seconds (contract section 9). */
 const LOOK_MS = 5_000
-const LONGEST_MS = 15_000
+/** Also after looks that failed. */
+const LONGEST_MS = 8_000
 
 /** Brings the WireGuard interface, its peers and routes to what is wanted. Level-triggered: looks at all of it each time. */
 export function linkReconciler(parts: PeersParts): Reconciler {

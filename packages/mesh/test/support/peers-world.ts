@@ -14,6 +14,7 @@ import type { PeeringConfig } from '../../src/config.ts'
 import type { Links } from '../../src/links.ts'
 import type { Member, Members, PublishedWireguard } from '../../src/members.ts'
 import type { MeshPart } from '../../src/part.ts'
+import type { PeerRow } from '../../src/peers/peer-store.ts'
 import { PEERS_TABLES, peers } from '../../src/peers/peers.ts'
 import type { Suggestion, Suggestions } from '../../src/suggestions.ts'
 import { newKeyPair } from '../../src/wireguard/keys.ts'
@@ -147,6 +148,18 @@ export function peerBody(): {
     endpoint: 'wg://192.0.2.1:51820',
     public_key: someKey(),
     routes: ['10.20.0.0/16'],
+  }
+}
+
+/** A row of a peer that an operator has added. */
+export function peerRow(wish: { readonly public_key: string; readonly routes: readonly string[] }): PeerRow {
+  const routes = JSON.stringify(wish.routes)
+  const nothing = { next_key: null, former_key: null, psk_sealed: null, address: null, node_id: null }
+  return {
+    ...nothing,
+    ...{ id: 'p-0000000000000001', name: 'north', source: 'static', public_key: wish.public_key },
+    ...{ endpoint: 'wg://192.0.2.1:51820', keepalive_s: 25, advertised: routes, approved: routes },
+    ...{ fingerprint: null, removed_at_ms: null, removed_by: null, created_at_ms: 0, changed_at_ms: 0 },
   }
 }
 

@@ -2,14 +2,14 @@ import {
   type AuthenticatedPrincipal,
   type Authenticator,
   type Clock,
-  expandRoles,
   type Principal,
   type Reader,
+  type Role,
   tokenExpired,
 } from '@steeple/contracts'
 import type { LastUse } from './last-use.ts'
 import type { SessionAuthenticator } from './people/session-authenticator.ts'
-import { rolesOf } from './token-record.ts'
+import { rolesNow } from './token-owner.ts'
 import { findByHash, type TokenRow } from './token-store.ts'
 import { isSameSha256, tokenKindOf, tokenSha256 } from './token-text.ts'
 
@@ -28,7 +28,7 @@ export interface AuthenticatorParts {
 export interface CachedAuthenticator extends Authenticator {
   /** Forgets a token; call it when its deletion is committed. */
   forget(sha256: string): void
-  /** Forgets all sessions of people; call it when one has ended, or a user has lost something. */
+  /** Forgets all sessions of people, and what their tokens may; call it when one has ended, or a user has lost something. */
   forgetSessions(): void
 }
 
@@ -50,7 +50,9 @@ export function createAuthenticator(parts: AuthenticatorParts): CachedAuthentica
     const epochBefore = epoch
     const row = await findByHash(reader, sha256)
     if (row?.kind !== 'api' || !isSameSha256(row.token_sha256, sha256)) return undefined
-    const found = knownFrom(row)
+    const roles = await rolesNow(reader, row)
+    if (roles.size === 0) return undefined
+    const found = knownFrom(row, roles)
     if (parts.mayCache() && epoch === epochBefore) remember(known, sha256, found)
     return found
   }
@@ -79,13 +81,14 @@ export function createAuthenticator(parts: AuthenticatorParts): CachedAuthentica
     },
     forgetSessions: () => {
       epoch = {}
+      known.clear()
       parts.sessions?.forget()
     },
   }
 }
 
-function knownFrom(row: TokenRow): AuthenticatedPrincipal {
-  const principal: Principal = { kind: 'token', id: row.id, name: row.name, roles: expandRoles(rolesOf(row)) }
+function knownFrom(row: TokenRow, roles: ReadonlySet<Role>): AuthenticatedPrincipal {
+  const principal: Principal = { kind: 'token', id: row.id, name: row.name, roles }
   return row.expires_at_ms === null ? principal : { ...principal, expiresAtMs: row.expires_at_ms }
 }
 

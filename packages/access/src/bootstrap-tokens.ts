@@ -7,6 +7,7 @@ import {
 } from '@steeple/contracts'
 import { withinMaker } from './token-limits.ts'
 import { drawToken } from './token-mint.ts'
+import { rolesOfOwner } from './token-owner.ts'
 import { burnToken, findByHash, insertToken, type TokenRow } from './token-store.ts'
 import { isSameSha256, tokenKindOf, tokenSha256 } from './token-text.ts'
 
@@ -19,6 +20,9 @@ export function createBootstrapTokens(context: Context): BootstrapTokens {
     const row = await findByHash(reader, sha256)
     if (row === undefined || !isSameSha256(row.token_sha256, sha256)) throw bootstrapTokenInvalid()
     if (!isOpenTo(row, nodeId, clock.nowMs())) throw bootstrapTokenInvalid()
+    // Letting boxes in is for administrators, and whoever made it may be none any more.
+    const held = await rolesOfOwner(reader, row)
+    if (held !== 'any' && !held.has('admin')) throw bootstrapTokenInvalid()
     return row
   }
   return {
@@ -47,7 +51,7 @@ export function createBootstrapTokens(context: Context): BootstrapTokens {
         principal,
         nowMs,
       )
-      const { token, row } = drawToken(context, asked, principal)
+      const { token, row } = await drawToken(context, asked, principal)
       await insertToken(db.join(tx), row)
       return { id: row.id, token, expiresAtMs: row.expires_at_ms ?? nowMs }
     },

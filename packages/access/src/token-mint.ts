@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Context, nodeIdentityRef, type Principal, type TokenMint } from '@steeple/contracts'
-import { createdByText } from './token-record.ts'
+import { tokenMakerText } from './token-owner.ts'
 import type { TokenRequest } from './token-request.ts'
 import { countTokens, insertToken, type TokenRow } from './token-store.ts'
 import { newToken, tokenSha256 } from './token-text.ts'
@@ -12,7 +12,11 @@ export interface NewToken {
 }
 
 /** Draws the token that `asked` describes. Nothing is stored yet. */
-export function drawToken(context: Context, asked: TokenRequest, principal: Principal): NewToken {
+export async function drawToken(
+  context: Context,
+  asked: TokenRequest,
+  principal: Principal,
+): Promise<NewToken> {
   const token = newToken(asked.kind, context.use(nodeIdentityRef).caSha256)
   const nowMs = context.clock.nowMs()
   const row: TokenRow = {
@@ -26,7 +30,7 @@ export function drawToken(context: Context, asked: TokenRequest, principal: Prin
     created_at_ms: nowMs,
     expires_at_ms: asked.livesMs === undefined ? null : nowMs + asked.livesMs,
     used_at_ms: null,
-    created_by: createdByText(principal),
+    created_by: await tokenMakerText(context.db, principal),
   }
   return { token, row }
 }
@@ -49,7 +53,7 @@ export function createTokenMint(context: Context): TokenMint {
         nodeId: undefined,
         nodeName: undefined,
       }
-      const { token, row } = drawToken(context, asked, principal)
+      const { token, row } = await drawToken(context, asked, principal)
       await context.mutate(principal, 'token.create', row.id, async (tx) => {
         await insertToken(tx, row)
         tx.audit({ detail: auditDetail(row, asked) })

@@ -33,6 +33,11 @@ export const TOKEN_SCHEMA: JsonSchema = objectSchema(
     created_at: TIMESTAMP_SCHEMA,
     last_used_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'Exact to a minute.' },
     created_by: BY_SCHEMA,
+    user_id: {
+      type: ['string', 'null'],
+      description:
+        'The person who made it, also by way of another token: it may do no more, and goes with the person.',
+    },
     node_id: { type: ['string', 'null'], description: 'The node that a bootstrap token is bound to.' },
     node_name: { type: ['string', 'null'] },
   },
@@ -45,6 +50,7 @@ export const TOKEN_SCHEMA: JsonSchema = objectSchema(
     'created_at',
     'last_used_at',
     'created_by',
+    'user_id',
     'node_id',
     'node_name',
   ],
@@ -67,8 +73,19 @@ export function createdByText(principal: Principal): string {
   return JSON.stringify({ kind: principal.kind, id: principal.id, name: principal.name })
 }
 
+/** Who made something, of its stored form. */
+function byRecord(text: string): object {
+  // Written by createdByText, and of tokens by tokenMakerText.
+  const { kind, id, name } = JSON.parse(text) as Readonly<Record<string, string>>
+  return { kind, id, name }
+}
+
 /** A token in the list. A burnt bootstrap token was last used when it was burnt. */
-export function tokenRecord(row: TokenRow, lastUsedAtMs: number | undefined): object {
+export function tokenRecord(
+  row: TokenRow,
+  lastUsedAtMs: number | undefined,
+  ownerId: string | undefined,
+): object {
   return {
     id: row.id,
     name: row.name,
@@ -77,8 +94,8 @@ export function tokenRecord(row: TokenRow, lastUsedAtMs: number | undefined): ob
     created_at: timestampFromMs(row.created_at_ms),
     expires_at: timestampOrNull(row.expires_at_ms),
     last_used_at: timestampOrNull(row.used_at_ms ?? lastUsedAtMs ?? null),
-    // Written by createdByText.
-    created_by: JSON.parse(row.created_by) as object,
+    created_by: byRecord(row.created_by),
+    user_id: ownerId ?? null,
     node_id: row.node_id,
     node_name: row.node_name,
   }

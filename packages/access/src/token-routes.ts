@@ -13,6 +13,7 @@ import type { CachedAuthenticator } from './authenticator.ts'
 import type { LastUse } from './last-use.ts'
 import { withinMaker } from './token-limits.ts'
 import { auditDetail, drawToken } from './token-mint.ts'
+import { ownerIdOf } from './token-owner.ts'
 import { NEW_TOKEN_SCHEMA, newTokenRecord, TOKEN_SCHEMA, tokenRecord } from './token-record.ts'
 import { TOKEN_BODY, type TokenBody, tokenRequestFrom } from './token-request.ts'
 import { findById, insertToken, listTokens, removeToken, type TokenPosition } from './token-store.ts'
@@ -48,11 +49,12 @@ export function tokenRoutes(
       summary: 'Create a scoped token or a bootstrap token',
       description:
         'The answer shows the token once; only its SHA-256 is kept. It gives no role that its maker lacks, and ends no later ' +
-        'than the token that made it: asked for longer, the request is refused; without expires_in it ends at the same time.',
+        'than the token that made it: asked for longer, the request is refused; without expires_in it ends at the same time. Made by a ' +
+        'person, itself or by another token, it may do what the person may at each request, and goes with the person.',
       example: { name: 'dashboard', roles: ['viewer'], expires_in: '90d' },
       schema: { body: TOKEN_BODY, response: NEW_TOKEN_SCHEMA, status: 201 },
       audit: 'token.create',
-      handle: (request) => {
+      handle: async (request) => {
         const wanted = tokenRequestFrom(request.body, context.settings.auth.bootstrap_token_ttl)
         const asked = withinMaker(
           wanted,
@@ -60,7 +62,7 @@ export function tokenRoutes(
           request.principal,
           context.clock.nowMs(),
         )
-        const { token, row } = drawToken(context, asked, request.principal)
+        const { token, row } = await drawToken(context, asked, request.principal)
         return request.mutate(row.id, async (tx) => {
           await insertToken(tx, row)
           tx.audit({ detail: auditDetail(row, asked) })
@@ -98,7 +100,9 @@ async function tokenPage(context: Context, lastUse: LastUse, page: Page): Promis
   const last = shown.at(-1)
   const hasMore = rows.length > page.limit && last !== undefined
   return {
-    tokens: await Promise.all(shown.map(async (row) => tokenRecord(row, await lastUse.of(row.id)))),
+    tokens: await Promise.all(
+      shown.map(async (row) => tokenRecord(row, await lastUse.of(row.id), ownerIdOf(row))),
+    ),
     next_cursor: hasMore ? page.cursor([last.created_at_ms, last.id]) : null,
   }
 }

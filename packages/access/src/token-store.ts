@@ -119,6 +119,11 @@ export function listTokens(
   })
 }
 
+/** The tokens whose maker's entry has that id in it: of whatever kind, and wherever. */
+export function tokensNaming(reader: Reader, id: string): Promise<readonly TokenRow[]> {
+  return TOKENS.select(reader, 'where created_by like :naming', { naming: `%"${id}"%` })
+}
+
 /** How many tokens there are, expired ones included. */
 export async function countTokens(reader: Reader): Promise<number> {
   const row = await reader.get<{ readonly tokens: number }>('select count(*) as tokens from access_token')

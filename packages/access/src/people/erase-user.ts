@@ -1,6 +1,7 @@
 import type { Tx } from '@steeple/contracts'
 import { revokeCertificatesOf } from '../certificates/certificate-store.ts'
 import { removePasskeysOf } from '../passkeys/passkey-store.ts'
+import { removeTokensOf } from '../token-owner.ts'
 import { forgetNetworks } from './lockout.ts'
 import { removeSecondFactor } from './second-factor-store.ts'
 import { removeSessionsOf } from './session-store.ts'
@@ -14,9 +15,10 @@ export async function endCredentials(tx: Tx, userId: string, nowMs: number): Pro
   await removeSecondFactor(tx, userId)
 }
 
-/** Removes a user and all that hangs on it; false when there was none. */
-export async function eraseUser(tx: Tx, userId: string, nowMs: number): Promise<boolean> {
+/** Removes a user and all that hangs on it; says how many tokens that were. */
+export async function eraseUser(tx: Tx, userId: string, nowMs: number): Promise<number> {
   await endCredentials(tx, userId, nowMs)
   await forgetNetworks(tx, userId)
-  return removeUserRow(tx, userId)
+  await removeUserRow(tx, userId)
+  return removeTokensOf(tx, userId)
 }

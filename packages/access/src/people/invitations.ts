@@ -12,7 +12,8 @@ import {
   type Role,
   validationFailed,
 } from '@steeple/contracts'
-import { createdByText, rolesOf } from '../token-record.ts'
+import { rolesNow } from '../token-owner.ts'
+import { createdByText } from '../token-record.ts'
 import { findById } from '../token-store.ts'
 import { findInvitation, type InvitationRow, insertInvitation, removeInvitation } from './invitation-store.ts'
 import type { Attempt } from './lockout.ts'
@@ -151,7 +152,7 @@ export async function rolesOfMaker(
   if (kind === 'token') {
     const token = await findById(reader, id)
     const isOver = token === undefined || (token.expires_at_ms !== null && token.expires_at_ms <= nowMs)
-    return isOver ? new Set() : expandRoles(rolesOf(token))
+    return isOver ? new Set() : rolesNow(reader, token)
   }
   if (kind !== 'user' && kind !== 'cli') return 'any'
   const user = await findUser(reader, id)

@@ -136,7 +136,7 @@ function removeRoute({ context, forget }: People): Route {
     method: 'DELETE',
     path: '/v1/users/:id',
     role: 'admin',
-    summary: 'Remove a person; all sessions and credentials open nothing from the next request on',
+    summary: 'Remove a person; all sessions, credentials and tokens open nothing from the next request on',
     schema: { params: ID_PARAMS, query: FORCE_QUERY, status: 204 },
     audit: 'user.remove',
     errors: ['user_not_found', 'last_admin'],
@@ -144,8 +144,8 @@ function removeRoute({ context, forget }: People): Route {
       request.mutate(request.params.id, async (tx) => {
         const user = await mustFind(tx, request.params.id)
         if (request.query.force !== true && (await isLastAdmin(tx, user))) throw lastAdmin(user.name)
-        await eraseUser(tx, user.id, context.clock.nowMs())
-        tx.audit({ detail: { name: user.name } })
+        const tokens = await eraseUser(tx, user.id, context.clock.nowMs())
+        tx.audit({ detail: { name: user.name, tokens } })
         tx.afterCommit(forget)
         return { status: 204 }
       }),
@@ -157,7 +157,8 @@ function rolesRoute({ forget }: People): Route {
     method: 'POST',
     path: '/v1/users/:id/roles',
     role: 'admin',
-    summary: 'Set the roles of a person; one that is gone opens nothing from the next request on',
+    summary:
+      'Set the roles of a person; one that is gone opens nothing from the next request on, by a token neither',
     example: { roles: ['viewer'] },
     schema: {
       params: ID_PARAMS,
@@ -190,7 +191,8 @@ function resetRoute(people: People): Route {
     path: '/v1/users/:id/reset',
     role: 'admin',
     summary: 'Give a person another password, authenticator and recovery codes, and end every other way in',
-    description: 'Sessions, passkeys and certificates end. The answer shows the new credentials once.',
+    description:
+      'Sessions, passkeys and certificates end; tokens stay (GET /v1/tokens has their user_id). The answer shows the new credentials once.',
     schema: { params: ID_PARAMS, body: objectSchema({}), response: NEW_USER_SCHEMA },
     audit: 'user.reset',
     errors: ['user_not_found', 'rate_limited'],

@@ -225,10 +225,9 @@ driver('writes no IMSI and no token into logs, errors, metrics and health', () =
     await b.driver.ues(patient())
     await b.driver.kick(imsiOf(1), patient())
     core.behaviour.instead.set('amf', ({ path }) => ({ status: 500, body: `no ${path}` }))
-    for (const work of [b.driver.kick(imsiOf(2), patient()), b.driver.ues(patient())]) {
-      const error = await failure(work)
+    const failures = [failure(b.driver.kick(imsiOf(2), patient())), failure(b.driver.ues(patient()))]
+    for (const error of await Promise.all(failures))
       texts.push(error.message, String(error.stack), String(error.cause))
-    }
     await b.health.look(patient())
     texts.push(JSON.stringify([fake.logs, b.health.components()]))
     for (const secret of [...core.tokens, ...[1, 2, 3].map(imsiOf)])

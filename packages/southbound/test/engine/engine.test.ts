@@ -73,8 +73,8 @@ test('bounds every call to an engine that hangs', async () => {
     standIn.add('mme')
     standIn.mood = 'hang'
     const engine = engineAt(standIn.socket, { answerMs: 30 })
-    for (const call of [engine.inspect('mme', never), engine.logsTail('mme', 5, never)]) {
-      const error = await failureOf(call)
+    const calls = [engine.inspect('mme', never), engine.logsTail('mme', 5, never)]
+    for (const error of await Promise.all(calls.map(failureOf))) {
       assert.is(error.code, 'southbound_unavailable')
       assert.match(error.message, /no answer within 30 ms/)
       assert.ok(error.message.includes(standIn.socket), 'the socket must be named')

@@ -24,6 +24,8 @@ export interface Descendant {
   readonly parent: number
   /** It has left the process groups of the guard and the radio: a kill of these does not reach it. */
   readonly isOutside: boolean
+  /** It does nothing, and starts nothing, until somebody lets it go on. */
+  readonly isStopped: boolean
 }
 
 /**
@@ -48,6 +50,7 @@ export function descendantsOf(
     readonly session: number
     readonly startTicks: number
     readonly isDead: boolean
+    readonly isStopped: boolean
   }
   /** Starts of those that were found, by process id. */
   const known = new Map([[root, sinceTicks]])
@@ -80,6 +83,7 @@ export function descendantsOf(
       session: Number(session),
       startTicks: Number(fields[19]),
       isDead,
+      isStopped: 'Tt'.includes(state),
     }
   }
   const processes = (): ReadonlyMap<number, Process> => {
@@ -106,6 +110,28 @@ export function descendantsOf(
     for (const { pid, parent } of living) if (parent === root) groups.add(pid)
     const needed = new Set([root, ...living.flatMap(({ pid, session }) => [pid, session])])
     for (const pid of known.keys()) if (!needed.has(pid)) known.delete(pid)
-    return living.map(({ pid, parent, group }) => ({ pid, parent, isOutside: !groups.has(group) }))
+    return living.map(({ group, ...each }) => ({ ...each, isOutside: !groups.has(group) }))
+  }
+}
+
+/**
+ * Stops all that `look` finds, by `stop`, until nothing of it moves any more, and gives what it found last.
+ *
+ * A process that is killed between a look and its next start of another one leaves that behind without a parent. One that
+ * is stopped starts nothing, and is still the parent of what it started while somebody looked. One that does not stop, in
+ * the hands of the kernel or without a processor, is not waited for. The guard's thread runs this function from its text.
+ */
+export function stopAll(
+  look: () => readonly Descendant[],
+  stop: (pid: number) => void,
+): readonly Descendant[] {
+  const mostLooks = 5
+  for (let looks = 1, quietLooks = 0; ; looks += 1) {
+    const found = look()
+    const moving = found.filter(({ isStopped }) => !isStopped)
+    for (const { pid } of moving) stop(pid)
+    quietLooks = moving.length === 0 ? quietLooks + 1 : 0
+    // What one has started just before it was seen to stop is in the list of the next look.
+    if (found.length === 0 || quietLooks === 2 || looks === mostLooks) return found
   }
 }

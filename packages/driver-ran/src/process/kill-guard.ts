@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { descendantsOf } from './descendants.ts'
+import { descendantsOf, stopAll } from './descendants.ts'
 import { renewalMs } from './lease.ts'
 
 const START_BOUND_MS = 5_000
@@ -17,21 +17,24 @@ const QUICK_KILLS = 25
 /**
  * The thread's program. It is text, since an installed plugin is one file. It waits without an event loop, so nothing
  * that the service does can keep it from killing the process group and what has left it. It looks for the latter
- * before the group dies, when parents are still known, and with the environments after it, when waiting for one
- * delays nothing.
+ * before the group dies, when parents are still known and all of it is stopped, and with the environments after it,
+ * when waiting for one delays nothing.
  */
 const PROGRAM = `
 const fs = require('node:fs')
 const { parentPort, workerData } = require('node:worker_threads')
 const descendantsOf = ${descendantsOf.toString()}
+const stopAll = ${stopAll.toString()}
 const words = new BigInt64Array(workerData.words)
 const bell = new Int32Array(workerData.bell)
 const { entry } = workerData
 const familyOf = (root) =>
   descendantsOf(fs, { root, sinceTicks: Number(Atomics.load(words, ${SINCE})), entry, self: process.pid })
-const kill = (target) => {
-  try { process.kill(target, 'SIGKILL') } catch {}
+const send = (target, signal) => {
+  try { process.kill(target, signal) } catch {}
 }
+const kill = (target) => send(target, 'SIGKILL')
+const stop = (target) => send(target, 'SIGSTOP')
 let pid = 0
 let look
 let kills = 0
@@ -52,10 +55,10 @@ while (Atomics.wait(bell, 0, 0, 40) === 'timed-out') {
   if (!isDue) continue
   kills += 1
   if (kills > ${QUICK_KILLS} && kills % ${QUICK_KILLS} !== 0) continue
-  const near = look(false)
+  const near = stopAll(() => look(false), stop)
   kill(-pid)
   for (const each of near) kill(each.pid)
-  for (const each of look(true)) kill(each.pid)
+  for (const each of stopAll(() => look(true), stop)) kill(each.pid)
 }
 `
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import { descendantsOf } from './descendants.ts'
+import { descendantsOf, stopAll } from './descendants.ts'
 import type { ProcessMark } from './proc-fs.ts'
 
 const END_POLL_MS = 20
@@ -45,11 +45,11 @@ export function radioFamily(root: number, mark: ProcessMark | undefined, entry: 
   /** How many there were. */
   const kill = (): number => {
     // Before the group dies: a child of a dead process has another parent.
-    const near = look(false)
+    const near = stopAll(() => look(false), stop)
     // Once it was waited for, its id is kept from others only by members of its group.
     if (!isWaitedFor || near.some(({ isOutside }) => !isOutside)) send(-root, 'SIGKILL')
     for (const { pid } of near) send(pid, 'SIGKILL')
-    const left = look(true)
+    const left = stopAll(() => look(true), stop)
     for (const { pid } of left) send(pid, 'SIGKILL')
     return near.length + left.length
   }
@@ -94,6 +94,10 @@ async function endAll(kill: () => number, quietLooks: number): Promise<void> {
     pauseMs = Math.min(pauseMs * 1.3, END_POLL_MAX_MS)
     quiet = kill() === 0 ? quiet + 1 : 0
   }
+}
+
+function stop(pid: number): void {
+  send(pid, 'SIGSTOP')
 }
 
 function send(target: number, signal: NodeJS.Signals): void {

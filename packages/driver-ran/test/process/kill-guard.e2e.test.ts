@@ -1,10 +1,12 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { assert, eventually, suite, tempDir } from '@steeple/testkit'
+import { assert, eventually, stretched, suite, tempDir } from '@steeple/testkit'
 import { descendantsOf } from '../../src/process/descendants.ts'
 import { startKillGuard } from '../../src/process/kill-guard.ts'
-import { isAlive, markOf, type ProcessMark } from '../../src/process/proc-fs.ts'
+import { argumentsOf, isAlive, markOf, type ProcessMark, processIds } from '../../src/process/proc-fs.ts'
 import { radioMark } from '../../src/process/radio-command.ts'
+import { radioFamily } from '../../src/process/radio-descendants.ts'
 import { block } from '../support/silence.ts'
 
 const guarding = suite('driver-ran/kill guard')
@@ -16,13 +18,18 @@ const WAYS: ReadonlyMap<string, string> = new Map([
   ['without an environment', 'setsid -w env -i /bin/sleep 61; :'],
 ])
 
+/** A shell that leads its group and carries the mark of `directory`. */
+function shellOf(directory: string, script: string): ChildProcess {
+  const env = { PATH: '/usr/bin:/bin', STEEPLE_RADIO: directory }
+  return spawn('/bin/sh', ['-c', script], { detached: true, stdio: 'ignore', env })
+}
+
 /** A group leader that carries the mark of `directory`, and all that runs with it. */
 async function family(
   directory: string,
   script: string,
 ): Promise<{ readonly root: ProcessMark; readonly marks: readonly ProcessMark[] }> {
-  const env = { PATH: '/usr/bin:/bin', STEEPLE_RADIO: directory }
-  const child = spawn('/bin/sh', ['-c', script], { detached: true, stdio: 'ignore', env })
+  const child = shellOf(directory, script)
   const root = markOf(child.pid ?? 0)
   if (root === undefined) throw new Error('the shell did not start')
   const look = descendantsOf(
@@ -50,7 +57,7 @@ for (const [how, script] of WAYS) {
       assert.ok(marks.length > 1)
       guard.watch(root.pid, root.startTicks)
       guard.killIn(100)
-      block(500)
+      block(stretched(500))
       assert.equal(marks.filter(isAlive), [])
     } finally {
       guard.release()
@@ -60,17 +67,61 @@ for (const [how, script] of WAYS) {
   })
 }
 
+/** Starts programs out of the group and without an environment, one after the other, and ends with them. */
+const GOES_ON = `at=0
+while [ $at -lt 300 ]; do at=$((at + 1)); setsid env -i /bin/sleep SECONDS & done
+wait`
+
+/** A shell that is about to start programs which nobody can tell by anything but their parent. */
+async function starting(directory: string, body: (root: ProcessMark) => Promise<void>): Promise<void> {
+  const seconds = `600.${randomInt(1e9)}`
+  const left = (): readonly number[] =>
+    processIds().filter((pid) => argumentsOf(pid).some((argument) => argument.includes(seconds)))
+  const root = markOf(shellOf(directory, GOES_ON.replace('SECONDS', seconds)).pid ?? 0)
+  if (root === undefined) throw new Error('the shell did not start')
+  try {
+    await eventually(() => left().length > 5)
+    await body(root)
+    await eventually(() => assert.equal(left(), []), 10_000)
+  } finally {
+    for (const pid of left()) process.kill(pid, 'SIGKILL')
+  }
+}
+
+guarding('kills what a script is about to start out of the group and without an environment', async () => {
+  await using folder = await tempDir()
+  for (const round of [1, 2, 3]) {
+    const directory = `${folder.path}/${round}`
+    await starting(directory, async (root) => radioFamily(root.pid, root, radioMark(directory)).kill())
+  }
+})
+
+guarding('kills it although no event loop turns', async () => {
+  await using folder = await tempDir()
+  const guard = await startKillGuard(radioMark(folder.path), () => undefined, 60_000)
+  try {
+    await starting(folder.path, async (root) => {
+      guard.watch(root.pid, root.startTicks)
+      guard.killIn(0)
+    })
+  } finally {
+    guard.release()
+    await guard.close()
+  }
+})
+
 guarding('lets a group live, and others that carry another mark, as long as it is told so', async () => {
   await using folder = await tempDir()
-  const guard = await startKillGuard(radioMark(folder.path), () => undefined, 200)
+  const leaseMs = 2_500
+  const guard = await startKillGuard(radioMark(folder.path), () => undefined, leaseMs)
   const own = await family(folder.path, 'setsid -w sleep 61; :')
   const other = await family(`${folder.path}/other`, 'setsid -w sleep 61; :')
   try {
     guard.watch(own.root.pid, own.root.startTicks)
-    const endMs = performance.now() + 600
+    const endMs = performance.now() + 1.5 * leaseMs
     await eventually(() => performance.now() > endMs)
     assert.equal(own.marks.filter(isAlive), own.marks)
-    block(500)
+    block(2 * leaseMs)
     assert.equal(own.marks.filter(isAlive), [])
     assert.equal(other.marks.filter(isAlive), other.marks)
   } finally {

@@ -17,6 +17,8 @@ async function refusal(scenario: Partial<Scenario>, profile = PROFILE): Promise<
     lab.play({ onTerm: 'ignore', onAirAtMs: 60, ...scenario })
     lab.gate.arm('mast')
     await eventually(() => lab.supervisor.snapshot().state === 'refused')
+    // It is said when it is seen; the radio is gone a moment later.
+    await eventually(() => lab.supervisor.running === undefined)
     const { problem = '' } = lab.supervisor.snapshot()
     const sent = lab.samples().length
     await wait(250)

@@ -120,10 +120,14 @@ export function queryOf(operation: Operation, known: Known, isHostile: boolean):
   return fc.tuple(good, fc.array(noise, { maxLength: 2 })).map(([pairs, more]) => joined([...pairs, ...more]))
 }
 
+/** Nobody has a batch of requests wait for the one that asks to be told of a change within a minute. */
+const WAITS = ['0', '1', '-1', '1.5', '9999', '', 'soon']
+
 function pairOf(parameter: Parameter, known: Known): Arbitrary<string> {
   const { name, schema } = parameter
   const encoded = (value: unknown): string => `${name}=${encodeSegment(String(value))}`
   if (name === 'limit') return fc.constantFrom(...LIMITS).map(encoded)
+  if (name === 'wait_s') return fc.constantFrom(...WAITS).map(encoded)
   if (name === 'cursor' && known.cursors.length > 0) return fc.constantFrom(...known.cursors).map(encoded)
   return fc.oneof(valuesOf(schema), fc.constantFrom(...HOSTILE_TEXTS)).map(encoded)
 }

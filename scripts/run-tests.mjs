@@ -1,6 +1,7 @@
 // Runs chosen test files, or with `--e2e` those that start programs, and ends with "N passed, N failed".
 // Arguments select files by a part of the path. `npm test` without a choice goes through turbo instead.
 import { availableParallelism } from 'node:os'
+import { basename } from 'node:path'
 import { packagesWithTests, testFiles } from './tests/files.mjs'
 import { runAlone, runShared } from './tests/processes.mjs'
 import { makeReport, summary } from './tests/report.mjs'
@@ -10,6 +11,19 @@ process.umask(0o022)
 const isE2e = process.argv.includes('--e2e')
 const wanted = process.argv.slice(2).filter((a) => !a.startsWith('--'))
 const startedAt = Date.now()
+/** Files of packages/e2e that are run while nothing else is; `readme` and `first-start` may install and build. */
+const NEEDS_THE_MACHINE = new Set([
+  'attack',
+  'damage',
+  'disarm',
+  'first-start',
+  'hot-upgrade',
+  'kill',
+  'plugin-failures',
+  'plugin-junk',
+  'readme',
+  'usage-kill',
+])
 const { total, report } = makeReport({ hasFigures: isE2e })
 const files = packagesWithTests().flatMap((name) =>
   testFiles(name, { isE2e })
@@ -32,17 +46,24 @@ process.stdout.write(summary(total, Math.round((Date.now() - startedAt) / 1000))
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1)
 
 /**
- * Those on containers have namespaces of their own and mostly wait: two at a time. Those of single packages: as many as
- * there are processors. The others use the whole machine, one after another.
+ * Those on containers and those that mostly wait: two at a time, each in namespaces or folders of its own. Those of single
+ * packages: as many as there are processors. Those that measure time, or work for more than one processor: one after another.
  */
 async function runE2e() {
-  const isOnContainers = ({ name, file }) => name === 'e2e' && /\/(real-[^/]+|scenario)\.test\.ts$/.test(file)
-  const ofPackages = files.filter(({ name }) => name !== 'e2e')
-  await runAlone(files.filter(isOnContainers).reverse(), 2, report)
-  await runAlone(ofPackages, Math.max(2, availableParallelism()), report)
+  const ofE2e = files.filter(({ name }) => name === 'e2e')
+  const isOnContainers = ({ file }) => /\/(real-[^/]+|scenario)\.test\.ts$/.test(file)
+  const isForItself = ({ file }) => NEEDS_THE_MACHINE.has(basename(file, '.test.ts'))
+  const inCompany = ofE2e.filter((one) => !isForItself(one))
+  await runAlone(inCompany.filter(isOnContainers).reverse(), 2, report)
   await runAlone(
-    files.filter((one) => one.name === 'e2e' && !isOnContainers(one)),
-    1,
+    files.filter(({ name }) => name !== 'e2e'),
+    Math.max(2, availableParallelism()),
     report,
   )
+  await runAlone(
+    inCompany.filter((one) => !isOnContainers(one)),
+    2,
+    report,
+  )
+  await runAlone(ofE2e.filter(isForItself), 1, report)
 }

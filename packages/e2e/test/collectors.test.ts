@@ -155,6 +155,11 @@ async function disturb(service: Service, box: Box, round: number): Promise<Servi
 
 const WAYS = ['unload', 'collectors', 'upgrade', 'sessions', 'kill', 'unload'] as const
 
+interface PluginRecord {
+  readonly name: string
+  readonly state: string
+}
+
 function start(dataDir: string): Promise<Service> {
   const env = {
     SVC_HSS_DRIVER: 'none',
@@ -164,7 +169,12 @@ function start(dataDir: string): Promise<Service> {
   return startService({ dataDir, adminToken: ADMIN, env })
 }
 
+/** A service answers before what is installed beside it is loaded. */
 async function change(service: Service, plugin: string, verb: 'load' | 'unload' | 'reload'): Promise<void> {
+  await until(async () => {
+    const { plugins } = (await service.request('GET', '/v1/plugins?limit=500')).body
+    return !plugins.some(({ name, state }: PluginRecord) => name === plugin && state === 'loading')
+  })
   const { status, body } = await service.request('POST', `/v1/plugins/${plugin}/${verb}`, { body: {} })
   assert.is(status, 200, `${verb} ${plugin}: ${JSON.stringify(body)}`)
 }

@@ -12,6 +12,7 @@ import { type ListenerTls, listenerTls } from './composition/listener-tls.ts'
 import { incompleteBuild, pluginPackages, sectionsHere } from './composition/plugin-packages.ts'
 import { introduce } from './first-start.ts'
 import type { ServeOptions, ServiceFlags } from './flags.ts'
+import { keepHangUp } from './hang-up.ts'
 import { COMMAND_VARIABLES } from './place.ts'
 import { buildDate, ownVersion } from './version.ts'
 
@@ -34,6 +35,7 @@ const INSTALLED_HEAD_START_MS = 100
 export async function serve({ flags }: ServeOptions): Promise<number> {
   // Whatever the service makes is its own: the store, locks, batches.
   process.umask(0o077)
+  const hangUp = keepHangUp()
   const packages = pluginPackages()
   const incomplete = incompleteBuild(packages)
   if (incomplete !== undefined) throw failure('incomplete_build', incomplete)
@@ -79,7 +81,7 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
     )
     log.flush()
     if (flags.firstStart === true) await introduce(kernel, url)
-    process.on('SIGHUP', () => void reload(kernel, source, log))
+    hangUp.begin(() => void reload(kernel, source, log))
     const signal = await ending
     log.info({ signal }, 'stopping')
     return 0

@@ -58,8 +58,8 @@ the default. \`svc config check FILE\` checks a file without starting anything.
 - A duration is numbers with units \`ms s m h d w y\`: \`15s\`, \`1h30m\`.
 - No secret belongs in the file. \`SVC_ADMIN_TOKEN\` (or the variable that \`auth.admin_token_env\` names) holds the admin
   bearer token and is no configuration. Keys are files under \`<data_dir>/keys\`.
-- SIGHUP reads the file again. The fifth column says when a changed value takes effect; what needs a new start is
-  named in the log.
+- SIGHUP reads the file again; one that comes during a start does so once the service listens. The fifth column says when a
+  changed value takes effect; what needs a new start is named in the log.
 - Keys belong to plugins: the schema that a plugin's manifest names (\`steeple.config\`) holds all of its keys. The service,
   every command and SIGHUP read those of the build and of what is installed, without running any of it.
 - What is set for a plugin that is not there is a warning; \`enabled: true\` of one that this build lacks is an error.

@@ -61,10 +61,12 @@ export interface BoxOptions {
   readonly folder: string
   /** More environment (`SVC_…`). */
   readonly env?: Readonly<Record<string, string>>
+  /** More flags of the service. */
+  readonly flags?: readonly string[]
 }
 
 /** Initialises a box; its service does not run yet. */
-export async function makeBox({ name, place, folder, env = {} }: BoxOptions): Promise<Box> {
+export async function makeBox({ name, place, folder, env = {}, flags = [] }: BoxOptions): Promise<Box> {
   const dataDir = join(folder, 'data')
   mkdirSync(folder, { recursive: true })
   const adminToken = randomBytes(24).toString('hex')
@@ -94,7 +96,7 @@ export async function makeBox({ name, place, folder, env = {} }: BoxOptions): Pr
     return endOf(launch(args, { SVC_URL: `https://localhost:${PORT}`, SVC_CA: bundle }))
   }
   const start = async (): Promise<void> => {
-    const child = launch(['--data-dir', dataDir, '--listen', `0.0.0.0:${PORT}`])
+    const child = launch([...flags, '--data-dir', dataDir, '--listen', `0.0.0.0:${PORT}`])
     const from = output.length
     const take = (piece: Buffer): void => {
       output = (output + piece.toString('utf8')).slice(-OUTPUT_KEPT)

@@ -6,12 +6,20 @@ import { type Answer, type RequestOptions, type Service, startService, until } f
 import type { Air } from './air.ts'
 
 const ADMIN = 'disarm-test-admin-token-0123456789abcdef'
-const OPEN = {
+/** A policy that lets it transmit. */
+export const OPEN: object = {
   spectrum: {
     license: { acknowledged: true, reference: 'L-7', holder: 'Example', expires_at: '2099-01-01T00:00:00Z' },
     allow_list: [{ technology: 'lte', band: 'b7', country: 'DE' }],
   },
   rate_limits: { tx_arm_per_hour: 100_000 },
+}
+
+/** Configuration (YAML) of a box with the radio `binary`, which transmits by the profile `mast`. */
+export function radioConfig(binary: string, pci = 1): string {
+  const profile = '{technology: lte, channel: 3350, bandwidth_mhz: 5, tx_gain_db: 40}'
+  const ran = `{binary: ${binary}, device_name: uhd, device_args: "serial=${process.pid}", pci: ${pci}, profiles: {mast: ${profile}}}`
+  return `server: {mode: rf, country: DE}\nhss: {driver: none}\nran: ${ran}\n`
 }
 
 /** A service with a radio that it may put on air. */
@@ -40,9 +48,7 @@ export async function openBox(air: Air, folder: string): Promise<Box> {
   const dataDir = join(folder, 'data')
   let pci = 1
   const writeConfig = (): void => {
-    const profile = '{technology: lte, channel: 3350, bandwidth_mhz: 5, tx_gain_db: 40}'
-    const ran = `{binary: ${air.binary}, device_name: uhd, device_args: "serial=${process.pid}", pci: ${pci}, profiles: {mast: ${profile}}}`
-    writeFileSync(config, `server: {mode: rf, country: DE}\nhss: {driver: none}\nran: ${ran}\n`)
+    writeFileSync(config, radioConfig(air.binary, pci))
   }
   const start = async (): Promise<Service> => {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })

@@ -1,7 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { assert, enterOwnMachine, eventually, seededDraw, suite } from '@steeple/testkit'
 import type { Box } from '../harness/mesh/box.ts'
-import { invite, joinMesh, MESH_LIMIT, membersAt, type Village, village } from '../harness/mesh/mesh.ts'
+import {
+  addressesAt,
+  invite,
+  joinMesh,
+  MESH_LIMIT,
+  membersAt,
+  together,
+  type Village,
+  village,
+  WAIT_MS,
+} from '../harness/mesh/mesh.ts'
+import { until } from '../harness/service.ts'
 
 enterOwnMachine(import.meta.filename)
 
@@ -9,6 +20,10 @@ const kills = suite('e2e/mesh-kill')
 const ROUNDS = 8
 /** Longer than a join takes on an idle machine: some kills come before it, some in it, some after it. */
 const JOIN_MS = 400
+const LEAVE_MS = 150
+/** Longer than a rotation takes on an idle machine. */
+const ROTATION_MS = 2_500
+const FEW_ROUNDS = 5
 
 let boxes: Village
 
@@ -72,6 +87,63 @@ kills(
     const other = await joinMesh(thief, root)
     assert.not.equal(other, address, 'an address is given once')
     assert.is(await joinMesh(joiner, root), address, 'who comes back gets its own')
+  },
+  MESH_LIMIT,
+)
+
+kills(
+  'a kill at any moment of a leave leaves a member or none, on both sides, and its address its own',
+  async () => {
+    const [root, leaver] = [boxes.box('box1'), boxes.box('box2')]
+    const draw = seededDraw(17)
+    await together(boxes.boxes)
+    const addresses = await addressesAt(root)
+    for (let round = 0; round < FEW_ROUNDS; round += 1) {
+      const said = `round ${round}`
+      const victim = round % 2 === 0 ? leaver : root
+      const asked = leaver.ask('POST', `/v1/nodes/${leaver.nodeId}/leave`).catch(() => undefined)
+      await delay(draw(LEAVE_MS))
+      await victim.kill()
+      const answer = await asked
+      await victim.start()
+      // It says so when the root has not heard of it: that is the operator's to do.
+      if (answer?.body.root_told === false)
+        assert.is((await root.ask('POST', `/v1/nodes/${leaver.nodeId}/leave`)).status, 200, said)
+      const isIn = async (at: Box): Promise<boolean> =>
+        (await membersAt(at)).some(({ name }) => name === (at === root ? 'box2' : 'box1'))
+      // Who was out before it knew of it hears it from the root.
+      await until(async () => (await isIn(root)) === (await isIn(leaver)), WAIT_MS)
+      if (await isIn(root)) continue
+      assert.is(await joinMesh(leaver, root), addresses.get('box2'), said)
+    }
+    await together(boxes.boxes)
+    assert.equal(await addressesAt(root), addresses)
+  },
+  MESH_LIMIT,
+)
+
+kills(
+  'a kill at any moment of a change of keys loses no tunnel for good',
+  async () => {
+    const rotating = boxes.box('box2')
+    const draw = seededDraw(23)
+    const keys = async () => (await rotating.ask('GET', '/v1/peers/self')).body
+    for (let round = 0; round < FEW_ROUNDS; round += 1) {
+      const before = await keys()
+      const begun = await rotating.ask('POST', '/v1/peers/rotate', {})
+      assert.is(begun.status, 200, JSON.stringify(begun.body))
+      const next = begun.body.next_public_key ?? (await keys()).public_key
+      const victim = boxes.boxes[round % boxes.boxes.length] ?? rotating
+      await delay(draw(ROTATION_MS))
+      await victim.kill()
+      await victim.start()
+      await until(async () => {
+        const now = await keys()
+        return now.public_key === next && now.next_public_key === null
+      }, WAIT_MS)
+      assert.not.equal((await keys()).public_key, before.public_key)
+      await together(boxes.boxes)
+    }
   },
   MESH_LIMIT,
 )

@@ -53,6 +53,24 @@ user(
 )
 
 user(
+  'shows the link of an invitation, whose token is sent to nobody',
+  async () => {
+    const answer = {
+      id: ID,
+      name: 'zoe',
+      roles: ['viewer'],
+      expires_at: '2026-01-01T00:00:00.000Z',
+      token: 'svci_t',
+    }
+    const invite = ['user', 'invite', 'zoe', '--role', 'viewer', '--json']
+    const { out, code } = await against(() => ({ status: 201, body: answer }), invite)
+    assert.is(code, 0)
+    assert.match(JSON.parse(out).url, /^http:\/\/127\.0\.0\.1:\d+\/v1\/auth\/invitation#svci_t$/)
+  },
+  PROCESS_LIMIT,
+)
+
+user(
   'takes a password from standard input, never from the command line',
   async () => {
     const add = ['user', 'add', 'zoe', '--role', 'viewer', '--password-stdin']
@@ -63,6 +81,26 @@ user(
     })
     assert.is(changes[0]?.path, '/v1/users')
     assert.equal(accepted.changes[0]?.body, { token: 'svci_token', password: 'a long password' })
+    const elsewhere = await fakeService(() => ({ status: 201, body: NEW }))
+    const link = `${elsewhere.url}/v1/auth/invitation#svci_token`
+    const followed = await against(() => ({}), ['user', 'accept'], { input: `${link}\na long password\n` })
+    await elsewhere.close()
+    assert.is(followed.code, 0, followed.err)
+    assert.is(followed.changes.length, 0)
+    const [asked] = elsewhere.seen
+    assert.equal(
+      [asked?.path, asked?.body],
+      ['/v1/auth/invitation', { token: 'svci_token', password: 'a long password' }],
+    )
+    assert.is(asked?.headers.authorization, undefined, 'who has made the link gets no credential')
+    const shown = await against(() => ({ status: 201, body: NEW }), ['user', 'accept', 'svci_token'], {
+      input: 'a long password\n',
+    })
+    assert.match(shown.err, /process list/)
+    for (const bad of ['https://box/v1/auth/invitation', 'ftp://box/#svci_token', 'https://box/#other']) {
+      const refused = await against(() => ({}), ['user', 'accept'], { input: `${bad}\na long password\n` })
+      assert.equal([refused.code, refused.changes.length], [2, 0], bad)
+    }
     const missing = await against(() => ({}), ['user', 'accept'], { input: 'svci_token\n' })
     assert.equal([missing.code, missing.changes.length], [2, 0])
   },

@@ -147,6 +147,7 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   gate('/v1/auth/login', { body: {} }, 400),
   gate('/v1/auth/refresh', {}, 401),
   gate('/v1/auth/logout', {}, 204),
+  open('/v1/auth/invitation'),
   gate('/v1/auth/invitation', { body: {} }, 400),
   change('POST', '/v1/auth/password', 'viewer', { body: {} }, 400),
   read('/v1/auth/sessions', 'viewer'),

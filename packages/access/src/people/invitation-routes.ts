@@ -14,6 +14,7 @@ import {
   timestampFromMs,
 } from '@steeple/contracts'
 import { BY_SCHEMA } from '../token-record.ts'
+import { acceptPageRoute, INVITATION_PATH } from './accept-page.ts'
 import {
   findInvitationById,
   type InvitationRow,
@@ -52,6 +53,19 @@ const INVITATION_SCHEMA = objectSchema(
   ['id', 'name', 'roles', 'expires_at', 'token'],
 )
 
+const ACCEPTED_SCHEMA: JsonSchema = {
+  ...NEW_USER_SCHEMA,
+  properties: {
+    ...(NEW_USER_SCHEMA.properties as object),
+    totp_qr: {
+      type: 'array',
+      items: { type: 'string' },
+      description:
+        'With with_qr: the rows of the QR code of totp_uri, 1 for black, without the white around it.',
+    },
+  },
+}
+
 /** No invitation that can be accepted still. */
 const invitationNotFound: ErrorFactory = defineError(
   'invitation_not_found',
@@ -61,7 +75,7 @@ const invitationNotFound: ErrorFactory = defineError(
 
 /** Inviting people, and accepting. */
 export function invitationRoutes(people: People): readonly Route[] {
-  return [inviteRoute(people), listRoute(people), withdrawRoute(), acceptRoute(people)]
+  return [inviteRoute(people), listRoute(people), withdrawRoute(), acceptPageRoute(), acceptRoute(people)]
 }
 
 function listRoute({ context }: People): Route {
@@ -122,7 +136,7 @@ function inviteRoute(people: People): Route {
     path: '/v1/users/invitations',
     role: 'admin',
     summary: 'Invite a person to choose a password and scan an authenticator',
-    description: `Good once, for ${DEFAULT_LIFE} unless expires_in says otherwise (at most 30d). Nobody but its bearer learns the credentials.`,
+    description: `Good once, for ${DEFAULT_LIFE} unless expires_in says otherwise (at most 30d). Nobody but its bearer learns the credentials. As a link: the address of this box, /v1/auth/invitation# and the token.`,
     example: { name: 'grace', roles: ['operator'], expires_in: '24h' },
     schema: {
       body: objectSchema(
@@ -155,7 +169,7 @@ function inviteRoute(people: People): Route {
 function acceptRoute(people: People): Route {
   return route<unknown, unknown, AcceptBody>({
     method: 'POST',
-    path: '/v1/auth/invitation',
+    path: INVITATION_PATH,
     role: 'public',
     summary: 'Accept an invitation: choose a password, get the authenticator and the recovery codes',
     description: 'The answer shows both once; log in with them then.',
@@ -165,10 +179,11 @@ function acceptRoute(people: People): Route {
         {
           token: { type: 'string', pattern: '^svci_[A-Za-z0-9_-]{43}$' },
           password: NEW_PASSWORD_SCHEMA,
+          with_qr: { type: 'boolean', description: 'Answer the QR code of the authenticator, too.' },
         },
         ['token', 'password'],
       ),
-      response: NEW_USER_SCHEMA,
+      response: ACCEPTED_SCHEMA,
       status: 201,
     },
     audit: 'user.accept',

@@ -15,6 +15,7 @@ import {
 import { rolesNow } from '../token-owner.ts'
 import { createdByText } from '../token-record.ts'
 import { findById } from '../token-store.ts'
+import { qrRows } from './accept-page.ts'
 import { findInvitation, type InvitationRow, insertInvitation, removeInvitation } from './invitation-store.ts'
 import type { Attempt } from './lockout.ts'
 import { networkOf } from './network-of.ts'
@@ -48,6 +49,8 @@ export interface NewInvitation {
 export interface AcceptBody {
   readonly token: string
   readonly password: string
+  /** The answer has the QR code of the authenticator's URI, too. */
+  readonly with_qr?: boolean
 }
 
 /** How long an invitation is good unless something else is asked for. */
@@ -109,13 +112,14 @@ export async function acceptInvitation(
     password: request.body.password,
     createdBy: invitation.created_by,
   })
+  const qr = request.body.with_qr === true ? { totp_qr: await qrRows(user.shown.totp_uri) } : {}
   return request.mutate(user.row.id, async (tx) => {
     if (!(await removeInvitation(tx, invitation.id))) throw invitationInvalid()
     await storeUser(tx, user)
     tx.audit({
       detail: { name: user.row.name, roles: JSON.parse(user.row.roles), invitation: invitation.id },
     })
-    return { status: 201, body: await newUserRecord(tx, user.row, user.shown), sealed: true }
+    return { status: 201, body: { ...(await newUserRecord(tx, user.row, user.shown)), ...qr }, sealed: true }
   })
 }
 

@@ -49,12 +49,20 @@ export interface RestClient {
 /** Contract section 2: a page has at most 500 items. */
 const PAGE_LIMIT = 500
 
-/** A client for the service that the options and the environment name. */
-export function connect(terminal: Terminal, options: ConnectionOptions): RestClient {
+/**
+ * A client for the service that the options and the environment name. `isStranger`: it shows no credential, for an address that
+ * somebody else has given.
+ */
+export function connect(terminal: Terminal, options: ConnectionOptions, isStranger = false): RestClient {
   const base = baseUrl(terminal, options)
-  const token = bearerToken(terminal, options)
+  const token = isStranger ? undefined : bearerToken(terminal, options)
   const known = base.protocol === 'https:' ? identityOf(terminal, options) : undefined
   const spoken = async (): Promise<Spoken> => {
+    if (isStranger)
+      return {
+        common: { accept: 'application/json', 'user-agent': 'svc-cli' },
+        identity: known && { ...known, client: undefined },
+      }
     const isGiven = options.cert !== undefined || token !== undefined
     const bearer = isGiven ? token : await sessionToken(terminal, base, speaker(known, 'session'))
     const authorization = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }

@@ -1,6 +1,7 @@
 import type { PersonWish } from '@steeple/access/offline'
 import type { Command } from 'commander'
-import type { ConnectionOptions } from '../client/credentials.ts'
+import { baseUrl, type ConnectionOptions } from '../client/credentials.ts'
+import { INVITATION_PATH, invitationFrom, invitationLink } from '../client/invitation-link.ts'
 import { connect, type Json } from '../client/rest-client.ts'
 import { usageError } from '../command-error.ts'
 import { askLines } from '../output/ask-lines.ts'
@@ -51,9 +52,9 @@ export function addUserCommands(program: Command, terminal: Terminal): void {
     .action((name: string, options: InviteOptions) => invite(terminal, name, options))
   restCommand(
     user,
-    'accept',
-    'accept an invitation: standard input holds its token, and on the next line the new password',
-  ).action((options: ConnectionOptions) => accept(terminal, options))
+    'accept [link]',
+    'accept an invitation: standard input holds its link (or token), and on the next line the new password',
+  ).action((link: string | undefined, options: ConnectionOptions) => accept(terminal, link, options))
   restCommand(user, 'list', 'people and their roles')
     .addOption(limitOption())
     .action((options: ListOptions) => list(terminal, options))
@@ -106,18 +107,28 @@ async function invite(terminal: Terminal, name: string, options: InviteOptions):
     roles,
     ...(options.expiresIn === undefined ? {} : { expires_in: options.expiresIn }),
   })
-  showInvitation(terminal, options.json === true, body)
+  const link = invitationLink(baseUrl(terminal, options), String(body.token))
+  showInvitation(terminal, options.json === true, { ...body, url: link })
 }
 
-async function accept(terminal: Terminal, options: ConnectionOptions): Promise<void> {
-  const [token = '', password = ''] = await askLines(terminal, [
-    { question: 'Token of the invitation: ', isHidden: true },
-    { question: 'A password of your own: ', isHidden: true },
-  ])
-  if (token === '' || password === '')
-    throw usageError('standard input holds the token of the invitation, and on the next line the password')
-  const wish = { token: token.trim(), password }
-  const { body } = await connect(terminal, options).change('POST', '/v1/auth/invitation', wish)
+async function accept(
+  terminal: Terminal,
+  link: string | undefined,
+  options: ConnectionOptions,
+): Promise<void> {
+  if (link !== undefined)
+    terminal.err('svc: warning: the link is visible in the process list; give it on standard input\n')
+  const password = { question: 'A password of your own: ', isHidden: true }
+  const first = { question: 'Link or token of the invitation: ', isHidden: true }
+  const answers = await askLines(terminal, link === undefined ? [first, password] : [password])
+  const [given = '', chosen = ''] = link === undefined ? answers : [link, ...answers]
+  if (given === '' || chosen === '')
+    throw usageError('standard input holds the link of the invitation, and on the next line the password')
+  const { token, origin } = invitationFrom(given.trim())
+  const url = options.url ?? origin
+  const place = url === undefined ? options : { ...options, url }
+  const wish = { token, password: chosen }
+  const { body } = await connect(terminal, place, true).change('POST', INVITATION_PATH, wish)
   showCredentials(terminal, options.json === true, body)
 }
 

@@ -32,6 +32,6 @@ export function showInvitation(terminal: Terminal, isJson: boolean, body: Json):
   terminal.out(isJson ? jsonText(body) : fields(body))
   if (isJson) return
   terminal.err(
-    `${ONCE}Whoever has the token accepts by: svc user accept --url URL, which reads it from standard input.\n`,
+    `${ONCE}Whoever has the link opens it in a browser, or gives it to svc user accept on standard input.\n`,
   )
 }

@@ -6,11 +6,12 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { runTool } from '@steeple/testkit'
 import { frame, mixed, pcapOf, truthOf } from '../test/support/frames.ts'
-import { enterOwnNetwork, run, SENDING } from '../test/support/own-network.ts'
 import { NEVER, octetsOf, openNft, openPcap } from '../test/support/taps.ts'
+import { enterVethNetwork, SENDING } from '../test/support/veth.ts'
 
-enterOwnNetwork(import.meta.filename)
+enterVethNetwork(import.meta.filename)
 
 const LOOPS = Number(process.argv[2] ?? 20)
 const PACKETS = mixed(50_000, 128)
@@ -32,7 +33,7 @@ const spentMs = (pid) => {
 /** Sends all; packets a second, and what that took of processor time of the tap's process and of everybody's, ms. */
 const send = (tapPid) => {
   const before = [spentMs('self'), tapPid === undefined ? 0 : spentMs(tapPid)]
-  const said = run(
+  const said = runTool(
     'tcpreplay',
     '--preload-pcap',
     '--topspeed',

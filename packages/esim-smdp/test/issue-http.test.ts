@@ -96,7 +96,7 @@ http(
     assert.match(message, /no SIM of batch .* is without a code/)
     assert.is((await refusal({ batch_id: 'b-none' }, 404)).code, 'not_found')
   },
-  { limitMs: 60_000 },
+  { limitMs: 360_000 },
 )
 
 http('puts a new code in the place of one that nobody has downloaded', async () => {
@@ -230,7 +230,7 @@ http(
       /esim_not_ready.*svc esim certs init/,
     )
   },
-  { limitMs: 60_000 },
+  { limitMs: 360_000 },
 )
 
 function rest(error: object): object {

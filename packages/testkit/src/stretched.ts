@@ -15,8 +15,8 @@ function slowness(): number {
   return Math.max(1, (performance.now() - begunMs) / WORK_MS)
 }
 
-/** A bound for an idle machine, ms, stretched to this one as it is now; twice that where it is not idle. */
+/** A bound for an idle machine, ms, stretched to this one as it is now; twice that, in whole ms, where it is not idle. */
 export function stretched(boundMs: number): number {
   const times = slowness()
-  return times < 1.3 ? boundMs : 2 * boundMs * times
+  return times < 1.3 ? boundMs : Math.ceil(2 * boundMs * times)
 }

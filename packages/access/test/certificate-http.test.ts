@@ -14,7 +14,7 @@ import { plugin } from '../src/plugin.ts'
 import { newKey, requestDer, requestPem } from './request-text.ts'
 
 const certificates = suite('access/certificates over HTTP')
-const LIMIT = { limitMs: 120_000 }
+const LIMIT = { limitMs: 360_000 }
 const DAY_MS = 86_400_000
 let bed: Testbed
 let clock: FakeClock

@@ -12,7 +12,7 @@ const ceremonies = suite('access/passkey-ceremonies')
 const USER = { id: '11111111-2222-4333-8444-000000000001', name: 'zoe' }
 const PARTY = { id: 'box.local', origin: 'https://box.local:8443' }
 /** The library is large, and a busy machine slow. */
-const LIMIT = { limitMs: 120_000 }
+const LIMIT = { limitMs: 360_000 }
 
 /** A store, a registered device, and a way to log in with it. */
 async function registered(counts = true, vault: Vault = fakeVault()) {

@@ -15,7 +15,7 @@ import { codeAt } from './people-helpers.ts'
 
 const passkeys = suite('access/passkeys over HTTP')
 /** The library is large, scrypt takes its time, and a busy machine is slow. */
-const LIMIT = { limitMs: 120_000 }
+const LIMIT = { limitMs: 360_000 }
 let bed: Testbed
 let clock: FakeClock
 let origin: string

@@ -9,7 +9,7 @@ import { pkcs12 } from '../src/keys/pkcs12.ts'
 
 const keys = suite('cli/keys')
 const PASSPHRASE = 'correct horse battery staple'
-const LIMIT = { limitMs: 60_000 }
+const LIMIT = { limitMs: 360_000 }
 
 /** A key made here, and its certificate by the CA of a box. */
 async function issued(name: string) {

@@ -52,8 +52,9 @@ async function live(
   return { code: await ended, lines }
 }
 
-// A call of Node's own that nobody waits for, long after the setup: the error shows no file of the plugin.
-const LATE = `setTimeout(() => { import('node:fs/promises').then((fs) => { void fs.readFile('/nonexistent') }) }, 300)`
+// A call of Node's own that nobody waits for, long after the setup, when it has been noted that the plugin runs: the
+// error shows no file of the plugin.
+const LATE = `setTimeout(() => { import('node:fs/promises').then((fs) => { void fs.readFile('/nonexistent') }) }, 3_000)`
 
 crash(
   'goes on without a plugin that ended the service twice by a late rejection, says so, and removes it offline',

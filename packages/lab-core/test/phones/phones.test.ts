@@ -232,7 +232,7 @@ phones('keeps a phone that cannot be reached in the list, registered and without
   lab.mme.setRadio(false)
   await dbctl(lab, 'block', imsi)
   await eventually(() => assert.is(lab.sessions.list().length, 0))
-  assert.equal([seen(lab)?.state, seen(lab)?.session], ['registered', undefined])
+  await eventually(() => assert.equal([seen(lab)?.state, seen(lab)?.session], ['registered', undefined]))
 })
 
 phones('loses the network with the radio and finds it again', async () => {

@@ -8,7 +8,7 @@ import { bodyOf, type RootBed, rootBed } from '../support/root-bed.ts'
 const DAY_MS = 86_400_000
 const LIMIT_MS = 60_000
 /** A box is made, and asks some questions over HTTP. */
-const LIMIT = { limitMs: 120_000 }
+const LIMIT = { limitMs: 360_000 }
 const agents = suite('mesh/agent')
 let root: RootBed
 const open: MemberBed[] = []

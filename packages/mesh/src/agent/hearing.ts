@@ -1,7 +1,8 @@
+import { X509Certificate } from 'node:crypto'
 import { type MeshMembership, systemPrincipal } from '@steeple/contracts'
+import { serialOf } from '../certificate.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { fieldOf, type MeshClient } from './mesh-client.ts'
-import { serialOf } from './own-certificate.ts'
 import { toRoot } from './root-call.ts'
 
 /** How this node hears which certificates are revoked, its own among them. */
@@ -27,7 +28,10 @@ export function hearing(parts: EnrollParts, client: MeshClient): Hearing {
     if (identity.membership() === undefined) return
     await learnt.takeList(pem)
     const membership = identity.membership()
-    if (membership !== undefined && learnt.isRevoked(serialOf(membership.certificatePem)))
+    if (
+      membership !== undefined &&
+      learnt.isRevoked(serialOf(new X509Certificate(membership.certificatePem)))
+    )
       await expelled(membership)
   }
   return {

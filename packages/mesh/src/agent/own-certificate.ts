@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { isServiceError, type MeshMembership } from '@steeple/contracts'
+import { serialOf } from '../certificate.ts'
 import { CERTIFICATE_LIFE_MS, renewalPurpose } from '../enroll/certificate-life.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { enrolledFrom, refusal } from './answers.ts'
@@ -53,14 +54,12 @@ export function ownCertificate(
       const enrolled = enrolledFrom(await ask(membership, isExpired, signal))
       if (enrolled.certificatePem === membership.certificatePem) return
       await identity.adopt({ ...membership, certificatePem: enrolled.certificatePem })
-      context.log.info({ serial: serialOf(enrolled.certificatePem) }, 'certificate of the mesh renewed')
+      context.log.info(
+        { serial: serialOf(new X509Certificate(enrolled.certificatePem)) },
+        'certificate of the mesh renewed',
+      )
     },
   }
-}
-
-/** As `IssuedCertificate.serial`. */
-export function serialOf(pem: string): string {
-  return new X509Certificate(pem).serialNumber.toLowerCase().replace(/^0+(?=.)/, '')
 }
 
 /** Whether another box said that the certificate of this one is worth nothing. */

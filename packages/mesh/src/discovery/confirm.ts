@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { request } from 'node:https'
 import type { PeerCertificate } from 'node:tls'
 import { defineError, type ErrorFactory, MESH_SERVER_NAME, type MeshIdentity } from '@steeple/contracts'
+import { fingerprintOf } from '../certificate.ts'
 import type { PublishedWireguard } from '../members.ts'
 import type { ConfirmedNode, Suggestion } from '../suggestions.ts'
 
@@ -46,7 +47,7 @@ export function certificateProblem(
   { nodeId, fingerprint, name }: Suggestion,
 ): string | undefined {
   const certificate = new X509Certificate(der)
-  if (certificate.fingerprint256.replaceAll(':', '').toLowerCase() !== fingerprint) {
+  if (fingerprintOf(certificate) !== fingerprint) {
     return `${name} shows another certificate than the announced one; compare the fingerprint again`
   }
   const names = (certificate.subjectAltName ?? '').split(', ')

@@ -8,6 +8,7 @@ import {
   nodeIdentityRef,
   peerNotFound,
 } from '@steeple/contracts'
+import { fingerprintOf } from '../certificate.ts'
 import type { PeeringConfig } from '../config.ts'
 import type { Members } from '../members.ts'
 import type { MeshPart, PartTables } from '../part.ts'
@@ -135,7 +136,7 @@ function announcementOf(context: Context<PeeringConfig>, { port }: ApiPlace): An
     nodeId,
     name,
     meshName: identity.membership()?.meshName ?? (context.config.name || name),
-    fingerprint: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
+    fingerprint: fingerprintOf(certificate),
     port,
   }
 }

@@ -1,6 +1,6 @@
-import { isIPv6 } from 'node:net'
 import { type JsonSchema, objectSchema, TIMESTAMP_SCHEMA, timestampFromMs } from '@steeple/contracts'
 import type { Member, PublishedWireguard } from '../members.ts'
+import { hostPort } from '../peers/endpoint.ts'
 import { NODE_ID_SCHEMA, WIREGUARD_KEY_PATTERN } from '../shapes.ts'
 import { type EnrollParts, ownMeshName } from './parts.ts'
 import type { MemberRow } from './rows.ts'
@@ -99,7 +99,7 @@ export function wireguardFrom(json: string): WireguardRecord {
 /** With the endpoint at which the node was seen, where it names none. */
 function reachable(record: WireguardRecord, seen: string | null): WireguardRecord {
   if (record.endpoint !== null || seen === null) return record
-  return { ...record, endpoint: `${isIPv6(seen) ? `[${seen}]` : seen}:${record.listen_port}` }
+  return { ...record, endpoint: hostPort({ host: seen, port: record.listen_port }) }
 }
 
 /** What the other parts of the plugin know of a member. */

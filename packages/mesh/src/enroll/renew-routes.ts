@@ -10,6 +10,7 @@ import {
   route,
   unauthenticated,
 } from '@steeple/contracts'
+import { serialOf } from '../certificate.ts'
 import { PEM_SCHEMA } from '../shapes.ts'
 import { renewalPurpose } from './certificate-life.ts'
 import { ENROLLED_SCHEMA, keyDigest, Mutated, prepareRenewal } from './enroll-route.ts'
@@ -107,8 +108,7 @@ function holderOf({ roster, context }: EnrollParts, body: Body): string {
   } catch (cause) {
     throw unauthenticated('the certificate is none', { cause })
   }
-  const serial = certificate.serialNumber.toLowerCase().replace(/^0+(?=.)/, '')
-  const known = roster.certificate(serial)
+  const known = roster.certificate(serialOf(certificate))
   if (known === undefined) throw unauthenticated('the certificate is not known')
   if (known.isRevoked) throw certificateRevoked()
   if (context.clock.nowMs() > Date.parse(certificate.validTo) + GRACE_MS)

@@ -20,20 +20,16 @@ export class JobTx implements WriterTx {
     this.group = group
   }
 
-  async get<Row>(sql: string, params?: SqlParams): Promise<Row | undefined> {
-    await this.#beforeRead()
-    return this.#session.get<Row>(sql, params)
+  get<Row>(sql: string, params?: SqlParams): Promise<Row | undefined> {
+    return this.#begun(this.#session.failsAsWhole, () => this.#session.get<Row>(sql, params))
   }
 
-  async all<Row>(sql: string, params?: SqlParams): Promise<readonly Row[]> {
-    await this.#beforeRead()
-    return this.#session.all<Row>(sql, params)
+  all<Row>(sql: string, params?: SqlParams): Promise<readonly Row[]> {
+    return this.#begun(this.#session.failsAsWhole, () => this.#session.all<Row>(sql, params))
   }
 
-  async run(sql: string, params?: SqlParams): Promise<number> {
-    this.#assertOpen()
-    if (!this.#isMarked) await this.#mark()
-    return this.#session.run(sql, params)
+  run(sql: string, params?: SqlParams): Promise<number> {
+    return this.#begun(true, () => this.#session.run(sql, params))
   }
 
   afterCommit(step: () => void): void {
@@ -95,9 +91,14 @@ export class JobTx implements WriterTx {
     } else if (this.#isMarked) await this.#session.undoTo('job')
   }
 
-  async #beforeRead(): Promise<void> {
-    this.#assertOpen()
-    if (this.#session.failsAsWhole && !this.#isMarked) await this.#mark()
+  /** The statement, behind the savepoint where it needs one. Most are the statement alone: no promise is made around it. */
+  #begun<T>(needsMark: boolean, statement: () => Promise<T>): Promise<T> {
+    try {
+      this.#assertOpen()
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    return needsMark && !this.#isMarked ? this.#mark().then(statement) : statement()
   }
 
   #mark(): Promise<void> {

@@ -22,6 +22,23 @@ onEachStore('store/scoped-db', (test, store) => {
     assert.is((await own.all('select id from toy_item')).length, 1)
   })
 
+  test('refuses what it may not touch as it refuses all else: by its promise', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS)
+    const other = db.scoped('other')
+    const refused = [other.get('select id from toy_item'), other.all('select id from toy_item')]
+    const inside = other.write(async (tx) => {
+      const asked = [tx.get('select id from toy_item'), tx.run('delete from toy_item')]
+      return (await Promise.allSettled(asked)).map(({ status }) => status)
+    })
+    assert.equal(
+      (await Promise.allSettled(refused)).map(({ status }) => status),
+      ['rejected', 'rejected'],
+    )
+    assert.equal(await inside, ['rejected', 'rejected'])
+  })
+
   test('lets a service join the transaction of another plugin with its own tables', async () => {
     await using box = await store()
     const db = await box.open()

@@ -29,6 +29,8 @@ export function componentsOf(heartbeat: HeartbeatRow): readonly AgentComponent[]
 /** Why an agent's own report makes its node degraded: no heartbeat, or a component that is down. */
 export function agentTrouble(heartbeat: HeartbeatRow, nowMs: number): string | undefined {
   if (isStale(heartbeat, nowMs)) return 'no heartbeat'
+  // Most are well, and their text need not be parsed to see it.
+  if (!heartbeat.components.includes('"down"')) return undefined
   const down = componentsOf(heartbeat).filter(({ status }) => status === 'down')
   return down.length === 0 ? undefined : `down: ${down.map(({ name }) => name).join(', ')}`
 }

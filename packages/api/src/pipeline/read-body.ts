@@ -40,17 +40,18 @@ function kindOf(type: string): 'json' | 'text' | 'stream' {
 
 function mediaTypeOf(context: RequestContext, route: Route): string {
   const { headers } = context.incoming
-  const accepted = acceptedTypes(route)
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {
-    throw unsupportedMediaType('with a content-encoding', accepted)
+    throw unsupportedMediaType('with a content-encoding', acceptedTypes(route))
   }
   const given = headers['content-type']
-  if (given === undefined) throw unsupportedMediaType('(none given)', accepted)
+  if (given === undefined) throw unsupportedMediaType('(none given)', acceptedTypes(route))
+  // What nearly all of them say.
+  if (given === JSON_TYPE && takesJson(route)) return given
   const type = essence(given)
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(given)?.[1]?.toLowerCase()
   if (!typesOf(route).includes(type) || (charset !== undefined && charset !== 'utf-8')) {
-    throw unsupportedMediaType(given.slice(0, 100), accepted)
+    throw unsupportedMediaType(given.slice(0, 100), acceptedTypes(route))
   }
   return type
 }

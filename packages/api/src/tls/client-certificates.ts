@@ -48,7 +48,8 @@ const MOST_GOOD = 1_000
 
 /** Whom this listener believes, and what it has found good under that. */
 interface Trust {
-  readonly key: string
+  readonly nodesCa: string
+  readonly operatorsCa: string
   readonly cas: readonly TrustedCa[]
   readonly good: Map<string, Judged>
 }
@@ -66,8 +67,9 @@ export function createClientCertificates(kernel: EdgeKernel, tls: EdgeTls | unde
   let trust: Trust | undefined
   const trusted = (of: EdgeTls): Trust => {
     const { nodesCa, operatorsCa } = of.material()
-    const key = nodesCa + operatorsCa
-    if (trust?.key !== key) trust = { key, cas: trustedCas(nodesCa, operatorsCa), good: new Map() }
+    // Each by itself: they are the same texts at each request, and equal without being read.
+    if (trust?.nodesCa !== nodesCa || trust.operatorsCa !== operatorsCa)
+      trust = { nodesCa, operatorsCa, cas: trustedCas(nodesCa, operatorsCa), good: new Map() }
     return trust
   }
   const judge = (socket: TLSSocket, of: EdgeTls): Presented['judged'] => {

@@ -11,6 +11,9 @@ import { findCertificate } from './store.ts'
 
 const NODE = expandRoles(['node'])
 
+/** The member that a certificate stands for. */
+type Found = { readonly name: string } | undefined
+
 /**
  * Says which node a client certificate stands for, from memory where no other instance changes the same store.
  *
@@ -22,10 +25,12 @@ export function nodeCertificates(parts: EnrollParts): CertificateHolders {
   return {
     holderOf: async (certificate) => {
       if (!context.config.enabled) return undefined
-      const holder =
+      const found =
         identity.membership() === undefined
-          ? await memberHere(parts, certificate)
+          ? memberHere(parts, certificate)
           : memberElsewhere(parts, certificate)
+      // From memory it is there at once.
+      const holder = found instanceof Promise ? await found : found
       if (holder === undefined) return undefined
       const { name: id, notAfterMs } = certificate
       return { kind: 'node', id, name: holder.name, roles: NODE, expiresAtMs: notAfterMs }
@@ -33,33 +38,25 @@ export function nodeCertificates(parts: EnrollParts): CertificateHolders {
   }
 }
 
-async function memberHere(
-  parts: EnrollParts,
-  { serial, name, caSha256 }: ClientCertificate,
-): Promise<{ readonly name: string } | undefined> {
-  const { authority, node, roster } = parts
+/** From memory, unless another instance on the same store may have issued or revoked it. */
+function memberHere(parts: EnrollParts, certificate: ClientCertificate): Found | Promise<Found> {
+  const { authority, context, node, roster } = parts
+  const { serial, name, caSha256 } = certificate
   if (caSha256 !== authority.caSha256) return undefined
   if (name === node.nodeId) return node
-  const known = await knownHere(parts, serial)
+  if (context.db.dialect === 'sqlite') return memberBy(roster.certificate(serial), parts, name)
+  return findCertificate(context.db, serial).then((row) =>
+    memberBy(row && { nodeId: row.node_id, isRevoked: row.revoked_at_ms !== null }, parts, name),
+  )
+}
+
+function memberBy(known: KnownCertificate | undefined, { roster }: EnrollParts, name: string): Found {
   if (known === undefined || known.nodeId !== name) return undefined
   if (known.isRevoked) throw certificateRevoked()
   return { name: roster.member(name)?.name ?? name }
 }
 
-/** From memory, unless another instance on the same store may have issued or revoked it. */
-async function knownHere(
-  { roster, context }: EnrollParts,
-  serial: string,
-): Promise<KnownCertificate | undefined> {
-  if (context.db.dialect === 'sqlite') return roster.certificate(serial)
-  const row = await findCertificate(context.db, serial)
-  return row && { nodeId: row.node_id, isRevoked: row.revoked_at_ms !== null }
-}
-
-function memberElsewhere(
-  { learnt }: EnrollParts,
-  { serial, name, caSha256 }: ClientCertificate,
-): { readonly name: string } | undefined {
+function memberElsewhere({ learnt }: EnrollParts, { serial, name, caSha256 }: ClientCertificate): Found {
   if (caSha256 !== learnt.caSha256()) return undefined
   if (learnt.isRevoked(serial)) throw certificateRevoked()
   return { name: memberOf(learnt.view(), name)?.name ?? name }

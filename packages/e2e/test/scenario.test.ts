@@ -104,7 +104,14 @@ scenario(
   async () => {
     service = await startService({ dataDir, flags: ['--config', configFile] })
     await coreInForce(service, PATIENCE_MS)
-    await until(async () => (await service.request('GET', '/v1/health')).body.status === 'ok', PATIENCE_MS)
+    let health: unknown
+    await until(async () => {
+      const { body } = await service.request('GET', '/v1/health')
+      health = body.components.filter(({ status }: { status: string }) => status !== 'ok')
+      return body.status === 'ok'
+    }, PATIENCE_MS).catch((cause) => {
+      throw new Error(JSON.stringify(health), { cause })
+    })
   },
   { limitMs: 2 * PATIENCE_MS },
 )

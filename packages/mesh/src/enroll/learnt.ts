@@ -42,17 +42,15 @@ export async function openLearnt(db: Db, identity: MeshIdentity): Promise<Learnt
   let list: SignedList | undefined
   let revoked: ReadonlySet<string> = new Set()
   let expelled: Expulsion | undefined
+  /** Another one after each end of a membership: what was being read for the one before is not for the next. */
+  let term = 0
   let ca: { readonly pem: string; readonly sha256: string } | undefined
   const adopt = (pem: string, number: number, entries: readonly Revocation[]): void => {
     list = { number, pem }
     revoked = new Set(entries.map(({ serial }) => serial))
   }
   const load = async (): Promise<void> => {
-    const [kept, pem, gone] = await Promise.all([
-      readNote(db, 'learnt'),
-      readNote(db, 'crl'),
-      readNote(db, 'expelled'),
-    ])
+    const [kept, pem, gone] = await notesIn(db)
     // Written by this module from typed values.
     if (gone !== undefined) expelled = JSON.parse(gone) as Expulsion
     if (identity.membership() === undefined) return
@@ -86,14 +84,17 @@ export async function openLearnt(db: Db, identity: MeshIdentity): Promise<Learnt
     },
     takeList: async (pem) => {
       if (pem === list?.pem) return false
+      const began = term
       const read = await identity.readRevocations(pem)
-      if (list !== undefined && read.number <= list.number) return false
+      if (term !== began || (list !== undefined && read.number <= list.number)) return false
       await db.write((tx) => putNote(tx, 'crl', pem))
+      if (term !== began) return false
       adopt(pem, read.number, read.list)
       changes.tell()
       return true
     },
     clear: async (why) => {
+      term += 1
       await db.write(async (tx) => {
         for (const name of ['learnt', 'crl'] as const) await putNote(tx, name, undefined)
         await putNote(tx, 'expelled', why === undefined ? undefined : JSON.stringify(why))
@@ -105,6 +106,10 @@ export async function openLearnt(db: Db, identity: MeshIdentity): Promise<Learnt
       changes.tell()
     },
   }
+}
+
+function notesIn(db: Db): Promise<readonly (string | undefined)[]> {
+  return Promise.all([readNote(db, 'learnt'), readNote(db, 'crl'), readNote(db, 'expelled')])
 }
 
 /** The entry of a node in a view. */

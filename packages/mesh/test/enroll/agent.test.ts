@@ -175,6 +175,21 @@ agents(
 )
 
 agents(
+  'keeps no list of a mesh that it leaves while the list is read',
+  async () => {
+    const { learnt } = (await member('leaves amid a list')).parts
+    const { crl_pem: pem } = bodyOf<{ readonly crl_pem: string }>(
+      await root.bed.request('GET', '/v1/mesh/crl', { token: false }),
+    )
+    const taken = learnt.takeList(pem)
+    await learnt.clear()
+    assert.is(await taken, false)
+    assert.is(learnt.list(), undefined, 'its number would hide the lists of the next mesh')
+  },
+  LIMIT,
+)
+
+agents(
   'renews its certificate by itself, also when it has expired',
   async () => {
     const one = await member('renewing')

@@ -60,9 +60,10 @@ export async function* pagesOf(
   ends.set(key, end)
   // One page is printed at once.
   if (pages === 1) return
-  for await (const { items } of backwards(list, end, signal)) {
+  for await (const { items, page } of backwards(list, end, signal)) {
     yield items
-    if (items.some((item) => endBefore.has(nameOf(item)))) return
+    // On a later page than it was, one of the end has moved itself: what moved before it is still to come.
+    if (page <= end && items.some((item) => endBefore.has(nameOf(item)))) return
   }
 }
 

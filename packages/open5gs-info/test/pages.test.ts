@@ -39,6 +39,21 @@ function happens({ items }: PagedList, { what, at }: Change, next: number, left:
   else left.add((one as { supi: string }).supi) // as the list has them
 }
 
+const comes = (count: number): readonly Change[] =>
+  Array.from({ length: count }, () => ({ what: 'comes', at: 0 }))
+/** The first phone moves behind the end, and one of the end after it. */
+const MOVED_TWICE = {
+  length: 95,
+  hint: 4,
+  between: [
+    [...comes(4)],
+    [],
+    [],
+    [...comes(3), { what: 'moves', at: 0 } as const],
+    [{ what: 'moves', at: 0 } as const, { what: 'leaves', at: 0 } as const],
+  ],
+}
+
 pages(
   'sees each phone that is listed all the while, whatever comes, leaves and moves between two pages',
   async () => {
@@ -62,7 +77,7 @@ pages(
         const missed = ues(length).filter(({ supi }) => !left.has(supi) && !seen.has(supi))
         assert.equal(missed, [])
       }),
-      { numRuns: 300 },
+      { numRuns: 300, examples: [[MOVED_TWICE]] },
     )
   },
   { limitMs: 360_000 },

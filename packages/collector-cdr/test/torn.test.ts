@@ -46,7 +46,7 @@ torn(
       await world.close()
     }
   },
-  { limitMs: 120_000 },
+  { limitMs: 600_000 },
 )
 
 torn('has files that stay torn read last, however many there are', async () => {

@@ -147,7 +147,7 @@ histories(
       await history.instance.stop?.('unload')
     }
   },
-  { limitMs: 120_000 },
+  { limitMs: 600_000 },
 )
 
 histories.run()

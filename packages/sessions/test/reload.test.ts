@@ -59,7 +59,7 @@ reload(
       await bed.stop()
     }
   },
-  { limitMs: 120_000 },
+  { limitMs: 600_000 },
 )
 
 reload.run()

@@ -38,7 +38,7 @@ counters(
     )
     assert.ok(plans.every(({ detail }) => detail.includes('COVERING INDEX')))
   },
-  { limitMs: 60_000 },
+  { limitMs: 600_000 },
 )
 
 counters('goes on from what it counted, move by move', async () => {

@@ -81,7 +81,7 @@ property(
       { numRuns: 80 },
     )
   },
-  { limitMs: 120_000 },
+  { limitMs: 600_000 },
 )
 
 property(
@@ -127,7 +127,7 @@ property(
       { numRuns: 25 },
     )
   },
-  { limitMs: 120_000 },
+  { limitMs: 600_000 },
 )
 
 property.run()

@@ -101,7 +101,7 @@ property(
       { numRuns: 150 },
     )
   },
-  { limitMs: 120_000 },
+  { limitMs: 600_000 },
 )
 
 /** What the tap was in a window of ten minutes, and whether a charging record spans it. */
@@ -148,7 +148,7 @@ property(
       { numRuns: 60 },
     )
   },
-  { limitMs: 120_000 },
+  { limitMs: 600_000 },
 )
 
 property('adds up what sources saw one after the other', async () => {

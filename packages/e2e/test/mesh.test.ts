@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { assert, enterOwnMachine, eventually, stretched, suite } from '@steeple/testkit'
 import type { Box } from '../harness/mesh/box.ts'
+import { holdConnection } from '../harness/mesh/held-connection.ts'
 import {
   addressesAt,
   joinMesh,
@@ -137,6 +138,8 @@ mesh(
   async () => {
     const fourth = five.box('box4')
     const others = five.boxes.filter((box) => box !== fourth)
+    const held = await Promise.all(others.map((box) => holdConnection(fourth, box)))
+    assert.ok(held.every((one) => one.endedMs() === undefined))
     const begun = performance.now()
     const removed = await root.ask('POST', `/v1/nodes/${fourth.nodeId}/leave`)
     assert.is(removed.status, 200, JSON.stringify(removed.body))
@@ -144,6 +147,11 @@ mesh(
     const ms = performance.now() - begun
     // Four echoes that do not come back take two seconds each.
     assert.ok(ms < stretched(10_000 + 8_000), `out after ${ms} ms`)
+    await until(async () => held.every((one) => one.endedMs() !== undefined), WAIT_MS)
+    for (const { to, endedMs } of held) {
+      const heldMs = (endedMs() ?? Number.POSITIVE_INFINITY) - begun
+      assert.ok(heldMs < stretched(10_000), `${to} held the connection for ${heldMs} ms`)
+    }
     await together(others)
   },
   MESH_LIMIT,

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual, verify, X509Certificate } from 'node:crypto'
+import { verify, X509Certificate } from 'node:crypto'
 import {
   certificateRevoked,
   expandRoles,
@@ -8,23 +8,18 @@ import {
   type Reply,
   type Route,
   route,
+  sessionKeysRef,
   unauthenticated,
 } from '@steeple/contracts'
 import { serialOf } from '../certificate.ts'
 import { PEM_SCHEMA } from '../shapes.ts'
 import { renewalPurpose } from './certificate-life.ts'
 import { ENROLLED_SCHEMA, keyDigest, Mutated, prepareRenewal } from './enroll-route.ts'
+import { createNonces, NONCE_MS, type Nonces } from './nonces.ts'
 import { ownNames } from './own-names.ts'
 import type { EnrollParts } from './parts.ts'
 import type { Refusals } from './refusals.ts'
 import { GRACE_MS } from './roster.ts'
-
-/** How long a nonce is good for. */
-const NONCE_MS = 60_000
-const NONCE_BYTES = 16
-const MAC_BYTES = 32
-/** Used nonces that are remembered; each lives a minute. */
-const MOST_USED = 10_000
 
 interface Body {
   readonly certificate_pem: string
@@ -38,7 +33,7 @@ interface Body {
  * the old certificate. Public, since nothing that has expired opens a route; what is refused is refused cheaply.
  */
 export function renewRoutes(parts: EnrollParts, refusals: Refusals): readonly Route[] {
-  const nonces = createNonces(parts)
+  const nonces = createNonces(parts.context.clock, parts.context.use(sessionKeysRef))
   return [
     route({
       method: 'GET',
@@ -87,10 +82,9 @@ export function renewRoutes(parts: EnrollParts, refusals: Refusals): readonly Ro
         const { body, peerAddress } = request
         let id = 'mesh'
         try {
-          if (!nonces.isGood(body.nonce)) throw unauthenticated('the nonce is not known or has expired')
+          if (!(await nonces.isGood(parts.context.db, body.nonce))) throw badNonce()
           id = holderOf(parts, body)
-          nonces.use(body.nonce)
-          return await renew(parts, id, body.csr_pem, peerAddress)
+          return await renew(parts, nonces, id, { ...body, peerAddress })
         } catch (error) {
           if (error instanceof Mutated) throw error.cause
           return await refusals.refuse(request as never, id, error)
@@ -98,6 +92,10 @@ export function renewRoutes(parts: EnrollParts, refusals: Refusals): readonly Ro
       },
     }),
   ]
+}
+
+function badNonce(): Error {
+  return unauthenticated('the nonce is not known or has expired')
 }
 
 /** The member whose old certificate signed the request. Throws `unauthenticated`, `certificate_revoked`. */
@@ -123,7 +121,12 @@ function holderOf({ roster, context }: EnrollParts, body: Body): string {
   return known.nodeId
 }
 
-async function renew(parts: EnrollParts, id: string, csrPem: string, peerAddress: string): Promise<Reply> {
+async function renew(
+  parts: EnrollParts,
+  nonces: Nonces,
+  id: string,
+  { csr_pem: csrPem, nonce, peerAddress }: Body & { readonly peerAddress: string },
+): Promise<Reply> {
   const { context, authority, identity, roster } = parts
   if (!context.config.enabled || identity.membership() !== undefined)
     throw nodeStateConflict('this node is the root of no mesh')
@@ -137,6 +140,7 @@ async function renew(parts: EnrollParts, id: string, csrPem: string, peerAddress
   let reply: Reply | undefined
   try {
     await context.mutate(principal, 'node.enroll', id, async (tx) => {
+      if (!(await nonces.claim(tx, nonce))) throw badNonce()
       reply = await work(tx)
     })
   } catch (cause) {
@@ -144,41 +148,4 @@ async function renew(parts: EnrollParts, id: string, csrPem: string, peerAddress
   }
   if (reply === undefined) throw new Error('the renewal gave no answer')
   return reply
-}
-
-/** Nonces that nobody need keep: a time and random octets under a key of this run. Each is good once. */
-function createNonces({ context }: EnrollParts): {
-  make(): string
-  isGood(nonce: string): boolean
-  use(nonce: string): void
-} {
-  const key = randomBytes(MAC_BYTES)
-  const used = new Map<string, number>()
-  const mac = (text: string): Buffer => createHmac('sha256', key).update(text).digest()
-  const parse = (nonce: string): number | undefined => {
-    const octets = Buffer.from(nonce, 'base64url')
-    if (octets.length !== 8 + NONCE_BYTES + MAC_BYTES) return undefined
-    const body = octets.subarray(0, 8 + NONCE_BYTES)
-    if (!timingSafeEqual(mac(body.toString('hex')), octets.subarray(8 + NONCE_BYTES))) return undefined
-    return Number(body.readBigUInt64BE(0))
-  }
-  return {
-    make: () => {
-      const body = Buffer.concat([Buffer.alloc(8), randomBytes(NONCE_BYTES)])
-      body.writeBigUInt64BE(BigInt(Math.round(context.clock.monotonicMs())), 0)
-      return Buffer.concat([body, mac(body.toString('hex'))]).toString('base64url')
-    },
-    isGood: (nonce) => {
-      const atMs = parse(nonce)
-      return atMs !== undefined && context.clock.monotonicMs() - atMs <= NONCE_MS && !used.has(nonce)
-    },
-    use: (nonce) => {
-      const nowMs = context.clock.monotonicMs()
-      for (const [old, atMs] of used) {
-        if (nowMs - atMs <= NONCE_MS && used.size < MOST_USED) break
-        used.delete(old)
-      }
-      used.set(nonce, nowMs)
-    },
-  }
 }

@@ -14,6 +14,7 @@ import { benchIdle } from './idle.ts'
 import { benchInstances } from './instances.ts'
 import { benchLabCore } from './lab-core.ts'
 import { benchList } from './list.ts'
+import { benchLogin } from './login.ts'
 import type { Finding } from './measure.ts'
 import { benchIssue, benchMutation } from './mutation.ts'
 import { benchPeople } from './people.ts'
@@ -32,6 +33,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
   'token-check': benchTokenCheck,
   tls: benchTls,
   people: benchPeople,
+  login: benchLogin,
   heartbeats: benchHeartbeats,
   mutation: benchMutation,
   issue: benchIssue,

@@ -1,16 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { type CertificateHolders, isServiceError, operatorCertificatesRef } from '@steeple/contracts'
-import {
-  assert,
-  type FakeClock,
-  fakeClock,
-  loadTestbed,
-  pluginFrom,
-  suite,
-  type Testbed,
-  type TestResponse,
-} from '@steeple/testkit'
-import { plugin } from '../src/plugin.ts'
+import { assert, type FakeClock, suite, type Testbed, type TestResponse } from '@steeple/testkit'
+import { accessBed, BED_LIMIT } from './access-bed.ts'
 import { newKey, requestDer, requestPem } from './request-text.ts'
 
 const certificates = suite('access/certificates over HTTP')
@@ -19,14 +10,9 @@ const DAY_MS = 86_400_000
 let bed: Testbed
 let clock: FakeClock
 
-certificates.before(
-  async () => {
-    const { startTestbed } = await loadTestbed()
-    clock = fakeClock(Date.UTC(2026, 5, 1))
-    bed = await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin)], clock })
-  },
-  { limitMs: 360_000 },
-)
+certificates.before(async () => {
+  ;({ bed, clock } = await accessBed())
+}, BED_LIMIT)
 certificates.after(() => bed.stop())
 
 interface Issued {

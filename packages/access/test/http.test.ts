@@ -1,29 +1,15 @@
 import { bootstrapTokensRef } from '@steeple/contracts'
-import {
-  assert,
-  type FakeClock,
-  fakeClock,
-  loadTestbed,
-  pluginFrom,
-  suite,
-  type Testbed,
-  type TestResponse,
-} from '@steeple/testkit'
-import { plugin } from '../src/plugin.ts'
+import { assert, type FakeClock, suite, type Testbed, type TestResponse } from '@steeple/testkit'
+import { accessBed, BED_LIMIT } from './access-bed.ts'
 import { NODE_ID } from './helpers.ts'
 
 const http = suite('access/http')
 let bed: Testbed
 let clock: FakeClock
 
-http.before(
-  async () => {
-    const { startTestbed } = await loadTestbed()
-    clock = fakeClock()
-    bed = await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin)], clock })
-  },
-  { limitMs: 360_000 },
-)
+http.before(async () => {
+  ;({ bed, clock } = await accessBed())
+}, BED_LIMIT)
 http.after(() => bed.stop())
 
 interface Answer {

@@ -1,15 +1,6 @@
 import type { Role } from '@steeple/contracts'
-import {
-  assert,
-  type FakeClock,
-  fakeClock,
-  loadTestbed,
-  pluginFrom,
-  suite,
-  type Testbed,
-  type TestResponse,
-} from '@steeple/testkit'
-import { plugin } from '../src/plugin.ts'
+import { assert, type FakeClock, suite, type Testbed, type TestResponse } from '@steeple/testkit'
+import { accessBed, BED_LIMIT } from './access-bed.ts'
 import { device, type Misbehaviour, type Options } from './authenticator-device.ts'
 import { codeAt } from './people-helpers.ts'
 
@@ -20,15 +11,10 @@ let bed: Testbed
 let clock: FakeClock
 let origin: string
 
-passkeys.before(
-  async () => {
-    const { startTestbed } = await loadTestbed()
-    clock = fakeClock(Date.UTC(2026, 5, 1))
-    bed = await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin)], clock })
-    origin = `http://localhost:${new URL(bed.url).port}`
-  },
-  { limitMs: 360_000 },
-)
+passkeys.before(async () => {
+  ;({ bed, clock } = await accessBed())
+  origin = `http://localhost:${new URL(bed.url).port}`
+}, BED_LIMIT)
 passkeys.after(() => bed.stop())
 
 interface Person {

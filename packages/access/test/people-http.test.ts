@@ -1,29 +1,15 @@
-import {
-  assert,
-  type FakeClock,
-  fakeClock,
-  loadTestbed,
-  pluginFrom,
-  suite,
-  type Testbed,
-} from '@steeple/testkit'
-import { plugin } from '../src/plugin.ts'
-import { type Front, frontOf, type Person } from './people-front.ts'
+import { assert, type FakeClock, suite, type Testbed } from '@steeple/testkit'
+import { accessBed, BED_LIMIT } from './access-bed.ts'
+import type { Front, Person } from './people-front.ts'
 
 const http = suite('access/people over HTTP')
 let bed: Testbed
 let clock: FakeClock
 let front: Front
 
-http.before(
-  async () => {
-    const { startTestbed } = await loadTestbed()
-    clock = fakeClock(Date.UTC(2026, 5, 1))
-    bed = await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin)], clock })
-    front = frontOf(bed, clock)
-  },
-  { limitMs: 360_000 },
-)
+http.before(async () => {
+  ;({ bed, clock, front } = await accessBed())
+}, BED_LIMIT)
 http.after(() => bed.stop())
 // Failures of one test are no lock in the next.
 http.before.each(() => clock.advance(16 * 60_000))

@@ -1,18 +1,9 @@
-import {
-  assert,
-  type FakeClock,
-  fakeClock,
-  loadTestbed,
-  memoryDb,
-  pluginFrom,
-  suite,
-  type Testbed,
-} from '@steeple/testkit'
+import { assert, type FakeClock, memoryDb, suite, type Testbed } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { rolesOfMaker } from '../src/people/invitations.ts'
 import { insertUser } from '../src/people/user-store.ts'
-import { plugin } from '../src/plugin.ts'
-import { type Front, frontOf, type Person } from './people-front.ts'
+import { accessBed, BED_LIMIT } from './access-bed.ts'
+import type { Front, Person } from './people-front.ts'
 
 const sessions = suite('access/sessions over HTTP')
 let bed: Testbed
@@ -27,15 +18,9 @@ interface Listed {
   readonly address: string
 }
 
-sessions.before(
-  async () => {
-    const { startTestbed } = await loadTestbed()
-    clock = fakeClock(Date.UTC(2026, 5, 1))
-    bed = await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin)], clock })
-    front = frontOf(bed, clock)
-  },
-  { limitMs: 360_000 },
-)
+sessions.before(async () => {
+  ;({ bed, clock, front } = await accessBed())
+}, BED_LIMIT)
 sessions.after(() => bed.stop())
 
 async function listed(token?: string, query = ''): Promise<readonly Listed[]> {

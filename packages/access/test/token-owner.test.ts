@@ -1,28 +1,16 @@
 import { bootstrapTokensRef, isServiceError } from '@steeple/contracts'
-import {
-  assert,
-  type FakeClock,
-  fakeClock,
-  loadTestbed,
-  pluginFrom,
-  suite,
-  type Testbed,
-} from '@steeple/testkit'
-import { plugin } from '../src/plugin.ts'
+import { assert, suite, type Testbed } from '@steeple/testkit'
+import { accessBed } from './access-bed.ts'
 import { NODE_ID } from './helpers.ts'
-import { type Front, frontOf, type Person } from './people-front.ts'
+import type { Front, Person } from './people-front.ts'
 
 const owner = suite('access/token-owner')
 const LIMIT = { limitMs: 360_000 }
 let bed: Testbed
-let clock: FakeClock
 let front: Front
 
 owner.before(async () => {
-  const { startTestbed } = await loadTestbed()
-  clock = fakeClock(Date.UTC(2026, 0, 5))
-  bed = await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin)], clock })
-  front = frontOf(bed, clock)
+  ;({ bed, front } = await accessBed())
 }, LIMIT)
 owner.after(() => bed.stop())
 

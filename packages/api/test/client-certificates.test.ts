@@ -282,35 +282,35 @@ certificates('asks again when a session is resumed', async () => {
   third.destroy()
 })
 
-certificates('follows a change of the CA on open connections', async () => {
+/** What a certificate is answered once its open connection, which was good, has ended by the cause. */
+async function codeAfterEnd(
+  cause: (own: Awaited<ReturnType<typeof serveTls>>) => Promise<void>,
+): Promise<string | undefined> {
   const own = await serveTls(ROUTES, { limits: { recheckMs: 20, certificatesMs: 20 } })
   try {
     const client = await own.mesh.issue({})
     const socket = await own.dial({ client })
     const ended = once(socket, 'close')
     assert.is((await own.get('/v1/who', { socket, headers: { connection: 'keep-alive' } })).status, 200)
-    own.renew({ nodesCa: (await makeCa('Another mesh')).pem })
+    await cause(own)
     await ended
-    assert.is((await own.get('/v1/who', { client })).code, 'unauthenticated')
+    return (await own.get('/v1/who', { client })).code
   } finally {
     await own.close()
   }
+}
+
+certificates('follows a change of the CA on open connections', async () => {
+  const code = await codeAfterEnd(async (own) => own.renew({ nodesCa: (await makeCa('Another mesh')).pem }))
+  assert.is(code, 'unauthenticated')
 })
 
 certificates('goes by the clock of the service', async () => {
-  const own = await serveTls(ROUTES, { limits: { recheckMs: 20, certificatesMs: 20 } })
-  try {
-    const client = await own.mesh.issue({})
-    const socket = await own.dial({ client })
-    const ended = once(socket, 'close')
-    assert.is((await own.get('/v1/who', { socket, headers: { connection: 'keep-alive' } })).status, 200)
+  const code = await codeAfterEnd(async (own) => {
     const later = own.kernel.clock.nowMs() + 2 * DAY_MS
     own.kernel.clock.nowMs = () => later
-    await ended
-    assert.is((await own.get('/v1/who', { client })).code, 'certificate_revoked')
-  } finally {
-    await own.close()
-  }
+  })
+  assert.is(code, 'certificate_revoked')
 })
 
 certificates('lets no store that does not answer end anything', async () => {

@@ -1,0 +1,21 @@
+import { type FakeClock, fakeClock, loadTestbed, pluginFrom, type Testbed } from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
+import { type Front, frontOf } from './people-front.ts'
+
+/** The plugin in a testbed, its clock, and people at its door. */
+export interface AccessBed {
+  readonly bed: Testbed
+  readonly clock: FakeClock
+  readonly front: Front
+}
+
+/** What a start may take on a busy machine. */
+export const BED_LIMIT = { limitMs: 360_000 }
+
+/** Starts one, in June 2026. */
+export async function accessBed(): Promise<AccessBed> {
+  const { startTestbed } = await loadTestbed()
+  const clock = fakeClock(Date.UTC(2026, 5, 1))
+  const bed = await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin)], clock })
+  return { bed, clock, front: frontOf(bed, clock) }
+}

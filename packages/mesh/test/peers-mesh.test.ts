@@ -146,6 +146,11 @@ mesh('makes a peer of a suggested node that has proved what it is', async () => 
     [accepted.source, accepted.endpoint, accepted.advertised, accepted.approved],
     ['mdns', 'wg://192.0.2.9:51821', ['10.77.0.0/16'], []],
   )
+  // It is heard of still, and nothing to accept any more.
+  assert.equal(
+    (await world.list()).map(({ id }) => id),
+    [accepted.id],
+  )
   await eventually(() => assert.ok(world.link.peer(accepted.public_key)))
 })
 

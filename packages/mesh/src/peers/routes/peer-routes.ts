@@ -12,6 +12,7 @@ import {
   type Route,
   route,
 } from '@steeple/contracts'
+import type { Suggestion } from '../../suggestions.ts'
 import { endpointText } from '../endpoint.ts'
 import { newPeerId } from '../follow-members.ts'
 import { spelled } from '../grounds.ts'
@@ -210,12 +211,21 @@ async function addIn(parts: PeersParts, tx: MutationTx, body: AddBody): Promise<
   return row
 }
 
+/** Nodes that were heard of and are no peers yet. */
+async function unaccepted({ context, suggestions }: PeersParts): Promise<readonly Suggestion[]> {
+  const heard = suggestions.list()
+  if (heard.length === 0) return []
+  const rows = await allPeers(context.db)
+  const linked = new Set(rows.filter((row) => row.removed_at_ms === null).map((row) => row.node_id))
+  return heard.filter(({ nodeId }) => !linked.has(nodeId))
+}
+
 async function pageOf(parts: PeersParts, isRemoved: boolean, page: Page): Promise<object> {
-  const { context, board, suggestions } = parts
+  const { context, board } = parts
   const [name, id] = page.after ?? []
   const after = page.after === undefined ? undefined : { name: String(name), id: String(id) }
   // They are few, in bounds of their own, and belong in front of the first page.
-  const heard = isRemoved || page.after !== undefined ? [] : suggestions.list()
+  const heard = isRemoved || page.after !== undefined ? [] : await unaccepted(parts)
   const rows = await peersAfter(context.db, { isRemoved, after, limit: page.limit + 1 })
   const shown = rows.slice(0, page.limit)
   const last = shown.at(-1)

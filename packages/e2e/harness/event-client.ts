@@ -1,4 +1,5 @@
 import http from 'node:http'
+import { until } from './service.ts'
 
 /** An event as it was sent. */
 export interface SentEvent {
@@ -61,6 +62,19 @@ export function openEvents(url: string, { token, lastEventId }: EventOptions): P
     )
     request.on('error', reject)
   })
+}
+
+/** The ids of what `url` sends from the beginning on, up to one behind `id`, gaps left out. */
+export async function idsBeyond(url: string, token: string, id: number): Promise<readonly number[]> {
+  const stream = await openEvents(url, { token, lastEventId: 0 })
+  const sent = (): readonly number[] =>
+    stream.events.flatMap((one) => (one.type === 'gap' || one.id === undefined ? [] : [one.id]))
+  try {
+    await until(async () => sent().some((one) => one > id))
+    return sent()
+  } finally {
+    stream.close()
+  }
 }
 
 /** Comments and `retry` alone are no event. */

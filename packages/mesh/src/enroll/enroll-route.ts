@@ -124,12 +124,15 @@ async function enrolled(parts: EnrollParts, request: EnrollRequest, id: string):
   if (isUsed) return await repeated(parts, request, wanted)
   const nowMs = parts.context.clock.nowMs()
   const localName = localNameOf(wanted, await allMembers(parts.context.db), nowMs)
-  const certificate = await issue(parts, id, key, { addresses: [request.peerAddress], localName })
+  const addresses = [request.peerAddress]
+  const nameless = await issue(parts, id, key, { addresses, localName: undefined })
+  const named = localName === undefined ? nameless : await issue(parts, id, key, { addresses, localName })
   return await mutate(request, id, async (tx) => {
     const before = await findMember(tx, id)
     refuseOtherKey(before, keySha256)
-    if (localName !== localNameOf(wanted, await allMembers(tx), nowMs))
-      throw nodeStateConflict(`another box of the name ${name} has joined at this moment; ask again`)
+    // Another of that name may have been let in meanwhile.
+    const isFree = localName === localNameOf(wanted, await allMembers(tx), nowMs)
+    const certificate = isFree ? named : nameless
     await tokens.burn(tx, token, id)
     const row = await roster.admit(tx, {
       nodeId: id,

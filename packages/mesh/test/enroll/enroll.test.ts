@@ -111,6 +111,8 @@ enroll('names a box by mDNS as long as nobody else is called so, and by no other
   assert.equal(namesOf((await join('mast-am_Hugel'))[1]), ['localhost'])
   assert.equal(namesOf((await join(root.bed.identity.name))[1]), ['localhost'])
   assert.equal(namesOf((await join('Localhost'))[1]), ['localhost'])
+  const atOnce = await Promise.all(['twin', 'twin', 'twin'].map(join))
+  assert.is(atOnce.filter(([, answer]) => namesOf(answer).includes('twin.local')).length, 1)
   await root.later(16 * DAY_MS)
   const renewed = bodyOf<Enrolled>(
     await root.as(first, 'POST', `/v1/nodes/${first.id}/enroll`, { csr_pem: first.csr, name: 'another' }),

@@ -98,7 +98,7 @@ async function enrolled(root: Root): Promise<Box> {
     admin,
     201,
   )
-  const body = { csr_pem: csrOf(key), name: 'bench' }
+  const body = { csr_pem: csrOf(key), name: `bench-${id.slice(0, 8)}` }
   const bearer = { authorization: `Bearer ${token}` }
   const { certificate_pem } = await ask(root, anonymous, 'POST', `/v1/nodes/${id}/enroll`, body, bearer, 200)
   anonymous.destroy()

@@ -13,7 +13,7 @@ import { heartbeats } from './heartbeats.ts'
 import type { MeshClient } from './mesh-client.ts'
 import { meshNews } from './news.ts'
 import { isCertificateRefused, ownCertificate } from './own-certificate.ts'
-import { askPeers } from './peer-lists.ts'
+import { peerLists } from './peer-lists.ts'
 import { toRoot } from './root-call.ts'
 
 const RETRY = { firstMs: 1_000, longestMs: 15_000 }
@@ -41,6 +41,7 @@ export function meshAgent(parts: EnrollParts, client: MeshClient): MeshAgent {
   const root = rootWatch(parts)
   const certificate = ownCertificate(parts, client)
   const sendHeartbeat = heartbeats(parts, client)
+  const askPeers = peerLists(parts, client, heard.take)
   // What the root then says of this node is no news.
   let isLeaving = false
   const present = (): MeshMembership | undefined =>
@@ -56,7 +57,7 @@ export function meshAgent(parts: EnrollParts, client: MeshClient): MeshAgent {
     if (isLeaving) return
     root.failed(error)
     if (isCertificateRefused(error)) await heard.askRoot(membership).catch(() => undefined)
-    if (identity.membership() !== undefined && root.isSilent()) await askPeers(parts, client, heard.take)
+    if (identity.membership() !== undefined && root.isSilent()) await askPeers()
   }
   const follow = async (): Promise<void> => {
     let failures = 0

@@ -8,21 +8,33 @@ const TIMEOUT_MS = 5_000
 const MOST_ASKED = 3
 const DEFAULT_PORT = '8080'
 
-/** Asks some other members for the list of revoked certificates, when the root is away. Their word is worth its signature. */
-export async function askPeers(
+/**
+ * Asks some other members for the list of revoked certificates, when the root is away. Their word is worth its signature.
+ * Whom it asks is drawn, and nobody is asked again before all have been.
+ */
+export function peerLists(
   parts: EnrollParts,
   client: MeshClient,
   take: (pem: string) => Promise<void>,
-): Promise<void> {
+): () => Promise<void> {
   const { learnt, node, context } = parts
-  const others = (learnt.view()?.members ?? []).filter(({ node_id }) => node_id !== node.nodeId)
-  for (const other of pick(others)) {
-    for (const url of addressesOf(other)) {
-      if (context.retiring.aborted) return
-      const pem = await listAt(parts, client, url, other.node_id)
-      if (pem === undefined) continue
-      await take(pem)
-      break
+  const asked = new Set<string>()
+  const next = (): readonly MemberRecord[] => {
+    const others = (learnt.view()?.members ?? []).filter(({ node_id }) => node_id !== node.nodeId)
+    if (others.every(({ node_id }) => asked.has(node_id))) asked.clear()
+    const drawn = pick(others.filter(({ node_id }) => !asked.has(node_id)))
+    for (const { node_id } of drawn) asked.add(node_id)
+    return drawn
+  }
+  return async () => {
+    for (const other of next()) {
+      for (const url of addressesOf(other)) {
+        if (context.retiring.aborted) return
+        const pem = await listAt(parts, client, url, other.node_id)
+        if (pem === undefined) continue
+        await take(pem)
+        break
+      }
     }
   }
 }

@@ -1,4 +1,11 @@
-import { expandRoles, type Principal, type Reader, type Role, type Tx } from '@steeple/contracts'
+import {
+  expandRoles,
+  type Principal,
+  type Reader,
+  type Role,
+  type Tx,
+  unauthenticated,
+} from '@steeple/contracts'
 import { findUser, principalOf } from './people/user-store.ts'
 import { UUID_PATTERN } from './people/uuid.ts'
 import { createdByText, rolesOf } from './token-record.ts'
@@ -28,11 +35,16 @@ export function ownerIdOf({ created_by }: Pick<TokenRow, 'created_by'>): string 
   return kind === 'user' || (kind === 'cli' && USER_ID.test(id)) ? id : undefined
 }
 
-/** The stored form of who makes a token: with the user whom the maker is bound to, where that is a token. */
+/**
+ * The stored form of who makes a token: with the user whom the maker is bound to, where that is a token. Throws `unauthenticated`
+ * where that token has gone since it was asked who it is: nobody could say any more to whom the new one is bound.
+ */
 export async function tokenMakerText(reader: Reader, maker: Principal): Promise<string> {
   const text = createdByText(maker)
-  const own = maker.kind === 'token' ? await findById(reader, maker.id) : undefined
-  const owner = own === undefined ? undefined : ownerIdOf(own)
+  if (maker.kind !== 'token') return text
+  const own = await findById(reader, maker.id)
+  if (own === undefined) throw unauthenticated('the token that makes this one is no more')
+  const owner = ownerIdOf(own)
   return owner === undefined ? text : JSON.stringify({ ...JSON.parse(text), owner })
 }
 

@@ -1,4 +1,10 @@
-import { bootstrapTokensRef, isServiceError } from '@steeple/contracts'
+import {
+  bootstrapTokensRef,
+  expandRoles,
+  isServiceError,
+  type Principal,
+  tokenMintRef,
+} from '@steeple/contracts'
 import { assert, suite, type Testbed } from '@steeple/testkit'
 import { accessBed } from './access-bed.ts'
 import { NODE_ID } from './helpers.ts'
@@ -90,6 +96,21 @@ owner(
     )
     const entry = (await bed.audit()).find(({ action }) => action === 'user.remove')
     assert.equal(entry?.detail, { name: 'ada', tokens: 4 })
+  },
+  LIMIT,
+)
+
+owner(
+  'lets a token that has gone while its request came in make none that nobody is bound to',
+  async () => {
+    const cora = await front.add('cora', ['admin'])
+    const { id } = await mint((await front.enter(cora)).token, { name: 'ci', roles: ['admin'] })
+    assert.is((await bed.request('DELETE', `/v1/users/${cora.id}?force=true`, {})).status, 204)
+    const gone: Principal = { kind: 'token', id, name: 'ci', roles: expandRoles(['admin']) }
+    const asked = bed.service(tokenMintRef)?.mint(gone, 'next', ['admin'])
+    const refused = await asked?.catch((error: unknown) => error)
+    assert.ok(isServiceError(refused) && refused.code === 'unauthenticated')
+    assert.not((await listed()).some(({ created_by }) => created_by.id === id))
   },
   LIMIT,
 )

@@ -12,6 +12,9 @@ import type { RequestContext } from './request-context.ts'
 import { respond, respondError } from './respond.ts'
 import { validateBody, validateUrl } from './validate.ts'
 
+/** From then on a request that was admitted is admitted once more before it changes something. */
+const LATE_MS = 1_000
+
 /** Serves one request from the door to the last byte. Never rejects. */
 export async function serve(context: RequestContext, endpoint: Endpoint): Promise<void> {
   try {
@@ -67,6 +70,7 @@ async function answer(context: RequestContext, endpoint: Endpoint): Promise<Repl
     return await handle(context, endpoint)
   }
   await takeValid(context, endpoint)
+  if (isLate(context)) await admitAgain(context, endpoint)
   const claim = claimOf(context, endpoint)
   if (claim === undefined) return await handle(context, endpoint)
   return await answerOnce(context, claim, () => handle(context, endpoint))
@@ -83,6 +87,18 @@ async function takeValid(context: RequestContext, endpoint: Endpoint): Promise<v
     if (isServiceError(error)) await endpoint.route.onRefused?.(context as never, error)
     throw error
   }
+}
+
+function isLate({ core, startedMs }: RequestContext): boolean {
+  return core.kernel.clock.monotonicMs() - startedMs >= LATE_MS
+}
+
+/** A body comes as slowly as its sender likes: what was taken from somebody meanwhile is asked for once more. */
+async function admitAgain(context: RequestContext, endpoint: Endpoint): Promise<void> {
+  if (endpoint.route.role === 'public') return
+  const admitted = authenticate(context, endpoint)
+  if (admitted !== undefined) await admitted
+  if (!mayUse(endpoint, context.principal, context.params)) await deny(context, endpoint)
 }
 
 /** Says who sends the request: at once (undefined), or when the promise resolves. */

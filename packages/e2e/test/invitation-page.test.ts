@@ -87,11 +87,20 @@ if (executable !== undefined) {
   )
 
   invitation(
-    'says so where the link has lost its end',
+    'says so where the link has lost its end, and takes the whole one then',
     async () => {
       const { page, problems } = await opened().open(`${service.url}/v1/auth/invitation`)
       assert.match((await page.textContent('#said')) ?? '', /holds no invitation/)
       assert.not(await page.isVisible('#form'))
+      // As pasted over the address: the document stays.
+      await page.evaluate(`location.hash = '${(await invited('hopper')).token}'`)
+      await page.waitForSelector('#form:not([hidden])')
+      await eventually(() => assert.not.ok(page.url().includes('svci_'), 'the token stays in the address'))
+      await page.fill('#password', PASSWORD)
+      await page.fill('#again', PASSWORD)
+      await page.click('#accept')
+      await page.waitForSelector('#done:not([hidden])')
+      assert.is(await page.textContent('#name'), 'hopper')
       assert.equal(problems, [])
       await page.close()
     },

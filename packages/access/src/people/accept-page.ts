@@ -11,11 +11,15 @@ label{display:block;margin:.75rem 0}input{display:block;width:100%;font:inherit;
 button{font:inherit;padding:.5rem 1rem}#said{font-weight:600}code{overflow-wrap:anywhere}svg{width:16rem;height:16rem;display:block}
 `
 
-/** The token stands behind # alone: browsers send that to nobody, and it is taken out of the address at once. */
+/**
+ * The token stands behind # alone: browsers send that to nobody, and it is taken out of the address at once. A link that is opened
+ * where this page is open changes what is behind # and loads nothing: that has to be asked for.
+ */
 const SCRIPT = `
 const at=(id)=>document.getElementById(id)
 const token=location.hash.slice(1)
 history.replaceState(null,'',location.pathname)
+addEventListener('hashchange',()=>{if(location.hash.startsWith('#svci_'))location.reload()})
 const say=(text)=>{at('said').textContent=text}
 const draw=(rows)=>{
   const name='http://www.w3.org/2000/svg'

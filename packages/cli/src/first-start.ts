@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { systemPrincipal, tokenMintRef } from '@steeple/contracts'
+import { meshIdentityRef, systemPrincipal, tokenMintRef } from '@steeple/contracts'
 import type { Kernel } from '@steeple/kernel'
 
 /**
@@ -15,6 +15,7 @@ export async function introduce(kernel: Kernel, url: string): Promise<void> {
   const hasVariable = (process.env[variable] ?? '') !== ''
   const minted = hasVariable ? undefined : await firstToken(kernel)
   const token = hasVariable ? `$${variable}` : '$SVC_TOKEN'
+  const curl = curlOf(kernel)
   const lines = [
     '',
     `Steeple ${kernel.info.version} runs in ${settings.server.mode} mode; node "${kernel.identity.name}", data in ${settings.server.data_dir}`,
@@ -30,15 +31,23 @@ export async function introduce(kernel: Kernel, url: string): Promise<void> {
     ),
     '',
     'Try:',
-    `  curl -s ${url}/v1/healthz`,
-    `  curl -s -H "Authorization: Bearer ${token}" ${url}/v1/status`,
-    `  curl -s -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' ${url}/v1/spectrum/check -d '{"technology":"lte","channels":[1300]}'`,
+    `  ${curl} ${url}/v1/healthz`,
+    `  ${curl} -H "Authorization: Bearer ${token}" ${url}/v1/status`,
+    `  ${curl} -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' ${url}/v1/spectrum/check -d '{"technology":"lte","channels":[1300]}'`,
     '',
-    ...labTrial(url, token, settings.server.data_dir),
+    ...labTrial({ url, token, curl, dataDir: settings.server.data_dir }),
     'Ctrl-C ends it.',
     '',
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+/** With the CA that has signed what this box serves, unless its owner has given a certificate. */
+function curlOf(kernel: Kernel): string {
+  const { tls, server } = kernel.settings
+  if (!tls.enabled || tls.cert_file !== '') return 'curl -s'
+  const isMember = kernel.service(meshIdentityRef)?.membership() !== undefined
+  return `curl -s --cacert ${join(server.data_dir, 'keys', isMember ? 'mesh/ca.pem' : 'mesh-ca.pem')}`
 }
 
 /** Where the phones are, when `npm start` has a lab core beside the service. */
@@ -52,11 +61,11 @@ function labAddress(): readonly string[] {
 }
 
 /** From a SIM to a phone that attaches with it. */
-function labTrial(url: string, token: string, dataDir: string): readonly string[] {
+function labTrial({ url, token, curl, dataDir }: Readonly<Record<string, string>>): readonly string[] {
   if (labAddress().length === 0) return []
   return [
     'A SIM, and a phone of the lab core that attaches with it (README.md, "The first ten minutes"):',
-    `  BATCH=$(curl -s -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' ${url}/v1/sims -d '{}' | sed 's/.*"batch_id":"\\([^"]*\\)".*/\\1/')`,
+    `  BATCH=$(${curl} -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' ${url}/v1/sims -d '{}' | sed 's/.*"batch_id":"\\([^"]*\\)".*/\\1/')`,
     `  npm run -s svc -- sim export "$BATCH" --data-dir ${dataDir} --format json | npm run -s lab -- insert`,
     '',
   ]

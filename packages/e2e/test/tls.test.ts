@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { startedProcesses, urlOf } from '../harness/launch.ts'
 
 const ADMIN = 'tls-test-admin-token-0123456789abcdef'
@@ -15,6 +15,7 @@ const started = startedProcesses()
 let dataDir: string
 let port: number
 let ca: string
+let introduction: string
 
 secure.before(
   async () => {
@@ -25,6 +26,8 @@ secure.before(
     const url = await urlOf(run)
     assert.match(url, /^https:/)
     port = Number(new URL(url).port)
+    await eventually(() => run.stdout().includes('Ctrl-C ends it.'))
+    introduction = run.stdout()
     ca = readFileSync(join(dataDir, 'keys', 'mesh-ca.pem'), 'utf8')
   },
   { limitMs: 360_000 },
@@ -73,6 +76,13 @@ secure('serves a client that trusts the mesh CA, with HSTS', async () => {
   assert.ok(refused.headers['strict-transport-security'])
   const tokens = await get('/v1/tokens', { ca, headers: { authorization: `Bearer ${ADMIN}` } })
   assert.is(tokens.status, 200)
+})
+
+secure('tells a newcomer commands that trust the mesh CA', () => {
+  const commands = introduction.split('\n').filter((line) => line.startsWith('  curl '))
+  assert.ok(commands.length >= 3)
+  const trusting = `  curl -s --cacert ${join(dataDir, 'keys', 'mesh-ca.pem')} `
+  for (const command of commands) assert.ok(command.startsWith(trusting), command)
 })
 
 secure('is not trusted without the mesh CA', async () => {

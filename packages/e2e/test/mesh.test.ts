@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { assert, enterOwnMachine, eventually, stretched, suite } from '@steeple/testkit'
 import type { Box } from '../harness/mesh/box.ts'
-import { holdConnection } from '../harness/mesh/held-connection.ts'
+import { fingerprintOf, holdConnection } from '../harness/mesh/held-connection.ts'
 import {
   addressesAt,
   joinMesh,
@@ -170,6 +170,43 @@ mesh(
     assert.is(await joinMesh(fourth, root), addresses.get('box4'))
     await together(five.boxes)
     assert.is(seenAs(phone), root.place.address)
+  },
+  MESH_LIMIT,
+)
+
+mesh(
+  'accepts a member that it has heard by mDNS and not from the root, which is away',
+  async () => {
+    const [second, third] = [five.box('box2'), five.box('box3')]
+    const left = await third.ask('POST', `/v1/nodes/${third.nodeId}/leave`)
+    assert.is(left.body.root_told, true, JSON.stringify(left.body))
+    await until(async () => !(await membersAt(second)).some(({ name }) => name === 'box3'), WAIT_MS)
+    await second.stop()
+    await joinMesh(third, root)
+    // All that it takes is known there: whom it belongs to, and its own key.
+    await until(async () => {
+      const told = (await membersAt(third)).filter(({ wireguard }) => wireguard !== null)
+      return ['box2', 'box3'].every((name) => told.some((one) => one.name === name))
+    }, WAIT_MS)
+    await root.stop()
+    await second.start()
+    const heard = async () =>
+      (await peersAt(second)).find(
+        ({ state, node_id: nodeId }) => state === 'suggested' && nodeId === third.nodeId,
+      )
+    await until(async () => (await heard())?.fingerprint === fingerprintOf(third), WAIT_MS)
+    const accepted = await second.ask('POST', `/v1/peers/${(await heard())?.id}/accept`, {})
+    assert.is(accepted.status, 200, JSON.stringify(accepted.body))
+    assert.equal([accepted.body.source, accepted.body.node_id], ['mdns', third.nodeId])
+    await until(
+      async () => (await peersAt(second)).find(({ node_id: id }) => id === third.nodeId)?.state === 'active',
+      WAIT_MS,
+    )
+    await untilReaches(second, addresses.get('box3') ?? '')
+    await root.start()
+    await together(five.boxes)
+    const [peer] = (await peersAt(second)).filter(({ node_id: id }) => id === third.nodeId)
+    assert.is(peer?.source, 'mesh')
   },
   MESH_LIMIT,
 )

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
@@ -12,6 +13,12 @@ export interface HeldConnection {
   readonly to: string
   /** When the other side ended it, as `performance.now()` has it; undefined while it is open. */
   endedMs(): number | undefined
+}
+
+/** SHA-256 of the certificate that a box has in its mesh, as a suggestion shows it. */
+export function fingerprintOf(box: Box): string {
+  const { certificate_pem: pem } = membershipOf(box)
+  return new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase()
 }
 
 /** Opens one with the certificate of `member`, has a request answered over it, and holds it. */

@@ -16,6 +16,8 @@ export interface ToldMember {
   readonly name: string
   readonly is_root: boolean
   readonly overlay_address: string
+  /** Null until the root has heard of it. */
+  readonly wireguard: object | null
 }
 
 /** A peer as `GET /v1/peers` tells it. */
@@ -23,6 +25,7 @@ export interface ToldPeer {
   readonly id: string
   readonly name: string
   readonly state: string
+  readonly source: string
   readonly reason: string | null
   readonly node_id: string | null
   readonly public_key: string

@@ -29,11 +29,14 @@ export interface ListingReader {
   end(): ListedTable
 }
 
+/** What one set says of each address. */
+type Listed = Map<string, { readonly packets: number; readonly octets: number }>
+
 const BLOCK = /^\t(set|chain|counter) (\S+) \{$/
 const ELEMENT = /([0-9a-f:.]+) counter packets (\d+) bytes (\d+)/g
 const GENERATION = /^g(\d+)_(.+)$/
 
-/** Reads a listing line by line: of a table with many elements nothing but their sums is kept. */
+/** Reads a listing line by line: of a table with many elements nothing but their sums, and one set, is kept. */
 export function listingReader(): ListingReader {
   const table: ListedTable = { id: '', hooks: new Map(), notes: new Map(), generations: new Map() }
   let block: { kind: string; name: string } | undefined
@@ -47,21 +50,21 @@ export function listingReader(): ListingReader {
   const begin = (kind: string, name: string): void => {
     block = { kind, name }
     if (kind === 'set') generationOf(name)?.sets.push(name)
-    if (kind === 'set') elements = 0
+    if (kind === 'set') listed = new Map()
     if (kind !== 'chain') return
     const generation = generationOf(name)
     if (generation === undefined) table.hooks.set(name, {})
     else generation.chains.push(name)
   }
-  let elements = 0
+  let listed: Listed = new Map()
   const inBlock = ({ kind, name }: { kind: string; name: string }, text: string): void => {
     if (kind === 'chain') readRule(table, name, text)
     const generation = kind === 'chain' ? undefined : generationOf(name)
     if (generation === undefined) return
     if (kind === 'counter') readCounter(generation, name, text)
     else {
-      elements += addElements(generation, name, text)
-      generation.largest = Math.max(generation.largest, elements)
+      addElements(generation, name, text, listed)
+      generation.largest = Math.max(generation.largest, listed.size)
     }
   }
   return {
@@ -100,20 +103,24 @@ function readCounter({ packets }: ListedGeneration, counter: string, text: strin
   if (count !== undefined && what !== undefined) packets.set(what, Number(count))
 }
 
-/** How many elements the line has. */
-function addElements(generation: ListedGeneration, set: string, text: string): number {
+/**
+ * Adds the elements of a line. While the kernel makes room in a set it lists some of them twice: what is more of the two
+ * counts, since neither can have counted what the other has not.
+ */
+function addElements(generation: ListedGeneration, set: string, text: string, listed: Listed): void {
   const key = setFrom(set)
-  if (key === undefined) return 0
-  let count = 0
-  for (const [, address = '', packets, bytes] of text.matchAll(ELEMENT)) {
-    const octets = Number(bytes) - Number(packets) * key.before
+  if (key === undefined) return
+  for (const [, address = '', inAll, bytes] of text.matchAll(ELEMENT)) {
+    const packets = Number(inAll)
+    const octets = Number(bytes) - packets * key.before
+    const before = listed.get(address)
+    if (before !== undefined && before.packets >= packets) continue
+    listed.set(address, { packets, octets })
     const sums = generation.octets.get(address) ?? { up: 0, down: 0 }
-    sums[key.way] += octets
+    sums[key.way] += octets - (before?.octets ?? 0)
     generation.octets.set(address, sums)
-    generation.received += Number(packets)
-    count += 1
+    generation.received += packets - (before?.packets ?? 0)
   }
-  return count
 }
 
 /** The octets of a generation by address. */

@@ -121,6 +121,20 @@ damage(
 )
 
 damage(
+  'says of a column whose name was damaged that it is not there, and does not start',
+  () =>
+    withCopy(async (dir) => {
+      // The letter in the middle becomes another one.
+      assert.ok(flipInText(join(dir, 'svc.db'), 'pal_name ') > 0)
+      const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
+      await run.exited
+      assertRefusal(run)
+      assert.match(run.stderr(), /^store_corrupt: .*principal_name.*restore a backup/)
+    }),
+  { limitMs: 360_000 },
+)
+
+damage(
   'names the audit entry that was changed',
   () =>
     withCopy(async (dir) => {

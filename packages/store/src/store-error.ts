@@ -43,6 +43,13 @@ const SQLITE_UNAVAILABLE: Readonly<Record<string, string>> = {
   SQLITE_PROTOCOL: 'the database is locked by another process; end it or try again',
 }
 
+/**
+ * What SQLite says of a statement when the tables are not those that the migrations made: our statements name what these
+ * made, so the schema was damaged or changed by hand.
+ */
+const OTHER_SCHEMA =
+  /^(no such (table|column|index)\b|(table|index|trigger) \S+ already exists|table \S+ has (no column named|\d+ columns)|ON CONFLICT clause does not match|foreign key mismatch)/
+
 const CLOSED_CONNECTION = /^The database connection is not open$/
 
 /** Translates an error of the SQLite binding; what it does not know stays as it is. */
@@ -54,6 +61,8 @@ export function sqliteError(error: unknown): unknown {
   const primary = code.split('_').slice(0, 2).join('_')
   if (primary === 'SQLITE_CORRUPT' || primary === 'SQLITE_NOTADB')
     return storeCorrupt('the database file', { cause: error })
+  if (primary === 'SQLITE_ERROR' && OTHER_SCHEMA.test(error.message))
+    return storeCorrupt(`the database's schema (${error.message})`, { cause: error })
   if (CLOSED_CONNECTION.test(error.message)) return storeUnavailable('the store is closed', { cause: error })
   const remedy = SQLITE_UNAVAILABLE[primary]
   return remedy === undefined ? error : storeUnavailable(remedy, { cause: error })

@@ -147,6 +147,35 @@ file('reports a flipped byte of a row and serves its neighbours', async () => {
   await db.close()
 })
 
+file('says of a column whose name was damaged that it is not there, and what to do', async () => {
+  await using dir = await tempDir()
+  const path = join(dir.path, 'svc.db')
+  await (await filled(path, 1)).close()
+  await flip(path, 'label text')
+  const db = await openDatabase({ url: `sqlite:${path}`, clock, log })
+  for (const error of [
+    await failure(() => TOY.find(db, { id: 'id-0' })),
+    await failure(() => db.transact((tx) => TOY.insert(tx, toy('other')))),
+  ]) {
+    assert.is(error?.code, 'store_corrupt', error?.message)
+    assert.match(error?.message ?? '', /no such column: label\)|no column named label\)/)
+    assert.match(error?.message ?? '', /restore a backup/)
+  }
+  await db.close()
+})
+
+file('says so of tables that are there before their migration', async () => {
+  await using dir = await tempDir()
+  const path = join(dir.path, 'svc.db')
+  await (await filled(path, 1)).close()
+  const connection = openSqliteConnection(path, 'write')
+  connection.exec('delete from kernel_migration')
+  connection.close()
+  const error = await failure(() => filled(path, 0))
+  assert.is(error?.code, 'store_corrupt', error?.message)
+  assert.match(error?.message ?? '', /table toy_item already exists/)
+})
+
 file('finds a page that lost its structure, beside the service', async () => {
   await using dir = await tempDir()
   const path = join(dir.path, 'svc.db')

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type AuditAnchor, auditAnchor } from '@steeple/audit'
-import { isServiceError, type Settings, storeInvalid } from '@steeple/contracts'
+import { type Settings, storeInvalid } from '@steeple/contracts'
 import { createKeyFile, openSecrets, readKeyFile, removeKeyFile } from '@steeple/secrets'
 import type { Database } from '@steeple/store'
 import { lockDataDir } from './data-dir-lock.ts'
@@ -8,6 +8,11 @@ import { storeUrlOf } from './store-url.ts'
 
 /** In the keys directory from `svc store new` until the new store stands. */
 const PERMIT = 'new-store.permit'
+
+const HAS_MIGRATIONS: Readonly<Record<Database['dialect'], string>> = {
+  sqlite: "select 1 as one from sqlite_schema where type = 'table' and name = 'kernel_migration'",
+  postgres: "select 1 as one where to_regclass('kernel_migration') is not null",
+}
 
 /** Whose keys they are, and where the store should be. */
 export interface StorePresence {
@@ -85,14 +90,10 @@ function refuse({ directory, anchor, dataDir }: StorePresence, what: string): vo
   )
 }
 
+/** Without the table of migrations there is nothing. */
 async function wasMigrated(db: Database): Promise<boolean> {
-  try {
-    return (await db.get('select 1 as one from kernel_migration limit 1')) !== undefined
-  } catch (error) {
-    if (isServiceError(error)) throw error
-    // Without the table of migrations there is nothing.
-    return false
-  }
+  if ((await db.get(HAS_MIGRATIONS[db.dialect])) === undefined) return false
+  return (await db.get('select 1 as one from kernel_migration limit 1')) !== undefined
 }
 
 function fileOf(url: string): string | undefined {

@@ -5,6 +5,7 @@ import { setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from './files.mjs'
 
+const SEED = process.env.SVC_TEST_SEED === undefined ? [] : ['--import', join(root, 'scripts/tests/seed.mjs')]
 // What the process before has compiled is not compiled again.
 const COMPILE_CACHE = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/tests') }
 /** How long a file may take in a process of its own, and how long a worker may be silent. They end what hangs. */
@@ -143,7 +144,7 @@ function nextMark(text) {
 
 /** A Node in the folder of a package. `ended` gives its exit code; a signal counts as 1. */
 function start(name, args, more) {
-  const child = spawn(process.execPath, ['--no-warnings', ...args], {
+  const child = spawn(process.execPath, ['--no-warnings', ...SEED, ...args], {
     cwd: join(root, 'packages', name),
     env: { ...process.env, ...more, FORCE_COLOR: '0', NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],

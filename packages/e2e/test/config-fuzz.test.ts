@@ -1,14 +1,13 @@
-import { randomInt } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkConfig, mergedSchema, readSection } from '@steeple/settings'
-import { assert, cpuMs, rounds, suite } from '@steeple/testkit'
+import { assert, cpuMs, rounds, suite, testSeed } from '@steeple/testkit'
 import fc from 'fast-check'
 import { type ConfigFile, configFiles } from '../harness/fuzz/config-files.ts'
 import { runSvc } from '../harness/service.ts'
 
-const SEED = Number(process.env.SVC_FUZZ_SEED ?? randomInt(2 ** 31))
+const SEED = testSeed()
 /** Files that the library judges in this process, and files that the product judges in one of its own. */
 const FILES = rounds(2_000)
 const PROCESSES = 24

@@ -1,7 +1,7 @@
 import { chmodSync, constants, cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, rounds, suite } from '@steeple/testkit'
+import { assert, rounds, suite, testSeed } from '@steeple/testkit'
 import { flipByte, flipInText, randomFrom, sizeOf, valueIn } from '../harness/database-file.ts'
 import { idsBeyond } from '../harness/event-client.ts'
 import { type Launched, startedProcesses, urlOf } from '../harness/launch.ts'
@@ -9,7 +9,7 @@ import { type Answer, runSvc, type Service, until } from '../harness/service.ts'
 
 const ADMIN = 'damage-test-admin-token-0123456789abcdef'
 const FLIPS = rounds(80)
-const SEED = Number(process.env.SVC_DAMAGE_SEED ?? Math.floor(Math.random() * 2 ** 32))
+const SEED = testSeed()
 const SCAN_OVER = /"(store integrity checked|store is damaged|store integrity could not be checked)"/
 const POLICY = { sim_swap_cooldown_hours: 71 }
 const LISTENING = /"listening"/

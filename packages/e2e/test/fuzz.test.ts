@@ -1,8 +1,8 @@
-import { createHash, randomInt } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, eventually, rounds, stretched, suite } from '@steeple/testkit'
+import { assert, eventually, rounds, stretched, suite, testSeed } from '@steeple/testkit'
 import fc from 'fast-check'
 import { createJudge, type Judge } from '../harness/fuzz/judge.ts'
 import { exchange, notHttp } from '../harness/fuzz/not-http.ts'
@@ -15,7 +15,7 @@ import { installVersion } from '../harness/plugins/install-version.ts'
 import { runSvc, type Service, startService, until } from '../harness/service.ts'
 
 const REQUESTS = rounds(20_000)
-const SEED = Number(process.env.SVC_FUZZ_SEED ?? randomInt(2 ** 31))
+const SEED = testSeed()
 const CONNECTIONS = 16
 const BATCH = 64
 /** No answer, however hostile the request, may take longer on a machine that runs client and service alone. */
@@ -107,7 +107,7 @@ fuzz(
     })
     const result = await fc.check(property, { numRuns: batches, seed: SEED, endOnFailure: true })
     if (result.failed)
-      throw new Error(`SVC_FUZZ_SEED=${SEED} after ${books.sent} requests: ${causeOf(result)}`)
+      throw new Error(`SVC_TEST_SEED=${SEED} after ${books.sent} requests: ${causeOf(result)}`)
     const seconds = (performance.now() - startedAt) / 1_000
     const end = await inspector.footprint()
     const grownMiB =

@@ -50,6 +50,7 @@ export {
   suite,
 } from './suite.ts'
 export { type TempDir, tempDir } from './temp-dir.ts'
+export { testSeed } from './test-seed.ts'
 export {
   type InlinePlugin,
   loadTestbed,

@@ -107,7 +107,7 @@ damage(
       const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
       await until(async () => run.child.exitCode !== null || SCAN_OVER.test(run.stdout()))
       if (run.child.exitCode !== null) {
-        assertRefusal(run)
+        await assertRefusal(run)
         assert.match(run.stderr(), /nodes_node/)
         return
       }
@@ -127,8 +127,7 @@ damage(
       // The letter in the middle becomes another one.
       assert.ok(flipInText(join(dir, 'svc.db'), 'pal_name ') > 0)
       const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
-      await run.exited
-      assertRefusal(run)
+      await assertRefusal(run)
       assert.match(run.stderr(), /^store_corrupt: .*principal_name.*restore a backup/)
     }),
   { limitMs: 360_000 },
@@ -261,7 +260,7 @@ function afterWalFlip(base: string, at: number, names: readonly string[]): Promi
     const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
     await until(async () => run.child.exitCode !== null || LISTENING.test(run.stdout()))
     if (run.child.exitCode !== null) {
-      assertRefusal(run)
+      await assertRefusal(run)
       assert.match(run.stderr(), /-wal is damaged/)
       return true
     }
@@ -288,7 +287,7 @@ function verdictOf(flip: { readonly at: number; readonly mask: number }): Promis
     const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
     await until(async () => run.child.exitCode !== null || SCAN_OVER.test(run.stdout()))
     if (run.child.exitCode !== null) {
-      assertRefusal(run, where)
+      await assertRefusal(run, where)
       return 'refused'
     }
     const url = await urlOf(run)
@@ -337,7 +336,9 @@ function serveArgs(dir: string): readonly string[] {
   return ['--first-start', '--data-dir', dir, '--listen', '127.0.0.1:0']
 }
 
-function assertRefusal(run: Launched, where = ''): void {
+async function assertRefusal(run: Launched, where = ''): Promise<void> {
+  // A process has its exit code before the last of what it wrote has come.
+  await run.exited
   const text = run.stderr().trimEnd()
   assert.is(run.child.exitCode, 1, `${where}: ${text}`)
   assert.match(text, /^[a-z_]+: .{10,}$/, `${where}: ${text}`)

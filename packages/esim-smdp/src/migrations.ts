@@ -173,4 +173,9 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    id: '0005_sessions_from_their_claim',
+    // Of sessions that no eUICC has claimed nothing is kept any more, whatever network they come from.
+    up: ['drop index if exists esim_smdp_session_peer'],
+  },
 ]

@@ -34,6 +34,8 @@ export interface CertStore {
   identities(): readonly RspIdentity[]
   /** The set of that id while its certificates are held, also when a newer one has taken its place. */
   identity(id: string): RspIdentity | undefined
+  /** Every set that has not been taken back, also those that newer ones have replaced and those that have ended. */
+  identitiesHeld(): readonly RspIdentity[]
   /** TLS material for what a client asks for: chain (PEM) and key; undefined when there is none at all. */
   tls(
     wishes: TlsWishes,

@@ -20,6 +20,7 @@ http.before(async () => {
     ...standIns().certs,
     identities: () => [hierarchy.identity],
     identity: () => hierarchy.identity,
+    identitiesHeld: () => [hierarchy.identity],
   }
   bed = await startBed({ single_use: false }, {}, { certs, template: () => template })
 })

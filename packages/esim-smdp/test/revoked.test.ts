@@ -144,7 +144,9 @@ revoked('takes revocation lists of a CI: eUICCs below it, and its own certificat
     const pem = `-----BEGIN X509 CRL-----\n${base64(
       issueRevocationList(ci, { ...TIMES, serials: [readCertificate(identity.auth.der).serial] }),
     )}\n-----END X509 CRL-----\n`
+    assert.is(certs().identitiesHeld().length, 1)
     assert.is((await imported({ name: 'crl.pem', pem })).status, 200)
+    assert.equal(certs().identitiesHeld(), [])
     assert.is(
       certs().identities().length,
       0,

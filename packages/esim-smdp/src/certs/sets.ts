@@ -44,6 +44,17 @@ export function setOfId(held: readonly HeldCertificate[], id: string): Certifica
   return ci && auth && pb && setOf(ci, auth, pb)
 }
 
+/** Every set that can be made of what was not taken back, valid or not. */
+export function allSets(held: readonly HeldCertificate[]): readonly CertificateSet[] {
+  const kept = held.filter(({ isRevoked }) => isRevoked !== true)
+  const of = (role: string): readonly HeldCertificate[] => kept.filter(({ row }) => row.role === role)
+  return of('dpauth').flatMap((auth) =>
+    of('dppb')
+      .filter(({ row }) => row.ci_pkid === auth.row.ci_pkid && row.owner === auth.row.owner)
+      .flatMap((pb) => setOfId(kept, `${auth.row.id} ${pb.row.id}`) ?? []),
+  )
+}
+
 /** When the answer of `completeSets` may become another one; infinite when it stays. */
 export function nextChangeMs(held: readonly HeldCertificate[], nowMs: number): number {
   const moments = held.flatMap(({ row }) => [row.not_before_ms, row.not_after_ms + 1])

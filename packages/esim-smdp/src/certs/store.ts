@@ -5,6 +5,7 @@ import { type HeldCertificate, openCertificate } from './held.ts'
 import { pemOf } from './record.ts'
 import { revocationIdOf } from './revoked.ts'
 import {
+  allSets,
   type CertificateSet,
   completeSets,
   idsInUse,
@@ -97,6 +98,7 @@ export async function certStore(
   return {
     identities: () => sets().map(({ identity }) => identity),
     identity: (id) => (sets().find(({ identity }) => identity.id === id) ?? setOfId(held, id))?.identity,
+    identitiesHeld: () => allSets(held).map(({ identity }) => identity),
     tls,
     reload,
     all: () => held,

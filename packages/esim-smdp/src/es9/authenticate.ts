@@ -12,7 +12,7 @@ import { standingOf } from '../states/standing.ts'
 import { euiccSeen, isLocked, withFailure } from '../store/euicc-store.ts'
 import { codeOfEid, codeOfMatching, isHeldElsewhere } from '../store/order-store.ts'
 import { CODES, type CodeRow, EUICCS, type EuiccRow, type SessionRow } from '../store/rows.ts'
-import { advance, sessionAt } from '../store/session-store.ts'
+import { claim } from '../store/session-store.ts'
 import { base64, type Es9Core, identityOf, simOf, tidOctets, understood } from './core.ts'
 import { giveUp } from './give-up.ts'
 import { tellLocked } from './locks.ts'
@@ -57,7 +57,8 @@ export async function authenticateClient(
 ): Promise<Readonly<Record<string, string>>> {
   const body = readBody(octets, 'transaction')
   const { db } = core.parts.context
-  const session = await sessionAt(db, body.text('transactionId', 'transaction'), ['initiated'], core.nowMs())
+  const tid = body.text('transactionId', 'transaction')
+  const session = await core.beginnings.find(tid, core.nowMs(), core.lifeMs)
   if (session === undefined) throw new Refused('transaction')
   const response = understood('signature', () =>
     readAuthenticateResponse(body.octets('authenticateServerResponse', 'signature')),
@@ -136,7 +137,7 @@ async function decide(
   const judged = isLocked(seen, nowMs) ? { refusal: 'locked' as const } : await judge(core, tx, call)
   const refusal = judged.refusal ?? (offer === undefined ? 'unavailable' : undefined)
   const proven = { eid_hash: euicc.hash, euicc_key: euicc.spki, expires_at_ms: core.sessionEndMs(nowMs) }
-  const isNext = await advance(
+  const isNext = await claim(
     tx,
     session,
     refusal !== undefined

@@ -6,6 +6,7 @@ import { type RefusalName, Refused } from '../rsp/refusal.ts'
 import type { Terms } from '../states/move.ts'
 import { termsNow } from '../states/terms.ts'
 import type { CodeRow, SessionRow } from '../store/rows.ts'
+import { type Beginnings, beginningsBy } from './beginnings.ts'
 import { type Es9Metrics, es9Metrics } from './metrics.ts'
 import { type PublicKeys, publicKeys } from './public-keys.ts'
 
@@ -19,16 +20,20 @@ export interface Es9Core {
   readonly verified: VerifiedCertificates
   /** Public keys of eUICCs that were here last. */
   readonly keys: PublicKeys
+  /** Sessions that no eUICC has claimed. */
+  readonly beginnings: Beginnings
   nowMs(): number
   /** What codes move by now. */
   terms(): Terms
+  /** How long a session waits for its next call. */
+  readonly lifeMs: number
   /** When a session that was called now is over. */
   sessionEndMs(nowMs: number): number
 }
 
 /** Makes it. */
 export function es9Core(parts: EsimParts): Es9Core {
-  const { context } = parts
+  const { context, vault, certs } = parts
   const nowMs = (): number => Math.floor(context.clock.nowMs())
   const lifeMs = msFromDuration(context.config.session_life) ?? DEFAULT_LIFE_MS
   return {
@@ -36,8 +41,10 @@ export function es9Core(parts: EsimParts): Es9Core {
     metrics: es9Metrics(context.metrics),
     verified: verifiedCertificates(),
     keys: publicKeys(),
+    beginnings: beginningsBy(context.db, vault, certs),
     nowMs,
     terms: () => termsNow(parts),
+    lifeMs,
     sessionEndMs: (from) => from + lifeMs,
   }
 }

@@ -38,11 +38,7 @@ export interface Es9 {
   start(): void
 }
 
-type Answering = (
-  core: Es9Core,
-  octets: Uint8Array,
-  network: string,
-) => Promise<Readonly<Record<string, string>>>
+type Answering = (core: Es9Core, octets: Uint8Array) => Promise<Readonly<Record<string, string>>>
 const FUNCTIONS: Readonly<Record<Exclude<Es9Function, 'handleNotification'>, Answering>> = {
   initiateAuthentication,
   authenticateClient,
@@ -67,7 +63,7 @@ export function createEs9(parts: EsimParts): Es9 {
       }
       try {
         if (name === 'handleNotification') return await noticed(core, octets)
-        const fields = await FUNCTIONS[name](core, octets, network)
+        const fields = await FUNCTIONS[name](core, octets)
         return { status: 200, headers: HEADERS, body: executedBody(fields) }
       } catch (error) {
         const isGuess = error instanceof Refused && error.refusal === 'matching_id'

@@ -20,7 +20,8 @@ export type DownloadOutcome = 'delivered' | 'installed' | 'failed' | 'cancelled'
 
 /** Bounds of the histogram of a session's time, seconds. */
 const SECONDS = [0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 900]
-const STEPS: readonly SessionStep[] = ['initiated', 'authenticated', 'delivered', 'ended']
+/** Of those that are only begun nothing is kept. */
+const STEPS: readonly SessionStep[] = ['authenticated', 'delivered', 'ended']
 
 /** The series of ES9+. */
 export interface Es9Metrics {

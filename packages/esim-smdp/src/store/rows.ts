@@ -74,7 +74,10 @@ export const CODES: Table<CodeRow> = defineTable<CodeRow>(
   ['token'],
 )
 
-/** `delivered`: kept for the notification of the installation, which may come days later. */
+/**
+ * `initiated`: nothing of it is kept, see `beginningsBy`; rows with it are of an earlier version. `delivered`: kept for the notification of
+ * the installation, which may come days later.
+ */
 export type SessionStep = 'initiated' | 'authenticated' | 'delivered' | 'ended'
 
 /** One RSP session. SGP.22 §3.1. */
@@ -84,7 +87,7 @@ export interface SessionRow {
   readonly step: SessionStep
   /** Subject key identifier of the CI in use, hexadecimal. */
   readonly ci_pkid: string
-  /** Network that the first call came from: an address, a /64 of IPv6; empty when it is not known. */
+  /** Empty; earlier versions kept the network of the first call. */
   readonly peer: string
   /** Version of SGP.22 that the eUICC said in its first call. */
   readonly svn: Uint8Array

@@ -62,6 +62,7 @@ export function standIns(): Required<OwnParts> {
   const certs: CertStore = {
     identities: () => [one],
     identity: () => one,
+    identitiesHeld: () => [one],
     isRevoked: () => false,
     tls: () => undefined,
     reload: async () => undefined,

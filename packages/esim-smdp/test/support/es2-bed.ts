@@ -105,6 +105,7 @@ export async function startEs2(
       certs: {
         identities: () => [hierarchy.identity],
         identity: () => hierarchy.identity,
+        identitiesHeld: () => [hierarchy.identity],
         isRevoked: () => false,
         tls: () => tls,
         reload: async () => undefined,

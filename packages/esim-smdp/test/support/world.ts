@@ -127,6 +127,7 @@ export async function world(
       },
       isRevoked: ({ serial }) => revoked.has(serial),
       identity: (id) => identities.find((one) => one.id === id) ?? seen.get(id),
+      identitiesHeld: () => [...seen.values()],
       tls: () => undefined,
       reload: async () => {},
     },

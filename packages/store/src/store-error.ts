@@ -48,7 +48,7 @@ const SQLITE_UNAVAILABLE: Readonly<Record<string, string>> = {
  * made, so the schema was damaged or changed by hand.
  */
 const OTHER_SCHEMA =
-  /^(no such (table|column|index)\b|(table|index|trigger) \S+ already exists|table \S+ has (no column named|\d+ columns)|ON CONFLICT clause does not match|foreign key mismatch)/
+  /^(no such (table|column|index|function)\b|wrong number of arguments to function|(table|index|trigger) \S+ already exists|table \S+ has (no column named|\d+ columns)|ON CONFLICT clause does not match|foreign key mismatch)/
 
 const CLOSED_CONNECTION = /^The database connection is not open$/
 

@@ -164,6 +164,28 @@ file('says of a column whose name was damaged that it is not there, and what to 
   await db.close()
 })
 
+file('says of a trigger whose function was damaged that it is not there', async () => {
+  for (const [damaged, said] of [
+    ['coalesce', /no such function: \w+\)/],
+    [", '') = ''", /wrong number of arguments to function coalesce\(\)\)/],
+  ] as const) {
+    await using dir = await tempDir()
+    const path = join(dir.path, 'svc.db')
+    await (await filled(path, 1)).close()
+    const connection = openSqliteConnection(path, 'write')
+    connection.exec(
+      `create trigger toy_guard before insert on toy_item when coalesce(new.id, '') = '' begin select raise(abort, 'no'); end`,
+    )
+    connection.close()
+    await flip(path, damaged)
+    const db = await openDatabase({ url: `sqlite:${path}`, clock, log })
+    const error = await failure(() => db.transact((tx) => TOY.insert(tx, toy('other'))))
+    assert.is(error?.code, 'store_corrupt', error?.message)
+    assert.match(error?.message ?? '', said)
+    await db.close()
+  }
+})
+
 file('says so of tables that are there before their migration', async () => {
   await using dir = await tempDir()
   const path = join(dir.path, 'svc.db')

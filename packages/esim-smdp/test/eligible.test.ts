@@ -26,23 +26,28 @@ eligible('says what profiles of a template demand of an eUICC', () => {
   assert.equal(loadTemplate(BUNDLED).needs, [USIM, ISIM, CSIM, MILENAGE, IDENTITY, PROFILE_A, PROFILE_B])
 })
 
-eligible('refuses an eUICC that lacks a service, and keeps the code for one that has it', async () => {
+eligible('refuses an eUICC that lacks a service, which ends its code', async () => {
   const all = await world()
   try {
-    const code = await all.issue(1)
+    let number = 1
     for (const lacking of [
       capability(USIM, MILENAGE),
       capability(USIM, ISIM),
       capability(),
       Uint8Array.of(0, 0x40),
     ]) {
+      const code = await all.issue(number++)
       const phone = phoneWith(all, lacking)
       const first = await good(all, 'initiateAuthentication', phone.initiate())
       const request = phone.authenticate(first, code.matchingId)
       assert.is((await all.call('authenticateClient', request)).code, '8.2.5/4.3')
+      const row = await all.row(code)
+      assert.equal(
+        [row.state, row.last_error, row.eid_hash],
+        ['error', 'the device cannot take this profile', null],
+      )
     }
-    const row = await all.row(code)
-    assert.equal([row.state, row.attempts, row.eid_hash], ['released', 0, null])
+    const code = await all.issue(number)
     // As pySim's client says of its eUICC, which has no CSIM.
     const usual = Uint8Array.of(0, 0x6b, 0x36, 0xd3, 0xc3)
     await authenticated(all, phoneWith(all, usual), code.matchingId)

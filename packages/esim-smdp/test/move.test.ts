@@ -50,7 +50,12 @@ const event: fc.Arbitrary<CodeEvent> = fc.oneof(
     })),
   fc
     .record({
-      kind: fc.constantFrom('installed' as const, 'deleted' as const, 'wrong_confirmation' as const),
+      kind: fc.constantFrom(
+        'installed' as const,
+        'deleted' as const,
+        'wrong_confirmation' as const,
+        'ineligible' as const,
+      ),
       who: by,
     })
     .map(({ kind, who }) => ({ kind, ...who })),
@@ -149,6 +154,8 @@ moves('does with each state what the table says', () => {
   )
   assert.equal(cancels, ['error', 'released', 'released', 'error', 'error', 'error', 'error'])
   assert.is(result('released', { kind: 'attempt', ...one }, { attempts: 3 }), 'error too_many')
+  assert.is(result('released', { kind: 'ineligible', ...who }), 'error not_eligible')
+  assert.is(result('installed', { kind: 'ineligible', ...who }), 'installed')
   assert.is(result('released', { kind: 'expire' }), 'released')
   assert.is(result('downloaded', { kind: 'expire' }, { expires_at_ms: NOW_MS }), 'expired')
 })

@@ -189,8 +189,9 @@ async function judge(
   if (moved.refusal !== undefined) return { ...moved, before }
   if (await isHeldElsewhere(tx, before.hash, euicc.hash)) return { refusal: 'other_eid' }
   const { profileMajor = PROFILE_MAJOR, freeMemory = LEAST_MEMORY, svn } = response.info
-  // Another device may be able to: the code stays as it is.
-  if (profileMajor < PROFILE_MAJOR || !isSpoken(svn) || !isFit) return { refusal: 'not_eligible' }
+  if (profileMajor < PROFILE_MAJOR || !isSpoken(svn) || !isFit)
+    return { ...move(before, { kind: 'ineligible', ...by }, core.terms()), before }
+  // Space can be made: the code stays as it is.
   if (freeMemory < LEAST_MEMORY) return { refusal: 'memory' }
   return { ...moved, before }
 }

@@ -23,6 +23,8 @@ interface WithReason extends ByEuicc {
 interface Kinds {
   readonly attempt: Download
   readonly deliver: Download
+  /** The eUICC can never take the profile. */
+  readonly ineligible: ByEuicc
   readonly wrong_confirmation: ByEuicc
   readonly cancel: WithReason
   readonly installed: ByEuicc
@@ -87,6 +89,11 @@ const OPEN: Rules = {
       row: changed(row, terms, { ...bound, state: 'downloaded', downloads, confirmation_attempts: 0 }),
     }
   },
+  // SGP.22 §3.1.6: whoever ordered the profile decides what to order instead.
+  ineligible: (row, _event, terms) => ({
+    row: failed(row, terms, 'the device cannot take this profile'),
+    refusal: 'not_eligible',
+  }),
   wrong_confirmation: (row, _event, terms) => {
     const confirmation_attempts = row.confirmation_attempts + 1
     const counted = { ...row, confirmation_attempts }

@@ -24,19 +24,37 @@ const PIECE_ROWS = 32
 /** Work before the first rest, ms: a small store is looked through at once. */
 const HEAD_START_MS = 250
 
-/** Takes `share` of a core: after each piece it rests so much longer than the piece took. */
+/** The longest rest for time that a piece did not work but waited, ms. */
+const MOST_REST_FOR_WAITS_MS = 500
+
+/**
+ * Takes `share` of a core: after each piece it rests so much longer than the piece worked. A piece that waited for the
+ * disk or for a processor rests for that too, but not for long: on a busy machine a check of a small store took minutes.
+ */
 export function gentlePace(signal: AbortSignal, share: number): ScanPace {
+  const times = 1 / share - 1
   let since = performance.now()
-  let workedMs = 0
+  let sinceCpuMs = threadCpuMs()
+  let passedMs = 0
   return {
     rows: PIECE_ROWS,
     rest: async () => {
       signal.throwIfAborted()
       const pieceMs = performance.now() - since
-      workedMs += pieceMs
-      if (workedMs < HEAD_START_MS) await nextTurn()
-      else await delay(pieceMs * (1 / share - 1), undefined, { signal, ref: false })
+      const restMs = Math.max(
+        (threadCpuMs() - sinceCpuMs) * times,
+        Math.min(pieceMs * times, MOST_REST_FOR_WAITS_MS),
+      )
+      passedMs += pieceMs
+      if (passedMs < HEAD_START_MS) await nextTurn()
+      else await delay(restMs, undefined, { signal, ref: false })
       since = performance.now()
+      sinceCpuMs = threadCpuMs()
     },
   }
+}
+
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
 }

@@ -3,7 +3,7 @@ import type { PacedAuditTrail } from '@steeple/audit'
 import { type Database, gentlePace, openDatabase } from '@steeple/store'
 import { TOY, TOY_MIGRATIONS, toy } from '@steeple/store/testing'
 import type { KernelMetrics } from '@steeple/telemetry'
-import { assert, fakeClock, suite, tempDir } from '@steeple/testkit'
+import { assert, cpuMs, fakeClock, suite, tempDir } from '@steeple/testkit'
 import { scanMemory } from '../../src/composition/scan-memory.ts'
 import { createStoreCheck, type StoreCheck } from '../../src/composition/store-check.ts'
 
@@ -19,12 +19,31 @@ check(
     const pace = gentlePace(NEVER, 0.1)
     const startedMs = performance.now()
     for (let piece = 0; piece < 40; piece++) {
-      const untilMs = performance.now() + 10
-      while (performance.now() < untilMs);
+      const untilMs = cpuMs() + 10
+      while (cpuMs() < untilMs);
       await pace.rest()
     }
     // 400 ms of work, 250 of them without a rest.
     assert.ok(performance.now() - startedMs > 250 + 140 * 10, `${performance.now() - startedMs} ms`)
+  },
+  { limitMs: 360_000 },
+)
+
+check(
+  'does not rest nine times as long as its pieces waited for a processor',
+  async () => {
+    const pace = gentlePace(NEVER, 0.1)
+    const nothing = new Int32Array(new SharedArrayBuffer(4))
+    const ms = { waited: 0, rested: 0 }
+    for (let piece = 0; piece < 5; piece++) {
+      const begunMs = performance.now()
+      Atomics.wait(nothing, 0, 0, 300)
+      const waitedMs = performance.now()
+      await pace.rest()
+      ms.waited += waitedMs - begunMs
+      ms.rested += performance.now() - waitedMs
+    }
+    assert.ok(ms.rested < 6 * ms.waited, JSON.stringify(ms))
   },
   { limitMs: 360_000 },
 )

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** A machine's clock that a test sets while the service runs. */
@@ -13,7 +13,11 @@ export interface ShiftedClock {
 export function shiftedClock(dir: string): ShiftedClock {
   const file = join(dir, 'shift')
   const module = join(dir, 'shifted-clock.mjs')
-  const shift = (ms: number): void => writeFileSync(file, String(ms))
+  // Whole at once: an empty file would be no shift.
+  const shift = (ms: number): void => {
+    writeFileSync(`${file}.new`, String(ms))
+    renameSync(`${file}.new`, file)
+  }
   shift(0)
   writeFileSync(
     module,

@@ -18,6 +18,8 @@ const PATIENCE_MS = 120_000
 const SIMS = 12
 const MB = 1_000_000
 const DAY_MS = 86_400_000
+/** The service's clock begins at noon of tomorrow: no run crosses the end of a period by itself, nor is before its build. */
+const TO_NOON_MS = DAY_MS + DAY_MS / 2 - (Date.now() % DAY_MS)
 const STORY = /^(quota|session)\.|^sim\.(suspend|quota)$/
 const folder = mkdtempSync(join(tmpdir(), 'steeple-usage-'))
 let clock: ShiftedClock
@@ -29,6 +31,7 @@ let [over, barred, free] = ['', '', '']
 
 usage.before(async () => {
   clock = shiftedClock(folder)
+  clock.shift(TO_NOON_MS)
   world = await startMeteredLab(folder, { nodeFlags: clock.nodeFlags })
   events = await openEvents(`${world.service.url}/v1/events`, { token: world.service.adminToken })
 })
@@ -235,7 +238,7 @@ usage(
     await world.post(`/v1/sims/${barred}/quota`, { quota_bytes: Math.max(1, total_bytes - 1), period: 'day' })
     assert.is((await sim(barred)).suspend_reason, 'operator')
     await world.phone(over, 'traffic', {})
-    clock.shift(DAY_MS)
+    clock.shift(TO_NOON_MS + DAY_MS)
     // A leap is no new period before somebody says that it is right.
     await until(async () => (await component('clock')).status === 'degraded', PATIENCE_MS)
     assert.is((await sim(over)).state, 'suspended')

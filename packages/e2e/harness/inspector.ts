@@ -6,7 +6,7 @@ export interface Footprint {
   /** Bytes. */
   readonly heapUsed: number
   readonly external: number
-  /** Active timers of libuv's view. */
+  /** Active timers of libuv's view, the fewest that were seen. */
   readonly timers: number
   /** Listeners on `process`. */
   readonly listeners: number
@@ -73,16 +73,18 @@ export async function openInspector(service: Service): Promise<Inspector> {
     evaluate,
     footprint: async () => {
       let least: Footprint | undefined
+      let timers = Number.POSITIVE_INFINITY
       for (let stable = 0; stable < 2; ) {
         await call('HeapProfiler.collectGarbage')
         const now = (await evaluate(FOOTPRINT)) as Footprint
         const hasShrunk = least === undefined || now.heapUsed < least.heapUsed - 20_000
         stable = hasShrunk ? 0 : stable + 1
         if (least === undefined || now.heapUsed < least.heapUsed) least = now
+        timers = Math.min(timers, now.timers)
         await new Promise((resolve) => setTimeout(resolve, 50))
       }
       if (least === undefined) throw new Error('nothing was measured')
-      return least
+      return { ...least, timers }
     },
     close: () => socket.close(),
   }

@@ -14,9 +14,9 @@ const LEAST_RUN_MS = 20
 const MOST_RUN_MS = 180
 /**
  * Processor time of a start: on a machine that does nothing else it is what a start takes, 0.6 s. Where others wait for the
- * same cores it was up to 1.05 s. `npm run bench -- start` holds it to a second on an idle one.
+ * same cores it was up to 1.26 s, at a load of 18 on two. `npm run bench -- start` holds it to a second on an idle one.
  */
-const RESTART_LIMIT_MS = 1_500
+const RESTART_LIMIT_MS = 2_500
 /** `npm start` without a configuration knows no HSS. */
 const AS_NPM_START = { SVC_HSS_DRIVER: 'none' }
 const ADMIN = 'kill-test-admin-token-0123456789abcdef'

@@ -31,8 +31,9 @@ interface Run {
 type Step = (run: Run) => Promise<void>
 
 async function send(run: Run, name: string, body: Fields): Promise<Fields | undefined> {
-  run.sent.push({ name, body })
   const answer = await run.all.call(name, body)
+  // A session that was over by a clock that is put back later is not over then: what was refused so may yet be the first one.
+  if (answer.code !== '8.10.1/3.9') run.sent.push({ name, body })
   assert.ok(answer.status === 200 || answer.status === 204)
   return answer.code === 'ok' ? (answer.body as Fields) : undefined
 }

@@ -37,6 +37,8 @@ const SVN_OCTETS = 3
 const MARK_OCTETS = 3
 const RANDOM_OCTETS = 4
 const KEY_OCTETS = 32
+/** Clocks that are put right by more than that are not thought of. */
+const MOST_AHEAD_MS = 366 * 86_400_000
 const TID = /^[0-9a-f]{32}$/i
 const NONE = new Uint8Array()
 
@@ -76,7 +78,7 @@ export function beginningsBy(db: Db, vault: Vault, certs: CertStore): Beginnings
       const block = createDecipheriv('aes-256-ecb', id, null).setAutoPadding(false).update(tid)
       const createdMs = block.readUIntBE(0, TIME_OCTETS)
       // One that is ahead was begun before the clock was put right, or is none of ours.
-      if (Math.abs(nowMs - createdMs) >= lifeMs) return undefined
+      if (nowMs - createdMs >= lifeMs || createdMs - nowMs > MOST_AHEAD_MS) return undefined
       const svn = new Uint8Array(block.subarray(TIME_OCTETS, TIME_OCTETS + SVN_OCTETS))
       const mark = block.subarray(TIME_OCTETS + SVN_OCTETS, -RANDOM_OCTETS)
       const identity = identityOfMark(certs, mark)

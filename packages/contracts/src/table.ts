@@ -39,6 +39,11 @@ export interface Table<Row extends object> extends TableSpec {
    * every one of them. `before` is the row as it was read in this transaction. False when it is not there.
    */
   change(tx: Tx, before: Row, after: Row): Promise<boolean>
+  /**
+   * As `change` of a row that was read before this transaction: only while its column `by` is what it was, else false. Whoever
+   * changes such a row must change that column too, so that nothing else of it can be another meanwhile.
+   */
+  swap(tx: Tx, before: Row, after: Row, by: keyof Row & string): Promise<boolean>
   /** Removes the row with that key; false when there was none. */
   remove(tx: Tx, key: SqlParams): Promise<boolean>
   /** The row with that key, checked. Throws `store_corrupt`. */
@@ -80,7 +85,6 @@ export function defineTable<Row extends object>(
   const selectOf = (): string => `select ${[...stored, 'row_sum'].join(', ')} from ${name}`
   let select = selectOf()
   let find = `${select} where ${byKey}`
-  const changeOf = changeTexts(name, byKey)
   const seal = (row: Row): SqlParams => {
     // The caller's Row type lists exactly the columns; SqlParams is what the driver takes.
     const values = row as Readonly<Record<string, SqlValue>>
@@ -127,12 +131,7 @@ export function defineTable<Row extends object>(
     put: async (tx, row) => {
       await tx.run(put, seal(row))
     },
-    change: async (tx, before, after) => {
-      const sealed = seal(after)
-      const different = differing(columns, before as Readonly<Record<string, SqlValue>>, sealed)
-      const params = picked([...different, 'row_sum', ...key], sealed)
-      return (await tx.run(changeOf(different), params)) > 0
-    },
+    ...changing<Row>(columns, key, seal, changeTexts(name, byKey)),
     remove: async (tx, params) => (await tx.run(remove, params)) > 0,
     find: async (reader, params) => {
       const raw = await reader.get<Stored<Row>>(find, params)
@@ -146,6 +145,31 @@ export function defineTable<Row extends object>(
         rows: raws.filter(isSound).map(valuesOf),
         last: last === undefined ? undefined : picked(key, last as Readonly<Record<string, SqlValue>>),
       }
+    },
+  }
+}
+
+/** The two ways to write what differs. */
+function changing<Row extends object>(
+  columns: readonly string[],
+  key: readonly string[],
+  seal: (row: Row) => SqlParams,
+  textOf: (columns: readonly string[]) => string,
+): Pick<Table<Row>, 'change' | 'swap'> {
+  const differences = (before: Row, after: Row): { readonly text: string; readonly params: SqlParams } => {
+    const sealed = seal(after)
+    const different = differing(columns, before as Readonly<Record<string, SqlValue>>, sealed)
+    return { text: textOf(different), params: picked([...different, 'row_sum', ...key], sealed) }
+  }
+  return {
+    change: async (tx, before, after) => {
+      const { text, params } = differences(before, after)
+      return (await tx.run(text, params)) > 0
+    },
+    swap: async (tx, before, after, by) => {
+      const { text, params } = differences(before, after)
+      const was = (before as Readonly<Record<string, SqlValue>>)[by] ?? null
+      return (await tx.run(`${text} and ${by} = :before_${by}`, { ...params, [`before_${by}`]: was })) > 0
     },
   }
 }

@@ -7,18 +7,25 @@ const ZERO = new Uint8Array(BLOCK)
 /** Constant of GF(2^128). NIST SP 800-38B §5.3. */
 const R128 = 0x87
 
-/** AES-CMAC under one key: each call gives the 16 octets of a message. NIST SP 800-38B §6.2, RFC 4493. */
-export type Cmac = (message: Uint8Array) => Uint8Array
+/**
+ * AES-CMAC under one key: each call gives the 16 octets of a message, the first `length` octets of `room`, which has a block more
+ * and is overwritten. NIST SP 800-38B §6.2, RFC 4493.
+ */
+export type Cmac = (room: Uint8Array, length: number) => Uint8Array
 
-/** AES-CMAC under `key`, 16 octets. `message` is overwritten by the call: give it a text of its own. */
+/** AES-CMAC under `key`, 16 octets. */
 export function cmac(key: Uint8Array): Cmac {
   const encrypt = cbc(key)
   const whole = doubled(encrypt(ZERO, new Uint8Array(BLOCK)))
   const padded = doubled(whole)
-  return (message) => {
-    const rest = message.length % BLOCK
-    const isWhole = rest === 0 && message.length > 0
-    const text = isWhole ? message : extended(message, BLOCK - rest)
+  return (room, length) => {
+    const rest = length % BLOCK
+    const isWhole = rest === 0 && length > 0
+    const text = room.subarray(0, isWhole ? length : length + BLOCK - rest)
+    if (!isWhole) {
+      text.fill(0, length)
+      text[length] = 0x80
+    }
     const last = text.length - BLOCK
     mix(text, last, isWhole ? whole : padded)
     return new Uint8Array(encrypt(ZERO, text).subarray(last))
@@ -50,13 +57,6 @@ export function blocks(key: Uint8Array): (block: Uint8Array) => Uint8Array {
 
 function mix(text: Uint8Array, at: number, block: Uint8Array): void {
   for (let i = 0; i < BLOCK; i++) text[at + i] = (text[at + i] ?? 0) ^ (block[i] ?? 0)
-}
-
-function extended(message: Uint8Array, octets: number): Uint8Array {
-  const text = new Uint8Array(message.length + octets)
-  text.set(message)
-  text[message.length] = 0x80
-  return text
 }
 
 function doubled(block: Uint8Array): Uint8Array {

@@ -39,6 +39,8 @@ export function bsp(keys: BspKeys): Bsp {
   const sum = cmac(mac)
   const encrypt = cbc(enc)
   const block = blocks(enc)
+  /** For one segment after the other, since an array for each costs as much as its cipher. */
+  const room = new Uint8Array(MAX_SEGMENT + 2 * BLOCK)
   let chain: Uint8Array = Uint8Array.from(keys.initialMac)
   let counter = 1
   let isOver = false
@@ -48,13 +50,13 @@ export function bsp(keys: BspKeys): Bsp {
     return block(counterBlock(counter++))
   }
   const sealed = (tag: number, data: Uint8Array): Uint8Array => {
-    chain = sum(chained(chain, tag, data))
+    chain = sum(room, chained(room, chain, tag, data))
     return tlv(tag, data, chain.subarray(0, MAC))
   }
   return {
     encryptAndMac: (tag, plain) => {
       atMost(plain, MAX_ENCRYPTED)
-      const text = padded(plain)
+      const text = padded(room, plain)
       const data = encrypt(turn(), text)
       text.fill(0)
       return sealed(tag, data)
@@ -68,7 +70,7 @@ export function bsp(keys: BspKeys): Bsp {
       const vector = turn()
       isOver = true
       const { tag, data, tail } = partsOf(segment)
-      const wanted = sum(chained(chain, tag, data))
+      const wanted = sum(room, chained(room, chain, tag, data))
       if (!timingSafeEqual(wanted.subarray(0, MAC), tail))
         throw new BspError('the MAC of a segment is not what it must be')
       const plain = tag === MAC_ONLY ? data : decrypted(enc, vector, data)
@@ -77,7 +79,7 @@ export function bsp(keys: BspKeys): Bsp {
       return plain
     },
     wipe: () => {
-      for (const key of [enc, mac, chain]) key.fill(0)
+      for (const key of [enc, mac, chain, room]) key.fill(0)
       isOver = true
     },
   }
@@ -116,9 +118,10 @@ function counterBlock(counter: number): Uint8Array {
 }
 
 /** Padded always, to a whole block: `80 00…`. ISO/IEC 9797-1 method 2. */
-function padded(plain: Uint8Array): Uint8Array {
-  const text = new Uint8Array((Math.floor(plain.length / BLOCK) + 1) * BLOCK)
+function padded(room: Uint8Array, plain: Uint8Array): Uint8Array {
+  const text = room.subarray(0, (Math.floor(plain.length / BLOCK) + 1) * BLOCK)
   text.set(plain)
+  text.fill(0, plain.length)
   text[plain.length] = 0x80
   return text
 }
@@ -133,14 +136,13 @@ function decrypted(enc: Uint8Array, vector: Uint8Array, data: Uint8Array): Uint8
   return new Uint8Array(text.subarray(0, end))
 }
 
-/** What a MAC is over: the chain, the tag, the length with the MAC, the data. */
-function chained(chain: Uint8Array, tag: number, data: Uint8Array): Uint8Array {
+/** What a MAC is over: the chain, the tag, the length with the MAC, the data. Gives how many octets of `room` that are. */
+function chained(room: Uint8Array, chain: Uint8Array, tag: number, data: Uint8Array): number {
   const head = [tag, ...lengthOctets(data.length + MAC)]
-  const text = new Uint8Array(BLOCK + head.length + data.length)
-  text.set(chain)
-  text.set(head, BLOCK)
-  text.set(data, BLOCK + head.length)
-  return text
+  room.set(chain)
+  room.set(head, BLOCK)
+  room.set(data, BLOCK + head.length)
+  return BLOCK + head.length + data.length
 }
 
 function partsOf(segment: Uint8Array | Tlv): { tag: number; data: Uint8Array; tail: Uint8Array } {

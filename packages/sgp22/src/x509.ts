@@ -57,7 +57,10 @@ export function readCertificate(der: Uint8Array): Certificate {
 /** The key of a certificate. Throws `X509Error` when its point is not on the curve. */
 export function publicKeyOf(certificate: Certificate): KeyObject {
   try {
-    return createPublicKey({ key: Buffer.from(certificate.spki), format: 'der', type: 'spki' })
+    // As text: Node takes as long again to see that an object with octets is no key (15 µs with Node 24).
+    const { buffer, byteOffset, byteLength } = certificate.spki
+    const base64 = Buffer.from(buffer, byteOffset, byteLength).toString('base64')
+    return createPublicKey(`-----BEGIN PUBLIC KEY-----\n${base64}\n-----END PUBLIC KEY-----\n`)
   } catch (cause) {
     throw new X509Error('has a public key that is no point of its curve', { cause })
   }

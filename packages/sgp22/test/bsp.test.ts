@@ -27,7 +27,12 @@ segments('sums the messages of RFC 4493 §4', () => {
   const sum = cmac(octets('2b7e151628aed2a6abf7158809cf4f3c'))
   const message =
     '6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e5130c81c46a35ce411e5fbc1191a0a52eff69f2445df4f9b17ad2b417be66c3710'
-  const sums = [0, 16, 40, 64].map((length) => hex(sum(octets(message.slice(0, 2 * length)))))
+  const sums = [0, 16, 40, 64].map((length) => {
+    // What was there before is no part of it.
+    const room = new Uint8Array(length + 16).fill(0xa5)
+    room.set(octets(message.slice(0, 2 * length)))
+    return hex(sum(room, length))
+  })
   assert.equal(sums, [
     'bb1d6929e95937287fa37d129b756746',
     '070a16b46b4d4144f79bdd9dd04a287c',

@@ -52,6 +52,19 @@ onEachStore('store/row shape', (test, store) => {
     assert.not.ok(await db.transact((tx) => back.change(tx, toy('none', 1), toy('none', 2))))
   })
 
+  test('changes a row that was read before only while a column is what it was', async () => {
+    await using box = await store()
+    const db = await box.open()
+    await db.migrate('toy', TOY_MIGRATIONS, [TOY])
+    await db.transact((tx) => TOY.insert(tx, toy('a', 1, 'x')))
+    const seen = await TOY.find(db, { id: 'a' })
+    if (seen === undefined) throw new Error('there is a row')
+    const swap = (to: number) => db.transact((tx) => TOY.swap(tx, seen, { ...seen, n: to, label: null }, 'n'))
+    assert.equal(await Promise.all([swap(2), swap(3)]), [true, false])
+    assert.equal(await TOY.find(db, { id: 'a' }), toy('a', 2, null))
+    assert.not.ok(await db.transact((tx) => TOY.swap(tx, toy('none', 1), toy('none', 2), 'n')))
+  })
+
   test('finds a flipped byte in an added column, also after a roll-back', async () => {
     await using box = await store()
     const [next, back] = [coloured(), older()]

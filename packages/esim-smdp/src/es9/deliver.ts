@@ -160,18 +160,11 @@ async function hand(core: Es9Core, tx: ObservedTx, open: Open): Promise<RefusalN
   const eidHash = session.eid_hash ?? ''
   const now = await CODES.find(tx, { token: code.token })
   if (now === undefined) return 'matching_id'
-  if (!(await advance(tx, session, { step: 'delivered', expires_at_ms: nowMs + RESULT_LIFE_MS })))
-    return 'transaction'
   const moved = deliverMove(core, open, now)
   const refusal = moved.refusal ?? ((await isHeldElsewhere(tx, now.hash, eidHash)) ? 'other_eid' : undefined)
-  if (refusal !== undefined) {
-    await advance(
-      tx,
-      { ...session, step: 'delivered' },
-      { step: 'ended', expires_at_ms: session.expires_at_ms },
-    )
-    return refusal
-  }
+  const delivered = { step: 'delivered', expires_at_ms: nowMs + RESULT_LIFE_MS } as const
+  const isNext = await advance(tx, session, refusal === undefined ? delivered : { step: 'ended' })
+  if (!isNext || refusal !== undefined) return isNext ? refusal : 'transaction'
   await CODES.change(tx, now, moved.row)
   await putDelivered(tx, moved.row, eidHash, nowMs)
   const seen = await EUICCS.find(tx, { eid_hash: eidHash })

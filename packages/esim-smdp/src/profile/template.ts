@@ -1,4 +1,5 @@
 import type { ProfileFacts, ProfileTemplate } from '../parts.ts'
+import { plmnOf } from './coding.ts'
 import { withIms } from './isim.ts'
 import { lean } from './lean.ts'
 import { withOwnKeys } from './own-keys.ts'
@@ -19,15 +20,12 @@ import { validate } from './validate.ts'
 
 /** Who the SIM is and with what it proves it: what other tools that personalise write as well. */
 export const IDENTITY: readonly Step[] = [withIccid, withImsi, withKeys, withCodes]
-/** All that a profile of this network needs. */
-export const ALL_STEPS: readonly Step[] = [
-  ...IDENTITY,
-  withProvider,
-  withOperation,
-  withNetwork,
-  withIms,
-  withOwnKeys,
-]
+/** What is alike in all profiles of one network: nothing of it needs more than the network's code and the provider's name. */
+const NETWORK: readonly Step[] = [withProvider, withOperation, withNetwork]
+/** What is left then. */
+const SIM: readonly Step[] = [...IDENTITY, withIms, withOwnKeys]
+/** Networks whose elements are remembered. */
+const MOST_NETWORKS = 16
 
 /**
  * A template that profiles are made from. Throws `TemplateError` for a file that is no profile or lacks what is written
@@ -45,8 +43,19 @@ export function loadLeanTemplate(octets: Uint8Array): ProfileTemplate {
 function templateOf(elements: readonly ProfileElement[]): ProfileTemplate {
   validate(elements)
   const pieces = elements.map(({ piece }) => piece)
+  const networks = new Map<string, readonly Piece[]>()
+  const ofNetwork = (facts: ProfileFacts): readonly Piece[] => {
+    const { mcc, mnc } = plmnOf(facts.imsi, facts.mncLength)
+    const name = `${mcc}-${mnc} ${facts.spn}`
+    const known = networks.get(name)
+    if (known !== undefined) return known
+    const made = NETWORK.reduce<readonly Piece[]>((all, step) => step(all, facts, (octets) => octets), pieces)
+    if (networks.size >= MOST_NETWORKS) networks.clear()
+    networks.set(name, made)
+    return made
+  }
   return {
-    personalise: (facts) => personalised(pieces, facts, ALL_STEPS),
+    personalise: (facts) => personalised(ofNetwork(facts), facts, SIM),
     needs: neededCapabilities(elements),
   }
 }

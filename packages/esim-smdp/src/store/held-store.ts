@@ -13,19 +13,21 @@ export interface HeldChange {
 
 /** A profile goes out to an eUICC. */
 export async function putDelivered(tx: Tx, code: CodeRow, eidHash: string, nowMs: number): Promise<void> {
-  const known = await HELD.find(tx, { eid_hash: eidHash, token: code.token })
-  await HELD.put(tx, {
+  const row: HeldRow = {
     eid_hash: eidHash,
     token: code.token,
     hash: code.hash,
     state: 'delivered',
-    seq: known?.seq ?? -1,
+    seq: -1,
     delivered_at_ms: nowMs,
     installed_at_ms: null,
     enabled_at_ms: null,
     disabled_at_ms: null,
     deleted_at_ms: null,
-  })
+  }
+  if (await HELD.insertNew(tx, row)) return
+  const known = await HELD.find(tx, { eid_hash: eidHash, token: code.token })
+  await HELD.put(tx, { ...row, seq: known?.seq ?? -1 })
 }
 
 /** What the inventory says after a notification: each event keeps its time, the newest number says the state. */

@@ -27,14 +27,15 @@ export async function sessionAt(
 }
 
 /**
- * Takes a session one step further, if it still is where it was: of two calls of one step one gets true. The store has one
- * writer at a time, so what is read in a transaction holds until it is written.
+ * Takes a session, as it was read, one step further, if it still is where it was: of two calls of one step one gets true. Nothing of
+ * a session ever changes without its step.
  */
-export async function advance(tx: Tx, from: SessionRow, to: Partial<SessionRow>): Promise<boolean> {
-  const now = await SESSIONS.find(tx, { tid: from.tid })
-  if (now === undefined || now.step !== from.step) return false
-  await SESSIONS.change(tx, now, { ...now, ...to })
-  return true
+export async function advance(
+  tx: Tx,
+  from: SessionRow,
+  to: Partial<SessionRow> & { readonly step: SessionStep },
+): Promise<boolean> {
+  return await SESSIONS.swap(tx, from, { ...from, ...to }, 'step')
 }
 
 /** Forgets at most `most` sessions that are over, and as many that were refused when they are too many; says how many. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { isServiceError, type Reader, type SqlValue, secretsInvalid } from '@steeple/contracts'
-import type { Database } from '@steeple/store'
+import { type Database, isOtherSchema } from '@steeple/store'
 import { KEY_FILES } from './node-files.ts'
 import { type KernelVault, sealedKeyId } from './vault.ts'
 
@@ -74,8 +74,8 @@ async function cellOf<T>(reader: Reader, sql: string): Promise<T | undefined> {
   try {
     return (await reader.get<{ readonly value: T }>(sql))?.value
   } catch (error) {
-    if (isServiceError(error)) throw error
-    // A table that no migration has made so far.
+    if (isServiceError(error) && !isOtherSchema(error)) throw error
+    // A table or column that no migration has made so far: a store that was begun anew, or that is older than this version.
     return undefined
   }
 }

@@ -50,6 +50,15 @@ const SQLITE_UNAVAILABLE: Readonly<Record<string, string>> = {
 const OTHER_SCHEMA =
   /^(no such (table|column|index|function)\b|wrong number of arguments to function|(table|index|trigger) \S+ already exists|table \S+ has (no column named|\d+ columns)|ON CONFLICT clause does not match|foreign key mismatch)/
 
+/**
+ * Whether an error says that a statement does not fit the tables: for who asks for what a migration may not have made
+ * so far. On PostgreSQL such an error is none of the service.
+ */
+export function isOtherSchema(error: unknown): boolean {
+  const { cause } = error as { readonly cause?: unknown }
+  return cause instanceof Error && OTHER_SCHEMA.test(cause.message)
+}
+
 const CLOSED_CONNECTION = /^The database connection is not open$/
 
 /** Translates an error of the SQLite binding; what it does not know stays as it is. */

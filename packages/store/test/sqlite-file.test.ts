@@ -6,6 +6,7 @@ import { scanIntegrity } from '../src/integrity.ts'
 import { databaseOver, openDatabase } from '../src/open.ts'
 import { openSqliteConnections, sqliteBackend } from '../src/sqlite-backend.ts'
 import { openSqliteConnection, sqliteFileProblems } from '../src/sqlite-binding.ts'
+import { isOtherSchema } from '../src/store-error.ts'
 import { failure, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
 
 const file = suite('store/sqlite-file')
@@ -160,7 +161,10 @@ file('says of a column whose name was damaged that it is not there, and what to 
     assert.is(error?.code, 'store_corrupt', error?.message)
     assert.match(error?.message ?? '', /no such column: label\)|no column named label\)/)
     assert.match(error?.message ?? '', /restore a backup/)
+    assert.is(isOtherSchema(error), true)
   }
+  assert.is(isOtherSchema(await failure(() => db.get('select 1 as one from gone'))), true)
+  assert.is(isOtherSchema(await failure(() => db.get('select'))), false)
   await db.close()
 })
 

@@ -260,3 +260,15 @@ export {
   type Volume,
   type VolumeKey,
 } from './usage.ts'
+export {
+  type AgentView,
+  type AgentWatch,
+  agentWatchRef,
+  type MetricReading,
+  type MetricSample,
+  type MetricsReader,
+  metricsReaderRef,
+  type QuotaEdges,
+  type QuotaWatch,
+  quotaWatchRef,
+} from './watch-services.ts'

@@ -18,8 +18,10 @@ import {
 } from './services.ts'
 import { simIssuerRef, subscribersRef } from './sim-services.ts'
 import { collectionConsumerRef, collectorRef, usageLedgerRef, usageListenerRef } from './usage.ts'
+import { agentWatchRef, quotaWatchRef } from './watch-services.ts'
 
 const REFS: readonly ServiceRef<object>[] = [
+  agentWatchRef,
   authenticatorRef,
   bootstrapTokensRef,
   collectionConsumerRef,
@@ -32,6 +34,7 @@ const REFS: readonly ServiceRef<object>[] = [
   operatorCertificatesRef,
   policyRef,
   quotaKeeperRef,
+  quotaWatchRef,
   ranDriverRef,
   simIssuerRef,
   subscribersRef,

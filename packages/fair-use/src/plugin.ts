@@ -4,6 +4,7 @@ import {
   type Instance,
   type Plugin,
   quotaKeeperRef,
+  quotaWatchRef,
   subscribersRef,
   usageLedgerRef,
   usageListenerRef,
@@ -22,7 +23,7 @@ import { usageRoutes } from './routes/usage-routes.ts'
 import { QUOTAS } from './store/quota-store.ts'
 import { beginEpoch } from './store/standing-store.ts'
 import { sweep } from './sweep.ts'
-import { countQuotas, quotaHealth } from './watch.ts'
+import { countQuotas, quotaEdges, quotaHealth } from './watch.ts'
 
 const SWEEP_MS = 3_600_000
 const COUNT_MS = 30_000
@@ -40,8 +41,10 @@ export const plugin: Plugin<FairUseConfig> = {
       clock: periodClock(context.clock, calendar),
       metrics: fairUseMetrics(context.metrics),
     }
+    const edges = quotaEdges()
     return {
       services: new Map<string, object>([
+        [quotaWatchRef.id, edges],
         [usageListenerRef.id, usageListener(parts)],
         [quotaKeeperRef.id, quotaKeeper(parts)],
       ]),
@@ -51,8 +54,8 @@ export const plugin: Plugin<FairUseConfig> = {
         // Whoever leads makes all totals anew: on this instance nobody has counted while the plugin was away.
         await context.db.write((tx) => beginEpoch(tx, randomUUID()))
         context.every(SWEEP_MS, (signal) => sweep(parts, signal))
-        context.every(COUNT_MS, () => countQuotas(parts), 'each')
-        await countQuotas(parts)
+        context.every(COUNT_MS, () => countQuotas(parts, edges), 'each')
+        await countQuotas(parts, edges)
       },
       health: async () => [await quotaHealth(parts)],
     }

@@ -1,28 +1,70 @@
-import { type ComponentHealth, createPause } from '@steeple/contracts'
-import { accountsOf } from './account.ts'
+import {
+  type ComponentHealth,
+  createPause,
+  type ImsiHash,
+  type QuotaEdges,
+  type QuotaWatch,
+} from '@steeple/contracts'
+import { type Account, accountsOf } from './account.ts'
 import type { FairUseParts } from './parts.ts'
+import { WARN_PERCENT } from './steps.ts'
 import { countByAction, hashesAfter } from './store/quota-store.ts'
 
 /** Quotas that are looked at in one go. */
 const LOOK = 500
 
-/** Counts quotas, and those that are used up, for the metrics. */
-export async function countQuotas({ context, clock, metrics, ledger }: FairUseParts): Promise<void> {
+/** Who is at an edge, as it was last counted here. */
+export interface KeptEdges extends QuotaWatch {
+  keep(edges: QuotaEdges): void
+}
+
+/** Keeps who is at an edge; nothing is known yet. */
+export function quotaEdges(): KeptEdges {
+  let kept: QuotaEdges | undefined
+  return {
+    edges: async () => kept,
+    keep: (edges) => {
+      kept = edges
+    },
+  }
+}
+
+/** Counts quotas, and those that are used up, for the metrics and for those who watch the edges. */
+export async function countQuotas(
+  { context, clock, metrics, ledger }: FairUseParts,
+  edges: KeptEdges,
+): Promise<void> {
   const over = new Map<string, number>()
+  const warned = new Map<ImsiHash, number>()
+  const exceeded = new Map<ImsiHash, number>()
   const pause = createPause()
   for (let after = ''; ; ) {
     const hashes = await hashesAfter(context.db, after, LOOK)
-    for (const { isOver, quota } of (await accountsOf(context.db, hashes, clock)).values())
-      if (isOver) over.set(quota.action, (over.get(quota.action) ?? 0) + 1)
+    for (const account of (await accountsOf(context.db, hashes, clock)).values()) {
+      const { isOver, quota } = account
+      // The hash of a row is one.
+      const hash = quota.hash as ImsiHash
+      const percent = percentOf(account)
+      if (percent >= WARN_PERCENT) warned.set(hash, percent)
+      if (!isOver) continue
+      exceeded.set(hash, percent)
+      over.set(quota.action, (over.get(quota.action) ?? 0) + 1)
+    }
     const last = hashes.at(-1)
     if (hashes.length < LOOK || last === undefined) break
     after = last
     await pause()
   }
+  edges.keep({ warned, exceeded })
   metrics.counted(await countByAction(context.db), over)
   const { atMs, reason } = ledger.knownUntil()
   const ageMs = reason === undefined ? 0 : context.clock.nowMs() - (atMs ?? Number.NaN)
   metrics.unknown(Math.max(0, ageMs) / 1_000)
+}
+
+/** What is used of an allowance, percent; one of 0 is always used up. */
+function percentOf({ usedBytes, limitBytes }: Account): number {
+  return limitBytes === 0 ? 100 : (usedBytes / limitBytes) * 100
 }
 
 /** Whether quotas can be held to: usage that is not known is used by nobody's count. */

@@ -1,10 +1,12 @@
 import {
+  agentWatchRef,
   lifecycleRef,
   meshStandingRef,
   nodeIdentityRef,
   nodeRegistryRef,
   type Plugin,
 } from '@steeple/contracts'
+import { agentWatch } from './agent-watch.ts'
 import { clockRoutes } from './clock-routes.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { lifecycleRoutes } from './lifecycle-routes.ts'
@@ -37,6 +39,7 @@ export const plugin: Plugin = {
       ],
       reconcilers: [nodeReconciler(context, lifecycle)],
       services: new Map<string, object>([
+        [agentWatchRef.id, agentWatch(context)],
         [lifecycleRef.id, lifecycle],
         [nodeRegistryRef.id, nodeRegistry(context)],
       ]),

@@ -1,9 +1,10 @@
-import type { Labels, Log, Metrics } from '@steeple/contracts'
+import type { Labels, Log, Metrics, MetricsReader } from '@steeple/contracts'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { isForbiddenLabel, isPersonal, problemOfName } from './metric-names.ts'
+import { readingsOf } from './readings.ts'
 
 /** The metric registries of the kernel and of every live plugin, and their one text. */
-export interface MetricsBoard {
+export interface MetricsBoard extends MetricsReader {
   /** The kernel's own metrics; any name that begins with `svc_`, `process_` or `nodejs_`. */
   readonly kernel: KernelMetrics
   /** Metrics of one copy of a plugin, of those that its manifest declares. They are not in the text until `publish`. */
@@ -67,6 +68,7 @@ export function createMetricsBoard(log: Log): MetricsBoard {
   }
   return {
     kernel,
+    read: (names) => readingsOf([kernelRegistry, ...published.values()], names),
     open: (plugin, declared) => {
       const registry = new Registry()
       return {

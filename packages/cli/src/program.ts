@@ -1,5 +1,6 @@
 import { Command, type CommanderError, Option } from 'commander'
 import { type CommandError, usageError } from './command-error.ts'
+import { addAlertCommands } from './commands/alert.ts'
 import { addAuditCommands } from './commands/audit.ts'
 import { addClockCommands } from './commands/clock.ts'
 import { addCompletionCommand } from './commands/completion.ts'
@@ -71,6 +72,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   addTxCommands(program, terminal)
   addCoreCommands(program, terminal)
   addClockCommands(program, terminal)
+  addAlertCommands(program, terminal)
   addAuditCommands(program, terminal)
   addPluginCommands(program, terminal)
   addSecretCommands(program, terminal)

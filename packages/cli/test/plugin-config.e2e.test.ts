@@ -266,23 +266,4 @@ config(
   PROCESS_LIMIT,
 )
 
-config(
-  'refuses what is switched on in a build that lacks it, offline and at the start',
-  async () => {
-    await using folder = await tempDir()
-    const file = join(folder.path, 'control.yaml')
-    await write({ file, folder }, 'alerts: {enabled: true}\n')
-    const refusal = ':2:19: alerts.enabled is true, and this build has no alerts'
-    for (const args of [
-      ['config', 'check', file],
-      ['--config', file],
-    ]) {
-      const { code, out, err } = await svc(args)
-      assert.is(code, 1)
-      assert.match(out + err, refusal)
-    }
-  },
-  PROCESS_LIMIT,
-)
-
 config.run()

@@ -13,10 +13,34 @@ const OWN = fileURLToPath(new URL('..', import.meta.url))
 async function copyOf(root: TempDir, beside: readonly string[]): Promise<string> {
   const cli = join(root.path, 'packages', 'cli')
   await mkdir(cli, { recursive: true })
-  for (const part of ['src', 'package.json']) await cp(join(OWN, part), join(cli, part), { recursive: true })
+  for (const part of ['src', 'known', 'package.json'])
+    await cp(join(OWN, part), join(cli, part), { recursive: true })
   await symlink(join(OWN, 'node_modules'), join(cli, 'node_modules'))
   for (const name of beside) await symlink(join(OWN, '..', name), join(root.path, 'packages', name))
   return cli
+}
+
+/** Runs the copy to its end: its exit code, and all that it wrote. */
+async function run(
+  cli: string,
+  args: readonly string[],
+): Promise<{ readonly code: number; readonly said: string }> {
+  const command = ['--no-warnings', join(cli, 'src', 'main.ts'), ...args]
+  return await promisify(execFile)(process.execPath, command, { env: cleanEnv() }).then(
+    ({ stdout, stderr }) => ({ code: 0, said: stdout + stderr }),
+    ({
+      code,
+      stdout,
+      stderr,
+    }: {
+      readonly code: number
+      readonly stdout: string
+      readonly stderr: string
+    }) => ({
+      code,
+      said: stdout + stderr,
+    }),
+  )
 }
 
 build(
@@ -24,12 +48,9 @@ build(
   async () => {
     await using root = await tempDir()
     const cli = await copyOf(root, ['access', 'nodes'])
-    const args = ['--no-warnings', join(cli, 'src', 'main.ts'), '--data-dir', root.path]
-    const failed = await promisify(execFile)(process.execPath, args, { env: cleanEnv() }).catch(
-      (error: { readonly code: number; readonly stderr: string }) => error,
-    )
-    assert.match(failed.stderr, /^incomplete_build: this build lacks policy, sims, sessions:/m)
-    assert.is('code' in failed && failed.code, 1)
+    const { code, said } = await run(cli, ['--data-dir', root.path])
+    assert.match(said, /^incomplete_build: this build lacks policy, sims, sessions:/m)
+    assert.is(code, 1)
   },
   PROCESS_LIMIT,
 )
@@ -56,5 +77,25 @@ build('leaves out what the build was told to', async () => {
   )
   assert.is(incompleteBuild(found), undefined)
 })
+
+build(
+  'refuses what is switched on in a build that lacks it, offline and at the start',
+  async () => {
+    await using root = await tempDir()
+    const cli = await copyOf(root, ['access', 'nodes', 'policy', 'sessions', 'sims', 'alerts'])
+    await writeFile(join(cli, 'left-out.json'), '["alerts"]')
+    const file = join(root.path, 'control.yaml')
+    await writeFile(file, `server: {data_dir: ${root.path}}\nalerts: {enabled: true}\n`)
+    for (const args of [
+      ['config', 'check', file],
+      ['--config', file],
+    ]) {
+      const { code, said } = await run(cli, args)
+      assert.is(code, 1)
+      assert.match(said, ':2:19: alerts.enabled is true, and this build has no alerts')
+    }
+  },
+  PROCESS_LIMIT,
+)
 
 build.run()

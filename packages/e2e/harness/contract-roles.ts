@@ -21,6 +21,7 @@ export interface ContractRoute {
 const NODE = '00000000-0000-4000-8000-000000000000'
 /** The hash of no subscriber. */
 const NOBODY = 'ffffffffffff'
+const NO_ALERT = 'a-0123456789abcdef'
 const HEARTBEAT = { node_id: NODE, at: '2026-01-01T00:00:00.000Z', seq: 1, components: [] }
 const CHANNELS = { technology: 'lte', channels: [1300] }
 
@@ -55,6 +56,23 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   open('/v1/mesh/challenge'),
   open('/v1/mesh/crl'),
   gate('/v1/mesh/renew', { body: {} }, 400),
+  read('/v1/alerts', 'viewer'),
+  read('/v1/alerts/webhooks', 'viewer'),
+  change('POST', '/v1/alerts/{id}/ack', 'operator', { path: `/v1/alerts/${NO_ALERT}/ack`, body: {} }, 404),
+  change(
+    'POST',
+    '/v1/alerts/{id}/silence',
+    'operator',
+    { path: `/v1/alerts/${NO_ALERT}/silence`, body: { until: null } },
+    404,
+  ),
+  change(
+    'POST',
+    '/v1/alerts/webhooks/test',
+    'operator',
+    { path: '/v1/alerts/webhooks/test', body: { webhook: 'nobody' } },
+    404,
+  ),
   read('/v1/mesh/members', 'operator'),
   change(
     'PUT',
@@ -222,7 +240,6 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
 
 /** Routes of v1 that other packages bring. Until then nobody is let in: 404 or 405, whatever the credential. */
 export const ABSENT_ROUTES: readonly (readonly [method: string, path: string])[] = [
-  ['GET', '/v1/alerts'],
   ['GET', '/v1/compliance/export'],
   ['GET', '/v1/backup'],
   ['POST', '/v1/restore'],

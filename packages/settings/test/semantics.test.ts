@@ -225,7 +225,7 @@ semantics('warns of what works and is hardly meant', () => {
 
 /** A build without eSIM. */
 const WITHOUT_ESIM: typeof KNOWN = KNOWN.map((section) =>
-  ['esim-smdp', 'mesh'].includes(section.plugin) ? { ...section, origin: 'known' } : section,
+  ['alerts', 'esim-smdp', 'mesh'].includes(section.plugin) ? { ...section, origin: 'known' } : section,
 )
 
 semantics('refuses what is switched on in a build that lacks it, and says what is missing', () => {

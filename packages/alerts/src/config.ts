@@ -1,0 +1,28 @@
+import type { AlertRule, AlertWebhook } from '@steeple/contracts'
+
+/** A rule of `alerts.rules`. */
+export interface RuleConfig extends AlertRule {
+  /** The value that ends it; the threshold when absent. */
+  readonly clear?: number
+  /** How long it is well before it is over; as `for` when absent. */
+  readonly clear_for?: string
+}
+
+/** A receiver of `alerts.webhooks`. */
+export interface WebhookConfig extends AlertWebhook {
+  /** The host of the URL when absent. */
+  readonly name?: string
+  readonly allow_private?: boolean
+  readonly ca_file?: string
+  readonly authorization_file?: string
+}
+
+/** `alerts.*` of the configuration. */
+export interface AlertsConfig {
+  readonly enabled: boolean
+  readonly rules: readonly RuleConfig[]
+  readonly webhooks: readonly WebhookConfig[]
+  readonly disabled_rules: readonly string[]
+  readonly interval: string
+  readonly retention: string
+}

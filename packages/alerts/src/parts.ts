@@ -1,0 +1,19 @@
+import type { Context } from '@steeple/contracts'
+import type { AlertsConfig } from './config.ts'
+import type { AlertMetrics } from './metrics.ts'
+import type { Watch } from './rules/rule.ts'
+import type { Resolve } from './webhooks/post.ts'
+import type { Target } from './webhooks/target.ts'
+
+/** What the routes, the engine and the reconciler of this plugin share. */
+export interface AlertParts {
+  readonly context: Context<AlertsConfig>
+  readonly metrics: AlertMetrics
+  readonly targets: readonly Target[]
+  readonly watches: readonly Watch[]
+  /** How names of receivers become addresses; as the system does when absent. */
+  readonly resolve?: Resolve
+}
+
+/** Reconciler that delivers messages; its keys are names of receivers. */
+export const WEBHOOK_RESOURCE = 'alert_webhook'

@@ -1,0 +1,131 @@
+import {
+  defineError,
+  type ErrorFactory,
+  type JsonSchema,
+  objectSchema,
+  ok,
+  type Route,
+  route,
+} from '@steeple/contracts'
+import { type AlertParts, WEBHOOK_RESOURCE } from '../parts.ts'
+import { backlogs, DELIVERIES, lastErrorOf, parkedOf } from '../store/delivery-store.ts'
+import { failureOf } from '../webhooks/deliver.ts'
+import { messageOf } from '../webhooks/message.ts'
+
+interface TestBody {
+  readonly webhook: string
+  readonly resend?: boolean
+}
+
+/** Messages that are sent again at a request. */
+const MOST_RESENT = 1_000
+const TEXT: JsonSchema = { type: 'string' }
+const COUNT: JsonSchema = { type: 'integer' }
+const webhookNotFound: ErrorFactory = defineError(
+  'webhook_not_found',
+  404,
+  'alerts.webhooks has none that is called %s; there are: %s',
+)
+const WEBHOOK_SCHEMA = objectSchema(
+  {
+    name: TEXT,
+    waiting: { ...COUNT, description: 'Messages that are still to be taken.' },
+    parked: { ...COUNT, description: 'Messages that were not taken for a day.' },
+    last_error: { type: ['string', 'null'], description: 'Why one of them was not taken.' },
+  },
+  ['name', 'waiting', 'parked', 'last_error'],
+)
+const TEST_SCHEMA = objectSchema(
+  {
+    webhook: TEXT,
+    id: { ...TEXT, description: 'webhook-id of the message.' },
+    delivered: { type: 'boolean' },
+    error: { type: ['string', 'null'], description: 'Why it was not taken.' },
+    resent: { ...COUNT, description: 'Parked messages that are sent again.' },
+  },
+  ['webhook', 'id', 'delivered', 'error', 'resent'],
+)
+
+/** The receivers, and a message to try one. */
+export function webhookRoutes(parts: AlertParts): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/alerts/webhooks',
+      role: 'viewer',
+      summary: 'The receivers of alerts, and what they have not taken yet',
+      schema: {
+        response: objectSchema({ webhooks: { type: 'array', items: WEBHOOK_SCHEMA } }, ['webhooks']),
+      },
+      handle: async () => ok({ webhooks: await webhooksOf(parts) }),
+    }),
+    route<unknown, unknown, TestBody>({
+      method: 'POST',
+      path: '/v1/alerts/webhooks/test',
+      role: 'operator',
+      summary: 'Send one receiver a message of type alert.test, now and once',
+      description:
+        'The answer says whether it was taken. With resend, messages that were parked are sent again when it was.',
+      example: { webhook: 'ops' },
+      schema: {
+        body: objectSchema({ webhook: { ...TEXT, maxLength: 300 }, resend: { type: 'boolean' } }, [
+          'webhook',
+        ]),
+        response: TEST_SCHEMA,
+      },
+      errors: ['webhook_not_found'],
+      audit: {
+        none: 'It changes nothing of the service: one message goes where the configuration sends alerts.',
+      },
+      handle: async (request) => ok(await test(parts, request.body, request.signal)),
+    }),
+  ]
+}
+
+async function webhooksOf({ context, targets }: AlertParts): Promise<readonly object[]> {
+  const all = await backlogs(context.db)
+  return await Promise.all(
+    targets.map(async ({ name }) => ({
+      name,
+      waiting: all.get(name)?.waiting ?? 0,
+      parked: all.get(name)?.parked ?? 0,
+      last_error: (await lastErrorOf(context.db, name)) ?? null,
+    })),
+  )
+}
+
+async function test(parts: AlertParts, { webhook, resend }: TestBody, signal: AbortSignal): Promise<object> {
+  const { context, targets } = parts
+  const target = targets.find(({ name }) => name === webhook)
+  if (target === undefined)
+    throw webhookNotFound(webhook, targets.map(({ name }) => name).join(', ') || 'none')
+  const atMs = Math.floor(context.clock.nowMs())
+  const text = 'A message to try out this webhook: nothing is wrong.'
+  const message = messageOf(parts, { type: 'alert.test', atMs, text, data: {} })
+  const failure = await failureOf(parts, target, message, signal)
+  const isDelivered = failure === undefined
+  return {
+    webhook,
+    id: message.id,
+    delivered: isDelivered,
+    error: failure?.why ?? null,
+    resent: isDelivered && resend === true ? await sendAgain(parts, webhook, atMs) : 0,
+  }
+}
+
+async function sendAgain({ context }: AlertParts, target: string, nowMs: number): Promise<number> {
+  const sent = await context.db.write(async (tx) => {
+    const rows = await parkedOf(tx, target, MOST_RESENT)
+    for (const row of rows)
+      await DELIVERIES.put(tx, {
+        ...row,
+        state: 'waiting',
+        give_up_from_ms: nowMs,
+        next_at_ms: nowMs,
+        failures: 0,
+      })
+    return rows.length
+  })
+  context.enqueue(WEBHOOK_RESOURCE, target)
+  return sent
+}

@@ -1,0 +1,61 @@
+/** How much a person is needed. */
+export type Severity = 'info' | 'warning' | 'critical'
+
+/** What makes an alert of a finding. */
+export interface Rule {
+  readonly name: string
+  readonly severity: Severity
+  /** How long it is bad before it fires, ms. */
+  readonly forMs: number
+  /** How long it is well before it is over, ms. */
+  readonly clearMs: number
+}
+
+/**
+ * How a subject stands. `bad` is beyond the threshold, `good` is back behind the value that ends it, `between` is neither, so
+ * that a value about the threshold begins and ends nothing; `unknown`: nobody can tell now.
+ */
+export type Level = 'bad' | 'between' | 'good' | 'unknown'
+
+/** What a rule says of one subject. */
+export interface Finding {
+  readonly level: Level
+  readonly value: number | undefined
+  readonly threshold: number | undefined
+  /** One sentence without secrets. */
+  readonly message: string
+}
+
+/** What a rule has seen at one look. */
+export interface Look {
+  readonly rule: Rule
+  /** How many subjects are bad. */
+  readonly badCount: number
+  /** The subjects that are bad; the order is the same as long as they are. */
+  bad(): Iterable<string>
+  /** A subject of which nothing is known is `unknown`. */
+  at(subject: string): Finding
+}
+
+/** Looks at something; asked every few seconds, so it does nothing that takes long. */
+export interface Watch {
+  /** The names of the rules that it judges. */
+  readonly rules: readonly Rule[]
+  looks(): Promise<readonly Look[]>
+  /** Begins to hear of events; called once, in `setup`, whether rules are looked at or not. */
+  listen?(): void
+}
+
+/** What is said of a subject that is not there. */
+const UNKNOWN: Finding = { level: 'unknown', value: undefined, threshold: undefined, message: '' }
+
+/** A look made of findings by subject. A subject without one is as `absent` says: unknown when nothing is said. */
+export function lookOf(rule: Rule, findings: ReadonlyMap<string, Finding>, absent: Level = 'unknown'): Look {
+  const bad = [...findings].filter(([, { level }]) => level === 'bad').map(([subject]) => subject)
+  return {
+    rule,
+    badCount: bad.length,
+    bad: () => bad,
+    at: (subject) => findings.get(subject) ?? { ...UNKNOWN, level: absent },
+  }
+}

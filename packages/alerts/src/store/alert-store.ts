@@ -1,0 +1,114 @@
+import { defineTable, type Page, type Reader, type SqlParams, type Table, type Tx } from '@steeple/contracts'
+import type { Severity } from '../rules/rule.ts'
+
+/** What an alert can be. */
+export type AlertState = 'pending' | 'firing' | 'resolved'
+
+/** An alert as it is stored. Times are ms since the epoch. */
+export interface AlertRow {
+  readonly id: string
+  /** Rule and subject while it is not over, its id afterwards: of each there is one alert at a time. */
+  readonly open_key: string
+  readonly rule: string
+  readonly severity: Severity
+  readonly subject: string
+  readonly state: AlertState
+  readonly message: string
+  readonly value: number | null
+  readonly threshold: number | null
+  /** When it began to be bad. */
+  readonly started_at_ms: number
+  /** Since when it is bad without a break, as `for` counts. */
+  readonly since_ms: number
+  readonly fired_at_ms: number | null
+  /** Since when it is well while it fires. */
+  readonly clear_since_ms: number | null
+  readonly resolved_at_ms: number | null
+  readonly updated_at_ms: number
+  /** Whether the receivers were told that it fires; not while it is silenced. */
+  readonly is_told: 0 | 1
+  readonly acked_by: string | null
+  readonly acked_at_ms: number | null
+}
+
+/** All alerts: open ones and the history. */
+export const ALERTS: Table<AlertRow> = defineTable<AlertRow>(
+  'alerts_alert',
+  [
+    'id',
+    'open_key',
+    'rule',
+    'severity',
+    'subject',
+    'state',
+    'message',
+    'value',
+    'threshold',
+    'started_at_ms',
+    'since_ms',
+    'fired_at_ms',
+    'clear_since_ms',
+    'resolved_at_ms',
+    'updated_at_ms',
+    'is_told',
+    'acked_by',
+    'acked_at_ms',
+  ],
+  ['id'],
+)
+
+/** The key by which an alert is the only open one of its rule and subject. */
+export function openKey(rule: string, subject: string): string {
+  return `${rule}/${subject}`
+}
+
+/** More than can be open at a time. */
+const MOST_OPEN = 5_000
+
+/** The alerts that are not over; a row that is damaged is left out, the store's own check reports it. */
+export async function openAlerts(reader: Reader): Promise<readonly AlertRow[]> {
+  const rest = `where state in ('pending', 'firing') order by started_at_ms, id limit ${MOST_OPEN}`
+  return (await ALERTS.sound(reader, rest)).rows
+}
+
+/** By what a list is filtered. */
+export interface AlertFilter {
+  readonly state?: AlertState | 'open'
+  readonly severity?: Severity
+  readonly rule?: string
+}
+
+/** At most `limit` alerts behind a position, newest first. Throws `store_corrupt`. */
+export async function alertsAfter(
+  reader: Reader,
+  filter: AlertFilter,
+  limit: number,
+  after: Page['after'],
+): Promise<readonly AlertRow[]> {
+  const params: Record<string, string | number> = { limit }
+  const where: string[] = []
+  if (filter.state === 'open') where.push("state in ('pending', 'firing')")
+  for (const [column, value] of Object.entries({
+    ...filter,
+    ...(filter.state === 'open' && { state: undefined }),
+  })) {
+    if (value === undefined) continue
+    where.push(`${column} = :${column}`)
+    params[column] = value
+  }
+  const [started, id] = after ?? []
+  if (started !== undefined && id !== undefined) {
+    where.push('(started_at_ms < :started or (started_at_ms = :started and id < :id))')
+    Object.assign(params, { started, id } satisfies SqlParams)
+  }
+  const condition = where.length === 0 ? '' : `where ${where.join(' and ')} `
+  return await ALERTS.select(reader, `${condition}order by started_at_ms desc, id desc limit :limit`, params)
+}
+
+const PRUNE = `delete from alerts_alert where id in
+  (select id from alerts_alert where resolved_at_ms < :before order by resolved_at_ms limit :most)`
+
+/** Removes alerts that were over before then, at most so many; gives how many. */
+export async function pruneAlerts(tx: Tx, before: number, most: number): Promise<number> {
+  return await tx.run(PRUNE, { before, most })
+}

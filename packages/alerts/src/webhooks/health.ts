@@ -1,0 +1,34 @@
+import type { ComponentHealth } from '@steeple/contracts'
+import type { AlertParts } from '../parts.ts'
+import { type Backlog, backlogs, lastErrorOf } from '../store/delivery-store.ts'
+
+/** How long a message may wait before its receiver is not well, ms. */
+const LATE_MS = 600_000
+
+/** One component for each receiver: whether it takes what it is sent, and what was given up. */
+export async function webhookHealth(parts: AlertParts): Promise<readonly ComponentHealth[]> {
+  const { context, targets, metrics } = parts
+  const all = await backlogs(context.db)
+  metrics.backlog(all)
+  const nowMs = context.clock.nowMs()
+  return await Promise.all(
+    targets.map(async ({ name }): Promise<ComponentHealth> => {
+      const backlog = all.get(name)
+      const problem = backlog === undefined ? undefined : problemOf(backlog, nowMs)
+      const component = { name: `webhook.${name}`, kind: 'feature' } as const
+      if (problem === undefined) return { ...component, status: 'ok', detail: waitingText(backlog) }
+      const why = await lastErrorOf(context.db, name)
+      return { ...component, status: 'degraded', detail: why === undefined ? problem : `${problem}: ${why}` }
+    }),
+  )
+}
+
+function waitingText(backlog: Backlog | undefined): string {
+  return backlog === undefined ? 'nothing waits' : `${backlog.waiting} messages wait`
+}
+
+function problemOf({ target, waiting, parked, oldestAtMs }: Backlog, nowMs: number): string | undefined {
+  if (parked > 0)
+    return `${parked} messages were not taken for a day and are parked (svc alert test ${target} --resend sends them again), ${waiting} wait`
+  return nowMs - oldestAtMs >= LATE_MS ? `${waiting} messages wait` : undefined
+}

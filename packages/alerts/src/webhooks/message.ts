@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto'
+import { nodeIdentityRef, type Tx, timestampFromMs } from '@steeple/contracts'
+import type { AlertParts } from '../parts.ts'
+import { WEBHOOK_RESOURCE } from '../parts.ts'
+import { alertRecord } from '../record.ts'
+import type { AlertRow } from '../store/alert-store.ts'
+import { DELIVERIES, nextSeq } from '../store/delivery-store.ts'
+import type { Message } from './sign.ts'
+import type { MessageType } from './target.ts'
+
+/** What a message is about. */
+export interface Topic {
+  readonly type: MessageType
+  readonly atMs: number
+  /** One sentence for receivers that show nothing else. */
+  readonly text: string
+  readonly data: object
+}
+
+/** A message with an id of its own: `{type, timestamp, text, data}`. */
+export function messageOf({ context }: AlertParts, { type, atMs, text, data }: Topic): Message {
+  const { nodeId, name } = context.use(nodeIdentityRef)
+  const whole = {
+    type,
+    timestamp: timestampFromMs(atMs),
+    text,
+    data: { ...data, node: { id: nodeId, name } },
+  }
+  return { id: `msg_${randomBytes(16).toString('hex')}`, body: JSON.stringify(whole) }
+}
+
+/**
+ * Leaves a message about an alert for each receiver that wants it, in the transaction of what it tells of; sent after the
+ * commit.
+ */
+export async function tell(
+  parts: AlertParts,
+  tx: Tx,
+  type: Exclude<MessageType, 'alert.test'>,
+  row: AlertRow,
+  atMs: number,
+): Promise<void> {
+  const wanting = parts.targets.filter((target) => target.wants(type))
+  if (wanting.length === 0) return
+  const { name } = parts.context.use(nodeIdentityRef)
+  const topic: Topic = { type, atMs, text: textOf(type, row, name), data: alertRecord(row, undefined) }
+  const { id, body } = messageOf(parts, topic)
+  const seq = await nextSeq(tx)
+  for (const target of wanting) {
+    await DELIVERIES.insert(tx, {
+      id,
+      target: target.name,
+      seq,
+      subject: row.subject,
+      type,
+      body,
+      state: 'waiting',
+      created_at_ms: atMs,
+      give_up_from_ms: atMs,
+      next_at_ms: atMs,
+      failures: 0,
+      last_error: null,
+    })
+    tx.afterCommit(() => parts.context.enqueue(WEBHOOK_RESOURCE, target.name))
+  }
+}
+
+function textOf(
+  type: MessageType,
+  { severity, rule, subject, message, acked_by }: AlertRow,
+  node: string,
+): string {
+  const about = `${rule} ${subject === rule ? '' : `(${subject}) `}on ${node}: ${message}`
+  if (type === 'alert.resolved') return `Resolved: ${about}`
+  if (type === 'alert.acked') return `Acknowledged by ${acked_by ?? 'somebody'}: ${about}`
+  return `${severity.toUpperCase()}: ${about}`
+}

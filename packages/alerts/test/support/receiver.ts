@@ -1,0 +1,72 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Webhook } from 'standardwebhooks'
+
+/** The secret of the receivers of tests. */
+export const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+
+/** A message as it came. */
+export interface Taken {
+  readonly id: string
+  readonly body: string
+  readonly headers: IncomingHttpHeaders
+  readonly path: string
+  readonly payload: {
+    readonly type: string
+    readonly timestamp: string
+    readonly text: string
+    readonly data: Readonly<Record<string, unknown>>
+  }
+}
+
+/** A receiver of webhooks on a free loopback port. */
+export interface Receiver {
+  readonly url: string
+  readonly port: number
+  /** Every message with a signature that holds, in the order in which they came, whatever was answered. */
+  readonly taken: readonly Taken[]
+  /** How many came with a signature that does not hold. */
+  readonly forged: number
+  /** What it answers from now on; `hang` never, `reset` by closing the connection. */
+  answer: number | 'hang' | 'reset'
+  /** Headers of its answers. */
+  headers: Record<string, string>
+  close(): Promise<void>
+}
+
+/** Starts one that answers 204. */
+export async function startReceiver(secret: string = SECRET): Promise<Receiver> {
+  const webhook = new Webhook(secret)
+  const taken: Taken[] = []
+  const receiver = { answer: 204 as Receiver['answer'], headers: {}, forged: 0 }
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString('utf8')
+      try {
+        // The headers of a message are single ones.
+        const payload = webhook.verify(body, request.headers as Record<string, string>) as Taken['payload']
+        const id = String(request.headers['webhook-id'])
+        taken.push({ id, body, headers: request.headers, path: request.url ?? '', payload })
+      } catch {
+        receiver.forged += 1
+      }
+      if (receiver.answer === 'hang') return
+      if (receiver.answer === 'reset') request.socket.resetAndDestroy()
+      else response.writeHead(receiver.answer, receiver.headers).end('thanks')
+    })
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as AddressInfo
+  return Object.assign(receiver, {
+    port,
+    url: `http://127.0.0.1:${port}/hook`,
+    taken,
+    close: () =>
+      new Promise<void>((done) => {
+        server.close(() => done())
+        server.closeAllConnections()
+      }),
+  })
+}

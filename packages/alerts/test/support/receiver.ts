@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 
@@ -34,8 +34,8 @@ export interface Receiver {
   close(): Promise<void>
 }
 
-/** Starts one that answers 204. */
-export async function startReceiver(secret: string = SECRET): Promise<Receiver> {
+/** Starts one that answers 204. Where time is a fake clock's, it takes messages of whatever time. */
+export async function startReceiver(secret: string = SECRET, isTimeless = false): Promise<Receiver> {
   const webhook = new Webhook(secret)
   const taken: Taken[] = []
   const receiver = { answer: 204 as Receiver['answer'], headers: {}, forged: 0 }
@@ -44,14 +44,9 @@ export async function startReceiver(secret: string = SECRET): Promise<Receiver> 
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString('utf8')
-      try {
-        // The headers of a message are single ones.
-        const payload = webhook.verify(body, request.headers as Record<string, string>) as Taken['payload']
-        const id = String(request.headers['webhook-id'])
-        taken.push({ id, body, headers: request.headers, path: request.url ?? '', payload })
-      } catch {
-        receiver.forged += 1
-      }
+      const message = takenFrom(webhook, body, request, isTimeless)
+      if (message === undefined) receiver.forged += 1
+      else taken.push(message)
       if (receiver.answer === 'hang') return
       if (receiver.answer === 'reset') request.socket.resetAndDestroy()
       else response.writeHead(receiver.answer, receiver.headers).end('thanks')
@@ -69,4 +64,23 @@ export async function startReceiver(secret: string = SECRET): Promise<Receiver> 
         server.closeAllConnections()
       }),
   })
+}
+
+/** The message of a request; undefined when its signature does not hold. */
+function takenFrom(
+  webhook: Webhook,
+  body: string,
+  { headers, url = '' }: IncomingMessage,
+  isTimeless: boolean,
+): Taken | undefined {
+  const id = String(headers['webhook-id'])
+  const at = new Date(Number(headers['webhook-timestamp']) * 1_000)
+  try {
+    // The headers of a message are single ones.
+    if (!isTimeless) webhook.verify(body, headers as Record<string, string>)
+    if (headers['webhook-signature'] !== webhook.sign(id, at, body)) return undefined
+    return { id, body, headers, path: url, payload: JSON.parse(body) as Taken['payload'] }
+  } catch {
+    return undefined
+  }
 }

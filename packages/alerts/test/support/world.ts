@@ -46,6 +46,8 @@ export interface World {
   close(): Promise<void>
 }
 
+/** Noon of 15 June 2026. */
+const START_MS = Date.UTC(2026, 5, 15, 12)
 const RULE = {
   name: 'high',
   metric: 'svc_gauge_level',
@@ -66,9 +68,8 @@ export async function world(alerts: object = {}, webhook: object = {}): Promise<
   const folder = await tempDir()
   const secretFile = join(folder.path, 'secret')
   await writeFile(secretFile, `${SECRET}\n`, { mode: 0o600 })
-  const receiver = await startReceiver()
-  // Receivers judge the time of a message by the real one.
-  const clock = fakeClock(Date.now())
+  const receiver = await startReceiver(SECRET, true)
+  const clock = fakeClock(START_MS)
   const stopClock = letTimePass(clock)
   const made: Metrics[] = []
   const bed = await startTestbed({

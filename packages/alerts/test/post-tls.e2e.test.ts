@@ -1,0 +1,76 @@
+import { execFileSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { assert, suite, tempDir } from '@steeple/testkit'
+import { post } from '../src/webhooks/post.ts'
+import { targetsOf } from '../src/webhooks/target.ts'
+
+const tls = suite('alerts/post-tls')
+
+async function send(url: string, more: object = {}): Promise<string> {
+  const [target] = targetsOf([{ url, secret_file: '/none', allow_private: true, ...more }])
+  if (target === undefined) throw new Error('there is no target')
+  const options = {
+    signal: new AbortController().signal,
+    resolve: async () => [{ address: '127.0.0.1', family: 4 }] as const,
+  }
+  return await post(target, {}, '{}', options).then(
+    ({ status }) => String(status),
+    (error: Error) => error.message,
+  )
+}
+
+tls('believes a receiver by its certificate alone', async () => {
+  await using folder = await tempDir()
+  const files = await certificates(folder.path)
+  const seen: string[] = []
+  const server = createServer({ key: files.key, cert: files.cert }, (request, response) => {
+    seen.push(request.url ?? '')
+    request.resume()
+    response.writeHead(200).end('x'.repeat(1_000_000))
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  try {
+    const { port } = server.address() as AddressInfo
+    const ca_file = join(folder.path, 'ca.pem')
+    const url = `https://hooks.example.org:${port}/x`
+    assert.match(await send(url), /unable to verify|self.signed certificate/)
+    assert.match(await send(`https://other.example.org:${port}/`, { ca_file }), /does not match/)
+    assert.equal(seen, [])
+    assert.is(await send(url, { ca_file }), '200')
+    assert.equal(seen, ['/x'])
+  } finally {
+    server.closeAllConnections()
+    await new Promise<void>((done) => server.close(() => done()))
+  }
+})
+
+async function certificates(path: string): Promise<{ readonly key: string; readonly cert: string }> {
+  const openssl = (...args: readonly string[]): void =>
+    void execFileSync('openssl', args, { cwd: path, stdio: 'ignore' })
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '3650']
+  openssl('req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.pem', '-subj', '/CN=own CA')
+  const names = ['-addext', 'subjectAltName=DNS:hooks.example.org']
+  const issuer = ['-CA', 'ca.pem', '-CAkey', 'ca.key']
+  openssl(
+    'req',
+    '-x509',
+    ...key,
+    ...issuer,
+    '-keyout',
+    'tls.key',
+    '-out',
+    'tls.pem',
+    '-subj',
+    '/CN=hooks',
+    ...names,
+  )
+  return {
+    key: await readFile(join(path, 'tls.key'), 'utf8'),
+    cert: await readFile(join(path, 'tls.pem'), 'utf8'),
+  }
+}
+
+tls.run()

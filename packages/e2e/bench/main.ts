@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { benchAlerts } from './alerts.ts'
 import { benchCollectorFree5gc } from './collector-free5gc.ts'
 import { benchCollectorMme } from './collector-mme.ts'
 import { benchCut } from './cut.ts'
@@ -40,6 +41,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
   list: benchList,
   sizes: benchSizes,
   idle: benchIdle,
+  alerts: benchAlerts,
   import: benchImport,
   reconcile: benchReconcile,
   generation: benchGeneration,

@@ -8,7 +8,7 @@ import { startWebhookReceiver, type Treatment, type WebhookReceiver } from '../h
 const alertsKill = suite('e2e/alerts-kill')
 const ROUNDS = rounds(20)
 /** SIMs of one round, at most; each makes a rule fire. */
-const MOST = 3
+const MOST = 2
 const ADMIN = 'alerts-kill-admin-token-0123456789abcdef'
 const LONGEST_RUN_MS = 3_000
 const PATIENCE_MS = 300_000

@@ -1,0 +1,161 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assert, eventually, suite } from '@steeple/testkit'
+import { ROOT } from '../harness/launch.ts'
+import { type MailRelay, startMailRelay } from '../harness/mail-relay.ts'
+import { hasNtfy, type Ntfy, startNtfy } from '../harness/ntfy.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../harness/webhook-receiver.ts'
+
+const receivers = suite('e2e/alerts-receivers')
+const LIMIT = { limitMs: 600_000 }
+let folder: string
+let service: Service
+let hooks: WebhookReceiver
+let mail: MailRelay
+let ntfy: Ntfy | undefined
+
+const file = (name: string): string => join(folder, name)
+/** The part of a URL behind its host, as docs/alerts.md has it for ntfy. */
+const NTFY_QUERY = /https:\/\/ntfy\.example\.org\/steeple(\?\S+?)"?$/m.exec(
+  readFileSync(join(ROOT, 'docs/alerts.md'), 'utf8'),
+)?.[1]
+
+function configure(rules: readonly object[]): void {
+  const common = { allow_private: true }
+  const webhooks = [
+    {
+      name: 'ops',
+      url: hooks.url,
+      secret_file: file('ops.secret'),
+      events: ['alert.firing', 'alert.acked'],
+      ...common,
+    },
+    { name: 'mail', url: mail.url, secret_file: file('mail.secret'), ...common },
+    ...(ntfy === undefined
+      ? []
+      : [
+          {
+            name: 'phone',
+            url: `${ntfy.url}/steeple${NTFY_QUERY}`,
+            secret_file: file('ops.secret'),
+            ...common,
+          },
+        ]),
+  ]
+  writeFileSync(
+    file('control.yaml'),
+    JSON.stringify({ alerts: { enabled: true, interval: '1s', rules, webhooks } }),
+  )
+}
+
+const rule = (name: string, metric: string): object => ({
+  name,
+  metric,
+  op: '>',
+  threshold: 0,
+  for: '0s',
+  severity: 'critical',
+})
+
+receivers.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'steeple-alerts-'))
+  hooks = await startWebhookReceiver(file('ops.secret'), () => 'take')
+  writeFileSync(file('mail.secret'), `whsec_${Buffer.alloc(32, 5).toString('base64')}\n`, { mode: 0o600 })
+  mail = await startMailRelay(file('mail.secret'))
+  if (hasNtfy()) ntfy = await startNtfy(folder)
+  configure([])
+  service = await startService({ dataDir: file('data'), flags: ['--config', file('control.yaml')] })
+}, LIMIT)
+
+receivers.after(async () => {
+  await service?.stop()
+  await mail?.stop()
+  await hooks?.close()
+  await ntfy?.stop()
+  rmSync(folder, { recursive: true, force: true })
+}, LIMIT)
+
+const svc = (...args: readonly string[]): ReturnType<typeof runSvc> =>
+  runSvc(args, { SVC_URL: service.url, SVC_TOKEN: service.adminToken })
+
+receivers(
+  'sends each receiver a message when it is asked to, and says which one takes none',
+  async () => {
+    for (const name of ['ops', 'mail', ...(ntfy === undefined ? [] : ['phone'])]) {
+      const { code, stdout, stderr } = await svc('alert', 'test', name)
+      assert.is(code, 0, stdout + stderr)
+    }
+    assert.is(hooks.deliveries[0]?.payload.type, 'alert.test')
+    assert.match(
+      mail.mails[0]?.text ?? '',
+      /^Subject: A message to try out this webhook: nothing is wrong\.\r$/m,
+    )
+    mail.isBusy = true
+    const refused = await svc('alert', 'test', 'mail')
+    assert.is(refused.code, 1)
+    assert.match(refused.stdout, /it answers 503/)
+    mail.isBusy = false
+    const unknown = await svc('alert', 'test', 'nobody')
+    assert.is(unknown.code, 1)
+    assert.match(unknown.stderr, /webhook_not_found.*there are: ops, mail/)
+  },
+  LIMIT,
+)
+
+receivers(
+  'takes rules at SIGHUP, and keeps those before when one names no metric',
+  async () => {
+    configure([rule('wrong', 'svc_sim_stat')])
+    service.child.kill('SIGHUP')
+    await eventually(() => assert.match(service.output(), /Did you mean svc_sim_state\?/))
+    configure([rule('up', 'process_start_time_seconds')])
+    service.child.kill('SIGHUP')
+    const about = /^Subject: CRITICAL: up \(process_start_time_seconds\) on /m
+    await eventually(() => assert.ok(mail.mails.some(({ text }) => about.test(text))))
+    const letter = mail.mails.find(({ text }) => about.test(text))
+    assert.equal([letter?.from, letter?.to], ['box@example.org', ['ops@example.org']])
+    assert.match(letter?.text ?? '', /^Message-ID:\s+<msg_[0-9a-f]{32}@[0-9a-f-]{36}>\r$/m)
+    const firing = hooks.deliveries.find(({ payload }) => payload.type === 'alert.firing')
+    assert.ok(letter?.text.includes(String(firing?.id)), 'all receivers get the same message')
+  },
+  LIMIT,
+)
+
+receivers(
+  'lists, acknowledges and silences by the command line',
+  async () => {
+    const list = JSON.parse((await svc('alert', 'list', '--rule', 'up', '--json')).stdout)
+    const { id, severity, state } = list.alerts[0]
+    assert.equal([list.alerts.length, severity, state], [1, 'critical', 'firing'])
+    assert.match((await svc('alert', 'list')).stdout, new RegExp(`${id} +critical +firing +up`))
+    assert.is((await svc('alert', 'ack', id)).code, 0)
+    await eventually(() => assert.ok(hooks.deliveries.some(({ payload }) => payload.type === 'alert.acked')))
+    const silenced = JSON.parse((await svc('alert', 'silence', id, '--for', '2h', '--json')).stdout)
+    assert.ok(Date.parse(silenced.silenced_until) > Date.now())
+    assert.is(JSON.parse((await svc('alert', 'silence', id, '--end', '--json')).stdout).silenced_until, null)
+    assert.is((await svc('alert', 'silence', id)).code, 2)
+    assert.is((await svc('alert', 'ack', 'everything')).code, 2)
+    assert.match((await svc('alert', 'webhooks')).stdout, /^ops +0 +0/m)
+  },
+  LIMIT,
+)
+
+receivers(
+  'shows a message on ntfy as the documentation says',
+  async () => {
+    if (ntfy === undefined) {
+      process.stdout.write('# ntfy is not on the PATH: the example of docs/alerts.md is not tried\n')
+      return
+    }
+    const server = ntfy
+    await eventually(async () => {
+      const found = (await server.messages('steeple')).find(({ title }) => title === 'critical: up')
+      assert.match(found?.message ?? '', /^CRITICAL: up \(process_start_time_seconds\) on /)
+    })
+  },
+  LIMIT,
+)
+
+receivers.run()

@@ -2,19 +2,27 @@
 export interface HangUp {
   /** From now on SIGHUP does this; at once where it came before. */
   begin(work: () => void): void
+  /** From now on it is kept again until somebody begins. */
+  keep(): void
 }
 
 /** Keeps SIGHUP, which would end the process while it starts, for when there is something to reload. */
 export function keepHangUp(): HangUp {
   let hasCome = false
-  let onHangUp = (): void => {
+  const keep = (): void => {
     hasCome = true
   }
+  let onHangUp = keep
   process.on('SIGHUP', () => onHangUp())
   return {
     begin: (work) => {
       onHangUp = work
-      if (hasCome) work()
+      if (!hasCome) return
+      hasCome = false
+      work()
+    },
+    keep: () => {
+      onHangUp = keep
     },
   }
 }

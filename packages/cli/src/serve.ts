@@ -1,8 +1,10 @@
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEdge, type Edge } from '@steeple/api'
 import { systemClock } from '@steeple/clock'
-import { createKernel, type Kernel } from '@steeple/kernel'
+import { completeRestore, createKernel, isRestorePending, type Kernel } from '@steeple/kernel'
 import { initNode, openSecrets, type Secrets } from '@steeple/secrets'
 import { type ConfigOptions, createSchemaCompiler, type LoadedConfig, loadConfig } from '@steeple/settings'
 import { createLog, type KernelLog } from '@steeple/telemetry'
@@ -12,7 +14,7 @@ import { type ListenerTls, listenerTls } from './composition/listener-tls.ts'
 import { incompleteBuild, pluginPackages, sectionsHere } from './composition/plugin-packages.ts'
 import { introduce } from './first-start.ts'
 import type { ServeOptions, ServiceFlags } from './flags.ts'
-import { keepHangUp } from './hang-up.ts'
+import { type HangUp, keepHangUp } from './hang-up.ts'
 import { COMMAND_VARIABLES } from './place.ts'
 import { buildDate, ownVersion } from './version.ts'
 
@@ -27,7 +29,8 @@ const REMEDY =
 const INSTALLED_HEAD_START_MS = 100
 
 /**
- * Runs the service until SIGTERM or SIGINT; resolves with the exit code.
+ * Runs the service until SIGTERM or SIGINT; resolves with the exit code. When a restore has put another state in the place
+ * of the present one, the service ends and starts anew in this process.
  *
  * Throws what keeps it from starting: `config_invalid`, `secrets_invalid`, `store_invalid`, `data_dir_in_use`,
  * `plugin_failed` of an essential plugin, `incomplete_build`.
@@ -35,19 +38,35 @@ const INSTALLED_HEAD_START_MS = 100
 export async function serve({ flags }: ServeOptions): Promise<number> {
   // Whatever the service makes is its own: the store, locks, batches.
   process.umask(0o077)
-  const hangUp = keepHangUp()
+  const watch = watchProcess()
   const packages = pluginPackages()
   const incomplete = incompleteBuild(packages)
   if (incomplete !== undefined) throw failure('incomplete_build', incomplete)
+  for (let isFirst = true; ; isFirst = false) {
+    const isOver = await serveOnce({ flags, packages, watch, isFirst })
+    if (isOver) return 0
+  }
+}
+
+/** One run of the service. */
+interface Run {
+  readonly flags: ServiceFlags
+  readonly packages: readonly string[]
+  readonly watch: ProcessWatch
+  readonly isFirst: boolean
+}
+
+/** Serves until somebody ends the process (true), or until another state is to be served (false). */
+async function serveOnce({ flags, packages, watch, isFirst }: Run): Promise<boolean> {
   const source = configSource(flags)
-  const config = loadHere(source)
+  const { config, kept } = await loadRestored(source)
   const adminToken = adminTokenFrom(process.env, config.settings.auth.admin_token_env)
   const { server } = config.settings
   const clock = systemClock()
   const log = createLog({ level: server.log_level, format: server.log_format, clock })
   for (const warning of config.warnings) log.warn({ warning }, 'configuration is odd')
-  const blamed: Blamed = { blame: () => [] }
-  const ending = endingSignal(log, blamed)
+  if (kept !== undefined) log.warn({ kept }, 'a backup was restored; what was before is kept')
+  watch.log = log
   const secrets = await secretsOf(server.data_dir, flags.firstStart === true)
   const built = buildDate()
   const kernel = await createKernel({
@@ -60,7 +79,7 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
     packages,
     isSafeMode: flags.safeMode === true,
   })
-  blamed.blame = (error) => kernel.registry.blame(error)
+  watch.blame = (error) => kernel.registry.blame(error)
   let edge: Edge | undefined
   let tls: ListenerTls | undefined
   try {
@@ -72,27 +91,23 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
     await Promise.race([kernel.registry.loadInstalled(), delay(INSTALLED_HEAD_START_MS)])
     const address = await edge.listen()
     kernel.begin()
-    const url = urlOf(address, tls !== undefined)
-    const plain = edge.plainAddress()
-    const plainUrl = plain === undefined ? {} : { plain_url: urlOf(plain, false) }
-    log.info(
-      { url, ...plainUrl, version: kernel.info.version, mode: server.mode, data_dir: server.data_dir },
-      'listening',
-    )
+    sayListening(kernel, edge, urlOf(address, tls !== undefined))
     log.flush()
-    if (flags.firstStart === true) await introduce(kernel, url)
-    hangUp.begin(() => void reload(kernel, source, log))
-    const signal = await ending
-    log.info({ signal }, 'stopping')
-    return 0
+    if (flags.firstStart === true && isFirst) await introduce(kernel, urlOf(address, tls !== undefined))
+    watch.hangUp.begin(() => void reload(kernel, source, log))
+    const why = await Promise.race([watch.ending, kernel.replaced])
+    log.info(why === undefined ? {} : { signal: why }, why === undefined ? 'starting anew' : 'stopping')
+    return why !== undefined
   } finally {
-    setTimeout(() => process.exit(1), SHUTDOWN_LIMIT_MS).unref()
+    const limit = setTimeout(() => process.exit(1), SHUTDOWN_LIMIT_MS).unref()
+    watch.hangUp.keep()
     // The radio first: nothing that is waited for below may keep it on air.
     const quiet = kernel.quiesce()
     await edge?.close()
     tls?.close()
     await quiet
     await kernel.close()
+    clearTimeout(limit)
     log.info({}, 'stopped')
     log.close()
   }
@@ -102,6 +117,24 @@ function watchedTls(kernel: Kernel, secrets: Secrets): ListenerTls {
   const tls = listenerTls(kernel, secrets)
   kernel.watchHealth('listener', async () => tls.health(kernel.clock.nowMs()))
   return tls
+}
+
+/** The configuration, once a restore that was decided is complete: what it brought may have a say in it. */
+async function loadRestored(
+  source: ConfigOptions,
+): Promise<{ readonly config: LoadedConfig; readonly kept: string | undefined }> {
+  const config = loadHere(source)
+  const kept = await completeRestore(config.settings)
+  return { config: kept === undefined ? config : loadHere(source), kept }
+}
+
+function sayListening(kernel: Kernel, edge: Edge, url: string): void {
+  const { server } = kernel.settings
+  const plain = edge.plainAddress()
+  const plainUrl = plain === undefined ? {} : { plain_url: urlOf(plain, false) }
+  const { version } = kernel.info
+  const facts = { url, ...plainUrl, version, mode: server.mode, data_dir: server.data_dir }
+  kernel.log.info(facts, 'listening')
 }
 
 /** Reads the configuration with the sections of all plugins that are there now. */
@@ -120,8 +153,13 @@ function configSource(flags: ServiceFlags): ConfigOptions {
       ...(flags.listen === undefined ? {} : { '--listen': flags.listen }),
       ...(flags.logLevel === undefined ? {} : { '--log-level': flags.logLevel }),
     },
-    // The first start makes the keys, after the configuration has said where.
-    ...(flags.firstStart === true ? { surroundings: { hasNodeKeys: () => true } } : {}),
+    surroundings: {
+      // The first start makes the keys, after the configuration has said where; a restore that was cut off brings them.
+      hasNodeKeys: (dataDir) =>
+        flags.firstStart === true ||
+        isRestorePending(dataDir) ||
+        existsSync(join(dataDir, 'keys', 'node.key')),
+    },
   }
 }
 
@@ -138,30 +176,40 @@ function edgeOptions(
   return { adminToken, cursorSecret: kernel.cursorSecret(), ...(tls === undefined ? {} : { tls }) }
 }
 
-/** Says which installed plugins an error may have come from, once there is a kernel. */
-interface Blamed {
+/** What happens to the process, and whom to tell of it now. */
+interface ProcessWatch {
+  log: KernelLog | undefined
+  /** Says which installed plugins an error may have come from, once there is a kernel. */
   blame: (error: unknown) => readonly string[]
+  readonly hangUp: HangUp
+  /**
+   * The first SIGTERM or SIGINT, or the end of a parent that holds a channel to this process (`npm start`). Later ones
+   * change nothing: a terminal sends SIGINT to every process of the group.
+   */
+  readonly ending: Promise<string>
 }
 
-/**
- * The first SIGTERM or SIGINT, or the end of a parent that holds a channel to this process (`npm start`). Later ones change
- * nothing: a terminal sends SIGINT to every process of the group.
- */
-async function endingSignal(log: KernelLog, blamed: Blamed): Promise<string> {
-  const fatal = (kind: string) => (error: unknown) => {
-    const folders = blamed.blame(error)
-    const remedy = folders.length === 0 ? {} : { plugin_folders: folders, remedy: REMEDY }
-    log.error({ err: error, ...remedy }, kind)
-    log.flush()
-    process.exit(1)
-  }
-  process.on('uncaughtException', fatal('an error was not caught'))
-  process.on('unhandledRejection', fatal('a promise was not awaited'))
+function watchProcess(): ProcessWatch {
   const signals = ['SIGTERM', 'SIGINT'] as const
   for (const signal of signals) process.on(signal, () => undefined)
   const orphaned = once(process, 'disconnect').then(() => 'its parent has ended')
   const told = signals.map(async (signal) => ((await once(process, signal)) as [string])[0])
-  return await Promise.race([...told, orphaned])
+  const watch: ProcessWatch = {
+    log: undefined,
+    blame: () => [],
+    hangUp: keepHangUp(),
+    ending: Promise.race([...told, orphaned]),
+  }
+  const fatal = (kind: string) => (error: unknown) => {
+    const folders = watch.blame(error)
+    const remedy = folders.length === 0 ? {} : { plugin_folders: folders, remedy: REMEDY }
+    watch.log?.error({ err: error, ...remedy }, kind)
+    watch.log?.flush()
+    process.exit(1)
+  }
+  process.on('uncaughtException', fatal('an error was not caught'))
+  process.on('unhandledRejection', fatal('a promise was not awaited'))
+  return watch
 }
 
 async function reload(kernel: Kernel, source: ConfigOptions, log: KernelLog): Promise<void> {

@@ -133,6 +133,16 @@ export {
   operatorCertificatesRef,
   type Revocation,
 } from './mesh-services.ts'
+export {
+  type CapturedState,
+  type NodeState,
+  nodeStateRef,
+  type RestoreOrder,
+  type StagedFindings,
+  type StagedState,
+  type StateFacts,
+  type StateFile,
+} from './node-state.ts'
 export { atTurnEnd, createPause, type Pause } from './pause.ts'
 export {
   type Clock,

@@ -3,7 +3,7 @@ import type { Principal } from './roles.ts'
 import type { Reply, Route } from './route.ts'
 import type { ServiceRef } from './service-ref.ts'
 import type { Settings } from './settings.ts'
-import type { Db, Migration, MutationTx, ObservedTx } from './store.ts'
+import type { Db, Migration, MutationTx, ObservedTx, Tx } from './store.ts'
 import type { TableSpec } from './table.ts'
 
 /** What a plugin is; drivers of a kind provide that kind's service (see drivers.ts) and pass its conformance suite. */
@@ -211,6 +211,11 @@ export interface Plugin<Config = unknown> {
   readonly migrations?: readonly Migration[]
   /** Its checksummed tables (`defineTable`), for the integrity scan. */
   readonly tables?: readonly TableSpec[]
+  /**
+   * Runs on its tables as a backup held them, once, before they take the place of the present ones: ends what must not come
+   * back by itself (a session, a transmitter that was armed). Times are ms since the epoch: of the backup, and now.
+   */
+  restored?(tx: Tx, at: { readonly takenAtMs: number; readonly nowMs: number }): Promise<void>
   /** Opens what it needs and says what it contributes; acts only in `Instance.start`. */
   setup(context: Context<Config>): Promise<Instance>
 }

@@ -10,8 +10,8 @@ import {
   healthBoardRef,
   metricsReaderRef,
   nodeIdentityRef,
+  nodeStateRef,
   policyRef,
-  type ServiceInfo,
   serviceInfoRef,
   sessionKeysRef,
   vaultRef,
@@ -35,6 +35,7 @@ import { createLiveSettings } from './composition/live-settings.ts'
 import { meshServices } from './composition/mesh-services.ts'
 import { openStore } from './composition/open-store.ts'
 import { scanMemory } from './composition/scan-memory.ts'
+import { serviceInfo } from './composition/service-info.ts'
 import { sessionKeysOf } from './composition/session-keys.ts'
 import { createStoreCheck } from './composition/store-check.ts'
 import { createHealthBoard } from './health.ts'
@@ -47,6 +48,7 @@ import { createSubscriptions } from './mutation/subscriptions.ts'
 import { createPluginSecrets } from './plugins/plugin-secrets.ts'
 import { PluginRegistry } from './plugins/registry.ts'
 import { createServiceContainer } from './plugins/service-container.ts'
+import { nodeStateOf } from './state/node-state.ts'
 
 /** What a kernel is made of. */
 export interface KernelOptions {
@@ -130,6 +132,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const health = createHealthBoard({ clock, timers, log, isReady: () => reconciler.isReady })
   const scheduler = createScheduler({ timers, log, places })
   const forward = forwardingEdge()
+  const pluginsDir =
+    config.settings.plugins.dir === '' ? join(dataDir, 'plugins') : config.settings.plugins.dir
   const registry = new PluginRegistry({
     secrets: createPluginSecrets(db, vault, settings.current),
     edge: forward.edge,
@@ -148,23 +152,21 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     places,
     sources: {
       packages: options.packages,
-      pluginsDir: config.settings.plugins.dir === '' ? join(dataDir, 'plugins') : config.settings.plugins.dir,
+      pluginsDir,
       isSafeMode: options.isSafeMode === true,
     },
     ...hostContracts(),
   })
-  const info: ServiceInfo = {
-    version: options.version,
-    commit: options.commit,
-    buildDate: options.buildDate,
-    startedAtMs: clock.nowMs(),
-    instance: () => cluster.view(),
-    plugins: () =>
-      registry
-        .list()
-        .filter(({ state }) => state === 'running')
-        .map(({ name, version }) => ({ name, version })),
-  }
+  const info = serviceInfo(options, registry, () => cluster.view())
+  const replaced = Promise.withResolvers<void>()
+  const nodeState = nodeStateOf({
+    options,
+    config,
+    pluginsDir,
+    db,
+    registry,
+    restart: () => replaced.resolve(),
+  })
   const housekeeping = createHousekeeping({
     db,
     check: createStoreCheck({
@@ -194,6 +196,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       [clockJudgeRef.id, timekeeper],
       [serviceInfoRef.id, info],
       [sessionKeysRef.id, sessionKeysOf(secrets)],
+      [nodeStateRef.id, nodeState],
     ]),
   )
   health.watch('store', { kind: 'store', required: true }, () => housekeeping.health())
@@ -282,6 +285,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       settings.adopt(next)
       await registry.applySettings()
     },
+    replaced: replaced.promise,
     quiesce: () => registry.quiesce(),
     close: () => {
       closing ??= close()

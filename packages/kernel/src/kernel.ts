@@ -53,6 +53,8 @@ export interface Kernel {
   begin(): void
   /** Puts another configuration in force as far as that goes without a restart (SIGHUP). */
   reload(next: LoadedConfig): Promise<void>
+  /** Resolves when another state was put in the place of this one: end the service, `completeRestore`, start anew. */
+  readonly replaced: Promise<void>
   /**
    * Ends what plugins do in the world (a transmitter), before anything that an end of the service waits for. Call it first,
    * then close the edge, then `close`.

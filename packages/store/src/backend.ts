@@ -1,5 +1,6 @@
 import type { Reader, SqlParams } from '@steeple/contracts'
 import type { SideConnection } from './database.ts'
+import type { StoreCopy } from './sqlite-copy.ts'
 
 /** The one connection that writes. Every promise settles in bounded time. Errors are translated already. */
 export interface WriterSession extends Reader {
@@ -32,5 +33,7 @@ export interface Backend {
   lost(): string | undefined
   /** Problems of the database's own structure; empty when sound or when the server watches it itself. */
   fileProblems(signal: AbortSignal): Promise<readonly string[]>
+  /** See `Database.copyTo`. */
+  copyTo(target: string, signal: AbortSignal): Promise<StoreCopy>
   close(): Promise<void>
 }

@@ -1,4 +1,5 @@
 import type { Db, Migration, Reader, SqlParams, TableSpec, Tx } from '@steeple/contracts'
+import type { StoreCopy } from './sqlite-copy.ts'
 
 /** What the jobs of one commit share. */
 export interface CommitGroup {
@@ -67,6 +68,11 @@ export interface Database extends Reader {
   scoped(owner: string): Db
   /** Problems of the database's own structure (SQLite's integrity check, in a thread); empty when sound. */
   fileProblems(signal: AbortSignal): Promise<readonly string[]>
+  /**
+   * Writes all there is at one moment as a SQLite file, whatever the engine; `target` must not exist. Reads and writes go on
+   * meanwhile. Gives how many rows each table has. Rejects with `store_unavailable` (no room, away) or what the abort says.
+   */
+  copyTo(target: string, signal: AbortSignal): Promise<StoreCopy>
   /** Whether the store answers a read now; the reason when not. */
   probe(): Promise<string | undefined>
   /** Why writes fail now, as the newest of them found; undefined when it held. Asks nothing of the store. */

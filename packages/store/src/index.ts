@@ -7,7 +7,9 @@ export {
   scanIntegrity,
 } from './integrity.ts'
 export { openDatabase, type StoreOptions } from './open.ts'
+export { loadPostgres, type PostgresLoad } from './postgres-load.ts'
 export { fullPace, gentlePace, type ScanPace } from './scan-pace.ts'
 export { limitedTx, type SqlGuard, sqlGuard } from './scoped-db.ts'
 export { openSqliteConnection, type SqliteConnection, type SqliteStatement } from './sqlite-binding.ts'
-export { isOtherSchema, sqliteError } from './store-error.ts'
+export type { StoreCopy } from './sqlite-copy.ts'
+export { sqliteError } from './store-error.ts'

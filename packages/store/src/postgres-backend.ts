@@ -1,6 +1,7 @@
 import type { Reader, SqlParams } from '@steeple/contracts'
 import type { Pool } from 'pg'
 import type { Backend } from './backend.ts'
+import { copyPostgres } from './postgres-copy.ts'
 import { numbersOf, postgresSettings } from './postgres-settings.ts'
 import { postgresSide } from './postgres-side.ts'
 import { type QueryMaker, queryMaker } from './postgres-statements.ts'
@@ -40,6 +41,8 @@ export async function postgresBackend(url: string): Promise<Backend> {
     // The server watches its own files.
     lost: () => undefined,
     fileProblems: async () => [],
+    copyTo: (target, signal) =>
+      copyPostgres(() => new Client(postgresSettings(url, 'copy', numbers)), target, signal),
     close: async () => {
       await Promise.all([writer.close(), side.close(), pool.end()])
     },

@@ -12,6 +12,9 @@ const IDLE_TRANSACTION_LIMIT_MS = 6_000
 /** What a lease is renewed by must fail long before the lease ends. */
 const SIDE_LIMIT_MS = 1_500
 
+/** A statement of a copy of the whole store, and a pause in it (the other end of the copy is a disk). */
+const COPY_LIMIT_MS = 120_000
+
 /** Object ids of types, https://github.com/postgres/postgres/blob/REL_15_STABLE/src/include/catalog/pg_type.dat */
 const INT8 = 20
 const NUMERIC = 1700
@@ -29,13 +32,15 @@ export function numbersOf(types: {
 /** Connection settings for `mode`. `url` may carry its own `options`; ours are added. */
 export function postgresSettings(
   url: string,
-  mode: 'read' | 'write' | 'side',
+  mode: 'read' | 'write' | 'side' | 'copy' | 'load',
   types: CustomTypesConfig,
 ): ClientConfig {
   const target = new URL(url)
-  const own = mode === 'read' ? '-c default_transaction_read_only=on' : '-c synchronous_commit=on'
+  const own =
+    mode === 'read' || mode === 'copy' ? '-c default_transaction_read_only=on' : '-c synchronous_commit=on'
   target.searchParams.set('options', `${target.searchParams.get('options') ?? ''} ${own}`.trim())
-  const limitMs = mode === 'side' ? SIDE_LIMIT_MS : STATEMENT_LIMIT_MS
+  const isLong = mode === 'copy' || mode === 'load'
+  const limitMs = mode === 'side' ? SIDE_LIMIT_MS : isLong ? COPY_LIMIT_MS : STATEMENT_LIMIT_MS
   return {
     connectionString: target.href,
     types,
@@ -44,7 +49,7 @@ export function postgresSettings(
     keepAlive: true,
     statement_timeout: limitMs,
     query_timeout: mode === 'side' ? limitMs : clientLimitMs(limitMs),
-    idle_in_transaction_session_timeout: IDLE_TRANSACTION_LIMIT_MS,
+    idle_in_transaction_session_timeout: isLong ? COPY_LIMIT_MS : IDLE_TRANSACTION_LIMIT_MS,
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type SqliteStatement,
   sqliteFileProblems,
 } from './sqlite-binding.ts'
+import { copySqlite } from './sqlite-copy.ts'
 import { StatementCache } from './statement-cache.ts'
 import { sqliteError } from './store-error.ts'
 import { type StorePlace, storePlace } from './store-place.ts'
@@ -191,6 +192,7 @@ export function sqliteBackend(path: string, connections: SqliteConnections): Bac
     reader: new SqliteReads(connections.read, compile),
     writer: sqliteWriter(connections.write, compile),
     fileProblems: (signal) => sqliteFileProblems(path, signal),
+    copyTo: (target, signal) => copySqlite(path, target, signal),
     close: async () => {
       connections.read.close()
       connections.write.close()

@@ -5,3 +5,9 @@ import type { Settings } from '@steeple/contracts'
 export function storeUrlOf({ store, server }: Settings): string {
   return store.url === '' ? `sqlite:${join(server.data_dir, 'svc.db')}` : store.url
 }
+
+/** The file of the store; undefined when it is none. */
+export function fileOfStore(settings: Settings): string | undefined {
+  const url = storeUrlOf(settings)
+  return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
+}

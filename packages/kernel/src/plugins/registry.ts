@@ -1,6 +1,7 @@
 import {
   createTurns,
   notReady,
+  type Plugin,
   pluginNotFound,
   pluginStateConflict,
   type TableSpec,
@@ -199,6 +200,11 @@ export class PluginRegistry {
   /** The checksummed tables of every live plugin. */
   tables(): readonly TableSpec[] {
     return this.#parts.entries.live().flatMap(({ plugin }) => plugin.tables ?? [])
+  }
+
+  /** Every live plugin with its id, in the order in which they came. */
+  plugins(): readonly { readonly id: string; readonly plugin: Plugin }[] {
+    return this.#parts.entries.live().map(({ found, plugin }) => ({ id: found.manifest.id, plugin }))
   }
 
   /**

@@ -1,0 +1,32 @@
+import type { Metrics } from '@steeple/contracts'
+
+/** Where a backup goes. */
+export type Destination = 'answer' | 'schedule'
+
+/** The plugin's metrics. */
+export interface BackupCount {
+  taken(to: Destination): void
+  failed(to: Destination): void
+  /** The newest scheduled one: seconds since the epoch, and octets. */
+  newest(atS: number, bytes: number): void
+}
+
+/** Registers them. */
+export function backupCount(metrics: Metrics): BackupCount {
+  const taken = metrics.counter('svc_backup_taken_total', 'Backups taken, by where they went.', ['to'])
+  const failed = metrics.counter(
+    'svc_backup_failures_total',
+    'Backups that could not be taken or did not stand their check.',
+    ['to'],
+  )
+  const seconds = metrics.gauge('svc_backup_last_seconds', 'When the newest scheduled backup was taken.')
+  const bytes = metrics.gauge('svc_backup_last_bytes', 'Octets of the newest scheduled backup.')
+  return {
+    taken: (to) => taken.inc({ to }),
+    failed: (to) => failed.inc({ to }),
+    newest: (atS, octets) => {
+      seconds.set(atS)
+      bytes.set(octets)
+    },
+  }
+}

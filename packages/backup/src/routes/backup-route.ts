@@ -1,0 +1,46 @@
+import { nodeIdentityRef, type Route, route } from '@steeple/contracts'
+import { backupName } from '../names.ts'
+import type { BackupParts } from '../parts.ts'
+import { PASSPHRASE_HEADER, passphraseOf } from '../passphrase.ts'
+import { auditBackup, takeBackup } from '../take.ts'
+
+/** `GET /v1/backup` */
+export function backupRoute({ context, count }: BackupParts): Route {
+  return route<unknown, unknown, unknown>({
+    method: 'GET',
+    path: '/v1/backup',
+    role: 'admin',
+    summary: 'Take a backup of this node',
+    description:
+      `Everything of one moment: the store and installed plugins, and with the header ${PASSPHRASE_HEADER} (at least 12 ` +
+      'characters; the file is encrypted under it then) the keys too, so that another machine can become this node. Without ' +
+      'it the file holds no key and is of use to this node alone. docs/backup.md describes the file, and has a program that ' +
+      'reads it without this service.',
+    produces: ['application/gzip', 'application/octet-stream'],
+    errors: ['validation_failed', 'store_unavailable'],
+    handle: async (request) => {
+      const passphrase = passphraseOf(request.header(PASSPHRASE_HEADER))
+      const isEncrypted = passphrase !== undefined
+      await auditBackup(context, request.principal, { encrypted: isEncrypted, keys: isEncrypted })
+      const name = backupName(context.use(nodeIdentityRef).name, context.clock.nowMs(), isEncrypted)
+      return {
+        headers: {
+          'content-type': isEncrypted ? 'application/octet-stream' : 'application/gzip',
+          'content-disposition': `attachment; filename="${name}"`,
+          'cache-control': 'no-store',
+        },
+        stream: counted(takeBackup(context, passphrase, request.signal), count),
+      }
+    },
+  })
+}
+
+async function* counted(stream: AsyncIterable<Buffer>, count: BackupParts['count']): AsyncGenerator<Buffer> {
+  try {
+    yield* stream
+    count.taken('answer')
+  } catch (error) {
+    count.failed('answer')
+    throw error
+  }
+}

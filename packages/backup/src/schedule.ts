@@ -1,0 +1,139 @@
+import { createReadStream } from 'node:fs'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import {
+  type ComponentHealth,
+  msFromDuration,
+  nodeIdentityRef,
+  systemPrincipal,
+  timestampFromMs,
+} from '@steeple/contracts'
+import { readArchive } from './format/archive.ts'
+import { backupName, takenAt } from './names.ts'
+import type { BackupParts } from './parts.ts'
+import { passphraseFrom } from './passphrase.ts'
+import { auditBackup, takeBackup } from './take.ts'
+
+/** A backup that is so many intervals late is reported. */
+const LATE_INTERVALS = 2
+const DRAFT = '.part'
+
+/** Backups at intervals. */
+export interface Schedule {
+  /** How often it is looked whether one is due, ms; undefined: never, there is no schedule. */
+  readonly lookEveryMs: number | undefined
+  /** Takes one when it is due. */
+  run(signal: AbortSignal): Promise<void>
+  health(): Promise<readonly ComponentHealth[]>
+}
+
+/** A backup in the directory. */
+interface Kept {
+  readonly name: string
+  readonly takenAtMs: number
+}
+
+/** The schedule of the configuration. When one is due is read from the names of those that are there. */
+export function createSchedule(parts: BackupParts): Schedule {
+  const { context, count } = parts
+  const { schedule, keep, directory } = context.config
+  const everyMs = schedule === '' ? undefined : msFromDuration(schedule)
+  const folder = resolve(directory === '' ? join(context.settings.server.data_dir, 'backups') : directory)
+  let trouble: string | undefined
+
+  const look = async (): Promise<readonly Kept[]> => {
+    const kept = await keptIn(folder)
+    const [newest] = kept
+    if (newest !== undefined)
+      count.newest(newest.takenAtMs / 1_000, (await stat(join(folder, newest.name))).size)
+    return kept
+  }
+  const take = async (signal: AbortSignal): Promise<void> => {
+    const text = await context.secret('passphrase')
+    const passphrase = text === undefined ? undefined : passphraseFrom(text)
+    const isEncrypted = passphrase !== undefined
+    await auditBackup(context, systemPrincipal('backup'), { encrypted: isEncrypted, keys: isEncrypted })
+    const { name: node } = context.use(nodeIdentityRef)
+    const name = backupName(node, context.clock.nowMs(), isEncrypted)
+    const draft = join(folder, name + DRAFT)
+    try {
+      await writeDurable(draft, takeBackup(context, passphrase, signal))
+      // What cannot be read back is no backup.
+      await readArchive(createReadStream(draft), passphrase, { add: (_, __, chunks) => readOver(chunks) })
+      await rename(draft, join(folder, name))
+      await syncFolder(folder)
+    } finally {
+      await rm(draft, { force: true })
+    }
+    context.log.info({ file: join(folder, name) }, 'backup taken and checked')
+    for (const old of (await look()).slice(keep)) await rm(join(folder, old.name), { force: true })
+  }
+
+  return {
+    lookEveryMs: everyMs === undefined ? undefined : Math.min(everyMs, 60_000),
+    run: async (signal) => {
+      // By a clock that leapt everything is due, or nothing.
+      if (everyMs === undefined || context.clock.doubt?.() !== undefined) return
+      try {
+        await mkdir(folder, { recursive: true, mode: 0o700 })
+        const [newest] = await look()
+        if (newest !== undefined && context.clock.nowMs() - newest.takenAtMs < everyMs) {
+          trouble = undefined
+          return
+        }
+        await take(signal)
+        trouble = undefined
+        count.taken('schedule')
+      } catch (error) {
+        if (signal.aborted) return
+        trouble = error instanceof Error ? error.message : String(error)
+        count.failed('schedule')
+        context.log.error({ err: error, folder }, 'the scheduled backup was not taken')
+      }
+    },
+    health: async () => {
+      if (everyMs === undefined) return []
+      const [newest] = await keptIn(folder)
+      const lateMs = newest === undefined ? 0 : context.clock.nowMs() - newest.takenAtMs
+      const isLate = lateMs > LATE_INTERVALS * everyMs
+      const last = newest === undefined ? 'none yet' : timestampFromMs(newest.takenAtMs)
+      const detail = trouble ?? (isLate ? `the newest backup is of ${last}` : `newest backup: ${last}`)
+      const status = trouble === undefined && !isLate ? 'ok' : 'degraded'
+      return [{ name: 'backup', kind: 'feature', status, detail }]
+    },
+  }
+}
+
+/** The backups in a folder, the newest first. */
+async function keptIn(folder: string): Promise<readonly Kept[]> {
+  const names = await readdir(folder).catch(() => [])
+  return names
+    .flatMap((name) => {
+      const takenAtMs = takenAt(name)
+      return takenAtMs === undefined ? [] : [{ name, takenAtMs }]
+    })
+    .toSorted((one, other) => other.takenAtMs - one.takenAtMs)
+}
+
+async function writeDurable(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  const file = await open(path, 'w', 0o600)
+  try {
+    for await (const chunk of chunks) await file.writeFile(chunk)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+async function readOver(chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of chunks);
+}

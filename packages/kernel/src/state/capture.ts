@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { auditTriggerSteps } from '@steeple/audit'
+import {
+  type CapturedState,
+  isServiceError,
+  type StateFacts,
+  type StateFile,
+  storeUnavailable,
+} from '@steeple/contracts'
+import { type Database, openSqliteConnection } from '@steeple/store'
+import { checkRoom, filesBelow, KEYS_FOLDER, linkOrCopy, PLUGINS_FOLDER, STORE_FILE } from './state-files.ts'
+import type { StateParts } from './state-parts.ts'
+
+const FOLDER = '.backup-'
+/** The keys may change while the store is read (a rotation, a renewal): then both are read again. */
+const ATTEMPTS = 5
+/** What of the keys belongs to one start of one machine. */
+const LEFT_OUT: readonly string[] = ['keys/new-store.permit']
+/** Tables that instances share a PostgreSQL by; a file has none. */
+const SHARED_TABLES: readonly string[] = ['kernel_writer', 'kernel_lease', 'kernel_wanted']
+
+/** Takes a copy of store, installed plugins and, when they are asked for, keys. */
+export async function captureState(
+  parts: StateParts,
+  withKeys: boolean,
+  signal: AbortSignal,
+): Promise<CapturedState> {
+  const { dataDir, db } = parts
+  await checkRoom(dataDir, storeBytes(parts), 'a backup')
+  const folder = mkdtempSync(join(dataDir, FOLDER))
+  const release = (): Promise<void> => rm(folder, { recursive: true, force: true })
+  try {
+    const store = join(folder, STORE_FILE)
+    const keys = withKeys ? await copyWithKeys(parts, folder, signal) : undefined
+    if (keys === undefined) await copyStore(db, store, signal)
+    const plugins = await copyPlugins(parts, folder)
+    const files = [{ name: STORE_FILE, path: store, size: statSync(store).size }, ...(keys ?? []), ...plugins]
+    return { facts: factsOf(parts, store, withKeys), files, release }
+  } catch (error) {
+    await release()
+    signal.throwIfAborted()
+    if (isServiceError(error)) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    throw storeUnavailable(`the backup could not be taken (${reason})`, { cause: error })
+  }
+}
+
+/** Removes what was left by captures that were cut off. */
+export function removeCaptures(dataDir: string): void {
+  for (const name of readdirSync(dataDir))
+    if (name.startsWith(FOLDER)) rmSync(join(dataDir, name), { recursive: true, force: true })
+}
+
+function storeBytes({ storeFile }: StateParts): number {
+  if (storeFile === undefined) return 0
+  return ['', '-wal'].reduce(
+    (sum, part) => sum + (statSync(storeFile + part, { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  )
+}
+
+/** Store and keys of one moment: what is sealed in the one opens by the other. */
+async function copyWithKeys(
+  parts: StateParts,
+  folder: string,
+  signal: AbortSignal,
+): Promise<readonly StateFile[]> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const before = keysDigest(parts.keysDir)
+    await rm(join(folder, STORE_FILE), { force: true })
+    await rm(join(folder, KEYS_FOLDER), { recursive: true, force: true })
+    await copyStore(parts.db, join(folder, STORE_FILE), signal)
+    for (const { name, path } of keyFiles(parts.keysDir)) await linkOrCopy(path, join(folder, name))
+    if (before === keysDigest(parts.keysDir)) return filesBelow(join(folder, KEYS_FOLDER), KEYS_FOLDER)
+  }
+  throw storeUnavailable('the keys change all the time; try again when the rotation is over')
+}
+
+function keyFiles(keysDir: string): readonly StateFile[] {
+  return filesBelow(keysDir, KEYS_FOLDER).filter(({ name }) => !LEFT_OUT.includes(name) && !/\/\./.test(name))
+}
+
+function keysDigest(keysDir: string): string {
+  const digest = createHash('sha256')
+  for (const { name, path } of keyFiles(keysDir)) digest.update(`${name}\0`).update(readFileSync(path))
+  return digest.digest('hex')
+}
+
+async function copyStore(db: Database, target: string, signal: AbortSignal): Promise<void> {
+  await db.copyTo(target, signal)
+  if (db.dialect === 'sqlite') return
+  // What of the schema is the engine's own: the same store as a file has other triggers and nobody to share it with.
+  const file = openSqliteConnection(target, 'write')
+  try {
+    for (const table of SHARED_TABLES) file.exec(`drop table if exists ${table}`)
+    for (const ddl of auditTriggerSteps('sqlite')) file.exec(ddl)
+  } finally {
+    file.close()
+  }
+}
+
+async function copyPlugins({ pluginsDir }: StateParts, folder: string): Promise<readonly StateFile[]> {
+  if (!existsSync(pluginsDir)) return []
+  const files = filesBelow(pluginsDir, PLUGINS_FOLDER).filter(({ name }) => !/\/\./.test(name))
+  for (const { name, path } of files) await linkOrCopy(path, join(folder, name))
+  return files.map(({ name, size }) => ({ name, size, path: join(folder, name) }))
+}
+
+function factsOf({ identity, version, clock }: StateParts, store: string, hasKeys: boolean): StateFacts {
+  const { schema, counts } = contentsOf(store)
+  return {
+    nodeId: identity.nodeId,
+    nodeName: identity.name,
+    version,
+    schema,
+    counts,
+    hasKeys,
+    takenAtMs: clock.nowMs(),
+  }
+}
+
+/** What a store file says of itself. */
+function contentsOf(path: string): Pick<StateFacts, 'schema' | 'counts'> {
+  const file = openSqliteConnection(path, 'read')
+  try {
+    const newest = file
+      .prepare(
+        "select owner, max(id) as id from kernel_migration where id not like '%:rows' group by owner order by owner",
+      )
+      .all() as readonly { readonly owner: string; readonly id: string }[]
+    const tables = file
+      .prepare(
+        "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' order by name",
+      )
+      .all() as readonly { readonly name: string }[]
+    const countOf = (name: string): number =>
+      (file.prepare(`select count(*) as n from ${name}`).get() as { readonly n: number }).n
+    return {
+      schema: Object.fromEntries(newest.map(({ owner, id }) => [owner, id])),
+      counts: Object.fromEntries(tables.map(({ name }) => [name, countOf(name)])),
+    }
+  } finally {
+    file.close()
+  }
+}

@@ -1,0 +1,206 @@
+import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { auditAnchor, auditBeginning, createAuditTrail } from '@steeple/audit'
+import {
+  backupInvalid,
+  backupVersionUnsupported,
+  isServiceError,
+  type Log,
+  type RestoreOrder,
+  type StagedFindings,
+  type StateFacts,
+} from '@steeple/contracts'
+import { checkVaultKey, createVault, openSecrets, type Secrets } from '@steeple/secrets'
+import { type Database, openDatabase, scanIntegrity } from '@steeple/store'
+import { createMutations } from '../mutation/create-mutations.ts'
+import { KERNEL_TABLES, kernelMigrations } from '../mutation/kernel-migrations.ts'
+import type { Mutations } from '../mutation/mutations.ts'
+import { KEYS_FOLDER, STORE_FILE } from './state-files.ts'
+import type { StateParts } from './state-parts.ts'
+
+const ACTION = 'backup.restore'
+const APPLIED = 'select owner, id from kernel_migration'
+/** Behind the id of a migration whose step over rows is done. */
+const ROWS_DONE = ':rows'
+const TABLES = {
+  sqlite: "select name from sqlite_schema where type = 'table' order by name",
+  postgres:
+    'select tablename as name from pg_catalog.pg_tables where schemaname = current_schema() order by 1',
+} as const
+const QUIET: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+/**
+ * Checks a state that lies in `coming`, brings its store up to this version and writes into it that, and by whom, it was
+ * restored. Nothing of the present state is changed. Throws as `StagedState.check`.
+ */
+export async function prepareState(
+  parts: StateParts,
+  coming: string,
+  facts: StateFacts,
+  order: RestoreOrder,
+): Promise<StagedFindings> {
+  refuseStranger(parts, facts, order)
+  const store = join(coming, STORE_FILE)
+  if (!existsSync(store)) throw backupInvalid('it holds no store')
+  const secrets = secretsOf(parts, coming, facts)
+  const db = await openStaged(parts, store)
+  try {
+    await refuseNewer(parts, db, facts)
+    await bringUp(parts, db, secrets)
+    await checkStaged(parts, db, secrets)
+    await settle(parts, db, secrets, facts, order)
+  } catch (error) {
+    throw asInvalid(error)
+  } finally {
+    await db.close()
+  }
+  syncFile(store)
+  return { facts, present: await countRows(parts.db) }
+}
+
+function refuseStranger(
+  { identity }: StateParts,
+  { nodeId, nodeName, hasKeys }: StateFacts,
+  { isAdopting }: RestoreOrder,
+): void {
+  if (nodeId === identity.nodeId) return
+  const whose = `it is of node ${nodeId} (${nodeName}), and this is ${identity.nodeId}`
+  if (!hasKeys)
+    throw backupInvalid(
+      `${whose}; without its keys it is of use to its own node alone: make one with a passphrase`,
+    )
+  if (!isAdopting) throw backupInvalid(`${whose}; to have this node become that one, restore it with adopt`)
+}
+
+/** The keys that come with it, or those that stay. */
+function secretsOf({ secrets }: StateParts, coming: string, facts: StateFacts): Secrets {
+  if (!facts.hasKeys) {
+    if (existsSync(join(coming, KEYS_FOLDER)))
+      throw backupInvalid('it says that it has no keys, and has some')
+    return secrets
+  }
+  let own: Secrets
+  try {
+    own = openSecrets(coming)
+  } catch (error) {
+    throw asInvalid(error)
+  }
+  if (own.identity.nodeId !== facts.nodeId)
+    throw backupInvalid('its keys are not those of the node that it names')
+  return own
+}
+
+async function openStaged({ clock }: StateParts, store: string): Promise<Database> {
+  try {
+    return await openDatabase({ url: `sqlite:${store}`, clock, log: QUIET })
+  } catch (error) {
+    throw asInvalid(error)
+  }
+}
+
+/** A migration that this version does not know was made by a later one. */
+async function refuseNewer(parts: StateParts, db: Database, { version }: StateFacts): Promise<void> {
+  const known = new Map(parts.plugins().map(({ id, plugin }) => [id, plugin.migrations ?? []]))
+  const { auditKey } = parts.secrets
+  const { clock } = parts
+  const anchor = { read: () => undefined, remember: () => {} }
+  known.set('kernel', kernelMigrations('sqlite', auditBeginning({ auditKey, anchor, clock })))
+  const applied = await db.all<{ readonly owner: string; readonly id: string }>(APPLIED)
+  const newer = applied.find(
+    ({ owner, id }) =>
+      !id.endsWith(ROWS_DONE) && known.get(owner)?.every((migration) => migration.id !== id),
+  )
+  if (newer !== undefined) throw backupVersionUnsupported(version)
+}
+
+async function bringUp(parts: StateParts, db: Database, { auditKey, directory }: Secrets): Promise<void> {
+  const anchor = auditAnchor(directory, auditKey)
+  const beginning = auditBeginning({ auditKey, anchor, clock: parts.clock })
+  await db.migrate('kernel', kernelMigrations('sqlite', beginning), KERNEL_TABLES)
+  for (const { id, plugin } of parts.plugins()) await db.migrate(id, plugin.migrations ?? [], plugin.tables)
+}
+
+async function checkStaged(parts: StateParts, db: Database, secrets: Secrets): Promise<void> {
+  const { auditKey, directory } = secrets
+  await checkVaultKey(db, createVault(secrets.keyring), directory)
+  const specs = [...KERNEL_TABLES, ...parts.plugins().flatMap(({ plugin }) => plugin.tables ?? [])]
+  const { problems } = await scanIntegrity(db, specs)
+  const [problem] = problems
+  if (problem !== undefined) throw backupInvalid(`${problem.table}: ${problem.reason}`)
+  const anchor = auditAnchor(directory, auditKey)
+  const verdict = await createAuditTrail({ db, clock: parts.clock, auditKey, anchor }).verify()
+  if (!verdict.ok) throw backupInvalid(`its audit trail is broken: ${verdict.reason}`)
+}
+
+/** What must not come back (sessions, a transmitter that was armed) goes; the trail says who restored it. */
+async function settle(
+  parts: StateParts,
+  db: Database,
+  secrets: Secrets,
+  facts: StateFacts,
+  { principal, requestId }: RestoreOrder,
+): Promise<void> {
+  const { clock } = parts
+  const mutations = stagedMutations(parts, db, secrets)
+  for (const { id, plugin } of parts.plugins()) {
+    const restored = plugin.restored?.bind(plugin)
+    if (restored !== undefined)
+      await mutations.observe(id, (tx) => restored(tx, { takenAtMs: facts.takenAtMs, nowMs: clock.nowMs() }))
+  }
+  await mutations.run({
+    principal,
+    action: ACTION,
+    target: facts.nodeId,
+    owner: 'kernel',
+    ...(requestId === undefined ? {} : { requestId }),
+    work: async (tx) => {
+      tx.audit({
+        detail: {
+          taken_at: new Date(facts.takenAtMs).toISOString(),
+          taken_by_version: facts.version,
+          restored_on: parts.identity.nodeId,
+          with_keys: facts.hasKeys,
+        },
+      })
+      return { status: 200 }
+    },
+  })
+}
+
+function stagedMutations({ clock }: StateParts, db: Database, secrets: Secrets): Mutations {
+  const nobody = (): void => undefined
+  return createMutations({
+    db,
+    vault: createVault(secrets.keyring),
+    clock,
+    auditKey: secrets.auditKey,
+    limits: () => ({}),
+    onDirty: nobody,
+    onEvents: nobody,
+  })
+}
+
+async function countRows(db: Database): Promise<Readonly<Record<string, number>>> {
+  const tables = await db.all<{ readonly name: string }>(TABLES[db.dialect])
+  const counts: Record<string, number> = {}
+  for (const { name } of tables.filter((table) => !table.name.startsWith('sqlite_')))
+    counts[name] = (await db.get<{ readonly n: number }>(`select count(*) as n from ${name}`))?.n ?? 0
+  return counts
+}
+
+/** What is wrong with the copy is wrong with the backup, not with this node. */
+function asInvalid(error: unknown): unknown {
+  if (isServiceError(error) && error.status < 500) return error
+  const reason = error instanceof Error ? error.message : String(error)
+  // Where it lies for now says nothing to anybody.
+  return backupInvalid(reason.replaceAll(/\S*\/restore-staging\/(new\/)?/g, ''), { cause: error })
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,109 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type StagedState, type StateFacts, storeUnavailable } from '@steeple/contracts'
+import { prepareState } from './prepare-state.ts'
+import { COMING, isRestorePending, PENDING, PLAN, type RestorePlan, STAGING } from './restore-plan.ts'
+import { checkRoom, checkStateName, syncFolder, syncFoldersBelow, writeStateFile } from './state-files.ts'
+import type { StateParts } from './state-parts.ts'
+
+/** Brings a state in, one at a time. */
+export interface Staging {
+  begin(): StagedState
+}
+
+/** Makes what stages states; what one before left behind is removed. */
+export function createStaging(parts: StateParts): Staging {
+  const staging = join(parts.dataDir, STAGING)
+  rmSync(staging, { recursive: true, force: true })
+  let isBusy = false
+  return {
+    begin: () => {
+      if (isRestorePending(parts.dataDir))
+        throw storeUnavailable('a restore was decided; the service starts anew')
+      if (isBusy) throw storeUnavailable('another restore is under way; try again when it is over')
+      isBusy = true
+      rmSync(staging, { recursive: true, force: true })
+      mkdirSync(join(staging, COMING), { recursive: true, mode: 0o700 })
+      return stagedState(parts, staging, () => {
+        isBusy = false
+      })
+    },
+  }
+}
+
+function stagedState(parts: StateParts, staging: string, done: () => void): StagedState {
+  let checked: StateFacts | undefined
+  let isOver = false
+  const coming = join(staging, COMING)
+  return {
+    add: async (name, size, chunks) => {
+      checkStateName(name)
+      await checkRoom(parts.dataDir, size, 'the restore')
+      await writeStateFile(join(coming, name), chunks)
+    },
+    check: async (facts, order) => {
+      const findings = await prepareState(parts, coming, facts, order)
+      checked = facts
+      return findings
+    },
+    commit: async () => {
+      if (checked === undefined || isOver)
+        throw new Error('a state is checked before it is decided, and decided once')
+      const kept = decide(parts, staging, checked)
+      isOver = true
+      parts.restart()
+      return kept
+    },
+    discard: async () => {
+      if (isOver) return
+      isOver = true
+      await rm(staging, { recursive: true, force: true })
+      done()
+    },
+  }
+}
+
+/** All of it on the disk first; the name of the folder is the decision. */
+function decide(parts: StateParts, staging: string, { hasKeys }: StateFacts): string {
+  const { dataDir } = parts
+  const plan: RestorePlan = {
+    kept: keptName(parts),
+    store_file: parts.storeFile ?? null,
+    keys_dir: parts.keysDir,
+    plugins_dir: parts.pluginsDir,
+    has_keys: hasKeys,
+  }
+  writeDurable(join(staging, PLAN), `${JSON.stringify(plan, undefined, 2)}\n`)
+  syncFoldersBelow(staging)
+  renameSync(staging, join(dataDir, PENDING))
+  syncFolder(dataDir)
+  return join(dataDir, plan.kept)
+}
+
+function keptName({ dataDir, clock }: StateParts): string {
+  const stamp = new Date(clock.nowMs()).toISOString().replaceAll(/[-:]|\.\d+/g, '')
+  for (let again = 0; ; again++) {
+    const name = `restore-${stamp}${again === 0 ? '' : `-${again}`}`
+    if (!existsSync(join(dataDir, name))) return name
+  }
+}
+
+function writeDurable(path: string, text: string): void {
+  const file = openSync(path, 'w', 0o600)
+  try {
+    writeFileSync(file, text)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}

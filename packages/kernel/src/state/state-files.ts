@@ -1,0 +1,91 @@
+import { closeSync, fsyncSync, linkSync, lstatSync, mkdirSync, openSync, readdirSync } from 'node:fs'
+import { copyFile, open, statfs } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { backupInvalid, type StateFile, storeUnavailable } from '@steeple/contracts'
+
+/** The store in a state, and the folders of the rest. */
+export const STORE_FILE = 'store.db'
+export const KEYS_FOLDER = 'keys'
+export const PLUGINS_FOLDER = 'plugins'
+
+const PART = /^[A-Za-z0-9._@+-]{1,200}$/
+const LONGEST_NAME = 1_000
+/** What a disk keeps free beside what is written. */
+const RESERVE_BYTES = 64 * 1_048_576
+/** File systems without hard links, or with another file system between, answer one of these. */
+const NO_LINK_CODES: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK']
+
+/** Throws `backup_invalid` unless a file of a state may have that name. */
+export function checkStateName(name: string): void {
+  const [first, ...rest] = name.split('/')
+  const isKnown =
+    name === STORE_FILE || ((first === KEYS_FOLDER || first === PLUGINS_FOLDER) && rest.length > 0)
+  const isPlain = rest.every((part) => PART.test(part) && part !== '.' && part !== '..')
+  if (!isKnown || !isPlain || name.length > LONGEST_NAME)
+    throw backupInvalid(`it holds a file of no known name (${JSON.stringify(name.slice(0, 100))})`)
+}
+
+/** The regular files below `folder` by name, sorted; what is in the making (a dot in front) and links are left out. */
+export function filesBelow(folder: string, prefix: string): readonly StateFile[] {
+  const entries = readdirSync(folder, { withFileTypes: true }).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name)
+    const name = `${prefix}/${entry.name}`
+    if (entry.isDirectory()) return filesBelow(path, name)
+    return entry.isFile() && PART.test(entry.name) ? [{ name, path, size: lstatSync(path).size }] : []
+  })
+}
+
+/** Puts a file that is only ever replaced as a whole at another place too. */
+export async function linkOrCopy(from: string, to: string): Promise<void> {
+  mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
+  try {
+    linkSync(from, to)
+  } catch (error) {
+    if (!NO_LINK_CODES.includes(String((error as { code?: unknown }).code))) throw error
+    await copyFile(from, to)
+  }
+}
+
+/** Writes a new file, mode 0600, durable when it resolves. Throws `backup_invalid` when it is there already. */
+export async function writeStateFile(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
+    if ((error as { code?: unknown }).code === 'EEXIST') throw backupInvalid('it holds a file twice')
+    throw error
+  })
+  try {
+    for await (const chunk of chunks) await file.writeFile(chunk)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Throws `store_unavailable` unless the disk of `folder` has room for so many octets and a reserve. */
+export async function checkRoom(folder: string, bytes: number, what: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder)
+  const free = bavail * bsize
+  if (free >= bytes + RESERVE_BYTES) return
+  const needed = Math.ceil((bytes + RESERVE_BYTES) / 1_048_576)
+  throw storeUnavailable(
+    `${what} needs ${needed} MiB and the disk has ${Math.floor(free / 1_048_576)}; make room`,
+  )
+}
+
+/** Makes the names in a directory durable. */
+export function syncFolder(path: string): void {
+  const directory = openSync(path, 'r')
+  try {
+    fsyncSync(directory)
+  } finally {
+    closeSync(directory)
+  }
+}
+
+/** Makes the names in a directory and in all below it durable. */
+export function syncFoldersBelow(path: string): void {
+  for (const entry of readdirSync(path, { withFileTypes: true }))
+    if (entry.isDirectory()) syncFoldersBelow(join(path, entry.name))
+  syncFolder(path)
+}

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createRequire } from 'node:module'
+import { text } from 'node:stream/consumers'
+
+/** The package of the one SQLite binding of the product (docs/adr/0003-sqlite-binding.md). */
+export const SQLITE_PACKAGE = 'better-sqlite3'
+
+/** What a program begins and ends with; `path` and `more` are its arguments, `Connection` the binding. */
+const around = (body: string): string => `
+const [, binding, path, more] = process.argv
+const parent = process.ppid
+const work = (Connection) => {${body}}
+try {
+  process.stdout.write(JSON.stringify({ done: work(require(binding)) }))
+} catch (error) {
+  process.stdout.write(JSON.stringify({ failed: String(error.message) }))
+}
+`
+
+interface Answer {
+  readonly done?: unknown
+  readonly failed?: string
+}
+
+/**
+ * Runs what takes SQLite long in a process with its own connection; the service goes on meanwhile. It is no thread, since
+ * SQLite cannot be told to stop amid a statement, and a thread that is ended while it is in native code takes the service
+ * with it. Gives what `body` returns, as JSON; rejects with what it throws, and when the signal ends it.
+ */
+export async function runSqliteProgram(
+  body: string,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<unknown> {
+  signal.throwIfAborted()
+  const binding = createRequire(import.meta.url).resolve(SQLITE_PACKAGE)
+  const child = spawn(process.execPath, ['-e', around(body), '--', binding, ...args], {
+    env: {},
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const stop = (): void => void child.kill('SIGKILL')
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    const ended = once(child, 'close')
+    const [answer] = await Promise.all([text(child.stdout), ended])
+    signal.throwIfAborted()
+    if (answer === '') throw new Error('the process that reads the store ended without an answer')
+    const { done, failed } = JSON.parse(answer) as Answer // `around` wrote it
+    if (failed !== undefined) throw new Error(failed)
+    return done
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}

@@ -20,6 +20,7 @@ import { ownPasswordRoute } from './people/own-password.ts'
 import { createPeople } from './people/people.ts'
 import { createSessionAuthenticator } from './people/session-authenticator.ts'
 import { sessionRoutes } from './people/session-routes.ts'
+import { endWhatWasOpen } from './people/session-store.ts'
 import { PEOPLE_TABLES } from './people/tables.ts'
 import { userRoutes } from './people/user-routes.ts'
 import { keepRetention } from './retention.ts'
@@ -38,6 +39,8 @@ const HANDOVER_MS = 10_000
 export const plugin: Plugin = {
   migrations: MIGRATIONS,
   tables: [...TABLES, ...PEOPLE_TABLES],
+  // Whoever was logged in then is not now; an invitation that was taken up since would be open again.
+  restored: (tx) => endWhatWasOpen(tx),
   setup: async (context) => {
     const { clock, db } = context
     const isUpgrade = context.maybe(authenticatorRef) !== undefined

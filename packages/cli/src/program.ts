@@ -2,6 +2,7 @@ import { Command, type CommanderError, Option } from 'commander'
 import { type CommandError, usageError } from './command-error.ts'
 import { addAlertCommands } from './commands/alert.ts'
 import { addAuditCommands } from './commands/audit.ts'
+import { addBackupCommands } from './commands/backup.ts'
 import { addClockCommands } from './commands/clock.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { addCoreCommands } from './commands/core.ts'
@@ -74,6 +75,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   addClockCommands(program, terminal)
   addAlertCommands(program, terminal)
   addAuditCommands(program, terminal)
+  addBackupCommands(program, terminal)
   addPluginCommands(program, terminal)
   addSecretCommands(program, terminal)
   addCompletionCommand(program, terminal)

@@ -203,6 +203,7 @@ function watchProcess(): ProcessWatch {
   const fatal = (kind: string) => (error: unknown) => {
     const folders = watch.blame(error)
     const remedy = folders.length === 0 ? {} : { plugin_folders: folders, remedy: REMEDY }
+    if (watch.log === undefined) process.stderr.write(`svc: ${kind}: ${String(error)}\n`)
     watch.log?.error({ err: error, ...remedy }, kind)
     watch.log?.flush()
     process.exit(1)

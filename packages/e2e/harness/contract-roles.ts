@@ -233,6 +233,8 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   ),
   change('POST', '/v1/plugins/{name}/load', 'admin', { path: '/v1/plugins/nobody/load' }, 404),
   change('POST', '/v1/plugins/{name}/unload', 'admin', { path: '/v1/plugins/nobody/unload' }, 404),
+  read('/v1/backup', 'admin'),
+  change('POST', '/v1/restore', 'admin', { path: '/v1/restore' }, 400),
   ...['reload', 'disable', 'enable', 'uninstall'].map((verb) =>
     change('POST', `/v1/plugins/{name}/${verb}`, 'admin', { path: `/v1/plugins/nobody/${verb}` }, 404),
   ),
@@ -241,8 +243,6 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
 /** Routes of v1 that other packages bring. Until then nobody is let in: 404 or 405, whatever the credential. */
 export const ABSENT_ROUTES: readonly (readonly [method: string, path: string])[] = [
   ['GET', '/v1/compliance/export'],
-  ['GET', '/v1/backup'],
-  ['POST', '/v1/restore'],
 ]
 
 /** What each role may do, its own name included: the lattice of contract section 1, written out. */

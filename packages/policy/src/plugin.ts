@@ -10,11 +10,12 @@ import {
 } from '@steeple/contracts'
 import { openPolicy } from './bundle/current-policy.ts'
 import { MIGRATIONS } from './migrations.ts'
+import { principalText } from './principal-text.ts'
 import { txReconciler } from './reconcile.ts'
 import { policyRoutes } from './routes/policy-routes.ts'
 import { spectrumRoutes } from './routes/spectrum-routes.ts'
 import { txRoutes } from './routes/tx-routes.ts'
-import { TABLES } from './store.ts'
+import { currentArm, endArm, TABLES } from './store.ts'
 import { disarmNote } from './tx/disarm-note.ts'
 import { gateHealth } from './tx/gate-health.ts'
 import { gateMemory } from './tx/gate-memory.ts'
@@ -25,6 +26,12 @@ import { TX_KEY, TX_RESOURCE, txControlOf } from './tx/tx-control.ts'
 export const plugin: Plugin = {
   migrations: MIGRATIONS,
   tables: TABLES,
+  // Nobody has armed the transmitter now, whoever had when the backup was taken.
+  restored: async (tx, { nowMs }) => {
+    const arm = await currentArm(tx)
+    const by = principalText(systemPrincipal('backup'))
+    if (arm !== undefined) await endArm(tx, arm, { atMs: nowMs, by, reason: 'a backup was restored' })
+  },
   setup: async (context: Context): Promise<Instance> => {
     const { clock, metrics } = context
     const policy = await openPolicy(context)

@@ -85,6 +85,12 @@ export function removeSessionsOf(tx: Tx, userId: string, exceptId = ''): Promise
   })
 }
 
+/** Removes every session and every invitation: of a store that comes out of a backup. */
+export async function endWhatWasOpen(tx: Tx): Promise<void> {
+  await tx.run('delete from access_session')
+  await tx.run('delete from access_invitation')
+}
+
 /** Removes the sessions that are over; says how many. */
 export function removeEndedSessions(tx: Tx, nowMs: number, idleMs: number): Promise<number> {
   return tx.run('delete from access_session where expires_at_ms <= :now_ms or used_at_ms <= :idle_ms', {

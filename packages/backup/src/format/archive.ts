@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { backupDecryptFailed, backupInvalid, type CapturedState, type StateFile } from '@steeple/contracts'
 import { type ByteReader, byteReader } from './byte-reader.ts'
-import { decrypt, encrypt, MAGIC } from './frames.ts'
+import { type Cost, decrypt, encrypt, MAGIC } from './frames.ts'
 import { pack, unpack } from './gzip-seal.ts'
 import {
   MANIFEST_LIMIT_BYTES,
@@ -27,6 +27,7 @@ export interface ArchiveSink {
 export async function* writeArchive(
   state: CapturedState,
   passphrase: Buffer | undefined,
+  cost?: Cost,
 ): AsyncGenerator<Buffer> {
   const members: Member[] = []
   for (const file of state.files) members.push(await memberOf(file))
@@ -37,7 +38,7 @@ export async function* writeArchive(
   ]
   const packed = pack(writeTar(entries, Math.floor(state.facts.takenAtMs / 1_000)))
   if (passphrase === undefined) yield* packed
-  else yield* encrypt(byteReader(packed), passphrase)
+  else yield* encrypt(byteReader(packed), passphrase, cost)
 }
 
 /**

@@ -19,26 +19,36 @@ const FRAME_BYTES = 65_536
  * scrypt (RFC 7914) with N = 2^15, r = 8, p = 3: as hard to guess as N = 2^17, p = 1 and a quarter of its memory, 32 MiB,
  * which a small box has to spare.
  */
-const COST = { logN: 15, r: 8, p: 3 } as const
+const COST: Cost = { logN: 15, r: 8, p: 3 }
 /** A header that asks for more is no backup of ours: the cost is paid before anything is proven. */
-const MOST_COST = { logN: 17, r: 8, p: 8 } as const
+const MOST_COST: Cost = { logN: 17, r: 8, p: 8 }
+/** What scrypt takes beside its table. */
+const SPARE_BYTES = 1_048_576
 const MORE = 0
 const LAST = 1
 
 const kdf = promisify<Buffer, Buffer, number, object, Buffer>(scrypt)
 
-interface Header {
-  readonly bytes: Buffer
+/** What scrypt costs: N is 2 to the power of `logN`. */
+export interface Cost {
   readonly logN: number
   readonly r: number
   readonly p: number
+}
+
+interface Header extends Cost {
+  readonly bytes: Buffer
   readonly frameBytes: number
   readonly salt: Buffer
 }
 
 /** Encrypts a stream under a passphrase (its octets); docs/backup.md has the format. */
-export async function* encrypt(source: ByteReader, passphrase: Buffer): AsyncGenerator<Buffer> {
-  const header = newHeader()
+export async function* encrypt(
+  source: ByteReader,
+  passphrase: Buffer,
+  cost: Cost = COST,
+): AsyncGenerator<Buffer> {
+  const header = newHeader(cost)
   const key = await keyOf(header, passphrase)
   yield header.bytes
   let content = await source.take(FRAME_BYTES)
@@ -72,17 +82,17 @@ export async function* decrypt(source: ByteReader, passphrase: Buffer): AsyncGen
   }
 }
 
-function newHeader(): Header {
+function newHeader(cost: Cost): Header {
   const bytes = Buffer.alloc(HEADER_BYTES)
   MAGIC.copy(bytes)
   bytes.writeUInt8(VERSION, 8)
-  bytes.writeUInt8(COST.logN, 9)
-  bytes.writeUInt8(COST.r, 10)
-  bytes.writeUInt8(COST.p, 11)
+  bytes.writeUInt8(cost.logN, 9)
+  bytes.writeUInt8(cost.r, 10)
+  bytes.writeUInt8(cost.p, 11)
   bytes.writeUInt32BE(FRAME_BYTES, 12)
   const salt = randomBytes(SALT_BYTES)
   salt.copy(bytes, 16)
-  return { bytes, ...COST, frameBytes: FRAME_BYTES, salt }
+  return { bytes, ...cost, frameBytes: FRAME_BYTES, salt }
 }
 
 function parseHeader(bytes: Buffer): Header {
@@ -100,7 +110,12 @@ function parseHeader(bytes: Buffer): Header {
 
 async function keyOf({ logN, r, p, salt }: Header, passphrase: Buffer): Promise<Buffer> {
   const cost = 2 ** logN
-  return await kdf(passphrase, salt, KEY_BYTES, { N: cost, r, p, maxmem: 256 * cost * r })
+  try {
+    return await kdf(passphrase, salt, KEY_BYTES, { N: cost, r, p, maxmem: 256 * r * (cost + p) + SPARE_BYTES })
+  } catch (cause) {
+    // Some numbers that are within bounds make no scrypt together (RFC 7914 §6).
+    throw backupDecryptFailed('its header is damaged', { cause })
+  }
 }
 
 /** The key is this file's alone, so a frame's number is a nonce that never comes twice under it. */

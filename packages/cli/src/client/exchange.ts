@@ -62,7 +62,8 @@ export function exchange(outgoing: Outgoing): Promise<Incoming> {
   })
 }
 
-function tlsOptions(identity: Identity | undefined): RequestOptions {
+/** How TLS is spoken as that identity. */
+export function tlsOptions(identity: Identity | undefined): RequestOptions {
   if (identity === undefined) return {}
   const { client, ca, nodeId } = identity
   return {

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { CommandError, type FaultDetail, failure } from '../command-error.ts'
 import type { Terminal } from '../terminal.ts'
 import { baseUrl, bearerToken, type ConnectionOptions } from './credentials.ts'
 import { exchange, type Incoming, type Outgoing } from './exchange.ts'
 import { type Identity, identityOf } from './identity.ts'
 import { sessionToken } from './session.ts'
+import { transfer, wordsOf } from './transfer.ts'
 
 /** A JSON object as the service answers it. Its fields are shown, never trusted. */
 export type Json = Readonly<Record<string, unknown>>
@@ -27,6 +29,10 @@ export interface RestClient {
   get(path: string, query?: Readonly<Record<string, string | undefined>>): Promise<Answer>
   /** A document of that media type, as text. */
   text(path: string, accept: string, query?: Readonly<Record<string, string | undefined>>): Promise<string>
+  /** A file, read by the caller to its end; `headers` say what of it is wanted. */
+  download(path: string, headers: Readonly<Record<string, string>>): Promise<IncomingMessage>
+  /** Sends a file of `size` octets, once. */
+  upload(path: string, query: Query, file: Upload): Promise<Answer>
   /** Follows `next_cursor` until `limit` rows are there. */
   list(
     path: string,
@@ -44,6 +50,15 @@ export interface RestClient {
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Answer>
+}
+
+type Query = Readonly<Record<string, string | undefined>>
+
+/** A file that is sent. */
+export interface Upload {
+  readonly size: number
+  readonly headers: Readonly<Record<string, string>>
+  content(): AsyncIterable<Uint8Array>
 }
 
 /** Contract section 2: a page has at most 500 items. */
@@ -74,6 +89,7 @@ export function connect(terminal: Terminal, options: ConnectionOptions, isStrang
     return answerOf(await exchange({ method: 'GET', url, headers: common, body: undefined, identity }))
   }
   return {
+    ...fileTransfers(base, spoken),
     get: (path, query = {}) => read(address(base, path, query)),
     text: async (path, accept, query = {}) => {
       const { common, identity } = await spoken()
@@ -110,6 +126,35 @@ export function connect(terminal: Terminal, options: ConnectionOptions, isStrang
           identity,
         }),
       )
+    },
+  }
+}
+
+/** What is too large to hold. */
+function fileTransfers(base: URL, spoken: () => Promise<Spoken>): Pick<RestClient, 'download' | 'upload'> {
+  return {
+    download: async (path, headers) => {
+      const { common, identity } = await spoken()
+      const url = address(base, path, {})
+      const response = await transfer({
+        method: 'GET',
+        url,
+        headers: { ...common, accept: '*/*', ...headers },
+        identity,
+      })
+      if (response.statusCode !== 200) throw refusalOf(await wordsOf(response))
+      return response
+    },
+    upload: async (path, query, { size, headers, content }) => {
+      const { common, identity } = await spoken()
+      const response = await transfer({
+        method: 'POST',
+        url: address(base, path, query),
+        headers: { ...common, 'content-length': String(size), ...headers },
+        body: content(),
+        identity,
+      })
+      return answerOf(await wordsOf(response))
     },
   }
 }

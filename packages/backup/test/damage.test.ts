@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto'
+import { assert, seededDraw, suite } from '@steeple/testkit'
+import { archiveOf, PASSPHRASE, readBack, smallState, stateOf } from './support/state.ts'
+
+const test = suite('a damaged backup')
+
+const LONG = { limitMs: 1_200_000 }
+/** Octets of the header of an encrypted backup, and around the content of each of its frames. */
+const HEADER_BYTES = 48
+const FRAME_BYTES = 5 + 65_536 + 16
+
+function flipped(archive: Buffer, bit: number): Buffer {
+  const copy = Buffer.from(archive)
+  const octet = bit >> 3
+  copy.writeUInt8(copy.readUInt8(octet) ^ (1 << (bit & 7)), octet)
+  return copy
+}
+
+for (const passphrase of [undefined, PASSPHRASE]) {
+  const kind = passphrase === undefined ? 'plain' : 'encrypted'
+
+  test(`no bit of a small ${kind} one can change`, async () => {
+    const state = await smallState()
+    const archive = await archiveOf(state, passphrase)
+    assert.type(await readBack(archive, passphrase), 'object')
+    for (let bit = 0; bit < archive.length * 8; bit++) {
+      const outcome = await readBack(flipped(archive, bit), passphrase)
+      assert.match(String(outcome), /^backup_(invalid|decrypt_failed|version_unsupported)$/, `bit ${bit}`)
+    }
+    await state.release()
+  })
+
+  test(`a small ${kind} one is whole or nothing, wherever it ends`, async () => {
+    const state = await smallState()
+    const archive = await archiveOf(state, passphrase)
+    for (let length = 0; length < archive.length; length++) {
+      const outcome = await readBack(archive.subarray(0, length), passphrase)
+      assert.match(String(outcome), /^backup_(invalid|decrypt_failed)$/, `${length} octets`)
+    }
+    const longer = Buffer.concat([archive, Buffer.alloc(1)])
+    assert.match(String(await readBack(longer, passphrase)), /^backup_(invalid|decrypt_failed)$/)
+    await state.release()
+  })
+
+  test(
+    `none of 10,000 bits of a large ${kind} one can change`,
+    async () => {
+      const state = await stateOf({ 'store.db': randomBytes(100_000), 'keys/vault.key': randomBytes(32) })
+      const archive = await archiveOf(state, passphrase)
+      const draw = seededDraw(20261122)
+      for (let round = 0; round < 10_000; round++) {
+        const bit = draw(archive.length * 8)
+        const outcome = await readBack(flipped(archive, bit), passphrase)
+        assert.type(outcome, 'string', `bit ${bit}`)
+      }
+      await state.release()
+    },
+    LONG,
+  )
+}
+
+test('a large encrypted one is refused when it ends with any of its frames, or lacks one, or has them in another order', async () => {
+  const state = await stateOf({ 'store.db': randomBytes(400_000) })
+  const archive = await archiveOf(state, PASSPHRASE)
+  const ends: number[] = []
+  for (let end = HEADER_BYTES; end < archive.length; end += FRAME_BYTES) ends.push(end)
+  assert.ok(ends.length > 5)
+  for (const end of ends) {
+    assert.is(await readBack(archive.subarray(0, end), PASSPHRASE), 'backup_decrypt_failed')
+    const without = Buffer.concat([archive.subarray(0, end), archive.subarray(end + FRAME_BYTES)])
+    assert.is(await readBack(without, PASSPHRASE), 'backup_decrypt_failed')
+  }
+  const [first = 0, second = 0, third = 0] = ends
+  const swapped = Buffer.concat([
+    archive.subarray(0, first),
+    archive.subarray(second, third),
+    archive.subarray(first, second),
+    archive.subarray(third),
+  ])
+  assert.is(await readBack(swapped, PASSPHRASE), 'backup_decrypt_failed')
+  await state.release()
+})
+
+test('another passphrase, or none, opens nothing', async () => {
+  const state = await smallState()
+  const archive = await archiveOf(state, PASSPHRASE)
+  assert.is(await readBack(archive, Buffer.from('another passphrase')), 'backup_decrypt_failed')
+  assert.is(await readBack(archive), 'backup_decrypt_failed')
+  await state.release()
+})
+
+test.run()

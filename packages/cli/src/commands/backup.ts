@@ -1,0 +1,199 @@
+import { createReadStream, statSync } from 'node:fs'
+import { open, readFile, rename, rm } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { ConnectionOptions } from '../client/credentials.ts'
+import { connect, type Json } from '../client/rest-client.ts'
+import { failure, usageError } from '../command-error.ts'
+import { askLines } from '../output/ask-lines.ts'
+import { jsonText } from '../output/print.ts'
+import { withProgress } from '../output/progress.ts'
+import { fields, table } from '../output/table.ts'
+import type { Terminal } from '../terminal.ts'
+import { restCommand } from './options.ts'
+
+interface PassphraseOptions extends ConnectionOptions {
+  readonly passphraseFile?: string
+}
+interface BackupOptions extends PassphraseOptions {
+  readonly encrypt?: boolean
+}
+interface RestoreOptions extends PassphraseOptions {
+  readonly dryRun?: boolean
+  readonly adopt?: boolean
+}
+
+const HEADER = 'x-backup-passphrase'
+/** docs/backup.md: the first octets of an encrypted backup. */
+const MAGIC = 'SVCBKP'
+const MIB = 1_048_576
+
+/** `svc backup`, `svc restore` */
+export function addBackupCommands(program: Command, terminal: Terminal): void {
+  restCommand(program, 'backup [file]', 'take a backup; its name is made of node and time when none is given')
+    .option(
+      '--encrypt',
+      'ask for a passphrase; without one no key is in it, and only this node can restore it',
+    )
+    .option('--passphrase-file <file>', 'file with the passphrase (at least 12 characters)')
+    .action((file: string | undefined, options: BackupOptions) => backup(terminal, file, options))
+  restCommand(program, 'restore <file>', 'check a backup as a whole and put it in the place of what is there')
+    .option('--dry-run', 'check everything, show what would change, and change nothing')
+    .option('--adopt', 'take a backup of another node too: this node becomes that one')
+    .option('--passphrase-file <file>', 'file with the passphrase')
+    .action((file: string, options: RestoreOptions) => restore(terminal, file, options))
+}
+
+async function backup(terminal: Terminal, file: string | undefined, options: BackupOptions): Promise<void> {
+  const isEncrypted = options.encrypt === true || options.passphraseFile !== undefined
+  const passphrase = isEncrypted ? await passphraseOf(terminal, options, true) : undefined
+  const response = await connect(terminal, options).download('/v1/backup', headersOf(passphrase))
+  const suggested = /filename="([^"]+)"/.exec(response.headers['content-disposition'] ?? '')?.[1]
+  const path = resolve(terminal.cwd, file ?? basename(suggested ?? 'svc-backup'))
+  let bytes = 0
+  const counted = async function* (): AsyncGenerator<Buffer> {
+    for await (const chunk of response) {
+      const piece = chunk as Buffer // a response without an encoding gives Buffers
+      bytes += piece.length
+      yield piece
+    }
+  }
+  const far = (): string => `${Math.floor(bytes / MIB)} MiB`
+  await withProgress(terminal, 'backup', () => writeWhole(path, counted()), far)
+  if (options.json === true) terminal.out(jsonText({ file: path, bytes, encrypted: isEncrypted }))
+  else terminal.out(`${path}: ${bytes} bytes${isEncrypted ? '' : '; no key is in it'}\n`)
+}
+
+/** The file appears under its name when all of it is there; only its owner can read it. */
+async function writeWhole(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  const draft = `${path}.part`
+  try {
+    await using file = await open(draft, 'w', 0o600)
+    await file.chmod(0o600)
+    for await (const chunk of chunks) await file.writeFile(chunk)
+    await file.sync()
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { force: true })
+    const reason = error instanceof Error ? error.message : String(error)
+    throw failure('backup_failed', `the backup did not arrive as a whole: ${reason}`, {
+      hint: 'nothing is left of it; the log of the service may say more',
+      cause: error,
+    })
+  }
+}
+
+async function restore(terminal: Terminal, name: string, options: RestoreOptions): Promise<void> {
+  const path = resolve(terminal.cwd, name)
+  const { size, isEncrypted } = await lookAt(path)
+  const passphrase =
+    isEncrypted || options.passphraseFile !== undefined
+      ? await passphraseOf(terminal, options, false)
+      : undefined
+  let sent = 0
+  const content = async function* (): AsyncGenerator<Buffer> {
+    for await (const chunk of createReadStream(path)) {
+      const piece = chunk as Buffer // a file without an encoding gives Buffers
+      sent += piece.length
+      yield piece
+    }
+  }
+  const query = {
+    dry_run: options.dryRun === true ? 'true' : undefined,
+    adopt: options.adopt === true ? 'true' : undefined,
+  }
+  const headers = { 'content-type': 'application/octet-stream', ...headersOf(passphrase) }
+  const { body } = await withProgress(
+    terminal,
+    'restore',
+    () => connect(terminal, options).upload('/v1/restore', query, { size, headers, content }),
+    () => (sent < size ? `${Math.floor(sent / MIB)} of ${Math.ceil(size / MIB)} MiB` : 'is checked'),
+  )
+  if (options.json === true) terminal.out(jsonText(body))
+  else show(terminal, body, options)
+}
+
+async function lookAt(path: string): Promise<{ readonly size: number; readonly isEncrypted: boolean }> {
+  try {
+    await using file = await open(path, 'r')
+    const { buffer } = await file.read(Buffer.alloc(MAGIC.length), 0, MAGIC.length, 0)
+    return { size: statSync(path).size, isEncrypted: buffer.toString('latin1') === MAGIC }
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw failure('file_unreadable', `${path} cannot be read: ${reason}`, { cause })
+  }
+}
+
+function show(terminal: Terminal, body: Json, { dryRun: isDryRun }: RestoreOptions): void {
+  terminal.out(
+    fields({
+      node: `${String(body.restored_from)} (${String(body.node_name)})`,
+      taken: body.created_at,
+      'by version': body.version,
+      keys: body.with_keys === true ? 'in it' : 'not in it',
+      'state before': body.kept_in,
+    }),
+  )
+  const changes = changesOf(body)
+  if (changes.length > 0) terminal.out(`\n${table(changes, COLUMNS, terminal.columns)}`)
+  else terminal.out('\nno table has another number of rows\n')
+  terminal.out(
+    isDryRun === true
+      ? '\nnothing was changed\n'
+      : '\nrestored; the service starts anew, and everybody has to log in again\n',
+  )
+}
+
+interface CountChange {
+  readonly table: string
+  readonly now: number
+  readonly held: number
+}
+
+const COLUMNS = [
+  { title: 'TABLE', value: (row: CountChange) => row.table },
+  { title: 'NOW', value: (row: CountChange) => row.now },
+  { title: 'IN THE BACKUP', value: (row: CountChange) => row.held },
+]
+
+function changesOf(body: Json): readonly CountChange[] {
+  // Both are documented as numbers by table.
+  const now = (body.present ?? {}) as Readonly<Record<string, number>>
+  const held = (body.counts ?? {}) as Readonly<Record<string, number>>
+  return [...new Set([...Object.keys(now), ...Object.keys(held)])]
+    .toSorted()
+    .map((name) => ({ table: name, now: now[name] ?? 0, held: held[name] ?? 0 }))
+    .filter((change) => change.now !== change.held)
+}
+
+/** Header fields hold octets: a passphrase goes as UTF-8. */
+function headersOf(passphrase: string | undefined): Readonly<Record<string, string>> {
+  return passphrase === undefined ? {} : { [HEADER]: Buffer.from(passphrase, 'utf8').toString('latin1') }
+}
+
+async function passphraseOf(
+  terminal: Terminal,
+  { passphraseFile }: PassphraseOptions,
+  isNew: boolean,
+): Promise<string> {
+  if (passphraseFile !== undefined) return await passphraseIn(resolve(terminal.cwd, passphraseFile))
+  if (terminal.ask === undefined)
+    throw usageError('name the file that holds the passphrase: --passphrase-file')
+  // What is piped in was not mistyped.
+  const isTyped = isNew && terminal.ask !== undefined
+  const [passphrase = '', again = ''] = await askLines(terminal, [
+    { question: 'Passphrase of the backup: ', isHidden: true },
+    ...(isTyped ? [{ question: 'Once more: ', isHidden: true }] : []),
+  ])
+  if (isTyped && passphrase !== again) throw usageError('the two are not the same')
+  return passphrase
+}
+
+async function passphraseIn(path: string): Promise<string> {
+  try {
+    return (await readFile(path, 'utf8')).trim()
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw failure('file_unreadable', `the passphrase file ${path} cannot be read: ${reason}`, { cause })
+  }
+}

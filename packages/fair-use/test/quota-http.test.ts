@@ -1,4 +1,4 @@
-import type { ImsiHash } from '@steeple/contracts'
+import { type ImsiHash, quotaWatchRef } from '@steeple/contracts'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { codeOf, type World, world } from './support/world.ts'
 
@@ -131,6 +131,23 @@ quotas('counts what was used before there was a quota, in the period that it is 
   assert.equal([none.total_bytes, none.period_end], [0, null])
   await all.count(hash, 5)
   assert.is((await all.usage(hash)).total_bytes, 5)
+})
+
+quotas('says which SIMs are at an edge of their quota, and how much they have used', async () => {
+  const [warned] = await issue({ quota_bytes: 1_000 })
+  const [exceeded] = await issue()
+  const [well] = await issue({ quota_bytes: 1_000 })
+  await all.quota(exceeded, { quota_bytes: 1_000, action: 'alert' })
+  await all.count(warned, 800)
+  await all.count(exceeded, 1_500)
+  await all.count(well, 799)
+  const watch = all.bed.service(quotaWatchRef)
+  await eventually(async () => {
+    const edges = await watch?.edges()
+    assert.equal([edges?.warned.get(warned), edges?.warned.get(exceeded)], [80, 150])
+    assert.equal([edges?.exceeded.get(warned), edges?.exceeded.get(exceeded)], [undefined, 150])
+    assert.not.ok(edges?.warned.has(well))
+  })
 })
 
 quotas('refuses what makes no sense, and says what of it', async () => {

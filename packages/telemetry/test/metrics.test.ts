@@ -49,6 +49,28 @@ metrics('shows the metrics of a plugin from its publication to its withdrawal', 
   assert.not.match(await made.text(), 'fair_use')
 })
 
+metrics('gives metrics by name as they stand, a histogram without its buckets', async () => {
+  const { made } = board()
+  const own = made.open('ran', DECLARED)
+  own.metrics.histogram('svc_ran_start_seconds', 'Start', [1, 5], ['mode']).observe(2, { mode: 'lte' })
+  made.kernel.gauge('svc_kernel_things', 'Things').set(7)
+  made.kernel.counter('svc_kernel_done_total', 'Done').inc({}, 3)
+  const names = ['svc_ran_start_seconds', 'svc_kernel_things', 'svc_kernel_done_total', 'nobody']
+  assert.not.ok((await made.read(names)).has('svc_ran_start_seconds'), 'before it is published')
+  own.publish()
+  assert.equal(
+    [...(await made.read(names))],
+    [
+      [
+        'svc_ran_start_seconds',
+        { kind: 'histogram', samples: [{ labels: { mode: 'lte' }, value: 2, count: 1 }] },
+      ],
+      ['svc_kernel_things', { kind: 'gauge', samples: [{ labels: {}, value: 7 }] }],
+      ['svc_kernel_done_total', { kind: 'counter', samples: [{ labels: {}, value: 3 }] }],
+    ],
+  )
+})
+
 metrics('puts the next copy in place of the one before, whichever leaves first', async () => {
   const { made } = board()
   const before = made.open('sims', DECLARED)

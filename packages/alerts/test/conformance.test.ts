@@ -13,7 +13,7 @@ const CONFIG: AlertsConfig = {
   retention: '90d',
 }
 
-featureConformance<AlertsConfig>('alerts', async () => {
+featureConformance('alerts', async () => {
   const db = memoryDb(MIGRATIONS)
   const services = new Map<string, object>([
     [nodeIdentityRef.id, { nodeId: 'n', name: 'north', certificateExpiresAtMs: Number.MAX_SAFE_INTEGER }],
@@ -23,7 +23,7 @@ featureConformance<AlertsConfig>('alerts', async () => {
   ])
   return {
     plugin,
-    context: () => fakeContext({ id: 'alerts', config: CONFIG, db, services }),
+    context: () => fakeContext<AlertsConfig>({ id: 'alerts', config: CONFIG, db, services }),
     close: async () => db.close(),
   }
 })

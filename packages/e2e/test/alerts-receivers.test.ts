@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
@@ -6,10 +6,13 @@ import { ROOT } from '../harness/launch.ts'
 import { type MailRelay, startMailRelay } from '../harness/mail-relay.ts'
 import { hasNtfy, type Ntfy, startNtfy } from '../harness/ntfy.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
-import { startWebhookReceiver, type WebhookReceiver } from '../harness/webhook-receiver.ts'
+import { startWebhookReceiver, type Treatment, type WebhookReceiver } from '../harness/webhook-receiver.ts'
 
 const receivers = suite('e2e/alerts-receivers')
 const LIMIT = { limitMs: 600_000 }
+/** What stands in a URL and in a header. */
+const TOKEN = 'tokenOfTheCanary0123456789'
+let treatment: Treatment = 'take'
 let folder: string
 let service: Service
 let hooks: WebhookReceiver
@@ -27,8 +30,9 @@ function configure(rules: readonly object[]): void {
   const webhooks = [
     {
       name: 'ops',
-      url: hooks.url,
+      url: `${hooks.url}?token=${TOKEN}`,
       secret_file: file('ops.secret'),
+      authorization_file: file('ops.auth'),
       events: ['alert.firing', 'alert.acked'],
       ...common,
     },
@@ -61,8 +65,9 @@ const rule = (name: string, metric: string): object => ({
 
 receivers.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'steeple-alerts-'))
-  hooks = await startWebhookReceiver(file('ops.secret'), () => 'take')
+  hooks = await startWebhookReceiver(file('ops.secret'), () => treatment)
   writeFileSync(file('mail.secret'), `whsec_${Buffer.alloc(32, 5).toString('base64')}\n`, { mode: 0o600 })
+  writeFileSync(file('ops.auth'), `Bearer ${TOKEN}\n`, { mode: 0o600 })
   mail = await startMailRelay(file('mail.secret'))
   if (hasNtfy()) ntfy = await startNtfy(folder)
   configure([])
@@ -154,6 +159,33 @@ receivers(
       const found = (await server.messages('steeple')).find(({ title }) => title === 'critical: up')
       assert.match(found?.message ?? '', /^CRITICAL: up \(process_start_time_seconds\) on /)
     })
+  },
+  LIMIT,
+)
+
+receivers(
+  'shows its secrets to nobody, whatever a receiver does',
+  async () => {
+    treatment = 'redirect'
+    const failed = await svc('alert', 'test', 'ops')
+    treatment = 'take'
+    const said = [failed.stdout, failed.stderr, service.output()]
+    for (const path of [
+      '/v1/alerts',
+      '/v1/alerts/webhooks',
+      '/v1/health',
+      '/v1/audit',
+      '/v1/openapi.json',
+      '/metrics',
+    ])
+      said.push(JSON.stringify((await service.request('GET', path)).body))
+    const files = readdirSync(file('data'), { recursive: true, withFileTypes: true })
+    for (const entry of files.filter((one) => one.isFile()))
+      said.push(readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+    const keys = ['ops.secret', 'mail.secret'].map((name) => readFileSync(file(name), 'utf8').trim())
+    assert.match(failed.stdout, /redirects are not followed/)
+    for (const secret of [TOKEN, ...keys, ...keys.map((key) => key.slice('whsec_'.length))])
+      for (const text of said) assert.not.ok(text.includes(secret))
   },
   LIMIT,
 )

@@ -30,6 +30,7 @@ export interface CommandWorld {
 }
 
 /** The public key of nobody. */
+const NO_ALERT = 'a-0123456789abcdef'
 const PEER_KEY = 'xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg='
 
 /** A world for the commands: files with secrets in them in `workDir`, and a token to revoke. */
@@ -109,6 +110,11 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     { ...call('node join', '-', 'https://127.0.0.1:1'), input: `svcb_${'0'.repeat(32)}_${'x'.repeat(43)}\n` },
     call('node leave'),
     call('node remove', 'nobody'),
+    call('alert list', '--state', 'all'),
+    call('alert ack', NO_ALERT),
+    call('alert silence', NO_ALERT, '--for', '1h'),
+    call('alert webhooks'),
+    call('alert test', 'nobody'),
     call('peer list'),
     call('peer show', 'nobody'),
     call('peer key'),

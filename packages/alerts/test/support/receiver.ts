@@ -78,7 +78,7 @@ function takenFrom(
   try {
     // The headers of a message are single ones.
     if (!isTimeless) webhook.verify(body, headers as Record<string, string>)
-    if (headers['webhook-signature'] !== webhook.sign(id, at, body)) return undefined
+    else if (headers['webhook-signature'] !== webhook.sign(id, at, body)) return undefined
     return { id, body, headers, path: url, payload: JSON.parse(body) as Taken['payload'] }
   } catch {
     return undefined

@@ -155,4 +155,15 @@ plans('takes a subject of which nothing is known for well when that lasts', () =
   assert.is(planOf({ ...input, absent: () => 'good' })[0]?.kind, 'resolve')
 })
 
+plans('ends neither an alert nor that of all others because a start has not counted anything yet', () => {
+  const open = [row('x'), row(OTHERS, { value: 9 })]
+  const blind = lookOf(RULE, new Map())
+  assert.equal(plan([blind], open), [])
+  const input = { rules: new Set(['r']), looks: [blind], open, nowMs: 1, limits: LIMITS }
+  assert.equal(
+    planOf({ ...input, absent: () => 'good' }).map(({ kind }) => kind),
+    ['resolve', 'resolve'],
+  )
+})
+
 plans.run()

@@ -75,7 +75,7 @@ function changesOf(look: Look, rows: readonly AlertRow[], room: number, input: P
     more -= fresh.length
     for (const subject of fresh) changes.push(begin(look.rule, subject, look.at(subject), input))
   }
-  changes.push(ofOthers(look.rule, group, more, input))
+  changes.push(ofOthers(look, group, more, input))
   return changes.filter((change) => change !== undefined)
 }
 
@@ -96,9 +96,15 @@ function taken(subjects: Iterable<string>, known: ReadonlySet<string>, most: num
   return found
 }
 
-function ofOthers(rule: Rule, row: AlertRow | undefined, more: number, input: PlanInput): Change | undefined {
+function ofOthers(
+  { rule, isBlind }: Look,
+  row: AlertRow | undefined,
+  more: number,
+  input: PlanInput,
+): Change | undefined {
+  const calm = isBlind && row !== undefined ? input.absent(row.open_key) : 'good'
   const finding: Finding = {
-    level: more > 0 ? 'bad' : 'good',
+    level: more > 0 ? 'bad' : calm,
     value: more,
     threshold: undefined,
     message: `${more} more of ${rule.name}, beside those with an alert of their own`,

@@ -99,7 +99,8 @@ export function quotaWatch(context: Context): Watch {
     rules: [QUOTA_80, QUOTA_100],
     looks: async () => {
       const edges = await context.maybe(quotaWatchRef)?.edges()
-      if (edges === undefined) return []
+      // Not counted yet, or nobody keeps quotas any more.
+      if (edges === undefined) return [QUOTA_80, QUOTA_100].map((rule) => lookOf(rule, new Map()))
       return [quotaLook(QUOTA_80, 80, edges.warned), quotaLook(QUOTA_100, 100, edges.exceeded)]
     },
   }
@@ -109,6 +110,7 @@ export function quotaWatch(context: Context): Watch {
 function quotaLook(rule: Rule, threshold: number, percents: ReadonlyMap<ImsiHash, number>): Look {
   return {
     rule,
+    isBlind: false,
     badCount: percents.size,
     bad: () => percents.keys(),
     at: (subject) => {

@@ -29,6 +29,8 @@ export interface Finding {
 /** What a rule has seen at one look. */
 export interface Look {
   readonly rule: Rule
+  /** Nothing was there to look at: it says of nothing that it is well. */
+  readonly isBlind: boolean
   /** How many subjects are bad. */
   readonly badCount: number
   /** The subjects that are bad; the order is the same as long as they are. */
@@ -54,6 +56,7 @@ export function lookOf(rule: Rule, findings: ReadonlyMap<string, Finding>, absen
   const bad = [...findings].filter(([, { level }]) => level === 'bad').map(([subject]) => subject)
   return {
     rule,
+    isBlind: findings.size === 0 && absent === 'unknown',
     badCount: bad.length,
     bad: () => bad,
     at: (subject) => findings.get(subject) ?? { ...UNKNOWN, level: absent },

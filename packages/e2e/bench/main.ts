@@ -4,6 +4,7 @@ import { cpus } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { benchAlerts } from './alerts.ts'
+import { benchBackup } from './backup.ts'
 import { benchCollectorFree5gc } from './collector-free5gc.ts'
 import { benchCollectorMme } from './collector-mme.ts'
 import { benchCut } from './cut.ts'
@@ -42,6 +43,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
   sizes: benchSizes,
   idle: benchIdle,
   alerts: benchAlerts,
+  backup: benchBackup,
   import: benchImport,
   reconcile: benchReconcile,
   generation: benchGeneration,

@@ -5,6 +5,10 @@ import { runSqliteProgram } from './sqlite-program.ts'
  * keeps what they write beside it. Rows are written anew, so nothing that was deleted is left in the copy.
  */
 const COPY_PROGRAM = `
+const { setPriority, constants } = require('node:os')
+try {
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+} catch {}
 const connection = new Connection(path, { readonly: true, timeout: 5000 })
 connection.pragma('cache_size = -4096')
 connection.prepare('vacuum into ?').run(more)

@@ -111,7 +111,12 @@ function parseHeader(bytes: Buffer): Header {
 async function keyOf({ logN, r, p, salt }: Header, passphrase: Buffer): Promise<Buffer> {
   const cost = 2 ** logN
   try {
-    return await kdf(passphrase, salt, KEY_BYTES, { N: cost, r, p, maxmem: 256 * r * (cost + p) + SPARE_BYTES })
+    return await kdf(passphrase, salt, KEY_BYTES, {
+      N: cost,
+      r,
+      p,
+      maxmem: 256 * r * (cost + p) + SPARE_BYTES,
+    })
   } catch (cause) {
     // Some numbers that are within bounds make no scrypt together (RFC 7914 §6).
     throw backupDecryptFailed('its header is damaged', { cause })

@@ -15,6 +15,12 @@ import { checkRoom, filesBelow, KEYS_FOLDER, linkOrCopy, PLUGINS_FOLDER, STORE_F
 import type { StateParts } from './state-parts.ts'
 
 const FOLDER = '.backup-'
+const NEWEST = `select owner, max(id) as id from kernel_migration where id not like '%:rows'
+  group by owner order by owner`
+
+/** Rows by table. */
+type Counts = StateFacts['counts']
+
 /** The keys may change while the store is read (a rotation, a renewal): then both are read again. */
 const ATTEMPTS = 5
 /** What of the keys belongs to one start of one machine. */
@@ -34,11 +40,23 @@ export async function captureState(
   const release = (): Promise<void> => rm(folder, { recursive: true, force: true })
   try {
     const store = join(folder, STORE_FILE)
-    const keys = withKeys ? await copyWithKeys(parts, folder, signal) : undefined
-    if (keys === undefined) await copyStore(db, store, signal)
+    const takenAtMs = parts.clock.nowMs()
+    const { counts, keys } = withKeys
+      ? await copyWithKeys(parts, folder, signal)
+      : { counts: await copyStore(db, store, signal), keys: [] }
     const plugins = await copyPlugins(parts, folder)
-    const files = [{ name: STORE_FILE, path: store, size: statSync(store).size }, ...(keys ?? []), ...plugins]
-    return { facts: factsOf(parts, store, withKeys), files, release }
+    const files = [{ name: STORE_FILE, path: store, size: statSync(store).size }, ...keys, ...plugins]
+    const { identity, version } = parts
+    const facts: StateFacts = {
+      nodeId: identity.nodeId,
+      nodeName: identity.name,
+      version,
+      schema: schemaOf(store),
+      counts,
+      hasKeys: withKeys,
+      takenAtMs,
+    }
+    return { facts, files, release }
   } catch (error) {
     await release()
     signal.throwIfAborted()
@@ -67,14 +85,15 @@ async function copyWithKeys(
   parts: StateParts,
   folder: string,
   signal: AbortSignal,
-): Promise<readonly StateFile[]> {
+): Promise<{ readonly counts: Counts; readonly keys: readonly StateFile[] }> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const before = keysDigest(parts.keysDir)
     await rm(join(folder, STORE_FILE), { force: true })
     await rm(join(folder, KEYS_FOLDER), { recursive: true, force: true })
-    await copyStore(parts.db, join(folder, STORE_FILE), signal)
+    const counts = await copyStore(parts.db, join(folder, STORE_FILE), signal)
     for (const { name, path } of keyFiles(parts.keysDir)) await linkOrCopy(path, join(folder, name))
-    if (before === keysDigest(parts.keysDir)) return filesBelow(join(folder, KEYS_FOLDER), KEYS_FOLDER)
+    if (before === keysDigest(parts.keysDir))
+      return { counts, keys: filesBelow(join(folder, KEYS_FOLDER), KEYS_FOLDER) }
   }
   throw storeUnavailable('the keys change all the time; try again when the rotation is over')
 }
@@ -89,9 +108,9 @@ function keysDigest(keysDir: string): string {
   return digest.digest('hex')
 }
 
-async function copyStore(db: Database, target: string, signal: AbortSignal): Promise<void> {
-  await db.copyTo(target, signal)
-  if (db.dialect === 'sqlite') return
+async function copyStore(db: Database, target: string, signal: AbortSignal): Promise<Counts> {
+  const { counts } = await db.copyTo(target, signal)
+  if (db.dialect === 'sqlite') return counts
   // What of the schema is the engine's own: the same store as a file has other triggers and nobody to share it with.
   const file = openSqliteConnection(target, 'write')
   try {
@@ -100,6 +119,7 @@ async function copyStore(db: Database, target: string, signal: AbortSignal): Pro
   } finally {
     file.close()
   }
+  return Object.fromEntries(Object.entries(counts).filter(([table]) => !SHARED_TABLES.includes(table)))
 }
 
 async function copyPlugins({ pluginsDir }: StateParts, folder: string): Promise<readonly StateFile[]> {
@@ -109,39 +129,12 @@ async function copyPlugins({ pluginsDir }: StateParts, folder: string): Promise<
   return files.map(({ name, size }) => ({ name, size, path: join(folder, name) }))
 }
 
-function factsOf({ identity, version, clock }: StateParts, store: string, hasKeys: boolean): StateFacts {
-  const { schema, counts } = contentsOf(store)
-  return {
-    nodeId: identity.nodeId,
-    nodeName: identity.name,
-    version,
-    schema,
-    counts,
-    hasKeys,
-    takenAtMs: clock.nowMs(),
-  }
-}
-
-/** What a store file says of itself. */
-function contentsOf(path: string): Pick<StateFacts, 'schema' | 'counts'> {
+/** The newest migration of each owner in a store file. */
+function schemaOf(path: string): StateFacts['schema'] {
   const file = openSqliteConnection(path, 'read')
   try {
-    const newest = file
-      .prepare(
-        "select owner, max(id) as id from kernel_migration where id not like '%:rows' group by owner order by owner",
-      )
-      .all() as readonly { readonly owner: string; readonly id: string }[]
-    const tables = file
-      .prepare(
-        "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' order by name",
-      )
-      .all() as readonly { readonly name: string }[]
-    const countOf = (name: string): number =>
-      (file.prepare(`select count(*) as n from ${name}`).get() as { readonly n: number }).n
-    return {
-      schema: Object.fromEntries(newest.map(({ owner, id }) => [owner, id])),
-      counts: Object.fromEntries(tables.map(({ name }) => [name, countOf(name)])),
-    }
+    const newest = file.prepare(NEWEST).all() as readonly { readonly owner: string; readonly id: string }[]
+    return Object.fromEntries(newest.map(({ owner, id }) => [owner, id]))
   } finally {
     file.close()
   }

@@ -107,8 +107,7 @@ async function refuseNewer(parts: StateParts, db: Database, { version }: StateFa
   known.set('kernel', kernelMigrations('sqlite', auditBeginning({ auditKey, anchor, clock })))
   const applied = await db.all<{ readonly owner: string; readonly id: string }>(APPLIED)
   const newer = applied.find(
-    ({ owner, id }) =>
-      !id.endsWith(ROWS_DONE) && known.get(owner)?.every((migration) => migration.id !== id),
+    ({ owner, id }) => !id.endsWith(ROWS_DONE) && known.get(owner)?.every((migration) => migration.id !== id),
   )
   if (newer !== undefined) throw backupVersionUnsupported(version)
 }

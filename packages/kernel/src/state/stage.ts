@@ -59,7 +59,7 @@ function stagedState(parts: StateParts, staging: string, done: () => void): Stag
     commit: async () => {
       if (checked === undefined || isOver)
         throw new Error('a state is checked before it is decided, and decided once')
-      const kept = decide(parts, staging, checked)
+      const kept = decide(parts, staging, checked.hasKeys)
       isOver = true
       parts.restart()
       return kept
@@ -73,8 +73,11 @@ function stagedState(parts: StateParts, staging: string, done: () => void): Stag
   }
 }
 
-/** All of it on the disk first; the name of the folder is the decision. */
-function decide(parts: StateParts, staging: string, { hasKeys }: StateFacts): string {
+/** What says where a state belongs. */
+type Place = Pick<StateParts, 'dataDir' | 'clock' | 'storeFile' | 'keysDir' | 'pluginsDir'>
+
+/** Decides for what is staged: all of it on the disk first; the name of the folder is the decision. Gives where what was is kept. */
+export function decide(parts: Place, staging: string, hasKeys: boolean): string {
   const { dataDir } = parts
   const plan: RestorePlan = {
     kept: keptName(parts),
@@ -90,7 +93,7 @@ function decide(parts: StateParts, staging: string, { hasKeys }: StateFacts): st
   return join(dataDir, plan.kept)
 }
 
-function keptName({ dataDir, clock }: StateParts): string {
+function keptName({ dataDir, clock }: Place): string {
   const stamp = new Date(clock.nowMs()).toISOString().replaceAll(/[-:]|\.\d+/g, '')
   for (let again = 0; ; again++) {
     const name = `restore-${stamp}${again === 0 ? '' : `-${again}`}`

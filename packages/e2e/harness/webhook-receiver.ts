@@ -27,10 +27,10 @@ export interface WebhookReceiver {
   close(): Promise<void>
 }
 
-/** Starts one, with its secret in `secretFile`. `treat` is asked at each message. */
+/** Starts one, with its secret in `secretFile`. `treat` is asked at each message, with how often it came before. */
 export async function startWebhookReceiver(
   secretFile: string,
-  treat: () => Treatment,
+  treat: (attempts: number) => Treatment,
 ): Promise<WebhookReceiver> {
   const key = randomBytes(32)
   writeFileSync(secretFile, `whsec_${key.toString('base64')}\n`, { mode: 0o600 })
@@ -47,9 +47,10 @@ export async function startWebhookReceiver(
         response.writeHead(401).end()
         return
       }
-      const treatment = treat()
+      const id = String(request.headers['webhook-id'])
+      const treatment = treat(deliveries.filter((one) => one.id === id).length)
       const payload = JSON.parse(body) as Delivery['payload']
-      deliveries.push({ id: String(request.headers['webhook-id']), body, treatment, payload })
+      deliveries.push({ id, body, treatment, payload })
       answer(request, response, treatment)
     })
   })

@@ -9,6 +9,8 @@ const alertsKill = suite('e2e/alerts-kill')
 const ROUNDS = rounds(20)
 /** SIMs of one round, at most; each makes a rule fire. */
 const MOST = 2
+/** How often a message is not taken, at most: each time it waits twice as long. */
+const MOST_BAD = 3
 const ADMIN = 'alerts-kill-admin-token-0123456789abcdef'
 const LONGEST_RUN_MS = 3_000
 const PATIENCE_MS = 300_000
@@ -52,9 +54,9 @@ alertsKill(
     const folder = mkdtempSync(join(tmpdir(), 'steeple-alerts-kill-'))
     const secretFile = join(folder, 'secret')
     let isKind = false
-    const treat = (): Treatment => {
+    const treat = (attempts: number): Treatment => {
       const bad = BAD[Math.floor(Math.random() * BAD.length * 2)]
-      return isKind || bad === undefined ? 'take' : bad
+      return isKind || attempts >= MOST_BAD || bad === undefined ? 'take' : bad
     }
     const receiver = await startWebhookReceiver(secretFile, treat)
     const config = join(folder, 'control.yaml')

@@ -3,7 +3,7 @@ import { nodeIdentityRef, type Tx, timestampFromMs } from '@steeple/contracts'
 import type { AlertParts } from '../parts.ts'
 import { WEBHOOK_RESOURCE } from '../parts.ts'
 import { alertRecord } from '../record.ts'
-import type { AlertRow } from '../store/alert-store.ts'
+import { type AlertRow, openKey } from '../store/alert-store.ts'
 import { DELIVERIES, nextSeq } from '../store/delivery-store.ts'
 import type { Message } from './sign.ts'
 import type { MessageType } from './target.ts'
@@ -51,7 +51,8 @@ export async function tell(
       id,
       target: target.name,
       seq,
-      subject: row.subject,
+      // Another rule's message of the same thing does not wait behind one that is not taken.
+      subject: openKey(row.rule, row.subject),
       type,
       body,
       state: 'waiting',

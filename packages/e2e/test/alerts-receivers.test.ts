@@ -2,9 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
-import { ROOT } from '../harness/launch.ts'
 import { type MailRelay, startMailRelay } from '../harness/mail-relay.ts'
-import { hasNtfy, type Ntfy, startNtfy } from '../harness/ntfy.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 import { startWebhookReceiver, type Treatment, type WebhookReceiver } from '../harness/webhook-receiver.ts'
 
@@ -17,14 +15,8 @@ let folder: string
 let service: Service
 let hooks: WebhookReceiver
 let mail: MailRelay
-let ntfy: Ntfy | undefined
 
 const file = (name: string): string => join(folder, name)
-/** The part of a URL behind its host, as docs/alerts.md has it for ntfy. */
-const NTFY_QUERY = /https:\/\/ntfy\.example\.org\/steeple(\?\S+?)"?$/m.exec(
-  readFileSync(join(ROOT, 'docs/alerts.md'), 'utf8'),
-)?.[1]
-
 function configure(rules: readonly object[]): void {
   const common = { allow_private: true }
   const webhooks = [
@@ -37,16 +29,6 @@ function configure(rules: readonly object[]): void {
       ...common,
     },
     { name: 'mail', url: mail.url, secret_file: file('mail.secret'), ...common },
-    ...(ntfy === undefined
-      ? []
-      : [
-          {
-            name: 'phone',
-            url: `${ntfy.url}/steeple${NTFY_QUERY}`,
-            secret_file: file('ops.secret'),
-            ...common,
-          },
-        ]),
   ]
   writeFileSync(
     file('control.yaml'),
@@ -69,7 +51,6 @@ receivers.before(async () => {
   writeFileSync(file('mail.secret'), `whsec_${Buffer.alloc(32, 5).toString('base64')}\n`, { mode: 0o600 })
   writeFileSync(file('ops.auth'), `Bearer ${TOKEN}\n`, { mode: 0o600 })
   mail = await startMailRelay(file('mail.secret'))
-  if (hasNtfy()) ntfy = await startNtfy(folder)
   configure([])
   service = await startService({ dataDir: file('data'), flags: ['--config', file('control.yaml')] })
 }, LIMIT)
@@ -78,7 +59,6 @@ receivers.after(async () => {
   await service?.stop()
   await mail?.stop()
   await hooks?.close()
-  await ntfy?.stop()
   rmSync(folder, { recursive: true, force: true })
 }, LIMIT)
 
@@ -88,7 +68,7 @@ const svc = (...args: readonly string[]): ReturnType<typeof runSvc> =>
 receivers(
   'sends each receiver a message when it is asked to, and says which one takes none',
   async () => {
-    for (const name of ['ops', 'mail', ...(ntfy === undefined ? [] : ['phone'])]) {
+    for (const name of ['ops', 'mail']) {
       const { code, stdout, stderr } = await svc('alert', 'test', name)
       assert.is(code, 0, stdout + stderr)
     }
@@ -143,22 +123,6 @@ receivers(
     assert.is((await svc('alert', 'silence', id)).code, 2)
     assert.is((await svc('alert', 'ack', 'everything')).code, 2)
     assert.match((await svc('alert', 'webhooks')).stdout, /^ops +0 +0/m)
-  },
-  LIMIT,
-)
-
-receivers(
-  'shows a message on ntfy as the documentation says',
-  async () => {
-    if (ntfy === undefined) {
-      process.stdout.write('# ntfy is not on the PATH: the example of docs/alerts.md is not tried\n')
-      return
-    }
-    const server = ntfy
-    await eventually(async () => {
-      const found = (await server.messages('steeple')).find(({ title }) => title === 'critical: up')
-      assert.match(found?.message ?? '', /^CRITICAL: up \(process_start_time_seconds\) on /)
-    })
   },
   LIMIT,
 )

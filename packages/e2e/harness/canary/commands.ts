@@ -27,6 +27,8 @@ export interface CommandWorld {
   readonly sealed: string
   /** A password that somebody chooses, which is given on standard input. */
   readonly password: string
+  /** A file with it. */
+  readonly passwordFile: string
 }
 
 /** The public key of nobody. */
@@ -50,8 +52,10 @@ export function commandWorld(
   ]
   writeFileSync(configFile, `${lines.join('\n')}\n`)
   writeFileSync(importFile, `imsi,ki,opc,label\n${imsi},${ki},${opc},x\n${imsi},${ki}1,${opc},x\n`)
+  const passwordFile = join(workDir, 'passphrase')
+  writeFileSync(passwordFile, `${password}\n`)
   const simHash = createHash('sha256').update(imsi).digest('hex').slice(0, 12)
-  return { dataDir, workDir, tokenId, simHash, imsi, configFile, importFile, sealed, password }
+  return { dataDir, workDir, tokenId, simHash, imsi, configFile, importFile, sealed, password, passwordFile }
 }
 
 /** Calls that fail before or at the service, with a password in what is given. */
@@ -162,6 +166,8 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('sessions', '--sim', world.imsi),
     call('usage', world.simHash),
     call('usage', world.imsi),
+    call('backup', `${world.workDir}/box.enc`, '--passphrase-file', world.passwordFile),
+    call('restore', `${world.workDir}/box.enc`, '--passphrase-file', world.passwordFile, '--dry-run'),
     call('clock show'),
     call('clock confirm'),
     call('audit list', '--limit', '5000'),

@@ -8,7 +8,7 @@ import {
   systemPrincipal,
   timestampFromMs,
 } from '@steeple/contracts'
-import { readArchive } from './format/archive.ts'
+import { readState } from './archive-process.ts'
 import { backupName, takenAt } from './names.ts'
 import type { BackupParts } from './parts.ts'
 import { passphraseFrom } from './passphrase.ts'
@@ -59,7 +59,7 @@ export function createSchedule(parts: BackupParts): Schedule {
     try {
       await writeDurable(draft, takeBackup(context, passphrase, signal))
       // What cannot be read back is no backup.
-      await readArchive(createReadStream(draft), passphrase, { add: (_, __, chunks) => readOver(chunks) })
+      await readState(createReadStream(draft), passphrase, signal)
       await rename(draft, join(folder, name))
       await syncFolder(folder)
     } finally {
@@ -132,8 +132,4 @@ async function syncFolder(path: string): Promise<void> {
   } finally {
     await folder.close()
   }
-}
-
-async function readOver(chunks: AsyncIterable<Uint8Array>): Promise<void> {
-  for await (const _ of chunks);
 }

@@ -1,5 +1,5 @@
 import { type Context, nodeIdentityRef, nodeStateRef, type Principal } from '@steeple/contracts'
-import { writeArchive } from './format/archive.ts'
+import { packState } from './archive-process.ts'
 
 /** Says in the audit trail who takes a backup, before it is taken: it is in it. */
 export async function auditBackup(
@@ -19,7 +19,7 @@ export async function* takeBackup(
 ): AsyncGenerator<Buffer> {
   const state = await context.use(nodeStateRef).capture({ withKeys: passphrase !== undefined, signal })
   try {
-    yield* writeArchive(state, passphrase)
+    yield* packState(state, passphrase, signal)
   } finally {
     await state.release()
   }

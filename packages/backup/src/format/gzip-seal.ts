@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { backupInvalid, isServiceError } from '@steeple/contracts'
 
@@ -27,8 +26,6 @@ export async function* pack(source: AsyncIterable<Uint8Array>): AsyncGenerator<B
   for await (const piece of through(source, createGzip({ level: LEVEL, chunkSize: PIECE_BYTES }))) {
     digest.update(piece)
     yield piece
-    // Requests are served in between.
-    await nextTurn()
   }
   yield sealOf(digest.digest('hex'))
 }

@@ -12,7 +12,7 @@ import {
   TIMESTAMP_SCHEMA,
   timestampFromMs,
 } from '@steeple/contracts'
-import { readArchive } from '../format/archive.ts'
+import { readState } from '../archive-process.ts'
 import type { BackupParts } from '../parts.ts'
 import { PASSPHRASE_HEADER, passphraseOf } from '../passphrase.ts'
 
@@ -99,7 +99,7 @@ async function restore({ context }: BackupParts, request: RestoreRequest): Promi
   const staged = await context.use(nodeStateRef).stage()
   let isDecided = false
   try {
-    const { facts } = await readArchive(bounded(request.body, limit), passphrase, staged)
+    const { facts } = await readState(bounded(request.body, limit), passphrase, request.signal, staged)
     const order = { principal: request.principal, requestId: request.id, isAdopting }
     const findings = await staged.check(facts, order)
     if (isDryRun) return { body: answerOf(findings, null) }

@@ -17,6 +17,7 @@ import { addPolicyCommands } from './commands/policy.ts'
 import { addSecretCommands } from './commands/secret.ts'
 import { addSessionsCommand } from './commands/sessions.ts'
 import { addSimCommands } from './commands/sim.ts'
+import { addSupportCommands } from './commands/support.ts'
 import { addTokenCommands } from './commands/token.ts'
 import { addTxCommands } from './commands/tx.ts'
 import { addUsageCommand } from './commands/usage.ts'
@@ -78,6 +79,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   addBackupCommands(program, terminal)
   addPluginCommands(program, terminal)
   addSecretCommands(program, terminal)
+  addSupportCommands(program, terminal)
   addCompletionCommand(program, terminal)
   program.addHelpText('before', () => knownAlone(program))
   finish(program)

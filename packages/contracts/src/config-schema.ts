@@ -76,6 +76,7 @@ export const SERVICE_CONFIG: JsonSchema = {
         text('LAB', {
           pattern: '^(|LAB|[A-Z]{2})$',
           'x-allowed': 'two capital letters (ISO 3166-1), LAB or empty',
+          'x-shown': true,
         }),
       ),
       log_level: leaf(

@@ -248,6 +248,15 @@ export {
   subscribersRef,
 } from './sim-services.ts'
 export type { Db, Migration, MutationTx, ObservedTx, Reader, SqlParams, SqlValue, Tx } from './store.ts'
+export {
+  type Introspection,
+  introspectionRef,
+  type LogControl,
+  type LogLevel,
+  type LogLevelHold,
+  logControlRef,
+  type PluginStanding,
+} from './support-services.ts'
 export { defineTable, type Table, type TableSpec } from './table.ts'
 export { msFromTimestamp, timestampFromMs, timestampOrNull } from './timestamp.ts'
 export { createTurns, type Turns } from './turns.ts'

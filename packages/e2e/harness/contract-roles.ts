@@ -234,6 +234,9 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   change('POST', '/v1/plugins/{name}/load', 'admin', { path: '/v1/plugins/nobody/load' }, 404),
   change('POST', '/v1/plugins/{name}/unload', 'admin', { path: '/v1/plugins/nobody/unload' }, 404),
   read('/v1/backup', 'admin'),
+  read('/v1/support/bundle', 'admin'),
+  read('/v1/log-level', 'admin'),
+  change('PUT', '/v1/log-level', 'admin', { body: { component: 'nobody', level: 'debug' } }, 400),
   change('POST', '/v1/restore', 'admin', { path: '/v1/restore' }, 400),
   ...['reload', 'disable', 'enable', 'uninstall'].map((verb) =>
     change('POST', `/v1/plugins/{name}/${verb}`, 'admin', { path: `/v1/plugins/nobody/${verb}` }, 404),

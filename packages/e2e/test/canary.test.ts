@@ -193,6 +193,22 @@ canary(
   LIMIT,
 )
 
+canary(
+  'finds none of them in a support bundle, nor what somebody typed',
+  async () => {
+    const headers = { authorization: `Bearer ${service.adminToken}` }
+    const { status, body } = await client.send({ method: 'GET', path: '/v1/support/bundle', headers })
+    assert.is(status, 200)
+    const archive = gunzipSync(body)
+    assert.equal(found([...secrets, ...misplaced, ...typed], archive), [])
+    for (const name of ['config.json', 'log.jsonl', 'metrics.txt', 'health.json', 'manifest.json'])
+      assert.ok(archive.includes(`svc-support/${name}`), name)
+    assert.ok(archive.includes('"failed": {}'), 'all of it could be made')
+    assert.ok(archive.includes('"msg":"request"'), 'the log is in it')
+  },
+  LIMIT,
+)
+
 canary('finds none of them in the process list, and the admin token alone in the environment', async () => {
   const pid = service.child.pid
   assert.ok(pid !== undefined)
@@ -273,7 +289,7 @@ async function make({ sent, place, mayEcho }: Attempt): Promise<void> {
   if (isNewToken) secrets.push(textNeedle('a token made on the way', JSON.parse(body.toString()).token))
   if (mayEcho || isNewToken || headers['content-type']?.startsWith('text/event-stream')) return
   // A test of its own looks into a backup: packed, it shows nothing of what is in it.
-  if (sent.path.startsWith('/v1/backup') && status === 200) return
+  if (/^\/v1\/(backup|support)/.test(sent.path) && status === 200) return
   // The page's own files are as they were built.
   if (sent.path.startsWith('/v1/docs/')) return
   keep(scene, name, `${JSON.stringify(headers)}\n${body}`)

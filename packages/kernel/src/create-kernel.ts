@@ -3,19 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createAuditTrail } from '@steeple/audit'
 import { clockHealth, judgeClock, type Machine, systemTimers, type Timers, thisMachine } from '@steeple/clock'
-import {
-  auditTrailRef,
-  type Clock,
-  clockJudgeRef,
-  healthBoardRef,
-  metricsReaderRef,
-  nodeIdentityRef,
-  nodeStateRef,
-  policyRef,
-  serviceInfoRef,
-  sessionKeysRef,
-  vaultRef,
-} from '@steeple/contracts'
+import { type Clock, policyRef } from '@steeple/contracts'
 import { hostContracts } from '@steeple/plugin-packages'
 import {
   clusterHealth,
@@ -31,12 +19,12 @@ import { rotateVaultAudited } from './composition/audited-rotation.ts'
 import { earliestOf } from './composition/earliest.ts'
 import { forwardingEdge } from './composition/forwarding-edge.ts'
 import { createHousekeeping } from './composition/housekeeping.ts'
+import { kernelServices } from './composition/kernel-services.ts'
 import { createLiveSettings } from './composition/live-settings.ts'
 import { meshServices } from './composition/mesh-services.ts'
 import { openStore } from './composition/open-store.ts'
 import { scanMemory } from './composition/scan-memory.ts'
 import { serviceInfo } from './composition/service-info.ts'
-import { sessionKeysOf } from './composition/session-keys.ts'
 import { createStoreCheck } from './composition/store-check.ts'
 import { createHealthBoard } from './health.ts'
 import type { Kernel } from './kernel.ts'
@@ -111,7 +99,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const reconciler = createReconcileEngine({
     clock,
     timers,
-    log,
+    log: log.child({ component: 'reconcile' }),
     metrics: metrics.kernel,
     places,
     elsewhere: (key) => cluster.send(key),
@@ -186,18 +174,22 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   })
   services.set(
     'kernel',
-    new Map<string, object>([
-      [vaultRef.id, vault],
-      [nodeIdentityRef.id, secrets.identity],
-      ...mesh,
-      [auditTrailRef.id, audit],
-      [healthBoardRef.id, health],
-      [metricsReaderRef.id, metrics],
-      [clockJudgeRef.id, timekeeper],
-      [serviceInfoRef.id, info],
-      [sessionKeysRef.id, sessionKeysOf(secrets)],
-      [nodeStateRef.id, nodeState],
-    ]),
+    kernelServices({
+      ...{
+        log,
+        vault,
+        audit,
+        health,
+        metrics,
+        timekeeper,
+        info,
+        nodeState,
+        mesh,
+        secrets,
+        settings,
+        registry,
+      },
+    }),
   )
   health.watch('store', { kind: 'store', required: true }, () => housekeeping.health())
   health.watch('cluster', { kind: 'feature', required: false }, async () => clusterHealth(cluster.view()))
@@ -247,7 +239,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     get settings() {
       return settings.current()
     },
-    log,
+    log: log.child({ component: 'http' }),
     clock,
     db,
     mutations,

@@ -20,6 +20,7 @@ import type { PluginRegistry } from './plugins/registry.ts'
 /** The running kernel: what the edge and the composition root may use. */
 export interface Kernel {
   readonly settings: Settings
+  /** The edge's log: its lines are of the component `http`. */
   readonly log: Log & Pick<KernelLog, 'plain'>
   readonly clock: Clock
   readonly db: Database

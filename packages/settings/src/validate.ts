@@ -34,7 +34,9 @@ const OPTIONS: Options = {
 }
 
 /** Keywords that say something of a key and check nothing. */
-const SAID: readonly string[] = ['x-env', 'x-apply', 'x-allowed', 'x-secret', 'x-warning', 'x-selects']
+const SAID: readonly string[] = [
+  ...['x-env', 'x-apply', 'x-allowed', 'x-secret', 'x-shown', 'x-warning', 'x-selects'],
+]
 
 /** Variables that no plugin can have for a key of its own: those of the service, and what commands take credentials from. */
 const SERVICE_VARIABLES: ReadonlySet<string> = new Set([

@@ -1,13 +1,16 @@
-import type { Clock, Log, Settings } from '@steeple/contracts'
+import type { Clock, Log, LogControl, LogLevel } from '@steeple/contracts'
 import { type Logger, pino } from 'pino'
 import { consoleLine } from './log-console.ts'
+import { createLogLevels, type LogLevels } from './log-levels.ts'
 import { redactFacts } from './log-redaction.ts'
+import { createRecentLines, type RecentLines } from './log-ring.ts'
 import { type LogSink, stdoutSink } from './log-sink.ts'
 
-/** Levels of the configuration, least urgent first. */
-export type LogLevel = Settings['server']['log_level']
+/** The component of lines that name none. */
+const KERNEL = 'kernel'
+/** How the line of a warning or an error begins. */
+const URGENT = /^\{"level":"(?:warn|error)"/
 
-const LEVEL_NUMBERS: Readonly<Record<LogLevel, number>> = { debug: 20, info: 30, warn: 40, error: 50 }
 /** What a log is made of. */
 export interface LogOptions {
   readonly level: LogLevel
@@ -23,11 +26,18 @@ export interface LogOptions {
 export interface KernelLog extends Log {
   /** As `info`, for facts that the caller has made itself: they are not looked through for secrets. */
   plain(facts: Readonly<Record<string, string | number>>, message: string): void
-  /** A log whose lines all carry these facts: `child({ plugin: id })`. Follows level changes. */
-  child(bindings: object): KernelLog
-  /** The level from now on, here and in every child. */
+  /**
+   * A log whose lines all carry these facts: `child({ plugin: id })`, `child({ component: 'http' })`. Its component, for levels,
+   * is what one of both says. Follows level changes.
+   */
+  child(bindings: Readonly<Record<string, unknown>>): KernelLog
+  /** The level of the configuration from now on, here and in every child. */
   setLevel(level: LogLevel): void
   readonly level: LogLevel
+  /** Levels that hold for a time, of this log and all its children. */
+  readonly control: LogControl
+  /** The last lines as JSON, redacted, each with its newline, the oldest first; less than 1 MiB of them. */
+  recent(): readonly string[]
   /** Lines that were dropped because nobody read them. */
   readonly dropped: number
   /** Writes what is held before it returns. */
@@ -41,6 +51,7 @@ export function createLog(options: LogOptions): KernelLog {
   const sink = options.sink ?? stdoutSink()
   const write = options.format === 'console' ? consoleWriter(sink, options.hasColours) : sink.write.bind(sink)
   const isoTime = memoisedIsoTime(options.clock)
+  const recent = createRecentLines()
   const root = pino(
     {
       level: 'debug',
@@ -50,9 +61,16 @@ export function createLog(options: LogOptions): KernelLog {
       serializers: { err: (value: unknown) => value },
       formatters: { level: (label) => ({ level: label }) },
     },
-    { write },
+    {
+      write: (line: string) => {
+        recent.add(URGENT.test(line) ? 'urgent' : 'calm', line)
+        write(line)
+      },
+    },
   )
-  return wrap(root, { sink, level: options.level, write, isoTime }, '')
+  const levels = createLogLevels(options.level, options.clock)
+  const components = new Set([KERNEL])
+  return wrap(root, { sink, levels, write, isoTime, recent, components }, { bound: '', component: KERNEL })
 }
 
 function consoleWriter(sink: LogSink, hasColours = process.stdout.isTTY === true): (line: string) => void {
@@ -61,18 +79,26 @@ function consoleWriter(sink: LogSink, hasColours = process.stdout.isTTY === true
 
 interface Shared {
   readonly sink: LogSink
-  level: LogLevel
+  readonly levels: LogLevels
+  readonly recent: RecentLines
+  /** Every component that a log was made for. */
+  readonly components: Set<string>
   write(line: string): void
   isoTime(): string
 }
 
 /** `bound` are the facts of every line, as they stand in the line. */
-function wrap(logger: Logger, shared: Shared, bound: string): KernelLog {
+interface Place {
+  readonly bound: string
+  readonly component: string
+}
+
+function wrap(logger: Logger, shared: Shared, { bound, component }: Place): KernelLog {
+  const { levels } = shared
   const at =
     (level: LogLevel) =>
     (facts: object, message: string): void => {
-      if (LEVEL_NUMBERS[level] < LEVEL_NUMBERS[shared.level]) return
-      logger[level](redactFacts(facts), message)
+      if (levels.takes(level, component)) logger[level](redactFacts(facts), message)
     }
   return {
     debug: at('debug'),
@@ -80,21 +106,33 @@ function wrap(logger: Logger, shared: Shared, bound: string): KernelLog {
     warn: at('warn'),
     error: at('error'),
     plain: (facts, message) => {
-      if (LEVEL_NUMBERS.info < LEVEL_NUMBERS[shared.level]) return
+      if (!levels.takes('info', component)) return
       // There is one for each request: the line is written as pino does, at a third of the time.
       const head = `{"level":"info","time":"${shared.isoTime()}"${bound}`
-      shared.write(`${head},${JSON.stringify(facts).slice(1, -1)},"msg":${JSON.stringify(message)}}\n`)
+      const line = `${head},${JSON.stringify(facts).slice(1, -1)},"msg":${JSON.stringify(message)}}\n`
+      shared.recent.add('request', line)
+      shared.write(line)
     },
     child: (bindings) => {
       const facts = redactFacts(bindings)
-      return wrap(logger.child(facts), shared, `${bound},${JSON.stringify(facts).slice(1, -1)}`)
+      const own = String(bindings.plugin ?? bindings.component ?? component)
+      shared.components.add(own)
+      const place = { bound: `${bound},${JSON.stringify(facts).slice(1, -1)}`, component: own }
+      return wrap(logger.child(facts), shared, place)
     },
     setLevel: (level) => {
-      shared.level = level
+      levels.base = level
     },
     get level() {
-      return shared.level
+      return levels.base
     },
+    control: {
+      components: () => [...shared.components].toSorted(),
+      level: () => levels.base,
+      hold: (name, level, forMs) => levels.hold(name, level, forMs),
+      holds: () => levels.holds(),
+    },
+    recent: () => shared.recent.lines(),
     get dropped() {
       return shared.sink.dropped
     },

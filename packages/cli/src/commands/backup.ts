@@ -1,5 +1,5 @@
 import { createReadStream, statSync } from 'node:fs'
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
@@ -9,6 +9,7 @@ import { askLines } from '../output/ask-lines.ts'
 import { jsonText } from '../output/print.ts'
 import { withProgress } from '../output/progress.ts'
 import { fields, table } from '../output/table.ts'
+import { writeWhole } from '../output/write-whole.ts'
 import type { Terminal } from '../terminal.ts'
 import { restCommand } from './options.ts'
 
@@ -59,28 +60,9 @@ async function backup(terminal: Terminal, file: string | undefined, options: Bac
     }
   }
   const far = (): string => `${Math.floor(bytes / MIB)} MiB`
-  await withProgress(terminal, 'backup', () => writeWhole(path, counted()), far)
+  await withProgress(terminal, 'backup', () => writeWhole('backup', path, counted()), far)
   if (options.json === true) terminal.out(jsonText({ file: path, bytes, encrypted: isEncrypted }))
   else terminal.out(`${path}: ${bytes} bytes${isEncrypted ? '' : '; no key is in it'}\n`)
-}
-
-/** The file appears under its name when all of it is there; only its owner can read it. */
-async function writeWhole(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-  const draft = `${path}.part`
-  try {
-    await using file = await open(draft, 'w', 0o600)
-    await file.chmod(0o600)
-    for await (const chunk of chunks) await file.writeFile(chunk)
-    await file.sync()
-    await rename(draft, path)
-  } catch (error) {
-    await rm(draft, { force: true })
-    const reason = error instanceof Error ? error.message : String(error)
-    throw failure('backup_failed', `the backup did not arrive as a whole: ${reason}`, {
-      hint: 'nothing is left of it; the log of the service may say more',
-      cause: error,
-    })
-  }
 }
 
 async function restore(terminal: Terminal, name: string, options: RestoreOptions): Promise<void> {

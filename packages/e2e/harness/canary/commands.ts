@@ -168,6 +168,8 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('usage', world.imsi),
     call('backup', `${world.workDir}/box.enc`, '--passphrase-file', world.passwordFile),
     call('restore', `${world.workDir}/box.enc`, '--passphrase-file', world.passwordFile, '--dry-run'),
+    call('support bundle', '-o', `${world.workDir}/bundle.tar.gz`),
+    call('log-level', 'debug', '--for', '1m'),
     call('clock show'),
     call('clock confirm'),
     call('audit list', '--limit', '5000'),

@@ -1,4 +1,4 @@
-import { configInvalid, type Log, type Settings } from '@steeple/contracts'
+import { configInvalid, type JsonSchema, type Log, type Settings } from '@steeple/contracts'
 import { diffSettings, type LoadedConfig, lineOf, valueAt } from '@steeple/settings'
 import type { SettingsAccess } from '../plugins/host.ts'
 
@@ -9,6 +9,8 @@ export interface LiveSettings extends SettingsAccess {
    * Tells every listener when anything changed.
    */
   adopt(next: LoadedConfig): void
+  /** The schema that it was checked against, that of plugins included. */
+  schema(): JsonSchema
   /** What routes of plugins begin with, and whose they are; also of plugins that are only known. */
   features(): readonly { readonly prefix: string; readonly plugin: string }[]
 }
@@ -38,6 +40,7 @@ export function createLiveSettings(first: LoadedConfig, log: Log): LiveSettings 
 
   return {
     current: () => settings,
+    schema: () => loaded.schema,
     features: () =>
       loaded.sections.flatMap(({ plugin, paths }) => paths.map((prefix) => ({ prefix, plugin }))),
     know: (sections) => {

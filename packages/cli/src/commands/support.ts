@@ -1,0 +1,83 @@
+import { basename, resolve } from 'node:path'
+import { type Command, Option } from 'commander'
+import type { ConnectionOptions } from '../client/credentials.ts'
+import { connect, isObject, type Json } from '../client/rest-client.ts'
+import { usageError } from '../command-error.ts'
+import { jsonText, printList } from '../output/print.ts'
+import { moment } from '../output/table.ts'
+import { writeWhole } from '../output/write-whole.ts'
+import type { Terminal } from '../terminal.ts'
+import { restCommand } from './options.ts'
+
+interface BundleOptions extends ConnectionOptions {
+  readonly output?: string
+}
+interface LevelOptions extends ConnectionOptions {
+  readonly component?: string
+  readonly for?: string
+  readonly end?: boolean
+}
+
+/** `svc support bundle`, `svc log-level` */
+export function addSupportCommands(program: Command, terminal: Terminal): void {
+  const support = program.command('support').description('help for those who help')
+  restCommand(support, 'bundle', 'what they need to know of this node, without its secrets, as a file')
+    .option('-o, --output <file>', 'its name; made of node and time when none is given')
+    .action((options: BundleOptions) => bundle(terminal, options))
+  restCommand(program, 'log-level [level]', 'log more or less for a time; without a level: what holds now')
+    .option('--component <name>', 'of this plugin or part of the kernel alone')
+    .addOption(new Option('--for <duration>', 'so long, such as 5m or 2h (at most 24h)').default('15m'))
+    .option('--end', 'the level of the configuration again')
+    .addHelpText('after', '\nLevels: debug, info, warn, error')
+    .action((level: string | undefined, options: LevelOptions) => logLevel(terminal, level, options))
+}
+
+async function bundle(terminal: Terminal, options: BundleOptions): Promise<void> {
+  const response = await connect(terminal, options).download('/v1/support/bundle', {})
+  const suggested = /filename="([^"]+)"/.exec(response.headers['content-disposition'] ?? '')?.[1]
+  const path = resolve(terminal.cwd, options.output ?? basename(suggested ?? 'svc-support.tar.gz'))
+  let bytes = 0
+  const counted = async function* (): AsyncGenerator<Buffer> {
+    for await (const chunk of response) {
+      const piece = chunk as Buffer // a response without an encoding gives Buffers
+      bytes += piece.length
+      yield piece
+    }
+  }
+  await writeWhole('bundle', path, counted())
+  if (options.json === true) terminal.out(jsonText({ file: path, bytes }))
+  else
+    terminal.out(`${path}: ${bytes} bytes; look into it before you give it away: tar xzf ${basename(path)}\n`)
+}
+
+async function logLevel(terminal: Terminal, level: string | undefined, options: LevelOptions): Promise<void> {
+  if (level !== undefined && options.end === true) throw usageError('give a level or --end, not both')
+  const client = connect(terminal, options)
+  const isChange = level !== undefined || options.end === true
+  const component = options.component === undefined ? {} : { component: options.component }
+  const wanted = options.end === true ? { level: null } : { level, for: options.for }
+  const { body } = isChange
+    ? await client.change('PUT', '/v1/log-level', { ...component, ...wanted })
+    : await client.get('/v1/log-level')
+  if (options.json === true) terminal.out(jsonText(body))
+  else show(terminal, body)
+}
+
+function show(terminal: Terminal, body: Json): void {
+  const holds = Array.isArray(body.holds) ? body.holds.filter(isObject) : []
+  const rows: readonly Json[] = [
+    ...holds.map((held) => ({ ...held, component: held.component ?? 'all others' })),
+    rest(body),
+  ]
+  printList(terminal, false, { key: 'holds', rows, nextCursor: null }, [
+    { title: 'COMPONENT', value: (row) => row.component, fit: 'whole' },
+    { title: 'LEVEL', value: (row) => row.level, fit: 'whole' },
+    { title: 'UNTIL', value: (row) => moment(row.until) },
+  ])
+  const names = Array.isArray(body.components) ? body.components.join(', ') : ''
+  terminal.out(`\ncomponents: ${names}\n`)
+}
+
+function rest(body: Json): Json {
+  return { component: '(configuration)', level: body.level, until: null }
+}

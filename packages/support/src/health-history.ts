@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto'
+import type { ComponentState, HealthBoard } from '@steeple/contracts'
+import { cleanText, type Scrub } from './bundle/clean-text.ts'
+
+/** Changes that are kept. */
+const MOST_CHANGES = 1_000
+
+/** A component as a bundle shows it. */
+export interface ShownComponent {
+  readonly name: string
+  readonly kind: ComponentState['kind']
+  readonly status: ComponentState['status']
+  readonly detail: string
+  readonly required: boolean
+  readonly since: string
+}
+
+/** What became better or worse since the start. */
+export interface HealthHistory {
+  /** Looks once. */
+  look(): void
+  /** The oldest first. */
+  changes(): readonly (ShownComponent & { readonly seen_at: string })[]
+  /** As it is now. */
+  now(): readonly ShownComponent[]
+}
+
+/** A history that is empty. */
+export function createHealthHistory(
+  board: () => HealthBoard,
+  nowMs: () => number,
+  scrub: Scrub,
+): HealthHistory {
+  const last = new Map<string, ComponentState['status']>()
+  const changes: (ShownComponent & { readonly seen_at: string })[] = []
+  return {
+    look: () => {
+      const seen_at = new Date(nowMs()).toISOString()
+      for (const component of board().components()) {
+        if (last.get(component.name) === component.status) continue
+        last.set(component.name, component.status)
+        changes.push({ seen_at, ...shownComponent(component, scrub) })
+        if (changes.length > MOST_CHANGES) changes.shift()
+      }
+    },
+    changes: () => changes,
+    now: () =>
+      board()
+        .components()
+        .map((component) => shownComponent(component, scrub)),
+  }
+}
+
+function shownComponent(component: ComponentState, scrub: Scrub): ShownComponent {
+  const { name, kind, status, detail, required, sinceMs } = component
+  const isNamed = kind !== 'peer'
+  return {
+    // A peer is called as its people call it.
+    name: isNamed
+      ? cleanText(name, scrub)
+      : `peer-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`,
+    kind,
+    status,
+    detail: isNamed ? cleanText(detail, scrub) : '[left out]',
+    required,
+    since: new Date(sinceMs).toISOString(),
+  }
+}

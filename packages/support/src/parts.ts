@@ -1,0 +1,8 @@
+import type { Context } from '@steeple/contracts'
+import type { HealthHistory } from './health-history.ts'
+
+/** What the routes work with. */
+export interface SupportParts {
+  readonly context: Context
+  readonly history: HealthHistory
+}

@@ -27,6 +27,8 @@ const KNOWN: Readonly<Record<Reach, readonly string[]>> = {
     '::ffff:c0a8:101',
     '64:ff9b::7f00:1',
     '::7f00:1',
+    '::ffff:0:7f00:1',
+    '3fff::1',
   ],
   forbidden: [
     '169.254.169.254',
@@ -37,6 +39,10 @@ const KNOWN: Readonly<Record<Reach, readonly string[]>> = {
     '64:ff9b::a9fe:a9fe',
     '64:ff9b::169.254.169.254',
     '::a9fe:a9fe',
+    '::ffff:0:a9fe:a9fe',
+    '::ffff:0:169.254.169.254',
+    '4000::1',
+    '1::1',
     '2002:a9fe:a9fe::1',
     '2001:0:1::1',
     'fe80::1',
@@ -69,7 +75,7 @@ addresses('sees through every way of writing an IPv4 address in an IPv6 one', ()
     fc.property(fc.ipV4(), (address) => {
       const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number)
       const hex = `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
-      for (const prefix of ['::ffff:', '0:0:0:0:0:ffff:', '64:ff9b::'])
+      for (const prefix of ['::ffff:', '0:0:0:0:0:ffff:', '64:ff9b::', '::ffff:0:'])
         for (const form of [address, hex]) assert.is(reachOf(prefix + form), reachOf(address), prefix + form)
     }),
   )

@@ -17,7 +17,7 @@ alerts('fires when a metric is beyond its threshold, shows it, and tells a recei
     const [message] = all.receiver.taken
     assert.is(message?.payload.type, 'alert.firing')
     assert.is(message?.payload.data.id, alert?.id)
-    assert.match(message?.payload.text ?? '', /^WARNING: high .*svc_gauge_level is 11: > 10$/)
+    assert.match(message?.payload.text ?? '', /^WARNING: high .*svc_gauge_level is 11 \(> 10\)$/)
     all.set(10)
     await eventually(() => assert.is(all.receiver.taken.length, 2))
     assert.is(all.receiver.taken[1]?.payload.type, 'alert.resolved')
@@ -165,6 +165,12 @@ alerts('keeps quiet until a time, and tells then of what still fires', async () 
     await eventually(async () => assert.equal(await all.alerts('?state=open'), []))
     await all.bed.settled()
     assert.not.ok(all.receiver.taken.some(({ payload }) => payload.data.id === third.id))
+    // It lasts beyond the alert: it is shown there, and can be ended there.
+    const shown = async (): Promise<string | null | undefined> =>
+      (await all.alerts()).find(({ id }) => id === third.id)?.silenced_until
+    assert.is.not(await shown(), null)
+    assert.is(bodyOf<AlertBody>(await silence(third.id, null)).silenced_until, null)
+    assert.is(await shown(), null)
   } finally {
     await all.close()
   }
@@ -185,6 +191,7 @@ alerts('tries a receiver out, says why it does not take anything, and what it ha
     all.set(11)
     await eventually(async () =>
       assert.equal(bodyOf(await all.bed.request('GET', '/v1/alerts/webhooks')), {
+        enabled: true,
         webhooks: [
           {
             name: 'ops',
@@ -207,6 +214,10 @@ alerts('looks at nothing while it is switched off', async () => {
     await all.clock.advance(60_000)
     await all.bed.settled()
     assert.equal(await all.alerts(), [])
+    const { enabled } = bodyOf<{ readonly enabled: boolean }>(
+      await all.bed.request('GET', '/v1/alerts/webhooks'),
+    )
+    assert.is(enabled, false)
   } finally {
     await all.close()
   }

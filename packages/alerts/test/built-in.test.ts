@@ -285,8 +285,26 @@ rules('of the configuration compare gauges, the growth of counters and the mean 
   // Another process: its counter begins again.
   await see(1, 5, 1, 1)
   assert.is((await levelsOf('c')).value, 0)
+  await see(1, 55, 3, 2)
+  assert.match((await levelsOf('c')).message, /^c grows by [\d.]+ a second \(> 2\)$/)
+  assert.is((await levelsOf('h')).message, 'h is 2 on average (> 2)')
   await all.fake.clock.advance(70_000)
   assert.is((await levelsOf('c')).level, 'good')
+})
+
+rules('warn of a value to end at that lies on the wrong side', () => {
+  const rule = { metric: 'g', threshold: 2, for: '0s', severity: 'info' } as const
+  const { fake } = box({
+    rules: [
+      { ...rule, name: 'right', op: '>', clear: 1 },
+      { ...rule, name: 'same', op: '<=', clear: 2 },
+      { ...rule, name: 'wrong', op: '>=', clear: 3 },
+      { ...rule, name: 'below', op: '<', clear: 1 },
+      { ...rule, name: 'equal', op: '==', clear: 1 },
+    ],
+  })
+  const warned = fake.logs.filter(({ level }) => level === 'warn').map(({ facts }) => Object.values(facts)[0])
+  assert.equal(warned, ['wrong', 'below', 'equal'])
 })
 
 async function mustFail(work: () => Promise<unknown>): Promise<void> {

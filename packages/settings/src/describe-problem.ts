@@ -165,7 +165,10 @@ function formatMessage(error: ErrorObject, rule: JsonSchema, forms: Forms, shown
 /** The first that comes twice. */
 function uniqueMessage(by: unknown, data: unknown): string {
   const items = Array.isArray(data) ? data : []
-  const names = items.map((item) => String(typeof by === 'string' ? valueAt(item, [by]) : item))
+  const names = items
+    .map((item) => (typeof by === 'string' ? valueAt(item, [by]) : item))
+    .filter((name) => name !== undefined)
+    .map(String)
   const twice = names.find((name, index) =>
     names.slice(0, index).some((one) => one.toLowerCase() === name.toLowerCase()),
   )

@@ -103,9 +103,12 @@ function isInRange([least, most]: readonly string[], text: string): boolean {
   return ms >= (msFromDuration(least ?? '') ?? 0) && ms <= (msFromDuration(most ?? '') ?? 0)
 }
 
-/** `x-unique: true`: no text twice, in any case; `x-unique: "name"`: no two items with the same `name`. */
+/** `x-unique: true`: no text twice, in any case; `x-unique: "name"`: no two items with the same `name`, where they have one. */
 function isUnique(by: string | true, items: readonly unknown[]): boolean {
-  const keys = items.map((item) => String(by === true ? item : valueAt(item, [by])).toLowerCase())
+  const keys = items
+    .map((item) => (by === true ? item : valueAt(item, [by])))
+    .filter((key) => key !== undefined)
+    .map((key) => String(key).toLowerCase())
   return new Set(keys).size === keys.length
 }
 

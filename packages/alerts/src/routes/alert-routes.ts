@@ -79,15 +79,15 @@ export function alertRoutes(parts: AlertParts): readonly Route[] {
       role: 'operator',
       summary: 'Tell no receiver of this rule and subject until then; null ends it',
       description:
-        'Holds for alerts of the same rule and subject that begin meanwhile too. What still fires when it ends is told then. ' +
-        'The list shows alerts as ever.',
+        'Holds for alerts of the same rule and subject that begin meanwhile too, and may be asked for when this one is over. What ' +
+        'still fires when it ends is told then. The list shows alerts as ever.',
       example: { until: '2027-01-01T06:00:00.000Z' },
       schema: {
         params: PARAMS,
         body: objectSchema({ until: { ...TIMESTAMP_SCHEMA, type: ['string', 'null'] } }, ['until']),
         response: ALERT_SCHEMA,
       },
-      errors: ['alert_not_found', 'alert_state_conflict', 'store_corrupt', 'validation_failed'],
+      errors: ['alert_not_found', 'store_corrupt', 'validation_failed'],
       audit: 'alert.silence',
       handle: (request) => silence(parts, request),
     }),
@@ -109,7 +109,7 @@ async function pageOf({ context }: AlertParts, filter: AlertFilter, page: Page):
 }
 
 function silenceOf(row: AlertRow, silences: ReadonlyMap<string, SilenceRow>): number | undefined {
-  return silences.get(row.open_key)?.until_ms
+  return silences.get(openKey(row.rule, row.subject))?.until_ms
 }
 
 async function ack(parts: AlertParts, request: Request<IdParams>): ReturnType<Route['handle']> {
@@ -117,7 +117,8 @@ async function ack(parts: AlertParts, request: Request<IdParams>): ReturnType<Ro
   return await request.mutate(id, async (transaction) => {
     const tx = parts.context.db.join(transaction)
     const nowMs = Math.floor(parts.context.clock.nowMs())
-    const row = await openRow(tx, id)
+    const row = await rowOf(tx, id)
+    if (row.state === 'resolved') throw alertStateConflict(id)
     const { rule, subject, severity } = row
     transaction.audit({ detail: { rule, subject } })
     transaction.event({ type: 'alert.ack', subject: id, data: { rule, subject, severity } })
@@ -142,7 +143,7 @@ async function silence(
   const untilMs = untilOf(request.body, nowMs)
   return await request.mutate(id, async (transaction) => {
     const tx = parts.context.db.join(transaction)
-    const row = await openRow(tx, id)
+    const row = await rowOf(tx, id)
     const { rule, subject } = row
     const until = untilMs === undefined ? null : timestampFromMs(untilMs)
     transaction.audit({ detail: { rule, subject, until } })
@@ -154,10 +155,9 @@ async function silence(
   })
 }
 
-async function openRow(tx: Parameters<typeof ALERTS.find>[0], id: string): Promise<AlertRow> {
+async function rowOf(tx: Parameters<typeof ALERTS.find>[0], id: string): Promise<AlertRow> {
   const row = await ALERTS.find(tx, { id })
   if (row === undefined) throw alertNotFound(id)
-  if (row.state === 'resolved') throw alertStateConflict(id)
   return row
 }
 

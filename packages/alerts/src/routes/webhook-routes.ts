@@ -55,9 +55,15 @@ export function webhookRoutes(parts: AlertParts): readonly Route[] {
       role: 'viewer',
       summary: 'The receivers of alerts, and what they have not taken yet',
       schema: {
-        response: objectSchema({ webhooks: { type: 'array', items: WEBHOOK_SCHEMA } }, ['webhooks']),
+        response: objectSchema(
+          {
+            enabled: { type: 'boolean', description: 'Whether rules are looked at (alerts.enabled).' },
+            webhooks: { type: 'array', items: WEBHOOK_SCHEMA },
+          },
+          ['enabled', 'webhooks'],
+        ),
       },
-      handle: async () => ok({ webhooks: await webhooksOf(parts) }),
+      handle: async () => ok({ enabled: parts.context.config.enabled, webhooks: await webhooksOf(parts) }),
     }),
     route<unknown, unknown, TestBody>({
       method: 'POST',

@@ -8,6 +8,11 @@ import { type Finding, lookOf, type Rule, type Watch } from './rule.ts'
 export function thresholdWatch(context: Context<AlertsConfig>): Watch {
   const rules = context.config.rules.map((config) => ({ config, rule: ruleOf(config) }))
   const names = [...new Set(rules.map(({ config }) => config.metric))]
+  for (const { config } of rules.filter(({ config }) => !isClearOfUse(config)))
+    context.log.warn(
+      { rule: config.name, op: config.op, threshold: config.threshold, clear: config.clear },
+      'clear of a rule is not on the good side of its threshold and changes nothing',
+    )
   const growth = growthMemory()
   return {
     rules: rules.map(({ rule }) => rule),
@@ -15,7 +20,10 @@ export function thresholdWatch(context: Context<AlertsConfig>): Watch {
       if (names.length === 0) return []
       const readings = await context.use(metricsReaderRef).read(names)
       const values = valuesOf(growth, readings, context.clock.monotonicMs())
-      return rules.map(({ config, rule }) => lookOf(rule, findingsOf(config, values.get(config.metric))))
+      return rules.map(({ config, rule }) => {
+        const kind = readings.get(config.metric)?.kind ?? 'gauge'
+        return lookOf(rule, findingsOf(config, kind, values.get(config.metric)))
+      })
     },
   }
 }
@@ -32,8 +40,18 @@ function valuesOf(
   return values
 }
 
-function findingsOf(config: RuleConfig, values: Values = new Map()): ReadonlyMap<string, Finding> {
-  const { metric, op, threshold, clear } = config
+/** What is compared of each kind of metric, in words. */
+const SAID: Readonly<Record<MetricReading['kind'], (value: string) => string>> = {
+  gauge: (value) => `is ${value}`,
+  counter: (value) => `grows by ${value} a second`,
+  histogram: (value) => `is ${value} on average`,
+}
+
+function findingsOf(
+  { metric, op, threshold, clear }: RuleConfig,
+  kind: MetricReading['kind'],
+  values: Values = new Map(),
+): ReadonlyMap<string, Finding> {
   return new Map(
     [...values].map(([series, value]) => [
       series === '' ? metric : `${metric}{${series}}`,
@@ -41,10 +59,17 @@ function findingsOf(config: RuleConfig, values: Values = new Map()): ReadonlyMap
         level: levelOf(value, op, threshold, clear),
         value: Number.isFinite(value) ? value : undefined,
         threshold,
-        message: `${metric}${series === '' ? '' : ` (${series})`} is ${numberText(value)}: ${op} ${numberText(threshold)}`,
+        message: `${metric}${series === '' ? '' : ` (${series})`} ${SAID[kind](numberText(value))} (${op} ${numberText(threshold)})`,
       },
     ]),
   )
+}
+
+/** Whether `clear` is a value that a threshold of this kind leaves behind; so is none. */
+function isClearOfUse({ op, threshold, clear }: RuleConfig): boolean {
+  if (clear === undefined || clear === threshold) return true
+  if (op === '>' || op === '>=') return clear < threshold
+  return (op === '<' || op === '<=') && clear > threshold
 }
 
 function ruleOf({ name, severity, for: lasts, clear_for: clears }: RuleConfig): Rule {
@@ -52,7 +77,11 @@ function ruleOf({ name, severity, for: lasts, clear_for: clears }: RuleConfig): 
   return { name, severity, forMs, clearMs: clears === undefined ? forMs : (msFromDuration(clears) ?? 0) }
 }
 
-/** A number as people read it: six digits are enough of a measurement. */
+/** From here on a fraction says nothing. */
+const LARGE = 100_000
+
+/** A number as people read it: six digits are enough of a fraction, and all of those before it are shown. */
 export function numberText(value: number): string {
-  return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)))
+  if (Math.abs(value) >= LARGE) return String(Math.round(value))
+  return String(Number(value.toPrecision(6)))
 }

@@ -35,7 +35,7 @@ const FORBIDDEN: readonly string[] = [
   'ff00::/8',
 ]
 
-/** Addresses of this machine and of networks that are not the internet (RFC 1918, RFC 4193, RFC 6598, RFC 2544, RFC 5737, RFC 3849). */
+/** Addresses of this machine and of networks that are not the internet (RFC 1918, RFC 4193, RFC 6598, RFC 2544, RFC 5737, RFC 3849, RFC 9637). */
 const PRIVATE: readonly string[] = [
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -48,18 +48,25 @@ const PRIVATE: readonly string[] = [
   '203.0.113.0/24',
   '::1/128',
   '2001:db8::/32',
+  '3fff::/20',
   'fc00::/7',
 ]
 
+/** Global unicast addresses (IANA, "IPv6 Global Unicast Address Space"). */
+const GLOBAL: readonly string[] = ['2000::/3']
+
 const forbidden = listOf(FORBIDDEN)
 const privates = listOf(PRIVATE)
+const globals = listOf(GLOBAL)
 
 /** What may be connected to. One that is no address is forbidden; one that holds an IPv4 address is what that is. */
 export function reachOf(address: string): Reach {
   const plain = address.includes('%') ? '' : unwrapped(address)
   const family = isIP(plain) === 4 ? 'ipv4' : 'ipv6'
   if (isIP(plain) === 0 || forbidden.check(plain, family)) return 'forbidden'
-  return privates.check(plain, family) ? 'private' : 'public'
+  if (privates.check(plain, family)) return 'private'
+  // Of IPv6 nothing else is handed out (RFC 4291 §2.4, IANA).
+  return family === 'ipv6' && !globals.check(plain, family) ? 'forbidden' : 'public'
 }
 
 /** Throws an Error that says which address may not be connected to, and what to do where anything can be done. */
@@ -77,16 +84,17 @@ export function refuseForbidden(addresses: readonly Address[], allowPrivate: boo
   }
 }
 
-/** The IPv4 address in one that is mapped (RFC 4291 §2.5.5.2), compatible (§2.5.5.1) or translated (RFC 6052 §2.1). */
+/** The IPv4 address in one that is mapped (RFC 4291 §2.5.5.2), compatible (§2.5.5.1) or translated (RFC 6052 §2.1, RFC 2765 §2.1). */
 function unwrapped(address: string): string {
   if (isIP(address) !== 6) return address
   const groups = groupsOf(address)
   const isMapped = groups.slice(0, 5).every((one) => one === 0) && (groups[5] === 0xffff || groups[5] === 0)
+  const isStateless = groups.slice(0, 4).every((one) => one === 0) && groups[4] === 0xffff && groups[5] === 0
   const isTranslated =
     groups[0] === 0x64 && groups[1] === 0xff9b && groups.slice(2, 6).every((one) => one === 0)
   const [high = 0, low = 0] = groups.slice(6)
   // ::, ::1 are addresses of their own.
-  if ((!isMapped && !isTranslated) || (high === 0 && low <= 1)) return address
+  if ((!isMapped && !isTranslated && !isStateless) || (high === 0 && low <= 1)) return address
   return [high >> 8, high & 255, low >> 8, low & 255].join('.')
 }
 

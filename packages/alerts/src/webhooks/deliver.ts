@@ -80,7 +80,7 @@ async function attempt(
     if ((await DELIVERIES.find(tx, { id: row.id, target: row.target })) !== undefined)
       await DELIVERIES.put(tx, after)
   })
-  const facts = { webhook: target.name, message: row.id, failures: after.failures, why: failed.why }
+  const facts = { webhook: target.name, message_id: row.id, failures: after.failures, why: failed.why }
   if (after.state === 'parked') context.log.error(facts, 'a message to a webhook is given up')
   else context.log.warn(facts, 'a webhook did not take a message; it is sent again')
   return false

@@ -1,6 +1,9 @@
 import type { ComponentHealth } from '@steeple/contracts'
+import { safeText } from '@steeple/telecom'
 import type { AlertParts } from '../parts.ts'
 import { type Backlog, backlogs, lastErrorOf } from '../store/delivery-store.ts'
+import { refuseUseless } from './judge.ts'
+import type { Target } from './target.ts'
 
 /** How long a message may wait before its receiver is not well, ms. */
 const LATE_MS = 600_000
@@ -12,15 +15,24 @@ export async function webhookHealth(parts: AlertParts): Promise<readonly Compone
   metrics.backlog(all)
   const nowMs = context.clock.nowMs()
   return await Promise.all(
-    targets.map(async ({ name }): Promise<ComponentHealth> => {
+    targets.map(async (target): Promise<ComponentHealth> => {
+      const { name } = target
       const backlog = all.get(name)
-      const problem = backlog === undefined ? undefined : problemOf(backlog, nowMs)
       const component = { name: `webhook.${name}`, kind: 'feature' } as const
+      const useless = await uselessBecause(target)
+      if (useless !== undefined)
+        return { ...component, status: 'degraded', detail: `nothing can be sent: ${useless}` }
+      const problem = backlog === undefined ? undefined : problemOf(backlog, nowMs)
       if (problem === undefined) return { ...component, status: 'ok', detail: waitingText(backlog) }
       const why = await lastErrorOf(context.db, name)
       return { ...component, status: 'degraded', detail: why === undefined ? problem : `${problem}: ${why}` }
     }),
   )
+}
+
+/** Why its configuration or its files let no message go: said at once, not when the first one cannot be sent. */
+async function uselessBecause(target: Target): Promise<string | undefined> {
+  return await refuseUseless(target).then(() => undefined, safeText)
 }
 
 function waitingText(backlog: Backlog | undefined): string {

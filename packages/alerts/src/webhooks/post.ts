@@ -1,11 +1,11 @@
 import { lookup } from 'node:dns/promises'
-import { readFile } from 'node:fs/promises'
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http'
 import { request as tlsRequest } from 'node:https'
 import { isIP } from 'node:net'
 import { untilAborted } from '@steeple/contracts'
-import { type Address, reachOf, refuseForbidden } from './addresses.ts'
-import { secretLines } from './secret-file.ts'
+import type { Address } from './addresses.ts'
+import { hostOf, judge, literalOf } from './judge.ts'
+import { authorizationOf, caOf } from './secret-file.ts'
 import type { Target } from './target.ts'
 
 /** How long an attempt may take, its answer included, ms. */
@@ -44,15 +44,13 @@ export async function post(
   body: string,
   { signal, resolve = systemResolve }: { readonly signal: AbortSignal; readonly resolve?: Resolve },
 ): Promise<Answer> {
-  const { url, allowPrivate } = target
+  const { url } = target
   const bound = AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS)])
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  const addresses = await addressesOf(host, resolve, bound)
-  refuseForbidden(addresses, allowPrivate)
-  if (url.protocol !== 'https:' && addresses.some(({ address }) => reachOf(address) !== 'private'))
-    throw new Error('http:// is for receivers of this machine or of a private network; use https://')
-  const authorization = await authorizationOf(target)
-  const ca = target.caFile === undefined ? undefined : await readFile(target.caFile, 'utf8')
+  const host = hostOf(url)
+  const addresses = await addressesOf(target, resolve, bound)
+  judge(target, addresses)
+  const authorization = await authorizationOf(target.authorizationFile)
+  const ca = await caOf(target.caFile)
   return await new Promise<Answer>((resolveWith, reject) => {
     const send = url.protocol === 'https:' ? tlsRequest : plainRequest
     const outgoing: ClientRequest = send({
@@ -92,23 +90,18 @@ export async function post(
   })
 }
 
-async function addressesOf(host: string, resolve: Resolve, signal: AbortSignal): Promise<readonly Address[]> {
-  const family = isIP(host)
-  if (family !== 0) return [{ address: host, family: family === 6 ? 6 : 4 }]
-  const found = await untilAborted(resolve(host), signal).catch((error: unknown) => {
+async function addressesOf(
+  target: Target,
+  resolve: Resolve,
+  signal: AbortSignal,
+): Promise<readonly Address[]> {
+  const literal = literalOf(target)
+  if (literal !== undefined) return [literal]
+  const found = await untilAborted(resolve(hostOf(target.url)), signal).catch((error: unknown) => {
     throw signal.aborted ? late() : error
   })
   if (found.length === 0) throw new Error('its name has no address')
   return found
-}
-
-async function authorizationOf({ authorizationFile }: Target): Promise<string | undefined> {
-  if (authorizationFile === undefined) return undefined
-  const [line] = await secretLines(authorizationFile)
-  // What a header may hold; anything else would be shown in the error of whoever refuses it.
-  if (line === undefined || !/^[\x20-\x7e]+$/.test(line))
-    throw new Error(`${authorizationFile} holds no value of a header`)
-  return line
 }
 
 function answerOf({ statusCode = 0, headers }: IncomingMessage): Answer {

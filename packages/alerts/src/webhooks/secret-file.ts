@@ -1,5 +1,6 @@
+import { X509Certificate } from 'node:crypto'
 import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
 
 const MOST_OCTETS = 8_192
 /** Standard Webhooks, "Symmetric signatures": 24 to 64 octets in base64, behind `whsec_`. */
@@ -50,6 +51,30 @@ export async function signingSecrets(path: string): Promise<readonly string[]> {
       )
   })
   return lines
+}
+
+/** The value of the header Authorization in that file; undefined without one. Throws an Error as `secretLines`, and for what no header holds. */
+export async function authorizationOf(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined
+  const [line] = await secretLines(path)
+  // What a header may hold; anything else would be shown in the error of whoever refuses it.
+  if (line === undefined || !/^[\x20-\x7e]+$/.test(line))
+    throw new Error(`${path} holds no value of a header`)
+  return line
+}
+
+/** The CA certificates in that file, PEM; undefined without one. Throws an Error that says what is wrong with it. */
+export async function caOf(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new Error(`${path} cannot be read: ${codeOf(error)}`)
+  })
+  try {
+    new X509Certificate(text)
+    return text
+  } catch (cause) {
+    throw new Error(`${path} holds no certificate in PEM`, { cause })
+  }
 }
 
 function codeOf(error: unknown): string {

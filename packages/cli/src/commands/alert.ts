@@ -22,6 +22,7 @@ interface TestOptions extends ConnectionOptions {
   readonly resend?: boolean
 }
 
+const IS_OFF = 'svc: no rule is looked at: set alerts.enabled (SVC_ALERTS_ENABLED) of the service\n'
 const ID = /^a-[0-9a-f]{16}$/
 
 /** `svc alert list|ack|silence|webhooks|test`: what needs somebody, and who is told. */
@@ -67,6 +68,7 @@ async function list(
 ): Promise<void> {
   const query = { state: state === 'all' ? undefined : state, severity, rule }
   const found = await connect(terminal, options).list('/v1/alerts', 'alerts', options.limit, query)
+  if (found.rows.length === 0) await sayWhenOff(terminal, options)
   printList(terminal, options.json === true, found, [
     { title: 'ALERT', value: (row) => row.id, fit: 'whole' },
     { title: 'SEVERITY', value: (row) => row.severity, fit: 'whole' },
@@ -77,6 +79,12 @@ async function list(
     { title: 'ACK', value: (row) => row.acked_by },
     { title: 'SILENT UNTIL', value: (row) => moment(row.silenced_until) },
   ])
+}
+
+/** An empty list would say that all is well. */
+async function sayWhenOff(terminal: Terminal, options: ConnectionOptions): Promise<void> {
+  const { body } = await connect(terminal, options).get('/v1/alerts/webhooks')
+  if (body.enabled === false) terminal.err(IS_OFF)
 }
 
 async function silence(terminal: Terminal, id: string, options: SilenceOptions): Promise<void> {
@@ -97,6 +105,7 @@ function untilOf(options: SilenceOptions): string | null {
 
 async function webhooks(terminal: Terminal, options: ConnectionOptions): Promise<void> {
   const { body } = await connect(terminal, options).get('/v1/alerts/webhooks')
+  if (body.enabled === false) terminal.err(IS_OFF)
   const rows = Array.isArray(body.webhooks) ? body.webhooks.filter(isObject) : []
   printList(terminal, options.json === true, { key: 'webhooks', rows, nextCursor: null }, [
     { title: 'WEBHOOK', value: (row) => row.name, fit: 'whole' },

@@ -155,6 +155,13 @@ rules('say that the HSS does not take SIMs', async () => {
     ],
   })
   assert.is((await all.at('hss_push_failing', 'hss')).level, 'good')
+  all.components.push({ ...component('driver-hss.hss', 'down'), kind: 'hss' })
+  const away = await all.at('hss_push_failing', 'hss')
+  assert.equal(
+    [away.level, away.value, away.message],
+    ['bad', 9, '0 SIMs could not be written to the HSS, 9 wait for it: it does not answer'],
+  )
+  all.components.pop()
   all.readings.set('svc_sims_unsynced', gauge(3, { status: 'failed' }))
   assert.is((await all.at('hss_push_failing', 'hss')).message, '3 SIMs could not be written to the HSS')
 })

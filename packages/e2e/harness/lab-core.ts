@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { ROOT } from './launch.ts'
 
 const FOLDER = join(ROOT, 'packages/lab-core/dist')
+/** The tool of the core that writes its subscribers, as `hss.dbctl_path` takes it. */
+export const DBCTL: string = join(FOLDER, 'open5gs-dbctl.js')
 /** Flags that let it listen wherever there is room. */
 export const ANY_PORTS: readonly string[] = [
   'mme',
@@ -56,7 +58,7 @@ export async function startLabCore(
     urls,
     env: {
       SVC_HSS_DRIVER: 'dbctl',
-      SVC_HSS_DBCTL_PATH: join(FOLDER, 'open5gs-dbctl.js'),
+      SVC_HSS_DBCTL_PATH: DBCTL,
       SVC_COLLECTOR_MME_URL: urls.mme,
       SVC_COLLECTOR_SMF_URL: urls.smf,
       LAB_CORE_DIR: directory,

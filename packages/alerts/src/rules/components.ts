@@ -37,7 +37,7 @@ export function componentWatch(context: Context): Watch {
 /** A component that is degraded works: it is no reason to say that it is down, and none to say that it is well. */
 function downOf({ name, status, detail }: ComponentState): readonly [string, Finding] {
   const level = { ok: 'good', degraded: 'between', down: 'bad' } as const
-  return [name, findingOf(level[status], `${name} is down: ${detail}`)]
+  return [name, findingOf(level[status], `${name} is down${detail === '' ? '' : `: ${detail}`}`)]
 }
 
 function findingOf(level: Level, message: string, value?: number): Finding {

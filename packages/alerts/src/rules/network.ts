@@ -1,6 +1,8 @@
 import {
   type Context,
+  healthBoardRef,
   type ImsiHash,
+  type MetricReading,
   metricsReaderRef,
   quotaWatchRef,
   type StateEvent,
@@ -27,12 +29,12 @@ export function loadWatch(context: Context): Watch {
     rules: [HSS, SURGE],
     looks: async () => {
       const readings = await context.use(metricsReaderRef).read([UNSYNCED, SESSIONS])
-      const failed = readings.get(UNSYNCED)?.samples.find(({ labels }) => labels.status === 'failed')?.value
+      const unsynced = readings.get(UNSYNCED)
       const samples = readings.get(SESSIONS)?.samples
       const sessions = samples?.reduce((sum, { value }) => sum + value, 0)
       const most = context.settings.policy.max_ues
       return [
-        lookOf(HSS, new Map(of('hss', failed, 0, 0, `${failed} SIMs could not be written to the HSS`))),
+        lookOf(HSS, new Map(hssOf(unsynced, isHssAway(context)))),
         lookOf(
           SURGE,
           new Map(
@@ -48,6 +50,24 @@ export function loadWatch(context: Context): Watch {
       ]
     },
   }
+}
+
+function isHssAway(context: Context): boolean {
+  return context
+    .use(healthBoardRef)
+    .components()
+    .some(({ kind, status }) => kind === 'hss' && status === 'down')
+}
+
+/** SIMs that the HSS has refused, and while it does not answer those that wait for it. */
+function hssOf(unsynced: MetricReading | undefined, isAway: boolean): ReturnType<typeof of> {
+  const count = (status: string): number | undefined =>
+    unsynced?.samples.find(({ labels }) => labels.status === status)?.value
+  const failed = count('failed')
+  const waiting = isAway ? (count('pending') ?? 0) : 0
+  const refused = `${failed} SIMs could not be written to the HSS`
+  const message = waiting > 0 ? `${refused}, ${waiting} wait for it: it does not answer` : refused
+  return of('hss', failed === undefined ? undefined : failed + waiting, 0, 0, message)
 }
 
 function of(

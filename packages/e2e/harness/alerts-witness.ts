@@ -1,0 +1,75 @@
+import { assert, eventually } from '@steeple/testkit'
+import type { WebhookReceiver } from './webhook-receiver.ts'
+
+/** An alert as the API shows it. */
+export interface SeenAlert {
+  readonly id: string
+  readonly rule: string
+  readonly subject: string
+  readonly state: string
+  readonly value: number | null
+  readonly message: string
+}
+
+/** Asks a service. */
+export type Get = (path: string) => Promise<{ readonly status: number; readonly body: unknown }>
+
+/** What people see of the alerts of a service, in its list and at its receiver. */
+export interface AlertsWitness {
+  /** All alerts, history included. */
+  alerts(query?: string): Promise<readonly SeenAlert[]>
+  /** Waits until this alert fires and its receiver was told; gives it. */
+  fires(rule: string, subject: string): Promise<SeenAlert>
+  /** Waits until it is over and its receiver was told. */
+  ends(alert: SeenAlert): Promise<void>
+  /** Every alert has begun once and ended once at most, and was told so in this order. */
+  judge(): Promise<void>
+}
+
+/** Minutes of `for` and `clear_for`, and a busy machine. */
+const PATIENCE_MS = 240_000
+
+/** A witness of the service behind `get` and of its receiver. */
+export function alertsWitness(get: Get, receiver: WebhookReceiver): AlertsWitness {
+  const alerts = async (query = ''): Promise<readonly SeenAlert[]> => {
+    const { status, body } = await get(`/v1/alerts?limit=500${query}`)
+    assert.is(status, 200, JSON.stringify(body))
+    // The route documents it.
+    return (body as { readonly alerts: readonly SeenAlert[] }).alerts
+  }
+  const told = (type: string, id: string): number =>
+    new Set(
+      receiver.deliveries
+        .filter(({ payload }) => payload.type === type && payload.data.id === id)
+        .map((one) => one.id),
+    ).size
+  return {
+    alerts,
+    fires: (rule, subject) =>
+      eventually(async () => {
+        const open = await alerts(`&rule=${rule}`)
+        const found = open.find((one) => one.subject === subject && one.state === 'firing')
+        if (found === undefined)
+          throw new Error(`${rule} of ${subject} does not fire: ${JSON.stringify(open)}`)
+        assert.is(told('alert.firing', found.id), 1, `the receiver is told of ${rule}`)
+        return found
+      }, PATIENCE_MS),
+    ends: ({ id, rule, subject }) =>
+      eventually(async () => {
+        const all = await alerts(`&rule=${rule}`)
+        assert.is(all.find((one) => one.id === id)?.state, 'resolved', `${rule} of ${subject} is not over`)
+        assert.is(told('alert.resolved', id), 1, `the receiver is told of the end of ${rule}`)
+      }, PATIENCE_MS),
+    judge: async () => {
+      assert.is(receiver.forged, 0)
+      for (const { id, rule, subject, state } of await alerts()) {
+        if (state === 'pending') continue
+        const types = receiver.deliveries
+          .filter(({ payload }) => payload.data.id === id)
+          .map(({ payload }) => payload.type)
+        const expected = ['alert.firing', ...(state === 'resolved' ? ['alert.resolved'] : [])]
+        assert.equal([...new Set(types)], expected, `${rule} of ${subject}`)
+      }
+    },
+  }
+}

@@ -22,8 +22,8 @@ export const COMMAND_VARIABLES: readonly string[] = [
 export async function settingsHere(
   terminal: Terminal,
   options: PlaceOptions,
-  /** The command makes the node's keys: that they are not there yet is no fault. */
-  makesKeys = false,
+  /** Whether a data directory has the node's keys, or is about to; by itself: whether they are there. */
+  hasNodeKeys?: (dataDir: string) => boolean,
 ): Promise<Settings> {
   const [{ loadConfig }, { sectionsHere }] = await Promise.all([
     import('@steeple/settings'),
@@ -34,7 +34,7 @@ export async function settingsHere(
     env: terminal.env,
     flags: options.dataDir === undefined ? {} : { '--data-dir': options.dataDir },
     knownVariables: COMMAND_VARIABLES,
-    ...(makesKeys ? { surroundings: { hasNodeKeys: () => true } } : {}),
+    ...(hasNodeKeys === undefined ? {} : { surroundings: { hasNodeKeys } }),
   }
   return loadConfig({ ...source, sections: sectionsHere(source) }).settings
 }

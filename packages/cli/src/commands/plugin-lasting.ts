@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { CommandError, failure } from '../command-error.ts'
-import { type PlaceOptions, pluginsDirOf, settingsHere } from '../place.ts'
+import { type PlaceOptions, pluginsDirOf } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import { changePlugin } from './plugin-change.ts'
 
@@ -36,7 +36,8 @@ async function changeFiles(
   version: string | undefined,
 ): Promise<void> {
   const { disableOffline, uninstallOffline } = await import('@steeple/kernel')
-  const settings = await settingsHere(terminal, options)
+  const { settledHere } = await import('../offline/settled-here.ts')
+  const settings = await settledHere(terminal, options)
   const place = { dataDir: resolve(settings.server.data_dir), pluginsDir: pluginsDirOf(settings) }
   if (action === 'uninstall') {
     for (const dir of await uninstallOffline(place, name, version)) terminal.out(`removed ${dir}\n`)

@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { type Clock, isServiceError, type Settings, secretsInvalid } from '@steeple/contracts'
-import { missingStore, type OfflineStore, offlineTables, openOffline, storeUrlOf } from '@steeple/kernel'
+import {
+  isRestorePending,
+  missingStore,
+  type OfflineStore,
+  offlineTables,
+  openOffline,
+  storeUrlOf,
+} from '@steeple/kernel'
 import { readLease } from '@steeple/reconcile'
 import { openSecrets } from '@steeple/secrets'
 import { scanIntegrity } from '@steeple/store'
@@ -21,6 +28,8 @@ const LOW_MEBIBYTES = 1024
 export async function checkStore(terminal: Terminal, settings: Settings, clock: Clock): Promise<Check> {
   const url = storeUrlOf(settings)
   const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
+  if (isRestorePending(settings.server.data_dir))
+    return doubtful('store', 'a restore was decided and is not complete', 'the next start completes it')
   try {
     if (file !== undefined && !existsSync(file)) return absent(settings, file)
     const secrets = openSecrets(settings.server.data_dir)

@@ -4,9 +4,10 @@ import { type Reply, systemPrincipal } from '@steeple/contracts'
 import { openOffline } from '@steeple/kernel'
 import { openSecrets } from '@steeple/secrets'
 import type { Json } from '../client/rest-client.ts'
-import { type PlaceOptions, settingsHere } from '../place.ts'
+import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import { commandLog } from './command-log.ts'
+import { settledHere } from './settled-here.ts'
 
 /** `svc user add NAME --offline`: adds a person while no service runs here. Throws `data_dir_in_use`, `user_exists`. */
 export async function addPersonHere(
@@ -33,7 +34,7 @@ async function changeHere(
   options: PlaceOptions,
   change: (place: PeoplePlace) => Promise<Reply>,
 ): Promise<Json> {
-  const settings = await settingsHere(terminal, options)
+  const settings = await settledHere(terminal, options)
   const secrets = openSecrets(settings.server.data_dir)
   const clock = systemClock()
   const log = commandLog(terminal)

@@ -2,9 +2,10 @@ import { systemClock } from '@steeple/clock'
 import { openOffline } from '@steeple/kernel'
 import { openSecrets } from '@steeple/secrets'
 import type { CardFormat } from '@steeple/sims/offline'
-import { type PlaceOptions, settingsHere } from '../place.ts'
+import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import { commandLog } from './command-log.ts'
+import { settledHere } from './settled-here.ts'
 
 /** `svc sim export`: unseals the cards of a batch of this machine to standard output, beside a running service too. */
 export async function exportBatch(
@@ -13,7 +14,7 @@ export async function exportBatch(
   options: PlaceOptions & { readonly format: CardFormat },
 ): Promise<void> {
   const { unsealBatch } = await import('@steeple/sims/offline')
-  const settings = await settingsHere(terminal, options)
+  const settings = await settledHere(terminal, options)
   const dataDir = settings.server.data_dir
   const secrets = openSecrets(dataDir)
   const log = commandLog(terminal)

@@ -1,15 +1,16 @@
 import { systemClock } from '@steeple/clock'
 import { initNode } from '@steeple/secrets'
 import { jsonText } from '../output/print.ts'
-import { type PlaceOptions, settingsHere } from '../place.ts'
+import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
+import { settledHere } from './settled-here.ts'
 
 /** `svc node init`: says what was made, where, and how to make the first credential. Never a key. */
 export async function initNodeHere(
   terminal: Terminal,
   options: PlaceOptions & { readonly name?: string; readonly json?: boolean },
 ): Promise<void> {
-  const settings = await settingsHere(terminal, options, true)
+  const settings = await settledHere(terminal, options, true)
   const { isNew, message, secrets } = await initNode({
     dataDir: settings.server.data_dir,
     ...(options.name === undefined ? {} : { name: options.name }),

@@ -5,9 +5,10 @@ import { openSecrets } from '@steeple/secrets'
 import { failure } from '../command-error.ts'
 import { pluginPackages } from '../composition/plugin-packages.ts'
 import { jsonText } from '../output/print.ts'
-import { type PlaceOptions, pluginsDirOf, settingsHere } from '../place.ts'
+import { type PlaceOptions, pluginsDirOf } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import { commandLog } from './command-log.ts'
+import { settledHere } from './settled-here.ts'
 
 /**
  * `svc vault rotate`: seals everything under a new key while no service runs on this data directory.
@@ -19,7 +20,7 @@ export async function rotateVaultHere(
   terminal: Terminal,
   options: PlaceOptions & { readonly json?: boolean },
 ): Promise<void> {
-  const settings = await settingsHere(terminal, options)
+  const settings = await settledHere(terminal, options)
   const secrets = openSecrets(settings.server.data_dir)
   const store = await openOffline({
     settings,

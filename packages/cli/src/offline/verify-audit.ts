@@ -3,16 +3,17 @@ import type { AuditTrail } from '@steeple/contracts'
 import { openOffline } from '@steeple/kernel'
 import { openSecrets } from '@steeple/secrets'
 import { jsonText } from '../output/print.ts'
-import { type PlaceOptions, settingsHere } from '../place.ts'
+import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import { commandLog } from './command-log.ts'
+import { settledHere } from './settled-here.ts'
 
 /** `svc audit verify`: reads the store of this machine, beside a running service too; exit code 1 when it is broken. */
 export async function verifyAudit(
   terminal: Terminal,
   options: PlaceOptions & { readonly json?: boolean },
 ): Promise<void> {
-  const settings = await settingsHere(terminal, options)
+  const settings = await settledHere(terminal, options)
   const secrets = openSecrets(settings.server.data_dir)
   const store = await openOffline({
     settings,

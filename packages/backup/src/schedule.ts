@@ -41,8 +41,10 @@ export function createSchedule(parts: BackupParts): Schedule {
   const folder = resolve(directory === '' ? join(context.settings.server.data_dir, 'backups') : directory)
   let trouble: string | undefined
 
+  const ours = (): Promise<readonly Kept[]> =>
+    keptIn(folder, context.use(nodeIdentityRef).name, context.clock.nowMs())
   const look = async (): Promise<readonly Kept[]> => {
-    const kept = await keptIn(folder)
+    const kept = await ours()
     const [newest] = kept
     if (newest !== undefined)
       count.newest(newest.takenAtMs / 1_000, (await stat(join(folder, newest.name))).size)
@@ -76,6 +78,7 @@ export function createSchedule(parts: BackupParts): Schedule {
       if (everyMs === undefined || context.clock.doubt?.() !== undefined) return
       try {
         await mkdir(folder, { recursive: true, mode: 0o700 })
+        await removeDrafts(folder, context.use(nodeIdentityRef).name)
         const [newest] = await look()
         if (newest !== undefined && context.clock.nowMs() - newest.takenAtMs < everyMs) {
           trouble = undefined
@@ -93,7 +96,7 @@ export function createSchedule(parts: BackupParts): Schedule {
     },
     health: async () => {
       if (everyMs === undefined) return []
-      const [newest] = await keptIn(folder)
+      const [newest] = await ours()
       const lateMs = newest === undefined ? 0 : context.clock.nowMs() - newest.takenAtMs
       const isLate = lateMs > LATE_INTERVALS * everyMs
       const last = newest === undefined ? 'none yet' : timestampFromMs(newest.takenAtMs)
@@ -104,15 +107,29 @@ export function createSchedule(parts: BackupParts): Schedule {
   }
 }
 
-/** The backups in a folder, the newest first. */
-async function keptIn(folder: string): Promise<readonly Kept[]> {
-  const names = await readdir(folder).catch(() => [])
-  return names
+/**
+ * The backups of this node in a folder, the newest first. What another node, or anybody else, has put there is not ours to
+ * count or to remove; nor is one from the future, which a wrong clock has named: it would keep every later one from being taken.
+ */
+async function keptIn(folder: string, node: string, nowMs: number): Promise<readonly Kept[]> {
+  return (await namesIn(folder))
     .flatMap((name) => {
-      const takenAtMs = takenAt(name)
-      return takenAtMs === undefined ? [] : [{ name, takenAtMs }]
+      const takenAtMs = takenAt(name, node)
+      return takenAtMs === undefined || takenAtMs > nowMs ? [] : [{ name, takenAtMs }]
     })
     .toSorted((one, other) => other.takenAtMs - one.takenAtMs)
+}
+
+/** Of backups that were cut off. */
+async function removeDrafts(folder: string, node: string): Promise<void> {
+  for (const name of await namesIn(folder))
+    if (name.endsWith(DRAFT) && takenAt(name.slice(0, -DRAFT.length), node) !== undefined)
+      await rm(join(folder, name), { force: true })
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
 }
 
 async function writeDurable(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {

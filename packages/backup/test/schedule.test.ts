@@ -7,6 +7,8 @@ import { plugin } from '../src/plugin.ts'
 const test = suite('scheduled backups')
 
 const HOUR_MS = 3_600_000
+/** What the testbed calls its node. */
+const NODE = 'testbed'
 
 test('one is taken when it is due, readable by its owner alone, and the oldest beyond keep goes', async () => {
   const { startTestbed } = await loadTestbed()
@@ -25,13 +27,13 @@ test('one is taken when it is due, readable by its owner alone, and the oldest b
       await eventually(async () => {
         // It looks once a minute: a look that finds nothing due changes nothing.
         await clock.advance(70_000)
-        for (const name of await names()) if (takenAt(name) !== undefined) seen.add(name)
+        for (const name of await names()) if (takenAt(name, NODE) !== undefined) seen.add(name)
         assert.ok(seen.size > before, 'none was taken')
       })
       await eventually(async () => {
         const now = await names()
         assert.ok(
-          now.every((name) => takenAt(name) !== undefined),
+          now.every((name) => takenAt(name, NODE) !== undefined),
           now.join(),
         )
         assert.ok(now.length <= 2, now.join())
@@ -46,9 +48,15 @@ test('one is taken when it is due, readable by its owner alone, and the oldest b
 })
 
 test('the name of a backup says when it was taken', async () => {
-  assert.is(takenAt('svc-backup-box-20261122T181349Z.tar.gz.enc'), Date.UTC(2026, 10, 22, 18, 13, 49))
-  for (const name of ['x.tar.gz', 'svc-backup-box.tar.gz', 'svc-backup-box-20261122T181349Z.tar.gz.part'])
-    assert.is(takenAt(name), undefined)
+  assert.is(takenAt('svc-backup-box-20261122T181349Z.tar.gz.enc', 'box'), Date.UTC(2026, 10, 22, 18, 13, 49))
+  for (const name of [
+    'x.tar.gz',
+    'svc-backup-box.tar.gz',
+    'svc-backup-box-20261122T181349Z.tar.gz.part',
+    'svc-backup-box-2-20261122T181349Z.tar.gz',
+    'svc-backup-other-20261122T181349Z.tar.gz',
+  ])
+    assert.is(takenAt(name, 'box'), undefined)
 })
 
 test.run()

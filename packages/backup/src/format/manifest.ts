@@ -4,6 +4,8 @@ import { backupInvalid, backupVersionUnsupported, type StateFacts } from '@steep
 export const FORMAT = 1
 export const MANIFEST_NAME = 'manifest.json'
 export const MANIFEST_LIMIT_BYTES: number = 16 * 1_048_576
+/** Each is made durable by itself when it is restored. */
+export const MOST_MEMBERS = 50_000
 
 /** One file of a backup. */
 export interface Member {
@@ -23,6 +25,8 @@ export interface Manifest {
 /** The text of a manifest. */
 export function manifestText({ facts, members }: Omit<Manifest, 'format'>): string {
   const { nodeId, nodeName, version, schema, counts, hasKeys, takenAtMs } = facts
+  if (members.length > MOST_MEMBERS)
+    throw new Error(`${members.length} files are too many for a backup: uninstall plugins that nobody uses`)
   const written = {
     format: FORMAT,
     created_at: new Date(takenAtMs).toISOString(),
@@ -47,6 +51,7 @@ export function parseManifest(text: string): Manifest {
   const { keys: hasKeys, members } = raw
   if (typeof id !== 'string' || typeof name !== 'string' || typeof hasKeys !== 'boolean') throw malformed()
   if (Number.isNaN(takenAtMs) || !Array.isArray(members) || !members.every(isMember)) throw malformed()
+  if (members.length > MOST_MEMBERS) throw backupInvalid(`it holds ${members.length} files`)
   return {
     format: raw.format,
     facts: {

@@ -9,6 +9,8 @@ const REGULAR = '0'
 const EXTENDED = 'x'
 /** Of the attributes of one file. */
 const LONGEST_EXTENDED = 65_536
+/** What may pad the end: `tar` fills a record of 10 KiB by default. */
+const MOST_PADDING = 1_048_576
 
 /** One file of an archive. `chunks` must be read to its end before the next file is asked for. */
 export interface TarFile {
@@ -48,26 +50,30 @@ export async function* writeTar(entries: readonly TarEntry[], mtimeS: number): A
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<TarFile> {
   const reader = byteReader(source)
   for (let file = await nextFile(reader); file !== undefined; file = await nextFile(reader)) yield file
-  // Whatever pads the end has to be read too: it is under the seal.
-  for await (const piece of reader.rest())
-    if (piece.some((octet) => octet !== 0)) throw backupInvalid('something was added behind its end')
+  // Whatever pads the end has to be read too: it is under the seal. A few octets unpack to zeros without end.
+  let padding = 0
+  for await (const piece of reader.rest()) {
+    padding += piece.length
+    if (padding > MOST_PADDING || piece.some((octet) => octet !== 0))
+      throw backupInvalid('something was added behind its end')
+  }
 }
 
 /** The next file, with the attributes in front of it; undefined at the end. */
 async function nextFile(
   reader: ByteReader,
-  attributes: ReadonlyMap<string, string> = new Map(),
+  attributes?: ReadonlyMap<string, string>,
 ): Promise<TarFile | undefined> {
   const block = await reader.take(BLOCK)
   if (block.length < BLOCK) throw notWhole()
   if (block.every((octet) => octet === 0)) return undefined
   const { name, size, type } = parseHeader(block)
-  if (type === EXTENDED && attributes.size === 0)
+  if (type === EXTENDED && attributes === undefined)
     return await nextFile(reader, await readAttributes(reader, size))
   if (type !== REGULAR) throw backupInvalid('it holds something that is no file')
-  const whole = Number(attributes.get('size') ?? size)
+  const whole = Number(attributes?.get('size') ?? size)
   if (!Number.isSafeInteger(whole) || whole < 0) throw backupInvalid('it holds a file of no size')
-  return { name: attributes.get('path') ?? name, size: whole, chunks: exactly(reader, whole) }
+  return { name: attributes?.get('path') ?? name, size: whole, chunks: exactly(reader, whole) }
 }
 
 async function* exactly(reader: ByteReader, size: number): AsyncGenerator<Buffer> {

@@ -66,10 +66,10 @@ export async function captureState(
   }
 }
 
-/** Removes what was left by captures that were cut off. */
+/** Removes what was left by captures that were cut off. The process that copied the store may be about to end only now. */
 export function removeCaptures(dataDir: string): void {
   for (const name of readdirSync(dataDir))
-    if (name.startsWith(FOLDER)) rmSync(join(dataDir, name), { recursive: true, force: true })
+    if (name.startsWith(FOLDER)) rmSync(join(dataDir, name), { recursive: true, force: true, maxRetries: 10 })
 }
 
 function storeBytes({ storeFile }: StateParts): number {

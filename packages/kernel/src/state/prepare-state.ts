@@ -15,7 +15,7 @@ import { type Database, openDatabase, scanIntegrity } from '@steeple/store'
 import { createMutations } from '../mutation/create-mutations.ts'
 import { KERNEL_TABLES, kernelMigrations } from '../mutation/kernel-migrations.ts'
 import type { Mutations } from '../mutation/mutations.ts'
-import { KEYS_FOLDER, STORE_FILE } from './state-files.ts'
+import { asFullDisk, KEYS_FOLDER, STORE_FILE } from './state-files.ts'
 import type { StateParts } from './state-parts.ts'
 
 const ACTION = 'backup.restore'
@@ -187,8 +187,10 @@ async function countRows(db: Database): Promise<Readonly<Record<string, number>>
   return counts
 }
 
-/** What is wrong with the copy is wrong with the backup, not with this node. */
+/** What is wrong with the copy is wrong with the backup, not with this node; but for the room that it needs. */
 function asInvalid(error: unknown): unknown {
+  const full = asFullDisk(error)
+  if (full !== error) return full
   if (isServiceError(error) && error.status < 500) return error
   const reason = error instanceof Error ? error.message : String(error)
   // Where it lies for now says nothing to anybody.

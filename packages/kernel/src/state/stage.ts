@@ -13,7 +13,14 @@ import { join } from 'node:path'
 import { type StagedState, type StateFacts, storeUnavailable } from '@steeple/contracts'
 import { prepareState } from './prepare-state.ts'
 import { COMING, isRestorePending, PENDING, PLAN, type RestorePlan, STAGING } from './restore-plan.ts'
-import { checkRoom, checkStateName, syncFolder, syncFoldersBelow, writeStateFile } from './state-files.ts'
+import {
+  asFullDisk,
+  checkRoom,
+  checkStateName,
+  syncFolder,
+  syncFoldersBelow,
+  writeStateFile,
+} from './state-files.ts'
 import type { StateParts } from './state-parts.ts'
 
 /** Brings a state in, one at a time. */
@@ -49,7 +56,9 @@ function stagedState(parts: StateParts, staging: string, done: () => void): Stag
     add: async (name, size, chunks) => {
       checkStateName(name)
       await checkRoom(parts.dataDir, size, 'the restore')
-      await writeStateFile(join(coming, name), chunks)
+      await writeStateFile(join(coming, name), chunks).catch((error: unknown) => {
+        throw asFullDisk(error)
+      })
     },
     check: async (facts, order) => {
       const findings = await prepareState(parts, coming, facts, order)
@@ -59,7 +68,7 @@ function stagedState(parts: StateParts, staging: string, done: () => void): Stag
     commit: async () => {
       if (checked === undefined || isOver)
         throw new Error('a state is checked before it is decided, and decided once')
-      const kept = decide(parts, staging, checked.hasKeys)
+      const kept = decideOrSay(parts, staging, checked.hasKeys)
       isOver = true
       parts.restart()
       return kept
@@ -70,6 +79,14 @@ function stagedState(parts: StateParts, staging: string, done: () => void): Stag
       await rm(staging, { recursive: true, force: true })
       done()
     },
+  }
+}
+
+function decideOrSay(parts: Place, staging: string, hasKeys: boolean): string {
+  try {
+    return decide(parts, staging, hasKeys)
+  } catch (error) {
+    throw asFullDisk(error)
   }
 }
 

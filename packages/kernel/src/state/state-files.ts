@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, linkSync, lstatSync, mkdirSync, openSync, readdirSync } from 'node:fs'
-import { copyFile, open, statfs } from 'node:fs/promises'
+import { copyFile, type FileHandle, open, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { backupInvalid, type StateFile, storeUnavailable } from '@steeple/contracts'
 
@@ -12,6 +12,9 @@ const PART = /^[A-Za-z0-9._@+-]{1,200}$/
 const LONGEST_NAME = 1_000
 /** What a disk keeps free beside what is written. */
 const RESERVE_BYTES = 64 * 1_048_576
+const FULL_CODES: readonly string[] = ['ENOSPC', 'EDQUOT', 'SQLITE_FULL']
+/** A file stands where another one, or its folder, is to be. */
+const TAKEN_CODES: readonly string[] = ['EEXIST', 'ENOTDIR', 'EISDIR']
 /** File systems without hard links, or with another file system between, answer one of these. */
 const NO_LINK_CODES: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK']
 
@@ -42,16 +45,18 @@ export async function linkOrCopy(from: string, to: string): Promise<void> {
   try {
     linkSync(from, to)
   } catch (error) {
-    if (!NO_LINK_CODES.includes(String((error as { code?: unknown }).code))) throw error
+    if (!NO_LINK_CODES.includes(codeOf(error))) throw error
     await copyFile(from, to)
   }
 }
 
-/** Writes a new file, mode 0600, durable when it resolves. Throws `backup_invalid` when it is there already. */
+/**
+ * Writes a new file, mode 0600, durable when it resolves. Throws `backup_invalid` when it, or something in the place of its
+ * folder, is there already.
+ */
 export async function writeStateFile(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
-    if ((error as { code?: unknown }).code === 'EEXIST') throw backupInvalid('it holds a file twice')
+  const file = await create(path).catch((error: unknown) => {
+    if (TAKEN_CODES.includes(codeOf(error))) throw backupInvalid('it holds a file twice')
     throw error
   })
   try {
@@ -60,6 +65,22 @@ export async function writeStateFile(path: string, chunks: AsyncIterable<Uint8Ar
   } finally {
     await file.close()
   }
+}
+
+async function create(path: string): Promise<FileHandle> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  return await open(path, 'wx', 0o600)
+}
+
+/** What a full disk answers is no fault of the backup: `store_unavailable`. Anything else as it is. */
+export function asFullDisk(error: unknown): unknown {
+  const { cause } = (error ?? {}) as { readonly cause?: unknown }
+  if (!FULL_CODES.includes(codeOf(error)) && !FULL_CODES.includes(codeOf(cause))) return error
+  return storeUnavailable('the disk is full; nothing has changed, make room and try again', { cause: error })
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown } | undefined)?.code)
 }
 
 /** Throws `store_unavailable` unless the disk of `folder` has room for so many octets and a reserve. */

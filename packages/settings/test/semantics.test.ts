@@ -205,6 +205,16 @@ semantics('lets alert rules watch every metric that is declared, for zero second
   assert.match(problems(two)[0] ?? '', /alerts\.rules names "a" twice \(name\)/)
 })
 
+semantics('lets webhooks be without a name, and not two have the same one', () => {
+  const problemsOf = (...webhooks: readonly string[]): readonly string[] =>
+    problems(`alerts: {webhooks: [${webhooks.map((one) => `{secret_file: /x, ${one}}`).join(', ')}]}`)
+  const [a, b] = ['url: "https://a.example/"', 'url: "https://b.example/"']
+  assert.equal(problemsOf(a, b), [])
+  assert.equal(problemsOf(`name: a, ${a}`, b, `name: b, ${b}`), [])
+  assert.match(problemsOf(a, `name: ops, ${a}`, `name: ops, ${b}`)[0] ?? '', /names "ops" twice \(name\)/)
+  assert.match(problemsOf('url: "ftp://a.example/"')[0] ?? '', /must be an https:\/\/ \(or http:\/\/\) URL/)
+})
+
 semantics('points at the key that was set when the wrong one is a default', () => {
   assert.equal(problems('server:\n  mode: rf\n'), [
     'control.yaml:2:9: server.country must be the country (two letters, ISO 3166-1) when server.mode is rf, not "LAB"',

@@ -45,7 +45,7 @@ async function only(all: World, state: string): Promise<AlertBody> {
 const typesOf = (all: World): readonly string[] => all.receiver.taken.map(({ payload }) => payload.type)
 
 alerts('waits as long as a rule says, and drops what was well before', async () => {
-  const all = await world({ rules: [ruleWith({ for: '10m' })] })
+  const all = await world({ interval: '10s', rules: [ruleWith({ for: '10m' })] })
   try {
     all.set(11)
     const pending = await only(all, 'pending')
@@ -130,7 +130,7 @@ alerts('is acknowledged once, by somebody, and tells receivers that want to know
 })
 
 alerts('keeps quiet until a time, and tells then of what still fires', async () => {
-  const all = await world()
+  const all = await world({ interval: '10s' })
   try {
     all.set(11)
     const first = await only(all, 'firing')

@@ -15,6 +15,7 @@ export interface EdgeKernel
     | 'features'
     | 'onSettings'
   > {
+  readonly tracing?: Kernel['tracing']
   readonly db: Pick<Kernel['db'], 'probe'>
   readonly registry: Pick<
     Kernel['registry'],

@@ -259,6 +259,7 @@ export {
 } from './support-services.ts'
 export { defineTable, type Table, type TableSpec } from './table.ts'
 export { msFromTimestamp, timestampFromMs, timestampOrNull } from './timestamp.ts'
+export { type Span, type SpanFacts, type TraceParent, type Tracer, tracerRef } from './tracing.ts'
 export { createTurns, type Turns } from './turns.ts'
 export { untilAborted } from './until-aborted.ts'
 export {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createAuditTrail } from '@steeple/audit'
 import { clockHealth, judgeClock, type Machine, systemTimers, type Timers, thisMachine } from '@steeple/clock'
-import { type Clock, policyRef } from '@steeple/contracts'
+import { type Clock, policyRef, type Tracer, tracerRef } from '@steeple/contracts'
 import { hostContracts } from '@steeple/plugin-packages'
 import {
   clusterHealth,
@@ -14,7 +14,7 @@ import {
 } from '@steeple/reconcile'
 import type { Secrets } from '@steeple/secrets'
 import type { LoadedConfig } from '@steeple/settings'
-import { createMetricsBoard, type KernelLog, observeProcess } from '@steeple/telemetry'
+import { createMetricsBoard, createTracing, type KernelLog, observeProcess } from '@steeple/telemetry'
 import { rotateVaultAudited } from './composition/audited-rotation.ts'
 import { earliestOf } from './composition/earliest.ts'
 import { forwardingEdge } from './composition/forwarding-edge.ts'
@@ -93,13 +93,19 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const metrics = createMetricsBoard(log)
   const stopObserving = observeProcess(metrics.kernel)
   observeCluster(metrics.kernel, () => cluster.view())
-  const services = createServiceContainer()
+  const tracing = createTracing()
+  const services = createServiceContainer(tracing)
+  services.onChange((ids) => {
+    // As the ref says.
+    if (ids.has(tracerRef.id)) tracing.use(services.current(tracerRef.id) as Tracer | undefined)
+  })
   const outbox = createOutbox({ db })
   const audit = createAuditTrail({ db, clock, auditKey: secrets.auditKey, anchor })
   const reconciler = createReconcileEngine({
     clock,
     timers,
     log: log.child({ component: 'reconcile' }),
+    tracing,
     metrics: metrics.kernel,
     places,
     elsewhere: (key) => cluster.send(key),
@@ -110,9 +116,10 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     clock,
     auditKey: secrets.auditKey,
     limits: () => limitsOf(services.maybe(policyRef)?.bundle().rate_limits),
-    onDirty: (resource, key, isUrgent) => {
+    tracing,
+    onDirty: (...dirty) => {
       // What runs elsewhere was left there by the transaction.
-      if (cluster.runsHere(reconciler.placeOf(resource))) reconciler.enqueue(resource, key, isUrgent)
+      if (cluster.runsHere(reconciler.placeOf(dirty[0]))) reconciler.enqueue(...dirty)
     },
     shared: cluster.shared,
     onEvents: (types) => outbox.committed(types),
@@ -129,6 +136,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     mutations,
     log,
     logOf: (plugin) => log.child({ plugin }),
+    tracing,
     clock,
     timers,
     settings,
@@ -240,6 +248,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       return settings.current()
     },
     log: log.child({ component: 'http' }),
+    tracing,
     clock,
     db,
     mutations,

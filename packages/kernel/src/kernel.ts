@@ -12,7 +12,7 @@ import type {
 } from '@steeple/contracts'
 import type { LoadedConfig } from '@steeple/settings'
 import type { Database } from '@steeple/store'
-import type { KernelLog, KernelMetrics } from '@steeple/telemetry'
+import type { KernelLog, KernelMetrics, Tracing } from '@steeple/telemetry'
 import type { Mutations, Outbox } from './mutation/mutations.ts'
 import type { HttpEdge } from './plugins/edge.ts'
 import type { PluginRegistry } from './plugins/registry.ts'
@@ -22,6 +22,8 @@ export interface Kernel {
   readonly settings: Settings
   /** The edge's log: its lines are of the component `http`. */
   readonly log: Log & Pick<KernelLog, 'plain'>
+  /** Traces of what is done, where a plugin keeps them. */
+  readonly tracing: Tracing
   readonly clock: Clock
   readonly db: Database
   readonly mutations: Mutations

@@ -9,6 +9,7 @@ import {
 } from '@steeple/contracts'
 import { abortCall, type Call, type CallResult, createCall, loggedKeys, runCall } from './call.ts'
 import { KeyQueue } from './key-queue.ts'
+import type { TraceBook } from './trace-book.ts'
 
 /** How one key of a call ended. */
 export type ReconcileResult = Outcome['state'] | 'error' | 'timeout'
@@ -23,6 +24,8 @@ export interface ControllerOptions {
   readonly counted: (resource: string, result: ReconcileResult) => void
   /** Told once per call. */
   readonly timed: (resource: string, seconds: number) => void
+  /** Does a call as a part of the traces that asked for its keys. */
+  readonly traced?: TraceBook['traced'] | undefined
 }
 
 /** After a throw, and between listings that fail, when the reconciler names none. */
@@ -216,7 +219,9 @@ export class Controller {
   }
 
   async #run(reconciler: Reconciler, call: Call): Promise<void> {
-    const result = await runCall(reconciler, call, this.#options)
+    const work = (): Promise<CallResult> => runCall(reconciler, call, this.#options)
+    const { traced } = this.#options
+    const result = await (traced === undefined ? work() : traced(this.#resource, call.keys, work))
     if (call.isAbandoned) return
     this.#options.timed(this.#resource, result.facts.tookMs / 1000)
     this.#calls.delete(call)

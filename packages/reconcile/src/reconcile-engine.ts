@@ -1,9 +1,10 @@
 import type { Timers } from '@steeple/clock'
-import type { Clock, Log, Reconciler, RunsOn } from '@steeple/contracts'
-import type { KernelMetrics } from '@steeple/telemetry'
+import type { Clock, Log, Reconciler, RunsOn, TraceParent } from '@steeple/contracts'
+import type { KernelMetrics, Tracing } from '@steeple/telemetry'
 import { Controller, type ControllerOptions } from './controller.ts'
 import { inTerm, termSignal } from './leadership.ts'
 import type { Places } from './places.ts'
+import { createTraceBook } from './trace-book.ts'
 import type { WantedKey } from './wanted-keys.ts'
 
 /** Runs the reconcilers of the kernel and of every live plugin. */
@@ -21,8 +22,8 @@ export interface ReconcileEngine {
   placeOf(resource: string): RunsOn | undefined
   /** Ends the running calls of `owner` and starts none until `attach`. Waiting keys stay. */
   pause(owner: string): Promise<void>
-  /** Asks for a look at a key soon. A resource that nobody reconciles: nothing happens, its first listing finds it. */
-  enqueue(resource: string, key: string, isUrgent?: boolean): void
+  /** Asks for a look at a key soon, in a trace. A resource that nobody reconciles: nothing happens, its first listing finds it. */
+  enqueue(resource: string, key: string, isUrgent?: boolean, trace?: TraceParent): void
   /** All reconcilers of the start are attached: from now on `isReady` can become true. */
   begin(): void
   /** Whether the first pass of every reconciler of the start is over. Once true it stays so. */
@@ -44,6 +45,8 @@ export interface ReconcileOptions {
   /** Told of a key that another instance reconciles. */
   readonly elsewhere?: (key: WantedKey) => void
   readonly random?: () => number
+  /** Whatever a mutation makes dirty is reconciled as a part of its trace. */
+  readonly tracing?: Tracing
 }
 
 /** Seconds. A step that asks a core or an HSS takes tens of milliseconds; the bound on a call is a minute. */
@@ -54,7 +57,9 @@ export function createReconcileEngine(options: ReconcileOptions): ReconcileEngin
   const { places } = options
   const controllers = new Map<string, Held>()
   let turn = Promise.resolve()
-  const controllerOptions = measured(options, () => controllers)
+  const { tracing } = options
+  const book = tracing && createTraceBook(tracing, () => options.clock.nowMs())
+  const controllerOptions = { ...measured(options, () => controllers), traced: book?.traced }
   let hasBegun = false
   let isLatched = false
   let isClosed = false
@@ -129,8 +134,9 @@ export function createReconcileEngine(options: ReconcileOptions): ReconcileEngin
       const held = controllers.get(resource)
       return held === undefined ? undefined : (held.reconciler.runs ?? 'leader')
     },
-    enqueue: (resource, key, isUrgent = false) => {
+    enqueue: (resource, key, isUrgent = false, trace = undefined) => {
       const held = controllers.get(resource)
+      if (trace !== undefined) book?.add(resource, key, trace)
       if (held !== undefined && !isHere(held)) options.elsewhere?.({ resource, key, isUrgent })
       else held?.controller.enqueue(key, isUrgent)
     },

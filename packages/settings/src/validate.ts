@@ -5,7 +5,7 @@ import { type ConfigTree, isMap, type Problem, setOwn, valueAt } from './config-
 import { describeProblem } from './describe-problem.ts'
 import { type Form, formsOf, systemSurroundings } from './forms.ts'
 import { strangeIn } from './schema-shape.ts'
-import { leavesOf, propertiesOf } from './schema-tree.ts'
+import { isGroup, leavesOf, propertiesOf } from './schema-tree.ts'
 
 /** The result of checking a tree against a schema: the values with defaults, and what is wrong. */
 export interface Validated {
@@ -162,9 +162,7 @@ export function keysProblem(schema: JsonSchema): string | undefined {
   if (odd !== undefined) return `has ${odd} at its root; properties and allOf can stand there`
   const strange = strangeIn(schema)
   if (strange !== undefined) return strange
-  const taken = Object.keys(propertiesOf(schema)).find((name) =>
-    Object.hasOwn(propertiesOf(SERVICE_CONFIG), name),
-  )
+  const taken = Object.entries(propertiesOf(schema)).find(([name, inner]) => isTaken(name, inner))?.[0]
   if (taken !== undefined) return `claims ${taken}, which is the service's own`
   for (const { path, env, schema: leaf } of leavesOf(schema)) {
     const name = path.join('.')
@@ -179,6 +177,17 @@ export function keysProblem(schema: JsonSchema): string | undefined {
       return `says x-apply ${String(leaf['x-apply'])} for ${name}; hot, reload or restart can stand there`
   }
   return undefined
+}
+
+/** A group of the service in which plugins may have keys beside its own. */
+const SHARED_GROUP = 'telemetry'
+
+function isTaken(name: string, inner: JsonSchema): boolean {
+  // `constructor` is a name that each object has.
+  if (!Object.hasOwn(propertiesOf(SERVICE_CONFIG), name)) return false
+  const own = propertiesOf(propertiesOf(SERVICE_CONFIG)[name] ?? {})
+  const shares = (key: string): boolean => Object.hasOwn(own, key)
+  return name !== SHARED_GROUP || !isGroup(inner) || Object.keys(propertiesOf(inner)).some(shares)
 }
 
 function compileProblem(schema: JsonSchema): string | undefined {

@@ -10,6 +10,7 @@ import { rateOfRefusal } from './rate-of-refusal.ts'
 import { takeBody } from './read-body.ts'
 import type { RequestContext } from './request-context.ts'
 import { respond, respondError } from './respond.ts'
+import { traced } from './traced.ts'
 import { validateBody, validateUrl } from './validate.ts'
 
 /** From then on a request that was admitted is admitted once more before it changes something. */
@@ -17,6 +18,12 @@ const LATE_MS = 1_000
 
 /** Serves one request from the door to the last byte. Never rejects. */
 export async function serve(context: RequestContext, endpoint: Endpoint): Promise<void> {
+  const { tracing } = context.core.kernel
+  if (tracing?.isOn !== true) await exchange(context, endpoint)
+  else await traced(tracing, context, () => exchange(context, endpoint))
+}
+
+async function exchange(context: RequestContext, endpoint: Endpoint): Promise<void> {
   try {
     const reply = await answer(context, endpoint)
     if (endpoint.checkResponse !== undefined) refuseUndocumented(reply, endpoint)

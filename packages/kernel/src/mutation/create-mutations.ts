@@ -1,9 +1,10 @@
 import type { KeyObject } from 'node:crypto'
 import { createAuditChain } from '@steeple/audit'
 import { agoMs, type WindowClock } from '@steeple/clock'
-import { createPause, isServiceError, type Reply, type Vault } from '@steeple/contracts'
+import { createPause, isServiceError, type Reply, type TraceParent, type Vault } from '@steeple/contracts'
 import type { SharedStore } from '@steeple/reconcile'
 import { type Database, type SqlGuard, sqlGuard, type WriterTx } from '@steeple/store'
+import { createTracing, type Tracing } from '@steeple/telemetry'
 import { createIdempotencyStore, isKeepable, sweepIdempotency } from './idempotency.ts'
 import type { Mutation, MutationResult, Mutations, RateState } from './mutations.ts'
 import { createOutboxWriter, sweepOutbox } from './outbox.ts'
@@ -20,11 +21,13 @@ export interface MutationOptions {
   /** The limits in force, by name, per hour. A name that it lacks is not limited. */
   limits(): Readonly<Record<string, number>>
   /** Called after the commit for each key that `work` called dirty. */
-  onDirty(resource: string, key: string, isUrgent: boolean): void
+  onDirty(resource: string, key: string, isUrgent: boolean, trace: TraceParent | undefined): void
   /** Called once after each commit that added events, with their types: `OutboxFeed.committed`. */
   onEvents(types: ReadonlySet<string>): void
   /** Where instances share the store. */
   readonly shared?: SharedStore | undefined
+  /** Each mutation is a span where there is a tracer. */
+  readonly tracing?: Tracing
   /** How long events are kept, ms; a week when absent. */
   readonly outboxKeepMs?: number
 }
@@ -38,7 +41,7 @@ type Ended = MutationResult | { readonly error: unknown }
 
 /** The one mutation path over the store. */
 export function createMutations(options: MutationOptions): Mutations {
-  const { db, clock } = options
+  const { db, clock, tracing = createTracing() } = options
   const chain = createAuditChain(options.auditKey)
   const outbox = createOutboxWriter((types) => options.onEvents(types))
   const idempotency = createIdempotencyStore(options.vault)
@@ -52,7 +55,7 @@ export function createMutations(options: MutationOptions): Mutations {
     return fresh
   }
 
-  async function apply(tx: WriterTx, mutation: Mutation): Promise<Ended> {
+  async function apply(tx: WriterTx, mutation: Mutation, trace: TraceParent | undefined): Promise<Ended> {
     const facts: WorkFacts = {
       ...{ target: mutation.target, detail: undefined, event: undefined },
       ...{ told: [], dirty: [] },
@@ -66,7 +69,7 @@ export function createMutations(options: MutationOptions): Mutations {
       await recordFailure(tx, mutation, error, facts.detail)
       return { error }
     }
-    await recordSuccess(tx, mutation, facts, reply)
+    await recordSuccess(tx, mutation, { ...facts, trace }, reply)
     return { reply, rate }
   }
 
@@ -97,7 +100,7 @@ export function createMutations(options: MutationOptions): Mutations {
   async function recordSuccess(
     tx: WriterTx,
     mutation: Mutation,
-    facts: WorkFacts,
+    facts: WorkFacts & { readonly trace: TraceParent | undefined },
     reply: Reply,
   ): Promise<void> {
     const { action, requestId } = mutation
@@ -117,7 +120,8 @@ export function createMutations(options: MutationOptions): Mutations {
     if (facts.dirty.length === 0) return
     await options.shared?.leave(tx, facts.dirty)
     tx.afterCommit(() => {
-      for (const { resource, key, isUrgent } of facts.dirty) options.onDirty(resource, key, isUrgent)
+      for (const { resource, key, isUrgent } of facts.dirty)
+        options.onDirty(resource, key, isUrgent, facts.trace)
     })
   }
 
@@ -130,11 +134,15 @@ export function createMutations(options: MutationOptions): Mutations {
 
   return {
     run: async (mutation) => {
-      const ended = await db
-        .transact((tx) => apply(tx, mutation))
-        .catch((error: unknown) => auditUndone(mutation, error))
-      if ('error' in ended) throw ended.error
-      return ended
+      const { action = 'unaudited', owner } = mutation
+      const facts = { name: `mutation ${action}`, attributes: { 'svc.action': action, 'svc.plugin': owner } }
+      return await tracing.span(facts, async (span) => {
+        const ended = await db
+          .transact((tx) => apply(tx, mutation, span?.traceparent))
+          .catch((error: unknown) => auditUndone(mutation, error))
+        if ('error' in ended) throw ended.error
+        return ended
+      })
     },
     observe: (owner, work) =>
       db.transact(async (tx) => {

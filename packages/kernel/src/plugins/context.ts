@@ -73,7 +73,8 @@ export function createContext({
     // As above: the ref names the type of what is provided under its id.
     provider: <T extends object>(ref: ServiceRef<T>): T | undefined =>
       host.services.current(ref.id) as T | undefined,
-    enqueue: (resource, key, isUrgent) => host.reconciler.enqueue(resource, key, isUrgent),
+    enqueue: (resource, key, isUrgent) =>
+      host.reconciler.enqueue(resource, key, isUrgent, host.tracing?.current()),
     observe: (work) => host.mutations.observe(id, work),
     mutate: async (principal, action, target, work) => {
       await host.mutations.run({

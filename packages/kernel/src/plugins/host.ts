@@ -3,7 +3,7 @@ import type { Clock, Log, Settings } from '@steeple/contracts'
 import type { Places, ReconcileEngine } from '@steeple/reconcile'
 import type { Section, SettingsChange } from '@steeple/settings'
 import type { Database } from '@steeple/store'
-import type { MetricsBoard } from '@steeple/telemetry'
+import type { MetricsBoard, Tracing } from '@steeple/telemetry'
 import type { HealthPoller } from '../health.ts'
 import type { Mutations } from '../mutation/mutations.ts'
 import type { Subscriptions } from '../mutation/subscriptions.ts'
@@ -40,6 +40,7 @@ export interface PluginHost {
   readonly reconciler: ReconcileEngine
   readonly events: Subscriptions
   readonly services: ServiceContainer
+  readonly tracing?: Tracing
   readonly secrets: PluginSecrets
   readonly health: HealthPoller
   /** What runs on this instance; everything when absent. */

@@ -1,5 +1,12 @@
-import { coreDriverRef, hssDriverRef, pluginDependencyMissing, type ServiceRef } from '@steeple/contracts'
+import {
+  coreDriverRef,
+  hssDriverRef,
+  pluginDependencyMissing,
+  ranDriverRef,
+  type ServiceRef,
+} from '@steeple/contracts'
 import { currentTerm, mustOutlast, type Term, termSignal } from '@steeple/reconcile'
+import type { Tracing } from '@steeple/telemetry'
 
 /** The services of the kernel and of every live plugin, by id. */
 export interface ServiceContainer {
@@ -32,8 +39,11 @@ const EFFECTS: ReadonlyMap<string, ReadonlySet<PropertyKey>> = new Map([
 
 type Method = (...args: readonly unknown[]) => unknown
 
+/** What asks machines outside of this process: in a trace each call is a span of its own. */
+const SOUTHBOUND: ReadonlySet<string> = new Set([hssDriverRef.id, coreDriverRef.id, ranDriverRef.id])
+
 /** Makes an empty container. */
-export function createServiceContainer(): ServiceContainer {
+export function createServiceContainer(tracing?: Tracing): ServiceContainer {
   const providers = new Map<string, { readonly owner: string; readonly service: object }>()
   const proxies = new Map<string, object>()
   const listeners = new Set<(ids: ReadonlySet<string>) => void>()
@@ -41,7 +51,7 @@ export function createServiceContainer(): ServiceContainer {
   const proxyOf = (id: string): object => {
     const known = proxies.get(id)
     if (known !== undefined) return known
-    const made = forward(id, () => current(id))
+    const made = forward(id, () => current(id), SOUTHBOUND.has(id) ? tracing : undefined)
     proxies.set(id, made)
     return made
   }
@@ -95,8 +105,27 @@ async function fenced(
   return await call(signal instanceof AbortSignal ? [...args.slice(0, -1), termSignal(term, signal)] : args)
 }
 
+/** Of the arguments no more than how many things the first one names is told: the rest may be keys of subscribers. */
+function southbound(
+  tracing: Tracing,
+  name: string,
+  [first]: readonly unknown[],
+  run: () => unknown,
+): unknown {
+  const attributes = { 'svc.call': name, ...(Array.isArray(first) ? { 'svc.count': first.length } : {}) }
+  let given: unknown
+  const ended = tracing.span({ name, kind: 'client', attributes }, async () => {
+    given = run()
+    return await given
+  })
+  if (given === undefined || given instanceof Promise) return ended
+  // A function that asks nobody gives its value at once.
+  ended.catch(() => undefined)
+  return given
+}
+
 /** An object whose properties are those of `target()` at the time of the access. Methods may be taken off it. */
-function forward(id: string, target: () => object | undefined): object {
+function forward(id: string, target: () => object | undefined, tracing: Tracing | undefined): object {
   const methods = new Map<PropertyKey, Method>()
   const must = (): object => {
     const found = target()
@@ -112,7 +141,9 @@ function forward(id: string, target: () => object | undefined): object {
       const call = (given: readonly unknown[]): unknown =>
         Reflect.apply(Reflect.get(service, property) as Method, service, given)
       const term = EFFECTS.get(id)?.has(property) === true ? currentTerm() : undefined
-      return term === undefined ? call(args) : fenced(term, args, call)
+      const run = (): unknown => (term === undefined ? call(args) : fenced(term, args, call))
+      const isTraced = tracing?.isOn === true && tracing.current() !== undefined
+      return isTraced ? southbound(tracing, `${id}.${String(property)}`, args, run) : run()
     }
     methods.set(property, made)
     return made

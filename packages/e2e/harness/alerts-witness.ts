@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { assert, eventually } from '@steeple/testkit'
 import type { WebhookReceiver } from './webhook-receiver.ts'
 
@@ -28,6 +29,16 @@ export interface AlertsWitness {
 
 /** Minutes of `for` and `clear_for`, and a busy machine. */
 const PATIENCE_MS = 240_000
+/** Between two looks: what is waited for takes a minute, and asking is work for the machine. */
+const PAUSE_MS = 250
+
+/** As `eventually`, for what takes minutes. */
+export async function patiently<T>(look: () => Promise<T>): Promise<T> {
+  return await eventually(async () => {
+    await wait(PAUSE_MS)
+    return await look()
+  }, PATIENCE_MS)
+}
 
 /** A witness of the service behind `get` and of its receiver. */
 export function alertsWitness(get: Get, receiver: WebhookReceiver): AlertsWitness {
@@ -46,20 +57,20 @@ export function alertsWitness(get: Get, receiver: WebhookReceiver): AlertsWitnes
   return {
     alerts,
     fires: (rule, subject) =>
-      eventually(async () => {
+      patiently(async () => {
         const open = await alerts(`&rule=${rule}`)
         const found = open.find((one) => one.subject === subject && one.state === 'firing')
         if (found === undefined)
           throw new Error(`${rule} of ${subject} does not fire: ${JSON.stringify(open)}`)
         assert.is(told('alert.firing', found.id), 1, `the receiver is told of ${rule}`)
         return found
-      }, PATIENCE_MS),
+      }),
     ends: ({ id, rule, subject }) =>
-      eventually(async () => {
+      patiently(async () => {
         const all = await alerts(`&rule=${rule}`)
         assert.is(all.find((one) => one.id === id)?.state, 'resolved', `${rule} of ${subject} is not over`)
         assert.is(told('alert.resolved', id), 1, `the receiver is told of the end of ${rule}`)
-      }, PATIENCE_MS),
+      }),
     judge: async () => {
       assert.is(receiver.forged, 0)
       for (const { id, rule, subject, state } of await alerts()) {

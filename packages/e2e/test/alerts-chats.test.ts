@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, enterOwnNetwork, eventually, suite } from '@steeple/testkit'
+import { assert, enterOwnNetwork, suite } from '@steeple/testkit'
+import { patiently } from '../harness/alerts-witness.ts'
 import {
   type ChatServer,
   documentedUrl,
@@ -18,7 +19,6 @@ enterOwnNetwork(import.meta.filename)
 const chats = suite('e2e/alerts-chats')
 const LIMIT = { limitMs: 900_000 }
 const DOCS = join(ROOT, 'docs/alerts.md')
-const PATIENCE_MS = 180_000
 
 /** A service that tells one receiver, whose URL is that of the documentation with another host. */
 async function withReceiver(
@@ -48,13 +48,13 @@ async function withReceiver(
     // The rule is taken out: the alert is over.
     file('control.yaml', JSON.stringify({ alerts: { ...config.alerts, rules: [] } }))
     service.child.kill('SIGHUP')
-    await eventually(async () => {
+    await patiently(async () => {
       const shown = await server.shown()
       assert.ok(
         shown.some((one) => /Resolved: up \(process_start_time_seconds\) on /.test(one)),
         shown.join('\n'),
       )
-    }, PATIENCE_MS)
+    })
   } finally {
     await service.stop()
   }
@@ -65,7 +65,7 @@ async function isShown(server: ChatServer, service: Service): Promise<void> {
   const tried = await runSvc(['alert', 'test', 'people'], env)
   assert.is(tried.code, 0, tried.stdout + tried.stderr)
   for (const wanted of [/nothing is wrong\.$/, /CRITICAL: up \(process_start_time_seconds\) on /])
-    await eventually(async () => {
+    await patiently(async () => {
       const shown = await server.shown()
       assert.ok(
         shown.some((one) => wanted.test(one)),
@@ -75,7 +75,7 @@ async function isShown(server: ChatServer, service: Service): Promise<void> {
         shown.some((one) => one.includes('no value')),
         shown.join('\n'),
       )
-    }, PATIENCE_MS)
+    })
 }
 
 async function tried(

@@ -88,7 +88,7 @@ alertsKill(
       rmSync(folder, { recursive: true, force: true })
     }
   },
-  { limitMs: 1_500_000 },
+  { limitMs: Math.max(1_500_000, ROUNDS * 30_000) },
 )
 
 function judge(alerts: readonly Alert[], receiver: WebhookReceiver): void {

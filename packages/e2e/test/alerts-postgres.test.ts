@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { assert, eventually, rounds, suite, tempDir } from '@steeple/testkit'
-import { alertsWitness, type SeenAlert } from '../harness/alerts-witness.ts'
+import { assert, rounds, suite, tempDir } from '@steeple/testkit'
+import { alertsWitness, patiently, type SeenAlert } from '../harness/alerts-witness.ts'
 import { ask } from '../harness/cluster/books.ts'
 import { createFleet } from '../harness/cluster/fleet.ts'
 import { ownSchema, PG_URL } from '../harness/cluster/own-schema.ts'
@@ -12,7 +12,6 @@ const NAMES = ['a', 'b'] as const
 const ROUNDS = rounds(4)
 const LIMIT = { limitMs: 1_200_000 }
 const LEADER_MS = 120_000
-const PATIENCE_MS = 180_000
 
 /** One rule for each SIM: each that is issued makes one more fire, for good. */
 function configuration(url: string, secretFile: string): string {
@@ -51,19 +50,19 @@ async function story(): Promise<void> {
       // At the one that does not lead: the leader has to know of it.
       const issued = await ask(fleet, fleet.of(other).url, 'POST', '/v1/sims', { body: {} })
       assert.is(issued.status, 201, JSON.stringify(issued.body))
-      await eventually(async () => {
+      await patiently(async () => {
         const { body } = await get(other, `/v1/alerts?rule=sims_${round}`)
         assert.is(body.alerts.length, 1, `the alert of round ${round}, seen at the one that does not lead`)
-      }, PATIENCE_MS)
+      })
       await fleet.of(leader).kill()
       await fleet.leader([other], LEADER_MS)
       await start(leader)
     }
     const last = await fleet.leader(NAMES, LEADER_MS)
-    await eventually(async () => {
+    await patiently(async () => {
       const { body } = await get(last, '/v1/alerts/webhooks')
       assert.is(body.webhooks[0].waiting, 0, JSON.stringify(body))
-    }, PATIENCE_MS)
+    })
     const seen = alertsWitness((path) => get(last, path), receiver)
     await seen.judge()
     const ours = (await seen.alerts()).filter(({ rule }: SeenAlert) => rule.startsWith('sims_'))

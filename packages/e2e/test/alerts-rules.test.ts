@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, enterOwnNetwork, eventually, suite } from '@steeple/testkit'
-import { type AlertsWitness, alertsWitness } from '../harness/alerts-witness.ts'
+import { type AlertsWitness, alertsWitness, patiently } from '../harness/alerts-witness.ts'
 import { DBCTL } from '../harness/lab-core.ts'
 import { type Card, type MeteredLab, startMeteredLab } from '../harness/metered-lab.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../harness/webhook-receiver.ts'
@@ -59,14 +59,14 @@ async function quotas(): Promise<void> {
   assert.equal(await seen.alerts('&rule=sim_quota_80'), [], 'four fifths are not reached')
   for (const hash of hashes) await use(hash, 0.06 * QUOTA, 'more')
   const others = await seen.fires('sim_quota_80', '*')
-  await eventually(async () => {
+  await patiently(async () => {
     const [group] = (await seen.alerts('&rule=sim_quota_80')).filter(({ subject }) => subject === '*')
     const own = (await seen.alerts('&rule=sim_quota_80&state=firing')).filter(
       ({ subject }) => subject !== '*',
     )
     assert.ok(own.length <= OF_THEIR_OWN)
     assert.is(own.length + (group?.value ?? 0), STORM)
-  }, 180_000)
+  })
   const [first = ''] = hashes
   await use(first, 0.15 * QUOTA, 'all')
   const exceeded = await seen.fires('sim_quota_100', first)
@@ -78,7 +78,7 @@ async function quotas(): Promise<void> {
     })
   await seen.ends(exceeded)
   await seen.ends(others)
-  await eventually(async () => assert.equal(await seen.alerts('&rule=sim_quota_80&state=open'), []), 180_000)
+  await patiently(async () => assert.equal(await seen.alerts('&rule=sim_quota_80&state=open'), []))
   const told = receiver.deliveries.filter(({ payload }) => payload.data.rule === 'sim_quota_80')
   assert.ok(told.length <= 2 * (OF_THEIR_OWN + 1), `${told.length} messages of one storm`)
 }

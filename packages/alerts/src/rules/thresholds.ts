@@ -10,7 +10,7 @@ export function thresholdWatch(context: Context<AlertsConfig>): Watch {
   const names = [...new Set(rules.map(({ config }) => config.metric))]
   for (const { config } of rules.filter(({ config }) => !isClearOfUse(config)))
     context.log.warn(
-      { rule: config.name, op: config.op, threshold: config.threshold, clear: config.clear },
+      { rule: config.name, threshold: `${config.op} ${config.threshold}`, clear: config.clear },
       'clear of a rule is not on the good side of its threshold and changes nothing',
     )
   const growth = growthMemory()

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import {
   createTurns,
   notReady,
@@ -202,9 +203,13 @@ export class PluginRegistry {
     return this.#parts.entries.live().flatMap(({ plugin }) => plugin.tables ?? [])
   }
 
-  /** Every live plugin with its id, in the order in which they came. */
-  plugins(): readonly { readonly id: string; readonly plugin: Plugin }[] {
-    return this.#parts.entries.live().map(({ found, plugin }) => ({ id: found.manifest.id, plugin }))
+  /** Every live plugin with its id, in the order in which they came; of an installed one the name of its folder. */
+  plugins(): readonly { readonly id: string; readonly plugin: Plugin; readonly folder?: string }[] {
+    return this.#parts.entries.live().map(({ found, plugin }) => ({
+      id: found.manifest.id,
+      plugin,
+      ...(found.origin === 'installed' ? { folder: basename(found.dir) } : {}),
+    }))
   }
 
   /**

@@ -15,7 +15,7 @@ import { type Database, openDatabase, scanIntegrity } from '@steeple/store'
 import { createMutations } from '../mutation/create-mutations.ts'
 import { KERNEL_TABLES, kernelMigrations } from '../mutation/kernel-migrations.ts'
 import type { Mutations } from '../mutation/mutations.ts'
-import { asFullDisk, KEYS_FOLDER, STORE_FILE } from './state-files.ts'
+import { asFullDisk, KEYS_FOLDER, PLUGINS_FOLDER, STORE_FILE } from './state-files.ts'
 import type { StateParts } from './state-parts.ts'
 
 const ACTION = 'backup.restore'
@@ -34,11 +34,12 @@ const QUIET: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () 
  * restored. Nothing of the present state is changed. Throws as `StagedState.check`.
  */
 export async function prepareState(
-  parts: StateParts,
+  running: StateParts,
   coming: string,
   facts: StateFacts,
   order: RestoreOrder,
 ): Promise<StagedFindings> {
+  const parts = { ...running, plugins: () => lastingPlugins(running, coming) }
   refuseStranger(parts, facts, order)
   const store = join(coming, STORE_FILE)
   if (!existsSync(store)) throw backupInvalid('it holds no store')
@@ -56,6 +57,17 @@ export async function prepareState(
   }
   syncFile(store)
   return { facts, present: await countRows(parts.db) }
+}
+
+/**
+ * The plugins that run now and will run then. Of one that was installed here the backup brings another version, or none: what
+ * this one knows of its tables says nothing about them, and the one that comes brings them up itself.
+ */
+function lastingPlugins({ plugins }: StateParts, coming: string): ReturnType<StateParts['plugins']> {
+  const folder = join(coming, PLUGINS_FOLDER)
+  // Without any in it, those that are here stay.
+  if (!existsSync(folder)) return plugins()
+  return plugins().filter((plugin) => plugin.folder === undefined || existsSync(join(folder, plugin.folder)))
 }
 
 function refuseStranger(

@@ -16,8 +16,12 @@ export interface StateParts {
   readonly log: Log
   /** Of the service. */
   readonly version: string
-  /** The plugins that run, in the order in which they came. */
-  readonly plugins: () => readonly { readonly id: string; readonly plugin: Plugin }[]
+  /** The plugins that run, in the order in which they came; of an installed one the name of its folder. */
+  readonly plugins: () => readonly {
+    readonly id: string
+    readonly plugin: Plugin
+    readonly folder?: string
+  }[]
   /** Ends the service and starts it anew, soon. */
   readonly restart: () => void
 }

@@ -1,0 +1,101 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { assert, suite, tempDir } from '@steeple/testkit'
+import { restoreBackup, takeBackup } from '../harness/backups.ts'
+import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
+import { runSvc, type Service, startService, until } from '../harness/service.ts'
+
+const test = suite('e2e/backup-lab')
+const LONG = { limitMs: 1_200_000 }
+const SIMS = 3
+
+interface Card {
+  readonly imsi: string
+}
+
+/** Once every SIM is in the HSS as the store has it. */
+async function allSynced(service: Service, count: number): Promise<void> {
+  await until(async () => {
+    const { body } = await service.request('GET', '/v1/sims?limit=500')
+    const sims = body.sims as readonly { readonly provisioning: { readonly status: string } }[]
+    return sims.length === count && sims.every(({ provisioning }) => provisioning.status === 'synced')
+  })
+}
+
+/** The SQN of a subscriber, as the HSS of the lab core has it. */
+function sqnOf(lab: LabProcess, { imsi }: Card): bigint {
+  const { SVC_HSS_DBCTL_PATH: tool = '', LAB_CORE_DIR = '' } = lab.env
+  const shown = execFileSync(process.execPath, [tool, 'show', imsi], {
+    env: { ...process.env, LAB_CORE_DIR },
+  })
+  const found = /sqn: (?:Long\(')?(\d+)/.exec(String(shown))?.[1]
+  if (found === undefined) throw new Error('the HSS has no SQN of it')
+  return BigInt(found)
+}
+
+/** Each phone leaves the network and comes back. */
+async function reattach({ urls: { control } }: LabProcess): Promise<void> {
+  await labPhones(control, 'POST', '/phones/all/detach', '{}')
+  await until(async () => (await labPhones(control)).every(({ ipv4 }) => ipv4 === null))
+  await until(async () => {
+    await labPhones(control, 'POST', '/phones/all/attach', '{}')
+    return await allOn(control)
+  })
+}
+
+async function allOn(control: string): Promise<boolean> {
+  return (await labPhones(control)).every(({ state, problem }) => state === 'connected' && problem === null)
+}
+
+function hashOf({ imsi }: Card): string {
+  return createHash('sha256').update(imsi).digest('hex').slice(0, 12)
+}
+
+test(
+  'after a restore no SQN is lower, the core says what the store says, and the phones attach again',
+  async () => {
+    await using dir = await tempDir()
+    const lab = await startLabCore(join(dir.path, 'lab-core'))
+    const service = await startService({ dataDir: join(dir.path, 'data'), env: lab.env })
+    const { body: made } = await service.request('POST', '/v1/sims', { body: { count: SIMS } })
+    await allSynced(service, SIMS)
+    const exported = await runSvc(
+      ['sim', 'export', made.batch_id, '--data-dir', service.dataDir, '--format', 'json'],
+      lab.env,
+    )
+    const cards = JSON.parse(exported.stdout) as readonly Card[]
+    await labPhones(lab.urls.control, 'POST', '/phones', exported.stdout)
+    await until(() => allOn(lab.urls.control))
+    const file = await takeBackup(service)
+
+    // What the backup knows nothing of: authentications, a SIM that is barred, one that is new.
+    for (let round = 0; round < 3; round++) await reattach(lab)
+    const [barred = { imsi: '' }] = cards
+    const suspended = await service.request('POST', `/v1/sims/${hashOf(barred)}/suspend`, {
+      body: { reason: 'lost' },
+    })
+    assert.is(suspended.status, 200, JSON.stringify(suspended.body))
+    await service.request('POST', '/v1/sims', { body: { count: 1 } })
+    await allSynced(service, SIMS + 1)
+    const before = cards.map((card) => sqnOf(lab, card))
+
+    const restored = await restoreBackup(service, file)
+    await allSynced(restored, SIMS)
+    const after = cards.map((card) => sqnOf(lab, card))
+    after.forEach((sqn, n) => {
+      assert.ok(sqn >= (before[n] ?? sqn + 1n), `the SQN of SIM ${n} was lowered`)
+    })
+    await reattach(lab)
+    cards.forEach((card, n) => {
+      assert.ok(sqnOf(lab, card) > (before[n] ?? 0n), `SIM ${n} was not authenticated`)
+    })
+    const { body } = await restored.request('GET', `/v1/sims/${hashOf(barred)}`)
+    assert.is.not(body.state, 'suspended')
+    assert.is(await restored.stop(), 0)
+    await lab.stop()
+  },
+  LONG,
+)
+
+test.run()

@@ -10,6 +10,7 @@ const receivers = suite('e2e/alerts-receivers')
 const LIMIT = { limitMs: 600_000 }
 /** What stands in a URL and in a header. */
 const TOKEN = 'tokenOfTheCanary0123456789'
+const MAIL_SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}\n`
 let treatment: Treatment = 'take'
 let folder: string
 let service: Service
@@ -17,7 +18,7 @@ let hooks: WebhookReceiver
 let mail: MailRelay
 
 const file = (name: string): string => join(folder, name)
-function configure(rules: readonly object[]): void {
+function configure(rules: readonly object[], enabled = true): void {
   const common = { allow_private: true }
   const webhooks = [
     {
@@ -32,7 +33,7 @@ function configure(rules: readonly object[]): void {
   ]
   writeFileSync(
     file('control.yaml'),
-    JSON.stringify({ alerts: { enabled: true, interval: '1s', rules, webhooks } }),
+    JSON.stringify({ alerts: { enabled, interval: '1s', rules, webhooks } }),
   )
 }
 
@@ -48,7 +49,7 @@ const rule = (name: string, metric: string): object => ({
 receivers.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'steeple-alerts-'))
   hooks = await startWebhookReceiver(file('ops.secret'), () => treatment)
-  writeFileSync(file('mail.secret'), `whsec_${Buffer.alloc(32, 5).toString('base64')}\n`, { mode: 0o600 })
+  writeFileSync(file('mail.secret'), MAIL_SECRET, { mode: 0o600 })
   writeFileSync(file('ops.auth'), `Bearer ${TOKEN}\n`, { mode: 0o600 })
   mail = await startMailRelay(file('mail.secret'))
   configure([])
@@ -123,6 +124,25 @@ receivers(
     assert.is((await svc('alert', 'silence', id)).code, 2)
     assert.is((await svc('alert', 'ack', 'everything')).code, 2)
     assert.match((await svc('alert', 'webhooks')).stdout, /^ops +0 +0/m)
+  },
+  LIMIT,
+)
+
+receivers(
+  'says of an empty list that no rule is looked at, and at once of a receiver that can never be told',
+  async () => {
+    const nobody = ['alert', 'list', '--rule', 'nobody'] as const
+    assert.is((await svc(...nobody)).stderr, '')
+    configure([], false)
+    rmSync(file('mail.secret'))
+    service.child.kill('SIGHUP')
+    await eventually(async () => assert.match((await svc(...nobody)).stderr, /set alerts\.enabled/))
+    await eventually(async () => {
+      const { stdout } = await svc('health')
+      assert.match(stdout, /^alerts\.webhook\.mail .*degraded .*mail\.secret cannot be read: ENOENT$/m)
+      assert.match(stdout, /^alerts\.webhook\.ops .* ok /m)
+    })
+    writeFileSync(file('mail.secret'), MAIL_SECRET, { mode: 0o600 })
   },
   LIMIT,
 )

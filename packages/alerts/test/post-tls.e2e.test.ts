@@ -38,6 +38,7 @@ tls('believes a receiver by its certificate alone', async () => {
     const url = `https://hooks.example.org:${port}/x`
     assert.match(await send(url), /unable to verify|self.signed certificate/)
     assert.match(await send(`https://other.example.org:${port}/`, { ca_file }), /does not match/)
+    assert.match(await send(`https://127.0.0.1:${port}/`, { ca_file }), /does not match/)
     assert.equal(seen, [])
     assert.is(await send(url, { ca_file }), '200')
     assert.equal(seen, ['/x'])

@@ -94,7 +94,7 @@ async function tried(
   }
 }
 
-if (NTFY === '') process.stdout.write('ntfy is not tried: SVC_TEST_NTFY names no program\n')
+if (NTFY === '') process.stdout.write('needs SVC_TEST_NTFY, the program ntfy\n')
 else
   chats(
     'show what ntfy is told, by the URL of the documentation',
@@ -105,7 +105,7 @@ else
     LIMIT,
   )
 
-if (MATRIX === '') process.stdout.write('Matrix is not tried: SVC_TEST_MATRIX names no environment\n')
+if (MATRIX === '') process.stdout.write('needs SVC_TEST_MATRIX, Synapse and matrix-webhook\n')
 else chats('show what a room of Matrix is told', () => tried('matrix', startMatrix, ({ url }) => url), LIMIT)
 
 chats.run()

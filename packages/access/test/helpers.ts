@@ -66,6 +66,12 @@ export function fakeTrail(
     prunedBeforeMs,
     list: async (_filter, limit, beforeSeq = Number.POSITIVE_INFINITY) =>
       entries.filter((entry) => entry.seq < beforeSeq).slice(0, limit),
+    listAfter: async (_filter, limit, afterSeq) =>
+      entries
+        .filter((entry) => entry.seq > afterSeq)
+        .toReversed()
+        .slice(0, limit),
+    head: async () => ({ seq: entries.length, hash: '', seal: '' }),
     verify: async () => ({ ok: true, checked: entries.length }),
     prune: async (olderThanMs) => {
       prunedBeforeMs.push(olderThanMs)

@@ -11,6 +11,7 @@ import {
 } from '@steeple/contracts'
 import type { Database, ScanPace, WriterTx } from '@steeple/store'
 import type { AuditAnchor } from './audit-anchor.ts'
+import { readAuditHead } from './audit-chain.ts'
 import { checkAudit } from './audit-check.ts'
 import { AUDIT_COLUMNS, type AuditRow, auditEntry, GENESIS_HASH } from './audit-entry.ts'
 import { type AuditHead, type AuditSeal, auditSeal, isSameSignature } from './audit-seal.ts'
@@ -69,6 +70,11 @@ export function createAuditTrail({ db, clock, auditKey, anchor }: AuditTrailOpti
   const alone = createTurns()
   return {
     list: (filter, limit, beforeSeq) => listAudit(db, filter, limit, beforeSeq),
+    listAfter: (filter, limit, afterSeq) => listAuditAfter(db, filter, limit, afterSeq),
+    head: async () => {
+      const head = await readAuditHead(db, seal)
+      return { ...head, seal: seal.head(head) }
+    },
     verify: () => alone(() => checkAudit({ db, seal, anchor })),
     verifyGently: async (pace) => {
       // Not alone, or somebody who asks for a check would wait for long: a prune meanwhile looks like a fault.
@@ -97,6 +103,28 @@ async function listAudit(
     entries.push(...rows.map(auditEntry))
     before = floor
     if (before > first && entries.length < limit) await nextTurn()
+  }
+  return entries
+}
+
+async function listAuditAfter(
+  db: Database,
+  filter: AuditFilter,
+  limit: number,
+  afterSeq: number,
+): Promise<readonly AuditEntry[]> {
+  const { sql, params } = conditionsOf(filter)
+  const select = `select ${AUDIT_COLUMNS} from kernel_audit where seq > :after and seq <= :ceiling${sql} order by seq limit :limit`
+  const first = (await db.get<{ seq: number }>(FIRST_SEQ))?.seq ?? 0
+  const last = (await db.get<{ seq: number }>(LAST_SEQ))?.seq ?? 0
+  let after = Math.max(afterSeq, first - 1)
+  const entries: AuditEntry[] = []
+  while (after < last && entries.length < limit) {
+    const ceiling = after + WINDOW_ENTRIES
+    const rows = await db.all<AuditRow>(select, { ...params, after, ceiling, limit: limit - entries.length })
+    entries.push(...rows.map(auditEntry))
+    after = ceiling
+    if (after < last && entries.length < limit) await nextTurn()
   }
   return entries
 }

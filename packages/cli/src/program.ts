@@ -5,6 +5,7 @@ import { addAuditCommands } from './commands/audit.ts'
 import { addBackupCommands } from './commands/backup.ts'
 import { addClockCommands } from './commands/clock.ts'
 import { addCompletionCommand } from './commands/completion.ts'
+import { addComplianceCommands } from './commands/compliance.ts'
 import { addCoreCommands } from './commands/core.ts'
 import { addEsimCommands } from './commands/esim.ts'
 import { addLoginCommands } from './commands/login.ts'
@@ -77,6 +78,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   addAlertCommands(program, terminal)
   addAuditCommands(program, terminal)
   addBackupCommands(program, terminal)
+  addComplianceCommands(program, terminal)
   addPluginCommands(program, terminal)
   addSecretCommands(program, terminal)
   addSupportCommands(program, terminal)

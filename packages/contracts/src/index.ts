@@ -133,6 +133,7 @@ export {
   operatorCertificatesRef,
   type Revocation,
 } from './mesh-services.ts'
+export { type MoveRecorder, moveRecorderRef, type RecordedSimMove } from './move-recorder.ts'
 export {
   type CapturedState,
   type NodeState,
@@ -169,6 +170,7 @@ export {
   type SpectrumLicense,
   type Technology,
 } from './policy.ts'
+export { type PolicyHistory, type PolicyRevision, policyHistoryRef, type TxInterval } from './policy-history.ts'
 export type { Outcome, Reconciler, RunsOn } from './reconciler.ts'
 export { createRefusalTrail, type Refusal, type RefusalTrail } from './refusal-trail.ts'
 export {
@@ -232,7 +234,9 @@ export {
   type Vault,
   vaultRef,
 } from './services.ts'
+export { type RecordedSession, type SessionHistory, sessionHistoryRef, type TimeSpan } from './session-history.ts'
 export type { AlertRule, AlertWebhook, Settings } from './settings.ts'
+export { type SimRegister, simRegisterRef } from './sim-register.ts'
 export {
   type PreparedSims,
   type SimCard,

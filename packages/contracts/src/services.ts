@@ -64,6 +64,10 @@ export interface AuditFilter {
 export interface AuditTrail {
   /** Newest first, at most `limit` entries with `seq` below `beforeSeq`. */
   list(filter: AuditFilter, limit: number, beforeSeq: number | undefined): Promise<readonly AuditEntry[]>
+  /** Oldest first, at most `limit` entries with `seq` above `afterSeq`. */
+  listAfter(filter: AuditFilter, limit: number, afterSeq: number): Promise<readonly AuditEntry[]>
+  /** The newest entry and the seal of this node over it (docs/audit.md). Throws `store_corrupt`. */
+  head(): Promise<{ readonly seq: number; readonly hash: string; readonly seal: string }>
   /** Checks chain, checkpoint and head; names the first broken entry. */
   verify(): Promise<{
     readonly ok: boolean

@@ -237,15 +237,12 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   read('/v1/support/bundle', 'admin'),
   read('/v1/log-level', 'admin'),
   change('PUT', '/v1/log-level', 'admin', { body: { component: 'nobody', level: 'debug' } }, 400),
+  read('/v1/compliance/export', 'operator'),
+  change('POST', '/v1/sims/{imsi}/forget', 'admin', { path: `/v1/sims/${NOBODY}/forget`, body: {} }, 404),
   change('POST', '/v1/restore', 'admin', { path: '/v1/restore' }, 400),
   ...['reload', 'disable', 'enable', 'uninstall'].map((verb) =>
     change('POST', `/v1/plugins/{name}/${verb}`, 'admin', { path: `/v1/plugins/nobody/${verb}` }, 404),
   ),
-]
-
-/** Routes of v1 that other packages bring. Until then nobody is let in: 404 or 405, whatever the credential. */
-export const ABSENT_ROUTES: readonly (readonly [method: string, path: string])[] = [
-  ['GET', '/v1/compliance/export'],
 ]
 
 /** What each role may do, its own name included: the lattice of contract section 1, written out. */

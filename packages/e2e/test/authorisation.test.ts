@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { ABSENT_ROUTES, CONTRACT_ROUTES, type ContractRoute, HELD_BY } from '../harness/contract-roles.ts'
+import { CONTRACT_ROUTES, type ContractRoute, HELD_BY } from '../harness/contract-roles.ts'
 import { type Credential, everyCredential } from '../harness/credentials.ts'
 import { createClient, type Got, type HttpClient } from '../harness/http-client.ts'
 import { fetchOpenApi, type Operation, operationsOf } from '../harness/openapi.ts'
@@ -152,19 +152,6 @@ matrix('opens no protected route by another spelling of its path or method', asy
       assert.is(status, 401, `HEAD ${sample.path}`)
     }
   })
-})
-
-matrix('serves no route of a later package to anyone', async () => {
-  for (const [method, path] of ABSENT_ROUTES) {
-    for (const credential of credentials) {
-      const { status, body } = await client.send({ method, path, headers: credential.headers })
-      assert.ok(status === 404 || status === 405, `${method} ${path} with ${credential.name}: ${status}`)
-      assert.ok(
-        ['not_found', 'feature_not_installed', 'method_not_allowed'].includes(codeOf(body) ?? ''),
-        `${method} ${path}: ${codeOf(body)}`,
-      )
-    }
-  }
 })
 
 matrix('takes no request that carries two credentials, whichever is good', async () => {

@@ -10,6 +10,7 @@ import { certificates } from './certs/certificates.ts'
 import { certStore } from './certs/store.ts'
 import { codeCounts } from './codes/count.ts'
 import { followSims } from './codes/follow-sims.ts'
+import { forgetCodes } from './codes/forget-codes.ts'
 import type { EsimConfig } from './config.ts'
 import { createEs2Service } from './es2/service.ts'
 import { createEs9 } from './es9/es9.ts'
@@ -90,6 +91,7 @@ async function setUp(context: Context<EsimConfig>, own: OwnParts): Promise<Insta
       context.every(COUNT_MS, count, 'each')
       await count()
       void followSims(parts)
+      forgetCodes(parts)
     },
     stop,
     health: async () => [

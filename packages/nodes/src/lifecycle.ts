@@ -16,6 +16,7 @@ import {
 import { afterArming, afterDisarming, decide, type Facts, spelling } from './lifecycle-table.ts'
 import { meshFollower } from './mesh-follower.ts'
 import { findNode, moveNode, type NodeRow } from './node-store.ts'
+import { recordMove } from './record-move.ts'
 
 /** A requested transition. */
 export interface TransitionRequest {
@@ -77,7 +78,9 @@ export function createLifecycle(context: Context): NodeLifecycle {
     const own = db.join(tx)
     const row = await ownRow(own)
     const state = next(row.state)
-    if (state !== row.state) await moveNode(own, row, state, clock.nowMs())
+    if (state === row.state) return
+    await moveNode(own, row, state, clock.nowMs())
+    await recordMove(context, tx, row, state)
   }
   const txDisarmed = (tx: Tx): Promise<void> => follow(tx, afterDisarming)
   return {
@@ -98,6 +101,7 @@ export function createLifecycle(context: Context): NodeLifecycle {
         if (!decision.isAllowed) throw invalidTransition(decision.reason)
         const atMs = clock.nowMs()
         await moveNode(tx, row, request.to, atMs, decision.isForced)
+        await recordMove(context, tx, row, request.to)
         return { nodeId: row.node_id, from: row.state, to: request.to, atMs, isForced: decision.isForced }
       }
     },

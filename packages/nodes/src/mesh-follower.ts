@@ -8,6 +8,7 @@ import {
 } from '@steeple/contracts'
 import { type MeshFacts, spelling, towardsMesh } from './lifecycle-table.ts'
 import { findNode, isForcedNode, moveNode } from './node-store.ts'
+import { recordMove } from './record-move.ts'
 
 /** A mesh plugin that is exchanged is away for less. */
 const AWAY_MS = 30_000
@@ -30,6 +31,7 @@ export function meshFollower(context: Context): () => Promise<LifecycleState | u
       const now = await findNode(tx, nodeId)
       if (now?.state !== row.state) throw invalidTransition('the lifecycle moved meanwhile')
       await moveNode(tx, now, next.to, clock.nowMs())
+      await recordMove(context, tx, now, next.to)
       const detail = { from: spelling(row.state), to: spelling(next.to), forced: false, why: next.why }
       tx.audit({ detail })
       tx.event({ type: 'lifecycle.transition', subject: nodeId, data: detail })

@@ -4,11 +4,13 @@ import {
   type Context,
   type Instance,
   type Plugin,
+  policyHistoryRef,
   policyRef,
   systemPrincipal,
   txGateRef,
 } from '@steeple/contracts'
 import { openPolicy } from './bundle/current-policy.ts'
+import { policyHistory } from './history.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { principalText } from './principal-text.ts'
 import { txReconciler } from './reconcile.ts'
@@ -74,6 +76,7 @@ export const plugin: Plugin = {
       ],
       services: new Map<string, object>([
         [policyRef.id, policy],
+        [policyHistoryRef.id, policyHistory(context)],
         [txGateRef.id, control],
       ]),
       start: async () => {

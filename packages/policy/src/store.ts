@@ -4,6 +4,7 @@ import {
   type Reader,
   type Table,
   type TableSpec,
+  type TimeSpan,
   type Tx,
 } from '@steeple/contracts'
 
@@ -27,7 +28,7 @@ interface ArmRow {
 }
 
 /** One time span in which TX was armed, for the regulator. Open ends are null; `profile` is the JSON as armed. */
-interface IntervalRow {
+export interface IntervalRow {
   readonly id: string
   readonly profile_id: string
   readonly profile: string
@@ -172,4 +173,51 @@ export async function endArm(
     ended_by: end.by,
     end_reason: end.reason,
   })
+}
+
+const INTERVALS_WITHIN = `where started_at_ms < :to_ms and (ended_at_ms is null or ended_at_ms >= :from_ms)
+  and (started_at_ms, id) > (:after_ms, :after_id) order by started_at_ms, id limit :limit`
+const ENDED_BEFORE = 'where ended_at_ms < :before order by ended_at_ms, id limit :limit'
+
+/** Revisions made in a span behind revision `after`, oldest first. Throws `store_corrupt`. */
+export function bundlesWithin(
+  reader: Reader,
+  { fromMs, toMs }: TimeSpan,
+  after: number,
+  limit: number,
+): Promise<readonly BundleRow[]> {
+  const rest =
+    'where revision > :after and updated_at_ms >= :from_ms and updated_at_ms < :to_ms order by revision limit :limit'
+  return BUNDLES.select(reader, rest, { after, from_ms: fromMs, to_ms: toMs, limit })
+}
+
+/** The newest revision below that one which is kept. Throws `store_corrupt`. */
+export async function newestBundleBefore(reader: Reader, revision: number): Promise<BundleRow | undefined> {
+  const rest = 'where revision < :revision order by revision desc limit 1'
+  return (await BUNDLES.select(reader, rest, { revision }))[0]
+}
+
+/** Intervals that reach into a span behind that one, oldest first. Throws `store_corrupt`. */
+export function intervalsWithin(
+  reader: Reader,
+  { fromMs, toMs }: TimeSpan,
+  after: { readonly startedAtMs: number; readonly id: string } | undefined,
+  limit: number,
+): Promise<readonly IntervalRow[]> {
+  const place = { after_ms: after?.startedAtMs ?? -1, after_id: after?.id ?? '' }
+  return INTERVALS.select(reader, INTERVALS_WITHIN, { from_ms: fromMs, to_ms: toMs, ...place, limit })
+}
+
+/** Intervals that ended before then, the oldest first. Throws `store_corrupt`. */
+export function endedIntervals(
+  reader: Reader,
+  before: number,
+  limit: number,
+): Promise<readonly IntervalRow[]> {
+  return INTERVALS.select(reader, ENDED_BEFORE, { before, limit })
+}
+
+/** Removes one interval. */
+export async function removeInterval(tx: Tx, id: string): Promise<void> {
+  await INTERVALS.remove(tx, { id })
 }

@@ -4,10 +4,12 @@ import {
   type Instance,
   msFromDuration,
   type Plugin,
+  sessionHistoryRef,
   usageLedgerRef,
 } from '@steeple/contracts'
 import type { SessionsConfig } from './config.ts'
 import { sessionHealth } from './health.ts'
+import { sessionHistory } from './history.ts'
 import { localHours } from './ledger/hours.ts'
 import { ledgerWriter } from './ledger/ledger.ts'
 import { sourceOrder } from './ledger/source-order.ts'
@@ -50,6 +52,7 @@ export const plugin: Plugin<SessionsConfig> = {
     return {
       services: new Map<string, object>([
         [collectionConsumerRef.id, consumer],
+        [sessionHistoryRef.id, sessionHistory(context, order)],
         [usageLedgerRef.id, usageLedger(context, hours, ledger, times)],
       ]),
       routes: sessionRoutes(context, order),

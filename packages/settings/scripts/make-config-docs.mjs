@@ -10,18 +10,17 @@ const foldersIn = (folder) =>
     .map((name) => new URL(`${name}/`, folder))
     .filter((url) => existsSync(new URL('package.json', url)))
 const build = foldersIn(packages)
-const known = foldersIn(new URL('cli/known/', packages))
 const sectionsOf = (folders, origin) =>
   folders
     .map(({ pathname }) => readSection(pathname, origin))
     .filter((section) => typeof section === 'object')
-const manifests = [...build, ...known].flatMap(
+const manifests = build.flatMap(
   (folder) => JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')).steeple ?? [],
 )
 const rows = (what, row) =>
   manifests.flatMap((one) => Object.entries(one[what] ?? {}).map((entry) => row(entry, one.id))).join('\n')
 
-const text = `${configDocs([...sectionsOf(build, 'build'), ...sectionsOf(known, 'known')])}
+const text = `${configDocs(sectionsOf(build, 'build'))}
 ## Metrics that plugins declare
 
 Alert rules may name them, and those of plugins that are installed.

@@ -16,11 +16,8 @@ export const SURROUNDINGS: NonNullable<ConfigOptions['surroundings']> = {
   },
 }
 
-/** The sections of the plugins of this repository, and of those that it knows and does not have. */
-export const KNOWN: readonly Section[] = [
-  ...sectionsIn('../../', 'build'),
-  ...sectionsIn('../../cli/known/', 'known'),
-]
+/** The sections of the plugins of this repository. */
+export const KNOWN: readonly Section[] = sectionsIn('../../', 'build')
 /** The same as if all were there. */
 export const SECTIONS: readonly Section[] = KNOWN.map((section) => ({ ...section, origin: 'build' }))
 

@@ -10,6 +10,8 @@ export interface SimCounters {
   states(): ReadonlyMap<SimState, number>
   /** Counts a move that is durable; `from` is undefined for a new SIM. */
   moved(from: SimState | undefined, to: SimState): void
+  /** Counts one less: its row is gone, durably. */
+  removed(state: SimState): void
   attached(plmn: string): void
   /** How many phones are attached now; undefined while the core does not tell. */
   present(phones: number | undefined): void
@@ -47,6 +49,10 @@ export function simCounters(metrics: Metrics): SimCounters {
       moves += 1
       if (from !== undefined) add(from, -1)
       add(to, 1)
+    },
+    removed: (state) => {
+      moves += 1
+      add(state, -1)
     },
     attached: (plmn) => attaches.inc({ plmn }),
     present: (count) => phones.set(count ?? Number.NaN),

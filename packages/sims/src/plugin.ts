@@ -6,6 +6,7 @@ import {
   msFromDuration,
   type Plugin,
   simIssuerRef,
+  simRegisterRef,
   subscribersRef,
   type TableSpec,
   vaultRef,
@@ -31,6 +32,7 @@ import { hssBreaker } from './provision/hss-breaker.ts'
 import { openCuts } from './provision/open-cuts.ts'
 import { ratesReconciler } from './provision/rates-reconciler.ts'
 import { simReconciler } from './provision/sim-reconciler.ts'
+import { simRegister } from './register.ts'
 import { bulkRoute } from './routes/bulk-route.ts'
 import { diagnosisRoute } from './routes/diagnosis-route.ts'
 import { exportRoute } from './routes/export-route.ts'
@@ -89,6 +91,7 @@ export const plugin: Plugin<SimsConfig> = {
       services: new Map<string, object>([
         [subscribersRef.id, subscribers(parts)],
         [simIssuerRef.id, simIssuer(parts)],
+        [simRegisterRef.id, simRegister(parts)],
       ]),
       routes: [
         ...readRoutes(parts),

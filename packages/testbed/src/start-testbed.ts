@@ -28,9 +28,7 @@ type ConfigOptions = Parameters<typeof loadConfig>[0]
 /** The plugins of this workspace: what one under test reads of another's keys is there, with its defaults. */
 function beside(): readonly string[] {
   const packages = fileURLToPath(new URL('../../', import.meta.url))
-  return [packages, join(packages, 'cli/known')].flatMap((folder) =>
-    readdirSync(folder).map((name) => join(folder, name)),
-  )
+  return readdirSync(packages).map((name) => join(packages, name))
 }
 
 const CONFIG_FILE = '/testbed/control.yaml'

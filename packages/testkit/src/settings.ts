@@ -10,9 +10,8 @@ export type Overrides<T> = T extends readonly unknown[]
     ? { readonly [Key in keyof T]?: Overrides<T[Key]> }
     : T
 
-/** Where the packages of this installation lie side by side, and the manifests of plugins that it may lack. */
+/** Where the packages of this installation lie side by side. */
 const BESIDE = fileURLToPath(new URL('../../', import.meta.url))
-const FOLDERS: readonly string[] = [BESIDE, join(BESIDE, 'cli/known')]
 
 let defaults: unknown
 
@@ -27,7 +26,7 @@ export function defaultSettings(overrides: Overrides<Settings> = {}): Settings {
 }
 
 function schemas(): readonly JsonSchema[] {
-  const folders = [process.cwd(), ...FOLDERS.flatMap(inside)]
+  const folders = [process.cwd(), ...inside(BESIDE)]
   return [SERVICE_CONFIG, ...folders.map(schemaOf).filter((schema) => schema !== undefined)]
 }
 

@@ -30,7 +30,7 @@ export interface RestClient {
   /** A document of that media type, as text. */
   text(path: string, accept: string, query?: Readonly<Record<string, string | undefined>>): Promise<string>
   /** A file, read by the caller to its end; `headers` say what of it is wanted. */
-  download(path: string, headers: Readonly<Record<string, string>>): Promise<IncomingMessage>
+  download(path: string, headers: Readonly<Record<string, string>>, query?: Query): Promise<IncomingMessage>
   /** Sends a file of `size` octets, once. */
   upload(path: string, query: Query, file: Upload): Promise<Answer>
   /** Follows `next_cursor` until `limit` rows are there. */
@@ -133,9 +133,9 @@ export function connect(terminal: Terminal, options: ConnectionOptions, isStrang
 /** What is too large to hold. */
 function fileTransfers(base: URL, spoken: () => Promise<Spoken>): Pick<RestClient, 'download' | 'upload'> {
   return {
-    download: async (path, headers) => {
+    download: async (path, headers, query = {}) => {
       const { common, identity } = await spoken()
-      const url = address(base, path, {})
+      const url = address(base, path, query)
       const response = await transfer({
         method: 'GET',
         url,

@@ -17,6 +17,7 @@ import {
 } from './options.ts'
 import { SIM_COLUMNS, SIM_STATES, simPath } from './sim-columns.ts'
 import { addFindCommands } from './sim-find.ts'
+import { addForgetCommand } from './sim-forget.ts'
 import { addImportCommand } from './sim-import.ts'
 import { addQuotaCommand } from './sim-quota.ts'
 
@@ -48,13 +49,14 @@ interface MoveOptions extends ConnectionOptions {
 }
 type ExportOptions = PlaceOptions & { readonly format: 'csv' | 'pysim' | 'json' }
 
-/** `svc sim issue|list|find|show|why|label|quota|suspend|resume|revoke|import|export` */
+/** `svc sim issue|list|find|show|why|label|quota|suspend|resume|revoke|forget|import|export` */
 export function addSimCommands(program: Command, terminal: Terminal): void {
   const sim = program.command('sim').description('subscribers and their SIM cards')
   addIssue(sim, terminal)
   addReads(sim, terminal)
   addMoves(sim, terminal)
   addQuotaCommand(sim, terminal)
+  addForgetCommand(sim, terminal)
   addFindCommands(sim, terminal)
   addImportCommand(sim, terminal)
   placeOptions(

@@ -14,8 +14,7 @@ export function pluginPackages(): readonly string[] {
 
 /** The manifests of plugins that exist and that this build lacks: their keys, paths and metrics are known. */
 export function knownPlugins(): readonly string[] {
-  const leftOut = [...leftOutOf(OWN)].map((name) => join(dirname(OWN), name)).filter(isPlugin)
-  return [...foldersIn(join(OWN, 'known')), ...leftOut]
+  return [...leftOutOf(OWN)].map((name) => join(dirname(OWN), name)).filter(isPlugin)
 }
 
 /** What the plugins of the build, of the plugins directory and those that are known say of the configuration. */

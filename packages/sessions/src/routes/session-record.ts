@@ -59,7 +59,7 @@ export function sessionRecord(row: SessionRow, order: SourceOrder): Readonly<Rec
 }
 
 /** The figures of the best source; of one that may have missed some, the larger ones of all. */
-function bestOf(volumes: ReadonlyMap<string, SessionVolume>, order: SourceOrder): SessionVolume {
+export function bestOf(volumes: ReadonlyMap<string, SessionVolume>, order: SourceOrder): SessionVolume {
   const sorted = [...volumes].sort(([one], [other]) => order(one, other)).map(([, volume]) => volume)
   const [best] = sorted
   if (best === undefined) return { up: 0, down: 0, isIncomplete: false }

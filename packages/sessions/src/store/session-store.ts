@@ -1,4 +1,4 @@
-import type { Reader, SqlParams, SqlValue } from '@steeple/contracts'
+import type { Reader, SqlParams, SqlValue, TimeSpan } from '@steeple/contracts'
 import { SESSIONS, type SessionRow } from './tables.ts'
 
 /** What a list shows; every part narrows it. Without a state: those that go on. */
@@ -34,4 +34,28 @@ export function listSessions(
   }
   const all: SqlParams = params
   return SESSIONS.select(reader, `where ${where.join(' and ')} order by id desc limit :limit`, all)
+}
+
+const BETWEEN = `where id > :after and id <= :up_to and started_at_ms < :to_ms
+  and (ended_at_ms is null or ended_at_ms >= :from_ms) order by id`
+const LAST = 'select coalesce(max(id), 0) as id from sessions_session'
+const FIRST = 'select coalesce(min(id), 0) as id from sessions_session'
+
+/** Sessions that reach into a span, with numbers behind `after` up to `upTo`, by number. Throws `store_corrupt`. */
+export function sessionsBetween(
+  reader: Reader,
+  { fromMs, toMs }: TimeSpan,
+  after: number,
+  upTo: number,
+): Promise<readonly SessionRow[]> {
+  return SESSIONS.select(reader, BETWEEN, { after, up_to: upTo, from_ms: fromMs, to_ms: toMs })
+}
+
+/** The numbers of the first and of the last session that is kept; 0 without one. */
+export async function sessionNumbers(
+  reader: Reader,
+): Promise<{ readonly first: number; readonly last: number }> {
+  const first = await reader.get<{ readonly id: number }>(FIRST)
+  const last = await reader.get<{ readonly id: number }>(LAST)
+  return { first: Number(first?.id ?? 0), last: Number(last?.id ?? 0) }
 }

@@ -5,7 +5,7 @@ import { firstHss } from '../provision/first-hss.ts'
 import { wipeCard } from '../secrets/card.ts'
 import type { IccidMac, IndexedIccid } from '../secrets/iccid-index.ts'
 import { openImsi, sealSim } from '../secrets/sealing.ts'
-import { noteMove } from '../states/change.ts'
+import { noteMoves } from '../states/change.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { addWords, replaceWords } from '../store/word-store.ts'
 import type { PlannedRow } from './import-plan.ts'
@@ -107,7 +107,7 @@ export class ImportRows {
     this.#report(ready, verdict)
     if (isNew) {
       await addWords(tx, [row])
-      noteMove(this.#of.parts, tx, undefined, row)
+      await noteMoves(this.#of.parts, tx, [{ before: undefined, after: row }])
     }
     return isNew && row.hss_status !== 'synced'
   }

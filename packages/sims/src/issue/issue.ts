@@ -16,7 +16,7 @@ import { newSight } from '../attach/sight.ts'
 import { type BatchFiles, batchDir, writeNewBatch } from '../batch/batch-files.ts'
 import { FILES_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { simRecord } from '../record.ts'
-import { noteMove } from '../states/change.ts'
+import { noteMoves } from '../states/change.ts'
 import { BATCHES } from '../store/batch-store.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { addWords } from '../store/word-store.ts'
@@ -123,9 +123,13 @@ async function addSims(parts: SimsParts, tx: MutationTx, { rows, batch }: DrawnS
   for (const row of rows) {
     if (!(await SIMS.insertNew(tx, row))) throw simExists(row.hash)
     await addWords(tx, [row])
-    noteMove(parts, tx, undefined, row)
     if (row.hss_status !== 'synced') tx.dirty(SIM_RESOURCE, row.hash)
   }
+  await noteMoves(
+    parts,
+    tx,
+    rows.map((after) => ({ before: undefined, after })),
+  )
 }
 
 /** Quotas begin with the SIMs; what replaces another one has its period and action. */

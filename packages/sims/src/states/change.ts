@@ -1,7 +1,9 @@
 import {
   type ImsiHash,
   type MutationTx,
+  moveRecorderRef,
   quotaKeeperRef,
+  type RecordedSimMove,
   simNotFound,
   simStateConflict,
   type Tx,
@@ -54,19 +56,43 @@ export async function changeSim(
     ...(isHeard ? unsynced(before) : {}),
   }
   await SIMS.put(tx, after)
-  noteMove(parts, tx, before, after)
+  await noteMoves(parts, tx, [{ before, after }])
   const isUrgent = wantedInHss(after.state) !== 'open'
   if (isHeard) tx.dirty(SIM_RESOURCE, hash, isUrgent)
   return { before, after }
 }
 
-/** Once its transaction is durable, a move counts and is told; `before` is undefined for a new SIM. */
-export function noteMove(parts: SimsParts, tx: Tx, before: SimRow | undefined, after: SimRow): void {
+/** A SIM that is another one after a change; `before` is undefined for a new SIM. */
+interface Moved {
+  readonly before: SimRow | undefined
+  readonly after: SimRow
+}
+
+/** Has moves written down where somebody keeps a record; once their transaction is durable, they count and are told. */
+export async function noteMoves(parts: SimsParts, tx: Tx, all: readonly Moved[]): Promise<void> {
+  await parts.context.maybe(moveRecorderRef)?.simsMoved(
+    tx,
+    all.map(({ before, after }) => ({ ...recordedState(after), from: before?.state })),
+  )
   tx.afterCommit(() => {
-    if (before?.state === after.state) return
-    parts.counters.moved(before?.state, after.state)
-    parts.moves.add({ imsi: after.hash, from: before?.state, to: after.state })
+    for (const { before, after } of all) {
+      if (before?.state === after.state) continue
+      parts.counters.moved(before?.state, after.state)
+      parts.moves.add({ imsi: after.hash, from: before?.state, to: after.state })
+    }
   })
+}
+
+/** A SIM as records have it. */
+export function recordedState(
+  row: Pick<SimRow, 'hash' | 'state' | 'suspend_reason'>,
+): Omit<RecordedSimMove, 'from'> {
+  return {
+    // A hash of the store is one.
+    imsi: row.hash as ImsiHash,
+    to: row.state,
+    reason: row.state === 'suspended' ? (row.suspend_reason ?? undefined) : undefined,
+  }
 }
 
 /** What changes in a row that the HSS must hear of. */

@@ -1,4 +1,4 @@
-import type { Db, Reader } from '@steeple/contracts'
+import type { Db, Reader, Tx } from '@steeple/contracts'
 import { listed } from './listed.ts'
 
 /** Hashes that one statement asks for. */
@@ -29,4 +29,9 @@ export async function noteSeen(db: Db, hashes: readonly string[], atMs: number):
     await db.write(async (tx) => {
       for (const hash of hashes.slice(at, at + AT_ONCE)) await tx.run(NOTE, { hash, at_ms: atMs })
     })
+}
+
+/** Forgets when one was last seen. */
+export async function forgetSeen(tx: Tx, hash: string): Promise<void> {
+  await tx.run('delete from sims_seen where hash = :hash', { hash })
 }

@@ -32,6 +32,11 @@ export async function replaceWords(tx: Tx, row: Worded): Promise<void> {
   await addWords(tx, [row])
 }
 
+/** Forgets the words of a SIM that is removed. */
+export async function removeWords(tx: Tx, hash: string): Promise<void> {
+  await tx.run(REMOVE, { hash })
+}
+
 const BETWEEN = 'select distinct hash from sims_word where word >= :from and word < :to limit :limit'
 /** Sorts behind every hexadecimal digit. */
 const BEHIND_HEX = 'g'

@@ -1,0 +1,65 @@
+import { basename, resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { ConnectionOptions } from '../client/credentials.ts'
+import { connect } from '../client/rest-client.ts'
+import { jsonText } from '../output/print.ts'
+import { withProgress } from '../output/progress.ts'
+import { writeWhole } from '../output/write-whole.ts'
+import type { PlaceOptions } from '../place.ts'
+import type { Terminal } from '../terminal.ts'
+import { localCommand, placeOptions, restCommand } from './options.ts'
+
+interface ExportOptions extends ConnectionOptions {
+  readonly from?: string
+  readonly to?: string
+  readonly kinds?: string
+  readonly output?: string
+}
+
+const MIB = 1_048_576
+
+/** `svc compliance export|verify` */
+export function addComplianceCommands(program: Command, terminal: Terminal): void {
+  const compliance = program.command('compliance').description("the regulator's file")
+  restCommand(compliance, 'export', 'save the file, signed by the node')
+    .option('--from <time>', 'from then on: RFC 3339, such as 2026-01-31T00:00:00Z')
+    .option('--to <time>', 'before then; until now when absent')
+    .option('--kinds <kinds>', 'lifecycle, sim, tx, policy, session, export, checkpoint; with commas')
+    .option('-o, --output <file>', 'where to; its name is made of node and time when absent')
+    .action((options: ExportOptions) => save(terminal, options))
+  placeOptions(
+    localCommand(compliance, 'verify <file>', 'check a file without the service: form, rows, signature'),
+  )
+    .option(
+      '--trust <file>',
+      "PEM: the CA of the node, or the node's certificate; those of this machine when absent",
+    )
+    .action(async (file: string, options: PlaceOptions & VerifyOptions) => {
+      const { verifyExport } = await import('../offline/verify-export.ts')
+      await verifyExport(terminal, file, options)
+    })
+}
+
+interface VerifyOptions {
+  readonly trust?: string
+  readonly json?: boolean
+}
+
+async function save(terminal: Terminal, options: ExportOptions): Promise<void> {
+  const { from, to, kinds } = options
+  const response = await connect(terminal, options).download('/v1/compliance/export', {}, { from, to, kinds })
+  const suggested = /filename="([^"]+)"/.exec(response.headers['content-disposition'] ?? '')?.[1]
+  const path = resolve(terminal.cwd, options.output ?? basename(suggested ?? 'svc-compliance.csv'))
+  let bytes = 0
+  const counted = async function* (): AsyncGenerator<Buffer> {
+    for await (const chunk of response) {
+      const piece = chunk as Buffer // a response without an encoding gives Buffers
+      bytes += piece.length
+      yield piece
+    }
+  }
+  const far = (): string => `${Math.floor(bytes / MIB)} MiB`
+  await withProgress(terminal, 'export', () => writeWhole('export', path, counted()), far)
+  if (options.json === true) terminal.out(jsonText({ file: path, bytes }))
+  else terminal.out(`${path}: ${bytes} bytes\n`)
+}

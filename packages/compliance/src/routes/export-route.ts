@@ -1,0 +1,92 @@
+import {
+  type JsonSchema,
+  msFromTimestamp,
+  nodeIdentityRef,
+  objectSchema,
+  type Route,
+  route,
+  TIMESTAMP_SCHEMA,
+  timestampFromMs,
+  validationFailed,
+} from '@steeple/contracts'
+import { type ExportWish, exportFile } from '../export.ts'
+import type { ComplianceParts } from '../parts.ts'
+import { EXPORT_ACTION, KINDS, type Kind } from '../rows.ts'
+
+interface ExportQuery {
+  readonly from?: string
+  readonly to?: string
+  readonly kinds?: string
+}
+
+const LIST = `^(${KINDS.join('|')})(,(${KINDS.join('|')}))*$`
+const QUERY: JsonSchema = objectSchema({
+  from: { ...TIMESTAMP_SCHEMA, description: 'From then on; from the beginning when absent.' },
+  to: { ...TIMESTAMP_SCHEMA, description: 'Before then; until now when absent.' },
+  kinds: {
+    type: 'string',
+    pattern: LIST,
+    maxLength: 256,
+    description: `What the rows are to be about, separated by commas: ${KINDS.join(', ')}. All of them when absent.`,
+  },
+})
+
+/** `GET /v1/compliance/export` */
+export function exportRoute(parts: ComplianceParts): Route {
+  const { context } = parts
+  return route<unknown, ExportQuery, unknown>({
+    method: 'GET',
+    path: '/v1/compliance/export',
+    role: 'operator',
+    summary: "The regulator's file",
+    description:
+      'CSV (RFC 4180, UTF-8, a header row) of what happened on this node: moves of SIMs and of the node, TX intervals, changes ' +
+      'of the policy, sessions, exports, and what retention has removed. Hashes in the place of IMSIs. The last line is a ' +
+      "manifest with the number of rows, their SHA-256 and the node's signature: a file without it is cut off. " +
+      '`svc compliance verify` checks it without this service. docs/compliance.md describes kinds and columns.',
+    produces: ['text/csv'],
+    schema: { query: QUERY },
+    errors: ['validation_failed', 'store_corrupt', 'store_unavailable'],
+    handle: async (request) => {
+      const wish = wishOf(request.query, context.clock.nowMs())
+      const { nodeId, name } = context.use(nodeIdentityRef)
+      const { kinds, span } = wish
+      const [from, to] = [timestampFromMs(span.fromMs), timestampFromMs(span.toMs)]
+      await context.mutate(request.principal, EXPORT_ACTION, nodeId, async (tx) =>
+        tx.audit({ detail: { from, to, kinds } }),
+      )
+      return {
+        headers: {
+          'content-type': 'text/csv; charset=utf-8; header=present',
+          'content-disposition': `attachment; filename="${fileName(name, span.toMs)}"`,
+          'cache-control': 'no-store',
+        },
+        stream: exportFile(parts, wish, request.signal),
+      }
+    },
+  })
+}
+
+function wishOf({ from, to, kinds }: ExportQuery, nowMs: number): ExportWish {
+  const span = { fromMs: momentOf('from', from, 0), toMs: momentOf('to', to, nowMs) }
+  if (span.fromMs > span.toMs) throw refused('/from', 'must not be later than to')
+  // The schema lets no other names through.
+  const wanted = kinds === undefined ? KINDS : (kinds.split(',') as readonly Kind[])
+  return { span, kinds: KINDS.filter((kind) => wanted.includes(kind)) }
+}
+
+function momentOf(name: string, text: string | undefined, absent: number): number {
+  if (text === undefined) return absent
+  const ms = msFromTimestamp(text)
+  if (ms === undefined || ms < 0) throw refused(`/${name}`, 'must be an RFC 3339 time after 1970')
+  return ms
+}
+
+function refused(pointer: string, message: string): Error {
+  return validationFailed(`${pointer} ${message}`, { details: [{ pointer, message }] })
+}
+
+function fileName(node: string, toMs: number): string {
+  const plain = node.replaceAll(/[^A-Za-z0-9._-]+/g, '-')
+  return `svc-compliance-${plain}-${timestampFromMs(toMs).replaceAll(/[-:]|\.\d+/g, '')}.csv`
+}

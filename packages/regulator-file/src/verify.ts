@@ -93,8 +93,7 @@ function signatureProblems(
   if (!isSigned(manifest, certificate))
     return { problems: ['the manifest was changed: its signature does not hold'], caSha256 }
   const problems: string[] = []
-  if (!ca.ca || !certificate.checkIssued(ca) || !certificate.verify(ca.publicKey))
-    problems.push('the certificate is not one of the CA beside it')
+  if (!isIssuedBy(certificate, ca)) problems.push('the certificate is not one of the CA beside it')
   const known = new Set(trusted.map(sha256Of))
   if (!known.has(caSha256) && !known.has(sha256Of(certificate)))
     problems.push(
@@ -108,13 +107,21 @@ function signatureProblems(
   return { problems, caSha256 }
 }
 
-function isSigned(manifest: SignedManifest, { publicKey }: X509Certificate): boolean {
+function isSigned(manifest: SignedManifest, certificate: X509Certificate): boolean {
   const signature = octetsFrom(manifest.signature)
   if (signature === undefined) return false
   try {
-    return verify('sha256', signedText(manifest), publicKey, signature)
+    return verify('sha256', signedText(manifest), certificate.publicKey, signature)
   } catch {
-    // A certificate with a key of another kind.
+    // A certificate whose key cannot be read, or is of another kind.
+    return false
+  }
+}
+
+function isIssuedBy(certificate: X509Certificate, ca: X509Certificate): boolean {
+  try {
+    return ca.ca && certificate.checkIssued(ca) && certificate.verify(ca.publicKey)
+  } catch {
     return false
   }
 }

@@ -9,7 +9,7 @@ import {
   timestampFromMs,
   validationFailed,
 } from '@steeple/contracts'
-import { type ExportWish, exportFile } from '../export.ts'
+import { exportFile } from '../export.ts'
 import type { ComplianceParts } from '../parts.ts'
 import { EXPORT_ACTION, KINDS, type Kind } from '../rows.ts'
 
@@ -48,35 +48,37 @@ export function exportRoute(parts: ComplianceParts): Route {
     schema: { query: QUERY },
     errors: ['validation_failed', 'store_corrupt', 'store_unavailable'],
     handle: async (request) => {
-      const wish = wishOf(request.query, context.clock.nowMs())
+      const { from, to } = request.query
+      const kinds = kindsOf(request.query)
+      const fromMs = momentOf('from', from) ?? 0
+      const toMs = momentOf('to', to)
+      if (toMs !== undefined && fromMs > toMs) throw refused('/from', 'must not be later than to')
       const { nodeId, name } = context.use(nodeIdentityRef)
-      const { kinds, span } = wish
-      const [from, to] = [timestampFromMs(span.fromMs), timestampFromMs(span.toMs)]
       await context.mutate(request.principal, EXPORT_ACTION, nodeId, async (tx) =>
-        tx.audit({ detail: { from, to, kinds } }),
+        tx.audit({ detail: { from: from ?? null, to: to ?? null, kinds } }),
       )
+      // Up to what is there now, this very access included.
+      const span = { fromMs, toMs: toMs ?? context.clock.nowMs() + 1 }
       return {
         headers: {
           'content-type': 'text/csv; charset=utf-8; header=present',
           'content-disposition': `attachment; filename="${fileName(name, span.toMs)}"`,
           'cache-control': 'no-store',
         },
-        stream: exportFile(parts, wish, request.signal),
+        stream: exportFile(parts, { span, kinds }, request.signal),
       }
     },
   })
 }
 
-function wishOf({ from, to, kinds }: ExportQuery, nowMs: number): ExportWish {
-  const span = { fromMs: momentOf('from', from, 0), toMs: momentOf('to', to, nowMs) }
-  if (span.fromMs > span.toMs) throw refused('/from', 'must not be later than to')
+function kindsOf({ kinds }: ExportQuery): readonly Kind[] {
   // The schema lets no other names through.
   const wanted = kinds === undefined ? KINDS : (kinds.split(',') as readonly Kind[])
-  return { span, kinds: KINDS.filter((kind) => wanted.includes(kind)) }
+  return KINDS.filter((kind) => wanted.includes(kind))
 }
 
-function momentOf(name: string, text: string | undefined, absent: number): number {
-  if (text === undefined) return absent
+function momentOf(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
   const ms = msFromTimestamp(text)
   if (ms === undefined || ms < 0) throw refused(`/${name}`, 'must be an RFC 3339 time after 1970')
   return ms

@@ -1,7 +1,7 @@
 import { isServiceError, type Outcome, type Reconciler } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import { FILES_RESOURCE, type SimsParts } from '../parts.ts'
-import { BATCHES, batchesWithoutFiles, markFilesDurable } from '../store/batch-store.ts'
+import { BATCHES, type BatchRow, batchesWithoutFiles, markFilesDurable } from '../store/batch-store.ts'
 import { isBatchWhole, replaceBatch, syncBatch, syncBatchNames } from './batch-files.ts'
 import { filesFromRows } from './rebuild.ts'
 
@@ -43,8 +43,9 @@ export function filesReconciler(parts: SimsParts): Reconciler {
 async function tend(parts: SimsParts, id: string): Promise<Outcome> {
   const { context, vault, batchTrouble } = parts
   const dataDir = context.settings.server.data_dir
+  let batch: BatchRow | undefined
   try {
-    const batch = await BATCHES.find(context.db, { id })
+    batch = await BATCHES.find(context.db, { id })
     if (batch === undefined) return { state: 'converged' }
     if (!(await isBatchWhole(dataDir, id, batch.sims))) {
       await replaceBatch(dataDir, id, await filesFromRows(context.db, vault, batch))
@@ -54,6 +55,10 @@ async function tend(parts: SimsParts, id: string): Promise<Outcome> {
     batchTrouble.mended(id)
     return { state: 'converged' }
   } catch (error) {
+    const now = await BATCHES.find(context.db, { id }).catch(() => batch)
+    // One of its SIMs was erased between two reads.
+    if (now?.sims !== batch?.sims)
+      return { state: 'pending', afterMs: 0, reason: 'its SIMs have changed meanwhile' }
     const reason = safeText(error)
     batchTrouble.failed(id, reason)
     const isDamaged = isServiceError(error) && error.code === 'store_corrupt'

@@ -1,0 +1,120 @@
+import { assert, eventually, suite } from '@steeple/testkit'
+import { begun, type Row, type World, world } from './support/world.ts'
+
+const test = suite("the regulator's file over HTTP")
+
+let all: World
+test.before(async () => {
+  all = await world()
+  await begun(all)
+})
+test.after(() => all.bed.stop())
+
+const brief = ({ subject, from, to, reason, detail }: Row): string =>
+  [subject, from, to, reason, detail].filter((text) => text !== '').join(' ')
+async function movesOf(...subjects: readonly string[]): Promise<readonly string[]> {
+  return (await all.rows('?kinds=sim')).filter(({ subject }) => subjects.includes(subject)).map(brief)
+}
+
+test('tells of each move of each SIM: issued, suspended, resumed, revoked, in bulk and imported', async () => {
+  const [one = '', two = ''] = await all.issue({ count: 2, label: '=1+1' })
+  await all.change('POST', `/v1/sims/${one}/suspend`)
+  await all.change('POST', `/v1/sims/${one}/resume`)
+  await all.change('POST', '/v1/sims/bulk', { action: 'suspend', ids: [one, two] })
+  await all.change('POST', `/v1/sims/${two}/revoke`)
+  const [ki, opc] = ['465b5ce8b199b49faa5f0a2ee238a6bc', 'cd63cb71954a9f4e48a5994e37a02baf']
+  const imported = await all.bed.request('POST', '/v1/sims/import', {
+    body: { sims: [{ imsi: '999990000004711', ki, opc }] },
+  })
+  const { results } = imported.body as { readonly results: readonly { readonly imsi_sha256_12: string }[] }
+  const three = results[0]?.imsi_sha256_12 ?? ''
+  assert.equal(await movesOf(one, two, three), [
+    `${one} issued`,
+    `${two} issued`,
+    `${one} issued suspended operator`,
+    `${one} suspended issued`,
+    `${one} issued suspended operator`,
+    `${two} issued suspended operator`,
+    `${two} suspended revoked`,
+    `${three} issued`,
+  ])
+  const file = await all.file()
+  assert.not.ok(file.includes('999990000004711') || file.includes(ki))
+})
+
+test('records nothing of what was refused', async () => {
+  const [hash = ''] = await all.issue()
+  await all.change('POST', `/v1/sims/${hash}/revoke`)
+  assert.is((await all.bed.request('POST', `/v1/sims/${hash}/suspend`)).status, 409)
+  assert.equal(await movesOf(hash), [`${hash} issued`, `${hash} issued revoked`])
+})
+
+test('tells of changes of the policy, and of who has asked for files', async () => {
+  await all.change('PUT', '/v1/policy', { sim_swap_cooldown_hours: 7 })
+  const policy = (await all.rows('?kinds=policy')).at(-1)
+  assert.is(policy?.detail, '["/sim_swap_cooldown_hours"]')
+  const from = '2026-01-01T00:00:00.000Z'
+  await all.file(`?kinds=policy,tx&from=${from}`)
+  const last = (await all.rows('?kinds=export')).at(-2)
+  const { kinds, from: begin } = JSON.parse(last?.detail ?? '{}')
+  assert.equal([last?.reason, begin, kinds], ['ok', from, ['tx', 'policy']])
+  const entries = await all.bed.audit()
+  const entry = entries.find(({ seq }) => String(seq) === last?.id)
+  assert.equal([entry?.action, entry?.target], ['compliance.export', all.bed.identity.nodeId])
+})
+
+test('gives a span of time and the kinds that were asked for', async () => {
+  const rows = await all.rows()
+  const kinds = [...new Set(rows.map(({ kind }) => kind))]
+  assert.equal(kinds, ['lifecycle', 'sim', 'policy', 'export'])
+  const sims = await all.rows('?kinds=sim')
+  const middle = sims[3]?.at ?? ''
+  const [before, after] = [
+    await all.rows(`?kinds=sim&to=${middle}`),
+    await all.rows(`?kinds=sim&from=${middle}`),
+  ]
+  assert.ok(before.every(({ at }) => at < middle) && after.every(({ at }) => at >= middle))
+  assert.equal(
+    [...before, ...after].map(({ id }) => id),
+    sims.map(({ id }) => id),
+  )
+  assert.equal(await all.rows('?to=1970-01-02T00:00:00Z'), [])
+  for (const wrong of [
+    'kinds=sims',
+    'kinds=',
+    'from=today',
+    'from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z',
+    'x=1',
+  ])
+    assert.is((await all.bed.request('GET', `/v1/compliance/export?${wrong}`)).status, 400, wrong)
+})
+
+test('is for operators', async () => {
+  for (const [role, status] of [
+    ['viewer', 403],
+    ['sim:admin', 403],
+    ['operator', 200],
+  ] as const) {
+    const token = all.bed.credential({ kind: 'token', id: `t-${role}`, roles: [role] })
+    assert.is((await all.bed.request('GET', '/v1/compliance/export', { token })).status, status, role)
+  }
+})
+
+test('finds at the next load what nobody has recorded', async () => {
+  const [one = ''] = await all.issue()
+  await all.bed.unload('compliance')
+  assert.is((await all.bed.request('GET', '/v1/compliance/export')).status, 404)
+  await all.change('POST', `/v1/sims/${one}/suspend`)
+  const [two = ''] = await all.issue()
+  await all.bed.load(all.own)
+  await eventually(async () =>
+    assert.equal(await movesOf(one, two), [
+      `${one} issued`,
+      ...[`${one} issued suspended operator found`, `${two} issued snapshot`].toSorted(),
+    ]),
+  )
+  await all.change('POST', `/v1/sims/${one}/resume`)
+  assert.is((await movesOf(one)).at(-1), `${one} suspended issued`)
+})
+
+test.run()

@@ -170,8 +170,9 @@ export {
   type SpectrumLicense,
   type Technology,
 } from './policy.ts'
-export { type PolicyHistory, type PolicyRevision, policyHistoryRef, type TxInterval } from './policy-history.ts'
+export { type PolicyHistory, policyHistoryRef } from './policy-history.ts'
 export type { Outcome, Reconciler, RunsOn } from './reconciler.ts'
+export type { PolicyRevision, RecordedSession, TimeSpan, TxInterval } from './record-types.ts'
 export { createRefusalTrail, type Refusal, type RefusalTrail } from './refusal-trail.ts'
 export {
   type Access,
@@ -234,7 +235,7 @@ export {
   type Vault,
   vaultRef,
 } from './services.ts'
-export { type RecordedSession, type SessionHistory, sessionHistoryRef, type TimeSpan } from './session-history.ts'
+export { type SessionHistory, sessionHistoryRef } from './session-history.ts'
 export type { AlertRule, AlertWebhook, Settings } from './settings.ts'
 export { type SimRegister, simRegisterRef } from './sim-register.ts'
 export {

@@ -1,35 +1,9 @@
-import type { RadioProfile } from './policy.ts'
+import type { PolicyRevision, TimeSpan, TxInterval } from './record-types.ts'
 import { type ServiceRef, serviceRef } from './service-ref.ts'
-import type { TimeSpan } from './session-history.ts'
 import type { Tx } from './store.ts'
 
 // ---- provided by policy ----
 
-/** One revision of the policy. */
-export interface PolicyRevision {
-  readonly revision: number
-  readonly atMs: number
-  /** Who made it: `user:<id>/<name>`. */
-  readonly by: string
-  /** JSON pointers of what differs from the revision before; empty where that is not kept any more. */
-  readonly changed: readonly string[]
-}
-/** One time in which TX was armed with the same profile and license. */
-export interface TxInterval {
-  readonly id: string
-  readonly profileId: string
-  /** As it was armed. */
-  readonly profile: RadioProfile
-  readonly country: string
-  readonly licenseReference: string | null
-  readonly licenseHolder: string | null
-  readonly startedAtMs: number
-  readonly startedBy: string
-  /** Nulls while it lasts. */
-  readonly endedAtMs: number | null
-  readonly endedBy: string | null
-  readonly endReason: string | null
-}
 /** What the policy was, and when TX was armed. Pages by key, oldest first. Throws `store_corrupt`. */
 export interface PolicyHistory {
   /** Revisions made in a span, at most `limit`, behind revision `after`. */

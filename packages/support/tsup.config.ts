@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsup'
 
 export default defineConfig({
-  entry: ['src/plugin.ts'],
+  entry: ['src/plugin.ts', 'src/offline.ts'],
   format: ['esm'],
   target: 'node24',
   sourcemap: true,

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { Settings } from '@steeple/contracts'
+import type { LoadedConfig } from '@steeple/settings'
 import type { Terminal } from './terminal.ts'
 
 /** Where the service's own files are: as its flags of the same names. */
@@ -25,6 +26,15 @@ export async function settingsHere(
   /** Whether a data directory has the node's keys, or is about to; by itself: whether they are there. */
   hasNodeKeys?: (dataDir: string) => boolean,
 ): Promise<Settings> {
+  return (await configHere(terminal, options, hasNodeKeys)).settings
+}
+
+/** The configuration that the service would run with here, with its schema. Throws `config_invalid`. */
+export async function configHere(
+  terminal: Terminal,
+  options: PlaceOptions,
+  hasNodeKeys?: (dataDir: string) => boolean,
+): Promise<LoadedConfig> {
   const [{ loadConfig }, { sectionsHere }] = await Promise.all([
     import('@steeple/settings'),
     import('./composition/plugin-packages.ts'),
@@ -36,7 +46,7 @@ export async function settingsHere(
     knownVariables: COMMAND_VARIABLES,
     ...(hasNodeKeys === undefined ? {} : { surroundings: { hasNodeKeys } }),
   }
-  return loadConfig({ ...source, sections: sectionsHere(source) }).settings
+  return loadConfig({ ...source, sections: sectionsHere(source) })
 }
 
 /** The folder of installed plugins: `plugins.dir`, or `plugins` in the data directory. Absolute. */

@@ -6,11 +6,13 @@ import { usageError } from '../command-error.ts'
 import { jsonText, printList } from '../output/print.ts'
 import { moment } from '../output/table.ts'
 import { writeWhole } from '../output/write-whole.ts'
+import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
-import { restCommand } from './options.ts'
+import { placeOptions, restCommand } from './options.ts'
 
-interface BundleOptions extends ConnectionOptions {
+interface BundleOptions extends ConnectionOptions, PlaceOptions {
   readonly output?: string
+  readonly offline?: boolean
 }
 interface LevelOptions extends ConnectionOptions {
   readonly component?: string
@@ -18,11 +20,19 @@ interface LevelOptions extends ConnectionOptions {
   readonly end?: boolean
 }
 
+const UNNAMED = 'svc-support.tar.gz'
+
 /** `svc support bundle`, `svc log-level` */
 export function addSupportCommands(program: Command, terminal: Terminal): void {
   const support = program.command('support').description('help for those who help')
-  restCommand(support, 'bundle', 'what they need to know of this node, without its secrets, as a file')
+  const bundled = restCommand(
+    support,
+    'bundle',
+    'what they need to know of this node, without its secrets, as a file',
+  )
+  placeOptions(bundled)
     .option('-o, --output <file>', 'its name; made of node and time when none is given')
+    .option('--offline', 'on this machine, while its service does not run: without its log and metrics')
     .action((options: BundleOptions) => bundle(terminal, options))
   restCommand(program, 'log-level [level]', 'log more or less for a time; without a level: what holds now')
     .option('--component <name>', 'of this plugin or part of the kernel alone')
@@ -33,13 +43,12 @@ export function addSupportCommands(program: Command, terminal: Terminal): void {
 }
 
 async function bundle(terminal: Terminal, options: BundleOptions): Promise<void> {
-  const response = await connect(terminal, options).download('/v1/support/bundle', {})
-  const suggested = /filename="([^"]+)"/.exec(response.headers['content-disposition'] ?? '')?.[1]
-  const path = resolve(terminal.cwd, options.output ?? basename(suggested ?? 'svc-support.tar.gz'))
+  const { chunks, name } =
+    options.offline === true ? await here(terminal, options) : await asked(terminal, options)
+  const path = resolve(terminal.cwd, options.output ?? basename(name))
   let bytes = 0
   const counted = async function* (): AsyncGenerator<Buffer> {
-    for await (const chunk of response) {
-      const piece = chunk as Buffer // a response without an encoding gives Buffers
+    for await (const piece of chunks) {
       bytes += piece.length
       yield piece
     }
@@ -48,6 +57,23 @@ async function bundle(terminal: Terminal, options: BundleOptions): Promise<void>
   if (options.json === true) terminal.out(jsonText({ file: path, bytes }))
   else
     terminal.out(`${path}: ${bytes} bytes; look into it before you give it away: tar xzf ${basename(path)}\n`)
+}
+
+interface Made {
+  readonly chunks: AsyncIterable<Buffer>
+  readonly name: string
+}
+
+async function here(terminal: Terminal, options: BundleOptions): Promise<Made> {
+  const { bundleHere } = await import('../offline/support-bundle.ts')
+  return { chunks: await bundleHere(terminal, options), name: UNNAMED }
+}
+
+async function asked(terminal: Terminal, options: BundleOptions): Promise<Made> {
+  const response = await connect(terminal, options).download('/v1/support/bundle', {})
+  const suggested = /filename="([^"]+)"/.exec(response.headers['content-disposition'] ?? '')?.[1]
+  // A response without an encoding gives Buffers.
+  return { chunks: response as AsyncIterable<Buffer>, name: suggested ?? UNNAMED }
 }
 
 async function logLevel(terminal: Terminal, level: string | undefined, options: LevelOptions): Promise<void> {

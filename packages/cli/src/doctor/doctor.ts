@@ -30,14 +30,18 @@ export interface DoctorOptions extends PlaceOptions {
 
 /** `svc doctor`: every check with what to do about it; exit code 1 when one fails. */
 export async function runDoctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
-  const clock = systemClock()
-  const { checks: ofConfig, settings } = readConfig(terminal, options)
-  const checks = [...ofConfig, await checkClock(clock)]
-  if (settings !== undefined) checks.push(...(await checkPlace(terminal, settings)))
+  const checks = await examine(terminal, options)
   const isOk = checks.every((check) => check.status !== 'fail')
   if (options.json === true) terminal.out(jsonText({ ok: isOk, checks }))
   else terminal.out(checks.map(linesOf).join(''))
   if (!isOk) terminal.answer(1)
+}
+
+/** Every check. */
+export async function examine(terminal: Terminal, options: DoctorOptions): Promise<readonly Check[]> {
+  const { checks, settings } = readConfig(terminal, options)
+  const ofPlace = settings === undefined ? [] : await checkPlace(terminal, settings)
+  return [...checks, await checkClock(systemClock()), ...ofPlace]
 }
 
 async function checkPlace(terminal: Terminal, settings: Settings): Promise<readonly Check[]> {

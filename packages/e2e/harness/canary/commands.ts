@@ -204,6 +204,10 @@ export function offlineCommands(world: CommandWorld): readonly Command[] {
     { name: 'audit verify', args: ['audit', 'verify', ...place] },
     { name: 'store new', args: ['store', 'new', ...place] },
     { name: 'doctor', args: ['doctor', ...place] },
+    {
+      name: 'support bundle',
+      args: ['support', 'bundle', '--offline', '-o', `${world.workDir}/offline.tar.gz`, ...place],
+    },
     { name: 'sim export', args: ['sim', 'export', 'nobody', ...place] },
   ]
 }

@@ -1,0 +1,36 @@
+import { systemClock } from '@steeple/clock'
+import { openOffline } from '@steeple/kernel'
+import { openSecrets } from '@steeple/secrets'
+import { scrubText } from '@steeple/telemetry'
+import { examine } from '../doctor/doctor.ts'
+import { configHere, type PlaceOptions } from '../place.ts'
+import type { Terminal } from '../terminal.ts'
+import { ownVersion } from '../version.ts'
+import { commandLog } from './command-log.ts'
+
+/**
+ * The octets of a support bundle of this machine, without its service: the configuration, what the doctor finds, plugins
+ * and the head of the audit trail. What cannot be read is missing, and the bundle says why.
+ */
+export async function bundleHere(terminal: Terminal, options: PlaceOptions): Promise<AsyncIterable<Buffer>> {
+  const { offlineBundle } = await import('@steeple/support/offline')
+  return offlineBundle({
+    nowMs: systemClock().nowMs(),
+    version: ownVersion(),
+    scrub: (text) => scrubText(text),
+    config: async () => await configHere(terminal, options),
+    checks: async () => await examine(terminal, options),
+    plugins: async () => (await configHere(terminal, options)).sections,
+    audit: async () => {
+      const { settings } = await configHere(terminal, options)
+      const secrets = openSecrets(settings.server.data_dir)
+      const log = commandLog(terminal)
+      const store = await openOffline({ settings, secrets, clock: systemClock(), log, use: 'read' })
+      try {
+        return await store.audit.list({}, 1, undefined)
+      } finally {
+        await store.close()
+      }
+    },
+  })
+}

@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { assert, suite } from '@steeple/testkit'
+import { base64Key, found, keyNeedles, type Needle, textNeedle } from '../harness/canary/needles.ts'
+import { drawTexts } from '../harness/canary/secret-texts.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
+
+/*
+ * Secrets of every kind where they belong, and people where they have names: none of them is in a bundle, taken from the
+ * service or beside it. The canary looks for the misplaced ones too.
+ */
+
+const test = suite('e2e/support-bundle')
+const LIMIT = { limitMs: 180_000 }
+const TEXTS = drawTexts()
+
+const needles: Needle[] = []
+let dir: string
+
+/** A text that must not come out. */
+function secret(name: string): string {
+  const text = `Zq7${randomBytes(12).toString('hex')}`
+  needles.push(textNeedle(name, text))
+  return text
+}
+
+/** A file with a secret in it, whose own name is somebody's. */
+function secretFile(name: string, text: string): string {
+  const path = join(dir, `${secret(`the name of the file of ${name}`)}.txt`)
+  writeFileSync(path, `${text}\n`, { mode: 0o600 })
+  return path
+}
+
+/** The configuration, with something secret wherever it can be. */
+function configFile(storeUrl: string): string {
+  const signing = randomBytes(32).toString('base64')
+  needles.push(...base64Key('the secret of a webhook', signing))
+  const path = join(dir, 'control.yaml')
+  const lines = [
+    `store:\n  url: ${storeUrl}`,
+    `telemetry:\n  otlp_url: "http://127.0.0.1:1/${secret('the path of a URL')}?key=${secret('the query of a URL')}"`,
+    `  otlp_authorization: ${secretFile('the collector', `Bearer ${secret('the token of the collector')}`)}`,
+    `hss:\n  driver: none\n  mongo_url: "mongodb://svc:${secret('the password of the HSS')}@127.0.0.1/open5gs"`,
+    `backup:\n  directory: ${join(dir, secret('a folder'))}`,
+    `  passphrase: ${secretFile('backups', secret('the passphrase of backups'))}`,
+    `alerts:\n  webhooks:\n    - name: ${secret('the name of a webhook').toLowerCase()}`,
+    `      url: "https://127.0.0.1:1/services/${secret('the path of a webhook')}?t=${secret('its query')}"`,
+    `      secret_file: ${secretFile('a webhook', `whsec_${signing}`)}\n      allow_private: true`,
+    `core_a:\n  containers:\n    mme: ${secret('the name of a container')}`,
+    `peering:\n  enabled: false`,
+  ]
+  writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o600 })
+  return path
+}
+
+test.before(() => {
+  dir = mkdtempSync(join(tmpdir(), 'steeple-support-'))
+})
+test.after(() => rmSync(dir, { recursive: true, force: true }))
+
+test(
+  'a bundle of the service has no secret and nobody in it',
+  async () => {
+    const config = configFile('""')
+    const service = await startService({ flags: ['--config', config, '--log-level', 'debug'] })
+    try {
+      await live(service)
+      const headers = { authorization: `Bearer ${service.adminToken}` }
+      const response = await fetch(`${service.url}/v1/support/bundle`, { headers })
+      assert.is(response.status, 200)
+      const archive = gunzipSync(await response.bytes())
+      needles.push(...keyNeedles(join(service.dataDir, 'keys')))
+      assert.equal(found(needles, archive), [])
+      assert.ok(archive.includes('"failed": {}'), 'all of it could be made')
+      // The bundle does tell something.
+      assert.ok(archive.includes('"hss.mongo_url": "[replaced]"'))
+      assert.ok(archive.includes('"url": "https://127.0.0.1:1/[replaced]"'))
+      assert.ok(archive.includes('"msg":"request"'))
+    } finally {
+      await service.stop()
+    }
+  },
+  LIMIT,
+)
+
+test(
+  'one that is made beside it has none either',
+  async () => {
+    const config = configFile(`postgres://svc:${secret('the password of the database')}@127.0.0.1:1/svc`)
+    const path = join(dir, 'offline.tar.gz')
+    const { code, stdout, stderr } = await runSvc(
+      ['support', 'bundle', '--offline', '--config', config, '--data-dir', join(dir, 'nothing'), '-o', path],
+      { SVC_ADMIN_TOKEN: secret('the admin token of the environment') },
+    )
+    assert.is(code, 0, stderr)
+    const archive = gunzipSync(readFileSync(path))
+    assert.equal(found(needles, Buffer.concat([archive, Buffer.from(stdout + stderr)])), [])
+    for (const name of ['config.json', 'doctor.json', 'plugins.json', 'versions.json'])
+      assert.ok(archive.includes(`svc-support/${name}`), name)
+    assert.match(archive.toString('latin1'), /"store.url": "postgres:\/\/127\.0\.0\.1:1\//)
+  },
+  LIMIT,
+)
+
+test.run()
+
+/** A service that people use: cards, labels, names, tokens, failures. */
+async function live(service: Service): Promise<void> {
+  const { ki, opc, imsi, password } = TEXTS
+  for (const [name, text] of Object.entries({ ki, opc, imsi, password })) needles.push(textNeedle(name, text))
+  needles.push(textNeedle('the admin token', service.adminToken))
+  const label = secret('the label of a SIM')
+  const sims = [{ imsi, ki, opc, label, msisdn: '31612345678' }]
+  needles.push(textNeedle('an MSISDN', '31612345678'))
+  const imported = await service.request('POST', '/v1/sims/import', { body: { sims } })
+  assert.is(imported.body.imported, 1, JSON.stringify(imported.body))
+  const [{ imsi_sha256_12: hash }] = imported.body.results
+  needles.push(textNeedle('the hash of an IMSI', hash))
+  await service.request('GET', `/v1/sims/${hash}`)
+  const made = await service.request('POST', '/v1/tokens', {
+    body: { name: secret('the name of a token'), roles: ['viewer'] },
+  })
+  needles.push(textNeedle('a token', made.body.token))
+  await service.request('GET', '/v1/sims', { token: made.body.token })
+  await service.request('GET', '/v1/sims', { token: `svc_${secret('a wrong token')}` })
+  const username = `${secret('an address of e-mail')}@example.org`
+  await service.request('POST', '/v1/users', { body: { username, password, roles: ['viewer'] } })
+  await service.request('POST', '/v1/auth/login', { body: { username, password, code: '000000' } })
+  await service.request('GET', '/v1/status', { headers: { 'x-request-id': secret('the id of a request') } })
+}

@@ -1,0 +1,71 @@
+import type { AuditTrail, JsonSchema } from '@steeple/contracts'
+import { type BundleFile, bundleOf, jsonOf } from './bundle/archive.ts'
+import { auditHead } from './bundle/audit-head.ts'
+import { cleanText, type Scrub } from './bundle/clean-text.ts'
+import { machineFacts } from './bundle/machine.ts'
+import { publicConfig } from './bundle/public-config.ts'
+
+/** One look of `svc doctor`. */
+export interface DoctorCheck {
+  readonly name: string
+  readonly status: string
+  readonly detail: string
+}
+
+/** What can be known of a node whose service does not run. Each may fail: then the bundle comes without it. */
+export interface OfflineParts {
+  readonly nowMs: number
+  readonly version: string
+  readonly scrub: Scrub
+  config(): Promise<{ readonly schema: JsonSchema; readonly settings: unknown }>
+  checks(): Promise<readonly DoctorCheck[]>
+  plugins(): Promise<
+    readonly { readonly plugin: string; readonly version: string; readonly origin: string }[]
+  >
+  /** The newest entry of the trail on the disk. */
+  audit(): Promise<Awaited<ReturnType<AuditTrail['list']>>>
+}
+
+/** What stands in quotes or in parentheses may be what somebody typed, and a folder somebody's home. */
+function cleanWords(text: string, scrub: Scrub): string {
+  return cleanText(text, scrub)
+    .replaceAll(/"[^"]*"/g, '"…"')
+    .replaceAll(/\([^)]*\)/g, '(…)')
+    .replaceAll(/(?<![\w:/])(?:\/[^\s/'";,:)]+)+(?=\/)/g, '…')
+}
+
+/** The octets of a bundle that is made beside the service, while it is down. */
+export function offlineBundle(parts: OfflineParts): AsyncIterable<Buffer> {
+  const { nowMs, version, scrub } = parts
+  const json = (name: string, make: () => unknown): BundleFile => ({
+    name,
+    make: async () => jsonOf(await make()),
+  })
+  const files = [
+    json('versions.json', () => ({ service: version, ...machineFacts() })),
+    json('config.json', async () => {
+      const { schema, settings } = await parts.config()
+      return publicConfig(schema, settings)
+    }),
+    json('plugins.json', async () =>
+      (await parts.plugins()).map(({ plugin, version: of, origin }) => ({
+        name: plugin,
+        version: of,
+        origin,
+      })),
+    ),
+    json('doctor.json', async () =>
+      (await parts.checks()).map(({ name, status, detail }) => ({
+        name,
+        status,
+        detail: cleanWords(detail, scrub),
+      })),
+    ),
+    json('audit.json', async () => {
+      const newest = await parts.audit()
+      return await auditHead({ list: async () => newest })
+    }),
+  ]
+  const about = { format: 1, made_at: new Date(nowMs).toISOString(), version, offline: true }
+  return bundleOf(files, about, { nowMs, reasonOf: (error) => cleanWords(String(error), scrub) })
+}

@@ -33,8 +33,8 @@ async function core(): Promise<void> {
   await world.lab.kill()
   const down = await seen.fires('component_down', 'driver-core-a.daemons')
   await world.restartLab()
-  await seen.ends(down)
   for (const { hash } of cards.slice(0, 3)) await world.phone(hash, 'detach')
+  await seen.ends(down)
   await seen.ends(surge)
 }
 

@@ -23,7 +23,13 @@ async function bedWith(migrations: Plugin['migrations'] & object): Promise<Testb
       },
     }),
   }
-  const manifest = { id: 'toy', kind: 'feature', contracts: '*', config_path: 'toy', handover: 'overlap' } as const
+  const manifest = {
+    id: 'toy',
+    kind: 'feature',
+    contracts: '*',
+    config_path: 'toy',
+    handover: 'overlap',
+  } as const
   const inline = { manifest, name: 'plugin-toy', version: '1.0.0', plugin: toy }
   return await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin), inline] })
 }

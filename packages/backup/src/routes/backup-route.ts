@@ -1,11 +1,25 @@
-import { nodeIdentityRef, type Route, route } from '@steeple/contracts'
+import { nodeIdentityRef, type Route, route, storeUnavailable } from '@steeple/contracts'
 import { backupName } from '../names.ts'
 import type { BackupParts } from '../parts.ts'
 import { PASSPHRASE_HEADER, passphraseOf } from '../passphrase.ts'
 import { auditBackup, takeBackup } from '../take.ts'
 
+/** Each has a process and a copy of the store for as long as its client takes. */
+const MOST_AT_ONCE = 2
+
 /** `GET /v1/backup` */
 export function backupRoute({ context, count }: BackupParts): Route {
+  let underWay = 0
+  async function* bounded(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    if (underWay >= MOST_AT_ONCE)
+      throw storeUnavailable(`${MOST_AT_ONCE} backups are under way; try again when one is over`)
+    underWay += 1
+    try {
+      yield* stream
+    } finally {
+      underWay -= 1
+    }
+  }
   return route<unknown, unknown, unknown>({
     method: 'GET',
     path: '/v1/backup',
@@ -29,7 +43,7 @@ export function backupRoute({ context, count }: BackupParts): Route {
           'content-disposition': `attachment; filename="${name}"`,
           'cache-control': 'no-store',
         },
-        stream: counted(takeBackup(context, passphrase, request.signal), count),
+        stream: counted(bounded(takeBackup(context, passphrase, request.signal)), count),
       }
     },
   })

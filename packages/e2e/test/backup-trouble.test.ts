@@ -107,6 +107,7 @@ test(
       assert.ok(amid === 503 || amid === 0, `${amid}`)
       disk.free()
       await until(async () => leftovers(dataDir).length === 0)
+      await until(async () => (await sendBackup(service, file, '?dry_run=true')).status === 200)
       const restored = await restoreBackup(service, file)
       assert.is(await simsOf(restored), 300)
       assert.is(await restored.stop(), 0)

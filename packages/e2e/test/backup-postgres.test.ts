@@ -23,8 +23,8 @@ async function shapeOf(url: string): Promise<readonly string[]> {
   await client.connect()
   try {
     const lines: string[] = []
+    // In a file a number has one size; what comes from one has room for the largest.
     for (const sql of [COLUMNS, INDEXES, TRIGGERS, CONSTRAINTS])
-      // In a file a number has one size; what comes from one has room for the largest.
       for (const row of (await client.query<Record<string, unknown>>(sql)).rows)
         lines.push(
           Object.values(row)

@@ -7,6 +7,7 @@ import { benchAlerts } from './alerts.ts'
 import { benchBackup } from './backup.ts'
 import { benchCollectorFree5gc } from './collector-free5gc.ts'
 import { benchCollectorMme } from './collector-mme.ts'
+import { benchCompliance } from './compliance.ts'
 import { benchCut } from './cut.ts'
 import { benchEsim } from './esim.ts'
 import { benchGeneration } from './generation.ts'
@@ -44,6 +45,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
   idle: benchIdle,
   alerts: benchAlerts,
   backup: benchBackup,
+  compliance: benchCompliance,
   import: benchImport,
   reconcile: benchReconcile,
   generation: benchGeneration,

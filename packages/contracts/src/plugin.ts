@@ -213,7 +213,8 @@ export interface Plugin<Config = unknown> {
   readonly tables?: readonly TableSpec[]
   /**
    * Runs on its tables as a backup held them, once, before they take the place of the present ones: ends what must not come
-   * back by itself (a session, a transmitter that was armed). Times are ms since the epoch: of the backup, and now.
+   * back by itself (a session, a transmitter that was armed). Of an installed plugin it runs when the backup brings the version
+   * that runs now. Times are ms since the epoch: of the backup, and now.
    */
   restored?(tx: Tx, at: { readonly takenAtMs: number; readonly nowMs: number }): Promise<void>
   /** Opens what it needs and says what it contributes; acts only in `Instance.start`. */

@@ -13,8 +13,7 @@ const OWN = fileURLToPath(new URL('..', import.meta.url))
 async function copyOf(root: TempDir, beside: readonly string[]): Promise<string> {
   const cli = join(root.path, 'packages', 'cli')
   await mkdir(cli, { recursive: true })
-  for (const part of ['src', 'known', 'package.json'])
-    await cp(join(OWN, part), join(cli, part), { recursive: true })
+  for (const part of ['src', 'package.json']) await cp(join(OWN, part), join(cli, part), { recursive: true })
   await symlink(join(OWN, 'node_modules'), join(cli, 'node_modules'))
   for (const name of beside) await symlink(join(OWN, '..', name), join(root.path, 'packages', name))
   return cli

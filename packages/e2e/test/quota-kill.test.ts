@@ -30,6 +30,10 @@ quotaKill(
     const start = (): Promise<Service> => startService({ dataDir, adminToken: ADMIN, env })
     try {
       let service = await start()
+      // What has never run and was killed while it was loaded is not tried again.
+      await eventually(async () =>
+        assert.equal(await standInStates(service), ['running', 'running', 'running']),
+      )
       const issued = await service.request('POST', '/v1/sims', {
         body: { count: SIMS, quota_bytes: ALLOWANCE },
       })
@@ -51,6 +55,12 @@ quotaKill(
   },
   { limitMs: 900_000 },
 )
+
+async function standInStates(service: Service): Promise<readonly string[]> {
+  const { body } = await service.request('GET', '/v1/plugins?limit=500')
+  const plugins: readonly { readonly name: string; readonly state: string }[] = body.plugins
+  return plugins.filter(({ name }) => /^(stand-in-|usage-file$)/.test(name)).map(({ state }) => state)
+}
 
 /** Some octets for about half of them. */
 function use({ hashes, used }: Book, usageFile: string): void {

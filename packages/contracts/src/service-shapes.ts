@@ -6,6 +6,8 @@ import {
   nodeRegistryRef,
   operatorCertificatesRef,
 } from './mesh-services.ts'
+import { moveRecorderRef } from './move-recorder.ts'
+import { policyHistoryRef } from './policy-history.ts'
 import type { ServiceRef } from './service-ref.ts'
 import {
   authenticatorRef,
@@ -16,7 +18,10 @@ import {
   transmitterRef,
   txGateRef,
 } from './services.ts'
+import { sessionHistoryRef } from './session-history.ts'
+import { simRegisterRef } from './sim-register.ts'
 import { simIssuerRef, subscribersRef } from './sim-services.ts'
+import { tracerRef } from './tracing.ts'
 import { collectionConsumerRef, collectorRef, usageLedgerRef, usageListenerRef } from './usage.ts'
 import { agentWatchRef, quotaWatchRef } from './watch-services.ts'
 
@@ -29,16 +34,21 @@ const REFS: readonly ServiceRef<object>[] = [
   hssDriverRef,
   lifecycleRef,
   meshStandingRef,
+  moveRecorderRef,
   nodeCertificatesRef,
   nodeRegistryRef,
   operatorCertificatesRef,
+  policyHistoryRef,
   policyRef,
   quotaKeeperRef,
   quotaWatchRef,
   ranDriverRef,
+  sessionHistoryRef,
   simIssuerRef,
+  simRegisterRef,
   subscribersRef,
   tokenMintRef,
+  tracerRef,
   transmitterRef,
   txGateRef,
   usageLedgerRef,

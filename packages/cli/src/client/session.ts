@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { failure } from '../command-error.ts'
-import { writeSecret } from '../output/write-secret.ts'
+import { replaceSecret } from '../output/write-secret.ts'
 import type { Terminal } from '../terminal.ts'
 import { exchange, type Incoming } from './exchange.ts'
 import { type Identity, identityFolder } from './identity.ts'
@@ -41,7 +41,7 @@ export async function keepSession(
   const session: Session = { origin: base.origin, name, token, expires_at, cookie }
   const folder = folderOf(terminal)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  await writeSecret(join(folder, FILE), `${JSON.stringify(session, undefined, 2)}\n`)
+  await replaceSecret(join(folder, FILE), `${JSON.stringify(session, undefined, 2)}\n`)
   return session
 }
 

@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { open, rename } from 'node:fs/promises'
 import { failure } from '../command-error.ts'
 
 /** Writes a file that only its owner can read. Throws `cannot_write` with the reason. */
@@ -9,7 +9,22 @@ export async function writeSecret(file: string, content: string | Uint8Array): P
     await handle.chmod(0o600)
     await handle.writeFile(content)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw failure('cannot_write', `${file} cannot be written: ${reason}`)
+    throw cannotWrite(file, error)
   }
+}
+
+/** The same for one that others read meanwhile: they see what was there or all that is new. Throws `cannot_write`. */
+export async function replaceSecret(file: string, content: string): Promise<void> {
+  const draft = `${file}.${process.pid}`
+  await writeSecret(draft, content)
+  try {
+    await rename(draft, file)
+  } catch (error) {
+    throw cannotWrite(file, error)
+  }
+}
+
+function cannotWrite(file: string, error: unknown): Error {
+  const reason = error instanceof Error ? error.message : String(error)
+  return failure('cannot_write', `${file} cannot be written: ${reason}`)
 }

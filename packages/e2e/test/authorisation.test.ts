@@ -19,8 +19,10 @@ interface Cell {
 
 let service: Service
 let client: HttpClient
-/** One for each credential, from an address of its own: too many failures of one are throttled. */
-let clients: ReadonlyMap<Credential, HttpClient> = new Map()
+/** Routes that are asked from one address. */
+const ROUTES_PER_ADDRESS = 60
+/** Those of each credential, each from an address of its own: too many failures of one are throttled. */
+let clients: ReadonlyMap<Credential, readonly HttpClient[]> = new Map()
 let operations: readonly Operation[] = []
 let credentials: readonly Credential[] = []
 let cells: readonly Cell[] = []
@@ -35,7 +37,9 @@ matrix.before(
     clients = new Map(
       credentials.map((credential, index) => [
         credential,
-        createClient(service.url, 4, `127.0.1.${index + 1}`),
+        Array.from({ length: Math.ceil(CONTRACT_ROUTES.length / ROUTES_PER_ADDRESS) }, (_, part) =>
+          createClient(service.url, 4, `127.0.${part + 1}.${index + 1}`),
+        ),
       ]),
     )
     cells = CONTRACT_ROUTES.flatMap((route) =>
@@ -47,7 +51,7 @@ matrix.before(
 
 matrix.after(async () => {
   client.close()
-  for (const one of clients.values()) one.close()
+  for (const one of [...clients.values()].flat()) one.close()
   await service.stop()
 })
 
@@ -239,7 +243,7 @@ function nameOf({ route, credential }: Cell): string {
 
 function knock({ route, credential, requestId }: Cell): Promise<Got> {
   const { path, body } = route.sample
-  const own = clients.get(credential)
+  const own = clients.get(credential)?.[Math.floor(CONTRACT_ROUTES.indexOf(route) / ROUTES_PER_ADDRESS)]
   if (own === undefined) throw new Error(`${credential.name} has no client`)
   return own.send({
     method: route.method,

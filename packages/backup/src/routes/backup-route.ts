@@ -1,23 +1,29 @@
-import { nodeIdentityRef, type Route, route, storeUnavailable } from '@steeple/contracts'
+import { nodeIdentityRef, type Route, rateLimited, route } from '@steeple/contracts'
 import { backupName } from '../names.ts'
 import type { BackupParts } from '../parts.ts'
 import { PASSPHRASE_HEADER, passphraseOf } from '../passphrase.ts'
+import { createPlaces } from '../places.ts'
 import { auditBackup, takeBackup } from '../take.ts'
 
 /** Each has a process and a copy of the store for as long as its client takes. */
 const MOST_AT_ONCE = 2
+/** How long a client waits for others to be done. */
+const TURN_WAIT_MS = 20_000
+const RETRY_AFTER_S = 60
 
 /** `GET /v1/backup` */
 export function backupRoute({ context, count }: BackupParts): Route {
-  let underWay = 0
-  async function* bounded(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    if (underWay >= MOST_AT_ONCE)
-      throw storeUnavailable(`${MOST_AT_ONCE} backups are under way; try again when one is over`)
-    underWay += 1
+  const place = createPlaces(MOST_AT_ONCE, TURN_WAIT_MS, () =>
+    rateLimited(`${MOST_AT_ONCE} backups are under way; try again when one is over`, {
+      retryAfterS: RETRY_AFTER_S,
+    }),
+  )
+  async function* bounded(stream: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+    const giveBack = await place(signal)
     try {
       yield* stream
     } finally {
-      underWay -= 1
+      giveBack()
     }
   }
   return route<unknown, unknown, unknown>({
@@ -31,7 +37,7 @@ export function backupRoute({ context, count }: BackupParts): Route {
       'it the file holds no key and is of use to this node alone. docs/backup.md describes the file, and has a program that ' +
       'reads it without this service.',
     produces: ['application/gzip', 'application/octet-stream'],
-    errors: ['validation_failed', 'store_unavailable'],
+    errors: ['validation_failed', 'rate_limited', 'store_unavailable'],
     handle: async (request) => {
       const passphrase = passphraseOf(request.header(PASSPHRASE_HEADER))
       const isEncrypted = passphrase !== undefined
@@ -43,7 +49,7 @@ export function backupRoute({ context, count }: BackupParts): Route {
           'content-disposition': `attachment; filename="${name}"`,
           'cache-control': 'no-store',
         },
-        stream: counted(bounded(takeBackup(context, passphrase, request.signal)), count),
+        stream: counted(bounded(takeBackup(context, passphrase, request.signal), request.signal), count),
       }
     },
   })

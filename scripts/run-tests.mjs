@@ -24,6 +24,8 @@ const NEEDS_THE_MACHINE = new Set([
   'readme',
   'usage-kill',
 ])
+/** Files of packages/e2e that wait for minutes and do next to nothing: rules that have to hold for a while. */
+const WAITS = new Set(['alerts-postgres', 'alerts-rules', 'alerts-rules-box'])
 const { total, report } = makeReport({ hasFigures: isE2e })
 const files = packagesWithTests().flatMap((name) =>
   testFiles(name, { isE2e })
@@ -46,13 +48,15 @@ process.stdout.write(summary(total, Math.round((Date.now() - startedAt) / 1000))
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1)
 
 /**
- * Those on containers and those that mostly wait: two at a time, each in namespaces or folders of its own. Those of single
+ * Those on containers and those that mostly wait: two at a time, each in namespaces or folders of its own, and beside them one
+ * of those that do nothing else. Those of single
  * packages: as many as there are processors. Those that measure time, or work for more than one processor: one after another.
  */
 async function runE2e() {
   const ofE2e = files.filter(({ name }) => name === 'e2e')
   const isOnContainers = ({ file }) => /\/(real-[^/]+|scenario)\.test\.ts$/.test(file)
   const isForItself = ({ file }) => NEEDS_THE_MACHINE.has(basename(file, '.test.ts'))
+  const isWaiting = ({ file }) => WAITS.has(basename(file, '.test.ts'))
   const inCompany = ofE2e.filter((one) => !isForItself(one))
   await runAlone(inCompany.filter(isOnContainers).reverse(), 2, report)
   await runAlone(
@@ -60,10 +64,14 @@ async function runE2e() {
     Math.max(2, availableParallelism()),
     report,
   )
-  await runAlone(
-    inCompany.filter((one) => !isOnContainers(one)),
-    2,
-    report,
-  )
+  const others = inCompany.filter((one) => !isOnContainers(one))
+  await Promise.all([
+    runAlone(others.filter(isWaiting), 1, report),
+    runAlone(
+      others.filter((one) => !isWaiting(one)),
+      2,
+      report,
+    ),
+  ])
   await runAlone(ofE2e.filter(isForItself), 1, report)
 }

@@ -162,13 +162,16 @@ function formatMessage(error: ErrorObject, rule: JsonSchema, forms: Forms, shown
   return `must be ${empty}${form?.words ?? 'something else'}, not ${shown}${hint === '' ? '' : `.${hint}`}`
 }
 
+/** The texts that may not come twice: the items, or what they have under `by`. Whatever is none is told of by itself. */
+export function textsIn(by: unknown, items: readonly unknown[]): readonly string[] {
+  return items
+    .map((item) => (typeof by === 'string' ? valueAt(item, [by]) : item))
+    .filter((value) => typeof value === 'string')
+}
+
 /** The first that comes twice. */
 function uniqueMessage(by: unknown, data: unknown): string {
-  const items = Array.isArray(data) ? data : []
-  const names = items
-    .map((item) => (typeof by === 'string' ? valueAt(item, [by]) : item))
-    .filter((name) => name !== undefined)
-    .map(String)
+  const names = textsIn(by, Array.isArray(data) ? data : [])
   const twice = names.find((name, index) =>
     names.slice(0, index).some((one) => one.toLowerCase() === name.toLowerCase()),
   )

@@ -2,7 +2,7 @@ import { ADMIN_TOKEN_VARIABLE, type JsonSchema, msFromDuration, SERVICE_CONFIG }
 import type { ErrorObject, Options, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { type ConfigTree, isMap, type Problem, setOwn, valueAt } from './config-tree.ts'
-import { describeProblem } from './describe-problem.ts'
+import { describeProblem, textsIn } from './describe-problem.ts'
 import { type Form, formsOf, systemSurroundings } from './forms.ts'
 import { strangeIn } from './schema-shape.ts'
 import { isGroup, leavesOf, propertiesOf } from './schema-tree.ts'
@@ -105,10 +105,7 @@ function isInRange([least, most]: readonly string[], text: string): boolean {
 
 /** `x-unique: true`: no text twice, in any case; `x-unique: "name"`: no two items with the same `name`, where they have one. */
 function isUnique(by: string | true, items: readonly unknown[]): boolean {
-  const keys = items
-    .map((item) => (by === true ? item : valueAt(item, [by])))
-    .filter((key) => key !== undefined)
-    .map((key) => String(key).toLowerCase())
+  const keys = textsIn(by, items).map((text) => text.toLowerCase())
   return new Set(keys).size === keys.length
 }
 

@@ -215,6 +215,13 @@ semantics('lets webhooks be without a name, and not two have the same one', () =
   assert.match(problemsOf('url: "ftp://a.example/"')[0] ?? '', /must be an https:\/\/ \(or http:\/\/\) URL/)
 })
 
+semantics('says of what is no text that alone, and not that it comes twice', () => {
+  assert.equal(problems('apns: [{}, {}]'), [
+    'control.yaml:1:8: apns[0] must be text, not a map',
+    'control.yaml:1:12: apns[1] must be text, not a map',
+  ])
+})
+
 semantics('points at the key that was set when the wrong one is a default', () => {
   assert.equal(problems('server:\n  mode: rf\n'), [
     'control.yaml:2:9: server.country must be the country (two letters, ISO 3166-1) when server.mode is rf, not "LAB"',

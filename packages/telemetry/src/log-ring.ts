@@ -9,6 +9,8 @@ export interface LineRing {
 /** A line that is longer than this is kept without its end. */
 const LONGEST_LINE = 16_384
 
+const GONE: readonly [number, string] = [0, '']
+
 /** A ring that holds at most so many characters. */
 export function createLineRing(mostCharacters: number): LineRing {
   let held: (readonly [number, string])[] = []
@@ -20,7 +22,11 @@ export function createLineRing(mostCharacters: number): LineRing {
       const kept = line.length > LONGEST_LINE ? line.slice(0, LONGEST_LINE) : line
       held.push([order, kept])
       characters += kept.length
-      while (characters > mostCharacters) characters -= held[first++]?.[1].length ?? 0
+      while (characters > mostCharacters) {
+        characters -= held[first]?.[1].length ?? 0
+        // Its place is given up later, its text at once.
+        held[first++] = GONE
+      }
       // Moved as seldom as half of it is gone: a shift for each line costs its length.
       if (first > 1_024 && first > held.length / 2) {
         held = held.slice(first)

@@ -11,6 +11,10 @@ import {
 } from './support/peers-world.ts'
 
 const mesh = suite('mesh/peers-mesh')
+const NO_FACTS = {
+  ...{ pskSha256: undefined, endpoint: undefined, keepaliveS: undefined },
+  ...{ allowedIps: [], rxBytes: 0, txBytes: 0 },
+}
 const OVERLAY = { address: '100.64.0.1', subnet: '100.64.0.0/16' }
 let world: PeersWorld
 
@@ -87,6 +91,26 @@ mesh('hands a route over to another peer when the first is no longer active', as
   await eventually(async () => assert.equal((await world.get(second.id)).serving, routes))
   assert.equal(world.link.peer(second.public_key)?.allowedIps, routes)
   assert.equal(world.link.peer(first.public_key)?.allowedIps, [])
+})
+
+mesh('takes a peer that answers for active when the clock was set before the start', async () => {
+  const [here, away] = [member('here'), member('away', {}, 3)]
+  await world.add({ name: 'other', routes: [] })
+  await eventually(() => assert.ok(world.link.link?.wireguard.publicKey))
+  // Their tunnels are from before a restart, and the time of day was put a week ahead since.
+  const handshakeAtS = Math.floor(world.clock.nowMs() / 1_000) - 7 * 86_400
+  for (const { wireguard } of [here, away])
+    world.link.intrude({ ...NO_FACTS, publicKey: wireguard?.publicKey ?? '', handshakeAtS })
+  world.link.silent.add(away.overlayAddress)
+  world.members.set([here, away], OVERLAY)
+  const asks = (): number => world.link.echoes.filter((one) => one === away.overlayAddress).length
+  await eventually(() => assert.is(asks(), 3))
+  const active = async (): Promise<readonly unknown[]> =>
+    (await world.bed.events()).filter(({ type }) => type === 'peer.active').map(({ data }) => data)
+  await eventually(async () => assert.equal(await active(), [{ name: 'here', state: 'active' }]))
+  // Who does not answer is there again with its next handshake.
+  world.shake(away.wireguard?.publicKey ?? '')
+  await eventually(async () => assert.equal((await active()).at(-1), { name: 'away', state: 'active' }))
 })
 
 mesh('changes its key once the active members are prepared', async () => {

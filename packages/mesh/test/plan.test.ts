@@ -10,6 +10,16 @@ import { planPeers, type WantedPeer } from '../src/peers/wanted.ts'
 import type { SeenPeer } from '../src/wireguard/dump.ts'
 import { member, someKey } from './support/peers-world.ts'
 
+const STRANGER: SeenPeer = {
+  publicKey: 'k',
+  pskSha256: undefined,
+  endpoint: undefined,
+  allowedIps: [],
+  handshakeAtS: undefined,
+  rxBytes: 0,
+  txBytes: 0,
+  keepaliveS: undefined,
+}
 const plan = suite('mesh/plan')
 const KEYS = ['a', 'b', 'c', 'd', 'e']
 const NETWORKS = ['10.1.0.0/16', '10.2.0.0/16', '10.3.0.0/16']
@@ -193,16 +203,7 @@ plan('says of each route what stands against it', () => {
 plan('counts the age of a handshake by the clock that never goes back', async () => {
   const clock = fakeClock(1_000_000_000)
   const seen = standings(clock)
-  const peer: SeenPeer = {
-    publicKey: 'k',
-    pskSha256: undefined,
-    endpoint: undefined,
-    allowedIps: [],
-    handshakeAtS: 999_900,
-    rxBytes: 0,
-    txBytes: 0,
-    keepaliveS: undefined,
-  }
+  const peer = { ...STRANGER, handshakeAtS: 999_900 }
   assert.is(linkState(seen.of('k')), 'pending')
   seen.see([peer])
   assert.is(seen.of('k')?.handshakeAgeS, 100)
@@ -216,6 +217,29 @@ plan('counts the age of a handshake by the clock that never goes back', async ()
   assert.is(seen.of('k')?.handshakeAgeS, 0)
   seen.see([])
   assert.is(seen.of('k'), undefined)
+})
+
+plan('doubts an age that is by the time of day until echoes have told, three at most', async () => {
+  const clock = fakeClock(1_000_000_000)
+  const seen = standings(clock)
+  const peer = { ...STRANGER, handshakeAtS: 1_000 }
+  seen.see([peer])
+  assert.ok(seen.isDoubtful('k'))
+  seen.asked('k', true)
+  assert.is(seen.of('k')?.handshakeAgeS, 0)
+  // From here on the age is by the clock that never goes back.
+  await clock.advance(181_000)
+  assert.is(linkState(seen.of('k')), 'stale')
+  assert.not.ok(seen.isDoubtful('k'))
+  const away = standings(clock)
+  away.see([peer])
+  for (let count = 0; count < 3; count += 1) {
+    assert.ok(away.isDoubtful('k'))
+    away.asked('k', false)
+    away.see([peer])
+  }
+  assert.not.ok(away.isDoubtful('k'))
+  assert.is(linkState(away.of('k')), 'stale')
 })
 
 plan(

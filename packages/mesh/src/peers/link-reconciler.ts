@@ -6,6 +6,7 @@ import { LINK_KEY, LINK_RESOURCE, type PeersParts } from './parts.ts'
 import { allPeers, type PeerRow } from './peer-store.ts'
 import { publishOwn } from './publish.ts'
 import { changeKeyWhenReady } from './rotation.ts'
+import { askDoubtful } from './rtt.ts'
 
 /** How often the interface is looked at: a stale peer's routes are gone within ten seconds (contract section 9). */
 const LOOK_MS = 5_000
@@ -72,6 +73,7 @@ async function hold(
   const { board, driver } = parts
   const seen = await ownLink(parts, signal)
   board.standings.see(seen.wireguard.peers)
+  await askDoubtful(parts, rows, signal)
   const aim = await aimAt(parts, rows)
   const isChanged = await applyPeers(parts, { seen, aim, rows, all }, signal)
   await applyRoutes(parts, seen, aim, signal)

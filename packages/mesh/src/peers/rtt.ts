@@ -1,5 +1,8 @@
 import type { PeersParts } from './parts.ts'
-import { allPeers } from './peer-store.ts'
+import { allPeers, type PeerRow } from './peer-store.ts'
+
+/** Peers that one look asks whether they are there after all: who is not costs it a second. */
+const DOUBTFUL_ASKED = 8
 
 /** Echoes at a time, and in one round; the round goes on where the last one ended. */
 const ABREAST = 4
@@ -27,4 +30,23 @@ export function echoRounds(parts: PeersParts): (signal: AbortSignal) => Promise<
     }
     await Promise.all(Array.from({ length: ABREAST }, worker))
   }
+}
+
+/**
+ * Asks those that are stale only by a time of day, which may have been set since: one that answers has a session, and
+ * sessions end with `ACTIVE_S`. Without this they would be away until their next handshake, up to two minutes.
+ */
+export async function askDoubtful(
+  { board, driver }: PeersParts,
+  rows: readonly PeerRow[],
+  signal: AbortSignal,
+): Promise<void> {
+  const due = rows.filter(
+    ({ address, public_key: key }) => address !== null && board.standings.isDoubtful(key),
+  )
+  await Promise.all(
+    due.slice(0, DOUBTFUL_ASKED).map(async ({ address, public_key: key }) => {
+      board.standings.asked(key, (await driver.ping(address ?? '', signal)) !== undefined)
+    }),
+  )
 }

@@ -22,6 +22,10 @@ export interface Standings {
   /** Takes in what the interface says now. */
   see(peers: readonly SeenPeer[]): void
   of(publicKey: string): Standing | undefined
+  /** Whether it is stale by the time of day alone, which may have been set since its handshake. */
+  isDoubtful(publicKey: string): boolean
+  /** It was asked by an echo. One that answered has a session that counts. */
+  asked(publicKey: string, hasAnswered: boolean): void
 }
 
 interface Seen {
@@ -29,14 +33,19 @@ interface Seen {
   /** Age of the handshake at `seenAtMs` of the monotonic clock. */
   readonly ageMs: number
   readonly seenAtMs: number
+  /** How often an echo may still be asked whether the age, which is by the time of day, is true; 0: it is. */
+  readonly asksLeft: number
   readonly peer: SeenPeer
 }
 
 const MS = 1_000
+/** Echoes to one whose age is in doubt: one may be lost. */
+const ASKS = 3
 
 /**
  * Handshake ages by the clock that never goes back: the time of day is used once, for a handshake from before this
- * service's start. A wall clock that is a day off makes no peer stale.
+ * service's start. A wall clock that is a day off makes no peer stale; one that was set between a handshake and the start
+ * does, until the peer answers or shakes hands again.
  */
 export function standings(clock: Clock): Standings {
   let seen: ReadonlyMap<string, Seen> = new Map()
@@ -49,8 +58,9 @@ export function standings(clock: Clock): Standings {
     // One that came while this service looked on is as old as the last look at most.
     const ageMs =
       isFirstLook && handshakeAtS !== undefined ? Math.max(0, clock.nowMs() - handshakeAtS * MS) : 0
-    return { handshakeAtS, ageMs, seenAtMs, peer }
+    return { handshakeAtS, ageMs, seenAtMs, asksLeft: isFirstLook ? ASKS : 0, peer }
   }
+  const ageMsOf = ({ ageMs, seenAtMs }: Seen): number => ageMs + clock.monotonicMs() - seenAtMs
   return {
     see: (peers) => {
       seen = new Map(peers.map((peer) => [peer.publicKey, look(peer)]))
@@ -58,13 +68,25 @@ export function standings(clock: Clock): Standings {
     of: (publicKey) => {
       const one = seen.get(publicKey)
       if (one === undefined) return undefined
-      const ageMs = one.ageMs + clock.monotonicMs() - one.seenAtMs
       return {
-        handshakeAgeS: one.handshakeAtS === undefined ? undefined : Math.floor(ageMs / MS),
+        handshakeAgeS: one.handshakeAtS === undefined ? undefined : Math.floor(ageMsOf(one) / MS),
         rxBytes: one.peer.rxBytes,
         txBytes: one.peer.txBytes,
         lastEndpoint: one.peer.endpoint,
       }
+    },
+    isDoubtful: (publicKey) => {
+      const one = seen.get(publicKey)
+      if (one?.handshakeAtS === undefined) return false
+      return one.asksLeft > 0 && ageMsOf(one) >= ACTIVE_S * MS
+    },
+    asked: (publicKey, hasAnswered) => {
+      const one = seen.get(publicKey)
+      if (one === undefined) return
+      const now = hasAnswered
+        ? { ...one, ageMs: 0, seenAtMs: clock.monotonicMs(), asksLeft: 0 }
+        : { ...one, asksLeft: one.asksLeft - 1 }
+      seen = new Map([...seen, [publicKey, now]])
     },
   }
 }

@@ -19,6 +19,10 @@ export interface FakeLink extends LinkDriver {
   readonly looksMs: number[]
   /** Monotonic ms at which a route was taken away last. */
   withdrawnAtMs: number | undefined
+  /** Addresses from which no echo comes back. */
+  readonly silent: Set<string>
+  /** Addresses that were asked for an echo. */
+  readonly echoes: string[]
   /** Somebody else adds a peer. */
   intrude(peer: SeenPeer): void
 }
@@ -51,6 +55,8 @@ export function fakeLink(clock: Clock): FakeLink {
     problem: undefined,
     looksMs: [],
     withdrawnAtMs: undefined,
+    silent: new Set(),
+    echoes: [],
     get link() {
       return link
     },
@@ -94,7 +100,10 @@ export function fakeLink(clock: Clock): FakeLink {
     remove: async () => {
       link = undefined
     },
-    ping: async () => 12.5,
+    ping: async (address) => {
+      fake.echoes.push(address)
+      return fake.silent.has(address) ? undefined : 12.5
+    },
   }
   return fake
 }

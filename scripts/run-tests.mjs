@@ -26,7 +26,9 @@ const NEEDS_THE_MACHINE = new Set([
 ])
 /** Files of packages/e2e that wait for minutes and do next to nothing: rules that have to hold for a while. */
 const WAITS = new Set(['alerts-postgres', 'alerts-rules', 'alerts-rules-box'])
-const { total, report } = makeReport({ hasFigures: isE2e })
+/** Files of `--e2e` that are run again, alone; where more fail it is the product. */
+const MOST_AGAIN = 3
+const { total, report, again } = makeReport({ hasFigures: isE2e, mostAgain: isE2e ? MOST_AGAIN : 0 })
 const files = packagesWithTests().flatMap((name) =>
   testFiles(name, { isE2e })
     .map((file) => ({ name, file }))
@@ -49,8 +51,8 @@ process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1)
 
 /**
  * Those on containers and those that mostly wait: two at a time, each in namespaces or folders of its own, and beside them one
- * of those that do nothing else. Those of single
- * packages: as many as there are processors. Those that measure time, or work for more than one processor: one after another.
+ * of those that do nothing else. Those of single packages: as many as there are processors. Those that measure time, or work for
+ * more than one processor: one after another. What failed beside others is tried once more alone, and the end of the run says so.
  */
 async function runE2e() {
   const ofE2e = files.filter(({ name }) => name === 'e2e')
@@ -74,4 +76,9 @@ async function runE2e() {
     ),
   ])
   await runAlone(ofE2e.filter(isForItself), 1, report)
+  await runAlone(
+    files.filter(({ name, file }) => again.has(`packages/${name}/${file}`)),
+    1,
+    report,
+  )
 }

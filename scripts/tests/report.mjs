@@ -4,38 +4,66 @@
 const SHOWN = 5
 const WIDTH = 300
 
-/** A new count. `hasFigures` prints the lines that tests begin with `# `: what they measured. */
-export function makeReport({ hasFigures = false } = {}) {
-  const total = { passed: 0, failed: 0, files: 0, failures: [] }
-  const report = (file, { code, output, seconds }) => {
-    total.files += 1
-    const count = counts(output)
-    const need = /^needs (.+)$/m.exec(output)?.[1]
-    if (code === 0 && count.total === 0 && need !== undefined) {
-      process.stdout.write(`none ${file}: it needs ${need}\n`)
+/**
+ * A new count. `hasFigures` prints the lines that tests begin with `# `: what they measured. With `mostAgain` the first so many
+ * files that fail are printed, and left in `again` to be run once more: what they come to then is what counts.
+ */
+export function makeReport({ hasFigures = false, mostAgain = 0 } = {}) {
+  const total = { passed: 0, failed: 0, files: 0, failures: [], uneven: [] }
+  const again = new Map()
+  const report = (file, result) => {
+    const said = saidBy(result)
+    if (said.isBad && again.size < mostAgain && !again.has(file)) {
+      again.set(file, failuresIn(file, result.output))
+      print(`FAIL ${file} ${said.line}: runs again alone`, result.output)
       return
     }
-    const isBad = code !== 0 || count.total === 0
-    total.passed += count.passed
-    total.failed += isBad ? Math.max(1, count.total - count.passed) : 0
-    process.stdout.write(
-      `${isBad ? 'FAIL' : 'ok  '} ${file} ${count.passed}/${count.total} ${seconds.toFixed(1)} s\n`,
-    )
-    if (isBad) {
-      total.failures.push(...failuresIn(file, output))
-      process.stdout.write(`${output}\n${count.total === 0 ? 'no test ran\n' : ''}`)
-    } else if (hasFigures) process.stdout.write(figures(output))
+    total.files += 1
+    if (said.need !== undefined) print(`none ${file}: it needs ${said.need}`)
+    else if (said.isBad) {
+      total.passed += said.passed
+      total.failed += Math.max(1, said.total - said.passed)
+      total.failures.push(...failuresIn(file, result.output))
+      print(`FAIL ${file} ${said.line}`, result.output, ...(said.total === 0 ? ['no test ran'] : []))
+    } else {
+      total.passed += said.passed
+      total.uneven.push(...(again.get(file) ?? []))
+      print(`ok   ${file} ${said.line}`, ...(hasFigures ? figures(result.output) : []))
+    }
   }
-  return { total, report }
+  return { total, report, again }
 }
 
-/** What a run came to, as its last lines: the tests that failed, each with what it said first, and the count. */
-export function summary({ passed, failed, files, failures }, seconds) {
-  const list = failures.flatMap(({ what, why }) => [
-    `failed: ${what}`,
-    ...why.map((line) => `    | ${line.slice(0, WIDTH)}`),
-  ])
-  return ['', ...list, `${files} files in ${seconds} s`, `${passed} passed, ${failed} failed`, ''].join('\n')
+/** What a file came to. `need`: it has said what it lacks, and has run nothing. */
+function saidBy({ code, output, seconds }) {
+  const { passed, total } = counts(output)
+  const need = code === 0 && total === 0 ? /^needs (.+)$/m.exec(output)?.[1] : undefined
+  const isBad = need === undefined && (code !== 0 || total === 0)
+  return { passed, total, need, isBad, line: `${passed}/${total} ${seconds.toFixed(1)} s` }
+}
+
+function print(...lines) {
+  process.stdout.write(lines.map((line) => `${line}\n`).join(''))
+}
+
+/**
+ * What a run came to, as its last lines: the tests that failed, and those that passed only when they ran again, each with what
+ * it said first, and the count.
+ */
+export function summary({ passed, failed, files, failures, uneven = [] }, seconds) {
+  const list = (word, found) =>
+    found.flatMap(({ what, why }) => [
+      `${word}: ${what}`,
+      ...why.map((line) => `    | ${line.slice(0, WIDTH)}`),
+    ])
+  return [
+    '',
+    ...list('passed only alone', uneven),
+    ...list('failed', failures),
+    `${files} files in ${seconds} s`,
+    `${passed} passed, ${failed} failed`,
+    '',
+  ].join('\n')
 }
 
 /** The failed tests of a file with the first lines of their errors; without any, the file with its last words. */
@@ -74,6 +102,5 @@ function figures(output) {
   return output
     .split('\n')
     .filter((line) => line.startsWith('# '))
-    .map((line) => `     ${line}\n`)
-    .join('')
+    .map((line) => `     ${line}`)
 }

@@ -52,20 +52,37 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
 const IDENTIFIER_NAME = /(?:id|hash|sha256|trace|serial|fingerprint)$/i
 
 /** A cheap look before the replacements: most strings end here. */
-const SUSPECT = /svcb?_|bearer|basic |:\/\/[^/\s]*@|\d{15}|imsi-\d|lpa:|eyJ|PRIVATE KEY|[0-9a-f]{32}/i
+const SUSPECT =
+  /svc[a-z]?_|whsec_|bearer|basic |:\/\/[^\s@]{0,512}@|\d{15}|imsi-\d|lpa:|eyJ|PRIVATE KEY|[0-9a-f]{32}|[0-9a-f]{8}[ :][0-9a-f]{8}|(?:[0-9a-f]{2}[ :]){4}|[a-z0-9+/]{43}=/i
 
 const REPLACEMENTS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, HIDDEN],
   // A credential shows a capital or a digit; "a bearer token" in a sentence does not.
   [/\b([Bb]earer|BEARER|[Bb]asic|BASIC)\s+(?=[^\s"',;]*[A-Z0-9_=])[^\s"',;]{6,}/g, `$1 ${HIDDEN}`],
   // A token has 43 characters after its prefix; a piece of one shows a capital, which no metric name has.
-  [/\bsvcb?_(?:[A-Za-z0-9_-]{40,}|(?=[a-z0-9_-]*[A-Z])[A-Za-z0-9_-]{8,})/g, HIDDEN],
+  [/\bsvc[a-z]?_(?:[A-Za-z0-9_-]{40,}|(?=[a-z0-9_-]*[A-Z])[A-Za-z0-9_-]{8,})/g, HIDDEN],
+  // Standard Webhooks.
+  [/\bwhsec_[A-Za-z0-9+/=]+/g, HIDDEN],
   [/\bLPA:1\$[^\s"']+/gi, `LPA:${HIDDEN}`],
+  // Of a store's URL all of it: its password may hold what ends a name elsewhere.
+  [/\b((?:mongodb(?:\+srv)?|postgres(?:ql)?):\/\/)\S{0,512}@/gi, `$1${HIDDEN}@`],
   [/(:\/\/)[^\s/?#"']*@/g, `$1${HIDDEN}@`],
+  // What is no port behind the first colon is a password, whatever is in it.
+  [/(:\/\/)[^\s/?#"'@:]*:(?!\d{1,5}(?:[/?#"'),;\s]|$))[^\s@]{1,256}@/g, `$1${HIDDEN}@`],
   [/\bimsi-\d{6,15}\b/gi, HIDDEN_IMSI],
-  // An IMSI has up to 15 digits (TS 23.003 §2.2); shorter runs are too often a time or a count.
-  [/(?<![\w.])\d{15}(?![\w.])/g, HIDDEN_IMSI],
+  // An NAI has a digit before the IMSI (TS 23.003 §19.3.2).
+  [/(?<!\d)\d{15,16}(?=@)/g, HIDDEN_IMSI],
+  // An IMSI has up to 15 digits (TS 23.003 §2.2); shorter runs are too often a time or a count, and those in a longer
+  // run of hex digits a hash.
+  [/\d{15}(?<!(?:\d|\d\.|\b[0-9a-f]{1,64})\d{15})(?![0-9a-f]|\.\d)/gi, HIDDEN_IMSI],
+  // Ki and OPc as people and programs write them: in groups, or octet by octet.
+  [/(?<![0-9a-f]:?)[0-9a-f]{8}(?:[ :][0-9a-f]{8}){3}(?!:?[0-9a-f])/gi, HIDDEN],
+  [/(?<![0-9a-f]:?)[0-9a-f]{2}(?:(?: [0-9a-f]{2}){15,}|(?::[0-9a-f]{2}){15})(?!:?[0-9a-f])/gi, HIDDEN],
 ]
+/** A preshared or private key of WireGuard: 32 octets in base64. A public one looks the same. */
+const WIREGUARD_KEY = /(?<![\w+/=])[A-Za-z0-9+/]{43}=(?![\w+/=])/g
+/** Names whose 32 octets are meant to be seen. */
+const PUBLIC_NAME = /public|sha256|hash|digest|signature|fingerprint/i
 /** How the base64url of `{"` begins. */
 const JWT_HEAD = 'eyJ'
 /** What a JWT can consist of. A longer pattern would be tried anew at each of its characters. */
@@ -93,6 +110,7 @@ export function scrubText(given: string, name = ''): string {
   if (!SUSPECT.test(text)) return text
   let clean = text.includes(JWT_HEAD) ? text.replaceAll(RUN, (run) => withoutJwt(run)) : text
   for (const [pattern, replacement] of REPLACEMENTS) clean = clean.replaceAll(pattern, replacement)
+  if (!PUBLIC_NAME.test(name)) clean = clean.replaceAll(WIREGUARD_KEY, HIDDEN)
   return IDENTIFIER_NAME.test(name) ? clean : clean.replaceAll(LONE_KEY, HIDDEN)
 }
 
@@ -115,8 +133,16 @@ function withoutJwt(run: string): string {
 export function redactFacts(facts: object): Record<string, unknown> {
   const clean: Record<string, unknown> = {}
   if (facts instanceof Error) return { err: plainError(facts, 0) }
-  for (const name of Object.keys(facts)) clean[name] = redactMember(facts, name, 0)
+  for (const name of Object.keys(facts)) clean[shownName(name)] = redactMember(facts, name, 0)
   return clean
+}
+
+/** Shorter than an IMSI: nothing that has to be hidden. */
+const HARMLESS_NAME = 14
+
+/** Names are the service's own words, until a plugin logs a map whose keys somebody typed. */
+function shownName(name: string): string {
+  return name.length <= HARMLESS_NAME ? name : scrubText(name)
 }
 
 function redactMember(owner: object, name: string, depth: number): unknown {
@@ -153,7 +179,7 @@ function redactObject(value: object, name: string, depth: number): unknown {
   if (Array.isArray(value)) return value.map((item) => redactValue(item, name, depth + 1))
   if (value instanceof Map || value instanceof Set) return `[${value.size} entries]`
   const clean: Record<string, unknown> = {}
-  for (const inner of Object.keys(value)) clean[inner] = redactMember(value, inner, depth + 1)
+  for (const inner of Object.keys(value)) clean[shownName(inner)] = redactMember(value, inner, depth + 1)
   return clean
 }
 

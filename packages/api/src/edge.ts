@@ -124,6 +124,10 @@ class GenerationHost implements Edge {
     return await buildGeneration([this.#system, ...sets], parts, this.#handler)
   }
 
+  metricsText(): string {
+    return this.#metrics.text()
+  }
+
   async swap(next: EdgeGeneration): Promise<void> {
     if (!(next instanceof Generation)) throw new TypeError('this generation was built by another edge')
     const old = this.#current

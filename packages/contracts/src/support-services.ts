@@ -53,7 +53,7 @@ export interface Introspection {
   logLines(): readonly string[]
   /** The schema of the configuration in force, that of plugins included. */
   configSchema(): JsonSchema
-  /** All metrics in the text exposition format. */
+  /** All metrics in the text exposition format, those of HTTP too. */
   metricsText(): Promise<string>
   plugins(): readonly PluginStanding[]
   /** The text without tokens, keys, raw IMSIs and values that plugins keep secret, as a log line would have it. */

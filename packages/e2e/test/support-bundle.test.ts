@@ -3,9 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { base64Key, found, keyNeedles, type Needle, textNeedle } from '../harness/canary/needles.ts'
 import { drawTexts } from '../harness/canary/secret-texts.ts'
+import { ESIM_ENV, prepareEsim } from '../harness/esim.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
 /*
@@ -22,15 +23,15 @@ let dir: string
 
 /** A text that must not come out. */
 function secret(name: string): string {
-  const text = `Zq7${randomBytes(12).toString('hex')}`
+  const text = `zq7${randomBytes(12).toString('hex')}`
   needles.push(textNeedle(name, text))
   return text
 }
 
 /** A file with a secret in it, whose own name is somebody's. */
-function secretFile(name: string, text: string): string {
+function secretFile(name: string, text: string, mode = 0o600): string {
   const path = join(dir, `${secret(`the name of the file of ${name}`)}.txt`)
-  writeFileSync(path, `${text}\n`, { mode: 0o600 })
+  writeFileSync(path, `${text}\n`, { mode })
   return path
 }
 
@@ -46,9 +47,12 @@ function configFile(storeUrl: string): string {
     `hss:\n  driver: none\n  mongo_url: "mongodb://svc:${secret('the password of the HSS')}@127.0.0.1/open5gs"`,
     `backup:\n  directory: ${join(dir, secret('a folder'))}`,
     `  passphrase: ${secretFile('backups', secret('the passphrase of backups'))}`,
-    `alerts:\n  webhooks:\n    - name: ${secret('the name of a webhook').toLowerCase()}`,
+    `alerts:\n  webhooks:\n    - name: ${secret('the name of a webhook')}`,
     `      url: "https://127.0.0.1:1/services/${secret('the path of a webhook')}?t=${secret('its query')}"`,
     `      secret_file: ${secretFile('a webhook', `whsec_${signing}`)}\n      allow_private: true`,
+    // What its health says of it names the file.
+    `    - name: ${secret('the name of another webhook')}\n      url: https://127.0.0.1:1/`,
+    `      secret_file: ${secretFile('another webhook', 'none', 0o644)}\n      allow_private: true`,
     `core_a:\n  containers:\n    mme: ${secret('the name of a container')}`,
     `peering:\n  enabled: false`,
   ]
@@ -65,10 +69,15 @@ test(
   'a bundle of the service has no secret and nobody in it',
   async () => {
     const config = configFile('""')
-    const service = await startService({ flags: ['--config', config, '--log-level', 'debug'] })
+    const flags = ['--config', config, '--log-level', 'debug']
+    const service = await startService({ flags, env: ESIM_ENV })
     try {
       await live(service)
       const headers = { authorization: `Bearer ${service.adminToken}` }
+      await eventually(async () => {
+        const { body } = await service.request('GET', '/v1/health')
+        assert.match(JSON.stringify(body), /can be read by others/)
+      })
       const response = await fetch(`${service.url}/v1/support/bundle`, { headers })
       assert.is(response.status, 200)
       const archive = gunzipSync(await response.bytes())
@@ -79,6 +88,8 @@ test(
       assert.ok(archive.includes('"hss.mongo_url": "[replaced]"'))
       assert.ok(archive.includes('"url": "https://127.0.0.1:1/[replaced]"'))
       assert.ok(archive.includes('"msg":"request"'))
+      assert.ok(archive.includes('svc_http_requests_total{'))
+      assert.ok(archive.includes('can be read by others'))
     } finally {
       await service.stop()
     }
@@ -105,8 +116,6 @@ test(
   LIMIT,
 )
 
-test.run()
-
 /** A service that people use: cards, labels, names, tokens, failures. */
 async function live(service: Service): Promise<void> {
   const { ki, opc, imsi, password } = TEXTS
@@ -129,5 +138,40 @@ async function live(service: Service): Promise<void> {
   const username = `${secret('an address of e-mail')}@example.org`
   await service.request('POST', '/v1/users', { body: { username, password, roles: ['viewer'] } })
   await service.request('POST', '/v1/auth/login', { body: { username, password, code: '000000' } })
+  await mesh(service)
+  await esim(service)
   await service.request('GET', '/v1/status', { headers: { 'x-request-id': secret('the id of a request') } })
 }
+
+/** A peer with a preshared key, that is refused once more with it where it does not belong. */
+async function mesh(service: Service): Promise<void> {
+  const preshared_key = randomBytes(32).toString('base64')
+  needles.push(...base64Key('the preshared key of a peer', preshared_key))
+  const name = secret('the name of a peer')
+  const peer = {
+    name,
+    endpoint: 'wg://192.0.2.1:51820',
+    public_key: randomBytes(32).toString('base64'),
+    routes: [],
+  }
+  const made = await service.request('POST', '/v1/peers', { body: { ...peer, preshared_key } })
+  assert.is(made.status, 201, JSON.stringify(made.body))
+  await service.request('POST', '/v1/peers', { body: { ...peer, name: preshared_key, preshared_key } })
+  await service.request('GET', `/v1/peers/${encodeURIComponent(preshared_key)}`)
+}
+
+/** An activation code, and its matching id where it does not belong. */
+async function esim(service: Service): Promise<void> {
+  await prepareEsim(service)
+  const label = secret('the label of an eSIM')
+  const issued = await service.request('POST', '/v1/esim/issue', { body: { label } })
+  assert.is(issued.status, 201, JSON.stringify(issued.body))
+  const code = String(issued.body.activation_code)
+  const matchingId = code.split('$')[2] ?? ''
+  assert.ok(matchingId.length > 10)
+  needles.push(textNeedle('an activation code', code), textNeedle('a matching id', matchingId))
+  for (const text of [code, matchingId])
+    await service.request('GET', `/v1/esim/codes/${encodeURIComponent(text)}`)
+}
+
+test.run()

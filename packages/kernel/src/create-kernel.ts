@@ -189,6 +189,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         audit,
         health,
         metrics,
+        edge: forward.edge,
         timekeeper,
         info,
         nodeState,

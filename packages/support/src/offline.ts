@@ -2,6 +2,7 @@ import type { AuditTrail, JsonSchema } from '@steeple/contracts'
 import { type BundleFile, bundleOf, jsonOf } from './bundle/archive.ts'
 import { auditHead } from './bundle/audit-head.ts'
 import { cleanText, type Scrub } from './bundle/clean-text.ts'
+import { hidesOf } from './bundle/hidden-words.ts'
 import { machineFacts } from './bundle/machine.ts'
 import { publicConfig } from './bundle/public-config.ts'
 
@@ -26,17 +27,17 @@ export interface OfflineParts {
   audit(): Promise<Awaited<ReturnType<AuditTrail['list']>>>
 }
 
-/** What stands in quotes or in parentheses may be what somebody typed, and a folder somebody's home. */
+/** What stands in parentheses may be what somebody typed. */
 function cleanWords(text: string, scrub: Scrub): string {
-  return cleanText(text, scrub)
-    .replaceAll(/"[^"]*"/g, '"…"')
-    .replaceAll(/\([^)]*\)/g, '(…)')
-    .replaceAll(/(?<![\w:/])(?:\/[^\s/'";,:)]+)+(?=\/)/g, '…')
+  return cleanText(text, scrub).replaceAll(/\([^)]*\)/g, '(…)')
 }
 
 /** The octets of a bundle that is made beside the service, while it is down. */
 export function offlineBundle(parts: OfflineParts): AsyncIterable<Buffer> {
-  const { nowMs, version, scrub } = parts
+  const { nowMs, version } = parts
+  // The configuration is the first that is read; what it does not show is in none of the texts after it.
+  let hides: Scrub = (text) => text
+  const scrub: Scrub = (text) => hides(parts.scrub(text))
   const json = (name: string, make: () => unknown): BundleFile => ({
     name,
     make: async () => jsonOf(await make()),
@@ -45,6 +46,7 @@ export function offlineBundle(parts: OfflineParts): AsyncIterable<Buffer> {
     json('versions.json', () => ({ service: version, ...machineFacts() })),
     json('config.json', async () => {
       const { schema, settings } = await parts.config()
+      hides = hidesOf(schema, settings)
       return publicConfig(schema, settings)
     }),
     json('plugins.json', async () =>

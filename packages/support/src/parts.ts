@@ -1,8 +1,10 @@
 import type { Context } from '@steeple/contracts'
+import type { Scrub } from './bundle/clean-text.ts'
 import type { HealthHistory } from './health-history.ts'
 
 /** What the routes work with. */
 export interface SupportParts {
   readonly context: Context
   readonly history: HealthHistory
+  readonly scrub: Scrub
 }

@@ -56,7 +56,13 @@ test('leaves scheme and host of a URL', () => {
     },
   )
   const store = text({ format: 'store-url' })
-  for (const value of ['postgres://svc:hunter2@db/svc?password=hunter2', 'sqlite:/home/hunter2/svc.db'])
+  for (const value of [
+    'postgres://svc:hunter2@db/svc?password=hunter2',
+    'postgres://svc:hunter2/x@db/svc',
+    'postgres://svc:12/hunter2@db/svc',
+    'mongodb://hunter2@a,b:1/x',
+    'sqlite:/home/hunter2/svc.db',
+  ])
     assert.not(JSON.stringify(shown({ store }, { store: value })).includes('hunter2'), value)
 })
 

@@ -8,15 +8,17 @@ export interface Looked {
   readonly log: KernelLog
   readonly settings: LiveSettings
   readonly metrics: MetricsBoard
+  /** Metrics of what serves requests. */
+  readonly edge: { metricsText(): string }
   readonly registry: PluginRegistry
 }
 
 /** What a kernel tells of itself: see `Introspection`. */
-export function introspection({ log, settings, metrics, registry }: Looked): Introspection {
+export function introspection({ log, settings, metrics, edge, registry }: Looked): Introspection {
   return {
     logLines: () => log.recent(),
     configSchema: () => settings.schema(),
-    metricsText: () => metrics.text(),
+    metricsText: async () => `${await metrics.text()}${edge.metricsText()}`,
     plugins: () =>
       registry.list().map(({ name, version, kind, state, health, loadedAtMs, error }) => ({
         name,

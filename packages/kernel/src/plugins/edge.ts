@@ -24,4 +24,6 @@ export interface HttpEdge {
   build(sets: readonly RouteSet[]): Promise<EdgeGeneration>
   /** Serves `next` from the next request on. Resolves when the requests of the old one are over (at most 5 s). */
   swap(next: EdgeGeneration): Promise<void>
+  /** Its own metrics in the text exposition format; they are none of the kernel's. */
+  metricsText?(): string
 }

@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 
 const BLOCK = 512
@@ -29,14 +29,26 @@ export function bundleOf(
       try {
         yield* fileBlocks(name, await inTime(make), nowMs)
       } catch (error) {
-        failed[name] = reasonOf(error)
+        failed[name] = textOf(() => reasonOf(error))
       }
     }
     const names = files.map(({ name }) => name).filter((name) => failed[name] === undefined)
     yield* fileBlocks('manifest.json', jsonOf({ ...about, files: names, failed }), nowMs)
     yield Buffer.alloc(2 * BLOCK)
   }
-  return Readable.from(blocks(), { objectMode: false }).pipe(createGzip())
+  const gzip = createGzip()
+  // A reader who leaves ends the making of it; what went wrong is told by the stream itself.
+  pipeline(Readable.from(blocks(), { objectMode: false }), gzip, () => undefined)
+  return gzip
+}
+
+/** What a plugin throws may be nothing that has a text. */
+function textOf(reason: () => string): string {
+  try {
+    return reason()
+  } catch {
+    return 'it says nothing of why'
+  }
 }
 
 /** As it is read by people and programs. */

@@ -10,16 +10,27 @@ import type { HealthHistory } from '../health-history.ts'
 import { type BundleFile, bundleOf, jsonOf } from './archive.ts'
 import { auditHead } from './audit-head.ts'
 import { cleanText, type Scrub } from './clean-text.ts'
+import { hidesOf } from './hidden-words.ts'
 import { publicLogLine } from './log-lines.ts'
 import { machineFacts } from './machine.ts'
 import { publicConfig } from './public-config.ts'
+import { publicMetrics } from './public-metrics.ts'
 import { storeTimings, timingsOf } from './timings.ts'
 
+/** Takes out of a text what is secret, and what the configuration does not show. */
+export function scrubOf(context: Context): Scrub {
+  let made: { readonly settings: unknown; readonly hides: Scrub } | undefined
+  return (text) => {
+    const looked = context.use(introspectionRef)
+    const { settings } = context
+    if (made?.settings !== settings) made = { settings, hides: hidesOf(looked.configSchema(), settings) }
+    return made.hides(looked.scrub(text))
+  }
+}
+
 /** The octets of a bundle of this moment. */
-export function takeBundle(context: Context, history: HealthHistory): AsyncIterable<Buffer> {
+export function takeBundle(context: Context, history: HealthHistory, scrub: Scrub): AsyncIterable<Buffer> {
   const nowMs = context.clock.nowMs()
-  const looked = context.use(introspectionRef)
-  const scrub: Scrub = (text) => looked.scrub(text)
   const about = {
     format: 1,
     made_at: new Date(nowMs).toISOString(),
@@ -33,11 +44,7 @@ export function takeBundle(context: Context, history: HealthHistory): AsyncItera
 
 function filesOf(context: Context, history: HealthHistory, scrub: Scrub): readonly BundleFile[] {
   const looked = context.use(introspectionRef)
-  const metrics = async (): Promise<string> =>
-    (await looked.metricsText())
-      .split('\n')
-      .map((line) => scrub(line))
-      .join('\n')
+  const metrics = async (): Promise<string> => publicMetrics(await looked.metricsText(), scrub)
   const json = (name: string, make: () => unknown): BundleFile => ({
     name,
     make: async () => jsonOf(await make()),

@@ -17,7 +17,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set([
     'kind',
     'type',
   ],
-  ...['from', 'to', 'mode', 'metric', 'reconcileId', 'rule', 'severity', 'capability', 'daemon', 'container'],
+  ...['from', 'to', 'mode', 'metric', 'reconcileId', 'severity', 'capability', 'daemon'],
 ])
 /** Facts that tell why something went wrong, in words. */
 const REASONS: ReadonlySet<string> = new Set([
@@ -29,6 +29,8 @@ const REASONS: ReadonlySet<string> = new Set([
   'remedy',
   'last',
 ])
+/** How the code calls facts, and types and codes of errors. */
+const OWN_NAME = /^[A-Za-z]\w{0,39}$/
 const LEFT_OUT = '[left out]'
 /** Larger ones may be somebody's number. A time in ms has 13 digits. */
 const LARGEST_NUMBER = 1e9
@@ -42,7 +44,12 @@ export function publicLogLine(line: string, scrub: Scrub): string {
   const facts = parsed(line)
   if (facts === undefined) return JSON.stringify({ msg: LEFT_OUT })
   return JSON.stringify(
-    Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, shown(name, value, scrub)])),
+    Object.fromEntries(
+      Object.entries(facts).map(([name, value]) => [
+        OWN_NAME.test(name) ? name : LEFT_OUT,
+        shown(name, value, scrub),
+      ]),
+    ),
   )
 }
 
@@ -80,9 +87,11 @@ function shownError(value: unknown, scrub: Scrub, depth: number): unknown {
   const { type, code, message, stack, cause } = value as Readonly<Record<string, unknown>> // any may be absent
   const text = (one: unknown): string | undefined =>
     typeof one === 'string' || typeof one === 'number' ? cleanText(String(one), scrub) : undefined
+  const word = (one: unknown): string | undefined =>
+    one === undefined ? undefined : OWN_NAME.test(String(one)) ? text(one) : LEFT_OUT
   return {
-    type: text(type),
-    code: text(code),
+    type: word(type),
+    code: word(code),
     message: text(message),
     at: typeof stack === 'string' ? framesOf(stack) : undefined,
     cause: cause === undefined || depth === DEEPEST_CAUSE ? undefined : shownError(cause, scrub, depth + 1),

@@ -68,10 +68,16 @@ function shownText(schema: JsonSchema, value: string): string {
   return isDuration && DURATION.test(value) ? value : REPLACED
 }
 
+/** Hosts with their ports; a driver of a database takes several. */
+const HOSTS = /^(?:(?:[\w.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?(?:,|$))+$/i
+
 /** Scheme and host: what is before and behind the host may be a credential. */
 function shownUrl(text: string): string {
-  const [, scheme, host] = /^([a-z][a-z0-9+.-]*:)\/\/(?:[^/?#]*@)?([^/?#@]*)/i.exec(text) ?? []
-  return scheme === undefined ? REPLACED : `${scheme}//${host}/${REPLACED}`
+  const [, scheme, host = '', rest = ''] =
+    /^([a-z][a-z0-9+.-]*:)\/\/(?:[^/?#]*@)?([^/?#@]*)(.*)$/is.exec(text) ?? []
+  if (scheme === undefined) return REPLACED
+  // A password may hold what ends a host: then nobody can tell where it begins.
+  return HOSTS.test(host) && !rest.includes('@') ? `${scheme}//${host}/${REPLACED}` : `${scheme}//${REPLACED}`
 }
 
 function shownList(schema: JsonSchema, values: readonly unknown[]): unknown {

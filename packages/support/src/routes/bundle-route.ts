@@ -3,7 +3,7 @@ import { takeBundle } from '../bundle/bundle.ts'
 import type { SupportParts } from '../parts.ts'
 
 /** `GET /v1/support/bundle` */
-export function bundleRoute({ context, history }: SupportParts): Route {
+export function bundleRoute({ context, history, scrub }: SupportParts): Route {
   return route<unknown, unknown, unknown>({
     method: 'GET',
     path: '/v1/support/bundle',
@@ -25,7 +25,7 @@ export function bundleRoute({ context, history }: SupportParts): Route {
           'content-disposition': `attachment; filename="svc-support-${nodeId.slice(0, 8)}-${at}.tar.gz"`,
           'cache-control': 'no-store',
         },
-        stream: takeBundle(context, history),
+        stream: takeBundle(context, history, scrub),
       }
     },
   })

@@ -1,7 +1,6 @@
 // The process that packs, encrypts and reads backups, so that neither its memory nor its work is the service's. Its order
 // comes on standard input, so no passphrase is in a list of processes; it ends when the service does.
 import { writeSync } from 'node:fs'
-import { constants, setPriority } from 'node:os'
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isServiceError } from '@steeple/contracts'
@@ -15,15 +14,12 @@ import {
 } from './archive-order.ts'
 import { readArchive, writeArchive } from './format/archive.ts'
 import { type ByteReader, byteReader } from './format/byte-reader.ts'
+import { gentlePace } from './pace.ts'
 
 /** Where a failure is said. */
 const FAILURES = 3
-
-try {
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
-} catch {
-  // It is polite, and works without.
-}
+/** Of a core, when it packs: requests go on beside it, and nobody waits for a backup as one does for a restore. */
+const SHARE = 0.25
 
 const input = byteReader(process.stdin)
 try {
@@ -40,7 +36,7 @@ async function pack({ state, passphrase, cost }: PackOrder, more: ByteReader): P
   // Nothing more comes: the end is that of the service, and there is nobody to pack for.
   void more.isOver().then(() => process.exit(1))
   const release = async (): Promise<void> => undefined
-  await give(writeArchive({ ...state, release }, octetsOf(passphrase), cost))
+  await give(writeArchive({ ...state, release }, octetsOf(passphrase), { cost, pace: gentlePace(SHARE) }))
 }
 
 async function read({ passphrase, isCheck }: ReadOrder, source: ByteReader): Promise<void> {

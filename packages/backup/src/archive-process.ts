@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { constants, setPriority } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
@@ -80,6 +81,7 @@ function begin(signal: AbortSignal): Program {
     signal,
     killSignal: 'SIGKILL',
   })
+  yieldTo(child.pid)
   const [input, output, , failures] = child.stdio as unknown as [Writable, Readable, null, Readable] // as asked for above
   // What it has not taken any more, it has a reason for, which `end` says.
   input.on('error', () => undefined)
@@ -99,6 +101,15 @@ function begin(signal: AbortSignal): Program {
       for (const stream of [input, output, failures]) stream.destroy()
       await ended.catch(() => undefined)
     },
+  }
+}
+
+/** Its start and each of its threads give way to the service, since they are begun after this. */
+function yieldTo(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // It is polite, and works without; or it has ended.
   }
 }
 

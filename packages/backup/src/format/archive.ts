@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { backupDecryptFailed, backupInvalid, type CapturedState, type StateFile } from '@steeple/contracts'
+import { FULL_PACE, type Pace } from '../pace.ts'
 import { type ByteReader, byteReader } from './byte-reader.ts'
-import { type Cost, decrypt, encrypt, MAGIC } from './frames.ts'
+import { type Cost, decrypt, encrypt, MAGIC, newSealing } from './frames.ts'
 import { pack, unpack } from './gzip-seal.ts'
 import {
   MANIFEST_LIMIT_BYTES,
@@ -23,22 +24,30 @@ export interface ArchiveSink {
   add(name: string, size: number, chunks: AsyncIterable<Uint8Array>): Promise<void>
 }
 
+/** How a backup is made; nothing need be said. */
+export interface ArchiveOptions {
+  readonly cost?: Cost | undefined
+  readonly pace?: Pace
+}
+
 /** The octets of a backup of a state; encrypted when a passphrase (its octets) is given. */
 export async function* writeArchive(
   state: CapturedState,
   passphrase: Buffer | undefined,
-  cost?: Cost,
+  { cost, pace = FULL_PACE }: ArchiveOptions = {},
 ): AsyncGenerator<Buffer> {
+  // What scrypt takes is given back before anything else takes memory.
+  const sealing = passphrase === undefined ? undefined : await newSealing(passphrase, cost)
   const members: Member[] = []
-  for (const file of state.files) members.push(await memberOf(file))
+  for (const file of state.files) members.push(await memberOf(file, pace))
   const manifest = Buffer.from(manifestText({ facts: state.facts, members }))
   const entries: readonly TarEntry[] = [
     { name: MANIFEST_NAME, size: manifest.length, content: () => once(manifest) },
-    ...state.files.map(({ name, size, path }) => ({ name, size, content: () => readPieces(path) })),
+    ...state.files.map(({ name, size, path }) => ({ name, size, content: () => readPieces(path, pace) })),
   ]
   const packed = pack(writeTar(entries, Math.floor(state.facts.takenAtMs / 1_000)))
-  if (passphrase === undefined) yield* packed
-  else yield* encrypt(byteReader(packed), passphrase, cost)
+  if (sealing === undefined) yield* packed
+  else yield* encrypt(byteReader(packed), sealing)
 }
 
 /**
@@ -110,12 +119,18 @@ async function* hashed(
   }
 }
 
-async function memberOf({ name, size, path }: StateFile): Promise<Member> {
+async function memberOf({ name, size, path }: StateFile, pace: Pace): Promise<Member> {
   const digest = createHash('sha256')
-  for await (const piece of readPieces(path)) digest.update(piece)
+  for await (const piece of readPieces(path, pace)) digest.update(piece)
   return { name, size, sha256: digest.digest('hex') }
 }
 
-async function* readPieces(path: string): AsyncGenerator<Buffer> {
-  for await (const piece of createReadStream(path, { highWaterMark: PIECE_BYTES })) yield piece as Buffer
+async function* readPieces(path: string, pace: Pace): AsyncGenerator<Buffer> {
+  await using file = await open(path)
+  for (;;) {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafeSlow(PIECE_BYTES), 0, PIECE_BYTES)
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+    await pace.rest()
+  }
 }

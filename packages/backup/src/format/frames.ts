@@ -42,14 +42,20 @@ interface Header extends Cost {
   readonly salt: Buffer
 }
 
-/** Encrypts a stream under a passphrase (its octets); docs/backup.md has the format. */
-export async function* encrypt(
-  source: ByteReader,
-  passphrase: Buffer,
-  cost: Cost = COST,
-): AsyncGenerator<Buffer> {
+/** What one file is encrypted with. */
+export interface Sealing {
+  readonly header: Header
+  readonly key: Buffer
+}
+
+/** A header of its own and the key from a passphrase (its octets), which is what costs. */
+export async function newSealing(passphrase: Buffer, cost: Cost = COST): Promise<Sealing> {
   const header = newHeader(cost)
-  const key = await keyOf(header, passphrase)
+  return { header, key: await keyOf(header, passphrase) }
+}
+
+/** Encrypts a stream; docs/backup.md has the format. A sealing is for one stream: its nonces begin anew with each. */
+export async function* encrypt(source: ByteReader, { header, key }: Sealing): AsyncGenerator<Buffer> {
   yield header.bytes
   let content = await source.take(FRAME_BYTES)
   for (let number = 0; ; number++) {

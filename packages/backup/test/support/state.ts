@@ -39,7 +39,7 @@ export function smallState(): Promise<CapturedState> {
 /** The whole backup in memory. */
 export async function archiveOf(state: CapturedState, passphrase?: Buffer): Promise<Buffer> {
   const pieces: Buffer[] = []
-  for await (const piece of writeArchive(state, passphrase, CHEAP)) pieces.push(piece)
+  for await (const piece of writeArchive(state, passphrase, { cost: CHEAP })) pieces.push(piece)
   return Buffer.concat(pieces)
 }
 

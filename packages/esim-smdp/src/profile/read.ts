@@ -1,7 +1,7 @@
-import { lengthOctets, readAll, type Tlv, TlvError } from '@steeple/sgp22'
+import { readAll, type Tlv, TlvError } from '@steeple/sgp22'
 import { type ElementName, elementName, hexTag, partName } from './elements.ts'
 import { TemplateError } from './template-error.ts'
-import { type Piece, partOf, tagOctets } from './tree.ts'
+import { headLength, type Piece, partOf } from './tree.ts'
 
 /** A profile element and where it stands. */
 export interface ProfileElement {
@@ -63,7 +63,7 @@ function pieceOf(
   words: (tag: number, depth: number) => string,
 ): Piece {
   const { tag, at, raw, value } = object
-  const shortest = tagOctets(tag).length + lengthOctets(value.length).length + value.length
+  const shortest = headLength(tag, value.length) + value.length
   if (raw.length !== shortest)
     throw new TemplateError({ offset: at, path, what: 'its length is not in the shortest form' })
   if (((raw[0] ?? 0) & CONSTRUCTED) === 0) return { tag, at, raw, value, parts: undefined }

@@ -15,7 +15,7 @@ import {
   withOperation,
   withProvider,
 } from './steps.ts'
-import { type Piece, written } from './tree.ts'
+import { type Piece, settled, written } from './tree.ts'
 import { validate } from './validate.ts'
 
 /** Who the SIM is and with what it proves it: what other tools that personalise write as well. */
@@ -49,7 +49,10 @@ function templateOf(elements: readonly ProfileElement[]): ProfileTemplate {
     const name = `${mcc}-${mnc} ${facts.spn}`
     const known = networks.get(name)
     if (known !== undefined) return known
-    const made = NETWORK.reduce<readonly Piece[]>((all, step) => step(all, facts, (octets) => octets), pieces)
+    const made = NETWORK.reduce<readonly Piece[]>(
+      (all, step) => step(all, facts, (octets) => octets),
+      pieces,
+    ).map(settled)
     if (networks.size >= MOST_NETWORKS) networks.clear()
     networks.set(name, made)
     return made

@@ -1,11 +1,9 @@
-import { lengthOctets } from '@steeple/sgp22'
-
 /** One object of a profile: as it was read, or made anew. Never changed in place, so that a template serves many. */
 export interface Piece {
   readonly tag: number
   /** Offset in the template; 0 of what was made anew. */
   readonly at: number
-  /** The whole object as it was read; undefined when it is written from `value` or `parts`. */
+  /** The whole object as it was read or is settled; undefined when it is written from `value` or `parts`. */
   readonly raw: Uint8Array | undefined
   readonly value: Uint8Array
   /** Of a constructed object; undefined of a primitive one. */
@@ -37,8 +35,17 @@ export function partAt(piece: Piece | undefined, ...tags: readonly number[]): Pi
 /** The same with each part of that tag changed; itself when none has it. */
 export function withEach(piece: Piece, tag: number, change: (part: Piece) => Piece): Piece {
   const parts = piece.parts ?? []
-  const changed = parts.map((part) => (part.tag === tag ? change(part) : part))
-  return changed.every((part, i) => part === parts[i]) ? piece : branch(piece.tag, changed)
+  let changed: Piece[] | undefined
+  // By the index: entries would be an array for each part, of some hundreds in every profile.
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i]
+    if (part?.tag !== tag) continue
+    const now = change(part)
+    if (now === part) continue
+    changed ??= [...parts]
+    changed[i] = now
+  }
+  return changed === undefined ? piece : branch(piece.tag, changed)
 }
 
 /** The same with the first part of that tag instead, or put in where the order of tags wants it. */
@@ -56,10 +63,17 @@ export function without(piece: Piece, ...tags: readonly number[]): Piece {
   return kept.length === piece.parts?.length ? piece : branch(piece.tag, kept)
 }
 
+/** The same with the octets of each part at hand, so that whatever stays as it is in many profiles is written once. */
+export function settled(piece: Piece): Piece {
+  if (piece.raw !== undefined) return piece
+  return { ...piece, raw: written([piece]), parts: piece.parts?.map(settled) }
+}
+
 /** Octets of all of them one after the other, in one new array: nothing of them is copied elsewhere. */
 export function written(pieces: readonly Piece[]): Uint8Array {
   const lengths = new Map<Piece, number>()
-  const length = pieces.reduce((sum, piece) => sum + measured(piece, lengths), 0)
+  let length = 0
+  for (const piece of pieces) length += measured(piece, lengths)
   const whole = new Uint8Array(length)
   let at = 0
   for (const piece of pieces) at = put(piece, whole, at, lengths)
@@ -73,9 +87,10 @@ function numberOf(tag: number): number {
 
 function measured(piece: Piece, lengths: Map<Piece, number>): number {
   if (piece.raw !== undefined) return piece.raw.length
-  const inside = piece.parts?.reduce((sum, part) => sum + measured(part, lengths), 0) ?? piece.value.length
+  let inside = piece.parts === undefined ? piece.value.length : 0
+  for (const part of piece.parts ?? []) inside += measured(part, lengths)
   lengths.set(piece, inside)
-  return tagOctets(piece.tag).length + lengthOctets(inside).length + inside
+  return headLength(piece.tag, inside) + inside
 }
 
 function put(piece: Piece, whole: Uint8Array, start: number, lengths: Map<Piece, number>): number {
@@ -83,9 +98,7 @@ function put(piece: Piece, whole: Uint8Array, start: number, lengths: Map<Piece,
     whole.set(piece.raw, start)
     return start + piece.raw.length
   }
-  const head = [...tagOctets(piece.tag), ...lengthOctets(lengths.get(piece) ?? 0)]
-  whole.set(head, start)
-  let at = start + head.length
+  let at = putHead(whole, start, piece.tag, lengths.get(piece) ?? 0)
   if (piece.parts === undefined) {
     whole.set(piece.value, at)
     return at + piece.value.length
@@ -94,8 +107,24 @@ function put(piece: Piece, whole: Uint8Array, start: number, lengths: Map<Piece,
   return at
 }
 
-/** The octets of a tag as `Tlv` has it. */
-export function tagOctets(tag: number): readonly number[] {
-  if (tag > 0xffff) return [tag >> 16, (tag >> 8) & 0xff, tag & 0xff]
-  return tag > 0xff ? [tag >> 8, tag & 0xff] : [tag]
+/** Octets of tag and length in their shortest form. X.690 §8.1. */
+export function headLength(tag: number, length: number): number {
+  return octetCount(tag) + 1 + (length < 0x80 ? 0 : octetCount(length))
+}
+
+function putHead(whole: Uint8Array, start: number, tag: number, length: number): number {
+  const at = putNumber(whole, start, tag, octetCount(tag))
+  if (length < 0x80) return putNumber(whole, at, length, 1)
+  const octets = octetCount(length)
+  return putNumber(whole, putNumber(whole, at, 0x80 | octets, 1), length, octets)
+}
+
+function putNumber(whole: Uint8Array, start: number, value: number, octets: number): number {
+  for (let i = 0; i < octets; i++) whole[start + i] = (value >>> (8 * (octets - 1 - i))) & 0xff
+  return start + octets
+}
+
+function octetCount(value: number): number {
+  if (value > 0xffff) return 3
+  return value > 0xff ? 2 : 1
 }

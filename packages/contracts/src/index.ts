@@ -239,6 +239,7 @@ export { type SessionHistory, sessionHistoryRef } from './session-history.ts'
 export type { AlertRule, AlertWebhook, Settings } from './settings.ts'
 export { type SimRegister, simRegisterRef } from './sim-register.ts'
 export {
+  type OpenableSim,
   type PreparedSims,
   type SimCard,
   type SimCredentials,

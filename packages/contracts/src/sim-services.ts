@@ -142,6 +142,14 @@ export interface PreparedSims {
   /** After the commit: writes the files of the batch. */
   committed(): void
 }
+/** One SIM as it was when it was read, with what is sealed of it, which is opened when it is asked for. */
+export interface OpenableSim {
+  readonly view: SubscriberView
+  /** ASCII digits with the check digit, empty when it has none; the caller's own. Throws `store_corrupt`. */
+  iccid(): Uint8Array
+  /** Throws `store_corrupt`. */
+  credentials(): SimCredentials
+}
 /** Issues SIMs for whoever puts them somewhere else than on a card, and opens what is sealed. */
 export interface SimIssuer {
   /** JSON Schema of the body of `POST /v1/sims`: what `prepare` takes. */
@@ -156,6 +164,8 @@ export interface SimIssuer {
   ): Promise<PreparedSims>
   /** The credentials of one SIM, whatever its state. Throws `sim_not_found`, `store_corrupt`. */
   credentials(imsi: ImsiHash): Promise<SimCredentials>
+  /** One SIM in whatever state, read once for all that a delivery needs of it; undefined: there is none. Throws `store_corrupt`. */
+  sim(imsi: ImsiHash): Promise<OpenableSim | undefined>
   /** The cards of those that exist, at most a hundred, in no order. */
   cards(imsis: readonly ImsiHash[]): Promise<readonly SimCard[]>
   /** At most `limit` cards of a batch or an import, with a hash behind `after`, by hash. */
@@ -169,6 +179,7 @@ export const simIssuerRef: ServiceRef<SimIssuer> = serviceRef<SimIssuer>('sims.i
   bodySchema: 'object',
   prepare: 'function',
   credentials: 'function',
+  sim: 'function',
   cards: 'function',
   batch: 'function',
   byIccid: 'function',

@@ -95,7 +95,8 @@ async function lift(
       })
 }
 
-function viewOf(row: SimRow): SubscriberView {
+/** A SIM as other plugins see it. */
+export function viewOf(row: SimRow): SubscriberView {
   return {
     // A hash of the store is one.
     imsi: row.hash as ImsiHash,

@@ -164,6 +164,19 @@ issuers('opens the credentials of a SIM in any state, and wipes them', async () 
   )
 })
 
+issuers('gives a SIM with all that a delivery needs of it', async () => {
+  const { hash, iccid_last4 } = await issue({ imsi: '999990000000322' })
+  const sim = await service().sim(hash as ImsiHash)
+  assert.equal([sim?.view.imsi, sim?.view.state], [hash, 'issued'])
+  const credentials = sim?.credentials()
+  assert.is(credentials?.imsi, '999990000000322')
+  const iccid = sim?.iccid() ?? new Uint8Array()
+  assert.is(textOf(iccid), textOf(credentials?.iccid ?? new Uint8Array()))
+  credentials?.wipe()
+  assert.ok(textOf(iccid).endsWith(iccid_last4), 'the digits are the own of whoever asked for them alone')
+  assert.is(await service().sim('000000000000' as ImsiHash), undefined)
+})
+
 issuers('tells the cards of a batch by hash, page by page', async () => {
   const { batch } = await issue({ count: 5, label: 'shelf' })
   const first = await service().batch(batch, '', 3)

@@ -1,4 +1,4 @@
-import type { SubscriberView, Tx } from '@steeple/contracts'
+import type { OpenableSim, Tx } from '@steeple/contracts'
 import { signP1363 } from '@steeple/sgp22'
 import { noteStep } from '../es2/progress.ts'
 import type { RspIdentity } from '../parts.ts'
@@ -22,7 +22,7 @@ import { type ProvenEuicc, proveEuicc } from './prove-euicc.ts'
 /** A code that an eUICC has come for, as it was before anything was decided. */
 interface Sought {
   readonly code: CodeRow
-  readonly view: SubscriberView | undefined
+  readonly sim: OpenableSim | undefined
 }
 /** What is answered when nothing stands in the way. */
 interface Offer {
@@ -67,7 +67,7 @@ export async function authenticateClient(
   const identity = identityOf(core, session)
   const euicc = proveEuicc(core, session, response)
   const sought = await soughtBy(core, response, euicc)
-  const offer = await offerOf(core, session, identity, response, sought)
+  const offer = offerOf(core, session, identity, response, sought)
   const { refusal, locked } = await db.write((tx) =>
     decide(core, tx, { session, response, euicc, sought, offer, isCapable: isCapable(core, response) }),
   )
@@ -92,19 +92,19 @@ async function soughtBy(
     matchingId === ''
       ? await codeOfEid(db, euicc.hash)
       : await codeOfMatching(db, await parts.lookup.mac(matchingId))
-  return code === undefined ? undefined : { code, view: await parts.subscribers.find(simOf(code)) }
+  return code === undefined ? undefined : { code, sim: await parts.issuer.sim(simOf(code)) }
 }
 
-async function offerOf(
+function offerOf(
   core: Es9Core,
   session: SessionRow,
   identity: RspIdentity,
   response: AuthenticateOk,
   sought: Sought | undefined,
-): Promise<Offer | undefined> {
-  if (sought?.view === undefined || standingOf(sought.view) !== 'deliverable') return undefined
+): Offer | undefined {
+  if (sought?.sim === undefined || standingOf(sought.sim.view) !== 'deliverable') return undefined
   if (sought.code.state !== 'released' && sought.code.state !== 'downloaded') return undefined
-  const metadata = await metadataOf(core, sought.code, sought.view)
+  const metadata = metadataOf(core, sought.code, sought.sim)
   const signed = smdpSigned2(tidOctets(session.tid), sought.code.confirmation_sealed !== null)
   return {
     metadata,
@@ -185,7 +185,7 @@ async function judge(
   const before = sought === undefined ? undefined : await CODES.find(tx, { token: sought.code.token })
   if (before === undefined) return { refusal: 'matching_id' }
   const by = { eid: euicc.hash, eidLast4: euicc.last4 }
-  const moved = move(before, { kind: 'attempt', sim: standingOf(sought?.view), ...by }, core.terms())
+  const moved = move(before, { kind: 'attempt', sim: standingOf(sought?.sim?.view), ...by }, core.terms())
   if (moved.refusal !== undefined) return { ...moved, before }
   if (await isHeldElsewhere(tx, before.hash, euicc.hash)) return { refusal: 'other_eid' }
   const { profileMajor = PROFILE_MAJOR, freeMemory = LEAST_MEMORY, svn } = response.info

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ObservedTx, SubscriberView } from '@steeple/contracts'
+import type { ObservedTx, OpenableSim } from '@steeple/contracts'
 import { BspError, verifyP1363 } from '@steeple/sgp22'
 import { bindProfile } from '../bpp/bind.ts'
 import { noteStep } from '../es2/progress.ts'
@@ -26,7 +26,7 @@ export const RESULT_LIFE_MS: number = 90 * 86_400_000
 interface Open {
   readonly session: SessionRow
   readonly code: CodeRow
-  readonly view: SubscriberView | undefined
+  readonly sim: OpenableSim | undefined
   readonly eid: string
 }
 
@@ -64,9 +64,9 @@ async function openOf({ parts }: Es9Core, session: SessionRow): Promise<Open> {
   if (token === null || eid_sealed === null) throw new Refused('transaction')
   const code = await CODES.find(parts.context.db, { token })
   if (code === undefined) throw new Refused('matching_id')
-  const view = await parts.subscribers.find(simOf(code))
+  const sim = await parts.issuer.sim(simOf(code))
   const eid = Buffer.from(parts.vault.open(eid_sealed, `esim_smdp_session/${tid}`)).toString('latin1')
-  return { session, code, view, eid }
+  return { session, code, sim, eid }
 }
 
 /** `SHA-256(SHA-256(code) || transaction id)` is what was entered. Facts section 1.4. */
@@ -122,12 +122,12 @@ async function refuseConfirmation(
 
 /** The profile for this session. What was drawn for it is gone when this returns. Throws `Refused`. */
 async function boundFor(core: Es9Core, open: Open, { otpk }: DownloadOk): Promise<Uint8Array> {
-  const { session, code, view, eid } = open
+  const { session, code, sim, eid } = open
   const { refusal } = deliverMove(core, open, code)
-  if (refusal !== undefined || view === undefined)
+  if (refusal !== undefined || sim === undefined)
     return await refuseDelivery(core, session, refusal ?? 'matching_id')
   const identity = identityOf(core, session)
-  const { metadata, octets } = await profileOf(core, code, view)
+  const { metadata, octets } = profileOf(core, code, sim)
   try {
     const tid = tidOctets(session.tid)
     return bindProfile({ identity, tid, eid, euiccOtpk: otpk, metadata, profile: octets, mode: 'ppk' }).bpp
@@ -146,11 +146,11 @@ async function refuseDelivery(core: Es9Core, session: SessionRow, refusal: Refus
 
 function deliverMove(
   core: Es9Core,
-  { session, view, eid }: Open,
+  { session, sim, eid }: Open,
   row: CodeRow,
 ): { readonly row: CodeRow; readonly refusal?: RefusalName } {
   const by = { eid: session.eid_hash ?? '', eidLast4: eid.slice(-4) }
-  return move(row, { kind: 'deliver', sim: standingOf(view), ...by }, core.terms())
+  return move(row, { kind: 'deliver', sim: standingOf(sim?.view), ...by }, core.terms())
 }
 
 /** Writes down that the profile goes out: session, code, inventory and event in one. Gives why it must not. */

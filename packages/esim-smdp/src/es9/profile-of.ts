@@ -1,7 +1,7 @@
-import type { SimCredentials, SubscriberView } from '@steeple/contracts'
+import type { OpenableSim, SubscriberView } from '@steeple/contracts'
 import { storeMetadata } from '../bpp/metadata.ts'
 import type { CodeRow } from '../store/rows.ts'
-import { type Es9Core, simOf } from './core.ts'
+import type { Es9Core } from './core.ts'
 
 /** The profile of a code for one delivery. */
 export interface Profile {
@@ -11,20 +11,16 @@ export interface Profile {
   readonly octets: Uint8Array
 }
 
-/** What the phone shows of a profile. Throws `sim_not_found`, `store_corrupt`. */
-export async function metadataOf(core: Es9Core, code: CodeRow, view: SubscriberView): Promise<Uint8Array> {
-  const credentials = await core.parts.issuer.credentials(simOf(code))
-  try {
-    return metadataWith(core, code, view, credentials)
-  } finally {
-    credentials.wipe()
-  }
+/** What the phone shows of a profile. Throws `store_corrupt`. */
+export function metadataOf(core: Es9Core, code: CodeRow, { view, iccid }: OpenableSim): Uint8Array {
+  return metadataWith(core, code, view, iccid())
 }
 
 /** The whole profile, made from the template. Throws as `metadataOf`, and what the template throws. */
-export async function profileOf(core: Es9Core, code: CodeRow, view: SubscriberView): Promise<Profile> {
+export function profileOf(core: Es9Core, code: CodeRow, sim: OpenableSim): Profile {
   const { parts } = core
-  const credentials = await parts.issuer.credentials(simOf(code))
+  const { view } = sim
+  const credentials = sim.credentials()
   try {
     const octets = parts.template().personalise({
       imsi: credentials.imsi,
@@ -39,7 +35,7 @@ export async function profileOf(core: Es9Core, code: CodeRow, view: SubscriberVi
       mncLength: plmnOf(view).mnc.length === 3 ? 3 : 2,
       spn: parts.context.config.provider_name,
     })
-    return { metadata: metadataWith(core, code, view, credentials), octets }
+    return { metadata: metadataWith(core, code, view, credentials.iccid), octets }
   } finally {
     credentials.wipe()
   }
@@ -49,7 +45,7 @@ function metadataWith(
   { parts }: Es9Core,
   code: CodeRow,
   view: SubscriberView,
-  { iccid }: SimCredentials,
+  iccid: Uint8Array,
 ): Uint8Array {
   const { provider_name: spn, smdp_address: address } = parts.context.config
   // The last digits tell two profiles of one network apart on one phone.

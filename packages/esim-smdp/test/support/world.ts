@@ -2,6 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type {
   Db,
   ImsiHash,
+  SimCredentials,
   SimIssuer,
   SubscriberState,
   Subscribers,
@@ -119,7 +120,7 @@ export async function world(
     context: fake.context,
     vault: fakeVault(),
     subscribers: fakeSubscribers(states),
-    issuer: fakeIssuer(),
+    issuer: fakeIssuer(states),
     certs: {
       identities: () => {
         for (const one of identities) seen.set(one.id, one)
@@ -249,17 +250,18 @@ export function hashOf(number: number): ImsiHash {
   return number.toString(16).padStart(12, '0') as ImsiHash
 }
 
-function fakeSubscribers(states: Map<string, SubscriberState>): Subscribers {
-  const find = async (imsi: ImsiHash): Promise<SubscriberView | undefined> => {
-    const state = states.get(imsi)
-    // The rest is not looked at.
-    return state === undefined ? undefined : ({ imsi, state, plmn: '999-70' } as unknown as SubscriberView)
-  }
-  return { find } as unknown as Subscribers
+function viewOf(states: Map<string, SubscriberState>, imsi: ImsiHash): SubscriberView | undefined {
+  const state = states.get(imsi)
+  // The rest is not looked at.
+  return state === undefined ? undefined : ({ imsi, state, plmn: '999-70' } as unknown as SubscriberView)
 }
 
-function fakeIssuer(): SimIssuer {
-  const credentials: SimIssuer['credentials'] = async (imsi) => {
+function fakeSubscribers(states: Map<string, SubscriberState>): Subscribers {
+  return { find: async (imsi: ImsiHash) => viewOf(states, imsi) } as unknown as Subscribers
+}
+
+function fakeIssuer(states: Map<string, SubscriberState>): SimIssuer {
+  const credentials = (imsi: ImsiHash): SimCredentials => {
     const number = Number.parseInt(imsi, 16)
     const text = (value: string) => new Uint8Array(Buffer.from(value))
     return {
@@ -275,7 +277,12 @@ function fakeIssuer(): SimIssuer {
       wipe: () => {},
     }
   }
-  return { credentials } as unknown as SimIssuer
+  const sim: SimIssuer['sim'] = async (imsi) => {
+    const view = viewOf(states, imsi)
+    if (view === undefined) return undefined
+    return { view, iccid: () => credentials(imsi).iccid, credentials: () => credentials(imsi) }
+  }
+  return { credentials: async (imsi: ImsiHash) => credentials(imsi), sim } as unknown as SimIssuer
 }
 
 /** Seals by writing the row's name in front: what is opened under another one is refused. */

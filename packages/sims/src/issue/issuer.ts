@@ -12,6 +12,7 @@ import { openCard, openImsi } from '../secrets/sealing.ts'
 import { changeSim } from '../states/change.ts'
 import { type CardSim, cardsAmong, cardsOfBatchAfter } from '../store/card-store.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
+import { viewOf } from '../subscribers.ts'
 import { prepareIssue } from './issue.ts'
 import { ISSUE_BODY, type IssueBody } from './issue-schema.ts'
 
@@ -48,6 +49,15 @@ export function simIssuer(parts: SimsParts): SimIssuer {
       if (row === undefined) throw simNotFound(imsi)
       return credentialsOf(vault, row)
     },
+    sim: async (imsi) => {
+      const row = await SIMS.find(context.db, { hash: imsi })
+      if (row === undefined) return undefined
+      return {
+        view: viewOf(row),
+        iccid: () => iccidOf(vault, row),
+        credentials: () => credentialsOf(vault, row),
+      }
+    },
     cards: async (imsis) => (await cardsAmong(context.db, imsis)).map(cardOf),
     batch: async (batchId, after, limit) =>
       (await cardsOfBatchAfter(context.db, batchId, after, limit)).map(cardOf),
@@ -76,6 +86,13 @@ function cardOf(row: CardSim): SimCard {
     batchId: row.batch_id ?? undefined,
     iccidLast4: row.iccid_last4 ?? undefined,
   }
+}
+
+function iccidOf(vault: Vault, row: SimRow): Uint8Array {
+  const card = openCard(vault, row)
+  const iccid = Uint8Array.from(card.iccid)
+  wipeCard(card)
+  return iccid
 }
 
 function credentialsOf(vault: Vault, row: SimRow): SimCredentials {

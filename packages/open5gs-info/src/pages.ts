@@ -25,14 +25,20 @@ export interface Page {
 /** Where lists ended last, by URL: the next walk begins there. */
 export type ListEnds = Map<string, number>
 
+/** The end of a list of several pages is read again so often at least. */
+const END_READS_MIN = 2
+/** At most so often: while many attach the end never looks the same twice. */
+const END_READS_MAX = 5
+
 /**
  * Every entry of a list, page by page, from the last one to the first: each that is in the list all the while comes at
- * least once, whatever comes, goes or moves meanwhile.
+ * least once, whatever comes, goes or moves meanwhile; one that moves more than twice in the walk may not.
  *
  * The core prints each page from its list as it is at that moment. It appends what is new, and what leaves lets all behind
  * it move up: towards the pages that are still to be read, so that an entry may come twice and is never missed. A phone that
  * attaches anew under another temporary identity moves from its place to the end: so the end is read once more, back
- * to where it was when the walk began.
+ * to entries that have not moved since the walk began. It may move again while that is read: so a second time, and on
+ * until nothing new is there. An end of one page is printed at once, and read once.
  *
  * `page_size` is not sent: the core drops it from its links. `page=-1` is not used: some lists take it for page 0. Throws
  * `southbound_unavailable`, also when a list has no end.
@@ -43,28 +49,53 @@ export async function* pagesOf(
   ends: ListEnds = new Map(),
 ): AsyncGenerator<readonly unknown[]> {
   const key = `${list.base}${list.path}`
-  const tooLong = () =>
-    southboundUnavailable(`${list.daemon} lists more than ${ENTRIES_MAX} entries at ${list.path}`)
-  const endBefore = new Set<string>()
+  const placed: Places = new Map()
   let [end, pages, entries] = [0, 0, 0]
   for await (const { items, page } of backwards(list, ends.get(key) ?? 0, signal)) {
     pages += 1
     entries += items.length
-    if (entries > ENTRIES_MAX) throw tooLong()
-    if (endBefore.size === 0) {
-      end = page
-      for (const item of items) endBefore.add(nameOf(item))
-    }
+    if (entries > ENTRIES_MAX) throw tooLong(list)
+    if (items.length > 0) end = Math.max(end, page)
+    for (const name of namesIn(items)) if (!placed.has(name)) placed.set(name, page)
     yield items
   }
   ends.set(key, end)
   // One page is printed at once.
-  if (pages === 1) return
-  for await (const { items, page } of backwards(list, end, signal)) {
-    yield items
-    // On a later page than it was, one of the end has moved itself: what moved before it is still to come.
-    if (page <= end && items.some((item) => endBefore.has(nameOf(item)))) return
+  if (pages > 1) yield* endAgain(list, signal, end, placed)
+}
+
+/** On which page each entry was when it was read first. */
+type Places = Map<string, number>
+
+/** What came or moved to the end since a walk began that read its entries at those places. */
+async function* endAgain(
+  list: InfoList,
+  signal: AbortSignal,
+  end: number,
+  placed: Places,
+): AsyncGenerator<readonly unknown[]> {
+  const seen = new Set(placed.keys())
+  for (let reads = 1; reads <= END_READS_MAX; reads += 1) {
+    const seenBefore = seen.size
+    let pages = 0
+    for await (const { items, page } of backwards(list, end, signal)) {
+      pages += 1
+      for (const name of namesIn(items)) seen.add(name)
+      yield items
+      if (hasUnmoved(items, page, placed)) break
+    }
+    if (pages === 1 || (reads >= END_READS_MIN && seen.size === seenBefore)) return
   }
+}
+
+/**
+ * Whether some entry of a page has not moved since the first pass, so that all that did are behind it. One that has not is
+ * where it was or further ahead. So can be one that moved or came since, where as many have left; but not half a page of
+ * them in one walk.
+ */
+function hasUnmoved(items: readonly unknown[], page: number, placed: Places): boolean {
+  const inPlace = namesIn(items).filter((name) => (placed.get(name) ?? -1) >= page)
+  return inPlace.length > PAGE_ENTRIES / 2
 }
 
 /** The pages from the last one to the first; the last one is looked for from `from` on, in ever longer steps. */
@@ -76,8 +107,7 @@ async function* backwards(
   let page = from
   let read = await readPage(list, page, signal)
   for (let step = 1; read.hasNext; step *= 2) {
-    if (page >= LAST_PAGE_MAX)
-      throw southboundUnavailable(`${list.daemon} lists more than ${ENTRIES_MAX} entries at ${list.path}`)
+    if (page >= LAST_PAGE_MAX) throw tooLong(list)
     page = Math.min(page + step, LAST_PAGE_MAX)
     read = await readPage(list, page, signal)
   }
@@ -122,11 +152,17 @@ export function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord ? (value as Record<string, unknown>) : {} // any object has fields of unknown types
 }
 
-/** Whose entry it is. */
-function nameOf(item: unknown): string {
-  const { supi, enb_id, gnb_id } = recordOf(item)
-  const name = supi ?? enb_id ?? gnb_id
-  return typeof name === 'string' || typeof name === 'number' ? String(name) : ''
+/** Whose entries they are; those of phones that have not said who they are have no name. */
+function namesIn(items: readonly unknown[]): readonly string[] {
+  return items.flatMap((item) => {
+    const { supi, enb_id, gnb_id } = recordOf(item)
+    const name = supi ?? enb_id ?? gnb_id
+    return typeof name === 'string' || typeof name === 'number' ? [String(name)] : []
+  })
+}
+
+function tooLong({ daemon, path }: InfoList): Error {
+  return southboundUnavailable(`${daemon} lists more than ${ENTRIES_MAX} entries at ${path}`)
 }
 
 function refusal({ daemon, path }: InfoList, status: number): string {

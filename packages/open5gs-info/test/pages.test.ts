@@ -12,47 +12,85 @@ async function walk(list: PagedList, ends?: ListEnds): Promise<ReadonlySet<strin
   const seen = new Set<string>()
   const signal = AbortSignal.timeout(60_000)
   for await (const items of pagesOf({ daemon: 'mme', base: list.base, path: PATH }, signal, ends))
-    for (const item of items) seen.add((item as { supi: string }).supi) // as the list above has them
+    for (const name of namesOf(items)) seen.add(name)
   return seen
 }
 
 /** What happens to a list between two pages. */
 interface Change {
-  readonly what: 'leaves' | 'comes' | 'moves'
-  /** Where, as a part of the list. */
-  readonly at: number
+  /** `crowd`: more than a page comes. */
+  readonly what: 'leaves' | 'comes' | 'crowd' | 'moves'
+  /** Where, as a part of the list; a phone, when it is one of those that were there at first. */
+  readonly at: number | `phone ${number}`
 }
 
-const change: fc.Arbitrary<Change> = fc.record({
-  what: fc.constantFrom('leaves', 'comes', 'moves'),
-  at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-})
+const part = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
+const change: fc.Arbitrary<Change> = fc.oneof(
+  fc.record({ what: fc.constantFrom('leaves' as const, 'comes' as const, 'moves' as const), at: part }),
+  fc.record({ what: fc.constant('crowd' as const), at: part }),
+  // Few phones, so that the same ones move twice, and those of the end that a walk goes by.
+  fc.record({
+    what: fc.constant('moves' as const),
+    at: fc.constantFrom('phone 0', 'phone 199', 'phone 200'),
+  }),
+)
 
-function happens({ items }: PagedList, { what, at }: Change, next: number, left: Set<string>): void {
-  if (what === 'comes') {
-    items.push(ue(next))
-    return
+/** What a walk holds to is said of phones that move so often, and of so many moves in all. */
+const MOVES_EACH = 2
+const MOVES_ALL = 50
+
+const namesOf = (items: readonly unknown[]) => items.map((item) => (item as { supi: string }).supi) // as `ue` has them
+
+/** A list that changes as phones come, leave and move. */
+function changing({ items }: PagedList) {
+  const left = new Set<string>()
+  const moved: string[] = []
+  let next = 10_000
+  const comes = (count: number): void => {
+    for (let n = 0; n < count; n += 1) items.push(ue(next + n))
+    next += count
   }
-  const [one] = items.splice(Math.floor(at * items.length), 1)
-  if (one === undefined) return
-  if (what === 'moves') items.push(one)
-  else left.add((one as { supi: string }).supi) // as the list has them
+  const isMovedEnough = (name: string): boolean =>
+    moved.length >= MOVES_ALL || moved.filter((each) => each === name).length >= MOVES_EACH
+  const goes = (isMove: boolean, index: number, name: string | undefined): void => {
+    if (name === undefined || (isMove && isMovedEnough(name))) return
+    const one = items.splice(index, 1)
+    if (isMove) items.push(...one)
+    if (isMove) moved.push(name)
+    else left.add(name)
+  }
+  const happens = ({ what, at }: Change): void => {
+    if (what === 'comes') comes(1)
+    if (what === 'crowd') comes(130)
+    if (what === 'comes' || what === 'crowd') return
+    const names = namesOf(items)
+    const index = typeof at === 'number' ? Math.floor(at * items.length) : names.indexOf(at.slice(6))
+    goes(what === 'moves', index, names[index])
+  }
+  return { left, happens }
 }
 
 const comes = (count: number): readonly Change[] =>
   Array.from({ length: count }, () => ({ what: 'comes', at: 0 }))
-/** The first phone moves behind the end, and one of the end after it. */
-const MOVED_TWICE = {
-  length: 95,
-  hint: 4,
-  between: [
-    [...comes(4)],
-    [],
-    [],
-    [...comes(3), { what: 'moves', at: 0 } as const],
-    [{ what: 'moves', at: 0 } as const, { what: 'leaves', at: 0 } as const],
-  ],
-}
+const moves = (phone: number): Change => ({ what: 'moves', at: `phone ${phone}` })
+const EXAMPLES = [
+  // The first phone moves behind the end, and one of the end after it.
+  {
+    length: 95,
+    hint: 4,
+    between: [
+      [...comes(4)],
+      [],
+      [],
+      [...comes(3), { what: 'moves', at: 0 } as const],
+      [{ what: 'moves', at: 0 } as const, { what: 'leaves', at: 0 } as const],
+    ],
+  },
+  // The one phone of the last page moves after it: it is on its page again, and says nothing of where the end began.
+  { length: 201, hint: 2, between: [[], [moves(0), moves(200)]] },
+  // It moves before its page is read, more than a page comes behind it, and it moves again while the end is read again.
+  { length: 201, hint: 2, between: [[], [moves(0), ...comes(130)], [], [], [moves(0)]] },
+]
 
 pages(
   'sees each phone that is listed all the while, whatever comes, leaves and moves between two pages',
@@ -60,24 +98,23 @@ pages(
     const plan = fc.record({
       length: fc.nat(450),
       hint: fc.nat(6),
-      between: fc.array(fc.array(change, { maxLength: 12 }), { maxLength: 12 }),
+      between: fc.array(fc.array(change, { maxLength: 12 }), { maxLength: 16 }),
     })
     await using list = await pagedList([])
     await fc.assert(
       fc.asyncProperty(plan, async ({ length, hint, between }) => {
         list.items = ues(length)
-        const left = new Set<string>()
+        const { left, happens } = changing(list)
         let asked = 0
         list.afterPage = () => {
-          for (const [index, one] of (between[asked] ?? []).entries())
-            happens(list, one, 10_000 + 100 * asked + index, left)
+          for (const one of between[asked] ?? []) happens(one)
           asked += 1
         }
         const seen = await walk(list, new Map([[`${list.base}${PATH}`, hint]]))
         const missed = ues(length).filter(({ supi }) => !left.has(supi) && !seen.has(supi))
         assert.equal(missed, [])
       }),
-      { numRuns: 300, examples: [[MOVED_TWICE]] },
+      { numRuns: 300, examples: EXAMPLES.map((example) => [example] as const) },
     )
   },
   { limitMs: 360_000 },

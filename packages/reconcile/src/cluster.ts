@@ -7,6 +7,7 @@ import {
   type RunsOn,
   type Settings,
   storeInvalid,
+  type TraceParent,
 } from '@steeple/contracts'
 import type { Secrets } from '@steeple/secrets'
 import type { Database, WriterTx } from '@steeple/store'
@@ -31,7 +32,7 @@ export interface ClusterListeners {
   readonly reconciler: {
     follow(): Promise<void>
     placeOf(resource: string): RunsOn | undefined
-    enqueue(resource: string, key: string, isUrgent?: boolean): void
+    enqueue(resource: string, key: string, isUrgent?: boolean, trace?: TraceParent): void
   }
   readonly outbox: { committed(): void }
 }
@@ -109,7 +110,7 @@ async function amongOthers(
     const take = () =>
       wanted.take(
         (resource) => runsHere(heard.placeOf(resource)),
-        ({ resource, key, isUrgent }) => heard.enqueue(resource, key, isUrgent),
+        ({ resource, key, isUrgent, trace }) => heard.enqueue(resource, key, isUrgent, trace),
       )
     const term = leadership.term()
     // In its name: one that leads no longer takes nothing away.

@@ -136,9 +136,14 @@ export function createReconcileEngine(options: ReconcileOptions): ReconcileEngin
     },
     enqueue: (resource, key, isUrgent = false, trace = undefined) => {
       const held = controllers.get(resource)
+      if (held === undefined) return
+      if (!isHere(held)) {
+        // Whoever reconciles it goes on with the trace; nobody here would take it out of the book.
+        options.elsewhere?.({ resource, key, isUrgent, trace })
+        return
+      }
       if (trace !== undefined) book?.add(resource, key, trace)
-      if (held !== undefined && !isHere(held)) options.elsewhere?.({ resource, key, isUrgent })
-      else held?.controller.enqueue(key, isUrgent)
+      held.controller.enqueue(key, isUrgent)
     },
     begin: () => {
       hasBegun = true

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Log } from '@steeple/contracts'
+import type { Log, TraceParent } from '@steeple/contracts'
 import type { Database, WriterTx } from '@steeple/store'
 
 /** A key that a reconciler should look at. */
@@ -8,6 +8,8 @@ export interface WantedKey {
   readonly key: string
   /** Before all that is not. */
   readonly isUrgent?: boolean
+  /** In which trace it was asked for. */
+  readonly trace?: TraceParent | undefined
 }
 
 /** Keys that one instance leaves for the one that reconciles them. */
@@ -25,10 +27,12 @@ interface WantedRow {
   readonly keys: string
 }
 
-/** The text of a row: keys of one resource. */
+/** The text of a row: keys of one resource that were asked for in one trace. */
 interface WantedText {
   readonly keys: readonly string[]
   readonly isUrgent: boolean
+  /** None of an instance that makes no traces. */
+  readonly trace?: TraceParent | undefined
 }
 
 /** Rows taken in one transaction. */
@@ -55,12 +59,9 @@ export function createWantedKeys({ db, nowMs, announce, log }: WantedKeysOptions
   let unsent: WantedKey[] = []
 
   const leave = async (tx: WriterTx, wanted: readonly WantedKey[]): Promise<void> => {
-    for (const isUrgent of [true, false]) {
-      const those = wanted.filter((each) => (each.isUrgent ?? false) === isUrgent)
-      for (const [resource, found] of Map.groupBy(those, (each) => each.resource)) {
-        const text: WantedText = { keys: [...new Set(found.map(({ key }) => key))], isUrgent }
-        await tx.run(INSERT, { id: randomUUID(), resource, keys: JSON.stringify(text), at_ms: nowMs() })
-      }
+    for (const { resource, keys, isUrgent, trace } of rowsOf(wanted)) {
+      const text: WantedText = { keys, isUrgent, trace }
+      await tx.run(INSERT, { id: randomUUID(), resource, keys: JSON.stringify(text), at_ms: nowMs() })
     }
     await announce(tx)
   }
@@ -74,8 +75,8 @@ export function createWantedKeys({ db, nowMs, announce, log }: WantedKeysOptions
       })
       for (const row of rows) {
         // Written by `leave` alone.
-        const { keys, isUrgent } = JSON.parse(row.keys) as WantedText
-        for (const key of keys) found({ resource, key, isUrgent })
+        const { keys, isUrgent, trace } = JSON.parse(row.keys) as WantedText
+        for (const key of keys) found({ resource, key, isUrgent, trace })
       }
     } while (rows.length === TAKEN_AT_ONCE)
   }
@@ -102,4 +103,19 @@ export function createWantedKeys({ db, nowMs, announce, log }: WantedKeysOptions
         await db.transact((tx) => tx.run(REMOVE_OLD, { before }))
     },
   }
+}
+
+/** One row for each resource, trace and urgency; urgent ones first. */
+function rowsOf(wanted: readonly WantedKey[]): readonly (WantedText & { readonly resource: string })[] {
+  return [true, false].flatMap((isUrgent) => {
+    const those = wanted.filter((each) => (each.isUrgent ?? false) === isUrgent)
+    return [...Map.groupBy(those, ({ resource }) => resource)].flatMap(([resource, ofIt]) =>
+      [...Map.groupBy(ofIt, ({ trace }) => trace)].map(([trace, found]) => ({
+        resource,
+        keys: [...new Set(found.map(({ key }) => key))],
+        isUrgent,
+        trace,
+      })),
+    )
+  })
 }

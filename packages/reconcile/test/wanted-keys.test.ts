@@ -65,6 +65,21 @@ onPostgres('reconcile/wanted-keys', (test, store) => {
     )
   })
 
+  test('keep the trace that asked for each, and none where there was none', async () => {
+    await using box = await store()
+    const { leave, take } = await bench(box)
+    const [one, other] = ['1', '2'].map((digit) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`)
+    await leave({ resource: 'sim', key: 'a', ...(one && { trace: one }) })
+    await leave({ resource: 'sim', key: 'b', ...(other && { trace: other }) })
+    await leave({ resource: 'sim', key: 'c' })
+    const taken = await take('sim')
+    const traces = new Map(taken.map(({ key, trace }) => [key, trace]))
+    assert.equal(
+      ['a', 'b', 'c'].map((key) => traces.get(key)),
+      [one, other, undefined],
+    )
+  })
+
   test('stay urgent', async () => {
     await using box = await store()
     const { leave, take } = await bench(box)

@@ -118,10 +118,10 @@ export function createMutations(options: MutationOptions): Mutations {
     }
     if (action !== undefined) await options.shared?.announce(tx)
     if (facts.dirty.length === 0) return
-    await options.shared?.leave(tx, facts.dirty)
+    const { dirty, trace } = facts
+    await options.shared?.leave(tx, trace === undefined ? dirty : dirty.map((key) => ({ ...key, trace })))
     tx.afterCommit(() => {
-      for (const { resource, key, isUrgent } of facts.dirty)
-        options.onDirty(resource, key, isUrgent, facts.trace)
+      for (const { resource, key, isUrgent } of dirty) options.onDirty(resource, key, isUrgent, trace)
     })
   }
 

@@ -1,3 +1,4 @@
+export { type Reach, reachOf } from './address-reach.ts'
 export { type Backoff, backoffMs } from './backoff.ts'
 export {
   ADMIN_TOKEN_VARIABLE,

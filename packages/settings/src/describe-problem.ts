@@ -165,7 +165,11 @@ function formatMessage(error: ErrorObject, rule: JsonSchema, forms: Forms, shown
 /** The texts that may not come twice: the items, or what they have under `by`. Whatever is none is told of by itself. */
 export function textsIn(by: unknown, items: readonly unknown[]): readonly string[] {
   return items
-    .map((item) => (typeof by === 'string' ? valueAt(item, [by]) : item))
+    .map((item) => {
+      if (!Array.isArray(by)) return typeof by === 'string' ? valueAt(item, [by]) : item
+      const [name = '', url = ''] = by.map(String)
+      return valueAt(item, [name]) ?? URL.parse(String(valueAt(item, [url])))?.hostname
+    })
     .filter((value) => typeof value === 'string')
 }
 
@@ -175,7 +179,12 @@ function uniqueMessage(by: unknown, data: unknown): string {
   const twice = names.find((name, index) =>
     names.slice(0, index).some((one) => one.toLowerCase() === name.toLowerCase()),
   )
-  return `names ${shownValue(twice, '')} twice${typeof by === 'string' ? ` (${by})` : ''}`
+  const why = Array.isArray(by)
+    ? ` (${by[0]}, or the host of ${by[1]})`
+    : typeof by === 'string'
+      ? ` (${by})`
+      : ''
+  return `names ${shownValue(twice, '')} twice${why}`
 }
 
 /** What a key is for, behind its name. */

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join, posix } from 'node:path'
-import { msFromDuration } from '@steeple/contracts'
+import { msFromDuration, reachOf } from '@steeple/contracts'
 import { certificateProblem, type FileProblem } from './certificate-files.ts'
 import { suggestion } from './did-you-mean.ts'
 import { isCidr, isHostName, isLoopback, parseListenAddress } from './network-syntax.ts'
@@ -58,6 +58,11 @@ export function formsOf(
       words: 'a URL that begins with http:// or https://',
       is: (text) => /^https?:\/\//.test(text) && URL.canParse(text),
     },
+    'webhook-url': {
+      words:
+        'a URL that begins with http:// or https://, and not at an address that is link-local, of a metadata service or reserved',
+      is: (text) => /^https?:\/\//.test(text) && URL.canParse(text) && !isNeverReached(new URL(text)),
+    },
     cidr: { words: 'an address range such as 10.0.0.0/8 or fc00::/7', is: isCidr },
     ipv4: { words: 'an IPv4 address', is: isIPv4 },
     ip: {
@@ -93,6 +98,12 @@ export function formsOf(
       hint: (text) => suggestion(text, metrics),
     },
   }
+}
+
+/** Whether its host is an address that nobody is sent to, whatever the configuration allows. A name may lead anywhere. */
+function isNeverReached({ hostname }: URL): boolean {
+  const address = hostname.replace(/^\[(.*)\]$/, '$1')
+  return isIP(address) !== 0 && reachOf(address) === 'forbidden'
 }
 
 function isHostPort(text: string): boolean {

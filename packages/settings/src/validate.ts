@@ -103,8 +103,11 @@ function isInRange([least, most]: readonly string[], text: string): boolean {
   return ms >= (msFromDuration(least ?? '') ?? 0) && ms <= (msFromDuration(most ?? '') ?? 0)
 }
 
-/** `x-unique: true`: no text twice, in any case; `x-unique: "name"`: no two items with the same `name`, where they have one. */
-function isUnique(by: string | true, items: readonly unknown[]): boolean {
+/**
+ * `x-unique: true`: no text twice, in any case; `"name"`: no two items with the same `name`, where they have one; `["name",
+ * "url"]`: those that have none are called by the host of their `url`.
+ */
+function isUnique(by: string | readonly string[] | true, items: readonly unknown[]): boolean {
   const keys = textsIn(by, items).map((text) => text.toLowerCase())
   return new Set(keys).size === keys.length
 }

@@ -211,8 +211,41 @@ semantics('lets webhooks be without a name, and not two have the same one', () =
   const [a, b] = ['url: "https://a.example/"', 'url: "https://b.example/"']
   assert.equal(problemsOf(a, b), [])
   assert.equal(problemsOf(`name: a, ${a}`, b, `name: b, ${b}`), [])
-  assert.match(problemsOf(a, `name: ops, ${a}`, `name: ops, ${b}`)[0] ?? '', /names "ops" twice \(name\)/)
+  assert.match(problemsOf(a, `name: ops, ${a}`, `name: ops, ${b}`)[0] ?? '', /names "ops" twice \(name, or the host of url\)/)
   assert.match(problemsOf('url: "ftp://a.example/"')[0] ?? '', /must be an https:\/\/ \(or http:\/\/\) URL/)
+})
+
+semantics('knows webhooks without a name by their host, as they are called', () => {
+  const problemsOf = (...webhooks: readonly string[]): readonly string[] =>
+    problems(`alerts: {webhooks: [${webhooks.map((one) => `{secret_file: /x, ${one}}`).join(', ')}]}`)
+  const [a, b] = ['url: "https://example.org:1/a"', 'url: "https://Example.org/b"']
+  assert.match(problemsOf(a, b)[0] ?? '', /names "example\.org" twice \(name, or the host of url\)/)
+  assert.match(
+    problemsOf(a, 'name: example.org, url: "https://example.com"')[0] ?? '',
+    /"example\.org" twice/,
+  )
+  assert.equal(problemsOf(a, `name: ops, ${b}`), [])
+})
+
+semantics('refuses a webhook at an address that is never connected to, however it is written', () => {
+  const problemsOf = (url: string): readonly string[] =>
+    problems(`alerts: {webhooks: [{secret_file: /x, url: "${url}", allow_private: true}]}`)
+  const never = [
+    '169.254.169.254',
+    '0xa9fea9fe',
+    '[fe80::1]',
+    '[::ffff:169.254.169.254]',
+    '0.0.0.0',
+    '224.0.0.1',
+  ]
+  for (const host of never)
+    assert.match(
+      problemsOf(`https://${host}/x`)[0] ?? '',
+      /link-local, of a metadata service or reserved/,
+      host,
+    )
+  for (const host of ['127.0.0.1', '[fd00::1]', '192.0.2.1', 'example.org'])
+    assert.equal(problemsOf(`https://${host}/x`), [], host)
 })
 
 semantics('says of what is no text that alone, and not that it comes twice', () => {

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import { type Address, reachOf, refuseForbidden } from './addresses.ts'
+import { reachOf } from '@steeple/contracts'
+import { type Address, refuseForbidden } from './addresses.ts'
 import { authorizationOf, caOf, signingSecrets } from './secret-file.ts'
 import type { Target } from './target.ts'
 

@@ -16,7 +16,7 @@ const HARMLESS_FORMATS: ReadonlySet<unknown> = new Set([
   'metric',
   'time-zone',
 ])
-const URL_FORMATS: ReadonlySet<unknown> = new Set(['url', 'store-url'])
+const URL_FORMATS: ReadonlySet<unknown> = new Set(['url', 'webhook-url', 'store-url'])
 /** What a pattern of a duration ends with, and a duration itself. */
 const DURATION_UNITS = '(ms|s|m|h|d|w|y)'
 const DURATION = /^(\d+(\.\d+)?(ms|s|m|h|d|w|y))*$|^0$/

@@ -191,8 +191,9 @@ collector(
     for (let n = 0; n < count; n += 1) it.core.attach(phone(n))
     let asked = 0
     it.core.afterPage = () => {
-      // One leaves the front of both lists, one comes, and one attaches anew.
-      it.core.lists.mme.shift()
+      // One leaves both lists, one comes, and one attaches anew.
+      const { imsi } = phone(asked)
+      it.core.lists.mme = it.core.lists.mme.filter(({ supi }) => supi !== imsi)
       it.core.lists.smf.shift()
       it.core.attach(phone(1_000 + asked))
       const [moved] = it.core.lists.mme.splice(20, 1)

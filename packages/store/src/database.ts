@@ -70,7 +70,7 @@ export interface Database extends Reader {
   fileProblems(signal: AbortSignal): Promise<readonly string[]>
   /**
    * Writes all there is at one moment as a SQLite file, whatever the engine; `target` must not exist. Reads and writes go on
-   * meanwhile. Gives how many rows each table has. Rejects with `store_unavailable` (no room, away) or what the abort says.
+   * meanwhile. Gives what is in it. Rejects with `store_unavailable` (no room, away) or what the abort says.
    */
   copyTo(target: string, signal: AbortSignal): Promise<StoreCopy>
   /** Whether the store answers a read now; the reason when not. */

@@ -22,6 +22,10 @@ const APPLIED = 'select id from kernel_migration where owner = :owner order by i
 const RECORD = 'insert into kernel_migration (owner, id, at) values (:owner, :id, :at)'
 const ID = /^\d{4}_[a-z0-9_]+$/
 
+/** The newest migration of each owner: rows of `owner` and `id`. */
+export const NEWEST_MIGRATIONS: string =
+  "select owner, max(id) as id from kernel_migration where id not like '%:rows' group by owner order by owner"
+
 /** Marks that no row needs a migration's step any more, behind the migration's id. */
 const ROWS_DONE = ':rows'
 const FORGET_ROWS_DONE = 'delete from kernel_migration where owner = :owner and id like :rows_done'

@@ -1,6 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Client } from 'pg'
+import { NEWEST_MIGRATIONS } from './migrate.ts'
 import { openSqliteConnection, type SqliteConnection } from './sqlite-binding.ts'
 import type { StoreCopy } from './sqlite-copy.ts'
 import { postgresError } from './store-error.ts'
@@ -50,9 +51,10 @@ export async function copyPostgres(
     const counts: Record<string, number> = {}
     const { rows: tables } = await client.query<{ oid: string; name: string }>(TABLES)
     for (const table of tables) counts[table.name] = await copyTable(client, file, table, signal)
+    const newest = await client.query<{ owner: string; id: string }>(NEWEST_MIGRATIONS)
     await client.query('commit')
     file.close()
-    return { counts }
+    return { counts, schema: Object.fromEntries(newest.rows.map(({ owner, id }) => [owner, id])) }
   } catch (error) {
     file.close()
     rmSync(target, { force: true })

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { constants } from 'node:os'
 import { runSqliteProgram, SQLITE_PACKAGE } from './sqlite-program.ts'
 
 /** A prepared statement of the binding. Values are given in placeholder order. */
@@ -46,10 +47,6 @@ export function openSqliteConnection(path: string, mode: 'read' | 'write'): Sqli
 
 /** Table by table, as a process of the lowest priority: it takes what nobody else wants. */
 const INTEGRITY_PROGRAM = `
-const { setPriority, constants } = require('node:os')
-try {
-  setPriority(constants.priority.PRIORITY_LOW)
-} catch {}
 const connection = new Connection(path, { readonly: true, timeout: 5000 })
 const tables = connection.prepare("select name from sqlite_schema where type = 'table' order by name").all()
 const found = []
@@ -67,5 +64,6 @@ return found.slice(0, 100)
  * Gives SQLite's findings, at most 100; empty when the file is sound. Rejects when the file cannot even be read.
  */
 export async function sqliteFileProblems(path: string, signal: AbortSignal): Promise<readonly string[]> {
-  return (await runSqliteProgram(INTEGRITY_PROGRAM, [path], signal)) as readonly string[] // our own program wrote it
+  const { PRIORITY_LOW } = constants.priority
+  return (await runSqliteProgram(INTEGRITY_PROGRAM, [path], PRIORITY_LOW, signal)) as readonly string[] // our own program wrote it
 }

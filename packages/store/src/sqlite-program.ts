@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
+import { setPriority } from 'node:os'
 import { text } from 'node:stream/consumers'
 
 /** The package of the one SQLite binding of the product (docs/adr/0003-sqlite-binding.md). */
@@ -26,11 +27,12 @@ interface Answer {
 /**
  * Runs what takes SQLite long in a process with its own connection; the service goes on meanwhile. It is no thread, since
  * SQLite cannot be told to stop amid a statement, and a thread that is ended while it is in native code takes the service
- * with it. Gives what `body` returns, as JSON; rejects with what it throws, and when the signal ends it.
+ * with it. `priority` is the system's, of the whole process from its start on. Gives what `body` returns, as JSON; rejects with what it throws, and when the signal ends it.
  */
 export async function runSqliteProgram(
   body: string,
   args: readonly string[],
+  priority: number,
   signal: AbortSignal,
 ): Promise<unknown> {
   signal.throwIfAborted()
@@ -39,6 +41,11 @@ export async function runSqliteProgram(
     env: {},
     stdio: ['ignore', 'pipe', 'ignore'],
   })
+  try {
+    if (child.pid !== undefined) setPriority(child.pid, priority)
+  } catch {
+    // It is polite, and works without; or it has ended.
+  }
   const stop = (): void => void child.kill('SIGKILL')
   signal.addEventListener('abort', stop, { once: true })
   try {

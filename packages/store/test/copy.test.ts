@@ -61,11 +61,12 @@ const copies = onEachStore('a copy of a store', (test, store) => {
             await tx.run(INSERT, { id: `${half}${n}`, n, label: null, share: null, sealed: null })
         })
     })()
-    const { counts } = await db.copyTo(target, new AbortController().signal)
+    const { counts, schema } = await db.copyTo(target, new AbortController().signal)
     isOver = true
     await writing
     const rows = rowsOf(target)
     assert.is(counts.toy_item, rows.length)
+    assert.equal(schema, { toy: '0001_item' })
     const before = rows.filter(({ id }) => String(id).startsWith('i'))
     assert.is(before.length, ROWS)
     assert.equal(before[7], {

@@ -15,11 +15,8 @@ import { checkRoom, filesBelow, KEYS_FOLDER, linkOrCopy, PLUGINS_FOLDER, STORE_F
 import type { StateParts } from './state-parts.ts'
 
 const FOLDER = '.backup-'
-const NEWEST = `select owner, max(id) as id from kernel_migration where id not like '%:rows'
-  group by owner order by owner`
-
-/** Rows by table. */
-type Counts = StateFacts['counts']
+/** What is known of the copy of a store. */
+type Copied = Pick<StateFacts, 'counts' | 'schema'>
 
 /** The keys may change while the store is read (a rotation, a renewal): then both are read again. */
 const ATTEMPTS = 5
@@ -41,9 +38,9 @@ export async function captureState(
   try {
     const store = join(folder, STORE_FILE)
     const takenAtMs = parts.clock.nowMs()
-    const { counts, keys } = withKeys
+    const { copied, keys } = withKeys
       ? await copyWithKeys(parts, folder, signal)
-      : { counts: await copyStore(db, store, signal), keys: [] }
+      : { copied: await copyStore(db, store, signal), keys: [] }
     const plugins = await copyPlugins(parts, folder)
     const files = [{ name: STORE_FILE, path: store, size: statSync(store).size }, ...keys, ...plugins]
     const { identity, version } = parts
@@ -51,8 +48,8 @@ export async function captureState(
       nodeId: identity.nodeId,
       nodeName: identity.name,
       version,
-      schema: schemaOf(store),
-      counts,
+      schema: copied.schema,
+      counts: copied.counts,
       hasKeys: withKeys,
       takenAtMs,
     }
@@ -85,15 +82,15 @@ async function copyWithKeys(
   parts: StateParts,
   folder: string,
   signal: AbortSignal,
-): Promise<{ readonly counts: Counts; readonly keys: readonly StateFile[] }> {
+): Promise<{ readonly copied: Copied; readonly keys: readonly StateFile[] }> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const before = keysDigest(parts.keysDir)
     await rm(join(folder, STORE_FILE), { force: true })
     await rm(join(folder, KEYS_FOLDER), { recursive: true, force: true })
-    const counts = await copyStore(parts.db, join(folder, STORE_FILE), signal)
+    const copied = await copyStore(parts.db, join(folder, STORE_FILE), signal)
     for (const { name, path } of keyFiles(parts.keysDir)) await linkOrCopy(path, join(folder, name))
     if (before === keysDigest(parts.keysDir))
-      return { counts, keys: filesBelow(join(folder, KEYS_FOLDER), KEYS_FOLDER) }
+      return { copied, keys: filesBelow(join(folder, KEYS_FOLDER), KEYS_FOLDER) }
   }
   throw storeUnavailable('the keys change all the time; try again when the rotation is over')
 }
@@ -108,9 +105,9 @@ function keysDigest(keysDir: string): string {
   return digest.digest('hex')
 }
 
-async function copyStore(db: Database, target: string, signal: AbortSignal): Promise<Counts> {
-  const { counts } = await db.copyTo(target, signal)
-  if (db.dialect === 'sqlite') return counts
+async function copyStore(db: Database, target: string, signal: AbortSignal): Promise<Copied> {
+  const copied = await db.copyTo(target, signal)
+  if (db.dialect === 'sqlite') return copied
   // What of the schema is the engine's own: the same store as a file has other triggers and nobody to share it with.
   const file = openSqliteConnection(target, 'write')
   try {
@@ -119,7 +116,8 @@ async function copyStore(db: Database, target: string, signal: AbortSignal): Pro
   } finally {
     file.close()
   }
-  return Object.fromEntries(Object.entries(counts).filter(([table]) => !SHARED_TABLES.includes(table)))
+  const own = Object.entries(copied.counts).filter(([table]) => !SHARED_TABLES.includes(table))
+  return { schema: copied.schema, counts: Object.fromEntries(own) }
 }
 
 async function copyPlugins({ pluginsDir }: StateParts, folder: string): Promise<readonly StateFile[]> {
@@ -127,15 +125,4 @@ async function copyPlugins({ pluginsDir }: StateParts, folder: string): Promise<
   const files = filesBelow(pluginsDir, PLUGINS_FOLDER).filter(({ name }) => !/\/\./.test(name))
   for (const { name, path } of files) await linkOrCopy(path, join(folder, name))
   return files.map(({ name, size }) => ({ name, size, path: join(folder, name) }))
-}
-
-/** The newest migration of each owner in a store file. */
-function schemaOf(path: string): StateFacts['schema'] {
-  const file = openSqliteConnection(path, 'read')
-  try {
-    const newest = file.prepare(NEWEST).all() as readonly { readonly owner: string; readonly id: string }[]
-    return Object.fromEntries(newest.map(({ owner, id }) => [owner, id]))
-  } finally {
-    file.close()
-  }
 }

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { type FileFindings, verifyFile } from '@steeple/regulator-file'
 import { failure } from '../command-error.ts'
 import { jsonText } from '../output/print.ts'
-import { fields } from '../output/table.ts'
+import { fields, printable } from '../output/table.ts'
 import { type PlaceOptions, settingsHere } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -24,7 +24,8 @@ export async function verifyExport(terminal: Terminal, file: string, options: Ve
   if (options.json === true) terminal.out(jsonText(recordOf(findings)))
   else if (findings.problems.length === 0)
     terminal.out(`ok: the file is what its node made\n\n${about(findings)}`)
-  else terminal.err(findings.problems.map((problem) => `wrong: ${problem}\n`).join(''))
+  // A problem quotes the file, and whoever forged it would like to write the verdict.
+  else terminal.err(findings.problems.map((problem) => `wrong: ${printable(problem)}\n`).join(''))
   if (findings.problems.length > 0) terminal.answer(1)
 }
 

@@ -21,6 +21,7 @@ import { quotaReconciler } from './quota-reconciler.ts'
 import { quotaRoute } from './routes/quota-route.ts'
 import { usageRoutes } from './routes/usage-routes.ts'
 import { QUOTAS, removeQuota } from './store/quota-store.ts'
+import { removeReports } from './store/report-store.ts'
 import { beginEpoch } from './store/standing-store.ts'
 import { sweep } from './sweep.ts'
 import { countQuotas, quotaEdges, quotaHealth } from './watch.ts'
@@ -56,7 +57,12 @@ export const plugin: Plugin<FairUseConfig> = {
         context.every(SWEEP_MS, (signal) => sweep(parts, signal))
         context.every(COUNT_MS, () => countQuotas(parts, edges), 'each')
         await countQuotas(parts, edges)
-        context.on('sim.erase', ({ subject }) => context.db.write((tx) => removeQuota(tx, subject)))
+        context.on('sim.erase', ({ subject }) =>
+          context.db.write(async (tx) => {
+            await removeQuota(tx, subject)
+            await removeReports(tx, subject)
+          }),
+        )
       },
       health: async () => [await quotaHealth(parts)],
     }

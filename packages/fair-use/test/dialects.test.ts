@@ -14,7 +14,7 @@ import {
   quotasOf,
   removeQuota,
 } from '../src/store/quota-store.ts'
-import { pruneReports, type ReportRow, takeReport } from '../src/store/report-store.ts'
+import { pruneReports, type ReportRow, removeReports, takeReport } from '../src/store/report-store.ts'
 import {
   beginEpoch,
   epochNow,
@@ -142,6 +142,9 @@ onEachStore('fair-use/dialects', (test, store) => {
     for (const report_id of ['b', 'c']) await db.write((tx) => takeReport(tx, { ...row, report_id }))
     assert.is(await db.write((tx) => pruneReports(tx, MONTH_MS + 1, 2)), 2)
     assert.is(await db.write((tx) => pruneReports(tx, MONTH_MS + 1, 2)), 1)
+    for (const hash of [ANN, hashOf(2)]) await db.write((tx) => takeReport(tx, { ...row, hash }))
+    await db.write((tx) => removeReports(tx, ANN))
+    assert.is(await db.write((tx) => pruneReports(tx, MONTH_MS + 1, 9)), 1, 'that of another')
   })
 
   test('cuts off at the quota, lets on for a top-up and in the next month', async () => {

@@ -38,3 +38,8 @@ const OLD = `delete from fair_use_report where (hash, report_id) in
 export async function pruneReports(tx: Tx, beforeMs: number, most: number): Promise<number> {
   return await tx.run(OLD, { before_ms: beforeMs, most })
 }
+
+/** Forgets the reports of a SIM. */
+export async function removeReports(tx: Tx, hash: string): Promise<void> {
+  await tx.run('delete from fair_use_report where hash = :hash', { hash })
+}

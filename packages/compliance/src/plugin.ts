@@ -1,11 +1,12 @@
 import { moveRecorderRef, type Plugin } from '@steeple/contracts'
 import { compareAll } from './compare.ts'
-import { erasureReconciler } from './erase.ts'
+import { erasureHealth, erasureReconciler } from './erase.ts'
 import { complianceCount } from './metrics.ts'
 import { MIGRATIONS } from './migrations.ts'
 import type { ComplianceParts } from './parts.ts'
 import { moveRecorder } from './recorder.ts'
 import { prune } from './retention.ts'
+import { erasuresRoute } from './routes/erasures-route.ts'
 import { exportRoute } from './routes/export-route.ts'
 import { forgetRoute } from './routes/forget-route.ts'
 import { TABLES } from './store.ts'
@@ -20,7 +21,7 @@ export const plugin: Plugin = {
     const parts: ComplianceParts = { context, count: complianceCount(context.metrics) }
     return {
       services: new Map<string, object>([[moveRecorderRef.id, moveRecorder(parts)]]),
-      routes: [exportRoute(parts), forgetRoute(parts)],
+      routes: [exportRoute(parts), forgetRoute(parts), erasuresRoute(parts)],
       reconcilers: [erasureReconciler(parts)],
       start: async () => {
         context.every(PRUNE_MS, (signal) => prune(parts, signal))
@@ -30,6 +31,7 @@ export const plugin: Plugin = {
             context.log.error({ err: error }, 'the record could not be compared with what is')
         })
       },
+      health: async () => [await erasureHealth(parts)],
     }
   },
 }

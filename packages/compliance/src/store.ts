@@ -131,9 +131,15 @@ export async function removeMoves(tx: Tx, upTo: number): Promise<void> {
 
 const SUBJECTS = 'where subject > :after order by subject limit :limit'
 
-/** At most `limit` erasures that are under way. */
-export async function openErasures(reader: Reader, limit: number): Promise<readonly string[]> {
-  return (await ERASURES.select(reader, SUBJECTS, { after: '', limit })).map(({ subject }) => subject)
+/** At most `limit` erasures that are under way, behind that subject. Throws `store_corrupt`. */
+export function openErasures(reader: Reader, after: string, limit: number): Promise<readonly ErasureRow[]> {
+  return ERASURES.select(reader, SUBJECTS, { after, limit })
+}
+
+/** How many erasures were asked for before that and are still under way. */
+export async function countErasuresBefore(reader: Reader, before_ms: number): Promise<number> {
+  const sql = 'select count(*) as erasures from compliance_erasure where asked_at_ms < :before_ms'
+  return Number((await reader.get<{ readonly erasures: number }>(sql, { before_ms }))?.erasures ?? 0)
 }
 
 /** How many erasures are under way. */

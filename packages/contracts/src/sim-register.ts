@@ -13,6 +13,8 @@ export interface SimRemains {
   readonly isUnused: boolean
   /** Whether the HSS and the core still have to hear that it is revoked: its IMSI is needed until they have. */
   readonly isAwaited: boolean
+  /** What they are waited for, in words; undefined when nothing is awaited. */
+  readonly waitsFor: string | undefined
 }
 /** The states of all SIMs, and the end of all that is known of one. Throws `store_corrupt`. */
 export interface SimRegister {
@@ -23,14 +25,21 @@ export interface SimRegister {
   /** Revokes it in the caller's mutation; nothing when it is revoked. Throws `sim_not_found`. */
   revokeIn(tx: MutationTx, imsi: ImsiHash): Promise<void>
   /**
-   * Removes a revoked SIM in the caller's mutation: IMSI, keys, card codes, label, number, when it was seen; its batch is
-   * written anew without it. Throws `sim_not_found`, `sim_state_conflict` for one that is not revoked or still awaited.
+   * Removes of a revoked SIM what neither HSS nor core needs to let it go, in the caller's mutation: keys, card codes, ICCID,
+   * label, number, when it was seen; its batch is written anew without it. Its IMSI stays. Throws `sim_not_found`,
+   * `sim_state_conflict` for one that is not revoked.
    */
-  eraseIn(tx: MutationTx, imsi: ImsiHash): Promise<void>
+  stripIn(tx: MutationTx, imsi: ImsiHash): Promise<void>
+  /**
+   * Removes a revoked SIM in the caller's mutation, with all that `stripIn` removes. Throws `sim_not_found`,
+   * `sim_state_conflict` for one that is not revoked, or still awaited unless `isUnheard`: then HSS and core keep what they have.
+   */
+  eraseIn(tx: MutationTx, imsi: ImsiHash, how?: { readonly isUnheard: boolean }): Promise<void>
 }
 export const simRegisterRef: ServiceRef<SimRegister> = serviceRef<SimRegister>('sims.register', {
   states: 'function',
   remains: 'function',
   revokeIn: 'function',
+  stripIn: 'function',
   eraseIn: 'function',
 })

@@ -238,6 +238,7 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   read('/v1/log-level', 'admin'),
   change('PUT', '/v1/log-level', 'admin', { body: { component: 'nobody', level: 'debug' } }, 400),
   read('/v1/compliance/export', 'operator'),
+  read('/v1/compliance/erasures', 'operator'),
   change('POST', '/v1/sims/{imsi}/forget', 'admin', { path: `/v1/sims/${NOBODY}/forget`, body: {} }, 404),
   change('POST', '/v1/restore', 'admin', { path: '/v1/restore' }, 400),
   ...['reload', 'disable', 'enable', 'uninstall'].map((verb) =>

@@ -1,7 +1,8 @@
-import { type SimRegister, simNotFound, simStateConflict } from '@steeple/contracts'
+import { type MutationTx, type SimRegister, simNotFound, simStateConflict } from '@steeple/contracts'
 import { FILES_RESOURCE, type SimsParts } from './parts.ts'
+import { noCard } from './secrets/sealing.ts'
 import { changeSim, recordedState } from './states/change.ts'
-import { BATCHES } from './store/batch-store.ts'
+import { BATCHES, isLabelOfBatch } from './store/batch-store.ts'
 import { forgetSeen } from './store/seen-store.ts'
 import { SIMS, type SimRow } from './store/sim-row.ts'
 import { statesAfter } from './store/state-store.ts'
@@ -16,33 +17,72 @@ export function simRegister(parts: SimsParts): SimRegister {
     remains: async (imsi, tx) => {
       const reader = tx === undefined ? context.db : context.db.join(tx)
       const row = await SIMS.find(reader, { hash: imsi })
-      return row === undefined
-        ? undefined
-        : { state: row.state, isUnused: row.attached_at_ms === null, isAwaited: isAwaited(row) }
+      if (row === undefined) return undefined
+      const isUnused = row.attached_at_ms === null
+      const waitsFor = isAwaited(row) ? awaited(parts, row) : undefined
+      return { state: row.state, isUnused, isAwaited: isAwaited(row), waitsFor }
     },
     revokeIn: async (tx, imsi) => {
       await changeSim(parts, context.db.join(tx), imsi, { action: 'revoke' })
     },
-    eraseIn: async (tx, imsi) => {
+    stripIn: async (tx, imsi) => {
       const own = context.db.join(tx)
-      const row = await SIMS.find(own, { hash: imsi })
-      if (row === undefined) throw simNotFound(imsi)
-      if (row.state !== 'revoked' || isAwaited(row))
-        throw simStateConflict(`the SIM ${imsi} is ${row.state}, and the HSS is still to be told`)
+      const row = await revoked(own, imsi)
+      await forgetBeside(own, row)
+      await SIMS.put(own, { ...row, ...EMPTY, secrets_sealed: noCard(parts.vault, row.hash) })
+    },
+    eraseIn: async (tx, imsi, how) => {
+      const own = context.db.join(tx)
+      const row = await revoked(own, imsi)
+      if (isAwaited(row) && how?.isUnheard !== true)
+        throw simStateConflict(`the SIM ${imsi} is revoked, and the HSS is still to be told`)
       await SIMS.remove(own, { hash: imsi })
-      await removeWords(own, imsi)
-      await forgetSeen(own, imsi)
-      const batch = row.batch_id === null ? undefined : await BATCHES.find(own, { id: row.batch_id })
-      if (batch !== undefined) {
-        // The files of the batch hold the card: they are written anew without it.
-        await BATCHES.put(own, { ...batch, sims: batch.sims - 1, files_at_ms: null })
-        tx.dirty(FILES_RESOURCE, batch.id)
-      }
+      await forgetBeside(own, row)
       tx.afterCommit(() => parts.counters.removed(row.state))
     },
   }
 }
 
+/** What a row of a SIM has of its holder, beside IMSI and keys. */
+const EMPTY = {
+  label: null,
+  msisdn: null,
+  batch_id: null,
+  iccid_last4: null,
+  iccid_mac: null,
+  quota_bytes: null,
+  usage_bytes: 0,
+  attached_at_ms: null,
+  swapped_at_ms: null,
+  replaces: null,
+} as const satisfies Partial<SimRow>
+
+async function revoked(own: MutationTx, imsi: string): Promise<SimRow> {
+  const row = await SIMS.find(own, { hash: imsi })
+  if (row === undefined) throw simNotFound(imsi)
+  if (row.state !== 'revoked') throw simStateConflict(`the SIM ${imsi} is ${row.state}; revoke it first`)
+  return row
+}
+
+/** Removes what is known of a SIM beside its row. */
+async function forgetBeside(own: MutationTx, row: SimRow): Promise<void> {
+  await removeWords(own, row.hash)
+  await forgetSeen(own, row.hash)
+  const batch = row.batch_id === null ? undefined : await BATCHES.find(own, { id: row.batch_id })
+  if (batch === undefined) return
+  // A label that was given at issue is the batch's too, and says whose SIM it was as long as no other one has it.
+  const isOthers = batch.label !== null && (await isLabelOfBatch(own, batch.id, batch.label, row.hash))
+  const label = isOthers ? batch.label : null
+  // The files of the batch hold the card: they are written anew without it.
+  await BATCHES.put(own, { ...batch, label, sims: batch.sims - 1, files_at_ms: null })
+  own.dirty(FILES_RESOURCE, batch.id)
+}
+
 function isAwaited({ hss_status, state }: SimRow): boolean {
   return state !== 'revoked' || hss_status !== 'synced'
+}
+
+function awaited({ hss, core }: SimsParts, { state, hss_error: said }: SimRow): string {
+  if (state !== 'revoked') return `it is ${state}`
+  return hss.view().problem ?? said ?? core.problem() ?? 'the HSS is still to be told'
 }

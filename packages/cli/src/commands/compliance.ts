@@ -2,12 +2,13 @@ import { basename, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect } from '../client/rest-client.ts'
-import { jsonText } from '../output/print.ts'
+import { jsonText, printList } from '../output/print.ts'
 import { withProgress } from '../output/progress.ts'
+import { moment } from '../output/table.ts'
 import { writeWhole } from '../output/write-whole.ts'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
-import { localCommand, placeOptions, restCommand } from './options.ts'
+import { type ListOptions, limitOption, localCommand, placeOptions, restCommand } from './options.ts'
 
 interface ExportOptions extends ConnectionOptions {
   readonly from?: string
@@ -18,7 +19,7 @@ interface ExportOptions extends ConnectionOptions {
 
 const MIB = 1_048_576
 
-/** `svc compliance export|verify` */
+/** `svc compliance export|erasures|verify` */
 export function addComplianceCommands(program: Command, terminal: Terminal): void {
   const compliance = program.command('compliance').description("the regulator's file")
   restCommand(compliance, 'export', 'save the file, signed by the node')
@@ -27,6 +28,9 @@ export function addComplianceCommands(program: Command, terminal: Terminal): voi
     .option('--kinds <kinds>', 'lifecycle, sim, tx, policy, session, export, checkpoint; with commas')
     .option('-o, --output <file>', 'where to; its name is made of node and time when absent')
     .action((options: ExportOptions) => save(terminal, options))
+  restCommand(compliance, 'erasures', 'SIMs whose holder is forgotten, but for HSS and core')
+    .addOption(limitOption())
+    .action((options: ListOptions) => erasures(terminal, options))
   placeOptions(
     localCommand(compliance, 'verify <file>', 'check a file without the service: form, rows, signature'),
   )
@@ -38,6 +42,16 @@ export function addComplianceCommands(program: Command, terminal: Terminal): voi
       const { verifyExport } = await import('../offline/verify-export.ts')
       await verifyExport(terminal, file, options)
     })
+}
+
+async function erasures(terminal: Terminal, options: ListOptions): Promise<void> {
+  const found = await connect(terminal, options).list('/v1/compliance/erasures', 'erasures', options.limit)
+  printList(terminal, options.json === true, found, [
+    { title: 'SIM', value: (row) => row.imsi_sha256_12, fit: 'whole' },
+    { title: 'ASKED', value: (row) => moment(row.asked_at) },
+    { title: 'BY', value: (row) => row.asked_by },
+    { title: 'WAITS FOR', value: (row) => row.waits_for, fit: 'wrap' },
+  ])
 }
 
 interface VerifyOptions {

@@ -12,6 +12,7 @@ import {
   simRegisterRef,
   simStateConflict,
 } from '@steeple/contracts'
+import { ERASE_ACTION, noteErased } from '../erase.ts'
 import { type ComplianceParts, ERASURE_RESOURCE } from '../parts.ts'
 import { ERASURES } from '../store.ts'
 
@@ -20,6 +21,7 @@ interface ForgetParams {
 }
 interface ForgetBody {
   readonly revoke?: boolean
+  readonly without_core?: boolean
   readonly reason?: string
 }
 
@@ -39,6 +41,12 @@ const BODY: JsonSchema = objectSchema({
     description:
       'Revoke the SIM first if it is in use. Without it a SIM that was ever attached has to be revoked already.',
   },
+  without_core: {
+    type: 'boolean',
+    description:
+      'Wait for HSS and core no more: erase the IMSI, too. For a core that is gone for good, and a SIM that is revoked ' +
+      'already; what such a core still holds has to be removed there.',
+  },
   reason: {
     type: 'string',
     minLength: 1,
@@ -53,10 +61,15 @@ const RESPONSE: JsonSchema = objectSchema(
     status: {
       type: 'string',
       description:
-        'pending: erased as soon as HSS and core have let it go; the SIM is not found from then on.',
+        'pending: all but the IMSI is erased, and that as soon as HSS and core have let the SIM go; it is not found from then ' +
+        'on. erased: it is not found any more.',
+    },
+    waits_for: {
+      type: ['string', 'null'],
+      description: 'What its IMSI is still needed for; null when nothing.',
     },
   },
-  ['imsi_sha256_12', 'status'],
+  ['imsi_sha256_12', 'status', 'waits_for'],
 )
 
 /** `POST /v1/sims/{imsi}/forget` */
@@ -69,7 +82,8 @@ export function forgetRoute(parts: ComplianceParts): Route {
     description:
       'For good: IMSI, keys and card codes, label and number, quota, eSIM codes. What stays is the hash in the trail of moves, in ' +
       'sessions and usage until their retention, and in the audit trail. Of a revoked SIM, or of one that was never attached ' +
-      '(it is revoked with this); of any other only with `revoke`. Backups keep what they hold: docs/compliance.md.',
+      '(it is revoked with this); of any other only with `revoke`. At once but for the IMSI, by which HSS and core have to be ' +
+      'told. Backups keep what they hold: docs/compliance.md.',
     schema: { params: PARAMS, body: BODY, response: RESPONSE, status: 202 },
     errors: ['sim_not_found', 'sim_state_conflict', 'store_corrupt'],
     audit: 'sim.forget',
@@ -78,26 +92,47 @@ export function forgetRoute(parts: ComplianceParts): Route {
   })
 }
 
-async function ask(
-  { context }: ComplianceParts,
-  { params: { imsi }, body, principal }: Request<ForgetParams, unknown, ForgetBody | undefined>,
-  tx: MutationTx,
-): Promise<Reply> {
+type ForgetRequest = Request<ForgetParams, unknown, ForgetBody | undefined>
+
+async function ask(parts: ComplianceParts, request: ForgetRequest, tx: MutationTx): Promise<Reply> {
+  const { context } = parts
+  const { imsi } = request.params
+  const { revoke = false, without_core = false, reason = null } = request.body ?? {}
   const register = context.use(simRegisterRef)
   const remains = await register.remains(imsi, tx)
   if (remains === undefined) throw simNotFound(imsi)
-  tx.audit({ detail: { state: remains.state, revoke: body?.revoke === true, reason: body?.reason ?? null } })
+  tx.audit({ detail: { state: remains.state, revoke, without_core, reason } })
   if (remains.state !== 'revoked') {
-    if (!remains.isUnused && body?.revoke !== true)
+    // Its phone might go on with it, and nobody would know of it any more.
+    if (without_core) throw simStateConflict(`the SIM ${imsi} is ${remains.state}; revoke it first`)
+    if (!remains.isUnused && !revoke)
       throw simStateConflict(`the SIM ${imsi} is ${remains.state}; revoke it first, or send revoke: true`)
     await register.revokeIn(tx, imsi)
   }
-  if ((await ERASURES.find(tx, { subject: imsi })) === undefined)
-    await ERASURES.insert(tx, {
-      subject: imsi,
-      asked_at_ms: context.clock.nowMs(),
-      asked_by: `${principal.kind}:${principal.id}`,
-    })
+  // What others keep of it goes now, too, and not only when the last core has answered.
+  tx.tell({ type: ERASE_ACTION, subject: imsi })
+  if (without_core) return await end(parts, imsi, tx)
+  await register.stripIn(tx, imsi)
+  await remember(parts, request, tx)
   tx.dirty(ERASURE_RESOURCE, imsi)
-  return { status: 202, body: { imsi_sha256_12: imsi, status: 'pending' } }
+  const waits_for = (await register.remains(imsi, tx))?.waitsFor ?? null
+  return { status: 202, body: { imsi_sha256_12: imsi, status: 'pending', waits_for } }
+}
+
+async function remember(
+  { context }: ComplianceParts,
+  { params: { imsi: subject }, principal }: ForgetRequest,
+  tx: MutationTx,
+): Promise<void> {
+  if ((await ERASURES.find(tx, { subject })) !== undefined) return
+  const asked_by = `${principal.kind}:${principal.id}`
+  await ERASURES.insert(tx, { subject, asked_at_ms: context.clock.nowMs(), asked_by })
+}
+
+/** Erases without a word to HSS and core. */
+async function end({ context }: ComplianceParts, imsi: ImsiHash, tx: MutationTx): Promise<Reply> {
+  await context.use(simRegisterRef).eraseIn(tx, imsi, { isUnheard: true })
+  await ERASURES.remove(tx, { subject: imsi })
+  await noteErased(context.clock.nowMs(), tx, imsi, 'revoked')
+  return { status: 202, body: { imsi_sha256_12: imsi, status: 'erased', waits_for: null } }
 }

@@ -6,7 +6,6 @@ import { COLUMN_NAMES, type Column, cellsOf, plainCell, verifyFile } from '@stee
 import {
   assert,
   eventually,
-  type FakeClock,
   type InlinePlugin,
   loadTestbed,
   pluginFrom,
@@ -30,17 +29,27 @@ export interface World {
   change(method: 'POST' | 'PUT', path: string, body?: unknown): Promise<void>
 }
 
-/** Starts it. The HSS is none, so that nothing waits for one. */
-export async function world(clock?: FakeClock): Promise<World> {
+/** What a test wants beside the packages of every build. */
+export interface WorldOptions {
+  /** Further packages of the project. */
+  readonly more?: readonly string[]
+  readonly plugins?: readonly InlinePlugin[]
+  readonly hss?: string
+  readonly config?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+/** Starts it. The HSS is none unless a test brings one, so that nothing waits for one. */
+export async function world(options: WorldOptions = {}): Promise<World> {
+  const { more = [], plugins = [], hss = 'none', config = {} } = options
   const { startTestbed } = await loadTestbed()
   const own = await pluginFrom(new URL('../x', import.meta.url).href, plugin)
-  const others = ['nodes', 'policy', 'sessions', 'sims'].map((name) => ({
+  const others = ['nodes', 'policy', 'sessions', 'sims', ...more].map((name) => ({
     dir: fileURLToPath(new URL(`../../../${name}`, import.meta.url)),
   }))
   const bed = await startTestbed({
-    plugins: [...others, own],
-    settings: { hss: { driver: 'none' } },
-    ...(clock === undefined ? {} : { clock }),
+    plugins: [...others, ...plugins, own],
+    settings: { hss: { driver: hss } },
+    config,
   })
   const file = async (query = ''): Promise<string> => {
     const { status, body, headers } = await bed.request('GET', `/v1/compliance/export${query}`)

@@ -172,6 +172,7 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('log-level', 'debug', '--for', '1m'),
     call('compliance export', '-o', `${world.workDir}/regulator.csv`),
     call('compliance verify', `${world.workDir}/regulator.csv`, ...place),
+    call('compliance erasures'),
     call('sim forget', '0'.repeat(12)),
     call('sim forget', world.imsi),
     call('clock show'),

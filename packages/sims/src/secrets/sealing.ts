@@ -26,6 +26,22 @@ export function sealSim(vault: Vault, hash: string, imsi: Imsi, card: Card): Sea
   }
 }
 
+/** What stands in the place of a card that was destroyed, sealed as one. */
+export function noCard(vault: Vault, hash: string): Uint8Array {
+  const none = new Uint8Array()
+  const card = {
+    ki: none,
+    opc: none,
+    iccid: none,
+    adm1: none,
+    pin1: none,
+    puk1: none,
+    pin2: none,
+    puk2: none,
+  }
+  return vault.seal(packCard(card), `sims_sim/${hash}`)
+}
+
 /** The IMSI of a SIM. It goes toward an HSS, a core, a card writer or an eSIM profile and nowhere else. */
 export function openImsi(vault: Vault, row: Pick<SimRow, 'hash' | 'imsi_sealed'>): Imsi {
   const digits = vault.open(row.imsi_sealed, `sims_sim/${row.hash}`)

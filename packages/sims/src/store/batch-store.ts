@@ -64,3 +64,16 @@ async function markFiles(db: Db, ids: readonly string[], atMs: number | null): P
     }
   })
 }
+
+const LABEL_OF_BATCH = `select hash from sims_sim
+  where batch_id = :batch_id and label = :label and hash <> :but limit 1`
+
+/** Whether a SIM of a batch other than `but` has that label. */
+export async function isLabelOfBatch(
+  reader: Reader,
+  batch_id: string,
+  label: string,
+  but: string,
+): Promise<boolean> {
+  return (await reader.get(LABEL_OF_BATCH, { batch_id, label, but })) !== undefined
+}

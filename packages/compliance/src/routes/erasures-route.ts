@@ -1,0 +1,72 @@
+import {
+  type ImsiHash,
+  isServiceError,
+  objectSchema,
+  PAGE_QUERY,
+  type Page,
+  pageSchema,
+  type Route,
+  route,
+  simRegisterRef,
+  TIMESTAMP_SCHEMA,
+  timestampFromMs,
+} from '@steeple/contracts'
+import type { ComplianceParts } from '../parts.ts'
+import { type ErasureRow, openErasures } from '../store.ts'
+
+const ERASURE = objectSchema(
+  {
+    imsi_sha256_12: { type: 'string' },
+    asked_at: TIMESTAMP_SCHEMA,
+    asked_by: { type: 'string', description: 'kind:id' },
+    waits_for: {
+      type: ['string', 'null'],
+      description: 'What its IMSI is still needed for; null when it is about to go.',
+    },
+  },
+  ['imsi_sha256_12', 'asked_at', 'asked_by', 'waits_for'],
+)
+
+/** `GET /v1/compliance/erasures` */
+export function erasuresRoute(parts: ComplianceParts): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/compliance/erasures',
+    role: 'operator',
+    summary: 'Erasures that are under way',
+    description:
+      'SIMs whose holder is forgotten, and whose IMSI is there until HSS and core have let them go; by hash. It is empty when ' +
+      'nothing is outstanding.',
+    schema: { query: objectSchema(PAGE_QUERY), response: pageSchema('erasures', ERASURE) },
+    errors: ['store_corrupt'],
+    paged: true,
+    handle: async (request) => ({ body: await erasurePage(parts, request.page()) }),
+  })
+}
+
+async function erasurePage(parts: ComplianceParts, { limit, after, cursor }: Page): Promise<object> {
+  const rows = await openErasures(parts.context.db, after === undefined ? '' : String(after[0]), limit + 1)
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  return {
+    erasures: await Promise.all(shown.map((row) => erasureRecord(parts, row))),
+    next_cursor: rows.length > limit && last !== undefined ? cursor([last.subject]) : null,
+  }
+}
+
+async function erasureRecord({ context }: ComplianceParts, row: ErasureRow): Promise<object> {
+  // Stored from a parameter that is a hash by its schema.
+  const remains = context.use(simRegisterRef).remains(row.subject as ImsiHash)
+  return {
+    imsi_sha256_12: row.subject,
+    asked_at: timestampFromMs(row.asked_at_ms),
+    asked_by: row.asked_by,
+    waits_for: await remains.then(
+      (found) => found?.waitsFor ?? null,
+      (error: unknown) => {
+        if (isServiceError(error)) return error.message
+        throw error
+      },
+    ),
+  }
+}

@@ -1,4 +1,3 @@
-export { type Reach, reachOf } from './address-reach.ts'
 export { type Backoff, backoffMs } from './backoff.ts'
 export {
   ADMIN_TOKEN_VARIABLE,
@@ -102,6 +101,7 @@ export {
   isServiceError,
   ServiceError,
 } from './errors.ts'
+export { localHostName, type Reach, reachOf } from './hosts.ts'
 export {
   type JsonSchema,
   NAME_PATTERN,
@@ -112,7 +112,6 @@ export {
   pageSchema,
   TIMESTAMP_SCHEMA,
 } from './json-schema.ts'
-export { localHostName } from './local-host-name.ts'
 export {
   type BootstrapTokens,
   bootstrapTokensRef,

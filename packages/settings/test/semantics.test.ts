@@ -211,7 +211,10 @@ semantics('lets webhooks be without a name, and not two have the same one', () =
   const [a, b] = ['url: "https://a.example/"', 'url: "https://b.example/"']
   assert.equal(problemsOf(a, b), [])
   assert.equal(problemsOf(`name: a, ${a}`, b, `name: b, ${b}`), [])
-  assert.match(problemsOf(a, `name: ops, ${a}`, `name: ops, ${b}`)[0] ?? '', /names "ops" twice \(name, or the host of url\)/)
+  assert.match(
+    problemsOf(a, `name: ops, ${a}`, `name: ops, ${b}`)[0] ?? '',
+    /names "ops" twice \(name, or the host of url\)/,
+  )
   assert.match(problemsOf('url: "ftp://a.example/"')[0] ?? '', /must be an https:\/\/ \(or http:\/\/\) URL/)
 })
 

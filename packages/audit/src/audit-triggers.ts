@@ -93,8 +93,8 @@ export async function auditShortfall(reader: Reader, dialect: Dialect): Promise<
   const isWhole = (trigger: AuditTrigger): boolean => {
     const row = stored.get(trigger.name)
     if (row === undefined) return false
-    if (dialect === 'sqlite') return plain(row.sql) === plain(sqliteTrigger(trigger))
-    return plain(row.sql) === plain(postgresTrigger(trigger)) && row.body === postgresBody(trigger)
+    if (dialect === 'sqlite') return plainSql(row.sql) === plainSql(sqliteTrigger(trigger))
+    return plainSql(row.sql) === plainSql(postgresTrigger(trigger)) && row.body === postgresBody(trigger)
   }
   return {
     tables: TABLES.filter((table) => !stored.has(table)),
@@ -104,7 +104,7 @@ export async function auditShortfall(reader: Reader, dialect: Dialect): Promise<
   }
 }
 
-/** Both databases write the first words in capitals. */
-function plain(sql: string): string {
+/** A statement of a schema as it can be compared: both databases write the first words in capitals. */
+export function plainSql(sql: string): string {
   return sql.replaceAll(/\s+/g, ' ').trim().toLowerCase()
 }

@@ -15,6 +15,7 @@ import { type Database, openDatabase, scanIntegrity } from '@steeple/store'
 import { createMutations } from '../mutation/create-mutations.ts'
 import { KERNEL_TABLES, kernelMigrations } from '../mutation/kernel-migrations.ts'
 import type { Mutations } from '../mutation/mutations.ts'
+import { leaveOut } from './leave-out.ts'
 import { asFullDisk, KEYS_FOLDER, PLUGINS_FOLDER, STORE_FILE } from './state-files.ts'
 import type { StateParts } from './state-parts.ts'
 
@@ -44,12 +45,13 @@ export async function prepareState(
   const store = join(coming, STORE_FILE)
   if (!existsSync(store)) throw backupInvalid('it holds no store')
   const secrets = secretsOf(parts, coming, facts)
+  const leftOut = withoutStrangers(store)
   const db = await openStaged(parts, store)
   try {
     await refuseNewer(parts, db, facts)
     await bringUp(parts, db, secrets)
     await checkStaged(parts, db, secrets)
-    await settle(parts, db, secrets, facts, order)
+    await settle({ ...parts, db }, secrets, { facts, leftOut }, order)
   } catch (error) {
     throw asInvalid(error)
   } finally {
@@ -102,6 +104,14 @@ function secretsOf({ secrets }: StateParts, coming: string, facts: StateFacts): 
   return own
 }
 
+function withoutStrangers(store: string): readonly string[] {
+  try {
+    return leaveOut(store)
+  } catch (error) {
+    throw asInvalid(error)
+  }
+}
+
 async function openStaged({ clock }: StateParts, store: string): Promise<Database> {
   try {
     return await openDatabase({ url: `sqlite:${store}`, clock, log: QUIET })
@@ -146,13 +156,12 @@ async function checkStaged(parts: StateParts, db: Database, secrets: Secrets): P
 /** What must not come back (sessions, a transmitter that was armed) goes; the trail says who restored it. */
 async function settle(
   parts: StateParts,
-  db: Database,
   secrets: Secrets,
-  facts: StateFacts,
+  { facts, leftOut }: { readonly facts: StateFacts; readonly leftOut: readonly string[] },
   { principal, requestId }: RestoreOrder,
 ): Promise<void> {
   const { clock } = parts
-  const mutations = stagedMutations(parts, db, secrets)
+  const mutations = stagedMutations(parts, secrets)
   for (const { id, plugin } of parts.plugins()) {
     const restored = plugin.restored?.bind(plugin)
     if (restored !== undefined)
@@ -171,6 +180,7 @@ async function settle(
           taken_by_version: facts.version,
           restored_on: parts.identity.nodeId,
           with_keys: facts.hasKeys,
+          ...(leftOut.length === 0 ? {} : { left_out: leftOut }),
         },
       })
       return { status: 200 }
@@ -178,7 +188,7 @@ async function settle(
   })
 }
 
-function stagedMutations({ clock }: StateParts, db: Database, secrets: Secrets): Mutations {
+function stagedMutations({ clock, db }: StateParts, secrets: Secrets): Mutations {
   const nobody = (): void => undefined
   return createMutations({
     db,

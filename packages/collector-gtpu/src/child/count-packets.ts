@@ -1,5 +1,5 @@
 import type { Tally } from '../counters/tally.ts'
-import { type CoreEnds, type Frame, readIp, VERDICT } from '../packet/g-pdu.ts'
+import { type CoreEnds, type Frame, readIp, VERDICT, type Verdict } from '../packet/g-pdu.ts'
 import { type FindIp, findIpOf } from '../packet/link.ts'
 
 /** Counts packets of a capture, live or not. */
@@ -20,6 +20,13 @@ export function packetCount(ends: CoreEnds, tally: Tally): PacketCount {
   const frame: Frame = { isUp: false, isIpv6: false, high: 0, low: 0, octets: 0 }
   let link = -1
   let findIp: FindIp | undefined
+  const take = (verdict: Verdict, atMs: number): void => {
+    if (verdict === VERDICT.ignored || verdict === VERDICT.inside) return
+    seen.received += 1
+    if (verdict === VERDICT.malformed) seen.malformed += 1
+    else if (verdict === VERDICT.foreign) seen.foreign += 1
+    else if (verdict === VERDICT.merged || !tally.add(frame, atMs)) seen.unmatched += 1
+  }
   return {
     seen,
     packet: (ofLink, atMs, octets, from, end) => {
@@ -28,13 +35,7 @@ export function packetCount(ends: CoreEnds, tally: Tally): PacketCount {
         findIp = findIpOf(link)
       }
       const ip = findIp === undefined ? -1 : findIp(octets, from, end)
-      if (ip < 0) return
-      const verdict = readIp(octets, ip, end, ends, frame)
-      if (verdict === VERDICT.ignored || verdict === VERDICT.inside) return
-      seen.received += 1
-      if (verdict === VERDICT.malformed) seen.malformed += 1
-      else if (verdict === VERDICT.foreign) seen.foreign += 1
-      else if (!tally.add(frame, atMs)) seen.unmatched += 1
+      if (ip >= 0) take(readIp(octets, ip, end, ends, frame), atMs)
     },
   }
 }

@@ -10,6 +10,8 @@ export const VERDICT = {
   foreign: 3,
   /** Both ends are the core's: the same packet is seen again where it enters or leaves. */
   inside: 4,
+  /** Several G-PDUs that were put together on the way (UDP GSO or GRO): whose the others are is not in the first one. */
+  merged: 5,
 } as const
 export type Verdict = (typeof VERDICT)[keyof typeof VERDICT]
 
@@ -48,6 +50,8 @@ const HAS_OPTIONAL = 0x07
 const HAS_EXTENSION = 0x04
 const GTP_HEADER = 8
 const GTP_LONG_HEADER = 12
+/** So many octets behind a G-PDU are another one; fewer are padding. */
+const LEAST_G_PDU = GTP_HEADER + IPV4_HEADER
 /** Extension headers are 4 octets times their length. TS 29.281 §5.2.1. */
 const EXTENSION_UNIT = 4
 /** IPv6 extension headers before UDP that are followed. */
@@ -117,7 +121,9 @@ function readUdp(
   if (isFromCore === isToCore) return isToCore ? VERDICT.inside : VERDICT.foreign
   // What follows the first eight octets of the header.
   const length = word(octets, gtp + 2)
-  if (length + GTP_HEADER + UDP_HEADER > word(octets, at + 4)) return VERDICT.malformed
+  const inDatagram = word(octets, at + 4) - UDP_HEADER
+  if (length + GTP_HEADER > inDatagram) return VERDICT.malformed
+  if (inDatagram - length - GTP_HEADER >= LEAST_G_PDU) return VERDICT.merged
   const header = headerLength(octets, gtp, end, flags)
   if (header < 0) return VERDICT.malformed
   frame.isUp = isToCore

@@ -1,9 +1,11 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
+import { packetCount } from '../../src/child/count-packets.ts'
+import { createTally } from '../../src/counters/tally.ts'
 import { coreEnds, ipv4From, prefixFrom } from '../../src/packet/address.ts'
 import { type Frame, readIp, VERDICT } from '../../src/packet/g-pdu.ts'
 import { findIpOf } from '../../src/packet/link.ts'
-import { type Carried, CORE, CORE_6, frame, outer, RADIO } from '../support/frames.ts'
+import { type Carried, CORE, CORE_6, frame, gpdu, outer, RADIO } from '../support/frames.ts'
 
 const gtpu = suite('collector-gtpu/packet')
 const ENDS = coreEnds([CORE, CORE_6])
@@ -20,6 +22,15 @@ function read(octets: Uint8Array, link = ETHERNET, end = octets.length) {
 
 const V4: Carried = { isUp: true, phone: '10.45.0.2', octets: 100 }
 const V6: Carried = { isUp: false, phone: '2001:db8:45:1::99', octets: 1_280 }
+
+/** Several packets of phones in one datagram, as an interface that merges them hands them on. */
+function merged(all: readonly Carried[]): Buffer {
+  const [first = V4] = all
+  const datagram = Buffer.concat([outer(first), ...all.slice(1).map(gpdu)])
+  datagram.writeUInt16BE(datagram.length, 2)
+  datagram.writeUInt16BE(datagram.length - 20, 24)
+  return datagram
+}
 
 const carried: fc.Arbitrary<Carried> = fc.record({
   isUp: fc.boolean(),
@@ -150,6 +161,23 @@ gtpu('refuses an address of the core that is none', () => {
   assert.throws(() => coreEnds(['upf.example']), /upf\.example is no IP address/)
   assert.ok(coreEnds(['2001:DB8::7']).v6.has('20010db8000000000000000000000007'))
   assert.ok(coreEnds(['::ffff:10.0.0.1']).v6.has('00000000000000000000ffff0a000001'))
+})
+
+gtpu('tells several packets that were put together from one with padding behind it', () => {
+  const other = { ...V4, phone: '10.45.0.3' }
+  assert.is(read(merged([V4, other]), RAW).verdict, VERDICT.merged)
+  assert.is(read(merged([{ ...V4, octets: 60, header: 16 }, other, V4]), RAW, 64).verdict, VERDICT.merged)
+  const padded = Buffer.concat([outer(V4), Buffer.alloc(27)])
+  padded.writeUInt16BE(padded.length - 20, 24)
+  assert.equal(read(padded, RAW), { verdict: VERDICT.counted, address: '10.45.0.2', isUp: true, octets: 100 })
+})
+
+gtpu('says of what was put together that it was not counted', () => {
+  const tally = createTally()
+  const count = packetCount(ENDS, tally)
+  const packet = merged([V4, { ...V4, phone: '10.45.0.3' }])
+  count.packet(RAW, 0, packet, 0, packet.length)
+  assert.equal([count.seen.received, count.seen.unmatched, tally.size], [1, 1, 0])
 })
 
 gtpu.run()

@@ -1,5 +1,6 @@
 import { type Timers, within } from '@steeple/clock'
 import type { Clock, ComponentHealth, ComponentState, HealthBoard, Log } from '@steeple/contracts'
+import { scrubText } from '@steeple/telemetry'
 
 /** Asks everything that can be ill, every few seconds. */
 export interface HealthPoller extends HealthBoard {
@@ -38,6 +39,9 @@ const POLL_MS = 5_000
 /** A look that old is not shown to who asks for a fresh one; how long that one waits for the next. */
 const FRESH_MS = 1_000
 const FRESH_BOUND_MS = 500
+/** Characters; the end of what is longer is lost. */
+const LONGEST_NAME = 200
+const LONGEST_DETAIL = 2_000
 /** How long a check may take. */
 const CHECK_BOUND_MS = 2_000
 
@@ -58,8 +62,10 @@ export function createHealthBoard({ clock, timers, log, isReady }: HealthOptions
     const nowMs = clock.nowMs()
     entry.states = new Map(
       components.map((component) => {
-        const name = nameOf(owner, component.name)
-        return [name, stateOf({ ...component, name }, entry.states.get(name), nowMs)]
+        // A driver tells what a core answers, and people read it: whatever they may not see is no part of it.
+        const name = shown(nameOf(owner, component.name), LONGEST_NAME)
+        const detail = shown(component.detail, LONGEST_DETAIL)
+        return [name, stateOf({ ...component, name, detail }, entry.states.get(name), nowMs)]
       }),
     )
   }
@@ -151,6 +157,10 @@ export function createHealthBoard({ clock, timers, log, isReady }: HealthOptions
       timers.clearTimeout(timer)
     },
   }
+}
+
+function shown(text: string, longest: number): string {
+  return scrubText(text.length > longest ? `${text.slice(0, longest)}…` : text)
 }
 
 /** Names are unique over all owners: those that do not begin with the owner's name get it in front. */

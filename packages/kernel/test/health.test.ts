@@ -20,6 +20,23 @@ const one = (status: ComponentHealth['status']): readonly ComponentHealth[] => [
   { name: 'mme', kind: 'core', status, detail: status, required: true },
 ]
 
+health('shows nothing of an IMSI or a key, and no detail without an end', async () => {
+  const { clock, made } = board()
+  const [imsi, key] = ['001010123456789', '465b5ce8b199b49faa5f0a2ee238a6bc']
+  const name = `sim.${imsi}`
+  made.watch('a', ABOUT, async () => [
+    { name, kind: 'feature', status: 'ok', detail: `no answer for ${imsi}, ${key}.` },
+    { name: 'long', kind: 'feature', status: 'ok', detail: 'x'.repeat(1_000_000) },
+  ])
+  made.report('b', [{ name: 'b', kind: 'feature', status: 'down', detail: `failed at ${imsi}.` }])
+  made.start()
+  await clock.advance(0)
+  const text = JSON.stringify(made.components())
+  for (const secret of [imsi, key]) assert.not.ok(text.includes(secret), text.slice(0, 500))
+  assert.ok(text.length < 10_000)
+  made.close()
+})
+
 health('shows components under their owner, since when, and when they were well last', async () => {
   const { clock, made } = board()
   let status: ComponentHealth['status'] = 'ok'

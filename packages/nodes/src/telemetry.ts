@@ -1,4 +1,11 @@
-import { type Context, type Db, forbidden, nodeNotFound, type Principal } from '@steeple/contracts'
+import {
+  type Context,
+  type Db,
+  forbidden,
+  introspectionRef,
+  nodeNotFound,
+  type Principal,
+} from '@steeple/contracts'
 import type { AgentComponent } from './agent-components.ts'
 import { agentTrouble, componentsOf, isStale } from './agent-components.ts'
 import { findHeartbeat, findNode, type HeartbeatRow, putHeartbeat } from './node-store.ts'
@@ -26,7 +33,7 @@ export async function takeHeartbeat(
     if (before === undefined && (await findNode(tx, body.node_id)) === undefined) return 'unknown'
     if (before !== undefined && before.seq >= body.seq) return 'ignored'
     const nowMs = context.clock.nowMs()
-    const row = heartbeatRow(body, atMs, nowMs, before)
+    const row = heartbeatRow(withoutSecrets(context, body), atMs, nowMs, before)
     await putHeartbeat(tx, row)
     return before !== undefined && agentTrouble(before, nowMs) === agentTrouble(row, nowMs)
       ? 'same'
@@ -35,6 +42,17 @@ export async function takeHeartbeat(
   // Thrown inside, it would end the writes of the others in the group.
   if (taken === 'unknown') throw nodeNotFound(body.node_id)
   return taken
+}
+
+/** An agent tells what its core answers: that is kept, shown, and told to receivers of alerts. */
+function withoutSecrets(context: Context, body: TelemetryBody): TelemetryBody {
+  const looked = context.maybe(introspectionRef)
+  if (looked === undefined) return body
+  const components = body.components.map(({ detail = '', ...component }) => ({
+    ...component,
+    detail: looked.scrub(detail),
+  }))
+  return { ...body, components }
 }
 
 function heartbeatRow(

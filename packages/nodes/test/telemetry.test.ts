@@ -1,3 +1,4 @@
+import { introspectionRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { allComponents, overallStatus } from '../src/component-record.ts'
 import { degradedReason } from '../src/degraded.ts'
@@ -50,6 +51,20 @@ telemetry('shows the heartbeat and what it reported', async () => {
     ['n', 'ok', 'heartbeats come'],
     ['n/enb', 'ok', ''],
   ])
+})
+
+telemetry('keeps nothing of what no log line would show', async () => {
+  const world = await setting()
+  const { context } = world.fake
+  const scrub = (text: string): string => text.replaceAll('001010123456789', '[imsi]')
+  const looking = {
+    ...context,
+    maybe: (ref: { readonly id: string }) =>
+      ref.id === introspectionRef.id ? { scrub } : context.maybe(ref as never),
+  } as typeof context
+  const components = [{ name: 'enb', status: 'down', detail: 'no answer of 001010123456789' }] as const
+  await takeHeartbeat(looking, heartbeat(world, 1, { components }), AGENT)
+  assert.equal((await agents(world))[1], ['n/enb', 'down', 'no answer of [imsi]'])
 })
 
 telemetry('accepts and ignores an older or equal seq', async () => {

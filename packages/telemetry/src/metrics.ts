@@ -1,5 +1,6 @@
 import type { Labels, Log, Metrics, MetricsReader } from '@steeple/contracts'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { scrubText } from './log-redaction.ts'
 import { isForbiddenLabel, isPersonal, problemOfName } from './metric-names.ts'
 import { readingsOf } from './readings.ts'
 
@@ -135,7 +136,7 @@ function metricsOf(plugin: string, registry: Registry, rules: PluginRules | unde
     return make({ name, help, labelNames: [...labels], registers: [registry] })
   }
   const allow = (name: string, labels: Labels): boolean => {
-    if (rules === undefined || !Object.values(labels).some(isPersonal)) return true
+    if (rules === undefined || !Object.values(labels).some(isHidden)) return true
     rules.refused()
     // The value itself must not get into the log either.
     if (!warned.has(name))
@@ -162,6 +163,13 @@ function metricsOf(plugin: string, registry: Registry, rules: PluginRules | unde
       return { observe: (value, of = {}) => void (allow(name, of) && histogram.observe(of, value)) }
     },
   }
+}
+
+/** Whether a label's value is one that no log line would show, or an object, whose text may be another each time. */
+function isHidden(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return true
+  const text = String(value)
+  return isPersonal(text) || scrubText(text) !== text
 }
 
 /** Alert rules can name what a manifest declares, and nothing else. */

@@ -123,6 +123,28 @@ metrics('refuses labels that could only name people', () => {
   }
 })
 
+metrics('drops updates whose label holds a credential, or is no text at all', async () => {
+  const { made } = board()
+  const { metrics: own, publish } = made.open('sims', DECLARED)
+  const seen = own.counter('svc_sims_seen_total', 'Seen', ['where'])
+  publish()
+  seen.inc({ where: 'here' })
+  for (const where of [`svc_${'aB3'.repeat(15)}`, 'http://u:pa55word@h/', 'imsi-00101012345'])
+    seen.inc({ where })
+  let asked = 0
+  // What is a text when it is judged need be none when it is shown.
+  const odd: object = {
+    toString: () => {
+      asked += 1
+      return asked > 1 ? '00101012345' : 'well'
+    },
+  }
+  seen.inc({ where: odd as never }) // a plugin in JavaScript
+  const text = await made.text()
+  assert.match(text, /svc_sims_seen_total\{where="here"\} 1/)
+  assert.is(text.match(/^svc_sims_seen_total\{/gm)?.length, 1, text)
+})
+
 metrics('drops updates whose label looks like an identifier, without printing it anywhere', async () => {
   const { made, lines } = board()
   const own = made.open('sims', DECLARED)

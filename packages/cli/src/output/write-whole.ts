@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { failure } from '../command-error.ts'
 
@@ -7,9 +8,10 @@ export async function writeWhole(
   path: string,
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  const draft = `${path}.part`
+  // Its own, and none that is there: somebody may write the same at once, or have put a link in its place.
+  const draft = `${path}.${randomBytes(6).toString('hex')}.part`
   try {
-    await using file = await open(draft, 'w', 0o600)
+    await using file = await open(draft, 'wx', 0o600)
     await file.chmod(0o600)
     for await (const chunk of chunks) await file.writeFile(chunk)
     await file.sync()

@@ -64,6 +64,22 @@ test('that were cut off say so', () => {
   assert.equal(JSON.parse(publicLogLine('{"label":"An', scrub)), { msg: '[left out]' })
 })
 
+test('name no key of a configuration that is none, which may be a secret without its colon', () => {
+  const text =
+    'control.yaml:3:1: hunter two is no key of the configuration.\nauth.hunter2 is no key of the configuration'
+  const clean = cleanText(text, (same) => same)
+  assert.is(clean, 'control.yaml:3:1: … is no key of the configuration.\n… is no key of the configuration')
+})
+
+test('keep what is said of URLs, and of each no more than its host', () => {
+  const same = (text: string): string => cleanText(text, (plain) => plain)
+  const said = 'must be an https:// (or http://) URL, see http://core.example:80, or [::1]'
+  assert.is(same(said), said)
+  assert.is(same('(https://h.example/x?y), mongodb://a:b/c@h/d'), '(https://h.example), mongodb://[left out]')
+  assert.is(same('at http://127.0.0.1:9090/x: refused'), 'at http://127.0.0.1:9090: refused')
+  assert.is(same('http://h:1/!room:example.org?key=a,b(c)d.'), 'http://h:1.')
+})
+
 test('are cleaned in the time of their length', () => {
   for (const piece of ['a@', 'a.', '://', '1234 ', 'a:'])
     assert.ok(cleanText(piece.repeat(100_000), scrub).length < 10_000)

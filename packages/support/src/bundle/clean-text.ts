@@ -18,6 +18,8 @@ const NUMBERS = /(?<!\d|\d\.|\b[0-9a-f]{1,64})\+?\d{9,}(?![\da-f]|\.\d)/gi
 const KEYS = /(?<![\w+/=])[A-Za-z0-9+/]{43}=(?![\w+/=])/g
 /** An absolute path: its folders may be somebody's home, its name somebody's. Routes of the API are none. */
 const PATHS = /(?<![\w:/.])\/(?!v1\/)(?:[^\s/'";,:()`]+\/)+[^\s/'";,:()`]*/g
+/** A key that a configuration must not have: somebody's line without its colon. Said behind a place, or at the start of a line. */
+const UNKNOWN_KEYS = /^(.*?:\d+:\d+: )?.* is no key of the configuration/gm
 /** What stands in quotes may be what somebody typed. */
 const QUOTED = /"[^"]*"/g
 
@@ -33,15 +35,21 @@ export function cleanText(text: string, scrub: Scrub): string {
     .replaceAll(NUMBERS, LEFT_OUT)
     .replaceAll(KEYS, LEFT_OUT)
     .replaceAll(PATHS, `/${LEFT_OUT}`)
+    .replaceAll(UNKNOWN_KEYS, '$1… is no key of the configuration')
     .replaceAll(QUOTED, '"…"')
 }
 
+/** What ends a URL in a sentence; inside of one it may be a part of a secret. */
+const BEHIND = /(?:["'<>].*|[),.;:\]`]+)$/
+
 /** The host of what follows a scheme, and what follows the URL. A webhook's path may be its password. */
 function hostOf(rest: string): string {
+  // A sentence about URLs names none.
+  if (/^[)\]"'`,;.]*$/.test(rest)) return rest
   const found = HOST.exec(rest)
   if (found === null) return LEFT_OUT
   const behind = rest.slice(found[0].length)
   // A password may have signs in it that end a host.
   if (behind.includes('@')) return LEFT_OUT
-  return `${found[1]}${/["'<>),;:\]`].*$/.exec(behind)?.[0] ?? ''}`
+  return `${found[1]}${BEHIND.exec(behind)?.[0] ?? ''}`
 }

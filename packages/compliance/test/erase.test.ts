@@ -27,9 +27,7 @@ test('a SIM whose row is damaged keeps no other one', async () => {
   const { db, clock } = parts.context
   const subjects = ['aaaaaaaaaaaa', 'bbbbbbbbbbbb']
   for (const subject of subjects)
-    await db.write((tx) =>
-      ERASURES.insert(tx, { subject, asked_at_ms: clock.nowMs(), asked_by: 'user:ann' }),
-    )
+    await db.write((tx) => ERASURES.insert(tx, { subject, asked_at_ms: clock.nowMs(), asked_by: 'user:ann' }))
   const outcomes = await erasureReconciler(parts).reconcile(subjects, new AbortController().signal)
   if (!(outcomes instanceof Map)) throw new Error('it says of each')
   assert.equal(

@@ -5,6 +5,7 @@ import {
   type Pause,
   type PolicyRevision,
   policyHistoryRef,
+  type RadioProfile,
   type RecordedSession,
   sessionHistoryRef,
   type TimeSpan,
@@ -13,6 +14,7 @@ import {
   timestampOrNull,
 } from '@steeple/contracts'
 import type { ExportRow } from '@steeple/regulator-file'
+import { carriersOf } from '@steeple/telecom'
 import type { ComplianceParts } from './parts.ts'
 import { type CheckpointRow, checkpointsWithin, type MoveRow, moveNumbers, movesBetween } from './store.ts'
 
@@ -88,6 +90,12 @@ async function* intervals({ context }: ComplianceParts, span: TimeSpan): Pages {
   }
 }
 
+/** The band of a channel that is one of a single band: profiles need not name it. */
+function bandOf({ technology, channel }: RadioProfile): string | undefined {
+  const [carrier, ...others] = carriersOf(technology, channel)
+  return others.length === 0 ? carrier?.band : undefined
+}
+
 /** A TX interval as it stands in a file. */
 export function intervalRow(interval: TxInterval): ExportRow {
   const { profile } = interval
@@ -101,7 +109,7 @@ export function intervalRow(interval: TxInterval): ExportRow {
     by: interval.startedBy,
     profile: interval.profileId,
     technology: profile.technology,
-    band: profile.band ?? null,
+    band: profile.band ?? bandOf(profile) ?? null,
     channel: profile.channel,
     bandwidth_mhz: profile.bandwidth_mhz,
     eirp_dbm: profile.eirp_dbm ?? null,

@@ -44,4 +44,23 @@ test('has profile, channel, power, license and who armed and disarmed', () => {
   })
 })
 
+test('names the band of a channel that is of one band alone', () => {
+  const bandOf = (technology: 'lte' | 'nr', channel: number) =>
+    intervalRow({
+      id: 'x',
+      profileId: 'hill',
+      profile: { technology, channel, bandwidth_mhz: 5 },
+      country: 'DE',
+      licenseReference: null,
+      licenseHolder: null,
+      startedAtMs: 0,
+      startedBy: 'user:u-1/ann',
+      endedAtMs: null,
+      endedBy: null,
+      endReason: null,
+    }).band
+  // TS 36.101 table 5.7.3-1: an EARFCN is of one band. TS 38.104 table 5.4.2.3-1: 632628 lies in n48, n77 and n78.
+  assert.equal([bandOf('lte', 3350), bandOf('nr', 632_628), bandOf('lte', 262_000)], ['b7', null, null])
+})
+
 test.run()

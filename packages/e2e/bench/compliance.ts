@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { rowSum } from '@steeple/contracts'
-import Database from 'better-sqlite3'
+import { fillMoves } from '../harness/recorded-moves.ts'
 import { type Service, startService } from '../harness/service.ts'
 import { cpuMs, type Finding } from './measure.ts'
 import { WITHOUT_HSS } from './store-of-sims.ts'
@@ -10,7 +9,6 @@ import { WITHOUT_HSS } from './store-of-sims.ts'
 const ROWS = 1_000_000
 const LIMIT_S = 20
 const GROWTH_LIMIT_MIB = 64
-const COLUMNS = ['seq', 'at_ms', 'kind', 'subject', 'from_state', 'to_state', 'reason', 'how'] as const
 
 /** The regulator's file of a million moves, and what the service holds meanwhile. */
 export async function benchCompliance(): Promise<readonly Finding[]> {
@@ -18,7 +16,7 @@ export async function benchCompliance(): Promise<readonly Finding[]> {
   try {
     const first = await startService({ ...WITHOUT_HSS, dataDir })
     await first.stop()
-    fill(join(dataDir, 'svc.db'))
+    fillMoves(join(dataDir, 'svc.db'), ROWS)
     const service = await startService({ ...WITHOUT_HSS, dataDir })
     try {
       // Once, so that what any answer needs is there.
@@ -56,32 +54,6 @@ export async function benchCompliance(): Promise<readonly Finding[]> {
   } finally {
     rmSync(dataDir, { recursive: true, force: true })
   }
-}
-
-/** Moves of a hundred thousand SIMs, ten each. */
-function fill(path: string): void {
-  const db = new Database(path)
-  const all = [...COLUMNS, 'row_sum']
-  const insert = db.prepare(
-    `insert into compliance_move (${all.join(', ')}) values (${all.map((name) => `@${name}`).join(', ')})`,
-  )
-  const atMs = Date.now() - ROWS
-  db.exec('begin')
-  for (let n = 0; n < ROWS; n++) {
-    const row = {
-      seq: 1_000 + n,
-      at_ms: atMs + n,
-      kind: 'sim',
-      subject: (n % (ROWS / 10)).toString(16).padStart(12, '0'),
-      from_state: n % 2 === 0 ? 'issued' : 'suspended',
-      to_state: n % 2 === 0 ? 'suspended' : 'issued',
-      reason: n % 2 === 0 ? 'operator' : null,
-      how: 'move',
-    }
-    insert.run({ ...row, row_sum: rowSum(COLUMNS, row) })
-  }
-  db.exec('commit')
-  db.close()
 }
 
 async function take(

@@ -197,4 +197,24 @@ test('lists what is outstanding by pages, for operators', async () => {
   for (const hash of hashes) await isGone(hash)
 })
 
+test('a core that was taken out is waited for no more', async () => {
+  const { hash, imsi } = await imported(6, 'greta')
+  core.attached.add(imsi)
+  await eventually(async () => assert.is((await sim(hash)).state, 'in-use'))
+  core.kick = async () => {
+    throw new Error('nobody answers')
+  }
+  assert.is((await forget(hash, { revoke: true })).status, 202)
+  await eventually(async () => {
+    const { erasures } = await waiting()
+    assert.equal(
+      erasures.map(({ imsi_sha256_12, waits_for }) => [imsi_sha256_12, waits_for]),
+      [[hash, 'the core did not say whether the session is gone']],
+    )
+  })
+  await all.bed.unload('fake-core')
+  await isGone(hash)
+  assert.equal((await waiting()).erasures, [])
+})
+
 test.run()

@@ -26,7 +26,12 @@ export function messageOf({ context }: AlertParts, { type, atMs, text, data }: T
     text,
     data: { ...data, node: { id: nodeId, name } },
   }
-  return { id: `msg_${randomBytes(16).toString('hex')}`, body: JSON.stringify(whole) }
+  return { id: `msg_${randomBytes(16).toString('hex')}`, body: JSON.stringify(whole, asUtf8) }
+}
+
+/** Half of a pair of UTF-16, as where a text was cut, is nothing that a receiver could write down. */
+function asUtf8(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed() : value
 }
 
 /**

@@ -7,7 +7,7 @@ const messages = suite('alerts/message')
 
 messages('can be written as UTF-8 by whoever reads it, wherever a text was cut', () => {
   const identity = { nodeId: 'n', name: 'hill \u{d83d}' }
-  const { context } = fakeContext({ services: new Map([[nodeIdentityRef.id, identity]]) })
+  const { context } = fakeContext({ config: undefined, services: new Map([[nodeIdentityRef.id, identity]]) })
   const { body } = messageOf({ context } as unknown as AlertParts, {
     type: 'alert.test',
     atMs: 0,

@@ -3,12 +3,15 @@ import { join } from 'node:path'
 import { downloadProfile, type Euicc, openEuiccFile } from '@steeple/virtual-euicc'
 import { ESIM_ENV, expect, type LabEum, newEuicc, prepareEsim } from '../harness/esim.ts'
 import { type Service, startService } from '../harness/service.ts'
-import { cpuMs, type Finding, quantile } from './measure.ts'
+import { cpuMs, type Finding, median, quantile } from './measure.ts'
 import { realDiskFolder } from './real-disk.ts'
 import { liftLimits } from './store-of-sims.ts'
 
 const DOWNLOADS = 300
-const WARM_UP = 100
+/** Rounds of so many; the middle one counts. */
+const ROUNDS = 3
+/** The first downloads after a start, in which V8 compiles for as long as it runs them: told beside. */
+const FIRST = 400
 /** Downloads at a time where processor time is measured. */
 const IN_PARALLEL = 8
 const AT_ONCE = 50
@@ -37,10 +40,10 @@ export async function benchEsim(): Promise<readonly Finding[]> {
     await liftLimits(service)
     const eums = await prepareEsim(service)
     const one = (curve: LabEum['curve']): LabEum[] => eums.filter((eum) => eum.curve === curve)
-    await downloads(service, one('P-256'), WARM_UP)
+    const first = await downloads(service, one('P-256'), FIRST)
     const osmo = await osmoMs()
-    const nist = await downloads(service, one('P-256'), DOWNLOADS)
-    const brainpool = await downloads(service, one('brainpoolP256r1'), DOWNLOADS)
+    const nist = await middleOf(service, one('P-256'))
+    const brainpool = await middleOf(service, one('brainpoolP256r1'))
     const times = await atOnce(service, one('P-256'))
     const seconds = await issueBatches(service)
     return [
@@ -48,9 +51,16 @@ export async function benchEsim(): Promise<readonly Finding[]> {
         name: 'eSIM download on P-256, processor time of the service, store and audit included',
         value: nist,
         unit: 'ms',
-        beside: osmo,
-        target: `≤ ${CPU_LIMIT_MS} ms and osmo-smdpp ≥ ${LEAST_TIMES} times that`,
-        isMet: nist <= CPU_LIMIT_MS && osmo.value >= LEAST_TIMES * nist,
+        target: `≤ ${CPU_LIMIT_MS} ms`,
+        isMet: nist <= CPU_LIMIT_MS,
+      },
+      {
+        name: `the same of the first ${FIRST} after the start`,
+        value: first,
+        unit: 'ms',
+        beside: { what: 'the later ones', value: nist },
+        target: 'shown',
+        isMet: true,
       },
       {
         name: 'the same on brainpoolP256r1',
@@ -59,6 +69,13 @@ export async function benchEsim(): Promise<readonly Finding[]> {
         beside: { what: 'P-256', value: nist },
         target: 'shown',
         isMet: true,
+      },
+      {
+        name: `as many of those on P-256 as one of osmo-smdpp (${osmo.value.toFixed(1)} ms, ${osmo.what})`,
+        value: osmo.value / nist,
+        unit: '×',
+        target: `≥ ${LEAST_TIMES} times`,
+        isMet: osmo.value >= LEAST_TIMES * nist,
       },
       {
         name: `${AT_ONCE} phones at once, one download, p95`,
@@ -80,6 +97,13 @@ export async function benchEsim(): Promise<readonly Finding[]> {
     await service.stop()
     rmSync(dataDir, { recursive: true, force: true })
   }
+}
+
+/** Processor time of a download of some rounds, the middle one, ms. */
+async function middleOf(service: Service, eums: readonly LabEum[]): Promise<number> {
+  const rounds: number[] = []
+  while (rounds.length < ROUNDS) rounds.push(await downloads(service, eums, DOWNLOADS))
+  return median(rounds)
 }
 
 /** Processor time of the service for each download, ms. Phones and codes are made before. */
@@ -148,7 +172,7 @@ async function download(service: Service, euicc: Euicc, activationCode = ''): Pr
 async function osmoMs(): Promise<{ readonly what: string; readonly value: number }> {
   const [baseUrl, pid, file, matchingId, address] = process.env.BENCH_OSMO_SMDPP?.split(' ') ?? []
   if (baseUrl === undefined || file === undefined)
-    return { what: 'osmo-smdpp, the lower of what it took elsewhere', value: OSMO_MS }
+    return { what: 'the lower of what it took elsewhere', value: OSMO_MS }
   const before = cpuMs(Number(pid))
   for (let i = 0; i < DOWNLOADS / 10; i++) {
     const { euicc } = await openEuiccFile(file)
@@ -156,5 +180,5 @@ async function osmoMs(): Promise<{ readonly what: string; readonly value: number
     // It may be that its segments are too long: then it is told so, which costs it as much.
     await downloadProfile({ euicc, activationCode, baseUrl }).catch(() => undefined)
   }
-  return { what: 'osmo-smdpp in this run', value: (cpuMs(Number(pid)) - before) / (DOWNLOADS / 10) }
+  return { what: 'in this run', value: (cpuMs(Number(pid)) - before) / (DOWNLOADS / 10) }
 }

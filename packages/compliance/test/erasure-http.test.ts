@@ -108,6 +108,28 @@ test('all but the IMSI goes at once while the HSS is away, and that when it is b
   assert.equal((await waiting()).erasures, [])
 })
 
+test('who looks at, imports or labels one that waits harms nobody, and it goes all the same', async () => {
+  const { hash, imsi } = await imported(7, 'hans')
+  hss.isDown = true
+  assert.is((await forget(hash)).status, 202)
+  const why = await all.bed.request('GET', `/v1/sims/${hash}/diagnosis`)
+  assert.is(why.status, 200, JSON.stringify(why.body))
+  const again = await all.bed.request('POST', '/v1/sims/import', {
+    body: { sims: [{ imsi, ...KEYS, label: 'hans again' }] },
+  })
+  assert.is(again.status, 200, JSON.stringify(again.body))
+  await all.change('POST', `/v1/sims/${hash}/label`, { label: 'hans of the hill' })
+  hss.isDown = false
+  await isGone(hash)
+  for (const word of ['hans', 'hill']) {
+    const found = await all.bed.request('GET', `/v1/sims?q=${word}`)
+    assert.equal((found.body as { readonly sims: readonly object[] }).sims, [], word)
+  }
+  // The card may be given to somebody else, who begins anew.
+  assert.is((await imported(7, 'ina')).hash, hash)
+  assert.is((await sim(hash)).state, 'issued')
+})
+
 test('one that is asked for twice is one', async () => {
   const { hash } = await imported(3, 'carl')
   hss.isDown = true

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, enterOwnNetwork, rounds, suite } from '@steeple/testkit'
+import { growChargingFiles } from '../harness/charging-files.ts'
 import { ROOT } from '../harness/launch.ts'
 import { type Card, type MeteredLab, type Octets, startMeteredLab } from '../harness/metered-lab.ts'
 import { startWitness, type Witnessed } from '../harness/nft-witness.ts'
@@ -11,12 +12,14 @@ import { until } from '../harness/service.ts'
 enterOwnNetwork(import.meta.filename)
 
 /*
- * Once: whatever is killed, and whenever, each octet counts once. The truth is in counters of the kernel that the product does
- * not know of.
+ * Once: whatever is killed, and whenever, each octet counts once: of phones that move data, and of others whose charging files
+ * grow meanwhile. The truth of the first is in counters of the kernel that the product does not know of.
  */
 const kill = suite('e2e/usage kill')
 const ROUNDS = rounds(20)
 const PHONES = 1_000
+/** SIMs that no phone has: what counts of them is what a CHF has written. */
+const CHARGED = 200
 const PATIENCE_MS = 300_000
 /** Something runs so long at most before something is killed. */
 const MOST_RUN_MS = 2_500
@@ -32,15 +35,24 @@ kill.after(async () => {
 })
 
 kill(
-  `counts each octet of ${PHONES} phones once in ${ROUNDS} rounds of kill -9`,
+  `counts each octet of ${PHONES} phones, and of ${CHARGED} charging files, once in ${ROUNDS} rounds of kill -9`,
   async () => {
     const witness = startWitness('127.0.0.6')
-    world = await startMeteredLab(folder)
+    const records = join(folder, 'cdr')
+    mkdirSync(records)
+    // The lists of the lab core are read where the configuration says; charging records are those of a free5GC.
+    const env = { SVC_CORE: 'core_b', SVC_CORE_B_CDR_DIR: records }
+    world = await startMeteredLab(folder, { env })
     const cards = await world.issue(PHONES)
+    const charged = await world.issue(CHARGED)
     // Whoever has an address keeps it: what the kernel counted of it is of one phone.
     fixAddresses(cards)
     await world.insert(cards)
     await startTraffic()
+    const charging = await growChargingFiles(
+      records,
+      charged.map(({ imsi }) => imsi),
+    )
     const killed = { service: 0, 'its children': 0, 'lab core': 0 }
     for (let round = 0; round < ROUNDS; round += 1) {
       await new Promise((resolve) => setTimeout(resolve, Math.random() * MOST_RUN_MS))
@@ -56,11 +68,14 @@ kill(
       }
     }
     await world.phone('all', 'traffic')
+    charging.stop()
     const truth = await atRest(witness.read)
+    await judge(charged, ({ imsi }) => charging.reported(imsi))
+    const inFiles = charged.reduce((sum, { imsi }) => sum + charging.reported(imsi).up, 0)
     await judge(cards, (card) => sumOf(truth, addressesOf(cards.indexOf(card))))
     const total = [...truth.up.values(), ...truth.down.values()].reduce((sum, octets) => sum + octets, 0)
     process.stdout.write(
-      `\n# ${(total / 1e6).toFixed(1)} MB of ${PHONES} phones counted once; killed: ${JSON.stringify(killed)}\n`,
+      `\n# ${(total / 1e6).toFixed(1)} MB of ${PHONES} phones and ${(inFiles / 1e6).toFixed(1)} MB of charging files counted once; killed: ${JSON.stringify(killed)}\n`,
     )
     assert.ok(total > ROUNDS * 100_000, `${total} octets in all: too few to say anything`)
   },

@@ -31,6 +31,8 @@ const TAG_BITS = 32
 const SHORT = [0x30, 0x38]
 const LONG = [0x31, 0x32, 0x33, 0x39, 0x3a, 0x3b]
 const EXTENDED = [0x34, 0x35, 0x36, 0x37, 0x3c, 0x3d, 0x3e, 0x3f]
+/** What nearly all packets of S1-U and N3 have: compared before the others are looked up. */
+const USUAL = { short: 0x30, extended: 0x34 } as const
 /** Packets that are no volume. */
 export const COUNTERS = ['malformed', 'fragments', 'too_long', 'tagged', 'no_room', 'foreign'] as const
 
@@ -230,8 +232,9 @@ function direction(place: TapPlace, own: string, hook: Hook, family: 'ip' | 'ip6
   const plain = family === 'ip' ? 'ip hdrlength 5 ip frag-off & 0x3fff == 0' : 'ip6 nexthdr udp'
   const isFragment = family === 'ip' ? 'ip frag-off & 0x3fff != 0' : 'exthdr frag exists'
   return [
-    `${plain} ${toCore} goto ${own}_${pathName({ hook, family, way: 'up' })}`,
-    `${plain} ${fromCore} goto ${own}_${pathName({ hook, family, way: 'down' })}`,
+    // The way first: half of the packets need no more of the first rule.
+    `${toCore} ${plain} goto ${own}_${pathName({ hook, family, way: 'up' })}`,
+    `${fromCore} ${plain} goto ${own}_${pathName({ hook, family, way: 'down' })}`,
     `${family} saddr ${core} ${family} daddr ${core} return`,
     `${family} saddr != ${core} ${family} daddr != ${core} counter name ${own}_foreign return`,
     `${isFragment} counter name ${own}_fragments return`,
@@ -245,7 +248,11 @@ function writeHeaders(chain: Chain, own: string, path: Path): void {
   for (const header of HEADERS) chain(`${name}_${header}`, innerRules(own, path, header))
   // Backwards: each goes to longer ones. `x16`: an extension ends at 16, its last octet says what comes.
   for (let header = LONGEST_HEADER; header >= GTP_LONG_HEADER; header -= 4) {
-    const rules = [`@th,${gtpBit(header - 1)},8 0 goto ${own}_${name}_${header}`]
+    const usual =
+      header === GTP_LONG_HEADER
+        ? [`@th,${gtpBit(header)},8 1 @th,${gtpBit(header - 1)},8 != 0 goto ${own}_${name}_x${header + 4}`]
+        : []
+    const rules = [...usual, `@th,${gtpBit(header - 1)},8 0 goto ${own}_${name}_${header}`]
     const next = [1, 2, 3, 4, 5, 6, 7]
       .filter((units) => header + units * 4 <= LONGEST_HEADER)
       .map((units) => `${units} : goto ${own}_${name}_x${header + units * 4}`)
@@ -258,7 +265,12 @@ function writeHeaders(chain: Chain, own: string, path: Path): void {
   const to = (flags: readonly number[], end: string): readonly string[] =>
     flags.map((value) => `${value} : goto ${own}_${name}_${end}`)
   const first = [...to(SHORT, '8'), ...to(LONG, '12'), ...to(EXTENDED, 'x12')]
-  chain(name, [`@th,${gtpBit(0)},8 vmap { ${first.join(', ')} }`, `counter name ${own}_malformed accept`])
+  chain(name, [
+    `@th,${gtpBit(0)},8 ${USUAL.short} goto ${own}_${name}_8`,
+    `@th,${gtpBit(0)},8 ${USUAL.extended} goto ${own}_${name}_x12`,
+    `@th,${gtpBit(0)},8 vmap { ${first.join(', ')} }`,
+    `counter name ${own}_malformed accept`,
+  ])
 }
 
 /** Where an octet of the GTP-U header is, in bits from the UDP header. */

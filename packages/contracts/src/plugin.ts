@@ -3,7 +3,7 @@ import type { Principal } from './roles.ts'
 import type { Reply, Route } from './route.ts'
 import type { ServiceRef } from './service-ref.ts'
 import type { Settings } from './settings.ts'
-import type { Db, Migration, MutationTx, ObservedTx, Tx } from './store.ts'
+import type { Db, Migration, MutationTx, ObservedTx, Reader, Tx } from './store.ts'
 import type { TableSpec } from './table.ts'
 
 /** What a plugin is; drivers of a kind provide that kind's service (see drivers.ts) and pass its conformance suite. */
@@ -206,6 +206,21 @@ export interface Context<Config = unknown> {
   observe<T>(work: (tx: ObservedTx) => Promise<T>): Promise<T>
 }
 
+/** What a plugin is told of the restore of its tables. Times are ms since the epoch. */
+export interface RestoredAt {
+  readonly takenAtMs: number
+  readonly nowMs: number
+  /** Undefined when the backup is of another node. */
+  readonly present?: PresentTables
+}
+
+/** The tables of a plugin that those of a backup of the same node are about to replace. */
+export interface PresentTables {
+  readonly db: Reader
+  /** Seals for the store that comes what is sealed in this one; undefined when it cannot be opened. */
+  reseal(sealed: Uint8Array, rowId: string): Uint8Array | undefined
+}
+
 /** The value that a plugin package exports as `plugin`. Importing the package does nothing else. */
 export interface Plugin<Config = unknown> {
   readonly migrations?: readonly Migration[]
@@ -214,9 +229,9 @@ export interface Plugin<Config = unknown> {
   /**
    * Runs on its tables as a backup held them, once, before they take the place of the present ones: ends what must not come
    * back by itself (a session, a transmitter that was armed). Of an installed plugin it runs when the backup brings the version
-   * that runs now. Times are ms since the epoch: of the backup, and now.
+   * that runs now.
    */
-  restored?(tx: Tx, at: { readonly takenAtMs: number; readonly nowMs: number }): Promise<void>
+  restored?(tx: Tx, at: RestoredAt): Promise<void>
   /** Opens what it needs and says what it contributes; acts only in `Instance.start`. */
   setup(context: Context<Config>): Promise<Instance>
 }

@@ -23,6 +23,22 @@ async function allSynced(service: Service, count: number): Promise<void> {
   })
 }
 
+/** The card of a batch of one. */
+async function cardOf({ dataDir }: Service, { env }: LabProcess, batch: string): Promise<Card> {
+  const args = ['sim', 'export', batch, '--data-dir', dataDir, '--format', 'json']
+  const [card] = JSON.parse((await runSvc(args, env)).stdout) as readonly Card[]
+  if (card === undefined) throw new Error('the batch has no card')
+  return card
+}
+
+function isInHss({ env }: LabProcess, { imsi }: Card): boolean {
+  const { SVC_HSS_DBCTL_PATH: tool = '', LAB_CORE_DIR = '' } = env
+  const shown = execFileSync(process.execPath, [tool, 'show', imsi], {
+    env: { ...process.env, LAB_CORE_DIR },
+  })
+  return /sqn: /.test(String(shown))
+}
+
 /** The SQN of a subscriber, as the HSS of the lab core has it. */
 function sqnOf(lab: LabProcess, { imsi }: Card): bigint {
   const { SVC_HSS_DBCTL_PATH: tool = '', LAB_CORE_DIR = '' } = lab.env
@@ -76,12 +92,17 @@ test(
       body: { reason: 'lost' },
     })
     assert.is(suspended.status, 200, JSON.stringify(suspended.body))
-    await service.request('POST', '/v1/sims', { body: { count: 1 } })
+    const { body: late } = await service.request('POST', '/v1/sims', { body: { count: 1 } })
     await allSynced(service, SIMS + 1)
+    const lateCard = await cardOf(service, lab, late.batch_id)
+    assert.ok(isInHss(lab, lateCard))
     const before = cards.map((card) => sqnOf(lab, card))
 
     const restored = await restoreBackup(service, file)
-    await allSynced(restored, SIMS)
+    // What was issued since is there as revoked, and gone from the HSS.
+    await allSynced(restored, SIMS + 1)
+    assert.is((await restored.request('GET', `/v1/sims/${hashOf(lateCard)}`)).body.state, 'revoked')
+    assert.not(isInHss(lab, lateCard))
     const after = cards.map((card) => sqnOf(lab, card))
     after.forEach((sqn, n) => {
       assert.ok(sqn >= (before[n] ?? sqn + 1n), `the SQN of SIM ${n} was lowered`)

@@ -47,6 +47,7 @@ import { ICCID_INDEX, iccidIndex } from './secrets/iccid-index.ts'
 import { registerSealed } from './secrets/sealing.ts'
 import { wantedInHss } from './states/machine.ts'
 import { moveFeed } from './states/move-feed.ts'
+import { revokeLater } from './states/revoke-later.ts'
 import { BATCHES } from './store/batch-store.ts'
 import { SIMS } from './store/sim-row.ts'
 import { countUnsynced, unsyncedSims } from './store/sim-store.ts'
@@ -64,6 +65,7 @@ const TABLES: readonly TableSpec[] = [SIMS, BATCHES, ICCID_INDEX, OPEN_IMPORTS]
 export const plugin: Plugin<SimsConfig> = {
   migrations: MIGRATIONS,
   tables: TABLES,
+  restored: (tx, { present }) => revokeLater(tx, present),
   setup: async (context) => {
     const vault = context.use(vaultRef)
     registerSealed(vault)

@@ -6,6 +6,7 @@ import {
   backupVersionUnsupported,
   isServiceError,
   type Log,
+  type Plugin,
   type RestoreOrder,
   type StagedFindings,
   type StateFacts,
@@ -51,7 +52,12 @@ export async function prepareState(
     await refuseNewer(parts, db, facts)
     await bringUp(parts, db, secrets)
     await checkStaged(parts, db, secrets)
-    await settle({ ...parts, db }, secrets, { facts, leftOut }, order)
+    await settle(
+      { ...parts, db },
+      secrets,
+      { facts, leftOut, present: presentTables(running, facts, secrets) },
+      order,
+    )
   } catch (error) {
     throw asInvalid(error)
   } finally {
@@ -153,11 +159,45 @@ async function checkStaged(parts: StateParts, db: Database, secrets: Secrets): P
   if (!verdict.ok) throw backupInvalid(`its audit trail is broken: ${verdict.reason}`)
 }
 
+type RestoredAt = Parameters<NonNullable<Plugin['restored']>>[1]
+type Reseal = NonNullable<RestoredAt['present']>['reseal']
+
+/** What is known of the state that comes. */
+interface Coming {
+  readonly facts: StateFacts
+  readonly leftOut: readonly string[]
+  /** The tables that those of a plugin replace. */
+  present(owner: string): Pick<RestoredAt, 'present'>
+}
+
+/** The present tables of a plugin, when they are of the same node. */
+function presentTables(
+  { db, identity, secrets }: StateParts,
+  facts: StateFacts,
+  own: Secrets,
+): Coming['present'] {
+  if (facts.nodeId !== identity.nodeId) return () => ({})
+  const [now, then] = [createVault(secrets.keyring), createVault(own.keyring)]
+  const reseal: Reseal = (sealed, rowId) => {
+    let plain: Uint8Array | undefined
+    try {
+      plain = now.open(sealed, rowId)
+      return then.seal(plain, rowId)
+    } catch {
+      // A damaged row, which the check of the present store tells.
+      return undefined
+    } finally {
+      plain?.fill(0)
+    }
+  }
+  return (owner) => ({ present: { db: db.scoped(owner), reseal } })
+}
+
 /** What must not come back (sessions, a transmitter that was armed) goes; the trail says who restored it. */
 async function settle(
   parts: StateParts,
   secrets: Secrets,
-  { facts, leftOut }: { readonly facts: StateFacts; readonly leftOut: readonly string[] },
+  { facts, leftOut, present }: Coming,
   { principal, requestId }: RestoreOrder,
 ): Promise<void> {
   const { clock } = parts
@@ -165,7 +205,9 @@ async function settle(
   for (const { id, plugin } of parts.plugins()) {
     const restored = plugin.restored?.bind(plugin)
     if (restored !== undefined)
-      await mutations.observe(id, (tx) => restored(tx, { takenAtMs: facts.takenAtMs, nowMs: clock.nowMs() }))
+      await mutations.observe(id, (tx) =>
+        restored(tx, { takenAtMs: facts.takenAtMs, nowMs: clock.nowMs(), ...present(id) }),
+      )
   }
   await mutations.run({
     principal,

@@ -51,9 +51,9 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
 /** Names whose 32 hex digits are an identifier and not a key. */
 const IDENTIFIER_NAME = /(?:id|hash|sha256|trace|serial|fingerprint)$/i
 
-/** A cheap look before the replacements: most strings end here. */
+/** A cheap look before the replacements: most strings end here. What is rare is looked for first, and what is before it then. */
 const SUSPECT =
-  /svc[a-z]?_|whsec_|bearer|basic |:\/\/[^\s@]{0,512}@|\d{15}|imsi-\d|lpa:|eyJ|PRIVATE KEY|[0-9a-f]{32}|[0-9a-f]{8}[ :][0-9a-f]{8}|(?:[0-9a-f]{2}[ :]){4}|[a-z0-9+/]{43}=/i
+  /svc[a-z]?_|whsec_|bearer|basic |:\/\/[^\s@]{0,512}@|\d{15}|imsi-\d|lpa:|eyJ|PRIVATE KEY|[0-9a-f]{32}|[ :](?<=[0-9a-f]{8}.)[0-9a-f]{8}|[ :](?<=(?:[0-9a-f]{2}[ :]){4})|=(?<=[a-z0-9+/]{43}.)/i
 
 const REPLACEMENTS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, HIDDEN],

@@ -46,7 +46,7 @@ matrix.before(
       credentials.map((credential) => ({ route, credential, verdict: verdictOf(route, credential) })),
     ).map((cell, index) => ({ ...cell, requestId: `cell-${index}` }))
   },
-  { limitMs: 360_000 },
+  { limitMs: 1_200_000 },
 )
 
 matrix.after(async () => {
@@ -95,7 +95,7 @@ matrix(
     assert.equal(await stateOf(service), before)
     process.stdout.write(`\n# ${refused.length} cells refused\n`)
   },
-  { limitMs: 360_000 },
+  { limitMs: 1_200_000 },
 )
 
 matrix(
@@ -115,7 +115,7 @@ matrix(
     }
     process.stdout.write(`\n# ${denied.length} denied attempts in the audit trail\n`)
   },
-  { limitMs: 360_000 },
+  { limitMs: 1_200_000 },
 )
 
 matrix(
@@ -131,7 +131,7 @@ matrix(
     })
     process.stdout.write(`\n# ${welcome.length} cells let in, ${cells.length} cells in all\n`)
   },
-  { limitMs: 360_000 },
+  { limitMs: 1_200_000 },
 )
 
 matrix('opens no protected route by another spelling of its path or method', async () => {
@@ -216,7 +216,7 @@ matrix(
       }
     }
   },
-  { limitMs: 360_000 },
+  { limitMs: 1_200_000 },
 )
 
 matrix(
@@ -225,7 +225,7 @@ matrix(
     const verdict = await runSvc(['audit', 'verify', '--data-dir', service.dataDir])
     assert.is(verdict.code, 0, verdict.stdout + verdict.stderr)
   },
-  { limitMs: 360_000 },
+  { limitMs: 1_200_000 },
 )
 
 matrix.run()

@@ -50,7 +50,7 @@ import { runSvc, type Service, startService } from '../harness/service.ts'
  */
 
 const canary = suite('e2e/canary')
-const LIMIT = { limitMs: 360_000 }
+const LIMIT = { limitMs: 1_200_000 }
 const TEXTS = drawTexts()
 
 let dataDir: string

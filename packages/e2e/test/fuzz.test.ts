@@ -83,7 +83,7 @@ fuzz.before(
     }
     await until(async () => (await service.request('GET', '/v1/status')).status === 200)
   },
-  { limitMs: 360_000 },
+  { limitMs: 1_200_000 },
 )
 
 fuzz.after(async () => {
@@ -163,7 +163,7 @@ fuzz(
     process.stdout.write(`\n# ${repeated} of 300 changes had a result and repeated it\n`)
     assert.ok(repeated > 50, `${repeated} results`)
   },
-  { limitMs: 360_000 },
+  { limitMs: 1_200_000 },
 )
 
 fuzz(
@@ -181,7 +181,7 @@ fuzz(
       assert.equal(Object.keys(JSON.parse(body)), ['error'], what)
     }
   },
-  { limitMs: 360_000 },
+  { limitMs: 1_200_000 },
 )
 
 fuzz(
@@ -203,7 +203,7 @@ fuzz(
     assert.equal(bad, [])
     assert.is(service.child.exitCode, null)
   },
-  { limitMs: 360_000 },
+  { limitMs: 1_200_000 },
 )
 
 fuzz.run()

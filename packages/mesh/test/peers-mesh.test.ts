@@ -1,5 +1,6 @@
 import { assert, eventually, suite } from '@steeple/testkit'
 import type { Member, PublishedWireguard } from '../src/members.ts'
+import { unheardPeer } from './support/fake-link.ts'
 import {
   bodyOf,
   codeOf,
@@ -11,10 +12,6 @@ import {
 } from './support/peers-world.ts'
 
 const mesh = suite('mesh/peers-mesh')
-const NO_FACTS = {
-  ...{ pskSha256: undefined, endpoint: undefined, keepaliveS: undefined },
-  ...{ allowedIps: [], rxBytes: 0, txBytes: 0 },
-}
 const OVERLAY = { address: '100.64.0.1', subnet: '100.64.0.0/16' }
 let world: PeersWorld
 
@@ -100,7 +97,7 @@ mesh('takes a peer that answers for active when the clock was set before the sta
   // Their tunnels are from before a restart, and the time of day was put a week ahead since.
   const handshakeAtS = Math.floor(world.clock.nowMs() / 1_000) - 7 * 86_400
   for (const { wireguard } of [here, away])
-    world.link.intrude({ ...NO_FACTS, publicKey: wireguard?.publicKey ?? '', handshakeAtS })
+    world.link.intrude({ ...unheardPeer(wireguard?.publicKey ?? ''), handshakeAtS })
   world.link.silent.add(away.overlayAddress)
   world.members.set([here, away], OVERLAY)
   const asks = (): number => world.link.echoes.filter((one) => one === away.overlayAddress).length

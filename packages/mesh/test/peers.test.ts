@@ -1,5 +1,6 @@
 import { assert, eventually, suite } from '@steeple/testkit'
 import type { SeenPeer } from '../src/wireguard/dump.ts'
+import { unheardPeer } from './support/fake-link.ts'
 import { bodyOf, codeOf, type PeersWorld, peerBody, peersWorld, someKey } from './support/peers-world.ts'
 
 const peers = suite('mesh/peers')
@@ -40,7 +41,7 @@ peers('loses its routes at the first look that finds its handshake three minutes
   const public_key = someKey()
   const handshakeAtS = Math.floor(world.clock.nowMs() / 1000) - 150
   const fromMs = world.clock.monotonicMs()
-  world.link.intrude({ ...blank(public_key), handshakeAtS })
+  world.link.intrude({ ...unheardPeer(public_key), handshakeAtS })
   const { id } = await world.add({ public_key })
   const tellsOf = async (type: string): Promise<boolean> =>
     (await world.bed.events()).some((event) => event.type === type && event.subject === id)
@@ -200,16 +201,6 @@ peers('takes a default route when the policy allows it, and lets it go when it n
   await eventually(() => assert.equal(world.link.peer(public_key)?.allowedIps, []))
   await eventually(() => assert.is(world.links().wayOut(), undefined))
 })
-
-function blank(publicKey: string): SeenPeer {
-  const nothing = {
-    pskSha256: undefined,
-    endpoint: undefined,
-    handshakeAtS: undefined,
-    keepaliveS: undefined,
-  }
-  return { ...nothing, publicKey, allowedIps: [], rxBytes: 0, txBytes: 0 }
-}
 
 function peerOf(publicKey: string): SeenPeer {
   const peer = world.link.peer(publicKey)

@@ -8,18 +8,9 @@ import { type Candidate, servingOf } from '../src/peers/serving.ts'
 import { linkState, standings } from '../src/peers/standing.ts'
 import { planPeers, type WantedPeer } from '../src/peers/wanted.ts'
 import type { SeenPeer } from '../src/wireguard/dump.ts'
+import { unheardPeer } from './support/fake-link.ts'
 import { member, someKey } from './support/peers-world.ts'
 
-const STRANGER: SeenPeer = {
-  publicKey: 'k',
-  pskSha256: undefined,
-  endpoint: undefined,
-  allowedIps: [],
-  handshakeAtS: undefined,
-  rxBytes: 0,
-  txBytes: 0,
-  keepaliveS: undefined,
-}
 const plan = suite('mesh/plan')
 const KEYS = ['a', 'b', 'c', 'd', 'e']
 const NETWORKS = ['10.1.0.0/16', '10.2.0.0/16', '10.3.0.0/16']
@@ -203,7 +194,7 @@ plan('says of each route what stands against it', () => {
 plan('counts the age of a handshake by the clock that never goes back', async () => {
   const clock = fakeClock(1_000_000_000)
   const seen = standings(clock)
-  const peer = { ...STRANGER, handshakeAtS: 999_900 }
+  const peer = { ...unheardPeer('k'), handshakeAtS: 999_900 }
   assert.is(linkState(seen.of('k')), 'pending')
   seen.see([peer])
   assert.is(seen.of('k')?.handshakeAgeS, 100)
@@ -222,7 +213,7 @@ plan('counts the age of a handshake by the clock that never goes back', async ()
 plan('doubts an age that is by the time of day until echoes have told, three at most', async () => {
   const clock = fakeClock(1_000_000_000)
   const seen = standings(clock)
-  const peer = { ...STRANGER, handshakeAtS: 1_000 }
+  const peer = { ...unheardPeer('k'), handshakeAtS: 1_000 }
   seen.see([peer])
   assert.ok(seen.isDoubtful('k'))
   seen.asked('k', true)

@@ -35,6 +35,20 @@ const EMPTY: SeenLink = {
   routes: [],
 }
 
+/** A peer of an interface that has not been heard of, with no networks. */
+export function unheardPeer(publicKey: string): SeenPeer {
+  return {
+    publicKey,
+    pskSha256: undefined,
+    endpoint: undefined,
+    allowedIps: [],
+    handshakeAtS: undefined,
+    rxBytes: 0,
+    txBytes: 0,
+    keepaliveS: undefined,
+  }
+}
+
 /** None at first. */
 export function fakeLink(clock: Clock): FakeLink {
   let link: SeenLink | undefined

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ComponentState, HealthBoard } from '@steeple/contracts'
-import { cleanText, type Scrub } from './bundle/clean-text.ts'
+import { cleanText, LEFT_OUT, type Scrub } from './bundle/clean-text.ts'
 
 /** Changes that are kept. */
 const MOST_CHANGES = 1_000
@@ -61,7 +61,7 @@ function shownComponent(component: ComponentState, scrub: Scrub): ShownComponent
       : `peer-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`,
     kind,
     status,
-    detail: isNamed ? cleanText(detail, scrub) : '[left out]',
+    detail: isNamed ? cleanText(detail, scrub) : LEFT_OUT,
     required,
     since: new Date(sinceMs).toISOString(),
   }

@@ -3,7 +3,8 @@ export type Scrub = (text: string) => string
 
 /** A text longer than this loses its end. */
 const LONGEST = 4_096
-const LEFT_OUT = '[left out]'
+/** Stands for what is not shown of a text. */
+export const LEFT_OUT = '[left out]'
 
 /** A URL and what hangs on it, up to the next blank. */
 const URLS = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)(\S*)/gi
@@ -14,8 +15,6 @@ const HOST =
 const MAILS = /[^\s"'<>()[\],;:@]+@[^\s"'<>()[\],;:@]+\.[^\s"'<>()[\],;:@]+/g
 /** An MSISDN, an ICCID or an IMSI: 9 digits and more, E.164 numbers begin there. */
 const NUMBERS = /(?<!\d|\d\.|\b[0-9a-f]{1,64})\+?\d{9,}(?![\da-f]|\.\d)/gi
-/** 32 octets in base64, as keys of WireGuard are written. */
-const KEYS = /(?<![\w+/=])[A-Za-z0-9+/]{43}=(?![\w+/=])/g
 /** An absolute path: its folders may be somebody's home, its name somebody's. Routes of the API are none. */
 const PATHS = /(?<![\w:/.])\/(?!v1\/)(?:[^\s/'";,:()`]+\/)+[^\s/'";,:()`]*/g
 /** A key that a configuration must not have: somebody's line without its colon. Said behind a place, or at the start of a line. */
@@ -33,7 +32,6 @@ export function cleanText(text: string, scrub: Scrub): string {
     .replaceAll(URLS, (_, scheme: string, rest: string) => `${scheme}${hostOf(rest)}`)
     .replaceAll(MAILS, LEFT_OUT)
     .replaceAll(NUMBERS, LEFT_OUT)
-    .replaceAll(KEYS, LEFT_OUT)
     .replaceAll(PATHS, `/${LEFT_OUT}`)
     .replaceAll(UNKNOWN_KEYS, '$1… is no key of the configuration')
     .replaceAll(QUOTED, '"…"')

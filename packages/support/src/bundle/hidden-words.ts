@@ -1,10 +1,9 @@
 import type { JsonSchema } from '@steeple/contracts'
 import type { Scrub } from './clean-text.ts'
-import { publicConfig } from './public-config.ts'
+import { publicConfig, REPLACED } from './public-config.ts'
 
 /** A shorter one is a piece of too many words. */
 const SHORTEST = 4
-const REPLACED = '[replaced]'
 
 /**
  * Replaces what the configuration does not show wherever else it stands: a folder in a reason, the name of a receiver or a

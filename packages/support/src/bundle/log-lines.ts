@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { cleanText, type Scrub } from './clean-text.ts'
+import { cleanText, LEFT_OUT, type Scrub } from './clean-text.ts'
 
 /** Facts whose texts are the service's own words. Others may hold what somebody has typed. */
 const OWN_WORDS: ReadonlySet<string> = new Set([
@@ -31,7 +31,6 @@ const REASONS: ReadonlySet<string> = new Set([
 ])
 /** How the code calls facts, and types and codes of errors. */
 const OWN_NAME = /^[A-Za-z]\w{0,39}$/
-const LEFT_OUT = '[left out]'
 /** Larger ones may be somebody's number. A time in ms has 13 digits. */
 const LARGEST_NUMBER = 1e9
 const OWN_REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/

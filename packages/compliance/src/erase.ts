@@ -55,7 +55,7 @@ async function erase({ context }: ComplianceParts, subject: string): Promise<Out
   // Stored from a parameter that is a hash by its schema.
   const imsi = subject as ImsiHash
   const remains = await register.remains(imsi)
-  if (remains?.isAwaited === true)
+  if (remains?.waitsFor !== undefined)
     return { state: 'pending', afterMs: AGAIN_MS, reason: 'the HSS is still to be told' }
   await context.mutate(systemPrincipal('compliance'), ERASE_ACTION, imsi, async (tx) => {
     await ERASURES.remove(tx, { subject })

@@ -10,7 +10,7 @@ const test = suite('erasures that wait')
 
 const HOUR_MS = 3_600_000
 type SimRemains = NonNullable<Awaited<ReturnType<SimRegister['remains']>>>
-const WAITS: SimRemains = { state: 'revoked', isUnused: false, isAwaited: true, waitsFor: 'the HSS' }
+const WAITS: SimRemains = { state: 'revoked', isUnused: false, waitsFor: 'the HSS' }
 
 function partsWith(remains: (subject: string) => Promise<SimRemains>): ComplianceParts {
   const services = new Map<string, object>([[simRegisterRef.id, { remains }]])

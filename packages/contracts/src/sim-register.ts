@@ -11,9 +11,7 @@ export interface SimRemains {
   readonly state: SubscriberState
   /** Whether it was never seen in a core. */
   readonly isUnused: boolean
-  /** Whether the HSS and the core still have to hear that it is revoked: its IMSI is needed until they have. */
-  readonly isAwaited: boolean
-  /** What they are waited for, in words; undefined when nothing is awaited. */
+  /** Why HSS and core still have to hear that it is revoked, for which its IMSI is needed; undefined when they have. */
   readonly waitsFor: string | undefined
 }
 /** The states of all SIMs, and the end of all that is known of one. Throws `store_corrupt`. */

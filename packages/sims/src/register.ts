@@ -20,7 +20,7 @@ export function simRegister(parts: SimsParts): SimRegister {
       if (row === undefined) return undefined
       const isUnused = row.attached_at_ms === null
       const waitsFor = isAwaited(row) ? awaited(parts, row) : undefined
-      return { state: row.state, isUnused, isAwaited: isAwaited(row), waitsFor }
+      return { state: row.state, isUnused, waitsFor }
     },
     revokeIn: async (tx, imsi) => {
       await changeSim(parts, context.db.join(tx), imsi, { action: 'revoke' })

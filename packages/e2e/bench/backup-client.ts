@@ -1,11 +1,13 @@
-// Takes a backup as soon as a line comes on standard input, and says how long that took: url, token, passphrase, file.
+// Takes a backup as soon as a line comes on standard input, and says how long that took: url, file. Token and passphrase are
+// in the environment, since arguments are in a list of processes.
 
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
-const [, , url = '', token = '', passphrase = '', file = ''] = process.argv
+const [, , url = '', file = ''] = process.argv
+const { BENCH_TOKEN: token = '', BENCH_PASSPHRASE: passphrase = '' } = process.env
 process.stdout.write('ready\n')
 await once(process.stdin, 'data')
 const from = performance.now()

@@ -76,8 +76,10 @@ function finding(name: string, value: number, unit: string, limit: number): Find
  * which is not the service's doing.
  */
 async function clientOf(service: Service, passphrase: string, place: string): Promise<ChildProcess> {
-  const args = [CLIENT, service.url, service.adminToken, passphrase, place]
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [CLIENT, service.url, place], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, BENCH_TOKEN: service.adminToken, BENCH_PASSPHRASE: passphrase },
+  })
   if (child.stdout === null) throw new Error('no client')
   await once(child.stdout, 'data')
   return child

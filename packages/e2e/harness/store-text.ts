@@ -1,19 +1,7 @@
-import { createRequire } from 'node:module'
-
-interface Statement {
-  all(): readonly Readonly<Record<string, unknown>>[]
-}
-interface Connection {
-  prepare(sql: string): Statement
-  close(): void
-}
+import Database from 'better-sqlite3'
 
 /** Names of the tables of a store in which a text stands, in a text or in octets. The file must not be in use. */
 export function tablesWith(path: string, text: string): readonly string[] {
-  const Database = createRequire(import.meta.url)('better-sqlite3') as new (
-    path: string,
-    options: { readonly readonly: boolean },
-  ) => Connection
   const connection = new Database(path, { readonly: true })
   try {
     const tables = connection.prepare("select name from sqlite_master where type = 'table'").all()
@@ -21,8 +9,8 @@ export function tablesWith(path: string, text: string): readonly string[] {
       connection
         .prepare(`select * from ${name}`)
         .all()
-        .some((row) => Object.values(row).some((value) => isWithin(value, text)))
-    return tables.map(({ name }) => String(name)).filter(holds)
+        .some((row) => Object.values(row as object).some((value) => isWithin(value, text)))
+    return tables.map((table) => String((table as { readonly name: unknown }).name)).filter(holds)
   } finally {
     connection.close()
   }

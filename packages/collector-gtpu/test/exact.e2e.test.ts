@@ -2,8 +2,8 @@ import { createSocket } from 'node:dgram'
 import { assert, runTool, suite } from '@steeple/testkit'
 import type { TapSnapshot } from '../src/upf-tap.ts'
 import { PACKETS, RATES, readsExactly, times } from './support/exactly.ts'
-import { type Carried, CORE, CORE_6, gpdu, truthOf } from './support/frames.ts'
-import { NEVER, octetsOf, openNft, send } from './support/taps.ts'
+import { type Carried, CORE, CORE_6, ethernet, gpdu, merged, outer, truthOf } from './support/frames.ts'
+import { NEVER, octetsOf, openNft, send, sendFrames } from './support/taps.ts'
 import { enterVethNetwork, RECEIVING, SENDING } from './support/veth.ts'
 
 enterVethNetwork(import.meta.filename)
@@ -50,6 +50,48 @@ exact('says each packet of a phone that rules cannot follow', async () => {
     send([{ ...one, vlans: [7, 9] }, { ...one, vlans: [7, 9] }, { ...one, header: 64 }, one])
     const { lost, counters } = await tap.snapshot(undefined, NEVER)
     assert.equal([lost, counters.map(({ upBytes }) => upBytes)], [3, [100]])
+  } finally {
+    await tap.close(false)
+  }
+})
+
+exact('says datagrams that hold several packets, short ones from the first long one on', async () => {
+  const tap = await openNft()
+  try {
+    const one: Carried = { isUp: true, phone: '10.45.0.2', octets: 1_100 }
+    const short: Carried = { ...one, octets: 60 }
+    sendFrames([merged([one, { ...one, phone: '10.45.0.3' }]), outer(one)].map(ethernet))
+    const first = await tap.snapshot(undefined, NEVER)
+    assert.equal([first.lost, first.isFinal, octetsOf(first).get('10.45.0.2')], [1, true, [1_100, 0]])
+    sendFrames([merged([short, short]), outer(short), outer({ ...one, octets: 1_500 })].map(ethernet))
+    const second = await tap.snapshot(first.generation, NEVER)
+    assert.equal([second.lost, octetsOf(second).get('10.45.0.2')], [1, [1_560, 0]])
+    // It stays so for whoever goes on with the table.
+    await tap.close(true)
+    const next = await openNft()
+    sendFrames([merged([short, short])].map(ethernet))
+    const third = await next.snapshot(undefined, NEVER)
+    assert.equal([third.generation, third.lost], [second.generation, 2])
+  } finally {
+    await tap.close(false)
+  }
+})
+
+exact('counts each octet of packets of every length by rules', async () => {
+  const tap = await openNft()
+  try {
+    const lengths = Array.from({ length: 9_000 }, (_, i) => 28 + i)
+    const packets = lengths.map((octets): Carried => ({ isUp: octets % 2 === 0, phone: '10.45.0.2', octets }))
+    send(packets, '--pps=20000')
+    assert.equal(octetsOf(await tap.snapshot(undefined, NEVER)), truthOf(packets))
+    // The same where each is compared.
+    const one: Carried = { isUp: true, phone: '10.45.0.3', octets: 1_100 }
+    sendFrames([ethernet(merged([one, one]))])
+    const final = await tap.snapshot(undefined, NEVER)
+    send(packets, '--pps=20000')
+    const { counters, lost } = await tap.snapshot(final.generation, NEVER)
+    assert.is(lost, 0)
+    assert.equal(octetsOf({ ...final, counters }), truthOf(packets))
   } finally {
     await tap.close(false)
   }

@@ -24,7 +24,7 @@ export interface Tally {
 export function createTally(written: Uint8Array = new Uint8Array(), most: number = MOST_ADDRESSES): Tally {
   let rows = new ArrayBuffer(Math.max(written.length, FIRST_ROWS * ROW_BYTES))
   new Uint8Array(rows).set(written)
-  let words = new Uint32Array(rows)
+  let words = new Int32Array(rows)
   let doubles = new Float64Array(rows)
   let size = 0
   const v4 = new Map<number, number>()
@@ -42,7 +42,7 @@ export function createTally(written: Uint8Array = new Uint8Array(), most: number
     const more = new ArrayBuffer(rows.byteLength * 2)
     new Uint8Array(more).set(new Uint8Array(rows))
     rows = more
-    words = new Uint32Array(rows)
+    words = new Int32Array(rows)
     doubles = new Float64Array(rows)
   }
   const rowOf = ({ isIpv6, high, low }: Frame): number => {

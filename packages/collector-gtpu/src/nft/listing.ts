@@ -1,5 +1,7 @@
+import { ipv4From, prefixFrom } from '../packet/address.ts'
 import type { TapCounter } from '../upf-tap.ts'
-import { type GenerationNote, noteFrom, setFrom } from './ruleset.ts'
+import { setFrom } from './keys.ts'
+import { type GenerationNote, noteFrom } from './ruleset.ts'
 
 /** What counts, and has counted, in one generation of a table. */
 export interface ListedGeneration {
@@ -29,11 +31,14 @@ export interface ListingReader {
   end(): ListedTable
 }
 
-/** What one set says of each address. */
+/** What one set says of each of its elements. */
 type Listed = Map<string, { readonly packets: number; readonly octets: number }>
 
 const BLOCK = /^\t(set|chain|counter) (\S+) \{$/
-const ELEMENT = /([0-9a-f:.]+) counter packets (\d+) bytes (\d+)/g
+/** The key, and what its counter reads; or that of an element with a quota, in the largest unit that divides it. */
+const ELEMENT =
+  /([0-9a-f:.x]+(?: \. [0-9a-fx]+)*) (?:counter packets (\d+) bytes (\d+)|quota \d+ \w+ used (\d+) (bytes|kbytes|mbytes))/g
+const UNITS: Readonly<Record<string, number>> = { bytes: 1, kbytes: 1_024, mbytes: 1_048_576 }
 const GENERATION = /^g(\d+)_(.+)$/
 
 /** Reads a listing line by line: of a table with many elements nothing but their sums, and one set, is kept. */
@@ -90,7 +95,7 @@ function readRule(table: ListedTable, chain: string, text: string): void {
   const hook = table.hooks.get(chain)
   const device = /^\t\ttype filter hook \S+ device "([^"]*)"/.exec(text)?.[1]
   if (hook !== undefined && device !== undefined) hook.device = device
-  const counts = /^\t\tjump g(\d+)_/.exec(text)?.[1]
+  const counts = /\b(?:jump|goto) g(\d+)_/.exec(text)?.[1]
   if (hook !== undefined && counts !== undefined) hook.counts = Number(counts)
   const comment = /^\t\treturn comment "([^"]*)"/.exec(text)?.[1]
   const note = comment === undefined ? undefined : noteFrom(comment)
@@ -108,25 +113,38 @@ function readCounter({ packets }: ListedGeneration, counter: string, text: strin
  * counts, since neither can have counted what the other has not.
  */
 function addElements(generation: ListedGeneration, set: string, text: string, listed: Listed): void {
-  const key = setFrom(set)
-  if (key === undefined) return
-  for (const [, address = '', inAll, bytes] of text.matchAll(ELEMENT)) {
-    const packets = Number(inAll)
-    const octets = Number(bytes) - packets * key.before
-    const before = listed.get(address)
+  const found = setFrom(set)
+  if (found === undefined) return
+  for (const [, key = '', inAll, bytes, used, unit = ''] of text.matchAll(ELEMENT)) {
+    const parts = key.split(' . ')
+    // Of a late one: the length of its packets, and what each has before the inner one.
+    const [length = Number.NaN, mark = Number.NaN] =
+      found.before === undefined ? parts.splice(-2).map(Number) : []
+    const counted = Number(bytes ?? Number(used) * (UNITS[unit] ?? Number.NaN))
+    const packets = Number(inAll ?? counted / length)
+    const octets = counted - packets * (found.before ?? mark)
+    const before = listed.get(key)
     if (before !== undefined && before.packets >= packets) continue
-    listed.set(address, { packets, octets })
+    listed.set(key, { packets, octets })
+    const address = addressFrom(parts)
     const sums = generation.octets.get(address) ?? { up: 0, down: 0 }
-    sums[key.way] += octets - (before?.octets ?? 0)
+    sums[found.way] += octets - (before?.octets ?? 0)
     generation.octets.set(address, sums)
     generation.received += packets - (before?.packets ?? 0)
   }
 }
 
+/** Of a set with one field as nft writes it, or as numbers: an IPv4 address, or the halves of an IPv6 prefix. */
+function addressFrom([first = '', second]: readonly string[]): string {
+  if (second !== undefined) return prefixFrom(Number(first), Number(second))
+  if (first.includes(':')) return `${first}/64`
+  return first.includes('.') ? first : ipv4From(Number(first))
+}
+
 /** The octets of a generation by address. */
 export function countersOf({ octets }: ListedGeneration): readonly TapCounter[] {
   return [...octets].map(([address, { up, down }]) => ({
-    address: address.includes(':') ? `${address}/64` : address,
+    address,
     upBytes: up,
     downBytes: down,
   }))

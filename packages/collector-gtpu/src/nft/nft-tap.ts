@@ -4,21 +4,13 @@ import { type Clock, southboundUnavailable } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import { NO_PACKETS, type TapSnapshot, type TapState, type TapStats, type UpfTap } from '../upf-tap.ts'
 import { countersOf, type ListedTable, listingReader } from './listing.ts'
-import {
-  dropText,
-  generationText,
-  hooksOf,
-  hooksText,
-  layoutOf,
-  SET_SIZE,
-  type TapPlace,
-  tableText,
-} from './ruleset.ts'
+import { hooksOf, type TapPlace } from './place.ts'
+import { dropText, generationText, hooksText, layoutOf, SET_SIZE, tableText } from './ruleset.ts'
 import { isAbsent, type NftRun } from './run-nft.ts'
 
 /** What a tap by rules of the kernel needs. */
 export interface NftTapOptions {
-  readonly place: TapPlace
+  readonly place: Omit<TapPlace, 'isExact'>
   readonly clock: Clock
   readonly run: NftRun
   /** What the interface has carried; undefined when it is not there. */
@@ -28,7 +20,7 @@ export interface NftTapOptions {
 /** A generation ends when one of its sets is so full: what is not in it any more needs no room in the next. */
 const FULL = SET_SIZE * 0.75
 /** Packets of phones that no rule could follow. */
-const UNMATCHED = ['fragments', 'too_long', 'tagged', 'no_room'] as const
+const UNMATCHED = ['fragments', 'too_long', 'merged', 'tagged', 'no_room'] as const
 /** What an interface says that it has carried has been counted by then. */
 const STILL_MS = 1_000
 /** A packet that was under way through the rules before has been counted by then. */
@@ -158,9 +150,18 @@ class RulesTap implements NftTap {
   #isDue(table: ListedTable, active: number): boolean {
     return (
       !this.#isHooked(table) ||
-      table.notes.get(active)?.layout !== layoutOf(this.#options.place) ||
+      table.notes.get(active)?.layout !== layoutOf(this.#placeFor(table, active)) ||
       (table.generations.get(active)?.largest ?? 0) >= FULL
     )
+  }
+
+  /** Where datagrams have been put together, each is looked at from then on. */
+  #placeFor(table: ListedTable, active: number): TapPlace {
+    const { place } = this.#options
+    const isExact =
+      (table.generations.get(active)?.packets.get('merged') ?? 0) > 0 ||
+      table.notes.get(active)?.layout === layoutOf({ ...place, isExact: true })
+    return { ...place, isExact }
   }
 
   #isHooked({ hooks }: ListedTable): boolean {
@@ -173,7 +174,8 @@ class RulesTap implements NftTap {
   }
 
   async #begin(carried: number, signal: AbortSignal): Promise<void> {
-    const { place, clock } = this.#options
+    const { clock } = this.#options
+    const place = { ...this.#options.place, isExact: false }
     const note = { number: 1, sinceMs: clock.nowMs(), began: carried, ended: carried }
     const id = randomBytes(8).toString('hex')
     await this.#apply(
@@ -183,11 +185,11 @@ class RulesTap implements NftTap {
   }
 
   async #rotate(table: ListedTable, active: number, carried: number, signal: AbortSignal): Promise<void> {
-    const { place, clock } = this.#options
+    const place = this.#placeFor(table, active)
     const isHooked = this.#isHooked(table)
     // Without its hooks nothing was counted since the last look at the latest; an interface that came anew began from 0.
     const ended = isHooked ? carried : Math.min(this.#carried, carried)
-    const note = { number: active + 1, sinceMs: clock.nowMs(), began: carried, ended }
+    const note = { number: active + 1, sinceMs: this.#options.clock.nowMs(), began: carried, ended }
     const hooks = isHooked ? [] : [hooksText(place, [...table.hooks.keys()])]
     await this.#apply([...hooks, generationText(place, note)].join('\n'), signal)
   }

@@ -1,7 +1,7 @@
 import { isIP, isIPv4 } from 'node:net'
 import type { CoreEnds } from './g-pdu.ts'
 
-/** Dotted form of an unsigned number. */
+/** Dotted form of a number of 32 bits, with or without a sign. */
 export function ipv4From(value: number): string {
   return [24, 16, 8, 0].map((shift) => (value >>> shift) & 0xff).join('.')
 }
@@ -16,11 +16,11 @@ export function prefixFrom(high: number, low: number): string {
 
 /** The core's ends from their addresses. Throws TypeError for what is none. */
 export function coreEnds(addresses: readonly string[]): CoreEnds {
-  const v4 = new Set<number>()
+  const v4: number[] = []
   const v6 = new Set<string>()
   for (const address of addresses) {
     if (isIP(address) === 0) throw new TypeError(`${address} is no IP address`)
-    if (isIPv4(address)) v4.add(address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0))
+    if (isIPv4(address)) v4.push(address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0) | 0)
     else v6.add(hexOfIpv6(address))
   }
   return { v4, v6 }

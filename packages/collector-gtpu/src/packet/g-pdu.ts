@@ -20,16 +20,16 @@ export interface Frame {
   /** To the phone's core, from the phone. */
   isUp: boolean
   isIpv6: boolean
-  /** IPv4: the address. IPv6: the upper and the lower half of the /64. Unsigned. */
+  /** IPv4: the address. IPv6: the upper and the lower half of the /64. Of 32 bits, signed: such numbers need no memory. */
   high: number
   low: number
   /** Octets of the inner IP packet. */
   octets: number
 }
 
-/** The core's ends of tunnels: IPv4 addresses as unsigned numbers, IPv6 ones as 32 hexadecimal digits. */
+/** The core's ends of tunnels: IPv4 addresses as signed numbers of 32 bits, IPv6 ones as 32 hexadecimal digits. */
 export interface CoreEnds {
-  readonly v4: ReadonlySet<number>
+  readonly v4: readonly number[]
   readonly v6: ReadonlySet<string>
 }
 
@@ -79,8 +79,8 @@ function readIpv4(octets: Uint8Array, at: number, end: number, ends: CoreEnds, f
   if ((word(octets, at + 6) & FRAGMENT_OFFSET) !== 0) return VERDICT.ignored
   const header = (byte(octets, at) & 0x0f) * 4
   if (header < IPV4_HEADER) return VERDICT.ignored
-  const isFromCore = ends.v4.has(long(octets, at + 12))
-  const isToCore = ends.v4.has(long(octets, at + 16))
+  const isFromCore = isAmong(ends.v4, long(octets, at + 12))
+  const isToCore = isAmong(ends.v4, long(octets, at + 16))
   return readUdp(octets, at + header, end, isFromCore, isToCore, frame)
 }
 
@@ -168,6 +168,12 @@ function readInner(octets: Uint8Array, at: number, end: number, payload: number,
   return VERDICT.counted
 }
 
+/** A core has a few ends: to compare them takes less than a look into a set. */
+function isAmong(ends: readonly number[], address: number): boolean {
+  for (const end of ends) if (end === address) return true
+  return false
+}
+
 // Each place is looked at after a check that it is there: what is outside reads as 0.
 function byte(octets: Uint8Array, at: number): number {
   return octets[at] ?? 0
@@ -178,7 +184,7 @@ function word(octets: Uint8Array, at: number): number {
 }
 
 function long(octets: Uint8Array, at: number): number {
-  return ((word(octets, at) << 16) | word(octets, at + 2)) >>> 0
+  return (word(octets, at) << 16) | word(octets, at + 2)
 }
 
 function hex(octets: Uint8Array, at: number): string {

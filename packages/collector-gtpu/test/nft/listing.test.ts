@@ -52,4 +52,30 @@ listing('counts an element once that the kernel lists twice while its set grows'
   assert.equal([received, largest], [7, 2])
 })
 
+listing('knows prefixes by their two halves, and as a version before has written them', () => {
+  const { counters } = read({
+    g1_up6_36: [`elements = { ${one('0x20010db8 . 0x450001', 1, 136)} }`],
+    g1_down6_36: [`elements = { ${one('2001:db8:45:1::', 2, 272)} }`],
+  })
+  assert.equal(counters, [{ address: '2001:db8:45:1::/64', upBytes: 100, downBytes: 200 }])
+})
+
+listing('takes packets that found no counter from the length that each of them had', () => {
+  const late = (key: string, used: string): string => `${key} quota 9000000000 mbytes used ${used}`
+  const { counters, received, largest } = read({
+    g1_up4_36: [`elements = { ${one('10.45.0.2', 2, 272)} }`],
+    g1_up4_late: [
+      `elements = { ${late('0xa2d0002 . 136 . 0x00000024', '408 bytes')},`,
+      // What 1,024 divides is written in the next unit.
+      `     ${late('0xa2d0002 . 128 . 0x00000024', '1 kbytes')} }`,
+    ],
+    g1_down6_late: [`elements = { ${late('0x20010db8 . 0x450001 . 1300 . 0x0000002c', '1300 bytes')} }`],
+  })
+  assert.equal(counters, [
+    { address: '10.45.0.2', upBytes: 200 + 300 + 8 * 92, downBytes: 0 },
+    { address: '2001:db8:45:1::/64', upBytes: 0, downBytes: 1_256 },
+  ])
+  assert.equal([received, largest], [2 + 3 + 8 + 1, 2])
+})
+
 listing.run()

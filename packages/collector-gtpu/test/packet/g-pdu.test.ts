@@ -5,7 +5,7 @@ import { createTally } from '../../src/counters/tally.ts'
 import { coreEnds, ipv4From, prefixFrom } from '../../src/packet/address.ts'
 import { type Frame, readIp, VERDICT } from '../../src/packet/g-pdu.ts'
 import { findIpOf } from '../../src/packet/link.ts'
-import { type Carried, CORE, CORE_6, frame, gpdu, outer, RADIO } from '../support/frames.ts'
+import { type Carried, CORE, CORE_6, frame, merged, outer, RADIO } from '../support/frames.ts'
 
 const gtpu = suite('collector-gtpu/packet')
 const ENDS = coreEnds([CORE, CORE_6])
@@ -22,15 +22,6 @@ function read(octets: Uint8Array, link = ETHERNET, end = octets.length) {
 
 const V4: Carried = { isUp: true, phone: '10.45.0.2', octets: 100 }
 const V6: Carried = { isUp: false, phone: '2001:db8:45:1::99', octets: 1_280 }
-
-/** Several packets of phones in one datagram, as an interface that merges them hands them on. */
-function merged(all: readonly Carried[]): Buffer {
-  const [first = V4] = all
-  const datagram = Buffer.concat([outer(first), ...all.slice(1).map(gpdu)])
-  datagram.writeUInt16BE(datagram.length, 2)
-  datagram.writeUInt16BE(datagram.length - 20, 24)
-  return datagram
-}
 
 const carried: fc.Arbitrary<Carried> = fc.record({
   isUp: fc.boolean(),

@@ -35,6 +35,11 @@ export function frame(carried: Carried): Buffer {
   return Buffer.concat([head, outer(carried)])
 }
 
+/** An Ethernet frame of an IPv4 packet. */
+export function ethernet(packet: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${ETHERNET.to}${ETHERNET.from}0800`, 'hex'), packet])
+}
+
 /** The outer IP packet. */
 export function outer(carried: Carried): Buffer {
   const { isUp, isOuterIpv6 = false } = carried
@@ -47,6 +52,14 @@ export function outer(carried: Carried): Buffer {
   udp.writeUInt16BE(8 + payload.length, 4)
   const [from, to] = isUp ? [radio, core] : [core, radio]
   return ip(from, to, Buffer.concat([udp, payload]))
+}
+
+/** Several packets of phones in one datagram over IPv4, as an interface that merges them hands them on. */
+export function merged([first, ...others]: readonly [Carried, ...Carried[]]): Buffer {
+  const datagram = Buffer.concat([outer(first), ...others.map(gpdu)])
+  datagram.writeUInt16BE(datagram.length, 2)
+  datagram.writeUInt16BE(datagram.length - 20, 24)
+  return datagram
 }
 
 /** The GTP-U packet. */

@@ -9,6 +9,7 @@ import type { Denials } from './pipeline/denials.ts'
 import type { FailedCredentials } from './pipeline/failed-credentials.ts'
 import type { RequestContext } from './pipeline/request-context.ts'
 import type { SendTogether } from './pipeline/send-together.ts'
+import type { SenderOf } from './pipeline/senders.ts'
 import type { Shares } from './pipeline/shares.ts'
 import type { ClientCertificates } from './tls/client-certificates.ts'
 
@@ -26,6 +27,8 @@ export interface EdgeCore {
   /** Open event streams by principal. */
   readonly streams: Map<string, number>
   readonly authenticate: Authenticate
+  /** From where a request comes, past the proxies that are trusted. */
+  readonly senderOf: SenderOf
   readonly certificates: ClientCertificates
   /** Error codes that the plugins which serve now bring. */
   errors(): readonly ErrorCode[]

@@ -19,6 +19,15 @@ export interface EdgeKernel
   readonly db: Pick<Kernel['db'], 'probe'>
   readonly registry: Pick<
     Kernel['registry'],
-    'secrets' | 'writeSecret' | 'list' | 'load' | 'unload' | 'reload' | 'disable' | 'enable' | 'uninstall'
+    | 'secrets'
+    | 'writeSecret'
+    | 'install'
+    | 'list'
+    | 'load'
+    | 'unload'
+    | 'reload'
+    | 'disable'
+    | 'enable'
+    | 'uninstall'
   >
 }

@@ -98,6 +98,8 @@ export interface EdgeOptions {
   /** Where plain HTTP is served too, on a loopback address; `server.plain_listen` of the settings when absent, empty: nowhere. */
   readonly plainListen?: string
   readonly limits?: Partial<EdgeLimits>
+  /** The folder of the documentation that this build carries, served at `/docs`. Undefined: it carries none. */
+  readonly documentation?: string
   /**
    * Checks every success body against the route's response schema and answers `internal` when it does not fit.
    * For tests and development: costs time, and turns a wrong document into a failure.

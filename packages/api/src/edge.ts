@@ -25,6 +25,7 @@ import { RequestContext } from './pipeline/request-context.ts'
 import { requestIdFrom } from './pipeline/request-id.ts'
 import { createSchemaChecks } from './pipeline/schema-checks.ts'
 import { createSendTogether } from './pipeline/send-together.ts'
+import { createSenders } from './pipeline/senders.ts'
 import { fail, serve } from './pipeline/serve.ts'
 import { Shares } from './pipeline/shares.ts'
 import { SYSTEM_PATHS, systemRoutes } from './system/routes.ts'
@@ -85,6 +86,7 @@ class GenerationHost implements Edge {
       bodies: new BodySpace(this.#limits.bodies),
       failures: new FailedCredentials(kernel, this.#limits.failures),
       authenticate: createAuthenticate(kernel, options.adminToken, this.#certificates),
+      senderOf: createSenders(kernel),
       certificates: this.#certificates,
       running: new Map(),
       send: createSendTogether(),
@@ -111,7 +113,7 @@ class GenerationHost implements Edge {
       plugin: SYSTEM_PLUGIN,
       retiring: this.#shutdown.signal,
       paths: SYSTEM_PATHS,
-      routes: systemRoutes(this.#core, () => this.#current?.endpoints ?? []),
+      routes: systemRoutes(this.#core, () => this.#current?.endpoints ?? [], options.documentation),
     }
   }
 

@@ -20,6 +20,7 @@ const plugin = (name: string, state: PluginRecord['state'] = 'running'): PluginR
   error: undefined,
   essential: false,
   versions: ['1.2.3'],
+  signedBy: undefined,
 })
 
 system('is healthy while the store answers and says 503 while it does not', async () => {
@@ -92,6 +93,7 @@ system('lists plugins page by page, for admins', async () => {
     error: null,
     essential: false,
     versions: ['1.2.3'],
+    signed_by: null,
   })
   assert.is(second.body.next_cursor, null)
   const operator = world.kernel.token('operator', ['operator'])
@@ -167,6 +169,14 @@ system('serves the documentation page without any other host', async () => {
   const { text } = await world.ask('/v1/docs/page.js')
   assert.not.match(text, /https?:|\/\/[a-z]/)
   assert.match(text, 'openapi.json')
+})
+
+system('says that there is no documentation where the build carries none', async () => {
+  for (const path of ['/docs', '/docs/index.html', '/docs/how-to/sims.html']) {
+    const answer = await world.ask(path)
+    assert.is(answer.status, 404, path)
+    assert.match(answer.text, /"not_found"/, path)
+  }
 })
 
 system.run()

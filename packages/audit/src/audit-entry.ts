@@ -25,7 +25,7 @@ export const AUDIT_COLUMNS =
 export const GENESIS_HASH: string = '0'.repeat(64)
 
 /**
- * SHA-256 (hex) over the canonical JSON of an entry with the hash of the one before it; the format is docs/audit.md's.
+ * SHA-256 (hex) over the canonical JSON of an entry with the hash of the one before it; the format is docs/explanation/audit.md's.
  * Written out key by key because it is on the path of every mutation.
  */
 export function auditHash(row: Omit<AuditRow, 'hash'>): string {

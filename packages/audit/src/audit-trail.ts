@@ -63,7 +63,7 @@ export interface PacedAuditTrail extends AuditTrail {
   verifyGently(pace: ScanPace): ReturnType<AuditTrail['verify']>
 }
 
-/** Reads, checks and prunes the trail (docs/audit.md). */
+/** Reads, checks and prunes the trail (docs/explanation/audit.md). */
 export function createAuditTrail({ db, clock, auditKey, anchor }: AuditTrailOptions): PacedAuditTrail {
   const seal = auditSeal(auditKey)
   // Verify and prune of this instance wait for each other: a prune takes away what a verify is about to read.

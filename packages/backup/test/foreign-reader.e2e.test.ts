@@ -9,7 +9,7 @@ import { PASSPHRASE, stateOf } from './support/state.ts'
 
 const test = suite('a program of somebody else')
 
-const PROGRAM = fileURLToPath(new URL('../../../docs/backup/decrypt.py', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../../../docs/programs/decrypt.py', import.meta.url))
 const hasPython = spawnSync('python3', ['-c', 'import cryptography']).status === 0
 if (!hasPython) process.stdout.write('needs python3 with cryptography\n')
 

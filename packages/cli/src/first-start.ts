@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { meshIdentityRef, systemPrincipal, tokenMintRef } from '@steeple/contracts'
 import type { Kernel } from '@steeple/kernel'
+import { part as labCore } from './parts/lab-core.ts'
 
 /**
  * Tells a newcomer where everything is and how to authenticate.
@@ -16,13 +17,15 @@ export async function introduce(kernel: Kernel, url: string): Promise<void> {
   const minted = hasVariable ? undefined : await firstToken(kernel)
   const token = hasVariable ? `$${variable}` : '$SVC_TOKEN'
   const curl = curlOf(kernel)
+  const at = { url, token, curl, dataDir: settings.server.data_dir }
+  const lab = labCore.welcome?.(at) ?? { addresses: [], trial: [] }
   const lines = [
     '',
     `Steeple ${kernel.info.version} runs in ${settings.server.mode} mode; node "${kernel.identity.name}", data in ${settings.server.data_dir}`,
     '',
-    `  API            ${url}/v1`,
-    `  documentation  ${url}/v1/docs`,
-    ...labAddress(),
+    `  API            ${url}/v1/docs`,
+    `  documentation  ${url}/docs`,
+    ...lab.addresses,
     '',
     ...credentialLines(
       minted === undefined ? undefined : shown(minted, settings.server.data_dir),
@@ -35,7 +38,7 @@ export async function introduce(kernel: Kernel, url: string): Promise<void> {
     `  ${curl} -H "Authorization: Bearer ${token}" ${url}/v1/status`,
     `  ${curl} -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' ${url}/v1/spectrum/check -d '{"technology":"lte","channels":[1300]}'`,
     '',
-    ...labTrial({ url, token, curl, dataDir: settings.server.data_dir }),
+    ...lab.trial,
     'Ctrl-C ends it.',
     '',
   ]
@@ -48,27 +51,6 @@ function curlOf(kernel: Kernel): string {
   if (!tls.enabled || tls.cert_file !== '') return 'curl -s'
   const isMember = kernel.service(meshIdentityRef)?.membership() !== undefined
   return `curl -s --cacert ${join(server.data_dir, 'keys', isMember ? 'mesh/ca.pem' : 'mesh-ca.pem')}`
-}
-
-/** Where the phones are, when `npm start` has a lab core beside the service. */
-function labAddress(): readonly string[] {
-  const { LAB_CORE_URL: address = '', LAB_CORE_COUNTED: counted } = process.env
-  if (address === '') return []
-  return [
-    `  lab core       ${address}  (a stand-in for core, radio and phones)`,
-    ...(counted === undefined ? [] : [`  data           ${counted}`]),
-  ]
-}
-
-/** From a SIM to a phone that attaches with it. */
-function labTrial({ url, token, curl, dataDir }: Readonly<Record<string, string>>): readonly string[] {
-  if (labAddress().length === 0) return []
-  return [
-    'A SIM, and a phone of the lab core that attaches with it (README.md, "The first ten minutes"):',
-    `  BATCH=$(${curl} -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' ${url}/v1/sims -d '{}' | sed 's/.*"batch_id":"\\([^"]*\\)".*/\\1/')`,
-    `  npm run -s svc -- sim export "$BATCH" --data-dir ${dataDir} --format json | npm run -s lab -- insert`,
-    '',
-  ]
 }
 
 async function firstToken(kernel: Kernel): Promise<string | undefined> {

@@ -1,31 +1,30 @@
 import { Command, type CommanderError, Option } from 'commander'
 import { type CommandError, usageError } from './command-error.ts'
-import { addAlertCommands } from './commands/alert.ts'
 import { addAuditCommands } from './commands/audit.ts'
-import { addBackupCommands } from './commands/backup.ts'
 import { addClockCommands } from './commands/clock.ts'
 import { addCompletionCommand } from './commands/completion.ts'
-import { addComplianceCommands } from './commands/compliance.ts'
-import { addCoreCommands } from './commands/core.ts'
-import { addEsimCommands } from './commands/esim.ts'
 import { addLoginCommands } from './commands/login.ts'
 import { addMachineCommands } from './commands/machine.ts'
-import { addMeshCommands } from './commands/mesh.ts'
 import { addNetworkCommands } from './commands/network.ts'
-import { addPeerCommands } from './commands/peer.ts'
 import { addPluginCommands } from './commands/plugin.ts'
 import { addPolicyCommands } from './commands/policy.ts'
 import { addSecretCommands } from './commands/secret.ts'
 import { addSessionsCommand } from './commands/sessions.ts'
 import { addSimCommands } from './commands/sim.ts'
-import { addSupportCommands } from './commands/support.ts'
 import { addTokenCommands } from './commands/token.ts'
 import { addTxCommands } from './commands/tx.ts'
-import { addUsageCommand } from './commands/usage.ts'
 import { addUserCommands } from './commands/user.ts'
 import type { ServiceFlags } from './flags.ts'
+import { part as alerts } from './parts/alerts.ts'
+import { part as backup } from './parts/backup.ts'
+import { part as compliance } from './parts/compliance.ts'
+import { part as coreConfig } from './parts/core-config.ts'
+import { part as esimSmdp } from './parts/esim-smdp.ts'
+import { part as fairUse } from './parts/fair-use.ts'
+import { part as mesh } from './parts/mesh.ts'
+import { part as support } from './parts/support.ts'
 import type { Terminal } from './terminal.ts'
-import { ownVersion } from './version.ts'
+import { versionText } from './version.ts'
 
 /** Runs the service until it has ended. */
 export type Serve = (flags: ServiceFlags) => Promise<void>
@@ -52,7 +51,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
     .addOption(new Option('--log-level <level>', 'default: info').choices(['debug', 'info', 'warn', 'error']))
     .option('--safe-mode', 'leave installed plugins alone, when one of them keeps the service from working')
     .option('--first-start', 'make the node and a way in when there is none yet, and say how to use them')
-    .version(ownVersion(), '--version', 'print version and exit')
+    .version(versionText(), '--version', 'print version and exit')
     .helpOption('--help', 'show what a command takes')
     .helpCommand(false)
   program.hook('preSubcommand', (_, command) => refuseFlagsBefore(program, command))
@@ -62,26 +61,25 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   })
   addMachineCommands(program, terminal)
   addNetworkCommands(program, terminal)
-  addMeshCommands(program, terminal)
-  addPeerCommands(program, terminal)
+  mesh.addCommands?.(program, terminal)
   addLoginCommands(program, terminal)
   addUserCommands(program, terminal)
   addTokenCommands(program, terminal)
   addSimCommands(program, terminal)
-  addEsimCommands(program, terminal)
+  esimSmdp.addCommands?.(program, terminal)
   addSessionsCommand(program, terminal)
-  addUsageCommand(program, terminal)
+  fairUse.addCommands?.(program, terminal)
   addPolicyCommands(program, terminal)
   addTxCommands(program, terminal)
-  addCoreCommands(program, terminal)
+  coreConfig.addCommands?.(program, terminal)
   addClockCommands(program, terminal)
-  addAlertCommands(program, terminal)
+  alerts.addCommands?.(program, terminal)
   addAuditCommands(program, terminal)
-  addBackupCommands(program, terminal)
-  addComplianceCommands(program, terminal)
+  backup.addCommands?.(program, terminal)
+  compliance.addCommands?.(program, terminal)
   addPluginCommands(program, terminal)
   addSecretCommands(program, terminal)
-  addSupportCommands(program, terminal)
+  support.addCommands?.(program, terminal)
   addCompletionCommand(program, terminal)
   program.addHelpText('before', () => knownAlone(program))
   finish(program)

@@ -10,6 +10,7 @@ import { type ConfigOptions, createSchemaCompiler, type LoadedConfig, loadConfig
 import { createLog, type KernelLog } from '@steeple/telemetry'
 import { adminTokenFrom } from './admin-token.ts'
 import { failure } from './command-error.ts'
+import { documentationHere } from './composition/documentation.ts'
 import { type ListenerTls, listenerTls } from './composition/listener-tls.ts'
 import { incompleteBuild, pluginPackages, sectionsHere } from './composition/plugin-packages.ts'
 import { introduce } from './first-start.ts'
@@ -173,7 +174,13 @@ function edgeOptions(
   adminToken: string | undefined,
   tls: ListenerTls | undefined,
 ): Parameters<typeof createEdge>[1] {
-  return { adminToken, cursorSecret: kernel.cursorSecret(), ...(tls === undefined ? {} : { tls }) }
+  const documentation = documentationHere()
+  return {
+    adminToken,
+    cursorSecret: kernel.cursorSecret(),
+    ...(documentation === undefined ? {} : { documentation }),
+    ...(tls === undefined ? {} : { tls }),
+  }
 }
 
 /** What happens to the process, and whom to tell of it now. */

@@ -145,7 +145,9 @@ config(
     try {
       const place = ['--config', node.file]
       const dir = await plugin(node.folder.path)
-      const load = await svc(['plugin', 'load', dir, ...place, '--json'], { env: node.env })
+      const load = await svc(['plugin', 'load', '--allow-unsigned', dir, ...place, '--json'], {
+        env: node.env,
+      })
       assert.is(load.code, 0, load.err)
       assert.match(load.out, '"state": "needs_config"')
       assert.match(load.out, 'beacon needs the key url (Where the beacon is); set it and send SIGHUP')
@@ -202,7 +204,9 @@ config(
     const node = await start('beacon: {url: "http://north"}\n')
     try {
       const dir = await plugin(node.folder.path)
-      const load = await svc(['plugin', 'load', dir, '--config', node.file], { env: node.env })
+      const load = await svc(['plugin', 'load', '--allow-unsigned', dir, '--config', node.file], {
+        env: node.env,
+      })
       assert.is(load.code, 0, load.err)
       const dark = await get(node, '/v1/beacon/dark')
       assert.equal(

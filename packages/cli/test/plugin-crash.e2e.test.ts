@@ -38,7 +38,10 @@ async function live(
   const child = spawn(
     process.execPath,
     ['--no-warnings', MAIN, '--data-dir', dataDir, '--listen', '127.0.0.1:0', ...flags],
-    { env: cleanEnv({ SVC_ADMIN_TOKEN: ADMIN }), stdio: ['ignore', 'pipe', 'inherit'] },
+    {
+      env: cleanEnv({ SVC_ADMIN_TOKEN: ADMIN, SVC_PLUGINS_ALLOW_UNSIGNED: 'true' }),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
   )
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
   const lines: Line[] = []

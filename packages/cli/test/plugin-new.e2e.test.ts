@@ -1,21 +1,18 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { assert, suite, tempDir } from '@steeple/testkit'
 import { KINDS } from '../src/scaffold/kinds.ts'
+import { buildProject, linkModules, PACKAGES } from './plugin-project.ts'
 import { cleanEnv, PROCESS_LIMIT, svc } from './svc.ts'
 
 const scaffold = suite('cli/plugin-new')
 const run = promisify(execFile)
-const OWN_MODULES = fileURLToPath(new URL('../node_modules', import.meta.url))
-const ROOT_BIN = fileURLToPath(new URL('../../../node_modules/.bin', import.meta.url))
-
 interface Manifest {
   readonly name: string
   readonly steeple: { readonly id: string; readonly kind: string; readonly provides?: readonly string[] }
-  readonly dependencies: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies: Readonly<Record<string, string>>
 }
 
@@ -34,11 +31,9 @@ for (const kind of KINDS)
       assert.match(out, /svc plugin load/)
       const dir = join(folder.path, name)
       assert.equal((await manifestOf(dir)).steeple.id, name)
-      // Stands for `pnpm install`: the dependencies of this workspace are the same ones.
-      await symlink(OWN_MODULES, join(dir, 'node_modules'))
+      await linkModules(dir)
       const options = { cwd: dir, env: cleanEnv({ NO_COLOR: '1', FORCE_COLOR: '0' }) }
-      await run(join(ROOT_BIN, 'tsc'), ['-p', 'tsconfig.test.json', '--noEmit'], options)
-      await run(join(OWN_MODULES, '.bin', 'tsup'), ['--silent'], options)
+      await buildProject(dir)
       assert.equal(await readdir(join(dir, 'dist')), ['plugin.js'])
       const built = await readFile(join(dir, 'dist', 'plugin.js'), 'utf8')
       const imports = [...built.matchAll(/from "([^"]+)"/g)].map((match) => match[1] ?? '')
@@ -67,19 +62,33 @@ for (const kind of KINDS)
   )
 
 scaffold(
-  'links contracts and testkit of this installation outside of the workspace, and overwrites nothing',
+  'asks outside of the workspace for packages of this version, or takes them from a folder, and overwrites nothing',
   async () => {
     await using folder = await tempDir()
+    const { version } = JSON.parse(await readFile(join(PACKAGES, 'contracts/package.json'), 'utf8'))
     const args = ['plugin', 'new', 'far', '--kind', 'collector', '--json']
     assert.is((await svc(args, { cwd: folder.path })).code, 0)
     const manifest = await manifestOf(join(folder.path, 'far'))
     assert.is(manifest.name, 'far')
     assert.equal(manifest.steeple.provides, ['collector.far'])
-    assert.match(manifest.dependencies['@steeple/contracts'] ?? '', /^link:\/.*\/packages\/contracts$/)
-    assert.match(manifest.devDependencies['@steeple/testkit'] ?? '', /^link:\/.*\/packages\/testkit$/)
+    assert.is(manifest.dependencies, undefined)
+    const names = ['contracts', 'plugin-kit', 'testkit']
+    const asked = names.map((name) => [`@steeple/${name}`, `^${version}`])
+    assert.equal(manifest.devDependencies, Object.fromEntries(asked))
     const again = await svc(args, { cwd: folder.path })
     assert.is(again.code, 1)
     assert.match(again.err, /folder_not_empty/)
+    const fromFiles = ['plugin', 'new', 'near', '--kind', 'core', '--packages', 'packed', '--json']
+    await mkdir(join(folder.path, 'packed'))
+    const missing = await svc(fromFiles, { cwd: folder.path })
+    assert.match(missing.err, /packages_missing[\s\S]*packed lacks steeple-contracts-.*; no \.tgz is there/)
+    for (const name of names)
+      await writeFile(join(folder.path, 'packed', `steeple-${name}-${version}.tgz`), name)
+    assert.is((await svc(fromFiles, { cwd: folder.path })).code, 0)
+    const own = await manifestOf(join(folder.path, 'near'))
+    const kept = `steeple-testkit-${version}.tgz`
+    assert.is(own.devDependencies['@steeple/testkit'], `file:vendor/${kept}`)
+    assert.is(await readFile(join(folder.path, 'near/vendor', kept), 'utf8'), 'testkit')
   },
   PROCESS_LIMIT,
 )

@@ -1,18 +1,16 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
+import { buildProject, linkModules } from './plugin-project.ts'
 import { cleanEnv, MAIN, PROCESS_LIMIT, svc } from './svc.ts'
 
 const service = suite('cli/service')
 const ADMIN = 'admin-of-this-test-0123456789'
-const OWN_MODULES = fileURLToPath(new URL('../node_modules', import.meta.url))
-const TSUP = fileURLToPath(new URL('../node_modules/.bin/tsup', import.meta.url))
 
 interface Running {
   readonly folder: TempDir
@@ -106,9 +104,16 @@ service(
     const { folder, env } = here()
     assert.is((await svc(['plugin', 'new', 'board', '--kind', 'feature'], { cwd: folder.path })).code, 0)
     const dir = join(folder.path, 'board')
-    await symlink(OWN_MODULES, join(dir, 'node_modules'))
-    await promisify(execFile)(TSUP, ['--silent'], { cwd: dir })
-    const loaded = await ask<{ state: string }>('plugin', 'load', dir, '--data-dir', folder.path)
+    await linkModules(dir)
+    await buildProject(dir)
+    const loaded = await ask<{ state: string }>(
+      'plugin',
+      'load',
+      '--allow-unsigned',
+      dir,
+      '--data-dir',
+      folder.path,
+    )
     assert.is(loaded.state, 'running')
     const headers = { authorization: `Bearer ${ADMIN}`, 'content-type': 'application/json' }
     const url = `${env.SVC_URL}/v1/board/notes/mast`
@@ -143,7 +148,7 @@ service(
     const { folder, env } = here()
     const dir = await writeBuilt(folder.path, 'broken', "throw new Error('no antenna')")
     const before = await readdir(join(folder.path, 'plugins'))
-    const refused = await svc(['plugin', 'load', dir, '--data-dir', folder.path], { env })
+    const refused = await svc(['plugin', 'load', '--allow-unsigned', dir, '--data-dir', folder.path], { env })
     assert.is(refused.code, 1)
     assert.match(refused.err, /^plugin_state_conflict: plugin broken failed at step setup: no antenna/m)
     assert.match(refused.err, /removed .*broken@1\.0\.0/)
@@ -166,12 +171,15 @@ service(
     })
     type Answer = { state: string; version: string }
     const place = ['--data-dir', folder.path]
-    assert.is((await ask<Answer>('plugin', 'load', `${dir}.tgz`, ...place)).state, 'running')
+    assert.is(
+      (await ask<Answer>('plugin', 'load', '--allow-unsigned', `${dir}.tgz`, ...place)).state,
+      'running',
+    )
     assert.is((await ask<Answer>('plugin', 'disable', 'lasting')).state, 'disabled')
     assert.is((await ask<Answer>('plugin', 'enable', 'lasting')).state, 'running')
     const manifest = join(dir, 'package.json')
     await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('1.0.0', '1.1.0'))
-    assert.is((await ask<Answer>('plugin', 'load', dir, ...place)).version, '1.1.0')
+    assert.is((await ask<Answer>('plugin', 'load', '--allow-unsigned', dir, ...place)).version, '1.1.0')
     assert.is((await ask<Answer>('plugin', 'rollback', 'lasting')).version, '1.0.0')
     const { env } = here()
     const early = await svc(['plugin', 'uninstall', 'lasting', '--offline', ...place], { env })
@@ -274,7 +282,10 @@ service(
       [env.SVC_URL ?? '', 'plugin_not_found'],
       ['http://127.0.0.1:1', 'unreachable'],
     ] as const) {
-      const refused = await svc(['plugin', 'load', dir, '--data-dir', elsewhere, '--url', url], { env })
+      const refused = await svc(
+        ['plugin', 'load', '--allow-unsigned', dir, '--data-dir', elsewhere, '--url', url],
+        { env },
+      )
       assert.is(refused.code, 1)
       assert.match(refused.err, new RegExp(`^${code}: `, 'm'))
       assert.not.ok(existsSync(join(folder.path, 'else')), 'the directories that it made are gone too')
@@ -291,7 +302,7 @@ service(
     await using other = await tempDir()
     await svc(['node', 'init', '--data-dir', other.path])
     const before = await readdir(other.path)
-    const refused = await svc(['plugin', 'load', dir, '--data-dir', other.path], { env })
+    const refused = await svc(['plugin', 'load', '--allow-unsigned', dir, '--data-dir', other.path], { env })
     assert.is(refused.code, 1)
     assert.match(refused.err, /^plugin_not_found: the service is not the one of .*nothing was installed/m)
     assert.match(refused.err, /--data-dir or --config/)
@@ -306,7 +317,8 @@ service(
     const { folder } = here()
     const dir = await writeBuilt(folder.path, 'steps', 'return {}')
     const manifest = join(dir, 'package.json')
-    const load = (): Promise<{ version: string }> => ask('plugin', 'load', dir, '--data-dir', folder.path)
+    const load = (): Promise<{ version: string }> =>
+      ask('plugin', 'load', '--allow-unsigned', dir, '--data-dir', folder.path)
     assert.is((await load()).version, '1.0.0')
     await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('1.0.0', '1.1.0'))
     assert.is((await load()).version, '1.1.0')

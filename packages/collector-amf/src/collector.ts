@@ -5,6 +5,7 @@ import {
   type ImsiHash,
   msFromDuration,
   type SessionSighting,
+  sectionOf,
   southboundUnavailable,
 } from '@steeple/contracts'
 import { free5gcOamRef, type Registration, type RegistrationList } from '@steeple/free5gc-oam'
@@ -37,7 +38,10 @@ export function amfCollector(context: Context): Collector {
     const oam = context.maybe(free5gcOamRef)
     if (oam === undefined)
       throw southboundUnavailable('nobody can ask the AMF: the plugin driver-core-b is not there')
-    const list = await oam.registrations(ageOf(context.settings.collector.interval), signal)
+    const list = await oam.registrations(
+      ageOf(sectionOf(context.settings, 'collector').interval ?? ''),
+      signal,
+    )
     const asked = await known.ask(oam, refsOf(list), signal)
     const { sightings, missing } = await sightingsIn(list, asked)
     signal.throwIfAborted()

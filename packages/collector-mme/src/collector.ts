@@ -3,6 +3,7 @@ import {
   type Context,
   msFromDuration,
   NOTHING_COLLECTED,
+  sectionOf,
   southboundUnavailable,
 } from '@steeple/contracts'
 import { coreInfo, type Open5gsInfo, open5gsInfo, open5gsInfoRef } from '@steeple/open5gs-info'
@@ -62,7 +63,10 @@ export function mmeCollector(context: Context): Collector {
         return NOTHING_COLLECTED
       }
       try {
-        const look = await (driver ?? ownInfo()).look(ageOf(context.settings.collector.interval), signal)
+        const look = await (driver ?? ownInfo()).look(
+          ageOf(sectionOf(context.settings, 'collector').interval ?? ''),
+          signal,
+        )
         const { beganMs } = look.sessions ?? look.ues
         const seenAtMs = Math.round(clock.nowMs() - (clock.monotonicMs() - beganMs))
         const seen = sightingsIn(look, seenAtMs)

@@ -49,7 +49,7 @@ interface Removed {
   readonly rows: readonly object[]
 }
 
-/** A signed checkpoint in the place of what is removed, in the same transaction: docs/compliance.md has what is signed. */
+/** A signed checkpoint in the place of what is removed, in the same transaction: docs/reference/regulator-file.md has what is signed. */
 async function leave(
   { context }: ComplianceParts,
   tx: Tx,

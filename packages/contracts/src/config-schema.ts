@@ -31,6 +31,9 @@ const texts = (fallback: readonly string[], more: JsonSchema = {}): JsonSchema =
 const choice = (fallback: string, ...others: readonly string[]): JsonSchema =>
   text(fallback, { enum: [fallback, ...others] })
 
+/** Of `plugins.trust`: an Ed25519 public key (RFC 8032), 32 octets in base64url, and the name of who has it. */
+const PLUGIN_KEY_PATTERN = '^ed25519:[A-Za-z0-9_-]{43} [A-Za-z0-9][A-Za-z0-9._@-]{0,63}$'
+
 const INSTANCE_NAME = text('', {
   pattern: '^[A-Za-z0-9_.-]{0,64}$',
   'x-allowed': 'letters, digits, "_", "." and "-" (64 at most), or empty',
@@ -61,6 +64,12 @@ export const SERVICE_CONFIG: JsonSchema = {
         'SVC_SERVER_PLAIN_LISTEN',
         'restart',
         text('', { format: 'loopback-address' }),
+      ),
+      trusted_proxies: leaf(
+        'Reverse proxies that are believed whom they speak for (`X-Forwarded-For`, `X-Forwarded-Proto`): their own addresses alone.',
+        'SVC_SERVER_TRUSTED_PROXIES',
+        'hot',
+        texts([], { format: 'cidr' }),
       ),
       data_dir: leaf(
         'Store, keys and installed plugins.',
@@ -148,6 +157,22 @@ export const SERVICE_CONFIG: JsonSchema = {
         text(''),
       ),
       disabled: leaf('Plugins that are left out.', 'SVC_PLUGINS_DISABLED', 'restart', texts([])),
+      trust: leaf(
+        'Whose signed plugins are loaded: public keys, each with a name.',
+        'SVC_PLUGINS_TRUST',
+        'hot',
+        {
+          ...texts([], { pattern: PLUGIN_KEY_PATTERN }),
+          'x-allowed': 'a list of keys as `svc plugin key` prints them, like "ed25519:… alice"',
+          'x-shown': true,
+        },
+      ),
+      allow_unsigned: leaf(
+        'Plugins that nobody trusted has signed are loaded, too.',
+        'SVC_PLUGINS_ALLOW_UNSIGNED',
+        'hot',
+        flag(false),
+      ),
     }),
     tls: group({
       enabled: leaf(

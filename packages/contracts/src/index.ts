@@ -236,7 +236,7 @@ export {
   vaultRef,
 } from './services.ts'
 export { type SessionHistory, sessionHistoryRef } from './session-history.ts'
-export type { AlertRule, AlertWebhook, Settings } from './settings.ts'
+export { type AlertRule, type AlertWebhook, type Settings, sectionOf } from './settings.ts'
 export { type SimRegister, simRegisterRef } from './sim-register.ts'
 export {
   type OpenableSim,

@@ -33,14 +33,14 @@ export interface Manifest {
   readonly contracts: string
   /** Dotted path of what it gets as `Context.config`, e.g. `fairuse`. */
   readonly config_path: string
-  /** The JSON Schema of its keys, a file of the package (`./config.schema.json`); see docs/plugins.md. Absent: it has none. */
+  /** The JSON Schema of its keys, a file of the package (`./config.schema.json`); see docs/reference/plugins.md. Absent: it has none. */
   readonly config?: string
   /** Error codes of its own. An answer may carry them; a route names them in `errors`. */
   readonly errors?: readonly ErrorCode[]
   /** Metrics that it registers, with what they say. Alert rules may name any of them. */
   readonly metrics?: Readonly<Record<string, string>>
   /**
-   * What its routes begin with, `/v1/sims/:imsi/quota` where they lie under another plugin's. While it is not there they
+   * What its routes begin with, `/v1/sims/:imsi/notes` where they lie under another plugin's. While it is not there they
    * answer 404 `feature_not_installed`.
    */
   readonly paths?: Readonly<Record<string, PathGroup>>

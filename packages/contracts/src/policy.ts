@@ -54,7 +54,7 @@ export const DEFAULT_RATE_LIMITS: Readonly<Record<RateLimitName, number>> = {
   tx_arm: 60,
 }
 
-/** A configured radio profile (`ran.profiles.<id>`). Power is what the antenna radiates. */
+/** A configured radio profile. Power is what the antenna radiates. */
 export interface RadioProfile {
   readonly technology: Technology
   /** Downlink EARFCN or NR-ARFCN. */

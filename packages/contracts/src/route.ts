@@ -22,8 +22,16 @@ export interface Request<Params = unknown, Query = unknown, Body = unknown> {
   readonly query: Query
   readonly body: Body
   readonly principal: Principal
-  /** The address at the other end of the connection: the client's, or that of a proxy in front. */
+  /**
+   * The address of the client: the other end of the connection, or what a proxy there says that `server.trusted_proxies` names. Of any
+   * other proxy it is the proxy's own.
+   */
   readonly peerAddress: string
+  /**
+   * The trusted proxy at the other end of the connection, and whether the client spoke TLS to it (`X-Forwarded-Proto: https`); undefined
+   * when there is none.
+   */
+  readonly proxy?: { readonly address: string; readonly isTls: boolean } | undefined
   /** Aborts when the client leaves or the route's plugin is withdrawn. */
   readonly signal: AbortSignal
   header(name: string): string | undefined

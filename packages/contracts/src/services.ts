@@ -39,7 +39,7 @@ export interface NodeIdentity {
 }
 export const nodeIdentityRef: ServiceRef<NodeIdentity> = serviceRef<NodeIdentity>('kernel.node_identity')
 
-/** One entry of the audit trail, as stored. Hashes are SHA-256 hex; the chain is described in docs/audit.md. */
+/** One entry of the audit trail, as stored. Hashes are SHA-256 hex; the chain is described in docs/explanation/audit.md. */
 export interface AuditEntry {
   readonly seq: number
   readonly atMs: number
@@ -66,7 +66,7 @@ export interface AuditTrail {
   list(filter: AuditFilter, limit: number, beforeSeq: number | undefined): Promise<readonly AuditEntry[]>
   /** Oldest first, at most `limit` entries with `seq` above `afterSeq`. */
   listAfter(filter: AuditFilter, limit: number, afterSeq: number): Promise<readonly AuditEntry[]>
-  /** The newest entry and the seal of this node over it (docs/audit.md). Throws `store_corrupt`. */
+  /** The newest entry and the seal of this node over it (docs/explanation/audit.md). Throws `store_corrupt`. */
   head(): Promise<{ readonly seq: number; readonly hash: string; readonly seal: string }>
   /** Checks chain, checkpoint and head; names the first broken entry. */
   verify(): Promise<{

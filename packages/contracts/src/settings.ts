@@ -6,6 +6,8 @@ export interface Settings {
     readonly listen: string
     /** Empty: nowhere. */
     readonly plain_listen: string
+    /** Addresses and networks (CIDR) of reverse proxies; empty: nobody is believed. */
+    readonly trusted_proxies: readonly string[]
     readonly data_dir: string
     readonly mode: 'lab' | 'rf'
     readonly country: string
@@ -138,7 +140,13 @@ export interface Settings {
     /** The instance that has the radio and the core. */
     readonly machine: string
   }
-  readonly plugins: { readonly dir: string; readonly disabled: readonly string[] }
+  readonly plugins: {
+    readonly dir: string
+    readonly disabled: readonly string[]
+    /** Whose signed plugins are loaded: `ed25519:…` and a name. */
+    readonly trust: readonly string[]
+    readonly allow_unsigned: boolean
+  }
   readonly tls: {
     readonly enabled: boolean
     readonly min_version: 'TLSv1.3' | 'TLSv1.2'
@@ -146,6 +154,20 @@ export interface Settings {
     readonly cert_file: string
     readonly key_file: string
   }
+}
+
+/** The keys of the configuration that hold further keys. */
+type SectionKey = {
+  [Key in keyof Settings]: Settings[Key] extends readonly unknown[] | string | number ? never : Key
+}[keyof Settings]
+
+/**
+ * A section of the configuration that belongs to another plugin, as far as it is there: a build that lacks the plugin has none of
+ * its keys, and where two plugins share a section it has those of one.
+ */
+export function sectionOf<Key extends SectionKey>(settings: Settings, key: Key): Partial<Settings[Key]> {
+  // The type has all sections, as a build with every plugin does.
+  return (settings[key] as Settings[Key] | undefined) ?? {}
 }
 
 /** One threshold rule: `metric op threshold` holding for `for` raises an alert. */

@@ -8,6 +8,7 @@ import {
   engineAt,
 } from '@steeple/southbound'
 import { type AmfClient, createAmfClient } from './amf/amf-client.ts'
+import { diagnoser } from './diagnose/diagnose.ts'
 import { createDriver } from './driver.ts'
 import { type SteerHealth, steerHealth } from './health.ts'
 import { type SteerMetrics, steerMetrics } from './metrics.ts'
@@ -74,6 +75,7 @@ export function createCoreB(
   const driver = createDriver({
     list,
     kick: timedKick(metrics, kick),
+    diagnose: diagnoser({ list, settings: () => context.settings, engine }),
     watched,
     files,
     render,

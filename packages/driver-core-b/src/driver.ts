@@ -8,6 +8,7 @@ import { uesFrom } from './steer/ues.ts'
 export interface DriverParts {
   readonly list: SharedList
   readonly kick: CoreDriver['kick']
+  readonly diagnose: NonNullable<CoreDriver['diagnose']>
   readonly watched: WatchedCore
   readonly files: Pick<CoreFiles, 'plan' | 'apply' | 'appliedSha256'>
   readonly render: CoreDriver['render']
@@ -15,7 +16,15 @@ export interface DriverParts {
 }
 
 /** The driver of a free5GC core. Of what it reads of a subscriber, only references of sessions outlive the call. */
-export function createDriver({ list, kick, watched, files, render, pools }: DriverParts): CoreDriver {
+export function createDriver({
+  list,
+  kick,
+  diagnose,
+  watched,
+  files,
+  render,
+  pools,
+}: DriverParts): CoreDriver {
   const ues = async (signal: AbortSignal): Promise<readonly ObservedUe[]> =>
     uesFrom((await list.recent(0, signal)).registrations)
   const attached = async (signal: AbortSignal): Promise<number | undefined> => {
@@ -31,6 +40,7 @@ export function createDriver({ list, kick, watched, files, render, pools }: Driv
     pools,
     ues,
     kick,
+    diagnose,
     plan: files.plan,
     apply: files.apply,
     observe: async (signal) => {

@@ -1,4 +1,4 @@
-import type { Settings } from '@steeple/contracts'
+import { type Settings, sectionOf } from '@steeple/contracts'
 import { dbctlDriver } from './dbctl/dbctl-driver.ts'
 import type { WriteBackDriver } from './driver.ts'
 import { FREE5GC_DATABASE, free5gcDriver } from './free5gc/free5gc-driver.ts'
@@ -9,13 +9,17 @@ import { shellLink } from './links/shell-link.ts'
 import { noneDriver } from './none-driver.ts'
 import { OPEN5GS_DATABASE, open5gsDriver } from './open5gs/open5gs-driver.ts'
 
+/** Of a core that nothing is known of: what the drivers of cores have where nothing is said. */
+const STOCK_RELEASE = '4.2.3'
+const STOCK_SLICES: Settings['core_a']['slices'] = [{ sst: 1 }]
+
 /**
  * The driver that the settings name. Opens nothing yet. PLMN and slices are read at each call, since they change
  * without a reload.
  */
 export function makeDriver(settings: () => Settings): WriteBackDriver {
   const { hss } = settings()
-  const slices = () => settings().core_a.slices
+  const slices = () => sectionOf(settings(), 'core_a').slices ?? STOCK_SLICES
   if (hss.driver === 'none') return noneDriver()
   if (hss.driver === 'core_b') {
     const link = linkOf(hss, FREE5GC_DATABASE)
@@ -24,8 +28,8 @@ export function makeDriver(settings: () => Settings): WriteBackDriver {
       name: hss.driver,
       link,
       plmn,
-      slices: () => settings().core_b.slices,
-      release: () => settings().core_b.release,
+      slices: () => sectionOf(settings(), 'core_b').slices ?? STOCK_SLICES,
+      release: () => sectionOf(settings(), 'core_b').release ?? STOCK_RELEASE,
     })
   }
   if (hss.driver === 'docdb_shell') {

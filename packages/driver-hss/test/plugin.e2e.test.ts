@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { hssDriverRef } from '@steeple/contracts'
 import { assert, eventually, fakeContext, suite, unusedPort } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
@@ -87,6 +88,39 @@ pluginTests('gives its names to a tool at another path', async () => {
   })
   await fake.dispose()
 })
+
+pluginTests(
+  'looks for the database behind a stock dbctl until it is there, and tells that it is',
+  async () => {
+    const stock = await makeDbctl(false)
+    const isUp = `${stock.store}.up`
+    const late = await makeDbctl(
+      false,
+      `#!/bin/sh
+[ -e '${isUp}' ] && exec '${stock.path}' "$@"
+[ "$1" = help ] && exec '${stock.path}' help
+echo "MongoNetworkError: connect ECONNREFUSED 127.0.0.1:27017" >&2
+`,
+    )
+    const { fake, instance, driver } = await setUp({ driver: 'dbctl', dbctl_path: late.path })
+    const status = async () => (await instance.health?.())?.[0]?.status
+    await instance.start?.()
+    await eventually(async () => assert.is(await status(), 'down'))
+    assert.equal(fake.changed, [])
+    writeFileSync(isUp, '')
+    await eventually(async () => {
+      await fake.clock.advance(3_000)
+      assert.equal([await status(), fake.changed], ['ok', [hssDriverRef.id]])
+    })
+    const one = subscriber(1)
+    await eventually(async () => {
+      assert.equal([...(await driver.upsert([one], patient())).values()], [undefined])
+    })
+    assert.ok((await driver.observe([one.imsi], patient())).has(one.imsi))
+    await fake.dispose()
+    for (const tool of [stock, late]) await tool.remove()
+  },
+)
 
 pluginTests('is down, in the words of the tool, while the database behind a dbctl is', async () => {
   const say = 'echo "MongoNetworkError: connect ECONNREFUSED 127.0.0.1:27017" >&2'

@@ -20,6 +20,7 @@ import { benchList } from './list.ts'
 import { benchLogin } from './login.ts'
 import type { Finding } from './measure.ts'
 import { benchIssue, benchMutation } from './mutation.ts'
+import { benchPackaged } from './packaged.ts'
 import { benchPeople } from './people.ts'
 import { benchQuotaCut } from './quota-cut.ts'
 import { benchRead } from './read.ts'
@@ -32,6 +33,7 @@ import { benchTokenCheck } from './token-check.ts'
 
 const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
   start: benchStart,
+  packaged: benchPackaged,
   read: benchRead,
   'token-check': benchTokenCheck,
   tls: benchTls,

@@ -12,7 +12,13 @@ export const CORE_B_ROLES = ['nrf', 'udr', 'udm', 'ausf', 'nssf', 'pcf', 'upf', 
 export type CoreBRole = (typeof CORE_B_ROLES)[number]
 
 const FUNCTIONS_FOLDER = join(homedir(), '.cache', 'steeple-test', 'free5gc-functions-1')
+/** Where whoever has built the functions that no registry gives has put them. */
+const FURTHER_FOLDER = process.env.SVC_TEST_CORE_FUNCTIONS ?? ''
+/** What a registration and a session need beside those that can be had. */
+const FURTHER_ROLES = ['udr', 'udm', 'ausf', 'nssf', 'smf'] as const
 const MOUNT = '/free5gc/config'
+/** The SMF reads a second file. */
+const ROUTES = ['-u', `${MOUNT}/uerouting.yaml`] as const
 
 /** A free5GC core in containers: some of its functions are the real ones, stand-ins the others. */
 export interface TestCoreB {
@@ -31,8 +37,17 @@ export function needFunctions(): void {
   process.exit(0)
 }
 
-/** The functions of which the real ones can be had. The NRF and the PCF want the database. */
-export type RealRole = 'nrf' | 'pcf' | 'amf'
+/** Ends the file of tests, also in CI, with a word of what it needs when the other functions were not built by hand. */
+export function needFurtherFunctions(): void {
+  if (FURTHER_ROLES.every((role) => existsSync(join(FURTHER_FOLDER, role)))) return
+  process.stdout.write(
+    `needs SVC_TEST_CORE_FUNCTIONS, a folder with the programs ${FURTHER_ROLES.join(', ')} of free5GC 4.2.3\n`,
+  )
+  process.exit(0)
+}
+
+/** The functions of which the real ones can be had, the others by hand alone. NRF, PCF and UDR want the database. */
+export type RealRole = 'nrf' | 'pcf' | 'amf' | (typeof FURTHER_ROLES)[number]
 
 /** Makes the containers. A function without its file ends at once; the product starts it. */
 export async function startCoreB(engine: Engine, real: readonly RealRole[] = ['amf']): Promise<TestCoreB> {
@@ -43,7 +58,10 @@ export async function startCoreB(engine: Engine, real: readonly RealRole[] = ['a
   for (const role of CORE_B_ROLES) {
     const file = `${MOUNT}/${role}cfg.yaml`
     const program = real.some((one) => one === role)
-      ? { command: [`/opt/core/${role}`, '-c', file], mounts: { '/opt/core': FUNCTIONS_FOLDER } }
+      ? {
+          command: [`/opt/core/${role}`, '-c', file, ...(role === 'smf' ? ROUTES : [])],
+          mounts: { '/opt/core': folderOf(role) },
+        }
       : {
           command: ['node', '/opt/core/core-b-function.mjs', role, file],
           mounts: {
@@ -65,4 +83,8 @@ export async function startCoreB(engine: Engine, real: readonly RealRole[] = ['a
     ) as TestCoreB['containers'],
     refuse: (role, text) => writeFileSync(join(stateDir, 'refused.json'), JSON.stringify({ [role]: text })),
   }
+}
+
+function folderOf(role: CoreBRole): string {
+  return FURTHER_ROLES.some((one) => one === role) ? FURTHER_FOLDER : FUNCTIONS_FOLDER
 }

@@ -41,6 +41,8 @@ export interface Engine {
   starts(names: readonly string[]): Promise<readonly string[]>
   /** What it has printed since its last start and before, in order. */
   output(name: string): Promise<string>
+  /** Any command of podman: what it printed. Rejects when it fails. */
+  command(...args: readonly string[]): Promise<string>
   /** Takes the API away, the socket too; containers stay. */
   hide(): Promise<void>
   show(): Promise<void>
@@ -98,6 +100,7 @@ export async function startPodman(): Promise<Engine> {
       return found.map(({ State }) => State.StartedAt)
     },
     output: (name) => podman('logs', name),
+    command: podman,
     hide,
     show,
     close: async () => {

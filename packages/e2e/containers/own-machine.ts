@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const MARK = 'STEEPLE_E2E_OWN_MACHINE'
+const MADE = 'STEEPLE_E2E_MADE_OUTSIDE'
 const CACHE = join(homedir(), '.cache', 'steeple-test')
 /** Where each run mounts a folder in memory that it alone sees. */
 const FOLDER = join(CACHE, 'own-machine')
@@ -50,6 +51,20 @@ export function enterOwnMachine(file: string): void {
   process.exit(status ?? 1)
 }
 
+/**
+ * A folder that `make` fills before the machine is entered, where the network of this machine is still there. Inside it gives
+ * the same folder; it is removed at the end, however that comes.
+ */
+export async function madeOutside(make: (folder: string) => Promise<void>): Promise<string> {
+  const made = process.env[MADE]
+  if (process.env[MARK] !== undefined && made !== undefined) return made
+  const folder = mkdtempSync(join(tmpdir(), 'steeple-outside-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  process.env[MADE] = folder
+  await make(folder)
+  return folder
+}
+
 /** The folder in memory of this machine. */
 export function machineFolder(): string {
   const folder = process.env[MARK]
@@ -71,7 +86,6 @@ function sweepCgroups(): void {
   // One hierarchy of its own for each controller, or one for all.
   for (const hierarchy of ['', ...subfolders(CGROUPS)]) {
     const parent = join(CGROUPS, hierarchy, CGROUP_PARENT)
-    for (const name of subfolders(parent)) removeEmpty(join(parent, name))
     removeEmpty(parent)
   }
 }
@@ -82,7 +96,9 @@ function subfolders(folder: string): readonly string[] {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
 }
 
+/** Those below it first, as deep as they go. */
 function removeEmpty(group: string): void {
+  for (const name of subfolders(group)) removeEmpty(join(group, name))
   try {
     rmdirSync(group)
   } catch {

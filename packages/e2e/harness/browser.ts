@@ -38,9 +38,10 @@ export function findBrowser(): string | undefined {
   return BROWSERS.find((path) => existsSync(path))
 }
 
-/** Starts the browser with a profile of its own, which goes with it. */
-export async function openBrowser(executablePath: string): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath, args: [...BROWSER_FLAGS], timeout: START_LIMIT_MS })
+/** Starts the browser with a profile of its own, which goes with it, and further flags. */
+export async function openBrowser(executablePath: string, more: readonly string[] = []): Promise<Browser> {
+  const args = [...BROWSER_FLAGS, ...more]
+  const browser = await chromium.launch({ executablePath, args, timeout: START_LIMIT_MS })
   return {
     open: async (url) => {
       const page = await browser.newPage({ viewport: { width: 1_280, height: 900 } })

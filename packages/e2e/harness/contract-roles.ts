@@ -43,6 +43,9 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   open('/v1/docs/icon.svg'),
   open('/v1/docs/page.css'),
   open('/v1/docs/page.js'),
+  { ...open('/docs'), welcome: 302 },
+  { ...open('/docs/{page}'), sample: { path: '/docs/index.html' } },
+  { ...open('/docs/{folder}/{page}'), sample: { path: '/docs/how-to/sims.html' } },
   // Restricted by network scope instead; the tests come from loopback, which is inside.
   open('/metrics'),
   read('/v1/status', 'viewer'),
@@ -129,6 +132,7 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   read('/v1/core/plan', 'operator'),
   read('/v1/tokens', 'admin'),
   read('/v1/plugins', 'admin'),
+  change('POST', '/v1/plugins', 'admin', { path: '/v1/plugins' }, 400),
   change('POST', '/v1/telemetry', 'operator', { body: HEARTBEAT }, 404),
   change('PUT', '/v1/policy', 'operator', { body: { sim_swap_cooldown_hours: 24 } }, 200),
   change('POST', '/v1/spectrum/check', 'operator', { body: CHANNELS }, 200),

@@ -47,7 +47,7 @@ export async function startMailRelay(secretFile: string): Promise<MailRelay> {
   })
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
   const { port } = server.server.address() as AddressInfo
-  const program = join(ROOT, 'docs/alerts/mail-relay.py')
+  const program = join(ROOT, 'docs/programs/mail-relay.py')
   const child = spawn('python3', [program], {
     env: {
       ...process.env,

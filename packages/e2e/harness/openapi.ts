@@ -12,6 +12,9 @@ export interface OpenApi {
 /** An operation as documented. */
 export interface OperationObject {
   readonly operationId: string
+  readonly summary?: string
+  /** Whose route it is; the service's own have none. */
+  readonly 'x-plugin'?: string
   readonly tags: readonly string[]
   readonly security: readonly Json[]
   readonly 'x-roles': readonly string[]

@@ -1,6 +1,12 @@
+import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from '@steeple/testkit'
 import { ROOT } from './launch.ts'
+import { until } from './service.ts'
+
+/** A step on a busy machine. */
+const STEP_MS = 180_000
 
 /** Commands of a document, and what its words say that comes of them. */
 export interface Step {
@@ -53,4 +59,45 @@ export function plain(text: string): string {
       .replaceAll(/[ \t]+/g, ' ')
       .trim()
   )
+}
+
+/** Holds what a step printed against what is announced of it; gives how many results were compared. */
+export function compareStep({ script, announced, shown = [] }: Step, output: string): number {
+  const seen = plain(output)
+  const isOk = (text: string): boolean => seen.includes(plain(text))
+  for (const text of announced) assert.ok(isOk(text), `announced ${text} of\n${script}\nprinted\n${output}`)
+  const lines = seen.split('\n').map((line) => line.trim())
+  let at = -1
+  for (const line of shown) {
+    at = lines.indexOf(plain(line), at + 1)
+    assert.ok(at >= 0, `shown ${line} of\n${script}\nprinted\n${output}`)
+  }
+  assert.not.match(output, /command not found|npm error|\n +at .*node:/)
+  return announced.length + shown.length
+}
+
+/** A shell that a person types into. */
+export interface TypedShell {
+  /** Runs lines and gives all that they print. */
+  run(lines: string): Promise<string>
+}
+
+/** Types into a shell that was started with pipes. */
+export function typedShell({ stdin, stdout, stderr }: ChildProcess): TypedShell {
+  let text = ''
+  for (const stream of [stdout, stderr])
+    stream?.on('data', (chunk) => {
+      text += chunk
+    })
+  let count = 0
+  return {
+    run: async (lines) => {
+      count += 1
+      const end = `--- end of step ${count}`
+      text = ''
+      stdin?.write(`${lines}\necho; echo "${end}"; echo "${end}" >&2\n`)
+      await until(async () => text.split(end).length > 2, STEP_MS)
+      return text.replaceAll(end, '')
+    },
+  }
 }

@@ -57,6 +57,8 @@ export interface StartOptions {
   readonly outputFile?: string
   /** Node's own flags, e.g. `--expose-gc`. */
   readonly nodeFlags?: readonly string[]
+  /** The program of a build, in the place of this checkout's. */
+  readonly program?: string
 }
 
 /** Text that comes in pieces; the oldest are dropped beyond 64 MB. */
@@ -105,12 +107,11 @@ export async function startService(options: StartOptions = {}): Promise<Service>
   const adminToken = options.adminToken ?? randomBytes(24).toString('hex')
   const output = options.outputFile === undefined ? undefined : openSync(options.outputFile, 'w')
   const startedAt = performance.now()
+  const own = [...flagsOfItsFirstLine(), ...(options.nodeFlags ?? []), MAIN]
   const child = spawn(
-    process.execPath,
+    options.program ?? process.execPath,
     [
-      ...flagsOfItsFirstLine(),
-      ...(options.nodeFlags ?? []),
-      MAIN,
+      ...(options.program === undefined ? own : []),
       '--first-start',
       '--data-dir',
       dataDir,
@@ -119,7 +120,13 @@ export async function startService(options: StartOptions = {}): Promise<Service>
       ...(options.flags ?? []),
     ],
     {
-      env: { ...cleanEnvironment(), SVC_ADMIN_TOKEN: adminToken, ...options.env },
+      env: {
+        ...cleanEnvironment(),
+        SVC_ADMIN_TOKEN: adminToken,
+        // Most tests put plugins in place that nobody has signed. Another program may be one that does not know the variable.
+        ...(options.program === undefined ? { SVC_PLUGINS_ALLOW_UNSIGNED: 'true' } : {}),
+        ...options.env,
+      },
       stdio: ['ignore', output ?? 'pipe', output ?? 'pipe'],
     },
   )

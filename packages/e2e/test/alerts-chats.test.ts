@@ -18,7 +18,7 @@ enterOwnNetwork(import.meta.filename)
 
 const chats = suite('e2e/alerts-chats')
 const LIMIT = { limitMs: 900_000 }
-const DOCS = join(ROOT, 'docs/alerts.md')
+const DOCS = join(ROOT, 'docs/how-to/alerts.md')
 
 /** A service that tells one receiver, whose URL is that of the documentation with another host. */
 async function withReceiver(

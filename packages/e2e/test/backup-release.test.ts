@@ -60,7 +60,7 @@ function asReleased(store: DatabaseSync, owner: string, { migrations, tables }: 
       store.prepare('delete from kernel_migration where owner = ? and id = ?').run(owner, id ?? '')
 }
 
-/** A backup without keys whose store a function has changed, packed anew as docs/backup.md says. */
+/** A backup without keys whose store a function has changed, packed anew as docs/reference/backup-file.md says. */
 async function repacked(
   backup: Uint8Array,
   change: (store: DatabaseSync) => void,

@@ -77,8 +77,8 @@ first(
     assert.is(statSync(file).mode & 0o777, 0o600)
     const tokens = [readFileSync(file, 'utf8').trim()]
     assert.match(tokens[0] ?? '', /^svc_[A-Za-z0-9_-]{20,}$/)
-    assert.match(text, /^ {2}API +http:\/\/127\.0\.0\.1:\d+\/v1$/m)
-    assert.match(text, /^ {2}documentation +http:\/\/\S+\/v1\/docs$/m)
+    assert.match(text, /^ {2}API +http:\/\/\S+\/v1\/docs$/m)
+    assert.match(text, /^ {2}documentation +http:\/\/\S+:\d+\/docs$/m)
     const exported = /^ +(export SVC_TOKEN=.+)$/m.exec(text)?.[1] ?? ''
     const curls = text.split('\n').filter((line) => line.startsWith('  curl '))
     assert.is(curls.length, 3)

@@ -254,7 +254,7 @@ function remember(request: FuzzRequest, got: Got): void {
   if (operation !== undefined) {
     const name = `${operation.method} ${operation.path}`
     if (got.status < 300) books.successes.set(name, (books.successes.get(name) ?? 0) + 1)
-    if (got.status < 300 || isRefusedByHandler(request, got)) books.reached.add(name)
+    if (got.status < 400 || isRefusedByHandler(request, got)) books.reached.add(name)
   }
   if (request.headers['idempotency-key'] === undefined || got.headers['idempotency-replayed'] === 'true')
     return

@@ -1,19 +1,29 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { assert, suite } from '@steeple/testkit'
-import { linkDependencies, type Ran, runLines } from '../harness/plugins/scaffold.ts'
-import { type Service, startService, until } from '../harness/service.ts'
+import { ROOT } from '../harness/launch.ts'
+import { type Registry, startRegistry } from '../harness/plugins/registry.ts'
+import { type Ran, runLines } from '../harness/plugins/scaffold.ts'
+import { runSvc, type Service, startService, until } from '../harness/service.ts'
 
 const scaffold = suite('e2e/plugin-new')
 const KINDS = ['core', 'hss', 'ran', 'collector', 'feature'] as const
 
 let folder = ''
+let trust = ''
+let registry: Registry
 let service: Service
 scaffold.before(
   async () => {
     folder = mkdtempSync(join(tmpdir(), 'steeple-new-'))
+    registry = await startRegistry(join(folder, 'registry'))
+    const pack = join(ROOT, 'scripts/builds/pack.mjs')
+    execFileSync(process.execPath, [pack, 'npm', '--out', join(folder, 'packed')], { stdio: 'pipe' })
+    const { stdout } = await runSvc(['plugin', 'key', join(folder, 'plugins.key'), '--json'])
+    trust = JSON.parse(stdout).trust
     choose({})
     service = await startService({ flags: ['--config', configFile()] })
   },
@@ -21,6 +31,7 @@ scaffold.before(
 )
 scaffold.after(
   async () => {
+    await registry?.close()
     if (service === undefined) return
     assert.is(await service.stop(), 0)
     rmSync(folder, { recursive: true, force: true })
@@ -32,7 +43,11 @@ const configFile = (): string => join(folder, 'control.yaml')
 
 /** What the operator has in the file: which drivers run in the place of those that come with the product. */
 function choose(drivers: { readonly core?: string; readonly hss?: { readonly driver: string } }): void {
-  const config = { southbound: { driver: 'container' }, plugins: { disabled: ['driver-ran'] }, ...drivers }
+  const config = {
+    southbound: { driver: 'container' },
+    plugins: { disabled: ['driver-ran'], trust: [trust] },
+    ...drivers,
+  }
   // JSON is YAML.
   writeFileSync(configFile(), JSON.stringify(config))
 }
@@ -49,20 +64,14 @@ function run(lines: string): Promise<Ran> {
     SVC_ADMIN_TOKEN: service.adminToken,
     SVC_URL: service.url,
     SVC_SERVER_DATADIR: service.dataDir,
+    ...registry.env,
   })
 }
 
-/** The commands that are printed after `Next:`, and the one among them that needs a network. */
-function nextSteps(output: string): { readonly install: string; readonly rest: string } {
-  const lines = output
-    .slice(output.indexOf('\nNext:') + 1)
-    .split('\n')
-    .filter((line) => line.startsWith('  '))
-  const isInstall = (line: string): boolean => /\binstall\b/.test(line.replace(/#.*/, ''))
-  return {
-    install: lines.filter(isInstall).join('\n'),
-    rest: lines.filter((line) => !isInstall(line)).join('\n'),
-  }
+/** The commands that are printed after `Next`, but for the one that goes on until it is ended. */
+function nextSteps(output: string): string {
+  const lines = output.slice(output.indexOf('\nNext') + 1).split('\n')
+  return lines.filter((line) => line.startsWith('  ') && !line.includes('svc plugin dev')).join('\n')
 }
 
 for (const kind of KINDS)
@@ -70,25 +79,26 @@ for (const kind of KINDS)
     `writes a ${kind} plugin that its printed commands build, test and load into the running service`,
     async () => {
       const name = `my-${kind}`
-      const made = await run(`svc plugin new ${name} --kind ${kind}`)
+      const made = await run(`svc plugin new ${name} --kind ${kind} --packages packed`)
       assert.is(made.code, 0, made.output)
-      const { install, rest } = nextSteps(made.output)
-      assert.match(install, /pnpm@\d+\.\d+\.\d+ install/)
-      assert.match(rest, 'svc plugin load ./')
-      linkDependencies(join(folder, name))
+      const steps = nextSteps(made.output)
+      assert.match(steps, /npm install\n[\s\S]*svc plugin load my-\w+-0\.1\.0\.tgz/)
+      // What the first has installed is what the others would.
+      const rest = kind === 'core' ? steps : steps.replace('npm install', 'ln -s ../my-core/node_modules .')
 
       const startedMs = performance.now()
       const isLeft = kind === 'core' || kind === 'hss'
       // Tests that say what is left to write keep nobody from loading what is there.
-      const built = await run(isLeft ? rest.replace(/(uvu test \S+)/, '$1 || true') : rest)
+      const built = await run(isLeft ? rest.replace(/(npm test)/, '$1 || true') : rest)
       assert.is(built.code, 0, built.output)
-      const [, total = '0', passed = '0'] = /Total:\s+(\d+)\s+Passed:\s+(\d+)/.exec(built.output) ?? []
-      assert.ok(Number(total) > 0, built.output)
-      const failed = Number(total) - Number(passed)
+      const counts = [...built.output.matchAll(/Total:\s+(\d+)\s+Passed:\s+(\d+)/g)]
+      const total = counts.reduce((sum, [, count]) => sum + Number(count), 0)
+      assert.ok(total > 0, built.output)
+      const failed = total - counts.reduce((sum, [, , passed]) => sum + Number(passed), 0)
       assert.is(failed > 0, isLeft, built.output)
       assert.is(built.output.split('here is what to write: ').length - 1, failed, built.output)
       assert.match(built.output, /conformance/)
-      assert.match(built.output, /installed my-/)
+      assert.match(built.output, /^signed_by +plugins \([0-9a-f-]{19}\)$/m)
 
       if (isLeft) {
         // Installed, so that the configuration can name it; until it does the one before runs.
@@ -163,19 +173,21 @@ scaffold(
 )
 
 scaffold(
-  'loads the very same folder again without a change, and refuses another build of the version',
+  'loads the very same package again without a change, and refuses another build of the version',
   async () => {
-    const again = await run('cd my-feature && svc plugin load ./')
+    const again = await run('cd my-feature && svc plugin load my-feature-0.1.0.tgz')
     assert.is(again.code, 0, again.output)
-    assert.match(again.output, /already installed/)
-    const other = await run('cd my-feature && echo "// changed" >> dist/plugin.js && svc plugin load ./')
+    assert.match(again.output, /^version +0\.1\.0$/m)
+    const other = await run(
+      'cd my-feature && echo "// changed" >> dist/plugin.js && svc plugin load ./ --allow-unsigned',
+    )
     assert.is.not(other.code, 0)
     assert.match(
       other.output,
       /plugin_state_conflict[\s\S]*give this one a new version|give this one a new version/,
     )
     const newer = await run(
-      `cd my-feature && sed -i 's/"version": "0.1.0"/"version": "0.1.1"/' package.json && svc plugin load ./`,
+      `cd my-feature && sed -i 's/"version": "0.1.0"/"version": "0.1.1"/' package.json && svc plugin load ./ --allow-unsigned`,
     )
     assert.is(newer.code, 0, newer.output)
     assert.match(newer.output, /0\.1\.1/)
@@ -187,7 +199,7 @@ scaffold(
 scaffold('says that a plugin lies where the service does not look', async () => {
   const written = await run('svc plugin new lost --kind feature && cp -r my-feature/dist lost/dist')
   assert.is(written.code, 0, written.output)
-  const lost = await run('svc plugin load ./lost --data-dir ./elsewhere')
+  const lost = await run('svc plugin load ./lost --allow-unsigned --data-dir ./elsewhere')
   assert.is(lost.code, 1)
   assert.match(lost.output, /plugin_not_found/)
   assert.match(lost.output, /the service looks elsewhere than in .*elsewhere\/plugins; .*--data-dir/)
@@ -195,7 +207,7 @@ scaffold('says that a plugin lies where the service does not look', async () => 
 
 scaffold('refuses to load an older folder in place of what runs', async () => {
   const older = await run(
-    `cd my-feature && sed -i 's/"version": "0.1.1"/"version": "0.0.9"/' package.json && svc plugin load ./`,
+    `cd my-feature && sed -i 's/"version": "0.1.1"/"version": "0.0.9"/' package.json && svc plugin load ./ --allow-unsigned`,
   )
   assert.is(older.code, 1, older.output)
   assert.match(older.output, /runs as 0\.1\.1; going back to 0\.0\.9 must be asked for as a rollback/)

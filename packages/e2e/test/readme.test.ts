@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, enterOwnNetwork, stretched, suite, unusedPort } from '@steeple/testkit'
 import { ROOT } from '../harness/launch.ts'
-import { plain, type Step, stepsOf } from '../harness/readme.ts'
+import { compareStep, stepsOf, type TypedShell, typedShell } from '../harness/readme.ts'
 import { until } from '../harness/service.ts'
 
 // The lab core's addresses are free there, and the kernel's rules nobody else's.
@@ -15,7 +15,6 @@ const readme = suite('e2e/readme')
 
 /** Starting both programs on a busy machine takes its time. */
 const START_MS = 60_000
-const STEP_MS = 180_000
 const CTRL_C = '\u0003'
 
 /** `npm start` on a terminal of its own, and what it shows there. */
@@ -23,13 +22,6 @@ interface Screen {
   readonly child: ChildProcess
   readonly text: () => string
   readonly exited: Promise<unknown>
-}
-
-/** A shell that a person types into. */
-interface Shell {
-  readonly child: ChildProcess
-  /** Runs lines and gives all that they print. */
-  run(lines: string): Promise<string>
 }
 
 const processes: ChildProcess[] = []
@@ -69,7 +61,7 @@ readme(
         continue
       }
       const output = await shell.run(own(step.script.replace('svc_…', token)))
-      announced += compare(step, output)
+      announced += compareStep(step, output)
     }
     assert.ok(steps.length >= 15, `${steps.length} steps`)
     assert.ok(announced >= 22, `${announced} announced results`)
@@ -79,21 +71,6 @@ readme(
   },
   { limitMs: 600_000 },
 )
-
-/** How many results were compared. */
-function compare({ script, announced, shown = [] }: Step, output: string): number {
-  const seen = plain(output)
-  const isOk = (text: string): boolean => seen.includes(plain(text))
-  for (const text of announced) assert.ok(isOk(text), `announced ${text} of\n${script}\nprinted\n${output}`)
-  const lines = seen.split('\n').map((line) => line.trim())
-  let at = -1
-  for (const line of shown) {
-    at = lines.indexOf(plain(line), at + 1)
-    assert.ok(at >= 0, `shown ${line} of\n${script}\nprinted\n${output}`)
-  }
-  assert.not.match(output, /command not found|npm error|\n +at .*node:/)
-  return announced.length + shown.length
-}
 
 async function startOn(command: string): Promise<Screen> {
   const child = spawn('script', ['-qfec', command, '/dev/null'], {
@@ -115,26 +92,10 @@ function labAt(screen: Screen): string {
   return /lab core +(http:\S+)/.exec(screen.text())?.[1] ?? ''
 }
 
-function openShell(env: Readonly<Record<string, string>>): Shell {
+function openShell(env: Readonly<Record<string, string>>): TypedShell {
   const child = spawn('bash', { cwd: ROOT, env: { ...cleanEnv(), ...env }, stdio: 'pipe' })
   processes.push(child)
-  let text = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk) => {
-      text += chunk
-    })
-  let count = 0
-  return {
-    child,
-    run: async (lines) => {
-      count += 1
-      const end = `--- end of step ${count}`
-      text = ''
-      child.stdin.write(`${lines}\necho; echo "${end}"; echo "${end}" >&2\n`)
-      await until(async () => text.split(end).length > 2, STEP_MS)
-      return text.replaceAll(end, '')
-    },
-  }
+  return typedShell(child)
 }
 
 function cleanEnv(): NodeJS.ProcessEnv {

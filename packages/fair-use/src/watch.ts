@@ -4,6 +4,7 @@ import {
   type ImsiHash,
   type QuotaEdges,
   type QuotaWatch,
+  sectionOf,
 } from '@steeple/contracts'
 import { type Account, accountsOf } from './account.ts'
 import type { FairUseParts } from './parts.ts'
@@ -72,9 +73,10 @@ export async function quotaHealth({ context, ledger }: FairUseParts): Promise<Co
   const quotas = [...(await countByAction(context.db)).values()].reduce((sum, count) => sum + count, 0)
   const { atMs, reason } = ledger.knownUntil()
   const part = { name: 'quotas', kind: 'feature' } as const
+  const isCollecting = sectionOf(context.settings, 'collector').enabled === true
   if (quotas === 0) return { ...part, status: 'ok', detail: 'no SIM has a quota' }
   // Who has switched collectors off counts by reports, and is told in each record.
-  if (reason !== undefined && context.settings.collector.enabled) {
+  if (reason !== undefined && isCollecting) {
     const since =
       atMs === undefined ? 'is not known yet' : `is known up to ${new Date(atMs).toISOString()} alone`
     const detail = `usage ${since}: ${reason}; ${quotas} quotas go by what was counted before`
@@ -83,7 +85,7 @@ export async function quotaHealth({ context, ledger }: FairUseParts): Promise<Co
   const facts = [
     `${quotas} SIMs have a quota`,
     ...(context.config.enabled ? [] : ['fairuse.enabled is false: nobody is suspended']),
-    ...(context.settings.collector.enabled ? [] : ['collector.enabled is false: only reports count']),
+    ...(isCollecting ? [] : ['collector.enabled is false: only reports count']),
   ]
   return { ...part, status: 'ok', detail: facts.join('; ') }
 }

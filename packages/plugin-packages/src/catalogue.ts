@@ -34,9 +34,9 @@ export class Catalogue {
 
   async scan(): Promise<void> {
     const before = new Set(this.#scan.rejected.map((one) => one.dir))
-    const adopt = (folder: string, hash: string): void => {
-      this.#note(folder, hash)
-      this.#log.info({ folder, sha256: hash }, 'content of a plugin folder put on record')
+    const adopt = (folder: string, record: string): void => {
+      this.#note(folder, record)
+      this.#log.info({ folder, sha256: record.slice(0, 64) }, 'content of a plugin folder put on record')
     }
     this.#scan = await scanSources(this.#reader, { ...this.#sources, adopt })
     for (const { dir, id, reason } of this.#scan.rejected) {
@@ -101,8 +101,13 @@ export class Catalogue {
     return chosen
   }
 
-  /** The package of the running version as it lies on the disk now; the running one when it is gone. */
+  /**
+   * The package of the running version as it lies on the disk now; the running one when it is gone. Throws `plugin_failed`
+   * (check) when it is there and may not be loaded any more.
+   */
   sameAs(running: FoundPlugin): FoundPlugin {
+    const refused = this.#scan.rejected.find(({ dir }) => dir === running.dir)
+    if (refused !== undefined) throw asFailure(running.manifest.id, 'check', reasonOf(refused))
     return this.versions(running.manifest.id).find((found) => found.version === running.version) ?? running
   }
 

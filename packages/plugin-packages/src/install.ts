@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pluginFailed, pluginStateConflict } from '@steeple/contracts'
-import { contentHash, createContentRecord } from './content-hash.ts'
-import { createManifestReader } from './manifest.ts'
-import { folderName, sha8, unsafeReason } from './sources.ts'
+import { contentHash, createContentRecord, hashesOf, recordOf, recordText } from './content-hash.ts'
+import { hashesOfContents, type PackageContents, readPackage, unsigned } from './package-contents.ts'
+import { judged, type SignaturePolicy } from './signature.ts'
+import { folderName, sha8 } from './sources.ts'
 import { trustedFiles, untrustedPlace } from './trust.ts'
-import { withUnpacked } from './unpack.ts'
+import { withUnpacked, withUnpackedBytes } from './unpack.ts'
 
 /** A version that was put into `<data_dir>/plugins`. */
 export interface InstalledPlugin {
@@ -20,70 +21,64 @@ export interface InstalledPlugin {
   takeBack(): Promise<void>
 }
 
-/** The schema of its configuration in an installed folder. */
-const SCHEMA_FILE = 'config.schema.json'
+/** How a package is installed. */
+export interface InstallOptions {
+  /** Whose packages are taken. Where it allows unsigned ones, what nobody trusted has signed is installed as unsigned. */
+  readonly policy: SignaturePolicy
+  /** Another version than the package's own, and then without its signature. */
+  readonly version?: string
+  /** What is unsigned is let in for no longer than the configuration allows that, and not by somebody who said so for good. */
+  readonly isUnderSetting?: boolean
+}
 
 /**
- * Installs a built plugin package, a folder or a `.tgz`, into `pluginsDir`, under another version than its own when one is
- * given: copies it, as `<id>@<version>-<sha8>`: its package.json, the schema of its
- * configuration and its entry, which must be one bundled file. The folder appears whole or not at all. The running service takes it at the next load.
+ * Installs a built plugin package, a folder or a `.tgz`, into `pluginsDir` as `<id>@<version>-<sha8>`: a signed one to the
+ * octet; of any other its package.json, the schema of its configuration and its entry, which must be one bundled file. The
+ * folder appears whole or not at all. The running service takes it at the next load.
  *
- * Throws `plugin_failed` (check) for a package that is none or is unsafe, `plugin_state_conflict` when another build of
- * the same version is installed.
+ * Throws `plugin_failed` (check) for a package that is none, is unsafe or is not trusted, `plugin_state_conflict` when another
+ * build of the same version is installed.
  */
 export async function installPlugin(
   source: string,
   pluginsDir: string,
-  version?: string,
+  options: InstallOptions,
 ): Promise<InstalledPlugin> {
-  if (!source.endsWith('.tgz')) return await installFolder(source, pluginsDir, version)
-  return await withUnpacked(source, (dir) => installFolder(dir, pluginsDir, version))
+  if (!source.endsWith('.tgz')) return await installFolder(source, pluginsDir, options)
+  return await withUnpacked(source, (dir) => installFolder(dir, pluginsDir, options))
+}
+
+/** As `installPlugin`, for the octets of a `.tgz`. */
+export async function installPackage(
+  bytes: Uint8Array,
+  pluginsDir: string,
+  options: InstallOptions,
+): Promise<InstalledPlugin> {
+  return await withUnpackedBytes('the package', bytes, (dir) => installFolder(dir, pluginsDir, options))
 }
 
 async function installFolder(
   sourceDir: string,
   pluginsDir: string,
-  asVersion: string | undefined,
+  { policy, version, isUnderSetting = false }: InstallOptions,
 ): Promise<InstalledPlugin> {
-  const refuse = (reason: string): Error => pluginFailed(basename(sourceDir), 'check', reason)
-  const read = await createManifestReader().read(sourceDir, 'installed')
-  if (typeof read === 'string') throw refuse(read)
-  const { id } = read.package.steeple
-  const version = asVersion ?? read.package.version
-  const unsafe = await unsafeReason(sourceDir, [join(sourceDir, 'package.json'), read.entry])
-  if (unsafe !== undefined) throw refuse(unsafe)
-
-  const bytes = await readFile(read.entry)
-  const { schema } = read.section
-  const dir = join(pluginsDir, folderName(id, version, sha8(bytes)))
-  const installed = { id, version, dir }
+  const contents = accepted(await readPackage(sourceDir, version), policy)
+  const hash = contentHash(hashesOfContents(contents))
+  const record = recordText(hash, isUnderSetting && contents.signed.kind === 'unsigned')
+  const dir = join(pluginsDir, nameOf(contents))
+  const installed = { id: contents.id, version: contents.version, dir }
   const place = await nearestOf(pluginsDir)
   const untrusted = await untrustedPlace(place)
-  if (untrusted !== undefined) throw refuse(untrusted)
+  if (untrusted !== undefined) throw pluginFailed(contents.id, 'check', untrusted)
   if (await exists(dir)) {
-    await refuseChanged(dir)
+    await refuseChanged(dir, hash)
+    if (!isUnderSetting) createContentRecord(pluginsDir).write(basename(dir), record)
     return { ...installed, isNew: false, takeBack: async () => undefined }
   }
-  await refuseOtherBuild(pluginsDir, id, version)
+  await refuseOtherBuild(pluginsDir, contents)
   const madeFrom = await mkdir(pluginsDir, { recursive: true, mode: 0o755 })
-
-  const draft = join(pluginsDir, `.draft-${randomBytes(6).toString('hex')}`)
-  try {
-    await mkdir(draft, { mode: 0o755 })
-    const { name, steeple } = read.package
-    const own = schema === undefined ? steeple : { ...steeple, config: `./${SCHEMA_FILE}` }
-    const manifest = { name, version, type: 'module', exports: { '.': './plugin.js' }, steeple: own }
-    await writeFile(join(draft, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
-    await writeFile(join(draft, 'plugin.js'), bytes)
-    if (schema !== undefined)
-      await writeFile(join(draft, SCHEMA_FILE), `${JSON.stringify(schema, undefined, 2)}\n`)
-    const files = await readdir(draft)
-    for (const file of files) await chmod(join(draft, file), 0o644)
-    await rename(draft, dir)
-    createContentRecord(pluginsDir).write(basename(dir), await contentHash(dir, files))
-  } finally {
-    await rm(draft, { recursive: true, force: true })
-  }
+  await writeFolder(pluginsDir, dir, contents)
+  createContentRecord(pluginsDir).write(basename(dir), record)
   return {
     ...installed,
     isNew: true,
@@ -92,6 +87,35 @@ async function installFolder(
       createContentRecord(pluginsDir).write(basename(dir), undefined)
       await removeEmpty(pluginsDir, madeFrom)
     },
+  }
+}
+
+/** What is installed of a package, by what its signature is worth here. Throws `plugin_failed` (check). */
+function accepted(contents: PackageContents, policy: SignaturePolicy): PackageContents {
+  const who = judged(contents.signed, policy)
+  if ('reason' in who) throw pluginFailed(contents.id, 'check', who.reason)
+  // Somebody has said that it may come in as if it had none.
+  return who.signedBy === undefined ? unsigned(contents) : contents
+}
+
+function nameOf({ id, version, files, entry }: PackageContents): string {
+  const bytes = files.get(entry)
+  if (bytes === undefined) throw pluginFailed(id, 'check', `it has no ${entry}`)
+  return folderName(id, version, sha8(bytes))
+}
+
+async function writeFolder(pluginsDir: string, dir: string, { files }: PackageContents): Promise<void> {
+  const draft = join(pluginsDir, `.draft-${randomBytes(6).toString('hex')}`)
+  try {
+    await mkdir(draft, { mode: 0o755 })
+    for (const [name, bytes] of files) {
+      await mkdir(dirname(join(draft, name)), { recursive: true, mode: 0o755 })
+      await writeFile(join(draft, name), bytes)
+      await chmod(join(draft, name), 0o644)
+    }
+    await rename(draft, dir)
+  } finally {
+    await rm(draft, { recursive: true, force: true })
   }
 }
 
@@ -105,19 +129,24 @@ async function removeEmpty(from: string, top: string | undefined): Promise<void>
   }
 }
 
-/** What lies there is taken for the same only while it is what was installed. */
-async function refuseChanged(dir: string): Promise<void> {
-  const recorded = createContentRecord(dirname(dir)).read().get(basename(dir))
+/** What lies there is taken for the same only while it is what was installed, and what comes is that, too. */
+async function refuseChanged(dir: string, coming: string): Promise<void> {
+  const recorded = recordOf(createContentRecord(dirname(dir)).read().get(basename(dir)))?.hash
   const files = await trustedFiles(dir)
   const reason = 'reason' in files ? files.reason : undefined
-  const isSame = 'reason' in files || recorded === undefined || recorded === (await contentHash(dir, files))
-  if (reason === undefined && isSame) return
-  throw pluginStateConflict(
-    `${dir} is not as it was installed (${reason ?? 'its SHA-256 is another'}); remove that folder and install it again`,
-  )
+  const there = 'reason' in files ? recorded : contentHash(await hashesOf(dir, files))
+  const isSame = recorded === undefined || recorded === there
+  if (reason !== undefined || !isSame)
+    throw pluginStateConflict(
+      `${dir} is not as it was installed (${reason ?? 'its SHA-256 is another'}); remove that folder and install it again`,
+    )
+  if (there !== coming)
+    throw pluginStateConflict(
+      `the same program is installed in ${dir} with other files beside it (manifest, signature); give this one a new version`,
+    )
 }
 
-async function refuseOtherBuild(pluginsDir: string, id: string, version: string): Promise<void> {
+async function refuseOtherBuild(pluginsDir: string, { id, version }: PackageContents): Promise<void> {
   const prefix = `${id}@${version}-`
   const names = await readdir(pluginsDir).catch(() => [])
   const other = names.find((name) => name.startsWith(prefix) && name.length === prefix.length + 8)

@@ -20,6 +20,8 @@ export interface FoundPlugin {
   readonly origin: 'bundled' | 'installed'
   /** Of an installed one: the SHA-256 (hex) of its entry file when it was checked. */
   readonly entrySha256?: string
+  /** Of an installed one: who has signed it, as `alice (1f2e-…)`; absent when nobody has whom the operator trusts. */
+  readonly signedBy?: string
 }
 
 /** A folder that looks like a plugin and is none: why. */

@@ -1,7 +1,8 @@
 import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
-import { contentHash, createContentRecord, sha256 } from './content-hash.ts'
+import { contentHash, createContentRecord, hashesOf, recordOf, recordText, sha256 } from './content-hash.ts'
 import type { FoundPlugin, ManifestReader, RejectedPlugin } from './manifest.ts'
+import { type Judged, judged, type SignaturePolicy, type Signed, signedBy } from './signature.ts'
 import { trustedFiles, untrustedPlace } from './trust.ts'
 
 /** Where plugins are looked for. */
@@ -13,7 +14,9 @@ export interface PluginSources {
   /** What is installed is listed, and left alone. */
   readonly isSafeMode?: boolean
   /** Remembers what a folder holds that nobody has put on record yet: only the service does. */
-  readonly adopt?: (folder: string, hash: string) => void
+  readonly adopt?: (folder: string, record: string) => void
+  /** Whom the operator believes now; nobody when absent. */
+  readonly policy?: () => SignaturePolicy
 }
 
 /** What a look at the sources gave. */
@@ -21,6 +24,8 @@ export interface Scan {
   readonly found: readonly FoundPlugin[]
   readonly rejected: readonly RejectedPlugin[]
 }
+
+const NOBODY: SignaturePolicy = { trust: [], allow_unsigned: false }
 
 /** `<id>@<version>-<sha8>` */
 const FOLDER = /^([a-z][a-z0-9-]*)@(.+)-([0-9a-f]{8})$/
@@ -86,7 +91,7 @@ async function installedFolders(pluginsDir: string | undefined): Promise<readonl
 
 async function readAllInstalled(
   reader: ManifestReader,
-  { pluginsDir, adopt }: PluginSources,
+  { pluginsDir, adopt, policy = () => NOBODY }: PluginSources,
 ): Promise<readonly Promise<FoundPlugin | RejectedPlugin>[]> {
   const folders = await installedFolders(pluginsDir)
   if (pluginsDir === undefined || folders.length === 0) return []
@@ -94,7 +99,7 @@ async function readAllInstalled(
   const recorded = createContentRecord(pluginsDir).read()
   return folders.map(async (dir) => {
     if (untrusted !== undefined) return rejection(dir, untrusted)
-    return await readInstalled(reader, dir, recorded.get(basename(dir)), adopt)
+    return await readInstalled(reader, dir, recorded.get(basename(dir)), { adopt, policy: policy() })
   })
 }
 
@@ -106,19 +111,25 @@ function rejection(dir: string, reason: string): RejectedPlugin {
 async function readInstalled(
   reader: ManifestReader,
   dir: string,
-  recorded: string | undefined,
-  adopt: PluginSources['adopt'],
+  recordedText: string | undefined,
+  { adopt, policy }: { readonly adopt: PluginSources['adopt']; readonly policy: SignaturePolicy },
 ): Promise<FoundPlugin | RejectedPlugin> {
   const { id = '', version = '', hash = '' } = installedName(basename(dir)) ?? {}
   const reject = (reason: string): RejectedPlugin => rejection(dir, reason)
   // Before anything of it is believed.
   const files = await trustedFiles(dir)
   if ('reason' in files) return reject(files.reason)
-  const content = await contentHash(dir, files)
-  if (recorded !== undefined && recorded !== content)
+  const hashes = await hashesOf(dir, files)
+  const content = contentHash(hashes)
+  const recorded = recordOf(recordedText)
+  if (recorded !== undefined && recorded.hash !== content)
     return reject(
       'its files are not the ones that were installed: their SHA-256 is another; remove the folder and install it again',
     )
+  const signed = await signedBy(dir, hashes)
+  const isLetIn = recorded !== undefined && !recorded.isUnderSetting
+  const who = whoSigned(signed, isLetIn, policy)
+  if ('reason' in who) return reject(who.reason)
   const read = await reader.read(dir, 'installed')
   if (typeof read === 'string') return reject(read)
   const { name, version: packageVersion, steeple } = read.package
@@ -131,7 +142,7 @@ async function readInstalled(
   if (!entrySha256.startsWith(hash)) {
     return reject(`the entry file is not the one that was installed: its SHA-256 does not begin with ${hash}`)
   }
-  if (recorded === undefined) adopt?.(basename(dir), content)
+  if (recorded === undefined) adopt?.(basename(dir), recordText(content, signed.kind === 'unsigned'))
   return {
     manifest: steeple,
     packageName: name,
@@ -141,7 +152,14 @@ async function readInstalled(
     section: read.section,
     origin: 'installed',
     entrySha256,
+    ...(who.signedBy === undefined ? {} : { signedBy: who.signedBy }),
   }
+}
+
+/** Somebody who let it in without a signature has said so once; a signature counts while its key is trusted. */
+function whoSigned(signed: Signed, isLetIn: boolean, policy: SignaturePolicy): Judged {
+  if (signed.kind === 'unsigned' && isLetIn) return { signedBy: undefined }
+  return judged(signed, policy)
 }
 
 /** Why files of a plugin folder must not be trusted: links, paths out of the folder, writable by everybody. */

@@ -16,11 +16,13 @@ const PREFIX_LENGTH = 155
 /** What npm and pnpm put before each name in a package. */
 const ROOT = 'package/'
 /** No plugin is larger; what is unpacks into the memory of this process. */
-const MOST_BYTES = 64 * 1024 * 1024
+export const MOST_BYTES: number = 64 * 1024 * 1024
+/** A plugin is one program, its manifest and a few texts. */
+const MOST_FILES = 1000
 
 /**
- * Unpacks a package that `npm pack` made (`.tgz`) into a temporary folder of this user, for as long as `work` takes. Regular
- * files alone: links, devices and names that lead out of the package are passed over.
+ * Unpacks a package (`.tgz`) into a temporary folder of this user, for as long as `work` takes. Regular files alone: links,
+ * devices and names that lead out of the package are passed over.
  *
  * Throws `plugin_failed` (check) for what is no such package.
  */
@@ -32,16 +34,25 @@ export async function withUnpacked<T>(file: string, work: (dir: string) => Promi
   })
   // A pipe would be waited for.
   if (!status.isFile()) throw refuse('it is no file')
-  const { size } = status
-  if (size > MOST_BYTES) throw refuse(`it is larger than ${MOST_BYTES} bytes`)
-  const archive = await promisify(gunzip)(await readFile(file), { maxOutputLength: MOST_BYTES }).catch(
-    (cause: unknown) => {
-      throw refuse('it is no package as npm pack makes it: it cannot be unpacked', cause)
-    },
-  )
+  if (status.size > MOST_BYTES) throw refuse(`it is larger than ${MOST_BYTES} bytes`)
+  return await withUnpackedBytes(basename(file), await readFile(file), work)
+}
+
+/** As `withUnpacked`, for the octets of a package; `name` is what errors call it. */
+export async function withUnpackedBytes<T>(
+  name: string,
+  bytes: Uint8Array,
+  work: (dir: string) => Promise<T>,
+): Promise<T> {
+  const refuse = (reason: string, cause?: unknown): Error => pluginFailed(name, 'check', reason, { cause })
+  const archive = await promisify(gunzip)(bytes, { maxOutputLength: MOST_BYTES }).catch((cause: unknown) => {
+    throw refuse('it is no package as npm pack makes it: it cannot be unpacked', cause)
+  })
+  const files = filesOf(archive)
+  if (files.size > MOST_FILES) throw refuse(`it has more than ${MOST_FILES} files`)
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'svc-plugin-')))
   try {
-    await write(dir, filesOf(archive)).catch((cause: unknown) => {
+    await write(dir, files).catch((cause: unknown) => {
       throw refuse(
         'its files cannot be written: one stands where another needs a folder, or a name is too long',
         cause,

@@ -11,13 +11,16 @@ import { scanSources } from '../src/sources.ts'
 
 const install = suite('plugin-packages/install')
 
+/** Installs whatever there is. */
+const ANYBODY = { policy: { trust: [], allow_unsigned: true } } as const
+
 async function packageAt(root: string): Promise<string> {
   const dir = join(root, 'sample')
   await mkdir(dir)
   const steeple = {
     id: 'sample',
     kind: 'feature',
-    contracts: '^0.1.0',
+    contracts: '*',
     config_path: 'sample',
     handover: 'overlap',
   }
@@ -31,7 +34,7 @@ async function packageAt(root: string): Promise<string> {
 install('finds what was installed, until a byte of it is another', async () => {
   await using root = await tempDir()
   const pluginsDir = join(root.path, 'plugins')
-  const { dir } = await installPlugin(await packageAt(root.path), pluginsDir)
+  const { dir } = await installPlugin(await packageAt(root.path), pluginsDir, ANYBODY)
   const scan = () => scanSources(createManifestReader(), { packages: [], pluginsDir })
   const before = await scan()
   assert.equal(
@@ -50,7 +53,7 @@ install('refuses a version that no folder can be named by', async () => {
   const text = JSON.parse(await readFile(file, 'utf8'))
   for (const version of ['1.0.0\n', ' 1.0.0', 'v1.0.0', '=1.0.0']) {
     await writeFile(file, JSON.stringify({ ...text, version }))
-    const refused = await installPlugin(source, join(root.path, 'plugins')).catch(String)
+    const refused = await installPlugin(source, join(root.path, 'plugins'), ANYBODY).catch(String)
     assert.match(String(refused), /is not a semantic version/)
   }
   assert.equal(await readdir(root.path), ['sample'])
@@ -72,7 +75,7 @@ install(
     const pluginsDir = join(root.path, 'plugins')
     const file = join(root.path, 'sample.tgz')
     const refusal = async (source: string): Promise<string> =>
-      await installPlugin(source, pluginsDir).then(
+      await installPlugin(source, pluginsDir, ANYBODY).then(
         () => 'installed',
         (error: unknown) =>
           isServiceError(error) ? `${error.code} ${error.message}` : `raw ${String(error)}`,

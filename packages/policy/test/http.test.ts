@@ -39,7 +39,7 @@ http.before(
           manifest: {
             id: 'radio',
             kind: 'ran',
-            contracts: '^0.1.0',
+            contracts: '*',
             config_path: 'radio',
             provides: [transmitterRef.id],
             handover: 'exclusive',

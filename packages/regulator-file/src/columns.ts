@@ -1,6 +1,6 @@
 /**
  * The columns of the file, in their order, with what they say. They are stable: a later version adds its own at the end, and
- * changes or removes none. docs/compliance.md says which of them a kind fills.
+ * changes or removes none. docs/reference/regulator-file.md says which of them a kind fills.
  */
 export const COLUMNS = [
   ['kind', 'What the row is about.'],

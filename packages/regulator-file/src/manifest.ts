@@ -14,7 +14,7 @@ export interface Manifest {
   readonly rows: number
   /** SHA-256 (hex) of all octets before the manifest's own line, header included. */
   readonly sha256: string
-  /** The newest entry of the audit trail (docs/audit.md). The seal is an HMAC: only the node itself can check it. */
+  /** The newest entry of the audit trail (docs/explanation/audit.md). The seal is an HMAC: only the node itself can check it. */
   readonly audit_head: { readonly seq: number; readonly hash: string; readonly seal: string }
   /** The node's certificate and that of the CA which signed it: DER, base64. */
   readonly certificate: string

@@ -1,4 +1,4 @@
-import { type ComponentHealth, type Context, timestampFromMs } from '@steeple/contracts'
+import { type ComponentHealth, type Context, sectionOf, timestampFromMs } from '@steeple/contracts'
 import { intervalMs, type SourceTimes } from './usage-ledger.ts'
 
 const LATE_AFTER = 4
@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000
 /** Whether what is known of sessions is of now. A source that does not answer ends no session, but that is said. */
 export function sessionHealth(context: Context, times: SourceTimes): ComponentHealth {
   const base = { name: 'sessions', kind: 'feature' } as const
-  if (!context.settings.collector.enabled)
+  if (sectionOf(context.settings, 'collector').enabled !== true)
     return { ...base, status: 'ok', detail: 'collector.enabled is false: nobody looks for sessions' }
   const nowMs = context.clock.nowMs()
   const lateMs = LATE_AFTER * intervalMs(context)

@@ -4,6 +4,7 @@ import {
   type Instance,
   msFromDuration,
   type Plugin,
+  sectionOf,
   sessionHistoryRef,
   usageLedgerRef,
 } from '@steeple/contracts'
@@ -32,7 +33,7 @@ export const plugin: Plugin<SessionsConfig> = {
   setup: async (context: Context<SessionsConfig>): Promise<Instance> => {
     const order = sourceOrder(context.config.source_order)
     // Periods of quotas begin with an hour of the ledger.
-    const hours = localHours(context.settings.fairuse.time_zone || undefined)
+    const hours = localHours(sectionOf(context.settings, 'fairuse').time_zone || undefined)
     const ledger = ledgerWriter(hours, order)
     const metrics = sessionMetrics(context.metrics)
     const times = sourceTimes()

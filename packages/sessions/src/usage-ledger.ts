@@ -3,6 +3,7 @@ import {
   type ImsiHash,
   msFromDuration,
   type Reader,
+  sectionOf,
   sumOctets,
   timestampFromMs,
   type UsageLedger,
@@ -106,7 +107,7 @@ async function totalsOf(
 
 /** How often collectors are asked. */
 export function intervalMs({ settings }: Pick<Context, 'settings'>): number {
-  return msFromDuration(settings.collector.interval) ?? DEFAULT_INTERVAL_MS
+  return msFromDuration(sectionOf(settings, 'collector').interval ?? '') ?? DEFAULT_INTERVAL_MS
 }
 
 function exact(octets: number | string): number {
@@ -114,7 +115,7 @@ function exact(octets: number | string): number {
 }
 
 function knownUntil(context: Context, times: SourceTimes): ReturnType<UsageLedger['knownUntil']> {
-  const { enabled } = context.settings.collector
+  const { enabled = false } = sectionOf(context.settings, 'collector')
   const nowMs = context.clock.nowMs()
   // One that has given no octets for a day has left, or never had any.
   const counting = [...times.all()].filter(

@@ -1,5 +1,7 @@
-// Writes docs/configuration.md from the schemas and manifests of the service and of the plugins; with --print to standard output.
+// Writes docs/reference/configuration.md from the schemas and manifests of the service and of the plugins; with --print to standard output,
+// and there without the packages that --without a,b names.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { configDocs } from '../src/config-docs.ts'
 import { readSection } from '../src/find-sections.ts'
 
@@ -9,7 +11,8 @@ const foldersIn = (folder) =>
     .sort()
     .map((name) => new URL(`${name}/`, folder))
     .filter((url) => existsSync(new URL('package.json', url)))
-const build = foldersIn(packages)
+const without = new Set((process.argv[process.argv.indexOf('--without') + 1] ?? '').split(','))
+const build = foldersIn(packages).filter((url) => !without.has(basename(url.pathname)))
 const sectionsOf = (folders, origin) =>
   folders
     .map(({ pathname }) => readSection(pathname, origin))
@@ -17,10 +20,27 @@ const sectionsOf = (folders, origin) =>
 const manifests = build.flatMap(
   (folder) => JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')).steeple ?? [],
 )
+const packageOf = new Map(
+  build.flatMap((folder) => {
+    const { steeple } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'))
+    return steeple === undefined || steeple.essential === true
+      ? []
+      : [[steeple.id, basename(folder.pathname)]]
+  }),
+)
+/** Behind each row of a plugin that a build may lack; a build's own document is without. */
+const markOf = (plugin) =>
+  process.argv.includes('--without') || !packageOf.has(plugin)
+    ? ''
+    : ` <!-- package: ${packageOf.get(plugin)} -->`
 const rows = (what, row) =>
-  manifests.flatMap((one) => Object.entries(one[what] ?? {}).map((entry) => row(entry, one.id))).join('\n')
+  manifests
+    .flatMap((one) =>
+      Object.entries(one[what] ?? {}).map((entry) => `${row(entry, one.id)}${markOf(one.id)}`),
+    )
+    .join('\n')
 
-const text = `${configDocs(sectionsOf(build, 'build'))}
+const text = `${configDocs(sectionsOf(build, 'build'), markOf)}
 ## Metrics that plugins declare
 
 Alert rules may name them, and those of plugins that are installed.
@@ -38,4 +58,4 @@ Without the plugin they answer 404 \`feature_not_installed\`.
 ${rows('paths', ([prefix, { group = '' }], id) => `| \`${prefix}\` | ${id} | ${group} |`)}
 `
 if (process.argv.includes('--print')) process.stdout.write(text)
-else writeFileSync(new URL('../../../docs/configuration.md', import.meta.url), text)
+else writeFileSync(new URL('../../../docs/reference/configuration.md', import.meta.url), text)

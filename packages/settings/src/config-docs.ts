@@ -8,8 +8,14 @@ import type { Section } from './section.ts'
 const APPLY_WORDS = { hot: 'at once', reload: 'its plugin is reloaded', restart: 'next start' } as const
 const FORMS = formsOf(systemSurroundings(), [])
 
-/** The text of docs/configuration.md, made from the service's own schema and those of plugins. */
-export function configDocs(sections: readonly Section[]): string {
+/**
+ * The text of docs/reference/configuration.md, made from the service's own schema and those of plugins. `markOf` gives what stands
+ * behind the rows of a plugin.
+ */
+export function configDocs(
+  sections: readonly Section[],
+  markOf: (plugin: string) => string = () => '',
+): string {
   const schema = mergedSchema(sections)
   const variables = new Map(environmentTable(schema).map((row) => [row.key, row]))
   const flags = new Map(Object.entries(FLAG_KEYS).map(([flag, key]) => [key as string, flag]))
@@ -27,13 +33,15 @@ export function configDocs(sections: readonly Section[]): string {
       owner === undefined ? '' : `${owner.plugin}${owner.origin === 'known' ? ' (not in this build)' : ''}`
     const cells = [
       `\`${key}\``,
+      String(leaf.description ?? ''),
       typeText(leaf),
       defaultText(leaf.default),
       setters,
       APPLY_WORDS[apply],
       whose,
     ]
-    return `| ${[...cells, String(leaf.description ?? '')].map(cell).join(' | ')} |`
+    const mark = owner === undefined ? '' : markOf(owner.plugin)
+    return `| ${cells.map(cell).join(' | ')} |${mark}`
   })
   return `${INTRODUCTION}\n${rows.join('\n')}\n`
 }
@@ -58,7 +66,7 @@ the default. \`svc config check FILE\` checks a file without starting anything.
 - A duration is numbers with units \`ms s m h d w y\`: \`15s\`, \`1h30m\`.
 - No secret belongs in the file. \`SVC_ADMIN_TOKEN\` (or the variable that \`auth.admin_token_env\` names) holds the admin
   bearer token and is no configuration. Keys are files under \`<data_dir>/keys\`.
-- SIGHUP reads the file again; one that comes during a start does so once the service listens. The fifth column says when a
+- SIGHUP reads the file again; one that comes during a start does so once the service listens. The column before the last says when a
   changed value takes effect; what needs a new start is named in the log.
 - Keys belong to plugins: the schema that a plugin's manifest names (\`steeple.config\`) holds all of its keys. The service,
   every command and SIGHUP read those of the build and of what is installed, without running any of it.
@@ -67,7 +75,7 @@ the default. \`svc config check FILE\` checks a file without starting anything.
 - The value of a secret key is the path of a file with the secret; \`svc secret set PLUGIN KEY\` seals one in the store
   instead.
 
-| Key | Type | Default | Variable, flag | A change takes effect | Plugin | |
+| Key | Is | Type | Default | Variable, flag | A change takes effect | Plugin |
 |---|---|---|---|---|---|---|`
 
 function typeText(schema: JsonSchema): string {

@@ -51,7 +51,7 @@ test.before(async () => {
   const manifest = {
     id: 'talker',
     kind: 'feature',
-    contracts: '^0.1.0',
+    contracts: '*',
     config_path: 'talker',
     handover: 'overlap',
     metrics: { svc_talker_seen: 'What was seen' },

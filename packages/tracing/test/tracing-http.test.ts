@@ -76,7 +76,7 @@ function inline(id: string, of: Plugin, more: object): InlinePlugin {
   const manifest = {
     id,
     kind: 'feature',
-    contracts: '^0.1.0',
+    contracts: '*',
     config_path: id,
     handover: 'overlap',
     ...more,

@@ -40,7 +40,10 @@ export interface Sessions {
   /** Answers a login: 200 with a JWT, and the refresh cookie. The request's one mutation. */
   open(request: Request, entry: Entry): Promise<Reply>
   /** Answers a refresh: another JWT, another cookie. Throws `unauthenticated`; a token that was used before ends it all. */
-  refresh(request: Pick<Request, 'header' | 'peerAddress'>, token: string | undefined): Promise<Reply>
+  refresh(
+    request: Pick<Request, 'header' | 'peerAddress' | 'proxy'>,
+    token: string | undefined,
+  ): Promise<Reply>
   /** The session that a refresh token is or was of; undefined when it has ended. */
   of(token: string | undefined): Promise<SessionRow | undefined>
   /** The `Set-Cookie` that makes a browser forget its refresh token. */
@@ -66,8 +69,12 @@ type Exchange =
 export function createSessions(parts: SessionParts): Sessions {
   const { context, jwts, refreshTokens } = parts
   const { db, clock } = context
-  const isSecure = (): boolean => context.settings.tls.enabled
-  const replyFor = async (session: SessionRow, user: UserRow): Promise<Reply> => {
+  const isSecure = (proxy: Request['proxy']): boolean => context.settings.tls.enabled || proxy?.isTls === true
+  const replyFor = async (
+    { proxy }: Pick<Request, 'proxy'>,
+    session: SessionRow,
+    user: UserRow,
+  ): Promise<Reply> => {
     const nowMs = clock.nowMs()
     const roles = rolesOfUser(user)
     const expiresAtMs = wholeSeconds(Math.min(nowMs + JWT_LIFE_MS, session.expires_at_ms))
@@ -76,30 +83,15 @@ export function createSessions(parts: SessionParts): Sessions {
     return {
       status: 200,
       sealed: true,
-      headers: { 'Set-Cookie': refreshCookie(refresh, session.expires_at_ms - nowMs, isSecure()) },
+      headers: { 'Set-Cookie': refreshCookie(refresh, session.expires_at_ms - nowMs, isSecure(proxy)) },
       body: { token, token_type: 'Bearer', expires_at: timestampFromMs(expiresAtMs), roles },
     }
-  }
-  const exchange = (token: string | undefined, address: string): Promise<Exchange> => {
-    const claim = token === undefined ? undefined : refreshTokens.read(token)
-    if (claim === undefined) return Promise.resolve({ kind: 'none' })
-    return db.write(async (tx) => {
-      const session = await findSession(tx, claim.sessionId)
-      const user = session === undefined ? undefined : await findUser(tx, session.user_id)
-      if (session === undefined || user === undefined) return { kind: 'none' }
-      const nowMs = clock.nowMs()
-      if (isOver(session, nowMs)) return { kind: 'none' }
-      if (claim.generation !== session.generation) return { kind: 'reuse', session, user }
-      const next = { ...session, generation: session.generation + 1, used_at_ms: nowMs, address }
-      await putSession(tx, next)
-      return { kind: 'next', session: next, user }
-    })
   }
   return {
     open: async (request, { user, method, claim }) => {
       const nowMs = clock.nowMs()
       const session = newSession(request, user, method, nowMs)
-      const reply = await replyFor(session, user)
+      const reply = await replyFor(request, session, user)
       return request.mutate(session.id, async (tx) => {
         await claim?.(tx)
         // It may have been removed while its password was checked.
@@ -116,10 +108,10 @@ export function createSessions(parts: SessionParts): Sessions {
       })
     },
     refresh: async (request, token) => {
-      const found = await exchange(token, request.peerAddress)
+      const found = await exchange(parts, token, request.peerAddress)
       if (found.kind === 'none') throw unauthenticated('the session is over; log in again')
       const { session, user } = found
-      if (found.kind === 'next') return replyFor(session, user)
+      if (found.kind === 'next') return replyFor(request, session, user)
       await context.mutate(principalOf(user), 'auth.reuse', session.id, async (tx) => {
         await removeSession(tx, session.id)
         tx.audit({ detail: { user: user.name, address: request.peerAddress } })
@@ -133,9 +125,30 @@ export function createSessions(parts: SessionParts): Sessions {
       return claim === undefined ? undefined : findSession(db, claim.sessionId)
     },
     get farewell() {
-      return refreshCookie('', 0, isSecure())
+      return refreshCookie('', 0, context.settings.tls.enabled)
     },
   }
+}
+
+/** Takes a refresh token, and makes the session's next. */
+function exchange(
+  { context: { db, clock }, refreshTokens }: SessionParts,
+  token: string | undefined,
+  address: string,
+): Promise<Exchange> {
+  const claim = token === undefined ? undefined : refreshTokens.read(token)
+  if (claim === undefined) return Promise.resolve({ kind: 'none' })
+  return db.write(async (tx) => {
+    const session = await findSession(tx, claim.sessionId)
+    const user = session === undefined ? undefined : await findUser(tx, session.user_id)
+    if (session === undefined || user === undefined) return { kind: 'none' }
+    const nowMs = clock.nowMs()
+    if (isOver(session, nowMs)) return { kind: 'none' }
+    if (claim.generation !== session.generation) return { kind: 'reuse', session, user }
+    const next = { ...session, generation: session.generation + 1, used_at_ms: nowMs, address }
+    await putSession(tx, next)
+    return { kind: 'next', session: next, user }
+  })
 }
 
 /** Whether a session has ended by its age or for want of use. */

@@ -30,8 +30,9 @@ export class RequestContext implements Request {
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
   readonly startedMs: number
-  /** The address of the peer, taken at once: the socket of a client that left has forgotten it. */
+  /** The address of the client, taken at once: the socket of one that left has forgotten it. */
   readonly peerAddress: string
+  readonly proxy: Request['proxy']
   params: unknown
   query: unknown
   body: unknown
@@ -81,7 +82,9 @@ export class RequestContext implements Request {
     this.queue = queue
     this.incoming = incoming
     this.outgoing = outgoing
-    this.peerAddress = incoming.socket.remoteAddress ?? ''
+    const { address, proxy } = core.senderOf(incoming)
+    this.peerAddress = address
+    this.proxy = proxy
     this.startedMs = core.kernel.clock.monotonicMs()
     queue.enter(this)
     outgoing.on('close', () => this.over())

@@ -3,7 +3,7 @@ import type { RequestContext } from '../pipeline/request-context.ts'
 import { documentReply, type Packed, readDocument } from './packed-document.ts'
 
 /** Everything from this origin and nothing inline; no other host is ever asked. */
-const PAGE_POLICY = [
+export const PAGE_POLICY: string = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",

@@ -44,7 +44,8 @@ export async function* eventStream(
   const unfollow = hub.follow()
   try {
     const newest = await hub.head()
-    yield `retry: ${RETRY_MS}\n\n`
+    // Who listens from now on goes on from here when the connection is lost before the first event.
+    yield `retry: ${RETRY_MS}\n${from === undefined ? `id: ${newest}\n` : ''}\n`
     // A client that has seen more than there is comes from before a restore.
     if (from !== undefined && from > newest) yield gapFrame(from, newest)
     yield* follow(core, hub, context, Math.min(from ?? newest, newest))

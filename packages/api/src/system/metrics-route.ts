@@ -8,7 +8,7 @@ import { type NetworkScope, networkScope } from './network-scope.ts'
 const outsideNetwork: ErrorFactory = defineError(
   forbidden.code,
   forbidden.status,
-  'metrics are served to the networks of auth.metrics_allow alone',
+  'metrics are served to the networks of auth.metrics_allow alone, through a proxy when server.trusted_proxies names it',
 )
 
 const EXPOSITION = 'text/plain; version=0.0.4; charset=utf-8'
@@ -31,7 +31,9 @@ export function metricsRoute(core: EdgeCore): Route {
     errors: [forbidden.code, notFound.code],
     handle: async (request: RequestContext) => {
       if (!kernel.settings.telemetry.metrics) throw notFound('metrics page while telemetry.metrics is off')
-      if (!scope.has(request.peerAddress)) throw outsideNetwork()
+      // The address of a proxy that is not trusted says nothing of who asks.
+      const isHidden = request.proxy === undefined && request.header('x-forwarded-for') !== undefined
+      if (isHidden || !scope.has(request.peerAddress)) throw outsideNetwork()
       return { body: await text(), headers: { 'Content-Type': EXPOSITION } }
     },
   })

@@ -1,4 +1,5 @@
 import {
+  bodyTooLarge,
   isServiceError,
   type JsonSchema,
   NULLABLE_TIMESTAMP_SCHEMA,
@@ -12,6 +13,7 @@ import {
   type Request,
   type Route,
   route,
+  validationFailed,
 } from '@steeple/contracts'
 import type { PluginRecord } from '@steeple/kernel'
 import type { EdgeCore } from '../edge-core.ts'
@@ -40,8 +42,25 @@ const PLUGIN_SCHEMA: JsonSchema = objectSchema(
     },
     essential: { type: 'boolean' },
     versions: { type: 'array', items: TEXT },
+    signed_by: {
+      ...NULLABLE_TEXT,
+      description:
+        'Who has signed this version, by name and key; null for one of the build and an unsigned one.',
+    },
   },
-  ['name', 'version', 'kind', 'state', 'isolation', 'health', 'loaded_at', 'error', 'essential', 'versions'],
+  [
+    'name',
+    'version',
+    'kind',
+    'state',
+    'isolation',
+    'health',
+    'loaded_at',
+    'error',
+    'essential',
+    'versions',
+    'signed_by',
+  ],
 )
 
 const NAME_PARAMS: JsonSchema = objectSchema(
@@ -94,6 +113,7 @@ export function pluginRoutes(core: EdgeCore): readonly Route[] {
         return ok({ plugins: page.map(pluginRecord), next_cursor: next })
       },
     }),
+    installRoute(core),
     changeRoute(
       core,
       'load',
@@ -131,6 +151,47 @@ export function pluginRoutes(core: EdgeCore): readonly Route[] {
   ]
 }
 
+/** A plugin is one program and a few texts; it lies in memory while it is looked at. */
+const MOST_BYTES = 32 * 1024 * 1024
+const INSTALL_ACTION = 'plugin.install'
+
+/** `POST /v1/plugins`: what `svc plugin pack` made. */
+function installRoute(core: EdgeCore): Route {
+  return route<unknown, unknown, Uint8Array | undefined>({
+    method: 'POST',
+    path: '/v1/plugins',
+    role: 'admin',
+    audit: INSTALL_ACTION,
+    summary: 'Installs a signed package and loads it',
+    description:
+      'A .tgz that svc plugin pack made, signed with a key of plugins.trust; an unsigned one only while plugins.allow_unsigned ' +
+      'is true. What is refused leaves nothing behind.',
+    consumes: ['application/gzip', 'application/octet-stream'],
+    rawBody: true,
+    bodyLimit: MOST_BYTES,
+    schema: { response: PLUGIN_SCHEMA },
+    errors: [pluginStateConflict.code, validationFailed.code, bodyTooLarge.code],
+    handle: async (request) => {
+      const bytes = request.body
+      if (bytes === undefined) throw validationFailed('the body is empty; send the package')
+      const record = await attempt(core, request, INSTALL_ACTION, 'package', () =>
+        core.kernel.registry.install(bytes),
+      )
+      return await recorded(request, record)
+    },
+  })
+}
+
+/** What was done, in the trail: a version, and whose it is. */
+async function recorded(request: Request, record: PluginRecord): Promise<Reply> {
+  return await request.mutate(record.name, async (tx): Promise<Reply> => {
+    tx.audit({
+      detail: { version: record.version, state: record.state, signed_by: record.signedBy ?? null },
+    })
+    return ok(pluginRecord(record))
+  })
+}
+
 function changeRoute(
   core: EdgeCore,
   verb: 'load' | 'unload' | 'reload' | 'disable' | 'enable' | 'uninstall',
@@ -151,11 +212,9 @@ function changeRoute(
     errors: [pluginNotFound.code, pluginStateConflict.code],
     handle: async (request) => {
       const { name } = request.params
-      const record = await attempt(core, request, action, () => change(name, request.body ?? {}))
-      return await request.mutate(name, async (tx): Promise<Reply> => {
-        tx.audit({ detail: { version: record.version, state: record.state } })
-        return ok(pluginRecord(record))
-      })
+      const target = targetOf(core, name)
+      const record = await attempt(core, request, action, target, () => change(name, request.body ?? {}))
+      return await recorded(request, record)
     },
   })
 }
@@ -168,8 +227,9 @@ function changeRoute(
  */
 async function attempt(
   core: EdgeCore,
-  request: Request<{ readonly name: string }>,
+  request: Request,
   action: string,
+  target: string,
   change: () => Promise<PluginRecord>,
 ): Promise<PluginRecord> {
   try {
@@ -178,7 +238,7 @@ async function attempt(
     await core.kernel.mutations.refuse({
       principal: request.principal,
       action,
-      target: targetOf(core, request.params.name),
+      target,
       outcome: 'failed',
       requestId: request.id,
       detail: { code: isServiceError(cause) ? cause.code : 'internal' },
@@ -194,7 +254,7 @@ function targetOf(core: EdgeCore, name: string): string {
 }
 
 function pluginRecord(record: PluginRecord): Readonly<Record<string, unknown>> {
-  const { name, version, kind, state, health, loadedAtMs, error, essential, versions } = record
+  const { name, version, kind, state, health, loadedAtMs, error, essential, versions, signedBy } = record
   const loadedAt = loadedAtMs === undefined ? null : new Date(loadedAtMs).toISOString()
   return {
     name,
@@ -207,6 +267,7 @@ function pluginRecord(record: PluginRecord): Readonly<Record<string, unknown>> {
     error: error ?? null,
     essential,
     versions,
+    signed_by: signedBy ?? null,
   }
 }
 

@@ -8,6 +8,7 @@ import { openapiRoute } from './openapi-route.ts'
 import { pluginRoutes } from './plugin-routes.ts'
 import { secretRoutes } from './secret-routes.ts'
 import { serviceRoutes } from './service-routes.ts'
+import { siteRoutes } from './site-routes.ts'
 
 const SEE: PathGroup = { group: 'See how it is going' }
 
@@ -24,10 +25,18 @@ export const SYSTEM_PATHS: Readonly<Record<string, PathGroup>> = {
   '/v1/plugins': { group: 'Upkeep', about: 'Backups, plugins, logs and help for support.', rank: 750 },
   '/v1/openapi.json': { group: 'This API', about: 'The documents about it.', rank: 800 },
   '/v1/docs': { group: 'This API' },
+  '/docs': { group: 'This API' },
 }
 
-/** The routes that the edge serves itself, whatever plugins are loaded. `live` gives what serves now. */
-export function systemRoutes(core: EdgeCore, live: () => readonly Endpoint[]): readonly Route[] {
+/**
+ * The routes that the edge serves itself, whatever plugins are loaded. `live` gives what serves now, `documentation` is the folder of
+ * the pages that this build carries.
+ */
+export function systemRoutes(
+  core: EdgeCore,
+  live: () => readonly Endpoint[],
+  documentation: string | undefined,
+): readonly Route[] {
   return [
     ...serviceRoutes(core),
     metricsRoute(core),
@@ -36,5 +45,6 @@ export function systemRoutes(core: EdgeCore, live: () => readonly Endpoint[]): r
     ...secretRoutes(core),
     openapiRoute(core, live),
     ...docsRoutes(),
+    ...siteRoutes(documentation),
   ]
 }

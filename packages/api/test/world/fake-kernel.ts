@@ -235,6 +235,7 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
       secrets: async () => [],
       writeSecret: async () => undefined,
       list: () => [...plugins.values()],
+      install: async () => change('sample', 'running'),
       load: async (name) => change(name, 'running'),
       unload: async (name) => change(name, 'unloaded'),
       reload: async (name) => change(name, 'running'),

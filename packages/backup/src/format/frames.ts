@@ -54,7 +54,7 @@ export async function newSealing(passphrase: Buffer, cost: Cost = COST): Promise
   return { header, key: await keyOf(header, passphrase) }
 }
 
-/** Encrypts a stream; docs/backup.md has the format. A sealing is for one stream: its nonces begin anew with each. */
+/** Encrypts a stream; docs/reference/backup-file.md has the format. A sealing is for one stream: its nonces begin anew with each. */
 export async function* encrypt(source: ByteReader, { header, key }: Sealing): AsyncGenerator<Buffer> {
   yield header.bytes
   let content = await source.take(FRAME_BYTES)

@@ -34,7 +34,7 @@ export function backupRoute({ context, count }: BackupParts): Route {
     description:
       `Everything of one moment: the store and installed plugins, and with the header ${PASSPHRASE_HEADER} (at least 12 ` +
       'characters; the file is encrypted under it then) the keys too, so that another machine can become this node. Without ' +
-      'it the file holds no key and is of use to this node alone. docs/backup.md describes the file, and has a program that ' +
+      'it the file holds no key and is of use to this node alone. docs/reference/backup-file.md describes the file, and has a program that ' +
       'reads it without this service.',
     produces: ['application/gzip', 'application/octet-stream'],
     errors: ['validation_failed', 'rate_limited', 'store_unavailable'],

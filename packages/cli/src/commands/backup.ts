@@ -25,7 +25,7 @@ interface RestoreOptions extends PassphraseOptions {
 }
 
 const HEADER = 'x-backup-passphrase'
-/** docs/backup.md: the first octets of an encrypted backup. */
+/** docs/reference/backup-file.md: the first octets of an encrypted backup. */
 const MAGIC = 'SVCBKP'
 const MIB = 1_048_576
 

@@ -1,4 +1,5 @@
 import { Argument, type Command, type Option } from 'commander'
+import { part as esimSmdp } from '../parts/esim-smdp.ts'
 import type { Terminal } from '../terminal.ts'
 import { addValuesCommand, type LiveKind } from './completion-values.ts'
 
@@ -18,7 +19,7 @@ const ARGUMENTS: Readonly<Record<string, LiveKind>> = {
   hash: 'sims',
   sim: 'sims',
   batch: 'batches',
-  code: 'codes',
+  ...esimSmdp.arguments,
 }
 const OPTIONS: Readonly<Record<string, LiveKind>> = {
   '--batch': 'batches',

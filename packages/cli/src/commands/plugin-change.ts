@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import type { InstalledPlugin } from '@steeple/plugin-packages'
 import type { ConnectionOptions } from '../client/credentials.ts'
@@ -9,11 +10,24 @@ import { type PlaceOptions, pluginsDirOf, settingsHere } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** Options of `plugin load`: where the service is, and where its data directory. */
-export type LoadOptions = ConnectionOptions & PlaceOptions
+export type LoadOptions = ConnectionOptions & PlaceOptions & { readonly allowUnsigned?: boolean }
 
-/** `name` with a slash is a folder or a .tgz: it is installed first, and taken back when the service does not load it. */
+/**
+ * `name` with a slash is a folder, one that ends in `.tgz` a package: it is installed first, and taken back when the service
+ * does not load it. A package goes to the service, which looks who has signed it; what nobody has is put into the data directory
+ * here, by somebody who may write there and says so.
+ */
 export async function loadPlugin(terminal: Terminal, name: string, options: LoadOptions): Promise<void> {
-  if (!name.includes('/')) {
+  const isPackage = name.endsWith('.tgz')
+  if (isPackage && options.allowUnsigned !== true) {
+    printRecord(
+      terminal,
+      options.json === true,
+      await sendPackage(terminal, resolve(terminal.cwd, name), options),
+    )
+    return
+  }
+  if (!isPackage && !name.includes('/')) {
     await changePlugin(terminal, name, 'load', options).catch((error: unknown) => {
       throw withFolderHint(error, name, terminal)
     })
@@ -24,6 +38,22 @@ export async function loadPlugin(terminal: Terminal, name: string, options: Load
     options.json === true,
     await installAndLoad(terminal, resolve(terminal.cwd, name), options),
   )
+}
+
+/** Sends a package to the service, which installs and loads it. */
+async function sendPackage(terminal: Terminal, path: string, options: LoadOptions): Promise<Json> {
+  const bytes = await readFile(path).catch((cause: unknown) => {
+    throw failure('file_unreadable', `${path} cannot be read`, { cause })
+  })
+  const file = {
+    size: bytes.length,
+    headers: { 'content-type': 'application/gzip' },
+    content: async function* () {
+      yield bytes
+    },
+  }
+  const { body } = await connect(terminal, options).upload('/v1/plugins', {}, file)
+  return body
 }
 
 /** Installs what lies at an absolute path, under another version when one is named, and loads exactly that. */
@@ -37,7 +67,13 @@ export async function installAndLoad(
   const settings = await settingsHere(terminal, options)
   const pluginsDir = pluginsDirOf(settings)
   await checkPlace(terminal, settings.server.data_dir, pluginsDir, options)
-  const installed = await installPlugin(path, pluginsDir, version)
+  const isAsked = options.allowUnsigned === true
+  const { trust, allow_unsigned: isAllowed } = settings.plugins
+  const installed = await installPlugin(path, pluginsDir, {
+    policy: { trust, allow_unsigned: isAsked || isAllowed },
+    isUnderSetting: !isAsked,
+    ...(version === undefined ? {} : { version }),
+  })
   terminal.err(
     `${installed.isNew ? 'installed' : 'already installed:'} ${installed.id} ${installed.version} in ${installed.dir}\n`,
   )

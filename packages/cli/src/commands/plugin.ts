@@ -7,14 +7,16 @@ import type { Terminal } from '../terminal.ts'
 import { type ListOptions, limitOption, localCommand, placeOptions, restCommand } from './options.ts'
 import { changePlugin, type LoadOptions, loadPlugin } from './plugin-change.ts'
 import { changeForGood, type LastingOptions } from './plugin-lasting.ts'
+import { addPackCommands } from './plugin-pack.ts'
 
 interface NewOptions {
   readonly kind: ScaffoldKind
   readonly dir?: string
+  readonly packages?: string
   readonly json?: boolean
 }
 
-/** `svc plugin list|load|unload|reload|rollback|disable|enable|uninstall|dev|new` */
+/** `svc plugin list|load|unload|reload|rollback|disable|enable|uninstall|dev|key|pack|new` */
 export function addPluginCommands(program: Command, terminal: Terminal): void {
   const plugin = program.command('plugin').description('what the service is made of')
   restCommand(plugin, 'list', 'plugins, their versions and states')
@@ -24,9 +26,14 @@ export function addPluginCommands(program: Command, terminal: Terminal): void {
     restCommand(
       plugin,
       'load <name|path>',
-      'load a plugin, or install a built folder or package (./demo, ./demo.tgz) and load it',
+      'load a plugin, or install a signed package (./demo.tgz) and load it; a built folder (./demo) with --allow-unsigned',
     ),
-  ).action((name: string, options: LoadOptions) => loadPlugin(terminal, name, options))
+  )
+    .option(
+      '--allow-unsigned',
+      "also what nobody in plugins.trust has signed; it is put into the service's data directory here",
+    )
+    .action((name: string, options: LoadOptions) => loadPlugin(terminal, name, options))
   restCommand(
     plugin,
     'unload <name>',
@@ -56,6 +63,11 @@ export function addPluginCommands(program: Command, terminal: Terminal): void {
     const { developPlugin } = await import('./plugin-dev.ts')
     await developPlugin(terminal, dir, options)
   })
+  addPackCommands(plugin, terminal)
+  addNew(plugin, terminal)
+}
+
+function addNew(plugin: Command, terminal: Terminal): void {
   localCommand(
     plugin,
     'new <name>',
@@ -63,9 +75,17 @@ export function addPluginCommands(program: Command, terminal: Terminal): void {
   )
     .addOption(new Option('--kind <kind>', KINDS.join(', ')).choices(KINDS).makeOptionMandatory())
     .option('--dir <dir>', 'where to; packages/<name> inside the workspace, ./<name> elsewhere, when absent')
+    .option(
+      '--packages <dir>',
+      'folder with @steeple/contracts, testkit and plugin-kit as .tgz; those of this build when absent; registry: from npm',
+    )
     .action(async (name: string, options: NewOptions) => {
       const { writePlugin } = await import('../scaffold/write-plugin.ts')
-      const made = writePlugin({ name, kind: options.kind, dir: options.dir, cwd: terminal.cwd })
+      const { kind, dir, packages } = options
+      const made = writePlugin({
+        ...{ name, kind, dir, cwd: terminal.cwd },
+        ...(packages === undefined ? {} : { packages }),
+      })
       if (options.json === true) terminal.out(jsonText(made))
       else terminal.out(`${made.files.map((file) => `wrote ${file}\n`).join('')}\n${made.next}`)
     })

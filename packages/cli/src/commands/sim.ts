@@ -4,6 +4,8 @@ import { connect, isObject, type Json } from '../client/rest-client.ts'
 import { usageError } from '../command-error.ts'
 import { jsonText, printList, printRecord } from '../output/print.ts'
 import { fields, table } from '../output/table.ts'
+import { part as compliance } from '../parts/compliance.ts'
+import { part as fairUse } from '../parts/fair-use.ts'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import {
@@ -17,9 +19,7 @@ import {
 } from './options.ts'
 import { SIM_COLUMNS, SIM_STATES, simPath } from './sim-columns.ts'
 import { addFindCommands } from './sim-find.ts'
-import { addForgetCommand } from './sim-forget.ts'
 import { addImportCommand } from './sim-import.ts'
-import { addQuotaCommand } from './sim-quota.ts'
 
 interface IssueOptions extends ConnectionOptions {
   readonly count?: number
@@ -55,8 +55,8 @@ export function addSimCommands(program: Command, terminal: Terminal): void {
   addIssue(sim, terminal)
   addReads(sim, terminal)
   addMoves(sim, terminal)
-  addQuotaCommand(sim, terminal)
-  addForgetCommand(sim, terminal)
+  fairUse.addSimCommands?.(sim, terminal)
+  compliance.addSimCommands?.(sim, terminal)
   addFindCommands(sim, terminal)
   addImportCommand(sim, terminal)
   placeOptions(

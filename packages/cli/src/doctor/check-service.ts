@@ -7,7 +7,7 @@ import { type Check, doubtful, broken as failed, healthy } from './check.ts'
 const REMEDIES: Readonly<Record<string, string>> = {
   core: 'start the core, or correct where it is (core_a.*, core_b.*, collector.*)',
   hss: 'start the subscriber database, or correct hss.*; what waits is pushed when it answers',
-  ran: 'see docs/radio.md; svc tx status says what the gate asks',
+  ran: 'see docs/how-to/radio.md; svc tx status says what the gate asks',
   store: 'see the log of the service; restore the newest backup if the store is damaged',
   collector: 'start what it collects from, or correct collector.*',
 }

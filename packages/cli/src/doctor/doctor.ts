@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { systemClock } from '@steeple/clock'
 import type { Settings } from '@steeple/contracts'
 import { DEFAULT_CONFIG_FILE, lineOf, loadConfig, parseListenAddress } from '@steeple/settings'
@@ -10,7 +10,6 @@ import { COMMAND_VARIABLES, type PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import { type Check, doubtful, broken as failed, healthy } from './check.ts'
 import { checkCapabilities } from './check-capabilities.ts'
-import { checkCharging } from './check-charging.ts'
 import { checkClock } from './check-clock.ts'
 import { checkContainers, checkPrograms } from './check-containers.ts'
 import { checkKeys } from './check-keys.ts'
@@ -19,8 +18,8 @@ import { checkPort, urlAt } from './check-port.ts'
 import { checkReach } from './check-reach.ts'
 import { checkService } from './check-service.ts'
 import { checkDisk, checkStore } from './check-store.ts'
-import { checkTap } from './check-tap.ts'
 import { checkTransport } from './check-transport.ts'
+import { doctorParts } from './doctor-parts.ts'
 
 /** Flags of `svc doctor`: those of the service that change what it finds. */
 export interface DoctorOptions extends PlaceOptions {
@@ -48,7 +47,13 @@ async function checkPlace(terminal: Terminal, settings: Settings): Promise<reado
   const clock = systemClock()
   // The configuration's own check has let it through.
   const address = parseListenAddress(settings.server.listen) ?? { host: '0.0.0.0', port: 0 }
-  const hasMesh = pluginPackages().some((dir) => basename(dir) === 'mesh')
+  const packages = pluginPackages()
+  const parts = doctorParts(packages)
+  const containers = parts.flatMap((part) => part.containers?.(settings) ?? [])
+  const programs = parts.flatMap((part) => part.programs?.(settings) ?? [])
+  const neighbours = parts.flatMap((part) => part.neighbours?.(settings) ?? [])
+  const needs = parts.flatMap((part) => part.needs?.(settings) ?? [])
+  const more = await Promise.all(parts.map(async (part) => (await part.checks?.(settings, packages)) ?? []))
   const isTls = settings.tls.enabled
   const { check: port, isOurs } = await checkPort(address, isTls)
   return [
@@ -56,13 +61,12 @@ async function checkPlace(terminal: Terminal, settings: Settings): Promise<reado
     ...checkTransport(settings, clock),
     await checkStore(terminal, settings, clock),
     await checkDisk(settings),
-    ...checkPlugins(settings, pluginPackages()),
-    ...(await checkContainers(settings)),
-    ...(await checkPrograms(settings, terminal.env.PATH ?? '')),
-    ...(await checkReach(settings)),
-    ...(await checkCharging(settings)),
-    ...(await checkTap(settings, pluginPackages())),
-    ...checkCapabilities(settings, address.port, hasMesh),
+    ...checkPlugins(settings, packages),
+    ...(await checkContainers(containers.length === 0 ? '' : settings.hss.engine_socket, containers)),
+    ...(await checkPrograms(programs, terminal.env.PATH ?? '')),
+    ...(await checkReach(neighbours)),
+    ...more.flat(),
+    ...checkCapabilities(needs, address.port),
     port,
     ...(isOurs ? await checkService(terminal, urlAt(address, isTls), caFileOf(settings, terminal)) : []),
   ]

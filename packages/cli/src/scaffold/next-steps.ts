@@ -22,13 +22,15 @@ export function nextSteps({ name, kind, dir, workspace }: NextStepsOptions): str
   svc plugin load ./packages/${name}     # into the running service; --data-dir says where its data is
 From the next start on it is part of this build. svc plugin dev ./packages/${name} loads it anew at each change.
 ${chosenBy(kind, name)}${leftToWrite(kind)}`
-  return `Next:
+  return `Next, with Node 24:
   cd ${dir}
-  npx --yes ${pnpm()} install    # tsup, uvu, typescript; contracts and testkit are linked from this installation
-  npx tsup                             # builds dist/plugin.js: one file
-  npx uvu test "\\.test\\.ts$"           # its conformance suite among them; needs Node 24
-  svc plugin load ./                   # into the running service; --data-dir says where its data is
-While you work on it, svc plugin dev ./ loads it anew at each change.
+  npm install
+  npm run build                # dist/plugin.js: one file
+  npm test                     # its conformance suite among them
+  svc plugin dev ./            # runs it in the service on this machine, anew at each change; Ctrl-C ends
+  svc plugin key ~/plugins.key # once: what you sign with; it prints what goes into the configuration of a service
+  npm run pack -- --key ~/plugins.key
+  svc plugin load ${name}-0.1.0.tgz
 ${chosenBy(kind, name)}${leftToWrite(kind)}`
 }
 

@@ -11,6 +11,8 @@ export interface PackageFilesOptions {
   readonly kind: ScaffoldKind
   /** A package of this workspace, or one of its own. */
   readonly isInside: boolean
+  /** What a project of its own depends on: name → where from. */
+  readonly packages: Readonly<Record<string, string>>
 }
 
 /** What a plugin of a kind provides and needs; `collector.<id>` is added for a collector. */
@@ -36,51 +38,86 @@ const DESCRIPTIONS: Readonly<Record<ScaffoldKind, string>> = {
 const NEEDS_TYPES = `node -e "process.features.typescript||(console.error('the tests need Node 22.18 or newer; this is '+process.version),process.exit(1))"`
 
 /** The versions that the templates are written for and tested with. */
-const TOOLS = { tsup: '9.0.0', uvu: '0.5.6', '@types/node': '24.0.0', typescript: '7.0.2' } as const
+const TOOLS = { tsup: '9.0.0', uvu: '0.5.6', '@types/node': '^24.0.0' } as const
 
 const INSIDE_FILES: readonly (readonly [string, string])[] = [
   ['turbo.json', jsonText({ extends: ['//'], tags: ['plugin'], tasks: {} })],
+  [
+    'tsconfig.json',
+    jsonText({
+      extends: '../../tsconfig.base.json',
+      compilerOptions: { rootDir: 'src', outDir: 'dist' },
+      include: ['src'],
+    }),
+  ],
+  [
+    'tsconfig.test.json',
+    jsonText({
+      extends: './tsconfig.json',
+      compilerOptions: { rootDir: '.', noEmit: true, isolatedDeclarations: false, declaration: false },
+      include: ['src', 'test'],
+    }),
+  ],
 ]
 const OUTSIDE_FILES: readonly (readonly [string, string])[] = [
-  ['.gitignore', 'node_modules/\ndist/\n'],
-  // tsup's compiler fetches its binary in an install script.
-  ['pnpm-workspace.yaml', 'allowBuilds:\n  esbuild: true\n'],
+  ['.gitignore', 'node_modules/\ndist/\n*.tgz\n!vendor/*.tgz\n*.key\n'],
+  ['tsconfig.json', jsonText({ extends: '@steeple/plugin-kit/tsconfig.json', include: ['src', 'test'] })],
 ]
 
 /** `package.json`, the compiler's files and, inside the workspace, the boundary tag: path → content. */
 export function packageFiles(options: PackageFilesOptions): readonly (readonly [string, string])[] {
   const { isInside } = options
   return [
-    ['package.json', jsonText(manifest(options))],
-    ['tsconfig.json', jsonText(buildConfig(isInside))],
-    ['tsconfig.test.json', jsonText(testConfig())],
+    ['package.json', jsonText(isInside ? insideManifest(options) : outsideManifest(options))],
     ...(isInside ? INSIDE_FILES : OUTSIDE_FILES),
   ]
 }
 
-function manifest({ name, kind, isInside }: PackageFilesOptions): object {
-  const { typescript, ...tools } = TOOLS
+function insideManifest({ name, kind }: PackageFilesOptions): object {
   return {
-    name: isInside ? `@steeple/${name}` : name,
+    name: `@steeple/${name}`,
     version: '0.1.0',
     private: true,
     description: DESCRIPTIONS[kind],
-    ...(isInside ? { license: 'Apache-2.0' } : {}),
+    license: 'Apache-2.0',
     type: 'module',
     exports: { '.': { types: './dist/plugin.d.ts', default: './dist/plugin.js' } },
-    files: ['dist', ...(kind === 'hss' ? [] : ['config.schema.json'])],
+    files: filesOf(kind),
     scripts: {
       build: 'tsup && tsc -p tsconfig.json --emitDeclarationOnly',
       typecheck: 'tsc -p tsconfig.test.json --noEmit',
       test: `${NEEDS_TYPES} && uvu test "\\.test\\.ts$"`,
     },
     steeple: steeple(name, kind),
-    dependencies: { '@steeple/contracts': isInside ? 'workspace:*' : linkTo('@steeple/contracts') },
-    devDependencies: {
-      '@steeple/testkit': isInside ? 'workspace:*' : linkTo('@steeple/testkit'),
-      ...(isInside ? { ...tools, '@types/node': '^24.0.0' } : { ...tools, typescript }),
-    },
+    dependencies: { '@steeple/contracts': 'workspace:*' },
+    devDependencies: { '@steeple/testkit': 'workspace:*', ...TOOLS },
   }
+}
+
+/** A project of its own: npm and three packages are all that it needs. */
+function outsideManifest({ name, kind, packages }: PackageFilesOptions): object {
+  return {
+    name,
+    version: '0.1.0',
+    private: true,
+    description: DESCRIPTIONS[kind],
+    type: 'module',
+    exports: { '.': './dist/plugin.js' },
+    files: filesOf(kind),
+    engines: { node: '>=24' },
+    scripts: {
+      build: 'steeple-plugin build',
+      typecheck: 'steeple-plugin typecheck',
+      test: 'steeple-plugin test',
+      pack: 'steeple-plugin build && steeple-plugin pack',
+    },
+    steeple: steeple(name, kind),
+    devDependencies: packages,
+  }
+}
+
+function filesOf(kind: ScaffoldKind): readonly string[] {
+  return ['dist', ...(kind === 'hss' ? [] : ['config.schema.json'])]
 }
 
 /** The manifest that the service reads before any code of the plugin runs. */
@@ -104,46 +141,8 @@ function steeple(name: string, kind: ScaffoldKind): object {
   }
 }
 
-function buildConfig(isInside: boolean): object {
-  const own = { rootDir: 'src', outDir: 'dist' }
-  if (isInside) return { extends: '../../tsconfig.base.json', compilerOptions: own, include: ['src'] }
-  return { compilerOptions: { ...COMPILER, ...own }, include: ['src'] }
-}
-
-function testConfig(): object {
-  return {
-    extends: './tsconfig.json',
-    compilerOptions: { rootDir: '.', noEmit: true, isolatedDeclarations: false, declaration: false },
-    include: ['src', 'test'],
-  }
-}
-
-/** The workspace's `tsconfig.base.json`, for a package outside of it. */
-const COMPILER = {
-  target: 'es2024',
-  lib: ['es2024', 'esnext.disposable'],
-  module: 'nodenext',
-  moduleResolution: 'nodenext',
-  strict: true,
-  noUncheckedIndexedAccess: true,
-  exactOptionalPropertyTypes: true,
-  verbatimModuleSyntax: true,
-  erasableSyntaxOnly: true,
-  rewriteRelativeImportExtensions: true,
-  isolatedDeclarations: true,
-  declaration: true,
-  noImplicitOverride: true,
-  noFallthroughCasesInSwitch: true,
-  skipLibCheck: true,
-  types: ['node'],
-} as const
-
-/** A package of this installation, by its folder. */
-function linkTo(packageName: string): string {
-  return `link:${folderOf(packageName)}`
-}
-
-function contractsVersion(): string {
+/** Version of `@steeple/contracts` of this installation, and of what is published with it. */
+export function contractsVersion(): string {
   const text = readFileSync(`${folderOf('@steeple/contracts')}/package.json`, 'utf8')
   // The file is this installation's own.
   return (JSON.parse(text) as { readonly version: string }).version

@@ -6,6 +6,7 @@ import { packageRoot } from '../package-root.ts'
 import type { ScaffoldKind } from './kinds.ts'
 import { nextSteps } from './next-steps.ts'
 import { packageFiles } from './package-files.ts'
+import { publishedPackages, REGISTRY } from './published.ts'
 import { findWorkspace } from './workspace.ts'
 
 /** What to write and where. */
@@ -15,6 +16,8 @@ export interface WritePluginOptions {
   /** Folder of the package; by the workspace when absent. */
   readonly dir: string | undefined
   readonly cwd: string
+  /** Folder with our packages as `.tgz`, or `registry`; those that the build carries when absent. */
+  readonly packages?: string
 }
 
 /** What was written. */
@@ -51,11 +54,16 @@ export function writePlugin(options: WritePluginOptions): WrittenPlugin {
   if (existsSync(dir) && readdirSync(dir).length > 0)
     throw failure('folder_not_empty', `${dir} holds files already; name another folder with --dir`)
   const isInside = workspace !== undefined && dirname(dir) === join(workspace, 'packages')
-  const files = new Map([...packageFiles({ name, kind, isInside }), ...templateFiles(name, kind)])
+  const { packages, copyInto } = publishedPackages(placeOf(options))
+  const files = new Map([
+    ...packageFiles({ name, kind, isInside, packages }),
+    ...templateFiles(name, kind, isInside),
+  ])
   for (const [path, content] of files) {
     mkdirSync(dirname(join(dir, path)), { recursive: true })
     writeFileSync(join(dir, path), content, { flag: 'wx' })
   }
+  const copied = isInside ? [] : copyInto(dir)
   const shown = relative(options.cwd, dir)
   const next = nextSteps({
     name,
@@ -63,18 +71,30 @@ export function writePlugin(options: WritePluginOptions): WrittenPlugin {
     dir: shown.startsWith('..') ? dir : `./${shown}`,
     workspace: isInside ? workspace : undefined,
   })
-  return { name, kind, dir, files: [...files.keys()].map((file) => join(dir, file)), next }
+  const written = [...files.keys()].map((file) => join(dir, file))
+  return { name, kind, dir, files: [...written, ...copied], next }
 }
 
-function templateFiles(name: string, kind: ScaffoldKind): readonly (readonly [string, string])[] {
+/** Where the packages are, as `publishedPackages` takes it. */
+function placeOf({ packages, cwd }: WritePluginOptions): string | undefined {
+  return packages === undefined || packages === REGISTRY ? packages : resolve(cwd, packages)
+}
+
+function templateFiles(
+  name: string,
+  kind: ScaffoldKind,
+  isInside: boolean,
+): readonly (readonly [string, string])[] {
   const templates = fileURLToPath(new URL('templates/', packageRoot()))
-  return [join(templates, 'common'), join(templates, kind)].flatMap((folder) =>
-    readdirSync(folder, { recursive: true, withFileTypes: true })
+  // A project of its own is built by the kit.
+  return [...(isInside ? ['common'] : []), kind].flatMap((part) => {
+    const folder = join(templates, part)
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name))
       .toSorted()
-      .map((file) => [relative(folder, file), renamed(readFileSync(file, 'utf8'), name)] as const),
-  )
+      .map((file) => [relative(folder, file), renamed(readFileSync(file, 'utf8'), name)] as const)
+  })
 }
 
 /** The templates are a plugin called sample-plugin. */

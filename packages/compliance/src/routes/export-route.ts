@@ -43,7 +43,7 @@ export function exportRoute(parts: ComplianceParts): Route {
       'CSV (RFC 4180, UTF-8, a header row) of what happened on this node: moves of SIMs and of the node, TX intervals, changes ' +
       'of the policy, sessions, exports, and what retention has removed. Hashes in the place of IMSIs. The last line is a ' +
       "manifest with the number of rows, their SHA-256 and the node's signature: a file without it is cut off. " +
-      '`svc compliance verify` checks it without this service. docs/compliance.md describes kinds and columns.',
+      '`svc compliance verify` checks it without this service. docs/reference/regulator-file.md describes kinds and columns.',
     produces: ['text/csv'],
     schema: { query: QUERY },
     errors: ['validation_failed', 'store_corrupt', 'store_unavailable'],

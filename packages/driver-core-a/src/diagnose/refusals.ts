@@ -11,6 +11,9 @@ interface Entry {
 /** What a line means. */
 type Meaning = 'success' | { readonly refusal: UeRefusal; readonly detail: string }
 
+/** Whom a line without a name is about. */
+type Whose = 'ours' | 'others' | 'unknown'
+
 /** What a log says of one phone: an attempt, or that one succeeded. */
 interface Told {
   readonly attempt: UeAttempt | undefined
@@ -78,16 +81,22 @@ const NAMED: readonly (readonly [RegExp, UeRefusal, string])[] = [
     'the sequence numbers of card and HSS are out of step',
   ],
 ]
-/** Lines that name nobody, and what they mean. */
-const NAMELESS: readonly (readonly [RegExp, UeRefusal, string])[] = [
-  [/Invalid APN\[/, 'wrong_apn', 'it asked for an APN that its subscription does not have'],
+/** Where one comes whom the daemon has not named yet. */
+const NEWCOMER = /^InitialUEMessage/
+/** Lines that name nobody and may come before their phone is named. */
+const BEFORE_NAMES: readonly (readonly [RegExp, UeRefusal, string])[] = [
   [
     /Cannot find Served TAI\[/,
     'wrong_area',
     'its cell is in a tracking area or network that the core does not serve',
   ],
-  [/handle_authentication_response\(\) failed/, 'wrong_keys', 'its card has other keys than the HSS'],
   [/Rejected by PLMN-ID access control/, 'wrong_network', 'its home network is not let in'],
+]
+/** Lines that name nobody, and what they mean. */
+const NAMELESS: readonly (readonly [RegExp, UeRefusal, string])[] = [
+  ...BEFORE_NAMES,
+  [/Invalid APN\[/, 'wrong_apn', 'it asked for an APN that its subscription does not have'],
+  [/handle_authentication_response\(\) failed/, 'wrong_keys', 'its card has other keys than the HSS'],
   [
     /no_ULA-Flags/,
     'unanswered',
@@ -99,8 +108,9 @@ const NAMELESS: readonly (readonly [RegExp, UeRefusal, string])[] = [
  * The failed attempts of one phone since its last success, newest first, in the logs of a core's daemons.
  *
  * Lines with its IMSI (or the SUCI of the null scheme) are its own. A line without any identity is taken for the last one
- * named before, which is how these daemons write, and is marked as not certain. Logs have no year: over its turn the order
- * of two daemons' attempts is lost.
+ * named before, which is how these daemons write, and is marked as not certain. The AMF refuses for the tracking area and for
+ * the home network before it names the phone: such a line concerns whoever is asked about, and is as uncertain. Logs have no
+ * year: over its turn the order of two daemons' attempts is lost.
  */
 export function refusalsIn(logs: readonly string[], imsi: Imsi): readonly UeAttempt[] {
   const told = logs.flatMap((log) => toldOf(log, imsi))
@@ -132,20 +142,25 @@ const REFUSED_RADIO: readonly (readonly [RegExp, string])[] = [
 
 function toldOf(log: string, imsi: Imsi): readonly Told[] {
   const told: Told[] = []
-  let isOurs = false
+  let whose: Whose = 'others'
   for (const raw of log.split('\n')) {
     const entry = entryOf(raw)
     if (entry === undefined) continue
     const named = identityIn(entry.text, imsi)
-    if (named !== undefined) isOurs = named === 'ours'
-    if (!isOurs) continue
-    const meaning = named === undefined ? meaningIn(NAMELESS, entry.text) : meaningOf(entry.text)
+    whose = named ?? (NEWCOMER.test(entry.text) ? 'unknown' : whose)
+    const meaning = named === 'ours' ? meaningOf(entry.text) : namelessIn(entry.text, named ?? whose)
     if (meaning === undefined) continue
     const { at, exactly } = entry
     const attempt = meaning === 'success' ? undefined : { ...meaning, at, isCertain: named !== undefined }
     told.push({ attempt, exactly })
   }
   return told
+}
+
+/** What a line without a name means for the phone, by whom it was about before. */
+function namelessIn(text: string, whose: Whose): Meaning | undefined {
+  if (whose === 'others') return undefined
+  return meaningIn(whose === 'unknown' ? BEFORE_NAMES : NAMELESS, text)
 }
 
 function entryOf(raw: string): Entry | undefined {

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net'
-import type { Settings } from '@steeple/contracts'
+import { type Settings, sectionOf } from '@steeple/contracts'
 import type { PlacedDesired } from '@steeple/southbound'
 import { type AddressRange, hostText } from './address-range.ts'
 import type { HomeKey } from './home-keys.ts'
@@ -22,17 +22,18 @@ export interface RenderSettings {
 
 /** Those parts of a configuration. */
 export function renderSettings(settings: Settings, homeKeys: readonly HomeKey[] = []): RenderSettings {
-  const { core_a, collector, hss, ran } = settings
+  const { core_a } = settings
+  const { mme_url = '', smf_url = '', amf_url = '' } = sectionOf(settings, 'collector')
   return {
     subnet: core_a.subnet,
     slices: core_a.slices,
     containers: core_a.containers,
     configMount: core_a.config_mount,
-    ranProgram: ran.program,
-    mmeUrl: collector.mme_url,
-    smfUrl: collector.smf_url,
-    amfUrl: collector.amf_url,
-    mongoUrl: hss.mongo_url,
+    ranProgram: sectionOf(settings, 'ran').program ?? 'srsenb',
+    mmeUrl: mme_url,
+    smfUrl: smf_url,
+    amfUrl: amf_url,
+    mongoUrl: sectionOf(settings, 'hss').mongo_url ?? '',
     homeKeys,
   }
 }

@@ -116,6 +116,35 @@ refusals('takes the logs of both generations in the order of their time', () => 
   assert.equal(both(MME_WRONG_RES, AMF_SESSION), [])
 })
 
+/** As src/amf of v2.8.0 writes it, where its access control or its tracking areas leave a phone out before it has a name. */
+const AMF_UNNAMED = (
+  line: string,
+): string => `11/21 21:29:50.100: [amf] INFO: InitialUEMessage (../src/amf/ngap-handler.c:894)
+11/21 21:29:50.100: [gmm] INFO: Registration request (../src/amf/gmm-sm.c:1706)
+${line}`
+const AMF_WRONG_TAC = AMF_UNNAMED(
+  '11/21 21:29:50.101: [amf] ERROR: Cannot find Served TAI[PLMN_ID:99f907,TAC:9] (../src/amf/ngap-handler.c:1038)',
+)
+const AMF_WRONG_PLMN = AMF_UNNAMED(
+  `11/21 21:29:50.101: [gmm] ERROR: Rejected by PLMN-ID access control (../src/amf/gmm-handler.c:181)
+11/21 21:29:50.101: [gmm] ERROR: gmm_handle_registration_request() failed [11] (../src/amf/gmm-sm.c:1731)
+11/21 21:29:50.101: [amf] WARNING: [(null)] Registration reject [11] (../src/amf/nas-path.c:213)`,
+)
+const AMF_OTHER = '11/21 21:29:49.000: [gmm] INFO: [suci-0-999-70-0-0-0-7364000061]    SUCI'
+
+refusals('tells of one whom the AMF refused without a name, as not certain, whoever came before', () => {
+  for (const before of [AMF_OTHER, AMF_BLOCKED.replaceAll('7364000060', '7364000061'), '']) {
+    assert.equal(told(`${before}\n${AMF_WRONG_TAC}`), [['wrong_area', false]])
+    assert.equal(told(`${before}\n${AMF_WRONG_PLMN}`), [['wrong_network', false]])
+  }
+  // What comes of a phone that is under way meanwhile is not the newcomer's.
+  const meanwhile =
+    '11/21 21:29:50.102: [gmm] ERROR: gmm_handle_authentication_response() failed (../src/amf/gmm-sm.c:2137)'
+  assert.equal(told(`${AMF_OTHER}\n${AMF_UNNAMED(meanwhile)}`), [])
+  // It has got on since.
+  assert.equal(told(`${AMF_WRONG_TAC}\n${AMF_SESSION}`), [])
+})
+
 refusals('says why the core took no base station, until one serves a phone', () => {
   const refused = `11/21 21:29:04.432: [mme] WARNING: S1-Setup failure: (../src/mme/s1ap-handler.c:286)
 11/21 21:29:04.432: [mme] WARNING:     Cannot find Served TAI. Check 'mme.tai' configuration (../src/mme/s1ap-handler.c:287)`

@@ -1,4 +1,4 @@
-import type { Settings } from '@steeple/contracts'
+import { type Settings, sectionOf } from '@steeple/contracts'
 import type { PlacedDesired } from '@steeple/southbound'
 import type { NetworkFunction, Places } from './functions.ts'
 import type { ReleaseTraits } from './release.ts'
@@ -15,14 +15,15 @@ export interface RenderSettings {
 }
 
 /** Those parts of a configuration. */
-export function renderSettings({ core_b, hss }: Settings): RenderSettings {
+export function renderSettings(settings: Settings): RenderSettings {
+  const { core_b } = settings
   return {
     subnet: core_b.subnet,
     slices: core_b.slices,
     release: core_b.release,
     oauth: core_b.oauth,
     charging: core_b.charging,
-    mongoUrl: hss.mongo_url,
+    mongoUrl: sectionOf(settings, 'hss').mongo_url ?? '',
   }
 }
 

@@ -8,12 +8,15 @@ export interface StandInEngine extends Engine {
   readonly ended: Map<string, 'exited' | 'gone'>
   /** What the engine says to the next restart of any container. */
   refuseNext(words: string): void
+  /** What is read of a container's output from now on; an error: that it cannot be read. */
+  say(container: string, output: string | Error): void
 }
 
 /** Makes one with those containers. */
 export function standInEngine(containers: readonly string[]): StandInEngine {
   const restarted: string[] = []
   const ended: StandInEngine['ended'] = new Map()
+  const outputs = new Map<string, string | Error>()
   let refusal: string | undefined
   return {
     restarted,
@@ -39,6 +42,11 @@ export function standInEngine(containers: readonly string[]): StandInEngine {
       refusal = undefined
       return words
     },
-    logsTail: async () => 'it says nothing',
+    say: (container, output) => void outputs.set(container, output),
+    logsTail: async (container) => {
+      const output = outputs.get(container) ?? 'it says nothing'
+      if (output instanceof Error) throw output
+      return output
+    },
   }
 }

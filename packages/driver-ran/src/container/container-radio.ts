@@ -167,5 +167,7 @@ async function ready({ outputs, over }: ContainerStreams): Promise<void> {
   bound.abort()
   out?.off('data', hear)
   if (end !== 'ready')
-    throw southboundUnavailable('the container of the radio does not run its script (see docs/radio.md)')
+    throw southboundUnavailable(
+      'the container of the radio does not run its script (see docs/how-to/radio.md)',
+    )
 }

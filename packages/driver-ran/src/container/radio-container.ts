@@ -69,11 +69,12 @@ export function radioContainer(socket: string, name: string): RadioContainer {
     },
     require: async (script) => {
       const info = await inspect()
-      if (info === undefined) throw validationFailed(`ran.container ${name} is not there; see docs/radio.md`)
+      if (info === undefined)
+        throw validationFailed(`ran.container ${name} is not there; see docs/how-to/radio.md`)
       const problems = problemsOf(info, script)
       if (problems.length === 0) return
       throw validationFailed(
-        `ran.container ${name} cannot be used: ${problems.join('; ')} (see docs/radio.md)`,
+        `ran.container ${name} cannot be used: ${problems.join('; ')} (see docs/how-to/radio.md)`,
       )
     },
     start: () =>

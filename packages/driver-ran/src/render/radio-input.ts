@@ -1,4 +1,4 @@
-import type { RadioProfile, Settings } from '@steeple/contracts'
+import { type RadioProfile, type Settings, sectionOf } from '@steeple/contracts'
 
 /** The files of `ran.template_dir` that replace or extend rendered ones: name → content. */
 export type Overlays = ReadonlyMap<string, string>
@@ -48,15 +48,16 @@ export function isVirtualDevice(ran: Pick<Settings['ran'], 'device_name' | 'devi
  * Where the configured core listens for radios, by role: free5GC's AMF may do it at an address of its own, `n2`. Of another core
  * nothing is known: `ran.mme_addr` and `ran.amf_addr` tell.
  */
-export function coreAddressesOf({ core, core_a, core_b }: Settings): Readonly<Record<string, string>> {
-  if (core === 'core_a') return core_a.addresses
-  if (core !== 'core_b') return {}
-  const { amf = DEFAULT_AMF_B, n2 = amf } = core_b.addresses
+export function coreAddressesOf(settings: Settings): Readonly<Record<string, string>> {
+  if (settings.core === 'core_a') return sectionOf(settings, 'core_a').addresses ?? {}
+  if (settings.core !== 'core_b') return {}
+  const { amf = DEFAULT_AMF_B, n2 = amf } = sectionOf(settings, 'core_b').addresses ?? {}
   return { amf: n2 }
 }
 
 /** The slices of the configured core; of one that is not known the stock one. */
-export function coreSlicesOf({ core, core_a, core_b }: Settings): Settings['core_a']['slices'] {
-  if (core === 'core_b') return core_b.slices
-  return core === 'core_a' ? core_a.slices : [{ sst: 1 }]
+export function coreSlicesOf(settings: Settings): Settings['core_a']['slices'] {
+  const { core } = settings
+  const known = core === 'core_a' || core === 'core_b' ? sectionOf(settings, core).slices : undefined
+  return known ?? [{ sst: 1 }]
 }

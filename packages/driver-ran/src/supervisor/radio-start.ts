@@ -103,7 +103,7 @@ async function binaryState(binary: string): Promise<string> {
   if ((found.mode & 0o6000) !== 0) {
     throw validationFailed(
       `ran.binary ${binary} is set-user-ID or set-group-ID: it would outlive a service that dies. ` +
-        'Give the service itself what the radio needs (see docs/radio.md)',
+        'Give the service itself what the radio needs (see docs/how-to/radio.md)',
     )
   }
   return [found.ino, found.size, found.mtimeMs].join(':')

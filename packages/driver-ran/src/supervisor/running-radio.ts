@@ -137,6 +137,6 @@ function faultOf(facts: RadioFacts): string | undefined {
   if (facts.cellFault !== undefined) return `the cell would serve no phone: ${facts.cellFault}`
   return facts.isUnguarded
     ? 'the program would outlive a service that dies: it has file capabilities, is set-user-ID, or ran.binary is a ' +
-        'script that starts it without exec (see docs/radio.md)'
+        'script that starts it without exec (see docs/how-to/radio.md)'
     : undefined
 }

@@ -15,7 +15,7 @@ export function providers(gate: TxGate, onSetup: (changed: () => void) => void):
     manifest: {
       id: 'providers',
       kind: 'feature',
-      contracts: '^0.1.0',
+      contracts: '*',
       config_path: 'providers',
       provides: [txGateRef.id],
       handover: 'overlap',

@@ -186,6 +186,8 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('plugin reload', 'policy'),
     call('plugin rollback', 'policy'),
     call('plugin new', 'sample', '--kind', 'feature', '--dir', `${world.workDir}/sample`),
+    call('plugin key', `${world.workDir}/plugins.key`),
+    call('plugin pack', `${world.workDir}/sample`, '--key', `${world.workDir}/plugins.key`),
     call('secret remove', 'apart', 'api_key'),
     { ...call('secret set', 'apart', 'api_key'), input: world.sealed },
     call('secret list', 'apart'),

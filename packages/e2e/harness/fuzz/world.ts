@@ -60,6 +60,8 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
       'DELETE /v1/tokens/{id}': victims.map((victim) => victim.id),
       'GET /v1/nodes/{id}/enroll': nodeIds,
       'GET /v1/nodes/{id}/leave': nodeIds,
+      'GET /docs/{page}': ['index.html', 'llms.txt', 'icon.svg'],
+      'GET /docs/{folder}/{page}': ['how-to', 'sims.html'],
       'POST /v1/plugins/{name}/load': plugins,
       'POST /v1/plugins/{name}/unload': ['victim', 'victim', 'access', 'no-such-plugin'],
       'POST /v1/plugins/{name}/reload': plugins,

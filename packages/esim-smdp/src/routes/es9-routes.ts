@@ -83,7 +83,11 @@ export function es9Routes(parts: EsimParts, es9: Es9): readonly Route[] {
         audit: { none: 'what a phone does is observed: it is told by events' },
         handle: async (request) => {
           if (!config.enabled) throw esimDisabled()
-          const network = plainCaller(request.peerAddress, request.header('x-forwarded-for'), proxies)
+          const network = plainCaller(
+            request.proxy?.address ?? request.peerAddress,
+            request.header('x-forwarded-for'),
+            proxies,
+          )
           if (network === undefined) throw plainPathClosed()
           const { status, headers, body } = await es9.call(name, request.body ?? NOTHING, network)
           return { status, headers, ...(body !== undefined && { body }) }

@@ -1,5 +1,11 @@
 import { type ComponentHealth, type PluginKind, pluginNotFound } from '@steeple/contracts'
-import { type Catalogue, type FoundPlugin, isWaitingForConfig, reasonOf } from '@steeple/plugin-packages'
+import {
+  type Catalogue,
+  type FoundPlugin,
+  isWaitingForConfig,
+  type RejectedPlugin,
+  reasonOf,
+} from '@steeple/plugin-packages'
 import semver from 'semver'
 import type { RouteSet } from './edge.ts'
 import type { PluginHost } from './host.ts'
@@ -37,6 +43,8 @@ export interface PluginRecord {
   readonly essential: boolean
   /** Every version that is found, the highest first. */
   readonly versions: readonly string[]
+  /** Who has signed that version, as `alice (1f2e-…)`; undefined for one of the build and one that nobody trusted has signed. */
+  readonly signedBy: string | undefined
 }
 
 /** All that is known of one plugin beside what is kept over restarts and what lies on the disk. */
@@ -172,7 +180,7 @@ export class PluginEntries {
       .flatMap((one) => one?.version ?? [])
       .sort(semver.rcompare)
     // The newest fault says more than one of an older version.
-    const rejected = catalogue.rejectedAbove(id, known[0])
+    const rejected = this.#rejectedLive(entry) ?? catalogue.rejectedAbove(id, known[0])
     return {
       name: id,
       version: found?.version ?? '',
@@ -185,12 +193,19 @@ export class PluginEntries {
         (found === undefined || entry.live !== undefined ? undefined : this.#parts.leftOutBecause(found)),
       essential: found?.manifest.essential ?? false,
       versions: catalogue.versions(id).map((one) => one.version),
+      signedBy: found?.signedBy,
     }
   }
 
   records(): readonly PluginRecord[] {
     const live = this.live().map(({ found }) => found.manifest.id)
     return [...new Set([...this.#parts.catalogue.ids(), ...live])].sort().map((id) => this.record(id))
+  }
+
+  /** What runs and may not be loaded any more: its key is not trusted now, its files are others. */
+  #rejectedLive({ id, live }: PluginEntry): RejectedPlugin | undefined {
+    const rejected = live === undefined ? undefined : this.#parts.catalogue.rejected(id, live.found.version)
+    return rejected?.dir === live?.found.dir ? rejected : undefined
   }
 
   #stateOf(entry: PluginEntry, found: FoundPlugin | undefined): PluginState {

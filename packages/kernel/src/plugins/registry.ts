@@ -20,6 +20,7 @@ import {
 import type { Section } from '@steeple/settings'
 import { applySettings } from './apply-settings.ts'
 import type { PluginHost } from './host.ts'
+import { installAndLoad } from './install-and-load.ts'
 import { leftOutBecause } from './left-out.ts'
 import { type LoadRequest, load, type Moving, refuseRequired, reload, unload } from './moves.ts'
 import { PluginEntries, type PluginRecord } from './plugin-entries.ts'
@@ -50,8 +51,9 @@ export class PluginRegistry {
 
   /** It knows nothing until `scan` or `loadAll`. */
   constructor(options: RegistryOptions) {
-    const { sources, contractsVersion } = options
+    const { contractsVersion } = options
     const host: PluginHost = options
+    const sources = { ...options.sources, policy: () => host.settings.current().plugins }
     const isSafeMode = sources.isSafeMode === true
     const catalogue = new Catalogue(sources, host.log, () => this.#parts.entries.know())
     const loader = createLoader(options.contractsUrl)
@@ -127,6 +129,13 @@ export class PluginRegistry {
    */
   load = async (name: string, request: LoadRequest = {}): Promise<PluginRecord> =>
     await this.#inTurn(() => load(this.#parts, name, request))
+
+  /**
+   * Installs a package (`.tgz`) and loads it; what is refused leaves nothing behind. Throws as `load`, and
+   * `plugin_state_conflict` where nothing can be installed.
+   */
+  install = async (bytes: Uint8Array): Promise<PluginRecord> =>
+    await this.#inTurn(() => installAndLoad(this.#parts, bytes))
 
   /**
    * Withdraws a plugin until somebody loads it, or the next start does.

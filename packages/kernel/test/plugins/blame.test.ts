@@ -4,7 +4,7 @@ import { installPlugin } from '@steeple/plugin-packages'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
 import { createTestHost, recordOf, type TestHost } from './test-host.ts'
-import { codeOf, writePlugin } from './test-plugin.ts'
+import { ANYBODY, codeOf, writePlugin } from './test-plugin.ts'
 
 const blame = suite('kernel/plugins/blame')
 
@@ -14,7 +14,7 @@ const LEAVING = codeOf({ setup: "globalThis.leftError = new Error('too late')" }
 async function inPlace(work: (pluginsDir: string) => Promise<void>): Promise<void> {
   await using root = await tempDir()
   const pluginsDir = join(root.path, 'plugins')
-  await installPlugin(await writePlugin(root.path, { code: LEAVING }), pluginsDir)
+  await installPlugin(await writePlugin(root.path, { code: LEAVING }), pluginsDir, ANYBODY)
   await work(pluginsDir)
 }
 

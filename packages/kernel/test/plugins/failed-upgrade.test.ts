@@ -4,13 +4,13 @@ import { installPlugin } from '@steeple/plugin-packages'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
 import { createTestHost, failureOf, recordOf, type TestHost } from './test-host.ts'
-import { codeOf, type PluginSpec, writePlugin } from './test-plugin.ts'
+import { ANYBODY, codeOf, type PluginSpec, writePlugin } from './test-plugin.ts'
 
 const failed = suite('kernel/plugins/failed-upgrade')
 
 /** Installs a version of `sample` and gives its entry file. */
 async function install(root: string, spec: PluginSpec): Promise<string> {
-  const { dir } = await installPlugin(await writePlugin(root, spec), join(root, 'plugins'))
+  const { dir } = await installPlugin(await writePlugin(root, spec), join(root, 'plugins'), ANYBODY)
   return join(dir, 'plugin.js')
 }
 

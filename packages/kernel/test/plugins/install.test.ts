@@ -6,7 +6,7 @@ import { installPlugin } from '@steeple/plugin-packages'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
 import { createTestHost, failureOf, recordOf } from './test-host.ts'
-import { codeOf, writePlugin } from './test-plugin.ts'
+import { ANYBODY, codeOf, writePlugin } from './test-plugin.ts'
 
 const install = suite('kernel/plugins/install')
 
@@ -16,15 +16,15 @@ install('installs a version that the running service then loads', async () => {
   await using host = await createTestHost({ packages: [], pluginsDir })
   await host.registry.loadAll()
   const source = await writePlugin(root.path, { version: '1.0.0' })
-  const installed = await installPlugin(source, pluginsDir)
+  const installed = await installPlugin(source, pluginsDir, ANYBODY)
   assert.match(installed.dir, /plugins\/sample@1\.0\.0-[0-9a-f]{8}$/)
   assert.ok(installed.isNew)
   assert.equal((await readdir(installed.dir)).sort(), ['package.json', 'plugin.js'])
   assert.equal((await readdir(pluginsDir)).sort(), ['contents.json', basename(installed.dir)])
   await host.registry.load('sample')
   assert.equal((await host.get('/v1/sample')).body, { version: '1.0.0' })
-  assert.not((await installPlugin(source, pluginsDir)).isNew)
-  await installPlugin(await writePlugin(root.path, { version: '1.1.0' }), pluginsDir)
+  assert.not((await installPlugin(source, pluginsDir, ANYBODY)).isNew)
+  await installPlugin(await writePlugin(root.path, { version: '1.1.0' }), pluginsDir, ANYBODY)
   await host.registry.scan()
   assert.equal(recordOf(host, 'sample').versions, ['1.1.0', '1.0.0'])
   await host.registry.load('sample')
@@ -34,9 +34,9 @@ install('installs a version that the running service then loads', async () => {
 install('refuses another build of a version that is installed', async () => {
   await using root = await tempDir()
   const pluginsDir = join(root.path, 'plugins')
-  await installPlugin(await writePlugin(root.path), pluginsDir)
+  await installPlugin(await writePlugin(root.path), pluginsDir, ANYBODY)
   const other = await writePlugin(root.path, { code: codeOf({ body: '{ other: true }' }) })
-  assert.is((await failureOf(() => installPlugin(other, pluginsDir))).code, 'plugin_state_conflict')
+  assert.is((await failureOf(() => installPlugin(other, pluginsDir, ANYBODY))).code, 'plugin_state_conflict')
 })
 
 install(
@@ -46,11 +46,11 @@ install(
     const pluginsDir = join(root.path, 'plugins')
     const head = "import { ERROR_CATALOGUE } from '@steeple/contracts'\nimport { join } from 'node:path'\n"
     const body = '{ same: ERROR_CATALOGUE === globalThis.hostCatalogue, join: join("a", "b") }'
-    await installPlugin(await writePlugin(root.path, { code: codeOf({ head, body }) }), pluginsDir)
+    await installPlugin(await writePlugin(root.path, { code: codeOf({ head, body }) }), pluginsDir, ANYBODY)
     const foreign = codeOf({ head: "import semver from 'semver'\n" })
-    await installPlugin(await writePlugin(root.path, { id: 'foreign', code: foreign }), pluginsDir)
+    await installPlugin(await writePlugin(root.path, { id: 'foreign', code: foreign }), pluginsDir, ANYBODY)
     const own = codeOf({ head: "import './other.js'\n" })
-    await installPlugin(await writePlugin(root.path, { id: 'own', code: own }), pluginsDir)
+    await installPlugin(await writePlugin(root.path, { id: 'own', code: own }), pluginsDir, ANYBODY)
     Reflect.set(globalThis, 'hostCatalogue', (await import('@steeple/contracts')).ERROR_CATALOGUE)
     await using host = await createTestHost({ packages: [], pluginsDir })
     await host.registry.loadAll()
@@ -69,7 +69,7 @@ install(
 install('does not load a file that was changed after it was installed', async () => {
   await using root = await tempDir()
   const pluginsDir = join(root.path, 'plugins')
-  const { dir } = await installPlugin(await writePlugin(root.path), pluginsDir)
+  const { dir } = await installPlugin(await writePlugin(root.path), pluginsDir, ANYBODY)
   await writeFile(join(dir, 'plugin.js'), 'globalThis.wasChanged = true')
   await using host = await createTestHost({ packages: [], pluginsDir })
   await host.registry.loadAll()
@@ -82,9 +82,13 @@ install('does not load a file that was changed after it was installed', async ()
 install('does not load a folder that carries another name, or is a link', async () => {
   await using root = await tempDir()
   const pluginsDir = join(root.path, 'plugins')
-  const { dir } = await installPlugin(await writePlugin(root.path), pluginsDir)
+  const { dir } = await installPlugin(await writePlugin(root.path), pluginsDir, ANYBODY)
   await rename(dir, join(pluginsDir, `other@1.0.0-${dir.slice(-8)}`))
-  const away = await installPlugin(await writePlugin(root.path, { id: 'away' }), join(root.path, 'elsewhere'))
+  const away = await installPlugin(
+    await writePlugin(root.path, { id: 'away' }),
+    join(root.path, 'elsewhere'),
+    ANYBODY,
+  )
   await symlink(away.dir, join(pluginsDir, away.dir.slice(-('away@1.0.0-'.length + 8))))
   await using host = await createTestHost({ packages: [], pluginsDir })
   await host.registry.loadAll()
@@ -101,7 +105,7 @@ install('does not install or load files that are links or that everybody may cha
   const linked = await writePlugin(root.path, { id: 'linked', package: { exports: './link.js' } })
   await symlink('/etc/hostname', join(linked, 'link.js'))
   assert.match(
-    (await failureOf(() => installPlugin(linked, pluginsDir))).message,
+    (await failureOf(() => installPlugin(linked, pluginsDir, ANYBODY))).message,
     'link.js is a link or no file',
   )
   const outside = await writePlugin(root.path, { id: 'outside', package: { exports: './lib/plugin.js' } })
@@ -109,10 +113,10 @@ install('does not install or load files that are links or that everybody may cha
   await writeFile(join(root.path, 'lib', 'plugin.js'), codeOf())
   await symlink(join(root.path, 'lib'), join(outside, 'lib'))
   assert.match(
-    (await failureOf(() => installPlugin(outside, pluginsDir))).message,
+    (await failureOf(() => installPlugin(outside, pluginsDir, ANYBODY))).message,
     'lies outside of the folder',
   )
-  const { dir } = await installPlugin(await writePlugin(root.path), pluginsDir)
+  const { dir } = await installPlugin(await writePlugin(root.path), pluginsDir, ANYBODY)
   await chmod(join(dir, 'plugin.js'), 0o666)
   await using host = await createTestHost({ packages: [], pluginsDir })
   await host.registry.loadAll()
@@ -122,11 +126,11 @@ install('does not install or load files that are links or that everybody may cha
   )
   const missing = await writePlugin(root.path, { id: 'missing', package: { exports: './dist/plugin.js' } })
   assert.match(
-    (await failureOf(() => installPlugin(missing, pluginsDir))).message,
+    (await failureOf(() => installPlugin(missing, pluginsDir, ANYBODY))).message,
     'dist/plugin.js is missing',
   )
   assert.match(
-    (await failureOf(() => installPlugin(root.path, pluginsDir))).message,
+    (await failureOf(() => installPlugin(root.path, pluginsDir, ANYBODY))).message,
     'package.json is missing',
   )
 })
@@ -140,7 +144,7 @@ install('installs a package that npm pack made, and nothing that leads out of it
   const members = ['package', 'package/../outside.txt']
   await promisify(execFile)('tar', ['-czPf', file, ...members], { cwd: root.path })
   const pluginsDir = join(root.path, 'plugins')
-  const { version, dir: installed } = await installPlugin(file, pluginsDir)
+  const { version, dir: installed } = await installPlugin(file, pluginsDir, ANYBODY)
   assert.is(version, '1.0.0')
   assert.equal((await readdir(installed)).sort(), ['package.json', 'plugin.js'])
   await using host = await createTestHost({ packages: [], pluginsDir })
@@ -148,11 +152,12 @@ install('installs a package that npm pack made, and nothing that leads out of it
   assert.is((await host.get('/v1/packed')).status, 200)
   await writeFile(file, 'no archive')
   assert.match(
-    (await failureOf(() => installPlugin(file, pluginsDir))).message,
+    (await failureOf(() => installPlugin(file, pluginsDir, ANYBODY))).message,
     'no package as npm pack makes it',
   )
   assert.is(
-    (await installPlugin(join(root.path, 'package'), pluginsDir, '1.0.1-dev.1')).version,
+    (await installPlugin(join(root.path, 'package'), pluginsDir, { ...ANYBODY, version: '1.0.1-dev.1' }))
+      .version,
     '1.0.1-dev.1',
   )
 })

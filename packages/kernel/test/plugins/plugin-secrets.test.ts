@@ -9,7 +9,7 @@ import { assert, fakeClock, suite, tempDir } from '@steeple/testkit'
 import { createPluginSecrets } from '../../src/plugins/plugin-secrets.ts'
 import { startKernel } from '../start-kernel.ts'
 import { failureOf } from './test-host.ts'
-import { writePlugin } from './test-plugin.ts'
+import { ANYBODY, writePlugin } from './test-plugin.ts'
 
 const secrets = suite('kernel/plugins/plugin-secrets')
 
@@ -86,7 +86,7 @@ secrets('forgets what was sealed for a plugin with its last version, and nothing
     const left = () => kernel.db.all('select id from kernel_secret order by id', {})
     for (const version of ['1.0.0', '1.1.0']) {
       const made = await writePlugin(join(dir.path, `mine-${version}`), { id: 'mine', version })
-      await installPlugin(made, join(dir.path, 'plugins'))
+      await installPlugin(made, join(dir.path, 'plugins'), ANYBODY)
     }
     await kernel.registry.load('mine')
     await kernel.registry.uninstall('mine', '1.1.0')

@@ -3,7 +3,7 @@ import { installPlugin } from '@steeple/plugin-packages'
 import { openDatabase } from '@steeple/store'
 import { assert, suite, tempDir } from '@steeple/testkit'
 import { createTestHost, type TestHost } from './test-host.ts'
-import { writePlugin } from './test-plugin.ts'
+import { ANYBODY, writePlugin } from './test-plugin.ts'
 
 const rowShape = suite('kernel/plugins/row shape')
 
@@ -51,7 +51,7 @@ rowShape('serves the rows of every version after an upgrade, a roll-back and res
   const url = `sqlite:${join(root.path, 'svc.db')}`
   const pluginsDir = join(root.path, 'plugins')
   const install = async (version: string, code: string): Promise<void> => {
-    await installPlugin(await writePlugin(root.path, { version, code }), pluginsDir)
+    await installPlugin(await writePlugin(root.path, { version, code }), pluginsDir, ANYBODY)
   }
   await install('1.0.0', OLD)
   const open = async (): Promise<TestHost> => {

@@ -4,7 +4,7 @@ import { installPlugin } from '@steeple/plugin-packages'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
 import { createTestHost, failureOf, fastTimers, recordOf, type TestHost } from './test-host.ts'
-import { codeOf, type PluginSpec, writePlugin } from './test-plugin.ts'
+import { ANYBODY, codeOf, type PluginSpec, writePlugin } from './test-plugin.ts'
 
 const start = suite('kernel/plugins/start')
 
@@ -18,7 +18,7 @@ const provides = (service: string): string =>
   codeOf({ instance: `services: new Map([['${service}', { greet: async () => 'hello' }]]),` })
 
 async function install(root: string, spec: PluginSpec): Promise<string> {
-  return (await installPlugin(await writePlugin(root, spec), join(root, 'plugins'))).dir
+  return (await installPlugin(await writePlugin(root, spec), join(root, 'plugins'), ANYBODY)).dir
 }
 
 async function bundledNodes(root: string, spec: PluginSpec = {}): Promise<string> {
@@ -282,6 +282,7 @@ start('forgets a failed plugin whose folder somebody else has taken away', async
   const { takeBack } = await installPlugin(
     await writePlugin(root.path, { id: 'broken', code: codeOf({ setup: "throw new Error('no')" }) }),
     join(root.path, 'plugins'),
+    ANYBODY,
   )
   await failureOf(() => host.registry.load('broken'))
   await takeBack()

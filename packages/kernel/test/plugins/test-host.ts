@@ -132,7 +132,13 @@ export interface TestHost {
   readonly lines: Line[]
   /** Migration ids run, by owner. */
   readonly migrated: Map<string, string[]>
-  readonly settings: { disabled: string[]; core: string; config: Record<string, unknown> }
+  readonly settings: {
+    disabled: string[]
+    trust: string[]
+    allowUnsigned: boolean
+    core: string
+    config: Record<string, unknown>
+  }
   changed(): void
   get(path: string): Promise<{ status: number; body: unknown }>
   close(): Promise<void>
@@ -152,12 +158,23 @@ export async function createTestHost(
   const reconciler = createReconcileEngine({ clock, timers, log, metrics: metrics.kernel })
   const services = createServiceContainer()
   const migrated = new Map<string, string[]>()
-  const settings = { disabled: [] as string[], core: 'core_a', config: {} as Record<string, unknown> }
+  const settings = {
+    disabled: [] as string[],
+    trust: [] as string[],
+    allowUnsigned: true,
+    core: 'core_a',
+    config: {} as Record<string, unknown>,
+  }
   const listeners = new Set<() => void>()
   const current = (): Settings =>
     ({
       core: settings.core,
-      plugins: { dir: '', disabled: settings.disabled },
+      plugins: {
+        dir: '',
+        disabled: settings.disabled,
+        trust: settings.trust,
+        allow_unsigned: settings.allowUnsigned,
+      },
       ...settings.config,
     }) as unknown as Settings
   let schema = mergedSchema([])

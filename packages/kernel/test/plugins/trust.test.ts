@@ -4,7 +4,7 @@ import { createContentRecord, type InstalledPlugin, installPlugin } from '@steep
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
 import { createTestHost, failureOf, recordOf } from './test-host.ts'
-import { writePlugin } from './test-plugin.ts'
+import { ANYBODY, writePlugin } from './test-plugin.ts'
 
 const trust = suite('kernel/plugins/trust')
 
@@ -20,7 +20,7 @@ async function inPlace(work: (place: Place) => Promise<void>): Promise<void> {
   const dataDir = join(root.path, 'data')
   const pluginsDir = join(dataDir, 'plugins')
   await mkdir(dataDir, { mode: 0o700 })
-  const installed = await installPlugin(await writePlugin(root.path), pluginsDir)
+  const installed = await installPlugin(await writePlugin(root.path), pluginsDir, ANYBODY)
   await work({ dataDir, pluginsDir, installed })
 }
 
@@ -117,7 +117,10 @@ trust('puts an install of before the record on record, and holds it to that', as
   await inPlace(async ({ pluginsDir, installed: { dir } }) => {
     await rm(join(pluginsDir, 'contents.json'))
     assert.is(await refusal(pluginsDir), '')
-    assert.match((await createContentRecord(pluginsDir).read()).get(basename(dir)) ?? '', /^[0-9a-f]{64}$/)
+    assert.match(
+      (await createContentRecord(pluginsDir).read()).get(basename(dir)) ?? '',
+      /^[0-9a-f]{64} while-unsigned-is-allowed$/,
+    )
     const path = join(dir, 'package.json')
     await writeFile(path, (await readFile(path, 'utf8')).replace('"overlap"', '"exclusive"'))
     assert.match(await refusal(pluginsDir), /not the ones that were installed/)
@@ -128,10 +131,10 @@ trust('installs nothing where others may change it, nor over what was changed', 
   await inPlace(async ({ dataDir, pluginsDir, installed: { dir } }) => {
     const source = await writePlugin(join(dataDir, '..'))
     await writeFile(join(dir, 'more.js'), '')
-    const changed = await failureOf(() => installPlugin(source, pluginsDir))
+    const changed = await failureOf(() => installPlugin(source, pluginsDir, ANYBODY))
     assert.match(changed.message, /is not as it was installed .*remove that folder/)
     await chmod(dataDir, 0o777)
-    const open = await failureOf(() => installPlugin(source, pluginsDir))
+    const open = await failureOf(() => installPlugin(source, pluginsDir, ANYBODY))
     assert.match(open.message, /data may be changed by others \(mode 0777\); run: chmod go-w/)
   })
 })

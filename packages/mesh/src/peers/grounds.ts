@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os'
-import { policyRef } from '@steeple/contracts'
+import { policyRef, sectionOf } from '@steeple/contracts'
 import { type Cidr, cidrText, contains, hostCidr, networkOf, overlaps, parseCidr } from './cidr.ts'
 import type { PeersParts } from './parts.ts'
 import { listOf, type PeerRow } from './peer-store.ts'
@@ -13,8 +13,9 @@ export function isAdvertisingAllowed({ context }: PeersParts): boolean {
 /** What a route must not run into on this machine: the phones' addresses and the networks of its interfaces. */
 export function ownGrounds({ context }: Pick<PeersParts, 'context'>): readonly Ground[] {
   const { settings, config } = context
-  const pool = settings.core === 'core_b' ? settings.core_b.subnet : settings.core_a.subnet
-  const key = settings.core === 'core_b' ? 'core_b.subnet' : 'core_a.subnet'
+  const core = settings.core === 'core_b' ? 'core_b' : 'core_a'
+  const { subnet: pool = '' } = sectionOf(settings, core)
+  const key = `${core}.subnet`
   const subnets = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
     name === config.interface || name === 'lo'
       ? []

@@ -6,6 +6,7 @@ import {
   type PolicyBundle,
   type Principal,
   type RadioProfile,
+  sectionOf,
   systemPrincipal,
   type TxGate,
   type TxGateState,
@@ -86,7 +87,7 @@ export function txControlOf(
   const { db, clock } = context
   const basisOf = (bundle: PolicyBundle): GateBasis => ({
     country: context.settings.server.country,
-    profiles: context.settings.ran.profiles,
+    profiles: sectionOf(context.settings, 'ran').profiles ?? {},
     spectrum: bundle.spectrum,
     nowMs: clock.nowMs(),
   })

@@ -118,7 +118,7 @@ export function attemptsCheck(
 
 function wordsOf({ detail, at, isCertain }: UeAttempt): string {
   const when = at === undefined ? '' : `, ${at} by the core's clock`
-  return `refused: ${detail}${when}${isCertain ? '' : ' (the core does not name the phone; it was the last one named before)'}`
+  return `refused: ${detail}${when}${isCertain ? '' : ' (the core does not name the phone: it may have been another)'}`
 }
 
 const QUIET = ({ context }: SimsParts): string => {

@@ -12,7 +12,7 @@ export function bundleRoute({ context, history, scrub }: SupportParts): Route {
     description:
       'A .tar.gz with versions, the configuration, plugins, the history of the health, metrics, timings, the last lines of ' +
       'the log and the head of the audit trail. What may be somebody’s or secret is replaced: of the configuration a value ' +
-      'appears only where its schema says that it is harmless. docs/support.md says what is in it.',
+      'appears only where its schema says that it is harmless. docs/how-to/support.md says what is in it.',
     produces: ['application/gzip'],
     errors: ['store_unavailable'],
     handle: async (request) => {

@@ -1,0 +1,85 @@
+import { readdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { notFound, type Route, route } from '@steeple/contracts'
+import type { RequestContext } from '../pipeline/request-context.ts'
+import { PAGE_POLICY } from './docs-routes.ts'
+import { documentReply, type Packed, packDocument } from './packed-document.ts'
+
+const TEXT = 'text/plain'
+/** What the site is made of; all else in it is a text. */
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.css': 'text/css',
+  '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
+}
+
+/** The documentation as a site: files of a folder that never change while the service runs. */
+interface Site {
+  file(path: string): Promise<Packed>
+}
+
+/**
+ * `GET /docs` and what lies below it: the documentation that this build carries, to anybody. `folder` undefined: it carries
+ * none, and each of them answers `not_found`.
+ */
+export function siteRoutes(folder: string | undefined): readonly Route[] {
+  const site = openSite(folder)
+  return [
+    route({
+      method: 'GET',
+      path: '/docs',
+      role: 'public',
+      summary: 'The documentation: leads to its first page',
+      schema: { status: 302 },
+      errors: ['not_found'],
+      handle: async () => {
+        await site.file('index.html')
+        return { status: 302, headers: { Location: '/docs/index.html' } }
+      },
+    }),
+    ...(['/docs/:page', '/docs/:folder/:page'] as const).map((path) =>
+      route({
+        method: 'GET',
+        path,
+        role: 'public',
+        summary: 'A page of the documentation, or what a page loads',
+        produces: [...Object.values(TYPES), TEXT],
+        errors: ['not_found'],
+        conditional: true,
+        handle: (request: RequestContext) => answer(site, request),
+      }),
+    ),
+  ]
+}
+
+async function answer(site: Site, request: RequestContext): Promise<ReturnType<typeof documentReply>> {
+  // The path of the route says what there is.
+  const { folder, page } = request.params as { readonly folder?: string; readonly page: string }
+  const packed = await site.file(folder === undefined ? page : `${folder}/${page}`)
+  return documentReply(request, packed, {
+    'Content-Type': `${TYPES[extname(page)] ?? TEXT}; charset=utf-8`,
+    'Content-Security-Policy': PAGE_POLICY,
+  })
+}
+
+/** Only what was there when it was opened is ever read, once, and kept compressed: no request names a path. */
+function openSite(folder: string | undefined): Site {
+  const names = folder === undefined ? [] : filesBelow(folder)
+  const packed = new Map<string, Promise<Packed>>()
+  return {
+    file: (path) => {
+      if (folder === undefined || !names.includes(path)) throw notFound(`/docs/${path}`)
+      const kept = packed.get(path) ?? readFile(join(folder, path)).then(packDocument)
+      packed.set(path, kept)
+      return kept
+    },
+  }
+}
+
+function filesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(join(folder, '/').length))
+}

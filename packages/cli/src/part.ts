@@ -1,0 +1,45 @@
+import type { Command } from 'commander'
+import type { Terminal } from './terminal.ts'
+
+/**
+ * What the command line has for one optional package of a build: `parts/<name of the package>.ts`. In a build without the
+ * package that file is empty, and nothing that it alone loads is there.
+ */
+export interface Part {
+  /** Adds its commands to the program. */
+  readonly addCommands?: (program: Command, terminal: Terminal) => void
+  /** Adds its commands to `svc sim`. */
+  readonly addSimCommands?: (sim: Command, terminal: Terminal) => void
+  /** Lists of the service that its arguments take their values from, by kind, for completion. */
+  readonly values?: Readonly<Record<string, ValueList>>
+  /** Names of arguments, by the kind of the values that they take. */
+  readonly arguments?: Readonly<Record<string, string>>
+  /** What a newcomer is told at the first start, beside the rest. */
+  readonly welcome?: (at: WelcomePlace) => Welcome
+}
+
+/** A list of the service and which of its fields completes a word. */
+export interface ValueList {
+  readonly path: string
+  /** The key of the list in the answer. */
+  readonly key: string
+  readonly field: string
+}
+
+/** What the lines for a newcomer name. */
+export interface WelcomePlace {
+  readonly url: string
+  /** How the token is written in a shell. */
+  readonly token: string
+  /** curl with what it needs to trust the box. */
+  readonly curl: string
+  readonly dataDir: string
+}
+
+/** Lines for a newcomer. */
+export interface Welcome {
+  /** What else there is, below the addresses. */
+  readonly addresses: readonly string[]
+  /** What to try. */
+  readonly trial: readonly string[]
+}

@@ -1,0 +1,5 @@
+import { addBackupCommands } from '../commands/backup.ts'
+import type { Part } from '../part.ts'
+
+/** `svc backup`, `svc restore` */
+export const part: Part = { addCommands: addBackupCommands }

@@ -1,0 +1,9 @@
+import { addEsimCommands } from '../commands/esim.ts'
+import type { Part } from '../part.ts'
+
+/** `svc esim` */
+export const part: Part = {
+  addCommands: addEsimCommands,
+  values: { codes: { path: '/v1/esim/codes', key: 'codes', field: 'token' } },
+  arguments: { code: 'codes' },
+}

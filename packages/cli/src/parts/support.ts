@@ -1,0 +1,5 @@
+import { addSupportCommands } from '../commands/support.ts'
+import type { Part } from '../part.ts'
+
+/** `svc support` */
+export const part: Part = { addCommands: addSupportCommands }

@@ -1,0 +1,20 @@
+export type { CommonCode, Operations, RawBody } from './api.ts'
+export type { ClientOptions, Token } from './client-options.ts'
+export { type Call, type CallArguments, type Client, createClient } from './create-client.ts'
+export type { Change, FollowOptions, Gap, StreamState } from './follow-events.ts'
+export { dataOf } from './problem.ts'
+export type {
+  AnswerOf,
+  CallOptions,
+  ClientCode,
+  CodeOf,
+  Failure,
+  ItemOf,
+  Method,
+  PagedPath,
+  PathOf,
+  Problem,
+  RequestOf,
+  Result,
+  Success,
+} from './types.ts'

@@ -1,0 +1,88 @@
+import { htmlOf, wayTo } from './links.ts'
+import type { Group } from './navigation.ts'
+import { INDEX, type Page } from './pages.ts'
+import type { Rendered } from './render.ts'
+
+/** From this many sections on a page lists them. */
+const WORTH_A_LIST = 3
+
+/** A whole page of the site. Everything that it loads lies beside it; nothing stands inline that a browser would run. */
+export function layout(page: Page, { html, sections }: Rendered, groups: readonly Group[]): string {
+  const to = (file: string): string => wayTo(file, page.path)
+  const isIndex = page.path === INDEX
+  const title = isIndex ? 'Steeple documentation' : `${page.title} – Steeple`
+  const parts = sections.filter(({ level }) => level === 2)
+  const list = parts.length < WORTH_A_LIST || isIndex ? '' : contents(parts)
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escaped(title)}</title>
+<link rel="icon" href="${to('icon.svg')}" type="image/svg+xml">
+<link rel="stylesheet" href="${to('site.css')}">
+<script defer src="${to('site.js')}" data-root="${to('') || '.'}"></script>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+<header class="top">
+  <button type="button" id="menu" class="plain" aria-controls="nav" aria-expanded="false">Menu</button>
+  <a class="brand" href="${to('index.html')}"><img src="${to('icon.svg')}" alt="" width="28" height="28"><span>Steeple</span> <small>documentation</small></a>
+  <label class="search"><span class="hidden">Search the documentation</span>
+    <input id="search" type="search" placeholder="Search" autocomplete="off" spellcheck="false" role="combobox" aria-expanded="false" aria-controls="hits" aria-autocomplete="list"><kbd>/</kbd>
+  </label>
+  <a class="plain" id="api" href="${to('../v1/docs')}" hidden>API</a>
+</header>
+<div id="hits" role="listbox" aria-label="What was found" hidden></div>
+<nav id="nav" aria-label="Pages">
+${navigation(page, groups, to)}
+</nav>
+<main id="content" tabindex="-1">
+<article>
+${html}${next(page, groups, to)}</article>
+${list}</main>
+</body>
+</html>
+`
+}
+
+function navigation(page: Page, groups: readonly Group[], to: (file: string) => string): string {
+  const here = (path: string): string => (path === page.path ? ' aria-current="page"' : '')
+  const isWithin = ({ entries }: Group): boolean =>
+    page.path === INDEX || entries.some(({ path }) => path === page.path || isFolderOf(path, page.path))
+  return [
+    `<a href="${to('index.html')}"${here(INDEX)}>Start here</a>`,
+    ...groups.map((group) => {
+      const links = group.entries.map(
+        ({ path, title }) => `<a href="${to(htmlOf(path))}"${here(path)}>${escaped(title)}</a>`,
+      )
+      return `<details${isWithin(group) ? ' open' : ''}><summary>${escaped(group.title)}</summary>\n${links.join('\n')}\n</details>`
+    }),
+  ].join('\n')
+}
+
+function isFolderOf(index: string, path: string): boolean {
+  return index.endsWith('/README.md') && path.startsWith(index.slice(0, -'README.md'.length))
+}
+
+function contents(parts: Rendered['sections']): string {
+  const links = parts.map(({ anchor, title }) => `<li><a href="#${anchor}">${escaped(title)}</a></li>`)
+  return `<aside class="contents" aria-label="On this page">\n<strong>On this page</strong>\n<ul>\n${links.join('\n')}\n</ul>\n</aside>\n`
+}
+
+/** What comes after this page in its group. */
+function next(page: Page, groups: readonly Group[], to: (file: string) => string): string {
+  const entries = groups.find((group) => group.entries.some(({ path }) => path === page.path))?.entries ?? []
+  const following = entries[entries.findIndex(({ path }) => path === page.path) + 1]
+  if (following === undefined) return ''
+  return `<p class="next">Next: <a href="${to(htmlOf(following.path))}">${escaped(following.title)}</a></p>\n`
+}
+
+function escaped(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+}

@@ -1,0 +1,71 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { keepFor, readFront } from './marks.ts'
+
+/** A page of the documentation. */
+export interface Page {
+  /** From the folder of the documentation, as `how-to/sims.md`. */
+  readonly path: string
+  readonly title: string
+  /** Markdown without marks. */
+  readonly text: string
+}
+
+/** The documentation of one build. */
+export interface Documentation {
+  /** By path. */
+  readonly pages: ReadonlyMap<string, Page>
+  /** What pages name and people take as it is: programs, dashboards. Paths from the folder. */
+  readonly files: readonly string[]
+}
+
+/** Where the list of all pages is, in the order in which the site has them. */
+export const INDEX = 'README.md'
+/** A line that stands for a section of a file of the repository: `<!-- include: README.md "The first ten minutes" -->`. */
+const INCLUDE = /^<!-- include: (\S+) "([^"]+)" -->$/m
+
+/**
+ * Reads the documentation below `root`/docs as a build without `lacks` has it. Throws when marks do not fit, or a page
+ * has no title.
+ */
+export function readDocumentation(root: string, lacks: ReadonlySet<string>): Documentation {
+  const folder = join(root, 'docs')
+  const all = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .sort((a, b) => (a < b ? -1 : 1))
+  const pages = new Map<string, Page>()
+  for (const path of all.filter((one) => one.endsWith('.md'))) {
+    const { needs, text } = readFront(readFileSync(join(folder, path), 'utf8'))
+    if (needs !== undefined && lacks.has(needs)) continue
+    pages.set(path, pageOf(path, text, root, lacks))
+  }
+  return { pages, files: all.filter((path) => !path.endsWith('.md')) }
+}
+
+function pageOf(path: string, source: string, root: string, lacks: ReadonlySet<string>): Page {
+  try {
+    const text = keepFor(included(source, path, root), lacks)
+    const title = /^# (.+)$/m.exec(text)?.[1]
+    if (title === undefined) throw new Error('there is no title')
+    return { path, title: title.replaceAll('`', ''), text }
+  } catch (cause) {
+    throw new Error(`docs/${path}: ${cause instanceof Error ? cause.message : 'unreadable'}`, { cause })
+  }
+}
+
+function included(source: string, path: string, root: string): string {
+  const [line, file = '', heading = ''] = INCLUDE.exec(source) ?? []
+  if (line === undefined) return source
+  const section = readFileSync(join(root, file), 'utf8')
+    .split(/^## /m)
+    .find((part) => part.startsWith(`${heading}\n`))
+  if (section === undefined) throw new Error(`${file} has no section ${heading}`)
+  // Its links begin at the root.
+  const up = '../'.repeat(path.split('/').length)
+  const text = section
+    .slice(heading.length)
+    .trim()
+    .replaceAll(/\]\((?!https?:|#)([^)]+)\)/g, `](${up}$1)`)
+  return source.replace(line, text.replaceAll('$', '$$$$'))
+}

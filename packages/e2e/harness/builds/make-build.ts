@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from '../launch.ts'
+
+/** How a program ended: its exit code, and all that it wrote. */
+export interface Ended {
+  readonly code: number | null
+  readonly said: string
+}
+
+/** A build of this checkout, in a folder. */
+export interface Build {
+  readonly folder: string
+  /** Its `svc`. */
+  readonly program: string
+}
+
+/** Makes a build in `folder`; `flags` as of `npm run build`. Throws what it said when it did not become one. */
+export async function makeBuild(folder: string, flags: readonly string[]): Promise<Build> {
+  const { code, said } = await tryBuild(folder, flags)
+  if (code !== 0) throw new Error(`no build (${code}):\n${said}`)
+  return { folder, program: join(folder, 'bin/svc') }
+}
+
+/**
+ * As `makeBuild`, by somebody else: the checkout lies at `place`, the time zone and the language are others. Needs the right to mount,
+ * in a namespace of its own.
+ */
+export async function makeBuildElsewhere(
+  place: string,
+  folder: string,
+  flags: readonly string[],
+): Promise<Build> {
+  mkdirSync(place, { recursive: true })
+  const mounted = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
+  const script = join(place, 'scripts/builds/make.mjs')
+  const args = ['-rm', 'sh', '-c', mounted, 'sh', ROOT, place, process.execPath, script, '--out', folder]
+  const env = { ...process.env, TZ: 'Asia/Tokyo', LANG: 'C', LC_ALL: 'C' }
+  const { code, said } = await run('unshare', [...args, ...flags], env)
+  if (code !== 0) throw new Error(`no build (${code}):\n${said}`)
+  return { folder, program: join(folder, 'bin/svc') }
+}
+
+/** As `makeBuild`, and says how it ended. */
+export function tryBuild(folder: string, flags: readonly string[]): Promise<Ended> {
+  const script = join(ROOT, 'scripts/builds/make.mjs')
+  return run(process.execPath, [script, '--out', folder, ...flags], process.env)
+}
+
+/** Runs a program to its end. */
+export function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { env, cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] })
+    let said = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => {
+        said += chunk
+      })
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, said }))
+  })
+}
+
+/** Makes packages of a build; gives their files in the order of the kinds. Throws what was said when one was not made. */
+export async function makePackages(
+  from: string,
+  out: string,
+  kinds: readonly string[],
+): Promise<readonly string[]> {
+  const script = join(ROOT, 'scripts/builds/pack.mjs')
+  const args = [script, kinds.join(','), '--from', from, '--out', out]
+  const { code, said } = await run(process.execPath, args, process.env)
+  if (code !== 0) throw new Error(`no package (${code}):\n${said}`)
+  return said.trim().split('\n')
+}

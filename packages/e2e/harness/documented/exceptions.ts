@@ -1,0 +1,102 @@
+/** Commands of the documentation that the test of all commands does not run. */
+export interface Exception {
+  /** The page, from `docs/`. */
+  readonly page: string
+  /** How the command begins; '' for all of the page. */
+  readonly begins: string
+  /** Why not, and which test runs it or its like. */
+  readonly why: string
+}
+
+const HARDWARE = 'needs a core in containers, which real-core.test runs'
+const TWO_BOXES = 'needs two boxes with TLS, which mesh.test and mesh-lifecycle.test run'
+const PERSON = 'waits for what a person types'
+
+/** All of them. Whoever adds one says why. */
+export const EXCEPTIONS: readonly Exception[] = [
+  { page: 'builds.md', begins: '', why: 'makes whole builds, which build.test and build-parts.test do' },
+  {
+    page: 'packages.md',
+    begins: '',
+    why: 'installs on a machine, which real-packages.test does in a bare Debian',
+  },
+  {
+    page: 'how-to/upgrade.md',
+    begins: '',
+    why: 'upgrades a package and goes back, which real-upgrade.test does with these very commands',
+  },
+  {
+    page: 'monitoring/README.md',
+    begins: '',
+    why: 'installs Prometheus; monitoring.test runs it with these files',
+  },
+  {
+    page: 'how-to/reverse-proxy.md',
+    begins: '',
+    why: 'installs nginx; reverse-proxies.test runs it with these files',
+  },
+  {
+    page: 'how-to/alerts.md',
+    begins: 'SECRET_FILE=',
+    why: 'a program that runs on; alerts-receivers.test has it with a relay',
+  },
+  { page: 'how-to/backup.md', begins: 'svc backup --encrypt', why: `${PERSON}; backup.test gives a file` },
+  {
+    page: 'how-to/backup.md',
+    begins: 'svc restore FILE --adopt',
+    why: 'needs a second machine; backup.test has two nodes',
+  },
+  {
+    page: 'how-to/compliance.md',
+    begins: 'svc sim forget HASH --without-core',
+    why: 'needs a core that is gone; compliance.test takes one away',
+  },
+  { page: 'how-to/core.md', begins: 'install -d -m 2750', why: HARDWARE },
+  { page: 'how-to/core.md', begins: 'docker run -d --name mme', why: HARDWARE },
+  { page: 'how-to/core.md', begins: 'install -d /srv/steeple/cdr', why: HARDWARE },
+  { page: 'how-to/core.md', begins: 'docker run -d --name chf', why: HARDWARE },
+  {
+    page: 'how-to/esim.md',
+    begins: 'svc esim certs import',
+    why: 'needs certificates of a GSMA CI; esim.test makes and imports such',
+  },
+  {
+    page: 'how-to/esim.md',
+    begins: 'svc esim certs init',
+    why: 'is needed before the first code: the test runs it before all pages',
+  },
+  { page: 'how-to/esim.md', begins: 'es2 ', why: 'needs TLS under a public name; esim.test orders by ES2+' },
+  { page: 'how-to/mesh.md', begins: 'echo TOKEN | svc node join', why: TWO_BOXES },
+  { page: 'how-to/mesh.md', begins: 'svc node leave', why: TWO_BOXES },
+  { page: 'how-to/mesh.md', begins: 'svc node remove', why: TWO_BOXES },
+  { page: 'how-to/mesh.md', begins: 'svc mesh invite', why: TWO_BOXES },
+  { page: 'how-to/mesh.md', begins: 'svc peer', why: 'needs WireGuard and root; peers.test links two boxes' },
+  { page: 'how-to/mesh.md', begins: 'openssl s_client', why: TWO_BOXES },
+  { page: 'how-to/mesh.md', begins: 'curl --cacert', why: TWO_BOXES },
+  {
+    page: 'how-to/people.md',
+    begins: 'svc user cert',
+    why: 'needs TLS; operator-certificates.test runs both',
+  },
+  {
+    page: 'how-to/radio.md',
+    begins: 'podman create',
+    why: 'needs a radio in a container; the tests of driver-ran have one',
+  },
+  {
+    page: 'how-to/radio.md',
+    begins: 'svc tx arm',
+    why: 'needs a radio; disarm.test arms and disarms stand-ins',
+  },
+  { page: 'how-to/sims.md', begins: 'svc sim find -', why: PERSON },
+  {
+    page: 'tutorials/first-ten-minutes.md',
+    begins: '',
+    why: 'the section of the README, which readme.test runs',
+  },
+  { page: 'tutorials/core-driver.md', begins: '', why: 'goes on from block to block: plugin-tutorials.test' },
+  { page: 'tutorials/hss-driver.md', begins: '', why: 'goes on from block to block: plugin-tutorials.test' },
+]
+
+/** Commands that say no by exit code 1, which is an answer. */
+export const MAY_SAY_NO: readonly string[] = ['svc sim why']

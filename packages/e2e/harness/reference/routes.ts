@@ -1,0 +1,65 @@
+import { type OpenApi, type Operation, operationsOf } from '../openapi.ts'
+import { cell, head, markedLine, markedPart, type Part } from './parts.ts'
+
+const ABOUT = `Every route of the service, by what people do, with the least role that opens it, the action in the audit trail, and the error codes
+beside those that any route may answer ([Using the API](api.md#errors)). Fields, schemas and examples are in the OpenAPI document
+of the running service, \`GET /v1/openapi.json\`, and on its page at \`/v1/docs\`.`
+/** A code that this share of the routes can answer is told once, in Using the API, and so are those of lists. */
+const EVERYWHERE = 0.2
+const OF_LISTS: readonly string[] = ['invalid_cursor', 'invalid_limit']
+/** The pages and files of the documentation itself. */
+const DOCUMENTS = /^(\/v1)?\/docs\//
+
+/** The page of all routes. */
+export function routesPage(document: OpenApi, parts: readonly Part[]): string {
+  const operations = operationsOf(document).filter(({ path }) => !DOCUMENTS.test(path))
+  const common = commonCodes(operations)
+  const groups = document.tags.map(({ name }) => {
+    const own = operations.filter(({ object }) => object.tags.includes(name))
+    const owners = new Set(own.map((operation) => partOf(operation, parts)))
+    const [only] = owners
+    const rows = own.map((operation) => {
+      const row = rowOf(operation, common)
+      return owners.size === 1 ? row : markedLine(row, partOf(operation, parts))
+    })
+    const table = `## ${name}\n\n| Route | Least role | What it does | Audited as | Own codes |\n|---|---|---|---|---|\n${rows.join('\n')}`
+    return own.length === 0 ? [] : [owners.size === 1 ? markedPart(table, only) : table]
+  })
+  return `${head('Routes', 'the OpenAPI document', ABOUT)}\n${groups.flat().join('\n\n')}\n`
+}
+
+/** The plugin whose route it is; undefined for those of the service itself. */
+export function partOf({ object }: Operation, parts: readonly Part[]): Part | undefined {
+  return parts.find(({ id, name }) => [id, name].includes(object['x-plugin'] ?? ''))
+}
+
+function rowOf({ method, path, object }: Operation, common: ReadonlySet<string>): string {
+  const role = object.security.length === 0 ? 'none' : (object['x-roles'][0] ?? 'its own')
+  const codes = codesOf(object).filter((code) => !common.has(code))
+  return [
+    `| \`${method} ${path}\``,
+    role,
+    cell(object.summary ?? ''),
+    object['x-audit-action'] === undefined ? '' : `\`${object['x-audit-action']}\``,
+    `${codes.map((code) => `\`${code}\``).join(', ')} |`,
+  ].join(' | ')
+}
+
+function commonCodes(operations: readonly Operation[]): ReadonlySet<string> {
+  const count = new Map<string, number>()
+  for (const { object } of operations)
+    for (const code of codesOf(object)) count.set(code, (count.get(code) ?? 0) + 1)
+  const frequent = [...count].filter(([, n]) => n > EVERYWHERE * operations.length).map(([code]) => code)
+  return new Set([...frequent, ...OF_LISTS])
+}
+
+/** The error codes that an operation can answer. */
+export function codesOf({ responses }: Operation['object']): readonly string[] {
+  const codes = Object.entries(responses)
+    .filter(([status]) => Number(status) >= 400)
+    .flatMap(
+      ([, response]) => /"code":\{"enum":\[([^\]]+)\]/.exec(JSON.stringify(response))?.[1]?.split(',') ?? [],
+    )
+    .map((code) => code.slice(1, -1))
+  return [...new Set(codes)].sort()
+}

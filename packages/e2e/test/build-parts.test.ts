@@ -1,0 +1,100 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
+import { makeBuild, run } from '../harness/builds/make-build.ts'
+import { filesWith, optionalPlugins, ownFiles, wordsOf } from '../harness/builds/words.ts'
+import { startService } from '../harness/service.ts'
+
+/** A build and a start of each. */
+const LIMIT = { limitMs: 300_000 }
+
+/**
+ * Words that stand elsewhere, and why. The contract has the catalogue of all error codes, and names routes as examples; alerts watches
+ * a metric by its name where it is there; the lab's eUICC speaks ES9+ to any SM-DP+; the registry of nodes has routes of its own below
+ * those by which nodes come and go; the TX gate says where radio profiles are configured.
+ */
+const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  'alerts/dist/plugin.js': ['svc_esim_smdp_certificate_expires_seconds', 'esim_smdp_cert'],
+  'contracts/dist/plugin.d.ts': ['/v1/sims/:imsi/quota'],
+  'nodes/dist/plugin.js': ['/v1/nodes/:id/enroll', '/v1/nodes/:id/leave'],
+  'virtual-euicc/dist/index.js': ['/gsma/rsp2/es9plus', '/es9plus'],
+}
+/** Of these, what the service itself tells of. */
+const TOLD: readonly string[] = [
+  '/v1/nodes/:id/enroll',
+  '/v1/nodes/:id/leave',
+  'ran.profiles',
+  'esim.enabled',
+]
+/** The one error of a build without a driver for the core that is configured. */
+const NO_CORE = /no driver for core core_[ab] is running/
+
+const parts = suite('e2e/build-parts')
+let temp: TempDir
+
+parts.before(async () => {
+  temp = await tempDir()
+}, LIMIT)
+parts.after(async () => {
+  await temp[Symbol.asyncDispose]()
+}, LIMIT)
+
+for (const name of optionalPlugins())
+  parts(
+    `without ${name} there is none of its words, and the rest serves`,
+    async () => {
+      const { folder, program } = await makeBuild(join(temp.path, name), [
+        '--without',
+        name,
+        '--node',
+        'named',
+      ])
+      const { own, keys } = wordsOf(name)
+      const contents = ownFiles(folder)
+      const found = own.flatMap((word) =>
+        filesWith(folder, word, contents)
+          .map((path) => path.replace('lib/node_modules/@steeple/', ''))
+          .filter((path) => ELSEWHERE[path]?.includes(word) !== true)
+          .map((path) => `${word} in ${path}`),
+      )
+      assert.equal(found, [])
+      const env = { PATH: process.env.PATH, SVC_HSS_DRIVER: 'none' }
+      const help = await run(program, ['completion', 'bash'], env)
+      const service = await startService({ program, dataDir: join(temp.path, `${name}-data`), env })
+      try {
+        assert.is((await service.request('POST', '/v1/sims', { body: {} })).status, 201)
+        const { body: document } = await service.request('GET', '/v1/openapi.json')
+        const documents = ['configuration.md', 'html/llms-full.txt'].map((path) =>
+          readFileSync(join(folder, 'share/doc', path), 'utf8'),
+        )
+        const told = [help.said, JSON.stringify(document), ...documents].join('\n')
+        assert.equal(
+          [...own, ...keys].filter(
+            (word) => !TOLD.includes(word) && told.includes(word.replaceAll(/:(\w+)/g, '{$1}')),
+          ),
+          [],
+        )
+        const { body: listed } = await service.request('GET', '/v1/plugins?limit=100')
+        const states: readonly { readonly name: string; readonly state: string }[] = listed.plugins
+        assert.not(states.some((plugin) => plugin.name === name))
+        assert.equal(
+          states.filter(({ state }) => state === 'failed'),
+          [],
+        )
+        const errors = service
+          .output()
+          .split('\n')
+          .filter((line) => line.includes('"level":"error"'))
+        assert.equal(
+          errors.filter((line) => !NO_CORE.test(line)),
+          [],
+        )
+      } finally {
+        assert.is(await service.stop(), 0)
+      }
+      rmSync(folder, { recursive: true })
+    },
+    LIMIT,
+  )
+
+parts.run()

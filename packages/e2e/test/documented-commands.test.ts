@@ -1,0 +1,142 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assert, suite } from '@steeple/testkit'
+import { type Block, type Command, documentedBlocks } from '../harness/documented/commands.ts'
+import { EXCEPTIONS, MAY_SAY_NO } from '../harness/documented/exceptions.ts'
+import { configOf, NOT_COMPARED, putFiles, replacements } from '../harness/documented/place.ts'
+import { type DocumentShell, openDocumentShell } from '../harness/documented/shell.ts'
+import { type LabProcess, startLabCore } from '../harness/lab-core.ts'
+import { ROOT } from '../harness/launch.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../harness/webhook-receiver.ts'
+
+/** Every command of the documentation, against one service that has all that pages turn on. */
+const documented = suite('e2e/documented-commands')
+
+const pages = documentedBlocks()
+/** A restore takes the service back in time, so its page comes last. */
+const LAST = 'how-to/backup.md'
+const START = { limitMs: 360_000 }
+
+let dir: string
+let lab: LabProcess
+let receiver: WebhookReceiver
+let service: Service
+
+documented.before(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'steeple-documented-'))
+  const secret = join(dir, 'ops.secret')
+  receiver = await startWebhookReceiver(secret, () => 'take')
+  writeFileSync(join(dir, 'control.yaml'), configOf(receiver.url, secret))
+  lab = await startLabCore(join(dir, 'lab'))
+  service = await startService({ env: lab.env, flags: ['--config', join(dir, 'control.yaml')] })
+  putFiles(dir, new Map([['how-to/sims.md', readFileSync(join(ROOT, 'docs/how-to/sims.md'), 'utf8')]]))
+  const made = await runSvc(['esim', 'certs', 'init', '--host', 'smdp.example.org'], {
+    SVC_URL: service.url,
+    SVC_TOKEN: service.adminToken,
+  })
+  assert.is(made.code, 0, made.stderr)
+}, START)
+documented.after(async () => {
+  await service.stop()
+  await lab.stop()
+  await receiver.close()
+  rmSync(dir, { recursive: true, force: true })
+}, START)
+
+documented('leave out only what cannot run here, and say why', () => {
+  const commands = [...pages.values()].flat().flatMap((block) => block.commands)
+  const idle = EXCEPTIONS.filter(({ page, begins }) =>
+    begins === ''
+      ? !existsSync(join(ROOT, 'docs', page))
+      : !commands.some((one) => isExcept(one, { page, begins })),
+  )
+  assert.equal(idle, [], 'exceptions for commands that are not there')
+  const left = commands.filter((command) => EXCEPTIONS.some((one) => isExcept(command, one)))
+  process.stdout.write(`\n# ${commands.length - left.length} commands are run, ${left.length} are not:\n`)
+  for (const { page, begins, why } of EXCEPTIONS)
+    process.stdout.write(`#   ${page} ${begins || '(all)'}: ${why}\n`)
+  assert.ok(commands.length - left.length > 60, `${commands.length - left.length} commands`)
+})
+
+for (const page of [...pages.keys()].sort((a, b) => Number(a === LAST) - Number(b === LAST)))
+  documented(
+    `of docs/${page} do what it says`,
+    async () => {
+      const shell = openDocumentShell(dir, {
+        SVC_URL: service.url,
+        SVC_TOKEN: service.adminToken,
+        TOKEN: service.adminToken,
+        SVC_SERVER_DATADIR: service.dataDir,
+        auth: `Authorization: Bearer ${service.adminToken}`,
+        json: 'Content-Type: application/json',
+      })
+      try {
+        for (const block of pages.get(page) ?? []) await runBlock(block, shell)
+      } finally {
+        shell.end()
+      }
+    },
+    { limitMs: 300_000 },
+  )
+
+documented.run()
+
+async function runBlock({ commands, shown }: Block, shell: DocumentShell): Promise<void> {
+  const known = new Map<string, string>()
+  const outputs: string[] = []
+  for (const command of commands.filter((one) => !EXCEPTIONS.some((exception) => isExcept(one, exception)))) {
+    const { code, output } = await shell.run(await filledIn(command, known))
+    const isAnswer = code === 1 && MAY_SAY_NO.some((begins) => command.script.startsWith(begins))
+    assert.ok(
+      code === 0 || isAnswer,
+      `docs/${command.page}:${command.line} ended with ${code}\n${command.script}\n${output}`,
+    )
+    outputs.push(output)
+  }
+  if (shown !== undefined)
+    assert.ok(
+      outputs.some((output) => answers(output, shown)),
+      outputs.join('\n'),
+    )
+}
+
+/** The command with what only a running box has; one thing has one value within a block. */
+async function filledIn({ script }: Command, known: Map<string, string>): Promise<string> {
+  let text = script
+  for (const [pattern, askFor] of replacements(service, dir)) {
+    const [word] = text.match(pattern) ?? []
+    if (word === undefined) continue
+    const value = known.get(word) ?? (await askFor())
+    if (word !== 'HASH') known.set(word, value)
+    text = text.replaceAll(pattern, () => value)
+  }
+  return text
+}
+
+function isExcept(
+  { page, script }: Command,
+  exception: { readonly page: string; readonly begins: string },
+): boolean {
+  return page === exception.page && script.startsWith(exception.begins)
+}
+
+/** Whether an output is the JSON that a page shows, or more. */
+function answers(output: string, shown: unknown): boolean {
+  try {
+    return isWithin(shown, JSON.parse(output))
+  } catch {
+    return false
+  }
+}
+
+function isWithin(shown: unknown, seen: unknown): boolean {
+  if (typeof shown === 'string' && shown.endsWith('…'))
+    return typeof seen === 'string' && seen.startsWith(shown.slice(0, -1))
+  if (typeof shown !== 'object' || shown === null) return shown === seen
+  if (typeof seen !== 'object' || seen === null) return false
+  return Object.entries(shown).every(
+    ([key, value]) => NOT_COMPARED.includes(key) || isWithin(value, Reflect.get(seen, key)),
+  )
+}

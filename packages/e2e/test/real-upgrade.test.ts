@@ -1,0 +1,286 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { assert, suite } from '@steeple/testkit'
+import { simsCsv } from '../bench/store-of-sims.ts'
+import { bootDebian } from '../containers/booted-debian.ts'
+import { enterOwnMachine, madeOutside } from '../containers/own-machine.ts'
+import { lastRelease, type Release } from '../harness/builds/last-release.ts'
+import { makeBuild, makePackages } from '../harness/builds/make-build.ts'
+import { hotPluginSource } from '../harness/plugins/hot-plugin.ts'
+import { installVersion } from '../harness/plugins/install-version.ts'
+import { until } from '../harness/service.ts'
+import { equip, type PackagedBox, packagedBox } from '../harness/upgrade/packaged-box.ts'
+import { equipRadio, radios } from '../harness/upgrade/packaged-radio.ts'
+import { tenMinutes } from '../harness/upgrade/ten-minutes.ts'
+
+/** Programs of the release may have to be built, on a machine that may be busy. */
+const LIMIT = { limitMs: 900_000 }
+const SIMS = 10_000
+const PHONES = 3
+const RATES = { sim_issue_per_hour: 1_000_000, sim_import_rows_per_hour: 1_000_000 }
+
+/** What a purge says that it leaves to do. */
+const ERASE = 'rm -r /var/lib/svc; userdel steeple'
+
+/** What is there before anything is tried: the last release's package, and this checkout's. */
+interface Made {
+  readonly release: Release
+  readonly deb: string
+}
+
+const folder = await madeOutside(async (into) => {
+  const release = await lastRelease()
+  const build = await makeBuild(join(into, 'build'), [])
+  const [deb] = await makePackages(build.folder, into, ['deb'])
+  writeFileSync(join(into, 'made.json'), JSON.stringify({ release, deb }))
+})
+enterOwnMachine(import.meta.filename)
+
+const upgrade = suite('e2e/real-upgrade')
+// Written above.
+const { release, deb } = JSON.parse(readFileSync(join(folder, 'made.json'), 'utf8')) as Made
+let box: PackagedBox
+/** The phones' SIMs, by the hash that names each. */
+let onAir: readonly string[]
+let before: Kept | undefined
+
+upgrade.before(async () => {
+  box = packagedBox(await bootDebian())
+}, LIMIT)
+
+upgrade.after(() => box.debian.off())
+
+upgrade(
+  'the last release is installed and starts, hardened, with everything that it can do in use',
+  async () => {
+    await box.install(release.deb)
+    assert.is(await box.property('ActiveState'), 'active')
+    const status = box.debian.processFile(await box.property('MainPID'), 'status')
+    assert.match(status, /^CapBnd:\t0{16}$/m)
+    assert.match(status, /^NoNewPrivs:\t1$/m)
+    assert.match(status, /^Seccomp:\t2$/m)
+    await equip(box)
+    onAir = await fill(box)
+    before = await keptBy(box)
+    assert.is(before.sims.length, SIMS)
+    assert.ok(Object.keys(before.plugins).length >= 20)
+    assert.not(Object.values(before.plugins).includes('failed'), JSON.stringify(before.plugins))
+  },
+  LIMIT,
+)
+
+upgrade(
+  'this build takes its place: nothing is lost, phones stay on, and each octet counts once',
+  async () => {
+    // Without the first step there is nothing to try.
+    assert.ok(before)
+    await box.follow('Before', deb)
+    await box.answers()
+    const said = await box.follow('Upgrade', deb)
+    assert.match(said, /\ncommit {2}[0-9a-f]{40}/)
+    await box.answers()
+    await allIsThere(before)
+    await octetsAreThere()
+    assert.is((await box.post('/v1/sims', { label: 'after' })).sims.length, 1)
+  },
+  LIMIT,
+)
+
+upgrade(
+  'an upgrade that is regretted is taken back, with what came after it',
+  async () => {
+    assert.ok(before)
+    const after = await keptBy(box)
+    assert.is(after.sims.length, SIMS + 1)
+    await box.follow('Go back', release.deb)
+    await box.answers()
+    // The tap of 0.2.0 does not go on with rules of a later one: docs/how-to/upgrade.md.
+    await allIsThere(after)
+  },
+  LIMIT,
+)
+
+upgrade(
+  'where the later one has changed the store it is left alone, and the copy of before serves',
+  async () => {
+    assert.ok(before)
+    await box.debian.must('systemctl', 'stop', 'steeple')
+    const store = join(box.debian.folder, 'var/lib/svc/svc.db')
+    const connection = new DatabaseSync(store)
+    connection.exec("insert into kernel_migration (owner, id, at) values ('sims', '9999_later', 0)")
+    connection.close()
+    await box.debian.run('systemctl', 'start', 'steeple')
+    const refusal =
+      /it was written by a newer version of sims \(9999_later\); use that version or restore a backup/
+    await until(async () =>
+      refusal.test((await box.debian.must('journalctl', '-u', 'steeple')).slice(-100_000)),
+    )
+    await box.follow('Put the copy back', release.deb)
+    await box.answers()
+    await allIsThere(before)
+  },
+  LIMIT,
+)
+
+upgrade(
+  'it stops, starts again when it was killed, and is removed but for what is nobody else’s to lose',
+  async () => {
+    assert.ok(before)
+    await box.follow('Upgrade', deb)
+    await box.answers()
+    await box.debian.must('systemctl', 'kill', '-s', 'KILL', '--kill-who=main', 'steeple')
+    await until(async () => Number(await box.property('NRestarts')) === 1)
+    await until(async () => (await box.ask('GET', '/v1/healthz')).status === 200)
+    await box.debian.must('systemctl', 'stop', 'steeple')
+    assert.is(await box.property('Result'), 'success')
+    const audit = await box.debian.run('runuser', '-u', 'steeple', '--', 'svc', 'audit', 'verify')
+    assert.is(audit.code, 0, audit.said)
+    await box.debian.must('systemctl', 'start', 'steeple')
+    await box.debian.must('dpkg', '-r', 'steeple')
+    assert.is((await box.debian.run('systemctl', 'is-active', 'steeple')).said, 'inactive\n')
+    assert.not(box.debian.has('/usr/lib/steeple/bin') || box.debian.has('/usr/bin/svc'))
+    assert.ok(box.debian.has('/etc/svc/control.yaml'))
+    const purged = await box.debian.must('dpkg', '-P', 'steeple')
+    assert.ok(purged.includes(`steeple: to erase them: ${ERASE}`), purged)
+    assert.match(purged, /steeple: kept: \/var\/lib\/svc .* and the user steeple\./)
+    assert.not(box.debian.has('/etc/svc'))
+    assert.ok(box.debian.has('/var/lib/svc/svc.db') && box.debian.has('/var/lib/svc/keys'))
+  },
+  LIMIT,
+)
+
+upgrade(
+  'erased as it names it and installed anew, it goes as the first ten minutes of the README have it',
+  async () => {
+    // Of the core, which is somebody else's, runs nothing any more as the user that goes.
+    await box.debian.must('systemctl', 'stop', 'lab-core')
+    await box.debian.must('sh', '-ec', ERASE)
+    await box.install(deb)
+    await equip(box)
+    const { steps, compared } = await tenMinutes(box)
+    assert.ok(steps >= 15, `${steps} steps`)
+    assert.ok(compared >= 22, `${compared} results`)
+  },
+  LIMIT,
+)
+
+upgrade(
+  'a radio under the unit has what its programs need, and goes when it is disarmed and when the service is killed',
+  async () => {
+    await equipRadio(box)
+    const arm = (on: boolean): Promise<unknown> =>
+      until(async () => (await box.ask('POST', '/v1/tx/arm', { arm: on, profile_id: 'mast' })).status === 200)
+    await arm(true)
+    await until(async () => (await radios(box)).length === 1)
+    await arm(false)
+    await until(async () => (await radios(box)).length === 0)
+    await arm(true)
+    await until(async () => (await radios(box)).length === 1)
+    const [killed = ''] = await radios(box)
+    await box.debian.must('systemctl', 'kill', '-s', 'KILL', '--kill-who=main', 'steeple')
+    await until(async () => !(await radios(box)).includes(killed))
+    await box.answers()
+  },
+  LIMIT,
+)
+
+/** What must outlive a change of the programs. */
+interface Kept {
+  /** One text for each SIM, without what a phone changes of it. */
+  readonly sims: readonly string[]
+  readonly plugins: Readonly<Record<string, string>>
+  /** Answers of what is kept besides, by their path. */
+  readonly answers: Readonly<Record<string, unknown>>
+}
+
+async function keptBy({ all, get }: PackagedBox): Promise<Kept> {
+  const sims = await all('/v1/sims', 'sims')
+  const plugins = await all('/v1/plugins', 'plugins')
+  const answers: Record<string, unknown> = {}
+  for (const path of ['/v1/policy', '/v1/esim/codes', '/v1/users', '/v1/tokens', '/v1/hot/items'])
+    answers[path] = JSON.parse(JSON.stringify(await get(path), withoutMoments))
+  for (const hash of onAir) answers[hash] = (await get(`/v1/sims/${hash}/usage`)).quota_bytes
+  return {
+    sims: sims.map((sim) => JSON.stringify(sim, withoutMoments)).toSorted(),
+    plugins: Object.fromEntries(plugins.map(({ name, state }) => [name, state])),
+    answers,
+  }
+}
+
+/** What is of the moment at which it is looked at. */
+function withoutMoments(key: string, value: unknown): unknown {
+  return /^(attached|last_(seen|used|login)_at|provisioning|usage_bytes|state|next_cursor)$/.test(key)
+    ? undefined
+    : value
+}
+
+/** Whether all of it is there, and each phone on in the session that it began with. */
+async function allIsThere(kept: Kept): Promise<void> {
+  // Installed plugins are not waited for by the service.
+  await until(async () => (await box.ask('GET', '/v1/hot/items')).status === 200)
+  const now = await keptBy(box)
+  assert.equal(now.plugins, kept.plugins)
+  assert.equal(now.answers, kept.answers)
+  assert.is(now.sims.length, kept.sims.length)
+  // Never all of them in what is told of a failure.
+  const known = new Set(kept.sims)
+  assert.equal(now.sims.filter((sim) => !known.has(sim)).slice(0, 3), [])
+  for (const { state, ipv4, total, up_bytes, down_bytes } of await box.phones()) {
+    // A quiet phone is idle after a while, and on all the same.
+    assert.ok(state === 'connected' || state === 'idle', state)
+    assert.ok(ipv4)
+    assert.is(up_bytes, total.up_bytes)
+    assert.is(down_bytes, total.down_bytes)
+    assert.ok(up_bytes > 0)
+  }
+}
+
+/** Phones move data all along; once they rest, the ledger has all of it. */
+async function octetsAreThere(): Promise<void> {
+  for (const hash of onAir) await box.phone(hash, 'traffic', { up_kbps: 0, down_kbps: 0 })
+  // A packet that was under way still counts.
+  for (const hash of onAir)
+    await until(async () => {
+      const moved = (await box.phones()).find(({ phone }) => phone === hash)?.total
+      const usage = await box.get(`/v1/sims/${hash}/usage`)
+      return usage.up_bytes === moved?.up_bytes && usage.down_bytes === moved?.down_bytes
+    })
+  for (const hash of onAir) await box.phone(hash, 'traffic', { up_kbps: 8, down_kbps: 80 })
+}
+
+/** Fills a box as a year of work does; gives the SIMs of its phones. */
+async function fill({ debian, svc, get, post, all, insert, phone }: PackagedBox): Promise<readonly string[]> {
+  await post('/v1/policy', { rate_limits: RATES })
+  const { batch_id: batch } = await post('/v1/sims', { count: PHONES, label: 'village' })
+  const hashes = (await all('/v1/sims', 'sims')).map((sim) => String(sim.imsi_sha256_12))
+  for (const hash of hashes)
+    await post(`/v1/sims/${hash}/quota`, { quota_bytes: 5_000_000_000, period: 'month', action: 'alert' })
+  await post('/v1/esim/certs/init', {})
+  await post('/v1/esim/issue', { count: 2 })
+  await post('/v1/users', { name: 'ann', roles: ['operator'] })
+  await post('/v1/tokens', { name: 'duty desk', roles: ['operator'], expires_in: '12h' })
+  installVersion(join(debian.folder, 'var/lib/svc'), {
+    id: 'hot',
+    version: '1.0.0',
+    code: hotPluginSource('1.0.0'),
+    manifest: { paths: { '/v1/hot': {} }, provides: ['hot.version'] },
+  })
+  await debian.must('chown', '-R', 'steeple:steeple', '/var/lib/svc/plugins')
+  await svc('plugin', 'load', 'hot')
+  await post('/v1/hot/items', { name: 'kept' })
+  const others = SIMS - PHONES - 2
+  const imported = await post('/v1/sims/import', simsCsv(500_000, others, true), 'text/csv')
+  assert.is(imported.imported, others)
+  await until(async () =>
+    (await get('/v1/sims?q=village')).sims.every(
+      (sim: { readonly provisioning: { readonly status: string } }) => sim.provisioning.status === 'synced',
+    ),
+  )
+  await insert(batch)
+  for (const hash of hashes) await until(async () => (await get(`/v1/sims/${hash}`)).first_attach_at !== null)
+  for (const hash of hashes) await phone(hash, 'traffic', { up_kbps: 8, down_kbps: 80 })
+  return hashes
+}
+
+upgrade.run()

@@ -1,0 +1,4 @@
+import { releaseConformance } from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
+
+releaseConformance('esim-smdp', plugin, new URL('../fixtures/released/', import.meta.url))

@@ -1,0 +1,123 @@
+// Which files of a package go into a build, and how they get there: sorted, with the same modes and times wherever they are made.
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  lutimesSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { compare } from './closure.mjs'
+
+/** Of other people's packages: what no program reads while it runs. */
+const NOT_RUN = /\.(map|ts|mts|cts|md|markdown|flow|tsbuildinfo|cc|cpp|hpp|h|gyp|gypi)$/i
+const NOT_RUN_FOLDERS = new Set([
+  '.github',
+  'test',
+  'tests',
+  '__tests__',
+  'example',
+  'examples',
+  'benchmark',
+  'benchmarks',
+  'docs',
+  'node_modules',
+])
+/** What must stay with a copy of somebody's work. */
+const TERMS = /^(licen[cs]e|copying|notice|authors)/i
+/** Packages with programs for several machines in them: what this build takes of them. */
+const CHOSEN = {
+  'better-sqlite3': (path, arch) => path.startsWith('lib/') || path === `prebuilds/linux-${arch}.node`,
+  pcap: (path) => /^(build\/Release\/pcap_binding\.node|decode\/.*\.js|[a-z_]+\.js)$/.test(path),
+}
+
+/** The files of somebody else's package that a build has, as paths from its folder, sorted. */
+export function filesOfOthers({ folder, manifest }, arch) {
+  const chosen = CHOSEN[manifest.name]
+  return listed(folder, '').filter((path) => {
+    const name = path.slice(path.lastIndexOf('/') + 1)
+    if (path === 'package.json' || TERMS.test(name)) return true
+    return chosen === undefined ? !NOT_RUN.test(path) : chosen(path, arch)
+  })
+}
+
+/** All files below a folder but those that no build has. */
+function listed(folder, below) {
+  return readdirSync(join(folder, below), { withFileTypes: true })
+    .sort((a, b) => compare(a.name, b.name))
+    .flatMap((entry) => {
+      const path = join(below, entry.name)
+      if (entry.isDirectory()) return NOT_RUN_FOLDERS.has(entry.name) ? [] : listed(folder, path)
+      return entry.isFile() ? [path] : []
+    })
+}
+
+/** Every file below a folder, as paths from it, sorted. */
+export function filesBelow(folder, below = '') {
+  if (!existsSync(join(folder, below))) return []
+  return readdirSync(join(folder, below), { withFileTypes: true })
+    .sort((a, b) => compare(a.name, b.name))
+    .flatMap((entry) => {
+      const path = join(below, entry.name)
+      return entry.isDirectory() ? filesBelow(folder, path) : [path]
+    })
+}
+
+/** A piece of a bundle that others load; its name has a hash, and an earlier one may lie there still. */
+const PIECE = /(^|\/)(chunk|[a-z0-9-]+)-[A-Z0-9]{8}\.js$/
+const RELATIVE = /(?:from|import|new URL)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g
+
+/**
+ * The files of one of our packages below `dist`: programs with the pieces that they load, and what browsers get. As paths from `dist`,
+ * sorted.
+ */
+export function filesOfOurs(dist) {
+  const all = filesBelow(dist).filter((path) => !path.endsWith('.map') && !path.endsWith('.d.ts'))
+  const first = all.filter((path) => !PIECE.test(path))
+  const found = new Set(first)
+  const waiting = [...first]
+  while (waiting.length > 0) {
+    const path = waiting.shift()
+    if (!path.endsWith('.js')) continue
+    for (const [, to] of readFileSync(join(dist, path), 'utf8').matchAll(RELATIVE)) {
+      const target = join(dirname(path), to)
+      if (found.has(target) || !all.includes(target)) continue
+      found.add(target)
+      waiting.push(target)
+    }
+  }
+  return [...found].sort(compare)
+}
+
+/** Copies files; a program stays one. */
+export function copyFiles(from, to, paths) {
+  for (const path of paths) {
+    mkdirSync(dirname(join(to, path)), { recursive: true })
+    copyFileSync(join(from, path), join(to, path))
+  }
+}
+
+/** Writes a file of a build, and the folders above it. */
+export function put(folder, path, text, mode = 0o644) {
+  mkdirSync(dirname(join(folder, path)), { recursive: true })
+  writeFileSync(join(folder, path), text)
+  chmodSync(join(folder, path), mode)
+}
+
+/** Gives everything below a folder, and the folder, one time and one of two modes. `seconds` since the epoch. */
+export function settle(folder, isProgram, seconds) {
+  const visit = (path) => {
+    for (const entry of readdirSync(path, { withFileTypes: true })) {
+      const inner = join(path, entry.name)
+      if (entry.isDirectory()) visit(inner)
+      else if (!entry.isSymbolicLink()) chmodSync(inner, isProgram(relative(folder, inner)) ? 0o755 : 0o644)
+      if (!entry.isDirectory()) lutimesSync(inner, seconds, seconds)
+    }
+    chmodSync(path, 0o755)
+    lutimesSync(path, seconds, seconds)
+  }
+  visit(folder)
+}

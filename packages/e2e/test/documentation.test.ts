@@ -128,7 +128,9 @@ docs('documents every operation so that a client can be made from it', () => {
     const declared = parameters.filter((one) => one.in === 'path').map((one) => one.name)
     assert.equal(declared.sort(), inPath, name)
     const statuses = Object.keys(object.responses).map(Number)
-    assert.is(statuses.filter((status) => status >= 200 && status < 300).length, 1, `${name}: one success`)
+    // A redirection is what its route does; 304 is said beside the success that it stands for.
+    const successes = statuses.filter((status) => status < 400 && status !== 304)
+    assert.is(successes.length, 1, `${name}: one success`)
     for (const status of object.security.length > 0 ? [401, 403] : []) {
       assert.ok(statuses.includes(status), `${name} lacks ${status}`)
     }
@@ -177,7 +179,7 @@ docs(
       await page.waitForSelector('.operation', { state: 'attached' })
       const shown = await page.locator('.operation .path').allTextContents()
       const wanted = operationsOf(document).map(({ path }) => path)
-      assert.equal([...shown].sort(), wanted.filter((path) => !path.startsWith('/v1/docs/')).sort())
+      assert.equal([...shown].sort(), wanted.filter((path) => !/^(\/v1)?\/docs\//.test(path)).sort())
       const content = await page.locator('main').boundingBox()
       assert.ok((content?.width ?? 0) > 700, `the text is ${content?.width} wide on a desk`)
       await findsByKeyboard(page)

@@ -61,7 +61,12 @@ export async function load(parts: Moving, name: string, request: LoadRequest): P
     throw pluginStateConflict(
       `version ${found.version} of plugin ${name} lies in ${found.dir} already; give the other one a higher version`,
     )
-  if (leftOut !== undefined || running?.version === found.version) return parts.entries.record(name)
+  if (leftOut !== undefined) return parts.entries.record(name)
+  if (running?.version === found.version) {
+    // Who asks for that very version has made up his mind about another one that failed.
+    if (version !== undefined) parts.entries.forgetFailure(name)
+    return parts.entries.record(name)
+  }
   const isRollback = running !== undefined && semver.lt(found.version, running.version)
   try {
     await bring(parts, { found, tables: isRollback ? 'keep' : 'migrate' })
@@ -72,6 +77,7 @@ export async function load(parts: Moving, name: string, request: LoadRequest): P
     throw error
   }
   parts.kept.change(name, { version: isRollback ? found.version : undefined })
+  parts.entries.forgetFailure(name)
   return parts.entries.record(name)
 }
 
@@ -81,7 +87,9 @@ export async function reload(parts: Moving, name: string): Promise<PluginRecord>
   const entry = parts.entries.of(name)
   if (entry.live === undefined) return await load(parts, name, {})
   const found = parts.catalogue.sameAs(entry.live.found)
-  return await bring(parts, { found, tables: tablesOf(entry, found) })
+  await bring(parts, { found, tables: tablesOf(entry, found) })
+  parts.entries.forgetFailure(name)
+  return parts.entries.record(name)
 }
 
 /** See `PluginRegistry.unload`. */

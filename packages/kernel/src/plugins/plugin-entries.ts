@@ -38,7 +38,10 @@ export interface PluginRecord {
   readonly health: ComponentHealth['status'] | 'unknown'
   /** When the running copy was started. */
   readonly loadedAtMs: number | undefined
-  /** The last failure: step and reason. It stays while an older copy runs on. */
+  /**
+   * The last failure: step and reason. It stays while an older copy runs on, until a load or reload that succeeds, or until
+   * the version that failed is gone.
+   */
   readonly error: string | undefined
   readonly essential: boolean
   /** Every version that is found, the highest first. */
@@ -189,7 +192,7 @@ export class PluginEntries {
       health: host.health.worst(id) ?? 'unknown',
       loadedAtMs: entry.loadedAtMs,
       error:
-        (rejected === undefined ? entry.failed?.reason : reasonOf(rejected.reason)) ??
+        (rejected === undefined ? this.#failureOf(entry)?.reason : reasonOf(rejected.reason)) ??
         (found === undefined || entry.live !== undefined ? undefined : this.#parts.leftOutBecause(found)),
       essential: found?.manifest.essential ?? false,
       versions: catalogue.versions(id).map((one) => one.version),
@@ -200,6 +203,13 @@ export class PluginEntries {
   records(): readonly PluginRecord[] {
     const live = this.live().map(({ found }) => found.manifest.id)
     return [...new Set([...this.#parts.catalogue.ids(), ...live])].sort().map((id) => this.record(id))
+  }
+
+  /** Why its last load failed; what failed beside a copy that runs counts for as long as it lies there. */
+  #failureOf({ id, live, failed }: PluginEntry): PluginEntry['failed'] {
+    if (failed === undefined || live === undefined || failed.found.origin === 'bundled') return failed
+    const isThere = this.#parts.catalogue.installed(id).some(({ dir }) => dir === failed.found.dir)
+    return isThere ? failed : undefined
   }
 
   /** What runs and may not be loaded any more: its key is not trusted now, its files are others. */

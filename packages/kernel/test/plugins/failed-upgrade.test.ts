@@ -1,4 +1,4 @@
-import { appendFile } from 'node:fs/promises'
+import { appendFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { installPlugin } from '@steeple/plugin-packages'
 import { suite, tempDir } from '@steeple/testkit'
@@ -78,6 +78,49 @@ failed('starts the version that stayed anew, without the migrations of the one t
   assert.is((await next.registry.load('sample')).version, '1.1.1')
   await using last = await hostOf(root.path)
   assert.is(recordOf(last, 'sample').version, '1.1.1')
+})
+
+/** A host whose `sample` runs after 1.1.0 has failed. */
+async function afterFailure(root: string, running = '1.0.0'): Promise<TestHost> {
+  await install(root, { version: running })
+  const host = await hostOf(root)
+  await install(root, { version: '1.1.0', code: codeOf({ setup: 'throw new Error("no")' }) })
+  await failureOf(() => host.registry.load('sample'))
+  assert.match(recordOf(host, 'sample').error ?? '', 'step setup: no')
+  return host
+}
+
+const MOVES: readonly (readonly [string, (host: TestHost) => Promise<unknown>])[] = [
+  ['a reload', async (host) => host.registry.reload('sample')],
+  ['a load of the version that runs', async (host) => host.registry.load('sample', { version: '1.0.0' })],
+]
+
+for (const [what, move] of MOVES) {
+  failed(`shows the failure of an upgrade until ${what} succeeds`, async () => {
+    await using root = await tempDir()
+    await using host = await afterFailure(root.path)
+    await move(host)
+    const { state, version, error } = recordOf(host, 'sample')
+    assert.equal([state, version, error], ['running', '1.0.0', undefined])
+  })
+}
+
+failed('shows the failure of an upgrade until a rollback succeeds', async () => {
+  await using root = await tempDir()
+  await install(root.path, { version: '0.9.1' })
+  await using host = await afterFailure(root.path, '0.9.2')
+  const record = await host.registry.load('sample', { rollback: true })
+  assert.equal([record.version, record.error], ['0.9.1', undefined])
+})
+
+failed('does not show the failure of a version that lies there no more', async () => {
+  await using root = await tempDir()
+  await using host = await afterFailure(root.path)
+  for (const name of await readdir(join(root.path, 'plugins')))
+    if (name.startsWith('sample@1.1.0-')) await rm(join(root.path, 'plugins', name), { recursive: true })
+  await host.registry.scan()
+  const { state, error, versions } = recordOf(host, 'sample')
+  assert.equal([state, error, versions], ['running', undefined, ['1.0.0']])
 })
 
 failed.run()

@@ -12,6 +12,7 @@ export interface EdgeKernel
     | 'info'
     | 'service'
     | 'metricsText'
+    | 'metricsRevision'
     | 'features'
     | 'onSettings'
   > {

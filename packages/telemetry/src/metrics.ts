@@ -12,6 +12,8 @@ export interface MetricsBoard extends MetricsReader {
   open(plugin: string, declared: readonly string[]): PluginMetrics
   /** The text exposition format 0.0.4 of all that is published. */
   text(): Promise<string>
+  /** Grows with each change of what is published: a text made before is of copies that are gone. */
+  readonly revision: number
 }
 
 /** Metrics of one live copy of a plugin. */
@@ -39,6 +41,7 @@ export interface KernelMetrics extends Metrics {
 export function createMetricsBoard(log: Log): MetricsBoard {
   const kernelRegistry = new Registry()
   const published = new Map<string, Registry>()
+  let revision = 0
   const refusals = metricsOf('kernel', kernelRegistry, undefined, log).counter(
     'svc_kernel_metric_refused_total',
     'Updates of metrics that were dropped because a label looked like an identifier of a person',
@@ -80,10 +83,15 @@ export function createMetricsBoard(log: Log): MetricsBoard {
             registry,
             [...published].filter(([owner]) => owner !== plugin),
           )
+          if (published.get(plugin) === registry) return
           published.set(plugin, registry)
+          revision += 1
         },
         withdraw: () => {
-          if (published.get(plugin) === registry) published.delete(plugin)
+          if (published.get(plugin) === registry) {
+            published.delete(plugin)
+            revision += 1
+          }
           registry.clear()
         },
       }
@@ -91,6 +99,9 @@ export function createMetricsBoard(log: Log): MetricsBoard {
     text: async () => {
       const texts = await Promise.all([kernelRegistry, ...published.values()].map((one) => one.metrics()))
       return texts.filter((text) => text.trim() !== '').join('\n')
+    },
+    get revision() {
+      return revision
     },
   }
 }

@@ -43,9 +43,13 @@ metrics('shows the metrics of a plugin from its publication to its withdrawal', 
   const counter = own.metrics.counter('svc_fair_use_suspensions_total', 'SIMs suspended', ['why'])
   counter.inc({ why: 'quota' })
   assert.not.match(await made.text(), 'fair_use')
+  const before = made.revision
   own.publish()
+  const published = made.revision
+  assert.ok(published > before)
   assert.match(await made.text(), 'svc_fair_use_suspensions_total{why="quota"} 1')
   own.withdraw()
+  assert.ok(made.revision > published)
   assert.not.match(await made.text(), 'fair_use')
 })
 

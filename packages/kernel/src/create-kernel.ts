@@ -267,9 +267,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     cursorSecret: () => new Uint8Array(hkdfSync('sha256', secrets.jwtKey, '', 'steeple list cursors', 32)),
     service: (ref) => services.maybe(ref),
     metricsText: () => metrics.text(),
-    get metricsRevision() {
-      return metrics.revision
-    },
+    metricsRevision: () => metrics.revision,
     features: settings.features,
     metrics: metrics.kernel,
     onSettings: (listener) => void settings.onChange(listener),

@@ -43,7 +43,7 @@ export interface Kernel {
   /** The text exposition of all metric registries (kernel's and every live plugin's). */
   metricsText(): Promise<string>
   /** Grows whenever a plugin's metrics come, go or are exchanged: a text from before is not to be shown any more. */
-  readonly metricsRevision: number
+  metricsRevision(): number
   /** What routes of plugins begin with, and whose they are; also of plugins that are not here. */
   features(): readonly { readonly prefix: string; readonly plugin: string }[]
   /** Runs after each change of `settings` (SIGHUP). */

@@ -28,7 +28,7 @@ export function createMetricsText({ kernel, metrics }: MetricsSources): () => Pr
   const make = async (): Promise<Uint8Array> => Buffer.from(`${await kernel.metricsText()}${metrics.text()}`)
   const begin = (): Making => {
     const begunMs = kernel.clock.monotonicMs()
-    const making: Making = { revision: kernel.metricsRevision, text: make(), untilMs: undefined }
+    const making: Making = { revision: kernel.metricsRevision(), text: make(), untilMs: undefined }
     const forget = (): void => {
       if (last === making) last = undefined
     }
@@ -39,7 +39,7 @@ export function createMetricsText({ kernel, metrics }: MetricsSources): () => Pr
     return making
   }
   const counts = ({ revision, untilMs }: Making): boolean =>
-    revision === kernel.metricsRevision && (untilMs === undefined || kernel.clock.monotonicMs() < untilMs)
+    revision === kernel.metricsRevision() && (untilMs === undefined || kernel.clock.monotonicMs() < untilMs)
   return async () => {
     if (last === undefined || !counts(last)) last = begin()
     return await last.text

@@ -252,7 +252,7 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
       { prefix: '/v1/plain/:id/extra', plugin: 'extra' },
     ],
     metricsText: async () => '# TYPE svc_sim_state gauge\nsvc_sim_state{state="in-use"} 2\n',
-    metricsRevision: 0,
+    metricsRevision: () => 0,
     onSettings: (listener) => {
       settingsListeners.add(listener)
     },

@@ -67,18 +67,28 @@ export async function load(parts: Moving, name: string, request: LoadRequest): P
     if (version !== undefined) parts.entries.forgetFailure(name)
     return parts.entries.record(name)
   }
+  return await exchange(parts, running, found)
+}
+
+/** Has `found` run in the place of what runs, and the next start do the same. */
+async function exchange(
+  parts: Moving,
+  running: FoundPlugin | undefined,
+  found: FoundPlugin,
+): Promise<PluginRecord> {
+  const { id } = found.manifest
   const isRollback = running !== undefined && semver.lt(found.version, running.version)
   try {
     await bring(parts, { found, tables: isRollback ? 'keep' : 'migrate' })
   } catch (error) {
-    if (running === undefined && isWaitingForConfig(error)) return parts.entries.record(name)
+    if (running === undefined && isWaitingForConfig(error)) return parts.entries.record(id)
     // What has failed now must not be tried by itself at the next start.
-    if (running !== undefined) parts.kept.change(name, { version: running.version })
+    if (running !== undefined) parts.kept.change(id, { version: running.version })
     throw error
   }
-  parts.kept.change(name, { version: isRollback ? found.version : undefined })
-  parts.entries.forgetFailure(name)
-  return parts.entries.record(name)
+  parts.kept.change(id, { version: isRollback ? found.version : undefined })
+  parts.entries.forgetFailure(id)
+  return parts.entries.record(id)
 }
 
 /** See `PluginRegistry.reload`. */

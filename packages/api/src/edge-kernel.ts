@@ -14,6 +14,7 @@ export interface EdgeKernel
     | 'metricsText'
     | 'metricsRevision'
     | 'features'
+    | 'settingsInForce'
     | 'onSettings'
   > {
   readonly tracing?: Kernel['tracing']

@@ -44,6 +44,17 @@ system('says what is running', async () => {
   })
 })
 
+system('shows the configuration to an admin, and to nobody else', async () => {
+  const { body } = await world.ask('/v1/settings', { token: ADMIN_TOKEN })
+  const [country] = body.settings
+  assert.equal(
+    [country.key, country.value, country.from, country.awaits_start, country.flag, country.plugin],
+    ['server.country', 'DE', 'control.yaml:2:12', false, null, null],
+  )
+  const operator = world.kernel.token('olga', ['operator'])
+  assert.is((await world.ask('/v1/settings', { token: operator })).status, 403)
+})
+
 system('shows metrics of the kernel and of itself, by route pattern', async () => {
   await world.ask('/v1/healthz')
   await world.ask('/v1/secret-in-url?token=abc')

@@ -2324,6 +2324,34 @@ export interface Operations {
     readonly list: 'sessions'
     readonly code: CommonCode | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'invalid_cursor' | 'invalid_limit' | 'rate_limited' | 'token_expired' | 'unauthenticated'
   }
+  /** The configuration in force, key by key, and how each is set. Roles: admin. */
+  'GET /v1/settings': {
+    readonly request: object
+    readonly answer: {
+      readonly settings: readonly {
+        /** Dotted, as docs/reference/configuration.md lists it. */
+        readonly key: string
+        readonly about: string
+        /** What is allowed, in words. */
+        readonly takes: string
+        /** Any JSON. */
+        readonly default: unknown
+        /** What is in force, any JSON; *** where it is or may hold a secret, and in a URL behind its host. */
+        readonly value: unknown
+        /** default, file:line:column, a variable or a flag. */
+        readonly from: string
+        /** When a change counts: at a SIGHUP, with a reload of its plugin then, or at the next start. More values may be added within v1: treat an unknown one as something new, not as an error. */
+        readonly apply: 'hot' | 'reload' | 'restart' | (string & {})
+        /** Another value counts from the next start on. */
+        readonly awaits_start: boolean
+        readonly variable: string | null
+        readonly flag: string | null
+        /** Whose key it is; null: the service's own. */
+        readonly plugin: string | null
+      }[]
+    }
+    readonly code: CommonCode | 'certificate_revoked' | 'forbidden' | 'rate_limited' | 'token_expired' | 'unauthenticated'
+  }
   /** List the SIMs, newest first, or search them. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
   'GET /v1/sims': {
     readonly request: {
@@ -3156,6 +3184,31 @@ export interface Operations {
     }
     readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
   }
+  /** The allow-list as frequencies. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
+  'GET /v1/spectrum/ranges': {
+    readonly request: object
+    readonly answer: {
+      /** The node's own: entries of others do not count here. */
+      readonly country: string
+      readonly ranges: readonly {
+        /** More values may be added within v1: treat an unknown one as something new, not as an error. */
+        readonly technology: 'lte' | 'nr' | (string & {})
+        readonly band: string
+        readonly country: string
+        /** Null: from the low edge of the band. */
+        readonly first_channel: number | null
+        /** Null: to the high edge of the band. */
+        readonly last_channel: number | null
+        /** Of the downlink; null where the band has none. */
+        readonly low_mhz: number | null
+        readonly high_mhz: number | null
+        readonly band_low_mhz: number | null
+        readonly band_high_mhz: number | null
+        readonly max_eirp_dbm: number | null
+      }[]
+    }
+    readonly code: CommonCode | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'rate_limited' | 'token_expired' | 'unauthenticated'
+  }
   /** State of the node and its core; answers once the node is ready. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
   'GET /v1/status': {
     readonly request: object
@@ -3390,6 +3443,39 @@ export interface Operations {
       readonly transmitter: string
     }
     readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'southbound_unavailable' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
+  }
+  /** The radio profiles that are configured, and whether each may be armed. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
+  'GET /v1/tx/profiles': {
+    readonly request: object
+    readonly answer: {
+      readonly profiles: readonly {
+        readonly id: string
+        /** More values may be added within v1: treat an unknown one as something new, not as an error. */
+        readonly technology: 'lte' | 'nr' | (string & {})
+        /** Downlink EARFCN or NR-ARFCN. */
+        readonly channel: number
+        readonly band: string | null
+        readonly bandwidth_mhz: number
+        readonly eirp_dbm: number | null
+        readonly downlink: {
+          readonly low_mhz: number
+          readonly high_mhz: number
+        } | null
+        /** Null where the carrier has none. */
+        readonly uplink: {
+          readonly low_mhz: number
+          readonly high_mhz: number
+        } | null
+        readonly armed: boolean
+        /** What keeps it off the air now; empty: it may be armed. */
+        readonly closed: readonly {
+          /** More values may be added within v1: treat an unknown one as something new, not as an error. */
+          readonly gate: 'country-code' | 'license' | 'allow-list' | (string & {})
+          readonly reason: string
+        }[]
+      }[]
+    }
+    readonly code: CommonCode | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'rate_limited' | 'token_expired' | 'unauthenticated'
   }
   /** List the people who may log in, newest first. Roles: admin. */
   'GET /v1/users': {

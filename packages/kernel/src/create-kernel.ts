@@ -269,6 +269,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     metricsText: () => metrics.text(),
     metricsRevision: () => metrics.revision,
     features: settings.features,
+    settingsInForce: settings.inForce,
     metrics: metrics.kernel,
     onSettings: (listener) => void settings.onChange(listener),
     attach: (edge) => forward.attach(edge),

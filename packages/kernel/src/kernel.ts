@@ -10,7 +10,7 @@ import type {
   Settings,
   Vault,
 } from '@steeple/contracts'
-import type { LoadedConfig } from '@steeple/settings'
+import type { LoadedConfig, SettingInForce } from '@steeple/settings'
 import type { Database } from '@steeple/store'
 import type { KernelLog, KernelMetrics, Tracing } from '@steeple/telemetry'
 import type { Mutations, Outbox } from './mutation/mutations.ts'
@@ -46,6 +46,8 @@ export interface Kernel {
   metricsRevision(): number
   /** What routes of plugins begin with, and whose they are; also of plugins that are not here. */
   features(): readonly { readonly prefix: string; readonly plugin: string }[]
+  /** Every key of the configuration, what is in force of it and how it is set; values without secrets. */
+  settingsInForce(): readonly SettingInForce[]
   /** Runs after each change of `settings` (SIGHUP). */
   onSettings(listener: () => void): void
   /** The kernel's own metric registry, for the edge's series. */

@@ -15,6 +15,7 @@ import { MIGRATIONS } from './migrations.ts'
 import { principalText } from './principal-text.ts'
 import { txReconciler } from './reconcile.ts'
 import { policyRoutes } from './routes/policy-routes.ts'
+import { shownRoutes } from './routes/shown-routes.ts'
 import { spectrumRoutes } from './routes/spectrum-routes.ts'
 import { txRoutes } from './routes/tx-routes.ts'
 import { currentArm, endArm, TABLES } from './store.ts'
@@ -64,6 +65,7 @@ export const plugin: Plugin = {
           checks.inc({ result: isAllowed ? 'allowed' : 'blocked' }),
         ),
         ...txRoutes(control, transmitters, clock),
+        ...shownRoutes(context, policy, control),
       ],
       reconcilers: [
         txReconciler({

@@ -1,12 +1,10 @@
-import type { JsonSchema } from '@steeple/contracts'
 import { FLAG_KEYS } from './config-sources.ts'
 import { environmentTable } from './environment.ts'
-import { formsOf, systemSurroundings } from './forms.ts'
+import { defaultText, typeText } from './key-words.ts'
 import { leavesOf, mergedSchema, ownerOf } from './schema-tree.ts'
 import type { Section } from './section.ts'
 
 const APPLY_WORDS = { hot: 'at once', reload: 'its plugin is reloaded', restart: 'next start' } as const
-const FORMS = formsOf(systemSurroundings(), [])
 
 /**
  * The text of docs/reference/configuration.md, made from the service's own schema and those of plugins. `markOf` gives what stands
@@ -77,38 +75,3 @@ the default. \`svc config check FILE\` checks a file without starting anything.
 
 | Key | Is | Type | Default | Variable, flag | A change takes effect | Plugin |
 |---|---|---|---|---|---|---|`
-
-function typeText(schema: JsonSchema): string {
-  if (schema['x-secret'] === true) return 'path of a file with a secret'
-  if (Array.isArray(schema.enum)) return schema.enum.map((value) => `\`${value}\``).join(', ')
-  if (typeof schema['x-allowed'] === 'string') return schema['x-allowed']
-  if (schema.format === 'duration') return 'duration'
-  if (typeof schema.format === 'string')
-    return `${schema.minLength === undefined ? 'empty or ' : ''}${FORMS[schema.format]?.words}`
-  switch (schema.type) {
-    case 'integer':
-    case 'number':
-      return `${schema.type}${rangeText(schema)}`
-    case 'array':
-      return (schema.items as JsonSchema | undefined)?.type === 'string' ? 'list of strings' : 'list of maps'
-    case 'object':
-      return 'map'
-    default:
-      return String(schema.type)
-  }
-}
-
-function rangeText({ minimum, maximum }: JsonSchema): string {
-  if (minimum !== undefined && maximum !== undefined) return `, ${minimum} to ${maximum}`
-  return minimum === undefined ? '' : `, at least ${minimum}`
-}
-
-function defaultText(value: unknown): string {
-  if (value === '') return 'empty'
-  if (typeof value === 'object' && value !== null) {
-    const isEmpty = Object.keys(value).length === 0
-    const isTexts = Array.isArray(value) && value.every((item) => typeof item === 'string')
-    return isEmpty ? 'empty' : `\`${isTexts ? value.join(', ') : JSON.stringify(value)}\``
-  }
-  return `\`${String(value)}\``
-}

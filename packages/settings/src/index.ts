@@ -9,4 +9,5 @@ export { type ConfigOptions, type LoadedConfig, loadConfig } from './load-config
 export { isLoopback, type ListenAddress, parseListenAddress } from './network-syntax.ts'
 export { claimedTwice, leavesOf, mergedSchema } from './schema-tree.ts'
 export type { Section } from './section.ts'
+export { type SettingInForce, settingsInForce } from './settings-in-force.ts'
 export { createSchemaCompiler } from './validate.ts'

@@ -8,6 +8,7 @@ import { openapiRoute } from './openapi-route.ts'
 import { pluginRoutes } from './plugin-routes.ts'
 import { secretRoutes } from './secret-routes.ts'
 import { serviceRoutes } from './service-routes.ts'
+import { settingsRoute } from './settings-route.ts'
 import { siteRoutes } from './site-routes.ts'
 
 const SEE: PathGroup = { group: 'See how it is going' }
@@ -23,6 +24,7 @@ export const SYSTEM_PATHS: Readonly<Record<string, PathGroup>> = {
   },
   '/metrics': { group: 'Follow and prove' },
   '/v1/plugins': { group: 'Upkeep', about: 'Backups, plugins, logs and help for support.', rank: 750 },
+  '/v1/settings': { group: 'Upkeep' },
   '/v1/openapi.json': { group: 'This API', about: 'The documents about it.', rank: 800 },
   '/v1/docs': { group: 'This API' },
   '/docs': { group: 'This API' },
@@ -43,6 +45,7 @@ export function systemRoutes(
     eventsRoute(core),
     ...pluginRoutes(core),
     ...secretRoutes(core),
+    settingsRoute(core),
     openapiRoute(core, live),
     ...docsRoutes(),
     ...siteRoutes(documentation),

@@ -246,6 +246,21 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
     db: { probe: async () => (kernel.isDown ? 'the disk is full' : undefined) },
     // The map holds what was put there under that ref.
     service: <T extends object>(ref: ServiceRef<T>) => services.get(ref.id) as T | undefined,
+    settingsInForce: () => [
+      {
+        key: 'server.country',
+        about: 'Country whose rules hold for the radio.',
+        takes: 'two capital letters',
+        default: 'LAB',
+        value: 'DE',
+        from: 'control.yaml:2:12',
+        apply: 'hot',
+        awaitsStart: false,
+        variable: 'SVC_SERVER_COUNTRY',
+        flag: undefined,
+        plugin: undefined,
+      },
+    ],
     features: () => [
       { prefix: '/v1/sims', plugin: 'sims' },
       { prefix: '/v1/esim', plugin: 'esim-smdp' },

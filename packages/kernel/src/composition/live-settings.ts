@@ -1,5 +1,12 @@
 import { configInvalid, type JsonSchema, type Log, type Settings } from '@steeple/contracts'
-import { diffSettings, type LoadedConfig, lineOf, valueAt } from '@steeple/settings'
+import {
+  diffSettings,
+  type LoadedConfig,
+  lineOf,
+  type SettingInForce,
+  settingsInForce,
+  valueAt,
+} from '@steeple/settings'
 import type { SettingsAccess } from '../plugins/host.ts'
 
 /** The configuration in force, and its change by SIGHUP and by plugins that come. */
@@ -11,6 +18,8 @@ export interface LiveSettings extends SettingsAccess {
   adopt(next: LoadedConfig): void
   /** The schema that it was checked against, that of plugins included. */
   schema(): JsonSchema
+  /** Every key with what is in force; see `settingsInForce`. */
+  inForce(): readonly SettingInForce[]
   /** What routes of plugins begin with, and whose they are; also of plugins that are only known. */
   features(): readonly { readonly prefix: string; readonly plugin: string }[]
 }
@@ -41,6 +50,7 @@ export function createLiveSettings(first: LoadedConfig, log: Log): LiveSettings 
   return {
     current: () => settings,
     schema: () => loaded.schema,
+    inForce: () => settingsInForce(loaded, settings),
     features: () =>
       loaded.sections.flatMap(({ plugin, paths }) => paths.map((prefix) => ({ prefix, plugin }))),
     know: (sections) => {

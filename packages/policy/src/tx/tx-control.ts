@@ -29,6 +29,7 @@ import {
   refuseWhileStopping,
   unstoredText,
 } from './gate-refusals.ts'
+import { type JudgedProfile, judgedProfiles } from './judged-profiles.ts'
 import type { Transmitters } from './transmitters.ts'
 
 /** In whose name TX is disarmed when it cannot be known whether somebody had. */
@@ -57,6 +58,8 @@ export interface TxControl extends TxGate, Remembering {
   beginDisarm(): () => void
   /** The armed transmitter against the gates as they are now; undefined while disarmed. */
   review(): Promise<ArmReview | undefined>
+  /** The configured profiles, each judged as an arm of it would be. */
+  profiles(): Promise<readonly JudgedProfile[]>
   /**
    * Why an armed transmitter must go off by what was read last from the store; empty when it may stay. For the time in which
    * the store does not answer.
@@ -146,6 +149,7 @@ export function txControlOf(
   return {
     memory,
     state: async () => gateState(await basisNow(), await armNow(), transmitters.state()),
+    profiles: async () => judgedProfiles(await basisNow(), (await armNow())?.profileId),
     permit,
     permitCarrier: async (carrier) => {
       refuseClosed(await basisNow(), carrier)

@@ -1,0 +1,100 @@
+import { type Context, type JsonSchema, objectSchema, ok, type Route, route } from '@steeple/contracts'
+import { downlinkSpan, mhzFromKhz } from '@steeple/telecom'
+import type { CurrentPolicy } from '../bundle/current-policy.ts'
+import type { TxControl } from '../tx/tx-control.ts'
+
+const TECHNOLOGY: JsonSchema = { type: 'string', enum: ['lte', 'nr'] }
+const NULLABLE_NUMBER: JsonSchema = { type: ['number', 'null'] }
+const NULLABLE_CHANNEL: JsonSchema = { type: ['integer', 'null'] }
+const MHZ: JsonSchema = { type: 'number' }
+
+function all(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return objectSchema(properties, Object.keys(properties))
+}
+
+const BLOCK: JsonSchema = { ...all({ low_mhz: MHZ, high_mhz: MHZ }), type: ['object', 'null'] }
+const PROFILE: JsonSchema = all({
+  id: { type: 'string' },
+  technology: TECHNOLOGY,
+  channel: { type: 'integer', description: 'Downlink EARFCN or NR-ARFCN.' },
+  band: { type: ['string', 'null'] },
+  bandwidth_mhz: MHZ,
+  eirp_dbm: NULLABLE_NUMBER,
+  downlink: BLOCK,
+  uplink: { ...BLOCK, description: 'Null where the carrier has none.' },
+  armed: { type: 'boolean' },
+  closed: {
+    type: 'array',
+    items: all({
+      gate: { type: 'string', enum: ['country-code', 'license', 'allow-list'] },
+      reason: { type: 'string' },
+    }),
+    description: 'What keeps it off the air now; empty: it may be armed.',
+  },
+})
+const RANGE: JsonSchema = all({
+  technology: TECHNOLOGY,
+  band: { type: 'string' },
+  country: { type: 'string' },
+  first_channel: { ...NULLABLE_CHANNEL, description: 'Null: from the low edge of the band.' },
+  last_channel: { ...NULLABLE_CHANNEL, description: 'Null: to the high edge of the band.' },
+  low_mhz: { ...NULLABLE_NUMBER, description: 'Of the downlink; null where the band has none.' },
+  high_mhz: NULLABLE_NUMBER,
+  band_low_mhz: NULLABLE_NUMBER,
+  band_high_mhz: NULLABLE_NUMBER,
+  max_eirp_dbm: NULLABLE_NUMBER,
+})
+
+/** What may be armed here, and where: `GET /v1/tx/profiles`, `GET /v1/spectrum/ranges`. */
+export function shownRoutes(context: Context, policy: CurrentPolicy, control: TxControl): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/tx/profiles',
+      role: 'viewer',
+      summary: 'The radio profiles that are configured, and whether each may be armed',
+      schema: { response: all({ profiles: { type: 'array', items: PROFILE } }) },
+      errors: ['store_corrupt'],
+      handle: async () => ok({ profiles: await control.profiles() }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/spectrum/ranges',
+      role: 'viewer',
+      summary: 'The allow-list as frequencies',
+      description: 'The entries in their order, for drawing; GET /v1/policy has them as they are changed.',
+      schema: {
+        response: all({
+          country: { type: 'string', description: "The node's own: entries of others do not count here." },
+          ranges: { type: 'array', items: RANGE },
+        }),
+      },
+      errors: ['store_corrupt'],
+      handle: async () => {
+        const { spectrum } = await policy.refresh()
+        const ranges = spectrum.allow_list.map((entry) => {
+          const { technology, band, country, earfcn_min: first, earfcn_max: last } = entry
+          const range = downlinkSpan(technology, band, first, last)
+          const whole = downlinkSpan(technology, band)
+          return {
+            technology,
+            band,
+            country,
+            first_channel: first ?? null,
+            last_channel: last ?? null,
+            low_mhz: mhzOf(range?.lowKhz),
+            high_mhz: mhzOf(range?.highKhz),
+            band_low_mhz: mhzOf(whole?.lowKhz),
+            band_high_mhz: mhzOf(whole?.highKhz),
+            max_eirp_dbm: entry.max_eirp_dbm ?? null,
+          }
+        })
+        return ok({ country: context.settings.server.country, ranges })
+      },
+    }),
+  ]
+}
+
+function mhzOf(khz: number | undefined): number | null {
+  return khz === undefined ? null : mhzFromKhz(khz)
+}

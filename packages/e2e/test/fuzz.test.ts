@@ -231,7 +231,7 @@ async function answerOne(request: FuzzRequest): Promise<Got> {
   books.sent += 1
   books.statuses.set(got.status, (books.statuses.get(got.status) ?? 0) + 1)
   // Who asks to be told of a change waits for it.
-  const isWaiting = /[?&]wait_s=/.test(request.path)
+  const isWaiting = /[?&]wait(_s)?=/.test(request.path)
   if (!isWaiting && ms > books.slowestMs.value)
     Object.assign(books.slowestMs, { value: ms, what: described(request) })
   const problems = judge.problems(request, got)

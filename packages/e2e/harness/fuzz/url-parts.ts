@@ -122,12 +122,15 @@ export function queryOf(operation: Operation, known: Known, isHostile: boolean):
 
 /** Nobody has a batch of requests wait for the one that asks to be told of a change within a minute. */
 const WAITS = ['0', '1', '-1', '1.5', '9999', '', 'soon']
+/** A change that is waited for to take effect. */
+const DURATIONS = ['0s', '20ms', '1s', '-1s', '1.5s', '9999h', '1', '', 'soon']
 
 function pairOf(parameter: Parameter, known: Known): Arbitrary<string> {
   const { name, schema } = parameter
   const encoded = (value: unknown): string => `${name}=${encodeSegment(String(value))}`
   if (name === 'limit') return fc.constantFrom(...LIMITS).map(encoded)
   if (name === 'wait_s') return fc.constantFrom(...WAITS).map(encoded)
+  if (name === 'wait') return fc.constantFrom(...DURATIONS).map(encoded)
   if (name === 'cursor' && known.cursors.length > 0) return fc.constantFrom(...known.cursors).map(encoded)
   return fc.oneof(valuesOf(schema), fc.constantFrom(...HOSTILE_TEXTS)).map(encoded)
 }

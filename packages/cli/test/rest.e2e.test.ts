@@ -223,4 +223,51 @@ rest(
   PROCESS_LIMIT,
 )
 
+rest(
+  'waits for a service that is about to answer, and for one that is about to be well',
+  async () => {
+    const starting = (before: number): Answer | undefined => {
+      if (before === 0) return 'reset'
+      const error = { code: 'not_ready', message: 'the service is starting' }
+      return before === 1 ? { status: 503, body: { error } } : undefined
+    }
+    const status = await against(
+      (_, before) => starting(before) ?? { body: { node_id: 'n1' } },
+      ['status', '--wait', '--json'],
+    )
+    assert.equal([status.code, JSON.parse(status.out), status.seen.length], [0, { node_id: 'n1' }, 3])
+    const once = await against((_, before) => starting(before) ?? { body: {} }, ['status'])
+    assert.equal([once.code, once.seen.length], [1, 1])
+    const health = await against(
+      (_, before) => starting(before) ?? { body: { status: before < 4 ? 'degraded' : 'ok', components: [] } },
+      ['health', '--wait', '60', '--json'],
+    )
+    assert.equal([health.code, JSON.parse(health.out).status, health.seen.length], [0, 'ok', 5])
+  },
+  PROCESS_LIMIT,
+)
+
+rest(
+  'ends its wait with what it last saw, and at once where waiting is of no use',
+  async () => {
+    const error = { code: 'unauthenticated', message: 'no such token' }
+    const refused = await against(() => ({ status: 401, body: { error } }), ['status', '--wait', '60'])
+    assert.equal([refused.code, refused.seen.length], [1, 1])
+    const ill = await against(
+      () => ({ body: { status: 'degraded', components: [] } }),
+      ['health', '--wait', '0.5', '--json'],
+    )
+    assert.equal([ill.code, JSON.parse(ill.out).status], [1, 'degraded'])
+    assert.ok(ill.seen.length > 1)
+    const gone = await svc(['status', '--url', 'http://127.0.0.1:1', '--wait', '0.5s'], {
+      env: { SVC_TOKEN: 'svc_test' },
+    })
+    assert.is(gone.code, 1)
+    assert.match(gone.err, /waited for 0\.5 s/)
+    const wrong = await svc(['health', '--wait', 'long'])
+    assert.is(wrong.code, 2)
+  },
+  PROCESS_LIMIT,
+)
+
 rest.run()

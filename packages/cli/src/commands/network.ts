@@ -12,6 +12,10 @@ import {
   positiveNumber,
   restCommand,
 } from './options.ts'
+import { patiently, waitable, waitFrom } from './patiently.ts'
+
+/** With what `--wait` gave. */
+type StatusOptions = ConnectionOptions & { readonly wait?: number | true }
 
 interface SpectrumOptions extends ConnectionOptions {
   readonly technology: string
@@ -23,12 +27,17 @@ interface SpectrumOptions extends ConnectionOptions {
 
 /** `svc status`, `health`, `nodes list`, `lifecycle move`, `spectrum check` */
 export function addNetworkCommands(program: Command, terminal: Terminal): void {
-  restCommand(program, 'status', 'node, core and radio in short').action((options: ConnectionOptions) =>
-    status(terminal, options),
+  waitable(restCommand(program, 'status', 'node, core and radio in short'), 'the service answers').action(
+    (options: StatusOptions) => status(terminal, options),
   )
-  restCommand(program, 'health', 'every component; exit code 1 when the service is down').action(
-    (options: ConnectionOptions) => health(terminal, options),
-  )
+  waitable(
+    restCommand(
+      program,
+      'health',
+      'every component; exit code 1 when the service is down, with --wait not ok',
+    ),
+    'every component is ok',
+  ).action((options: StatusOptions) => health(terminal, options))
   restCommand(program.command('nodes').description('the node registry'), 'list', 'nodes and their states')
     .addOption(limitOption())
     .action((options: ListOptions) => nodes(terminal, options))
@@ -66,15 +75,21 @@ function channels(text: string, before: readonly number[] = []): readonly number
   return [...before, ...parsed]
 }
 
-async function status(terminal: Terminal, options: ConnectionOptions): Promise<void> {
-  const { body } = await connect(terminal, options).get('/v1/status')
+async function status(terminal: Terminal, options: StatusOptions): Promise<void> {
+  const client = connect(terminal, options)
+  const { body } = await patiently(waitFrom(options), () => client.get('/v1/status'))
   // People read the components with `svc health`.
   const { components: _components, ...short } = body
   printRecord(terminal, options.json === true, options.json === true ? body : short)
 }
 
-async function health(terminal: Terminal, options: ConnectionOptions): Promise<void> {
-  const { body } = await connect(terminal, options).get('/v1/health')
+async function health(terminal: Terminal, options: StatusOptions): Promise<void> {
+  const client = connect(terminal, options)
+  const { body } = await patiently(
+    waitFrom(options),
+    () => client.get('/v1/health'),
+    (answer) => answer.body.status === 'ok',
+  )
   if (options.json === true) terminal.out(jsonText(body))
   else {
     terminal.out(`${fields({ status: body.status })}\n`)
@@ -92,7 +107,8 @@ async function health(terminal: Terminal, options: ConnectionOptions): Promise<v
       ),
     )
   }
-  if (body.status === 'down') terminal.answer(1)
+  const isWell = options.wait === undefined ? body.status !== 'down' : body.status === 'ok'
+  if (!isWell) terminal.answer(1)
 }
 
 async function nodes(terminal: Terminal, options: ListOptions): Promise<void> {

@@ -12,6 +12,9 @@ const REMEDIES: Readonly<Record<string, string>> = {
   collector: 'start what it collects from, or correct collector.*',
 }
 
+/** The component that names plugins whose signature is not believed. */
+const TRUST = 'plugins.trust'
+
 /**
  * What the service that runs at `url` says of itself. `url` is where the doctor has just found it; `ca` the file of the CA
  * that its certificate is from, where it speaks TLS: nobody else is told a token.
@@ -24,9 +27,11 @@ export async function checkService(
   try {
     const { body } = await connect(terminal, { url, ...(ca === undefined ? {} : { ca }) }).get('/v1/health')
     const parts = Array.isArray(body.components) ? body.components.filter(isObject) : []
-    const ill = parts.filter(({ status }) => status !== 'ok')
-    if (ill.length === 0) return [healthy('service', `${parts.length} components are well`)]
-    return ill.map(illness)
+    const unsigned = parts.filter(({ name }) => name === TRUST).map(unbelieved)
+    const ill = parts.filter(({ name, status }) => name !== TRUST && status !== 'ok')
+    if (ill.length === 0)
+      return [healthy('service', `${parts.length - unsigned.length} components are well`), ...unsigned]
+    return [...ill.map(illness), ...unsigned]
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
     const isLocked = error.code === 'unauthenticated' || error.code === 'forbidden'
@@ -35,6 +40,12 @@ export async function checkService(
       : 'see the log of the service'
     return [doubtful('service', `it was not asked how it is: ${error.message}`, remedy)]
   }
+}
+
+/** It runs, with all rights of the service. */
+function unbelieved({ detail }: Json): Check {
+  const remedy = 'sign it (svc plugin pack) and name the key in plugins.trust, or svc plugin uninstall it'
+  return doubtful('plugins', String(detail), remedy)
 }
 
 function illness({ name, kind, status, detail }: Json): Check {

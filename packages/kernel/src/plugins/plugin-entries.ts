@@ -10,6 +10,7 @@ import semver from 'semver'
 import type { RouteSet } from './edge.ts'
 import type { PluginHost } from './host.ts'
 import type { LivePlugin } from './live.ts'
+import { reportTrust } from './report-trust.ts'
 
 /**
  * Where a plugin stands. `rejected`: its package is unusable. `found`: never loaded since the start. `needs_config`: a key
@@ -161,7 +162,7 @@ export class PluginEntries {
   }
 
   /**
-   * Has the configuration judged by what one version of each plugin says of it: the one that is coming, the one that runs, or
+   * Has the health name whose signature is not believed, and the configuration judged by what one version of each plugin says of it: the one that is coming, the one that runs, or
    * the highest.
    */
   know(coming?: FoundPlugin): void {
@@ -171,6 +172,11 @@ export class PluginEntries {
       return this.#entries.get(id)?.live?.found ?? catalogue.versions(id)[0]
     })
     host.settings.know(meant.flatMap((found) => found?.section ?? []))
+    reportTrust(
+      host.health,
+      catalogue,
+      this.live().map(({ found }) => found),
+    )
   }
 
   /** Throws `plugin_not_found` for one that is neither found nor failed. */

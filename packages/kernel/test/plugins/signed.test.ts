@@ -94,4 +94,35 @@ signed('takes what nobody has signed for as long as the configuration allows tha
   })
 })
 
+/** What the health says of signatures: status and detail; undefined when it has nothing to say. */
+function trustOf(host: TestHost): string | undefined {
+  const found = host.options.health.components().find(({ name }) => name === 'plugins.trust')
+  return found && `${found.status}: ${found.detail}`
+}
+
+signed('names in the health what runs without a signature that is believed', async () => {
+  await inPlace(async ({ host, pack }) => {
+    await host.registry.install(await pack())
+    assert.is(trustOf(host), undefined)
+    host.settings.allowUnsigned = true
+    await host.registry.install(await pack({ id: 'other' }, true))
+    assert.match(trustOf(host) ?? '', /^ok: runs without a signature of plugins\.trust.*: other 1\.0\.0$/)
+    await host.registry.unload('other')
+    assert.is(trustOf(host), undefined)
+  })
+})
+
+signed('has the health degraded while something runs that no start would load again', async () => {
+  await inPlace(async ({ host, pack }) => {
+    await host.registry.install(await pack())
+    const { trust } = host.settings
+    host.settings.trust = []
+    await host.registry.applySettings()
+    assert.match(trustOf(host) ?? '', /^degraded: .*sample 1\.0\.0 \(.*which is not in plugins\.trust/)
+    host.settings.trust = trust
+    await host.registry.applySettings()
+    assert.is(trustOf(host), undefined)
+  })
+})
+
 signed.run()

@@ -5,6 +5,17 @@ import { readFileSync } from 'node:fs'
  * is sent is received. Undefined when there is no such interface. Of the network namespace of this process.
  */
 export function interfacePackets(iface: string): number | undefined {
+  const counted = countersOf(iface)
+  if (counted === undefined) return undefined
+  return iface === 'lo' ? counted.received : counted.received + counted.sent
+}
+
+/** Packets that it has received alone. */
+export function interfaceReceived(iface: string): number | undefined {
+  return countersOf(iface)?.received
+}
+
+function countersOf(iface: string): { readonly received: number; readonly sent: number } | undefined {
   const line = readFileSync('/proc/self/net/dev', 'utf8')
     .split('\n')
     .map((text) => text.trim())
@@ -16,5 +27,5 @@ export function interfacePackets(iface: string): number | undefined {
     .split(/\s+/)
     .map(Number)
   const [received = 0, sent = 0] = [fields[1], fields[9]]
-  return iface === 'lo' ? received : received + sent
+  return { received, sent }
 }

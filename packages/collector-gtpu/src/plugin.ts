@@ -13,6 +13,7 @@ import { counterFolder, ownName, sweepCounterFolders } from './counter-folder.ts
 import { interfacePackets } from './interface-packets.ts'
 import { endTap } from './leave.ts'
 import { tapMetrics } from './metrics.ts'
+import { insidePlace } from './nft/inside.ts'
 import { createNftTap, type NftTap } from './nft/nft-tap.ts'
 import { nftRun } from './nft/run-nft.ts'
 import type { UpfTap } from './upf-tap.ts'
@@ -22,6 +23,7 @@ interface TapConfig {
   readonly enabled: boolean
   readonly iface: string
   readonly driver: 'nft' | 'pcap' | 'file'
+  readonly inside_iface: string
   readonly file: string
   readonly core_addresses: readonly string[]
 }
@@ -93,14 +95,16 @@ async function openTap(context: Context<TapConfig>): Promise<UpfTap> {
   return tap
 }
 
-function nftTap({ config: { iface }, settings, clock }: Context<TapConfig>, core: readonly string[]): NftTap {
+function nftTap({ config, settings, clock }: Context<TapConfig>, core: readonly string[]): NftTap {
+  const { iface } = config
   const place = {
     table: ownName(settings.server.data_dir),
     iface,
     v4: core.filter((address) => !address.includes(':')),
     v6: core.filter((address) => address.includes(':')),
   }
-  return createNftTap({ place, clock, run: nftRun(), carried: () => interfacePackets(iface) })
+  const inside = insidePlace(config.inside_iface)
+  return createNftTap({ place, inside, clock, run: nftRun(), carried: () => interfacePackets(iface) })
 }
 
 /** Its collector, whose readings are counted. */

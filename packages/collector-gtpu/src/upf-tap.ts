@@ -38,6 +38,8 @@ export interface TapStats {
   readonly unmatched: number
   /** No end of the tunnel is the core's. */
   readonly foreign: number
+  /** Sent into the tunnel, and not let out by the UPF: the address of another phone, more than the rate. */
+  readonly refused: number
   /** Of the interface, while nothing looked: a bound. */
   readonly missed: number
 }
@@ -49,6 +51,7 @@ export const NO_PACKETS: TapStats = {
   malformed: 0,
   unmatched: 0,
   foreign: 0,
+  refused: 0,
   missed: 0,
 }
 

@@ -12,7 +12,14 @@ import { enterVethNetwork, RECEIVING } from './support/veth.ts'
 enterVethNetwork(import.meta.filename)
 
 const life = suite('collector-gtpu/plugin')
-const CONFIG = { enabled: true, iface: RECEIVING, driver: 'nft', file: '', core_addresses: [CORE] } as const
+const CONFIG = {
+  enabled: true,
+  iface: RECEIVING,
+  inside_iface: '',
+  driver: 'nft',
+  file: '',
+  core_addresses: [CORE],
+} as const
 const SENT = PACKETS.filter(({ isOuterIpv6 }) => isOuterIpv6 !== true).slice(0, 1_000)
 
 /** What keeps usage: the last collection that it took, and the last with something in it. */

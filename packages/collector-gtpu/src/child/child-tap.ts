@@ -94,7 +94,7 @@ export function createChildTap(options: ChildTapOptions): ChildTap {
 
 function statsOf({ header }: CounterReading): TapStats {
   const { received, dropped, malformed, unmatched, foreign, missed } = header
-  return { received, dropped, malformed, unmatched, foreign, missed }
+  return { ...NO_PACKETS, received, dropped, malformed, unmatched, foreign, missed }
 }
 
 function snapshotOf({ generation, header, rows }: CounterReading, nowMs: number): TapSnapshot {

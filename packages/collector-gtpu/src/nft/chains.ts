@@ -6,8 +6,10 @@ import {
   HEADERS,
   LONGEST_HEADER,
   lateName,
+  NOTHING,
   octetsBefore,
   phoneFields,
+  senderFields,
   setName,
 } from './keys.ts'
 import { agree, IS_SHORT } from './lengths.ts'
@@ -100,9 +102,13 @@ export function direction(place: TapPlace, own: string, hook: Hook, family: Fami
   // What is counted has the very headers whose octets are taken off.
   const plain = family === 'ip' ? '@nh,48,16 & 0x3fff == 0' : '@nh,48,8 17'
   const one = place.isExact ? agree(own, ['usual']) : IS_SHORT
+  const up =
+    place.inside === undefined
+      ? `${toCore} ${plain} ${one} goto ${own}_${pathName({ hook, family, way: 'up' })}`
+      : `${toCore} @th,72,8 ${G_PDU} counter name ${own}_offered accept`
   return [
     // The way first: half of the packets need no more of the first rule.
-    `${toCore} ${plain} ${one} goto ${own}_${pathName({ hook, family, way: 'up' })}`,
+    up,
     `${fromCore} ${plain} ${one} goto ${own}_${pathName({ hook, family, way: 'down' })}`,
     `goto ${own}_${hook}_${family}_rest`,
   ]
@@ -118,10 +124,9 @@ export function rest(place: TapPlace, own: string, hook: Hook, family: Family): 
     ['low_over', 'high_over'],
   ].flatMap((sets) => {
     const one = agree(own, sets)
-    return [
-      `${toCore} ${one} goto ${own}_${pathName({ hook, family, way: 'up' })}`,
-      `${fromCore} ${one} goto ${own}_${pathName({ hook, family, way: 'down' })}`,
-    ]
+    return waysAt(place).map(
+      (way) => `${way === 'up' ? toCore : fromCore} ${one} goto ${own}_${pathName({ hook, family, way })}`,
+    )
   })
   return [
     `@th,72,8 != ${G_PDU} accept`,
@@ -131,6 +136,28 @@ export function rest(place: TapPlace, own: string, hook: Hook, family: Family): 
     `${hasMore} counter name ${own}_too_long accept`,
     ...long,
     `counter name ${own}_merged accept`,
+  ]
+}
+
+/** What of the tunnel is counted there. */
+export function waysAt({ inside }: TapPlace): readonly Way[] {
+  return inside === undefined ? ['up', 'down'] : ['down']
+}
+
+/** Counts what has left the tunnel by its sender, which the UPF has looked at. `left` is for comparison with `offered`. */
+export function insideRules(own: string): readonly string[] {
+  const inners = [4, 6] as const
+  return [
+    `counter name ${own}_left`,
+    ...inners.map((inner) => {
+      const set = setName({ way: 'up', inner, before: NOTHING })
+      return `@nh,0,4 ${inner} update @${own}_${set} { ${senderFields(inner)} } accept`
+    }),
+    ...inners.map((inner) => {
+      const key = `${senderFields(inner)} . meta length . ${NOTHING}`
+      return `@nh,0,4 ${inner} update @${own}_${lateName({ way: 'up', inner })} { ${key} } accept`
+    }),
+    `@nh,0,4 { 4, 6 } counter name ${own}_no_room accept`,
   ]
 }
 

@@ -12,6 +12,8 @@ export const HEADERS: readonly number[] = Array.from(
 /** Octets before the GTP-U header that a counter counts: IP and UDP; at egress Ethernet too. */
 const BEFORE = { ip: 28, ip6: 48 } as const
 const ETHERNET = 14
+/** On the UPF's TUN interface a packet is the phone's own. */
+export const NOTHING = 0
 
 /** One set for each number of octets that its packets have before the inner one. */
 export interface SetKey {
@@ -47,14 +49,14 @@ export function setFrom(
 /** The sets that the packets of a place need. */
 export function setsOf(place: TapPlace): readonly SetKey[] {
   const families = (['ip', 'ip6'] as const).filter((family) => ends(place, family).length > 0)
-  const before = hooksOf(place.iface).flatMap((hook) =>
+  const tunnel = hooksOf(place.iface).flatMap((hook) =>
     families.flatMap((family) => HEADERS.map((header) => octetsBefore(hook, family, header))),
   )
-  return [...new Set(before)].flatMap((octets) =>
-    (['up', 'down'] as const).flatMap((way) =>
+  const of = (way: Way, before: readonly number[]): readonly SetKey[] =>
+    [...new Set(before)].flatMap((octets) =>
       ([4, 6] as const).map((inner) => ({ way, inner, before: octets })),
-    ),
-  )
+    )
+  return [...of('up', place.inside === undefined ? tunnel : [NOTHING]), ...of('down', tunnel)]
 }
 
 /** What a counter counts of a packet before the inner one. */
@@ -73,6 +75,11 @@ export function phoneFields(way: Way, header: number, inner: 4 | 6): string {
   if (inner === 4) return `@th,${at + (way === 'up' ? 96 : 128)},32`
   const high = at + (way === 'up' ? 64 : 192)
   return `@th,${high},32 . @th,${high + 32},32`
+}
+
+/** The same of a packet that has left the tunnel: its sender. */
+export function senderFields(inner: 4 | 6): string {
+  return inner === 4 ? '@nh,96,32' : '@nh,64,32 . @nh,96,32'
 }
 
 /** The type of a set that has them as its key. */

@@ -3,14 +3,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, southboundUnavailable } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import { NO_PACKETS, type TapSnapshot, type TapState, type TapStats, type UpfTap } from '../upf-tap.ts'
+import { countRefusals, type InsidePlace, insideFor, insideState, missedInside, swallowed } from './inside.ts'
 import { countersOf, type ListedTable, listingReader } from './listing.ts'
-import { hooksOf, type TapPlace } from './place.ts'
+import { baseChains, INSIDE, type TapPlace } from './place.ts'
 import { dropText, generationText, hooksText, layoutOf, SET_SIZE, tableText } from './ruleset.ts'
 import { isAbsent, type NftRun } from './run-nft.ts'
 
 /** What a tap by rules of the kernel needs. */
 export interface NftTapOptions {
-  readonly place: Omit<TapPlace, 'isExact'>
+  readonly place: Omit<TapPlace, 'isExact' | 'inside'>
+  readonly inside: InsidePlace
   readonly clock: Clock
   readonly run: NftRun
   /** What the interface has carried; undefined when it is not there. */
@@ -47,6 +49,11 @@ class RulesTap implements NftTap {
   /** What the interface had carried at the last reading, and since when it had. */
   #carried = 0
   #carriedMs = 0
+  /** Where what phones send was counted at the last reading; undefined: at the tunnel. */
+  #inside: string | undefined
+  readonly #refusals = countRefusals()
+  #swallowed = 0
+  readonly #layouts = new Map<string, string>()
   /** A reading that is as good as a new one for as long as the interface carries nothing. */
   #still: TapSnapshot | undefined
 
@@ -57,8 +64,9 @@ class RulesTap implements NftTap {
   async snapshot(counted: string | undefined, signal: AbortSignal): Promise<TapSnapshot> {
     try {
       const reading = await this.#read(counted, signal)
-      const { iface } = this.#options.place
-      this.#state = { status: 'ok', detail: `${reading.counters.length} addresses on ${iface}` }
+      const { place, inside } = this.#options
+      const all = `${reading.counters.length} addresses on ${place.iface}`
+      this.#state = insideState(all, inside.iface, this.#inside, this.#swallowed)
       return reading
     } catch (error) {
       this.#state = { status: 'down', detail: safeText(error) }
@@ -111,7 +119,8 @@ class RulesTap implements NftTap {
   /** The last reading, when the interface had been still for a while before it and has been since. */
   #stillAt(carried: number): TapSnapshot | undefined {
     const { clock } = this.#options
-    if (carried === this.#carried) return this.#still && { ...this.#still, atMs: clock.nowMs() }
+    const isMoved = insideFor(this.#options.inside, this.#inside !== undefined) !== this.#inside
+    if (carried === this.#carried && !isMoved) return this.#still && { ...this.#still, atMs: clock.nowMs() }
     this.#carriedMs = clock.monotonicMs()
     this.#still = undefined
     return undefined
@@ -148,49 +157,70 @@ class RulesTap implements NftTap {
 
   /** Whether the rules are not those that are wanted: on another interface, for another core, or full. */
   #isDue(table: ListedTable, active: number): boolean {
+    const place = this.#placeFor(table, active)
     return (
-      !this.#isHooked(table) ||
-      table.notes.get(active)?.layout !== layoutOf(this.#placeFor(table, active)) ||
+      !this.#isHooked(table, place, 'all') ||
+      table.notes.get(active)?.layout !== this.#layout(place) ||
       (table.generations.get(active)?.largest ?? 0) >= FULL
     )
   }
 
+  /** As `layoutOf`, made once for each form that the place can have. */
+  #layout(place: TapPlace): string {
+    const form = `${place.isExact} ${place.inside !== undefined}`
+    const known = this.#layouts.get(form) ?? layoutOf(place)
+    this.#layouts.set(form, known)
+    return known
+  }
+
   /** Where datagrams have been put together, each is looked at from then on. */
   #placeFor(table: ListedTable, active: number): TapPlace {
-    const { place } = this.#options
+    const inside = insideFor(this.#options.inside, table.hooks.has(INSIDE))
+    const place = { ...this.#options.place, inside }
     const isExact =
       (table.generations.get(active)?.packets.get('merged') ?? 0) > 0 ||
-      table.notes.get(active)?.layout === layoutOf({ ...place, isExact: true })
+      [undefined, INSIDE].some(
+        (each) => table.notes.get(active)?.layout === this.#layout({ ...place, inside: each, isExact: true }),
+      )
     return { ...place, isExact }
   }
 
-  #isHooked({ hooks }: ListedTable): boolean {
-    const { iface } = this.#options.place
-    const wanted = hooksOf(iface)
+  /** Whether all chains of the place have their hook; or those of the tunnel. */
+  #isHooked(
+    { hooks }: ListedTable,
+    place: Pick<TapPlace, 'iface' | 'inside'>,
+    parts: 'all' | 'tunnel',
+  ): boolean {
+    const wanted = baseChains(parts === 'all' ? place : { ...place, inside: undefined })
     return (
-      hooks.size === wanted.length &&
-      wanted.every((hook) => hooks.get(hook)?.device === iface && hooks.get(hook)?.counts !== undefined)
+      hooks.size - (parts === 'tunnel' && hooks.has(INSIDE) ? 1 : 0) === wanted.length &&
+      wanted.every(
+        ({ name, device }) => hooks.get(name)?.device === device && hooks.get(name)?.counts !== undefined,
+      )
     )
   }
 
   async #begin(carried: number, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
-    const place = { ...this.#options.place, isExact: false }
-    const note = { number: 1, sinceMs: clock.nowMs(), began: carried, ended: carried }
+    const inside = insideFor(this.#options.inside, false)
+    const place = { ...this.#options.place, inside, isExact: false }
+    const note = { number: 1, sinceMs: clock.nowMs(), began: carried, ended: carried, missed: 0 }
     const id = randomBytes(8).toString('hex')
-    await this.#apply(
-      [tableText(place.table, id), hooksText(place, []), generationText(place, note)].join('\n'),
-      signal,
-    )
+    const hooks = hooksText(place.table, [], baseChains(place))
+    await this.#apply([tableText(place.table, id), hooks, generationText(place, note)].join('\n'), signal)
   }
 
   async #rotate(table: ListedTable, active: number, carried: number, signal: AbortSignal): Promise<void> {
     const place = this.#placeFor(table, active)
-    const isHooked = this.#isHooked(table)
+    // Where its hooks are right the tunnel is counted without a gap, whatever happens inside.
+    const isTunnel = this.#isHooked(table, place, 'tunnel')
+    const present = [...table.hooks.keys()].filter((name) => !isTunnel || name === INSIDE)
+    const wanted = baseChains(place).filter(({ name }) => !isTunnel || name === INSIDE)
+    const hooks = this.#isHooked(table, place, 'all') ? [] : [hooksText(place.table, present, wanted)]
     // Without its hooks nothing was counted since the last look at the latest; an interface that came anew began from 0.
-    const ended = isHooked ? carried : Math.min(this.#carried, carried)
-    const note = { number: active + 1, sinceMs: this.#options.clock.nowMs(), began: carried, ended }
-    const hooks = isHooked ? [] : [hooksText(place, [...table.hooks.keys()])]
+    const ended = isTunnel ? carried : Math.min(this.#carried, carried)
+    const missed = place.inside === undefined ? 0 : missedInside(this.#options.inside, table, place.inside)
+    const note = { number: active + 1, sinceMs: this.#options.clock.nowMs(), began: carried, ended, missed }
     await this.#apply([...hooks, generationText(place, note)].join('\n'), signal)
   }
 
@@ -202,6 +232,8 @@ class RulesTap implements NftTap {
     const carried = this.#options.carried() ?? 0
     if (carried !== this.#carried) this.#carriedMs = this.#options.clock.monotonicMs()
     this.#carried = carried
+    this.#inside = table.hooks.get(INSIDE)?.device
+    this.#swallowed = isFinal ? 0 : swallowed(generation)
     const packets = (name: string): number => generation?.packets.get(name) ?? 0
     const unmatched = UNMATCHED.reduce((sum, name) => sum + packets(name), 0)
     this.#stats = {
@@ -210,6 +242,7 @@ class RulesTap implements NftTap {
       malformed: packets('malformed'),
       unmatched,
       foreign: packets('foreign'),
+      refused: this.#refusals.seen(nameOf(table, number), generation),
     }
     return {
       generation: nameOf(table, number),
@@ -217,7 +250,7 @@ class RulesTap implements NftTap {
       atMs: next?.sinceMs ?? this.#options.clock.nowMs(),
       counters: generation === undefined ? [] : countersOf(generation),
       isFinal,
-      lost: unmatched,
+      lost: unmatched + (note?.missed ?? 0) + swallowed(generation),
       began: note?.began ?? 0,
       carried: next?.ended ?? this.#carried,
     }

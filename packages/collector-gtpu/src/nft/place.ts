@@ -11,7 +11,22 @@ export interface TapPlace {
    * the kernel an eighth longer.
    */
   readonly isExact: boolean
+  /**
+   * The UPF's TUN interface, where what phones send is counted once the UPF has let it out: it drops what carries another
+   * phone's address. Undefined: at the tunnel, by whatever address is in the packet.
+   */
+  readonly inside: string | undefined
 }
+
+/** A chain that the kernel hands packets of an interface to. */
+export interface BaseChain {
+  readonly name: string
+  readonly hook: Hook
+  readonly device: string
+}
+
+/** The name of the one at the UPF's TUN interface: what the UPF lets out arrives there. */
+export const INSIDE = 'inside'
 
 /** Where rules see the packets of an interface. */
 export type Hook = 'ingress' | 'egress'
@@ -22,6 +37,12 @@ export type Family = 'ip' | 'ip6'
 /** On the loopback interface each packet comes by both hooks. */
 export function hooksOf(iface: string): readonly Hook[] {
   return iface === 'lo' ? ['ingress'] : ['ingress', 'egress']
+}
+
+/** All chains of a place that have a hook. */
+export function baseChains({ iface, inside }: Pick<TapPlace, 'iface' | 'inside'>): readonly BaseChain[] {
+  const tunnel = hooksOf(iface).map((hook) => ({ name: hook, hook, device: iface }))
+  return inside === undefined ? tunnel : [...tunnel, { name: INSIDE, hook: 'ingress', device: inside }]
 }
 
 /** The core's addresses of a family. */

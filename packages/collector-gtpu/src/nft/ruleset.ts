@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { direction, entry, rest, tagged, writeHeaders } from './chains.ts'
+import { type Chain, direction, entry, insideRules, rest, tagged, waysAt, writeHeaders } from './chains.ts'
 import { GTP_HEADER, keyType, lateName, phoneFields, setName, setsOf } from './keys.ts'
 import { lengthFields, lengthSets } from './lengths.ts'
-import { ends, hooksOf, type TapPlace } from './place.ts'
+import { type BaseChain, baseChains, ends, type Hook, hooksOf, INSIDE, type TapPlace } from './place.ts'
 
 /** Addresses that a set holds. What further ones move is unmatched. */
 export const SET_SIZE = 65_536
@@ -10,6 +10,8 @@ export const SET_SIZE = 65_536
 const NEVER_REACHED = '9000000000 mbytes'
 /** Packets that are no volume. */
 const COUNTERS = ['malformed', 'fragments', 'too_long', 'merged', 'tagged', 'no_room', 'foreign'] as const
+/** Of what is counted where it leaves: what was sent into the tunnel, and what came out. */
+const INSIDE_COUNTERS = ['offered', 'left'] as const
 
 /** Whether two places have the same rules. */
 export function layoutOf(place: TapPlace): string {
@@ -21,15 +23,15 @@ export function tableText(table: string, id: string): string {
   return `add table netdev ${table} { comment "${id}"; }`
 }
 
-/** The hooks, without a rule: instead of those that are `present`, which may be on another interface, or on none. */
-export function hooksText({ table, iface }: TapPlace, present: readonly string[]): string {
+/** Hooks without a rule: `wanted` instead of those that are `present`, which may be on another interface, or on none. */
+export function hooksText(table: string, present: readonly string[], wanted: readonly BaseChain[]): string {
   const away = present.flatMap((hook) => [
     `flush chain netdev ${table} ${hook}`,
     `delete chain netdev ${table} ${hook}`,
   ])
-  const hooks = hooksOf(iface).map(
-    (hook) =>
-      `add chain netdev ${table} ${hook} { type filter hook ${hook} device "${iface}" priority 0; policy accept; }`,
+  const hooks = wanted.map(
+    ({ name, hook, device }) =>
+      `add chain netdev ${table} ${name} { type filter hook ${hook} device "${device}" priority 0; policy accept; }`,
   )
   return [...away, ...hooks].join('\n')
 }
@@ -42,15 +44,18 @@ export interface GenerationNote {
   /** What the interface had carried when the generation began, and when the one before had ended. */
   readonly began: number
   readonly ended: number
+  /** Packets that left the UPF's TUN interface before there was a hook on it: it had come anew. */
+  readonly missed: number
 }
 
 /** A note from the comment of a rule; undefined for another comment. */
 export function noteFrom(comment: string): GenerationNote | undefined {
   const [layout = '', ...numbers] = comment.split(' ')
-  const [number = Number.NaN, sinceMs = Number.NaN, began = Number.NaN, ended = Number.NaN] =
+  // Of a version that did not know of them there are no missed ones.
+  const [number = Number.NaN, sinceMs = Number.NaN, began = Number.NaN, ended = Number.NaN, missed = 0] =
     numbers.map(Number)
-  return Number.isFinite(number + sinceMs + began + ended)
-    ? { number, sinceMs, layout, began, ended }
+  return Number.isFinite(number + sinceMs + began + ended + missed)
+    ? { number, sinceMs, layout, began, ended, missed }
     : undefined
 }
 
@@ -59,12 +64,15 @@ export function noteFrom(comment: string): GenerationNote | undefined {
  * these.
  */
 export function generationText(place: TapPlace, note: Omit<GenerationNote, 'layout'>): string {
-  const { table, iface } = place
-  const comment = [layoutOf(place), note.number, note.sinceMs, note.began, note.ended].join(' ')
-  const own = `g${note.number}`
-  const rules = hooksOf(iface).flatMap((hook) => [
-    `flush chain netdev ${table} ${hook}`,
-    ...entry(place, own, hook).map((rule) => `add rule netdev ${table} ${hook} ${rule}`),
+  const { table } = place
+  const { number, sinceMs, began, ended, missed } = note
+  const comment = [layoutOf(place), number, sinceMs, began, ended, missed].join(' ')
+  const own = `g${number}`
+  const rules = baseChains(place).flatMap(({ name, hook }) => [
+    `flush chain netdev ${table} ${name}`,
+    ...(name === INSIDE ? [`goto ${own}_${INSIDE}`] : entry(place, own, hook)).map(
+      (rule) => `add rule netdev ${table} ${name} ${rule}`,
+    ),
   ])
   return [
     generation(place, note.number),
@@ -105,7 +113,8 @@ function generation(place: TapPlace, number: number): string {
   const set = (name: string, text: string): void => {
     lines.push(`add set netdev ${place.table} ${own}_${name} { ${text}; }`)
   }
-  for (const name of COUNTERS) lines.push(`add counter netdev ${place.table} ${own}_${name}`)
+  const counters = place.inside === undefined ? COUNTERS : [...COUNTERS, ...INSIDE_COUNTERS]
+  for (const name of counters) lines.push(`add counter netdev ${place.table} ${own}_${name}`)
   for (const [name, pairs] of lengthSets(place.isExact))
     set(name, `typeof ${lengthFields(name)}; flags constant; elements = { ${pairs} }`)
   for (const key of setsOf(place))
@@ -116,14 +125,17 @@ function generation(place: TapPlace, number: number): string {
         lateName({ way, inner }),
         `typeof ${phoneFields(way, GTP_HEADER, inner)} . meta length . meta mark; size ${SET_SIZE}; flags dynamic; quota ${NEVER_REACHED}`,
       )
-  for (const hook of hooksOf(place.iface)) {
-    for (const family of ['ip', 'ip6'] as const) {
-      if (ends(place, family).length === 0) continue
-      for (const way of ['up', 'down'] as const) writeHeaders(chain, own, { hook, family, way })
-      chain(`${hook}_${family}_rest`, rest(place, own, hook, family))
-      chain(`${hook}_${family}`, direction(place, own, hook, family))
-    }
-    chain(`${hook}_tagged`, tagged(own))
-  }
+  for (const hook of hooksOf(place.iface)) writeTunnel(chain, place, own, hook)
+  if (place.inside !== undefined) chain(INSIDE, insideRules(own))
   return lines.join('\n')
+}
+
+function writeTunnel(chain: Chain, place: TapPlace, own: string, hook: Hook): void {
+  for (const family of ['ip', 'ip6'] as const) {
+    if (ends(place, family).length === 0) continue
+    for (const way of waysAt(place)) writeHeaders(chain, own, { hook, family, way })
+    chain(`${hook}_${family}_rest`, rest(place, own, hook, family))
+    chain(`${hook}_${family}`, direction(place, own, hook, family))
+  }
+  chain(`${hook}_tagged`, tagged(own))
 }

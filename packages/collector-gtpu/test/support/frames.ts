@@ -35,6 +35,12 @@ export function frame(carried: Carried): Buffer {
   return Buffer.concat([head, outer(carried)])
 }
 
+/** An Ethernet frame of what a phone has sent, as it is when it has left the tunnel. */
+export function released(carried: Carried): Buffer {
+  const type = carried.phone.includes(':') ? '86dd' : '0800'
+  return Buffer.concat([Buffer.from(`${ETHERNET.to}${ETHERNET.from}${type}`, 'hex'), inner(carried)])
+}
+
 /** An Ethernet frame of an IPv4 packet. */
 export function ethernet(packet: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${ETHERNET.to}${ETHERNET.from}0800`, 'hex'), packet])

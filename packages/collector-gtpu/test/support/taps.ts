@@ -5,6 +5,7 @@ import type { Clock, Log } from '@steeple/contracts'
 import { eventually, runTool } from '@steeple/testkit'
 import { type ChildTap, createChildTap } from '../../src/child/child-tap.ts'
 import { interfacePackets } from '../../src/interface-packets.ts'
+import { insidePlace } from '../../src/nft/inside.ts'
 import { createNftTap } from '../../src/nft/nft-tap.ts'
 import { nftRun } from '../../src/nft/run-nft.ts'
 import type { TapCounter, TapSnapshot, UpfTap } from '../../src/upf-tap.ts'
@@ -33,6 +34,7 @@ export function folder(): { readonly path: string; remove(): void } {
 export async function openNft(
   iface: string = RECEIVING,
   core: readonly string[] = [CORE, CORE_6],
+  inside = '',
 ): Promise<UpfTap> {
   const place = {
     table: 'steeple_gtpu_test',
@@ -41,7 +43,13 @@ export async function openNft(
     v6: core.filter((address) => address.includes(':')),
   }
   const carried = (): number | undefined => interfacePackets(iface)
-  const tap = createNftTap({ place, clock: systemClock, run: nftRun(), carried })
+  const tap = createNftTap({
+    place,
+    inside: insidePlace(inside),
+    clock: systemClock,
+    run: nftRun(),
+    carried,
+  })
   await tap.snapshot(undefined, NEVER)
   return tap
 }
@@ -87,12 +95,17 @@ export function send(packets: readonly Carried[], ...flags: readonly string[]): 
 
 /** As `send`, of frames. */
 export function sendFrames(frames: readonly Buffer[], ...flags: readonly string[]): string {
+  return sendOn(SENDING, frames, ...flags)
+}
+
+/** As `sendFrames`, on an interface of one's own. */
+export function sendOn(iface: string, frames: readonly Buffer[], ...flags: readonly string[]): string {
   const own = folder()
   try {
     const file = join(own.path, 'sent.pcap')
     writeFileSync(file, pcapOf(frames))
     const speed = flags.length === 0 ? ['--topspeed'] : flags
-    return runTool('tcpreplay', '--preload-pcap', ...speed, `--intf1=${SENDING}`, file)
+    return runTool('tcpreplay', '--preload-pcap', ...speed, `--intf1=${iface}`, file)
   } finally {
     own.remove()
   }

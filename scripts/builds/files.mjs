@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -107,8 +108,11 @@ export function put(folder, path, text, mode = 0o644) {
   chmodSync(join(folder, path), mode)
 }
 
-/** Gives everything below a folder, and the folder, one time and one of two modes. `seconds` since the epoch. */
-export function settle(folder, isProgram, seconds) {
+/**
+ * Gives everything below a folder, and the folder, one time and one of two modes, whatever the umask was. `seconds` since the epoch; a
+ * program is what its owner may run, when nothing else is said.
+ */
+export function settle(folder, seconds, isProgram = (path) => isRunnable(join(folder, path))) {
   const visit = (path) => {
     for (const entry of readdirSync(path, { withFileTypes: true })) {
       const inner = join(path, entry.name)
@@ -120,4 +124,8 @@ export function settle(folder, isProgram, seconds) {
     lutimesSync(path, seconds, seconds)
   }
   visit(folder)
+}
+
+function isRunnable(path) {
+  return (statSync(path).mode & 0o100) !== 0
 }

@@ -19,6 +19,7 @@ const MODULES = 'lib/node_modules'
 /** Compiled where it is installed, and so had for the machine that builds alone; its package works without, by nft. */
 const COMPILED = 'pcap'
 
+process.umask(0o022)
 try {
   main(argv.slice(2))
 } catch (error) {
@@ -53,7 +54,7 @@ function main(args) {
   takeNpm(join(out, 'share/npm'))
   if (hasNode) copyNode(out, arch)
   putPrograms(out, parts)
-  settle(out, (path) => path.startsWith('bin/') || path.endsWith('/main.js'), source.epoch)
+  settle(out, source.epoch, (path) => path.startsWith('bin/') || path.endsWith('/main.js'))
 }
 
 /** Our packages, each with what its programs name of its dependencies: `{name, place, names}`. */

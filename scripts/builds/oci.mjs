@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { baseLibraries } from './base-libraries.mjs'
-import { put } from './files.mjs'
+import { put, settle } from './files.mjs'
 import { packTar } from './tar.mjs'
 
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' }
@@ -42,17 +42,18 @@ export function makeImage({ from, out, work, build }) {
       put(tree, 'etc/group', `root:x:0:\nsteeple:x:${USER}:\n`)
       put(tree, 'etc/nsswitch.conf', 'passwd: files\ngroup: files\nhosts: files dns\n')
       mkdirSync(join(tree, 'tmp'))
-      chmodSync(join(tree, 'tmp'), 0o1777)
+      return { tmp: 0o1777 }
     }),
     layerOf({ layout, work, build, parts: ['usr'] }, (tree) => {
       mkdirSync(join(tree, 'usr/lib'), { recursive: true })
       cpSync(from, join(tree, CODE), { recursive: true })
       // For podman exec; the service is started by the entry point, with its flags.
       put(tree, 'usr/bin/svc', `#!${CODE}/bin/node\nimport('${MAIN}')\n`, 0o755)
+      return {}
     }),
     layerOf({ layout, work, build, parts: [HOME.slice(1)], owner: USER }, (tree) => {
       mkdirSync(join(tree, HOME), { recursive: true })
-      chmodSync(join(tree, HOME), 0o700)
+      return { [HOME.slice(1)]: 0o700 }
     }),
   ]
   const config = blobOf(layout, JSON.stringify(configOf(build, flagsOf(from), layers, packages)))
@@ -80,10 +81,12 @@ export function makeImage({ from, out, work, build }) {
   return file
 }
 
-/** One archive of what `fill` puts into an empty folder; `parts` of it are in the layer. */
+/** One archive of what `fill` puts into an empty folder; `parts` of it are in the layer. It gives what has a mode of its own. */
 function layerOf({ layout, work, build, parts, owner = 0 }, fill) {
   const tree = mkdtempSync(join(work, 'layer-'))
-  fill(tree)
+  const modes = fill(tree)
+  settle(tree, build.epoch)
+  for (const [path, mode] of Object.entries(modes)) chmodSync(join(tree, path), mode)
   const present = parts.filter((part) => existsSync(join(tree, part)))
   // The loader has a name of its own on each machine: /lib64 on one, in /lib on the other.
   if (existsSync(join(tree, 'lib64'))) present.push('lib64')

@@ -52,7 +52,7 @@ build(
 )
 
 build(
-  'is the same twice, to the octet and the second, wherever the checkout lies and the clock is',
+  'is the same twice, to the octet and the second, wherever the checkout lies, the clock is, and whoever may read it',
   async () => {
     const flags = ['--only', 'driver-hss,esim-smdp', '--node', 'named']
     const [one, other] = [

@@ -12,10 +12,13 @@ import { until } from '../harness/service.ts'
 
 /** Debian's libraries and the programs come over the network. */
 const folder = await madeOutside(async (into) => {
-  // The same build twice, in two places.
-  for (const name of ['one', 'other']) {
+  // The same build twice, in two places and by two people.
+  for (const [name, umask] of [
+    ['one', '022'],
+    ['other', '077'],
+  ] as const) {
     const build = await makeBuild(join(into, name), ['--only', 'driver-hss,alerts,backup'])
-    await makePackages(build.folder, join(into, `${name}-out`), ['deb', 'oci'])
+    await makePackages(build.folder, join(into, `${name}-out`), ['deb', 'oci'], umask)
     rmSync(build.folder, { recursive: true })
   }
 })

@@ -24,7 +24,8 @@ export async function makeBuild(folder: string, flags: readonly string[]): Promi
 }
 
 /**
- * As `makeBuild`, by somebody else: the checkout lies at `place`, the time zone and the language are others. Needs the right to mount,
+ * As `makeBuild`, by somebody else: the checkout lies at `place`, the time zone and the language are others, and what is made is
+ * theirs alone. Needs the right to mount,
  * in a namespace of its own.
  */
 export async function makeBuildElsewhere(
@@ -33,7 +34,7 @@ export async function makeBuildElsewhere(
   flags: readonly string[],
 ): Promise<Build> {
   mkdirSync(place, { recursive: true })
-  const mounted = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
+  const mounted = 'umask 077 && mount --bind "$1" "$2" && shift 2 && exec "$@"'
   const script = join(place, 'scripts/builds/make.mjs')
   const args = ['-rm', 'sh', '-c', mounted, 'sh', ROOT, place, process.execPath, script, '--out', folder]
   const env = { ...process.env, TZ: 'Asia/Tokyo', LANG: 'C', LC_ALL: 'C' }
@@ -62,15 +63,20 @@ export function run(program: string, args: readonly string[], env: NodeJS.Proces
   })
 }
 
-/** Makes packages of a build; gives their files in the order of the kinds. Throws what was said when one was not made. */
+/**
+ * Makes packages of a build; gives their files in the order of the kinds. Throws what was said when one was not made. `umask` is that of
+ * who makes them.
+ */
 export async function makePackages(
   from: string,
   out: string,
   kinds: readonly string[],
+  umask = '022',
 ): Promise<readonly string[]> {
   const script = join(ROOT, 'scripts/builds/pack.mjs')
   const args = [script, kinds.join(','), '--from', from, '--out', out]
-  const { code, said } = await run(process.execPath, args, process.env)
+  const own = ['-c', `umask ${umask} && exec "$@"`, 'sh', process.execPath]
+  const { code, said } = await run('sh', [...own, ...args], process.env)
   if (code !== 0) throw new Error(`no package (${code}):\n${said}`)
   return said.trim().split('\n')
 }

@@ -1,8 +1,9 @@
 // A Debian package of a build: its files below /usr/lib/steeple, a hardened unit, a configuration that is the operator's.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { filesBelow, put } from './files.mjs'
+import { configFor } from './config.mjs'
+import { filesBelow, put, settle } from './files.mjs'
 import { root } from './parts.mjs'
 
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' }
@@ -25,7 +26,7 @@ export function makeDeb({ from, out, work, build }) {
   mkdirSync(join(tree, 'usr/bin'), { recursive: true })
   symlinkSync('../lib/steeple/bin/svc', join(tree, 'usr/bin/svc'))
   put(tree, UNIT, readFileSync(join(packaging, 'steeple.service')))
-  put(tree, CONFIG, configFor(build))
+  put(tree, CONFIG, configFor('packaging/control.yaml', build))
   put(tree, 'usr/share/doc/steeple/copyright', readFileSync(join(root, 'LICENSE')))
   put(tree, 'usr/share/doc/steeple/packages.md', readFileSync(join(root, 'docs/packages.md')))
   const documents = '../../../lib/steeple/share/doc'
@@ -35,7 +36,7 @@ export function makeDeb({ from, out, work, build }) {
   put(tree, 'DEBIAN/conffiles', `/${CONFIG}\n`)
   for (const name of SCRIPTS)
     put(tree, `DEBIAN/${name}`, readFileSync(join(packaging, 'debian', name)), 0o755)
-  chmodSync(tree, 0o755)
+  settle(tree, build.epoch)
   const file = join(out, `steeple_${debVersion(build)}_${ARCHITECTURES[build.arch]}.deb`)
   const { status, stderr, error } = spawnSync(
     'dpkg-deb',
@@ -52,13 +53,6 @@ export function makeDeb({ from, out, work, build }) {
 /** A later commit of one version is a later package. */
 function debVersion({ version, date, commit }) {
   return `${version}+${date.replaceAll(/[-:TZ]/g, '')}.${commit.slice(0, 7)}`
-}
-
-/** Nobody has a core yet when the package is installed, and there is none to push to. */
-function configFor({ has }) {
-  const text = readFileSync(join(root, 'packaging/control.yaml'), 'utf8')
-  if (!has.includes('driver-hss')) return text
-  return `${text}# The subscriber database of your core; none until you name one.\nhss:\n  driver: none\n`
 }
 
 function controlOf(build, tree) {

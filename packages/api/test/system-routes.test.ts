@@ -20,6 +20,7 @@ const plugin = (name: string, state: PluginRecord['state'] = 'running'): PluginR
   error: undefined,
   essential: false,
   versions: ['1.2.3'],
+  installed: [],
   signedBy: undefined,
 })
 
@@ -104,6 +105,7 @@ system('lists plugins page by page, for admins', async () => {
     error: null,
     essential: false,
     versions: ['1.2.3'],
+    installed: [],
     signed_by: null,
   })
   assert.is(second.body.next_cursor, null)

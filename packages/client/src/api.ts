@@ -1812,6 +1812,8 @@ export interface Operations {
         readonly error: string | null
         readonly essential: boolean
         readonly versions: readonly string[]
+        /** Those of the versions that were installed, and can be uninstalled. */
+        readonly installed: readonly string[]
         /** Who has signed this version, by name and key; null for one of the build and an unsigned one. */
         readonly signed_by: string | null
       }[]
@@ -1841,6 +1843,8 @@ export interface Operations {
       readonly error: string | null
       readonly essential: boolean
       readonly versions: readonly string[]
+      /** Those of the versions that were installed, and can be uninstalled. */
+      readonly installed: readonly string[]
       /** Who has signed this version, by name and key; null for one of the build and an unsigned one. */
       readonly signed_by: string | null
     }
@@ -1869,6 +1873,8 @@ export interface Operations {
       readonly error: string | null
       readonly essential: boolean
       readonly versions: readonly string[]
+      /** Those of the versions that were installed, and can be uninstalled. */
+      readonly installed: readonly string[]
       /** Who has signed this version, by name and key; null for one of the build and an unsigned one. */
       readonly signed_by: string | null
     }
@@ -1897,6 +1903,8 @@ export interface Operations {
       readonly error: string | null
       readonly essential: boolean
       readonly versions: readonly string[]
+      /** Those of the versions that were installed, and can be uninstalled. */
+      readonly installed: readonly string[]
       /** Who has signed this version, by name and key; null for one of the build and an unsigned one. */
       readonly signed_by: string | null
     }
@@ -1933,6 +1941,8 @@ export interface Operations {
       readonly error: string | null
       readonly essential: boolean
       readonly versions: readonly string[]
+      /** Those of the versions that were installed, and can be uninstalled. */
+      readonly installed: readonly string[]
       /** Who has signed this version, by name and key; null for one of the build and an unsigned one. */
       readonly signed_by: string | null
     }
@@ -1961,6 +1971,8 @@ export interface Operations {
       readonly error: string | null
       readonly essential: boolean
       readonly versions: readonly string[]
+      /** Those of the versions that were installed, and can be uninstalled. */
+      readonly installed: readonly string[]
       /** Who has signed this version, by name and key; null for one of the build and an unsigned one. */
       readonly signed_by: string | null
     }
@@ -2043,6 +2055,8 @@ export interface Operations {
       readonly error: string | null
       readonly essential: boolean
       readonly versions: readonly string[]
+      /** Those of the versions that were installed, and can be uninstalled. */
+      readonly installed: readonly string[]
       /** Who has signed this version, by name and key; null for one of the build and an unsigned one. */
       readonly signed_by: string | null
     }
@@ -2071,6 +2085,8 @@ export interface Operations {
       readonly error: string | null
       readonly essential: boolean
       readonly versions: readonly string[]
+      /** Those of the versions that were installed, and can be uninstalled. */
+      readonly installed: readonly string[]
       /** Who has signed this version, by name and key; null for one of the build and an unsigned one. */
       readonly signed_by: string | null
     }

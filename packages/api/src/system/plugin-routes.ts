@@ -42,6 +42,11 @@ const PLUGIN_SCHEMA: JsonSchema = objectSchema(
     },
     essential: { type: 'boolean' },
     versions: { type: 'array', items: TEXT },
+    installed: {
+      type: 'array',
+      items: TEXT,
+      description: 'Those of the versions that were installed, and can be uninstalled.',
+    },
     signed_by: {
       ...NULLABLE_TEXT,
       description:
@@ -59,6 +64,7 @@ const PLUGIN_SCHEMA: JsonSchema = objectSchema(
     'error',
     'essential',
     'versions',
+    'installed',
     'signed_by',
   ],
 )
@@ -254,7 +260,8 @@ function targetOf(core: EdgeCore, name: string): string {
 }
 
 function pluginRecord(record: PluginRecord): Readonly<Record<string, unknown>> {
-  const { name, version, kind, state, health, loadedAtMs, error, essential, versions, signedBy } = record
+  const { name, version, kind, state, health, loadedAtMs, error, essential } = record
+  const { versions, installed, signedBy } = record
   const loadedAt = loadedAtMs === undefined ? null : new Date(loadedAtMs).toISOString()
   return {
     name,
@@ -267,6 +274,7 @@ function pluginRecord(record: PluginRecord): Readonly<Record<string, unknown>> {
     error: error ?? null,
     essential,
     versions,
+    installed,
     signed_by: signedBy ?? null,
   }
 }

@@ -70,6 +70,13 @@ export async function load(parts: Moving, name: string, request: LoadRequest): P
   return await exchange(parts, running, found)
 }
 
+/** The version to which a plugin was rolled back, as long as it is there. */
+export function keptVersion({ catalogue, kept }: Moving, name: string): LoadRequest {
+  const { version } = kept.of(name)
+  const isThere = catalogue.versions(name).some((found) => found.version === version)
+  return version === undefined || !isThere ? {} : { version }
+}
+
 /** Has `found` run in the place of what runs, and the next start do the same. */
 async function exchange(
   parts: Moving,
@@ -77,7 +84,10 @@ async function exchange(
   found: FoundPlugin,
 ): Promise<PluginRecord> {
   const { id } = found.manifest
-  const isRollback = running !== undefined && semver.lt(found.version, running.version)
+  const isRollback =
+    running === undefined
+      ? parts.kept.of(id).version === found.version
+      : semver.lt(found.version, running.version)
   try {
     await bring(parts, { found, tables: isRollback ? 'keep' : 'migrate' })
   } catch (error) {

@@ -47,6 +47,8 @@ export interface PluginRecord {
   readonly essential: boolean
   /** Every version that is found, the highest first. */
   readonly versions: readonly string[]
+  /** Those of them that were installed, and can be uninstalled. */
+  readonly installed: readonly string[]
   /** Who has signed that version, as `alice (1f2e-…)`; undefined for one of the build and one that nobody trusted has signed. */
   readonly signedBy: string | undefined
 }
@@ -202,6 +204,10 @@ export class PluginEntries {
         (found === undefined || entry.live !== undefined ? undefined : this.#parts.leftOutBecause(found)),
       essential: found?.manifest.essential ?? false,
       versions: catalogue.versions(id).map((one) => one.version),
+      installed: catalogue
+        .versions(id)
+        .filter(({ origin }) => origin === 'installed')
+        .map(({ version }) => version),
       signedBy: found?.signedBy,
     }
   }

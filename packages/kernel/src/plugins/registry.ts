@@ -22,7 +22,7 @@ import { applySettings } from './apply-settings.ts'
 import type { PluginHost } from './host.ts'
 import { installAndLoad } from './install-and-load.ts'
 import { leftOutBecause } from './left-out.ts'
-import { type LoadRequest, load, type Moving, refuseRequired, reload, unload } from './moves.ts'
+import { keptVersion, type LoadRequest, load, type Moving, refuseRequired, reload, unload } from './moves.ts'
 import { PluginEntries, type PluginRecord } from './plugin-entries.ts'
 import type { SecretState } from './plugin-secrets.ts'
 import { PluginSet } from './plugin-set.ts'
@@ -165,13 +165,13 @@ export class PluginRegistry {
     })
   }
 
-  /** Undoes `disable` and loads it. Throws as `load`. */
+  /** Undoes `disable` and loads it, in the version to which it was rolled back. Throws as `load`. */
   async enable(name: string): Promise<PluginRecord> {
     return await this.#inTurn(async () => {
       await this.#parts.catalogue.scan()
       this.#parts.entries.record(name)
       this.#parts.kept.change(name, { isDisabled: undefined })
-      return await load(this.#parts, name, {})
+      return await load(this.#parts, name, keptVersion(this.#parts, name))
     })
   }
 

@@ -197,6 +197,28 @@ upgrade('goes back only when asked to, and to the version before', async () => {
   assert.is(recordOf(last, 'sample').version, '1.2.0')
 })
 
+upgrade('comes back from a disable as it was rolled back, at the next start too', async () => {
+  await using root = await tempDir()
+  const packages = [
+    await writePlugin(root.path, { version: '1.0.0' }),
+    await writePlugin(root.path, { version: '1.1.0' }),
+  ]
+  {
+    await using host = await createTestHost({ packages, pluginsDir: root.path })
+    await host.registry.loadAll()
+    await host.registry.load('sample', { rollback: true })
+    await host.registry.disable('sample')
+    host.migrated.clear()
+    assert.is((await host.registry.enable('sample')).version, '1.0.0')
+    assert.is(host.migrated.size, 0, 'the tables of the later version stay as they are')
+    assert.equal(recordOf(host, 'sample').installed, [], 'both are of the build')
+  }
+  await using next = await createTestHost({ packages, pluginsDir: root.path })
+  await next.registry.loadAll()
+  assert.is(recordOf(next, 'sample').version, '1.0.0')
+  assert.is((await next.registry.load('sample', { version: '1.1.0' })).version, '1.1.0')
+})
+
 const EXCLUSIVE = { handover: 'exclusive' }
 const OWNS_PORT = {
   head: 'globalThis.portOwner ??= undefined',

@@ -27,6 +27,7 @@ install('installs a version that the running service then loads', async () => {
   await installPlugin(await writePlugin(root.path, { version: '1.1.0' }), pluginsDir, ANYBODY)
   await host.registry.scan()
   assert.equal(recordOf(host, 'sample').versions, ['1.1.0', '1.0.0'])
+  assert.equal(recordOf(host, 'sample').installed, ['1.1.0', '1.0.0'])
   await host.registry.load('sample')
   assert.equal((await host.get('/v1/sample')).body, { version: '1.1.0' })
 })

@@ -170,6 +170,7 @@ const HSS = [
   ['Next, with Node 24', /added \d+ packages/],
   [/Total: +24\n +Passed: +24\n/],
   [/^error +it needs hss\.driver to be my_hss/m, /^signed_by +me \([0-9a-f-]{19}\)$/m],
+  [/^token +store$/m],
   ['"subscribers":5', /(synced[\s\S]*){5}/],
   ['"subscribers":5'],
   [],

@@ -52,6 +52,7 @@ program
       )
     const signing = file === undefined ? {} : { key: await readSigningKey(resolve(file)) }
     const packed = await packPlugin(process.cwd(), { out: resolve(options.out), ...signing })
+    for (const warning of packed.warnings) say(`warning: ${warning}`)
     say(
       `${packed.id} ${packed.version}, ${packed.signedBy === undefined ? 'not signed' : `signed with the key ${packed.signedBy}`}`,
     )

@@ -2,7 +2,9 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { createManifestReader } from './manifest.ts'
 import { hashesOfContents, readPackage, unsigned } from './package-contents.ts'
+import { readmeWarnings } from './readme-warnings.ts'
 import { SIGNATURE_FILE, signatureOf } from './signature.ts'
 import { keyId, type SigningKey } from './signing-key.ts'
 import { tarOf } from './tar.ts'
@@ -15,6 +17,8 @@ export interface PackedPlugin {
   readonly file: string
   /** The key's id, as people tell keys apart; undefined for one without a signature. */
   readonly signedBy: string | undefined
+  /** What whoever gets it will miss in its README; each is a sentence. */
+  readonly warnings: readonly string[]
 }
 
 /** How a package is made. */
@@ -54,5 +58,17 @@ export async function packPlugin(sourceDir: string, { out, key }: PackOptions): 
   } finally {
     await rm(draft, { force: true })
   }
-  return { id, version, file, signedBy: key === undefined ? undefined : keyId(key.publicKey) }
+  return {
+    id,
+    version,
+    file,
+    signedBy: key === undefined ? undefined : keyId(key.publicKey),
+    warnings: await warningsOf(sourceDir, files.get('README.md')),
+  }
+}
+
+async function warningsOf(sourceDir: string, readme: Uint8Array | undefined): Promise<readonly string[]> {
+  const read = await createManifestReader().read(sourceDir, 'installed')
+  if (typeof read === 'string') return []
+  return readmeWarnings(readme === undefined ? undefined : Buffer.from(readme).toString(), read)
 }

@@ -70,7 +70,8 @@ async function pack(terminal: Terminal, name: string, options: PackOptions): Pro
       : await readSigningKey(resolve(terminal.cwd, options.key)).catch(refuse)
   const out = options.out === undefined ? dir : resolve(terminal.cwd, options.out)
   const packed = await packPlugin(dir, { out, ...(signing === undefined ? {} : { key: signing }) })
-  const { id, version, file, signedBy } = packed
+  const { id, version, file, signedBy, warnings } = packed
+  for (const warning of warnings) terminal.err(`svc: warning: ${warning}\n`)
   if (options.json === true) terminal.out(jsonText({ ...packed, signedBy: signedBy ?? null }))
   else {
     terminal.err(

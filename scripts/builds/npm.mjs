@@ -1,4 +1,4 @@
-// What plugins are written against, as npm packages: they are the same twice, and need nothing of this workspace but each other.
+// What plugins and programs are written against, as npm packages: they are the same twice, and need nothing of this workspace but each other.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -7,7 +7,8 @@ import { arch } from 'node:process'
 import { filesBelow } from './files.mjs'
 import { manifestOf, packages, root } from './parts.mjs'
 
-const PUBLISHED = ['contracts', 'plugin-kit', 'testkit']
+const FOR_PLUGINS = ['contracts', 'plugin-kit', 'testkit']
+const PUBLISHED = ['client', ...FOR_PLUGINS]
 const pnpm = join(root, 'tools/node_modules/@pnpm', `exe.linux-${arch}`, 'pnpm')
 /** Many builds are made of one state of the packages. */
 const cache = join(root, 'node_modules/.cache/steeple-npm')
@@ -18,11 +19,11 @@ export function makeNpm(out) {
   return PUBLISHED.map((name) => packInto(out, name))
 }
 
-/** As `makeNpm`; what was packed before of the very same files is taken. */
+/** Those for plugins alone; what was packed before of the very same files is taken. */
 export function takeNpm(out) {
   mkdirSync(out, { recursive: true })
   mkdirSync(cache, { recursive: true })
-  return PUBLISHED.map((name) => {
+  return FOR_PLUGINS.map((name) => {
     const kept = join(cache, `${stateOf(name)}.tgz`)
     if (!existsSync(kept)) {
       const folder = mkdtempSync(join(cache, 'pack-'))

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { assert, suite } from '@steeple/testkit'
 import { ROOT } from '../harness/launch.ts'
+import { writeClientProject } from '../harness/plugins/client-project.ts'
 import { type Registry, startRegistry } from '../harness/plugins/registry.ts'
 import { type Ran, runLines } from '../harness/plugins/scaffold.ts'
 import { runSvc, type Service, startService, until } from '../harness/service.ts'
@@ -192,6 +193,50 @@ scaffold(
     assert.is(newer.code, 0, newer.output)
     assert.match(newer.output, /0\.1\.1/)
     assert.is((await service.request('GET', '/v1/my-feature/notes/mast')).body.body, 'Climb with two.')
+  },
+  { limitMs: 360_000 },
+)
+
+scaffold('packs what can be published: whole, and nothing that only this repository has', async () => {
+  const files = readdirSync(join(folder, 'packed')).filter((name) => name.endsWith('.tgz'))
+  assert.equal(files.map((name) => name.replace(/^steeple-(.+)-[\d.]+\.tgz$/, '$1')).toSorted(), [
+    'client',
+    'contracts',
+    'plugin-kit',
+    'testkit',
+  ])
+  for (const file of files) {
+    const { code, output } = await run(`npm publish ./packed/${file}`)
+    assert.is(code, 0, output)
+    const inside = (path: string): string =>
+      execFileSync('tar', ['-xzOf', join(folder, 'packed', file), join('package', path)], {
+        encoding: 'utf8',
+      })
+    const manifest = inside('package.json')
+    assert.not.match(manifest, /workspace:|"private": true/)
+    assert.match(manifest, /"access": "public"/)
+    const { types, default: entry } = JSON.parse(manifest).exports['.']
+    for (const path of ['LICENSE', 'README.md', types, entry]) assert.ok(inside(path).length > 0, path)
+  }
+})
+
+scaffold(
+  'the client, installed by its name in an empty folder, speaks to the service, and its types know what there is',
+  async () => {
+    writeClientProject(join(folder, 'automation'))
+    const installed = await run('cd automation && npm install @steeple/client typescript @types/node')
+    assert.is(installed.code, 0, installed.output)
+    assert.not.match(installed.output, /warn/i)
+    const ran = await run('cd automation && node program.ts')
+    assert.is(ran.code, 0, ran.output)
+    assert.match(ran.output, /^issued 2 found 2\nproblem sim_not_found$/m)
+    for (const way of ['node', 'page']) {
+      const right = await run(`cd automation && npx tsc -p tsconfig.${way}.json`)
+      assert.is(right.code, 0, right.output)
+      const wrong = await run(`cd automation && npx tsc -p tsconfig.${way}.wrong.json`)
+      assert.is.not(wrong.code, 0)
+      assert.match(wrong.output, /wrong\.ts[(:]4[\s\S]*wrong\.ts[(:]5/)
+    }
   },
   { limitMs: 360_000 },
 )

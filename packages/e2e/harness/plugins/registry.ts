@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, realpathSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { basename, dirname, join, sep } from 'node:path'
 import { ROOT } from '../launch.ts'
 
-/** A registry on this machine with what our packages need, made of what this workspace has installed. */
+/** A registry on this machine with what our packages need, made of what this workspace has installed. What is published has it, too. */
 export interface Registry {
   /** Has npm ask it and nobody else. */
   readonly env: Readonly<Record<string, string>>
@@ -41,6 +41,10 @@ export async function startRegistry(folder: string): Promise<Registry> {
   const server: Server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? '/', 'http://registry').pathname).slice(1)
     const isFile = path.endsWith('.tgz')
+    if (request.method === 'PUT') {
+      void publish(request, held).then(() => response.writeHead(201).end('{}'))
+      return
+    }
     const found = held.get(isFile ? dirname(dirname(path)) : path)
     if (found === undefined) response.writeHead(404, { 'content-type': 'application/json' }).end('{}')
     else if (isFile) response.end(found.tarball)
@@ -50,9 +54,13 @@ export async function startRegistry(folder: string): Promise<Registry> {
         .end(JSON.stringify(documentOf(found, urlOf(server))))
   })
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
+  // Whoever publishes is asked for a token, which nobody looks at.
+  const npmrc = join(folder, 'npmrc')
+  writeFileSync(npmrc, `${urlOf(server).replace('http:', '')}:_authToken=anybody\n`)
   return {
     env: {
       npm_config_registry: urlOf(server),
+      npm_config_userconfig: npmrc,
       npm_config_cache: join(folder, 'npm-cache'),
       npm_config_audit: 'false',
       npm_config_fund: 'false',
@@ -63,6 +71,22 @@ export async function startRegistry(folder: string): Promise<Registry> {
       await new Promise((closed) => server.close(closed))
     },
   }
+}
+
+/** What npm sends: the manifest of one version, and its archive. */
+interface Publication {
+  readonly versions: Readonly<Record<string, Manifest>>
+  readonly _attachments: Readonly<Record<string, { readonly data: string }>>
+}
+
+async function publish(request: IncomingMessage, held: Map<string, Held>): Promise<void> {
+  const pieces: Buffer[] = []
+  for await (const piece of request) pieces.push(piece)
+  const publication: Publication = JSON.parse(Buffer.concat(pieces).toString())
+  const [manifest] = Object.values(publication.versions)
+  const [archive] = Object.values(publication._attachments)
+  if (manifest === undefined || archive === undefined) throw new Error('npm has published nothing')
+  held.set(manifest.name, { manifest, tarball: Buffer.from(archive.data, 'base64') })
 }
 
 function urlOf(server: Server): string {

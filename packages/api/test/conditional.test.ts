@@ -91,6 +91,38 @@ conditional(
   },
 )
 
+conditional(
+  'documents If-Match, the new ETag and the refusal of a route that is guarded, and of no other',
+  async () => {
+    const put = (path: `/${string}`, more: object) =>
+      route({
+        method: 'PUT',
+        path,
+        role: 'operator',
+        summary: 'Change',
+        audit: 'thing.change',
+        errors: ['policy_conflict'],
+        ...more,
+        handle: async () => ({ body: {} }),
+      })
+    const world = await serveRoutes([put('/v1/guarded', { guarded: true }), put('/v1/free', {})])
+    try {
+      const { paths, components } = (await world.ask('/v1/openapi.json')).body
+      const references = (path: string): readonly string[] =>
+        paths[path].put.parameters.map(({ $ref }: { readonly $ref: string }) => $ref)
+      assert.ok(references('/v1/guarded').includes('#/components/parameters/IfMatch'))
+      assert.not.ok(references('/v1/free').includes('#/components/parameters/IfMatch'))
+      assert.is(components.parameters.IfMatch.name, 'If-Match')
+      const { responses } = paths['/v1/guarded'].put
+      assert.ok('ETag' in responses['200'].headers)
+      assert.match(responses['409'].description, /policy_conflict/)
+      assert.not.ok('ETag' in paths['/v1/free'].put.responses['200'].headers)
+    } finally {
+      await world.close()
+    }
+  },
+)
+
 conditional('says nothing of the type of a body that it does not send', async () => {
   const own = route({
     method: 'GET',

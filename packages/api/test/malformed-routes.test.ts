@@ -13,6 +13,11 @@ function unchecked(change: object): Route {
 
 const REFUSED: readonly (readonly [string, object, RegExp])[] = [
   ['a role that there is not', { role: 'root' }, /GET \/v1\/sample: there is no role root; one of public, /],
+  [
+    'If-Match and no code to refuse a stale one with',
+    { method: 'PUT', audit: 'sample.change', guarded: true, errors: ['not_found'] },
+    /PUT \/v1\/sample: a guarded route names the code, of status 409 or 412/,
+  ],
   ['no role', { role: undefined }, /GET \/v1\/sample: there is no role undefined/],
   [
     'a response schema that is none',

@@ -47,6 +47,10 @@ function takesKey({ parameters }) {
   return parameters.some(({ $ref }) => $ref === '#/components/parameters/IdempotencyKey')
 }
 
+function isGuarded({ parameters }) {
+  return parameters.some(({ $ref }) => $ref === '#/components/parameters/IfMatch')
+}
+
 function codesOf(operation) {
   return Object.values(operation.responses).flatMap(({ content }) => {
     const parts = content?.['application/json']?.schema?.allOf ?? []
@@ -90,6 +94,11 @@ function requestText(operation, document) {
     )
     return [`readonly ${place}${mark}: ${text}`]
   })
+  if (isGuarded(operation))
+    members.push(
+      '/** The `etag` of what was read before: the change is refused when somebody else was first. */',
+      'readonly ifMatch?: string | undefined',
+    )
   const { requestBody } = operation
   if (requestBody !== undefined) members.push(bodyText(requestBody))
   return members.length === 0 ? 'object' : `{\n${indented(members.join('\n'))}\n}`

@@ -2154,6 +2154,8 @@ export interface Operations {
   /** Change the policy. Roles: operator, admin. */
   'PUT /v1/policy': {
     readonly request: {
+      /** The `etag` of what was read before: the change is refused when somebody else was first. */
+      readonly ifMatch?: string | undefined
       readonly body?: {
         readonly retention_days?: {
           /** Days that sessions are kept. */

@@ -54,6 +54,7 @@ interface AnyCall extends CallOptions {
   readonly path?: Readonly<Record<string, unknown>>
   readonly query?: Readonly<Record<string, unknown>>
   readonly body?: unknown
+  readonly ifMatch?: string | undefined
 }
 
 const KEY_BYTES = 16

@@ -20,7 +20,7 @@ export type AnswerOf<M extends Method, P extends PathOf<M>> = Op<M, P>['answer']
 /** The codes of errors that an operation documents. */
 export type CodeOf<M extends Method, P extends PathOf<M>> = Op<M, P>['code']
 
-/** What a request of an operation holds: `path`, `query`, `body`, each where it has one. */
+/** What a request of an operation holds: `path`, `query`, `ifMatch`, `body`, each where it has one. */
 export type RequestOf<M extends Method, P extends PathOf<M>> = Op<M, P>['request']
 
 /** The paths of lists that come in pages. */
@@ -52,8 +52,6 @@ export interface CallOptions {
   readonly retries?: number
   /** The key of a change; one is drawn when absent. The same key with the same request changes nothing twice. */
   readonly idempotencyKey?: string
-  /** The `etag` of what was read before: the change is refused when somebody else was first. */
-  readonly ifMatch?: string
   /** The `etag` of what is here already: status 304 and no data when it still holds. */
   readonly ifNoneMatch?: string
   /** Further headers, `Accept` for instance. */

@@ -28,7 +28,6 @@ calls('fills path and query, sends JSON with a key, and gives data with what the
     path: { imsi: 'a/b' },
     query: { wait: undefined },
     body: {},
-    ifMatch: '"0"',
   })
   assert.ok(result.ok)
   assert.is(result.etag, '"1"')
@@ -38,8 +37,18 @@ calls('fills path and query, sends JSON with a key, and gives data with what the
   assert.is(url, '/v1/sims/a%2Fb/suspend')
   assert.is(body, '{}')
   assert.is(headers.authorization, 'Bearer t')
-  assert.is(headers['if-match'], '"0"')
+  assert.is(headers['if-match'], undefined)
   assert.match(String(headers['idempotency-key']), /^[0-9a-f]{32}$/)
+})
+
+calls('guards a change with what was read, where the operation takes that', async () => {
+  const { client, server } = await clientOf([json(200, {}), json(200, {})])
+  await client.put('/v1/policy', { body: { sim_swap_cooldown_hours: 12 }, ifMatch: '"0"' })
+  await client.put('/v1/policy', { body: { sim_swap_cooldown_hours: 12 }, ifMatch: undefined })
+  assert.equal(
+    server.arrived.map(({ headers }) => headers?.['if-match']),
+    ['"0"', undefined],
+  )
 })
 
 calls('sends what is no JSON as it is, of its type', async () => {

@@ -17,6 +17,9 @@ export const asks = [
   (client: Client) => client.get('/v1/sims', { query: { state: 'lost' } }),
   // @ts-expect-error a number
   (client: Client) => client.post('/v1/sims', { body: { count: '1' } }),
+  (client: Client) => client.put('/v1/policy', { body: {}, ifMatch: '"1"' }),
+  // @ts-expect-error it takes no If-Match
+  (client: Client) => client.put('/v1/log-level', { body: { level: 'debug' }, ifMatch: '"1"' }),
   // @ts-expect-error not a list
   (client: Client) => client.rows('/v1/status'),
 ]
@@ -27,7 +30,7 @@ types('tells answers, rows and codes of operations apart', () => {
   const code: CodeOf<'GET', '/v1/sims/{imsi}'> = 'sim_not_found'
   const list: PagedPath = '/v1/audit'
   assert.equal([issued, hash, code, list], [1, '0123456789ab', 'sim_not_found', '/v1/audit'])
-  assert.is(asks.length, 8)
+  assert.is(asks.length, 10)
 })
 
 types.run()

@@ -123,6 +123,11 @@ export interface ReadRoute extends RouteBase {
 export interface MutatingRoute extends RouteBase {
   readonly method: 'POST' | 'PUT' | 'DELETE'
   readonly audit: string | { readonly none: string }
+  /**
+   * It honours `If-Match` with the `ETag` of what it changes, so that a stale form overwrites nobody's change: within its `mutate` the
+   * handler refuses any other with a code of `errors` whose status is 409 or 412, and answers with the new `ETag`. Documented in OpenAPI.
+   */
+  readonly guarded?: boolean
   /** Counts against `policy.rate_limits`: the limit's name, and how much one request costs (1 when absent). */
   readonly rateLimit?: { readonly name: string; cost?(body: never): number }
 }

@@ -121,10 +121,22 @@ function refuseMalformed(route: Route, { plugin, errors = [] }: RouteSet): void 
   if (route.method !== 'GET' && route.audit === undefined) {
     throw pluginFailed(plugin, 'routes', `${nameOf(route)}: a mutating route names its audit action`)
   }
-  const known = [...ERROR_CATALOGUE, ...errors].map(({ code }) => code)
+  const catalogue = [...ERROR_CATALOGUE, ...errors]
+  const known = catalogue.map(({ code }) => code)
   const unknown = route.errors?.filter((code) => !known.includes(code)) ?? []
   if (unknown.length > 0) {
     const problem = `no such error codes: ${unknown.join(', ')}; steeple.errors of its package.json declares its own`
     throw pluginFailed(plugin, 'routes', `${nameOf(route)}: ${problem}`)
   }
+  if (route.method !== 'GET' && route.guarded === true && !refusesStale(route, catalogue)) {
+    const problem =
+      'a guarded route names the code, of status 409 or 412, that a stale If-Match is refused with'
+    throw pluginFailed(plugin, 'routes', `${nameOf(route)}: ${problem}`)
+  }
+}
+
+function refusesStale(route: Route, catalogue: readonly Pick<ErrorCode, 'code' | 'status'>[]): boolean {
+  return catalogue.some(
+    ({ code, status }) => (status === 409 || status === 412) && route.errors?.includes(code) === true,
+  )
 }

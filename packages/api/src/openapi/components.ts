@@ -69,6 +69,12 @@ export const COMPONENTS: Readonly<Record<string, unknown>> = {
       description: 'The ETag of an earlier answer: when it still holds, the answer is 304 without a body.',
       schema: { type: 'string' },
     },
+    IfMatch: {
+      name: 'If-Match',
+      in: 'header',
+      description: 'The ETag of what was read: the change is refused when somebody else was first.',
+      schema: { type: 'string' },
+    },
     Limit: {
       name: 'limit',
       in: 'query',

@@ -68,6 +68,7 @@ function parametersOf(route: Route): readonly Json[] {
     ...(route.paged === true ? [reference('parameters/Limit'), reference('parameters/Cursor')] : []),
     ...(isIdempotent(route) ? [reference('parameters/IdempotencyKey')] : []),
     ...(isConditional(route) ? [reference('parameters/IfNoneMatch')] : []),
+    ...(isGuarded(route) ? [reference('parameters/IfMatch')] : []),
     reference('parameters/RequestId'),
     ...undeclaredParams(route),
   ]
@@ -122,7 +123,7 @@ function successOf(route: Route): Json {
   const { response, status } = route.schema ?? {}
   const headers = {
     'X-Request-Id': reference('headers/RequestId'),
-    ...(isConditional(route) ? { ETag: reference('headers/ETag') } : {}),
+    ...(isConditional(route) || isGuarded(route) ? { ETag: reference('headers/ETag') } : {}),
     ...(isIdempotent(route) ? { 'Idempotency-Replayed': reference('headers/Replayed') } : {}),
     ...(isLimited(route) ? rateHeaderRefs() : {}),
   }
@@ -145,6 +146,10 @@ function withExample(example: unknown): Json {
 
 function isConditional(route: Route): boolean {
   return route.method === 'GET' && route.conditional === true
+}
+
+function isGuarded(route: Route): boolean {
+  return route.method !== 'GET' && route.guarded === true
 }
 
 function notModified(): Json {

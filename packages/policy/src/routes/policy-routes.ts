@@ -57,6 +57,7 @@ export function policyRoutes(policy: CurrentPolicy, control: TxControl, clock: C
       schema: { body: BUNDLE_PATCH_SCHEMA, response: BUNDLE_SCHEMA },
       errors: ['validation_failed', 'policy_conflict', 'store_corrupt'],
       audit: 'policy.update',
+      guarded: true,
       handle: update,
     }),
   ]

@@ -8,9 +8,10 @@ import { DEFAULT_LIMITS, type EdgeLimits, type EdgeOptions } from './edge-option
 import { buildGeneration, type RequestHandler } from './host/build-generation.ts'
 import { createConnectionQueues } from './host/connection-queue.ts'
 import { createConnections } from './host/connections.ts'
-import { SYSTEM_PLUGIN } from './host/endpoint.ts'
+import { type Endpoint, SYSTEM_PLUGIN } from './host/endpoint.ts'
 import { Generation } from './host/generation.ts'
 import { createListeners, type Listeners } from './host/listeners.ts'
+import { pageFor } from './host/page-for.ts'
 import { createRouteMemory } from './host/route-memory.ts'
 import { finalStatus, logAccess } from './observe/access-log.ts'
 import { HttpMetrics } from './observe/http-metrics.ts'
@@ -190,10 +191,22 @@ class GenerationHost implements Edge {
       void serve(context, endpoint)
     },
     refuse: (request, reply, error) => {
+      const page = error === undefined ? this.#page(request.raw) : undefined
+      if (page !== undefined) {
+        this.#handler.open(page.generation, page.endpoint, request, reply)
+        return
+      }
       const context = this.#context(request.raw, reply.raw, undefined)
       if (error === undefined) refuseUnmatched(context, this.#memory)
       else fail(context, error)
     },
+  }
+
+  /** What shows the page at a path without a route, if it is one that a browser asks for. */
+  #page(incoming: IncomingMessage): { generation: Generation; endpoint: Endpoint } | undefined {
+    const generation = this.#current
+    const endpoint = generation && pageFor(incoming, generation.endpoints, this.#kernel.features())
+    return endpoint && { generation, endpoint }
   }
 
   #begin(incoming: IncomingMessage, outgoing: ServerResponse): void {

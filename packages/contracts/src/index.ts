@@ -144,7 +144,7 @@ export {
   type StateFacts,
   type StateFile,
 } from './node-state.ts'
-export { atTurnEnd, createPause, type Pause } from './pause.ts'
+export { atTurnEnd, createPause, type Pause, untilAborted } from './pause.ts'
 export {
   type Clock,
   type ComponentHealth,
@@ -253,6 +253,7 @@ export {
   simIssuerRef,
   subscribersRef,
 } from './sim-services.ts'
+export { type StaticFiles, staticRoutes } from './static-files.ts'
 export type { Db, Migration, MutationTx, ObservedTx, Reader, SqlParams, SqlValue, Tx } from './store.ts'
 export {
   type Introspection,
@@ -267,7 +268,6 @@ export { defineTable, type Table, type TableSpec } from './table.ts'
 export { msFromTimestamp, timestampFromMs, timestampOrNull } from './timestamp.ts'
 export { type Span, type SpanFacts, type TraceParent, type Tracer, tracerRef } from './tracing.ts'
 export { createTurns, type Turns } from './turns.ts'
-export { untilAborted } from './until-aborted.ts'
 export {
   type Collection,
   type CollectionConsumer,

@@ -116,6 +116,11 @@ export interface ReadRoute extends RouteBase {
    * when `If-None-Match` names it. Documented in OpenAPI.
    */
   readonly conditional?: boolean
+  /**
+   * It also answers a browser that asks for a page (`GET`, `Accept: text/html`) at a path of at most six segments for which there is no
+   * route, and whose first segment no route and no known plugin has: a page that finds its way by itself. One route has it at a time.
+   */
+  readonly everyPage?: boolean
   readonly audit?: never
 }
 

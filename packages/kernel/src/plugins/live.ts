@@ -211,7 +211,9 @@ function routeProblem(route: Route, prefixes: readonly string[]): string | undef
   if (typeof route.handle !== 'function') return 'has no handler'
   if (typeof route.role !== 'string') return 'names no role'
   if (route.method !== 'GET' && route.audit === undefined) return 'names no audit action'
-  const isDeclared = prefixes.some((prefix) => `${route.path}/`.startsWith(`${prefix}/`))
+  // The page at the root lies under no prefix but that of all others.
+  const isDeclared =
+    route.path === '/' || prefixes.some((prefix) => `${route.path}/`.startsWith(`${prefix}/`))
   return prefixes.length === 0 || isDeclared ? undefined : 'is under none of steeple.paths'
 }
 

@@ -17,6 +17,7 @@ import { passkeyRoutes } from './passkeys/passkey-routes.ts'
 import { authRoutes } from './people/auth-routes.ts'
 import { invitationRoutes } from './people/invitation-routes.ts'
 import { ownPasswordRoute } from './people/own-password.ts'
+import { ownPrincipalRoute } from './people/own-principal.ts'
 import { createPeople } from './people/people.ts'
 import { createSessionAuthenticator } from './people/session-authenticator.ts'
 import { sessionRoutes } from './people/session-routes.ts'
@@ -59,6 +60,7 @@ export const plugin: Plugin = {
         ...authRoutes(people),
         ...sessionRoutes(people),
         ownPasswordRoute(people),
+        ownPrincipalRoute(),
         ...userRoutes(people),
         ...invitationRoutes(people),
         ...passkeyRoutes(people),

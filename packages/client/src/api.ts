@@ -268,6 +268,20 @@ export interface Operations {
     readonly answer: undefined
     readonly code: CommonCode | 'body_too_large' | 'feature_not_installed' | 'forbidden' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'unsupported_media_type'
   }
+  /** Say as whom the credential of this request speaks, and what it may do. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
+  'GET /v1/auth/me': {
+    readonly request: object
+    readonly answer: {
+      /** user, token, admin-env or cli; more may come. */
+      readonly kind: string
+      readonly name: string
+      /** With all that they include. */
+      readonly roles: readonly string[]
+      /** When the credential ends; null when it does not. */
+      readonly expires_at: string | null
+    }
+    readonly code: CommonCode | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'rate_limited' | 'token_expired' | 'unauthenticated'
+  }
   /** Ask for what the browser needs to log in with a passkey. Public. */
   'POST /v1/auth/passkey/options': {
     readonly request: {

@@ -46,6 +46,8 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   { ...open('/docs'), welcome: 302 },
   { ...open('/docs/{page}'), sample: { path: '/docs/index.html' } },
   { ...open('/docs/{folder}/{page}'), sample: { path: '/docs/how-to/sims.html' } },
+  open('/'),
+  { ...open('/console/{file}'), sample: { path: '/console/index.html' } },
   // Restricted by network scope instead; the tests come from loopback, which is inside.
   open('/metrics'),
   read('/v1/status', 'viewer'),
@@ -174,6 +176,7 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   gate('/v1/auth/logout', {}, 204),
   open('/v1/auth/invitation'),
   gate('/v1/auth/invitation', { body: {} }, 400),
+  read('/v1/auth/me', 'viewer'),
   change('POST', '/v1/auth/password', 'viewer', { body: {} }, 400),
   read('/v1/auth/sessions', 'viewer'),
   change('DELETE', '/v1/auth/sessions/{id}', 'viewer', { path: `/v1/auth/sessions/${NODE}` }, 404),

@@ -1,0 +1,150 @@
+import { computed, type ReadonlySignal, signal } from '@preact/signals'
+import { createClient, type Problem } from '@steeple/client'
+
+/** What a role may be asked for. */
+export type Role = 'viewer' | 'operator' | 'sim:issuer' | 'sim:admin' | 'admin'
+
+/** Who is signed in. */
+export interface Me {
+  /** `user` for a person, `token`, `admin-env`. */
+  readonly kind: string
+  readonly name: string
+  readonly roles: readonly string[]
+}
+
+/** `asking` until the first answer; `out` before anybody has signed in; `ended` when somebody was. */
+type State = 'asking' | 'out' | 'in' | 'ended'
+
+/** What every way in answers. */
+export interface Entry {
+  readonly token: string
+  readonly expires_at: string | null
+}
+
+const state = signal<State>('asking')
+const who = signal<Me | undefined>(undefined)
+
+/** Whether somebody is signed in. */
+export const signedIn: ReadonlySignal<State> = computed(() => state.value)
+
+/** Who is signed in; undefined when nobody is. */
+export const me: ReadonlySignal<Me | undefined> = computed(() => who.value)
+
+/** Whether who is signed in may do what asks for a role. */
+export function may(role: Role): boolean {
+  return who.value?.roles.includes(role) === true
+}
+
+/** In this tab alone: a token that was pasted, which outlives a reload. */
+const TAB_TOKEN = 'steeple.token'
+/** That there is a cookie to go on with: no script can see it. */
+const HAS_SESSION = 'steeple.session'
+/** Used cookies end the session, so the tabs of a browser take turns. */
+const LOCK = 'steeple-refresh'
+const RENEW_BEFORE_MS = 60_000
+const LEAST_WAIT_MS = 5_000
+
+let token: string | undefined
+let renewal: Promise<string | undefined> | undefined
+let timer: ReturnType<typeof setTimeout> | undefined
+
+/** The token for the next request; after a refusal another one, if there is one. */
+export function currentToken(refused: string | undefined): Promise<string | undefined> | string | undefined {
+  if (refused === undefined || refused !== token) return token
+  return renew()
+}
+
+/** Goes on with what this browser has: a token of the tab, or the cookie of a session. */
+export async function resume(): Promise<void> {
+  const pasted = sessionStorage.getItem(TAB_TOKEN)
+  if (pasted !== null) token = pasted
+  else if (localStorage.getItem(HAS_SESSION) !== null) await renew()
+  if (token === undefined || !(await introduce())) state.value = 'out'
+}
+
+/** Takes the answer of a login: a session, which goes on by its cookie. */
+export async function enter(entry: Entry): Promise<undefined> {
+  localStorage.setItem(HAS_SESSION, '1')
+  sessionStorage.removeItem(TAB_TOKEN)
+  take(entry)
+  await introduce()
+  return undefined
+}
+
+/** Takes a token as it is, for this tab. Gives why it opens nothing. */
+export async function enterWithToken(text: string): Promise<Problem | undefined> {
+  const given = text.trim()
+  const answer = await createClient({ url: '', token: given }).get('/v1/auth/me')
+  if (!answer.ok) return answer.error
+  token = given
+  sessionStorage.setItem(TAB_TOKEN, given)
+  who.value = answer.data
+  state.value = 'in'
+  return undefined
+}
+
+/** Ends the session, here and at the service. */
+export async function leave(): Promise<void> {
+  const hadSession = localStorage.getItem(HAS_SESSION) !== null
+  sessionStorage.removeItem(TAB_TOKEN)
+  localStorage.removeItem(HAS_SESSION)
+  clearTimeout(timer)
+  token = undefined
+  if (hadSession) await post('/v1/auth/logout').catch(() => undefined)
+  who.value = undefined
+  state.value = 'out'
+}
+
+/** The session is over, whatever was tried: what is on the page stays, and a way in is shown before it. */
+function end(): undefined {
+  clearTimeout(timer)
+  token = undefined
+  sessionStorage.removeItem(TAB_TOKEN)
+  localStorage.removeItem(HAS_SESSION)
+  if (state.peek() === 'in') state.value = 'ended'
+  return undefined
+}
+
+/** One renewal at a time, whoever asks for it. */
+function renew(): Promise<string | undefined> {
+  renewal ??= renewOnce().finally(() => {
+    renewal = undefined
+  })
+  return renewal
+}
+
+async function renewOnce(): Promise<string | undefined> {
+  if (localStorage.getItem(HAS_SESSION) === null) return end()
+  const answer = await inTurn(() => post('/v1/auth/refresh')).catch(() => undefined)
+  // Not reached: the session may go on well, and so does what there is.
+  if (answer === undefined || answer.status >= 500 || answer.status === 429) return token
+  if (!answer.ok) return end()
+  take(await answer.json())
+  return token
+}
+
+function take({ token: next, expires_at }: Entry): void {
+  token = next
+  clearTimeout(timer)
+  if (expires_at === null) return
+  const waitMs = Date.parse(expires_at) - Date.now() - RENEW_BEFORE_MS
+  timer = setTimeout(() => void renew(), Math.max(LEAST_WAIT_MS, waitMs))
+}
+
+/** Asks as whom the token speaks. False when it opens nothing. */
+async function introduce(): Promise<boolean> {
+  const answer = await createClient({ url: '', ...(token === undefined ? {} : { token }) }).get('/v1/auth/me')
+  if (!answer.ok) return false
+  who.value = answer.data
+  state.value = 'in'
+  return true
+}
+
+function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+  // Only over TLS and on this machine; without it the tabs hope for the best.
+  return navigator.locks === undefined ? work() : navigator.locks.request(LOCK, work)
+}
+
+function post(path: string): Promise<Response> {
+  return fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })
+}

@@ -1,0 +1,62 @@
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { t } from '../text/index.ts'
+import { Button, ButtonLink } from '../ui/button.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
+import { Progress } from '../ui/progress.tsx'
+import type { Page, PageProps } from './pages.ts'
+import { match, path } from './router.ts'
+
+/** What has been loaded for a pattern: the page, or that it could not be. */
+interface Loaded {
+  readonly pattern: string
+  readonly Shown: ComponentType<PageProps> | undefined
+}
+
+/** The page at the address, loaded when it is first shown. */
+export function CurrentPage({ pages }: { readonly pages: readonly Page[] }) {
+  const here = path.value
+  const page = pages.find((one) => match(one.path, here) !== undefined)
+  const [loaded, setLoaded] = useState<Loaded | undefined>(undefined)
+  useEffect(() => {
+    if (page === undefined) return
+    document.title = `${t(page.title)} · ${t('app.name')}`
+    let isOver = false
+    const take = (Shown: Loaded['Shown']): void => {
+      if (!isOver) setLoaded({ pattern: page.path, Shown })
+    }
+    page.load().then(
+      (module) => take(module.Page),
+      () => take(undefined),
+    )
+    return () => {
+      isOver = true
+    }
+  }, [page?.path])
+  if (page === undefined) return <NotFound />
+  if (loaded?.pattern !== page.path) return <Progress label={t('app.loading')} />
+  const { Shown } = loaded
+  if (Shown === undefined) return <Failed />
+  return <Shown key={page.path} params={match(page.path, here) ?? {}} />
+}
+
+function NotFound() {
+  return (
+    <>
+      <h1>{t('app.notFound')}</h1>
+      <EmptyState
+        title={t('app.notFound.help')}
+        action={<ButtonLink href="/">{t('home.title')}</ButtonLink>}
+      />
+    </>
+  )
+}
+
+function Failed() {
+  return (
+    <EmptyState
+      title={t('app.pageFailed')}
+      action={<Button onClick={() => location.reload()}>{t('app.reload')}</Button>}
+    />
+  )
+}

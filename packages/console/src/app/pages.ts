@@ -1,0 +1,32 @@
+import type { ComponentType } from 'preact'
+import type { Role } from '../api/session.ts'
+import { homePages } from '../pages/home/pages.ts'
+import type { TextKey } from '../text/index.ts'
+
+/** What a page is given: what its path has in the places of the pattern. */
+export interface PageProps {
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** A group of the menu, in the order of the menu. */
+export type Group = 'now' | 'people' | 'network' | 'care' | 'box'
+
+/** A page of the console. */
+export interface Page {
+  /** `/sims/:hash`: at most six segments, the first none of the service's (`v1`, `docs`, `console`, `metrics`, `gsma`). */
+  readonly path: string
+  readonly title: TextKey
+  /** The role without which it is not shown. */
+  readonly role: Role
+  /** The plugin without which there is none of it, by its id. */
+  readonly feature?: string
+  /** Where it stands in the menu; absent: it is reached from another page. */
+  readonly group?: Group
+  readonly load: () => Promise<{ readonly Page: ComponentType<PageProps> }>
+}
+
+/** All pages, in the order of the menu within each group. */
+export const PAGES: readonly Page[] = [...homePages]
+
+/** The groups, in the order of the menu. */
+export const GROUPS: readonly Group[] = ['now', 'people', 'network', 'care', 'box']

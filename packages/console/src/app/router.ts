@@ -1,0 +1,93 @@
+import { computed, type ReadonlySignal, signal } from '@preact/signals'
+
+/** Where the reader is. */
+interface Place {
+  readonly path: string
+  readonly query: URLSearchParams
+}
+
+const here = signal<Place>(read())
+
+/** The path of the page that is shown. */
+export const path: ReadonlySignal<string> = computed(() => here.value.path)
+
+/** The filters in the address. */
+export const query: ReadonlySignal<URLSearchParams> = computed(() => here.value.query)
+
+/** What may say no before the reader leaves a page: text to ask with, or undefined. */
+let guard: (() => string | undefined) | undefined
+
+/** Goes to a page of the console, `replace` without a step in the history. */
+export function navigate(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
+  if (!replace && guard !== undefined) {
+    const question = guard()
+    if (question !== undefined && !confirm(question)) return
+    guard = undefined
+  }
+  history[replace ? 'replaceState' : 'pushState'](null, '', to)
+  here.value = read()
+  if (!replace) scrollTo(0, 0)
+}
+
+/** Asks before the page is left while `ask` gives a text; gives back how to stop asking. */
+export function guardLeaving(ask: () => string | undefined): () => void {
+  guard = ask
+  return () => {
+    if (guard === ask) guard = undefined
+  }
+}
+
+/** The value of a filter in the address; empty when there is none. */
+export function filter(name: string): string {
+  return query.value.get(name) ?? ''
+}
+
+/** Puts filters into the address; an empty one leaves it. */
+export function setFilters(filters: Readonly<Record<string, string | undefined>>): void {
+  const next = new URLSearchParams(query.value)
+  for (const [name, value = ''] of Object.entries(filters)) {
+    if (value === '') next.delete(name)
+    else next.set(name, value)
+  }
+  const text = next.toString()
+  navigate(`${path.value}${text === '' ? '' : `?${text}`}`, { replace: true })
+}
+
+/** What a path has in the places of a pattern, `/sims/:hash`; undefined when it does not fit. */
+export function match(pattern: string, asked: string): Readonly<Record<string, string>> | undefined {
+  const [parts, given] = [pattern.split('/'), asked.replace(/(.)\/$/, '$1').split('/')]
+  if (parts.length !== given.length) return undefined
+  const found: Record<string, string> = {}
+  for (const [index, part] of parts.entries()) {
+    const value = given[index] ?? ''
+    if (part.startsWith(':') && value !== '') found[part.slice(1)] = decodeURIComponent(value)
+    else if (part !== value) return undefined
+  }
+  return found
+}
+
+/** Follows links to pages of the console without loading anything; `isPage` says which they are. */
+export function followLinks(isPage: (path: string) => boolean): void {
+  addEventListener('popstate', () => {
+    here.value = read()
+  })
+  addEventListener('click', (event) => {
+    const link = event.target instanceof Element ? event.target.closest('a') : null
+    const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey
+    if (link === null || !isPlain || event.defaultPrevented || link.target !== '' || link.download !== '')
+      return
+    const url = new URL(link.href, location.href)
+    if (
+      url.origin !== location.origin ||
+      !isPage(url.pathname) ||
+      (url.hash !== '' && url.pathname === location.pathname)
+    )
+      return
+    event.preventDefault()
+    navigate(url.pathname + url.search)
+  })
+}
+
+function read(): Place {
+  return { path: location.pathname, query: new URLSearchParams(location.search) }
+}

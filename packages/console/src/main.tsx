@@ -1,0 +1,12 @@
+import { render } from 'preact'
+import { resume } from './api/session.ts'
+import { App, isPagePath } from './app/app.tsx'
+import { followLinks } from './app/router.ts'
+import { loadTexts } from './text/index.ts'
+import './ui/style.css'
+
+await loadTexts()
+followLinks(isPagePath)
+const root = document.getElementById('app')
+if (root !== null) render(<App />, root)
+await resume()

@@ -1,0 +1,6 @@
+import type { Page } from '../../app/pages.ts'
+
+/** The first screen. */
+export const homePages: readonly Page[] = [
+  { path: '/', title: 'home.title', role: 'viewer', group: 'now', load: () => import('./home.tsx') },
+]

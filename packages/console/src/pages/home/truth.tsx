@@ -1,0 +1,34 @@
+import { StopButton, type Tx } from '../../app/transmitter.tsx'
+import { t } from '../../text/index.ts'
+import { Lamp } from '../../ui/lamp.tsx'
+
+const GATES = ['country_code', 'license_ack', 'allow_list'] as const
+
+/** One sentence: on the air or not, because …; the lights of the three gates; Stop. */
+export function Truth({ state }: { readonly state: Tx | undefined }) {
+  if (state === undefined) return null
+  return (
+    <section class="card truth" aria-label={t('home.title')}>
+      <p class="sentence">{sentenceOf(state)}</p>
+      <ul class="gates">
+        {GATES.map((gate) => (
+          <li key={gate}>
+            <Lamp
+              tone={state.gates[gate] === 'set' ? 'ok' : 'bad'}
+              label={`${t(`home.gate.${gate}`)}: ${t(state.gates[gate] === 'set' ? 'home.gate.set' : 'home.gate.missing')}`}
+            />
+          </li>
+        ))}
+      </ul>
+      <StopButton />
+    </section>
+  )
+}
+
+function sentenceOf(state: Tx): string {
+  if (state.transmitter === 'on') return t('home.onAir')
+  if (state.transmitter === 'unconfirmed') return t('home.unconfirmed')
+  const missing = GATES.filter((gate) => state.gates[gate] !== 'set').map((gate) => t(`home.because.${gate}`))
+  if (missing.length > 0) return t('home.offAir.gates', { reasons: missing.join(t('home.and')) })
+  return t(state.armed ? 'home.offAir.armed' : 'home.offAir.ready')
+}

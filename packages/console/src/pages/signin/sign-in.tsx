@@ -1,0 +1,112 @@
+import type { Problem } from '@steeple/client'
+import { useState } from 'preact/hooks'
+import { enterWithToken } from '../../api/session.ts'
+import { byPasskey, byPassword, hasPasskeys } from '../../api/ways-in.ts'
+import { t } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { Field } from '../../ui/field.tsx'
+import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+
+/** All ways in: name, password and code; a passkey; a token. */
+export function SignIn() {
+  const [isByToken, setByToken] = useState(false)
+  return isByToken ? (
+    <ByToken onBack={() => setByToken(false)} />
+  ) : (
+    <ByName onToken={() => setByToken(true)} />
+  )
+}
+
+function ByName({ onToken }: { readonly onToken: () => void }) {
+  const [username, setName] = useState('')
+  const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
+  const { error, isBusy, isCancelled, attempt } = useAttempt()
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void attempt(() => byPassword({ username, password, code: code.replaceAll(/\s/g, '') }))
+      }}
+    >
+      <Field label={t('signin.name')} value={username} onInput={setName} autocomplete="username" isRequired />
+      <Field
+        label={t('signin.password')}
+        value={password}
+        onInput={setPassword}
+        type="password"
+        autocomplete="current-password"
+        isRequired
+      />
+      <Field
+        label={t('signin.code')}
+        help={t('signin.code.help')}
+        value={code}
+        onInput={setCode}
+        autocomplete="one-time-code"
+        isRequired
+      />
+      {error === undefined ? null : <ErrorNotice error={error} />}
+      {isCancelled ? <Notice tone="warn">{t('signin.passkey.cancelled')}</Notice> : null}
+      <Button type="submit" kind="primary" isBusy={isBusy}>
+        {t('signin.go')}
+      </Button>
+      {hasPasskeys() ? (
+        <Button onClick={() => void attempt(byPasskey)} isBusy={isBusy}>
+          {t('signin.passkey')}
+        </Button>
+      ) : null}
+      <Button kind="quiet" onClick={onToken}>
+        {t('signin.token')}
+      </Button>
+    </form>
+  )
+}
+
+function ByToken({ onBack }: { readonly onBack: () => void }) {
+  const [token, setToken] = useState('')
+  const { error, isBusy, attempt } = useAttempt()
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void attempt(() => enterWithToken(token))
+      }}
+    >
+      <Field
+        label={t('signin.token.label')}
+        help={t('signin.token.help')}
+        value={token}
+        onInput={setToken}
+        type="password"
+        isRequired
+      />
+      {error === undefined ? null : <ErrorNotice error={error} />}
+      <Button type="submit" kind="primary" isBusy={isBusy}>
+        {t('signin.go')}
+      </Button>
+      <Button kind="quiet" onClick={onBack}>
+        {t('signin.people')}
+      </Button>
+    </form>
+  )
+}
+
+/** One try at a time; `cancelled` is a person's own will. */
+function useAttempt() {
+  const [error, setError] = useState<Problem | undefined>(undefined)
+  const [isCancelled, setCancelled] = useState(false)
+  const [isBusy, setBusy] = useState(false)
+  const attempt = async (way: () => Promise<Problem | 'cancelled' | undefined>): Promise<void> => {
+    setBusy(true)
+    setError(undefined)
+    setCancelled(false)
+    const failed = await way()
+    setBusy(false)
+    if (failed === 'cancelled') setCancelled(true)
+    else setError(failed)
+  }
+  return { error, isBusy, isCancelled, attempt }
+}

@@ -1,0 +1,20 @@
+import { fileURLToPath } from 'node:url'
+import { type Plugin, staticRoutes } from '@steeple/contracts'
+
+/** The pages that the build has made, beside the bundle and beside the sources, which tests run. */
+const SITE = fileURLToPath(
+  new URL(import.meta.url.endsWith('/dist/plugin.js') ? './site' : '../dist/site', import.meta.url),
+)
+
+/** The web console: its files, and its first page for every path that a browser asks for and nothing else has. */
+export const plugin: Plugin = {
+  setup: async () => ({
+    routes: staticRoutes({
+      folder: SITE,
+      prefix: '/console',
+      summary: 'What the console loads: scripts, styles, pictures',
+      group: 'This API',
+      page: { file: 'index.html', path: '/', summary: 'The console: a page for people', everyPage: true },
+    }),
+  }),
+}

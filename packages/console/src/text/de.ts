@@ -1,0 +1,6 @@
+import { homeDe } from './home.de.ts'
+import type { Texts } from './index.ts'
+import { shellDe } from './shell.de.ts'
+
+/** All German texts: each area has a file of its own. */
+export const de: Texts = { ...shellDe, ...homeDe }

@@ -1,0 +1,5 @@
+import { homeEn } from './home.en.ts'
+import { shellEn } from './shell.en.ts'
+
+/** All English texts: each area has a file of its own. */
+export const en = { ...shellEn, ...homeEn } as const

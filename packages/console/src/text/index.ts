@@ -1,0 +1,44 @@
+import type { en } from './en.ts'
+
+/** The name of a text. */
+export type TextKey = keyof typeof en
+
+/** All texts of a language. */
+export type Texts = Readonly<Record<TextKey, string>>
+
+let texts: Texts | undefined
+let language = 'en'
+
+/** The language in force, `en` or `de`: for dates and numbers too. */
+export function locale(): string {
+  return navigator.languages.find((one) => one.startsWith(language)) ?? language
+}
+
+/** Loads the texts of the browser's language, English when there are none. Before anything is shown. */
+export async function loadTexts(): Promise<void> {
+  const wanted = navigator.languages.map((one) => one.slice(0, 2)).find((one) => one === 'en' || one === 'de')
+  language = wanted ?? 'en'
+  texts = language === 'de' ? (await import('./de.ts')).de : (await import('./en.ts')).en
+  document.documentElement.lang = language
+}
+
+/**
+ * A text, with what it names filled in: `{name}`, and `{count|card|cards}` for the form that a number needs.
+ */
+export function t(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
+  const text = texts?.[key] ?? key
+  return text.replaceAll(
+    /\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g,
+    (_, name: string, one?: string, many?: string) => {
+      const value = values[name] ?? ''
+      if (one === undefined) return typeof value === 'number' ? value.toLocaleString(locale()) : value
+      return (new Intl.PluralRules(language).select(Number(value)) === 'one' ? one : many) ?? ''
+    },
+  )
+}
+
+/** The text of a key that is made at run time, of a state for instance; the word itself when there is none. */
+export function word(prefix: string, value: string): string {
+  const key = `${prefix}.${value}`
+  return texts !== undefined && Object.hasOwn(texts, key) ? t(key as TextKey) : value
+}

@@ -1,0 +1,192 @@
+import type { ComponentChildren } from 'preact'
+import { useMemo, useRef, useState } from 'preact/hooks'
+import { t } from '../text/index.ts'
+import { useWindow } from './use-window.ts'
+
+/** One column. */
+export interface Column<Row> {
+  readonly key: string
+  readonly title: string
+  readonly cell: (row: Row) => ComponentChildren
+  /** Right-aligned, with figures of one width. */
+  readonly isNumeric?: boolean
+  /** Left out where the screen is narrow. */
+  readonly isWide?: boolean
+  /** Can be sorted by. */
+  readonly compare?: (a: Row, b: Row) => number
+}
+
+/** A table of rows to compare. */
+export interface DataTableProps<Row> {
+  /** What the rows are, for readers of the table. */
+  readonly label: string
+  readonly rows: readonly Row[]
+  readonly columns: readonly Column<Row>[]
+  readonly keyOf: (row: Row) => string
+  /** What is opened by Enter on a row; its first cell should hold a link there too. */
+  readonly onOpen?: (row: Row) => void
+  /** Keys of the chosen rows. With it each row has a box to tick. */
+  readonly selected?: ReadonlySet<string>
+  readonly onSelect?: (selected: ReadonlySet<string>) => void
+  /** What stands here without rows. */
+  readonly empty?: ComponentChildren
+  /** Below the rows: a button for the next page, for instance. */
+  readonly footer?: ComponentChildren
+}
+
+type Sorting = { readonly key: string; readonly isDown: boolean } | undefined
+
+/** A table that draws what can be seen of 10,000 rows; arrow keys move along the rows, Enter opens one, space selects it. */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { label, rows, columns, keyOf, selected, onSelect } = props
+  const [sorting, setSorting] = useState<Sorting>(undefined)
+  const sorted = useMemo(() => sort(rows, columns, sorting), [rows, columns, sorting])
+  const frame = useRef<HTMLDivElement>(null)
+  const { first, last, above, below, show } = useWindow(frame, sorted.length)
+  const [active, setActive] = useState(0)
+  if (rows.length === 0) return <>{props.empty ?? <p class="empty">{t('ui.noRows')}</p>}</>
+  const toggle = (key: string): void => {
+    const next = new Set(selected)
+    if (!next.delete(key)) next.add(key)
+    onSelect?.(next)
+  }
+  const move = (to: number): void => {
+    const place = Math.max(0, Math.min(sorted.length - 1, to))
+    setActive(place)
+    show(place)
+    requestAnimationFrame(() =>
+      frame.current?.querySelector<HTMLElement>(`tr[data-place="${place}"]`)?.focus(),
+    )
+  }
+  const onKey = (event: KeyboardEvent): void => {
+    const row = event.target instanceof HTMLTableRowElement ? sorted[active] : undefined
+    if (row === undefined) return
+    const to = {
+      ArrowDown: active + 1,
+      ArrowUp: active - 1,
+      Home: 0,
+      End: sorted.length - 1,
+      PageDown: active + 10,
+      PageUp: active - 10,
+    }[event.key]
+    if (to !== undefined) move(to)
+    else if (event.key === 'Enter' && props.onOpen !== undefined) props.onOpen(row)
+    else if (event.key === ' ' && selected !== undefined) toggle(keyOf(row))
+    else return
+    event.preventDefault()
+  }
+  const width = columns.length + (selected === undefined ? 0 : 1)
+  return (
+    <>
+      <div class="table-frame" ref={frame}>
+        <table aria-label={label} aria-rowcount={sorted.length + 1} onKeyDown={onKey}>
+          <Head {...props} sorting={sorting} onSort={setSorting} />
+          <tbody>
+            <Spacer height={above} width={width} />
+            {sorted.slice(first, last).map((row, index) => {
+              const [place, key] = [first + index, keyOf(row)]
+              return (
+                <tr
+                  key={key}
+                  data-place={place}
+                  aria-rowindex={place + 2}
+                  aria-selected={selected?.has(key)}
+                  tabIndex={place === Math.min(Math.max(active, first), last - 1) ? 0 : -1}
+                  onFocus={() => setActive(place)}
+                >
+                  {selected === undefined ? null : (
+                    <td class="tick">
+                      <input
+                        type="checkbox"
+                        aria-label={t('ui.selectRow')}
+                        checked={selected.has(key)}
+                        onChange={() => toggle(key)}
+                      />
+                    </td>
+                  )}
+                  {columns.map((column) => (
+                    <td key={column.key} class={classOf(column)}>
+                      {column.cell(row)}
+                    </td>
+                  ))}
+                </tr>
+              )
+            })}
+            <Spacer height={below} width={width} />
+          </tbody>
+        </table>
+      </div>
+      <div class="table-foot">
+        <span class="fine">{t('ui.rows', { count: rows.length })}</span>
+        {props.footer}
+      </div>
+    </>
+  )
+}
+
+function Head<Row>({
+  columns,
+  rows,
+  keyOf,
+  selected,
+  onSelect,
+  sorting,
+  onSort,
+}: DataTableProps<Row> & { readonly sorting: Sorting; readonly onSort: (sorting: Sorting) => void }) {
+  const isAll = selected !== undefined && rows.length > 0 && rows.every((row) => selected.has(keyOf(row)))
+  return (
+    <thead>
+      <tr>
+        {selected === undefined ? null : (
+          <th scope="col" class="tick">
+            <input
+              type="checkbox"
+              aria-label={t('ui.selectAll')}
+              checked={isAll}
+              onChange={() => onSelect?.(new Set(isAll ? [] : rows.map(keyOf)))}
+            />
+          </th>
+        )}
+        {columns.map((column) => {
+          const isBy = sorting?.key === column.key
+          const order = !isBy ? undefined : sorting.isDown ? 'descending' : 'ascending'
+          return (
+            <th key={column.key} scope="col" class={classOf(column)} aria-sort={order}>
+              {column.compare === undefined ? (
+                column.title
+              ) : (
+                <button
+                  type="button"
+                  title={t('ui.sortBy', { column: column.title })}
+                  onClick={() => onSort({ key: column.key, isDown: isBy && !sorting.isDown })}
+                >
+                  {column.title}
+                  <span aria-hidden="true">{!isBy ? '' : sorting.isDown ? ' ↓' : ' ↑'}</span>
+                </button>
+              )}
+            </th>
+          )
+        })}
+      </tr>
+    </thead>
+  )
+}
+
+function Spacer({ height, width }: { readonly height: number; readonly width: number }) {
+  if (height === 0) return null
+  return (
+    <tr class="spacer">
+      <td colSpan={width} height={height} />
+    </tr>
+  )
+}
+
+function sort<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sorting: Sorting): readonly Row[] {
+  const compare = columns.find(({ key }) => key === sorting?.key)?.compare
+  if (compare === undefined || sorting === undefined) return rows
+  return rows.toSorted((a, b) => (sorting.isDown ? compare(b, a) : compare(a, b)))
+}
+
+function classOf({ isNumeric, isWide }: { readonly isNumeric?: boolean; readonly isWide?: boolean }): string {
+  return `${isNumeric === true ? 'number' : ''} ${isWide === true ? 'wide-only' : ''}`.trim()
+}

@@ -1,0 +1,167 @@
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+import { Input } from './input.tsx'
+
+interface Labelled {
+  readonly label: string
+  /** What to fill in, in a sentence. */
+  readonly help?: string
+  /** Why what is filled in will not do. */
+  readonly error?: string | undefined
+}
+
+/** A line to fill in. */
+export interface FieldProps extends Labelled {
+  readonly value: string
+  readonly onInput: (value: string) => void
+  readonly type?: 'text' | 'password' | 'number' | 'search' | 'date' | 'datetime-local' | 'email' | 'url'
+  readonly isRequired?: boolean
+  readonly isDisabled?: boolean
+  readonly autocomplete?: string
+  readonly inputMode?: 'numeric' | 'decimal' | 'text' | 'search'
+  readonly placeholder?: string
+  readonly pattern?: string
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly min?: number | string
+  readonly max?: number | string
+  readonly isFocused?: boolean
+  /** Several lines in place of one. */
+  readonly lines?: number
+}
+
+/** A labelled line, or several, with its help and what is wrong with it. */
+export function Field({ label, help, error, onInput, lines, ...input }: FieldProps) {
+  const id = useId()
+  const shared = {
+    id,
+    value: input.value,
+    required: input.isRequired === true,
+    disabled: input.isDisabled === true,
+    'aria-invalid': error !== undefined,
+    'aria-describedby': describedBy(id, help, error),
+    onInput: (event: { readonly currentTarget: HTMLInputElement | HTMLTextAreaElement }) =>
+      onInput(event.currentTarget.value),
+    placeholder: input.placeholder,
+    minLength: input.minLength,
+    maxLength: input.maxLength,
+    autoFocus: input.isFocused === true,
+  }
+  return (
+    <Around id={id} label={label} help={help} error={error}>
+      {lines === undefined ? (
+        <Input
+          {...shared}
+          type={input.type ?? 'text'}
+          autocomplete={input.autocomplete ?? 'off'}
+          inputMode={input.inputMode}
+          pattern={input.pattern}
+          min={input.min}
+          max={input.max}
+        />
+      ) : (
+        <textarea {...shared} rows={lines} />
+      )}
+    </Around>
+  )
+}
+
+/** One of several. */
+export interface SelectProps extends Labelled {
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly options: readonly { readonly value: string; readonly label: string }[]
+  readonly isDisabled?: boolean
+}
+
+/** A labelled choice. */
+export function Select({ label, help, error, value, onChange, options, isDisabled = false }: SelectProps) {
+  const id = useId()
+  return (
+    <Around id={id} label={label} help={help} error={error}>
+      <select
+        id={id}
+        value={value}
+        disabled={isDisabled}
+        aria-invalid={error !== undefined}
+        aria-describedby={describedBy(id, help, error)}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      >
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+    </Around>
+  )
+}
+
+/** A box to tick, with what it means beside it. */
+export function Checkbox({
+  label,
+  help,
+  isChecked,
+  onChange,
+  isDisabled = false,
+}: Omit<Labelled, 'error'> & {
+  readonly isChecked: boolean
+  readonly onChange: (isChecked: boolean) => void
+  readonly isDisabled?: boolean
+}) {
+  const id = useId()
+  return (
+    <div class="field check">
+      <input
+        id={id}
+        type="checkbox"
+        checked={isChecked}
+        disabled={isDisabled}
+        aria-describedby={describedBy(id, help, undefined)}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+      <label for={id}>{label}</label>
+      {help === undefined ? null : (
+        <p id={`${id}-help`} class="help">
+          {help}
+        </p>
+      )}
+    </div>
+  )
+}
+
+function describedBy(id: string, help: string | undefined, error: string | undefined): string | undefined {
+  const ids = [help === undefined ? [] : [`${id}-help`], error === undefined ? [] : [`${id}-error`]].flat()
+  return ids.length === 0 ? undefined : ids.join(' ')
+}
+
+function Around({
+  id,
+  label,
+  help,
+  error,
+  children,
+}: {
+  readonly id: string
+  readonly label: string
+  readonly help: string | undefined
+  readonly error: string | undefined
+  readonly children: ComponentChildren
+}) {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children}
+      {help === undefined ? null : (
+        <p id={`${id}-help`} class="help">
+          {help}
+        </p>
+      )}
+      {error === undefined ? null : (
+        <p id={`${id}-error`} class="wrong">
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,56 @@
+import { signal } from '@preact/signals'
+import { locale } from '../text/index.ts'
+
+/** Moves on every half minute, so that "2 minutes ago" stays true. */
+const now = signal(Date.now())
+setInterval(() => {
+  now.value = Date.now()
+}, 30_000)
+
+const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+]
+
+/** A moment (RFC 3339) in the reader's zone, UTC on hover; `relative`: how long ago or ahead. */
+export function Time({
+  at,
+  relative = false,
+  dateOnly = false,
+}: {
+  readonly at: string
+  readonly relative?: boolean
+  readonly dateOnly?: boolean
+}) {
+  const date = new Date(at)
+  const text = relative
+    ? agoText(date.getTime() - now.value)
+    : date.toLocaleString(locale(), { dateStyle: 'medium', ...(dateOnly ? {} : { timeStyle: 'short' }) })
+  const utc = date
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, ' UTC')
+  return (
+    <time dateTime={at} title={relative ? `${date.toLocaleString(locale())} · ${utc}` : utc}>
+      {text}
+    </time>
+  )
+}
+
+function agoText(ms: number): string {
+  const format = new Intl.RelativeTimeFormat(locale(), { numeric: 'auto', style: 'long' })
+  const [unit, size] = UNITS.find(([, length]) => Math.abs(ms) >= length) ?? ['second', 1_000]
+  return format.format(Math.round(ms / size), unit)
+}
+
+/** A length of time as people say it: `2 h 5 min`, `0.4 s`. */
+export function durationText(ms: number): string {
+  if (ms < 10_000) return `${(ms / 1_000).toLocaleString(locale(), { maximumFractionDigits: 1 })} s`
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 1) return `${Math.round(ms / 1_000)} s`
+  const [hours, days] = [Math.floor(minutes / 60), Math.floor(minutes / 1_440)]
+  if (days > 0) return `${days} d ${hours % 24} h`
+  return hours > 0 ? `${hours} h ${minutes % 60} min` : `${minutes} min`
+}

@@ -1,6 +1,8 @@
 import type { ComponentType } from 'preact'
 import type { Role } from '../api/session.ts'
 import { homePages } from '../pages/home/pages.ts'
+import { radioPages } from '../pages/radio/pages.ts'
+import { rulesPages } from '../pages/rules/pages.ts'
 import type { TextKey } from '../text/index.ts'
 
 /** What a page is given: what its path has in the places of the pattern. */
@@ -26,7 +28,7 @@ export interface Page {
 }
 
 /** All pages, in the order of the menu within each group. */
-export const PAGES: readonly Page[] = [...homePages]
+export const PAGES: readonly Page[] = [...homePages, ...radioPages, ...rulesPages]
 
 /** The groups, in the order of the menu. */
 export const GROUPS: readonly Group[] = ['now', 'people', 'network', 'care', 'box']

@@ -1,0 +1,100 @@
+import type { AnswerOf } from '@steeple/client'
+import { locale } from '../../text/index.ts'
+
+/** A radio profile with its carrier. */
+export type Profile = AnswerOf<'GET', '/v1/tx/profiles'>['profiles'][number]
+/** The allow-list as frequencies. */
+export type Ranges = AnswerOf<'GET', '/v1/spectrum/ranges'>
+/** An entry of the allow-list as frequencies. */
+export type Range = Ranges['ranges'][number]
+
+/** A part of the spectrum, MHz. */
+export interface Span {
+  readonly low_mhz: number
+  readonly high_mhz: number
+}
+
+/** A bar of the map, with what it is. */
+export interface Bar extends Span {
+  readonly key: string
+  readonly label: string
+  /** `allowed`: an entry that counts here; `elsewhere`: of another country; `carrier`: of a profile. */
+  readonly kind: 'allowed' | 'elsewhere' | 'carrier'
+  readonly isArmed: boolean
+}
+
+/** One band of the map. */
+export interface BandRow extends Span {
+  readonly key: string
+  readonly technology: string
+  readonly band: string
+  /** The band itself; undefined where no entry names it. */
+  readonly edges: Span | undefined
+  readonly bars: readonly Bar[]
+}
+
+/** Of a band that no entry names: what is drawn to either side of a carrier, MHz. */
+const AROUND_MHZ = 10
+
+/** The bands that an entry or a profile is in, each with what is allowed and what is sent there, by frequency. */
+export function bandRows({ country, ranges }: Ranges, profiles: readonly Profile[]): readonly BandRow[] {
+  const keys = new Set([...ranges, ...profiles].map(keyOf))
+  return [...keys]
+    .flatMap((key) => {
+      const entries = ranges.filter((range) => keyOf(range) === key)
+      const carriers = profiles.filter((profile) => keyOf(profile) === key)
+      const bars = [...entries.flatMap((entry) => barOfEntry(entry, country)), ...carriers.flatMap(barOfCarrier)]
+      const edges = entries.flatMap(edgesOf)[0]
+      const [technology = '', band = ''] = key.split(' ')
+      const around = edges ?? spanOf(bars)
+      return around === undefined ? [] : [{ key, technology, band, edges, bars, ...around }]
+    })
+    .toSorted((a, b) => a.low_mhz - b.low_mhz || a.key.localeCompare(b.key))
+}
+
+function keyOf({ technology, band }: { readonly technology: string; readonly band: string | null }): string {
+  return `${technology} ${band ?? '?'}`
+}
+
+function edgesOf({ band_low_mhz, band_high_mhz }: Range): readonly Span[] {
+  return band_low_mhz === null || band_high_mhz === null
+    ? []
+    : [{ low_mhz: band_low_mhz, high_mhz: band_high_mhz }]
+}
+
+function barOfEntry(range: Range, country: string): readonly Bar[] {
+  const { low_mhz, high_mhz } = range
+  if (low_mhz === null || high_mhz === null) return []
+  const kind = range.country === country ? 'allowed' : 'elsewhere'
+  const key = `${kind} ${range.country} ${low_mhz} ${high_mhz} ${range.max_eirp_dbm}`
+  return [{ key, low_mhz, high_mhz, kind, label: range.country, isArmed: false }]
+}
+
+function barOfCarrier({ id, downlink, armed }: Profile): readonly Bar[] {
+  return downlink === null
+    ? []
+    : [{ ...downlink, key: `carrier ${id}`, kind: 'carrier', label: id, isArmed: armed }]
+}
+
+function spanOf(bars: readonly Bar[]): Span | undefined {
+  if (bars.length === 0) return undefined
+  return {
+    low_mhz: Math.min(...bars.map(({ low_mhz }) => low_mhz)) - AROUND_MHZ,
+    high_mhz: Math.max(...bars.map(({ high_mhz }) => high_mhz)) + AROUND_MHZ,
+  }
+}
+
+/** Whether all of a span lies in another one. */
+export function isWithin(inner: Span, outer: Span): boolean {
+  return inner.low_mhz >= outer.low_mhz && inner.high_mhz <= outer.high_mhz
+}
+
+/** A frequency as people say it: `2,680 MHz`. */
+export function mhzText(mhz: number): string {
+  return `${mhz.toLocaleString(locale(), { maximumFractionDigits: 3 })} MHz`
+}
+
+/** A part of the spectrum: `2,677.5 – 2,682.5 MHz`. */
+export function spanText({ low_mhz, high_mhz }: Span): string {
+  return `${low_mhz.toLocaleString(locale(), { maximumFractionDigits: 3 })} – ${mhzText(high_mhz)}`
+}

@@ -28,7 +28,7 @@ export const rulesDe: Readonly<Record<keyof typeof rulesEn, string>> = {
   'rules.allow.band': 'Band',
   'rules.allow.earfcn_min': 'Erster Kanal',
   'rules.allow.earfcn_max': 'Letzter Kanal',
-  'rules.allow.max_eirp_dbm': 'EIRP höchstens, dBm',
+  'rules.allow.max_eirp_dbm': 'Max. EIRP, dBm',
   'rules.allow.country': 'Land',
   'rules.allow.edge': 'Bandrand',
   'rules.allow.add': 'Eintrag hinzufügen',
@@ -55,7 +55,8 @@ export const rulesDe: Readonly<Record<keyof typeof rulesEn, string>> = {
   'rules.saved': 'Die Regeln gelten als Fassung {revision}.',
   'rules.leave': 'Die geänderten Regeln sind nicht gespeichert. Trotzdem gehen?',
   'rules.stale': 'Jemand anders hat die Regeln inzwischen geändert.',
-  'rules.stale.help': 'Nichts wurde überschrieben, und was du getippt hast, steht noch da. Geändert hat sich:',
+  'rules.stale.help':
+    'Nichts wurde überschrieben, und was du getippt hast, steht noch da. Geändert hat sich:',
   'rules.stale.both': 'Du hast {own} getippt.',
   'rules.stale.keep': 'Meines auf deren Stand behalten',
   'rules.stale.drop': 'Deren Stand nehmen',

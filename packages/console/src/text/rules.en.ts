@@ -10,7 +10,8 @@ export const rulesEn = {
   'rules.section.limits': 'Limits',
   'rules.section.mesh': 'Mesh',
   'rules.license.acknowledged': 'There is a licence for this place, and I have read it',
-  'rules.license.acknowledged.help': 'Without it nothing may be armed. When it is taken back, the radio stops at once.',
+  'rules.license.acknowledged.help':
+    'Without it nothing may be armed. When it is taken back, the radio stops at once.',
   'rules.license.reference': 'Reference',
   'rules.license.holder': 'Holder',
   'rules.license.expires': 'Expires',
@@ -24,7 +25,7 @@ export const rulesEn = {
   'rules.allow.band': 'Band',
   'rules.allow.earfcn_min': 'First channel',
   'rules.allow.earfcn_max': 'Last channel',
-  'rules.allow.max_eirp_dbm': 'Most EIRP, dBm',
+  'rules.allow.max_eirp_dbm': 'Max EIRP, dBm',
   'rules.allow.country': 'Country',
   'rules.allow.edge': 'band edge',
   'rules.allow.add': 'Add an entry',

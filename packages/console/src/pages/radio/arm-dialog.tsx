@@ -8,7 +8,7 @@ import { Checkbox } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
-import { Carrier } from './profiles.tsx'
+import { Carrier } from './carrier.tsx'
 import { isWithin, type Profile, type Range, spanText } from './spectrum.ts'
 
 /** What somebody has to look at before it sends, in this order. The first three are layers of the gate. */
@@ -124,7 +124,8 @@ function License() {
 function helpOf(step: Step, profile: Profile, ranges: readonly Range[], country: string): string {
   if (step === 'country-code') return t('radio.check.country-code.help', { country })
   if (step === 'license') return t('radio.check.license.help')
-  if (step === 'allow-list') return t('radio.check.allow-list.help', { entry: entryOf(profile, ranges, country) })
+  if (step === 'allow-list')
+    return t('radio.check.allow-list.help', { entry: entryOf(profile, ranges, country) })
   return profile.eirp_dbm === null
     ? t('radio.check.antenna.unknown')
     : t('radio.check.antenna.help', { power: profile.eirp_dbm })

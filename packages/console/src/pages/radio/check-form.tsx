@@ -63,7 +63,12 @@ export function CheckForm() {
             error={wrong}
             isRequired
           />
-          <Field label={t('radio.ask.band')} help={t('radio.ask.band.help')} value={typed.band} onInput={set('band')} />
+          <Field
+            label={t('radio.ask.band')}
+            help={t('radio.ask.band.help')}
+            value={typed.band}
+            onInput={set('band')}
+          />
           <Field
             label={t('radio.ask.width')}
             help={t('radio.ask.width.help')}

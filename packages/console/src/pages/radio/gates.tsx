@@ -1,4 +1,4 @@
-import { type Tx, StopButton } from '../../app/transmitter.tsx'
+import { StopButton, type Tx } from '../../app/transmitter.tsx'
 import { t } from '../../text/index.ts'
 import { Lamp } from '../../ui/lamp.tsx'
 
@@ -23,7 +23,10 @@ export function Gates({
           const isOpen = state.gates[gate] === 'set'
           return (
             <li key={gate}>
-              <Lamp tone={isOpen ? 'ok' : 'bad'} label={t(`radio.gate.${gate}.${isOpen ? 'set' : 'missing'}`)} />
+              <Lamp
+                tone={isOpen ? 'ok' : 'bad'}
+                label={t(`radio.gate.${gate}.${isOpen ? 'set' : 'missing'}`)}
+              />
               <p class="fine">
                 {gate === 'country_code' ? (
                   t('radio.gate.country_code.where', { country: country ?? '' })

@@ -2,5 +2,11 @@ import type { Page } from '../../app/pages.ts'
 
 /** What the box sends on, and whether it may. */
 export const radioPages: readonly Page[] = [
-  { path: '/radio', title: 'radio.title', role: 'viewer', group: 'network', load: () => import('./radio.tsx') },
+  {
+    path: '/radio',
+    title: 'radio.title',
+    role: 'viewer',
+    group: 'network',
+    load: () => import('./radio.tsx'),
+  },
 ]

@@ -6,7 +6,8 @@ import { Button } from '../../ui/button.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { ArmDialog } from './arm-dialog.tsx'
-import { mhzText, type Profile, type Range, spanText } from './spectrum.ts'
+import { Carrier } from './carrier.tsx'
+import type { Profile, Range } from './spectrum.ts'
 
 /** Every profile: its carrier, what keeps it off the air, and how to put it there. */
 export function Profiles({
@@ -68,32 +69,16 @@ function ProfileCard({ profile, onArm }: { readonly profile: Profile; readonly o
         </>
       )}
       {may('sim:admin') && !profile.armed ? (
-        <Button kind="primary" onClick={onArm} isDisabled={isOther} label={t('radio.arm.of', { id: profile.id })}>
+        <Button
+          kind="primary"
+          onClick={onArm}
+          isDisabled={isOther}
+          label={t('radio.arm.of', { id: profile.id })}
+        >
           {t('radio.arm')}
         </Button>
       ) : null}
       {isOther && may('sim:admin') ? <p class="fine">{t('radio.profile.other')}</p> : null}
     </article>
-  )
-}
-
-/** The carrier of a profile in MHz and channels. */
-export function Carrier({ profile }: { readonly profile: Profile }) {
-  const { downlink, uplink, technology, band, channel } = profile
-  return (
-    <dl class="facts">
-      <dt>{t('radio.carrier.channel')}</dt>
-      <dd>
-        {word('radio.technology', technology)} {channel} {band === null ? '' : `(${band})`}
-      </dd>
-      <dt>{t('radio.carrier.down')}</dt>
-      <dd>{downlink === null ? t('radio.carrier.unknown') : spanText(downlink)}</dd>
-      <dt>{t('radio.carrier.up')}</dt>
-      <dd>{uplink === null ? t('radio.carrier.none') : spanText(uplink)}</dd>
-      <dt>{t('radio.carrier.width')}</dt>
-      <dd>{mhzText(profile.bandwidth_mhz)}</dd>
-      <dt>{t('radio.carrier.power')}</dt>
-      <dd>{profile.eirp_dbm === null ? t('radio.carrier.power.none') : `${profile.eirp_dbm} dBm`}</dd>
-    </dl>
   )
 }

@@ -1,5 +1,5 @@
-import { useQuery } from '../../api/use-query.ts'
 import { may } from '../../api/session.ts'
+import { useQuery } from '../../api/use-query.ts'
 import { tx } from '../../app/transmitter.tsx'
 import { t } from '../../text/index.ts'
 import { ErrorNotice } from '../../ui/notice.tsx'

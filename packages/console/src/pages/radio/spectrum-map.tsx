@@ -17,7 +17,10 @@ export function SpectrumMap({
     <section class="card" aria-labelledby="radio-map">
       <h2 id="radio-map">{t('radio.map')}</h2>
       {rows.length === 0 ? (
-        <EmptyState title={t('radio.map.none')} action={<ButtonLink href="/rules">{t('radio.map.rules')}</ButtonLink>}>
+        <EmptyState
+          title={t('radio.map.none')}
+          action={<ButtonLink href="/rules">{t('radio.map.rules')}</ButtonLink>}
+        >
           {t('radio.map.none.help')}
         </EmptyState>
       ) : (
@@ -47,6 +50,8 @@ export function SpectrumMap({
 
 /** Widths of the picture in its own units; it is stretched to the page. */
 const WIDTH = 1_000
+/** From where and how high each is drawn; what counts elsewhere lies below the band. */
+const PLACES = { allowed: [12, 16], elsewhere: [30, 5], carrier: [4, 24] } as const
 /** Less could not be seen. */
 const LEAST = 6
 
@@ -56,7 +61,9 @@ function Band({ row }: { readonly row: BandRow }) {
     <figure class="band">
       <figcaption>
         <strong>{name}</strong>{' '}
-        {row.edges === undefined ? t('radio.map.unlisted') : t('radio.map.band', { span: spanText(row.edges) })}
+        {row.edges === undefined
+          ? t('radio.map.unlisted')
+          : t('radio.map.band', { span: spanText(row.edges) })}
       </figcaption>
       <svg
         viewBox={`0 0 ${WIDTH} 40`}
@@ -86,8 +93,10 @@ function BarShape({ bar, row }: { readonly bar: Bar; readonly row: BandRow }) {
   const scale = WIDTH / (row.high_mhz - row.low_mhz)
   const x = (bar.low_mhz - row.low_mhz) * scale
   const width = Math.max(LEAST, (bar.high_mhz - bar.low_mhz) * scale)
-  const [y, height] = bar.kind === 'carrier' ? [4, 32] : [12, 16]
-  return <rect class={`${bar.kind} ${bar.isArmed ? 'armed' : ''}`} x={x} y={y} width={width} height={height} />
+  const [y, height] = PLACES[bar.kind]
+  return (
+    <rect class={`${bar.kind} ${bar.isArmed ? 'armed' : ''}`} x={x} y={y} width={width} height={height} />
+  )
 }
 
 function barText(bar: Bar): string {
@@ -97,12 +106,34 @@ function barText(bar: Bar): string {
 type Entry = Bar & Pick<BandRow, 'technology' | 'band'>
 
 function Entries({ rows }: { readonly rows: readonly BandRow[] }) {
-  const entries = rows.flatMap(({ technology, band, bars }) => bars.map((bar) => ({ ...bar, technology, band })))
+  const entries = rows.flatMap(({ technology, band, bars }) =>
+    bars.map((bar) => ({ ...bar, technology, band })),
+  )
   const columns: readonly Column<Entry>[] = [
-    { key: 'band', title: t('radio.map.column.band'), cell: ({ technology, band }) => `${word('radio.technology', technology)} ${band}` },
-    { key: 'what', title: t('radio.map.column.what'), cell: (bar) => t(`radio.map.${bar.kind}.word`, { label: bar.label }) },
-    { key: 'low', title: t('radio.map.column.low'), isNumeric: true, cell: ({ low_mhz }) => mhzText(low_mhz), compare: (a, b) => a.low_mhz - b.low_mhz },
-    { key: 'high', title: t('radio.map.column.high'), isNumeric: true, cell: ({ high_mhz }) => mhzText(high_mhz), compare: (a, b) => a.high_mhz - b.high_mhz },
+    {
+      key: 'band',
+      title: t('radio.map.column.band'),
+      cell: ({ technology, band }) => `${word('radio.technology', technology)} ${band}`,
+    },
+    {
+      key: 'what',
+      title: t('radio.map.column.what'),
+      cell: (bar) => t(`radio.map.${bar.kind}.word`, { label: bar.label }),
+    },
+    {
+      key: 'low',
+      title: t('radio.map.column.low'),
+      isNumeric: true,
+      cell: ({ low_mhz }) => mhzText(low_mhz),
+      compare: (a, b) => a.low_mhz - b.low_mhz,
+    },
+    {
+      key: 'high',
+      title: t('radio.map.column.high'),
+      isNumeric: true,
+      cell: ({ high_mhz }) => mhzText(high_mhz),
+      compare: (a, b) => a.high_mhz - b.high_mhz,
+    },
   ]
   return (
     <DataTable

@@ -43,7 +43,10 @@ export function bandRows({ country, ranges }: Ranges, profiles: readonly Profile
     .flatMap((key) => {
       const entries = ranges.filter((range) => keyOf(range) === key)
       const carriers = profiles.filter((profile) => keyOf(profile) === key)
-      const bars = [...entries.flatMap((entry) => barOfEntry(entry, country)), ...carriers.flatMap(barOfCarrier)]
+      const bars = [
+        ...entries.flatMap((entry) => barOfEntry(entry, country)),
+        ...carriers.flatMap(barOfCarrier),
+      ]
       const edges = entries.flatMap(edgesOf)[0]
       const [technology = '', band = ''] = key.split(' ')
       const around = edges ?? spanOf(bars)

@@ -3,7 +3,7 @@ import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Field, Select } from '../../ui/field.tsx'
-import { emptyEntry, type EntryTyped } from './rule-fields.ts'
+import { type EntryTyped, emptyEntry } from './rule-fields.ts'
 import type { Rules } from './use-rules.ts'
 
 /** The allow-list, row by row. Empty channels mean the edges of the band. */
@@ -23,7 +23,9 @@ export function AllowList({
   const country = /^[A-Z]{2}$/.test(status.data?.country ?? '') ? (status.data?.country ?? '') : ''
   return (
     <div class="allow-list">
-      {entries.length === 0 ? <EmptyState title={t('rules.allow.none')}>{t('rules.allow.none.help')}</EmptyState> : null}
+      {entries.length === 0 ? (
+        <EmptyState title={t('rules.allow.none')}>{t('rules.allow.none.help')}</EmptyState>
+      ) : null}
       {entries.map((entry, at) => (
         <Entry
           // A row has no name of its own; what is typed is kept outside of it.
@@ -94,6 +96,7 @@ function Entry({ number, entry, isReader, error, onChange, onRemove }: EntryProp
 
 function errorOf({ error }: Rules, path: string, at: number): string | undefined {
   const pointer = `/${path.replaceAll('.', '/')}/${at}`
-  return error?.details.find((detail) => detail.pointer === pointer || detail.pointer.startsWith(`${pointer}/`))
-    ?.message
+  return error?.details.find(
+    (detail) => detail.pointer === pointer || detail.pointer.startsWith(`${pointer}/`),
+  )?.message
 }

@@ -36,22 +36,66 @@ export interface RuleField {
 
 /** All rules, in the order of the page. */
 export const RULES = [
-  { path: 'spectrum.license.acknowledged', kind: 'flag', section: 'license', title: 'rules.license.acknowledged', help: 'rules.license.acknowledged.help' },
+  {
+    path: 'spectrum.license.acknowledged',
+    kind: 'flag',
+    section: 'license',
+    title: 'rules.license.acknowledged',
+    help: 'rules.license.acknowledged.help',
+  },
   { path: 'spectrum.license.reference', kind: 'text', section: 'license', title: 'rules.license.reference' },
   { path: 'spectrum.license.holder', kind: 'text', section: 'license', title: 'rules.license.holder' },
-  { path: 'spectrum.license.expires_at', kind: 'moment', section: 'license', title: 'rules.license.expires', help: 'rules.license.expires.help' },
+  {
+    path: 'spectrum.license.expires_at',
+    kind: 'moment',
+    section: 'license',
+    title: 'rules.license.expires',
+    help: 'rules.license.expires.help',
+  },
   { path: 'spectrum.allow_list', kind: 'entries', section: 'allow', title: 'rules.allow' },
   { path: 'apns', kind: 'lines', section: 'apns', title: 'rules.apns', help: 'rules.apns.help' },
-  { path: 'retention_days.sessions', kind: 'number', section: 'retention', title: 'rules.retention.sessions' },
+  {
+    path: 'retention_days.sessions',
+    kind: 'number',
+    section: 'retention',
+    title: 'rules.retention.sessions',
+  },
   { path: 'retention_days.audit', kind: 'number', section: 'retention', title: 'rules.retention.audit' },
   { path: 'retention_days.metrics', kind: 'number', section: 'retention', title: 'rules.retention.metrics' },
   { path: 'rate_limits.sim_issue_per_hour', kind: 'number', section: 'limits', title: 'rules.limits.issue' },
-  { path: 'rate_limits.sim_revoke_per_hour', kind: 'number', section: 'limits', title: 'rules.limits.revoke' },
-  { path: 'rate_limits.sim_import_rows_per_hour', kind: 'number', section: 'limits', title: 'rules.limits.import' },
-  { path: 'rate_limits.spectrum_check_per_hour', kind: 'number', section: 'limits', title: 'rules.limits.check' },
+  {
+    path: 'rate_limits.sim_revoke_per_hour',
+    kind: 'number',
+    section: 'limits',
+    title: 'rules.limits.revoke',
+  },
+  {
+    path: 'rate_limits.sim_import_rows_per_hour',
+    kind: 'number',
+    section: 'limits',
+    title: 'rules.limits.import',
+  },
+  {
+    path: 'rate_limits.spectrum_check_per_hour',
+    kind: 'number',
+    section: 'limits',
+    title: 'rules.limits.check',
+  },
   { path: 'rate_limits.tx_arm_per_hour', kind: 'number', section: 'limits', title: 'rules.limits.arm' },
-  { path: 'sim_swap_cooldown_hours', kind: 'number', section: 'limits', title: 'rules.limits.swap', help: 'rules.limits.swap.help' },
-  { path: 'mesh.allow_route_advertise', kind: 'flag', section: 'mesh', title: 'rules.mesh.routes', help: 'rules.mesh.routes.help' },
+  {
+    path: 'sim_swap_cooldown_hours',
+    kind: 'number',
+    section: 'limits',
+    title: 'rules.limits.swap',
+    help: 'rules.limits.swap.help',
+  },
+  {
+    path: 'mesh.allow_route_advertise',
+    kind: 'flag',
+    section: 'mesh',
+    title: 'rules.mesh.routes',
+    help: 'rules.mesh.routes.help',
+  },
 ] as const satisfies readonly RuleField[]
 
 /** The rules as they are typed, by path. */
@@ -87,7 +131,7 @@ export function patchOf(
   const patch: Record<string, unknown> = {}
   for (const path of changedPaths(base, draft)) {
     const kind = RULES.find((rule) => rule.path === path)?.kind ?? 'text'
-    const value = valueOf(kind, draft[path] ?? '')
+    const value = sendable(kind, draft[path] ?? '')
     if (value === undefined) wrong.add(path)
     else put(patch, path.split('.'), value)
   }
@@ -138,7 +182,7 @@ function entryTyped(entry: unknown): EntryTyped {
 }
 
 /** What is sent; undefined when it cannot be. */
-function valueOf(kind: Kind, typed: Typed): unknown {
+function sendable(kind: Kind, typed: Typed): unknown {
   if (typeof typed === 'boolean') return typed
   if (typeof typed !== 'string') return entriesOf(typed)
   const text = typed.trim()
@@ -183,8 +227,7 @@ function put(into: Record<string, unknown>, [key = '', ...rest]: readonly string
     return
   }
   const inner = into[key]
-  const next: Record<string, unknown> =
-    typeof inner === 'object' && inner !== null ? { ...inner } : {}
+  const next: Record<string, unknown> = typeof inner === 'object' && inner !== null ? { ...inner } : {}
   into[key] = next
   put(next, rest, value)
 }

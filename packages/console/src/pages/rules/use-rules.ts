@@ -5,7 +5,15 @@ import { useAction, useQuery } from '../../api/use-query.ts'
 import { guardLeaving } from '../../app/router.ts'
 import { t } from '../../text/index.ts'
 import { toast } from '../../ui/toast.tsx'
-import { changedPaths, type Draft, draftOf, patchOf, type Policy, rebased, type Typed } from './rule-fields.ts'
+import {
+  changedPaths,
+  type Draft,
+  draftOf,
+  type Policy,
+  patchOf,
+  rebased,
+  type Typed,
+} from './rule-fields.ts'
 
 /** The rules as they were when typing began. */
 interface Base {

@@ -3,17 +3,14 @@ import {
   type CoreObserved,
   coreDriverRef,
   type Imsi,
+  type Settings,
   timestampOrNull,
-  type UeAttempt,
   type UeDiagnosis,
-  type UeRefusal,
 } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import type { Sight } from '../attach/sight.ts'
 import type { SimsParts } from '../parts.ts'
-import { wantedInHss } from '../states/machine.ts'
 import type { SimRow } from '../store/sim-row.ts'
-import { apnsOf } from '../store/sim-row.ts'
 import { type Check, doubtful, failed, fine, unknown } from './check.ts'
 
 /** What was asked of the core for one phone. */
@@ -22,6 +19,21 @@ export interface CoreAnswers {
   readonly phone: UeDiagnosis | undefined
   /** Why something is missing. */
   readonly problem: string | undefined
+}
+
+/** All that a diagnosis is made of. */
+export interface Facts {
+  readonly row: Pick<SimRow, 'hash' | 'state' | 'suspend_reason' | 'expires_at_ms' | 'batch_id' | 'apns'>
+  readonly settings: Pick<Settings, 'plmn' | 'tac'>
+  readonly provisioning: Check
+  readonly subscriber: Check
+  readonly answers: CoreAnswers | undefined
+  readonly sight: Sight
+}
+
+/** Both cores call a phone so that is on; the list of all phones may be some seconds older than the look at this one. */
+export function isHeldAsOn({ answers, sight }: Facts): boolean {
+  return sight.attached === false && /^registered\b/i.test(answers?.phone?.state ?? '')
 }
 
 /** Asks the core all at once. Never throws but for its signal. */
@@ -63,10 +75,16 @@ export function coreCheck(answers: CoreAnswers | undefined): Check {
 }
 
 /** Whether a base station is there. */
-export function radioCheck(answers: CoreAnswers | undefined): Check {
-  const radios = answers?.seen?.radios
+export function radioCheck({ answers, sight }: Facts): Check {
+  if (answers === undefined) return unknown('radio', 'no core driver is loaded')
+  const radios = answers.seen?.radios
   if (radios === undefined) return unknown('radio', 'the core does not say which base stations it has')
-  const refused = answers?.phone?.refusedRadio
+  const refused = answers.phone?.refusedRadio
+  if (radios === 0 && sight.attached === true)
+    return unknown(
+      'radio',
+      'the core lists no base station, and a phone that is on: one of its lists is late',
+    )
   if (radios === 0 && refused !== undefined)
     return failed(
       'radio',
@@ -83,74 +101,15 @@ export function radioCheck(answers: CoreAnswers | undefined): Check {
 }
 
 /** Whether it is on the network. */
-export function attachedCheck({ attached, lastSeenAtMs }: Sight): Check {
+export function attachedCheck(facts: Facts): Check {
+  const { attached, lastSeenAtMs } = facts.sight
   const last = lastSeenAtMs === null ? 'it was never seen' : `last seen ${timestampOrNull(lastSeenAtMs)}`
   if (attached === true) return fine('attached', 'its phone is on the network now')
   if (attached === null) return unknown('attached', `the core does not say; ${last}`)
+  if (isHeldAsOn(facts))
+    return unknown(
+      'attached',
+      `the core has it as ${facts.answers?.phone?.state}, which its list had not; ask again`,
+    )
   return doubtful('attached', `its phone is not on the network; ${last}`, null)
-}
-
-/** What became of its attempts, as far as the core tells. */
-export function attemptsCheck(
-  parts: SimsParts,
-  row: SimRow,
-  sight: Sight,
-  answers: CoreAnswers | undefined,
-): Check {
-  const name = 'attempts'
-  const phone = answers?.phone
-  if (phone === undefined) return unknown(name, answers?.problem ?? 'this core does not say who tried')
-  const [attempt] = phone.attempts ?? []
-  if (sight.attached === true) return fine(name, 'the last one succeeded')
-  if (attempt !== undefined) {
-    // One that is to be off is refused as it should be: its state says what to do.
-    if (wantedInHss(row.state) !== 'open') return doubtful(name, wordsOf(attempt), null)
-    return failed(name, wordsOf(attempt), ADVICE[attempt.refusal](parts, row))
-  }
-  if (phone.attempts === undefined) {
-    const state =
-      phone.state === undefined ? 'the core has not heard of it' : `the core has it as ${phone.state}`
-    return unknown(name, `${state}; refusals are not known: ${phone.logProblem ?? 'no log'}`)
-  }
-  if (phone.state === undefined) return doubtful(name, 'the core has not heard of this phone', QUIET(parts))
-  return doubtful(name, `the core has it as ${phone.state}; it was not refused since`, QUIET(parts))
-}
-
-function wordsOf({ detail, at, isCertain }: UeAttempt): string {
-  const when = at === undefined ? '' : `, ${at} by the core's clock`
-  return `refused: ${detail}${when}${isCertain ? '' : ' (the core does not name the phone: it may have been another)'}`
-}
-
-const QUIET = ({ context }: SimsParts): string => {
-  const { mcc, mnc } = context.settings.plmn
-  return (
-    'look at the phone: is it on, out of flight mode, its SIM in, in reach of the cell, data roaming allowed, ' +
-    `its network set to automatic or ${mcc} ${mnc}, its radio able to use the band?`
-  )
-}
-
-/** What to do about each refusal. */
-const ADVICE: Readonly<Record<UeRefusal, (parts: SimsParts, row: SimRow) => string>> = {
-  unknown_subscriber: () =>
-    'the core looks for it elsewhere than it was written, or its database was away: compare hss.* with the core; then ' +
-    'switch the phone off and on, since it takes its SIM for invalid until then',
-  wrong_keys: (_parts, { batch_id }) =>
-    `write the card anew from its own data (on the node: svc sim export ${batch_id ?? 'BATCH'}), or import the keys that it ` +
-    'really has; then switch the phone off and on',
-  out_of_step: () =>
-    'switch the phone off and on, which brings them into step; if it comes again, another HSS uses the same card',
-  wrong_apn: (_parts, row) =>
-    `set the APN in the phone to one of ${apnsOf(row).join(', ')}, or leave it empty; or give the SIM that APN`,
-  wrong_area: ({ context }) =>
-    `set the cell and the core to the same network and tracking area (plmn, tac: here ${context.settings.tac}); svc core plan shows ` +
-    'what would change',
-  wrong_network: ({ context }) =>
-    `this node is ${context.settings.plmn.mcc}-${context.settings.plmn.mnc}: set the core and the cell to it, and the phone's network ` +
-    'to automatic',
-  not_allowed: () =>
-    "look into the subscriber's restrictions in the core's database: nothing of this service sets any",
-  unanswered: (_parts, { hash }) =>
-    `its subscriber has no service in the HSS: svc sim show ${hash} says whether it is provisioned; then switch the phone off and on`,
-  other: () =>
-    "look the cause up in TS 24.301 §9.9.3.9 (LTE) or TS 24.501 §9.11.3.2 (NR), and in the core's log",
 }

@@ -2,15 +2,10 @@ import { sightOf } from '../attach/sight.ts'
 import type { SimsParts } from '../parts.ts'
 import { openImsi } from '../secrets/sealing.ts'
 import type { SimRow } from '../store/sim-row.ts'
-import type { Check } from './check.ts'
-import { askCore, attachedCheck, attemptsCheck, coreCheck, radioCheck } from './core-checks.ts'
-import { provisioningCheck, stateCheck, subscriberCheck } from './sim-checks.ts'
-
-/** Why a phone is not on, as far as the service and the core know. */
-export interface Diagnosis {
-  readonly verdict: string
-  readonly checks: readonly Check[]
-}
+import { SIMS } from '../store/sim-row.ts'
+import { askCore } from './core-checks.ts'
+import { type Diagnosis, judge } from './judge.ts'
+import { provisioningCheck, subscriberCheck } from './sim-checks.ts'
 
 /** A person waits: what does not answer in that time is unknown, ms. */
 const LIMIT_MS = 5_000
@@ -18,32 +13,25 @@ const LIMIT_MS = 5_000
 /** Looks at everything between a SIM and the network. Changes nothing. Throws `store_corrupt`. */
 export async function diagnose(parts: SimsParts, row: SimRow, asked: AbortSignal): Promise<Diagnosis> {
   const signal = AbortSignal.any([asked, AbortSignal.timeout(LIMIT_MS)])
+  const first = await look(parts, row, signal)
+  const { hash } = row
+  const now = await SIMS.find(parts.context.db, { hash })
+  // Somebody has changed it meanwhile: what was found is of two SIMs then, the one of before and the one of now.
+  return now === undefined || isAsBefore(row, now) ? first : await look(parts, now, signal)
+}
+
+function isAsBefore(before: SimRow, now: SimRow): boolean {
+  const { generation, state, hss_status } = now
+  return before.generation === generation && before.state === state && before.hss_status === hss_status
+}
+
+async function look(parts: SimsParts, row: SimRow, signal: AbortSignal): Promise<Diagnosis> {
   const imsi = openImsi(parts.vault, row)
   const [subscriber, answers, sight] = await Promise.all([
     subscriberCheck(parts, row, signal),
     askCore(parts, imsi, signal),
     sightOf(parts, row),
   ])
-  const checks = [
-    stateCheck(row),
-    provisioningCheck(parts, row),
-    subscriber,
-    coreCheck(answers),
-    radioCheck(answers),
-    attachedCheck(sight),
-    attemptsCheck(parts, row, sight, answers),
-  ]
-  return { verdict: verdictOf(checks, sight.attached), checks }
-}
-
-function verdictOf(checks: readonly Check[], attached: boolean | null): string {
-  const wrong = checks.find(({ status }) => status === 'failed')
-  if (wrong !== undefined) return `${wrong.name}: ${wrong.detail}`
-  if (attached === true) return 'its phone is on the network'
-  const odd = checks.find(({ status, advice }) => status === 'warning' && advice !== null)
-  if (odd !== undefined) return `nothing here keeps it off; ${odd.detail}`
-  const hidden = checks.filter(({ status }) => status === 'unknown').map(({ name }) => name)
-  return hidden.length === 0
-    ? 'nothing here keeps it off'
-    : `nothing that is known keeps it off; not known: ${hidden.join(', ')}`
+  const { settings } = parts.context
+  return judge({ row, settings, provisioning: provisioningCheck(parts, row), subscriber, answers, sight })
 }

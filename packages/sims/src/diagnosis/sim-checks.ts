@@ -1,15 +1,23 @@
 import { timestampOrNull } from '@steeple/contracts'
+import type { Sight } from '../attach/sight.ts'
 import type { SimsParts } from '../parts.ts'
 import { differences } from '../provision/differences.ts'
 import { provisioningOf } from '../record.ts'
 import { wantedInHss } from '../states/machine.ts'
 import type { SimRow } from '../store/sim-row.ts'
 import { type Check, doubtful, failed, fine, unknown } from './check.ts'
+import type { Facts } from './core-checks.ts'
 
 /** Whether the SIM itself may be on the network. */
-export function stateCheck(row: SimRow): Check {
+export function stateCheck(row: Facts['row'], { attached, lastSeenAtMs }: Sight): Check {
   const { hash, state, suspend_reason: reason } = row
-  if (state === 'issued') return fine('state', 'issued: its phone was never on the network')
+  if (state === 'issued') {
+    const isSeen = attached === true || lastSeenAtMs !== null
+    return fine(
+      'state',
+      isSeen ? 'issued, and used for the first time' : 'issued: its phone was never on the network',
+    )
+  }
   if (state === 'in-use') return fine('state', 'in use')
   if (state === 'suspended') {
     const advice =
@@ -50,6 +58,13 @@ export function provisioningCheck({ hss }: SimsParts, row: SimRow): Check {
   return failed('provisioning', detail, advice)
 }
 
+/** What the HSS should hold of it. */
+const HELD = {
+  open: 'the HSS holds it as it should',
+  blocked: 'the HSS holds it blocked, as it should',
+  absent: 'the HSS does not hold it, as it should be',
+} as const
+
 /** Whether the HSS holds it as it should, looked at now. */
 export async function subscriberCheck(parts: SimsParts, row: SimRow, signal: AbortSignal): Promise<Check> {
   const driver = parts.hss.driver()
@@ -70,7 +85,7 @@ export async function subscriberCheck(parts: SimsParts, row: SimRow, signal: Abo
       'svc health says more',
     )
   const [difference] = found
-  if (difference === undefined) return fine(name, 'the HSS holds it as it should')
+  if (difference === undefined) return fine(name, HELD[wantedInHss(row.state)])
   if (row.hss_status !== 'synced') return doubtful(name, 'the HSS does not hold it as it should yet', null)
   return failed(
     name,

@@ -12,6 +12,8 @@ import { certificateRoutes } from './certificates/certificate-routes.ts'
 import { findHolder } from './certificates/find-holder.ts'
 import { createOperatorCertificates } from './certificates/operator-certificates.ts'
 import { createLastUse } from './last-use.ts'
+import { linkRoutes } from './links/link-routes.ts'
+import { createLinks } from './links/links.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { passkeyRoutes } from './passkeys/passkey-routes.ts'
 import { authRoutes } from './people/auth-routes.ts'
@@ -53,8 +55,10 @@ export const plugin: Plugin = {
     const people = await createPeople(context, () => authenticator.forgetSessions())
     const sessions = createSessionAuthenticator({ reader: db, clock, jwts: people.jwts, mayCache })
     const authenticator = createAuthenticator({ reader: db, clock, lastUse, sessions, mayCache })
+    const links = createLinks(clock)
     return {
       routes: [
+        ...linkRoutes(people, links),
         ...tokenRoutes(context, authenticator, lastUse),
         ...auditRoutes(context),
         ...authRoutes(people),
@@ -69,7 +73,7 @@ export const plugin: Plugin = {
       services: new Map<string, object>([
         [authenticatorRef.id, authenticator],
         [bootstrapTokensRef.id, createBootstrapTokens(context)],
-        [tokenMintRef.id, createTokenMint(context)],
+        [tokenMintRef.id, createTokenMint(context, links)],
         [
           operatorCertificatesRef.id,
           createOperatorCertificates({ reader: db, caSha256: people.identity.caSha256, findHolder }),

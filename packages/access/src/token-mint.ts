@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Context, nodeIdentityRef, type Principal, type TokenMint } from '@steeple/contracts'
+import type { Link, Links } from './links/links.ts'
 import { tokenMakerText } from './token-owner.ts'
 import type { TokenRequest } from './token-request.ts'
 import { countTokens, insertToken, type TokenRow } from './token-store.ts'
@@ -41,9 +42,17 @@ export function auditDetail(row: TokenRow, asked: TokenRequest): Readonly<Record
 }
 
 /** Makes tokens for the service's own command line. */
-export function createTokenMint(context: Context): TokenMint {
+export function createTokenMint(context: Context, links: Links): TokenMint {
   return {
     count: () => countTokens(context.db),
+    link: async (principal) => {
+      let link: Link | undefined
+      await context.mutate(principal, 'auth.link', principal.id, async () => {
+        link = links.draw(principal)
+      })
+      if (link === undefined) throw new Error('the link was not drawn')
+      return link
+    },
     mint: async (principal, name, roles) => {
       const asked: TokenRequest = {
         name,

@@ -2,6 +2,7 @@ import { systemPrincipal } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { createAuthenticator } from '../src/authenticator.ts'
 import { createLastUse } from '../src/last-use.ts'
+import { createLinks } from '../src/links/links.ts'
 import { createTokenMint } from '../src/token-mint.ts'
 import { accessContext, tokenDb } from './helpers.ts'
 
@@ -10,7 +11,7 @@ const minting = suite('access/token-mint')
 minting('makes a token that authenticates, counts it, and audits it without its text', async () => {
   const db = tokenDb()
   const fake = accessContext(db)
-  const mint = createTokenMint(fake.context)
+  const mint = createTokenMint(fake.context, createLinks(fake.clock))
   assert.is(await mint.count(), 0)
   const { id, token } = await mint.mint(systemPrincipal('cli'), 'first', ['admin'])
   assert.is(await mint.count(), 1)

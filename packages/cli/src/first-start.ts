@@ -1,7 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { meshIdentityRef, systemPrincipal, tokenMintRef } from '@steeple/contracts'
+import { expandRoles, meshIdentityRef, systemPrincipal, tokenMintRef } from '@steeple/contracts'
 import type { Kernel } from '@steeple/kernel'
+import { part as webConsole } from './parts/console.ts'
 import { part as labCore } from './parts/lab-core.ts'
 
 /**
@@ -17,12 +18,14 @@ export async function introduce(kernel: Kernel, url: string): Promise<void> {
   const minted = hasVariable ? undefined : await firstToken(kernel)
   const token = hasVariable ? `$${variable}` : '$SVC_TOKEN'
   const curl = curlOf(kernel)
-  const at = { url, token, curl, dataDir: settings.server.data_dir }
-  const lab = labCore.welcome?.(at) ?? { addresses: [], trial: [] }
+  const at = { url, token, curl, dataDir: settings.server.data_dir, drawLink: () => drawLink(kernel) }
+  const pages = (await webConsole.welcome?.(at)) ?? { addresses: [] }
+  const lab = (await labCore.welcome?.(at)) ?? { addresses: [], trial: [] }
   const lines = [
     '',
     `Steeple ${kernel.info.version} runs in ${settings.server.mode} mode; node "${kernel.identity.name}", data in ${settings.server.data_dir}`,
     '',
+    ...pages.addresses,
     `  API            ${url}/v1/docs`,
     `  documentation  ${url}/docs`,
     ...lab.addresses,
@@ -57,6 +60,13 @@ async function firstToken(kernel: Kernel): Promise<string | undefined> {
   const mint = kernel.service(tokenMintRef)
   if (mint === undefined || (await mint.count()) > 0) return undefined
   return (await mint.mint(systemPrincipal('first-start'), 'first start', ['admin'])).token
+}
+
+/** What opens the console as the first token does: whoever starts the service on a screen is its administrator. */
+async function drawLink(kernel: Kernel): Promise<string | undefined> {
+  const mint = kernel.service(tokenMintRef)
+  const principal = { ...systemPrincipal('first-start'), roles: expandRoles(['admin']) }
+  return (await mint?.link(principal))?.token
 }
 
 /** The file of the first token, in the data directory. */

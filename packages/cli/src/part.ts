@@ -15,7 +15,7 @@ export interface Part {
   /** Names of arguments, by the kind of the values that they take. */
   readonly arguments?: Readonly<Record<string, string>>
   /** What a newcomer is told at the first start, beside the rest. */
-  readonly welcome?: (at: WelcomePlace) => Welcome
+  readonly welcome?: (at: WelcomePlace) => Welcome | Promise<Welcome>
 }
 
 /** A list of the service and which of its fields completes a word. */
@@ -34,6 +34,8 @@ export interface WelcomePlace {
   /** curl with what it needs to trust the box. */
   readonly curl: string
   readonly dataDir: string
+  /** Draws what opens the console once; undefined when nobody can. */
+  readonly drawLink: () => Promise<string | undefined>
 }
 
 /** Lines for a newcomer. */

@@ -18,6 +18,7 @@ import type { ServiceFlags } from './flags.ts'
 import { part as alerts } from './parts/alerts.ts'
 import { part as backup } from './parts/backup.ts'
 import { part as compliance } from './parts/compliance.ts'
+import { part as webConsole } from './parts/console.ts'
 import { part as coreConfig } from './parts/core-config.ts'
 import { part as esimSmdp } from './parts/esim-smdp.ts'
 import { part as fairUse } from './parts/fair-use.ts'
@@ -63,6 +64,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   addNetworkCommands(program, terminal)
   mesh.addCommands?.(program, terminal)
   addLoginCommands(program, terminal)
+  webConsole.addCommands?.(program, terminal)
   addUserCommands(program, terminal)
   addTokenCommands(program, terminal)
   addSimCommands(program, terminal)

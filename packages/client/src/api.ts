@@ -239,6 +239,36 @@ export interface Operations {
     }
     readonly code: CommonCode | 'body_too_large' | 'feature_not_installed' | 'forbidden' | 'invitation_invalid' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'unsupported_media_type' | 'user_exists'
   }
+  /** Make a link that opens the console as who asks, once, within five minutes. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
+  'POST /v1/auth/links': {
+    readonly request: {
+      readonly body?: Readonly<Record<string, never>>
+    }
+    readonly answer: {
+      /** What stands behind #. Shown here and never again. */
+      readonly token: string
+      readonly expires_at: string
+    }
+    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
+  }
+  /** Exchange the token of a link for what its maker may do, once. Public. */
+  'POST /v1/auth/links/open': {
+    readonly request: {
+      readonly body: {
+        readonly token: string
+      }
+    }
+    readonly answer: {
+      /** A JWT for Authorization: Bearer. Good for 15 minutes. */
+      readonly token: string
+      /** Bearer. */
+      readonly token_type: string
+      /** When the token ends; refresh it before. */
+      readonly expires_at: string
+      readonly roles: readonly string[]
+    }
+    readonly code: CommonCode | 'body_too_large' | 'feature_not_installed' | 'forbidden' | 'link_invalid' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'unsupported_media_type'
+  }
   /** Log in with a password and a code. Public. */
   'POST /v1/auth/login': {
     readonly request: {
@@ -436,7 +466,7 @@ export interface Operations {
         readonly id: string
         readonly user_id: string
         readonly user_name: string
-        /** password, recovery or passkey; more may come. */
+        /** password, recovery, passkey or link; more may come. */
         readonly method: string
         readonly created_at: string
         /** When it was opened or last refreshed. */
@@ -3821,6 +3851,7 @@ export interface Operations {
 /** Changes that take no `Idempotency-Key`: they are not safe to be sent again. */
 export const UNKEYED: readonly string[] = [
   'POST /v1/auth/invitation',
+  'POST /v1/auth/links/open',
   'POST /v1/auth/login',
   'POST /v1/auth/logout',
   'POST /v1/auth/passkey/options',

@@ -1,5 +1,5 @@
 import { render } from 'preact'
-import { resume } from './api/session.ts'
+import { begin } from './api/ways-in.ts'
 import { App, isPagePath } from './app/app.tsx'
 import { followLinks } from './app/router.ts'
 import { loadTexts } from './text/index.ts'
@@ -9,4 +9,4 @@ await loadTexts()
 followLinks(isPagePath)
 const root = document.getElementById('app')
 if (root !== null) render(<App />, root)
-await resume()
+await begin()

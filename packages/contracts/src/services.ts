@@ -181,10 +181,13 @@ export interface TokenMint {
     name: string,
     roles: readonly Role[],
   ): Promise<{ readonly id: string; readonly token: string }>
+  /** What opens the console as `principal`, once, until `expiresAtMs`: it stands behind # of the link. Audited. */
+  link(principal: Principal): Promise<{ readonly token: string; readonly expiresAtMs: number }>
 }
 export const tokenMintRef: ServiceRef<TokenMint> = serviceRef<TokenMint>('access.token_mint', {
   count: 'function',
   mint: 'function',
+  link: 'function',
 })
 
 // ---- provided by nodes ----

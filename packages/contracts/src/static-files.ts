@@ -52,6 +52,9 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+/** Filters of a page are in its address, and its own affair; credentials are not, since addresses get into logs. */
+const FILTERS = { type: 'object', propertyNames: { not: { enum: ['token', 'access_token'] } } }
+
 /** One file in each coding that there is of it. */
 interface StaticFile {
   readonly plain: Uint8Array
@@ -96,8 +99,7 @@ export function staticRoutes(files: StaticFiles): readonly Route[] {
     summary: page.summary,
     produces: ['text/html'],
     conditional: true,
-    // Filters of a page are in its address, and its own affair.
-    ...(page.everyPage === true ? { everyPage: true, schema: { query: { type: 'object' } } } : {}),
+    ...(page.everyPage === true ? { everyPage: true, schema: { query: FILTERS } } : {}),
     handle: async (request) => replyWith(request, page.file, await file(page.file)),
   })
   return [first, below]

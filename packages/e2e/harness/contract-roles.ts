@@ -174,6 +174,8 @@ export const CONTRACT_ROUTES: readonly ContractRoute[] = [
   gate('/v1/auth/login', { body: {} }, 400),
   gate('/v1/auth/refresh', {}, 401),
   gate('/v1/auth/logout', {}, 204),
+  change('POST', '/v1/auth/links', 'viewer', { body: {} }, 201),
+  gate('/v1/auth/links/open', { body: {} }, 400),
   open('/v1/auth/invitation'),
   gate('/v1/auth/invitation', { body: {} }, 400),
   read('/v1/auth/me', 'viewer'),

@@ -24,7 +24,10 @@ const SHOWN: Readonly<Record<string, readonly [secret: string, texts: readonly s
   'a key': [KEY, [`k=${KEY}`, `0x${KEY}.`, KEY.toUpperCase()]],
   'a key in groups': ['465B5CE8', ['K 465B5CE8 B199B49F AA5F0A2E E238A6BC']],
   'a key in octets': ['46 5b', ['<Buffer 46 5b 5c e8 b1 99 b4 9f aa 5f 0a 2e e2 38 a6 bc>']],
-  'a token': [LONG, [`svc_${LONG}`, `svci_${LONG}`, `svcb_${KEY}_${LONG}`, `at /accept#svci_${LONG}`]],
+  'a token': [
+    LONG,
+    [`svc_${LONG}`, `svci_${LONG}`, `svcl_${LONG}`, `svcb_${KEY}_${LONG}`, `at /accept#svci_${LONG}`],
+  ],
   'a refresh token': [LONG.slice(4, 40), [`svcr_${LONG}${'x'.repeat(27)}`]],
   'a secret of webhooks': [LONG.slice(0, 32), [`whsec_${LONG.slice(0, 32).replaceAll(/[-_]/g, '+')}`]],
   'a key of WireGuard': ['AbCdEf', [`Key is not the correct length or format: \`${WIREGUARD}\``]],

@@ -24,7 +24,7 @@ const FIELDS: Readonly<Record<string, JsonSchema>> = {
   id: { type: 'string' },
   user_id: { type: 'string' },
   user_name: { type: 'string' },
-  method: { type: 'string', description: 'password, recovery or passkey; more may come.' },
+  method: { type: 'string', description: 'password, recovery, passkey or link; more may come.' },
   created_at: TIMESTAMP_SCHEMA,
   last_used_at: { ...TIMESTAMP_SCHEMA, description: 'When it was opened or last refreshed.' },
   expires_at: TIMESTAMP_SCHEMA,

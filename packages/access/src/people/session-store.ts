@@ -1,7 +1,7 @@
 import { defineTable, type Reader, type Table, type TableSpec, type Tx } from '@steeple/contracts'
 
 /** How somebody logged in. */
-export type LoginMethod = 'password' | 'recovery' | 'passkey'
+export type LoginMethod = 'password' | 'recovery' | 'passkey' | 'link'
 
 /** A session as stored. An ended one has no row. Times are ms since the epoch. */
 export interface SessionRow {

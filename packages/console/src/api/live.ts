@@ -56,6 +56,8 @@ async function run(signal: AbortSignal): Promise<void> {
     }
   } catch {
     // Refused for good: the session has ended, and signing in again follows anew.
+  } finally {
+    isOpen.value = true
   }
 }
 

@@ -71,6 +71,23 @@ export async function enter(entry: Entry): Promise<undefined> {
   return undefined
 }
 
+/** A link that opens the console has this behind #: it is sent to nobody, and taken out of the address at once. */
+const LINK = /^#(svcl_[A-Za-z0-9_-]{43})$/
+/** Tokens that are no session: they cannot go on by a cookie. */
+const TOKEN = /^svc_/
+
+/** What a link in the address has to be exchanged for; undefined when there is none. */
+export function linkInAddress(): string | undefined {
+  const token = LINK.exec(location.hash)?.[1]
+  if (token !== undefined) history.replaceState(null, '', location.pathname + location.search)
+  return token
+}
+
+/** Takes what a link was exchanged for: a session of a person, or a token for this tab. Gives why it opens nothing. */
+export async function enterWithLink(entry: Entry): Promise<Problem | undefined> {
+  return TOKEN.test(entry.token) ? enterWithToken(entry.token) : enter(entry)
+}
+
 /** Takes a token as it is, for this tab. Gives why it opens nothing. */
 export async function enterWithToken(text: string): Promise<Problem | undefined> {
   const given = text.trim()

@@ -1,6 +1,7 @@
+import { signal } from '@preact/signals'
 import type { Problem, RequestOf } from '@steeple/client'
 import { api } from './client.ts'
-import { enter } from './session.ts'
+import { enter, enterWithLink, linkInAddress, resume } from './session.ts'
 
 /** Signs in by name, password and code. Gives why not. */
 export async function byPassword(body: {
@@ -30,4 +31,23 @@ export async function byPasskey(): Promise<Problem | 'cancelled' | undefined> {
   const response = signed.toJSON() as RequestOf<'POST', '/v1/auth/passkey/verify'>['body']['response']
   const answer = await api.post('/v1/auth/passkey/verify', { body: { response } })
   return answer.ok ? enter(answer.data) : answer.error
+}
+
+/** Why the link that was opened did not open the console; undefined when it did, or there was none. */
+export const linkProblem = signal<Problem | undefined>(undefined)
+
+/** Begins: by a link in the address, otherwise with what this browser has. */
+export async function begin(): Promise<void> {
+  // A link that is opened where the console is open already changes what is behind # and loads nothing.
+  addEventListener('hashchange', () => void openLink())
+  if (!(await openLink())) await resume()
+}
+
+/** Whether there was a link, and it opened the console. */
+async function openLink(): Promise<boolean> {
+  const token = linkInAddress()
+  if (token === undefined) return false
+  const answer = await api.post('/v1/auth/links/open', { body: { token } })
+  linkProblem.value = answer.ok ? await enterWithLink(answer.data) : answer.error
+  return linkProblem.value === undefined
 }

@@ -97,6 +97,7 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     { ...call('login', 'canary'), input: `${world.password}\n123456\n` },
     call('logout'),
     call('whoami'),
+    call('console'),
     call('user add', 'canary', '--role', 'viewer'),
     call('user list'),
     call('user roles', 'canary', 'operator'),

@@ -5,6 +5,7 @@ import { bytesNeedle, type Needle, textNeedle } from './needles.ts'
 /** The commands whose standard output shows a credential, once, and what it looks like there, as text and as JSON. */
 const SHOWN: Readonly<Record<string, readonly RegExp[]>> = {
   'token create': [/(svcb?_[A-Za-z0-9_-]{43,})/g],
+  console: [/(svcl_[A-Za-z0-9_-]{43})/g],
   'mesh invite': [/(svcb_[0-9a-f]{32}_[A-Za-z0-9_-]{43,})/g],
   'user add': personal(),
   'user reset': personal(),

@@ -85,7 +85,7 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
       expires_in: ['1m', '90d', '1ms', '100y'],
       profile_id: ['none', 'lab'],
       // Of the right form, and of nobody.
-      token: [`svci_${'A'.repeat(43)}`, `e-${'0'.repeat(8)}`],
+      token: [`svci_${'A'.repeat(43)}`, `svcl_${'A'.repeat(43)}`, `e-${'0'.repeat(8)}`],
       public_key: ['xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg='],
       // Nobody guesses a certificate, or a point of a curve.
       files: [[{ name: 'ci.der', base64: Buffer.from(ci.certificate.raw).toString('base64') }]],

@@ -1,7 +1,7 @@
 import type { Problem } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { enterWithToken } from '../../api/session.ts'
-import { byPasskey, byPassword, hasPasskeys } from '../../api/ways-in.ts'
+import { byPasskey, byPassword, hasPasskeys, linkProblem } from '../../api/ways-in.ts'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
@@ -10,10 +10,12 @@ import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 /** All ways in: name, password and code; a passkey; a token. */
 export function SignIn() {
   const [isByToken, setByToken] = useState(false)
-  return isByToken ? (
-    <ByToken onBack={() => setByToken(false)} />
-  ) : (
-    <ByName onToken={() => setByToken(true)} />
+  const link = linkProblem.value
+  return (
+    <>
+      {link === undefined ? null : <ErrorNotice error={link} />}
+      {isByToken ? <ByToken onBack={() => setByToken(false)} /> : <ByName onToken={() => setByToken(true)} />}
+    </>
   )
 }
 

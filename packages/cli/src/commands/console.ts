@@ -1,0 +1,24 @@
+import type { Command } from 'commander'
+import { baseUrl, type ConnectionOptions } from '../client/credentials.ts'
+import { connect } from '../client/rest-client.ts'
+import { printRecord } from '../output/print.ts'
+import type { Terminal } from '../terminal.ts'
+import { restCommand } from './options.ts'
+
+/** `svc console` */
+export function addConsoleCommand(program: Command, terminal: Terminal): void {
+  restCommand(
+    program,
+    'console',
+    'a link that opens the console in a browser, once, within five minutes',
+  ).action(async (options: ConnectionOptions) => {
+    const { body } = await connect(terminal, options).change('POST', '/v1/auth/links', {})
+    const link = consoleLink(baseUrl(terminal, options).origin, String(body.token))
+    printRecord(terminal, options.json === true, { link, expires_at: body.expires_at })
+  })
+}
+
+/** The link: its token is behind #, which is sent to nobody and gets into no log. RFC 3986 §3.5. */
+export function consoleLink(origin: string, token: string): string {
+  return `${origin}/#${token}`
+}

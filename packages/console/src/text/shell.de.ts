@@ -63,7 +63,7 @@ export const shellDe: Readonly<Record<keyof typeof shellEn, string>> = {
   'ui.rows': '{count} {count|Zeile|Zeilen}',
   'ui.selected': '{count} ausgewählt',
   'ui.selectAll': 'Alle auswählen',
-  'ui.selectRow': 'Diese Zeile auswählen',
+  'ui.selectRow': '{name} auswählen',
   'ui.sortBy': 'Nach {column} ordnen',
   'ui.more': 'Mehr zeigen',
   'ui.qr': 'QR-Code: {what}',

@@ -60,7 +60,7 @@ export const shellEn = {
   'ui.rows': '{count} {count|row|rows}',
   'ui.selected': '{count} selected',
   'ui.selectAll': 'Select all',
-  'ui.selectRow': 'Select this row',
+  'ui.selectRow': 'Select {name}',
   'ui.sortBy': 'Sort by {column}',
   'ui.more': 'Show more',
   'ui.qr': 'QR code of {what}',

@@ -18,3 +18,11 @@ export function Bytes({ value }: { readonly value: number }) {
     </span>
   )
 }
+
+const RATES = ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s'] as const
+
+/** A speed as people say it: `20 Mbit/s`. */
+export function rateText(bps: number): string {
+  const place = bps < 1_000 ? 0 : Math.min(RATES.length - 1, Math.floor(Math.log10(bps) / 3))
+  return `${(bps / 1_000 ** place).toLocaleString(locale(), { maximumFractionDigits: 1 })} ${RATES[place]}`
+}

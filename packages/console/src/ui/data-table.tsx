@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { t } from '../text/index.ts'
 import { useWindow } from './use-window.ts'
 
@@ -28,11 +28,18 @@ export interface DataTableProps<Row> {
   /** Keys of the chosen rows. With it each row has a box to tick. */
   readonly selected?: ReadonlySet<string>
   readonly onSelect?: (selected: ReadonlySet<string>) => void
+  /** What a row is called, for its box to tick. */
+  readonly nameOf?: (row: Row) => string
+  /** Is called when the last rows come into view: reads the next page, for instance. */
+  readonly onEnd?: () => void
   /** What stands here without rows. */
   readonly empty?: ComponentChildren
   /** Below the rows: a button for the next page, for instance. */
   readonly footer?: ComponentChildren
 }
+
+/** Rows before the last one from where on the next page is read. */
+const NEAR_END = 60
 
 type Sorting = { readonly key: string; readonly isDown: boolean } | undefined
 
@@ -44,6 +51,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const frame = useRef<HTMLDivElement>(null)
   const { first, last, above, below, show } = useWindow(frame, sorted.length)
   const [active, setActive] = useState(0)
+  const isAtEnd = sorted.length > 0 && last > sorted.length - NEAR_END
+  useEffect(() => {
+    if (isAtEnd) props.onEnd?.()
+  }, [isAtEnd, sorted.length, props.onEnd])
   if (rows.length === 0) return <>{props.empty ?? <p class="empty">{t('ui.noRows')}</p>}</>
   const toggle = (key: string): void => {
     const next = new Set(selected)
@@ -98,7 +109,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                     <td class="tick">
                       <input
                         type="checkbox"
-                        aria-label={t('ui.selectRow')}
+                        aria-label={t('ui.selectRow', { name: props.nameOf?.(row) ?? key })}
                         checked={selected.has(key)}
                         onChange={() => toggle(key)}
                       />

@@ -3,6 +3,9 @@ import type { Role } from '../api/session.ts'
 import { homePages } from '../pages/home/pages.ts'
 import { radioPages } from '../pages/radio/pages.ts'
 import { rulesPages } from '../pages/rules/pages.ts'
+import { sessionsPages } from '../pages/sessions/pages.ts'
+import { simsPages } from '../pages/sims/pages.ts'
+import { subscriberPages } from '../pages/subscriber/pages.ts'
 import type { TextKey } from '../text/index.ts'
 
 /** What a page is given: what its path has in the places of the pattern. */
@@ -28,7 +31,14 @@ export interface Page {
 }
 
 /** All pages, in the order of the menu within each group. */
-export const PAGES: readonly Page[] = [...homePages, ...radioPages, ...rulesPages]
+export const PAGES: readonly Page[] = [
+  ...homePages,
+  ...radioPages,
+  ...rulesPages,
+  ...simsPages,
+  ...subscriberPages,
+  ...sessionsPages,
+]
 
 /** The groups, in the order of the menu. */
 export const GROUPS: readonly Group[] = ['now', 'people', 'network', 'care', 'box']

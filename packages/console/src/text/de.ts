@@ -2,7 +2,9 @@ import { homeDe } from './home.de.ts'
 import type { Texts } from './index.ts'
 import { radioDe } from './radio.de.ts'
 import { rulesDe } from './rules.de.ts'
+import { sessionsDe } from './sessions.de.ts'
 import { shellDe } from './shell.de.ts'
+import { simsDe } from './sims.de.ts'
 
 /** All German texts: each area has a file of its own. */
-export const de: Texts = { ...shellDe, ...homeDe, ...radioDe, ...rulesDe }
+export const de: Texts = { ...shellDe, ...homeDe, ...radioDe, ...rulesDe, ...simsDe, ...sessionsDe }

@@ -1,7 +1,9 @@
 import { homeEn } from './home.en.ts'
 import { radioEn } from './radio.en.ts'
 import { rulesEn } from './rules.en.ts'
+import { sessionsEn } from './sessions.en.ts'
 import { shellEn } from './shell.en.ts'
+import { simsEn } from './sims.en.ts'
 
 /** All English texts: each area has a file of its own. */
-export const en = { ...shellEn, ...homeEn, ...radioEn, ...rulesEn } as const
+export const en = { ...shellEn, ...homeEn, ...radioEn, ...rulesEn, ...simsEn, ...sessionsEn } as const

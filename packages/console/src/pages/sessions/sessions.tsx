@@ -1,0 +1,114 @@
+import '../sims/sims.css'
+import { useMemo } from 'preact/hooks'
+import { useQuery } from '../../api/use-query.ts'
+import { useRows } from '../../api/use-rows.ts'
+import { filter, navigate, query, setFilters } from '../../app/router.ts'
+import { t, word } from '../../text/index.ts'
+import { Button, ButtonLink } from '../../ui/button.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { EmptyState } from '../../ui/empty-state.tsx'
+import { Select } from '../../ui/field.tsx'
+import { ErrorNotice } from '../../ui/notice.tsx'
+import { Progress } from '../../ui/progress.tsx'
+import { pageOf } from '../sims/sim.tsx'
+import { type Session, sessionColumns } from './columns.tsx'
+
+const STATES = ['active', 'idle', 'ended'] as const
+const TECHNOLOGIES = ['lte', 'nr'] as const
+const keyOf = (session: Session): string => session.id
+/** Octets grow without an event. */
+const LOOK_MS = 10_000
+
+/** Who is online, and who was. */
+export function Page() {
+  const asked = useMemo(filterHere, [query.value])
+  const sessions = useRows('/v1/sessions', asked, { keyOf, on: ['session.*'], everyMs: LOOK_MS })
+  const isFiltered = Object.keys(asked).length > 0
+  return (
+    <>
+      <h1>{t('sessions.title')}</h1>
+      <Filters />
+      {sessions.error === undefined ? null : <ErrorNotice error={sessions.error} onRetry={sessions.reload} />}
+      {sessions.isLoading ? (
+        <Progress label={t('app.loading')} />
+      ) : (
+        <DataTable
+          label={t('sessions.title')}
+          rows={sessions.rows}
+          columns={sessionColumns(false)}
+          keyOf={keyOf}
+          onOpen={(session) => navigate(pageOf(session.imsi_sha256_12))}
+          {...(sessions.isMore ? { onEnd: sessions.more } : {})}
+          empty={<NoSessions isFiltered={isFiltered} />}
+          footer={sessions.isMore ? <Button onClick={sessions.more}>{t('ui.more')}</Button> : undefined}
+        />
+      )}
+    </>
+  )
+}
+
+interface Asked {
+  readonly state?: (typeof STATES)[number]
+  readonly apn?: string
+  readonly technology?: (typeof TECHNOLOGIES)[number]
+}
+
+function filterHere(): Asked {
+  const state = STATES.find((one) => one === filter('state'))
+  const technology = TECHNOLOGIES.find((one) => one === filter('technology'))
+  return {
+    ...(state === undefined ? {} : { state }),
+    ...(filter('apn') === '' ? {} : { apn: filter('apn') }),
+    ...(technology === undefined ? {} : { technology }),
+  }
+}
+
+function Filters() {
+  const apns = useQuery('/v1/policy').data?.apns ?? []
+  return (
+    <search class="toolbar filters">
+      <Select
+        label={t('sessions.state')}
+        value={filter('state')}
+        onChange={(state) => setFilters({ state })}
+        options={[
+          { value: '', label: t('sessions.state.going') },
+          ...STATES.map((value) => ({ value, label: word('sessions.state', value) })),
+        ]}
+      />
+      <Select
+        label={t('sessions.apn')}
+        value={filter('apn')}
+        onChange={(apn) => setFilters({ apn })}
+        options={[
+          { value: '', label: t('sims.filter.all') },
+          ...apns.map((value) => ({ value, label: value })),
+        ]}
+      />
+      <Select
+        label={t('sessions.technology')}
+        value={filter('technology')}
+        onChange={(technology) => setFilters({ technology })}
+        options={[
+          { value: '', label: t('sims.filter.all') },
+          ...TECHNOLOGIES.map((value) => ({ value, label: word('sessions.technology', value) })),
+        ]}
+      />
+    </search>
+  )
+}
+
+function NoSessions({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (isFiltered)
+    return (
+      <EmptyState
+        title={t('sessions.none.found')}
+        action={<Button onClick={() => navigate('/sessions')}>{t('sims.filter.clear')}</Button>}
+      />
+    )
+  return (
+    <EmptyState title={t('sessions.none')} action={<ButtonLink href="/sims">{t('sims.title')}</ButtonLink>}>
+      {t('sessions.none.help')}
+    </EmptyState>
+  )
+}

@@ -1,0 +1,216 @@
+import { has } from '../../api/features.ts'
+import { useQuery } from '../../api/use-query.ts'
+import { t } from '../../text/index.ts'
+import { Checkbox, Field, Select } from '../../ui/field.tsx'
+
+/** What is ordered: cards, or eSIMs. All as it is typed. */
+export interface Order {
+  readonly count: string
+  readonly label: string
+  readonly profile: string
+  /** Empty: all of the policy. */
+  readonly apns: readonly string[]
+  /** A length of time; `date`: until `date`. */
+  readonly life: string
+  readonly date: string
+  /** Mbit/s, as typed. */
+  readonly down: string
+  readonly up: string
+  /** GB, as typed. */
+  readonly quota: string
+  readonly msisdn: string
+}
+
+/** Nothing said: the service's own defaults. */
+export const EMPTY_ORDER: Order = {
+  count: '1',
+  label: '',
+  profile: '',
+  apns: [],
+  life: '',
+  date: '',
+  down: '',
+  up: '',
+  quota: '',
+  msisdn: '',
+}
+
+/** What `POST /v1/sims` and `POST /v1/esim/issue` have in common. */
+export interface OrderBody {
+  readonly count?: number
+  readonly label?: string
+  readonly profile?: string
+  readonly apns?: readonly string[]
+  readonly expires_in?: string
+  readonly expires_at?: string
+  readonly ambr?: { readonly downlink_bps: number; readonly uplink_bps: number }
+  readonly quota_bytes?: number
+  readonly msisdn?: string
+}
+
+const MEGA = 1_000_000
+const GIGA = 1_000_000_000
+const LIVES = ['30d', '90d', '1y', '5y'] as const
+/** Of the other direction when only one is said; what the service itself gives. */
+const DEFAULT_BPS = 1_000_000_000
+
+/** The order as the service takes it. */
+export function orderBody(order: Order): OrderBody {
+  const { label, profile, apns, life, date, msisdn } = order
+  return {
+    count: Number(order.count),
+    ...(label.trim() === '' ? {} : { label: label.trim() }),
+    ...(profile.trim() === '' ? {} : { profile: profile.trim() }),
+    ...(apns.length === 0 ? {} : { apns }),
+    ...(life === '' ? {} : life === 'date' ? { expires_at: endOf(date) } : { expires_in: life }),
+    ...(order.down === '' && order.up === '' ? {} : { ambr: ambrOf(order) }),
+    ...(order.quota === '' ? {} : { quota_bytes: Math.round(numberOf(order.quota) * GIGA) }),
+    ...(msisdn.trim() === '' ? {} : { msisdn: msisdn.replaceAll(/\D/g, '') }),
+  }
+}
+
+function ambrOf({ down, up }: Order): { downlink_bps: number; uplink_bps: number } {
+  const bps = (typed: string): number => (typed === '' ? DEFAULT_BPS : Math.round(numberOf(typed) * MEGA))
+  return { downlink_bps: bps(down), uplink_bps: bps(up) }
+}
+
+/** A number as people type it, with a comma or a point. */
+export function numberOf(typed: string): number {
+  return Number(typed.replace(',', '.'))
+}
+
+/** The end of a day in the reader's zone. */
+function endOf(date: string): string {
+  return new Date(`${date}T23:59:59`).toISOString()
+}
+
+/** The fields of an order. */
+export function OrderFields({
+  order,
+  onChange,
+}: {
+  readonly order: Order
+  readonly onChange: (order: Order) => void
+}) {
+  const set = (name: keyof Order) => (value: string) => onChange({ ...order, [name]: value })
+  return (
+    <>
+      <div class="pair">
+        <Field
+          label={t('order.count')}
+          type="number"
+          min={1}
+          max={1000}
+          isRequired
+          value={order.count}
+          onInput={set('count')}
+        />
+        <Field
+          label={t('sims.label')}
+          help={t('order.label.help')}
+          maxLength={64}
+          value={order.label}
+          onInput={set('label')}
+        />
+      </div>
+      <Life order={order} onChange={onChange} />
+      <Apns order={order} onChange={onChange} />
+      <details>
+        <summary>{t('order.more')}</summary>
+        <div class="stack">
+          <Field
+            label={t('sims.filter.profile')}
+            help={t('order.profile.help')}
+            maxLength={64}
+            value={order.profile}
+            onInput={set('profile')}
+          />
+          <div class="pair">
+            <Speed label={t('order.down')} value={order.down} onInput={set('down')} />
+            <Speed label={t('order.up')} value={order.up} onInput={set('up')} />
+          </div>
+          {has('fair-use') ? (
+            <Field
+              label={t('order.quota')}
+              help={t('order.quota.help')}
+              inputMode="decimal"
+              pattern="\d+([.,]\d+)?"
+              value={order.quota}
+              onInput={set('quota')}
+            />
+          ) : null}
+          <Field
+            label={t('order.msisdn')}
+            help={t('order.msisdn.help')}
+            inputMode="numeric"
+            pattern="\+?[0-9 ]{3,20}"
+            isDisabled={order.count !== '1'}
+            value={order.msisdn}
+            onInput={set('msisdn')}
+          />
+        </div>
+      </details>
+    </>
+  )
+}
+
+function Speed({
+  label,
+  value,
+  onInput,
+}: {
+  readonly label: string
+  readonly value: string
+  readonly onInput: (value: string) => void
+}) {
+  return <Field label={label} inputMode="decimal" pattern="\d+([.,]\d+)?" value={value} onInput={onInput} />
+}
+
+function Life({ order, onChange }: { readonly order: Order; readonly onChange: (order: Order) => void }) {
+  return (
+    <div class="pair">
+      <Select
+        label={t('order.life')}
+        value={order.life}
+        onChange={(life) => onChange({ ...order, life })}
+        options={[
+          { value: '', label: t('order.life.default') },
+          ...LIVES.map((value) => ({ value, label: t(`order.life.${value}`) })),
+          { value: 'date', label: t('order.life.date') },
+        ]}
+      />
+      {order.life === 'date' ? (
+        <Field
+          label={t('order.date')}
+          type="date"
+          isRequired
+          value={order.date}
+          onInput={(date) => onChange({ ...order, date })}
+        />
+      ) : null}
+    </div>
+  )
+}
+
+function Apns({ order, onChange }: { readonly order: Order; readonly onChange: (order: Order) => void }) {
+  const apns = useQuery('/v1/policy').data?.apns ?? []
+  if (apns.length < 2) return null
+  return (
+    <fieldset>
+      <legend>{t('order.apns')}</legend>
+      {apns.map((apn) => (
+        <Checkbox
+          key={apn}
+          label={apn}
+          isChecked={order.apns.includes(apn)}
+          onChange={(isIn) =>
+            onChange({
+              ...order,
+              apns: isIn ? [...order.apns, apn] : order.apns.filter((one) => one !== apn),
+            })
+          }
+        />
+      ))}
+    </fieldset>
+  )
+}

@@ -1,0 +1,36 @@
+import { useState } from 'preact/hooks'
+import { useRows } from '../../api/use-rows.ts'
+import { t } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { Checkbox } from '../../ui/field.tsx'
+import { ErrorNotice } from '../../ui/notice.tsx'
+import { type Session, sessionColumns } from '../sessions/columns.tsx'
+
+const keyOf = (session: Session): string => session.id
+const LOOK_MS = 10_000
+
+/** The sessions of one SIM: those that go on, or those that are over. */
+export function OwnSessions({ hash }: { readonly hash: string }) {
+  const [isEnded, setEnded] = useState(false)
+  const sessions = useRows(
+    '/v1/sessions',
+    { imsi: hash, ...(isEnded ? { state: 'ended' as const } : {}) },
+    { keyOf, on: ['session.*'], everyMs: LOOK_MS },
+  )
+  return (
+    <section class="card" aria-label={t('sessions.title')}>
+      <h2>{t('sessions.title')}</h2>
+      <Checkbox label={t('sim.sessions.ended')} isChecked={isEnded} onChange={setEnded} />
+      {sessions.error === undefined ? null : <ErrorNotice error={sessions.error} onRetry={sessions.reload} />}
+      <DataTable
+        label={t('sessions.title')}
+        rows={sessions.rows}
+        columns={sessionColumns(true)}
+        keyOf={keyOf}
+        empty={<p class="fine">{t(isEnded ? 'sim.sessions.none.ended' : 'sim.sessions.none')}</p>}
+        footer={sessions.isMore ? <Button onClick={sessions.more}>{t('ui.more')}</Button> : undefined}
+      />
+    </section>
+  )
+}

@@ -1,0 +1,68 @@
+import '../sims/sims.css'
+import './subscriber.css'
+import { has } from '../../api/features.ts'
+import { useQuery } from '../../api/use-query.ts'
+import type { PageProps } from '../../app/pages.ts'
+import { t } from '../../text/index.ts'
+import { ButtonLink } from '../../ui/button.tsx'
+import { EmptyState } from '../../ui/empty-state.tsx'
+import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Progress } from '../../ui/progress.tsx'
+import { Attached, nameOf, SimState } from '../sims/sim.tsx'
+import { Actions } from './actions.tsx'
+import { Facts } from './facts.tsx'
+import { OwnSessions } from './own-sessions.tsx'
+import { Quota } from './quota.tsx'
+import { UsageChart } from './usage-chart.tsx'
+import { Why } from './why.tsx'
+
+/** For what no event tells of: a phone that comes and goes without a session, what the HSS has been told. */
+const LOOK_MS = 5_000
+
+/** One subscriber: how it stands, what can be done, and why its phone is not on. */
+export function Page({ params: { hash = '' } }: PageProps) {
+  const read = useQuery(
+    '/v1/sims/{imsi}',
+    { path: { imsi: hash } },
+    { on: ['sim.*', 'session.*', 'quota.*'], everyMs: LOOK_MS },
+  )
+  const { data: sim, error } = read
+  if (sim === undefined)
+    return error === undefined ? <Progress label={t('app.loading')} /> : <Missing error={error} />
+  return (
+    <>
+      <p class="fine">
+        <a href="/sims">{t('sims.title')}</a>
+      </p>
+      <h1>{nameOf(sim)}</h1>
+      <div class="toolbar standing">
+        <SimState sim={sim} />
+        <Attached attached={sim.attached} />
+      </div>
+      {sim.provisioning.status === 'failed' ? (
+        <Notice tone="bad">{sim.provisioning.last_error ?? t('sim.provisioning.failed')}</Notice>
+      ) : null}
+      <Actions sim={sim} onChanged={read.reload} />
+      <div class="columns">
+        <div>
+          <Why key={hash} sim={sim} />
+          {has('fair-use') ? <Quota key={hash} sim={sim} /> : null}
+        </div>
+        <div>
+          <Facts sim={sim} />
+          {has('fair-use') ? <UsageChart key={hash} hash={hash} /> : null}
+        </div>
+      </div>
+      <OwnSessions key={hash} hash={hash} />
+    </>
+  )
+}
+
+function Missing({ error }: { readonly error: Parameters<typeof ErrorNotice>[0]['error'] }) {
+  if (error.code !== 'sim_not_found') return <ErrorNotice error={error} />
+  return (
+    <EmptyState title={t('sim.missing')} action={<ButtonLink href="/sims">{t('sims.title')}</ButtonLink>}>
+      {t('sim.missing.help')}
+    </EmptyState>
+  )
+}

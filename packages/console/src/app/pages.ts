@@ -1,6 +1,8 @@
 import type { ComponentType } from 'preact'
 import type { Role } from '../api/session.ts'
+import { corePages } from '../pages/core/pages.ts'
 import { homePages } from '../pages/home/pages.ts'
+import { meshPages } from '../pages/mesh/pages.ts'
 import { radioPages } from '../pages/radio/pages.ts'
 import { rulesPages } from '../pages/rules/pages.ts'
 import { sessionsPages } from '../pages/sessions/pages.ts'
@@ -38,6 +40,8 @@ export const PAGES: readonly Page[] = [
   ...simsPages,
   ...subscriberPages,
   ...sessionsPages,
+  ...corePages,
+  ...meshPages,
 ]
 
 /** The groups, in the order of the menu. */

@@ -1,5 +1,7 @@
+import { coreDe } from './core.de.ts'
 import { homeDe } from './home.de.ts'
 import type { Texts } from './index.ts'
+import { meshDe } from './mesh.de.ts'
 import { radioDe } from './radio.de.ts'
 import { rulesDe } from './rules.de.ts'
 import { sessionsDe } from './sessions.de.ts'
@@ -7,4 +9,13 @@ import { shellDe } from './shell.de.ts'
 import { simsDe } from './sims.de.ts'
 
 /** All German texts: each area has a file of its own. */
-export const de: Texts = { ...shellDe, ...homeDe, ...radioDe, ...rulesDe, ...simsDe, ...sessionsDe }
+export const de: Texts = {
+  ...shellDe,
+  ...homeDe,
+  ...radioDe,
+  ...rulesDe,
+  ...simsDe,
+  ...sessionsDe,
+  ...coreDe,
+  ...meshDe,
+}

@@ -1,4 +1,6 @@
+import { coreEn } from './core.en.ts'
 import { homeEn } from './home.en.ts'
+import { meshEn } from './mesh.en.ts'
 import { radioEn } from './radio.en.ts'
 import { rulesEn } from './rules.en.ts'
 import { sessionsEn } from './sessions.en.ts'
@@ -6,4 +8,13 @@ import { shellEn } from './shell.en.ts'
 import { simsEn } from './sims.en.ts'
 
 /** All English texts: each area has a file of its own. */
-export const en = { ...shellEn, ...homeEn, ...radioEn, ...rulesEn, ...simsEn, ...sessionsEn } as const
+export const en = {
+  ...shellEn,
+  ...homeEn,
+  ...radioEn,
+  ...rulesEn,
+  ...simsEn,
+  ...sessionsEn,
+  ...coreEn,
+  ...meshEn,
+} as const

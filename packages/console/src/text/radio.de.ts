@@ -19,12 +19,6 @@ export const radioDe: Readonly<Record<keyof typeof radioEn, string>> = {
   'radio.gate.allow_list.where': 'Erlaubte Frequenzen in den Regeln',
   'radio.health': 'Was das Funkgerät sagt',
   'radio.health.none': 'Kein Teil dieser Box spricht für ein Funkgerät.',
-  'radio.health.part': '{name}: {status}',
-  'radio.health.since': 'seit',
-  'radio.health.complains': 'Das Funkprogramm beklagt:',
-  'radio.status.ok': 'in Ordnung',
-  'radio.status.degraded': 'anzusehen',
-  'radio.status.down': 'ausgefallen',
   'radio.profiles': 'Profile',
   'radio.profiles.none': 'Kein Funkprofil ist eingestellt.',
   'radio.profiles.none.help':

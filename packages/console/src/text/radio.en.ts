@@ -17,12 +17,6 @@ export const radioEn = {
   'radio.gate.allow_list.where': 'Allow-list in the rules',
   'radio.health': 'What the radio says',
   'radio.health.none': 'No part of this box speaks for a radio.',
-  'radio.health.part': '{name}: {status}',
-  'radio.health.since': 'since',
-  'radio.health.complains': 'The radio program complains:',
-  'radio.status.ok': 'well',
-  'radio.status.degraded': 'to be looked at',
-  'radio.status.down': 'down',
   'radio.profiles': 'Profiles',
   'radio.profiles.none': 'No radio profile is configured.',
   'radio.profiles.none.help':

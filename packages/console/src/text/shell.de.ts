@@ -67,6 +67,12 @@ export const shellDe: Readonly<Record<keyof typeof shellEn, string>> = {
   'ui.sortBy': 'Nach {column} ordnen',
   'ui.more': 'Mehr zeigen',
   'ui.qr': 'QR-Code: {what}',
+  'ui.health.part': '{name}: {status}',
+  'ui.health.since': 'seit',
+  'ui.health.complains': 'Sein Programm beklagt:',
+  'ui.health.ok': 'in Ordnung',
+  'ui.health.degraded': 'anzusehen',
+  'ui.health.down': 'ausgefallen',
   'error.stale':
     'Jemand anders hat das inzwischen geändert. Nichts wurde überschrieben: lade es neu und sieh nach.',
 }

@@ -64,5 +64,11 @@ export const shellEn = {
   'ui.sortBy': 'Sort by {column}',
   'ui.more': 'Show more',
   'ui.qr': 'QR code of {what}',
+  'ui.health.part': '{name}: {status}',
+  'ui.health.since': 'since',
+  'ui.health.complains': 'Its program complains:',
+  'ui.health.ok': 'well',
+  'ui.health.degraded': 'to be looked at',
+  'ui.health.down': 'down',
   'error.stale': 'Somebody else has changed this meanwhile. Nothing was overwritten: load it anew and look.',
 } as const

@@ -1,0 +1,154 @@
+import type { AnswerOf } from '@steeple/client'
+import { useQuery } from '../../api/use-query.ts'
+import { t, word } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { Lamp, type Tone } from '../../ui/lamp.tsx'
+import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+
+type CorePlan = AnswerOf<'GET', '/v1/core/plan'>
+type Daemon = CorePlan['daemons'][number]
+type File = CorePlan['files'][number]
+
+const TONES: Readonly<Record<string, Tone>> = { in_sync: 'ok', changes: 'warn', unknown: 'bad' }
+
+/** What a change of the core's configuration would do now, before it is done. */
+export function Plan() {
+  const query = useQuery('/v1/core/plan', {}, { on: ['core.*', 'config.*', 'policy.*'] })
+  const { data, error, reload } = query
+  return (
+    <section class="card" aria-labelledby="core-plan">
+      <h2 id="core-plan">{t('core.plan')}</h2>
+      {error === undefined ? null : <ErrorNotice error={error} onRetry={reload} />}
+      {data === undefined ? null : <Planned plan={data} />}
+      <div class="toolbar again">
+        <Button onClick={reload}>{t('core.plan.again')}</Button>
+      </div>
+    </section>
+  )
+}
+
+function Planned({ plan }: { readonly plan: CorePlan }) {
+  const { state, driver, notes, problems } = plan
+  return (
+    <>
+      <p>
+        <Lamp tone={TONES[state] ?? 'none'} label={word('core.plan.state', state)} />
+      </p>
+      <p>{t(driver === 'container' ? 'core.plan.driver.container' : 'core.plan.driver.none')}</p>
+      {state === 'changes' ? <Consequences plan={plan} /> : null}
+      {problems.length === 0 ? null : (
+        <Notice tone="warn">
+          <p>{t('core.plan.problems')}</p>
+          <Lines lines={problems} />
+        </Notice>
+      )}
+      <Lines lines={notes} />
+      {state === 'unconfigured' ? null : <Compared plan={plan} />}
+    </>
+  )
+}
+
+/** Daemon by daemon and file by file: without a folder nothing has been compared. */
+function Compared({ plan: { files, daemons, config_dir: folder } }: { readonly plan: CorePlan }) {
+  const differing = files.filter(({ change }) => change !== 'same')
+  return (
+    <>
+      <DataTable
+        label={t('core.daemons')}
+        rows={daemons}
+        columns={daemonColumns()}
+        keyOf={({ name }) => name}
+      />
+      <h3>{t('core.files', { count: differing.length })}</h3>
+      <p class="fine">{t('core.files.folder', { folder })}</p>
+      <ul class="plain">
+        {differing.map((file) => (
+          <li key={file.path}>
+            <Changed file={file} />
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+/** Whom it costs the network, and for how long. */
+function Consequences({
+  plan: { subscribers_dropped: dropped, expected_s: seconds },
+}: {
+  readonly plan: CorePlan
+}) {
+  return (
+    <Notice tone={dropped === 0 ? 'ok' : 'warn'}>
+      <p>{dropped === null ? t('core.plan.drops.unknown') : t('core.plan.drops', { count: dropped })}</p>
+      <p>
+        {seconds === null
+          ? t('core.plan.seconds.unknown')
+          : t('core.plan.seconds', { count: Math.round(seconds) })}
+      </p>
+    </Notice>
+  )
+}
+
+function Changed({ file: { path, change, diff, daemon } }: { readonly file: File }) {
+  const title = (
+    <>
+      <code>{path}</code> {word('core.file', change)} {daemon === null ? '' : `(${daemon})`}
+    </>
+  )
+  if (diff === undefined) return title
+  return (
+    <details>
+      <summary>{title}</summary>
+      <pre class="diff">
+        {diff.split('\n').map((line, at) => (
+          // Lines of a text: their place is what they are.
+          <span key={at} class={lineClass(line)}>{`${line}\n`}</span>
+        ))}
+      </pre>
+    </details>
+  )
+}
+
+function lineClass(line: string): string {
+  if (line.startsWith('+')) return 'added'
+  return line.startsWith('-') ? 'removed' : ''
+}
+
+function Lines({ lines }: { readonly lines: readonly string[] }) {
+  if (lines.length === 0) return null
+  return (
+    <ul>
+      {lines.map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+    </ul>
+  )
+}
+
+function daemonColumns(): readonly Column<Daemon>[] {
+  return [
+    { key: 'name', title: t('core.daemon'), cell: ({ name }) => name },
+    { key: 'action', title: t('core.daemon.action'), cell: ({ action }) => word('core.action', action) },
+    {
+      key: 'drops',
+      title: t('core.daemon.drops'),
+      isNumeric: true,
+      cell: ({ subscribers_dropped: count }) => count ?? t('core.untold'),
+    },
+    {
+      key: 'seconds',
+      title: t('core.daemon.seconds'),
+      isNumeric: true,
+      cell: ({ expected_s: seconds }) => `${seconds} s`,
+    },
+    { key: 'reason', title: t('core.daemon.reason'), cell: ({ reason }) => reason },
+    {
+      key: 'container',
+      title: t('core.daemon.container'),
+      isWide: true,
+      cell: ({ container }) => container ?? '–',
+    },
+  ]
+}

@@ -1,0 +1,13 @@
+import type { Page } from '../../app/pages.ts'
+
+/** The other boxes. */
+export const meshPages: readonly Page[] = [
+  {
+    path: '/mesh',
+    title: 'mesh.title',
+    role: 'viewer',
+    feature: 'mesh',
+    group: 'network',
+    load: () => import('./mesh.tsx'),
+  },
+]

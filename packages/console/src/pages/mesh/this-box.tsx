@@ -1,0 +1,152 @@
+import type { AnswerOf } from '@steeple/client'
+import { useState } from 'preact/hooks'
+import { may } from '../../api/session.ts'
+import { useQuery } from '../../api/use-query.ts'
+import { t } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { Copy } from '../../ui/copy.tsx'
+import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { InviteDialog } from './invite-dialog.tsx'
+import { JoinDialog } from './join-dialog.tsx'
+import { LeaveDialog } from './leave-dialog.tsx'
+import { LinkDialog } from './link-dialog.tsx'
+import type { MeshMembers } from './peer-facts.ts'
+import { RotateDialog } from './rotate-dialog.tsx'
+
+const LOOK_MS = 10_000
+
+/** What is being done about the mesh. */
+type Doing = 'invite' | 'join' | 'leave' | 'link' | 'rotate'
+
+interface BoxProps {
+  readonly members: MeshMembers | undefined
+  readonly nodeId: string | undefined
+  readonly onChange: () => void
+}
+
+/** What others must know of this box, and what can be done about its mesh. */
+export function ThisBox({ members, nodeId, onChange }: BoxProps) {
+  const self = useQuery('/v1/peers/self', {}, { on: ['peer.*', 'mesh.*', 'node.*'], everyMs: LOOK_MS })
+  const [doing, setDoing] = useState<Doing | undefined>(undefined)
+  const { data, error } = self
+  const changed = (): void => {
+    onChange()
+    self.reload()
+  }
+  return (
+    <section class="card" aria-labelledby="mesh-self">
+      <h2 id="mesh-self">{t('mesh.self')}</h2>
+      {error === undefined ? null : <ErrorNotice error={error} onRetry={self.reload} />}
+      {data === undefined ? null : <Facts self={data} members={members} nodeId={nodeId} />}
+      <Actions members={members} nodeId={nodeId} onDo={setDoing} />
+      <Chosen
+        doing={doing}
+        nodeId={nodeId ?? ''}
+        mesh={members?.mesh.name ?? ''}
+        isRotating={typeof data?.next_public_key === 'string'}
+        onClose={() => setDoing(undefined)}
+        onDone={changed}
+      />
+    </section>
+  )
+}
+
+function Facts({
+  self,
+  members,
+  nodeId,
+}: Pick<BoxProps, 'members' | 'nodeId'> & { readonly self: AnswerOf<'GET', '/v1/peers/self'> }) {
+  const { problem, address, listen_port: port, public_key: key, next_public_key: next } = self
+  return (
+    <>
+      {problem === null ? null : <Notice tone="bad">{problem}</Notice>}
+      <dl class="facts">
+        <dt>{t('mesh.which')}</dt>
+        <dd>{members === undefined ? '–' : whichMesh(members, nodeId)}</dd>
+        <dt>{t('mesh.link.address')}</dt>
+        <dd>{address ?? t('mesh.self.noAddress')}</dd>
+        <dt>{t('mesh.self.port')}</dt>
+        <dd>
+          {port} ({self.interface})
+        </dd>
+        <dt>{t('mesh.key')}</dt>
+        <dd>
+          <code>{key ?? '–'}</code>
+          {key === null ? null : <Copy text={key} label={t('mesh.key.copy')} />}
+        </dd>
+        {next === null ? null : <NextKey text={next} names={self.waiting_for} />}
+      </dl>
+    </>
+  )
+}
+
+function NextKey({ text, names }: { readonly text: string; readonly names: readonly string[] }) {
+  return (
+    <>
+      <dt>{t('mesh.key.next')}</dt>
+      <dd>
+        <code>{text}</code>
+        <Copy text={text} label={t('mesh.key.next.copy')} />
+        {names.length === 0 ? null : <p class="fine">{t('mesh.key.waiting', { names: names.join(', ') })}</p>}
+      </dd>
+    </>
+  )
+}
+
+interface ChosenProps {
+  readonly doing: Doing | undefined
+  readonly nodeId: string
+  readonly mesh: string
+  readonly isRotating: boolean
+  readonly onClose: () => void
+  readonly onDone: () => void
+}
+
+function Chosen({ doing, nodeId, mesh, isRotating, onClose, onDone }: ChosenProps) {
+  switch (doing) {
+    case 'invite':
+      return <InviteDialog onClose={onClose} />
+    case 'join':
+      return <JoinDialog onClose={onClose} onDone={onDone} />
+    case 'link':
+      return <LinkDialog onClose={onClose} />
+    case 'rotate':
+      return <RotateDialog isUnderWay={isRotating} onClose={onClose} onDone={onDone} />
+    case 'leave':
+      return <LeaveDialog nodeId={nodeId} name={mesh} isOwn onClose={onClose} onDone={onDone} />
+    default:
+      return null
+  }
+}
+
+function whichMesh({ mesh, members }: MeshMembers, nodeId: string | undefined): string {
+  const values = { name: mesh.name, count: members.length }
+  return t(mesh.root_node_id === nodeId ? 'mesh.which.root' : 'mesh.which.member', values)
+}
+
+/** What may be done here: a root invites, a box alone joins, a member leaves. */
+function Actions({
+  members,
+  nodeId,
+  onDo,
+}: Pick<BoxProps, 'members' | 'nodeId'> & { readonly onDo: (doing: Doing) => void }) {
+  const isRoot = members !== undefined && members.mesh.root_node_id === nodeId
+  const offers: readonly (readonly [Doing, boolean])[] = [
+    ['invite', may('admin') && isRoot],
+    ['join', may('admin') && isRoot && members.members.length === 1],
+    ['leave', may('admin') && members !== undefined && !isRoot],
+    ['link', may('operator')],
+    ['rotate', may('operator')],
+  ]
+  return (
+    <div class="toolbar offers">
+      {offers.map(([doing, isOffered]) =>
+        isOffered ? (
+          <Button key={doing} kind={doing === 'invite' ? 'primary' : 'plain'} onClick={() => onDo(doing)}>
+            {t(`mesh.do.${doing}`)}
+          </Button>
+        ) : null,
+      )}
+    </div>
+  )
+}

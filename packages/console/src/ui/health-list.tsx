@@ -1,0 +1,48 @@
+import type { AnswerOf } from '@steeple/client'
+import { t, word } from '../text/index.ts'
+import { Lamp, type Tone } from './lamp.tsx'
+import { Notice } from './notice.tsx'
+import { Time } from './time.tsx'
+
+/** A component of the health board. */
+export type Component = AnswerOf<'GET', '/v1/health'>['components'][number]
+
+/** Behind it are the words of a program that the service runs. */
+const COMPLAINS = '; it complains: '
+
+/** How components are, each in its own words and those of its program. */
+export function HealthList({ components }: { readonly components: readonly Component[] }) {
+  return (
+    <ul class="plain">
+      {components.map(({ name, status, detail, since }) => {
+        const [said = '', complaint] = detail.split(COMPLAINS)
+        return (
+          <li key={name}>
+            <Lamp
+              tone={healthTone(status)}
+              label={t('ui.health.part', { name, status: word('ui.health', status) })}
+            />
+            <p>
+              {said}{' '}
+              <span class="fine">
+                {t('ui.health.since')} <Time at={since} relative />
+              </span>
+            </p>
+            {complaint === undefined ? null : (
+              <Notice tone="warn">
+                <p>{t('ui.health.complains')}</p>
+                <pre>{complaint}</pre>
+              </Notice>
+            )}
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+/** The light of a status of the health board. */
+export function healthTone(status: string): Tone {
+  if (status === 'ok') return 'ok'
+  return status === 'down' ? 'bad' : 'warn'
+}

@@ -12,7 +12,7 @@ export interface TapMetrics {
 export function tapMetrics({ metrics }: Pick<Context, 'metrics'>): TapMetrics {
   const packets = metrics.counter(
     'svc_collector_gtpu_packets_total',
-    "G-PDUs that the tap has seen: received, dropped before it could look, malformed, unmatched (meant for a phone, and not to be followed), foreign (no end of the tunnel is the core's), refused (not let out by the UPF: another phone's address, over the rate; known where collector.upf.inside_iface is counted).",
+    "G-PDUs that the tap has seen: received, dropped before it could look, malformed, unmatched (meant for a phone, and not to be followed), foreign (no end of the tunnel is the core's), refused (kept by the UPF; known where collector.upf.inside_iface is counted).",
     ['result'],
   )
   const missed = metrics.counter(

@@ -127,6 +127,15 @@ export interface UeDiagnosis {
   /** Why the core took no base station when one came last, in words; absent when its log says nothing of the kind. */
   readonly refusedRadio?: string | undefined
 }
+/** Attaches that a core has completed since a position, each once. */
+export interface CoreAttaches {
+  /** Whose: one entry for each attach. Hashed as soon as it is read; never logged or stored. */
+  readonly imsis: readonly Imsi[]
+  /** Kept in the commit that counts them, and given to the next call. */
+  readonly position: string
+  /** False: some of what the core wrote was gone before it was read. */
+  readonly isWhole: boolean
+}
 /** Exactly one active: config key `core`. */
 export interface CoreDriver {
   /** Pure: same input, same bytes. Throws `validation_failed` for what the core would take silently and wrongly. */
@@ -152,6 +161,13 @@ export interface CoreDriver {
    * Absent where nothing can be said.
    */
   diagnose?(imsi: Imsi, signal: AbortSignal): Promise<UeDiagnosis>
+  /**
+   * The attaches (registrations in 5G) that were completed since a position that an earlier call gave; without one none, and
+   * where to begin. Undefined where the core does not tell of each, or it is not known how: that is not that nobody has
+   * attached. Throws `southbound_unavailable` while it cannot be asked: what it tells then comes later. Absent where
+   * nothing can tell.
+   */
+  attaches?(position: string | undefined, signal: AbortSignal): Promise<CoreAttaches | undefined>
   /** CIDR of the addresses that phones get, as configured. Absent where nothing is known of them. */
   pools?(): Promise<readonly string[]>
 }
@@ -163,6 +179,7 @@ export const coreDriverRef: ServiceRef<CoreDriver> = serviceRef<CoreDriver>('cor
   ues: 'function',
   plan: 'function?',
   diagnose: 'function?',
+  attaches: 'function?',
   pools: 'function?',
 })
 

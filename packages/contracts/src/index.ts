@@ -11,6 +11,7 @@ export { type DrawnKeyPlace, drawnKey } from './drawn-key.ts'
 export {
   type BatchResult,
   type CoreApplied,
+  type CoreAttaches,
   type CoreDesired,
   type CoreDriver,
   type CoreObserved,
@@ -144,7 +145,7 @@ export {
   type StateFacts,
   type StateFile,
 } from './node-state.ts'
-export { atTurnEnd, createPause, type Pause, untilAborted } from './pause.ts'
+export { atTurnEnd, createPause, createTurns, type Pause, type Turns, untilAborted } from './pause.ts'
 export {
   type Clock,
   type ComponentHealth,
@@ -267,7 +268,6 @@ export {
 export { defineTable, type Table, type TableSpec } from './table.ts'
 export { msFromTimestamp, timestampFromMs, timestampOrNull } from './timestamp.ts'
 export { type Span, type SpanFacts, type TraceParent, type Tracer, tracerRef } from './tracing.ts'
-export { createTurns, type Turns } from './turns.ts'
 export {
   type Collection,
   type CollectionConsumer,

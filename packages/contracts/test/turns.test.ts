@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createTurns } from '../src/turns.ts'
+import { createTurns } from '../src/pause.ts'
 
 const turns = suite('contracts/turns')
 

@@ -11,6 +11,7 @@ import {
   pause,
 } from '@steeple/southbound'
 import { type CorePlaces, corePlaces } from './core-places.ts'
+import { attachTeller } from './diagnose/attaches.ts'
 import { diagnoser } from './diagnose/diagnose.ts'
 import { batchCancel } from './kick/batch-cancel.ts'
 import { deregNotify } from './kick/dereg-notify.ts'
@@ -138,6 +139,11 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
       apply: files.apply,
       kick,
       ues: (signal) => listUes(info, signal),
+      attaches: attachTeller({
+        engine,
+        settings: () => context.settings,
+        generations: () => places().generations,
+      }),
       pools: async () => [context.settings.core_a.subnet],
       diagnose: diagnoser({
         info,

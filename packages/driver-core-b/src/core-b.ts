@@ -8,6 +8,7 @@ import {
   engineAt,
 } from '@steeple/southbound'
 import { type AmfClient, createAmfClient } from './amf/amf-client.ts'
+import { attachTeller } from './diagnose/attaches.ts'
 import { diagnoser } from './diagnose/diagnose.ts'
 import { createDriver } from './driver.ts'
 import { type SteerHealth, steerHealth } from './health.ts'
@@ -76,6 +77,7 @@ export function createCoreB(
     list,
     kick: timedKick(metrics, kick),
     diagnose: diagnoser({ list, settings: () => context.settings, engine }),
+    attaches: attachTeller({ settings: () => context.settings, engine }),
     watched,
     files,
     render,

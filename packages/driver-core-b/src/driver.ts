@@ -9,6 +9,7 @@ export interface DriverParts {
   readonly list: SharedList
   readonly kick: CoreDriver['kick']
   readonly diagnose: NonNullable<CoreDriver['diagnose']>
+  readonly attaches: NonNullable<CoreDriver['attaches']>
   readonly watched: WatchedCore
   readonly files: Pick<CoreFiles, 'plan' | 'apply' | 'appliedSha256'>
   readonly render: CoreDriver['render']
@@ -20,6 +21,7 @@ export function createDriver({
   list,
   kick,
   diagnose,
+  attaches,
   watched,
   files,
   render,
@@ -41,6 +43,7 @@ export function createDriver({
     ues,
     kick,
     diagnose,
+    attaches,
     plan: files.plan,
     apply: files.apply,
     observe: async (signal) => {

@@ -133,6 +133,17 @@ const LISTS = {
   smf: { '/pdu-info': 'pdu-info.json' },
 }
 
+const attached = new Set()
+
+/** Writes of each phone that has come since the list was asked for last, as the MME does when it comes. */
+function noteAttached(phones) {
+  const now = new Set(phones.map(({ supi }) => supi))
+  for (const imsi of now)
+    if (!attached.has(imsi)) log(`[mme] INFO: [${imsi}] Attach complete (../src/mme/emm-sm.c:1603)`)
+  attached.clear()
+  for (const imsi of now) attached.add(imsi)
+}
+
 function answer(request, response) {
   const path = (request.url ?? '').replace(/\?.*/, '')
   const send = (status, type, body) => {
@@ -147,6 +158,7 @@ function answer(request, response) {
   if (list === undefined) return send(400, '', 'Bad Request\n')
   const held = `${STATE}/${list}`
   const items = existsSync(held) ? JSON.parse(readFileSync(held, 'utf8')) : []
+  if (list === 'ue-info.json') noteAttached(items)
   const body = { items, pager: { page: 0, page_size: 100, count: items.length } }
   return send(200, 'application/json', JSON.stringify(body))
 }

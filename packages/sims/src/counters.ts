@@ -12,7 +12,10 @@ export interface SimCounters {
   moved(from: SimState | undefined, to: SimState): void
   /** Counts one less: its row is gone, durably. */
   removed(state: SimState): void
+  /** Counts one that was seen when the core was looked at. */
   attached(plmn: string): void
+  /** Those that were counted one by one, ever; and whether the core tells of each now. */
+  told(totals: ReadonlyMap<string, number>, isTelling: boolean): void
   /** How many phones are attached now; undefined while the core does not tell. */
   present(phones: number | undefined): void
   /** Counts anew: another instance may have changed rows. */
@@ -31,7 +34,16 @@ export function simCounters(metrics: Metrics): SimCounters {
     'svc_sims_phones_attached',
     'Phones that are attached now; NaN while the core does not tell.',
   )
-  const attaches = metrics.counter('svc_attach_total', 'Attaches seen in the core.', ['plmn'])
+  const attaches = metrics.counter(
+    'svc_attach_total',
+    'Attaches in the core: each one where it tells of each (its log can be read: core_a.log_dir, containers), else as seen when it is looked at, where a phone that left and came back between two looks counts once.',
+    ['plmn'],
+  )
+  const telling = metrics.gauge(
+    'svc_sims_attaches_told',
+    '1 while the core tells of each attach, 0 while they are counted as seen when it is looked at.',
+  )
+  const shown = new Map<string, number>()
   const counts = new Map<SimState, number>()
   // Moves that became durable while a recount was reading are in neither of its sides for sure: it starts again.
   let moves = 0
@@ -55,6 +67,15 @@ export function simCounters(metrics: Metrics): SimCounters {
       add(state, -1)
     },
     attached: (plmn) => attaches.inc({ plmn }),
+    told: (totals, isTelling) => {
+      telling.set(isTelling ? 1 : 0)
+      for (const [plmn, total] of totals) {
+        const more = total - (shown.get(plmn) ?? 0)
+        // A total that is less is of a backup that was put back.
+        if (more > 0) attaches.inc({ plmn }, more)
+        if (more !== 0) shown.set(plmn, total)
+      }
+    },
     present: (count) => phones.set(count ?? Number.NaN),
     recount: async (reader) => {
       const { pending, failed } = await countUnsynced(reader)

@@ -117,4 +117,11 @@ export const MIGRATIONS: readonly Migration[] = [
       'create index sims_sim_quota on sims_sim (hash) where quota_bytes is not null',
     ],
   },
+  {
+    id: '0009_attaches',
+    up: [
+      'create table sims_attach_position (core text primary key, position text not null)',
+      'create table sims_attach_total (plmn text primary key, attaches bigint not null)',
+    ],
+  },
 ]

@@ -18,7 +18,7 @@ export async function daemonLog(
   engine: Engine,
   signal: AbortSignal,
 ): Promise<LogTail> {
-  if (core_a.log_dir !== '') return await fileTail(join(core_a.log_dir, `${daemon}.log`))
+  if (core_a.log_dir !== '') return await fileTail(logPath(core_a.log_dir, daemon))
   const container = core_a.containers[daemon]
   if (southbound.driver !== 'container' || container === undefined)
     return { problem: 'its log is not known: set core_a.log_dir, or core_a.containers' }
@@ -28,6 +28,11 @@ export async function daemonLog(
     signal.throwIfAborted()
     return { problem: error instanceof Error ? error.message : 'its log cannot be read' }
   }
+}
+
+/** The file of a daemon in `core_a.log_dir`. */
+export function logPath(folder: string, daemon: Daemon): string {
+  return join(folder, `${daemon}.log`)
 }
 
 async function fileTail(path: string): Promise<LogTail> {

@@ -14,7 +14,7 @@ export interface DiagnoseParts {
 }
 
 /** Who writes about the attempts of phones. */
-const WRITERS: Readonly<Record<Generation, Daemon>> = { epc: 'mme', '5gc': 'amf' }
+export const WRITERS: Readonly<Record<Generation, Daemon>> = { epc: 'mme', '5gc': 'amf' }
 /** A list of phones this old still says what state one is in, ms. */
 const LIST_AGE_MS = 1_000
 /** Between its set-up and the answer, which never came. */

@@ -168,6 +168,11 @@ function entryOf(raw: string): Entry | undefined {
   return text === undefined ? undefined : { at, exactly: `${at ?? ''}${fraction}`, text }
 }
 
+/** What a line says behind its time, daemon and level; undefined for what is no line of a daemon. */
+export function textOf(raw: string): string | undefined {
+  return entryOf(raw)?.text
+}
+
 function identityIn(text: string, imsi: Imsi): 'ours' | 'others' | undefined {
   const [whole, mcc = '', mnc = '', digits = ''] = IDENTITY.exec(text) ?? []
   if (whole === undefined) return undefined

@@ -38,5 +38,6 @@ export function standInEngine(containers: readonly string[]): StandInEngine {
       return undefined
     },
     logsTail: async (container) => dead.get(container) ?? '',
+    logsSince: async () => '',
   }
 }

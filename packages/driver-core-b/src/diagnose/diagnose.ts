@@ -42,7 +42,7 @@ function toldIn(
 }
 
 /** The end of what the AMF's container has said, or why it cannot be read. */
-async function amfLog(
+export async function amfLog(
   { core_b, southbound }: ReturnType<DiagnoseParts['settings']>,
   engine: Engine,
   signal: AbortSignal,

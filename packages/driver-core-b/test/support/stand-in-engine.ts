@@ -48,5 +48,10 @@ export function standInEngine(containers: readonly string[]): StandInEngine {
       if (output instanceof Error) throw output
       return output
     },
+    logsSince: async (container) => {
+      const output = outputs.get(container) ?? ''
+      if (output instanceof Error) throw output
+      return output
+    },
   }
 }

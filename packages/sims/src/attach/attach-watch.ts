@@ -6,6 +6,7 @@ import { changeSim } from '../states/change.ts'
 import { wantedInHss } from '../states/machine.ts'
 import { noteSeen } from '../store/seen-store.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
+import { attachCount } from './attach-count.ts'
 import type { Attached } from './presence.ts'
 
 /** Looks at who is attached: the first attach of a SIM, each further one, and phones that should be off. */
@@ -25,6 +26,7 @@ const ABREAST = 32
  */
 export function attachWatch(parts: SimsParts): AttachWatch {
   const { context } = parts
+  const count = attachCount(parts)
   let before: Attached | undefined
   /** When a phone that should be off is looked at again, by hash; ms of the monotonic clock. */
   const offs = new Map<ImsiHash, number>()
@@ -55,13 +57,14 @@ export function attachWatch(parts: SimsParts): AttachWatch {
     look: async (signal) => {
       const now = await parts.presence.look(signal)
       parts.counters.present(now?.hashes.size)
+      const isTold = await count.look(signal)
       if (now === undefined) parts.moves.takeMoved()
       else {
         const waiting = [...news(now.hashes)]
         const pause = createPause()
         const worker = async (): Promise<void> => {
           for (let one = waiting.pop(); one !== undefined && !signal.aborted; one = waiting.pop()) {
-            const isOff = await seen(parts, one).catch((error: unknown) => unreadable(parts, error))
+            const isOff = await seen(parts, one, isTold).catch((error: unknown) => unreadable(parts, error))
             if (isOff) offs.set(one.hash, context.clock.monotonicMs() + AGAIN_MS)
             else offs.delete(one.hash)
             await pause()
@@ -88,7 +91,11 @@ function unreadable({ context }: SimsParts, error: unknown): boolean {
 }
 
 /** Says whether it is one that should be off. */
-async function seen(parts: SimsParts, { hash, isNew, isBaseline }: Sighting): Promise<boolean> {
+async function seen(
+  parts: SimsParts,
+  { hash, isNew, isBaseline }: Sighting,
+  isTold: boolean,
+): Promise<boolean> {
   const { context, counters } = parts
   const row = await SIMS.find(context.db, { hash })
   // A phone of a subscriber that this node does not know is not this plugin's business.
@@ -97,7 +104,7 @@ async function seen(parts: SimsParts, { hash, isNew, isBaseline }: Sighting): Pr
     await cutAgain(parts, row)
     return true
   }
-  if (isNew && (!isBaseline || row.state === 'issued')) counters.attached(row.plmn)
+  if (!isTold && isNew && (!isBaseline || row.state === 'issued')) counters.attached(row.plmn)
   if (isNew && !isBaseline) parts.seen.attached(hash)
   if (row.state === 'issued') await firstAttach(parts, hash)
   return false

@@ -40,6 +40,11 @@ export interface Engine {
    * epoch). They are the container's own words and can hold anything: show them through `lastWords` only.
    */
   logsTail(container: string, lines: number, signal: AbortSignal, sinceMs?: number): Promise<string>
+  /**
+   * Of its last lines, `lines` at most, those from a moment on, each behind the time at which it was written (RFC 3339 to
+   * the nanosecond), as which the moment is given too. As `logsTail`, up to 16 MiB.
+   */
+  logsSince(container: string, lines: number, at: string | undefined, signal: AbortSignal): Promise<string>
 }
 
 /** What may be set beside the defaults. */
@@ -51,6 +56,8 @@ export interface EngineOptions {
 /** What engines take as a name or id. They put it into the path of a request as it is: `../x` and `a?b=1` would change it. */
 const CONTAINER_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
 const ANSWER_MS = 10_000
+/** Of lines that are counted and not shown. */
+const MOST_OUTPUT = 16 * 1024 * 1024
 /** What a start may take beyond the stop timeout, ms. */
 const START_MS = 15_000
 
@@ -120,6 +127,20 @@ export function engineAt(
           abortSignal,
         })
         return textOfLog(bytes)
+      }),
+    logsSince: (container, lines, at, signal) =>
+      call(container, answerMs, signal, async (target, _docker, abortSignal) => {
+        const bytes = await target.logs({
+          follow: false,
+          stdout: true,
+          stderr: true,
+          timestamps: true,
+          tail: lines,
+          // To the second before: not every engine takes fractions, and what was read already is told apart.
+          ...(at === undefined ? {} : { since: Math.max(0, Math.floor(Date.parse(at) / 1_000)) }),
+          abortSignal,
+        })
+        return textOfLog(bytes, MOST_OUTPUT)
       }),
   }
 }

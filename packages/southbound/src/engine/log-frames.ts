@@ -4,11 +4,11 @@ const KEPT = 65_536
 const HEAD = 8
 
 /** The text of a log as the engine sends it: raw for a terminal, else in frames of standard output and error. */
-export function textOfLog(bytes: Uint8Array): string {
+export function textOfLog(bytes: Uint8Array, kept: number = KEPT): string {
   const log = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const parts = framesOf(log) ?? [log]
   const text = Buffer.concat(parts)
-  return text.subarray(Math.max(0, text.length - KEPT)).toString('utf8')
+  return text.subarray(Math.max(0, text.length - kept)).toString('utf8')
 }
 
 /** The contents of the frames; undefined when it has none. A frame that was cut off counts as far as it goes. */

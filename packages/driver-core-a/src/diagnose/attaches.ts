@@ -1,0 +1,76 @@
+import type { CoreAttaches, CoreDriver, Imsi, Settings } from '@steeple/contracts'
+import { type Engine, type NewLines, newLinesOfFile, newLinesOfOutput } from '@steeple/southbound'
+import { parseImsi } from '@steeple/telecom'
+import type { Daemon, Generation } from '../render/roles.ts'
+import { daemonLog, logPath } from './daemon-log.ts'
+import { type DiagnoseParts, WRITERS } from './diagnose.ts'
+import { textOf } from './refusals.ts'
+
+/** `[999700000000001] Attach complete`, `[imsi-999700000000001] Registration complete`; not `… in INVALID-STATE`. */
+const COMPLETE = /^\[(?:imsi-)?(\d{5,15})\] (?:Attach|Registration) complete(?: \(|$)/
+/** Daemons that write of each attach write of much else on that level. */
+const TELLS = / INFO: /
+
+/** `attaches` of the driver: what MME and AMF write when an attach is complete, read on from where it was read to. */
+export function attachTeller(
+  parts: Pick<DiagnoseParts, 'settings' | 'generations' | 'engine'>,
+): NonNullable<CoreDriver['attaches']> {
+  return async (position, signal) => {
+    const daemons = parts.generations().map((generation: Generation) => WRITERS[generation])
+    const before = positionsFrom(position)
+    const after: Record<string, string> = {}
+    const imsis: Imsi[] = []
+    let isWhole = true
+    for (const daemon of daemons) {
+      const settings = parts.settings()
+      if (before[daemon] === undefined && !(await isTelling(daemon, settings, parts.engine, signal)))
+        return undefined
+      const found = await newLines(daemon, settings, parts.engine, before[daemon], signal)
+      if (found === undefined) return undefined
+      imsis.push(...found.lines.flatMap((line) => attachIn(line) ?? []))
+      after[daemon] = found.position
+      isWhole &&= found.isWhole
+    }
+    return { imsis, position: JSON.stringify(after), isWhole } satisfies CoreAttaches
+  }
+}
+
+/** Whose attach a line says is complete. */
+function attachIn(line: string): Imsi | undefined {
+  const digits = COMPLETE.exec(textOf(line) ?? '')?.[1]
+  return digits === undefined ? undefined : parseImsi(digits)
+}
+
+/** A log of warnings alone says nothing of who gets on. */
+async function isTelling(
+  daemon: Daemon,
+  settings: Pick<Settings, 'core_a' | 'southbound'>,
+  engine: Engine,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const log = await daemonLog(daemon, settings, engine, signal)
+  return 'text' in log && TELLS.test(log.text)
+}
+
+async function newLines(
+  daemon: Daemon,
+  { core_a, southbound }: Pick<Settings, 'core_a' | 'southbound'>,
+  engine: Engine,
+  position: string | undefined,
+  signal: AbortSignal,
+): Promise<NewLines | undefined> {
+  if (core_a.log_dir !== '') return await newLinesOfFile(logPath(core_a.log_dir, daemon), position)
+  const container = core_a.containers[daemon]
+  if (southbound.driver !== 'container' || container === undefined) return undefined
+  return await newLinesOfOutput(engine, container, position, signal)
+}
+
+function positionsFrom(text: string | undefined): Readonly<Record<string, string | undefined>> {
+  // This driver, or an earlier one, wrote it; one of another core is as none.
+  try {
+    const value: unknown = JSON.parse(text ?? '{}')
+    return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,52 @@
+import type { Reader, Tx } from '@steeple/contracts'
+import { listed } from './listed.ts'
+
+const AT_ONCE = 500
+
+/** Up to where a core has been heard; undefined when it was never asked. */
+export async function attachPosition(reader: Reader, core: string): Promise<string | undefined> {
+  const sql = 'select position from sims_attach_position where core = :core'
+  const rows = await reader.all<{ readonly position: string }>(sql, { core })
+  return rows[0]?.position
+}
+
+/** Keeps it; undefined forgets it. */
+export async function keepAttachPosition(tx: Tx, core: string, position: string | undefined): Promise<void> {
+  if (position === undefined) await tx.run('delete from sims_attach_position where core = :core', { core })
+  else
+    await tx.run(
+      `insert into sims_attach_position (core, position) values (:core, :position)
+        on conflict (core) do update set position = excluded.position`,
+      { core, position },
+    )
+}
+
+/** The networks of SIMs, one for each of the hashes that is stored; a hash that comes twice counts twice. */
+export async function networksOf(reader: Reader, hashes: readonly string[]): Promise<readonly string[]> {
+  const known = new Map<string, string>()
+  const asked = [...new Set(hashes)]
+  for (let at = 0; at < asked.length; at += AT_ONCE) {
+    const { where, params } = listed('hash', asked.slice(at, at + AT_ONCE))
+    const sql = `select hash, plmn from sims_sim where ${where}`
+    const rows = await reader.all<{ readonly hash: string; readonly plmn: string }>(sql, params)
+    for (const { hash, plmn } of rows) known.set(hash, plmn)
+  }
+  return hashes.flatMap((hash) => known.get(hash) ?? [])
+}
+
+const ADD = `insert into sims_attach_total (plmn, attaches) values (:plmn, :attaches)
+  on conflict (plmn) do update set attaches = sims_attach_total.attaches + excluded.attaches`
+
+/** Adds attaches to the totals of their networks. */
+export async function addAttaches(tx: Tx, networks: readonly string[]): Promise<void> {
+  for (const [plmn, all] of Map.groupBy(networks, (network) => network))
+    await tx.run(ADD, { plmn, attaches: all.length })
+}
+
+/** All that were counted one by one, by network. */
+export async function attachTotals(reader: Reader): Promise<ReadonlyMap<string, number>> {
+  const rows = await reader.all<{ readonly plmn: string; readonly attaches: number }>(
+    'select plmn, attaches from sims_attach_total',
+  )
+  return new Map(rows.map(({ plmn, attaches }) => [plmn, Number(attaches)]))
+}

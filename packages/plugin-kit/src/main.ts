@@ -25,8 +25,9 @@ program
 program
   .command('test [part]')
   .description('run test/*.test.ts, or those with that in their path')
-  .action(async (part?: string) => {
-    const failed = await runTests(process.cwd(), part)
+  .option('--mutants', 'run the conformance suites alone, with wrong drivers too: each must fail')
+  .action(async (part: string | undefined, { mutants = false }: { readonly mutants?: boolean }) => {
+    const failed = await runTests(process.cwd(), { part, mutants })
     if (failed.length > 0) throw new Error(`failed: ${failed.join(', ')}`)
   })
 program

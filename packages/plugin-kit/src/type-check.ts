@@ -13,10 +13,14 @@ export async function typeCheck(dir: string): Promise<boolean> {
   return (await exitCode(args, dir)) === 0
 }
 
-/** Runs a program by this Node, with this process's streams; gives its exit code. */
-export function exitCode(args: readonly string[], cwd: string): Promise<number> {
+/** Runs a program by this Node, with this process's streams and more variables; gives its exit code. */
+export function exitCode(
+  args: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<number> {
   return new Promise((done, reject) => {
-    const child = spawn(process.execPath, args, { cwd, stdio: 'inherit' })
+    const child = spawn(process.execPath, args, { cwd, stdio: 'inherit', env: { ...process.env, ...env } })
     child.on('error', reject)
     child.on('close', (code) => done(code ?? 1))
   })

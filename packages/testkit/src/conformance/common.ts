@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert'
 import { type BodyOptions, type Suite, suite } from '../suite.ts'
+import { type DriverFixture, MUTANTS_VARIABLE, type Mutant, mutantTests } from './mutants.ts'
 
 /** What every fixture has: the look from outside and the end. */
 export interface WorldFixture {
@@ -44,6 +45,8 @@ export interface Check<Fixture> {
   readonly body: (fixture: Fixture) => Promise<void>
 }
 
+/** A mutant is tried with one check after the other, ms. */
+const MUTANT_LIMIT_MS = 900_000
 /** A check may take so long against a real program on a busy machine, ms. */
 const CHECK_LIMIT_MS = 300_000
 
@@ -57,6 +60,26 @@ export function runChecks<Fixture extends { close(): Promise<void> }>(
   const all = fixtureSuite(name, make, { limitMs: CHECK_LIMIT_MS, ...options })
   for (const { sentence, body } of checks) all(sentence, body)
   all.run()
+}
+
+/** As `runChecks` for a driver; where mutants are asked for, each of them is tried after the driver itself has passed. */
+export function runDriverChecks<Driver extends object, Fixture extends DriverFixture<Driver>>(
+  name: string,
+  checks: readonly Check<Fixture>[],
+  mutants: readonly Mutant<Driver, Fixture>[],
+  make: () => Promise<Fixture>,
+  options: BodyOptions = {},
+): void {
+  runChecks(name, checks, make, options)
+  if (process.env[MUTANTS_VARIABLE] !== '1') return
+  const wrong = suite(`${name}, by wrong drivers`)
+  mutantTests<Driver, Fixture>(
+    (sentence, body) => wrong(sentence, body, { limitMs: MUTANT_LIMIT_MS, ...options }),
+    checks,
+    mutants,
+    make,
+  )
+  wrong.run()
 }
 
 /** The error that `work` rejects with; fails when it does not reject. */

@@ -95,7 +95,7 @@ const APPLYING: readonly Check<CoreFixture>[] = [
   {
     sentence: 'writes what it rendered, and observes its hash',
     body: async (fixture) => {
-      for (const wanted of [fixture.desired, fixture.otherDesired]) {
+      for (const wanted of [fixture.desired, fixture.otherDesired, fixture.desired]) {
         await changesTheWorld(fixture, 'applying', async () => {
           const rendered = await applied(fixture, wanted)
           await holdsFiles(fixture, rendered, 'the core must read what was rendered')
@@ -112,6 +112,16 @@ const APPLYING: readonly Check<CoreFixture>[] = [
     },
   },
   {
+    sentence: 'says what it has written, and nothing of what is in force already',
+    body: async (fixture) => {
+      const rendered = await fixture.driver.render(fixture.desired)
+      const first = await fixture.driver.apply(rendered, patient())
+      assert.ok(first.changed.length > 0, 'the first apply must name the files that it has written')
+      const again = await fixture.driver.apply(rendered, patient())
+      assert.equal([again.changed, again.restarted], [[], []], 'the second apply has nothing to do')
+    },
+  },
+  {
     sentence: 'leaves the last good configuration when applying fails',
     body: async (fixture) => {
       const { driver } = fixture
@@ -121,6 +131,12 @@ const APPLYING: readonly Check<CoreFixture>[] = [
       await rejection(() => driver.apply(other, patient()), 'apply must reject when the core refuses')
       assert.is((await driver.observe(patient())).configSha256, good.sha256)
       await holdsFiles(fixture, good, 'the last good file must be back')
+      // Asked for again, it is tried again: done, or refused as before.
+      const isDone = await driver.apply(other, patient()).then(
+        () => true,
+        () => false,
+      )
+      await holdsFiles(fixture, isDone ? other : good, 'what is called applied must be what the core reads')
     },
   },
   {
@@ -158,6 +174,9 @@ async function counts(fixture: CoreFixture, imsis: readonly Imsi[]): Promise<voi
   }, patienceOf(fixture))
 }
 
+/** Enough to tell whether the last of a list is there. */
+const MANY = 3
+
 const PHONES: readonly Check<CoreFixture>[] = [
   {
     sentence: 'says that an unattached subscriber is not attached, and lists it not',
@@ -176,6 +195,27 @@ const PHONES: readonly Check<CoreFixture>[] = [
       await counts(fixture, [...before, one])
       const two = await phones.attach()
       await counts(fixture, [...before, one, two])
+    }),
+  },
+  {
+    sentence: 'lists and counts more than one or two',
+    body: withPhones(async (fixture, phones) => {
+      const all = [...(await registered(fixture))]
+      for (let left = phones.many ?? MANY; left > 0; left -= 1) all.push(await phones.attach())
+      await counts(fixture, all)
+    }),
+  },
+  {
+    sentence: 'disconnects two that it is told to at once',
+    body: withPhones(async (fixture, phones) => {
+      const both = [await phones.attach(), await phones.attach()]
+      await eventually(async () => {
+        const seen = await registered(fixture)
+        return both.every((imsi) => seen.includes(imsi))
+      }, patienceOf(fixture))
+      await Promise.all(both.map((imsi) => fixture.driver.kick(imsi, patient())))
+      for (const imsi of both)
+        await eventually(async () => !(await phones.isAttached(imsi)), patienceOf(fixture))
     }),
   },
   {
@@ -202,7 +242,10 @@ const PHONES: readonly Check<CoreFixture>[] = [
       )
       assert.ok(isServiceError(error), 'the failure must carry a code of the catalogue')
       assert.is(error.code, 'southbound_unavailable')
-      assert.is((await fixture.driver.observe(patient())).attachedUes, undefined)
+      const seen = await fixture.driver.observe(patient())
+      assert.is(seen.attachedUes, undefined)
+      assert.ok(seen.radios !== 0, 'base stations that it cannot see are not none')
+      assert.not.ok(String(Object(error).message).includes(one), 'the text of an error must not hold an IMSI')
       const said = await fixture.driver.kick(one, patient()).catch(() => 'an error')
       assert.ok(said === 'pending' || said === 'an error', `it said ${said} of a phone that it cannot see`)
     }),

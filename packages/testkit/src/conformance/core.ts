@@ -1,10 +1,13 @@
 import type { CoreDesired, CoreDriver, Imsi } from '@steeple/contracts'
 import type { BodyOptions } from '../suite.ts'
-import { runChecks, type WorldFixture } from './common.ts'
+import { runDriverChecks, type WorldFixture } from './common.ts'
 import { CORE_CHECKS } from './core-checks.ts'
+import { CORE_MUTANTS } from './core-mutants.ts'
 
 /** Phones of a core, past its driver. */
 export interface CorePhones {
+  /** How many can be attached at once to try a list with; 3 when absent. */
+  readonly many?: number
   /** Attaches a phone with a session, another one at each call. */
   attach(): Promise<Imsi>
   /** Whether the core holds it as attached, or a session of it. */
@@ -40,5 +43,5 @@ export function coreDriverConformance(
   make: () => Promise<CoreFixture>,
   options: BodyOptions = {},
 ): void {
-  runChecks(`${name}: core driver conformance`, CORE_CHECKS, make, options)
+  runDriverChecks(`${name}: core driver conformance`, CORE_CHECKS, CORE_MUTANTS, make, options)
 }

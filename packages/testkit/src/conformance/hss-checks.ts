@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert'
 import { type Check, changesNothing, changesTheWorld, honoursAbort, patient } from './common.ts'
 import type { HssFixture } from './hss.ts'
 import { COMPARING } from './hss-compare-checks.ts'
+import { HARD } from './hss-hard-checks.ts'
 
 /** Digits of a test number; TS 23.003 §3.3 allows 15. */
 const MSISDN = '491700000001'
@@ -351,5 +352,6 @@ export const HSS_CHECKS: readonly Check<HssFixture>[] = [
   ...CHANGING,
   ...BLOCKING,
   ...LEAVING,
+  ...HARD,
   ...COMPARING,
 ]

@@ -1,13 +1,16 @@
 import type { HssDriver, Imsi, Subscriber } from '@steeple/contracts'
 import type { BodyOptions } from '../suite.ts'
-import { runChecks, type WorldFixture } from './common.ts'
+import { runDriverChecks, type WorldFixture } from './common.ts'
 import { HSS_CHECKS } from './hss-checks.ts'
+import { HSS_MUTANTS } from './hss-mutants.ts'
 
 /** What the HSS itself holds of a subscriber, read past the driver. 16 octets each. */
 export interface StoredKeys {
   readonly ki: Uint8Array
   readonly opc: Uint8Array
   readonly sqn: bigint
+  /** The rates that it gives, in bit/s, where the fixture can read them: a driver that errs in the unit shows it by nothing else. */
+  readonly ambrBps?: { readonly up: number; readonly down: number }
 }
 
 /** An HSS driver around a simulated or real subscriber store that holds none of `subscribers`. */
@@ -25,6 +28,10 @@ export interface HssFixture extends WorldFixture {
    * subscriber fails then), write an MSISDN (it is observed as none), write other keys for somebody whom it holds.
    */
   readonly cannot?: readonly ('fewer APNs' | 'MSISDN' | 'keys')[]
+  /** How many subscribers a batch is tried with; 60 when absent. Fewer where each costs the start of a program. */
+  readonly many?: number
+  /** From now on the HSS answers nothing; absent where that cannot be done: then nothing is known of it. */
+  fallSilent?(): Promise<void>
   /** Empties the HSS past the driver, as a restored backup or a new disk does. */
   empty(): Promise<void>
 }
@@ -38,5 +45,5 @@ export function hssDriverConformance(
   make: () => Promise<HssFixture>,
   options: BodyOptions = {},
 ): void {
-  runChecks(`${name}: HSS driver conformance`, HSS_CHECKS, make, options)
+  runDriverChecks(`${name}: HSS driver conformance`, HSS_CHECKS, HSS_MUTANTS, make, options)
 }

@@ -1,8 +1,21 @@
 import { CORE_CHECKS } from '../../src/conformance/core-checks.ts'
+import { CORE_MUTANTS } from '../../src/conformance/core-mutants.ts'
+import { wrongDriver } from '../../src/conformance/mutants.ts'
 import { coreDriverConformance } from '../../src/index.ts'
 import { findsAll } from './support/finds-all.ts'
-import { memoryCoreFixture } from './support/memory-core.ts'
-import { WRONG_CORES } from './support/wrong-core.ts'
+import { memoryCoreFixture, memoryDriver } from './support/memory-core.ts'
+import { WRONG_CORES, type WrongCore } from './support/wrong-core.ts'
+
+/** Those that an author has tried on his own driver, on the one in memory. */
+const mutants = CORE_MUTANTS.map((mutant): readonly [string, WrongCore] => [
+  `${mutant.what} (mutant)`,
+  (core) => wrongDriver(memoryDriver(core), mutant),
+])
 
 coreDriverConformance('a core in memory', () => memoryCoreFixture())
-findsAll('testkit/conformance/core', CORE_CHECKS, WRONG_CORES, memoryCoreFixture)
+findsAll(
+  'testkit/conformance/core',
+  CORE_CHECKS,
+  { ...WRONG_CORES, ...Object.fromEntries(mutants) },
+  memoryCoreFixture,
+)

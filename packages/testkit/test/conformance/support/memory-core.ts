@@ -95,6 +95,7 @@ export async function memoryCoreFixture(
     // Test IMSIs of the test network 999-99.
     stranger: '999990000000099' as Imsi,
     phones: {
+      many: 12,
       attach: async () => {
         last += 1
         const imsi = `99999000000000${last}` as Imsi

@@ -1,8 +1,17 @@
-import { type BatchResult, type HssDriver, type Imsi, notFound, type Subscriber } from '@steeple/contracts'
+import {
+  type BatchResult,
+  type HssDriver,
+  type Imsi,
+  notFound,
+  type Subscriber,
+  southboundUnavailable,
+} from '@steeple/contracts'
 import type { HssFixture } from '../../../src/conformance/hss.ts'
 
-/** What an HSS in memory holds. */
-export type Rows = Map<Imsi, Subscriber>
+/** What an HSS in memory holds. It answers nothing while it is silent. */
+export class Rows extends Map<Imsi, Subscriber> {
+  isSilent = false
+}
 
 /** What a comparison looks at beside the AMBR. */
 const COMPARED = ['ki', 'opc', 'apns', 'isBlocked', 'msisdn'] as const
@@ -14,13 +23,17 @@ export function memoryHss(rows: Rows): HssDriver {
     signal: AbortSignal,
     work: (imsi: Imsi) => Error | undefined,
   ): BatchResult => {
-    signal.throwIfAborted()
+    answer(signal)
     return new Map(imsis.map((imsi) => [imsi, work(imsi)]))
+  }
+  const answer = (signal: AbortSignal): void => {
+    signal.throwIfAborted()
+    if (rows.isSilent) throw southboundUnavailable('the HSS does not answer')
   }
   return {
     name: 'memory',
     observe: async (imsis, signal) => {
-      signal.throwIfAborted()
+      answer(signal)
       const found = imsis.map((imsi) => rows.get(imsi)).filter((row) => row !== undefined)
       return new Map(
         found.map(({ imsi, apns, ambrBps, isBlocked, msisdn }) => [
@@ -30,7 +43,7 @@ export function memoryHss(rows: Rows): HssDriver {
       )
     },
     upsert: async (subscribers, signal) => {
-      signal.throwIfAborted()
+      answer(signal)
       for (const subscriber of subscribers) {
         const { imsi, ki, opc, sqn } = subscriber
         rows.set(imsi, { ...subscriber, ki: ki.slice(), opc: opc.slice(), sqn: rows.get(imsi)?.sqn ?? sqn })
@@ -38,7 +51,7 @@ export function memoryHss(rows: Rows): HssDriver {
       return new Map(subscribers.map(({ imsi }) => [imsi, undefined]))
     },
     compare: async (subscribers, signal) => {
-      signal.throwIfAborted()
+      answer(signal)
       const held = subscribers.filter(({ imsi }) => rows.has(imsi))
       return new Map(
         held.map((wanted) => {
@@ -66,7 +79,7 @@ export function memoryHss(rows: Rows): HssDriver {
 
 /** A fixture around a driver of that store; `make` may give a wrong one. */
 export async function memoryHssFixture(make: (rows: Rows) => HssDriver = memoryHss): Promise<HssFixture> {
-  const rows: Rows = new Map()
+  const rows = new Rows()
   const subscribers = [1, 2].map((number) => ({
     // Test IMSIs of the test network 999-99.
     imsi: `99999000000000${number}` as Imsi,
@@ -83,6 +96,9 @@ export async function memoryHssFixture(make: (rows: Rows) => HssDriver = memoryH
     driver: make(rows),
     subscribers,
     stored: async (imsi) => rows.get(imsi),
+    fallSilent: async () => {
+      rows.isSilent = true
+    },
     empty: async () => rows.clear(),
     world: async () => [...rows.values()].map(text).toSorted().join('\n'),
     close: async () => undefined,

@@ -1,8 +1,22 @@
 import { has } from '../api/features.ts'
 import { may } from '../api/session.ts'
-import { PAGES, type Page } from './pages.ts'
+import type { Page } from './pages.ts'
+import { match } from './router.ts'
+
+/** All pages, once `main` has said them: pages themselves ask here, and must not load the list. */
+let all: readonly Page[] = []
+
+/** Says which pages there are. */
+export function knowPages(pages: readonly Page[]): void {
+  all = pages
+}
 
 /** The pages that who is signed in may see, of the parts that the box has. */
 export function pagesHere(): readonly Page[] {
-  return PAGES.filter(({ role, feature }) => may(role) && (feature === undefined || has(feature)))
+  return all.filter(({ role, feature }) => may(role) && (feature === undefined || has(feature)))
+}
+
+/** A path when there is a page at it for who is signed in; undefined otherwise: no link leads nowhere. */
+export function ifPage(path: string): string | undefined {
+  return pagesHere().some((page) => match(page.path, path) !== undefined) ? path : undefined
 }

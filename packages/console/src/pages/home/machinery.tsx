@@ -1,0 +1,99 @@
+import type { AnswerOf } from '@steeple/client'
+import { has } from '../../api/features.ts'
+import { useQuery } from '../../api/use-query.ts'
+import { t, word } from '../../text/index.ts'
+import { Bytes } from '../../ui/bytes.tsx'
+import { Lamp, type Tone } from '../../ui/lamp.tsx'
+import { ErrorNotice } from '../../ui/notice.tsx'
+import { Time } from '../../ui/time.tsx'
+
+type Status = AnswerOf<'GET', '/v1/status'>
+type Peer = AnswerOf<'GET', '/v1/peers'>['peers'][number]
+
+const LOOK_MS = 5_000
+const TONES: Readonly<Record<string, Tone>> = {
+  ok: 'ok',
+  degraded: 'warn',
+  down: 'bad',
+  active: 'ok',
+  stale: 'bad',
+}
+const KINDS: readonly string[] = ['ran', 'core', 'hss', 'collector']
+
+/** The ways out and to other boxes, and the radio and core behind. */
+export function Machinery() {
+  const on = ['node.*', 'core.*', 'peer.*', 'tx.*', 'lifecycle.*', 'sim.attach', 'session.*']
+  const status = useQuery('/v1/status', {}, { on, everyMs: LOOK_MS })
+  const peers = useQuery(
+    has('mesh') ? '/v1/peers' : undefined,
+    { query: { limit: 50 } },
+    { on: ['peer.*', 'mesh.*'], everyMs: LOOK_MS },
+  )
+  return (
+    <>
+      <section class="card" aria-labelledby="ways">
+        <h2 id="ways">{t('home.ways')}</h2>
+        {status.error === undefined ? null : <ErrorNotice error={status.error} />}
+        {status.data === undefined ? null : <Ways status={status.data} peers={peers.data?.peers ?? []} />}
+      </section>
+      <section class="card" aria-labelledby="machinery">
+        <h2 id="machinery">{t('home.machinery')}</h2>
+        {status.data === undefined ? null : <Parts status={status.data} />}
+      </section>
+    </>
+  )
+}
+
+function Ways({ status, peers }: { readonly status: Status; readonly peers: readonly Peer[] }) {
+  return (
+    <>
+      <p>{t('home.breakout', { mode: word('home.breakout', status.breakout.mode) })}</p>
+      {peers.length === 0 ? <p class="fine">{t('home.noPeers')}</p> : null}
+      <ul class="home-list">
+        {peers.map(({ id, name, state, rtt_ms, rx_bytes = 0, tx_bytes = 0 }) => (
+          <li key={id}>
+            <Lamp tone={TONES[state] ?? 'none'} label={name} />
+            <span class="words fine">
+              {word('home.peer', state)}
+              {typeof rtt_ms === 'number' ? `, ${Math.round(rtt_ms)} ms` : ''}
+            </span>
+            <Bytes value={rx_bytes + tx_bytes} />
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+function Parts({ status }: { readonly status: Status }) {
+  const { enb, ue, components } = status
+  const radio = enb.connected
+  return (
+    <>
+      <p>
+        <Lamp
+          tone={radio === null ? 'none' : radio ? 'ok' : 'bad'}
+          label={t(
+            radio === null ? 'home.radio.unknown' : radio ? 'home.radio.connected' : 'home.radio.gone',
+          )}
+        />
+      </p>
+      <p>{ue.attached === null ? t('home.attached.unknown') : t('home.attached', { count: ue.attached })}</p>
+      <ul class="home-list">
+        {components
+          .filter(({ kind }) => KINDS.includes(kind))
+          .map(({ name, kind, status: state, since }) => (
+            <li key={name}>
+              <Lamp tone={TONES[state] ?? 'none'} label={name} />
+              <span class="words fine">
+                {word('home.kind', kind)}, {word('home.status', state)}
+              </span>
+              <span class="fine">
+                <Time at={since} relative />
+              </span>
+            </li>
+          ))}
+      </ul>
+    </>
+  )
+}

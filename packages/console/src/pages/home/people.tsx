@@ -1,0 +1,131 @@
+import type { AnswerOf } from '@steeple/client'
+import { api } from '../../api/client.ts'
+import { may } from '../../api/session.ts'
+import { useAction, useQuery } from '../../api/use-query.ts'
+import { ifPage } from '../../app/pages-here.ts'
+import { locale, t } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { Bytes } from '../../ui/bytes.tsx'
+import { ErrorNotice } from '../../ui/notice.tsx'
+import { SubscriberName } from '../../ui/subscriber-name.tsx'
+import { toast } from '../../ui/toast.tsx'
+
+type Session = AnswerOf<'GET', '/v1/sessions'>['sessions'][number]
+
+/** Octets grow without an event. */
+const LOOK_MS = 5_000
+/** The largest page of a list; beyond it a number is said as "more than". */
+const PAGE = 500
+const TALKERS = 5
+
+/** What somebody has moved since their sessions began. */
+interface Talker {
+  readonly hash: string
+  readonly bytes: number
+}
+
+/** Who is on, who is off and why, and who moves most. */
+export function People() {
+  const on = ['session.*', 'sim.*', 'quota.*']
+  const sessions = useQuery('/v1/sessions', { query: { limit: PAGE } }, { on, everyMs: LOOK_MS })
+  const suspended = useQuery('/v1/sims', { query: { state: 'suspended', limit: PAGE } }, { on })
+  const talkers = talkersOf(sessions.data?.sessions ?? [])
+  const off = suspended.data?.sims ?? []
+  const isMore = (next: string | null | undefined): boolean => next !== null && next !== undefined
+  return (
+    <section class="card" aria-labelledby="people">
+      <h2 id="people">{t('home.people')}</h2>
+      {sessions.error === undefined ? null : <ErrorNotice error={sessions.error} />}
+      <dl class="home-figures">
+        <Figure
+          name={t('home.online')}
+          count={talkers.length}
+          isMore={isMore(sessions.data?.next_cursor)}
+          href="/sessions"
+        />
+        <Figure
+          name={t('home.suspended')}
+          count={off.length}
+          isMore={isMore(suspended.data?.next_cursor)}
+          href="/sims?state=suspended"
+        />
+        <Figure
+          name={t('home.overQuota')}
+          count={off.filter(({ suspend_reason }) => suspend_reason === 'quota').length}
+        />
+      </dl>
+      {talkers.length === 0 ? (
+        <p>{t('home.nobody')}</p>
+      ) : (
+        <>
+          <h3 class="fine">{t('home.talkers')}</h3>
+          <ol class="home-list">
+            {talkers.slice(0, TALKERS).map((talker) => (
+              <TalkerLine key={talker.hash} talker={talker} />
+            ))}
+          </ol>
+        </>
+      )}
+    </section>
+  )
+}
+
+function Figure({
+  name,
+  count,
+  isMore = false,
+  href = '',
+}: {
+  readonly name: string
+  readonly count: number
+  readonly isMore?: boolean
+  readonly href?: string
+}) {
+  const [path = ''] = href.split('?')
+  const text = `${isMore ? '> ' : ''}${count.toLocaleString(locale())}`
+  return (
+    <div>
+      <dt>{ifPage(path) === undefined || path === '' ? name : <a href={href}>{name}</a>}</dt>
+      <dd>{text}</dd>
+    </div>
+  )
+}
+
+function TalkerLine({ talker: { hash, bytes } }: { readonly talker: Talker }) {
+  const resume = useAction(() => api.post('/v1/sims/{imsi}/resume', { path: { imsi: hash }, body: {} }))
+  const suspend = useAction(() => api.post('/v1/sims/{imsi}/suspend', { path: { imsi: hash }, body: {} }))
+  const off = async (): Promise<void> => {
+    const result = await suspend.run()
+    if (result?.ok === true) toast({ text: t('home.suspendedOne', { hash }), undo: () => void resume.run() })
+  }
+  const error = suspend.error ?? resume.error
+  return (
+    <li>
+      <span class="words">
+        <SubscriberName hash={hash} />
+      </span>
+      <Bytes value={bytes} />
+      {may('operator') ? (
+        <Button
+          kind="quiet"
+          isBusy={suspend.isBusy}
+          label={t('home.suspendOne', { hash })}
+          onClick={() => void off()}
+        >
+          {t('home.suspend')}
+        </Button>
+      ) : null}
+      {error === undefined ? null : <ErrorNotice error={error} />}
+    </li>
+  )
+}
+
+/** Everybody with a session that goes on, who moved most first. */
+function talkersOf(sessions: readonly Session[]): readonly Talker[] {
+  const sums = new Map<string, number>()
+  for (const { imsi_sha256_12: hash, up_bytes, down_bytes } of sessions)
+    sums.set(hash, (sums.get(hash) ?? 0) + up_bytes + down_bytes)
+  return [...sums]
+    .map(([hash, bytes]) => ({ hash, bytes }))
+    .sort((a, b) => b.bytes - a.bytes || (a.hash < b.hash ? -1 : 1))
+}

@@ -1,0 +1,78 @@
+import { join } from 'node:path'
+import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
+import type { Page } from 'playwright-core'
+import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
+import { isAccessible, signInWithToken } from '../harness/console-page.ts'
+import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
+
+/** The first screen beside a lab core: what is on it, and that it is on it at once. */
+const home = suite('e2e/console-home')
+const LIMIT = { limitMs: 600_000 }
+const executable = findBrowser()
+
+let temp: TempDir
+let lab: LabProcess
+let service: Service
+let browser: Browser
+
+/** A part of the screen by its heading. */
+function part(page: Page, name: string) {
+  return page.getByRole('region', { name })
+}
+
+if (executable !== undefined) {
+  home.before(async () => {
+    temp = await tempDir()
+    lab = await startLabCore(join(temp.path, 'lab'))
+    service = await startService({
+      env: { ...lab.env, SVC_COLLECTOR_ENABLED: 'true', SVC_COLLECTOR_INTERVAL: '1s' },
+    })
+    browser = await openBrowser(executable)
+  }, LIMIT)
+  home.after(async () => {
+    await browser.close()
+    await service.stop()
+    await lab.stop()
+    await temp[Symbol.asyncDispose]()
+  }, LIMIT)
+
+  home(
+    'says what is, and shows what changes without a reload',
+    async () => {
+      const { page, problems } = await browser.open(service.url)
+      await signInWithToken(page, service.adminToken)
+      await page.getByText('The box is not on the air').waitFor()
+      const issued = await service.request('POST', '/v1/sims', { body: { label: 'village' } })
+      assert.is(issued.status, 201)
+      const happenings = part(page, 'What happened last')
+      await happenings.getByText('SIMs were issued').waitFor({ timeout: 30_000 })
+      const people = part(page, 'People')
+      await people.getByText('Nobody is online').waitFor()
+      const { body } = await service.request('GET', '/v1/sims?limit=1')
+      await eventually(async () => {
+        const { body: listed } = await service.request('GET', '/v1/sims?limit=1')
+        assert.is(listed.sims[0].provisioning.status, 'synced')
+      })
+      const { batch_id, imsi_sha256_12: hash } = body.sims[0]
+      const card = await runSvc(
+        ['sim', 'export', batch_id, '--data-dir', service.dataDir, '--format', 'json'],
+        lab.env,
+      )
+      assert.is(card.code, 0, card.stderr)
+      await labPhones(lab.urls.control, 'POST', '/phones', card.stdout)
+      await people.getByText(hash).waitFor()
+      await isAccessible(page, 'overview with somebody on it')
+      await people.getByRole('button', { name: `Suspend ${hash}` }).click()
+      await page.getByText(`${hash} is suspended`).waitFor()
+      await page.getByRole('button', { name: 'Undo' }).click()
+      await happenings.getByText('A SIM was resumed').waitFor()
+      assert.is((await service.request('GET', `/v1/sims/${hash}`)).body.state, 'in-use')
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+}
+
+home.run()

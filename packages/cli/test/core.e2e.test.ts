@@ -55,6 +55,27 @@ test(
 )
 
 test(
+  'says none where nothing restarts, and shows no table without a row',
+  async () => {
+    const [file] = PLAN.files
+    const body = { ...PLAN, action: 'none', daemons: [], files: [{ ...file, daemon: null }], problems: [] }
+    const service = await fakeService((_, before) => ({ body: before === 0 ? body : { ...body, files: [] } }))
+    try {
+      const env = { SVC_URL: service.url, SVC_TOKEN: 'svc_test' }
+      const changes = await svc(['core', 'plan'], { env })
+      assert.match(changes.out, /^action +none$/m)
+      assert.match(changes.out, /^mme\.yaml +changed +-$/m)
+      assert.not.match(changes.out, /DAEMON +CONTAINER/)
+      const inSync = await svc(['core', 'plan'], { env })
+      assert.not.match(inSync.out, /FILE +CHANGE/)
+    } finally {
+      await service.close()
+    }
+  },
+  PROCESS_LIMIT,
+)
+
+test(
   'says what is missing where nothing can be compared, instead of every line that the core would get',
   async () => {
     const problem = 'core_a.config_dir is empty: name the directory'

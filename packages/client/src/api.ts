@@ -585,6 +585,8 @@ export interface Operations {
       readonly config_dir: string
       /** unconfigured: no place for the files is named; unknown: it cannot be compared. More values may be added within v1: treat an unknown one as something new, not as an error. */
       readonly state: 'in_sync' | 'changes' | 'unconfigured' | 'unknown' | (string & {})
+      /** What it does to the daemons: none restarts where the core reads its files by itself. More values may be added within v1: treat an unknown one as something new, not as an error. */
+      readonly action: 'restart' | 'none' | 'unknown' | (string & {})
       readonly files: readonly {
         readonly path: string
         /** More values may be added within v1: treat an unknown one as something new, not as an error. */

@@ -47,10 +47,11 @@ function comparedWords(plan: CorePlan): readonly [ComponentHealth['status'], str
   if (plan.state === 'in_sync') return ['ok', `${why}: the core's configuration${where} is as it should be`]
   const files = plan.files.filter(({ change }) => change !== 'same').length
   const daemons = plan.daemons.filter(({ action }) => action === 'restart').map(({ name }) => name)
+  const restarts = daemons.length === 0 ? 'nothing restarts' : `${daemons.join(', ')} restart`
   const what =
     plan.files.length === 0
       ? 'the configuration would change'
-      : `${counted(files, 'file')}${where} would change and ${daemons.join(', ')} restart`
+      : `${counted(files, 'file')}${where} would change and ${restarts}`
   return ['degraded', `${why}: ${what}; see GET /v1/core/plan`]
 }
 

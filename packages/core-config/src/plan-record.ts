@@ -7,6 +7,7 @@ export function planRecord({ core, southbound }: Settings, plan: CorePlan): obje
     driver: southbound.driver,
     config_dir: plan.dir,
     state: plan.state,
+    action: actionOf(plan),
     files: plan.files.map(({ path, change, daemon = null, diff }) => ({
       path,
       change,
@@ -17,7 +18,8 @@ export function planRecord({ core, southbound }: Settings, plan: CorePlan): obje
       ({ name, container = null, action, drops, reason, dropped = null, expectedS }) => ({
         name,
         container,
-        action,
+        // A driver in plain JavaScript may leave it out: nothing restarts by it then.
+        action: action === 'restart' ? action : 'none',
         drops,
         reason,
         subscribers_dropped: dropped,
@@ -29,6 +31,13 @@ export function planRecord({ core, southbound }: Settings, plan: CorePlan): obje
     notes: plan.notes,
     problems: plan.problems,
   }
+}
+
+/** What an apply would do to the daemons: a plan that compares nothing, or has no word of any file, does not tell. */
+export function actionOf({ state, files, daemons }: CorePlan): 'restart' | 'none' | 'unknown' {
+  if (daemons.some(({ action }) => action === 'restart')) return 'restart'
+  if (state === 'in_sync') return 'none'
+  return state === 'changes' && files.length > 0 ? 'none' : 'unknown'
 }
 
 const text: JsonSchema = { type: 'string' }
@@ -44,6 +53,11 @@ export const CORE_PLAN_SCHEMA: JsonSchema = objectSchema(
       type: 'string',
       enum: ['in_sync', 'changes', 'unconfigured', 'unknown'],
       description: 'unconfigured: no place for the files is named; unknown: it cannot be compared.',
+    },
+    action: {
+      type: 'string',
+      enum: ['restart', 'none', 'unknown'],
+      description: 'What it does to the daemons: none restarts where the core reads its files by itself.',
     },
     files: {
       type: 'array',
@@ -93,6 +107,7 @@ export const CORE_PLAN_SCHEMA: JsonSchema = objectSchema(
     'driver',
     'config_dir',
     'state',
+    'action',
     'files',
     'daemons',
     'subscribers_dropped',

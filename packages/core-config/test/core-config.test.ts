@@ -198,6 +198,48 @@ test("shows the driver's own plan", () => {
   )
 })
 
+const FILES_ALONE: CorePlan = {
+  dir: '/srv/core',
+  state: 'changes',
+  files: [{ path: 'a.yaml', change: 'changed', daemon: undefined, diff: undefined }],
+  daemons: [],
+  dropped: 0,
+  expectedS: 0,
+  notes: [],
+  problems: [],
+  refused: undefined,
+}
+/** As a driver in plain JavaScript may give it. */
+const WORDLESS = { name: 'core', container: undefined, drops: 'none', reason: '', dropped: 0, expectedS: 0 }
+
+for (const [what, own, action, daemons] of [
+  ['nothing restarts', FILES_ALONE, 'none', []],
+  [
+    'a daemon has no action',
+    { ...FILES_ALONE, daemons: [WORDLESS] } as unknown as CorePlan,
+    'none',
+    ['none'],
+  ],
+  ['all is in force', { ...FILES_ALONE, state: 'in_sync', files: [] } as CorePlan, 'none', []],
+  ['nothing is compared', { ...FILES_ALONE, state: 'unknown', files: [] } as CorePlan, 'unknown', []],
+] as const)
+  test(`says ${action} where ${what}`, () =>
+    inBed(
+      async ({ plan, pass, health }) => {
+        const shown = await plan()
+        const actions = (shown.daemons as readonly { readonly action: string }[]).map((one) => one.action)
+        assert.equal([shown.action, actions], [action, daemons])
+        if (own !== FILES_ALONE) return
+        await pass()
+        assert.match((await health())[1], '1 file in /srv/core would change and nothing restarts;')
+      },
+      { plan: async () => own },
+      'none',
+    ))
+
+test('tells no action of a driver that tells no plan and wants something else', () =>
+  inBed(async ({ plan }) => assert.equal((await plan()).action, 'unknown')))
+
 test('does not try again what the core refused until something else is wanted or SIGHUP comes', () =>
   inBed(async ({ core, fake, pass, change, health }) => {
     await pass()

@@ -29,32 +29,36 @@ async function plan(terminal: Terminal, options: ConnectionOptions): Promise<voi
     if (objects(files).length > 0) terminal.out(`\n${rendered(objects(files))}`)
     return
   }
-  terminal.out(
-    `\n${table(
-      objects(daemons),
-      [
-        { title: 'DAEMON', value: (row) => row.name },
-        { title: 'CONTAINER', value: (row) => row.container },
-        { title: 'ACTION', value: (row) => row.action },
-        { title: 'DROPS', value: (row) => (row.action === 'restart' ? row.drops : undefined) },
-        { title: 'REASON', value: (row) => row.reason, fit: 'wrap' },
-      ],
-      terminal.columns,
-    )}`,
-  )
+  if (objects(daemons).length > 0) terminal.out(`\n${daemonTable(terminal, objects(daemons))}`)
   const changed = objects(files).filter((row) => row.change !== 'same')
-  terminal.out(
-    `\n${table(
-      changed,
-      [
-        { title: 'FILE', value: (row) => row.path },
-        { title: 'CHANGE', value: (row) => row.change },
-        { title: 'DAEMON', value: (row) => row.daemon },
-      ],
-      terminal.columns,
-    )}`,
-  )
+  if (changed.length > 0) terminal.out(`\n${fileTable(terminal, changed)}`)
   for (const { diff } of changed) if (typeof diff === 'string') terminal.out(`\n${shown(diff)}`)
+}
+
+function daemonTable(terminal: Terminal, daemons: readonly Json[]): string {
+  return table(
+    daemons,
+    [
+      { title: 'DAEMON', value: (row) => row.name },
+      { title: 'CONTAINER', value: (row) => row.container },
+      { title: 'ACTION', value: (row) => row.action },
+      { title: 'DROPS', value: (row) => (row.action === 'restart' ? row.drops : undefined) },
+      { title: 'REASON', value: (row) => row.reason, fit: 'wrap' },
+    ],
+    terminal.columns,
+  )
+}
+
+function fileTable(terminal: Terminal, changed: readonly Json[]): string {
+  return table(
+    changed,
+    [
+      { title: 'FILE', value: (row) => row.path },
+      { title: 'CHANGE', value: (row) => row.change },
+      { title: 'DAEMON', value: (row) => row.daemon },
+    ],
+    terminal.columns,
+  )
 }
 
 /** What would be written if there were a place for it. */

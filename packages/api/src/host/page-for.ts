@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Endpoint } from './endpoint.ts'
 
-/** Deeper than any page. */
-const MOST_SEGMENTS = 6
+/** What addresses of pages look like; none is deeper. */
+const ADDRESS = /^(\/[\w~-]+){1,6}$/
 
 /**
  * The endpoint that shows pages without a route (`everyPage`), when that is what is asked for: a browser wants a page, and the first
@@ -16,11 +16,9 @@ export function pageFor(
   if (method !== 'GET' || !/(^|,)\s*text\/html\s*(;|,|$)/i.test(headers.accept ?? '')) return undefined
   const endpoint = endpoints.find(({ route }) => route.method === 'GET' && route.everyPage === true)
   if (endpoint === undefined) return undefined
-  const segments = url
-    .replace(/[?#].*/s, '')
-    .split('/')
-    .slice(1)
-  if (segments.length > MOST_SEGMENTS || segments.some((segment) => segment.includes('.'))) return undefined
+  const path = url.replace(/[?#].*/s, '')
+  if (!ADDRESS.test(path)) return undefined
+  const [, first] = path.split('/')
   const taken = [...endpoints.map(({ route }) => route.path), ...features.map(({ prefix }) => prefix)]
-  return taken.some((path) => path.split('/')[1] === segments[0]) ? undefined : endpoint
+  return taken.some((one) => one.split('/')[1] === first) ? undefined : endpoint
 }

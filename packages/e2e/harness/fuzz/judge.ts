@@ -71,7 +71,7 @@ export function createJudge(document: OpenApi): Judge {
     operationFor,
     problems: (request, got) => {
       const operation = operationFor(request.method, request.path)
-      const unserved = unservedProblems(got)
+      const unserved = isPage(request, got) ? [] : unservedProblems(got)
       const served = operation === undefined ? unserved : servedProblems(operation, request, got, validators)
       // A router may take an empty segment for a parameter or for none.
       const isVague = segmentsOf(request.path).slice(1).includes('')
@@ -120,6 +120,15 @@ function errorProblems(request: FuzzRequest, { headers, body }: Got): readonly s
   if (!isWhole || Object.keys(more).length > 0) return ['is not of the one error shape']
   const areDetails = details === undefined || (Array.isArray(details) && details.length > 0)
   return areDetails ? [] : ['has empty details']
+}
+
+/** The console shows a page of its own at any address that could be one. */
+function isPage({ method, path, headers }: FuzzRequest, { status, headers: answered }: Got): boolean {
+  const isAsked = method === 'GET' && String(headers.accept ?? '').includes('text/html')
+  const [address = ''] = path.split(/[?#]/)
+  const isAddress =
+    /^(\/[\w~-]+){1,6}$/.test(address) && !/^\/(v1|docs|metrics|gsma|es9plus)(\/|$)/.test(address)
+  return isAsked && isAddress && status === 200 && String(answered['content-type']).startsWith('text/html')
 }
 
 /** A path or method that the document does not have. */

@@ -1,13 +1,19 @@
 import type { ComponentType } from 'preact'
 import type { Role } from '../api/session.ts'
+import { accountPages } from '../pages/account/pages.ts'
+import { alertsPages } from '../pages/alerts/pages.ts'
+import { auditPages } from '../pages/audit/pages.ts'
+import { backupPages } from '../pages/backup/pages.ts'
 import { corePages } from '../pages/core/pages.ts'
 import { homePages } from '../pages/home/pages.ts'
 import { meshPages } from '../pages/mesh/pages.ts'
+import { peoplePages } from '../pages/people/pages.ts'
 import { radioPages } from '../pages/radio/pages.ts'
 import { rulesPages } from '../pages/rules/pages.ts'
 import { sessionsPages } from '../pages/sessions/pages.ts'
 import { simsPages } from '../pages/sims/pages.ts'
 import { subscriberPages } from '../pages/subscriber/pages.ts'
+import { systemPages } from '../pages/system/pages.ts'
 import type { TextKey } from '../text/index.ts'
 
 /** What a page is given: what its path has in the places of the pattern. */
@@ -42,6 +48,12 @@ export const PAGES: readonly Page[] = [
   ...sessionsPages,
   ...corePages,
   ...meshPages,
+  ...alertsPages,
+  ...auditPages,
+  ...systemPages,
+  ...peoplePages,
+  ...accountPages,
+  ...backupPages,
 ]
 
 /** The groups, in the order of the menu. */

@@ -1,12 +1,18 @@
+import { accountDe } from './account.de.ts'
+import { alertsDe } from './alerts.de.ts'
+import { auditDe } from './audit.de.ts'
+import { backupDe } from './backup.de.ts'
 import { coreDe } from './core.de.ts'
 import { homeDe } from './home.de.ts'
 import type { Texts } from './index.ts'
 import { meshDe } from './mesh.de.ts'
+import { peopleDe } from './people.de.ts'
 import { radioDe } from './radio.de.ts'
 import { rulesDe } from './rules.de.ts'
 import { sessionsDe } from './sessions.de.ts'
 import { shellDe } from './shell.de.ts'
 import { simsDe } from './sims.de.ts'
+import { systemDe } from './system.de.ts'
 
 /** All German texts: each area has a file of its own. */
 export const de: Texts = {
@@ -18,4 +24,10 @@ export const de: Texts = {
   ...sessionsDe,
   ...coreDe,
   ...meshDe,
+  ...alertsDe,
+  ...auditDe,
+  ...systemDe,
+  ...peopleDe,
+  ...accountDe,
+  ...backupDe,
 }

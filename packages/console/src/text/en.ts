@@ -1,11 +1,17 @@
+import { accountEn } from './account.en.ts'
+import { alertsEn } from './alerts.en.ts'
+import { auditEn } from './audit.en.ts'
+import { backupEn } from './backup.en.ts'
 import { coreEn } from './core.en.ts'
 import { homeEn } from './home.en.ts'
 import { meshEn } from './mesh.en.ts'
+import { peopleEn } from './people.en.ts'
 import { radioEn } from './radio.en.ts'
 import { rulesEn } from './rules.en.ts'
 import { sessionsEn } from './sessions.en.ts'
 import { shellEn } from './shell.en.ts'
 import { simsEn } from './sims.en.ts'
+import { systemEn } from './system.en.ts'
 
 /** All English texts: each area has a file of its own. */
 export const en = {
@@ -17,4 +23,10 @@ export const en = {
   ...sessionsEn,
   ...coreEn,
   ...meshEn,
+  ...alertsEn,
+  ...auditEn,
+  ...systemEn,
+  ...peopleEn,
+  ...accountEn,
+  ...backupEn,
 } as const

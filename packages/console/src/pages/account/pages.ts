@@ -1,0 +1,12 @@
+import type { Page } from '../../app/pages.ts'
+
+/** What is one's own: password, passkeys, sessions. */
+export const accountPages: readonly Page[] = [
+  {
+    path: '/account',
+    title: 'account.title',
+    role: 'viewer',
+    group: 'box',
+    load: () => import('./account.tsx'),
+  },
+]

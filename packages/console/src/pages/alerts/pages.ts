@@ -1,0 +1,13 @@
+import type { Page } from '../../app/pages.ts'
+
+/** What is wrong, who has been told, and who takes care. */
+export const alertsPages: readonly Page[] = [
+  {
+    path: '/alerts',
+    title: 'alerts.title',
+    role: 'viewer',
+    feature: 'alerts',
+    group: 'now',
+    load: () => import('./alerts.tsx'),
+  },
+]

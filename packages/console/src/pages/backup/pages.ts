@@ -1,0 +1,13 @@
+import type { Page } from '../../app/pages.ts'
+
+/** Backups, and the way back. */
+export const backupPages: readonly Page[] = [
+  {
+    path: '/backup',
+    title: 'backup.title',
+    role: 'admin',
+    feature: 'backup',
+    group: 'care',
+    load: () => import('./backup.tsx'),
+  },
+]

@@ -1,0 +1,131 @@
+import { useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
+import { useAction } from '../../api/use-query.ts'
+import { t } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { bytesText } from '../../ui/bytes.tsx'
+import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { Checkbox, Field } from '../../ui/field.tsx'
+import { FileField } from '../../ui/file-field.tsx'
+import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Progress } from '../../ui/progress.tsx'
+import { passphraseHeader } from './passphrase.ts'
+import { Preview, type Restored } from './preview.tsx'
+
+/** All of the file is read and checked before the answer begins. */
+const LONGEST_MS = 1_800_000
+
+/** Checks a backup, shows what would be different, and restores it after that. */
+export function Restore() {
+  const [file, setFile] = useState<File | undefined>(undefined)
+  const [passphrase, setPassphrase] = useState('')
+  const [isOther, setOther] = useState(false)
+  const [preview, setPreview] = useState<Restored | undefined>(undefined)
+  const [done, setDone] = useState<Restored | undefined>(undefined)
+  const [isAsked, setAsked] = useState(false)
+  const restore = useAction((isTrial: boolean) =>
+    api.post('/v1/restore', {
+      query: { dry_run: isTrial, adopt: isOther },
+      body: { type: 'application/octet-stream', content: file ?? '' },
+      headers: passphraseHeader(passphrase),
+      timeoutMs: LONGEST_MS,
+    }),
+  )
+  // What was found holds for this file and these choices alone.
+  const anew = (change: () => void): void => {
+    change()
+    setPreview(undefined)
+    restore.clear()
+  }
+  const run = async (isTrial: boolean): Promise<void> => {
+    const result = await restore.run(isTrial)
+    if (result?.ok !== true) return
+    if (isTrial) return setPreview(result.data)
+    setAsked(false)
+    setDone(result.data)
+  }
+  if (done !== undefined)
+    return (
+      <section class="card" aria-label={t('backup.restore')}>
+        <Notice tone="ok">
+          <p>{t('backup.restored', { name: done.node_name })}</p>
+          <p>{t('backup.restored.kept', { folder: done.kept_in ?? '' })}</p>
+          <p>{t('backup.restored.signIn')}</p>
+        </Notice>
+      </section>
+    )
+  return (
+    <section class="card" aria-label={t('backup.restore')}>
+      <h2>{t('backup.restore')}</h2>
+      <p>{t('backup.restore.what')}</p>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void run(true)
+        }}
+      >
+        <FileField label={t('backup.file')} onChoose={(chosen) => anew(() => setFile(chosen))} />
+        <Field
+          label={t('backup.passphrase')}
+          help={t('backup.restore.passphrase')}
+          type="password"
+          value={passphrase}
+          onInput={(text) => anew(() => setPassphrase(text))}
+        />
+        <Checkbox
+          label={t('backup.adopt')}
+          help={t('backup.adopt.help')}
+          isChecked={isOther}
+          onChange={(isChecked) => anew(() => setOther(isChecked))}
+        />
+        {restore.error === undefined || isAsked ? null : <ErrorNotice error={restore.error} />}
+        {restore.isBusy ? <Progress label={t('backup.checking')} /> : null}
+        <Button type="submit" isBusy={restore.isBusy} isDisabled={file === undefined}>
+          {file === undefined ? t('backup.check') : t('backup.check.of', { size: bytesText(file.size) })}
+        </Button>
+      </form>
+      {preview === undefined ? null : <Preview found={preview} onGo={() => setAsked(true)} />}
+      <Consequences
+        isOpen={isAsked}
+        found={preview}
+        isBusy={restore.isBusy}
+        error={restore.error}
+        onConfirm={() => void run(false)}
+        onClose={() => setAsked(false)}
+      />
+    </section>
+  )
+}
+
+function Consequences({
+  found,
+  ...dialog
+}: {
+  readonly isOpen: boolean
+  readonly found: Restored | undefined
+  readonly isBusy: boolean
+  readonly error: ReturnType<typeof useAction>['error']
+  readonly onConfirm: () => void
+  readonly onClose: () => void
+}) {
+  const [isUnderstood, setUnderstood] = useState(false)
+  return (
+    <ConfirmDialog
+      {...dialog}
+      title={t('backup.restore.title', { name: found?.node_name ?? '' })}
+      confirm={t('backup.restore.go')}
+      isDanger
+      isDisabled={!isUnderstood}
+    >
+      <ul>
+        <li>{t('backup.restore.state')}</li>
+        <li>{t('backup.restore.start')}</li>
+        <li>{t('backup.restore.sims')}</li>
+        <li>{t('backup.restore.credentials')}</li>
+        <li>{t('backup.restore.kept')}</li>
+      </ul>
+      <Checkbox label={t('backup.restore.understood')} isChecked={isUnderstood} onChange={setUnderstood} />
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,7 @@
+import type { Page } from '../../app/pages.ts'
+
+/** Who may log in, with what, and who is logged in. */
+export const peoplePages: readonly Page[] = [
+  { path: '/people', title: 'people.title', role: 'admin', group: 'box', load: () => import('./people.tsx') },
+  { path: '/people/:id', title: 'people.one', role: 'admin', load: () => import('./person.tsx') },
+]

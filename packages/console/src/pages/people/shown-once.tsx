@@ -1,0 +1,88 @@
+import type { ComponentChildren } from 'preact'
+import { t } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { Copy } from '../../ui/copy.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { QrCode } from '../../ui/qr-code.tsx'
+
+/** Something that is shown now and never again: closed by saying that it is kept, and by nothing else. */
+export function ShownOnce({
+  title,
+  onClose,
+  children,
+}: {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ComponentChildren
+}) {
+  return (
+    <Dialog isOpen isFirm title={title} onClose={onClose}>
+      <Notice tone="warn">{t('people.once')}</Notice>
+      {children}
+      <div class="actions">
+        <Button kind="primary" onClick={onClose}>
+          {t('people.once.kept')}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}
+
+/** A text to be taken along: to read, and to copy. */
+export function Secret({ label, text }: { readonly label: string; readonly text: string }) {
+  return (
+    <p>
+      <strong>{label}</strong>
+      <br />
+      <code>{text}</code> <Copy text={text} />
+    </p>
+  )
+}
+
+/** What a person needs to log in, as the service has drawn it. */
+export interface Drawn {
+  readonly name?: string
+  readonly password?: string
+  readonly totp_uri: string
+  readonly recovery_codes: readonly string[]
+}
+
+/** Password, authenticator and recovery codes of a person, shown once. */
+export function DrawnCredentials({
+  drawn,
+  onClose,
+}: {
+  readonly drawn: Drawn
+  readonly onClose: () => void
+}) {
+  const codes = drawn.recovery_codes.join('\n')
+  return (
+    <ShownOnce title={t('people.drawn', { name: drawn.name ?? '' })} onClose={onClose}>
+      {drawn.password === undefined ? null : <Secret label={t('people.password')} text={drawn.password} />}
+      <p>
+        <strong>{t('people.authenticator')}</strong>
+        <br />
+        {t('people.authenticator.help')}
+      </p>
+      <QrCode text={drawn.totp_uri} what={t('people.authenticator')} />
+      <details>
+        <summary>{t('people.authenticator.text')}</summary>
+        <code>{drawn.totp_uri}</code>
+      </details>
+      <p>
+        <strong>{t('people.recovery')}</strong>
+        <br />
+        {t('people.recovery.help')}
+      </p>
+      <ul class="codes">
+        {drawn.recovery_codes.map((code) => (
+          <li key={code}>
+            <code>{code}</code>
+          </li>
+        ))}
+      </ul>
+      <Copy text={codes} />
+    </ShownOnce>
+  )
+}

@@ -1,0 +1,113 @@
+import type { ItemOf } from '@steeple/client'
+import { useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
+import { usePages } from '../../api/use-pages.ts'
+import { useAction } from '../../api/use-query.ts'
+import { t, word } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { EmptyState } from '../../ui/empty-state.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
+import { Time } from '../../ui/time.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { rolesText } from './roles.tsx'
+import { TokenDialog } from './token-dialog.tsx'
+
+type Token = ItemOf<'/v1/tokens'>
+
+/** Tokens of programs, made and deleted. */
+export function Tokens() {
+  const [isMaking, setMaking] = useState(false)
+  const [chosen, setChosen] = useState<Token | undefined>(undefined)
+  const tokens = usePages('/v1/tokens', {}, ['token.*', 'user.*'])
+  const remove = useAction((id: string) => api.delete('/v1/tokens/{id}', { path: { id } }))
+  const run = async (id: string): Promise<void> => {
+    if ((await remove.run(id))?.ok !== true) return
+    setChosen(undefined)
+    toast({ text: t('people.token.deleted') })
+    tokens.reload()
+  }
+  return (
+    <>
+      <div class="toolbar">
+        <Button kind="primary" onClick={() => setMaking(true)}>
+          {t('people.token.make')}
+        </Button>
+      </div>
+      <Loaded query={tokens}>
+        {(rows) => (
+          <DataTable
+            label={t('people.tokens')}
+            rows={rows}
+            columns={columns(setChosen)}
+            keyOf={({ id }) => id}
+            empty={<EmptyState title={t('people.tokens.none')}>{t('people.tokens.none.help')}</EmptyState>}
+            footer={tokens.more === undefined ? null : <Button onClick={tokens.more}>{t('ui.more')}</Button>}
+          />
+        )}
+      </Loaded>
+      {isMaking ? (
+        <TokenDialog
+          onClose={() => {
+            setMaking(false)
+            tokens.reload()
+          }}
+        />
+      ) : null}
+      <ConfirmDialog
+        isOpen={chosen !== undefined}
+        title={t('people.token.delete.title', { name: chosen?.name ?? '' })}
+        confirm={t('people.token.delete')}
+        isDanger
+        isBusy={remove.isBusy}
+        error={remove.error}
+        onConfirm={() => void run(chosen?.id ?? '')}
+        onClose={() => setChosen(undefined)}
+      >
+        <p>{t('people.token.delete.what')}</p>
+      </ConfirmDialog>
+    </>
+  )
+}
+
+function columns(onDelete: (token: Token) => void): readonly Column<Token>[] {
+  return [
+    {
+      key: 'name',
+      title: t('people.name'),
+      cell: ({ name }) => name,
+      compare: (a, b) => a.name.localeCompare(b.name),
+    },
+    {
+      key: 'roles',
+      title: t('people.roles'),
+      cell: ({ kind, roles }) => (kind === 'api' ? rolesText(roles) : word('people.token.kind', kind)),
+    },
+    {
+      key: 'until',
+      title: t('people.until'),
+      cell: ({ expires_at: at }) => (at === null ? t('people.token.forever') : <Time at={at} relative />),
+    },
+    {
+      key: 'used',
+      title: t('people.token.used'),
+      cell: ({ last_used_at: at }) => (at === null ? t('people.never') : <Time at={at} relative />),
+      isWide: true,
+    },
+    { key: 'by', title: t('people.by'), cell: ({ created_by }) => created_by.name, isWide: true },
+    {
+      key: 'do',
+      title: t('people.actions'),
+      cell: (token) => (
+        <Button
+          kind="quiet"
+          label={`${t('people.token.delete')}: ${token.name}`}
+          onClick={() => onDelete(token)}
+        >
+          {t('people.token.delete')}
+        </Button>
+      ),
+    },
+  ]
+}

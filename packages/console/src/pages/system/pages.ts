@@ -1,0 +1,12 @@
+import type { Page } from '../../app/pages.ts'
+
+/** How the box itself is, and what is asked of it now and then. */
+export const systemPages: readonly Page[] = [
+  {
+    path: '/system',
+    title: 'system.title',
+    role: 'viewer',
+    group: 'care',
+    load: () => import('./system.tsx'),
+  },
+]

@@ -1,0 +1,34 @@
+/** Texts of the own account. */
+export const accountEn = {
+  'account.title': 'My account',
+  'account.who': 'Who is signed in',
+  'account.by': 'Signed in by',
+  'account.kind.user': 'a person',
+  'account.kind.token': 'a token',
+  'account.kind.admin-env': 'the admin token of the box',
+  'account.kind.cli': 'a certificate',
+  'account.noPerson':
+    'Passwords, passkeys and sessions belong to people. You are signed in with a credential of a program.',
+  'account.password': 'Change the password',
+  'account.password.now': 'Password now',
+  'account.password.new': 'New password',
+  'account.password.help': 'At least {count} characters. Every other session of yours ends.',
+  'account.password.again': 'New password once more',
+  'account.password.other': 'The two are not the same.',
+  'account.password.done': 'The password is changed.',
+  'account.recovery':
+    'Ten were shown when you got your account. When they are used up, or the authenticator is lost, an administrator gives you others.',
+  'account.recovery.box': 'When nobody can sign in any more, who stands at the box can:',
+  'account.sessions': 'My sessions',
+  'account.passkeys.what':
+    'A passkey takes the place of password and code: this device asks for your finger, face or PIN.',
+  'account.passkeys.noTls':
+    'This browser makes passkeys over TLS, by the name of the box, or on the box itself alone.',
+  'account.passkey.label': 'Name of the passkey',
+  'account.passkey.label.help': 'To know it by: the device, for instance.',
+  'account.passkey.make': 'Add a passkey',
+  'account.passkey.made': 'The passkey is added. It opens the box from the next sign-in on.',
+  'account.passkey.cancelled': 'No passkey was made: it was cancelled, or this device cannot make one.',
+  'account.passkey.remove.title': 'Remove the passkey {name}?',
+  'account.passkey.remove.what': 'It opens nothing from then on. Password and code still do.',
+} as const

@@ -1,0 +1,336 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assert, suite, unusedPort } from '@steeple/testkit'
+import type { Page } from 'playwright-core'
+import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
+import { isAccessible, signInWithToken } from '../harness/console-page.ts'
+import { addAuthenticator } from '../harness/passkey-page.ts'
+import { addPerson } from '../harness/people.ts'
+import { type Service, startService, until } from '../harness/service.ts'
+import { totpAt } from '../harness/totp.ts'
+import { startWebhookReceiver, type Treatment, type WebhookReceiver } from '../harness/webhook-receiver.ts'
+
+/** What an operator and an administrator do in the console to keep a box well. */
+const upkeep = suite('e2e/console-upkeep')
+const LIMIT = { limitMs: 600_000 }
+const PASSWORD = 'correct horse battery'
+const executable = findBrowser()
+
+let folder: string
+let service: Service
+let hooks: WebhookReceiver
+let treatment: Treatment = 'take'
+let browser: Browser | undefined
+
+upkeep.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'steeple-upkeep-'))
+  hooks = await startWebhookReceiver(join(folder, 'ops.secret'), () => treatment)
+  const webhook = {
+    name: 'ops',
+    url: hooks.url,
+    secret_file: join(folder, 'ops.secret'),
+    allow_private: true,
+  }
+  const rule = { name: 'running', metric: 'process_start_time_seconds', op: '>', threshold: 0, for: '0s' }
+  const alerts = {
+    enabled: true,
+    interval: '1s',
+    rules: [{ ...rule, severity: 'critical' }],
+    webhooks: [webhook],
+  }
+  // JSON is YAML.
+  writeFileSync(join(folder, 'control.yaml'), JSON.stringify({ alerts }))
+  // It has the same address after a restore.
+  const listen = `127.0.0.1:${await unusedPort()}`
+  service = await startService({ flags: ['--config', join(folder, 'control.yaml'), '--listen', listen] })
+  if (executable !== undefined) browser = await openBrowser(executable)
+}, LIMIT)
+upkeep.after(async () => {
+  await browser?.close()
+  await service?.stop()
+  await hooks?.close()
+  rmSync(folder, { recursive: true, force: true })
+}, LIMIT)
+
+interface Shown {
+  readonly page: Page
+  /** Nothing was complained of, and nobody else was asked. */
+  readonly done: () => Promise<void>
+}
+
+/** A page of the console, by a token with that role. */
+async function shown(path: string, role?: string): Promise<Shown> {
+  if (browser === undefined) throw new Error('the browser was not started')
+  let token = service.adminToken
+  if (role !== undefined) {
+    const made = await service.request('POST', '/v1/tokens', { body: { name: `as ${role}`, roles: [role] } })
+    assert.is(made.status, 201, JSON.stringify(made.body))
+    token = made.body.token
+  }
+  const { page, problems, hosts } = await browser.open(service.url + path)
+  await signInWithToken(page, token)
+  return {
+    page,
+    done: async () => {
+      assert.equal(problems, [])
+      assert.equal([...hosts], [new URL(service.url).host])
+      await page.close()
+    },
+  }
+}
+
+const alertNow = async () =>
+  (await service.request('GET', '/v1/alerts?state=open&rule=running')).body.alerts[0]
+
+if (executable !== undefined) {
+  upkeep(
+    'takes care of an alert, silences it, and takes the silence back',
+    async () => {
+      await until(async () => (await alertNow())?.state === 'firing')
+      const { page, done } = await shown('/alerts', 'operator')
+      const alert = page.getByRole('article', { name: /^running/ })
+      await alert.getByText('Critical').waitFor()
+      await isAccessible(page, 'alerts')
+      await alert.getByRole('button', { name: 'I take care of it' }).click()
+      await alert.getByText('as operator').waitFor()
+      assert.match((await alertNow()).acked_by, /as operator/)
+      await alert.getByRole('button', { name: 'Silence' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('For how long').selectOption({ label: 'a day' })
+      await dialog.getByRole('button', { name: 'Silence' }).click()
+      await alert.getByText('Silent until').waitFor()
+      const hours = (Date.parse((await alertNow()).silenced_until) - Date.now()) / 3_600_000
+      assert.ok(hours > 23 && hours < 24.1, String(hours))
+      await page.getByRole('status').getByRole('button', { name: 'Undo' }).click()
+      await alert.getByRole('button', { name: 'Silence', exact: true }).waitFor()
+      assert.is((await alertNow()).silenced_until, null)
+      await done()
+    },
+    LIMIT,
+  )
+
+  upkeep(
+    'tests a receiver, and says why one takes nothing; a viewer sees it and has no button',
+    async () => {
+      const { page, done } = await shown('/alerts?tab=receivers', 'operator')
+      const receiver = page.getByRole('article', { name: 'ops' })
+      await receiver.getByRole('button', { name: 'Send a test message' }).click()
+      await receiver.getByText('The receiver has taken the test message.').waitFor()
+      assert.ok(hooks.deliveries.some(({ payload }) => payload.type === 'alert.test'))
+      treatment = 'fail'
+      await receiver.getByRole('button', { name: 'Send a test message' }).click()
+      await receiver.getByText(/The receiver has not taken the test message: .*500/).waitFor()
+      treatment = 'take'
+      await isAccessible(page, 'receivers')
+      await done()
+      const other = await shown('/alerts?tab=receivers', 'viewer')
+      await other.page.getByRole('article', { name: 'ops' }).waitFor()
+      assert.is(await other.page.getByRole('button', { name: 'Send a test message' }).count(), 0)
+      assert.is(await other.page.getByRole('link', { name: 'Audit trail' }).count(), 0)
+      await other.done()
+    },
+    LIMIT,
+  )
+
+  upkeep(
+    'finds what somebody did by filters that are in the address, and checks the chain',
+    async () => {
+      const { page, done } = await shown('/audit', 'operator')
+      await page
+        .getByRole('row', { name: /Silence an alert/ })
+        .first()
+        .waitFor()
+      await page.getByLabel('What', { exact: true }).selectOption({ label: 'Take care of an alert' })
+      await page.waitForURL(/action=alert\.ack/)
+      const table = page.getByRole('table', { name: 'Audit trail' })
+      await page.getByText('1 row', { exact: true }).waitFor()
+      await table.getByRole('button', { name: /Take care of an alert, entry/ }).click()
+      await page.getByRole('dialog').getByText('alert.ack').waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+      await page.reload()
+      await page.getByText('1 row', { exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Show everything' }).click()
+      await page.getByRole('button', { name: 'Check the trail' }).click()
+      await page.getByText(/^\d+ entries hold: each is what was written/).waitFor()
+      await page.getByText('svc audit verify').waitFor()
+      await isAccessible(page, 'audit')
+      await done()
+    },
+    LIMIT,
+  )
+
+  upkeep(
+    'logs more for a time, and gives files to who may have them',
+    async () => {
+      const { page, done } = await shown('/system')
+      const log = page.getByRole('region', { name: 'Log' })
+      await log.getByLabel('Of what').selectOption('kernel')
+      await log.getByLabel('For', { exact: true }).selectOption('1h')
+      await log.getByRole('button', { name: 'Log so' }).click()
+      await log.getByText(/kernel: debug until/).waitFor()
+      const { holds } = (await service.request('GET', '/v1/log-level')).body
+      assert.equal([holds[0].component, holds[0].level], ['kernel', 'debug'])
+      await log.getByRole('button', { name: 'End it now' }).click()
+      await log.getByText(/kernel: debug until/).waitFor({ state: 'detached' })
+      for (const [name, file] of [
+        ['Download the bundle', /^svc-support-.*\.tar\.gz$/],
+        ['Download the file', /\.csv$/],
+      ] as const) {
+        const download = page.waitForEvent('download')
+        await page.getByRole('button', { name }).click()
+        assert.match((await download).suggestedFilename(), file)
+      }
+      await isAccessible(page, 'system')
+      await done()
+      const other = await shown('/system', 'viewer')
+      await other.page.getByRole('region', { name: 'Health' }).waitFor()
+      assert.is(await other.page.getByRole('region', { name: 'Log' }).count(), 0)
+      await other.done()
+    },
+    LIMIT,
+  )
+
+  upkeep(
+    'invites a person by a link that is shown once, who accepts it, and takes the person away again',
+    async () => {
+      const { page, done } = await shown('/people')
+      await page.getByRole('button', { name: 'Invite somebody' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Name').fill('grace')
+      await dialog.getByLabel('operator').check()
+      await dialog.getByRole('button', { name: 'Make the link' }).click()
+      await dialog.getByRole('img', { name: /QR code/ }).waitFor()
+      const link = (await dialog.getByText('/v1/auth/invitation#').textContent()) ?? ''
+      await isAccessible(page, 'an invitation')
+      await page.keyboard.press('Escape')
+      await dialog.getByRole('button', { name: 'I have kept it' }).click()
+      const token = link.split('#')[1] ?? ''
+      const body = { token, password: PASSWORD }
+      const accepted = await service.request('POST', '/v1/auth/invitation', { token: undefined, body })
+      assert.equal([accepted.status, accepted.body.name], [201, 'grace'], JSON.stringify(accepted.body.error))
+      await page.getByRole('link', { name: 'grace' }).click()
+      await page.getByRole('heading', { name: 'grace' }).waitFor()
+      await isAccessible(page, 'a person')
+      await page.getByRole('button', { name: 'Change roles' }).click()
+      await page.getByRole('dialog').getByLabel('operator').uncheck()
+      await page.getByRole('dialog').getByRole('button', { name: 'Change roles' }).click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      const { users } = (await service.request('GET', '/v1/users')).body
+      assert.equal(users[0].roles, ['viewer'])
+      await page.getByRole('button', { name: 'Remove', exact: true }).click()
+      await page.getByRole('dialog').getByText('stays in the audit trail').waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+      await page.getByText('Nobody can sign in by name yet').waitFor()
+      assert.equal((await service.request('GET', '/v1/users')).body.users, [])
+      await isAccessible(page, 'people')
+      await done()
+    },
+    LIMIT,
+  )
+
+  upkeep(
+    'makes a token that opens what its role may, until it is deleted',
+    async () => {
+      const { page, done } = await shown('/people?tab=tokens')
+      await page.getByRole('button', { name: 'Make a token' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Name').fill('dashboard')
+      await dialog.getByLabel('Good for').selectOption({ label: 'a week' })
+      await dialog.getByRole('button', { name: 'Make a token' }).click()
+      const token = (await dialog.getByText(/^svc/).first().textContent()) ?? ''
+      await dialog.getByRole('button', { name: 'I have kept it' }).click()
+      const asked = async (path: string) => (await service.request('GET', path, { token })).status
+      assert.equal([await asked('/v1/status'), await asked('/v1/audit')], [200, 403])
+      await isAccessible(page, 'tokens')
+      await page.getByRole('button', { name: 'Delete: dashboard' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+      await page.getByText('The token is deleted.').waitFor()
+      assert.is(await asked('/v1/status'), 401)
+      await done()
+    },
+    LIMIT,
+  )
+
+  upkeep(
+    'gives a person a passkey, which signs in, and another password',
+    async () => {
+      if (browser === undefined) throw new Error('the browser was not started')
+      const person = await addPerson(service, 'zoe', ['viewer'])
+      const url = `http://localhost:${new URL(service.url).port}/account`
+      const { page, problems } = await browser.open(url)
+      await addAuthenticator(page)
+      await page.getByLabel('Name').fill('zoe')
+      await page.getByLabel('Password').fill(person.password)
+      await page.getByLabel('Code').fill(totpAt(person.totp_uri, Date.now()))
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+      await page.getByLabel('Name of the passkey').fill('virtual')
+      await page.getByRole('button', { name: 'Add a passkey' }).click()
+      await page.getByRole('row', { name: /virtual/ }).waitFor()
+      await isAccessible(page, 'my account')
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+      await page.getByRole('button', { name: 'Sign out' }).waitFor()
+      const form = page.getByRole('region', { name: 'Change the password' })
+      await form.getByLabel('Password now').fill(person.password)
+      await form.getByLabel('Code').fill(person.recovery_codes[0] ?? '')
+      await form.getByLabel('New password', { exact: true }).fill(PASSWORD)
+      await form.getByLabel('New password once more').fill('another one than that')
+      await form.getByText('The two are not the same.').waitFor()
+      await form.getByLabel('New password once more').fill(PASSWORD)
+      await form.getByRole('button', { name: 'Change the password' }).click()
+      await page.getByText('The password is changed.').waitFor()
+      await page.getByRole('button', { name: 'Remove: virtual' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+      await page.getByText('No passkeys.').waitFor()
+      assert.equal((await service.request('GET', `/v1/users/${person.id}/passkeys`)).body.passkeys, [])
+      assert.equal(problems, [])
+      await page.context().clearCookies()
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  upkeep(
+    'takes a backup under a passphrase, and shows what restoring it would change before anything does',
+    async () => {
+      const { page, done } = await shown('/backup')
+      const take = page.getByRole('region', { name: 'Take a backup' })
+      await take.getByLabel('Passphrase', { exact: true }).fill('short')
+      await take.getByText('too short').waitFor()
+      await take.getByRole('button', { name: 'Draw one' }).click()
+      await take.getByText('strong', { exact: true }).waitFor()
+      const passphrase = await take.getByLabel('Passphrase', { exact: true }).inputValue()
+      const download = page.waitForEvent('download')
+      await take.getByRole('button', { name: 'Take a backup' }).click()
+      const file = join(folder, 'box.backup')
+      await (await download).saveAs(file)
+      await page.getByRole('region', { name: 'Backups so far' }).getByRole('listitem').first().waitFor()
+      await service.request('POST', '/v1/tokens', { body: { name: 'since then', roles: ['viewer'] } })
+      const restore = page.getByRole('region', { name: 'Restore a backup' })
+      await restore.getByLabel('File of the backup').setInputFiles(file)
+      await restore.getByLabel('Passphrase').fill('another passphrase')
+      await restore.getByRole('button', { name: /^Check the file/ }).click()
+      await restore.getByText('the backup cannot be decrypted').waitFor()
+      await restore.getByLabel('Passphrase').fill(passphrase)
+      await restore.getByRole('button', { name: /^Check the file/ }).click()
+      await restore.getByText('The file is whole and can be restored here.').waitFor()
+      await restore.getByRole('row', { name: /token.*−1/ }).waitFor()
+      await isAccessible(page, 'backup')
+      await restore.getByRole('button', { name: 'Restore this backup' }).click()
+      const dialog = page.getByRole('dialog')
+      assert.ok(await dialog.getByRole('button', { name: 'Restore this backup' }).isDisabled())
+      await dialog.getByLabel('I know what will be gone').check()
+      await dialog.getByRole('button', { name: 'Restore this backup' }).click()
+      await page.getByText(/The box is what it was in the backup of/).waitFor()
+      await until(async () => {
+        const { tokens } = (await service.request('GET', '/v1/tokens')).body
+        return tokens.every(({ name }: { readonly name: string }) => name !== 'since then')
+      })
+      await done()
+    },
+    LIMIT,
+  )
+}
+
+upkeep.run()

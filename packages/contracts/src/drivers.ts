@@ -131,6 +131,8 @@ export interface UeDiagnosis {
 export interface CoreAttaches {
   /** Whose: one entry for each attach. Hashed as soon as it is read; never logged or stored. */
   readonly imsis: readonly Imsi[]
+  /** False: nothing shows yet that the core writes of each attach; those that it has written of are none to count. */
+  readonly isTelling: boolean
   /** Kept in the commit that counts them, and given to the next call. */
   readonly position: string
   /** False: some of what the core wrote was gone before it was read. */

@@ -23,14 +23,16 @@ async function world() {
       ),
     )
   const written: number[] = []
-  const mood = { tells: 'each' as 'each' | 'none' | 'away' }
+  const mood = { tells: 'each' as 'each' | 'none' | 'away' | 'nothing yet' }
   const core: CoreDriver = {
     ...fakeCore(),
     attaches: async (position): Promise<CoreAttaches | undefined> => {
       if (mood.tells === 'away') throw new Error('its log cannot be read')
       if (mood.tells === 'none') return undefined
       const from = position === undefined ? written.length : Number(position)
-      return { imsis: written.slice(from).map(imsi), position: String(written.length), isWhole: true }
+      const isTelling = mood.tells !== 'nothing yet'
+      const imsis = isTelling ? written.slice(from).map(imsi) : []
+      return { imsis, isTelling, position: String(written.length), isWhole: true }
     },
   }
   /** A service that has started anew. */
@@ -109,6 +111,20 @@ count(
     assert.is(service.value('999-99'), 1)
   },
 )
+
+count('lets looks count until the core has shown that it writes of each, and counts from there', async () => {
+  const { written, mood, start } = await world()
+  const service = start()
+  mood.tells = 'nothing yet'
+  assert.is(await service.look(), false)
+  assert.is(await service.look(), false)
+  assert.is(service.metrics.value('svc_sims_attaches_told', {}), 0)
+  // The first thing that it writes is of an attach.
+  written.push(1)
+  mood.tells = 'each'
+  assert.is(await service.look(), true)
+  assert.is(service.value('999-99'), 1)
+})
 
 count('counts once where two instances heard the same', async () => {
   const { written, start } = await world()

@@ -4,7 +4,7 @@ import { parseImsi } from '@steeple/telecom'
 import type { Daemon, Generation } from '../render/roles.ts'
 import { daemonLog, logPath } from './daemon-log.ts'
 import { type DiagnoseParts, WRITERS } from './diagnose.ts'
-import { textOf } from './refusals.ts'
+import { COLOURS, textOf } from './refusals.ts'
 
 /** `[999700000000001] Attach complete`, `[imsi-999700000000001] Registration complete`; not `… in INVALID-STATE`. */
 const COMPLETE = /^\[(?:imsi-)?(\d{5,15})\] (?:Attach|Registration) complete(?: \(|$)/
@@ -18,21 +18,37 @@ export function attachTeller(
   return async (position, signal) => {
     const daemons = parts.generations().map((generation: Generation) => WRITERS[generation])
     const before = positionsFrom(position)
-    const after: Record<string, string> = {}
+    const after: Record<string, Heard> = {}
     const imsis: Imsi[] = []
     let isWhole = true
     for (const daemon of daemons) {
       const settings = parts.settings()
-      if (before[daemon] === undefined && !(await isTelling(daemon, settings, parts.engine, signal)))
-        return undefined
-      const found = await newLines(daemon, settings, parts.engine, before[daemon], signal)
+      const heard = before[daemon]
+      const tellsAlready = heard?.tells ?? (await isTelling(daemon, settings, parts.engine, signal))
+      const found = await newLines(daemon, settings, parts.engine, heard?.to, signal)
       if (found === undefined) return undefined
       imsis.push(...found.lines.flatMap((line) => attachIn(line) ?? []))
-      after[daemon] = found.position
+      after[daemon] = { to: found.position, tells: tellsAlready || found.lines.some((line) => tellsIn(line)) }
       isWhole &&= found.isWhole
     }
-    return { imsis, position: JSON.stringify(after), isWhole } satisfies CoreAttaches
+    const isTellingNow = Object.values(after).every(({ tells }) => tells)
+    return {
+      imsis: isTellingNow ? imsis : [],
+      isTelling: isTellingNow,
+      position: JSON.stringify(after),
+      isWhole,
+    } satisfies CoreAttaches
   }
+}
+
+/** Up to where a daemon was heard, and whether it has written on the level on which it writes of attaches. */
+interface Heard {
+  readonly to: string
+  readonly tells: boolean
+}
+
+function tellsIn(line: string): boolean {
+  return TELLS.test(line.replaceAll(COLOURS, ''))
 }
 
 /** Whose attach a line says is complete. */
@@ -41,7 +57,7 @@ function attachIn(line: string): Imsi | undefined {
   return digits === undefined ? undefined : parseImsi(digits)
 }
 
-/** A log of warnings alone says nothing of who gets on. */
+/** A log of warnings alone says nothing of who gets on, and neither does one that is not there yet. */
 async function isTelling(
   daemon: Daemon,
   settings: Pick<Settings, 'core_a' | 'southbound'>,
@@ -49,7 +65,7 @@ async function isTelling(
   signal: AbortSignal,
 ): Promise<boolean> {
   const log = await daemonLog(daemon, settings, engine, signal)
-  return 'text' in log && TELLS.test(log.text)
+  return 'text' in log && tellsIn(log.text)
 }
 
 async function newLines(
@@ -65,11 +81,17 @@ async function newLines(
   return await newLinesOfOutput(engine, container, position, signal)
 }
 
-function positionsFrom(text: string | undefined): Readonly<Record<string, string | undefined>> {
-  // This driver, or an earlier one, wrote it; one of another core is as none.
+function positionsFrom(text: string | undefined): Readonly<Record<string, Heard | undefined>> {
   try {
     const value: unknown = JSON.parse(text ?? '{}')
-    return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
+    if (typeof value !== 'object' || value === null) return {}
+    // This driver, or an earlier one, wrote it; what does not look like that is as none.
+    const all = Object.entries(value as Record<string, Partial<Heard> | undefined>)
+    return Object.fromEntries(
+      all.flatMap(([daemon, { to, tells } = {}]) =>
+        typeof to === 'string' && typeof tells === 'boolean' ? [[daemon, { to, tells }]] : [],
+      ),
+    )
   } catch {
     return {}
   }

@@ -22,7 +22,7 @@ interface Told {
 
 /** `11/20 12:19:24.366: [mme] INFO: …`, with colours as a terminal has them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control sequences
-const COLOURS = /\u001b\[[0-9;]*m/g
+export const COLOURS: RegExp = /\u001b\[[0-9;]*m/g
 const LINE = /^(?:(\d{2}\/\d{2} \d{2}:\d{2}:\d{2})(\.\d+)?: )?\[[a-z0-9]+\] [A-Z]+: (.*)$/
 /** An identity in brackets, as all daemons write it, with or without a session behind it. SUCI: TS 23.003 §28.7.3, null scheme. */
 const IDENTITY = /\[(?:imsi-|suci-0-(\d{3})-(\d{2,3})-\d+-0-0-)?(\d{5,15})(?::\d+)*\]/

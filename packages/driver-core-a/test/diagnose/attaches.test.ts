@@ -59,9 +59,16 @@ attaches('tells of registrations beside attaches where the core serves both', as
 attaches('does not tell where nothing is known of the log, or it says of failures alone', async () => {
   await using folder = await tempDir()
   assert.is(await teller('')(undefined, never), undefined)
-  assert.is(await teller(folder.path)(undefined, never), undefined)
-  await writeFile(join(folder.path, 'mme.log'), '11/21 21:31:48.069: [emm] WARNING: Attach reject\n')
-  assert.is(await teller(folder.path)(undefined, never), undefined)
+  assert.is((await teller(folder.path)(undefined, never))?.isTelling, false)
+  const log = join(folder.path, 'mme.log')
+  await writeFile(log, '11/21 21:31:48.069: [emm] WARNING: Attach reject\n')
+  const tell = teller(folder.path)
+  const begun = await tell(undefined, never)
+  assert.is(begun?.isTelling, false)
+  // The first line of that level is of an attach: it counts.
+  await appendFile(log, complete(FIRST))
+  const told = await tell(begun?.position, never)
+  assert.equal([told?.isTelling, told?.imsis], [true, [FIRST]])
 })
 
 attaches('says that it cannot be asked now while a log that it has read is away', async () => {

@@ -17,13 +17,41 @@ export function attachTeller({
     const { core_b: coreB, southbound } = settings()
     const container = coreB.containers.amf
     if (southbound.driver !== 'container' || container === undefined) return undefined
-    if (position === undefined) {
-      const log = await amfLog(settings(), engine, signal)
-      if (!('text' in log) || !TELLS.test(log.text)) return undefined
-    }
-    const found = await newLinesOfOutput(engine, container, position, signal)
-    return { imsis: attachesIn(found.lines), position: found.position, isWhole: found.isWhole }
+    const heard = heardFrom(position)
+    const tellsAlready = heard?.tells ?? (await isTelling(settings(), engine, signal))
+    if (tellsAlready === undefined) return undefined
+    const found = await newLinesOfOutput(engine, container, heard?.to, signal)
+    const tells = tellsAlready || found.lines.some((line) => TELLS.test(line))
+    const next: Heard = { to: found.position, tells }
+    const imsis = tells ? attachesIn(found.lines) : []
+    return { imsis, isTelling: tells, position: JSON.stringify(next), isWhole: found.isWhole }
   }
+}
+
+/** Up to where the AMF was heard, and whether it has written on the level on which it writes of registrations. */
+interface Heard {
+  readonly to: string
+  readonly tells: boolean
+}
+
+function heardFrom(text: string | undefined): Heard | undefined {
+  try {
+    // This driver, or an earlier one, wrote it; what does not look like that is as none.
+    const { to, tells } = JSON.parse(text ?? '{}') as Partial<Heard>
+    return typeof to === 'string' && typeof tells === 'boolean' ? { to, tells } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined: its log cannot be read. */
+async function isTelling(
+  settings: ReturnType<DiagnoseParts['settings']>,
+  engine: DiagnoseParts['engine'],
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
+  const log = await amfLog(settings, engine, signal)
+  return 'text' in log ? TELLS.test(log.text) : undefined
 }
 
 function attachesIn(lines: readonly string[]): readonly Imsi[] {

@@ -54,9 +54,9 @@ export function attachCount(parts: SimsParts): AttachCount {
           await context.db.write((tx) => keepAttachPosition(tx, core, undefined))
         if (told !== undefined && told.position !== position) await keep(core, position, told)
         isFailing = false
-        counters.told(await attachTotals(context.db), told !== undefined)
+        counters.told(await attachTotals(context.db), told?.isTelling === true)
         // The first time it has told where to begin, and of nobody.
-        return told !== undefined && position !== undefined
+        return told?.isTelling === true && position !== undefined
       } catch (error) {
         signal.throwIfAborted()
         if (!isFailing)

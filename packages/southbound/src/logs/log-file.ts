@@ -24,7 +24,7 @@ const NEWLINE = 0x0a
  *
  * Follows rotation by renaming (the writer goes on in the renamed file until it opens the new one), by copying and
  * truncating, packed or not, over several at once, as long as the rotated file lies beside the log under a name that
- * begins with the log's. Throws `southbound_unavailable` when there is nothing to read.
+ * begins with the log's. A log that is not there yet is read from its beginning. Throws `southbound_unavailable` when there is nothing to read.
  */
 export async function newLinesOfFile(path: string, position: string | undefined): Promise<NewLines> {
   const from = positionFrom<FilePosition>(
@@ -68,6 +68,9 @@ function linesIn(octets: Buffer): readonly string[] {
 
 async function endOf(path: string): Promise<string> {
   const size = await sizeOf(path)
+  // Where it will be: all that is in it then is new.
+  if (size === undefined && (await isFolder(dirname(path))))
+    return JSON.stringify({ head: 0, sha256: hashOf(Buffer.alloc(0)), at: 0 })
   if (size === undefined) throw southboundUnavailable(`there is no log ${path}, or it cannot be read`)
   const from = Math.max(0, size - MOST_BYTES)
   const { octets } = await octetsOf(path, from, size - from)
@@ -113,6 +116,10 @@ async function headOf(path: string, known: number): Promise<Omit<FilePosition, '
 
 function hashOf(octets: Buffer): string {
   return createHash('sha256').update(octets).digest('hex').slice(0, 32)
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() === true
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {

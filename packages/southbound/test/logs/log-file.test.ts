@@ -105,6 +105,15 @@ test('reads a log that has grown by much in parts, and loses none of it', async 
   assert.ok(found.length === lines.length && found.every((line, i) => line === lines[i]))
 })
 
+test('reads a log that is not there yet from its beginning', async () => {
+  await using folder = await tempDir()
+  const log = join(folder.path, 'mme.log')
+  const { position } = await newLinesOfFile(log, undefined)
+  assert.equal((await newLinesOfFile(log, position)).lines, [])
+  await writeFile(log, 'one\n')
+  assert.equal((await newLinesOfFile(log, position)).lines, ['one'])
+})
+
 test('says which log is not there', async () => {
   const failed = await newLinesOfFile('/nonexistent/mme.log', undefined).catch((error: unknown) => error)
   assert.match(String(failed), /\/nonexistent\/mme\.log/)

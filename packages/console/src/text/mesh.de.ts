@@ -21,7 +21,7 @@ export const meshDe: Readonly<Record<keyof typeof meshEn, string>> = {
   'mesh.do.rotate': 'Den Schlüssel wechseln',
   'mesh.suggested': 'In der Nähe gehört',
   'mesh.suggested.help':
-    'Jeder kann alles behaupten. Vergleiche den Fingerabdruck mit dem, den die andere Box zeigt, bevor du annimmst.',
+    'Jeder kann alles behaupten. Eine angenommene Box wird nach dem Zertifikat mit diesem Fingerabdruck gefragt, und nur eine dieses Mesh wird genommen. Lade andere ein.',
   'mesh.fingerprint': 'Fingerabdruck ihres Zertifikats',
   'mesh.accept': 'Annehmen',
   'mesh.accepted': '{name} ist jetzt verbunden.',
@@ -65,6 +65,7 @@ export const meshDe: Readonly<Record<keyof typeof meshEn, string>> = {
     'Sie bleibt Mitglied des Mesh; nur diese Box verbindet sich nicht mit ihr, bis sie wieder hinzugefügt wird. Ihre Routen gehen sofort.',
   'mesh.remove.confirm': '{name} entfernen',
   'mesh.removed': 'Die Verbindung mit {name} ist weg.',
+  'mesh.health': 'Was es von sich sagt',
   'mesh.members': 'Mitglieder von {name}',
   'mesh.member.role': 'Rolle',
   'mesh.member.root': 'Wurzel',

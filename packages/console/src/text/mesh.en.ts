@@ -19,7 +19,7 @@ export const meshEn = {
   'mesh.do.rotate': 'Change the key',
   'mesh.suggested': 'Heard of nearby',
   'mesh.suggested.help':
-    'Anybody can announce anything. Compare the fingerprint with what the other box shows before you accept it.',
+    'Anybody can announce anything. An accepted box is asked for the certificate with this fingerprint, and only one of this mesh is taken. Invite others.',
   'mesh.fingerprint': 'Fingerprint of its certificate',
   'mesh.accept': 'Accept',
   'mesh.accepted': '{name} is a peer now.',
@@ -62,6 +62,7 @@ export const meshEn = {
     'It stays a member of the mesh; this box alone does not link with it until it is added again. Its routes go at once.',
   'mesh.remove.confirm': 'Remove {name}',
   'mesh.removed': 'The link with {name} is gone.',
+  'mesh.health': 'What it says of itself',
   'mesh.members': 'Members of {name}',
   'mesh.member.role': 'Part',
   'mesh.member.root': 'root',

@@ -5,6 +5,7 @@ import { t } from '../../text/index.ts'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Members } from './members.tsx'
+import { MeshHealth } from './mesh-health.tsx'
 import { PeerDialog } from './peer-dialog.tsx'
 import { Peers } from './peers.tsx'
 import { Suggested } from './suggested.tsx'
@@ -49,6 +50,7 @@ export function Page() {
       {members.data === undefined ? null : (
         <Members members={members.data} nodeId={nodeId} onChange={members.reload} />
       )}
+      <MeshHealth />
       {peer === undefined ? null : (
         <PeerDialog key={peer.id} peer={peer} onClose={() => setChosen(undefined)} onChange={peers.reload} />
       )}

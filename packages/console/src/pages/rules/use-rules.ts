@@ -1,5 +1,5 @@
 import type { Problem } from '@steeple/client'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
 import { guardLeaving } from '../../app/router.ts'
@@ -58,7 +58,10 @@ export function useRules(): Rules {
     api.put('/v1/policy', { body: patch, ...(etag === undefined ? {} : { ifMatch: etag }) }),
   )
   const own = base === undefined ? [] : changedPaths(base.draft, draft)
-  const { data, etag } = query
+  // What was read before a save says nothing of what is in force after it.
+  const outdated = useRef<Policy | undefined>(undefined)
+  const { etag } = query
+  const data = query.data === outdated.current ? undefined : query.data
   const adopt = (policy: Policy, tag: string | undefined, typed: Draft): void => {
     setBase({ policy, etag: tag, draft: draftOf(policy) })
     setDraft(typed)
@@ -71,7 +74,7 @@ export function useRules(): Rules {
     if (own.length === 0) adopt(data, etag, draftOf(data))
   }, [data, own.length])
   useEffect(() => guardLeaving(() => (own.length > 0 ? t('rules.leave') : undefined)), [own.length])
-  const isStale = base !== undefined && data !== undefined && data.revision > base.policy.revision
+  const isStale = base !== undefined && data !== undefined && data.revision !== base.policy.revision
   const save = async (): Promise<void> => {
     if (base === undefined) return
     const sent = patchOf(base.draft, draft)
@@ -82,6 +85,7 @@ export function useRules(): Rules {
     // Refused as stale: what is in force now is read, and shown beside what is typed.
     if (!result.ok) query.reload()
     else {
+      outdated.current = query.data
       adopt(result.data, result.etag, draftOf(result.data))
       query.reload()
       toast({ text: t('rules.saved', { revision: result.data.revision }) })
@@ -95,7 +99,7 @@ export function useRules(): Rules {
     set: (path, typed) => setDraft((known) => ({ ...known, [path]: typed })),
     own,
     before: base?.draft ?? NOTHING,
-    theirs: isStale ? draftOf(data) : undefined,
+    theirs: isStale && own.length > 0 ? draftOf(data) : undefined,
     keep: () => {
       if (base !== undefined && data !== undefined)
         adopt(data, etag, rebased(draft, base.draft, draftOf(data)))

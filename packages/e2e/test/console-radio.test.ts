@@ -1,0 +1,304 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assert, enterOwnMachine, eventually, suite } from '@steeple/testkit'
+import type { Page } from 'playwright-core'
+import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
+import { isAccessible, signInWithToken } from '../harness/console-page.ts'
+import type { TokenRole } from '../harness/contract-roles.ts'
+import { type Box, makeBox } from '../harness/mesh/box.ts'
+import { boxPlace, makeLan } from '../harness/mesh/places.ts'
+import { type Air, openAir } from '../harness/radio/air.ts'
+import { radioConfig } from '../harness/radio/box.ts'
+
+enterOwnMachine(import.meta.filename)
+
+/** Radio, rules, core and mesh in the console: a box with a radio and TLS, a second one that joins it, one browser. */
+const pages = suite('e2e/console-radio')
+const ROUTE = '10.77.0.0/16'
+const LIMIT = { limitMs: 900_000 }
+const executable = findBrowser()
+const folder = mkdtempSync(join(tmpdir(), 'steeple-console-radio-'))
+
+let air: Air
+let mast: Box
+let hill: Box
+let browser: Browser | undefined
+
+pages.before(async () => {
+  if (executable === undefined) return
+  makeLan()
+  air = await openAir(folder)
+  const config = join(folder, 'mast.yaml')
+  const core = join(folder, 'core')
+  mkdirSync(core)
+  writeFileSync(config, `${radioConfig(air.binary)}core_a: {config_dir: ${core}}\n`)
+  const env = { SVC_PEERING_MDNS: 'false' }
+  const place = await boxPlace(1)
+  mast = await makeBox({
+    name: 'mast',
+    place,
+    folder: join(folder, 'mast'),
+    env,
+    flags: ['--config', config],
+  })
+  hill = await makeBox({
+    ...{ name: 'hill', place: await boxPlace(2), folder: join(folder, 'hill') },
+    env: { ...env, SVC_PEERING_ADVERTISE: ROUTE },
+  })
+  await Promise.all([mast.start(), hill.start()])
+  browser = await openBrowser(executable, [
+    '--ignore-certificate-errors',
+    `--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE ${place.address}`,
+  ])
+}, LIMIT)
+
+pages.after(async () => {
+  await browser?.close()
+  await Promise.all([mast?.kill(), hill?.kill()])
+  air?.close()
+  rmSync(folder, { recursive: true, force: true })
+}, LIMIT)
+
+/** A page of the console, as somebody with these roles sees it. */
+async function openAs(roles: readonly TokenRole[], path: string) {
+  if (browser === undefined) throw new Error('the browser was not started')
+  const made = await mast.ask('POST', '/v1/tokens', { name: roles.join(' '), roles })
+  assert.is(made.status, 201, JSON.stringify(made.body))
+  const opened = await browser.open(mast.url + path)
+  await signInWithToken(opened.page, made.body.token)
+  return opened
+}
+
+async function change(body: object): Promise<void> {
+  const answer = await mast.ask('PUT', '/v1/policy', body)
+  assert.is(answer.status, 200, JSON.stringify(answer.body))
+}
+
+async function seesNo(page: Page, button: string | RegExp): Promise<void> {
+  assert.is(await page.getByRole('button', { name: button }).count(), 0, String(button))
+}
+
+if (executable !== undefined) {
+  pages(
+    'names what keeps a profile off the air, to everybody, and arms nothing meanwhile',
+    async () => {
+      const { page, problems } = await openAs(['viewer'], '/radio')
+      const card = page.getByRole('article', { name: 'Profile mast' })
+      await card.getByText('2,677.5 – 2,682.5 MHz').waitFor()
+      await card.getByText('no license is acknowledged').waitFor()
+      await page.getByText('Licence: missing').waitFor()
+      await seesNo(page, /^Arm/)
+      await isAccessible(page, 'radio of a viewer')
+      const admin = await openAs(['admin'], '/radio')
+      await admin.page.getByRole('button', { name: 'Arm mast' }).click()
+      const dialog = admin.page.getByRole('dialog')
+      await dialog.getByText('no license is acknowledged').waitFor()
+      await dialog.getByText('the allow-list has no entry of DE').waitFor()
+      await dialog.getByLabel('The box stands in this country').check()
+      await dialog.getByLabel('Antenna and power are right').check()
+      assert.ok(await dialog.getByLabel('The licence holds for this place and this carrier').isDisabled())
+      assert.ok(await dialog.getByRole('button', { name: 'Go on the air' }).isDisabled())
+      await isAccessible(admin.page, 'checklist that is closed')
+      assert.equal([...problems, ...admin.problems], [])
+      await page.close()
+      await admin.page.close()
+    },
+    LIMIT,
+  )
+
+  pages(
+    'changes the rules, tells a second tab that its form is old, and loses nothing that was typed there',
+    async () => {
+      const first = await openAs(['operator'], '/rules')
+      const second = await openAs(['operator'], '/rules')
+      const typed = second.page.getByLabel('Audit trail, days')
+      await typed.fill('500')
+      await second.page.getByLabel('Arms of the radio per hour').fill('70')
+      await first.page.getByLabel('There is a licence for this place').check()
+      await first.page.getByLabel('Reference').fill('L-7')
+      await first.page.getByRole('button', { name: 'Add an entry' }).click()
+      const entry = first.page.getByRole('group', { name: 'Entry 1' })
+      assert.is(await entry.getByLabel('Country').inputValue(), 'DE')
+      await entry.getByLabel('Band').fill('b777')
+      await first.page.getByLabel('Arms of the radio per hour').fill('90')
+      await first.page.getByRole('button', { name: 'Save the rules' }).click()
+      await entry.getByText('b777').waitFor()
+      assert.is(await first.page.getByLabel('Reference').inputValue(), 'L-7')
+      await entry.getByLabel('Band').fill('b7')
+      await first.page.getByRole('button', { name: 'Save the rules' }).click()
+      await first.page.getByText('The rules are in force as revision').waitFor()
+      await second.page.getByText('Somebody else has changed the rules meanwhile.').waitFor()
+      await second.page.getByText('You typed 70.').waitFor()
+      assert.is(await typed.inputValue(), '500')
+      await isAccessible(second.page, 'rules that are stale')
+      await second.page.getByRole('button', { name: 'Keep mine on top of theirs' }).click()
+      await second.page.getByRole('button', { name: 'Save the rules' }).click()
+      await second.page.getByText('The rules are in force as revision').waitFor()
+      const { body } = await mast.ask('GET', '/v1/policy')
+      const { spectrum, retention_days: days, rate_limits: limits } = body
+      assert.equal([days.audit, limits.tx_arm_per_hour], [500, 70])
+      assert.equal([spectrum.license.acknowledged, spectrum.license.reference], [true, 'L-7'])
+      assert.equal(spectrum.allow_list, [{ technology: 'lte', band: 'b7', country: 'DE' }])
+      assert.equal([...first.problems, ...second.problems], [])
+      await first.page.close()
+      await second.page.close()
+    },
+    LIMIT,
+  )
+
+  pages(
+    'shows the rules to a viewer, and gives no way to change them',
+    async () => {
+      const { page } = await openAs(['viewer'], '/rules')
+      await page.getByText('Your role reads these rules.').waitFor()
+      assert.ok(await page.getByLabel('Audit trail, days').isDisabled())
+      await seesNo(page, 'Add an entry')
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  pages(
+    'puts a profile on the air after each point of the list, and takes it off with Stop',
+    async () => {
+      const { page, problems } = await openAs(['admin'], '/radio')
+      await page.getByRole('button', { name: 'Arm mast' }).click()
+      const dialog = page.getByRole('dialog')
+      const confirm = dialog.getByRole('button', { name: 'Go on the air' })
+      await dialog.getByText('L-7').waitFor()
+      const points = [
+        'The box stands in this country',
+        'The licence holds for this place and this carrier',
+        'The carrier lies in what the licence allows',
+        'Antenna and power are right',
+      ]
+      for (const point of points) {
+        assert.ok(await confirm.isDisabled(), point)
+        await dialog.getByLabel(point).check()
+      }
+      await confirm.click()
+      await page.getByRole('banner').getByText('On the air', { exact: true }).waitFor()
+      await air.isOn()
+      await page.getByText('The box is on the air with the profile mast.').waitFor()
+      await isAccessible(page, 'radio on the air')
+      await page.getByRole('button', { name: 'Stop transmitting' }).first().click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Stop transmitting' }).click()
+      await page.getByRole('banner').getByText('Off the air', { exact: true }).waitFor()
+      assert.is((await mast.ask('GET', '/v1/tx/arm')).body.transmitter, 'off')
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  pages(
+    'says of channels whether they may be used here',
+    async () => {
+      const { page } = await openAs(['operator'], '/radio')
+      await page.getByLabel('Channels', { exact: true }).fill('3350, 1300')
+      await page.getByRole('button', { name: 'Check', exact: true }).click()
+      const results = page.getByRole('table', { name: 'Channel by channel' })
+      await results.getByRole('row').filter({ hasText: '3350' }).getByText('yes').waitFor()
+      await results.getByRole('row').filter({ hasText: '1300' }).getByText('no', { exact: true }).waitFor()
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  pages(
+    'shows what a change of the core would do, to operators alone',
+    async () => {
+      const { page, problems } = await openAs(['operator'], '/core')
+      await page.getByText('The core is to be changed').waitFor()
+      const file = page.getByRole('group').filter({ has: page.getByText('mme.yaml', { exact: true }) })
+      await file.getByText('mme.yaml', { exact: true }).click()
+      await file.getByText('network_name:').waitFor()
+      await page.getByRole('table', { name: 'Daemons' }).getByText('mme', { exact: true }).waitFor()
+      await isAccessible(page, 'core')
+      const viewer = await openAs(['viewer'], '/core')
+      await viewer.page.getByRole('heading', { name: 'Where this box stands' }).waitFor()
+      assert.is(await viewer.page.getByRole('heading', { name: 'What a change would do now' }).count(), 0)
+      await seesNo(viewer.page, /^Move to/)
+      assert.equal([...problems, ...viewer.problems], [])
+      await page.close()
+      await viewer.page.close()
+    },
+    LIMIT,
+  )
+
+  pages(
+    'invites a box, which joins by what is shown, and approves the route that it offers',
+    async () => {
+      await change({ mesh: { allow_route_advertise: true } })
+      const { page, problems } = await openAs(['admin'], '/mesh')
+      await page.getByRole('button', { name: 'Invite a box' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByRole('button', { name: 'Make the invitation' }).click()
+      await dialog.getByRole('img', { name: 'QR code of the invitation' }).waitFor()
+      await dialog.getByRole('timer').getByText('Good for').waitFor()
+      await isAccessible(page, 'invitation')
+      const command = (await dialog.getByText('svc node join').textContent()) ?? ''
+      await dialog.getByRole('button', { name: 'Done' }).click()
+      assert.is(await page.getByText('svc node join').count(), 0, 'an invitation is shown once')
+      const [, token = '', url = ''] = /^echo (\S+) \| svc node join - (\S+)$/.exec(command) ?? []
+      const joined = await hill.ask('POST', '/v1/mesh/join', { token, url })
+      assert.is(joined.status, 200, 'the box joins by what was shown')
+      const links = page.getByRole('table', { name: 'Links' })
+      await links.getByText('1 to approve').waitFor()
+      await links.getByRole('button', { name: 'hill' }).click()
+      await dialog.getByLabel(ROUTE).check()
+      await dialog.getByRole('button', { name: 'Approve what is ticked' }).click()
+      await page.getByText('The routes of hill are approved.').waitFor()
+      await isAccessible(page, 'link with a route')
+      await eventually(async () => {
+        const { body } = await mast.ask('GET', '/v1/peers')
+        assert.equal(body.peers[0].approved, [ROUTE])
+      })
+      await dialog.getByRole('button', { name: 'Close', exact: true }).click()
+      await page.getByRole('table', { name: 'Members of mast' }).getByText('hill').waitFor()
+      await isAccessible(page, 'mesh')
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  pages(
+    'says what it costs to put a box out, and does it',
+    async () => {
+      const { page } = await openAs(['admin'], '/mesh')
+      await page.getByRole('button', { name: 'Put out hill' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('are revoked at once').waitFor()
+      await dialog.getByRole('button', { name: 'Put out' }).click()
+      await page.getByRole('button', { name: 'Put out hill' }).waitFor({ state: 'detached' })
+      assert.is((await mast.ask('GET', '/v1/mesh/members')).body.members.length, 1)
+      const viewer = await openAs(['viewer'], '/mesh')
+      await viewer.page.getByRole('heading', { name: 'This box' }).waitFor()
+      for (const name of ['Invite a box', 'Join a mesh', 'Change the key']) await seesNo(viewer.page, name)
+      await page.close()
+      await viewer.page.close()
+    },
+    LIMIT,
+  )
+
+  pages(
+    'has no page of a mesh while there is no plugin for it, and another one when it is back',
+    async () => {
+      const { page, problems } = await openAs(['viewer'], '/radio')
+      const link = page.getByRole('navigation').getByRole('link', { name: 'Mesh', exact: true })
+      await link.waitFor()
+      assert.is((await mast.ask('POST', '/v1/plugins/mesh/unload', {})).status, 200)
+      await link.waitFor({ state: 'detached' })
+      assert.is((await mast.ask('POST', '/v1/plugins/mesh/load', {})).status, 200)
+      await link.click()
+      await page.getByRole('heading', { name: 'Mesh', level: 1 }).waitFor()
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+}
+
+pages.run()

@@ -36,7 +36,7 @@ export type PagedPath = {
 export type ItemOf<P extends PagedPath & PathOf<'GET'>> =
   Op<'GET', P> extends { readonly list: infer List; readonly answer: infer Page }
     ? List extends keyof Page
-      ? Page[List] extends readonly (infer Item)[]
+      ? NonNullable<Page[List]> extends readonly (infer Item)[]
         ? Item
         : never
       : never

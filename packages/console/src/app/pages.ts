@@ -5,6 +5,7 @@ import { alertsPages } from '../pages/alerts/pages.ts'
 import { auditPages } from '../pages/audit/pages.ts'
 import { backupPages } from '../pages/backup/pages.ts'
 import { corePages } from '../pages/core/pages.ts'
+import { esimPages } from '../pages/esim/pages.ts'
 import { homePages } from '../pages/home/pages.ts'
 import { meshPages } from '../pages/mesh/pages.ts'
 import { peoplePages } from '../pages/people/pages.ts'
@@ -54,6 +55,7 @@ export const PAGES: readonly Page[] = [
   ...peoplePages,
   ...accountPages,
   ...backupPages,
+  ...esimPages,
 ]
 
 /** The groups, in the order of the menu. */

@@ -3,6 +3,7 @@ import { alertsDe } from './alerts.de.ts'
 import { auditDe } from './audit.de.ts'
 import { backupDe } from './backup.de.ts'
 import { coreDe } from './core.de.ts'
+import { esimDe } from './esim.de.ts'
 import { homeDe } from './home.de.ts'
 import type { Texts } from './index.ts'
 import { meshDe } from './mesh.de.ts'
@@ -30,4 +31,5 @@ export const de: Texts = {
   ...peopleDe,
   ...accountDe,
   ...backupDe,
+  ...esimDe,
 }

@@ -3,6 +3,7 @@ import { alertsEn } from './alerts.en.ts'
 import { auditEn } from './audit.en.ts'
 import { backupEn } from './backup.en.ts'
 import { coreEn } from './core.en.ts'
+import { esimEn } from './esim.en.ts'
 import { homeEn } from './home.en.ts'
 import { meshEn } from './mesh.en.ts'
 import { peopleEn } from './people.en.ts'
@@ -29,4 +30,5 @@ export const en = {
   ...peopleEn,
   ...accountEn,
   ...backupEn,
+  ...esimEn,
 } as const

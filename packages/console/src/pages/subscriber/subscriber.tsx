@@ -1,6 +1,7 @@
 import '../sims/sims.css'
 import './subscriber.css'
 import { has } from '../../api/features.ts'
+import { may } from '../../api/session.ts'
 import { useQuery } from '../../api/use-query.ts'
 import type { PageProps } from '../../app/pages.ts'
 import { t } from '../../text/index.ts'
@@ -11,6 +12,7 @@ import { Progress } from '../../ui/progress.tsx'
 import { Attached, nameOf, SimState } from '../sims/sim.tsx'
 import { Actions } from './actions.tsx'
 import { Facts } from './facts.tsx'
+import { OwnCodes } from './own-codes.tsx'
 import { OwnSessions } from './own-sessions.tsx'
 import { Quota } from './quota.tsx'
 import { UsageChart } from './usage-chart.tsx'
@@ -54,6 +56,7 @@ export function Page({ params: { hash = '' } }: PageProps) {
         </div>
       </div>
       <OwnSessions key={hash} hash={hash} />
+      {has('esim-smdp') && may('sim:issuer') ? <OwnCodes key={hash} sim={sim} /> : null}
     </>
   )
 }

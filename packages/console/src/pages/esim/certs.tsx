@@ -59,7 +59,11 @@ export function Certs() {
 function columns(onRemove: (cert: Cert) => void): readonly Column<Cert>[] {
   return [
     { key: 'role', title: t('esim.cert.role'), cell: ({ role }) => word('esim.cert.role', role) },
-    { key: 'subject', title: t('esim.cert.subject'), cell: ({ subject }) => subject },
+    {
+      key: 'subject',
+      title: t('esim.cert.subject'),
+      cell: ({ subject }) => <span title={subject}>{nameIn(subject)}</span>,
+    },
     { key: 'curve', title: t('esim.cert.curve'), isWide: true, cell: ({ curve }) => curve },
     { key: 'until', title: t('sims.expires'), cell: ({ not_after: at }) => <Time at={at} dateOnly /> },
     {
@@ -80,14 +84,14 @@ function columns(onRemove: (cert: Cert) => void): readonly Column<Cert>[] {
         <>
           <Button
             kind="quiet"
-            label={t('esim.cert.save.of', { subject: cert.subject })}
+            label={t('esim.cert.save.of', { subject: nameIn(cert.subject) })}
             onClick={() => void savePem(cert)}
           >
             {t('esim.cert.save')}
           </Button>
           <Button
             kind="quiet"
-            label={t('esim.cert.remove.of', { subject: cert.subject })}
+            label={t('esim.cert.remove.of', { subject: nameIn(cert.subject) })}
             onClick={() => onRemove(cert)}
           >
             {t('esim.cert.remove')}
@@ -96,6 +100,11 @@ function columns(onRemove: (cert: Cert) => void): readonly Column<Cert>[] {
       ),
     },
   ]
+}
+
+/** The common name, which tells certificates apart; all of it stands behind. */
+function nameIn(subject: string): string {
+  return /(?:^|, ?)CN=([^,]+)/.exec(subject)?.[1] ?? subject
 }
 
 async function savePem({ id, role }: Cert): Promise<void> {

@@ -43,16 +43,31 @@ export function UsageChart({ hash }: { readonly hash: string }) {
         }))}
       />
       {usage.error === undefined ? null : <ErrorNotice error={usage.error} onRetry={usage.reload} />}
-      {usage.data === undefined ? null : <Bars series={series} isHourly={step === 'hour'} />}
+      {usage.data === undefined ? null : (
+        <Bars series={series} from={Date.parse(from)} lengthMs={ms} isHourly={step === 'hour'} />
+      )}
     </section>
   )
 }
 
-function Bars({ series, isHourly }: { readonly series: readonly Point[]; readonly isHourly: boolean }) {
+function Bars({
+  series,
+  from,
+  lengthMs,
+  isHourly,
+}: {
+  readonly series: readonly Point[]
+  readonly from: number
+  readonly lengthMs: number
+  readonly isHourly: boolean
+}) {
   const highest = Math.max(0, ...series.map(totalOf))
   if (highest === 0) return <p class="fine">{t('usage.none')}</p>
   const sum = series.reduce((all, point) => all + totalOf(point), 0)
-  const width = WIDTH / series.length
+  // Steps in which nothing was counted are not there: a bar stands where its time is. The first and the last step may be cut.
+  const stepMs = isHourly ? HOUR_MS : 24 * HOUR_MS
+  const perMs = WIDTH / (lengthMs + stepMs)
+  const width = stepMs * perMs
   const heightOf = (bytes: number): number => (bytes / highest) * HEIGHT
   return (
     <>
@@ -64,9 +79,12 @@ function Bars({ series, isHourly }: { readonly series: readonly Point[]; readonl
           role="img"
           aria-label={t('usage.sum', { sum: bytesText(sum), highest: bytesText(highest) })}
         >
-          {series.map((point, index) => {
+          {series.map((point) => {
             const [down, up] = [heightOf(point.down_bytes), heightOf(point.up_bytes)]
-            const bar = { x: index * width + width * 0.1, width: width * 0.8 }
+            const bar = {
+              x: Math.max(0, (Date.parse(point.at) + stepMs - from) * perMs - width) + width * 0.1,
+              width: width * 0.8,
+            }
             return (
               <g key={point.at}>
                 <title>{`${momentText(point.at, isHourly)}: ${bytesText(totalOf(point))}`}</title>
@@ -77,11 +95,11 @@ function Bars({ series, isHourly }: { readonly series: readonly Point[]; readonl
           })}
         </svg>
         <figcaption class="fine">
-          <span>{momentText(series[0]?.at ?? '', isHourly)}</span>
+          <span>{momentText(new Date(from).toISOString(), isHourly)}</span>
           <span>
             <i class="key down" /> {t('sessions.down')} <i class="key up" /> {t('sessions.up')}
           </span>
-          <span>{momentText(series.at(-1)?.at ?? '', isHourly)}</span>
+          <span>{momentText(new Date(from + lengthMs).toISOString(), isHourly)}</span>
         </figcaption>
       </figure>
       <details>

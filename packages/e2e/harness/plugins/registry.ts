@@ -32,12 +32,12 @@ const ASKED = {
   testkit: ['uvu'],
 } as const
 
-/** Starts it; the archives lie in `folder`. */
-export async function startRegistry(folder: string): Promise<Registry> {
+/** Starts it; the archives lie in `folder`. Of another checkout than this one, its workspace counts. */
+export async function startRegistry(folder: string, root: string = ROOT): Promise<Registry> {
   mkdirSync(folder, { recursive: true })
   const held = new Map<string, Held>()
   for (const [of, names] of Object.entries(ASKED))
-    for (const name of names) hold(name, join(ROOT, 'packages', of, 'package.json'), folder, held)
+    for (const name of names) hold(name, join(root, 'packages', of, 'package.json'), folder, held)
   const server: Server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? '/', 'http://registry').pathname).slice(1)
     const isFile = path.endsWith('.tgz')

@@ -34,6 +34,9 @@ esim:
   enabled: true
   smdp_address: 127.0.0.1:8080
 `
+/** What the service's user types; the token stands in no list of processes. */
+const SVC =
+  'SVC_TOKEN=$(cat /var/lib/svc/first-token) HOME=/var/lib/svc; export SVC_TOKEN HOME; exec svc "$@"'
 /** As docs/packages.md has it for the tap. */
 const TAP = `[Service]
 PrivateUsers=no
@@ -132,10 +135,7 @@ export function packagedBox(debian: BootedDebian): PackagedBox {
       } while (cursor !== null)
       return found
     },
-    svc: (...args) => {
-      const own = ['env', `SVC_TOKEN=${token()}`, 'HOME=/var/lib/svc']
-      return debian.must('runuser', '-u', 'steeple', '--', ...own, 'svc', ...args)
-    },
+    svc: (...args) => debian.must('runuser', '-u', 'steeple', '--', 'sh', '-c', SVC, 'svc', ...args),
     phones: () => labPhones(LAB),
     phone: async (hash, action, body = {}) => {
       await labPhones(LAB, 'POST', `/phones/${hash}/${action}`, JSON.stringify(body))
@@ -151,15 +151,18 @@ export function packagedBox(debian: BootedDebian): PackagedBox {
   return box
 }
 
-/** Makes what an operator would: a configuration for everything, what the tap needs, and a core that runs for itself. */
-export async function equip({ debian }: PackagedBox): Promise<void> {
+/**
+ * Makes what an operator would: a configuration for everything and `more` of it, what the tap needs, and a core that runs for
+ * itself.
+ */
+export async function equip({ debian }: PackagedBox, more = ''): Promise<void> {
   const put = (path: string, text: string, mode = 0o644): void => {
     mkdirSync(dirname(join(debian.folder, path)), { recursive: true })
     writeFileSync(join(debian.folder, path), text, { mode })
   }
   // 0.2.0 has none that runs without a Node of the machine's.
   const [own, ours] = ['/usr/local/bin/open5gs-dbctl', '/usr/lib/steeple/bin/open5gs-dbctl']
-  put('/etc/svc/control.yaml', configFor(debian.has(ours) ? ours : own))
+  put('/etc/svc/control.yaml', configFor(debian.has(ours) ? ours : own) + more)
   put('/etc/systemd/system/steeple.service.d/tap.conf', TAP)
   put('/etc/systemd/system/lab-core.service', LAB_UNIT)
   put(own, DBCTL, 0o755)

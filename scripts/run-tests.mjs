@@ -1,8 +1,10 @@
 // Runs chosen test files, or with `--e2e` those that start programs, and ends with "N passed, N failed".
+// Where STEEPLE_E2E_BUILD names a build, that is tried, by the files that are not about what it lacks.
 // Arguments select files by a part of the path. `npm test` without a choice goes through turbo instead.
 import { availableParallelism } from 'node:os'
 import { basename } from 'node:path'
 import { packagesWithTests, testFiles } from './tests/files.mjs'
+import { lacksOf, whyNot } from './tests/parts.mjs'
 import { runAlone, runShared } from './tests/processes.mjs'
 import { makeReport, summary } from './tests/report.mjs'
 
@@ -29,13 +31,15 @@ const WAITS = new Set(['alerts-postgres', 'alerts-rules', 'alerts-rules-box'])
 /** Files of `--e2e` that are run again, alone; where more fail it is the product. */
 const MOST_AGAIN = 3
 const { total, report, again } = makeReport({ hasFigures: isE2e, mostAgain: isE2e ? MOST_AGAIN : 0 })
-const files = packagesWithTests().flatMap((name) =>
-  testFiles(name, { isE2e })
-    .map((file) => ({ name, file }))
-    .filter(
-      ({ file }) => wanted.length === 0 || wanted.some((part) => `packages/${name}/${file}`.includes(part)),
-    ),
-)
+const files = packagesWithTests()
+  .flatMap((name) =>
+    testFiles(name, { isE2e })
+      .map((file) => ({ name, file }))
+      .filter(
+        ({ file }) => wanted.length === 0 || wanted.some((part) => `packages/${name}/${file}`.includes(part)),
+      ),
+  )
+  .filter(isTried)
 
 if (isE2e) await runE2e()
 else
@@ -48,6 +52,15 @@ else
     )
 process.stdout.write(summary(total, Math.round((Date.now() - startedAt) / 1000)))
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1)
+
+/** Tells of each file that is not tried on a build, and why. Those of the sources of packages are too many to tell. */
+function isTried({ name, file }) {
+  if (process.env.STEEPLE_E2E_BUILD === undefined) return true
+  const why = whyNot({ name, file }, lacksOf(process.env.STEEPLE_E2E_BUILD))
+  if (why !== undefined && name === 'e2e')
+    process.stdout.write(`not tried: packages/${name}/${file} ${why}\n`)
+  return why === undefined
+}
 
 /**
  * Those on containers and those that mostly wait: two at a time, each in namespaces or folders of its own, and beside them one

@@ -77,3 +77,10 @@ export function listIn(args, flag) {
         (name) => name !== '' || flag === '--without',
       )
 }
+
+/** The flags among arguments that say what a build has, and the others: `{flags, rest}`. */
+export function takeParts(args) {
+  const isFlag = (arg) => arg === '--without' || arg === '--only'
+  const isTaken = (arg, i) => isFlag(arg) || isFlag(args[i - 1]) || /^--(without|only)=/.test(arg)
+  return { flags: args.filter(isTaken), rest: args.filter((arg, i) => !isTaken(arg, i)) }
+}

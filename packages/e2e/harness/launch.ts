@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { MAIN } from './builds/program.ts'
 import { type Service, type StartOptions, startService, until } from './service.ts'
 
 /** The root of the checkout. */
 export const ROOT: string = join(dirname(fileURLToPath(import.meta.url)), '../../..')
-
-const MAIN = join(ROOT, 'packages/cli/dist/main.js')
 
 /** A process as a user starts it, nothing awaited. */
 export interface Launched {

@@ -2,10 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { MAIN } from './builds/program.ts'
 
-const MAIN = join(dirname(fileURLToPath(import.meta.url)), '../../cli/dist/main.js')
 const START_LIMIT_MS = 180_000
 const POLL_MS = 10
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { COLUMN_NAMES, cellsOf, plainCell, verifyFile } from '@steeple/regulator-file'
 import { assert, eventually, rounds, suite } from '@steeple/testkit'
+import { about } from '../harness/builds/program.ts'
 import { download, expect, newEuicc, prepareEsim } from '../harness/esim.ts'
 import { startLabCore } from '../harness/lab-core.ts'
 import { openAir } from '../harness/radio/air.ts'
@@ -71,7 +72,7 @@ async function holder(service: Service, eums: Parameters<typeof newEuicc>[0], n:
   return code.imsi_sha256_12
 }
 
-compliance(
+about(['esim-smdp', 'fair-use'], compliance)(
   `erases whole or not at all, and goes on at the next start, in ${ROUNDS} rounds of kill -9`,
   () =>
     inFolder(async (folder) => {
@@ -215,7 +216,7 @@ compliance(
   LIMIT,
 )
 
-compliance(
+about(['driver-ran'], compliance)(
   'tells of a time on air with the profile, the license and who armed and disarmed',
   () =>
     inFolder(async (folder) => {

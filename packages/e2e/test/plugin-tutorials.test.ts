@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { assert, eventually, suite, unusedPort } from '@steeple/testkit'
+import { MAIN } from '../harness/builds/program.ts'
 import { ROOT } from '../harness/launch.ts'
 import { type Registry, startRegistry } from '../harness/plugins/registry.ts'
 import { type OpenShell, openShell, stepsOfTutorial, writeStep } from '../harness/plugins/tutorial.ts'
@@ -33,8 +34,7 @@ function shellIn(name: string): OpenShell {
   const home = join(folder, name)
   const bin = join(home, 'bin')
   mkdirSync(bin, { recursive: true })
-  const main = join(ROOT, 'packages/cli/dist/main.js')
-  writeFileSync(join(bin, 'svc'), `#!/bin/sh\nexec "${process.execPath}" --no-warnings "${main}" "$@"\n`)
+  writeFileSync(join(bin, 'svc'), `#!/bin/sh\nexec "${process.execPath}" --no-warnings "${MAIN}" "$@"\n`)
   chmodSync(join(bin, 'svc'), 0o755)
   const { NODE_OPTIONS, JITTER_SEED } = process.env
   return openShell(home, {

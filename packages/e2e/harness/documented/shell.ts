@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
-import { ROOT } from '../launch.ts'
+import { MAIN } from '../builds/program.ts'
 import { until } from '../service.ts'
 
 /** A shell that somebody who reads types into: what one command sets, the next one has. */
@@ -20,9 +19,7 @@ export function openDocumentShell(cwd: string, env: Readonly<Record<string, stri
     stream.on('data', (chunk) => {
       text += chunk
     })
-  child.stdin.write(
-    `svc() { '${process.execPath}' --no-warnings '${join(ROOT, 'packages/cli/dist/main.js')}' "$@"; }\n`,
-  )
+  child.stdin.write(`svc() { '${process.execPath}' --no-warnings '${MAIN}' "$@"; }\n`)
   child.stdin.write('curl() { command curl --fail-with-body "$@"; }\n')
   let count = 0
   return {

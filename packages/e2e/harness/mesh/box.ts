@@ -4,12 +4,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
-import { ROOT } from '../launch.ts'
+import { MAIN } from '../builds/program.ts'
 import { type Answer, until } from '../service.ts'
 import { fakedClock } from './faked-clock.ts'
 import type { BoxPlace } from './places.ts'
 
-const MAIN = join(ROOT, 'packages/cli/dist/main.js')
 const PORT = 8_443
 const START_LIMIT_MS = 180_000
 const ASK_LIMIT_MS = 60_000

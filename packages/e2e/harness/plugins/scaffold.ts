@@ -1,10 +1,8 @@
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, join } from 'node:path'
+import { MAIN } from '../builds/program.ts'
 
-const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../../../..')
-const SVC = join(ROOT, 'packages/cli/dist/main.js')
 /** How a script ended. */
 export interface Ran {
   readonly code: number | null
@@ -19,7 +17,7 @@ export function runLines(
   binDir: string,
   env: Readonly<Record<string, string>>,
 ): Promise<Ran> {
-  writeCommand(binDir, 'svc', SVC)
+  writeCommand(binDir, 'svc', MAIN)
   return new Promise((done, reject) => {
     const child = spawn('sh', ['-ec', lines], {
       cwd,

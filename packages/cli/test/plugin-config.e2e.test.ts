@@ -156,6 +156,14 @@ config(
       assert.match(early.err, 'beacon needs the key url (Where the beacon is)')
       assert.match((await svc(['doctor', ...place])).out, /beacon needs the key url/)
 
+      await write(node, 'tac: 9\nbeacon: {url: "http://north", level: 0}\n')
+      node.child.kill('SIGHUP')
+      await eventually(async () => {
+        const { out } = await svc(['plugin', 'list'], { env: node.env })
+        assert.match(out, /^beacon .*needs_config/m)
+        assert.match(out, 'beacon.level must be at least 1, not 0; correct it and send SIGHUP')
+      }, EVENTUALLY_MS)
+
       await write(node, 'tac: 9\nbeacon: {url: "http://north"}\n')
       assert.is((await svc(['config', 'check', node.file])).out, 'ok\n')
       node.child.kill('SIGHUP')

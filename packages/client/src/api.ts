@@ -1854,7 +1854,7 @@ export interface Operations {
         /** ok, degraded, down or unknown. May grow. */
         readonly health: string
         readonly loaded_at: string | null
-        /** The last failure: step and reason; of needs_config the key that has no value. */
+        /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
         readonly error: string | null
         readonly essential: boolean
         readonly versions: readonly string[]
@@ -1885,7 +1885,7 @@ export interface Operations {
       /** ok, degraded, down or unknown. May grow. */
       readonly health: string
       readonly loaded_at: string | null
-      /** The last failure: step and reason; of needs_config the key that has no value. */
+      /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
       readonly error: string | null
       readonly essential: boolean
       readonly versions: readonly string[]
@@ -1915,7 +1915,7 @@ export interface Operations {
       /** ok, degraded, down or unknown. May grow. */
       readonly health: string
       readonly loaded_at: string | null
-      /** The last failure: step and reason; of needs_config the key that has no value. */
+      /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
       readonly error: string | null
       readonly essential: boolean
       readonly versions: readonly string[]
@@ -1945,7 +1945,7 @@ export interface Operations {
       /** ok, degraded, down or unknown. May grow. */
       readonly health: string
       readonly loaded_at: string | null
-      /** The last failure: step and reason; of needs_config the key that has no value. */
+      /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
       readonly error: string | null
       readonly essential: boolean
       readonly versions: readonly string[]
@@ -1983,7 +1983,7 @@ export interface Operations {
       /** ok, degraded, down or unknown. May grow. */
       readonly health: string
       readonly loaded_at: string | null
-      /** The last failure: step and reason; of needs_config the key that has no value. */
+      /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
       readonly error: string | null
       readonly essential: boolean
       readonly versions: readonly string[]
@@ -2013,7 +2013,7 @@ export interface Operations {
       /** ok, degraded, down or unknown. May grow. */
       readonly health: string
       readonly loaded_at: string | null
-      /** The last failure: step and reason; of needs_config the key that has no value. */
+      /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
       readonly error: string | null
       readonly essential: boolean
       readonly versions: readonly string[]
@@ -2097,7 +2097,7 @@ export interface Operations {
       /** ok, degraded, down or unknown. May grow. */
       readonly health: string
       readonly loaded_at: string | null
-      /** The last failure: step and reason; of needs_config the key that has no value. */
+      /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
       readonly error: string | null
       readonly essential: boolean
       readonly versions: readonly string[]
@@ -2127,7 +2127,7 @@ export interface Operations {
       /** ok, degraded, down or unknown. May grow. */
       readonly health: string
       readonly loaded_at: string | null
-      /** The last failure: step and reason; of needs_config the key that has no value. */
+      /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
       readonly error: string | null
       readonly essential: boolean
       readonly versions: readonly string[]

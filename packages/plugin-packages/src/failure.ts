@@ -21,10 +21,16 @@ export function asFailure(plugin: string, step: LifeStep, error: unknown): Servi
   return pluginFailed(plugin, step, reasonOf(error), { cause: error })
 }
 
-/** Whether a plugin failed because a key that it requires has no value, and for nothing else. */
+/** What somebody has to do to the configuration before a plugin can come; undefined when that is not what it failed for. */
+export function configRemedy(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const what: unknown = Reflect.get(error, 'waitsFor')
+  return typeof what === 'string' ? `${what} and send SIGHUP` : configRemedy(error.cause)
+}
+
+/** Whether a plugin failed because a key of it has no value, or a wrong one, and for nothing else. */
 export function isWaitingForConfig(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  return Reflect.get(error, 'isMissing') === true || isWaitingForConfig(error.cause)
+  return configRemedy(error) !== undefined
 }
 
 /** How much of a foreign message goes into a record. */

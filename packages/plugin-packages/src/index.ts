@@ -2,7 +2,15 @@ export { type Blame, createBlame } from './blame.ts'
 export { Catalogue } from './catalogue.ts'
 export { createContentRecord } from './content-hash.ts'
 export { hostContracts } from './contracts-copy.ts'
-export { asFailure, type Failures, inStep, isWaitingForConfig, noteFailure, reasonOf } from './failure.ts'
+export {
+  asFailure,
+  configRemedy,
+  type Failures,
+  inStep,
+  isWaitingForConfig,
+  noteFailure,
+  reasonOf,
+} from './failure.ts'
 export { type InstalledPlugin, installPackage, installPlugin } from './install.ts'
 export { createKeptStates, ENDED, type KeptStates, RAN } from './kept-states.ts'
 export { createLoader } from './loader.ts'

@@ -69,7 +69,7 @@ the default. \`svc config check FILE\` checks a file without starting anything.
 - Keys belong to plugins: the schema that a plugin's manifest names (\`steeple.config\`) holds all of its keys. The service,
   every command and SIGHUP read those of the build and of what is installed, without running any of it.
 - What is set for a plugin that is not there is a warning; \`enabled: true\` of one that this build lacks is an error.
-- An installed plugin whose required key has no value waits in the state \`needs_config\`; set the key and send SIGHUP.
+- An installed plugin whose required key has no value, or a wrong one, waits in the state \`needs_config\`; mend it and send SIGHUP.
 - The value of a secret key is the path of a file with the secret; \`svc secret set PLUGIN KEY\` seals one in the store
   instead.
 

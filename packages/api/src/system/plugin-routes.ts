@@ -38,7 +38,8 @@ const PLUGIN_SCHEMA: JsonSchema = objectSchema(
     loaded_at: NULLABLE_TIMESTAMP_SCHEMA,
     error: {
       ...NULLABLE_TEXT,
-      description: 'The last failure: step and reason; of needs_config the key that has no value.',
+      description:
+        'The last failure: step and reason; of needs_config the key that has no value, or a wrong one.',
     },
     essential: { type: 'boolean' },
     versions: { type: 'array', items: TEXT },

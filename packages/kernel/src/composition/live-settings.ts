@@ -63,7 +63,9 @@ export function createLiveSettings(first: LoadedConfig, log: Log): LiveSettings 
       const problems = loaded.problemsOf(section.plugin)
       if (problems.length === 0) return valueAt(settings, section.configPath.split('.'))
       const isMissing = problems.every((problem) => problem.isMissing === true)
-      throw Object.assign(configInvalid(problems.map(lineOf).join('; ')), { isMissing })
+      throw Object.assign(configInvalid(problems.map(lineOf).join('; ')), {
+        waitsFor: isMissing ? 'set it' : 'correct it',
+      })
     },
     changes: (before, configPath) =>
       diffSettings(before, settings, loaded.schema).filter(

@@ -1,8 +1,8 @@
 import { type ComponentHealth, type PluginKind, pluginNotFound } from '@steeple/contracts'
 import {
   type Catalogue,
+  configRemedy,
   type FoundPlugin,
-  isWaitingForConfig,
   type RejectedPlugin,
   reasonOf,
 } from '@steeple/plugin-packages'
@@ -14,7 +14,7 @@ import { reportTrust } from './report-trust.ts'
 
 /**
  * Where a plugin stands. `rejected`: its package is unusable. `found`: never loaded since the start. `needs_config`: a key
- * that it requires has no value; it comes when it has one.
+ * that it requires has no value, or a wrong one; it comes when that is mended.
  */
 export type PluginState =
   | 'found'
@@ -143,8 +143,9 @@ export class PluginEntries {
   failed(found: FoundPlugin, error: unknown): void {
     const { host } = this.#parts
     const entry = this.of(found.manifest.id)
-    const isWaiting = isWaitingForConfig(error)
-    const advice = isWaiting ? ['set it and send SIGHUP'] : adviceOn(found)
+    const remedy = configRemedy(error)
+    const isWaiting = remedy !== undefined
+    const advice = isWaiting ? [remedy] : adviceOn(found)
     entry.failed = { found, reason: [reasonOf(error), ...advice].join('; '), isWaiting }
     entry.isLoading = false
     if (entry.live === undefined) {

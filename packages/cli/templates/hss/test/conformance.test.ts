@@ -32,6 +32,8 @@ hssDriverConformance('sample-plugin', async () => {
       toWrite('stored in this fixture reads keys and SQN of a subscriber from the HSS, past the driver'),
     empty: () => toWrite('empty in this fixture removes every subscriber from the HSS, past the driver'),
     world: () => toWrite('world in this fixture reads all that the HSS holds, past the driver'),
-    close: async () => store.clear(),
+    // Take this one out where an HSS cannot be kept from answering.
+    fallSilent: () => toWrite('fallSilent in this fixture keeps the HSS from answering'),
+    close: async () => store.close(),
   }
 })

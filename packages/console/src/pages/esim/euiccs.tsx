@@ -1,6 +1,6 @@
 import type { ItemOf } from '@steeple/client'
 import { useRows } from '../../api/use-rows.ts'
-import { t, word } from '../../text/index.ts'
+import { locale, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
@@ -61,7 +61,7 @@ function columns(): readonly Column<Euicc>[] {
       isWide: true,
       cell: ({ locked_until: until, failures = 0 }) =>
         until ? (
-          <Lamp tone="bad" label={t('esim.locked.until', { at: new Date(until).toLocaleString() })} />
+          <Lamp tone="bad" label={t('esim.locked.until', { at: new Date(until).toLocaleString(locale()) })} />
         ) : failures > 0 ? (
           t('esim.failures', { count: failures })
         ) : (

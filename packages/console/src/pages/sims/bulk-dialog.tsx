@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { t, word } from '../../text/index.ts'
+import { locale, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -107,7 +107,7 @@ function Affected({ ids, rows }: { readonly ids: readonly string[]; readonly row
     <p>
       {counts
         .filter(([, count]) => count > 0)
-        .map(([state, count]) => `${count.toLocaleString()} ${word('sims.state', state)}`)
+        .map(([state, count]) => `${count.toLocaleString(locale())} ${word('sims.state', state)}`)
         .join(', ')}
       {online === 0 ? '' : `; ${t('sims.bulk.online', { count: online })}`}
     </p>

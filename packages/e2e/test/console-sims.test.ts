@@ -1,0 +1,309 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assert, eventually, suite } from '@steeple/testkit'
+import type { Page } from 'playwright-core'
+import { type Browser, findBrowser, type OpenPage, openBrowser } from '../harness/browser.ts'
+import { isAccessible, signInWithToken } from '../harness/console-page.ts'
+import { mint } from '../harness/credentials.ts'
+import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
+
+/** The console's pages of SIMs, a subscriber, eSIM and sessions, with a lab core behind them. */
+const sims = suite('e2e/console-sims')
+const LIMIT = { limitMs: 600_000 }
+const executable = findBrowser()
+
+let folder: string
+let lab: LabProcess
+let service: Service
+let browser: Browser | undefined
+
+if (executable !== undefined) {
+  sims.before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'steeple-console-sims-'))
+    lab = await startLabCore(join(folder, 'lab-core'))
+    service = await startService({
+      dataDir: join(folder, 'data'),
+      env: {
+        ...lab.env,
+        SVC_ESIM_ENABLED: 'true',
+        SVC_ESIM_SMDP_ADDRESS: 'smdp.lab.example',
+        SVC_FAIRUSE_ENABLED: 'true',
+        SVC_COLLECTOR_ENABLED: 'true',
+        SVC_COLLECTOR_INTERVAL: '1s',
+      },
+    })
+    browser = await openBrowser(executable)
+  }, LIMIT)
+  sims.after(async () => {
+    await browser?.close()
+    await service.stop()
+    await lab.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }, LIMIT)
+}
+
+/** A page for somebody with that role, who has just signed in; nothing on it has gone wrong when `work` is done. */
+async function as(role: string, path: string, work: (page: Page) => Promise<void>): Promise<void> {
+  if (browser === undefined) throw new Error('the browser was not started')
+  const { token } = await mint(service, { name: role, roles: [role] })
+  const opened: OpenPage = await browser.open(service.url + path)
+  await signInWithToken(opened.page, token)
+  await work(opened.page)
+  assert.equal(opened.problems, [])
+  assert.equal([...opened.hosts], [new URL(service.url).host])
+  await opened.page.close()
+}
+
+interface Issued {
+  readonly batch: string
+  readonly hashes: readonly string[]
+}
+
+async function issue(label: string, count: number): Promise<Issued> {
+  const { status, body } = await service.request('POST', '/v1/sims', { body: { count, label } })
+  assert.is(status, 201)
+  return {
+    batch: body.batch_id,
+    hashes: body.sims.map(({ imsi_sha256_12: hash }: { readonly imsi_sha256_12: string }) => hash),
+  }
+}
+
+async function stateOf(hash: string): Promise<string> {
+  return (await service.request('GET', `/v1/sims/${hash}`)).body.state
+}
+
+/** Puts the cards of a batch into phones, once the core has heard of them. */
+async function insert({ batch, hashes }: Issued): Promise<void> {
+  await eventually(async () => {
+    for (const hash of hashes) {
+      const { body } = await service.request('GET', `/v1/sims/${hash}`)
+      assert.is(body.provisioning.status, 'synced')
+    }
+  })
+  const dataDir = join(folder, 'data')
+  const cards = await runSvc(['sim', 'export', batch, '--data-dir', dataDir, '--format', 'json'], lab.env)
+  assert.is(cards.code, 0, cards.stderr)
+  await labPhones(lab.urls.control, 'POST', '/phones', cards.stdout)
+  await eventually(async () => {
+    const phones = (await labPhones(lab.urls.control)).filter(({ phone }) => hashes.includes(phone))
+    assert.ok(phones.every(({ ipv4 }) => ipv4 !== null))
+  })
+}
+
+if (executable !== undefined) {
+  sims(
+    'issues cards, and finds them by label, id, card number and a whole number that gets into no address',
+    async () => {
+      await as('sim:issuer', '/sims', async (page) => {
+        await page.getByText('No SIM yet').waitFor()
+        await isAccessible(page, 'no SIMs')
+        await page.getByRole('button', { name: 'Issue SIMs' }).first().click()
+        await page.getByLabel('How many').fill('2')
+        await page.getByLabel('Label', { exact: true }).fill('quay')
+        await isAccessible(page, 'issuing')
+        await page.getByRole('button', { name: 'Issue 2 SIMs' }).click()
+        await page.getByText('2 SIMs are issued.').waitFor()
+        await page.getByRole('button', { name: 'Show them' }).click()
+        await eventually(async () => assert.is(await page.getByRole('link', { name: 'quay' }).count(), 2))
+        await issue('market', 1)
+        const { body } = await service.request('GET', '/v1/sims?label=quay')
+        const [one] = body.sims
+        for (const words of ['qua', one.imsi_sha256_12, one.iccid_last4]) {
+          await page.goto(`${service.url}/sims`)
+          await page.getByLabel('Search').fill(words)
+          await page.waitForURL((url) => url.searchParams.get('q') === words)
+          await page.getByRole('link', { name: 'quay' }).first().waitFor()
+          await eventually(async () => assert.is(await page.getByRole('link', { name: 'market' }).count(), 0))
+        }
+        await page.getByLabel('Search').fill('999990123456789')
+        await page.getByText('No SIM is like that').waitFor()
+        assert.not.ok(page.url().includes('9999901'))
+        await page.getByRole('button', { name: 'Show all' }).click()
+        await page.getByLabel('State').selectOption('suspended')
+        await page.waitForURL(/state=suspended/)
+        await page.getByText('No SIM is like that').waitFor()
+      })
+    },
+    LIMIT,
+  )
+
+  sims(
+    'suspends a phone that is online, says how fast it was off, and undoes it',
+    async () => {
+      const issued = await issue('ferry', 1)
+      const hash = issued.hashes[0] ?? ''
+      await insert(issued)
+      await as('operator', `/sims/${hash}`, async (page) => {
+        await page.getByText('online').first().waitFor()
+        await isAccessible(page, 'a subscriber')
+        await page.getByRole('button', { name: 'Suspend' }).click()
+        await page.getByText(/ferry is suspended\. Detached in [\d.]+ s\./).waitFor()
+        assert.is(await stateOf(hash), 'suspended')
+        await page.getByText('suspended by operator', { exact: true }).waitFor()
+        await page.getByText(`svc sim resume ${hash} lifts it`).waitFor()
+        await page.getByRole('button', { name: 'Undo' }).click()
+        await eventually(async () => assert.is(await stateOf(hash), 'in-use'))
+        await page.getByRole('button', { name: 'Suspend' }).waitFor()
+        for (const name of ['Revoke', 'Label', 'Replace', 'Forget'])
+          assert.is(await page.getByRole('button', { name, exact: true }).count(), 0, name)
+      })
+    },
+    LIMIT,
+  )
+
+  sims(
+    'changes many at once, says what became of each, and undoes it',
+    async () => {
+      const { hashes } = await issue('fleet', 3)
+      await service.request('POST', `/v1/sims/${hashes[0]}/revoke`)
+      await as('operator', '/sims?label=fleet', async (page) => {
+        await page.getByLabel('Select all', { exact: true }).check()
+        await page.getByText('3 selected').waitFor()
+        await page.getByRole('button', { name: 'Suspend' }).click()
+        await page.getByRole('dialog', { name: 'Suspend 3 SIMs?' }).waitFor()
+        await isAccessible(page, 'many at once')
+        await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click()
+        await page.getByText('2 changed, 0 unchanged, 1 failed.').waitFor()
+        await page.getByRole('dialog').getByRole('link', { name: 'fleet' }).waitFor()
+        for (const hash of hashes.slice(1)) assert.is(await stateOf(hash), 'suspended')
+        await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click()
+        await page.getByText('2 SIMs are on again.').waitFor()
+        for (const hash of hashes.slice(1)) assert.is(await stateOf(hash), 'issued')
+      })
+    },
+    LIMIT,
+  )
+
+  sims(
+    'looks through a file before it imports it, and gives the refused row back',
+    async () => {
+      const key = (): string => randomBytes(16).toString('hex')
+      const csv = [
+        'imsi,ki,opc,label',
+        `999990000004711,${key()},${key()},pier 1`,
+        `999990000004712,${key()},short,pier 2`,
+        `999990000004713,${key()},${key()},pier 3`,
+      ].join('\n')
+      await as('sim:issuer', '/sims/import', async (page) => {
+        await page.getByText('Paste rows instead').click()
+        await page.getByLabel('Rows', { exact: true }).fill(csv)
+        await page.getByRole('button', { name: 'Look through it' }).click()
+        await page.getByText('2 would be imported, 1 with an error').waitFor()
+        assert.is((await service.request('GET', '/v1/sims?q=pier')).body.sims.length, 0)
+        await page.getByRole('row', { name: /^3 error/ }).waitFor()
+        await isAccessible(page, 'an import')
+        await page.getByRole('button', { name: 'Import 3 rows' }).click()
+        await page.getByText('2 imported, 1 with an error').waitFor()
+        assert.is((await service.request('GET', '/v1/sims?q=pier')).body.sims.length, 2)
+        await page.getByRole('button', { name: 'Import 3 rows' }).click()
+        await page.getByText('2 there already, 1 with an error').waitFor()
+      })
+    },
+    LIMIT,
+  )
+
+  sims(
+    'sets a quota, tops it up, and takes it away',
+    async () => {
+      const { hashes } = await issue('kiosk', 1)
+      const hash = hashes[0] ?? ''
+      const usage = { report_id: 'kiosk-1', source: 'meter', up_bytes: 4_000_000, down_bytes: 96_000_000 }
+      await service.request('POST', `/v1/sims/${hash}/usage`, { body: usage })
+      await as('operator', `/sims/${hash}`, async (page) => {
+        await page.getByRole('img', { name: '100 MB in all, 100 MB at most at once' }).waitFor()
+        await page.getByRole('button', { name: 'Set a quota' }).click()
+        await page.getByLabel('Amount').fill('2')
+        await page.getByRole('button', { name: 'Save' }).click()
+        await page.getByText('100 MB of 2 GB this month').waitFor()
+        await page.getByRole('button', { name: 'Top up' }).click()
+        await page.getByRole('dialog').getByRole('button', { name: 'Top up' }).click()
+        await page.getByText('100 MB of 3 GB this month').waitFor()
+        await isAccessible(page, 'a quota')
+        await page.getByRole('button', { name: 'Change the quota' }).click()
+        await page.getByRole('button', { name: 'Take the quota away' }).click()
+        await page.getByText('It has no quota.').waitFor()
+        const { body } = await service.request('GET', `/v1/sims/${hash}/usage`)
+        assert.is(body.quota_bytes, null)
+      })
+    },
+    LIMIT,
+  )
+
+  sims(
+    'issues an eSIM code, shows it to be scanned, prints it, and takes it back',
+    async () => {
+      await as('admin', '/esim?tab=certs', async (page) => {
+        await page.getByText('No certificate yet').waitFor()
+        await page.getByRole('button', { name: 'Make an own hierarchy' }).click()
+        await page.getByRole('button', { name: 'Make it' }).click()
+        await page.getByText('proving the box').first().waitFor()
+        await isAccessible(page, 'certificates')
+      })
+      await as('sim:issuer', '/esim', async (page) => {
+        await page.getByText('No code yet').waitFor()
+        assert.is(await page.getByRole('tab', { name: 'Certificates' }).count(), 0)
+        await page.getByRole('button', { name: 'Issue codes' }).first().click()
+        await page.getByLabel('Label', { exact: true }).fill('buoy')
+        await page.getByLabel('Confirmation code').fill('4711')
+        await page.getByRole('button', { name: 'Issue 1 code' }).click()
+        await page.getByRole('img', { name: /^QR code of eSIM/ }).waitFor()
+        const shown = (await page.getByRole('dialog').locator('code').textContent()) ?? ''
+        const { body } = await service.request('GET', '/v1/esim/codes')
+        const qr = await service.request('GET', `/v1/esim/codes/${body.codes[0].token}/qr`, {
+          headers: { accept: 'application/json' },
+        })
+        assert.ok(shown === qr.body.activation_code, 'what is shown is what the phone needs')
+        await page.getByRole('button', { name: 'Print cards' }).click()
+        await page.getByText('The phone asks for a confirmation code').waitFor()
+        await page.getByRole('heading', { name: 'buoy' }).waitFor()
+        await isAccessible(page, 'cards')
+        await page.goto(`${service.url}/esim`)
+        await page.getByRole('button', { name: /^Show the code/ }).click()
+        await page.getByRole('img', { name: /^QR code of eSIM/ }).waitFor()
+        await isAccessible(page, 'a code')
+        await page.getByRole('button', { name: 'Revoke' }).click()
+        await page.getByRole('button', { name: 'Revoke' }).click()
+        await page.getByText('It was revoked. Issue another code.').waitFor()
+        const after = await service.request('GET', `/v1/esim/codes/${body.codes[0].token}`)
+        assert.is(after.body.state, 'revoked')
+      })
+    },
+    LIMIT,
+  )
+
+  sims(
+    'shows a phone that comes on as it comes, with no reload, and lets a viewer look alone',
+    async () => {
+      const issued = await issue('tug', 1)
+      const hash = issued.hashes[0] ?? ''
+      await as('viewer', '/sessions?technology=lte', async (page) => {
+        const row = page.getByRole('row').filter({ hasText: hash })
+        await page.getByLabel('Network').waitFor()
+        assert.is(await row.count(), 0)
+        await page.evaluate('window.sameDocument = true')
+        await insert(issued)
+        await row.waitFor()
+        await isAccessible(page, 'sessions')
+        await labPhones(lab.urls.control, 'POST', `/phones/${hash}/detach`, '{}')
+        await row.waitFor({ state: 'detached' })
+        assert.ok(await page.evaluate('window.sameDocument'), 'it was never loaded anew')
+        await page.goto(`${service.url}/sessions?state=ended`)
+        await row.getByRole('link', { name: hash }).click()
+        await page.getByRole('heading', { name: 'tug' }).waitFor()
+        await page.getByText('Why can this phone not get on?').waitFor()
+        for (const name of ['Suspend', 'Revoke', 'Label', 'Replace', 'Forget', 'Set a quota'])
+          assert.is(await page.getByRole('button', { name, exact: true }).count(), 0, name)
+        await page.goto(`${service.url}/sims`)
+        await page.getByRole('link', { name: 'tug' }).waitFor()
+        assert.is(await page.getByRole('checkbox').count(), 0)
+        assert.is(await page.getByRole('button', { name: 'Issue SIMs' }).count(), 0)
+      })
+    },
+    LIMIT,
+  )
+}
+
+sims.run()

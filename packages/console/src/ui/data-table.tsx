@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { t } from '../text/index.ts'
+import { classOf, TableRow } from './table-row.tsx'
 import { useWindow } from './use-window.ts'
 
 /** One column. */
@@ -55,12 +56,16 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   useEffect(() => {
     if (isAtEnd) props.onEnd?.()
   }, [isAtEnd, sorted.length, props.onEnd])
-  if (rows.length === 0) return <>{props.empty ?? <p class="empty">{t('ui.noRows')}</p>}</>
   const toggle = (key: string): void => {
     const next = new Set(selected)
     if (!next.delete(key)) next.add(key)
     onSelect?.(next)
   }
+  // The same one for all rows and all times, so that no row is drawn anew for it.
+  const latest = useRef(toggle)
+  latest.current = toggle
+  const onToggle = useCallback((row: Row) => latest.current(keyOf(row)), [keyOf])
+  if (rows.length === 0) return <>{props.empty ?? <p class="empty">{t('ui.noRows')}</p>}</>
   const move = (to: number): void => {
     const place = Math.max(0, Math.min(sorted.length - 1, to))
     setActive(place)
@@ -97,30 +102,17 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
             {sorted.slice(first, last).map((row, index) => {
               const [place, key] = [first + index, keyOf(row)]
               return (
-                <tr
+                <TableRow
                   key={key}
-                  data-place={place}
-                  aria-rowindex={place + 2}
-                  aria-selected={selected?.has(key)}
-                  tabIndex={place === Math.min(Math.max(active, first), last - 1) ? 0 : -1}
-                  onFocus={() => setActive(place)}
-                >
-                  {selected === undefined ? null : (
-                    <td class="tick">
-                      <input
-                        type="checkbox"
-                        aria-label={t('ui.selectRow', { name: props.nameOf?.(row) ?? key })}
-                        checked={selected.has(key)}
-                        onChange={() => toggle(key)}
-                      />
-                    </td>
-                  )}
-                  {columns.map((column) => (
-                    <td key={column.key} class={classOf(column)}>
-                      {column.cell(row)}
-                    </td>
-                  ))}
-                </tr>
+                  row={row}
+                  place={place}
+                  name={props.nameOf?.(row) ?? key}
+                  columns={columns}
+                  isSelected={selected?.has(key)}
+                  isFirst={place === Math.min(Math.max(active, first), last - 1)}
+                  onToggle={onToggle}
+                  onFocus={setActive}
+                />
               )
             })}
             <Spacer height={below} width={width} />
@@ -196,8 +188,4 @@ function sort<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sortin
   const compare = columns.find(({ key }) => key === sorting?.key)?.compare
   if (compare === undefined || sorting === undefined) return rows
   return rows.toSorted((a, b) => (sorting.isDown ? compare(b, a) : compare(a, b)))
-}
-
-function classOf({ isNumeric, isWide }: { readonly isNumeric?: boolean; readonly isWide?: boolean }): string {
-  return `${isNumeric === true ? 'number' : ''} ${isWide === true ? 'wide-only' : ''}`.trim()
 }

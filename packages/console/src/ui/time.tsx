@@ -27,22 +27,37 @@ export function Time({
   const date = new Date(at)
   const text = relative
     ? agoText(date.getTime() - now.value)
-    : date.toLocaleString(locale(), { dateStyle: 'medium', ...(dateOnly ? {} : { timeStyle: 'short' }) })
+    : (dateOnly ? dayFormat() : momentFormat()).format(date)
   const utc = date
     .toISOString()
     .replace('T', ' ')
     .replace(/\.\d+Z$/, ' UTC')
   return (
-    <time dateTime={at} title={relative ? `${date.toLocaleString(locale())} · ${utc}` : utc}>
+    <time dateTime={at} title={relative ? `${fullFormat().format(date)} · ${utc}` : utc}>
       {text}
     </time>
   )
 }
 
+/** Formats are dear to make: once each, when the language is known. */
+const dayFormat = once(() => new Intl.DateTimeFormat(locale(), { dateStyle: 'medium' }))
+const momentFormat = once(
+  () => new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short' }),
+)
+const fullFormat = once(() => new Intl.DateTimeFormat(locale(), { dateStyle: 'short', timeStyle: 'medium' }))
+const agoFormat = once(() => new Intl.RelativeTimeFormat(locale(), { numeric: 'auto', style: 'long' }))
+
+function once<Made>(make: () => Made): () => Made {
+  let made: Made | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
 function agoText(ms: number): string {
-  const format = new Intl.RelativeTimeFormat(locale(), { numeric: 'auto', style: 'long' })
   const [unit, size] = UNITS.find(([, length]) => Math.abs(ms) >= length) ?? ['second', 1_000]
-  return format.format(Math.round(ms / size), unit)
+  return agoFormat().format(Math.round(ms / size), unit)
 }
 
 /** A length of time as people say it: `2 h 5 min`, `0.4 s`. */

@@ -4,7 +4,7 @@ import { useLayoutEffect, useState } from 'preact/hooks'
 /** Fewer rows than that are all drawn. */
 const ALL_UP_TO = 150
 /** Rows that are drawn beyond what can be seen, to either side. */
-const MARGIN = 20
+const MARGIN = 10
 /** Until a row has been measured. */
 const FIRST_GUESS = 40
 

@@ -23,6 +23,7 @@ const LOOK_MS = 10_000
 export function Page() {
   const asked = useMemo(filterHere, [query.value])
   const sessions = useRows('/v1/sessions', asked, { keyOf, on: ['session.*'], everyMs: LOOK_MS })
+  const columns = useMemo(() => sessionColumns(false), [])
   const isFiltered = Object.keys(asked).length > 0
   return (
     <>
@@ -35,7 +36,7 @@ export function Page() {
         <DataTable
           label={t('sessions.title')}
           rows={sessions.rows}
-          columns={sessionColumns(false)}
+          columns={columns}
           keyOf={keyOf}
           onOpen={(session) => navigate(pageOf(session.imsi_sha256_12))}
           {...(sessions.isMore ? { onEnd: sessions.more } : {})}

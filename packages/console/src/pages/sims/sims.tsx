@@ -104,13 +104,15 @@ function SimTable({
   readonly onIssue: () => void
 }) {
   const isMore = sims.isMore && !isWhole
+  const hasQuotas = has('fair-use')
+  const shown = useMemo(() => columns(hasQuotas), [hasQuotas])
   // Who may change nothing has nothing to choose for.
   const choice = may('operator') || may('sim:issuer') || may('sim:admin') ? { selected, onSelect } : {}
   return (
     <DataTable
       label={t('sims.title')}
       rows={rows}
-      columns={columns(has('fair-use'))}
+      columns={shown}
       keyOf={keyOf}
       nameOf={nameOf}
       onOpen={(sim) => navigate(pageOf(sim.imsi_sha256_12))}

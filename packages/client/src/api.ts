@@ -3844,6 +3844,16 @@ export interface Operations {
       readonly plugins: readonly {
         readonly name: string
         readonly version: string
+        /** What it adds to the console. */
+        readonly pages: readonly {
+          readonly path: string
+          /** By language. */
+          readonly title: Readonly<Record<string, string>>
+          readonly role: string
+          readonly group?: string
+          /** The script that draws it. */
+          readonly module: string
+        }[]
       }[]
     }
     readonly code: CommonCode | 'rate_limited'

@@ -1,5 +1,5 @@
 import type { Reconciler, RunsOn } from './reconciler.ts'
-import type { Principal } from './roles.ts'
+import type { Principal, Role } from './roles.ts'
 import type { Reply, Route } from './route.ts'
 import type { ServiceRef } from './service-ref.ts'
 import type { Settings } from './settings.ts'
@@ -44,6 +44,23 @@ export interface Manifest {
    * answer 404 `feature_not_installed`.
    */
   readonly paths?: Readonly<Record<string, PathGroup>>
+  /**
+   * Pages that it adds to the console, gone with it. The module of each exports `mount(root, place)`: it draws into the element, by
+   * whatever means, and gives back a function that takes it away. `place` has `client` (of `@steeple/client`, signed in), the `params` of
+   * the path, and the reader's `locale`.
+   */
+  readonly pages?: readonly {
+    /** `/notes/:id`; its first segment is none of a route. */
+    readonly path: string
+    /** The name in the menu, by language: `en` always. */
+    readonly title: { readonly en: string; readonly [language: string]: string }
+    /** Without it the page is not shown. The routes behind it decide for themselves. */
+    readonly role: Exclude<Role, 'node'>
+    /** Where it stands in the menu; absent: it is reached from another page. */
+    readonly group?: 'now' | 'people' | 'network' | 'care' | 'box'
+    /** Where the module is served, by `staticRoutes` for instance: `/notes-files/page.0a1b2c3d.js`. */
+    readonly module: string
+  }[]
   /** Service ids that must be provided by others before it can load. */
   readonly requires?: readonly string[]
   /** Service ids that it provides. */
@@ -59,6 +76,12 @@ export interface Manifest {
   readonly essential?: boolean
   /** Works on the machine itself (a radio, an interface): loads only on the instance that `cluster.machine` names. */
   readonly machine?: boolean
+}
+
+/** A plugin that runs, and what it adds to the console. */
+export interface RunningPlugin extends Pick<Manifest, 'pages'> {
+  readonly name: string
+  readonly version: string
 }
 
 /** What a plugin says of one thing it watches. `name` is unique within the plugin. */

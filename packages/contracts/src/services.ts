@@ -1,4 +1,5 @@
 import type { ImsiHash } from './drivers.ts'
+import type { RunningPlugin } from './plugin.ts'
 import type { PolicyBundle, RadioProfile, Technology } from './policy.ts'
 import type { Principal, Role } from './roles.ts'
 import { type ServiceRef, serviceRef } from './service-ref.ts'
@@ -99,7 +100,6 @@ export interface HealthBoard {
   readonly isReady: boolean
 }
 export const healthBoardRef: ServiceRef<HealthBoard> = serviceRef<HealthBoard>('kernel.health')
-
 /** The judgement of the machine's clock. Contract section 13. */
 export interface ClockJudge {
   /** Ms since the epoch: what the machine's clock says, and the time that the service goes by. */
@@ -120,7 +120,7 @@ export interface ServiceInfo {
   readonly commit: string | undefined
   readonly buildDate: string | undefined
   readonly startedAtMs: number
-  plugins(): readonly { readonly name: string; readonly version: string }[]
+  plugins(): readonly RunningPlugin[]
   /** This instance among those that share the store, as it sees them now. */
   instance(): InstanceView
 }

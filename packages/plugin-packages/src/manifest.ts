@@ -40,6 +40,30 @@ const SERVICE_IDS = {
   items: { type: 'string', pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_-]*)+$' },
 }
 
+const PATH = { type: 'string', maxLength: 200, pattern: '^(/:?[a-zA-Z0-9_.-]+)+$' }
+const NAME = { type: 'string', minLength: 1, maxLength: 60 }
+const PAGES = {
+  type: 'array',
+  maxItems: 20,
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['path', 'title', 'role', 'module'],
+    properties: {
+      path: PATH,
+      title: {
+        type: 'object',
+        required: ['en'],
+        propertyNames: { pattern: '^[a-z]{2}$' },
+        additionalProperties: NAME,
+      },
+      role: { enum: ['viewer', 'operator', 'sim:issuer', 'sim:admin', 'admin'] },
+      group: { enum: ['now', 'people', 'network', 'care', 'box'] },
+      module: PATH,
+    },
+  },
+}
+
 const PACKAGE_SCHEMA = {
   type: 'object',
   required: ['name', 'version', 'exports', 'steeple'],
@@ -87,6 +111,7 @@ const PACKAGE_SCHEMA = {
             },
           },
         },
+        pages: PAGES,
         requires: SERVICE_IDS,
         provides: SERVICE_IDS,
         selected_by: {

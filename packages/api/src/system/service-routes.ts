@@ -4,6 +4,21 @@ import type { EdgeCore } from '../edge-core.ts'
 const TEXT = { type: 'string' }
 const NULLABLE_TEXT = { type: ['string', 'null'] }
 
+const PAGES = {
+  type: 'array',
+  description: 'What it adds to the console.',
+  items: objectSchema(
+    {
+      path: TEXT,
+      title: { type: 'object', description: 'By language.', additionalProperties: TEXT },
+      role: TEXT,
+      group: TEXT,
+      module: { type: 'string', description: 'The script that draws it.' },
+    },
+    ['path', 'title', 'role', 'module'],
+  ),
+}
+
 /** Liveness and version. Contract section 3. */
 export function serviceRoutes(core: EdgeCore): readonly Route[] {
   const { kernel } = core
@@ -36,7 +51,7 @@ export function serviceRoutes(core: EdgeCore): readonly Route[] {
             build_date: NULLABLE_TEXT,
             plugins: {
               type: 'array',
-              items: objectSchema({ name: TEXT, version: TEXT }, ['name', 'version']),
+              items: objectSchema({ name: TEXT, version: TEXT, pages: PAGES }, ['name', 'version', 'pages']),
             },
           },
           ['version', 'api', 'commit', 'build_date', 'plugins'],
@@ -46,7 +61,7 @@ export function serviceRoutes(core: EdgeCore): readonly Route[] {
         const { version, commit, buildDate } = kernel.info
         const plugins = kernel.info
           .plugins()
-          .map((plugin) => ({ name: plugin.name, version: plugin.version }))
+          .map(({ name, version, pages = [] }) => ({ name, version, pages }))
         return ok({ version, api: 'v1', commit: commit ?? null, build_date: buildDate ?? null, plugins })
       },
     }),

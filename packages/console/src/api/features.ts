@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import type { AnswerOf } from '@steeple/client'
 import { api } from './client.ts'
 import { listen } from './live.ts'
 
@@ -9,6 +10,14 @@ export function has(plugin: string): boolean {
   return plugins.value?.has(plugin) === true
 }
 
+/** The pages that plugins add to the console. */
+export const pluginPages = signal<AnswerOf<'GET', '/v1/version'>['plugins'][number]['pages']>([])
+
+/** Whether it is known by now what the service has. */
+export function areFeaturesKnown(): boolean {
+  return plugins.value !== undefined
+}
+
 /** Reads which plugins the service has, now and whenever one comes or goes. */
 export async function watchFeatures(): Promise<void> {
   listen(['plugin.*'], () => void look())
@@ -17,5 +26,7 @@ export async function watchFeatures(): Promise<void> {
 
 async function look(): Promise<void> {
   const version = await api.get('/v1/version')
-  if (version.ok) plugins.value = new Set(version.data.plugins.map(({ name }) => name))
+  if (!version.ok) return
+  plugins.value = new Set(version.data.plugins.map(({ name }) => name))
+  pluginPages.value = version.data.plugins.flatMap(({ pages }) => pages)
 }

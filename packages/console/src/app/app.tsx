@@ -5,12 +5,13 @@ import { t } from '../text/index.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Toasts } from '../ui/toast.tsx'
 import { PAGES } from './pages.ts'
+import { pagesOfPlugins } from './plugin-pages.tsx'
 import { match } from './router.ts'
 import { Shell } from './shell.tsx'
 
 /** Whether the console has a page at that path. */
 export function isPagePath(path: string): boolean {
-  return PAGES.some((page) => match(page.path, path) !== undefined)
+  return [...PAGES, ...pagesOfPlugins()].some((page) => match(page.path, path) !== undefined)
 }
 
 /** Everything: signing in, or the pages with their frame. A session that ended is renewed over the page, so nothing is lost. */

@@ -1,10 +1,12 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { areFeaturesKnown } from '../api/features.ts'
 import { t } from '../text/index.ts'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { Progress } from '../ui/progress.tsx'
 import type { Page, PageProps } from './pages.ts'
+import { titleOf } from './pages-here.ts'
 import { match, path } from './router.ts'
 
 /** What has been loaded for a pattern: the page, or that it could not be. */
@@ -20,7 +22,7 @@ export function CurrentPage({ pages }: { readonly pages: readonly Page[] }) {
   const [loaded, setLoaded] = useState<Loaded | undefined>(undefined)
   useEffect(() => {
     if (page === undefined) return
-    document.title = `${t(page.title)} · ${t('app.name')}`
+    document.title = `${titleOf(page)} · ${t('app.name')}`
     let isOver = false
     const take = (Shown: Loaded['Shown']): void => {
       if (!isOver) setLoaded({ pattern: page.path, Shown })
@@ -33,7 +35,7 @@ export function CurrentPage({ pages }: { readonly pages: readonly Page[] }) {
       isOver = true
     }
   }, [page?.path])
-  if (page === undefined) return <NotFound />
+  if (page === undefined) return areFeaturesKnown() ? <NotFound /> : <Progress label={t('app.loading')} />
   if (loaded?.pattern !== page.path) return <Progress label={t('app.loading')} />
   const { Shown } = loaded
   if (Shown === undefined) return <Failed />

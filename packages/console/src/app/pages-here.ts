@@ -1,6 +1,8 @@
 import { has } from '../api/features.ts'
 import { may } from '../api/session.ts'
+import { t } from '../text/index.ts'
 import type { Page } from './pages.ts'
+import { pagesOfPlugins } from './plugin-pages.tsx'
 import { match } from './router.ts'
 
 /** All pages, once `main` has said them: pages themselves ask here, and must not load the list. */
@@ -13,10 +15,17 @@ export function knowPages(pages: readonly Page[]): void {
 
 /** The pages that who is signed in may see, of the parts that the box has. */
 export function pagesHere(): readonly Page[] {
-  return all.filter(({ role, feature }) => may(role) && (feature === undefined || has(feature)))
+  return [...all, ...pagesOfPlugins()].filter(
+    ({ role, feature }) => may(role) && (feature === undefined || has(feature)),
+  )
 }
 
 /** A path when there is a page at it for who is signed in; undefined otherwise: no link leads nowhere. */
 export function ifPage(path: string): string | undefined {
   return pagesHere().some((page) => match(page.path, path) !== undefined) ? path : undefined
+}
+
+/** The name of a page in the reader's language. */
+export function titleOf({ title }: Pick<Page, 'title'>): string {
+  return typeof title === 'string' ? t(title) : title.text
 }

@@ -13,23 +13,23 @@ import { radioPages } from '../pages/radio/pages.ts'
 import { rulesPages } from '../pages/rules/pages.ts'
 import { sessionsPages } from '../pages/sessions/pages.ts'
 import { simsPages } from '../pages/sims/pages.ts'
+import { startPages } from '../pages/start/pages.ts'
 import { subscriberPages } from '../pages/subscriber/pages.ts'
 import { systemPages } from '../pages/system/pages.ts'
 import type { TextKey } from '../text/index.ts'
+import type { Group } from './groups.ts'
 
 /** What a page is given: what its path has in the places of the pattern. */
 export interface PageProps {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** A group of the menu, in the order of the menu. */
-export type Group = 'now' | 'people' | 'network' | 'care' | 'box'
-
 /** A page of the console. */
 export interface Page {
   /** `/sims/:hash`: at most six segments, the first none of the service's (`v1`, `docs`, `console`, `metrics`, `gsma`). */
   readonly path: string
-  readonly title: TextKey
+  /** Its name: a text of the console, or the one that a plugin gives. */
+  readonly title: TextKey | { readonly text: string }
   /** The role without which it is not shown. */
   readonly role: Role
   /** The plugin without which there is none of it, by its id. */
@@ -56,7 +56,5 @@ export const PAGES: readonly Page[] = [
   ...accountPages,
   ...backupPages,
   ...esimPages,
+  ...startPages,
 ]
-
-/** The groups, in the order of the menu. */
-export const GROUPS: readonly Group[] = ['now', 'people', 'network', 'care', 'box']

@@ -2,7 +2,7 @@ import { useEffect, useId, useState } from 'preact/hooks'
 import { t } from '../text/index.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Input } from '../ui/input.tsx'
-import { pagesHere } from './pages-here.ts'
+import { pagesHere, titleOf } from './pages-here.ts'
 import { navigate } from './router.ts'
 
 /** Something that the palette finds. */
@@ -85,7 +85,7 @@ const MOST_FOUND = 12
 
 function entriesFor(text: string): readonly Entry[] {
   const pages = pagesHere().filter(({ group }) => group !== undefined)
-  const own = pages.map(({ title, path }) => ({ name: t(title), go: () => navigate(path) }))
+  const own = pages.map((page) => ({ name: titleOf(page), go: () => navigate(page.path) }))
   const words = text.toLowerCase().split(/\s+/)
   const fitting = own.filter(({ name }) => words.every((part) => name.toLowerCase().includes(part)))
   return [...fitting, ...[...finders].flatMap((finder) => finder(text))].slice(0, MOST_FOUND)

@@ -6,8 +6,8 @@ import { useQuery } from '../api/use-query.ts'
 import { t } from '../text/index.ts'
 import { Button } from '../ui/button.tsx'
 import { CurrentPage } from './current-page.tsx'
-import { GROUPS } from './pages.ts'
-import { pagesHere } from './pages-here.ts'
+import { GROUPS } from './groups.ts'
+import { pagesHere, titleOf } from './pages-here.ts'
 import { Palette } from './palette.tsx'
 import { path } from './router.ts'
 import { OnAirLamp, StopButton, watchTransmitter } from './transmitter.tsx'
@@ -78,7 +78,9 @@ export function Shell() {
 
 function BoxName() {
   const status = useQuery('/v1/status', {}, { on: ['config.*'] })
-  return <strong class="box-name">{status.data?.node_id ?? t('app.name')}</strong>
+  const nodes = useQuery('/v1/nodes', { query: { limit: 100 } }, { on: ['node.*', 'config.*'] })
+  const own = nodes.data?.nodes.find(({ node_id }) => node_id === status.data?.node_id)
+  return <strong class="box-name">{own?.name ?? t('app.name')}</strong>
 }
 
 function Account() {
@@ -107,7 +109,7 @@ function Menu({ isOpen }: { readonly isOpen: boolean }) {
               {own.map((page) => (
                 <li key={page.path}>
                   <a href={page.path} aria-current={page.path === here ? 'page' : undefined}>
-                    {t(page.title)}
+                    {titleOf(page)}
                   </a>
                 </li>
               ))}

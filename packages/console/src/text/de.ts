@@ -13,10 +13,12 @@ import { rulesDe } from './rules.de.ts'
 import { sessionsDe } from './sessions.de.ts'
 import { shellDe } from './shell.de.ts'
 import { simsDe } from './sims.de.ts'
+import { startDe } from './start.de.ts'
 import { systemDe } from './system.de.ts'
 
 /** All German texts: each area has a file of its own. */
 export const de: Texts = {
+  ...startDe,
   ...shellDe,
   ...homeDe,
   ...radioDe,

@@ -12,10 +12,12 @@ import { rulesEn } from './rules.en.ts'
 import { sessionsEn } from './sessions.en.ts'
 import { shellEn } from './shell.en.ts'
 import { simsEn } from './sims.en.ts'
+import { startEn } from './start.en.ts'
 import { systemEn } from './system.en.ts'
 
 /** All English texts: each area has a file of its own. */
 export const en = {
+  ...startEn,
   ...shellEn,
   ...homeEn,
   ...radioEn,

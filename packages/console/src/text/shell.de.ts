@@ -12,6 +12,7 @@ export const shellDe: Readonly<Record<keyof typeof shellEn, string>> = {
   'app.notFound.help':
     'Die Adresse kann zu einem Teil gehören, den diese Box nicht hat oder den deine Rolle nicht zeigt.',
   'app.loading': 'Lädt',
+  'app.pluginFailed': 'Das Plugin konnte seine Seite nicht zeichnen.',
   'app.pageFailed': 'Die Seite ließ sich nicht laden. Vielleicht wurde die Box aktualisiert: lade sie neu.',
   'app.reload': 'Neu laden',
   'app.account': 'Angemeldet als {name}',

@@ -10,6 +10,7 @@ export const shellEn = {
   'app.notFound.help':
     'The address may be of a part that this box does not have, or that your role does not show.',
   'app.loading': 'Loading',
+  'app.pluginFailed': 'The plugin could not draw its page.',
   'app.pageFailed': 'The page could not be loaded. The box may have been upgraded: load it anew.',
   'app.reload': 'Load anew',
   'app.account': 'Signed in as {name}',

@@ -18,6 +18,6 @@ export function serviceInfo(
       registry
         .list()
         .filter(({ state }) => state === 'running')
-        .map((record) => ({ name: record.name, version: record.version })),
+        .map(({ name, version, pages = [] }) => ({ name, version, pages })),
   }
 }

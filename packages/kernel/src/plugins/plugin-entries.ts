@@ -1,4 +1,4 @@
-import { type ComponentHealth, type PluginKind, pluginNotFound } from '@steeple/contracts'
+import { type ComponentHealth, type Manifest, type PluginKind, pluginNotFound } from '@steeple/contracts'
 import {
   type Catalogue,
   configRemedy,
@@ -51,6 +51,8 @@ export interface PluginRecord {
   readonly installed: readonly string[]
   /** Who has signed that version, as `alice (1f2e-…)`; undefined for one of the build and one that nobody trusted has signed. */
   readonly signedBy: string | undefined
+  /** What the running copy adds to the console. */
+  readonly pages?: Manifest['pages']
 }
 
 /** All that is known of one plugin beside what is kept over restarts and what lies on the disk. */
@@ -210,6 +212,7 @@ export class PluginEntries {
         .filter(({ origin }) => origin === 'installed')
         .map(({ version }) => version),
       signedBy: found?.signedBy,
+      pages: entry.live?.found.manifest.pages ?? [],
     }
   }
 

@@ -65,13 +65,8 @@ function merged(entries: readonly Entry[], changes: readonly Change[]): readonly
       subject: target,
       who: principal.name,
     }))
-  const isTold = ({ type, subject, at }: Change): boolean =>
-    asked.some(
-      (one) =>
-        one.type === type &&
-        one.subject === subject &&
-        Math.abs(Date.parse(one.at) - Date.parse(at)) < SAME_MS,
-    )
+  const isTold = ({ type, at }: Change): boolean =>
+    asked.some((one) => one.type === type && Math.abs(Date.parse(one.at) - Date.parse(at)) < SAME_MS)
   const own = changes
     .filter((change) => !isTold(change))
     .map(({ id, at, type, subject }) => ({ key: `e${id}`, at, type, subject: subject ?? '', who: undefined }))

@@ -68,6 +68,9 @@ function Ways({ status, peers }: { readonly status: Status; readonly peers: read
 function Parts({ status }: { readonly status: Status }) {
   const { enb, ue, components } = status
   const radio = enb.connected
+  const parts = components.filter(({ kind }) => KINDS.includes(kind))
+  const ill = parts.filter(({ status: state }) => state !== 'ok')
+  const well = parts.length - ill.length
   return (
     <>
       <p>
@@ -80,19 +83,19 @@ function Parts({ status }: { readonly status: Status }) {
       </p>
       <p>{ue.attached === null ? t('home.attached.unknown') : t('home.attached', { count: ue.attached })}</p>
       <ul class="home-list">
-        {components
-          .filter(({ kind }) => KINDS.includes(kind))
-          .map(({ name, kind, status: state, since }) => (
-            <li key={name}>
-              <Lamp tone={TONES[state] ?? 'none'} label={name} />
-              <span class="words fine">
-                {word('home.kind', kind)}, {word('home.status', state)}
-              </span>
-              <span class="fine">
-                <Time at={since} relative />
-              </span>
-            </li>
-          ))}
+        {ill.map(({ name, kind, status: state, since }) => (
+          <li key={name}>
+            <Lamp tone={TONES[state] ?? 'none'} label={name} />
+            <span class="fine">
+              {word('home.kind', kind)}, {word('home.status', state)}, <Time at={since} relative />
+            </span>
+          </li>
+        ))}
+        {well === 0 ? null : (
+          <li>
+            <Lamp tone="ok" label={t('home.well', { count: well })} />
+          </li>
+        )}
       </ul>
     </>
   )

@@ -1,5 +1,7 @@
+import { ifPage } from '../../app/pages-here.ts'
 import { StopButton, type Tx } from '../../app/transmitter.tsx'
 import { t } from '../../text/index.ts'
+import { ButtonLink } from '../../ui/button.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 
 const GATES = ['country_code', 'license_ack', 'allow_list'] as const
@@ -20,9 +22,21 @@ export function Truth({ state }: { readonly state: Tx | undefined }) {
           </li>
         ))}
       </ul>
-      <StopButton />
+      <div class="actions">
+        <Ahead state={state} />
+        <StopButton />
+      </div>
     </section>
   )
+}
+
+/** Where what is missing is to be had. */
+function Ahead({ state }: { readonly state: Tx }) {
+  const isOpen = GATES.every((gate) => state.gates[gate] === 'set')
+  const href = ifPage(isOpen ? '/radio' : state.gates.country_code === 'set' ? '/rules' : '/start')
+  if (href === undefined || state.armed) return null
+  const text = { '/radio': 'home.arm', '/rules': 'home.gates', '/start': 'home.setUp' } as const
+  return <ButtonLink href={href}>{t(text[href as keyof typeof text])}</ButtonLink>
 }
 
 function sentenceOf(state: Tx): string {

@@ -1,0 +1,6 @@
+import type { Page } from '../../app/pages.ts'
+
+/** Setting a new box up. */
+export const startPages: readonly Page[] = [
+  { path: '/start', title: 'start.title', role: 'admin', group: 'box', load: () => import('./start.tsx') },
+]

@@ -1,0 +1,43 @@
+import type { startEn } from './start.en.ts'
+
+/** Texte des Einrichtens. */
+export const startDe: Readonly<Record<keyof typeof startEn, string>> = {
+  'start.title': 'Die Box einrichten',
+  'start.about': 'Fünf Schritte von der neuen Box zum Telefon, das online ist. Jeder geht auch noch einmal.',
+  'start.done': 'Erledigt',
+  'start.open': 'Zu tun',
+  'start.save': 'Speichern',
+  'start.saved': 'Gespeichert.',
+  'start.config': 'in der Konfigurationsdatei, oder {variable} des Dienstes',
+  'start.country': '1. Land',
+  'start.country.is': 'Für den Funk gelten die Regeln von {country}.',
+  'start.country.missing':
+    'Eingestellt ist {country}, ein Labor: nichts darf gesendet werden. Sage, wo die Box steht, bevor sie sendet.',
+  'start.plmn': '2. Netznummer (PLMN)',
+  'start.plmn.lab':
+    'Sie ist {plmn}, eine Nummer für Labore, die kein Betreiber hat. Behalte sie, bis die Behörde dir eine gibt.',
+  'start.plmn.is': 'Sie ist {plmn}. Neue SIMs tragen sie.',
+  'start.apn': '3. Zugang ins Internet (APN)',
+  'start.apn.names': 'Namen der Zugangspunkte',
+  'start.apn.help':
+    'Was Telefone in ihren Einstellungen haben, durch Kommas getrennt. Der erste gilt, wenn ein Telefon keinen nennt.',
+  'start.person': '4. Die erste Person',
+  'start.person.about':
+    'Eine Person meldet sich mit eigenem Namen an, und das Protokoll sagt, wer was tat. Das Token des ersten Starts ist für Notfälle.',
+  'start.person.name': 'Name',
+  'start.person.invite': 'Einladen',
+  'start.person.link':
+    '{name} öffnet diesen Link binnen drei Tagen und wählt ein Passwort. Er wird nur einmal gezeigt.',
+  'start.person.qr': 'der Einladung',
+  'start.person.copy': 'Link kopieren',
+  'start.sim': '5. Eine Test-SIM',
+  'start.sim.about': 'Eine Karte, um zu sehen, dass alles geht, von den Schlüsseln bis ins Internet.',
+  'start.sim.issue': 'Test-SIM ausstellen',
+  'start.sim.on': 'Ihr Telefon war online: das Netz geht.',
+  'start.sim.waiting': 'Wartet auf ihr Telefon; im Kern: {state}.',
+  'start.sim.insert':
+    'Schreibe die Karte und stecke sie in ein Telefon. Neben dem Labor-Kern von npm start, im Terminal:',
+  'start.provisioning.pending': 'noch nicht',
+  'start.provisioning.synced': 'ja',
+  'start.provisioning.failed': 'abgelehnt',
+}

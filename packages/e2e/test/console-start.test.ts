@@ -1,0 +1,136 @@
+import { join } from 'node:path'
+import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
+import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
+import { isAccessible, signInWithToken } from '../harness/console-page.ts'
+import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
+import { installVersion } from '../harness/plugins/install-version.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
+
+/** Setting a box up in the console, and a page that a plugin brings. */
+const start = suite('e2e/console-start')
+const LIMIT = { limitMs: 600_000 }
+const executable = findBrowser()
+
+/** A plugin with a page: its module is a text of its own, and asks the API as who is signed in. */
+const NOTES = `
+const MODULE = \`export function mount(root, { client, params }) {
+  const title = Object.assign(document.createElement('h1'), { textContent: 'Notes of ' + params.place })
+  root.append(title)
+  void client.get('/v1/auth/me').then(({ data }) => root.append(Object.assign(document.createElement('p'), { textContent: 'for ' + data.name })))
+  return () => { globalThis.notesAreGone = true }
+}\`
+export const plugin = {
+  setup: async () => ({
+    routes: [{
+      method: 'GET', path: '/notes-files/:file', role: 'public', summary: 'files', produces: ['text/javascript'],
+      schema: { params: { type: 'object', properties: { file: { type: 'string' } } } },
+      handle: async () => ({ body: MODULE, headers: { 'Content-Type': 'text/javascript; charset=utf-8' } }),
+    }],
+  }),
+}
+`
+const MANIFEST = {
+  paths: { '/notes-files': {} },
+  metrics: {},
+  pages: [
+    {
+      path: '/notes',
+      title: { en: 'Notes' },
+      role: 'operator',
+      group: 'care',
+      module: '/notes-files/page.js',
+    },
+    { path: '/notes/:place', title: { en: 'Note' }, role: 'operator', module: '/notes-files/page.js' },
+  ],
+}
+
+let temp: TempDir
+let lab: LabProcess
+let service: Service
+let browser: Browser
+
+if (executable !== undefined) {
+  start.before(async () => {
+    temp = await tempDir()
+    lab = await startLabCore(join(temp.path, 'lab'))
+    service = await startService({
+      env: { ...lab.env, SVC_COLLECTOR_ENABLED: 'true', SVC_COLLECTOR_INTERVAL: '1s' },
+    })
+    browser = await openBrowser(executable)
+  }, LIMIT)
+  start.after(async () => {
+    await browser.close()
+    await service.stop()
+    await lab.stop()
+    await temp[Symbol.asyncDispose]()
+  }, LIMIT)
+
+  start(
+    'leads from a new box to a phone that was online',
+    async () => {
+      const { page, problems } = await browser.open(service.url)
+      await signInWithToken(page, service.adminToken)
+      await page.getByRole('link', { name: 'Set the box up' }).first().click()
+      const step = (name: string) => page.getByRole('region', { name })
+      await step('1. Country').getByText('To be done').waitFor()
+      await step('2. Network number').getByText('a number for laboratories').waitFor()
+      const apns = step('3. Access to the internet')
+      await apns.getByLabel('Names of the access points').fill('internet, village')
+      await apns.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Saved.').waitFor()
+      assert.equal((await service.request('GET', '/v1/policy')).body.apns, ['internet', 'village'])
+      const person = step('4. The first person')
+      await person.getByLabel('Name').fill('ada')
+      await person.getByRole('button', { name: 'Invite' }).click()
+      await person.getByRole('img', { name: 'QR code of the invitation' }).waitFor()
+      const { body: invited } = await service.request('GET', '/v1/users/invitations')
+      assert.equal(
+        invited.invitations.map(({ name, roles }: { name: string; roles: readonly string[] }) => [
+          name,
+          roles,
+        ]),
+        [['ada', ['admin']]],
+      )
+      const sim = step('5. A test SIM')
+      await sim.getByRole('button', { name: 'Issue a test SIM' }).click()
+      await sim.getByText('the core has it: yes').waitFor()
+      await isAccessible(page, 'setting up')
+      const { body } = await service.request('GET', '/v1/sims?label=test')
+      const args = ['sim', 'export', body.sims[0].batch_id, '--data-dir', service.dataDir, '--format', 'json']
+      const card = await runSvc(args, lab.env)
+      await labPhones(lab.urls.control, 'POST', '/phones', card.stdout)
+      await sim.getByText('the network works').waitFor()
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  start(
+    'shows the page of a plugin while the plugin is there',
+    async () => {
+      const { page, problems } = await browser.open(service.url)
+      await signInWithToken(page, service.adminToken)
+      const entry = page.getByRole('navigation').getByRole('link', { name: 'Notes' })
+      assert.is(await entry.count(), 0)
+      installVersion(service.dataDir, { id: 'notes', version: '1.0.0', code: NOTES, manifest: MANIFEST })
+      const loaded = await service.request('POST', '/v1/plugins/notes/load', { body: {} })
+      assert.is(loaded.status, 200, JSON.stringify(loaded.body))
+      await entry.click()
+      await page.getByText('for SVC_ADMIN_TOKEN').waitFor()
+      await page.goto(`${service.url}/notes/harbour`)
+      await page.getByRole('heading', { name: 'Notes of harbour' }).waitFor()
+      await isAccessible(page, 'the page of a plugin')
+      await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click()
+      await page.getByText('The box is not on the air').waitFor()
+      await eventually(async () => assert.ok(await page.evaluate('globalThis.notesAreGone')))
+      assert.is((await service.request('POST', '/v1/plugins/notes/unload', { body: {} })).status, 200)
+      await entry.waitFor({ state: 'detached' })
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+}
+
+start.run()

@@ -122,6 +122,8 @@ if (executable !== undefined) {
         await page.getByText('No SIM is like that').waitFor()
         assert.not.ok(page.url().includes('9999901'))
         await page.getByRole('button', { name: 'Show all' }).click()
+        await page.getByRole('link', { name: 'market' }).waitFor()
+        assert.is(await page.getByLabel('Search').inputValue(), '')
         await page.getByLabel('State').selectOption('suspended')
         await page.waitForURL(/state=suspended/)
         await page.getByText('No SIM is like that').waitFor()
@@ -194,6 +196,13 @@ if (executable !== undefined) {
         await page.getByText('2 would be imported, 1 with an error').waitFor()
         assert.is((await service.request('GET', '/v1/sims?q=pier')).body.sims.length, 0)
         await page.getByRole('row', { name: /^3 error/ }).waitFor()
+        assert.is(
+          await page
+            .getByRole('row', { name: /^3 error/ })
+            .getByRole('link')
+            .count(),
+          0,
+        )
         await isAccessible(page, 'an import')
         await page.getByRole('button', { name: 'Import 3 rows' }).click()
         await page.getByText('2 imported, 1 with an error').waitFor()

@@ -71,18 +71,24 @@ export function ImportResults({
             {
               key: 'sim',
               title: t('sims.hash'),
-              cell: ({ imsi_sha256_12: hash, status }) =>
-                hash === null ? (
-                  ''
-                ) : isDry && status === 'imported' ? (
-                  <code>{hash}</code>
-                ) : (
-                  <a href={pageOf(hash)}>{hash}</a>
-                ),
+              cell: (result) => <Whose result={result} isDry={isDry} />,
             },
           ]}
         />
       )}
     </>
   )
+}
+
+/** A link where there is a SIM now: not of what was only looked through, nor of a refused row. */
+function Whose({
+  result: { imsi_sha256_12: hash, status },
+  isDry,
+}: {
+  readonly result: ImportResult
+  readonly isDry: boolean
+}) {
+  if (hash === null) return null
+  const isThere = status === 'exists' || status === 'updated' || (status === 'imported' && !isDry)
+  return isThere ? <a href={pageOf(hash)}>{hash}</a> : <code>{hash}</code>
 }

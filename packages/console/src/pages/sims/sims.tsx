@@ -29,6 +29,13 @@ export function Page() {
   const filter = useMemo(filterHere, [query.value])
   const [digits, setDigits] = useState<string | undefined>(undefined)
   const whole = useWhole(digits)
+  // What was typed goes with the filters.
+  const [round, setRound] = useState(0)
+  const clear = (): void => {
+    setDigits(undefined)
+    setRound(round + 1)
+    navigate('/sims')
+  }
   const sims = useRows(whole === undefined ? '/v1/sims' : undefined, filter, {
     keyOf,
     on: ON,
@@ -42,7 +49,7 @@ export function Page() {
   return (
     <>
       <h1>{t('sims.title')}</h1>
-      <Filters onWhole={setDigits} />
+      <Filters key={round} onWhole={setDigits} />
       <div class="toolbar">
         {may('sim:issuer') ? (
           <>
@@ -73,6 +80,7 @@ export function Page() {
           isFiltered={isFiltered}
           isWhole={whole !== undefined}
           onIssue={() => setIssuing(true)}
+          onClear={clear}
         />
       )}
       <IssueDialog
@@ -94,6 +102,7 @@ function SimTable({
   isFiltered,
   isWhole,
   onIssue,
+  onClear,
 }: {
   readonly sims: Rows<Sim>
   readonly rows: readonly Sim[]
@@ -102,6 +111,7 @@ function SimTable({
   readonly isFiltered: boolean
   readonly isWhole: boolean
   readonly onIssue: () => void
+  readonly onClear: () => void
 }) {
   const isMore = sims.isMore && !isWhole
   const hasQuotas = has('fair-use')
@@ -118,18 +128,26 @@ function SimTable({
       onOpen={(sim) => navigate(pageOf(sim.imsi_sha256_12))}
       {...choice}
       {...(isMore ? { onEnd: sims.more } : {})}
-      empty={<NoSims isFiltered={isFiltered} onIssue={onIssue} />}
+      empty={<NoSims isFiltered={isFiltered} onIssue={onIssue} onClear={onClear} />}
       footer={isMore ? <Button onClick={sims.more}>{t('ui.more')}</Button> : undefined}
     />
   )
 }
 
-function NoSims({ isFiltered, onIssue }: { readonly isFiltered: boolean; readonly onIssue: () => void }) {
+function NoSims({
+  isFiltered,
+  onIssue,
+  onClear,
+}: {
+  readonly isFiltered: boolean
+  readonly onIssue: () => void
+  readonly onClear: () => void
+}) {
   if (isFiltered)
     return (
       <EmptyState
         title={t('sims.none.found')}
-        action={<Button onClick={() => navigate('/sims')}>{t('sims.filter.clear')}</Button>}
+        action={<Button onClick={onClear}>{t('sims.filter.clear')}</Button>}
       >
         {t('sims.none.found.help')}
       </EmptyState>

@@ -135,8 +135,8 @@ matrix(
 
 /** The status of one that is let in, or why even an open route refuses the request. */
 function welcomeOf({ route, credential }: Cell): number {
-  // A token in the query is an unknown parameter, on open routes too; only pages are given addresses with anything in them.
-  if (credential.query !== undefined) return route.path === '/' ? 200 : 400
+  // A token in the query is an unknown parameter, on open routes too, and is what addresses of pages may not have in them.
+  if (credential.query !== undefined) return 400
   // Metrics are for networks; who asks through a proxy that nobody trusts may be anybody.
   const isHidden = 'x-forwarded-for' in credential.headers
   return isHidden && route.path === '/metrics' ? 403 : route.welcome

@@ -69,7 +69,7 @@ export const shellDe: Readonly<Record<keyof typeof shellEn, string>> = {
   'ui.more': 'Mehr zeigen',
   'ui.qr': 'QR-Code: {what}',
   'ui.health.part': '{name}: {status}',
-  'ui.health.since': 'seit',
+  'ui.health.changed': 'geändert',
   'ui.health.complains': 'Sein Programm beklagt:',
   'ui.health.ok': 'in Ordnung',
   'ui.health.degraded': 'anzusehen',

@@ -66,7 +66,7 @@ export const shellEn = {
   'ui.more': 'Show more',
   'ui.qr': 'QR code of {what}',
   'ui.health.part': '{name}: {status}',
-  'ui.health.since': 'since',
+  'ui.health.changed': 'changed',
   'ui.health.complains': 'Its program complains:',
   'ui.health.ok': 'well',
   'ui.health.degraded': 'to be looked at',

@@ -25,7 +25,7 @@ export function HealthList({ components }: { readonly components: readonly Compo
             <p>
               {said}{' '}
               <span class="fine">
-                {t('ui.health.since')} <Time at={since} relative />
+                {t('ui.health.changed')} <Time at={since} relative />
               </span>
             </p>
             {complaint === undefined ? null : (

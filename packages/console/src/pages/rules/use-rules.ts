@@ -73,7 +73,7 @@ export function useRules(): Rules {
     // Nothing is typed: the form simply follows.
     if (own.length === 0) adopt(data, etag, draftOf(data))
   }, [data, own.length])
-  useEffect(() => guardLeaving(() => (own.length > 0 ? t('rules.leave') : undefined)), [own.length])
+  useLeavingGuard(own.length > 0)
   const isStale = base !== undefined && data !== undefined && data.revision !== base.policy.revision
   const save = async (): Promise<void> => {
     if (base === undefined) return
@@ -113,4 +113,18 @@ export function useRules(): Rules {
     error: change.error,
     wrong,
   }
+}
+
+/** Asks before what is typed is left behind: for another page of the console, or with the tab. */
+function useLeavingGuard(isTyped: boolean): void {
+  useEffect(() => {
+    if (!isTyped) return undefined
+    const ask = (event: BeforeUnloadEvent): void => event.preventDefault()
+    addEventListener('beforeunload', ask)
+    const stop = guardLeaving(() => t('rules.leave'))
+    return () => {
+      removeEventListener('beforeunload', ask)
+      stop()
+    }
+  }, [isTyped])
 }

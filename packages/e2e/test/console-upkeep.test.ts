@@ -7,6 +7,8 @@ import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { isAccessible, signInWithToken } from '../harness/console-page.ts'
 import { addAuthenticator } from '../harness/passkey-page.ts'
 import { addPerson } from '../harness/people.ts'
+import { sourceOf } from '../harness/plugins/failing-plugins.ts'
+import { newSigner, packSigned, type Signer } from '../harness/plugins/signed-plugin.ts'
 import { type Service, startService, until } from '../harness/service.ts'
 import { totpAt } from '../harness/totp.ts'
 import { startWebhookReceiver, type Treatment, type WebhookReceiver } from '../harness/webhook-receiver.ts'
@@ -22,6 +24,8 @@ let service: Service
 let hooks: WebhookReceiver
 let treatment: Treatment = 'take'
 let browser: Browser | undefined
+let signer: Signer
+let configure: (server: object) => void
 
 upkeep.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'steeple-upkeep-'))
@@ -40,10 +44,19 @@ upkeep.before(async () => {
     webhooks: [webhook],
   }
   // JSON is YAML.
-  writeFileSync(join(folder, 'control.yaml'), JSON.stringify({ alerts }))
+  signer = await newSigner(folder)
+  configure = (server) =>
+    writeFileSync(
+      join(folder, 'control.yaml'),
+      JSON.stringify({ server, alerts, plugins: { trust: [signer.trust] } }),
+    )
+  configure({})
   // It has the same address after a restore.
   const listen = `127.0.0.1:${await unusedPort()}`
-  service = await startService({ flags: ['--config', join(folder, 'control.yaml'), '--listen', listen] })
+  service = await startService({
+    flags: ['--config', join(folder, 'control.yaml'), '--listen', listen],
+    env: { SVC_PLUGINS_ALLOW_UNSIGNED: 'false' },
+  })
   if (executable !== undefined) browser = await openBrowser(executable)
 }, LIMIT)
 upkeep.after(async () => {
@@ -287,6 +300,79 @@ if (executable !== undefined) {
       assert.equal(problems, [])
       await page.context().clearCookies()
       await page.close()
+    },
+    LIMIT,
+  )
+
+  upkeep(
+    'installs a signed plugin, another version, rolls back, and says why one fails',
+    async () => {
+      const { page, done } = await shown('/plugins')
+      const install = page.getByRole('region', { name: 'Install a package' })
+      const give = async (version: string, code: string): Promise<void> => {
+        const file = await packSigned(folder, signer, { id: 'lantern', version, code })
+        await install.getByLabel('Package (.tgz)').setInputFiles(file)
+        await install.getByRole('button', { name: 'Install a package' }).click()
+      }
+      const running = async (): Promise<string> => {
+        const { plugins } = (await service.request('GET', '/v1/plugins')).body
+        const found = plugins.find(({ name }: { readonly name: string }) => name === 'lantern')
+        return `${found?.version} ${found?.state}`
+      }
+      await give('1.0.0', sourceOf())
+      await install.getByText('lantern 1.0.0 is installed:').waitFor()
+      await give('1.1.0', sourceOf())
+      await install.getByText('lantern 1.1.0 is installed:').waitFor()
+      assert.is(await running(), '1.1.0 running')
+      await page.getByRole('link', { name: 'lantern' }).first().click()
+      await page.getByText(/^alice/).waitFor()
+      await page.getByRole('button', { name: 'Roll back to version 1.0.0' }).click()
+      await page.getByRole('button', { name: 'Run version 1.1.0' }).waitFor()
+      assert.is(await running(), '1.0.0 running')
+      await isAccessible(page, 'a plugin')
+      await page.getByRole('link', { name: 'Plugins' }).first().click()
+      await give('1.2.0', sourceOf({ setup: "throw new Error('the lantern has no oil')" }))
+      await page
+        .getByText(/the lantern has no oil/)
+        .first()
+        .waitFor()
+      assert.is(await running(), '1.0.0 running')
+      await isAccessible(page, 'plugins')
+      await page.getByRole('link', { name: 'lantern' }).first().click()
+      await page.getByRole('button', { name: 'Disable' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click()
+      await page.getByRole('button', { name: 'Enable' }).waitFor()
+      assert.match(await running(), /disabled$/)
+      await done()
+    },
+    LIMIT,
+  )
+
+  upkeep(
+    'finds a setting by a word, with where it is from, and marks what awaits a start',
+    async () => {
+      configure({ log_format: 'console' })
+      service.child.kill('SIGHUP')
+      await until(async () => {
+        const { settings } = (await service.request('GET', '/v1/settings')).body
+        return settings.some(({ awaits_start }: { readonly awaits_start: boolean }) => awaits_start)
+      })
+      const { page, done } = await shown('/settings')
+      await page.getByLabel('Find a setting').fill('form of the log')
+      await page.waitForURL(/q=form/)
+      await page.getByText('server.log_format', { exact: true }).click()
+      await page.getByText('awaits a start').waitFor()
+      await page.getByText('from the next start of the service on', { exact: true }).waitFor()
+      await isAccessible(page, 'settings')
+      await page.getByLabel('Find a setting').fill('alerts.interval')
+      await page.getByLabel('Only what somebody has set').check()
+      await page.getByText('alerts.interval', { exact: true }).click()
+      await page
+        .getByText(/control\.yaml:\d+/)
+        .first()
+        .waitFor()
+      await page.getByText('1 of ').waitFor()
+      await done()
     },
     LIMIT,
   )

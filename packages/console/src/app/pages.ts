@@ -9,9 +9,11 @@ import { esimPages } from '../pages/esim/pages.ts'
 import { homePages } from '../pages/home/pages.ts'
 import { meshPages } from '../pages/mesh/pages.ts'
 import { peoplePages } from '../pages/people/pages.ts'
+import { pluginsPages } from '../pages/plugins/pages.ts'
 import { radioPages } from '../pages/radio/pages.ts'
 import { rulesPages } from '../pages/rules/pages.ts'
 import { sessionsPages } from '../pages/sessions/pages.ts'
+import { settingsPages } from '../pages/settings/pages.ts'
 import { simsPages } from '../pages/sims/pages.ts'
 import { startPages } from '../pages/start/pages.ts'
 import { subscriberPages } from '../pages/subscriber/pages.ts'
@@ -51,6 +53,8 @@ export const PAGES: readonly Page[] = [
   ...meshPages,
   ...alertsPages,
   ...auditPages,
+  ...pluginsPages,
+  ...settingsPages,
   ...systemPages,
   ...peoplePages,
   ...accountPages,

@@ -8,9 +8,11 @@ import { homeDe } from './home.de.ts'
 import type { Texts } from './index.ts'
 import { meshDe } from './mesh.de.ts'
 import { peopleDe } from './people.de.ts'
+import { pluginsDe } from './plugins.de.ts'
 import { radioDe } from './radio.de.ts'
 import { rulesDe } from './rules.de.ts'
 import { sessionsDe } from './sessions.de.ts'
+import { settingsDe } from './settings.de.ts'
 import { shellDe } from './shell.de.ts'
 import { simsDe } from './sims.de.ts'
 import { startDe } from './start.de.ts'
@@ -29,6 +31,8 @@ export const de: Texts = {
   ...meshDe,
   ...alertsDe,
   ...auditDe,
+  ...pluginsDe,
+  ...settingsDe,
   ...systemDe,
   ...peopleDe,
   ...accountDe,

@@ -7,9 +7,11 @@ import { esimEn } from './esim.en.ts'
 import { homeEn } from './home.en.ts'
 import { meshEn } from './mesh.en.ts'
 import { peopleEn } from './people.en.ts'
+import { pluginsEn } from './plugins.en.ts'
 import { radioEn } from './radio.en.ts'
 import { rulesEn } from './rules.en.ts'
 import { sessionsEn } from './sessions.en.ts'
+import { settingsEn } from './settings.en.ts'
 import { shellEn } from './shell.en.ts'
 import { simsEn } from './sims.en.ts'
 import { startEn } from './start.en.ts'
@@ -28,6 +30,8 @@ export const en = {
   ...meshEn,
   ...alertsEn,
   ...auditEn,
+  ...pluginsEn,
+  ...settingsEn,
   ...systemEn,
   ...peopleEn,
   ...accountEn,

@@ -121,6 +121,7 @@ export const peopleDe: Readonly<Record<keyof typeof peopleEn, string>> = {
   'people.session.current': 'diese hier',
   'people.session.end': 'Beenden',
   'people.session.ended': 'Die Sitzung ist beendet.',
+  'people.sessions.nowhere': 'Nirgends angemeldet.',
   'people.sessions.none': 'Niemand ist mit Namen angemeldet',
   'people.sessions.none.help': 'Tokens haben keine Sitzungen.',
   'people.method.password': 'Passwort und Code',

@@ -115,6 +115,7 @@ export const peopleEn = {
   'people.session.current': 'this one',
   'people.session.end': 'End',
   'people.session.ended': 'The session is ended.',
+  'people.sessions.nowhere': 'Not signed in anywhere.',
   'people.sessions.none': 'Nobody is signed in by name',
   'people.sessions.none.help': 'Tokens have no sessions.',
   'people.method.password': 'password and code',

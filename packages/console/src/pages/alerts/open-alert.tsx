@@ -29,8 +29,10 @@ export function OpenAlert({ alert, onChanged }: { readonly alert: Alert; readonl
   return (
     <article class="card" aria-label={`${ruleText(alert.rule)} ${subjectText(alert)}`}>
       <h2>
-        <Lamp tone={toneOf(alert.severity)} label={word('alerts.severity', alert.severity)} />{' '}
-        {ruleText(alert.rule)}
+        <Lamp
+          tone={toneOf(alert.severity)}
+          label={`${word('alerts.severity', alert.severity)}: ${ruleText(alert.rule)}`}
+        />
       </h2>
       <p>{alert.message}</p>
       {remedy === undefined ? null : <p>{remedy}</p>}

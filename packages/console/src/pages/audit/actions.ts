@@ -8,9 +8,10 @@ export function knownActions(): readonly { readonly value: string; readonly labe
   )
 }
 
-/** What an action is in words; its name where there are none. */
+/** What an action is in words, or what is told of it when it has happened; its name where there are neither. */
 export function actionText(action: string): string {
-  return word('audit.do', action)
+  const text = word('audit.do', action)
+  return text === action ? word('event', action) : text
 }
 
 const ACTIONS: readonly AuditAction[] = [
@@ -80,4 +81,21 @@ const ACTIONS: readonly AuditAction[] = [
   'user.roles',
   'user.totp',
   'user.uninvite',
+  'audit.begin',
+  'node.init',
+  'node.renew',
+  'node.degrade',
+  'node.recover',
+  'policy.create',
+  'esim_cert.init',
+  'esim_cert.import',
+  'esim_cert.remove',
+  'esim_cert.revoke',
+  'esim_cert.renew',
+  'peer.active',
+  'peer.stale',
+  'peer.rotate',
+  'peer.next_key',
+  'sim.erase',
+  'tx.auto_disarm',
 ]

@@ -34,7 +34,11 @@ export function Sessions({ userId }: { readonly userId?: string }) {
             columns={columns(userId === undefined, (id) => void run(id))}
             keyOf={({ id }) => id}
             empty={
-              <EmptyState title={t('people.sessions.none')}>{t('people.sessions.none.help')}</EmptyState>
+              userId === undefined ? (
+                <EmptyState title={t('people.sessions.none')}>{t('people.sessions.none.help')}</EmptyState>
+              ) : (
+                <p>{t('people.sessions.nowhere')}</p>
+              )
             }
             footer={
               sessions.more === undefined ? null : <Button onClick={sessions.more}>{t('ui.more')}</Button>

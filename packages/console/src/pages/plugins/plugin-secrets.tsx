@@ -1,0 +1,98 @@
+import { useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
+import { useAction, useQuery } from '../../api/use-query.ts'
+import { t, word } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { Field } from '../../ui/field.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
+import { ErrorNotice } from '../../ui/notice.tsx'
+import { toast } from '../../ui/toast.tsx'
+
+/** The secrets that a plugin keeps: where each is, never what it is. */
+export function PluginSecrets({ name }: { readonly name: string }) {
+  const secrets = useQuery('/v1/plugins/{name}/secrets', { path: { name } }, { on: ['plugin.*'] })
+  const remove = useAction((key: string) =>
+    api.delete('/v1/plugins/{name}/secrets/{key}', { path: { name, key } }),
+  )
+  const run = async (key: string): Promise<void> => {
+    if ((await remove.run(key))?.ok === true) secrets.reload()
+  }
+  if (secrets.error === undefined && (secrets.data === undefined || secrets.data.secrets.length === 0))
+    return null
+  return (
+    <section class="card" aria-label={t('plugins.secrets')}>
+      <h2>{t('plugins.secrets')}</h2>
+      <p>{t('plugins.secrets.what')}</p>
+      {remove.error === undefined ? null : <ErrorNotice error={remove.error} />}
+      <Loaded query={secrets}>
+        {({ secrets: known }) => (
+          <ul>
+            {known.map(({ key, from }) => (
+              <li key={key}>
+                <code>{key}</code>: {word('plugins.secret.from', from)}{' '}
+                <SetSecret name={name} secret={key} onChanged={secrets.reload} />
+                {from === 'store' ? (
+                  <Button
+                    kind="quiet"
+                    isBusy={remove.isBusy}
+                    label={`${t('plugins.secret.remove')}: ${key}`}
+                    onClick={() => void run(key)}
+                  >
+                    {t('plugins.secret.remove')}
+                  </Button>
+                ) : null}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </section>
+  )
+}
+
+function SetSecret({
+  name,
+  secret,
+  onChanged,
+}: {
+  readonly name: string
+  readonly secret: string
+  readonly onChanged: () => void
+}) {
+  const [value, setValue] = useState<string | undefined>(undefined)
+  const set = useAction((given: string) =>
+    api.put('/v1/plugins/{name}/secrets/{key}', { path: { name, key: secret }, body: { value: given } }),
+  )
+  const run = async (): Promise<void> => {
+    if ((await set.run(value ?? ''))?.ok !== true) return
+    setValue(undefined)
+    toast({ text: t('plugins.secret.done', { key: secret }) })
+    onChanged()
+  }
+  return (
+    <>
+      <Button kind="quiet" label={`${t('plugins.secret.set')}: ${secret}`} onClick={() => setValue('')}>
+        {t('plugins.secret.set')}
+      </Button>
+      <ConfirmDialog
+        isOpen={value !== undefined}
+        title={t('plugins.secret.title', { key: secret })}
+        confirm={t('plugins.secret.set')}
+        isBusy={set.isBusy}
+        error={set.error}
+        onConfirm={() => void run()}
+        onClose={() => setValue(undefined)}
+      >
+        <Field
+          label={t('plugins.secret.value')}
+          help={t('plugins.secret.help')}
+          type="password"
+          value={value ?? ''}
+          onInput={setValue}
+          isRequired
+        />
+      </ConfirmDialog>
+    </>
+  )
+}

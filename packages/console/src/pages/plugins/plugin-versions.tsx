@@ -1,0 +1,92 @@
+import { useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
+import { useAction } from '../../api/use-query.ts'
+import { navigate } from '../../app/router.ts'
+import { t } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { ErrorNotice } from '../../ui/notice.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { isBelow, type PluginRecord } from './plugin-state.tsx'
+
+const LONGEST_MS = 300_000
+
+/** The versions that are here: another one in the place of that which runs, and the end of what was installed. */
+export function PluginVersions({
+  plugin,
+  onChanged,
+}: {
+  readonly plugin: PluginRecord
+  readonly onChanged: () => void
+}) {
+  const { name, version: current, versions } = plugin
+  const load = useAction((version: string) =>
+    api.post('/v1/plugins/{name}/load', {
+      path: { name },
+      body: { version, rollback: isBelow(version, current) },
+      timeoutMs: LONGEST_MS,
+    }),
+  )
+  const run = async (version: string): Promise<void> => {
+    const result = await load.run(version)
+    if (result?.ok === true) toast({ text: t('plugins.load.done', { name: `${name} ${version}` }) })
+    onChanged()
+  }
+  return (
+    <section class="card" aria-label={t('plugins.versions')}>
+      <h2>{t('plugins.versions')}</h2>
+      {load.error === undefined ? null : <ErrorNotice error={load.error} />}
+      <ul>
+        {versions.map((version) => (
+          <li key={version}>
+            {version}{' '}
+            {version === current ? (
+              t('plugins.version.current')
+            ) : (
+              <Button kind="quiet" isBusy={load.isBusy} onClick={() => void run(version)}>
+                {t(isBelow(version, current) ? 'plugins.rollBack' : 'plugins.upgrade', { version })}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {plugin.signed_by === null && versions.length < 2 ? null : (
+        <Uninstall plugin={plugin} onChanged={onChanged} />
+      )}
+    </section>
+  )
+}
+
+function Uninstall({ plugin, onChanged }: { readonly plugin: PluginRecord; readonly onChanged: () => void }) {
+  const [isAsked, setAsked] = useState(false)
+  const { name } = plugin
+  const uninstall = useAction(() =>
+    api.post('/v1/plugins/{name}/uninstall', { path: { name }, body: {}, timeoutMs: LONGEST_MS }),
+  )
+  const run = async (): Promise<void> => {
+    if ((await uninstall.run())?.ok !== true) return
+    setAsked(false)
+    toast({ text: t('plugins.uninstall.done', { name }) })
+    onChanged()
+    navigate('/plugins')
+  }
+  return (
+    <div class="actions">
+      <Button kind="danger" onClick={() => setAsked(true)}>
+        {t('plugins.uninstall')}
+      </Button>
+      <ConfirmDialog
+        isOpen={isAsked}
+        title={t('plugins.uninstall.title', { name })}
+        confirm={t('plugins.uninstall')}
+        isDanger
+        isBusy={uninstall.isBusy}
+        error={uninstall.error}
+        onConfirm={() => void run()}
+        onClose={() => setAsked(false)}
+      >
+        <p>{t('plugins.uninstall.what')}</p>
+      </ConfirmDialog>
+    </div>
+  )
+}

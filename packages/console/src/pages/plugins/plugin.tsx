@@ -1,0 +1,69 @@
+import { useQuery } from '../../api/use-query.ts'
+import type { PageProps } from '../../app/pages.ts'
+import { t, word } from '../../text/index.ts'
+import { ButtonLink } from '../../ui/button.tsx'
+import { EmptyState } from '../../ui/empty-state.tsx'
+import { Facts } from '../../ui/facts.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { Time } from '../../ui/time.tsx'
+import { PluginActions } from './plugin-actions.tsx'
+import { PluginSecrets } from './plugin-secrets.tsx'
+import { HealthLamp, type PluginRecord, StateLamp } from './plugin-state.tsx'
+import { PluginVersions } from './plugin-versions.tsx'
+
+/** One plugin: how it is, why it failed, its versions and secrets. */
+export function Page({ params: { name = '' } }: PageProps) {
+  const plugins = useQuery('/v1/plugins', { query: { limit: 500 } }, { on: ['plugin.*'], everyMs: 30_000 })
+  return (
+    <>
+      <p>
+        <a href="/plugins">{t('plugins.title')}</a>
+      </p>
+      <h1>{name}</h1>
+      <Loaded query={plugins}>
+        {({ plugins: all }) => {
+          const plugin = all.find((one) => one.name === name)
+          return plugin === undefined ? (
+            <EmptyState
+              title={t('plugins.gone')}
+              action={<ButtonLink href="/plugins">{t('plugins.title')}</ButtonLink>}
+            />
+          ) : (
+            <Plugin plugin={plugin} onChanged={plugins.reload} />
+          )
+        }}
+      </Loaded>
+    </>
+  )
+}
+
+function Plugin({ plugin, onChanged }: { readonly plugin: PluginRecord; readonly onChanged: () => void }) {
+  const { kind, version, loaded_at, signed_by, error, essential } = plugin
+  return (
+    <>
+      <section class="card" aria-label={t('plugins.one')}>
+        {error === null ? null : (
+          <Notice tone={plugin.state === 'running' ? 'warn' : 'bad'}>
+            <p>{t(plugin.state === 'needs_config' ? 'plugins.needs' : 'plugins.why')}</p>
+            <p>{error}</p>
+          </Notice>
+        )}
+        <Facts
+          facts={[
+            [t('plugins.state'), <StateLamp key="state" plugin={plugin} />],
+            [t('plugins.health'), plugin.state === 'running' ? <HealthLamp plugin={plugin} /> : undefined],
+            [t('plugins.version'), version],
+            [t('plugins.kind'), kind === null ? undefined : word('plugins.kind', kind)],
+            [t('plugins.since'), loaded_at === null ? undefined : <Time at={loaded_at} />],
+            [t('plugins.signedBy'), signed_by ?? t('plugins.ofTheBuild')],
+          ]}
+        />
+        {essential ? <p>{t('plugins.essential')}</p> : null}
+        <PluginActions plugin={plugin} onChanged={onChanged} />
+      </section>
+      <PluginVersions plugin={plugin} onChanged={onChanged} />
+      <PluginSecrets name={plugin.name} />
+    </>
+  )
+}

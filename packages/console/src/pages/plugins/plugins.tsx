@@ -1,0 +1,126 @@
+import { useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
+import { usePages } from '../../api/use-pages.ts'
+import { useAction } from '../../api/use-query.ts'
+import { navigate } from '../../app/router.ts'
+import { t, word } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { FileField } from '../../ui/file-field.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
+import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { HealthLamp, type PluginRecord, StateLamp } from './plugin-state.tsx'
+
+/** All plugins, those that need somebody first, and a way to install one. */
+export function Page() {
+  const plugins = usePages('/v1/plugins', {}, ['plugin.*'])
+  return (
+    <>
+      <h1>{t('plugins.title')}</h1>
+      <Install onInstalled={plugins.reload} />
+      <Loaded query={plugins}>
+        {(rows) => (
+          <>
+            {rows
+              .filter(({ error, state }) => error !== null && state !== 'disabled')
+              .map((one) => (
+                <Notice
+                  key={one.name}
+                  tone={one.state === 'running' || one.state === 'needs_config' ? 'warn' : 'bad'}
+                >
+                  <p>
+                    <a href={`/plugins/${one.name}`}>{one.name}</a> <StateLamp plugin={one} />
+                  </p>
+                  <p>{one.error}</p>
+                </Notice>
+              ))}
+            <DataTable
+              label={t('plugins.title')}
+              rows={rows}
+              columns={columns()}
+              keyOf={({ name }) => name}
+              onOpen={({ name }) => navigate(`/plugins/${name}`)}
+              footer={
+                plugins.more === undefined ? null : <Button onClick={plugins.more}>{t('ui.more')}</Button>
+              }
+            />
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+/** It is unpacked, checked and started before the answer. */
+const LONGEST_MS = 300_000
+
+function Install({ onInstalled }: { readonly onInstalled: () => void }) {
+  const [file, setFile] = useState<File | undefined>(undefined)
+  const [done, setDone] = useState<PluginRecord | undefined>(undefined)
+  const install = useAction((content: File) =>
+    api.post('/v1/plugins', { body: { type: 'application/gzip', content }, timeoutMs: LONGEST_MS }),
+  )
+  const run = async (): Promise<void> => {
+    setDone(undefined)
+    if (file === undefined) return
+    const result = await install.run(file)
+    if (result?.ok === true) setDone(result.data)
+    onInstalled()
+  }
+  return (
+    <section class="card" aria-label={t('plugins.install')}>
+      <h2>{t('plugins.install')}</h2>
+      <p>{t('plugins.install.what')}</p>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void run()
+        }}
+      >
+        <FileField label={t('plugins.file')} accept=".tgz,.gz" onChoose={setFile} />
+        {install.error === undefined ? null : <ErrorNotice error={install.error} />}
+        {done === undefined ? null : (
+          <Notice tone={done.state === 'running' ? 'ok' : 'warn'}>
+            <p>
+              {t('plugins.installed', { name: done.name, version: done.version })} <StateLamp plugin={done} />
+            </p>
+            {done.error === null ? null : <p>{done.error}</p>}
+          </Notice>
+        )}
+        <div>
+          <Button type="submit" kind="primary" isBusy={install.isBusy} isDisabled={file === undefined}>
+            {t('plugins.install')}
+          </Button>{' '}
+          <a href="/docs/how-to/plugins.html">{t('plugins.docs')}</a>
+        </div>
+      </form>
+    </section>
+  )
+}
+
+function columns(): readonly Column<PluginRecord>[] {
+  return [
+    {
+      key: 'name',
+      title: t('plugins.name'),
+      cell: ({ name }) => <a href={`/plugins/${name}`}>{name}</a>,
+      compare: (a, b) => a.name.localeCompare(b.name),
+    },
+    {
+      key: 'state',
+      title: t('plugins.state'),
+      cell: (plugin) => <StateLamp plugin={plugin} />,
+      compare: (a, b) => a.state.localeCompare(b.state),
+    },
+    { key: 'health', title: t('plugins.health'), cell: (plugin) => <HealthLamp plugin={plugin} /> },
+    { key: 'version', title: t('plugins.version'), cell: ({ version }) => version },
+    {
+      key: 'kind',
+      title: t('plugins.kind'),
+      cell: ({ kind }) => (kind === null ? '' : word('plugins.kind', kind)),
+      isWide: true,
+    },
+    { key: 'by', title: t('plugins.signedBy'), cell: ({ signed_by }) => signed_by ?? '', isWide: true },
+  ]
+}

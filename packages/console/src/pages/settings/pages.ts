@@ -1,0 +1,12 @@
+import type { Page } from '../../app/pages.ts'
+
+/** What the configuration says, and how to change it. */
+export const settingsPages: readonly Page[] = [
+  {
+    path: '/settings',
+    title: 'settings.title',
+    role: 'admin',
+    group: 'box',
+    load: () => import('./settings.tsx'),
+  },
+]

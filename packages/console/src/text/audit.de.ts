@@ -28,6 +28,7 @@ export const auditDe: Readonly<Record<keyof typeof auditEn, string>> = {
   'audit.from': 'Von',
   'audit.to': 'Bis',
   'audit.all': 'Alles',
+  'audit.more': 'Weitere Filter',
   'audit.filter': 'Zeigen',
   'audit.clear': 'Alles zeigen',
   'audit.onlyWho': 'Nur was {name} getan hat',

@@ -26,6 +26,7 @@ export const auditEn = {
   'audit.from': 'From',
   'audit.to': 'Until',
   'audit.all': 'Everything',
+  'audit.more': 'More filters',
   'audit.filter': 'Show',
   'audit.clear': 'Show everything',
   'audit.onlyWho': 'Only what {name} did',

@@ -35,11 +35,16 @@ export function AuditFilters() {
           ...actions,
         ]}
       />
-      <Field label={t('audit.whoId')} value={wanted.principal} onInput={set('principal')} />
-      <Field label={t('audit.target')} value={wanted.target} onInput={set('target')} />
-      <Field label={t('audit.from')} type="datetime-local" value={wanted.from} onInput={set('from')} />
-      <Field label={t('audit.to')} type="datetime-local" value={wanted.to} onInput={set('to')} />
-      <Button type="submit">{t('audit.filter')}</Button>
+      <details open={NAMES.some((name) => name !== 'action' && applied[name] !== '')}>
+        <summary>{t('audit.more')}</summary>
+        <div class="toolbar">
+          <Field label={t('audit.whoId')} value={wanted.principal} onInput={set('principal')} />
+          <Field label={t('audit.target')} value={wanted.target} onInput={set('target')} />
+          <Field label={t('audit.from')} type="datetime-local" value={wanted.from} onInput={set('from')} />
+          <Field label={t('audit.to')} type="datetime-local" value={wanted.to} onInput={set('to')} />
+          <Button type="submit">{t('audit.filter')}</Button>
+        </div>
+      </details>
       {NAMES.some((name) => applied[name] !== '') ? (
         <Button
           kind="quiet"

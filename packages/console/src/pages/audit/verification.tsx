@@ -24,8 +24,8 @@ export function Verification() {
   }
   return (
     <section class="card" aria-label={t('audit.verify')}>
-      <div class="toolbar">
-        <p class="grow">{t('audit.verify.what')}</p>
+      <p>{t('audit.verify.what')}</p>
+      <div>
         <Button isBusy={checked !== undefined} onClick={() => void run()}>
           {checked === undefined ? t('audit.verify') : t('audit.verify.running', { count: checked })}
         </Button>

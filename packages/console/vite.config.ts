@@ -5,7 +5,7 @@ const NAMED = '[name].[hash:10].js'
 
 export default defineConfig({
   root: 'src',
-  base: '/console/',
+  base: '/console-files/',
   appType: 'mpa',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {

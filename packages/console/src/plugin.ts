@@ -11,7 +11,7 @@ export const plugin: Plugin = {
   setup: async () => ({
     routes: staticRoutes({
       folder: SITE,
-      prefix: '/console',
+      prefix: '/console-files',
       summary: 'What the console loads: scripts, styles, pictures',
       group: 'This API',
       page: { file: 'index.html', path: '/', summary: 'The console: a page for people', everyPage: true },

@@ -9,7 +9,7 @@ console('serves its files and its page to anybody, and changes nothing', async (
     routes.map(({ method, path, role }) => [method, path, role]),
     [
       ['GET', '/', 'public'],
-      ['GET', '/console/:file', 'public'],
+      ['GET', '/console-files/:file', 'public'],
     ],
   )
   const asked = { header: () => undefined, params: {} } as unknown as Request<never, never, never>

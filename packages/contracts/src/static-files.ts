@@ -9,7 +9,7 @@ import { type Reply, type Request, type Route, route } from './route.ts'
 export interface StaticFiles {
   /** The folder with all of them, nothing in folders below it. `<name>.br` and `<name>.gz` are a file compressed. */
   readonly folder: string
-  /** What the paths of the files begin with, `/console`: each file is served at `/console/<name>`. */
+  /** What the paths of the files begin with, `/pages`: each file is served at `/pages/<name>`. */
   readonly prefix: `/${string}`
   /** What the files are, for the documentation of the API. */
   readonly summary: string

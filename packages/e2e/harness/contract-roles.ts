@@ -49,7 +49,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   { ...open('/docs/{page}'), sample: { path: '/docs/index.html' } },
   { ...open('/docs/{folder}/{page}'), sample: { path: '/docs/how-to/sims.html' } },
   open('/'),
-  { ...open('/console/{file}'), sample: { path: '/console/index.html' } },
+  { ...open('/console-files/{file}'), sample: { path: '/console-files/index.html' } },
   // Restricted by network scope instead; the tests come from loopback, which is inside.
   open('/metrics'),
   read('/v1/status', 'viewer'),

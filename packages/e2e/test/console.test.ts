@@ -41,7 +41,7 @@ site('serves its first page under a strict policy, asked for anew each time', as
   )
   const etag = answer.headers.get('etag') ?? ''
   assert.is((await page('/', { 'if-none-match': etag })).status, 304)
-  assert.not.match(await answer.text(), /<script(?![^>]* src="\/console\/)|<style|\son[a-z]+=|\sstyle=/)
+  assert.not.match(await answer.text(), /<script(?![^>]* src="\/console-files\/)|<style|\son[a-z]+=|\sstyle=/)
 })
 
 site('serves its files for good, in the coding that the browser takes', async () => {
@@ -51,7 +51,7 @@ site('serves its files for good, in the coding that the browser takes', async ()
     ['gzip, br;q=0', 'gzip'],
     ['identity', null],
   ] as const) {
-    const answer = await fetch(`${service.url}/console/${script}`, {
+    const answer = await fetch(`${service.url}/console-files/${script}`, {
       headers: { 'accept-encoding': accepted },
     })
     assert.is(answer.status, 200)
@@ -71,7 +71,7 @@ site('shows its first page for the pages that it finds by itself, and for nothin
     '/v1',
     '/docs/nothing',
     '/metrics/x',
-    '/console/x',
+    '/console-files/x',
     '/favicon.ico',
   ]
   for (const path of others) {

@@ -62,7 +62,7 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
       'GET /v1/nodes/{id}/leave': nodeIds,
       'GET /docs/{page}': ['index.html', 'llms.txt', 'icon.svg'],
       'GET /docs/{folder}/{page}': ['how-to', 'sims.html'],
-      'GET /console/{file}': ['index.html', 'files.json', 'index.html.br'],
+      'GET /console-files/{file}': ['index.html', 'files.json', 'index.html.br'],
       'POST /v1/plugins/{name}/load': plugins,
       'POST /v1/plugins/{name}/unload': ['victim', 'victim', 'access', 'no-such-plugin'],
       'POST /v1/plugins/{name}/reload': plugins,

@@ -8,7 +8,7 @@ of the running service, \`GET /v1/openapi.json\`, and on its page at \`/v1/docs\
 const EVERYWHERE = 0.2
 const OF_LISTS: readonly string[] = ['invalid_cursor', 'invalid_limit']
 /** The pages and files of the documentation itself. */
-const DOCUMENTS = /^((\/v1)?\/docs|\/console)\//
+const DOCUMENTS = /^((\/v1)?\/docs|\/console-files)\//
 
 /** The page of all routes. */
 export function routesPage(document: OpenApi, parts: readonly Part[]): string {

@@ -1,0 +1,77 @@
+import type { Result } from '@steeple/client'
+import { assert, suite } from '@steeple/testkit'
+import { rowsLoader, type Shown } from '../src/api/rows-loader.ts'
+import { forecastOf } from '../src/pages/subscriber/forecast.ts'
+
+/** What pages of the console reckon for themselves. */
+const lists = suite('console/lists')
+
+interface Page {
+  readonly rows: readonly string[]
+  readonly cursor: string | null
+}
+
+/** A list of letters, newest first, that gives at most 200 of them, and what was shown of it last. */
+function letters(state: { rows: readonly string[] }) {
+  let shown: Shown<string> | undefined
+  const read = async (cursor: string | undefined, limit: number): Promise<Result<Page>> => {
+    const from = cursor === undefined ? 0 : state.rows.indexOf(cursor) + 1
+    const rows = state.rows.slice(from, from + limit)
+    const last = rows.at(-1)
+    const isMore = last !== undefined && from + limit < state.rows.length
+    const data = { rows, cursor: isMore ? last : null }
+    return { ok: true, data, status: 200, etag: undefined, requestId: undefined, isReplayed: false }
+  }
+  const loader = rowsLoader<string>(
+    read,
+    (row) => row,
+    (now) => {
+      shown = now
+    },
+  )
+  return { loader, shown: () => shown }
+}
+
+const many = (count: number, first = 0): readonly string[] =>
+  Array.from({ length: count }, (_, at) => `row ${first + at}`)
+
+lists('reads page after page, and everything when all are asked for', async () => {
+  const { loader, shown } = letters({ rows: many(1_234) })
+  loader.more()
+  assert.is((await loader.all(200))?.length, 200)
+  assert.ok(shown()?.isMore)
+  assert.equal(await loader.all(10_000), many(1_234))
+  assert.not(shown()?.isMore)
+})
+
+lists('puts what is new before what it has, drops what is gone, and keeps what is behind', async () => {
+  const state = { rows: many(500) }
+  const { loader, shown } = letters(state)
+  await loader.all(400)
+  const before = shown()?.rows.length
+  state.rows = ['new', ...many(500).filter((row) => row !== 'row 3')]
+  loader.refresh()
+  await loader.all(1)
+  assert.equal(shown()?.rows.slice(0, 5), ['new', 'row 0', 'row 1', 'row 2', 'row 4'])
+  assert.is(shown()?.rows.length, before)
+  assert.is(new Set(shown()?.rows).size, before)
+})
+
+lists('foresees when a quota is used up, and says nothing where nothing can be said', () => {
+  const day = 86_400_000
+  const month = {
+    total_bytes: 10,
+    quota_bytes: 100,
+    added_bytes: 0,
+    period_start: new Date(0).toISOString(),
+    period_end: new Date(30 * day).toISOString(),
+  }
+  assert.equal(forecastOf(month, 10 * day), { total: 30, usedUpAt: undefined })
+  const fast = forecastOf({ ...month, total_bytes: 50 }, 10 * day)
+  assert.equal(fast, { total: 150, usedUpAt: new Date(20 * day).toISOString() })
+  assert.is(forecastOf({ ...month, quota_bytes: null }, 10 * day), undefined)
+  assert.is(forecastOf({ ...month, total_bytes: 0 }, 10 * day), undefined)
+  assert.is(forecastOf(month, 60_000), undefined)
+})
+
+lists.run()

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -161,25 +161,68 @@ export async function runDbctl(
 /** Documents in a file. */
 export function fileStore(path: string): DbctlStore {
   const read = (): Doc[] => JSON.parse(readFileSync(path, 'utf8')) as Doc[]
-  const write = (docs: readonly Doc[]): void => writeFileSync(path, JSON.stringify(docs))
+  const write = (docs: readonly Doc[]): void => {
+    const draft = `${path}.${process.pid}`
+    writeFileSync(draft, JSON.stringify(docs))
+    renameSync(draft, path)
+  }
   return {
-    insert: async (doc) => write([...read(), doc]),
-    update: async (imsi, change) => {
-      const docs = read()
-      const doc = docs.find((one) => one.imsi === imsi)
-      if (doc === undefined) return 0
-      change(doc)
-      write(docs)
-      return 1
-    },
-    remove: async (imsi) => {
-      const docs = read()
-      const at = docs.findIndex((one) => one.imsi === imsi)
-      if (at < 0) return 0
-      write(docs.toSpliced(at, 1))
-      return 1
-    },
+    insert: async (doc) => alone(path, () => write([...read(), doc])),
+    update: async (imsi, change) =>
+      alone(path, () => {
+        const docs = read()
+        const doc = docs.find((one) => one.imsi === imsi)
+        if (doc === undefined) return 0
+        change(doc)
+        write(docs)
+        return 1
+      }),
+    remove: async (imsi) =>
+      alone(path, () => {
+        const docs = read()
+        const at = docs.findIndex((one) => one.imsi === imsi)
+        if (at < 0) return 0
+        write(docs.toSpliced(at, 1))
+        return 1
+      }),
     list: async () => read(),
+  }
+}
+
+/** Does what no other run of the tool may do meanwhile: a database changes a document at once. */
+function alone<Result>(path: string, work: () => Result): Result {
+  const lock = `${path}.lock`
+  while (!isTaken(lock)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2)
+  try {
+    return work()
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+/** Whether the lock is ours now. That of a run which was killed counts no more. */
+function isTaken(lock: string): boolean {
+  const own = `${lock}.${process.pid}`
+  try {
+    writeFileSync(own, String(process.pid))
+    linkSync(own, lock)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (!isAlive(lock)) rmSync(lock, { force: true })
+    return false
+  } finally {
+    rmSync(own, { force: true })
+  }
+}
+
+function isAlive(lock: string): boolean {
+  try {
+    process.kill(Number(readFileSync(lock, 'utf8')), 0)
+    return true
+  } catch (error) {
+    // It went meanwhile, or its run did.
+    return (error as NodeJS.ErrnoException).code === 'ENOENT'
   }
 }
 

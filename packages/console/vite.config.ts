@@ -1,15 +1,47 @@
-import { defineConfig } from 'vite'
+import { readFileSync } from 'node:fs'
+import { defineConfig, type Plugin } from 'vite'
 
 /** Names with a hash in hex behind a dot: kept by browsers for good, and taken for no piece of a program by the builds. */
 const NAMED = '[name].[hash:10].js'
+/** The plugins that a build is without. */
+const WITHOUT = (process.env.STEEPLE_WITHOUT ?? '').split(',').filter((name) => name !== '')
+
+/** Their operations in lists of the client, each with what parts it from the next. */
+const operations = WITHOUT.flatMap((name) => {
+  const manifest = readFileSync(new URL(`../${name}/package.json`, import.meta.url), 'utf8')
+  return Object.keys(JSON.parse(manifest).steeple?.paths ?? {})
+}).map((path) => new RegExp(`(["'\`])[A-Z]+ ${path.replaceAll(/[^\w/-]/g, '.')}[^"'\`]*\\1,?`, 'g'))
+
+/** Leaves out what is for plugins that the build lacks: what asks `has('mesh')`, and pages with `feature: 'mesh'`. */
+const parts: Plugin = {
+  name: 'parts',
+  enforce: 'pre',
+  transform: (code, id) => {
+    if (WITHOUT.length === 0) return undefined
+    if (/\/client\/dist\//.test(id)) return operations.reduce((all, each) => all.replaceAll(each, ''), code)
+    if (!/\/console\/src\/.*\.tsx?$/.test(id)) return undefined
+    return code.replaceAll(/\bhas\('([\w-]+)'\)/g, (asked, name) =>
+      WITHOUT.includes(name) ? 'false' : asked,
+    )
+  },
+  load: (id) => {
+    if (!/\/pages\/\w+\/pages\.ts$/.test(id)) return undefined
+    const code = readFileSync(id, 'utf8')
+    const isLeftOut = WITHOUT.some((name) => code.includes(`feature: '${name}'`))
+    return isLeftOut
+      ? code.replaceAll(/^export const (\w+).*$[\s\S]*?^\]$/gm, 'export const $1 = []')
+      : undefined
+  },
+}
 
 export default defineConfig({
   root: 'src',
   base: '/console-files/',
   appType: 'mpa',
+  plugins: [parts],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
-    outDir: '../dist/site',
+    outDir: process.env.STEEPLE_OUT ?? '../dist/site',
     emptyOutDir: true,
     assetsDir: '',
     target: ['chrome120', 'firefox121', 'safari17'],

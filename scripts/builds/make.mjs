@@ -83,6 +83,7 @@ function copyOne(name, place, lacks) {
     if (!existsSync(dist)) throw new Error(`packages/${name} is not built`)
     copyFiles(dist, join(place, 'dist'), filesOfOurs(dist))
   }
+  if (name === 'console' && lacks.length > 0) consoleWithout(lacks, join(place, 'dist/site'))
   for (const part of manifestOf(name).files ?? [])
     if (part !== 'dist') copyFiles(from, place, filesAt(from, part))
 }
@@ -101,6 +102,18 @@ function withoutParts(lacks, use) {
     use(folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** The pages of the console are made anew: what is for a part that the build lacks is not in them. */
+function consoleWithout(lacks, site) {
+  const folder = join(packages, 'console')
+  const env = { ...process.env, STEEPLE_WITHOUT: lacks.join(','), STEEPLE_OUT: site }
+  rmSync(site, { recursive: true })
+  const vite = join(folder, 'node_modules/vite/bin/vite.js')
+  for (const args of [[vite, 'build', '--logLevel', 'error'], [join(folder, 'scripts/pack.mjs')]]) {
+    const { status } = spawnSync(execPath, args, { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] })
+    if (status !== 0) throw new Error('the pages of the console could not be made')
   }
 }
 

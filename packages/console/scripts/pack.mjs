@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
-const SITE = fileURLToPath(new URL('../dist/site', import.meta.url))
+const SITE = process.env.STEEPLE_OUT ?? fileURLToPath(new URL('../dist/site', import.meta.url))
 /** Below it the head of an answer is more than what is saved. */
 const LEAST_BYTES = 256
 

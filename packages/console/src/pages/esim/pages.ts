@@ -1,14 +1,12 @@
 import type { Page } from '../../app/pages.ts'
 
-const FEATURE = 'esim-smdp'
-
 /** eSIM: activation codes, the chips that have them, certificates; and cards to print. */
 export const esimPages: readonly Page[] = [
   {
     path: '/esim',
     title: 'esim.title',
     role: 'viewer',
-    feature: FEATURE,
+    feature: 'esim-smdp',
     group: 'people',
     load: () => import('./esim.tsx'),
   },
@@ -16,7 +14,7 @@ export const esimPages: readonly Page[] = [
     path: '/esim/cards',
     title: 'esim.cards.title',
     role: 'sim:issuer',
-    feature: FEATURE,
+    feature: 'esim-smdp',
     load: () => import('./cards.tsx'),
   },
 ]

@@ -60,9 +60,11 @@ export function Needs() {
         </p>
       ) : null}
       <ul class="home-list">
-        {firing.slice(0, MOST_SHOWN).map((alert) => (
-          <AlertLine key={alert.id} alert={alert} onDone={alerts.reload} />
-        ))}
+        {has('alerts')
+          ? firing
+              .slice(0, MOST_SHOWN)
+              .map((alert) => <AlertLine key={alert.id} alert={alert} onDone={alerts.reload} />)
+          : null}
         {ill.slice(0, MOST_SHOWN).map((component) => (
           <ComponentLine key={component.name} component={component} onDone={health.reload} />
         ))}

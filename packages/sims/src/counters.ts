@@ -36,7 +36,7 @@ export function simCounters(metrics: Metrics): SimCounters {
   )
   const attaches = metrics.counter(
     'svc_attach_total',
-    'Attaches in the core: each one where it tells of each (its log can be read: core_a.log_dir, containers), else as seen when it is looked at, where a phone that left and came back between two looks counts once.',
+    'Attaches in the core: each one where it tells of each (its log can be read), else as seen when it is looked at, where a phone that left and came back between two looks counts once.',
     ['plmn'],
   )
   const telling = metrics.gauge(

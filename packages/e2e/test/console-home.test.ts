@@ -62,6 +62,10 @@ if (executable !== undefined) {
       assert.is(card.code, 0, card.stderr)
       await labPhones(lab.urls.control, 'POST', '/phones', card.stdout)
       await people.getByText(hash).waitFor()
+      // Sessions are told before the SIM is put into use by the same look.
+      await eventually(async () =>
+        assert.is((await service.request('GET', `/v1/sims/${hash}`)).body.state, 'in-use'),
+      )
       await isAccessible(page, 'overview with somebody on it')
       await people.getByRole('button', { name: `Suspend ${hash}` }).click()
       await page.getByText(`${hash} is suspended`).waitFor()

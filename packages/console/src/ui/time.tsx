@@ -26,7 +26,8 @@ export function Time({
 }) {
   const date = new Date(at)
   const text = relative
-    ? agoText(date.getTime() - now.value)
+    ? // What has happened since the last half minute is not ahead.
+      agoText(date.getTime() - Math.max(now.value, Date.now()))
     : (dateOnly ? dayFormat() : momentFormat()).format(date)
   const utc = date
     .toISOString()

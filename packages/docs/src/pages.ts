@@ -33,6 +33,8 @@ export function readDocumentation(root: string, lacks: ReadonlySet<string>): Doc
   const all = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    // Pictures are for readers of the repository: the box shows the thing itself.
+    .filter((path) => !path.startsWith('images/'))
     .sort((a, b) => (a < b ? -1 : 1))
   const pages = new Map<string, Page>()
   for (const path of all.filter((one) => one.endsWith('.md'))) {

@@ -263,7 +263,8 @@ class GenerationHost implements Edge {
   }
 }
 
-/** RFC 9112 §3.2.2: a server takes the absolute form too. */
+/** RFC 9112 §3.2.2: a server takes the absolute form too. What is of no form (`GET *`) is a path that nothing has. */
 function originForm(url: string): string {
-  return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*(?=[/?#]|$)/i, '') || '/'
+  const path = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*(?=[/?#]|$)/i, '') || '/'
+  return /^[/?#]/.test(path) ? path : `/${path}`
 }

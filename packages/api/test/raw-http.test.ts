@@ -43,6 +43,13 @@ const echo = route<unknown, { readonly text: string }, undefined>({
   schema: { query: objectSchema({ text: { type: 'string' } }, ['text']) },
   handle: async (request) => ok({ text: request.query.text }),
 })
+const root = route({
+  method: 'GET',
+  path: '/',
+  role: 'public',
+  summary: 'The first page',
+  handle: async () => ok({ page: 1 }),
+})
 const came: string[] = []
 const left: string[] = []
 
@@ -50,7 +57,7 @@ let world: World
 /** One that gives up soon; the other waits as long as a busy machine takes. */
 let hurried: World
 raw.before(async () => {
-  const routes = [TAKE, pour, slow, echo]
+  const routes = [TAKE, pour, slow, echo, root]
   world = await serveRoutes(routes, { limits: { unreadBodyMs: 3_000, headerBytes: 4_096 } })
   hurried = await serveRoutes(routes, { limits: { bodyTimeoutMs: 150, headersTimeoutMs: 250 } })
 })
@@ -258,6 +265,15 @@ raw('reads no body in a coding that it does not know, and nothing behind it', as
 raw('refuses HTTP/0.9, which has no status to answer with', async () => {
   const answer = await rawExchange(world.port, 'GET /v1/healthz\r\n\r\n', { halfClose: false })
   assert.match(answer, /^HTTP\/1\.1 400[\s\S]*HTTP\/0\.9 is not spoken here/)
+})
+
+raw('takes a target that is no path for none of its own', async () => {
+  const ask = async (target: string): Promise<string> =>
+    await rawExchange(world.port, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+  assert.match(await ask('/'), /^HTTP\/1.1 200 /)
+  assert.match(await ask('http://x'), /^HTTP\/1.1 200 /)
+  for (const target of ['*', '*/', 'v1/echo', 'x:1'])
+    assert.match(await ask(target), /^HTTP\/1.1 40[04] /, target)
 })
 
 raw.run()

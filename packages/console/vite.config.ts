@@ -20,17 +20,12 @@ const parts: Plugin = {
     if (WITHOUT.length === 0) return undefined
     if (/\/client\/dist\//.test(id)) return operations.reduce((all, each) => all.replaceAll(each, ''), code)
     if (!/\/console\/src\/.*\.tsx?$/.test(id)) return undefined
+    const isPageLeftOut =
+      /\/pages\/\w+\/pages\.ts$/.test(id) && WITHOUT.some((name) => code.includes(`feature: '${name}'`))
+    if (isPageLeftOut) return code.replaceAll(/^export const (\w+).*$[\s\S]*?^\]$/gm, 'export const $1 = []')
     return code.replaceAll(/\bhas\('([\w-]+)'\)/g, (asked, name) =>
       WITHOUT.includes(name) ? 'false' : asked,
     )
-  },
-  load: (id) => {
-    if (!/\/pages\/\w+\/pages\.ts$/.test(id)) return undefined
-    const code = readFileSync(id, 'utf8')
-    const isLeftOut = WITHOUT.some((name) => code.includes(`feature: '${name}'`))
-    return isLeftOut
-      ? code.replaceAll(/^export const (\w+).*$[\s\S]*?^\]$/gm, 'export const $1 = []')
-      : undefined
   },
 }
 

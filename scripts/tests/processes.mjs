@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { root } from './files.mjs'
 
 const SEED = process.env.SVC_TEST_SEED === undefined ? [] : ['--import', join(root, 'scripts/tests/seed.mjs')]
+const COST = ['--import', join(root, 'scripts/tests/cost.mjs')]
 // What the process before has compiled is not compiled again.
 const COMPILE_CACHE = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/tests') }
 /** How long a file may take in a process of its own, and how long a worker may be silent. They end what hangs. */
@@ -32,7 +33,7 @@ function isAboutTime(name, file) {
 async function runFile({ name, file }) {
   const begun = performance.now()
   // The product under test (packages/e2e) gets no such help, since its starts are measured.
-  const child = start(name, [file], name === 'e2e' ? {} : COMPILE_CACHE)
+  const child = start(name, [...COST, file], name === 'e2e' ? {} : COMPILE_CACHE)
   if (isAboutTime(name, file)) child.hurry()
   let output = ''
   const take = (text) => {

@@ -39,7 +39,9 @@ function saidBy({ code, output, seconds }) {
   const { passed, total } = counts(output)
   const need = code === 0 && total === 0 ? /^needs (.+)$/m.exec(output)?.[1] : undefined
   const isBad = need === undefined && (code !== 0 || total === 0)
-  return { passed, total, need, isBad, line: `${passed}/${total} ${seconds.toFixed(1)} s` }
+  const cost = /^@@cost (.+)$/m.exec(output)?.[1]
+  const processor = cost === undefined ? '' : `, ${Number(cost).toFixed(1)} s of a processor`
+  return { passed, total, need, isBad, line: `${passed}/${total} ${seconds.toFixed(1)} s${processor}` }
 }
 
 function print(...lines) {
@@ -88,7 +90,7 @@ function firstOf([first, ...rest]) {
 function wordsIn(lines) {
   return lines
     .map((line) => line.trim())
-    .filter((line) => line !== '' && !/^(at |(Total|Passed|Skipped|Duration):)/.test(line))
+    .filter((line) => line !== '' && !/^(at |@@cost |(Total|Passed|Skipped|Duration):)/.test(line))
 }
 
 /** uvu prints its totals once a file: `Total: 3`, `Passed: 3`. */

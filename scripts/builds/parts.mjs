@@ -84,3 +84,9 @@ export function takeParts(args) {
   const isTaken = (arg, i) => isFlag(arg) || isFlag(args[i - 1]) || /^--(without|only)=/.test(arg)
   return { flags: args.filter(isTaken), rest: args.filter((arg, i) => !isTaken(arg, i)) }
 }
+
+/** The build that `--build DIR` names among arguments, and the others: `{build, args}`; undefined without it. */
+export function takeBuild(args) {
+  const isTaken = (arg, i) => arg === '--build' || args[i - 1] === '--build' || arg.startsWith('--build=')
+  return { build: listIn(args, '--build')?.[0], args: args.filter((arg, i) => !isTaken(arg, i)) }
+}

@@ -1,12 +1,14 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
+import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { makeBuild, run } from '../harness/builds/make-build.ts'
 import { filesWith, optionalPlugins, ownFiles, wordsOf } from '../harness/builds/words.ts'
+import { walkConsole } from '../harness/console-walk.ts'
 import { startService } from '../harness/service.ts'
 
-/** A build and a start of each. */
-const LIMIT = { limitMs: 300_000 }
+/** A build and a start of each, and each page of its console. */
+const LIMIT = { limitMs: 600_000 }
 
 /**
  * Words that stand elsewhere, and why. The contract has the catalogue of all error codes, and names routes as examples; alerts watches
@@ -30,18 +32,22 @@ const TOLD: readonly string[] = [
 const NO_CORE = /no driver for core core_[ab] is running/
 
 const parts = suite('e2e/build-parts')
+const executable = findBrowser()
 let temp: TempDir
+let browser: Browser | undefined
 
 parts.before(async () => {
   temp = await tempDir()
+  if (executable !== undefined) browser = await openBrowser(executable)
 }, LIMIT)
 parts.after(async () => {
+  await browser?.close()
   await temp[Symbol.asyncDispose]()
 }, LIMIT)
 
 for (const name of optionalPlugins())
   parts(
-    `without ${name} there is none of its words, and the rest serves`,
+    `without ${name} there is none of its words, and the rest serves, the console too`,
     async () => {
       const { folder, program } = await makeBuild(join(temp.path, name), [
         '--without',
@@ -81,6 +87,7 @@ for (const name of optionalPlugins())
           states.filter(({ state }) => state === 'failed'),
           [],
         )
+        if (browser !== undefined && name !== 'console') await walkConsole(browser, service, new Set([name]))
         const errors = service
           .output()
           .split('\n')

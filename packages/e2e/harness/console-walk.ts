@@ -1,0 +1,91 @@
+import { assert, eventually } from '@steeple/testkit'
+import type { Page, Request } from 'playwright-core'
+import type { Browser } from './browser.ts'
+import { signInWithToken } from './console-page.ts'
+import type { Service } from './service.ts'
+
+/** Pages that are a plugin's, by its package: their path, and their name in the menu. */
+const OF_PLUGINS: Readonly<Record<string, { readonly path: string; readonly entry: string }>> = {
+  alerts: { path: '/alerts', entry: 'Alerts' },
+  backup: { path: '/backup', entry: 'Backup and restore' },
+  'esim-smdp': { path: '/esim', entry: 'eSIM' },
+  mesh: { path: '/mesh', entry: 'Mesh' },
+}
+/** Answers that never end. */
+const STREAM = '/v1/events'
+const NOT_FOUND = 'There is no such page'
+/** Two frames: what a page asks for when it is shown, it has asked for by then. */
+const IS_SHOWN = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))'
+
+/** What a page has asked for: what was refused, and how much is on its way. */
+interface Traffic {
+  readonly refused: readonly string[]
+  readonly waiting: ReadonlySet<Request>
+}
+
+/**
+ * Opens every page of the console that the menu leads to, those of a subscriber, of a plugin and of an import: each is shown, no
+ * script fails, and nothing that a page asks for is refused. Menu and addresses lead to pages of a plugin
+ * exactly where what is tried has it. The service has a SIM. Gives the paths that were opened.
+ */
+export async function walkConsole(
+  browser: Browser,
+  service: Service,
+  lacks: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const { page, problems } = await browser.open(service.url)
+  await signInWithToken(page, service.adminToken)
+  const traffic = watch(page)
+  const menu = page.getByRole('navigation').getByRole('link')
+  // Plugins with pages stand in the menu once it is known what the service has.
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  await isQuiet(page, traffic)
+  for (const [name, { entry }] of Object.entries(OF_PLUGINS))
+    assert.is(await menu.getByText(entry, { exact: true }).count(), lacks.has(name) ? 0 : 1, entry)
+  const links = await menu.evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''))
+  const { body } = await service.request('GET', '/v1/sims?limit=1')
+  const paths = [
+    ...links.filter((path) => path !== '/' && !path.endsWith('docs')),
+    ...['/sims/import', '/plugins/sims', `/sims/${body.sims[0].imsi_sha256_12}`, '/'],
+  ]
+  for (const path of paths) await opensPage(page, traffic, path)
+  assert.equal([...traffic.refused], [])
+  for (const [name, { path }] of Object.entries(OF_PLUGINS)) {
+    if (!lacks.has(name)) continue
+    await page.goto(service.url + path)
+    await page.getByRole('heading', { level: 1, name: NOT_FOUND }).waitFor()
+  }
+  assert.equal([...traffic.refused], [])
+  assert.equal(problems, [])
+  await page.close()
+  return paths
+}
+
+/** Goes to another page as its links do, and waits for all that is on it. */
+async function opensPage(page: Page, traffic: Traffic, path: string): Promise<void> {
+  const before = await page.title()
+  await page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`)
+  await eventually(async () => assert.is.not(await page.title(), before, path))
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await isQuiet(page, traffic)
+  assert.is(await page.getByRole('heading', { level: 1 }).count(), 1, path)
+}
+
+async function isQuiet(page: Page, { waiting }: Traffic): Promise<void> {
+  await page.evaluate(IS_SHOWN)
+  await eventually(async () => assert.is(waiting.size, 0))
+}
+
+function watch(page: Page): Traffic {
+  const refused: string[] = []
+  const waiting = new Set<Request>()
+  page.on('request', (request) => {
+    if (new URL(request.url()).pathname !== STREAM) waiting.add(request)
+  })
+  page.on('requestfinished', (request) => waiting.delete(request))
+  page.on('requestfailed', (request) => waiting.delete(request))
+  page.on('response', (answer) => {
+    if (answer.status() >= 400) refused.push(`${answer.status()} ${new URL(answer.url()).pathname}`)
+  })
+  return { refused, waiting }
+}

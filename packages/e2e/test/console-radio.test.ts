@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { assert, enterOwnMachine, eventually, suite } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
+import { about } from '../harness/builds/program.ts'
 import { isAccessible, signInWithToken } from '../harness/console-page.ts'
 import type { TokenRole } from '../harness/contract-roles.ts'
 import { type Box, makeBox } from '../harness/mesh/box.ts'
@@ -80,7 +81,7 @@ async function seesNo(page: Page, button: string | RegExp): Promise<void> {
 }
 
 if (executable !== undefined) {
-  pages(
+  about(['driver-ran'], pages)(
     'names what keeps a profile off the air, to everybody, and arms nothing meanwhile',
     async () => {
       const { page, problems } = await openAs(['viewer'], '/radio')
@@ -159,7 +160,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  pages(
+  about(['driver-ran'], pages)(
     'puts a profile on the air after each point of the list, and takes it off with Stop',
     async () => {
       const { page, problems } = await openAs(['admin'], '/radio')
@@ -206,7 +207,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  pages(
+  about(['core-config', 'driver-core-a'], pages)(
     'shows what a change of the core would do, to operators alone',
     async () => {
       const { page, problems } = await openAs(['operator'], '/core')
@@ -227,7 +228,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  pages(
+  about(['mesh'], pages)(
     'invites a box, which joins by what is shown, and approves the route that it offers',
     async () => {
       await change({ mesh: { allow_route_advertise: true } })
@@ -264,7 +265,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  pages(
+  about(['mesh'], pages)(
     'says what it costs to put a box out, and does it',
     async () => {
       const { page } = await openAs(['admin'], '/mesh')
@@ -283,7 +284,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  pages(
+  about(['mesh'], pages)(
     'has no page of a mesh while there is no plugin for it, and another one when it is back',
     async () => {
       const { page, problems } = await openAs(['viewer'], '/radio')

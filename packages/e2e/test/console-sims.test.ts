@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, type OpenPage, openBrowser } from '../harness/browser.ts'
+import { about } from '../harness/builds/program.ts'
 import { isAccessible, signInWithToken } from '../harness/console-page.ts'
 import { mint } from '../harness/credentials.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
@@ -14,6 +15,8 @@ import { runSvc, type Service, startService } from '../harness/service.ts'
 const sims = suite('e2e/console-sims')
 const LIMIT = { limitMs: 600_000 }
 const executable = findBrowser()
+/** By which it is known that a phone is online. */
+const ONLINE = ['collectors', 'collector-mme', 'driver-hss']
 
 let folder: string
 let lab: LabProcess
@@ -132,7 +135,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  sims(
+  about(ONLINE, sims)(
     'suspends a phone that is online, says how fast it was off, and undoes it',
     async () => {
       const issued = await issue('ferry', 1)
@@ -214,7 +217,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  sims(
+  about(['fair-use'], sims)(
     'sets a quota, tops it up, and takes it away',
     async () => {
       const { hashes } = await issue('kiosk', 1)
@@ -241,7 +244,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  sims(
+  about(['esim-smdp'], sims)(
     'issues an eSIM code, shows it to be scanned, prints it, and takes it back',
     async () => {
       await as('admin', '/esim?tab=certs', async (page) => {
@@ -283,7 +286,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  sims(
+  about(ONLINE, sims)(
     'shows a phone that comes on as it comes, with no reload, and lets a viewer look alone',
     async () => {
       const issued = await issue('tug', 1)

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
+import { about } from '../harness/builds/program.ts'
 import { isAccessible, signInWithToken } from '../harness/console-page.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
@@ -65,7 +66,7 @@ if (executable !== undefined) {
     await temp[Symbol.asyncDispose]()
   }, LIMIT)
 
-  start(
+  about(['collectors', 'collector-mme', 'driver-hss'], start)(
     'leads from a new box to a phone that was online',
     async () => {
       const { page, problems } = await browser.open(service.url)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { assert, suite, unusedPort } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
+import { about } from '../harness/builds/program.ts'
 import { isAccessible, signInWithToken } from '../harness/console-page.ts'
 import { addAuthenticator } from '../harness/passkey-page.ts'
 import { addPerson } from '../harness/people.ts'
@@ -97,7 +98,7 @@ const alertNow = async () =>
   (await service.request('GET', '/v1/alerts?state=open&rule=running')).body.alerts[0]
 
 if (executable !== undefined) {
-  upkeep(
+  about(['alerts'], upkeep)(
     'takes care of an alert, silences it, and takes the silence back',
     async () => {
       await until(async () => (await alertNow())?.state === 'firing')
@@ -123,7 +124,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  upkeep(
+  about(['alerts'], upkeep)(
     'tests a receiver, and says why one takes nothing; a viewer sees it and has no button',
     async () => {
       const { page, done } = await shown('/alerts?tab=receivers', 'operator')
@@ -146,7 +147,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  upkeep(
+  about(['alerts'], upkeep)(
     'finds what somebody did by filters that are in the address, and checks the chain',
     async () => {
       const { page, done } = await shown('/audit', 'operator')
@@ -173,7 +174,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  upkeep(
+  about(['support', 'compliance'], upkeep)(
     'logs more for a time, and gives files to who may have them',
     async () => {
       const { page, done } = await shown('/system')
@@ -348,7 +349,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  upkeep(
+  about(['alerts'], upkeep)(
     'finds a setting by a word, with where it is from, and marks what awaits a start',
     async () => {
       configure({ log_format: 'console' })
@@ -377,7 +378,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  upkeep(
+  about(['backup'], upkeep)(
     'takes a backup under a passphrase, and shows what restoring it would change before anything does',
     async () => {
       const { page, done } = await shown('/backup')

@@ -2,13 +2,13 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
+import { folderOf } from '../harness/builds/program.ts'
 import { isAccessible, signInWithToken } from '../harness/console-page.ts'
-import { ROOT } from '../harness/launch.ts'
 import { type Service, startService } from '../harness/service.ts'
 
 /** The console as the service serves it. */
 const site = suite('e2e/console')
-const SITE = join(ROOT, 'packages/console/dist/site')
+const SITE = join(folderOf('console'), 'dist/site')
 const LIMIT = { limitMs: 360_000 }
 const executable = findBrowser()
 

@@ -4,14 +4,16 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../../..')
 
-/** A build to try in the place of this checkout: `npm run e2e -- --without …` makes one and names it. */
+/** A build to try in the place of this checkout: `npm run e2e -- --without …` makes one, `--build DIR` names one. */
 const BUILD = process.env.STEEPLE_E2E_BUILD
 
 /** The command line that is tried, as Node runs it. */
-export const MAIN: string =
-  BUILD === undefined
-    ? join(ROOT, 'packages/cli/dist/main.js')
-    : join(BUILD, 'lib/node_modules/@steeple/cli/dist/main.js')
+export const MAIN: string = join(folderOf('cli'), 'dist/main.js')
+
+/** Where what is tried has a package of ours. */
+export function folderOf(name: string): string {
+  return BUILD === undefined ? join(ROOT, 'packages', name) : join(BUILD, 'lib/node_modules/@steeple', name)
+}
 
 /** The packages that what is tried lacks. */
 export const LACKS: ReadonlySet<string> = new Set(BUILD === undefined ? [] : lacksOf(BUILD))

@@ -1,25 +1,7 @@
 import type { ComponentType } from 'preact'
 import type { Role } from '../api/session.ts'
-import { accountPages } from '../pages/account/pages.ts'
-import { alertsPages } from '../pages/alerts/pages.ts'
-import { auditPages } from '../pages/audit/pages.ts'
-import { backupPages } from '../pages/backup/pages.ts'
-import { corePages } from '../pages/core/pages.ts'
-import { esimPages } from '../pages/esim/pages.ts'
-import { homePages } from '../pages/home/pages.ts'
-import { meshPages } from '../pages/mesh/pages.ts'
-import { peoplePages } from '../pages/people/pages.ts'
-import { pluginsPages } from '../pages/plugins/pages.ts'
-import { radioPages } from '../pages/radio/pages.ts'
-import { rulesPages } from '../pages/rules/pages.ts'
-import { sessionsPages } from '../pages/sessions/pages.ts'
-import { settingsPages } from '../pages/settings/pages.ts'
-import { simsPages } from '../pages/sims/pages.ts'
-import { startPages } from '../pages/start/pages.ts'
-import { subscriberPages } from '../pages/subscriber/pages.ts'
-import { systemPages } from '../pages/system/pages.ts'
 import type { TextKey } from '../text/index.ts'
-import type { Group } from './groups.ts'
+import { GROUPS, type Group } from './groups.ts'
 
 /** What a page is given: what its path has in the places of the pattern. */
 export interface PageProps {
@@ -38,27 +20,22 @@ export interface Page {
   readonly feature?: string
   /** Where it stands in the menu; absent: it is reached from another page. */
   readonly group?: Group
+  /** Where in its group: 10 is above 20. Absent: last. */
+  readonly place?: number
   readonly load: () => Promise<{ readonly Page: ComponentType<PageProps> }>
 }
 
-/** All pages, in the order of the menu within each group. */
-export const PAGES: readonly Page[] = [
-  ...homePages,
-  ...radioPages,
-  ...rulesPages,
-  ...simsPages,
-  ...subscriberPages,
-  ...sessionsPages,
-  ...corePages,
-  ...meshPages,
-  ...alertsPages,
-  ...auditPages,
-  ...pluginsPages,
-  ...settingsPages,
-  ...systemPages,
-  ...peoplePages,
-  ...accountPages,
-  ...backupPages,
-  ...esimPages,
-  ...startPages,
-]
+const LAST = 1000
+
+/** All pages, in the order of the menu within each group: each area's file is found by its name, `<area>/pages.ts`. */
+export const PAGES: readonly Page[] = Object.values(
+  import.meta.glob<Readonly<Record<string, readonly Page[]>>>('../pages/*/pages.ts', { eager: true }),
+)
+  .flatMap((area) => Object.values(area).flat())
+  .sort((one, other) => orderOf(one) - orderOf(other))
+
+/** A path that is said whole goes before a pattern: `/sims/import` is no SIM. */
+function orderOf({ path, group, place = LAST }: Page): number {
+  if (group !== undefined) return GROUPS.indexOf(group) * LAST + place
+  return path.includes(':') ? GROUPS.length * LAST : -1
+}

@@ -32,3 +32,9 @@ export const accountEn = {
   'account.passkey.remove.title': 'Remove the passkey {name}?',
   'account.passkey.remove.what': 'It opens nothing from then on. Password and code still do.',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly account: typeof accountEn
+  }
+}

@@ -83,3 +83,9 @@ export const alertsEn = {
   'alerts.do.clock_skew': 'Look at System: set the clock of the machine, or confirm that it is right.',
   'alerts.do.session_surge': 'Look at who is connected, or raise max_ues in the policy.',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly alerts: typeof alertsEn
+  }
+}

@@ -145,3 +145,9 @@ export type AuditAction = keyof typeof auditEn extends infer Key
     ? Action
     : never
   : never
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly audit: typeof auditEn
+  }
+}

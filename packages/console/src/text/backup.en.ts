@@ -75,3 +75,9 @@ export const backupEn = {
     'What was before is in {folder} of the data directory. Remove it when it is not needed: it holds keys.',
   'backup.restored.signIn': 'Sign in again, with what was valid then.',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly backup: typeof backupEn
+  }
+}

@@ -71,3 +71,9 @@ export const coreEn = {
   'core.life.force': 'Skip what the mesh is asked for',
   'core.life.force.help': 'Nothing skips the gate of the transmitter.',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly core: typeof coreEn
+  }
+}

@@ -114,3 +114,9 @@ export const esimEn = {
   'esim.cert.remove.used':
     'It is in use: downloads that need it fail from then on. The certificate and its key are erased.',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly esim: typeof esimEn
+  }
+}

@@ -126,3 +126,9 @@ export const homeEn = {
   'event.user.roles': 'A person got other roles',
   'event.user.reset': 'A person got new credentials',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly home: typeof homeEn
+  }
+}

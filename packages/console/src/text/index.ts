@@ -1,7 +1,9 @@
-import type { en } from './en.ts'
+/** The texts of each area: its English file adds them here. */
+// biome-ignore lint/suspicious/noEmptyInterface: each area adds to it.
+export interface AreaTexts {}
 
 /** The name of a text. */
-export type TextKey = keyof typeof en
+export type TextKey = { [Area in keyof AreaTexts]: keyof AreaTexts[Area] }[keyof AreaTexts]
 
 /** All texts of a language. */
 export type Texts = Readonly<Record<TextKey, string>>

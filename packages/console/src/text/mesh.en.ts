@@ -126,3 +126,9 @@ export const meshEn = {
   'mesh.link.by.routes': 'Networks behind it',
   'mesh.link.by.routes.help': '10.20.0.0/16, with commas between them. What you give here is approved.',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly mesh: typeof meshEn
+  }
+}

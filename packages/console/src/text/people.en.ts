@@ -130,3 +130,9 @@ export const peopleEn = {
   'people.certificate.revoke': 'Revoke',
   'people.certificate.revoked': 'revoked',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly people: typeof peopleEn
+  }
+}

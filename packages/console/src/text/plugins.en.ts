@@ -73,3 +73,9 @@ export const pluginsEn = {
   'plugins.secret.help': 'The one before is replaced.',
   'plugins.secret.done': '{key} is set.',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly plugins: typeof pluginsEn
+  }
+}

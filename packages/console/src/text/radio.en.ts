@@ -103,3 +103,9 @@ export const radioEn = {
   'radio.ask.mayNot': 'no',
   'radio.ask.why': 'Why',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly radio: typeof radioEn
+  }
+}

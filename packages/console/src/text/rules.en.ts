@@ -57,3 +57,9 @@ export const rulesEn = {
   'rules.stale.keep': 'Keep mine on top of theirs',
   'rules.stale.drop': 'Take theirs',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly rules: typeof rulesEn
+  }
+}

@@ -23,3 +23,9 @@ export const sessionsEn = {
     'A phone shows up here as soon as it is on the network. If one should be and is not, open its SIM: it says why.',
   'sessions.none.found': 'No session is like that',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly sessions: typeof sessionsEn
+  }
+}

@@ -28,3 +28,9 @@ export const settingsEn = {
   'settings.none': 'No setting is called that',
   'settings.none.help': 'Try a part of its name, or a word of what it is for.',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly settings: typeof settingsEn
+  }
+}

@@ -73,3 +73,9 @@ export const shellEn = {
   'ui.health.down': 'down',
   'error.stale': 'Somebody else has changed this meanwhile. Nothing was overwritten: load it anew and look.',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly shell: typeof shellEn
+  }
+}

@@ -247,3 +247,9 @@ export const simsEn = {
   'usage.table': 'The figures',
   'usage.when': 'When',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly sims: typeof simsEn
+  }
+}

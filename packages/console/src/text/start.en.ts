@@ -38,3 +38,9 @@ export const startEn = {
   'start.provisioning.synced': 'yes',
   'start.provisioning.failed': 'refused',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly start: typeof startEn
+  }
+}

@@ -98,3 +98,9 @@ export const systemEn = {
   'system.erasures': 'Erasures under way',
   'system.erasures.soon': 'about to be done',
 } as const
+
+declare module './index.ts' {
+  interface AreaTexts {
+    readonly system: typeof systemEn
+  }
+}

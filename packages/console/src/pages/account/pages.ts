@@ -7,6 +7,7 @@ export const accountPages: readonly Page[] = [
     title: 'account.title',
     role: 'viewer',
     group: 'box',
+    place: 40,
     load: () => import('./account.tsx'),
   },
 ]

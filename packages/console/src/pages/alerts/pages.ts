@@ -8,6 +8,7 @@ export const alertsPages: readonly Page[] = [
     role: 'viewer',
     feature: 'alerts',
     group: 'now',
+    place: 20,
     load: () => import('./alerts.tsx'),
   },
 ]

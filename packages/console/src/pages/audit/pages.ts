@@ -7,6 +7,7 @@ export const auditPages: readonly Page[] = [
     title: 'audit.title',
     role: 'operator',
     group: 'care',
+    place: 10,
     load: () => import('./audit.tsx'),
   },
 ]

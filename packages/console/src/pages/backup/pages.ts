@@ -8,6 +8,7 @@ export const backupPages: readonly Page[] = [
     role: 'admin',
     feature: 'backup',
     group: 'care',
+    place: 30,
     load: () => import('./backup.tsx'),
   },
 ]

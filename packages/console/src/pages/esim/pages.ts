@@ -8,6 +8,7 @@ export const esimPages: readonly Page[] = [
     role: 'viewer',
     feature: 'esim-smdp',
     group: 'people',
+    place: 30,
     load: () => import('./esim.tsx'),
   },
   {

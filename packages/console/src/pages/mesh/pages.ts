@@ -8,6 +8,7 @@ export const meshPages: readonly Page[] = [
     role: 'viewer',
     feature: 'mesh',
     group: 'network',
+    place: 40,
     load: () => import('./mesh.tsx'),
   },
 ]

@@ -7,6 +7,7 @@ export const pluginsPages: readonly Page[] = [
     title: 'plugins.title',
     role: 'admin',
     group: 'box',
+    place: 10,
     load: () => import('./plugins.tsx'),
   },
   { path: '/plugins/:name', title: 'plugins.one', role: 'admin', load: () => import('./plugin.tsx') },

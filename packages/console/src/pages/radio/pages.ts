@@ -7,6 +7,7 @@ export const radioPages: readonly Page[] = [
     title: 'radio.title',
     role: 'viewer',
     group: 'network',
+    place: 10,
     load: () => import('./radio.tsx'),
   },
 ]

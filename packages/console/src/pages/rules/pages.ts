@@ -7,6 +7,7 @@ export const rulesPages: readonly Page[] = [
     title: 'rules.title',
     role: 'viewer',
     group: 'network',
+    place: 20,
     load: () => import('./rules.tsx'),
   },
 ]

@@ -7,6 +7,7 @@ export const sessionsPages: readonly Page[] = [
     title: 'sessions.title',
     role: 'viewer',
     group: 'people',
+    place: 20,
     load: () => import('./sessions.tsx'),
   },
 ]

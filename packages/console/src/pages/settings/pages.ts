@@ -7,6 +7,7 @@ export const settingsPages: readonly Page[] = [
     title: 'settings.title',
     role: 'admin',
     group: 'box',
+    place: 20,
     load: () => import('./settings.tsx'),
   },
 ]

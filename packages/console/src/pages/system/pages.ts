@@ -7,6 +7,7 @@ export const systemPages: readonly Page[] = [
     title: 'system.title',
     role: 'viewer',
     group: 'care',
+    place: 20,
     load: () => import('./system.tsx'),
   },
 ]

@@ -1,4 +1,4 @@
-import { lstat, readdir } from 'node:fs'
+import { lstat, readdir, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Clock, southboundUnavailable } from '@steeple/contracts'
@@ -54,15 +54,18 @@ const MOST_WAITED = 16
 export function cdrFolder(dir: string, clock: Pick<Clock, 'nowMs'>): CdrFolder {
   const seen = new Map<string, Seen>()
   const torn = new Set<string>()
+  /** Of files that are to be read. */
+  const looked = new Map<string, Stats>()
   let waited = 0
   return {
     list: async (signal) => {
       waited = 0
+      looked.clear()
       const names = await namesIn(dir)
       signal.throwIfAborted()
       const files = names.filter((name) => NAME.test(name)).slice(0, MOST_FILES)
       const others = names.filter((name) => name.endsWith('.cdr')).length - files.length
-      const changed = await changedOf(dir, files, { seen, torn }, signal)
+      const changed = await changedOf(dir, files, { seen, torn, looked }, signal)
       const there = new Set(files)
       const gone = [...seen.keys()].filter((name) => !there.has(name))
       for (const name of gone) seen.delete(name)
@@ -72,7 +75,8 @@ export function cdrFolder(dir: string, clock: Pick<Clock, 'nowMs'>): CdrFolder {
     read: async (name, signal) => {
       const isPatient = waited < MOST_WAITED && !torn.has(name)
       const quietMs = clock.nowMs() - QUIET_MS
-      const reading = await readWhole(join(dir, name), { isPatient, quietMs }, signal)
+      const reading = await readWhole(join(dir, name), { isPatient, quietMs, looked: looked.get(name) }, signal)
+      looked.delete(name)
       const isSettled = seen.get(name)?.signature === reading.signature
       if (reading.state === 'whole') {
         seen.set(name, { signature: reading.signature, isSettled })
@@ -92,10 +96,17 @@ interface Candidate {
   readonly size: number
 }
 
+interface Memory {
+  readonly seen: ReadonlyMap<string, Seen>
+  readonly torn: ReadonlySet<string>
+  /** Is told of the files that are to be read. */
+  readonly looked: Map<string, Stats>
+}
+
 async function changedOf(
   dir: string,
   files: readonly string[],
-  { seen, torn }: { readonly seen: ReadonlyMap<string, Seen>; readonly torn: ReadonlySet<string> },
+  { seen, torn, looked }: Memory,
   signal: AbortSignal,
 ): Promise<readonly (readonly string[])[]> {
   const [fresh, unsettled, last]: [Candidate[], Candidate[], Candidate[]] = [[], [], []]
@@ -105,10 +116,14 @@ async function changedOf(
     signal.throwIfAborted()
     for (const [index, name] of together.entries()) {
       const before = seen.get(name)
-      const { signature, size } = found[index] ?? NOT_THERE
+      const stat = found[index]
+      const size = stat?.size ?? 0
+      const isOld = before !== undefined && stat !== undefined && before.signature === signatureOf(stat)
       if (torn.has(name)) last.push({ name, size })
-      else if (before === undefined || before.signature !== signature) fresh.push({ name, size })
+      else if (!isOld) fresh.push({ name, size })
       else if (!before.isSettled) unsettled.push({ name, size })
+      else continue
+      if (stat !== undefined) looked.set(name, stat)
     }
   }
   return groupsOf([...fresh, ...unsettled, ...last])
@@ -129,14 +144,11 @@ function groupsOf(candidates: readonly Candidate[]): readonly (readonly string[]
   return groups
 }
 
-const NOT_THERE = { signature: '', size: 0 }
-
-async function lookAt(path: string): Promise<{ readonly signature: string; readonly size: number }> {
+async function lookAt(path: string): Promise<Stats | undefined> {
   try {
-    const stat = await fs.lstat(path)
-    return { signature: signatureOf(stat), size: stat.size }
+    return await fs.lstat(path)
   } catch {
-    return NOT_THERE
+    return undefined
   }
 }
 

@@ -1,4 +1,4 @@
-import { close, constants, fstat, open, read, type Stats } from 'node:fs'
+import { closeSync, constants, fstat, open, read, type Stats } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { isWhole } from '../format/cdr-file.ts'
@@ -14,7 +14,7 @@ export type Reading =
   | { readonly state: 'gone' | 'foreign' | 'torn' | 'denied'; readonly signature: string }
 
 // Without promises of their own `node:fs` costs half as much, and files are many.
-const fs = { open: promisify(open), close: promisify(close), stat: promisify(fstat) }
+const fs = { open: promisify(open), stat: promisify(fstat) }
 
 /** A subscriber of 16 TiB: one report for each 30 MB, 60 octets each. */
 const MOST_BYTES = 32 * 1024 * 1024
@@ -34,6 +34,8 @@ export interface Manner {
   readonly isPatient: boolean
   /** A file that was last written before this is not being written, ms since the epoch: one reading will do. */
   readonly quietMs: number
+  /** The file as it was looked at before; undefined where that is not known any more. */
+  readonly looked?: Stats | undefined
 }
 
 /**
@@ -51,24 +53,39 @@ export async function readWhole(path: string, manner: Manner, signal: AbortSigna
   } catch {
     return { state: 'denied', signature: '' }
   } finally {
-    await fs.close(file)
+    // Nothing was written: there is nothing to wait for.
+    closeSync(file)
   }
 }
 
-async function readOpen(file: number, { isPatient, quietMs }: Manner, signal: AbortSignal): Promise<Reading> {
+async function readOpen(
+  file: number,
+  { isPatient, quietMs, looked }: Manner,
+  signal: AbortSignal,
+): Promise<Reading> {
+  // What was looked at last spares another look, as long as the file is the same one afterwards.
+  const known = looked === undefined ? undefined : await readOnce(file, looked, quietMs)
+  if (known?.state === 'whole') return known
   let signature = ''
   for (const waitMs of isPatient ? WAITS_MS : [0]) {
     if (waitMs > 0) await pause(waitMs, undefined, { signal }).catch(() => undefined)
-    const stat = await fs.stat(file)
-    signature = signatureOf(stat)
-    if (!stat.isFile() || stat.size > MOST_BYTES) return { state: 'foreign', signature }
-    const bytes = await bytesOf(file, stat.size)
-    if (!isWhole(bytes)) continue
-    const again = stat.mtimeMs < quietMs ? bytes : await bytesOf(file, stat.size)
-    const isSame = signatureOf(await fs.stat(file)) === signature
-    if (isSame && bytes.equals(again)) return { state: 'whole', bytes, signature, writtenMs: stat.mtimeMs }
+    const reading = await readOnce(file, await fs.stat(file), quietMs)
+    if (reading.state !== 'torn') return reading
+    signature = reading.signature
   }
   return { state: 'torn', signature }
+}
+
+async function readOnce(file: number, stat: Stats, quietMs: number): Promise<Reading> {
+  const signature = signatureOf(stat)
+  if (!stat.isFile() || stat.size > MOST_BYTES) return { state: 'foreign', signature }
+  const bytes = await bytesOf(file, stat.size)
+  if (!isWhole(bytes)) return { state: 'torn', signature }
+  const again = stat.mtimeMs < quietMs ? bytes : await bytesOf(file, stat.size)
+  const isSame = signatureOf(await fs.stat(file)) === signature
+  return isSame && bytes.equals(again)
+    ? { state: 'whole', bytes, signature, writtenMs: stat.mtimeMs }
+    : { state: 'torn', signature }
 }
 
 /** The file from its beginning; one octet more where it has grown meanwhile, so that it is not taken for whole. */

@@ -6,6 +6,7 @@ import {
   type Plugin,
   southboundUnavailable,
 } from '@steeple/contracts'
+import { BUFFER_BYTES } from './child/capture-options.ts'
 import { type ChildTap, createChildTap } from './child/child-tap.ts'
 import { tapCollector } from './collector.ts'
 import { coreAddresses } from './core-addresses.ts'
@@ -28,8 +29,6 @@ interface TapConfig {
   readonly core_addresses: readonly string[]
 }
 
-/** 64 MiB hold what comes in two seconds at 130,000 packets a second. */
-const BUFFER_BYTES = 64 * 1024 * 1024
 /** What beginning to count may take. */
 const START_BOUND_MS = 5_000
 /** How often a child is looked after. */

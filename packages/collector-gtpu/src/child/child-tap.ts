@@ -1,6 +1,11 @@
 import { closeSync, constants, existsSync, openSync, rmSync } from 'node:fs'
 import { type Clock, type Log, southboundUnavailable } from '@steeple/contracts'
-import { type CounterHeader, type CounterReading, readCounters } from '../counters/counter-file.ts'
+import {
+  type CounterHeader,
+  type CounterReading,
+  readCounters,
+  readWrites,
+} from '../counters/counter-file.ts'
 import { countersFrom } from '../counters/tally.ts'
 import { NO_PACKETS, type TapSnapshot, type TapState, type TapStats, type UpfTap } from '../upf-tap.ts'
 import type { TapOrder } from './order.ts'
@@ -45,7 +50,7 @@ export function createChildTap(options: ChildTapOptions): ChildTap {
     right: order.driver === 'pcap' ? 'net_raw' : undefined,
     files: counters,
     input: order.driver === 'file' ? capture : undefined,
-    beat: () => reading()?.header.writes,
+    beat: () => readWrites(counters),
     clock,
     log,
   })

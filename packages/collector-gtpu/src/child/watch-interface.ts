@@ -4,7 +4,7 @@ import process from 'node:process'
 import { type CounterReading, writeCounters } from '../counters/counter-file.ts'
 import type { Tally } from '../counters/tally.ts'
 import { interfacePackets } from '../interface-packets.ts'
-import { G_PDU, GTPU_PORT } from '../packet/g-pdu.ts'
+import { BUFFER_TIMEOUT_MS, filterText, SNAP_LENGTH } from './capture-options.ts'
 import type { PacketCount } from './count-packets.ts'
 import { TAP_FILES, type TapOrder } from './order.ts'
 
@@ -32,10 +32,6 @@ interface PcapModule {
   ) => PcapSession
 }
 
-/** Ethernet, two tags, IPv6, UDP, a GTP-U header of 20 octets, IPv6. */
-const SNAP_LENGTH = 128
-/** How long packets may wait for others before they are handed on, ms. */
-const BUFFER_TIMEOUT_MS = 100
 /** How often what has changed is written; and at least, as a sign of life. */
 const WRITE_MS = 100
 const LEAST_WRITE_MS = 1_000
@@ -49,13 +45,6 @@ const LINKS: Readonly<Record<string, number>> = {
   LINKTYPE_LINUX_SLL: 113,
 }
 
-/** G-PDUs, also behind two tags (the kernel takes the first one off), and in IPv6 without extension headers. */
-function filterText(): string {
-  const plain = `udp dst port ${GTPU_PORT} and udp[9] = ${G_PDU}`
-  const inner = `ip6 and udp dst port ${GTPU_PORT} and ip6[49] = ${G_PDU}`
-  return `(${plain}) or (${inner}) or (vlan and ((${plain}) or (${inner}) or (vlan and ((${plain}) or (${inner})))))`
-}
-
 /** Counts what an interface carries, on from what a child before has written; never returns. */
 export async function watchInterface(
   { iface, bufferBytes }: TapOrder,
@@ -65,10 +54,16 @@ export async function watchInterface(
 ): Promise<never> {
   let packets = 0
   let link = -1
+  const soon = delayed(() => write(Date.now()))
+  const look = (): void => {
+    const nowMs = Date.now()
+    if (nowMs - writtenMs >= WRITE_MS) write(nowMs)
+  }
   const session = openSession(iface, bufferBytes, (octets, header) => {
     const [seconds = 0, microseconds = 0, captured = 0] = header
     count.packet(link, seconds * 1_000 + Math.floor(microseconds / 1_000), octets, 0, captured)
     packets += 1
+    soon()
     if (packets % PACKETS_A_LOOK === 0) look()
   })
   link = LINKS[session.link_type] ?? -1
@@ -114,17 +109,28 @@ export async function watchInterface(
     writes += 1
     writtenMs = nowMs
   }
-  const look = (): void => {
-    const nowMs = Date.now()
-    if (nowMs - writtenMs >= WRITE_MS) write(nowMs)
-  }
   process.on('SIGTERM', () => {
     write(Date.now())
     process.exit(0)
   })
   write(Date.now())
-  setInterval(() => write(Date.now()), WRITE_MS)
+  // Nothing wakes a process whose interface is still but the sign of life.
+  setInterval(() => write(Date.now()), LEAST_WRITE_MS)
   return await never
+}
+
+/** Does it once `WRITE_MS` after it was asked for, however often that is meanwhile. */
+function delayed(work: () => void): () => void {
+  let isDue = false
+  const due = (): void => {
+    isDue = false
+    work()
+  }
+  return () => {
+    if (isDue) return
+    isDue = true
+    setTimeout(due, WRITE_MS)
+  }
 }
 
 /**

@@ -80,6 +80,18 @@ export function readCounters(files: readonly [number, number]): CounterReading |
   return found.toSorted((a, b) => b.header.writes - a.header.writes)[0]
 }
 
+/** The number of the last write, told by the headers alone: a sign of life. */
+export function readWrites(files: readonly [number, number]): number | undefined {
+  const heads = files.map((file) => {
+    const head = Buffer.alloc(HEADER_BYTES)
+    return readWhole(file, head, 0) === HEADER_BYTES ? head : undefined
+  })
+  const found = heads.filter((head) => head?.readUInt32LE(0) === MAGIC)
+  return found.length === 0
+    ? undefined
+    : Math.max(...found.map((head) => head?.readDoubleLE(FIELDS_AT) ?? -1))
+}
+
 function readOne(file: number): CounterReading | undefined {
   const head = Buffer.alloc(HEADER_BYTES)
   if (readWhole(file, head, 0) < HEADER_BYTES || head.readUInt32LE(0) !== MAGIC) return undefined

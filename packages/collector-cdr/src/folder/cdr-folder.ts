@@ -75,7 +75,11 @@ export function cdrFolder(dir: string, clock: Pick<Clock, 'nowMs'>): CdrFolder {
     read: async (name, signal) => {
       const isPatient = waited < MOST_WAITED && !torn.has(name)
       const quietMs = clock.nowMs() - QUIET_MS
-      const reading = await readWhole(join(dir, name), { isPatient, quietMs, looked: looked.get(name) }, signal)
+      const reading = await readWhole(
+        join(dir, name),
+        { isPatient, quietMs, looked: looked.get(name) },
+        signal,
+      )
       looked.delete(name)
       const isSettled = seen.get(name)?.signature === reading.signature
       if (reading.state === 'whole') {
@@ -106,27 +110,32 @@ interface Memory {
 async function changedOf(
   dir: string,
   files: readonly string[],
-  { seen, torn, looked }: Memory,
+  memory: Memory,
   signal: AbortSignal,
 ): Promise<readonly (readonly string[])[]> {
-  const [fresh, unsettled, last]: [Candidate[], Candidate[], Candidate[]] = [[], [], []]
+  const lists = { fresh: [], unsettled: [], last: [], unchanged: [] } as Record<Class, Candidate[]>
   for (let at = 0; at < files.length; at += TOGETHER) {
     const together = files.slice(at, at + TOGETHER)
     const found = await Promise.all(together.map((name) => lookAt(join(dir, name))))
     signal.throwIfAborted()
     for (const [index, name] of together.entries()) {
-      const before = seen.get(name)
       const stat = found[index]
-      const size = stat?.size ?? 0
-      const isOld = before !== undefined && stat !== undefined && before.signature === signatureOf(stat)
-      if (torn.has(name)) last.push({ name, size })
-      else if (!isOld) fresh.push({ name, size })
-      else if (!before.isSettled) unsettled.push({ name, size })
-      else continue
-      if (stat !== undefined) looked.set(name, stat)
+      const one = classOf(memory, name, stat)
+      lists[one].push({ name, size: stat?.size ?? 0 })
+      if (one !== 'unchanged' && stat !== undefined) memory.looked.set(name, stat)
     }
   }
-  return groupsOf([...fresh, ...unsettled, ...last])
+  return groupsOf([...lists.fresh, ...lists.unsettled, ...lists.last])
+}
+
+type Class = 'fresh' | 'unsettled' | 'last' | 'unchanged'
+
+function classOf({ seen, torn }: Memory, name: string, stat: Stats | undefined): Class {
+  if (torn.has(name)) return 'last'
+  const before = seen.get(name)
+  if (before === undefined || before.signature !== (stat === undefined ? '' : signatureOf(stat)))
+    return 'fresh'
+  return before.isSettled ? 'unchanged' : 'unsettled'
 }
 
 function groupsOf(candidates: readonly Candidate[]): readonly (readonly string[])[] {

@@ -57,7 +57,9 @@ export function Shell() {
         <Button kind="quiet" onClick={() => setFinding(true)}>
           {t('app.find')} <kbd class="wide-only">Ctrl K</kbd>
         </Button>
-        <Account />
+        <span class="wide-only">
+          <Account />
+        </span>
       </header>
       {connected.value ? null : (
         <div class="connection" role="alert">
@@ -66,7 +68,7 @@ export function Shell() {
       )}
       <Menu isOpen={isMenuOpen} />
       <main id="page" tabIndex={-1}>
-        <CurrentPage pages={pagesHere()} />
+        <CurrentPage />
       </main>
       <div class="stop">
         <StopButton />
@@ -86,7 +88,7 @@ function BoxName() {
 function Account() {
   return (
     <span class="account">
-      <span class="wide-only">{t('app.account', { name: me.value?.name ?? '' })}</span>
+      <span class="fine">{t('app.account', { name: me.value?.name ?? '' })}</span>
       <Button kind="quiet" onClick={() => void leave()}>
         {t('app.signOut')}
       </Button>
@@ -126,6 +128,9 @@ function Menu({ isOpen }: { readonly isOpen: boolean }) {
             <a href="/v1/docs">{t('app.apiDocs')}</a>
           </li>
         </ul>
+        <span class="narrow-only">
+          <Account />
+        </span>
       </section>
     </nav>
   )

@@ -95,7 +95,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   return (
     <>
       <div class="table-frame" ref={frame}>
-        <table aria-label={label} aria-rowcount={sorted.length + 1} onKeyDown={onKey}>
+        <table class="rows" aria-label={label} aria-rowcount={sorted.length + 1} onKeyDown={onKey}>
           <Head {...props} sorting={sorting} onSort={setSorting} />
           <tbody>
             <Spacer height={above} width={width} />

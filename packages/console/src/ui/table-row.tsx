@@ -55,7 +55,7 @@ export class TableRow extends Component<TableRowProps> {
           </td>
         )}
         {columns.map((column) => (
-          <td key={column.key} class={classOf(column)}>
+          <td key={column.key} class={classOf(column)} data-title={column.title}>
             {column.cell(own)}
           </td>
         ))}

@@ -26,7 +26,7 @@ export function useWindow(frame: RefObject<HTMLElement | null>, count: number): 
   useLayoutEffect(() => {
     const element = frame.current
     if (element === null || isAll) return undefined
-    const measured = element.querySelector<HTMLElement>('tbody tr[data-place]')?.offsetHeight ?? FIRST_GUESS
+    const measured = heightIn(element)
     setHeight(measured)
     const look = (): void => {
       const from = Math.max(0, Math.floor(element.scrollTop / measured) - MARGIN)
@@ -54,4 +54,11 @@ export function useWindow(frame: RefObject<HTMLElement | null>, count: number): 
       element.scrollTop = bottom - element.clientHeight
   }
   return { first, last, above: first * height, below: (count - last) * height, show }
+}
+
+/** Height of a row as it is drawn; of all that are, since some have a line more. */
+function heightIn(frame: HTMLElement): number {
+  const rows = [...frame.querySelectorAll<HTMLElement>('tbody tr[data-place]')]
+  if (rows.length === 0) return FIRST_GUESS
+  return rows.reduce((sum, { offsetHeight }) => sum + offsetHeight, 0) / rows.length
 }

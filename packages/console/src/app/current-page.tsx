@@ -5,8 +5,8 @@ import { t } from '../text/index.ts'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { Progress } from '../ui/progress.tsx'
-import type { Page, PageProps } from './pages.ts'
-import { titleOf } from './pages-here.ts'
+import type { PageProps } from './pages.ts'
+import { pageAt, titleOf } from './pages-here.ts'
 import { match, path } from './router.ts'
 
 /** What has been loaded for a pattern: the page, or that it could not be. */
@@ -16,9 +16,9 @@ interface Loaded {
 }
 
 /** The page at the address, loaded when it is first shown. */
-export function CurrentPage({ pages }: { readonly pages: readonly Page[] }) {
+export function CurrentPage() {
   const here = path.value
-  const page = pages.find((one) => match(one.path, here) !== undefined)
+  const page = pageAt(here)
   const [loaded, setLoaded] = useState<Loaded | undefined>(undefined)
   useEffect(() => {
     if (page === undefined) return

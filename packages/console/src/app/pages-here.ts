@@ -20,9 +20,15 @@ export function pagesHere(): readonly Page[] {
   )
 }
 
+/** The page at a path for who is signed in. A path of its own is no value of a pattern, for nobody: `/sims/import`. */
+export function pageAt(path: string): Page | undefined {
+  const isOfItsOwn = all.some((page) => page.path === path)
+  return pagesHere().find((page) => (isOfItsOwn ? page.path === path : match(page.path, path) !== undefined))
+}
+
 /** A path when there is a page at it for who is signed in; undefined otherwise: no link leads nowhere. */
 export function ifPage(path: string): string | undefined {
-  return pagesHere().some((page) => match(page.path, path) !== undefined) ? path : undefined
+  return pageAt(path) === undefined ? undefined : path
 }
 
 /** The name of a page in the reader's language. */

@@ -119,6 +119,11 @@ export const meshDe: Readonly<Record<keyof typeof meshEn, string>> = {
   'mesh.rotate.force.help': 'Verbindungen mit denen, die ihn nicht kennen, gehen verloren.',
   'mesh.rotate.go': 'Schlüssel wechseln',
   'mesh.rotated': 'Der Schlüssel wechselt jetzt.',
+  'mesh.nextKey': 'Ihr nächster Schlüssel',
+  'mesh.nextKey.help':
+    'Wenn ihr Betreiber den Schlüssel wechselt: wie ihre Konsole ihn zeigt. Die Verbindung bleibt, bis sie ihn benutzt.',
+  'mesh.nextKey.go': 'Darauf vorbereiten',
+  'mesh.nextKey.done': 'Der nächste Schlüssel von {name} wird erwartet.',
   'mesh.link.what':
     'Für eine Box, die kein Mitglied ist. Dort geschieht dasselbe mit dem Schlüssel dieser Box.',
   'mesh.link.go': 'Verbinden',

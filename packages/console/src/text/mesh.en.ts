@@ -114,6 +114,11 @@ export const meshEn = {
   'mesh.rotate.force.help': 'Links with those who do not know it are lost.',
   'mesh.rotate.go': 'Change the key',
   'mesh.rotated': 'The key changes now.',
+  'mesh.nextKey': 'Its next key',
+  'mesh.nextKey.help':
+    'When its operator changes the key: as its console shows it. The link goes on until it uses that key.',
+  'mesh.nextKey.go': 'Prepare for it',
+  'mesh.nextKey.done': 'The next key of {name} is awaited.',
   'mesh.link.what': 'For a box that is no member. Its operator does the same with the key of this one.',
   'mesh.link.go': 'Link',
   'mesh.linked': '{name} is linked.',

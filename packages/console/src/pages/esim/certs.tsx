@@ -18,7 +18,7 @@ import { toast } from '../../ui/toast.tsx'
 import { ImportCertsDialog } from './import-certs.tsx'
 
 type Cert = ItemOf<'/v1/esim/certs'>
-type Open = { readonly what: 'init' | 'import' } | { readonly what: 'remove'; readonly cert: Cert }
+type Open = { readonly what: 'init' | 'import' } | { readonly what: 'remove' | 'revoke'; readonly cert: Cert }
 
 const keyOf = (cert: Cert): string => cert.id
 
@@ -30,6 +30,19 @@ export function Certs() {
     setOpen(undefined)
     certs.reload()
   }
+  const restore = useAction((id: string) =>
+    api.post('/v1/esim/certs/revoke', { body: { id, restore: true } }),
+  )
+  const believe = async (cert: Cert): Promise<void> => {
+    if ((await restore.run(cert.id))?.ok !== true) return
+    toast({ text: t('esim.cert.restored', { subject: nameIn(cert.subject) }) })
+    certs.reload()
+  }
+  const act: Acts = {
+    remove: (cert) => setOpen({ what: 'remove', cert }),
+    revoke: (cert) => setOpen({ what: 'revoke', cert }),
+    restore: (cert) => void believe(cert),
+  }
   return (
     <>
       <div class="toolbar">
@@ -37,13 +50,14 @@ export function Certs() {
         <Button onClick={() => setOpen({ what: 'init' })}>{t('esim.certs.init')}</Button>
       </div>
       {certs.error === undefined ? null : <ErrorNotice error={certs.error} onRetry={certs.reload} />}
+      {restore.error === undefined ? null : <ErrorNotice error={restore.error} />}
       {certs.isLoading ? (
         <Progress label={t('app.loading')} />
       ) : (
         <DataTable
           label={t('esim.certs')}
           rows={certs.rows}
-          columns={columns((cert) => setOpen({ what: 'remove', cert }))}
+          columns={columns(act)}
           keyOf={keyOf}
           empty={<EmptyState title={t('esim.certs.none')}>{t('esim.certs.none.help')}</EmptyState>}
           footer={certs.isMore ? <Button onClick={certs.more}>{t('ui.more')}</Button> : undefined}
@@ -51,12 +65,22 @@ export function Certs() {
       )}
       {open?.what === 'init' ? <InitDialog onClose={close} /> : null}
       {open?.what === 'import' ? <ImportCertsDialog onClose={close} /> : null}
+      {open?.what === 'revoke' ? (
+        <RevokeDialog cert={open.cert} onClose={close} onUndo={() => void believe(open.cert)} />
+      ) : null}
       {open?.what === 'remove' ? <RemoveDialog cert={open.cert} onClose={close} /> : null}
     </>
   )
 }
 
-function columns(onRemove: (cert: Cert) => void): readonly Column<Cert>[] {
+/** What can be done with a certificate. */
+interface Acts {
+  readonly remove: (cert: Cert) => void
+  readonly revoke: (cert: Cert) => void
+  readonly restore: (cert: Cert) => void
+}
+
+function columns(act: Acts): readonly Column<Cert>[] {
   return [
     { key: 'role', title: t('esim.cert.role'), cell: ({ role }) => word('esim.cert.role', role) },
     {
@@ -79,9 +103,8 @@ function columns(onRemove: (cert: Cert) => void): readonly Column<Cert>[] {
     {
       key: 'do',
       title: t('esim.cert.do'),
-      isWide: true,
       cell: (cert) => (
-        <>
+        <span>
           <Button
             kind="quiet"
             label={t('esim.cert.save.of', { subject: nameIn(cert.subject) })}
@@ -92,14 +115,30 @@ function columns(onRemove: (cert: Cert) => void): readonly Column<Cert>[] {
           <Button
             kind="quiet"
             label={t('esim.cert.remove.of', { subject: nameIn(cert.subject) })}
-            onClick={() => onRemove(cert)}
+            onClick={() => act.remove(cert)}
           >
             {t('esim.cert.remove')}
           </Button>
-        </>
+          <Belief cert={cert} act={act} />
+        </span>
       ),
     },
   ]
+}
+
+/** Takes one back, or that back; an issuer stands for itself. */
+function Belief({ cert, act }: { readonly cert: Cert; readonly act: Acts }) {
+  if (cert.role === 'ci') return null
+  const [what, run] = cert.revoked ? (['restore', act.restore] as const) : (['revoke', act.revoke] as const)
+  return (
+    <Button
+      kind="quiet"
+      label={t(`esim.cert.${what}.of`, { subject: nameIn(cert.subject) })}
+      onClick={() => run(cert)}
+    >
+      {t(`esim.cert.${what}`)}
+    </Button>
+  )
 }
 
 /** The common name, which tells certificates apart; all of it stands behind. */
@@ -152,6 +191,38 @@ function RemoveDialog({ cert, onClose }: { readonly cert: Cert; readonly onClose
       onClose={onClose}
     >
       <p>{t(cert.in_use ? 'esim.cert.remove.used' : 'esim.cert.remove.what')}</p>
+    </ConfirmDialog>
+  )
+}
+
+function RevokeDialog({
+  cert,
+  onClose,
+  onUndo,
+}: {
+  readonly cert: Cert
+  readonly onClose: () => void
+  readonly onUndo: () => void
+}) {
+  const revoke = useAction(() => api.post('/v1/esim/certs/revoke', { body: { id: cert.id } }))
+  const subject = nameIn(cert.subject)
+  const confirm = async (): Promise<void> => {
+    if ((await revoke.run())?.ok !== true) return
+    toast({ text: t('esim.cert.revoked', { subject }), undo: onUndo })
+    onClose()
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      title={t('esim.cert.revoke.title', { subject })}
+      confirm={t('esim.cert.revoke')}
+      isDanger
+      isBusy={revoke.isBusy}
+      error={revoke.error}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      <p>{t('esim.cert.revoke.what')}</p>
     </ConfirmDialog>
   )
 }

@@ -8,6 +8,7 @@ import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { QrCode } from '../../ui/qr-code.tsx'
+import { Said } from '../../ui/said.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { type Code, isOpen } from './code.tsx'
@@ -21,7 +22,11 @@ export function CodeDialog({ code, onClose }: { readonly code: Code; readonly on
     <Dialog isOpen title={t('esim.code.title', { iccid: code.iccid_last4 })} onClose={onClose}>
       <div class="stack">
         {isOpen(code) ? <Picture code={code} /> : <Notice>{word('esim.over', code.state)}</Notice>}
-        {code.last_error === null ? null : <Notice tone="warn">{code.last_error}</Notice>}
+        {code.last_error === null ? null : (
+          <Notice tone="warn">
+            <Said>{code.last_error}</Said>
+          </Notice>
+        )}
         <Facts code={code} />
       </div>
       <div class="actions">

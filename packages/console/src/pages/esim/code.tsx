@@ -3,6 +3,7 @@ import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
+import { Said } from '../../ui/said.tsx'
 import { Time } from '../../ui/time.tsx'
 import { pageOf } from '../sims/sim.tsx'
 
@@ -91,7 +92,7 @@ export function codeColumns(onShow: (code: Code) => void, isOfOne: boolean): rea
       key: 'error',
       title: t('esim.trouble'),
       isWide: true,
-      cell: ({ last_error: error }) => error ?? '',
+      cell: ({ last_error: error }) => <Said>{error ?? ''}</Said>,
     },
   ]
 }

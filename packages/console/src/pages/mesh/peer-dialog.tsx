@@ -9,8 +9,10 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox } from '../../ui/field.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Said } from '../../ui/said.tsx'
 import { durationText } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { NextKeyForm } from './next-key.tsx'
 import { type Peer, peerTone } from './peer-facts.ts'
 
 interface PeerProps {
@@ -25,7 +27,8 @@ export function PeerDialog({ peer, onClose, onChange }: PeerProps) {
   return (
     <Dialog isOpen title={peer.name} onClose={onClose}>
       <p>
-        <Lamp tone={peerTone(peer.state)} label={word('mesh.state', peer.state)} /> {peer.reason ?? ''}
+        <Lamp tone={peerTone(peer.state)} label={word('mesh.state', peer.state)} />{' '}
+        <Said>{peer.reason ?? ''}</Said>
       </p>
       <dl class="facts">
         <dt>{t('mesh.link.source')}</dt>
@@ -49,6 +52,7 @@ export function PeerDialog({ peer, onClose, onChange }: PeerProps) {
         <dd>{(peer.serving ?? []).join(', ') || '–'}</dd>
       </dl>
       <Routes peer={peer} onChange={onChange} />
+      {may('operator') && peer.source === 'static' ? <NextKeyForm peer={peer} onChange={onChange} /> : null}
       {may('operator') ? <Remove peer={peer} onClose={onClose} onChange={onChange} /> : null}
       <div class="actions">
         <Button onClick={onClose}>{t('ui.close')}</Button>

@@ -6,6 +6,7 @@ import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Said } from '../../ui/said.tsx'
 import { InviteDialog } from './invite-dialog.tsx'
 import { JoinDialog } from './join-dialog.tsx'
 import { LeaveDialog } from './leave-dialog.tsx'
@@ -59,7 +60,11 @@ function Facts({
   const { problem, address, listen_port: port, public_key: key, next_public_key: next } = self
   return (
     <>
-      {problem === null ? null : <Notice tone="bad">{problem}</Notice>}
+      {problem === null ? null : (
+        <Notice tone="bad">
+          <Said>{problem}</Said>
+        </Notice>
+      )}
       <dl class="facts">
         <dt>{t('mesh.which')}</dt>
         <dd>{members === undefined ? '–' : whichMesh(members, nodeId)}</dd>

@@ -9,6 +9,7 @@ import { ButtonLink } from '../../ui/button.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
+import { Said } from '../../ui/said.tsx'
 import { Attached, nameOf, SimState } from '../sims/sim.tsx'
 import { Actions } from './actions.tsx'
 import { Facts } from './facts.tsx'
@@ -42,7 +43,13 @@ export function Page({ params: { hash = '' } }: PageProps) {
         <Attached attached={sim.attached} />
       </div>
       {sim.provisioning.status === 'failed' ? (
-        <Notice tone="bad">{sim.provisioning.last_error ?? t('sim.provisioning.failed')}</Notice>
+        <Notice tone="bad">
+          {sim.provisioning.last_error === null ? (
+            t('sim.provisioning.failed')
+          ) : (
+            <Said>{sim.provisioning.last_error}</Said>
+          )}
+        </Notice>
       ) : null}
       <Actions sim={sim} onChanged={read.reload} />
       <div class="columns">
@@ -62,7 +69,15 @@ export function Page({ params: { hash = '' } }: PageProps) {
 }
 
 function Missing({ error }: { readonly error: Parameters<typeof ErrorNotice>[0]['error'] }) {
-  if (error.code !== 'sim_not_found') return <ErrorNotice error={error} />
+  return (
+    <>
+      <h1>{t('sim.title')}</h1>
+      {error.code === 'sim_not_found' ? <NotKnown /> : <ErrorNotice error={error} />}
+    </>
+  )
+}
+
+function NotKnown() {
   return (
     <EmptyState title={t('sim.missing')} action={<ButtonLink href="/sims">{t('sims.title')}</ButtonLink>}>
       {t('sim.missing.help')}

@@ -29,6 +29,11 @@ const ABOUT = [
   ],
   [/^(canary-hss|hss-faults|real-hss|scenario|real-core-b.*)$/, ['driver-hss']],
   [/^console/, ['console']],
+  [
+    /^console-(care|pages)$/,
+    ['alerts', 'backup', 'collectors', 'collector-mme', 'driver-hss', 'esim-smdp', 'fair-use', 'mesh'],
+  ],
+  [/^console-mesh$/, ['mesh']],
   [/^(cluster-failover|quota-kill|quota-throttle|usage|usage-kill)$/, ['fair-use']],
   [/^(collectors|console-home|quota-throttle|usage|usage-kill)$/, ['collectors']],
   [/^(quota-throttle|usage|usage-kill)$/, ['collector-gtpu', 'collector-mme']],

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { chromium, type Page } from 'playwright-core'
+import { chromium, type Page, type Request } from 'playwright-core'
 
 /** Where Debian and its relatives put the browser. */
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
@@ -25,11 +25,14 @@ export interface OpenPage {
   readonly problems: readonly string[]
   /** Whom it has asked. */
   readonly hosts: ReadonlySet<string>
+  /** Whether everything that it has asked for has come. */
+  readonly isQuiet: () => boolean
 }
 
 /** A browser that resolves no name: it reaches this machine alone. */
 export interface Browser {
-  open(url: string): Promise<OpenPage>
+  /** A window of its own; `language` is what its reader reads, English when absent. */
+  open(url: string, language?: string): Promise<OpenPage>
   close(): Promise<void>
 }
 
@@ -43,20 +46,30 @@ export async function openBrowser(executablePath: string, more: readonly string[
   const args = [...BROWSER_FLAGS, ...more]
   const browser = await chromium.launch({ executablePath, args, timeout: START_LIMIT_MS })
   return {
-    open: async (url) => {
-      const page = await browser.newPage({ viewport: { width: 1_280, height: 900 } })
+    open: async (url, language) => {
+      const viewport = { width: 1_280, height: 900 }
+      const page = await browser.newPage(
+        language === undefined ? { viewport } : { viewport, locale: language },
+      )
       page.setDefaultTimeout(ACTION_LIMIT_MS)
       const problems: string[] = []
       const hosts = new Set<string>()
+      const underWay = new Set<Request>()
       page.on('pageerror', (error) => problems.push(error.message))
       page.on('console', (message) => {
         // The browser itself notes answers that are errors; some are asked for here.
         const isNote = message.text().startsWith('Failed to load resource')
         if (message.type() === 'error' && !isNote) problems.push(message.text())
       })
-      page.on('request', (request) => hosts.add(new URL(request.url()).host))
+      page.on('request', (request) => {
+        hosts.add(new URL(request.url()).host)
+        // It never ends.
+        if (!request.url().includes('/v1/events')) underWay.add(request)
+      })
+      page.on('requestfinished', (request) => underWay.delete(request))
+      page.on('requestfailed', (request) => underWay.delete(request))
       await page.goto(url)
-      return { page, problems, hosts }
+      return { page, problems, hosts, isQuiet: () => underWay.size === 0 }
     },
     close: () => browser.close(),
   }

@@ -241,7 +241,7 @@ export const simsDe: Readonly<Record<keyof typeof simsEn, string>> = {
   'quota.enforcement.throttled': 'Sie ist wegen ihres Kontingents gebremst.',
   'quota.enforcement.alert_only':
     'Sie würde gesperrt, aber die Box ist so eingestellt, dass sie nur meldet (fairuse.enabled).',
-  'quota.unknown': 'Manches vom letzten Verbrauch ist vielleicht nicht gezählt: {reason}',
+  'quota.unknown': 'Manches vom letzten Verbrauch ist vielleicht nicht gezählt:',
   'usage.title': 'Verbrauch',
   'usage.span': 'Über',
   'usage.span.day': 'den letzten Tag',

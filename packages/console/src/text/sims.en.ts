@@ -236,7 +236,7 @@ export const simsEn = {
   'quota.enforcement.suspended': 'It is suspended because of its quota.',
   'quota.enforcement.throttled': 'It is slowed down because of its quota.',
   'quota.enforcement.alert_only': 'It would be suspended, but the box is set to tell only (fairuse.enabled).',
-  'quota.unknown': 'Some of what it used lately may not be counted: {reason}',
+  'quota.unknown': 'Some of what it used lately may not be counted:',
   'usage.title': 'Usage',
   'usage.span': 'Over',
   'usage.span.day': 'the last day',

@@ -2,6 +2,7 @@ import type { AnswerOf } from '@steeple/client'
 import { t, word } from '../text/index.ts'
 import { Lamp, type Tone } from './lamp.tsx'
 import { Notice } from './notice.tsx'
+import { Said } from './said.tsx'
 import { Time } from './time.tsx'
 
 /** A component of the health board. */
@@ -23,7 +24,7 @@ export function HealthList({ components }: { readonly components: readonly Compo
               label={t('ui.health.part', { name, status: word('ui.health', status) })}
             />
             <p>
-              {said}{' '}
+              <Said>{said}</Said>{' '}
               <span class="fine">
                 {t('ui.health.changed')} <Time at={since} relative />
               </span>

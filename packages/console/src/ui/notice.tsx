@@ -4,6 +4,7 @@ import { t } from '../text/index.ts'
 import { Button } from './button.tsx'
 import { Copy } from './copy.tsx'
 import type { Tone } from './lamp.tsx'
+import { Said } from './said.tsx'
 
 /** Something to know, beside what it is about. */
 export function Notice({
@@ -25,11 +26,13 @@ export function ErrorNotice({ error, onRetry }: { readonly error: Problem; reado
   const isStale = error.status === 412
   return (
     <Notice tone="bad">
-      <p>{isStale ? t('error.stale') : error.message}</p>
+      <p>{isStale ? t('error.stale') : <Said>{error.message}</Said>}</p>
       {error.details.length === 0 ? null : (
         <ul>
           {error.details.map(({ pointer, message }) => (
-            <li key={pointer + message}>{message.startsWith(pointer) ? message : `${pointer} ${message}`}</li>
+            <li key={pointer + message} lang="en">
+              {message.startsWith(pointer) ? message : `${pointer} ${message}`}
+            </li>
           ))}
         </ul>
       )}

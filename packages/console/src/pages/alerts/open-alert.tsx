@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
+import { Said } from '../../ui/said.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { type Alert, remedyOf, ruleText, subjectText, toneOf } from './alert-words.ts'
@@ -34,7 +35,9 @@ export function OpenAlert({ alert, onChanged }: { readonly alert: Alert; readonl
           label={`${word('alerts.severity', alert.severity)}: ${ruleText(alert.rule)}`}
         />
       </h2>
-      <p>{alert.message}</p>
+      <p>
+        <Said>{alert.message}</Said>
+      </p>
       {remedy === undefined ? null : <p>{remedy}</p>}
       <Facts facts={factsOf(alert, isSilent)} />
       {error === undefined ? null : <ErrorNotice error={error} />}

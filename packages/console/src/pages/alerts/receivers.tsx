@@ -10,6 +10,7 @@ import { Facts } from '../../ui/facts.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Said } from '../../ui/said.tsx'
 
 type Webhooks = AnswerOf<'GET', '/v1/alerts/webhooks'>
 type Tested = AnswerOf<'POST', '/v1/alerts/webhooks/test'>
@@ -70,7 +71,7 @@ function Receiver({
         facts={[
           [t('alerts.receiver.waiting'), waiting === 0 ? undefined : waiting],
           [t('alerts.receiver.parked'), parked === 0 ? undefined : parked],
-          [t('alerts.receiver.why'), last_error],
+          [t('alerts.receiver.why'), last_error === null ? undefined : <Said key="why">{last_error}</Said>],
         ]}
       />
       {test.error === undefined ? null : <ErrorNotice error={test.error} />}

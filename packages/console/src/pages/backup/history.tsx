@@ -5,6 +5,7 @@ import { EmptyState } from '../../ui/empty-state.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { Notice } from '../../ui/notice.tsx'
+import { Said } from '../../ui/said.tsx'
 import { Time } from '../../ui/time.tsx'
 
 const SHOWN = 10
@@ -78,7 +79,11 @@ function Schedule() {
           [t('backup.keep'), textOf('backup.keep')],
         ]}
       />
-      {own === undefined ? null : <Notice tone={own.status === 'ok' ? 'ok' : 'bad'}>{own.detail}</Notice>}
+      {own === undefined ? null : (
+        <Notice tone={own.status === 'ok' ? 'ok' : 'bad'}>
+          <Said>{own.detail}</Said>
+        </Notice>
+      )}
     </>
   )
 }

@@ -5,6 +5,7 @@ import { Button } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Said } from '../../ui/said.tsx'
 
 type CorePlan = AnswerOf<'GET', '/v1/core/plan'>
 type Daemon = CorePlan['daemons'][number]
@@ -121,7 +122,9 @@ function Lines({ lines }: { readonly lines: readonly string[] }) {
   return (
     <ul>
       {lines.map((line) => (
-        <li key={line}>{line}</li>
+        <li key={line} lang="en">
+          {line}
+        </li>
       ))}
     </ul>
   )
@@ -143,7 +146,7 @@ function daemonColumns(): readonly Column<Daemon>[] {
       isNumeric: true,
       cell: ({ expected_s: seconds }) => `${seconds} s`,
     },
-    { key: 'reason', title: t('core.daemon.reason'), cell: ({ reason }) => reason },
+    { key: 'reason', title: t('core.daemon.reason'), cell: ({ reason }) => <Said>{reason}</Said> },
     {
       key: 'container',
       title: t('core.daemon.container'),

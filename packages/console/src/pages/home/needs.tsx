@@ -8,6 +8,7 @@ import { t, word } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
+import { Said } from '../../ui/said.tsx'
 import { Time } from '../../ui/time.tsx'
 
 type Alert = AnswerOf<'GET', '/v1/alerts'>['alerts'][number]
@@ -80,7 +81,7 @@ function AlertLine({ alert, onDone }: { readonly alert: Alert; readonly onDone: 
     <li>
       <Lamp tone={TONES[alert.severity] ?? 'none'} label={word('home.severity', alert.severity)} />
       <span class="words">
-        {alert.message}{' '}
+        <Said>{alert.message}</Said>{' '}
         <span class="fine">
           <Time at={alert.started_at} relative />
         </span>
@@ -109,7 +110,7 @@ function ComponentLine({
     <li>
       <Lamp tone={TONES[status] ?? 'none'} label={word('home.status', status)} />
       <span class="words">
-        <strong>{name}</strong>: {detail}{' '}
+        <strong>{name}</strong>: <Said>{detail}</Said>{' '}
         <span class="fine">
           <Time at={since} relative />
         </span>

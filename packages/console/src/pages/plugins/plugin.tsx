@@ -6,6 +6,7 @@ import { EmptyState } from '../../ui/empty-state.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { Notice } from '../../ui/notice.tsx'
+import { Said } from '../../ui/said.tsx'
 import { Time } from '../../ui/time.tsx'
 import { PluginActions } from './plugin-actions.tsx'
 import { PluginSecrets } from './plugin-secrets.tsx'
@@ -46,7 +47,9 @@ function Plugin({ plugin, onChanged }: { readonly plugin: PluginRecord; readonly
         {error === null ? null : (
           <Notice tone={plugin.state === 'running' ? 'warn' : 'bad'}>
             <p>{t(plugin.state === 'needs_config' ? 'plugins.needs' : 'plugins.why')}</p>
-            <p>{error}</p>
+            <p>
+              <Said>{error}</Said>
+            </p>
           </Notice>
         )}
         <Facts

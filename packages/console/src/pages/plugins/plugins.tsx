@@ -9,6 +9,7 @@ import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { FileField } from '../../ui/file-field.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Said } from '../../ui/said.tsx'
 import { HealthLamp, type PluginRecord, StateLamp } from './plugin-state.tsx'
 
 /** All plugins, those that need somebody first, and a way to install one. */
@@ -31,7 +32,9 @@ export function Page() {
                   <p>
                     <a href={`/plugins/${one.name}`}>{one.name}</a> <StateLamp plugin={one} />
                   </p>
-                  <p>{one.error}</p>
+                  <p>
+                    <Said>{one.error}</Said>
+                  </p>
                 </Notice>
               ))}
             <DataTable
@@ -85,7 +88,11 @@ function Install({ onInstalled }: { readonly onInstalled: () => void }) {
             <p>
               {t('plugins.installed', { name: done.name, version: done.version })} <StateLamp plugin={done} />
             </p>
-            {done.error === null ? null : <p>{done.error}</p>}
+            {done.error === null ? null : (
+              <p>
+                <Said>{done.error}</Said>
+              </p>
+            )}
           </Notice>
         )}
         <div>

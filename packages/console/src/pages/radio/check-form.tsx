@@ -8,6 +8,7 @@ import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Said } from '../../ui/said.tsx'
 import { mhzText } from './spectrum.ts'
 
 type Answer = AnswerOf<'POST', '/v1/spectrum/check'>
@@ -101,7 +102,7 @@ function Verdict({ answer }: { readonly answer: Answer }) {
     <>
       <Notice tone={answer.allowed ? 'ok' : 'warn'}>
         <p>
-          <strong>{t(answer.allowed ? 'radio.ask.yes' : 'radio.ask.no')}</strong> {answer.reason}
+          <strong>{t(answer.allowed ? 'radio.ask.yes' : 'radio.ask.no')}</strong> <Said>{answer.reason}</Said>
         </p>
       </Notice>
       <DataTable
@@ -138,7 +139,7 @@ function columns(): readonly Column<Answer['results'][number]>[] {
       isWide: true,
       cell: ({ uplink_mhz: mhz }) => (mhz === null ? '–' : mhzText(mhz)),
     },
-    { key: 'reason', title: t('radio.ask.why'), cell: ({ reason }) => reason ?? '' },
+    { key: 'reason', title: t('radio.ask.why'), cell: ({ reason }) => <Said>{reason ?? ''}</Said> },
   ]
 }
 

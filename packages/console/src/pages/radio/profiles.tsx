@@ -5,6 +5,7 @@ import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
+import { Said } from '../../ui/said.tsx'
 import { ArmDialog } from './arm-dialog.tsx'
 import { Carrier } from './carrier.tsx'
 import type { Profile, Range } from './spectrum.ts'
@@ -62,7 +63,7 @@ function ProfileCard({ profile, onArm }: { readonly profile: Profile; readonly o
           <ul class="reasons">
             {profile.closed.map(({ gate, reason }) => (
               <li key={gate}>
-                <strong>{word('radio.layer', gate)}</strong>: {reason}
+                <strong>{word('radio.layer', gate)}</strong>: <Said>{reason}</Said>
               </li>
             ))}
           </ul>

@@ -4,6 +4,7 @@ import { Copy } from '../../ui/copy.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import './settings.css'
+import { Said } from '../../ui/said.tsx'
 
 /** A key of the configuration as it is in force. */
 export type Setting = AnswerOf<'GET', '/v1/settings'>['settings'][number]
@@ -20,17 +21,19 @@ export function SettingRow({ setting }: { readonly setting: Setting }) {
   return (
     <details class="setting" id={key}>
       <summary>
-        <code>{key}</code> <strong>{shortened(valueText(setting.value))}</strong>{' '}
+        <code>{key}</code> <strong translate={false}>{shortened(valueText(setting.value))}</strong>{' '}
         {isSet(setting) ? <Lamp tone="on" label={t('settings.isSet')} /> : null}{' '}
         {setting.awaits_start ? <Lamp tone="warn" label={t('settings.awaits')} /> : null}
       </summary>
-      <p>{about}</p>
+      <p>
+        <Said>{about}</Said>
+      </p>
       <Facts
         facts={[
           [t('settings.value'), valueText(setting.value)],
           [t('settings.default'), valueText(setting.default)],
           [t('settings.from'), isSet(setting) ? from : t('settings.from.default')],
-          [t('settings.takes'), takes],
+          [t('settings.takes'), <Said key="takes">{takes}</Said>],
           [t('settings.counts'), word('settings.apply', apply)],
           [t('settings.variable'), variable === null ? undefined : <code>{variable}</code>],
           [t('settings.flag'), flag === null ? undefined : <code>{flag}</code>],

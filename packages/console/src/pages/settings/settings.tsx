@@ -59,8 +59,10 @@ function Groups({ all }: { readonly all: readonly Setting[] }) {
         <EmptyState title={t('settings.none')}>{t('settings.none.help')}</EmptyState>
       ) : null}
       {groups.map((group) => (
-        <section key={group} aria-label={group}>
-          <h2>{group}</h2>
+        <section key={group} aria-labelledby={`settings-${group}`}>
+          <h2 id={`settings-${group}`} translate={false}>
+            {group}
+          </h2>
           {shown
             .filter((one) => groupOf(one) === group)
             .map((one) => (

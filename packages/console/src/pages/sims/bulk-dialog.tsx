@@ -6,6 +6,7 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field } from '../../ui/field.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
+import { Said } from '../../ui/said.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { type BulkAction, type BulkProgress, type BulkResult, changedOf, runBulk } from './bulk-run.ts'
 import { nameOf, pageOf, type Sim, STATES } from './sim.tsx'
@@ -150,7 +151,7 @@ function Results({
                 title: t('sims.name'),
                 cell: ({ imsi_sha256_12: hash }) => <a href={pageOf(hash)}>{names.get(hash) ?? hash}</a>,
               },
-              { key: 'why', title: t('sims.why'), cell: (row) => row.error?.message },
+              { key: 'why', title: t('sims.why'), cell: (row) => <Said>{row.error?.message}</Said> },
             ]}
           />
         </>

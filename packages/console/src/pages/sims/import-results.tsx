@@ -4,6 +4,7 @@ import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Checkbox } from '../../ui/field.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
+import { Said } from '../../ui/said.tsx'
 import { saveFile } from '../../ui/save-file.ts'
 import { type ImportResult, refusedRows } from './import-run.ts'
 import { pageOf } from './sim.tsx'
@@ -67,7 +68,7 @@ export function ImportResults({
                 />
               ),
             },
-            { key: 'why', title: t('sims.why'), cell: ({ error }) => <span class="wrap">{error}</span> },
+            { key: 'why', title: t('sims.why'), cell: ({ error }) => <Said>{error}</Said> },
             {
               key: 'sim',
               title: t('sims.hash'),

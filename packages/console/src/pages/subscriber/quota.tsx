@@ -6,6 +6,7 @@ import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { bytesText } from '../../ui/bytes.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Said } from '../../ui/said.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { Sim } from '../sims/sim.tsx'
 import { forecastOf } from './forecast.ts'
@@ -78,7 +79,9 @@ function State({ usage }: { readonly usage: Usage }) {
         <Notice tone="warn">{word('quota.enforcement', usage.enforcement)}</Notice>
       )}
       {usage.unknown_reason === null ? null : (
-        <Notice tone="warn">{t('quota.unknown', { reason: usage.unknown_reason })}</Notice>
+        <Notice tone="warn">
+          {t('quota.unknown')} <Said>{usage.unknown_reason}</Said>
+        </Notice>
       )}
     </>
   )

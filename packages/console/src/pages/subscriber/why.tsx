@@ -5,6 +5,7 @@ import { Button } from '../../ui/button.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
+import { Said } from '../../ui/said.tsx'
 import type { Sim } from '../sims/sim.tsx'
 
 /** It asks HSS and core each time. */
@@ -33,13 +34,17 @@ export function Why({ sim }: { readonly sim: Sim }) {
       {why.error === undefined ? null : <ErrorNotice error={why.error} />}
       {why.data === undefined ? null : (
         <>
-          <p class="sentence">{why.data.verdict}</p>
+          <p class="sentence">
+            <Said>{why.data.verdict}</Said>
+          </p>
           <ul class="checks">
             {why.data.checks.map(({ name, status, detail, advice }) => (
               <li key={name}>
                 <Lamp tone={TONES[status] ?? 'none'} label={word('why.check', name)} />
                 <div>
-                  <p>{detail}</p>
+                  <p>
+                    <Said>{detail}</Said>
+                  </p>
                   {advice === null ? null : <p class="advice">{t('why.advice', { advice })}</p>}
                 </div>
               </li>

@@ -9,6 +9,7 @@ import { Facts } from '../../ui/facts.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { Notice } from '../../ui/notice.tsx'
+import { Said } from '../../ui/said.tsx'
 import { durationText, Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
 
@@ -33,7 +34,11 @@ export function Clock() {
             <p>
               <Lamp tone={status === 'plausible' ? 'ok' : 'bad'} label={word('system.clock', status)} />
             </p>
-            {doubt === null ? null : <Notice tone="bad">{doubt}</Notice>}
+            {doubt === null ? null : (
+              <Notice tone="bad">
+                <Said>{doubt}</Said>
+              </Notice>
+            )}
             <Facts
               facts={[
                 [t('system.clock.machine'), <Time key="machine" at={machine_time} />],

@@ -5,6 +5,7 @@ import { Facts } from '../../ui/facts.tsx'
 import { type Component, healthTone } from '../../ui/health-list.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
+import { Said } from '../../ui/said.tsx'
 import { Time } from '../../ui/time.tsx'
 
 /** Every part: what is not well first, with why and what to do; then all of them to compare. */
@@ -45,7 +46,9 @@ function Trouble({ component }: { readonly component: Component }) {
       <h3>
         <Lamp tone={healthTone(status)} label={`${name}: ${word('system.status', status)}`} />
       </h3>
-      <p>{detail}</p>
+      <p>
+        <Said>{detail}</Said>
+      </p>
       {remedy === kind ? null : <p>{remedy}</p>}
       <Facts
         facts={[
@@ -62,7 +65,7 @@ function columns(): readonly Column<Component>[] {
     {
       key: 'name',
       title: t('system.part'),
-      cell: ({ name }) => name,
+      cell: ({ name }) => <span translate={false}>{name}</span>,
       compare: (a, b) => a.name.localeCompare(b.name),
     },
     {
@@ -73,6 +76,6 @@ function columns(): readonly Column<Component>[] {
     },
     { key: 'kind', title: t('system.kind'), cell: ({ kind }) => word('system.kind', kind), isWide: true },
     { key: 'since', title: t('system.since'), cell: ({ since }) => <Time at={since} relative /> },
-    { key: 'detail', title: t('system.detail'), cell: ({ detail }) => detail, isWide: true },
+    { key: 'detail', title: t('system.detail'), cell: ({ detail }) => <Said>{detail}</Said>, isWide: true },
   ]
 }

@@ -1,0 +1,40 @@
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ROOT } from './launch.ts'
+
+/** A page of the console, as the console itself lists it. */
+export interface ListedPage {
+  /** `/sims/:hash` */
+  readonly path: string
+  readonly role: string
+  readonly feature?: string
+}
+
+/** Texts of the console in one language, by key. */
+export type ListedTexts = Readonly<Record<string, string>>
+
+/** Every page that the console has, as its areas list them: none is forgotten. */
+export async function consolePages(): Promise<readonly ListedPage[]> {
+  const areas = (await ofConsole('pages/*/pages.ts')) as readonly Readonly<
+    Record<string, readonly ListedPage[]>
+  >[]
+  return areas.flatMap((area) => Object.values(area).flat())
+}
+
+/** All texts of the console, English and German. */
+export async function consoleTexts(): Promise<{ readonly en: ListedTexts; readonly de: ListedTexts }> {
+  return { en: await textsOf('en'), de: await textsOf('de') }
+}
+
+async function textsOf(language: string): Promise<ListedTexts> {
+  const areas = (await ofConsole(`text/*.${language}.ts`)) as readonly Readonly<Record<string, ListedTexts>>[]
+  return Object.assign({}, ...areas.flatMap((area) => Object.values(area)))
+}
+
+/** Modules of the console's source, found by their names as its build finds them. */
+function ofConsole(names: string): Promise<readonly unknown[]> {
+  const files = globSync(join(ROOT, 'packages/console/src', names)).sort()
+  if (files.length === 0) throw new Error(`the console has no ${names}`)
+  return Promise.all(files.map((file) => import(pathToFileURL(file).href)))
+}

@@ -1,0 +1,132 @@
+import { assert, eventually } from '@steeple/testkit'
+import type { Browser, OpenPage } from './browser.ts'
+import { misfits, objections, wordsOf } from './console-look.ts'
+import { consolePages, consoleTexts, type ListedPage } from './console-pages.ts'
+import { strangeWords, type Tongue, tongue } from './console-words.ts'
+import type { ConsoleWorld } from './console-world.ts'
+import type { TokenRole } from './contract-roles.ts'
+import { mint } from './credentials.ts'
+
+/** Languages of the console. */
+export type Language = 'en' | 'de'
+
+/** A box, a browser, and everything that is to be shown. */
+export interface Tour {
+  readonly world: ConsoleWorld
+  readonly browser: Browser
+  readonly pages: readonly ListedPage[]
+  readonly tongues: Readonly<Record<Language, Tongue>>
+  /** What stands in the place of a pattern, for each page that has one. */
+  readonly named: Readonly<Record<string, string>>
+}
+
+/** How a page is looked at: size of the screen, and the hour. */
+interface Look {
+  readonly width: number
+  readonly colorScheme: 'light' | 'dark'
+}
+
+const [DESK_BY_DAY, PHONE_BY_NIGHT, PHONE_BY_DAY, DESK_BY_NIGHT]: readonly [Look, Look, Look, Look] = [
+  { width: 1_280, colorScheme: 'light' },
+  { width: 360, colorScheme: 'dark' },
+  { width: 360, colorScheme: 'light' },
+  { width: 1_280, colorScheme: 'dark' },
+]
+const HEIGHT = 800
+const SETTLED_MS = 120_000
+/** In the page: whether something is shown, and nothing is being read. */
+const IS_DRAWN = `new Promise((done) => requestAnimationFrame(() => setTimeout(() =>
+  done(document.querySelector('main h1') !== null && document.querySelector('main progress:not([value])') === null))))`
+
+/** Makes a tour of every page that the console lists. */
+export async function planTour(world: ConsoleWorld, browser: Browser, named: Tour['named']): Promise<Tour> {
+  const [pages, { en, de }] = [await consolePages(), await consoleTexts()]
+  return { world, browser, pages, named, tongues: { en: tongue('en', en, de), de: tongue('de', de, en) } }
+}
+
+/** Opens every page as somebody with that role who reads that language; gives everything that is wrong with them. */
+export async function walk(tour: Tour, role: TokenRole, language: Language): Promise<readonly string[]> {
+  const { service } = tour.world
+  const { token } = await mint(service, { name: `${role} ${language}`, roles: [role] })
+  const { body: me } = await service.request('GET', '/v1/auth/me', { token })
+  const opened = await tour.browser.open(service.url, language)
+  const { page, problems, hosts } = opened
+  await page.evaluate(`sessionStorage.setItem('steeple.token', '${token}')`)
+  await page.reload()
+  await page.getByRole('navigation').waitFor()
+  const wrong: string[] = []
+  for (const [place, listed] of tour.pages.entries()) {
+    const address = addressOf(listed, tour.named)
+    await go(opened, address)
+    const isShown = (await page.getByText(tour.tongues[language].texts['app.notFound'] ?? '').count()) === 0
+    if (isShown !== me.roles.includes(listed.role)) wrong.push(`${address}: shown: ${isShown}`)
+    if (isShown)
+      wrong.push(...(await faultsOf(opened, tour.tongues[language], looksAt(role, language, place))))
+  }
+  await page.close()
+  const strangers = [...hosts].filter((host) => host !== new URL(service.url).host)
+  return [...wrong, ...problems, ...strangers].map((one) => `${role}, ${language}: ${one}`)
+}
+
+/** Of an administrator all pages are looked at in every way; of others, who see less of the same, in one way each in turn. */
+function looksAt(role: TokenRole, language: Language, place: number): readonly Look[] {
+  if (role === 'admin' && language === 'en') return [DESK_BY_DAY, PHONE_BY_DAY, DESK_BY_NIGHT, PHONE_BY_NIGHT]
+  const isEven = (place + (language === 'de' ? 1 : 0)) % 2 === 0
+  return isEven ? [DESK_BY_DAY, PHONE_BY_NIGHT] : [PHONE_BY_DAY, DESK_BY_NIGHT]
+}
+
+function addressOf({ path }: ListedPage, named: Tour['named']): string {
+  if (!path.includes(':')) return path
+  const address = named[path]
+  assert.ok(address !== undefined, `the tour has nothing for ${path}`)
+  return address ?? path
+}
+
+/** Goes there as a link of the console does. */
+async function go(opened: OpenPage, address: string): Promise<void> {
+  const moved = `history.pushState(null, '', '${address}'); dispatchEvent(new PopStateEvent('popstate'))`
+  await opened.page.evaluate(moved)
+  await settle(opened)
+}
+
+/** Until all that was asked for has come, and is drawn. */
+async function settle({ page, isQuiet }: OpenPage): Promise<void> {
+  await eventually(async () => {
+    assert.ok(await page.evaluate(IS_DRAWN), `${page.url()} is not drawn`)
+    assert.ok(isQuiet(), `${page.url()} reads still`)
+  }, SETTLED_MS)
+}
+
+/** What is wrong with the page that is open, and with each of its tabs. */
+async function faultsOf(
+  opened: OpenPage,
+  spoken: Tongue,
+  looks: readonly Look[],
+): Promise<readonly string[]> {
+  const { page } = opened
+  const tabs = await page.getByRole('main').getByRole('tab').all()
+  const wrong: string[] = []
+  for (const tab of tabs.length === 0 ? [undefined] : tabs) {
+    await tab?.click()
+    await settle(opened)
+    const found = strangeWords(await wordsOf(page), spoken)
+    const what = new URL(page.url()).pathname + new URL(page.url()).search
+    wrong.push(...[...found, ...(await looked(opened, looks))].map((one) => `${what}, ${one}`))
+  }
+  return wrong
+}
+
+async function looked({ page }: OpenPage, looks: readonly Look[]): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const [place, { width, colorScheme }] of looks.entries()) {
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize({ width, height: HEIGHT })
+    const isFirst = looks.findIndex((look) => look.width === width) === place
+    // What has been looked at by day has other colours by night, and nothing else.
+    const faults = isFirst
+      ? [...(await misfits(page)), ...(await objections(page))]
+      : await objections(page, ['color-contrast'])
+    found.push(...faults.map((one) => `${width} px, ${colorScheme}: ${one}`))
+  }
+  return found
+}

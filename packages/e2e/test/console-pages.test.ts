@@ -1,0 +1,43 @@
+import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
+import { findBrowser, openBrowser } from '../harness/browser.ts'
+import { planTour, type Tour, walk } from '../harness/console-tour.ts'
+import { type ConsoleWorld, consoleWorld, furnish } from '../harness/console-world.ts'
+import type { TokenRole } from '../harness/contract-roles.ts'
+
+/** Every page that the console lists, to every role, in both languages: what is on it fits, is said, and may be read by all. */
+const pages = suite('e2e/console-pages')
+const LIMIT = { limitMs: 900_000 }
+/** Of no language, and as long as a label may be. */
+const LONG = 'Lpz-0815/Krbbnstrnd-4711-xyzzy-qwrtz-0123456789-Bhnhfstr-Nrd-99'
+const ROLES: readonly TokenRole[] = ['viewer', 'operator', 'sim:issuer', 'sim:admin', 'admin']
+const executable = findBrowser()
+
+let temp: TempDir
+let world: ConsoleWorld
+let tour: Tour
+
+if (executable !== undefined) {
+  pages.before(async () => {
+    temp = await tempDir()
+    const esim = { SVC_ESIM_ENABLED: 'true', SVC_ESIM_SMDP_ADDRESS: 'smdp.lab.example' }
+    world = await consoleWorld(temp.path, { env: esim, label: LONG })
+    tour = await planTour(world, await openBrowser(executable), await furnish(world, LONG))
+  }, LIMIT)
+  pages.after(async () => {
+    await tour?.browser.close()
+    await world?.close()
+    await temp?.[Symbol.asyncDispose]()
+  }, LIMIT)
+
+  for (const role of ROLES)
+    pages(
+      `fit, are said in the reader's language and may be read by everybody: ${role}`,
+      async () => {
+        const found = await Promise.all([walk(tour, role, 'en'), walk(tour, role, 'de')])
+        assert.equal([...new Set(found.flat())], [])
+      },
+      LIMIT,
+    )
+}
+
+pages.run()

@@ -1,7 +1,7 @@
 import { type Machine, systemClock, type Timers } from '@steeple/clock'
 import type { Clock } from '@steeple/contracts'
 import { openSecrets } from '@steeple/secrets'
-import { loadConfig } from '@steeple/settings'
+import { findSections, loadConfig } from '@steeple/settings'
 import { createLog, type LogSink } from '@steeple/telemetry'
 import { createKernel } from '../src/create-kernel.ts'
 import type { Kernel } from '../src/kernel.ts'
@@ -23,22 +23,28 @@ export interface StartOptions {
   readonly buildDate?: string
   /** `store.url`. */
   readonly url?: string
+  /** The configuration, as YAML. */
+  readonly yaml?: string
+  /** Package folders of the plugins of the build. */
+  readonly packages?: readonly string[]
   /** `cluster.instance`. */
   readonly instance?: string
 }
 
 /** The real kernel on a data directory that has keys, without plugins, and without an edge to serve them. */
 export async function startKernel(dataDir: string, options: StartOptions = {}): Promise<Kernel> {
-  const { clock = systemClock(), url = '', instance = '', ...rest } = options
+  const { clock = systemClock(), url = '', instance = '', yaml = '{}', ...rest } = options
   const env = { SVC_SERVER_DATADIR: dataDir, SVC_STORE_URL: url, SVC_CLUSTER_INSTANCE: instance }
+  const file = { env, readFile: () => yaml, file: '/none.yaml' }
+  const { packages = [] } = options
   const kernel = await createKernel({
-    config: loadConfig({ env, readFile: () => '{}', file: '/none.yaml' }),
+    config: loadConfig({ ...file, sections: findSections(file, { packages, known: [] }) }),
     secrets: openSecrets(dataDir),
     log: createLog({ level: 'error', format: 'json', clock, sink: SILENT }),
     clock,
     version: '0.0.0',
-    packages: [],
     ...rest,
+    packages,
   })
   kernel.attach(NO_EDGE)
   return kernel

@@ -3,6 +3,7 @@ import {
   diffSettings,
   type LoadedConfig,
   lineOf,
+  type Section,
   type SettingInForce,
   settingsInForce,
   valueAt,
@@ -47,15 +48,22 @@ export function createLiveSettings(first: LoadedConfig, log: Log): LiveSettings 
     return { kept, applied }
   }
 
+  const withKnown = (sections: readonly Section[]): readonly Section[] => [
+    ...sections,
+    ...loaded.sections.filter(({ origin }) => origin === 'known'),
+  ]
+
   return {
     current: () => settings,
     schema: () => loaded.schema,
     inForce: () => settingsInForce(loaded, settings),
     features: () =>
       loaded.sections.flatMap(({ plugin, paths }) => paths.map((prefix) => ({ prefix, plugin }))),
+    judge: (sections) => {
+      loaded.withSections(withKnown(sections))
+    },
     know: (sections) => {
-      const known = loaded.sections.filter(({ origin }) => origin === 'known')
-      const all = [...sections, ...known]
+      const all = withKnown(sections)
       if (JSON.stringify(all) === JSON.stringify(loaded.sections)) return
       enforce(loaded.withSections(all))
     },

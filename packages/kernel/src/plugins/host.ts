@@ -17,6 +17,8 @@ export interface SettingsAccess {
   current(): Settings
   /** Takes in what the manifests of the plugins that are found say of the configuration. */
   know(sections: readonly Section[]): void
+  /** Throws `config_invalid` when the configuration would be wrong by these sections. Changes nothing. */
+  judge(sections: readonly Section[]): void
   /** What a plugin gets as its own, checked, defaults filled in. Throws `config_invalid`: see `isWaitingFor`. */
   configFor(section: Section): unknown
   /** The keys under a plugin's path that are not what they were, and when each takes effect. */

@@ -6,6 +6,7 @@ import {
   type RejectedPlugin,
   reasonOf,
 } from '@steeple/plugin-packages'
+import type { Section } from '@steeple/settings'
 import semver from 'semver'
 import type { RouteSet } from './edge.ts'
 import type { PluginHost } from './host.ts'
@@ -172,16 +173,34 @@ export class PluginEntries {
    */
   know(coming?: FoundPlugin): void {
     const { host, catalogue } = this.#parts
-    const meant = catalogue.ids().map((id) => {
-      if (coming?.manifest.id === id) return coming
-      return this.#entries.get(id)?.live?.found ?? catalogue.versions(id)[0]
-    })
-    host.settings.know(meant.flatMap((found) => found?.section ?? []))
+    host.settings.know(
+      this.#sections((id) =>
+        coming?.manifest.id === id
+          ? coming
+          : (this.#entries.get(id)?.live?.found ?? catalogue.versions(id)[0]),
+      ),
+    )
     reportTrust(
       host.health,
       catalogue,
       this.live().map(({ found }) => found),
     )
+  }
+
+  /** Throws `config_invalid` when the configuration would be wrong without what lies in these folders. */
+  judgeWithout(folders: ReadonlySet<string>): void {
+    const { host, catalogue } = this.#parts
+    const stays = (found: FoundPlugin | undefined): boolean => found !== undefined && !folders.has(found.dir)
+    host.settings.judge(
+      this.#sections((id) =>
+        [this.#entries.get(id)?.live?.found, ...catalogue.versions(id)].find((found) => stays(found)),
+      ),
+    )
+  }
+
+  /** What the version that is meant of each plugin says of the configuration. */
+  #sections(meant: (id: string) => FoundPlugin | undefined): readonly Section[] {
+    return this.#parts.catalogue.ids().flatMap((id) => meant(id)?.section ?? [])
   }
 
   /** Throws `plugin_not_found` for one that is neither found nor failed. */

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { pluginStateConflict } from '@steeple/contracts'
+import { isServiceError, pluginStateConflict } from '@steeple/contracts'
 import { createContentRecord } from '@steeple/plugin-packages'
 import { bring, type Moving, unload } from './moves.ts'
 import type { PluginRecord } from './plugin-entries.ts'
@@ -32,6 +32,7 @@ export async function uninstall(
     throw notInstalled(name, version, entry.live?.found.manifest.essential === true)
   }
   const folders = [...dirs, ...(isGone ? [failed] : [])].map(({ dir }) => basename(dir))
+  refuseChosen(parts, name, new Set(dirs.map(({ dir }) => dir)))
   const { live } = entry
   if (live?.found.origin === 'installed' && folders.includes(basename(live.found.dir))) {
     const left = parts.catalogue
@@ -50,6 +51,19 @@ export async function uninstall(
   await parts.host.events.forget(name)
   await parts.host.db.transact((tx) => parts.host.secrets.forget(tx, name))
   return { ...record, state: 'unloaded', health: 'unknown', error: undefined, versions: [] }
+}
+
+/** Throws `plugin_state_conflict`, before anything has gone, when no start would take the configuration without the plugin. */
+function refuseChosen({ entries }: Moving, name: string, dirs: ReadonlySet<string>): void {
+  try {
+    entries.judgeWithout(dirs)
+  } catch (error) {
+    if (!isServiceError(error) || error.code !== 'config_invalid') throw error
+    throw pluginStateConflict(
+      `plugin ${name} is needed by the configuration: without it, ${error.message}; correct that, send SIGHUP, and uninstall it then`,
+      { cause: error },
+    )
+  }
 }
 
 function notInstalled(name: string, version: string | undefined, isEssential: boolean): Error {

@@ -203,6 +203,7 @@ export async function createTestHost(
       know: (sections) => {
         schema = mergedSchema(sections)
       },
+      judge: () => undefined,
       configFor: ({ configPath }) => settings.config[configPath] ?? {},
       changes: (before, configPath) =>
         diffSettings(before, current(), schema).filter(({ key }) => key.startsWith(`${configPath}.`)),

@@ -51,7 +51,10 @@ export interface PlannedFile {
   readonly change: 'added' | 'changed' | 'removed' | 'same'
   /** Who reads it. */
   readonly daemon: string | undefined
-  /** Unified, without secrets; undefined for a file that stays as it is. */
+  /**
+   * Lines with `-` and `+` before them, unified as diff(1) has it or all of both, without secrets; undefined for a file that
+   * stays as it is.
+   */
   readonly diff: string | undefined
 }
 /** One daemon of a plan. */
@@ -142,7 +145,11 @@ export interface CoreAttaches {
 export interface CoreDriver {
   /** Pure: same input, same bytes. Throws `validation_failed` for what the core would take silently and wrongly. */
   render(desired: CoreDesired): Promise<Rendered>
-  /** Never changes anything. */
+  /**
+   * Never changes anything. A core that does not answer, or not yet, is no error: its services are `down` or `unknown`, and
+   * what it did not tell is undefined. `configSha256` is of the files that the running core has read: where they were written and
+   * nobody has restarted it, undefined, so that they are applied.
+   */
   observe(signal: AbortSignal): Promise<CoreObserved>
   /**
    * What `apply` would do now. Never changes anything. Absent where nothing but the hash of `observe` can tell; the owner of
@@ -154,7 +161,10 @@ export interface CoreDriver {
    * for what the core does not take: it is not tried again until something else is wanted. Anything else is.
    */
   apply(config: Rendered, signal: AbortSignal): Promise<CoreApplied>
-  /** Really disconnects the subscriber; says whether its session is gone. */
+  /**
+   * Really disconnects the subscriber; says whether its session is gone. Where the core only takes note and acts later, it
+   * looks again until it is; the signal fires after 5 s, and whoever asks then or hears `pending` asks again.
+   */
   kick(imsi: Imsi, signal: AbortSignal): Promise<'yes' | 'pending' | 'not_attached'>
   /** Every phone that the core knows now. Never changes anything; throws `southbound_unavailable`. */
   ues(signal: AbortSignal): Promise<readonly ObservedUe[]>

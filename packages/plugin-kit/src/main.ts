@@ -3,6 +3,7 @@ import { basename, extname, resolve } from 'node:path'
 import { keyId, makeSigningKey, packPlugin, readSigningKey } from '@steeple/plugin-packages'
 import { Command } from 'commander'
 import { buildPlugin } from './build.ts'
+import { nodeProblem } from './node-version.ts'
 import { runTests } from './run-tests.ts'
 import { typeCheck } from './type-check.ts'
 
@@ -60,8 +61,8 @@ program
     process.stdout.write(`${packed.file}\n`)
   })
 
-if (process.features.typescript === false)
-  end(new Error(`a plugin needs Node 24; this is ${process.version}`))
+const problem = nodeProblem(process.versions.node, process.execPath)
+if (problem !== undefined) end(new Error(problem))
 await program.parseAsync().catch(end)
 
 function say(line: string): void {

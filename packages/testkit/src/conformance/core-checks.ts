@@ -30,13 +30,16 @@ function withPhones(
 }
 
 /** The settings with one thing changed, by what that is. */
-function oneChange(desired: CoreDesired): Readonly<Record<string, CoreDesired>> {
+function oneChange(
+  desired: CoreDesired,
+  anotherApn = 'added.example',
+): Readonly<Record<string, CoreDesired>> {
   const { mcc, mnc } = desired.plmn
   return {
     MCC: { ...desired, plmn: { mcc: mcc === '901' ? '902' : '901', mnc } },
     MNC: { ...desired, plmn: { mcc, mnc: mnc === '03' ? '04' : '03' } },
     TAC: { ...desired, tac: desired.tac === 9 ? 10 : 9 },
-    APNs: { ...desired, apns: [...desired.apns, 'added.example'] },
+    APNs: { ...desired, apns: [...desired.apns, anotherApn] },
   }
 }
 
@@ -65,10 +68,10 @@ const RENDERING: readonly Check<CoreFixture>[] = [
   },
   {
     sentence: 'renders MCC, MNC, TAC and APNs: each alone gives other bytes and another hash',
-    body: async ({ driver, desired }) => {
+    body: async ({ driver, desired, anotherApn }) => {
       const hashes = new Set([(await driver.render(desired)).sha256])
       const texts = new Set([JSON.stringify([...(await driver.render(desired)).files])])
-      for (const [what, changed] of Object.entries(oneChange(desired))) {
+      for (const [what, changed] of Object.entries(oneChange(desired, anotherApn))) {
         const { files, sha256 } = await driver.render(changed)
         assert.not.ok(hashes.has(sha256), `another ${what} must give another hash`)
         const text = JSON.stringify([...files])

@@ -22,13 +22,24 @@ export interface CoreFixture extends WorldFixture {
   /** Two settings that the core supports and that render differently. */
   readonly desired: CoreDesired
   readonly otherDesired: CoreDesired
-  /** How long phones and lists may take to show what has happened, ms; 20,000 when absent. */
+  /**
+   * An APN that is in neither of them, for a core whose driver needs something of each (a pool of addresses); `added.example`
+   * when absent.
+   */
+  readonly anotherApn?: string
+  /**
+   * How long phones and lists may take to show what has happened, ms; 20,000 when absent. A wrong driver that counts wrongly
+   * is waited for so long: name what your core needs.
+   */
   readonly patienceMs?: number
   /** A subscriber that is not attached. */
   readonly stranger: Imsi
   /** Phones to attach; where none can be, why: nothing is known then of kicks and counts. */
   readonly phones: CorePhones | { readonly none: string }
-  /** The files that the core reads, past the driver: path relative to its directory → content. */
+  /**
+   * The files that the core reads, past the driver: path relative to its directory → content, as `render` gives them. Where a
+   * file holds more than is the service's, that part of it alone.
+   */
   configFiles(): Promise<ReadonlyMap<string, string>>
   /** Makes the next `apply` fail after it has begun. */
   failNextApply(): Promise<void>

@@ -1,3 +1,4 @@
+import { type CoreDriver, validationFailed } from '@steeple/contracts'
 import { CORE_CHECKS } from '../../src/conformance/core-checks.ts'
 import { CORE_MUTANTS } from '../../src/conformance/core-mutants.ts'
 import { wrongDriver } from '../../src/conformance/mutants.ts'
@@ -13,6 +14,16 @@ const mutants = CORE_MUTANTS.map((mutant): readonly [string, WrongCore] => [
 ])
 
 coreDriverConformance('a core in memory', () => memoryCoreFixture())
+coreDriverConformance('a core whose driver knows its APNs', async () => {
+  const fixture = await memoryCoreFixture()
+  const known = [...fixture.desired.apns, ...fixture.otherDesired.apns, 'one.more']
+  const render: CoreDriver['render'] = async (desired) => {
+    const odd = desired.apns.find((apn) => !known.includes(apn))
+    if (odd !== undefined) throw validationFailed(`there are no addresses for ${odd}`)
+    return await fixture.driver.render(desired)
+  }
+  return { ...fixture, driver: { ...fixture.driver, render }, anotherApn: 'one.more' }
+})
 findsAll(
   'testkit/conformance/core',
   CORE_CHECKS,

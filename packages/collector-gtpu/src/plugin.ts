@@ -24,7 +24,7 @@ interface TapConfig {
   readonly enabled: boolean
   readonly iface: string
   readonly driver: 'nft' | 'pcap' | 'file'
-  readonly inside_iface: string
+  readonly inside_iface: readonly string[]
   readonly file: string
   readonly core_addresses: readonly string[]
 }

@@ -19,25 +19,33 @@ const FORGED: readonly Carried[] = Array.from({ length: 200 }, () => ({
   octets: 1_000,
 }))
 
-function startUpf(): void {
+/** Those of another DNN of it. */
+const SECOND_TUN = 'ogstun2'
+const SECOND_UPF = 'ogx1'
+
+function startUpf(upf = UPF, tun = TUN, network = '10.45.255.1/16'): void {
   runTool(
     'sh',
     '-ec',
-    `ip link add ${UPF} type veth peer name ${TUN}; ip link set ${UPF} mtu 9500 up; ip addr add 10.45.255.1/16 dev ${TUN}; ip link set ${TUN} mtu 9500 up`,
+    `ip link add ${upf} type veth peer name ${tun}; ip link set ${upf} mtu 9500 up; ip addr add ${network} dev ${tun}; ip link set ${tun} mtu 9500 up`,
   )
 }
 
-function stopUpf(): void {
-  runTool('ip', 'link', 'del', UPF)
+function stopUpf(upf = UPF): void {
+  runTool('ip', 'link', 'del', upf)
 }
 
 /** What an honest UPF lets out of packets. */
 function letOut(packets: readonly Carried[], ...flags: readonly string[]): void {
-  sendOn(UPF, packets.filter(({ isUp }) => isUp).map(released), ...flags)
+  letOutOn(UPF, packets, ...flags)
+}
+
+function letOutOn(upf: string, packets: readonly Carried[], ...flags: readonly string[]): void {
+  sendOn(upf, packets.filter(({ isUp }) => isUp).map(released), ...flags)
 }
 
 async function openInside(): Promise<UpfTap> {
-  return await openNft(RECEIVING, [CORE, CORE_6], TUN)
+  return await openNft(RECEIVING, [CORE, CORE_6], [TUN])
 }
 
 /** Reads until the tap has what it is to have counted in this generation. */
@@ -113,6 +121,44 @@ inside('follows an interface that comes and goes, and counts at the tunnel meanw
     assert.equal([last.began - gone.carried, last.lost], [0, 0])
   } finally {
     await tap.close(false)
+  }
+})
+
+inside('counts at every interface of a UPF with several, and at the tunnel while one is away', async () => {
+  const some = PACKETS.slice(0, 300)
+  const isOfFirst = ({ phone }: Carried): boolean => phone.includes(':')
+  const leave = (packets: readonly Carried[]): void => {
+    letOut(packets.filter((one) => isOfFirst(one)))
+    letOutOn(
+      SECOND_UPF,
+      packets.filter((one) => !isOfFirst(one)),
+    )
+  }
+  startUpf()
+  const tap = await openNft(RECEIVING, [CORE, CORE_6], [TUN, SECOND_TUN])
+  try {
+    send(some)
+    const before = await reads(tap, some)
+    assert.match(tap.state().detail, /at the tunnel: no interface ogstun2 is up/)
+    startUpf(SECOND_UPF, SECOND_TUN, '10.46.255.1/16')
+    const tunnel = await tap.snapshot(undefined, NEVER)
+    assert.equal([tunnel.generation, tunnel.isFinal], [before.generation, true])
+    const came = await tap.snapshot(tunnel.generation, NEVER)
+    send(FORGED)
+    send(some)
+    leave(some)
+    const there = await reads(tap, some)
+    assert.equal([there.generation, there.lost], [came.generation, 0])
+    assert.match(tap.state().detail, /what they send at ogstun, ogstun2/)
+    stopUpf(SECOND_UPF)
+    const gone = await tap.snapshot(undefined, NEVER)
+    assert.equal([gone.generation, gone.isFinal, octetsOf(gone)], [came.generation, true, truthOf(some)])
+    send(some)
+    const { lost } = await reads(tap, some, gone.generation)
+    assert.is(lost, 0)
+  } finally {
+    await tap.close(false)
+    stopUpf()
   }
 })
 

@@ -15,7 +15,7 @@ const life = suite('collector-gtpu/plugin')
 const CONFIG = {
   enabled: true,
   iface: RECEIVING,
-  inside_iface: '',
+  inside_iface: [],
   driver: 'nft',
   file: '',
   core_addresses: [CORE],

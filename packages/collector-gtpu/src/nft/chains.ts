@@ -103,7 +103,7 @@ export function direction(place: TapPlace, own: string, hook: Hook, family: Fami
   const plain = family === 'ip' ? '@nh,48,16 & 0x3fff == 0' : '@nh,48,8 17'
   const one = place.isExact ? agree(own, ['usual']) : IS_SHORT
   const up =
-    place.inside === undefined
+    place.inside.length === 0
       ? `${toCore} ${plain} ${one} goto ${own}_${pathName({ hook, family, way: 'up' })}`
       : `${toCore} @th,72,8 ${G_PDU} counter name ${own}_offered accept`
   return [
@@ -141,7 +141,7 @@ export function rest(place: TapPlace, own: string, hook: Hook, family: Family): 
 
 /** What of the tunnel is counted there. */
 export function waysAt({ inside }: TapPlace): readonly Way[] {
-  return inside === undefined ? ['up', 'down'] : ['down']
+  return inside.length === 0 ? ['up', 'down'] : ['down']
 }
 
 /** Counts what has left the tunnel by its sender, which the UPF has looked at. `left` is for comparison with `offered`. */

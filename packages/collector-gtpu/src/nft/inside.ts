@@ -2,43 +2,65 @@ import { networkInterfaces } from 'node:os'
 import { interfaceReceived } from '../interface-packets.ts'
 import type { TapState } from '../upf-tap.ts'
 import type { ListedGeneration, ListedTable } from './listing.ts'
-import { INSIDE } from './place.ts'
+import { insideName, isInside } from './place.ts'
 
 /** So many packets that went into the tunnel, and none came out: what is watched is not the UPF's interface. */
 const TELLING = 100
 
-/** The UPF's TUN interface. Of the network namespace of this process. */
+/** The UPF's TUN interfaces, one or more for its DNNs. Of the network namespace of this process. */
 export interface InsidePlace {
-  /** Empty: what phones send is counted at the tunnel. */
-  readonly iface: string
-  /** Packets that it has received, which is what the UPF let out; undefined when it is not there. */
-  received(): number | undefined
+  /** None: what phones send is counted at the tunnel. */
+  readonly ifaces: readonly string[]
+  /** Packets that one has received, which is what the UPF let out; undefined when it is not there. */
+  received(iface: string): number | undefined
   /** Whether somebody has it open: one that is left over from another installation is nobody's. */
-  isRunning(): boolean
+  isRunning(iface: string): boolean
 }
 
-/** One of this machine. */
-export function insidePlace(iface: string): InsidePlace {
+/** Those of this machine. */
+export function insidePlace(ifaces: readonly string[]): InsidePlace {
   return {
-    iface,
-    received: () => (iface === '' ? undefined : interfaceReceived(iface)),
+    ifaces: [...new Set(ifaces)],
+    received: interfaceReceived,
     // Those that do not run are not listed.
-    isRunning: () => networkInterfaces()[iface] !== undefined,
+    isRunning: (iface) => networkInterfaces()[iface] !== undefined,
   }
 }
 
-/** The interface when what phones send is to be counted there. One that was stays it while its UPF is restarted. */
-export function insideFor({ iface, received, isRunning }: InsidePlace, hasHook: boolean): string | undefined {
-  return received() !== undefined && (hasHook || isRunning()) ? iface : undefined
+/** Those of the interfaces at which nothing can be counted. One that was counted at stays so while its UPF is restarted. */
+export function absentOf({ ifaces, received, isRunning }: InsidePlace, hasHooks: boolean): readonly string[] {
+  return ifaces.filter((iface) => received(iface) === undefined || !(hasHooks || isRunning(iface)))
+}
+
+/**
+ * The interfaces when what phones send is to be counted there: all of them or none, since by which of them a phone's
+ * packets leave is not known at the tunnel.
+ */
+export function insideFor(place: InsidePlace, hasHooks: boolean): readonly string[] {
+  return absentOf(place, hasHooks).length === 0 ? place.ifaces : []
 }
 
 /**
  * Packets that came out before the hook was there: a kernel before 6.16 does not put it on an interface that came anew.
  * Nothing of them was counted, neither there nor at the tunnel.
  */
-export function missedInside({ received }: InsidePlace, { hooks }: ListedTable, inside: string): number {
-  const before = hooks.get(INSIDE)
-  return before === undefined || before.device === inside ? 0 : (received() ?? 0)
+export function missedInside(
+  { received }: InsidePlace,
+  { hooks }: ListedTable,
+  inside: readonly string[],
+): number {
+  return inside.reduce((sum, iface, index) => {
+    const before = hooks.get(insideName(index))
+    return before === undefined || before.device === iface ? sum : sum + (received(iface) ?? 0)
+  }, 0)
+}
+
+/** The TUN interfaces that have a hook, in their order. */
+export function insideOf({ hooks }: ListedTable): readonly string[] {
+  return [...hooks]
+    .filter(([name]) => isInside(name))
+    .toSorted(([one], [other]) => one.localeCompare(other, 'en', { numeric: true }))
+    .flatMap(([, { device }]) => (device === undefined ? [] : [device]))
 }
 
 /** What the UPF did not let out of what phones have sent into the tunnel. */
@@ -70,14 +92,19 @@ export function swallowed(generation: ListedGeneration | undefined): number {
 }
 
 /** What the health says: `all` that is counted, and where what phones send is. */
-export function insideState(all: string, wanted: string, inside: string | undefined, lost: number): TapState {
+export function insideState(
+  all: string,
+  absent: readonly string[],
+  inside: readonly string[],
+  lost: number,
+): TapState {
   if (lost > 0)
     return {
       status: 'degraded',
-      detail: `${all}; ${lost} packets of phones went into the tunnel and none came out of ${inside}: name the UPF's TUN interface in collector.upf.inside_iface, or leave that empty to count them at the tunnel`,
+      detail: `${all}; ${lost} packets of phones went into the tunnel and none came out of ${inside.join(', ')}: name the UPF's TUN interfaces in collector.upf.inside_iface, or leave that empty to count them at the tunnel`,
     }
-  if (inside !== undefined) return { status: 'ok', detail: `${all}; what they send at ${inside}` }
-  const why = wanted === '' ? '' : `: no interface ${wanted} is up`
+  if (inside.length > 0) return { status: 'ok', detail: `${all}; what they send at ${inside.join(', ')}` }
+  const why = absent.length === 0 ? '' : `: no interface ${absent.join(', ')} is up`
   return { status: 'ok', detail: `${all}; what they send at the tunnel${why}` }
 }
 

@@ -56,7 +56,7 @@ export function setsOf(place: TapPlace): readonly SetKey[] {
     [...new Set(before)].flatMap((octets) =>
       ([4, 6] as const).map((inner) => ({ way, inner, before: octets })),
     )
-  return [...of('up', place.inside === undefined ? tunnel : [NOTHING]), ...of('down', tunnel)]
+  return [...of('up', place.inside.length === 0 ? tunnel : [NOTHING]), ...of('down', tunnel)]
 }
 
 /** What a counter counts of a packet before the inner one. */

@@ -149,3 +149,14 @@ export function countersOf({ octets }: ListedGeneration): readonly TapCounter[] 
     downBytes: down,
   }))
 }
+
+/** The generation that counts now; the last one where no hook says. */
+export function activeOf({ hooks, generations }: ListedTable): number {
+  const counts = [...hooks.values()].map((hook) => hook.counts ?? 0)
+  return Math.max(0, ...(counts.some((number) => number > 0) ? counts : generations.keys()))
+}
+
+/** The name of a generation of a table. */
+export function nameOf({ id }: ListedTable, generation: number): string {
+  return `${id}.${generation}`
+}

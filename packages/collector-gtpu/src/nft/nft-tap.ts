@@ -3,9 +3,18 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, southboundUnavailable } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import { NO_PACKETS, type TapSnapshot, type TapState, type TapStats, type UpfTap } from '../upf-tap.ts'
-import { countRefusals, type InsidePlace, insideFor, insideState, missedInside, swallowed } from './inside.ts'
-import { countersOf, type ListedTable, listingReader } from './listing.ts'
-import { baseChains, INSIDE, type TapPlace } from './place.ts'
+import {
+  absentOf,
+  countRefusals,
+  type InsidePlace,
+  insideFor,
+  insideOf,
+  insideState,
+  missedInside,
+  swallowed,
+} from './inside.ts'
+import { activeOf, countersOf, type ListedTable, listingReader, nameOf } from './listing.ts'
+import { baseChains, INSIDE, isInside, type TapPlace } from './place.ts'
 import { dropText, generationText, hooksText, layoutOf, SET_SIZE, tableText } from './ruleset.ts'
 import { isAbsent, type NftRun } from './run-nft.ts'
 
@@ -49,8 +58,8 @@ class RulesTap implements NftTap {
   /** What the interface had carried at the last reading, and since when it had. */
   #carried = 0
   #carriedMs = 0
-  /** Where what phones send was counted at the last reading; undefined: at the tunnel. */
-  #inside: string | undefined
+  /** Where what phones send was counted at the last reading; nowhere: at the tunnel. */
+  #inside: readonly string[] = []
   readonly #refusals = countRefusals()
   #swallowed = 0
   readonly #layouts = new Map<string, string>()
@@ -66,7 +75,7 @@ class RulesTap implements NftTap {
       const reading = await this.#read(counted, signal)
       const { place, inside } = this.#options
       const all = `${reading.counters.length} addresses on ${place.iface}`
-      this.#state = insideState(all, inside.iface, this.#inside, this.#swallowed)
+      this.#state = insideState(all, absentOf(inside, false), this.#inside, this.#swallowed)
       return reading
     } catch (error) {
       this.#state = { status: 'down', detail: safeText(error) }
@@ -119,7 +128,8 @@ class RulesTap implements NftTap {
   /** The last reading, when the interface had been still for a while before it and has been since. */
   #stillAt(carried: number): TapSnapshot | undefined {
     const { clock } = this.#options
-    const isMoved = insideFor(this.#options.inside, this.#inside !== undefined) !== this.#inside
+    const inside = insideFor(this.#options.inside, this.#inside.length > 0)
+    const isMoved = inside.join() !== this.#inside.join()
     if (carried === this.#carried && !isMoved) return this.#still && { ...this.#still, atMs: clock.nowMs() }
     this.#carriedMs = clock.monotonicMs()
     this.#still = undefined
@@ -167,7 +177,7 @@ class RulesTap implements NftTap {
 
   /** As `layoutOf`, made once for each form that the place can have. */
   #layout(place: TapPlace): string {
-    const form = `${place.isExact} ${place.inside !== undefined}`
+    const form = `${place.isExact} ${place.inside.length > 0}`
     const known = this.#layouts.get(form) ?? layoutOf(place)
     this.#layouts.set(form, known)
     return known
@@ -179,7 +189,7 @@ class RulesTap implements NftTap {
     const place = { ...this.#options.place, inside }
     const isExact =
       (table.generations.get(active)?.packets.get('merged') ?? 0) > 0 ||
-      [undefined, INSIDE].some(
+      [[], [INSIDE]].some(
         (each) => table.notes.get(active)?.layout === this.#layout({ ...place, inside: each, isExact: true }),
       )
     return { ...place, isExact }
@@ -191,9 +201,10 @@ class RulesTap implements NftTap {
     place: Pick<TapPlace, 'iface' | 'inside'>,
     parts: 'all' | 'tunnel',
   ): boolean {
-    const wanted = baseChains(parts === 'all' ? place : { ...place, inside: undefined })
+    const wanted = baseChains(parts === 'all' ? place : { ...place, inside: [] })
+    const present = [...hooks.keys()].filter((name) => parts === 'all' || !isInside(name))
     return (
-      hooks.size - (parts === 'tunnel' && hooks.has(INSIDE) ? 1 : 0) === wanted.length &&
+      present.length === wanted.length &&
       wanted.every(
         ({ name, device }) => hooks.get(name)?.device === device && hooks.get(name)?.counts !== undefined,
       )
@@ -214,12 +225,12 @@ class RulesTap implements NftTap {
     const place = this.#placeFor(table, active)
     // Where its hooks are right the tunnel is counted without a gap, whatever happens inside.
     const isTunnel = this.#isHooked(table, place, 'tunnel')
-    const present = [...table.hooks.keys()].filter((name) => !isTunnel || name === INSIDE)
-    const wanted = baseChains(place).filter(({ name }) => !isTunnel || name === INSIDE)
+    const present = [...table.hooks.keys()].filter((name) => !isTunnel || isInside(name))
+    const wanted = baseChains(place).filter(({ name }) => !isTunnel || isInside(name))
     const hooks = this.#isHooked(table, place, 'all') ? [] : [hooksText(place.table, present, wanted)]
     // Without its hooks nothing was counted since the last look at the latest; an interface that came anew began from 0.
     const ended = isTunnel ? carried : Math.min(this.#carried, carried)
-    const missed = place.inside === undefined ? 0 : missedInside(this.#options.inside, table, place.inside)
+    const missed = missedInside(this.#options.inside, table, place.inside)
     const note = { number: active + 1, sinceMs: this.#options.clock.nowMs(), began: carried, ended, missed }
     await this.#apply([...hooks, generationText(place, note)].join('\n'), signal)
   }
@@ -232,7 +243,7 @@ class RulesTap implements NftTap {
     const carried = this.#options.carried() ?? 0
     if (carried !== this.#carried) this.#carriedMs = this.#options.clock.monotonicMs()
     this.#carried = carried
-    this.#inside = table.hooks.get(INSIDE)?.device
+    this.#inside = insideOf(table)
     this.#swallowed = isFinal ? 0 : swallowed(generation)
     const packets = (name: string): number => generation?.packets.get(name) ?? 0
     const unmatched = UNMATCHED.reduce((sum, name) => sum + packets(name), 0)
@@ -284,14 +295,4 @@ class RulesTap implements NftTap {
   async #apply(text: string, signal: AbortSignal): Promise<void> {
     await this.#options.run(['-f', '-'], `${text}\n`, () => undefined, signal)
   }
-}
-
-/** The generation that counts now; the last one where no hook says. */
-function activeOf({ hooks, generations }: ListedTable): number {
-  const counts = [...hooks.values()].map((hook) => hook.counts ?? 0)
-  return Math.max(0, ...(counts.some((number) => number > 0) ? counts : generations.keys()))
-}
-
-function nameOf({ id }: ListedTable, generation: number): string {
-  return `${id}.${generation}`
 }

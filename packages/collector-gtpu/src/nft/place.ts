@@ -12,10 +12,10 @@ export interface TapPlace {
    */
   readonly isExact: boolean
   /**
-   * The UPF's TUN interface, where what phones send is counted once the UPF has let it out: it drops what carries another
-   * phone's address. Undefined: at the tunnel, by whatever address is in the packet.
+   * The UPF's TUN interfaces, where what phones send is counted once the UPF has let it out: it drops what carries another
+   * phone's address. None: at the tunnel, by whatever address is in the packet.
    */
-  readonly inside: string | undefined
+  readonly inside: readonly string[]
 }
 
 /** A chain that the kernel hands packets of an interface to. */
@@ -25,8 +25,18 @@ export interface BaseChain {
   readonly device: string
 }
 
-/** The name of the one at the UPF's TUN interface: what the UPF lets out arrives there. */
+/** The name of the first one at a TUN interface of the UPF: what the UPF lets out arrives there. */
 export const INSIDE = 'inside'
+
+/** The name of the chain at the TUN interface of that index. */
+export function insideName(index: number): string {
+  return index === 0 ? INSIDE : `${INSIDE}_${index}`
+}
+
+/** Whether a chain is at a TUN interface. */
+export function isInside(name: string): boolean {
+  return /^inside(?:_\d+)?$/.test(name)
+}
 
 /** Where rules see the packets of an interface. */
 export type Hook = 'ingress' | 'egress'
@@ -42,7 +52,8 @@ export function hooksOf(iface: string): readonly Hook[] {
 /** All chains of a place that have a hook. */
 export function baseChains({ iface, inside }: Pick<TapPlace, 'iface' | 'inside'>): readonly BaseChain[] {
   const tunnel = hooksOf(iface).map((hook) => ({ name: hook, hook, device: iface }))
-  return inside === undefined ? tunnel : [...tunnel, { name: INSIDE, hook: 'ingress', device: inside }]
+  const inner = inside.map((device, index) => ({ name: insideName(index), hook: 'ingress' as const, device }))
+  return [...tunnel, ...inner]
 }
 
 /** The core's addresses of a family. */

@@ -2,7 +2,16 @@ import { createHash } from 'node:crypto'
 import { type Chain, direction, entry, insideRules, rest, tagged, waysAt, writeHeaders } from './chains.ts'
 import { GTP_HEADER, keyType, lateName, phoneFields, setName, setsOf } from './keys.ts'
 import { lengthFields, lengthSets } from './lengths.ts'
-import { type BaseChain, baseChains, ends, type Hook, hooksOf, INSIDE, type TapPlace } from './place.ts'
+import {
+  type BaseChain,
+  baseChains,
+  ends,
+  type Hook,
+  hooksOf,
+  INSIDE,
+  isInside,
+  type TapPlace,
+} from './place.ts'
 
 /** Addresses that a set holds. What further ones move is unmatched. */
 export const SET_SIZE = 65_536
@@ -44,7 +53,7 @@ export interface GenerationNote {
   /** What the interface had carried when the generation began, and when the one before had ended. */
   readonly began: number
   readonly ended: number
-  /** Packets that left the UPF's TUN interface before there was a hook on it: it had come anew. */
+  /** Packets that left the UPF's TUN interfaces before there was a hook on them: they had come anew. */
   readonly missed: number
 }
 
@@ -70,7 +79,7 @@ export function generationText(place: TapPlace, note: Omit<GenerationNote, 'layo
   const own = `g${number}`
   const rules = baseChains(place).flatMap(({ name, hook }) => [
     `flush chain netdev ${table} ${name}`,
-    ...(name === INSIDE ? [`goto ${own}_${INSIDE}`] : entry(place, own, hook)).map(
+    ...(isInside(name) ? [`goto ${own}_${INSIDE}`] : entry(place, own, hook)).map(
       (rule) => `add rule netdev ${table} ${name} ${rule}`,
     ),
   ])
@@ -113,7 +122,7 @@ function generation(place: TapPlace, number: number): string {
   const set = (name: string, text: string): void => {
     lines.push(`add set netdev ${place.table} ${own}_${name} { ${text}; }`)
   }
-  const counters = place.inside === undefined ? COUNTERS : [...COUNTERS, ...INSIDE_COUNTERS]
+  const counters = place.inside.length === 0 ? COUNTERS : [...COUNTERS, ...INSIDE_COUNTERS]
   for (const name of counters) lines.push(`add counter netdev ${place.table} ${own}_${name}`)
   for (const [name, pairs] of lengthSets(place.isExact))
     set(name, `typeof ${lengthFields(name)}; flags constant; elements = { ${pairs} }`)
@@ -126,7 +135,7 @@ function generation(place: TapPlace, number: number): string {
         `typeof ${phoneFields(way, GTP_HEADER, inner)} . meta length . meta mark; size ${SET_SIZE}; flags dynamic; quota ${NEVER_REACHED}`,
       )
   for (const hook of hooksOf(place.iface)) writeTunnel(chain, place, own, hook)
-  if (place.inside !== undefined) chain(INSIDE, insideRules(own))
+  if (place.inside.length > 0) chain(INSIDE, insideRules(own))
   return lines.join('\n')
 }
 

@@ -34,7 +34,7 @@ export function folder(): { readonly path: string; remove(): void } {
 export async function openNft(
   iface: string = RECEIVING,
   core: readonly string[] = [CORE, CORE_6],
-  inside = '',
+  inside: readonly string[] = [],
 ): Promise<UpfTap> {
   const place = {
     table: 'steeple_gtpu_test',

@@ -1,6 +1,8 @@
 import { assert } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { misfits, objections } from './console-look.ts'
+import type { Person } from './people.ts'
+import { totpAt } from './totp.ts'
 
 /** Widths at which every page is looked at: a phone, and a desk. */
 const WIDTHS = [360, 1_280] as const
@@ -10,6 +12,15 @@ const DESK = { width: 1_280, height: 900 }
 export async function signInWithToken(page: Page, token: string): Promise<void> {
   await page.getByRole('button', { name: 'Use a token instead' }).click()
   await page.getByLabel('Token', { exact: true }).fill(token)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+}
+
+/** Signs in as a person, by name, password and the code of now. */
+export async function signInAs(page: Page, { name, password, totp_uri: uri }: Person): Promise<void> {
+  await page.getByLabel('Name').fill(name)
+  await page.getByLabel('Password').fill(password)
+  await page.getByLabel('Code').fill(totpAt(uri, Date.now()))
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
 }

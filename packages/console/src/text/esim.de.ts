@@ -123,7 +123,7 @@ export const esimDe: Readonly<Record<keyof typeof esimEn, string>> = {
     'Chips darunter bekommen nichts mehr, laufende Downloads enden. Was ausgeliefert ist, bleibt. Man kann ihm wieder glauben.',
   'esim.cert.revoked': '{subject} wird nicht mehr geglaubt.',
   'esim.cert.restore': 'Wieder glauben',
-  'esim.cert.restore.of': '{subject} wieder glauben',
+  'esim.cert.restore.of': 'Wieder glauben: {subject}',
   'esim.cert.restored': '{subject} wird wieder geglaubt.',
   'esim.cert.remove': 'Entfernen',
   'esim.cert.remove.of': '{subject} entfernen',

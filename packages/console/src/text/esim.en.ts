@@ -114,7 +114,7 @@ export const esimEn = {
     'Chips below it get nothing any more, and downloads that are under way end. What was delivered stays. It can be believed again.',
   'esim.cert.revoked': '{subject} is believed no more.',
   'esim.cert.restore': 'Believe again',
-  'esim.cert.restore.of': 'Believe {subject} again',
+  'esim.cert.restore.of': 'Believe again: {subject}',
   'esim.cert.restored': '{subject} is believed again.',
   'esim.cert.remove': 'Remove',
   'esim.cert.remove.of': 'Remove {subject}',

@@ -1,0 +1,308 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assert, eventually, suite } from '@steeple/testkit'
+import type { Page } from 'playwright-core'
+import { type Browser, findBrowser, type OpenPage, openBrowser } from '../harness/browser.ts'
+import { isAccessible, signInAs, signInWithToken } from '../harness/console-page.ts'
+import { addPerson, post } from '../harness/people.ts'
+import { sourceOf } from '../harness/plugins/failing-plugins.ts'
+import { installVersion } from '../harness/plugins/install-version.ts'
+import { type Service, startService } from '../harness/service.ts'
+import { shiftedClock } from '../harness/shifted-clock.ts'
+import { startWebhookReceiver, type Treatment, type WebhookReceiver } from '../harness/webhook-receiver.ts'
+
+/** Two people at once, and what is done now and then: the life of a SIM, ways in, certificates, secrets, the clock. */
+const care = suite('e2e/console-care')
+const LIMIT = { limitMs: 600_000 }
+const TWO_DAYS_MS = 2 * 86_400_000
+const SECRET = 'k7-of-the-lantern'
+const executable = findBrowser()
+
+let folder: string
+let service: Service
+let hooks: WebhookReceiver
+let treatment: Treatment = 'fail'
+let browser: Browser
+let clock: ReturnType<typeof shiftedClock>
+
+/** Configuration of the box; JSON is YAML. */
+function configOf(url: string): string {
+  const rule = { name: 'running', metric: 'process_start_time_seconds', op: '>', threshold: 0, for: '0s' }
+  const webhook = { name: 'ops', url, secret_file: join(folder, 'ops.secret'), allow_private: true }
+  const alerts = {
+    enabled: true,
+    interval: '1s',
+    rules: [{ ...rule, severity: 'critical' }],
+    webhooks: [webhook],
+  }
+  return JSON.stringify({ alerts, esim: { enabled: true, smdp_address: 'smdp.lab.example' } })
+}
+
+if (executable !== undefined) {
+  care.before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'steeple-care-'))
+    clock = shiftedClock(folder)
+    hooks = await startWebhookReceiver(join(folder, 'ops.secret'), () => treatment)
+    const config = join(folder, 'control.yaml')
+    writeFileSync(config, configOf(hooks.url))
+    service = await startService({
+      flags: ['--config', config],
+      env: { SVC_HSS_DRIVER: 'none', SVC_FAIRUSE_ENABLED: 'true' },
+      nodeFlags: clock.nodeFlags,
+    })
+    browser = await openBrowser(executable)
+  }, LIMIT)
+  care.after(async () => {
+    await browser?.close()
+    await service?.stop()
+    await hooks?.close()
+    rmSync(folder, { recursive: true, force: true })
+  }, LIMIT)
+}
+
+/** A page for who may do all. */
+async function asAdmin(path: string, work: (page: Page) => Promise<void>): Promise<void> {
+  const opened = await browser.open(service.url + path)
+  await signInWithToken(opened.page, service.adminToken)
+  await work(opened.page)
+  await isWell(opened)
+}
+
+/** Nothing was complained of, nobody else was asked. */
+async function isWell({ page, problems, hosts }: OpenPage): Promise<void> {
+  assert.equal(problems, [])
+  assert.equal([...hosts], [new URL(service.url).host])
+  await page.close()
+}
+
+async function issue(label: string): Promise<string> {
+  const { status, body } = await service.request('POST', '/v1/sims', { body: { label } })
+  assert.is(status, 201)
+  return body.sims[0].imsi_sha256_12
+}
+
+const simOf = async (hash: string) => (await service.request('GET', `/v1/sims/${hash}`)).body
+
+/** Presses a button, and the one of the dialog that it opens. */
+async function confirmed(page: Page, name: string, last = name): Promise<void> {
+  await page.getByRole('button', { name, exact: true }).click()
+  await page.getByRole('dialog').getByRole('button', { name: last, exact: true }).click()
+}
+
+if (executable !== undefined) {
+  care(
+    'shows two people who are at it at once what the other has done, and loses nothing of either',
+    async () => {
+      const hash = await issue('ferry')
+      const people = await Promise.all(
+        ['ada', 'ben'].map(async (name) => {
+          const opened = await browser.open(`${service.url}/sims/${hash}`)
+          await signInAs(opened.page, await addPerson(service, name, ['operator']))
+          await opened.page.getByRole('heading', { name: 'ferry' }).waitFor()
+          await opened.page.evaluate('window.sameDocument = true')
+          return opened
+        }),
+      )
+      const [ada, ben] = people.map(({ page }) => page)
+      if (ada === undefined || ben === undefined) throw new Error('two have come')
+      await ben.getByRole('button', { name: 'Suspend' }).click()
+      await ada.getByText('suspended by operator', { exact: true }).waitFor()
+      await ada.getByRole('button', { name: 'Resume' }).click()
+      await ben.getByRole('button', { name: 'Suspend' }).waitFor()
+      assert.is((await simOf(hash)).state, 'issued')
+      for (const page of [ada, ben])
+        await page.getByRole('navigation').getByRole('link', { name: 'Rules' }).click()
+      await ada.getByLabel('Audit trail, days').fill('500')
+      await ben.getByLabel('Arms of the radio per hour').fill('70')
+      await ben.getByRole('button', { name: 'Save the rules' }).click()
+      await ada.getByText('Somebody else has changed the rules meanwhile.').waitFor()
+      assert.is(await ada.getByLabel('Audit trail, days').inputValue(), '500')
+      await ada.getByRole('button', { name: 'Keep mine on top of theirs' }).click()
+      await ada.getByRole('button', { name: 'Save the rules' }).click()
+      await ada.getByText('The rules are in force as revision').waitFor()
+      const { body } = await service.request('GET', '/v1/policy')
+      assert.equal([body.retention_days.audit, body.rate_limits.tx_arm_per_hour], [500, 70])
+      // Ben has nothing in his form that is not kept: it follows.
+      await eventually(async () => assert.is(await ben.getByLabel('Audit trail, days').inputValue(), '500'))
+      for (const page of [ada, ben]) assert.ok(await page.evaluate('window.sameDocument'))
+      for (const opened of people) {
+        await opened.page.context().clearCookies()
+        await isWell(opened)
+      }
+    },
+    LIMIT,
+  )
+
+  care(
+    'leads a SIM through its life: a label, suspended, resumed, over its quota, replaced, revoked, forgotten',
+    async () => {
+      const hash = await issue('kiosk')
+      await asAdmin(`/sims/${hash}`, async (page) => {
+        await page.getByRole('button', { name: 'Label', exact: true }).click()
+        await page.getByRole('dialog').getByLabel('Label').fill('kiosk at the quay')
+        await page.getByRole('dialog').getByRole('button', { name: 'Label' }).click()
+        await page.getByRole('heading', { name: 'kiosk at the quay' }).waitFor()
+        await page.getByRole('button', { name: 'Suspend' }).click()
+        await page.getByRole('button', { name: 'Resume' }).click()
+        await page.getByText('kiosk at the quay may use the network again.').waitFor()
+        await service.request('POST', `/v1/sims/${hash}/quota`, {
+          body: { quota_bytes: 1_000, action: 'suspend' },
+        })
+        const usage = { report_id: 'kiosk', source: 'meter', up_bytes: 0, down_bytes: 5_000 }
+        await service.request('POST', `/v1/sims/${hash}/usage`, { body: usage })
+        await page.getByRole('button', { name: 'Resume' }).click()
+        await page.getByRole('dialog').getByText('Its quota is used up.').waitFor()
+        await isAccessible(page, 'a SIM over its quota')
+        await page.getByRole('dialog').getByRole('button', { name: 'Resume all the same' }).click()
+        await page.getByRole('button', { name: 'Suspend' }).waitFor()
+        assert.is((await simOf(hash)).state, 'issued')
+        await confirmed(page, 'Replace')
+        await page.getByText('This is the new SIM. The old one is revoked.').waitFor()
+        assert.is((await simOf(hash)).state, 'revoked')
+        const next = new URL(page.url()).pathname.replace('/sims/', '')
+        assert.is((await simOf(next)).label, 'kiosk at the quay')
+        await page.getByRole('button', { name: 'Revoke', exact: true }).click()
+        await page.getByRole('dialog').getByText('Nothing takes it back').waitFor()
+        await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+        await page.getByText('It is revoked, which is for good.').waitFor()
+        for (const name of ['Suspend', 'Resume', 'Replace', 'Revoke'])
+          await page.getByRole('button', { name, exact: true }).waitFor({ state: 'detached' })
+        await page.getByRole('button', { name: 'Forget' }).click()
+        const forget = page.getByRole('dialog').getByRole('button', { name: 'Forget' })
+        await page.getByRole('dialog').getByLabel('Number of the request').fill('R-7')
+        assert.ok(await forget.isDisabled())
+        await page.getByRole('dialog').getByLabel(`Type ${next} to go on`).fill(next)
+        await forget.click()
+        await eventually(async () => assert.not((await simOf(next)).label))
+      })
+    },
+    LIMIT,
+  )
+
+  care(
+    'draws all ways in of a person anew, which are shown once and alone good from then on',
+    async () => {
+      const zoe = await addPerson(service, 'zoe', ['viewer'])
+      await asAdmin(`/people/${zoe.id}`, async (page) => {
+        await confirmed(page, 'Reset all ways in')
+        const shown = page.getByRole('dialog')
+        await shown.getByText('This is shown now and never again.').waitFor()
+        const password = (await shown.getByRole('code').first().textContent()) ?? ''
+        const recovery = (await shown.getByRole('listitem').first().textContent()) ?? ''
+        await isAccessible(page, 'ways in that were drawn')
+        await shown.getByRole('button', { name: 'I have kept it' }).click()
+        const login = async (given: string, code: string): Promise<number> => {
+          const body = { username: 'zoe', password: given, code }
+          return (await post(service, '/v1/auth/login', { body })).status
+        }
+        assert.is(await login(zoe.password, zoe.recovery_codes[0] ?? ''), 401)
+        assert.is(await login(password, recovery), 200)
+        await confirmed(page, 'New authenticator')
+        await shown.getByText('This is shown now and never again.').waitFor()
+        assert.not.ok((await shown.textContent())?.includes(password), 'the password stays')
+        const another = (await shown.getByRole('listitem').first().textContent()) ?? ''
+        await shown.getByRole('button', { name: 'I have kept it' }).click()
+        assert.is(await login(password, another), 200)
+      })
+    },
+    LIMIT,
+  )
+
+  care(
+    'seals the secret of a plugin, takes it away, and uninstalls the plugin',
+    async () => {
+      const lantern = { properties: { api_key: { type: 'string', default: '', 'x-secret': true } } }
+      const schema = { properties: { lantern } }
+      for (const version of ['1.0.0', '1.1.0'])
+        installVersion(service.dataDir, {
+          id: 'lantern',
+          version,
+          code: `${sourceOf()}// ${version}\n`,
+          schema,
+          manifest: { config: './config.schema.json' },
+        })
+      const loaded = await service.request('POST', '/v1/plugins/lantern/load', { body: { version: '1.1.0' } })
+      assert.is(loaded.status, 200, JSON.stringify(loaded.body))
+      await asAdmin('/plugins/lantern', async (page) => {
+        const secrets = page.getByRole('region', { name: 'Secrets' })
+        await secrets.getByText('not set').waitFor()
+        await secrets.getByRole('button', { name: 'Set: api_key' }).click()
+        await page.getByRole('dialog').getByLabel('Value').fill(SECRET)
+        await page.getByRole('dialog').getByRole('button', { name: 'Set' }).click()
+        await secrets.getByText('sealed in the store').waitFor()
+        await isAccessible(page, 'a plugin with a secret')
+        assert.not.ok((await page.content()).includes(SECRET), 'it is shown to nobody')
+        await secrets.getByRole('button', { name: 'Remove: api_key' }).click()
+        await secrets.getByText('not set').waitFor()
+        await confirmed(page, 'Uninstall')
+        await page.getByRole('heading', { name: 'Plugins', level: 1 }).waitFor()
+        await page.getByText('lantern is uninstalled.').waitFor()
+        const { body } = await service.request('GET', '/v1/plugins')
+        assert.not.ok(body.plugins.some(({ name }: { readonly name: string }) => name === 'lantern'))
+      })
+      assert.not.ok(service.output().includes(SECRET))
+    },
+    LIMIT,
+  )
+
+  care(
+    'takes a certificate of eSIM back, and believes it again',
+    async () => {
+      assert.is((await service.request('POST', '/v1/esim/certs/init', { body: {} })).status, 201)
+      const revoked = async (): Promise<number> => {
+        const { body } = await service.request('GET', '/v1/esim/certs')
+        return body.certs.filter((one: { readonly revoked: boolean }) => one.revoked).length
+      }
+      await asAdmin('/esim?tab=certs', async (page) => {
+        const row = page.getByRole('row', { name: /signing eSIMs/ }).first()
+        await row.getByRole('button', { name: /^Take back/ }).click()
+        await page.getByRole('dialog').getByText('What was delivered stays.').waitFor()
+        await page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click()
+        await row.getByText('revoked').waitFor()
+        assert.is(await revoked(), 1)
+        await isAccessible(page, 'a certificate that was taken back')
+        await row.getByRole('button', { name: /^Believe again/ }).click()
+        await row.getByRole('button', { name: /^Take back/ }).waitFor()
+        assert.is(await revoked(), 0)
+      })
+    },
+    LIMIT,
+  )
+
+  care(
+    'has a clock confirmed by who sees that it is right, and sends again what was given up meanwhile',
+    async () => {
+      await eventually(() => assert.ok(hooks.deliveries.length > 0))
+      clock.shift(TWO_DAYS_MS)
+      await asAdmin('/system', async (page) => {
+        const shown = page.getByRole('region', { name: 'Clock' })
+        await shown.getByText('in doubt', { exact: true }).waitFor()
+        await isAccessible(page, 'a clock in doubt')
+        await confirmed(page, 'Confirm the clock')
+        await page.getByRole('dialog').getByRole('alert').waitFor()
+        assert.is((await service.request('GET', '/v1/clock')).body.status, 'in_doubt')
+        await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+        await page.clock.setSystemTime(Date.now() + TWO_DAYS_MS)
+        await confirmed(page, 'Confirm the clock')
+        await shown.getByText('believed', { exact: true }).waitFor()
+        await page.getByRole('navigation').getByRole('link', { name: 'Alerts' }).click()
+        await page.getByRole('tab', { name: 'Receivers' }).click()
+        const receiver = page.getByRole('article', { name: 'ops' })
+        const again = receiver.getByRole('button', { name: 'Send again what was given up' })
+        await again.waitFor()
+        treatment = 'take'
+        await again.click()
+        await receiver.getByText(/that (was|were) given up (is|are) sent again/).waitFor()
+        await eventually(() =>
+          assert.ok(
+            hooks.deliveries.some((one) => one.treatment === 'take' && one.payload.type !== 'alert.test'),
+          ),
+        )
+      })
+    },
+    LIMIT,
+  )
+}
+
+care.run()

@@ -77,6 +77,7 @@ offline(
     const file = join(folder.path, 'control.yaml')
     await writeFile(file, 'tac: 7\nserver:\n  mode: lab\n')
     assert.equal((await svc(['config', 'check', file])).out, 'ok\n')
+    assert.equal((await svc(['config', 'check', '--config', file])).out, 'ok\n')
     await writeFile(file, 'tac: -1\nserver:\n  mod: lab\n')
     const { code, err } = await svc(['config', 'check', 'control.yaml'], { cwd: folder.path })
     assert.is(code, 1)

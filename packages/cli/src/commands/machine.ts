@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { DEFAULT_CONFIG_FILE } from '@steeple/settings'
 import type { Command } from 'commander'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
@@ -20,14 +21,13 @@ export function addMachineCommands(program: Command, terminal: Terminal): void {
       await initNodeHere(terminal, options)
     })
   const config = program.command('config').description('the configuration')
-  localCommand(
-    config,
-    'check <file>',
-    'name every problem: file, line, column, key and what is allowed',
-  ).action(async (file: string, options: { readonly json?: boolean }) => {
-    const { checkConfigFile } = await import('../offline/check-config-file.ts')
-    await checkConfigFile(terminal, resolve(terminal.cwd, file), options.json === true)
-  })
+  localCommand(config, 'check [file]', 'name every problem: file, line, column, key and what is allowed')
+    .option('--config <file>', 'the file, as elsewhere (/etc/svc/control.yaml when none is named)')
+    .action(async (named: string | undefined, options: Pick<LocalOptions, 'config' | 'json'>) => {
+      const { checkConfigFile } = await import('../offline/check-config-file.ts')
+      const file = named ?? options.config ?? DEFAULT_CONFIG_FILE
+      await checkConfigFile(terminal, resolve(terminal.cwd, file), options.json === true)
+    })
   const vault = program.command('vault').description('the key that seals secrets in the store')
   placeOptions(
     localCommand(vault, 'rotate', 'seal everything under a new key; may be broken off and run again'),

@@ -17,6 +17,9 @@ const AREAS = [
 ]
 const OTHER = 'Other'
 
+/** What a person must mind at an upgrade: a paragraph of a changeset that begins so stands before all else. */
+const MIND = /^Mind: /
+
 /** A changeset's text as `{packages, text}`; names of packages are without their scope. */
 export function readChangeset(text) {
   const [, head = '', body = ''] = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(text) ?? []
@@ -24,15 +27,33 @@ export function readChangeset(text) {
   return { packages, text: body.trim() }
 }
 
-/** Lines of Markdown below a heading for each area: each changeset as one item, in their order. */
+/**
+ * Lines of Markdown below a heading for each area: each changeset as one item, in their order. What must be minded comes
+ * first, under a heading of its own.
+ */
 export function draftOf(changesets) {
   const areaOf = ({ packages }) =>
     AREAS.find(([, names]) => names.some((name) => packages.includes(name)))?.[0] ?? OTHER
-  const grouped = Map.groupBy(changesets, areaOf)
-  return [...AREAS.map(([title]) => title), OTHER]
-    .filter((title) => grouped.has(title))
-    .map((title) => `### ${title}\n\n${grouped.get(title).map(itemOf).join('\n')}\n`)
-    .join('\n')
+  const parted = changesets.map(partedOf)
+  const minded = parted.flatMap(({ mind }) => mind)
+  const grouped = Map.groupBy(
+    parted.filter(({ text }) => text !== ''),
+    areaOf,
+  )
+  const areas = [...AREAS.map(([title]) => title), OTHER].filter((title) => grouped.has(title))
+  return [
+    ...(minded.length === 0 ? [] : [`### Mind, when you upgrade\n\n${minded.map(itemOf).join('\n')}\n`]),
+    ...areas.map((title) => `### ${title}\n\n${grouped.get(title).map(itemOf).join('\n')}\n`),
+  ].join('\n')
+}
+
+function partedOf({ packages, text }) {
+  const paragraphs = text.split(/\n\n+/)
+  return {
+    packages,
+    text: paragraphs.filter((one) => !MIND.test(one)).join('\n\n'),
+    mind: paragraphs.filter((one) => MIND.test(one)).map((one) => ({ text: one.replace(MIND, '') })),
+  }
 }
 
 function itemOf({ text }) {

@@ -26,9 +26,13 @@ const LOOK = `(() => {
       found.push(named(element) + ': ' + element.scrollHeight + ' px high in ' + element.clientHeight)
   }
   for (const button of document.querySelectorAll('.shell > header button, .shell > header .lamp')) {
-    const range = document.createRange()
-    range.selectNodeContents(button)
-    const lines = new Set([...range.getClientRects()].filter(({ width }) => width > 0).map(({ bottom }) => Math.round(bottom / 12)))
+    const lines = new Set()
+    for (const node of button.childNodes) {
+      if (node.nodeType !== Node.TEXT_NODE) continue
+      const range = document.createRange()
+      range.selectNodeContents(node)
+      for (const { top, width } of range.getClientRects()) if (width > 0) lines.add(Math.round(top))
+    }
     if (lines.size > 1) found.push(named(button) + ' in the header has broken into lines')
   }
   return found

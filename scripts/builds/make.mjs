@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import { argv, execPath, stderr } from 'node:process'
 import { billOf, npmPurl } from './bom.mjs'
 import { closureOf, compare } from './closure.mjs'
+import { absentKeys } from './config.mjs'
 import { copyFiles, filesBelow, filesOfOthers, filesOfOurs, put, settle } from './files.mjs'
 import { nodeFor } from './node.mjs'
 import { takeNpm } from './npm.mjs'
@@ -44,6 +45,7 @@ function main(args) {
     node: hasNode ? nodeFor(arch).version : 'not included',
     ...parts,
     lacks: [...parts.lacks, ...missingFrom(others, ours)],
+    absentKeys: absentKeys(parts.lacks),
   }
   put(join(out, MODULES, '@steeple/cli'), 'build.json', `${JSON.stringify(build, undefined, 2)}\n`)
   put(out, 'bom.cdx.json', billOf(build, componentsOf(ours, others, hasNode ? build.node : undefined)))

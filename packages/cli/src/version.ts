@@ -18,6 +18,8 @@ export interface BuildRecord {
   /** Packages that a build can have or not: those that this one has, and those that it lacks. */
   readonly has: readonly string[]
   readonly lacks: readonly string[]
+  /** The keys of the configuration that each plugin which it lacks would read, by the plugin's id. */
+  readonly absentKeys?: Readonly<Record<string, readonly string[]>>
 }
 
 /** When the newest commit of this build was made, RFC 3339; undefined when that is not known. */

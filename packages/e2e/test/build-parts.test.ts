@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
@@ -45,6 +45,28 @@ parts.after(async () => {
   await temp[Symbol.asyncDispose]()
 }, LIMIT)
 
+/** The keys that a plugin alone reads. */
+function ownKeys(name: string): readonly string[] {
+  const others = optionalPlugins().filter((other) => other !== name)
+  const theirs = new Set(others.flatMap((other) => wordsOf(other).keys))
+  return wordsOf(name).keys.filter((key) => !theirs.has(key))
+}
+
+/** A configuration in which each of these keys is set, to what nobody would take. */
+function nested(keys: readonly string[]): object {
+  const root: Record<string, object> = {}
+  for (const key of keys) {
+    const path = key.split('.')
+    const last = path.pop() ?? ''
+    const group = path.reduce<Record<string, unknown>>((all, name) => {
+      all[name] ??= {}
+      return all[name] as Record<string, unknown> // made here
+    }, root)
+    group[last] = ['nobody']
+  }
+  return root
+}
+
 for (const name of optionalPlugins())
   parts(
     `without ${name} there is none of its words, and the rest serves, the console too`,
@@ -66,7 +88,11 @@ for (const name of optionalPlugins())
       assert.equal(found, [])
       const env = { PATH: process.env.PATH, SVC_HSS_DRIVER: 'none' }
       const help = await run(program, ['completion', 'bash'], env)
-      const service = await startService({ program, dataDir: join(temp.path, `${name}-data`), env })
+      const file = join(temp.path, `${name}.yaml`)
+      const set = ownKeys(name)
+      writeFileSync(file, JSON.stringify(nested(set)))
+      const flags = ['--config', file]
+      const service = await startService({ program, dataDir: join(temp.path, `${name}-data`), env, flags })
       try {
         assert.is((await service.request('POST', '/v1/sims', { body: {} })).status, 201)
         const { body: document } = await service.request('GET', '/v1/openapi.json')
@@ -88,6 +114,8 @@ for (const name of optionalPlugins())
           [],
         )
         if (browser !== undefined && name !== 'console') await walkConsole(browser, service, new Set([name]))
+        const warned = service.output().includes(`and this build has no ${name}: it has no effect`)
+        assert.is(warned, set.length > 0, 'what is set for it is a warning')
         const errors = service
           .output()
           .split('\n')

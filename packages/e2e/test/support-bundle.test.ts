@@ -75,10 +75,11 @@ test(
     try {
       await live(service)
       const headers = { authorization: `Bearer ${service.adminToken}` }
-      await eventually(async () => {
-        const { body } = await service.request('GET', '/v1/health')
-        assert.match(JSON.stringify(body), /can be read by others/)
-      })
+      if (!LACKS.has('alerts'))
+        await eventually(async () => {
+          const { body } = await service.request('GET', '/v1/health')
+          assert.match(JSON.stringify(body), /can be read by others/)
+        })
       const response = await fetch(`${service.url}/v1/support/bundle`, { headers })
       assert.is(response.status, 200)
       const archive = gunzipSync(await response.bytes())
@@ -86,11 +87,13 @@ test(
       assert.equal(found(needles, archive), [])
       assert.ok(archive.includes('"failed": {}'), 'all of it could be made')
       // The bundle does tell something.
-      assert.ok(archive.includes('"hss.mongo_url": "[replaced]"'))
-      assert.ok(archive.includes('"url": "https://127.0.0.1:1/[replaced]"'))
+      if (!LACKS.has('driver-hss')) assert.ok(archive.includes('"hss.mongo_url": "[replaced]"'))
+      if (!LACKS.has('alerts')) {
+        assert.ok(archive.includes('"url": "https://127.0.0.1:1/[replaced]"'))
+        assert.ok(archive.includes('can be read by others'))
+      }
       assert.ok(archive.includes('"msg":"request"'))
       assert.ok(archive.includes('svc_http_requests_total{'))
-      assert.ok(archive.includes('can be read by others'))
     } finally {
       await service.stop()
     }

@@ -4,7 +4,7 @@ import { applyFlags, type ConfigFlags, readConfigFile } from './config-sources.t
 import { type ConfigTree, dotted, markOf, type Problem, valueAt } from './config-tree.ts'
 import { applyEnvironment, type Environment, environmentTable, unknownVariables } from './environment.ts'
 import { type ConfigSurroundings, formsOf, systemSurroundings } from './forms.ts'
-import { absentFeatures, takeStrayed } from './left-over.ts'
+import { absentFeatures, takeAbsent, takeStrayed } from './left-over.ts'
 import { leavesOf, mergedSchema, ownerOf, relationOwner } from './schema-tree.ts'
 import { inOrder, type Section } from './section.ts'
 import { type SchemaCompiler, validateTree } from './validate.ts'
@@ -58,7 +58,7 @@ function judge(file: ParsedFile, options: ConfigOptions, sections: readonly Sect
   const surroundings = { ...systemSurroundings(), ...options.surroundings }
   const schema = mergedSchema(sections)
   const tree = completed(file.tree, schema, options)
-  const strayed = takeStrayed(tree, schema)
+  const strayed = [...takeAbsent(tree, schema, sections), ...takeStrayed(tree, schema)]
   const metrics = [...SERVICE_METRICS, ...sections.flatMap((section) => section.metrics)]
   const { values, problems, odd } = validateTree(
     tree,

@@ -17,6 +17,8 @@ export interface Section {
   readonly metrics: readonly string[]
   /** What its routes begin with. */
   readonly paths: readonly string[]
+  /** Of a plugin of which no schema is here: the dotted paths of its keys. */
+  readonly keys?: readonly string[]
 }
 
 /**

@@ -263,6 +263,33 @@ config('warns of the section of a plugin that is not there, and takes it when th
   )
 })
 
+config('warns of keys of which this build knows no more than the name, beside those that it has', () => {
+  const absent = (plugin: string, keys: readonly string[]): Section => {
+    const { schema: _, ...rest } = sectionOf(plugin, {}, 'known')
+    return { ...rest, schema: undefined, keys }
+  }
+  const here = SECTIONS.filter(({ plugin }) => plugin !== 'driver-core-a' && plugin !== 'driver-hss')
+  const sections = [
+    ...here,
+    absent('driver-core-a', ['core_a.config_dir', 'core_a.containers']),
+    absent('driver-hss', ['hss.driver', 'hss.mongo_url']),
+  ]
+  const text = 'core_a: {containers: {mme: epc}}\nhss:\n  driver: none\n  mongo_url: mongodb://a\ntac: 9'
+  const loaded = load(text, { sections })
+  assert.equal(loaded.warnings, [
+    'control.yaml:1:10: core_a.containers is set, and this build has no driver-core-a: it has no effect',
+    'control.yaml:4:3: hss.mongo_url is set, and this build has no driver-hss: it has no effect',
+  ])
+  assert.equal([loaded.settings.tac, loaded.settings.hss.driver], [9, 'none'])
+  assert.is(valueAt(loaded.settings, ['core_a']), undefined)
+  // What nobody knows is refused as ever, and what is here is judged.
+  assert.match(
+    problems('core_a: {contaners: {}}', { sections })[0] ?? '',
+    /^control.yaml:1:1: core_a is no key/,
+  )
+  assert.match(problems('hss: {driver: 5}', { sections })[0] ?? '', /hss\.driver/)
+})
+
 config('lets no plugin take a key of another', () => {
   const thief = sectionOf('a-thief', {
     properties: { tac: { type: 'string', default: 'mine', 'x-apply': 'hot' } },

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ConfigOptions, findSections, type Section } from '@steeple/settings'
+import { buildRecord } from '../version.ts'
 
 /**
  * The folders of the plugins of this build: the packages beside this one whose manifest has a `steeple` part.
@@ -19,7 +20,24 @@ export function knownPlugins(): readonly string[] {
 
 /** What the plugins of the build, of the plugins directory and those that are known say of the configuration. */
 export function sectionsHere(options: ConfigOptions): readonly Section[] {
-  return findSections(options, { packages: pluginPackages(), known: knownPlugins() })
+  return [
+    ...findSections(options, { packages: pluginPackages(), known: knownPlugins() }),
+    ...absentSections(),
+  ]
+}
+
+/** Of plugins that a build which was given away lacks: the names of their keys, and nothing else. */
+function absentSections(): readonly Section[] {
+  return Object.entries(buildRecord()?.absentKeys ?? {}).map(([plugin, keys]) => ({
+    plugin,
+    version: '',
+    origin: 'known',
+    configPath: '',
+    schema: undefined,
+    metrics: [],
+    paths: [],
+    keys,
+  }))
 }
 
 // dist/main.js and src/composition/… differ in depth; the package's own folder has the manifest.

@@ -17,15 +17,16 @@ const NOT_FOUND = 'There is no such page'
 /** Two frames: what a page asks for when it is shown, it has asked for by then. */
 const IS_SHOWN = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))'
 
-/** What a page has asked for: what was refused, and how much is on its way. */
+/** What a page has asked for: what was refused, what cannot be told now, and how much is on its way. */
 interface Traffic {
   readonly refused: readonly string[]
+  readonly unavailable: string[]
   readonly waiting: ReadonlySet<Request>
 }
 
 /**
  * Opens every page of the console that the menu leads to, those of a subscriber, of a plugin and of an import: each is shown, no
- * script fails, and nothing that a page asks for is refused. Menu and addresses lead to pages of a plugin
+ * script fails, nothing that a page asks for is refused, and what cannot be told says why on the page. Menu and addresses lead to pages of a plugin
  * exactly where what is tried has it. The service has a SIM. Gives the paths that were opened.
  */
 export async function walkConsole(
@@ -69,15 +70,23 @@ async function opensPage(page: Page, traffic: Traffic, path: string): Promise<vo
   await page.getByRole('heading', { level: 1 }).waitFor()
   await isQuiet(page, traffic)
   assert.is(await page.getByRole('heading', { level: 1 }).count(), 1, path)
+  if (traffic.unavailable.splice(0).length > 0)
+    await page.getByRole('main').getByRole('alert').first().waitFor()
 }
 
 async function isQuiet(page: Page, { waiting }: Traffic): Promise<void> {
-  await page.evaluate(IS_SHOWN)
-  await eventually(async () => assert.is(waiting.size, 0))
+  // What was read may bring parts that ask for more.
+  await eventually(async () => {
+    await page.evaluate(IS_SHOWN)
+    assert.is(waiting.size, 0)
+    await page.evaluate(IS_SHOWN)
+    assert.is(waiting.size, 0)
+  })
 }
 
 function watch(page: Page): Traffic {
   const refused: string[] = []
+  const unavailable: string[] = []
   const waiting = new Set<Request>()
   page.on('request', (request) => {
     if (new URL(request.url()).pathname !== STREAM) waiting.add(request)
@@ -85,7 +94,9 @@ function watch(page: Page): Traffic {
   page.on('requestfinished', (request) => waiting.delete(request))
   page.on('requestfailed', (request) => waiting.delete(request))
   page.on('response', (answer) => {
-    if (answer.status() >= 400) refused.push(`${answer.status()} ${new URL(answer.url()).pathname}`)
+    // A core that is configured and has no driver here.
+    const list = answer.status() === 503 ? unavailable : refused
+    if (answer.status() >= 400) list.push(`${answer.status()} ${new URL(answer.url()).pathname}`)
   })
-  return { refused, waiting }
+  return { refused, unavailable, waiting }
 }

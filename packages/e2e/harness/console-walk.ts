@@ -70,8 +70,10 @@ async function opensPage(page: Page, traffic: Traffic, path: string): Promise<vo
   await page.getByRole('heading', { level: 1 }).waitFor()
   await isQuiet(page, traffic)
   assert.is(await page.getByRole('heading', { level: 1 }).count(), 1, path)
-  if (traffic.unavailable.splice(0).length > 0)
-    await page.getByRole('main').getByRole('alert').first().waitFor()
+  if (traffic.unavailable.length === 0) return
+  await page.getByRole('main').getByRole('alert').first().waitFor()
+  // It was asked for more than once until then.
+  traffic.unavailable.splice(0)
 }
 
 async function isQuiet(page: Page, { waiting }: Traffic): Promise<void> {

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@steeple/contracts'
 import type { EdgeKernel } from './edge-kernel.ts'
-import type { EdgeLimits } from './edge-options.ts'
+import type { EdgeLimits, SettingsFile } from './edge-options.ts'
 import type { HttpMetrics } from './observe/http-metrics.ts'
 import type { Authenticate } from './pipeline/authenticate.ts'
 import type { BodySpace } from './pipeline/body-space.ts'
@@ -17,6 +17,7 @@ import type { ClientCertificates } from './tls/client-certificates.ts'
 export interface EdgeCore {
   readonly kernel: EdgeKernel
   readonly limits: EdgeLimits
+  readonly settingsFile: SettingsFile | undefined
   readonly metrics: HttpMetrics
   readonly cursors: Cursors
   readonly denials: Denials

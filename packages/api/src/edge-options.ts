@@ -1,3 +1,4 @@
+import type { PlannedSettings } from '@steeple/settings'
 import type { BodyLimits } from './pipeline/body-space.ts'
 import type { FailureLimits } from './pipeline/failed-credentials.ts'
 import type { ShareLimits } from './pipeline/shares.ts'
@@ -86,6 +87,16 @@ export interface EdgeTls {
   onChange(listener: () => void): () => void
 }
 
+/** Changes the file that the configuration is read from: the one place where it is written. */
+export interface SettingsFile {
+  /** What the changes of keys would make of it; throws `validation_failed`. See `planSettings`. */
+  plan(changes: Readonly<Record<string, unknown>>): PlannedSettings
+  /** Puts it in the file's place; throws `settings_fixed`. */
+  write(planned: PlannedSettings): void
+  /** Puts in force what the file says now, as SIGHUP does. */
+  reload(): Promise<void>
+}
+
 /** How an edge is made. */
 export interface EdgeOptions {
   /** The environment admin token. Undefined: nobody is admin by environment. Kept as a digest only. */
@@ -100,6 +111,8 @@ export interface EdgeOptions {
   readonly limits?: Partial<EdgeLimits>
   /** The folder of the documentation that this build carries, served at `/docs`. Undefined: it carries none. */
   readonly documentation?: string
+  /** Undefined: `PUT /v1/settings` is not served. */
+  readonly settingsFile?: SettingsFile
   /**
    * Checks every success body against the route's response schema and answers `internal` when it does not fit.
    * For tests and development: costs time, and turns a wrong document into a failure.

@@ -79,6 +79,7 @@ class GenerationHost implements Edge {
     this.#core = {
       kernel,
       limits: this.#limits,
+      settingsFile: options.settingsFile,
       metrics: this.#metrics,
       cursors: createCursors(options.cursorSecret),
       denials: createDenials(kernel.clock, this.#limits.denialsPerMinute),

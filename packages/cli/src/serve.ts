@@ -6,7 +6,15 @@ import { createEdge, type Edge } from '@steeple/api'
 import { systemClock } from '@steeple/clock'
 import { completeRestore, createKernel, isRestorePending, type Kernel } from '@steeple/kernel'
 import { initNode, openSecrets, type Secrets } from '@steeple/secrets'
-import { type ConfigOptions, createSchemaCompiler, type LoadedConfig, loadConfig } from '@steeple/settings'
+import {
+  type ConfigOptions,
+  createSchemaCompiler,
+  DEFAULT_CONFIG_FILE,
+  type LoadedConfig,
+  loadConfig,
+  planSettings,
+  writeSettings,
+} from '@steeple/settings'
 import { createLog, type KernelLog } from '@steeple/telemetry'
 import { adminTokenFrom } from './admin-token.ts'
 import { failure } from './command-error.ts'
@@ -85,7 +93,7 @@ async function serveOnce({ flags, packages, watch, isFirst }: Run): Promise<bool
   let tls: ListenerTls | undefined
   try {
     if (config.settings.tls.enabled) tls = watchedTls(kernel, secrets)
-    edge = createEdge(kernel, edgeOptions(kernel, adminToken, tls))
+    edge = createEdge(kernel, edgeOptions(kernel, adminToken, source, tls))
     kernel.attach(edge)
     await kernel.registry.loadBundled()
     // What was installed may hang: most of it is ready before anybody asks, none of it keeps the service from serving.
@@ -172,12 +180,24 @@ async function secretsOf(dataDir: string, isFirstStart: boolean): Promise<Secret
 function edgeOptions(
   kernel: Kernel,
   adminToken: string | undefined,
+  source: ConfigOptions,
   tls: ListenerTls | undefined,
 ): Parameters<typeof createEdge>[1] {
   const documentation = documentationHere()
   return {
     adminToken,
     cursorSecret: kernel.cursorSecret(),
+    settingsFile: {
+      plan: (changes) => {
+        // A file that has gone since the start is one to be written again.
+        const readable = existsSync(source.file ?? DEFAULT_CONFIG_FILE)
+          ? source
+          : { ...source, readFile: () => '' }
+        return planSettings({ ...readable, sections: sectionsHere(readable) }, changes)
+      },
+      write: writeSettings,
+      reload: () => kernel.reload(loadHere(source)),
+    },
     ...(documentation === undefined ? {} : { documentation }),
     ...(tls === undefined ? {} : { tls }),
   }

@@ -2406,6 +2406,8 @@ export interface Operations {
         readonly from: string
         /** When a change counts: at a SIGHUP, with a reload of its plugin then, or at the next start. More values may be added within v1: treat an unknown one as something new, not as an error. */
         readonly apply: 'hot' | 'reload' | 'restart' | (string & {})
+        /** `PUT /v1/settings` may change it. */
+        readonly settable: boolean
         /** Another value counts from the next start on. */
         readonly awaits_start: boolean
         readonly variable: string | null
@@ -2415,6 +2417,35 @@ export interface Operations {
       }[]
     }
     readonly code: CommonCode | 'certificate_revoked' | 'forbidden' | 'rate_limited' | 'token_expired' | 'unauthenticated'
+  }
+  /** Writes keys into the configuration file and puts them in force. Roles: admin. */
+  'PUT /v1/settings': {
+    readonly request: {
+      readonly query?: {
+        readonly dry_run?: boolean | undefined
+      }
+      readonly body: {
+        /** By key, dotted. */
+        readonly settings: Readonly<Record<string, unknown>>
+      }
+    }
+    readonly answer: {
+      /** The file has it, and it is in force; false of a dry run. */
+      readonly applied: boolean
+      /** The file that the service reads. */
+      readonly file: string
+      /** The service may write the file. */
+      readonly writable: boolean
+      /** What the file needs, for somebody who writes it: YAML of these keys alone. */
+      readonly lines: string
+      /** Keys that something else decides, whatever the file says. */
+      readonly fixed: readonly {
+        readonly key: string
+        /** A variable or a flag. */
+        readonly by: string
+      }[]
+    }
+    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'settings_fixed' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
   }
   /** List the SIMs, newest first, or search them. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
   'GET /v1/sims': {

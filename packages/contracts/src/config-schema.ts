@@ -86,6 +86,7 @@ export const SERVICE_CONFIG: JsonSchema = {
           pattern: '^(|LAB|[A-Z]{2})$',
           'x-allowed': 'two capital letters (ISO 3166-1), LAB or empty',
           'x-shown': true,
+          'x-settable': true,
         }),
       ),
       log_level: leaf(

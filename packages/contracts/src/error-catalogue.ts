@@ -99,6 +99,8 @@ export const idempotencyInProgress: ErrorFactory = defineError(
 )
 /** Code `plugin_state_conflict` is additive to the contract's list: a plugin change that the running set refuses. */
 export const pluginStateConflict: ErrorFactory = defineError('plugin_state_conflict', 409, '%s')
+/** Code `settings_fixed` is additive to the contract's list: a setting that the service cannot change where it is set. */
+export const settingsFixed: ErrorFactory = defineError('settings_fixed', 409, '%s')
 /** Code `request_timeout` is additive to the contract's list: a request that does not arrive in time. */
 export const requestTimeout: ErrorFactory = defineError(
   'request_timeout',
@@ -180,6 +182,7 @@ export const ERROR_CATALOGUE: readonly ErrorFactory[] = [
   esimDisabled,
   idempotencyKeyReused,
   idempotencyInProgress,
+  settingsFixed,
   pluginStateConflict,
   requestTimeout,
   headersTooLarge,

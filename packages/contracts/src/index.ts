@@ -77,6 +77,7 @@ export {
   rateLimited,
   requestTimeout,
   secretsInvalid,
+  settingsFixed,
   simExists,
   simNotFound,
   simStateConflict,
@@ -167,7 +168,6 @@ export {
   DEFAULT_RATE_LIMITS,
   type PolicyBundle,
   type RadioProfile,
-  type RateLimitName,
   type SpectrumLicense,
   type Technology,
 } from './policy.ts'

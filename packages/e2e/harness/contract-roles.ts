@@ -138,6 +138,14 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   read('/v1/core/plan', 'operator'),
   read('/v1/tokens', 'admin'),
   read('/v1/settings', 'admin'),
+  // The file of the machine that the tests run on is left alone.
+  change(
+    'PUT',
+    '/v1/settings',
+    'admin',
+    { path: '/v1/settings?dry_run=true', body: { settings: { tac: 7 } } },
+    200,
+  ),
   read('/v1/plugins', 'admin'),
   change('POST', '/v1/plugins', 'admin', { path: '/v1/plugins' }, 400),
   change('POST', '/v1/telemetry', 'operator', { body: HEARTBEAT }, 404),

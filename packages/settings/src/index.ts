@@ -1,4 +1,5 @@
 export { type CertificateFiles, type FileProblem, readCertificateFiles } from './certificate-files.ts'
+export { type PlannedSettings, planSettings, writeSettings } from './change-settings.ts'
 export { checkConfig } from './check-config.ts'
 export { lineOf, refuse } from './config-error.ts'
 export { type ConfigFlags, DEFAULT_CONFIG_FILE } from './config-sources.ts'

@@ -20,6 +20,8 @@ export interface SettingInForce {
   /** `default`, `file:line:column`, a variable or a flag. */
   readonly from: string
   readonly apply: Apply
+  /** `PUT /v1/settings` may change it in the file. */
+  readonly isSettable: boolean
   /** The configuration has another value, which counts from the next start on. */
   readonly awaitsStart: boolean
   /** Variable and flag that set it; undefined: the file alone. */
@@ -48,12 +50,18 @@ export function settingsInForce(loaded: LoadedConfig, inForce: unknown): readonl
       value: shown(leaf, value) ?? null,
       from: sources.get(key) ?? 'default',
       apply,
+      isSettable: isSettable(leaf),
       awaitsStart: !isDeepStrictEqual(value, valueAt(loaded.settings, path)),
       variable: variables.get(key),
       flag: flags.get(key),
       plugin: owner?.plugin,
     }
   })
+}
+
+/** Whether the schema of a key lets it be changed over the API. Never a secret, and never what names a program or a file to run. */
+export function isSettable(leaf: JsonSchema): boolean {
+  return leaf['x-settable'] === true && leaf['x-secret'] !== true
 }
 
 /** A value without what opens something: secrets, and of URLs all but scheme and host (a path or a user may be a token). */

@@ -35,7 +35,7 @@ const OPTIONS: Options = {
 
 /** Keywords that say something of a key and check nothing. */
 const SAID: readonly string[] = [
-  ...['x-env', 'x-apply', 'x-allowed', 'x-secret', 'x-shown', 'x-warning', 'x-selects'],
+  ...['x-env', 'x-apply', 'x-allowed', 'x-secret', 'x-shown', 'x-settable', 'x-warning', 'x-selects'],
 ]
 
 /** Variables that no plugin can have for a key of its own: those of the service, and what commands take credentials from. */

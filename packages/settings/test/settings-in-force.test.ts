@@ -39,6 +39,8 @@ inForce('tells of each key what it is, what is in force and who set it', () => {
   assert.is(country?.default, 'LAB')
   assert.match(country?.from ?? '', /:2:/)
   assert.is(country?.plugin, undefined)
+  assert.ok(country?.isSettable)
+  assert.not(rows.get('server.listen')?.isSettable)
   assert.is(rows.get('server.listen')?.flag, '--listen')
   const limit = rows.get('pager.limit')
   assert.equal(

@@ -15,6 +15,10 @@ const MEANINGS: ReadonlyMap<string, string> = new Map([
     'plugin_state_conflict',
     'the plugin is in a state that does not allow this; the message has step and reason',
   ],
+  [
+    'settings_fixed',
+    'a variable or a flag decides the setting, or the service may not write the configuration file',
+  ],
   ['sim_state_conflict', 'the SIM is in a state from which this cannot be done'],
   ['sim_swap_cooldown', 'this subscriber got another SIM a short time ago; the policy says how long to wait'],
   ['tx_gate_closed', 'a condition of transmitting is not met; details names each'],

@@ -8,7 +8,7 @@ import { openapiRoute } from './openapi-route.ts'
 import { pluginRoutes } from './plugin-routes.ts'
 import { secretRoutes } from './secret-routes.ts'
 import { serviceRoutes } from './service-routes.ts'
-import { settingsRoute } from './settings-route.ts'
+import { settingsRoutes } from './settings-route.ts'
 import { siteRoutes } from './site-routes.ts'
 
 const SEE: PathGroup = { group: 'See how it is going' }
@@ -45,7 +45,7 @@ export function systemRoutes(
     eventsRoute(core),
     ...pluginRoutes(core),
     ...secretRoutes(core),
-    settingsRoute(core),
+    ...settingsRoutes(core),
     openapiRoute(core, live),
     ...docsRoutes(),
     ...siteRoutes(documentation),

@@ -255,6 +255,7 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
         value: 'DE',
         from: 'control.yaml:2:12',
         apply: 'hot',
+        isSettable: true,
         awaitsStart: false,
         variable: 'SVC_SERVER_COUNTRY',
         flag: undefined,

@@ -109,6 +109,7 @@ export const auditDe: Readonly<Record<keyof typeof auditEn, string>> = {
   'audit.do.plugin.reload': 'Ein Plugin neu laden',
   'audit.do.plugin.secret.remove': 'Ein Geheimnis eines Plugins entfernen',
   'audit.do.plugin.secret.set': 'Ein Geheimnis eines Plugins setzen',
+  'audit.do.settings.change': 'Die Konfiguration ändern',
   'audit.do.plugin.uninstall': 'Ein Plugin deinstallieren',
   'audit.do.plugin.unload': 'Ein Plugin entladen',
   'audit.do.policy.update': 'Die Regeln ändern',

@@ -108,6 +108,7 @@ export const auditEn = {
   'audit.do.plugin.reload': 'Reload a plugin',
   'audit.do.plugin.secret.remove': 'Remove a secret of a plugin',
   'audit.do.plugin.secret.set': 'Set a secret of a plugin',
+  'audit.do.settings.change': 'Change the configuration',
   'audit.do.plugin.uninstall': 'Uninstall a plugin',
   'audit.do.plugin.unload': 'Unload a plugin',
   'audit.do.policy.update': 'Change the policy',

@@ -97,6 +97,7 @@ export const homeDe: Readonly<Record<keyof typeof homeEn, string>> = {
   'event.plugin.unload': 'Ein Plugin wurde entladen',
   'event.policy.create': 'Die ersten Regeln wurden gemacht',
   'event.policy.update': 'Die Regeln wurden geändert',
+  'event.settings.change': 'Die Konfiguration wurde geändert',
   'event.quota.exceeded': 'Ein Kontingent ist verbraucht',
   'event.quota.warning': 'Ein Kontingent ist fast verbraucht',
   'event.session.begin': 'Ein Telefon ging online',

@@ -95,6 +95,7 @@ export const homeEn = {
   'event.plugin.unload': 'A plugin was unloaded',
   'event.policy.create': 'The first rules were made',
   'event.policy.update': 'The rules were changed',
+  'event.settings.change': 'The configuration was changed',
   'event.quota.exceeded': 'A quota is used up',
   'event.quota.warning': 'A quota is nearly used up',
   'event.session.begin': 'A phone went online',

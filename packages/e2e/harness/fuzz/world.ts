@@ -81,6 +81,7 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
       channels: [[1300], [1300, 300, 6300], [620_000], [0], [3_279_165], [70_000]],
       band: ['b3', 'n78', 'b1', 'n1'],
       country: ['DE', 'US', 'LAB'],
+      settings: [{ tac: 8 }, { 'server.country': 'DE' }],
       roles: [['viewer'], ['operator', 'sim:issuer'], ['admin']],
       expires_in: ['1m', '90d', '1ms', '100y'],
       profile_id: ['none', 'lab'],

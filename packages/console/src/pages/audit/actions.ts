@@ -55,6 +55,7 @@ const ACTIONS: readonly AuditAction[] = [
   'plugin.uninstall',
   'plugin.unload',
   'policy.update',
+  'settings.change',
   'sim.bulk',
   'sim.forget',
   'sim.import',

@@ -1,3 +1,4 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
@@ -47,6 +48,8 @@ const MANIFEST = {
 
 let temp: TempDir
 let lab: LabProcess
+/** The configuration, in a folder of its own. */
+let file: string
 let service: Service
 let browser: Browser
 
@@ -54,7 +57,11 @@ if (executable !== undefined) {
   start.before(async () => {
     temp = await tempDir()
     lab = await startLabCore(join(temp.path, 'lab'))
+    file = join(temp.path, 'etc', 'control.yaml')
+    mkdirSync(join(temp.path, 'etc'))
+    writeFileSync(file, '# Ours.\ntac: 7\n')
     service = await startService({
+      flags: ['--config', file],
       env: { ...lab.env, SVC_COLLECTOR_ENABLED: 'true', SVC_COLLECTOR_INTERVAL: '1s' },
     })
     browser = await openBrowser(executable)
@@ -73,8 +80,19 @@ if (executable !== undefined) {
       await signInWithToken(page, service.adminToken)
       await page.getByRole('link', { name: 'Set the box up' }).first().click()
       const step = (name: string) => page.getByRole('region', { name })
-      await step('1. Country').getByText('To be done').waitFor()
-      await step('2. Network number').getByText('a number for laboratories').waitFor()
+      const country = step('1. Country')
+      await country.getByText('To be done').waitFor()
+      await country.getByLabel('Where the box stands').selectOption('DE')
+      await country.getByRole('button', { name: 'Save' }).click()
+      await country.getByText('The rules of Germany hold').waitFor()
+      assert.is((await service.request('GET', '/v1/status')).body.country, 'DE')
+      assert.is(readFileSync(file, 'utf8'), '# Ours.\ntac: 7\nserver:\n  country: DE\n')
+      const plmn = step('2. Network number')
+      await plmn.getByText('a number for laboratories').waitFor()
+      await plmn.getByLabel('Country code').fill('20')
+      await plmn.getByText('Three digits, such as 999.').waitFor()
+      await plmn.getByLabel('Country code').fill('208')
+      await plmn.getByText('208 is the code of France, and the box stands in Germany.').waitFor()
       const apns = step('3. Access to the internet')
       await apns.getByLabel('Names of the access points').fill('internet, village')
       await apns.getByRole('button', { name: 'Save' }).click()
@@ -101,6 +119,35 @@ if (executable !== undefined) {
       const card = await runSvc(args, lab.env)
       await labPhones(lab.urls.control, 'POST', '/phones', card.stdout)
       await sim.getByText('the network works').waitFor()
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  start(
+    'says what to write where it may not, and sees when it counts',
+    async () => {
+      const { page, problems } = await browser.open(service.url)
+      await signInWithToken(page, service.adminToken)
+      await page.goto(`${service.url}/start`)
+      const before = readFileSync(file, 'utf8')
+      rmSync(join(temp.path, 'etc'), { recursive: true })
+      const plmn = page.getByRole('region', { name: '2. Network number' })
+      await plmn.getByLabel('Country code').fill('262')
+      await plmn.getByLabel('Network code').fill('098')
+      await plmn.getByText('under another number they do not get on').waitFor()
+      await plmn.getByRole('button', { name: 'Save' }).click()
+      await plmn.getByText('Waiting until it is in force').first().waitFor()
+      await isAccessible(page, 'lines for the configuration')
+      const lines = await plmn.locator('pre').textContent()
+      assert.is(lines?.trim(), 'plmn:\n  mcc: "262"\n  mnc: "098"')
+      mkdirSync(join(temp.path, 'etc'))
+      writeFileSync(file, `${before}${lines ?? ''}`)
+      service.child.kill('SIGHUP')
+      await plmn.getByText('It is 262-098.').waitFor()
+      await plmn.getByText('Waiting until it is in force').waitFor({ state: 'detached' })
+      assert.is((await service.request('GET', '/v1/status')).body.plmn, '262-098')
       assert.equal(problems, [])
       await page.close()
     },

@@ -8,15 +8,35 @@ export const startDe: Readonly<Record<keyof typeof startEn, string>> = {
   'start.open': 'Zu tun',
   'start.save': 'Speichern',
   'start.saved': 'Gespeichert.',
-  'start.config': 'in der Konfigurationsdatei, oder {variable} des Dienstes',
+  'start.inForce': 'Gespeichert und in Kraft.',
+  'start.byHand': 'Der Dienst darf {file} nicht selbst schreiben. Schreibe diese Zeilen hinein:',
+  'start.byHand.reload': 'Dann lass sie neu lesen:',
+  'start.byHand.fixed':
+    '{key} ist durch {by} gesetzt, und das geht der Datei vor. Ändere es dort und starte den Dienst neu.',
+  'start.byHand.waiting': 'Wartet, bis es in Kraft ist.',
   'start.country': '1. Land',
   'start.country.is': 'Für den Funk gelten die Regeln von {country}.',
-  'start.country.missing':
-    'Eingestellt ist {country}, ein Labor: nichts darf gesendet werden. Sage, wo die Box steht, bevor sie sendet.',
+  'start.country.missing': 'Es ist {country}. Sage, wo die Box steht, bevor sie sendet.',
+  'start.country.lab': 'ein Labor: nichts darf gesendet werden',
+  'start.country.where': 'Wo die Box steht',
+  'start.country.help':
+    'Dessen Regeln entscheiden, welche Frequenzen erlaubt sein können. Was unter anderen Regeln sendet, wird angehalten.',
   'start.plmn': '2. Netznummer (PLMN)',
   'start.plmn.lab':
     'Sie ist {plmn}, eine Nummer für Labore, die kein Betreiber hat. Behalte sie, bis die Behörde dir eine gibt.',
   'start.plmn.is': 'Sie ist {plmn}. Neue SIMs tragen sie.',
+  'start.plmn.mcc': 'Landeskennzahl (MCC)',
+  'start.plmn.mcc.help': 'Drei Ziffern; 999 ist für Labore.',
+  'start.plmn.mcc.of': 'Drei Ziffern: {code} in {country}, 999 für Labore.',
+  'start.plmn.mcc.wrong': 'Drei Ziffern, etwa 999.',
+  'start.plmn.mnc': 'Netzkennzahl (MNC)',
+  'start.plmn.mnc.help': 'Zwei oder drei Ziffern, wie die Behörde sie gab: 05 und 005 sind zwei Netze.',
+  'start.plmn.mnc.wrong': 'Zwei oder drei Ziffern, etwa 99 oder 070.',
+  'start.plmn.unassigned': 'Die Kennzahl {mcc} hat kein Land.',
+  'start.plmn.elsewhere': '{mcc} ist die Kennzahl von {owners}, und die Box steht in {country}.',
+  'start.plmn.length': 'Netze von {owners} haben drei Ziffern.',
+  'start.plmn.sims':
+    'SIMs, die es schon gibt, tragen {plmn}: unter einer anderen Nummer kommen sie nicht ins Netz.',
   'start.apn': '3. Zugang ins Internet (APN)',
   'start.apn.names': 'Namen der Zugangspunkte',
   'start.apn.help':

@@ -1,0 +1,69 @@
+import type { AnswerOf, Problem } from '@steeple/client'
+import { useEffect, useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
+import { useAction, useQuery } from '../../api/use-query.ts'
+import { t } from '../../text/index.ts'
+import { toast } from '../../ui/toast.tsx'
+
+/** Keys, dotted, and what they are to be. */
+export type Wanted = Readonly<Record<string, string>>
+/** What the configuration file needs, of a dry run. */
+export type Planned = AnswerOf<'PUT', '/v1/settings'>
+
+/** Keys of the configuration that a page changes. */
+export interface SettingsForm {
+  /** What is in force of a key; undefined while it is not known. */
+  readonly inForce: (key: string) => string | undefined
+  /** Writes them, or says in `byHand` what a person has to write. */
+  readonly save: (wanted: Wanted) => Promise<void>
+  /** What the service cannot write itself, until it is in force. */
+  readonly byHand: Planned | undefined
+  readonly isBusy: boolean
+  readonly error: Problem | undefined
+}
+
+/** A file that somebody else writes tells of nothing until it is read. */
+const LOOK_MS = 3_000
+
+/** The configuration in force, and its change: by the service where it may, else by hand, watched until it counts. */
+export function useSettings(): SettingsForm {
+  const settings = useQuery('/v1/settings', {}, { on: ['settings.*'], everyMs: LOOK_MS })
+  const [waiting, setWaiting] = useState<{ readonly wanted: Wanted; readonly planned: Planned } | undefined>(
+    undefined,
+  )
+  const plan = useAction((wanted: Wanted) =>
+    api.put('/v1/settings', { query: { dry_run: true }, body: { settings: wanted } }),
+  )
+  const write = useAction((wanted: Wanted) => api.put('/v1/settings', { body: { settings: wanted } }))
+  const inForce = (key: string): string | undefined => {
+    const value = settings.data?.settings.find((one) => one.key === key)?.value
+    return value === undefined ? undefined : String(value)
+  }
+  const isInForce =
+    waiting !== undefined && Object.entries(waiting.wanted).every(([key, value]) => inForce(key) === value)
+  useEffect(() => {
+    if (!isInForce) return
+    setWaiting(undefined)
+    toast({ text: t('start.inForce') })
+  }, [isInForce])
+  const save = async (wanted: Wanted): Promise<void> => {
+    const planned = await plan.run(wanted)
+    if (planned?.ok !== true) return
+    if (!planned.data.writable || planned.data.fixed.length > 0) {
+      setWaiting({ wanted, planned: planned.data })
+      return
+    }
+    setWaiting(undefined)
+    const written = await write.run(wanted)
+    if (written?.ok !== true) return
+    settings.reload()
+    toast({ text: t('start.inForce') })
+  }
+  return {
+    inForce,
+    save,
+    byHand: waiting?.planned,
+    isBusy: plan.isBusy || write.isBusy,
+    error: plan.error ?? write.error,
+  }
+}

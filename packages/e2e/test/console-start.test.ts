@@ -119,6 +119,20 @@ if (executable !== undefined) {
       const card = await runSvc(args, lab.env)
       await labPhones(lab.urls.control, 'POST', '/phones', card.stdout)
       await sim.getByText('the network works').waitFor()
+      const { body: live } = await service.request('GET', '/v1/sessions')
+      const [session] = live.sessions
+      for (const [typed, name] of [
+        ['tes', /^test …[0-9]{4} SIM$/],
+        [session.ue_ip, new RegExp(`^${session.ue_ip} .* online$`)],
+      ] as const) {
+        await page.goto(`${service.url}/start`)
+        await step('1. Country').waitFor()
+        await page.keyboard.press('Control+k')
+        await page.getByRole('combobox', { name: 'Find a page, a SIM' }).fill(typed)
+        await page.getByRole('option', { name }).waitFor()
+        await page.keyboard.press('Enter')
+        await page.getByRole('heading', { level: 1, name: 'test' }).waitFor()
+      }
       assert.equal(problems, [])
       await page.close()
     },

@@ -3,25 +3,10 @@ import { t } from '../text/index.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Input } from '../ui/input.tsx'
 import { pagesHere, titleOf } from './pages-here.ts'
+import { type Entry, useFound } from './palette-finds.ts'
 import { navigate } from './router.ts'
 
-/** Something that the palette finds. */
-interface Entry {
-  readonly name: string
-  readonly go: () => void
-}
-
-/** What else it finds: from pages, for what is typed. */
-type Finder = (text: string) => readonly Entry[]
-const finders = new Set<Finder>()
-
-/** Adds what the palette finds; gives back how to take it away. */
-export function addFinder(finder: Finder): () => void {
-  finders.add(finder)
-  return () => finders.delete(finder)
-}
-
-/** Finds a page or an action by a part of its name. */
+/** Finds a page, a subscriber, a session or a person by a part of the name. */
 export function Palette({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
   const [text, setText] = useState('')
   const [active, setActive] = useState(0)
@@ -30,7 +15,8 @@ export function Palette({ isOpen, onClose }: { readonly isOpen: boolean; readonl
     if (isOpen) setText('')
     setActive(0)
   }, [isOpen])
-  const found = isOpen ? entriesFor(text) : []
+  const things = useFound(isOpen ? text : '')
+  const found = isOpen ? [...pagesFor(text), ...things].slice(0, MOST_FOUND) : []
   const choose = (entry: Entry | undefined): void => {
     if (entry === undefined) return
     onClose()
@@ -66,13 +52,14 @@ export function Palette({ isOpen, onClose }: { readonly isOpen: boolean; readonl
           <button
             type="button"
             tabIndex={-1}
-            key={entry.name}
+            key={entry.key}
             id={`${id}-${index}`}
             role="option"
             aria-selected={index === active}
             onClick={() => choose(entry)}
           >
             {entry.name}
+            {entry.kind === undefined ? null : <span class="kind"> {entry.kind}</span>}
           </button>
         ))}
       </div>
@@ -83,10 +70,10 @@ export function Palette({ isOpen, onClose }: { readonly isOpen: boolean; readonl
 
 const MOST_FOUND = 12
 
-function entriesFor(text: string): readonly Entry[] {
-  const pages = pagesHere().filter(({ group }) => group !== undefined)
-  const own = pages.map((page) => ({ name: titleOf(page), go: () => navigate(page.path) }))
+function pagesFor(text: string): readonly Entry[] {
   const words = text.toLowerCase().split(/\s+/)
-  const fitting = own.filter(({ name }) => words.every((part) => name.toLowerCase().includes(part)))
-  return [...fitting, ...[...finders].flatMap((finder) => finder(text))].slice(0, MOST_FOUND)
+  return pagesHere()
+    .filter(({ group }) => group !== undefined)
+    .map((page) => ({ name: titleOf(page), key: page.path, go: () => navigate(page.path) }))
+    .filter(({ name }) => words.every((part) => name.toLowerCase().includes(part)))
 }

@@ -6,7 +6,10 @@ export const shellDe: Readonly<Record<keyof typeof shellEn, string>> = {
   'app.skip': 'Zur Seite',
   'app.menu': 'Menü',
   'app.find': 'Suchen',
-  'app.palette': 'Seite oder Aktion suchen',
+  'app.palette': 'Seite, SIM, Adresse oder Person suchen',
+  'app.palette.sim': 'SIM',
+  'app.palette.session': 'online',
+  'app.palette.person': 'Person',
   'app.palette.none': 'Nichts heißt so.',
   'app.notFound': 'Diese Seite gibt es nicht',
   'app.notFound.help':

@@ -4,7 +4,10 @@ export const shellEn = {
   'app.skip': 'To the page',
   'app.menu': 'Menu',
   'app.find': 'Find',
-  'app.palette': 'Find a page or an action',
+  'app.palette': 'Find a page, a SIM, an address or a person',
+  'app.palette.sim': 'SIM',
+  'app.palette.session': 'online',
+  'app.palette.person': 'person',
   'app.palette.none': 'Nothing is called that.',
   'app.notFound': 'There is no such page',
   'app.notFound.help':

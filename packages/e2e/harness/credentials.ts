@@ -17,6 +17,8 @@ export interface Credential {
   readonly bootstrap?: 'good' | 'bad'
   /** Id of the principal in the audit trail. */
   readonly principal?: string
+  /** The same of somebody else: nobody is refused more than 60 changes a minute for want of a role. */
+  readonly twin?: Credential
 }
 
 /** A token as it was minted. */
@@ -129,16 +131,16 @@ async function bootstrap(service: Service): Promise<readonly Credential[]> {
 async function sessions(service: Service): Promise<readonly Credential[]> {
   const found: Credential[] = []
   for (const role of ROLES) {
-    const person = await addPerson(service, `user.${role.replace(':', '.')}`, [role])
-    const { token } = await enter(service, person)
-    found.push({
-      name: `a session with the role ${role}`,
-      headers: bearer(token),
-      role,
-      principal: person.id,
-    })
+    const [one, other] = [await session(service, role, 'user'), await session(service, role, 'twin')]
+    found.push({ ...one, twin: other })
   }
   return [...found, ...(await endedSessions(service))]
+}
+
+async function session(service: Service, role: TokenRole, who: string): Promise<Credential> {
+  const person = await addPerson(service, `${who}.${role.replace(':', '.')}`, [role])
+  const { token } = await enter(service, person)
+  return { name: `a session with the role ${role}`, headers: bearer(token), role, principal: person.id }
 }
 
 async function endedSessions(service: Service): Promise<readonly Credential[]> {
@@ -161,10 +163,16 @@ async function endedSessions(service: Service): Promise<readonly Credential[]> {
 
 async function known(service: Service): Promise<readonly Credential[]> {
   const admin = service.adminToken
-  const scoped = ROLES.map(async (role): Promise<Credential> => {
-    const { id, token } = await mint(service, { name: `role ${role}`, roles: [role] })
+  const scopedOf = async (role: TokenRole, who: string): Promise<Credential> => {
+    const { id, token } = await mint(service, { name: `${who} ${role}`, roles: [role] })
     return { name: `a token with the role ${role}`, headers: bearer(token), role, principal: id }
-  })
+  }
+  const scoped = ROLES.map(
+    async (role): Promise<Credential> => ({
+      ...(await scopedOf(role, 'role')),
+      twin: await scopedOf(role, 'twin'),
+    }),
+  )
   return [
     ...(await Promise.all(scoped)),
     { name: 'the admin token', headers: bearer(admin), role: 'admin', principal: 'SVC_ADMIN_TOKEN' },

@@ -35,15 +35,17 @@ matrix.before(
     operations = operationsOf(await fetchOpenApi(service.url))
     credentials = await everyCredential(service)
     clients = new Map(
-      credentials.map((credential, index) => [
+      [...credentials, ...credentials.flatMap(({ twin }) => twin ?? [])].map((credential, index) => [
         credential,
         Array.from({ length: Math.ceil(CONTRACT_ROUTES.length / ROUTES_PER_ADDRESS) }, (_, part) =>
           createClient(service.url, 4, `127.0.${part + 1}.${index + 1}`),
         ),
       ]),
     )
-    cells = CONTRACT_ROUTES.flatMap((route) =>
-      credentials.map((credential) => ({ route, credential, verdict: verdictOf(route, credential) })),
+    cells = CONTRACT_ROUTES.flatMap((route, index) =>
+      credentials
+        .map((credential) => (index % 2 === 0 ? credential : (credential.twin ?? credential)))
+        .map((credential) => ({ route, credential, verdict: verdictOf(route, credential) })),
     ).map((cell, index) => ({ ...cell, requestId: `cell-${index}` }))
   },
   { limitMs: 1_200_000 },

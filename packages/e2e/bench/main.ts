@@ -8,6 +8,11 @@ import { benchBackup } from './backup.ts'
 import { benchCollectorFree5gc } from './collector-free5gc.ts'
 import { benchCollectorMme } from './collector-mme.ts'
 import { benchCompliance } from './compliance.ts'
+import { benchConsoleBytes } from './console-bytes.ts'
+import { benchConsoleChanges } from './console-changes.ts'
+import { benchConsoleFirst } from './console-first.ts'
+import { benchConsoleIdle } from './console-idle.ts'
+import { benchConsoleScroll } from './console-scroll.ts'
 import { benchCut } from './cut.ts'
 import { benchEsim } from './esim.ts'
 import { benchGeneration } from './generation.ts'
@@ -60,6 +65,11 @@ const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
   'quota-cut': benchQuotaCut,
   tap: benchTap,
   esim: benchEsim,
+  'console-changes': benchConsoleChanges,
+  'console-scroll': benchConsoleScroll,
+  'console-first': benchConsoleFirst,
+  'console-idle': benchConsoleIdle,
+  'console-bytes': benchConsoleBytes,
 }
 
 const wanted = process.argv.slice(2)

@@ -3,13 +3,18 @@ import { begin } from './api/ways-in.ts'
 import { App, isPagePath } from './app/app.tsx'
 import { PAGES } from './app/pages.ts'
 import { knowPages } from './app/pages-here.ts'
-import { followLinks } from './app/router.ts'
+import { followLinks, match } from './app/router.ts'
 import { loadTexts } from './text/index.ts'
 import './ui/style.css'
 
+// What is needed in the end is asked for at once: texts, who is signed in, and the page at the address.
+const begun = begin()
+PAGES.find((page) => match(page.path, location.pathname) !== undefined)
+  ?.load()
+  .catch(() => undefined)
 await loadTexts()
 knowPages(PAGES)
 followLinks(isPagePath)
 const root = document.getElementById('app')
 if (root !== null) render(<App />, root)
-await begin()
+await begun

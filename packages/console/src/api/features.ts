@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import type { AnswerOf } from '@steeple/client'
+import { listen } from './changes.ts'
 import { api } from './client.ts'
-import { listen } from './live.ts'
 
 const plugins = signal<ReadonlySet<string> | undefined>(undefined)
 

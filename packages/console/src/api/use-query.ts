@@ -1,7 +1,8 @@
 import type { AnswerOf, CodeOf, PathOf, Problem, RequestOf, Result } from '@steeple/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { api } from './client.ts'
-import { listen } from './live.ts'
+import { queryReader } from './query-reader.ts'
+import { soonAfter } from './soon.ts'
 
 /** What is known of a read. `data` stays while it is read anew, so nothing flickers. */
 export interface Query<Data, Code extends string = string> {
@@ -22,9 +23,6 @@ export interface Repeat {
   /** Ms, for what no event tells of. Only while the page is looked at. */
   readonly everyMs?: number
 }
-
-/** Events come in bursts; what is read is read once for all of one. */
-const TOGETHER_MS = 120
 
 /** Calls any operation of a method, typed by path; for parts that are given a path. */
 function read<P extends PathOf<'GET'>>(
@@ -53,46 +51,27 @@ export function useQuery<P extends PathOf<'GET'>>(
   const types = on.join(' ')
   useEffect(() => {
     if (path === undefined) return undefined
-    let isOver = false
-    let timer: ReturnType<typeof setTimeout> | undefined
-    let running = false
-    let again = false
-    const look = async (): Promise<void> => {
-      if (running) {
-        again = true
-        return
-      }
-      running = true
-      const result = await read(path, request)
-      running = false
-      if (isOver) return
-      setKnown((before) =>
-        result.ok
-          ? { data: result.data, error: undefined, etag: result.etag, key }
-          : {
-              ...(before.key === key ? before : { data: undefined, etag: undefined }),
-              error: result.error,
-              key,
-            },
-      )
-      if (again) {
-        again = false
-        void look()
-      }
-    }
-    const soon = (): void => {
-      clearTimeout(timer)
-      timer = setTimeout(() => void look(), TOGETHER_MS)
-    }
-    reload.current = () => void look()
-    void look()
+    const reader = queryReader<AnswerOf<'GET', P>, CodeOf<'GET', P>>(
+      (ifNoneMatch) => read(path, ifNoneMatch === undefined ? request : { ...request, ifNoneMatch }),
+      (result) =>
+        setKnown((before) =>
+          result.ok
+            ? { data: result.data, error: undefined, etag: result.etag, key }
+            : {
+                ...(before.key === key ? before : { data: undefined, etag: undefined }),
+                error: result.error,
+                key,
+              },
+        ),
+    )
+    reload.current = reader.look
+    reader.look()
     // What changed while the connection was lost is read by all.
-    const stop = listen(types === '' ? ['-'] : types.split(' '), soon)
+    const stop = soonAfter(types === '' ? ['-'] : types.split(' '), reader.look)
     const often =
-      everyMs === undefined ? undefined : setInterval(() => !document.hidden && void look(), everyMs)
+      everyMs === undefined ? undefined : setInterval(() => !document.hidden && reader.look(), everyMs)
     return () => {
-      isOver = true
-      clearTimeout(timer)
+      reader.end()
       clearInterval(often)
       stop()
     }

@@ -1,8 +1,9 @@
 import type { ItemOf, PagedPath, PathOf, RequestOf, Result } from '@steeple/client'
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { listen } from './changes.ts'
 import { api } from './client.ts'
-import { listen } from './live.ts'
 import { rowsLoader, type Shown } from './rows-loader.ts'
+import { soonAfter } from './soon.ts'
 
 /** The rows of a list that comes in pages, as far as they have been read. */
 export interface Rows<Row> extends Shown<Row> {
@@ -27,10 +28,6 @@ export interface RowsOptions<Row> {
   readonly everyMs?: number
 }
 
-/** Events come in bursts; what is read is read once for all of one, and at most once a second. */
-const TOGETHER_MS = 120
-const LEAST_MS = 1_000
-
 /** The rows of a list, newest first, page after page as `more` asks for it. `path` undefined reads nothing. */
 export function useRows<P extends PagedPath & PathOf<'GET'>>(
   path: P | undefined,
@@ -53,11 +50,7 @@ export function useRows<P extends PagedPath & PathOf<'GET'>>(
   useEffect(() => {
     if (path === undefined) return undefined
     loader.more()
-    const stops = [
-      refreshing(on, loader.refresh),
-      refreshing(onAll, loader.reload),
-      patching(on, one, loader),
-    ]
+    const stops = [soonAfter(on, loader.refresh), soonAfter(onAll, loader.reload), patching(on, one, loader)]
     const often =
       everyMs === undefined ? undefined : setInterval(() => !document.hidden && loader.refresh(), everyMs)
     return () => {
@@ -88,25 +81,6 @@ async function read<Row>(
   const rows = (Object.values(answer.data).find(Array.isArray) ?? []) as readonly Row[]
   const { next_cursor: cursor = null } = answer.data as { readonly next_cursor?: string | null }
   return { ...answer, data: { rows, cursor } }
-}
-
-/** Calls `work` soon after an event of these types, and when events were missed. */
-function refreshing(types: readonly string[], work: () => void): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let lastAt = 0
-  const stop = listen(types, () => {
-    if (timer !== undefined) return
-    const waitMs = Math.max(TOGETHER_MS, lastAt + LEAST_MS - performance.now())
-    timer = setTimeout(() => {
-      timer = undefined
-      lastAt = performance.now()
-      work()
-    }, waitMs)
-  })
-  return () => {
-    clearTimeout(timer)
-    stop()
-  }
 }
 
 /** Puts single rows right by the subject of an event, or the SIM that it names. */

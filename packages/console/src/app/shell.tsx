@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
+import { connected } from '../api/changes.ts'
 import { watchFeatures } from '../api/features.ts'
-import { connected, follow } from '../api/live.ts'
+import { follow } from '../api/live.ts'
 import { leave, me, signedIn } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'
 import { t } from '../text/index.ts'

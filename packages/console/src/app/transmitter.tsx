@@ -1,8 +1,9 @@
 import { signal } from '@preact/signals'
 import type { AnswerOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
+import { listen } from '../api/changes.ts'
 import { api } from '../api/client.ts'
-import { listen } from '../api/live.ts'
+import { looker } from '../api/looker.ts'
 import { may } from '../api/session.ts'
 import { useAction } from '../api/use-query.ts'
 import { t } from '../text/index.ts'
@@ -10,6 +11,7 @@ import { Button } from '../ui/button.tsx'
 import { ConfirmDialog } from '../ui/dialog.tsx'
 import { Lamp, type Tone } from '../ui/lamp.tsx'
 import { toast } from '../ui/toast.tsx'
+import { nextLookMs } from './next-look.ts'
 
 /** State of the TX gate. */
 export type Tx = AnswerOf<'GET', '/v1/tx/arm'>
@@ -18,21 +20,22 @@ export type Tx = AnswerOf<'GET', '/v1/tx/arm'>
 export const tx = signal<Tx | undefined>(undefined)
 
 const TX_EVENTS = ['tx.*', 'policy.*', 'ran.*', 'node.*', 'config.*']
-/** For what a radio does by itself, of which no event tells. */
-const LOOK_MS = 5_000
 
 /** Keeps `tx` true until the returned function is called. */
 export function watchTransmitter(): () => void {
-  const look = async (): Promise<void> => {
-    const answer = await api.get('/v1/tx/arm')
-    if (answer.ok) tx.value = answer.data
-  }
-  void look()
-  const stop = listen(TX_EVENTS, () => void look())
-  const timer = setInterval(() => !document.hidden && void look(), LOOK_MS)
+  const looking = looker(
+    async () => {
+      const answer = await api.get('/v1/tx/arm')
+      if (answer.ok) tx.value = answer.data
+    },
+    (looks) => nextLookMs(tx.value, looks),
+    () => !document.hidden,
+  )
+  looking.now()
+  const stop = listen(TX_EVENTS, looking.closely)
   return () => {
     stop()
-    clearInterval(timer)
+    looking.stop()
   }
 }
 

@@ -1,5 +1,5 @@
 import type { AnswerOf, Change } from '@steeple/client'
-import { recent } from '../../api/live.ts'
+import { recent } from '../../api/changes.ts'
 import { may } from '../../api/session.ts'
 import { useQuery } from '../../api/use-query.ts'
 import { ifPage } from '../../app/pages-here.ts'

@@ -1,3 +1,4 @@
+import { useQuery } from '../../api/use-query.ts'
 import { tx } from '../../app/transmitter.tsx'
 import { t } from '../../text/index.ts'
 import { Happenings } from './happenings.tsx'
@@ -7,16 +8,26 @@ import { People } from './people.tsx'
 import { Truth } from './truth.tsx'
 import './home.css'
 
+/** What the status is told anew by; health has no event of its own for everything that it looks at. */
+const CHANGES = {
+  on: [
+    ...['node.*', 'plugin.*', 'core.*', 'peer.*', 'clock.*', 'tx.*', 'lifecycle.*', 'config.*'],
+    ...['sim.attach', 'session.*'],
+  ],
+  everyMs: 5_000,
+} as const
+
 /** The first screen: whether the box is on the air, what needs somebody, who is on, what it is connected to, what happened. */
 export function Page() {
+  const status = useQuery('/v1/status', {}, CHANGES)
   return (
     <>
       <h1>{t('home.title')}</h1>
       <Truth state={tx.value} />
-      <Needs />
+      <Needs status={status} />
       <div class="cards">
         <People />
-        <Machinery />
+        <Machinery status={status} />
       </div>
       <Happenings />
     </>

@@ -1,6 +1,6 @@
 import type { AnswerOf } from '@steeple/client'
 import { has } from '../../api/features.ts'
-import { useQuery } from '../../api/use-query.ts'
+import { type Query, useQuery } from '../../api/use-query.ts'
 import { t, word } from '../../text/index.ts'
 import { Bytes } from '../../ui/bytes.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
@@ -10,7 +10,8 @@ import { Time } from '../../ui/time.tsx'
 type Status = AnswerOf<'GET', '/v1/status'>
 type Peer = AnswerOf<'GET', '/v1/peers'>['peers'][number]
 
-const LOOK_MS = 5_000
+/** How much a link has moved, and how long an answer takes over it, change without an event. */
+const LOOK_MS = 15_000
 const TONES: Readonly<Record<string, Tone>> = {
   ok: 'ok',
   degraded: 'warn',
@@ -21,9 +22,7 @@ const TONES: Readonly<Record<string, Tone>> = {
 const KINDS: readonly string[] = ['ran', 'core', 'hss', 'collector']
 
 /** The ways out and to other boxes, and the radio and core behind. */
-export function Machinery() {
-  const on = ['node.*', 'core.*', 'peer.*', 'tx.*', 'lifecycle.*', 'sim.attach', 'session.*']
-  const status = useQuery('/v1/status', {}, { on, everyMs: LOOK_MS })
+export function Machinery({ status }: { readonly status: Query<Status> }) {
   const peers = useQuery(
     has('mesh') ? '/v1/peers' : undefined,
     { query: { limit: 50 } },

@@ -2,7 +2,7 @@ import type { AnswerOf } from '@steeple/client'
 import { api } from '../../api/client.ts'
 import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
-import { useAction, useQuery } from '../../api/use-query.ts'
+import { type Query, useAction, useQuery } from '../../api/use-query.ts'
 import { ifPage } from '../../app/pages-here.ts'
 import { t, word } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
@@ -32,29 +32,27 @@ const PLACES: Readonly<Record<string, string>> = {
   session_surge: '/sessions',
   heartbeat_stale: '/mesh',
 }
-/** Health has no event of its own for everything it looks at. */
+/** Until the status answers, which a box without a core's first pass has none of. */
 const LOOK_MS = 5_000
 const MOST_SHOWN = 8
 
 /** What needs somebody now: alerts that are open, and what the health says beside, each with a button. */
-export function Needs() {
+export function Needs({ status }: { readonly status: Query<AnswerOf<'GET', '/v1/status'>> }) {
   const alerts = useQuery(
     has('alerts') ? '/v1/alerts' : undefined,
     { query: { state: 'firing', limit: 50 } },
-    { on: ['alert.*'], everyMs: LOOK_MS },
+    { on: ['alert.*'] },
   )
-  const health = useQuery(
-    '/v1/health',
-    {},
-    { on: ['node.*', 'plugin.*', 'core.*', 'peer.*', 'clock.*'], everyMs: LOOK_MS },
-  )
+  const isEarly = status.data === undefined && status.error !== undefined
+  const early = useQuery(isEarly ? '/v1/health' : undefined, {}, { everyMs: LOOK_MS })
+  const health = isEarly ? early : status
   const firing = alerts.data?.alerts.filter(({ acked_at }) => acked_at === null) ?? []
   const told = new Set(firing.map(({ subject }) => subject))
   const ill = health.data?.components.filter(({ status, name }) => status !== 'ok' && !told.has(name)) ?? []
   return (
     <section class="card" aria-labelledby="needs">
       <h2 id="needs">{t('home.needs')}</h2>
-      {health.error === undefined ? null : <ErrorNotice error={health.error} />}
+      {early.error === undefined ? null : <ErrorNotice error={early.error} />}
       {health.data !== undefined && firing.length + ill.length === 0 ? (
         <p>
           <Lamp tone="ok" label={t('home.needs.none')} />

@@ -1,0 +1,186 @@
+import { mock } from 'node:test'
+import { setImmediate as settled } from 'node:timers/promises'
+import type { Change, FollowOptions, Gap, Result } from '@steeple/client'
+import { assert, suite } from '@steeple/testkit'
+import { connected, followChanges, listen, recent } from '../src/api/changes.ts'
+import { looker } from '../src/api/looker.ts'
+import { queryReader } from '../src/api/query-reader.ts'
+import { soonAfter } from '../src/api/soon.ts'
+import { nextLookMs } from '../src/app/next-look.ts'
+
+/** What keeps a page true: changes as they come, what is read after them and how often. */
+const live = suite('console/live')
+
+/** A stream of events that the test feeds. */
+function stream() {
+  const waiting: (Change | Gap)[] = []
+  let wake: () => void = () => undefined
+  let options: FollowOptions = {}
+  async function* events(given: FollowOptions = {}) {
+    options = given
+    while (given.signal?.aborted !== true) {
+      yield* waiting.splice(0)
+      if (waiting.length > 0) continue
+      await new Promise<void>((done) => {
+        wake = done
+        given.signal?.addEventListener('abort', () => done())
+      })
+    }
+  }
+  const say = async (event: Change | Gap): Promise<void> => {
+    waiting.push(event)
+    wake()
+    await settled()
+  }
+  return { events, say, options: () => options }
+}
+
+const change = (id: number, type: string): Change => ({
+  ...{ kind: 'change', id, type, at: '2026-11-23T16:00:00.000Z', subject: null, data: {} },
+})
+
+live('tells of a change who listens to it, and everybody when changes were missed', async () => {
+  const { events, say, options } = stream()
+  const ending = new AbortController()
+  const over = followChanges(events, ending.signal)
+  const told: string[] = []
+  const stops = ['sim.*', 'tx.arm', '*', '-'].map((type) =>
+    listen([type], (one) => told.push(`${type} ${one?.type}`)),
+  )
+  await say(change(1, 'sim.suspend'))
+  assert.equal(told.splice(0), ['sim.* sim.suspend', '* sim.suspend'])
+  await say(change(2, 'tx.arm'))
+  assert.equal(told.splice(0), ['tx.arm tx.arm', '* tx.arm'])
+  assert.equal(
+    recent.value.map(({ id }) => id),
+    [2, 1],
+  )
+  const all = ['sim.* undefined', 'tx.arm undefined', '* undefined', '- undefined']
+  await say({ kind: 'gap', id: 9, after: 2, until: 9 })
+  assert.equal(told.splice(0), all)
+  const error = { code: '', message: '', details: [], status: 0, requestId: undefined, retryAfterS: 1 }
+  options().onState?.({ state: 'waiting', waitMs: 1, error })
+  assert.not(connected.value)
+  assert.equal(told, [], 'nothing can be read while nothing answers')
+  options().onState?.({ state: 'open' })
+  assert.ok(connected.value)
+  assert.equal(told.splice(0), all)
+  for (const stop of stops) stop()
+  await say(change(10, 'sim.suspend'))
+  assert.equal(told, [])
+  ending.abort()
+  await over
+})
+
+live('reads once for a burst of events, and on a busy box within a second of each', async () => {
+  const { events, say } = stream()
+  const ending = new AbortController()
+  const over = followChanges(events, ending.signal)
+  mock.timers.enable({ apis: ['setTimeout'] })
+  try {
+    let reads = 0
+    const stop = soonAfter(['sim.*'], () => {
+      reads += 1
+    })
+    for (let id = 1; id <= 100; id++) await say(change(id, 'sim.suspend'))
+    await say(change(101, 'session.begin'))
+    assert.is(reads, 0)
+    mock.timers.tick(150)
+    assert.is(reads, 1)
+    await say(change(102, 'sim.suspend'))
+    mock.timers.tick(1_000)
+    assert.is(reads, 2)
+    await say(change(103, 'session.begin'))
+    mock.timers.tick(60_000)
+    assert.is(reads, 2, 'what has not changed is not read')
+    await say(change(104, 'sim.suspend'))
+    stop()
+    mock.timers.tick(60_000)
+    assert.is(reads, 2, 'nor is what nobody looks at')
+  } finally {
+    mock.timers.reset()
+    ending.abort()
+    await over
+  }
+})
+
+live('shows what has changed alone, and loses no call for another read', async () => {
+  const answers: Result<string>[] = []
+  const tags: (string | undefined)[] = []
+  const shown: string[] = []
+  const reader = queryReader<string, string>(
+    async (etag) => {
+      tags.push(etag)
+      return answers.shift() ?? failed(304)
+    },
+    (result) => shown.push(result.ok ? result.data : `status ${result.error.status}`),
+  )
+  answers.push(came('one', 'a'), failed(304), failed(503), came('two', undefined))
+  for (let n = 0; n < 5; n++) {
+    reader.look()
+    await settled()
+  }
+  assert.equal(shown.splice(0), ['one', 'status 503', 'two'])
+  assert.equal(tags.splice(0), [undefined, 'a', 'a', undefined, undefined])
+  reader.look()
+  reader.look()
+  reader.look()
+  await settled()
+  assert.is(tags.length, 2, 'the one that runs, and one behind it')
+  answers.push(came('late', 'b'))
+  reader.look()
+  reader.end()
+  await settled()
+  assert.equal(shown, [])
+})
+
+live('looks closely at a radio while it goes on or off, and seldom at one that is off', async () => {
+  const state = { armed: false, transmitter: 'off' }
+  let looks = 0
+  mock.timers.enable({ apis: ['setTimeout'] })
+  const looking = looker(
+    async () => {
+      looks += 1
+    },
+    (since) => nextLookMs(state, since),
+    () => true,
+  )
+  const pass = async (ms: number): Promise<number> => {
+    const before = looks
+    for (let at = 0; at < ms; at += 100) {
+      mock.timers.tick(100)
+      await settled()
+    }
+    return looks - before
+  }
+  try {
+    looking.now()
+    await settled()
+    assert.is(await pass(60_000), 2, 'off: twice a minute')
+    Object.assign(state, { armed: true })
+    looking.closely()
+    await settled()
+    assert.ok((await pass(2_000)) >= 8, 'going on')
+    Object.assign(state, { transmitter: 'on' })
+    assert.ok((await pass(60_000)) <= 14, 'on: every five seconds')
+    Object.assign(state, { armed: false, transmitter: 'unconfirmed' })
+    looking.closely()
+    await settled()
+    assert.ok((await pass(2_000)) >= 8, 'going off')
+    assert.ok((await pass(120_000)) < 90, 'one that does not go off is not looked at closely for ever')
+  } finally {
+    looking.stop()
+    mock.timers.reset()
+  }
+})
+
+function came(data: string, etag: string | undefined): Result<string> {
+  return { ok: true, data, status: 200, etag, requestId: undefined, isReplayed: false }
+}
+
+function failed(status: number): Result<string> {
+  const error = { code: '', message: '', details: [], status, requestId: undefined, retryAfterS: undefined }
+  return { ok: false, error }
+}
+
+live.run()

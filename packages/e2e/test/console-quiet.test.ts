@@ -1,0 +1,109 @@
+import { assert, eventually, suite } from '@steeple/testkit'
+import type { Page } from 'playwright-core'
+import { importSims, simsCsv } from '../bench/store-of-sims.ts'
+import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
+import { signInWithToken } from '../harness/console-page.ts'
+import { type Service, startService } from '../harness/service.ts'
+
+/** How little a console asks for and draws: what `bench -- console` measures, as counts that no machine's speed changes. */
+const quiet = suite('e2e/console-quiet')
+const LIMIT = { limitMs: 600_000 }
+const executable = findBrowser()
+const SIMS = 1_200
+/** Rows in the document, however many there are: what can be seen and some to either side. */
+const MOST_ROWS = 150
+/** What tells of a SIM; and what is asked for as time goes by, which may fall together with that. */
+const CHANGED = ['/v1/sims', '/v1/audit']
+const BY_TIME = ['/v1/status', '/v1/sessions', '/v1/peers', '/v1/tx/arm']
+/** Of the page's clock; below the 45 s after which a stream without a sign of life is opened anew. */
+const IDLE_S = 40
+const MOST_MEANWHILE = 20
+/** By how much the page's clock is ahead where it is stopped: more than a call to it takes. */
+const A_MOMENT_MS = 5_000
+/** Looks in a row between which nothing was asked for. */
+const QUIET_LOOKS = 60
+
+let service: Service
+let browser: Browser
+
+/** What a page asks the API for from now on, by path. */
+function asked(page: Page): string[] {
+  const paths: string[] = []
+  page.on('request', (request) => paths.push(new URL(request.url()).pathname))
+  return paths
+}
+
+/** Resolves when what a page asks for first has been asked for. */
+async function isQuiet(paths: readonly string[]): Promise<void> {
+  let before = 0
+  let looks = 0
+  await eventually(() => {
+    looks = paths.length === before ? looks + 1 : 0
+    before = paths.length
+    assert.ok(before > 0 && looks > QUIET_LOOKS)
+  })
+}
+
+if (executable !== undefined) {
+  quiet.before(async () => {
+    service = await startService({ env: { SVC_HSS_DRIVER: 'none' } })
+    await importSims(service, simsCsv(0, SIMS, false), SIMS)
+    browser = await openBrowser(executable)
+  }, LIMIT)
+  quiet.after(async () => {
+    await browser.close()
+    await service.stop()
+  }, LIMIT)
+
+  quiet(
+    'asks for what has changed alone after a change, and for little while nothing happens',
+    async () => {
+      const { page } = await browser.open(service.url)
+      await signInWithToken(page, service.adminToken)
+      await page.locator('.sentence').waitFor()
+      await page.clock.install()
+      await page.reload()
+      const paths = asked(page)
+      await page.locator('.sentence').waitFor()
+      await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + A_MOMENT_MS)
+      await isQuiet(paths)
+      paths.length = 0
+      const { body } = await service.request('GET', '/v1/sims?limit=1')
+      const path = `/v1/sims/${body.sims[0].imsi_sha256_12}/suspend`
+      assert.is((await service.request('POST', path, { body: {} })).status, 200)
+      await page.getByText('A SIM was suspended').waitFor()
+      await page.clock.runFor(1_000)
+      await eventually(() => assert.ok(paths.includes('/v1/sims') && paths.includes('/v1/audit')))
+      const others = paths.filter((one) => ![...CHANGED, ...BY_TIME].includes(one))
+      assert.equal(others, [])
+      await isQuiet(paths)
+      paths.length = 0
+      for (let second = 0; second < IDLE_S; second++) await page.clock.runFor(1_000)
+      assert.ok(paths.includes('/v1/status'), paths.join(' '))
+      assert.ok(paths.length <= MOST_MEANWHILE, `${paths.length} requests: ${paths.join(' ')}`)
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  quiet(
+    'draws what can be seen of a list alone',
+    async () => {
+      const { page } = await browser.open(service.url)
+      await signInWithToken(page, service.adminToken)
+      await page.goto(`${service.url}/sims`)
+      const rows = page.locator('tr[data-place]')
+      await rows.first().waitFor()
+      await eventually(async () => {
+        await page.evaluate(`document.querySelector('.table-frame').scrollTop = 1e9`)
+        assert.ok((await rows.count()) <= MOST_ROWS, `${await rows.count()} rows are drawn`)
+        assert.is(await page.locator(`tr[data-place="${SIMS - 1}"]`).count(), 1)
+      })
+      assert.ok((await rows.count()) <= MOST_ROWS)
+      await page.close()
+    },
+    LIMIT,
+  )
+}
+
+quiet.run()

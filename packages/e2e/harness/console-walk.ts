@@ -42,6 +42,8 @@ export async function walkConsole(
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
   await isQuiet(page, traffic)
   for (const [name, { entry }] of Object.entries(OF_PLUGINS))
+    if (!lacks.has(name)) await menu.getByText(entry, { exact: true }).waitFor()
+  for (const [name, { entry }] of Object.entries(OF_PLUGINS))
     assert.is(await menu.getByText(entry, { exact: true }).count(), lacks.has(name) ? 0 : 1, entry)
   const links = await menu.evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''))
   const { body } = await service.request('GET', '/v1/sims?limit=1')

@@ -29,6 +29,8 @@ try {
   rmSync(FOLDER, { recursive: true, force: true })
   mkdirSync(FOLDER, { recursive: true })
   await take(page, 'sign-in', 'Sign in')
+  // Where Sign out can be seen.
+  await page.setViewportSize(PLACES[0])
   await page.reload()
   await signInWithToken(page, service.adminToken)
   const shown = [

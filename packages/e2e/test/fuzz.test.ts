@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, rounds, stretched, suite, testSeed } from '@steeple/testkit'
@@ -57,8 +57,12 @@ fuzz.before(
   async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'steeple-fuzz-'))
     for (const version of ['1.0.0', '1.1.0']) installVersion(dataDir, victimPlugin(version))
+    const config = join(dataDir, 'control.yaml')
+    writeFileSync(config, '')
     service = await startService({
       dataDir,
+      // One of its own: it is written by whoever asks for it with the right.
+      flags: ['--config', config],
       nodeFlags: INSPECTOR_FLAGS,
       // Without a core to push SIMs to, none waits.
       // Not the core of a test before, which may be leaving just now.

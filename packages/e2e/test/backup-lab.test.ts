@@ -72,8 +72,12 @@ test(
   'after a restore no SQN is lower, the core says what the store says, and the phones attach again',
   async () => {
     await using dir = await tempDir()
+    // What still runs when the test fails would keep this process from ending.
+    await using running = new AsyncDisposableStack()
     const lab = await startLabCore(join(dir.path, 'lab-core'))
+    running.defer(() => lab.stop())
     const service = await startService({ dataDir: join(dir.path, 'data'), env: lab.env })
+    running.defer(() => service.kill())
     const { body: made } = await service.request('POST', '/v1/sims', { body: { count: SIMS } })
     await allSynced(service, SIMS)
     const exported = await runSvc(
@@ -99,6 +103,7 @@ test(
     const before = cards.map((card) => sqnOf(lab, card))
 
     const restored = await restoreBackup(service, file)
+    running.defer(() => restored.kill())
     // What was issued since is there as revoked, and gone from the HSS.
     await allSynced(restored, SIMS + 1)
     assert.is((await restored.request('GET', `/v1/sims/${hashOf(lateCard)}`)).body.state, 'revoked')
@@ -114,7 +119,6 @@ test(
     const { body } = await restored.request('GET', `/v1/sims/${hashOf(barred)}`)
     assert.is.not(body.state, 'suspended')
     assert.is(await restored.stop(), 0)
-    await lab.stop()
   },
   LONG,
 )

@@ -12,6 +12,7 @@ const DDL = [
   'create unique index toy_item_label on toy_item (label) where label is not null',
 ]
 const ROWS = 1_500
+const BATCH = 100
 const INSERT =
   'insert into toy_item (id, n, label, share, sealed, row_sum) values (:id, :n, :label, :share, :sealed, 1)'
 
@@ -19,18 +20,16 @@ type Fill = Awaited<ReturnType<typeof openDatabase>>
 
 async function fill(db: Fill): Promise<void> {
   await db.migrate('toy', [{ id: '0001_item', up: DDL }])
-  await db.transact(async (tx) => {
-    for (let n = 0; n < ROWS; n++) {
-      const label = n % 3 === 0 ? null : `ä ${n}`
-      await tx.run(INSERT, {
-        id: `i${n}`,
-        n: 2 ** 40 + n,
-        label,
-        share: n / 7,
-        sealed: Buffer.from([0, n % 256, 255]),
-      })
-    }
-  })
+  // A transaction may not take longer than the store allows, on a busy machine either.
+  for (let first = 0; first < ROWS; first += BATCH)
+    await db.transact(async (tx) => {
+      for (let n = first; n < first + BATCH; n++) await tx.run(INSERT, rowOf(n))
+    })
+}
+
+function rowOf(n: number): Readonly<Record<string, number | string | null | Buffer>> {
+  const label = n % 3 === 0 ? null : `ä ${n}`
+  return { id: `i${n}`, n: 2 ** 40 + n, label, share: n / 7, sealed: Buffer.from([0, n % 256, 255]) }
 }
 
 /** All rows of a copy, by id. */

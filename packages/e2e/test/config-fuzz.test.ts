@@ -82,7 +82,7 @@ fuzz(
         assert.is(stderr.trim().split('\n').length, 1, stderr)
       }
       assert.is((await runSvc(['config', 'check', '/dev/null'])).code, 0)
-      assert.is((await runSvc(['config', 'check'])).code, 2)
+      assert.is((await runSvc(['config', 'check', '/dev/null', '--strange'])).code, 2)
       assert.is((await runSvc(['config', 'chek', dir])).code, 2)
     } finally {
       rmSync(dir, { recursive: true, force: true })

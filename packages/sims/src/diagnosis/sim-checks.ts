@@ -70,7 +70,11 @@ export async function subscriberCheck(parts: SimsParts, row: SimRow, signal: Abo
   const driver = parts.hss.driver()
   const name = 'subscriber'
   if (driver === undefined || driver.name === 'none')
-    return unknown(name, 'there is no HSS to look into', 'set hss.driver')
+    return unknown(
+      name,
+      'there is no HSS that the service fills',
+      'look into the one of the core by hand, or have it filled: hss.driver',
+    )
   if (parts.hss.view().problem !== undefined)
     return unknown(
       name,

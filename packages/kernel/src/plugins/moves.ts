@@ -59,7 +59,7 @@ export async function load(parts: Moving, name: string, request: LoadRequest): P
     throw pluginStateConflict(`plugin ${name} is left out: ${leftOut}`)
   if (folder !== undefined && basename(found.dir) !== folder)
     throw pluginStateConflict(
-      `version ${found.version} of plugin ${name} lies in ${found.dir} already; give the other one a higher version`,
+      `version ${found.version} of plugin ${name} lies in the folder ${basename(found.dir)} already; give the other one a higher version`,
     )
   if (leftOut !== undefined) return parts.entries.record(name)
   if (running?.version === found.version) {

@@ -32,6 +32,18 @@ install('installs a version that the running service then loads', async () => {
   assert.equal((await host.get('/v1/sample')).body, { version: '1.1.0' })
 })
 
+install('names the folder that has a version, and not where on the machine it is', async () => {
+  await using root = await tempDir()
+  const pluginsDir = join(root.path, 'plugins')
+  const { dir } = await installPlugin(await writePlugin(root.path), pluginsDir, ANYBODY)
+  await using host = await createTestHost({ packages: [], pluginsDir })
+  await host.registry.loadAll()
+  const { code, message } = await failureOf(() => host.registry.load('sample', { folder: 'another' }))
+  assert.is(code, 'plugin_state_conflict')
+  assert.ok(message.includes(`lies in the folder ${basename(dir)} already`), message)
+  assert.not.ok(message.includes(root.path), message)
+})
+
 install('refuses another build of a version that is installed', async () => {
   await using root = await tempDir()
   const pluginsDir = join(root.path, 'plugins')

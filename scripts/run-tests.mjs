@@ -27,7 +27,9 @@ const NEEDS_THE_MACHINE = new Set([
   'usage-kill',
 ])
 /** Files of packages/e2e that wait for minutes and do next to nothing: rules that have to hold for a while. */
-const WAITS = new Set(['alerts-postgres', 'alerts-rules', 'alerts-rules-box'])
+const WAITS = new Set(['alerts-clock', 'alerts-postgres', 'alerts-rules', 'alerts-rules-box'])
+/** Files of packages/e2e that keep a processor busy for longer than the others; begun late, they would run on alone at the end. */
+const LONG = ['build-parts', 'canary', 'backup', 'canary-hss', 'fuzz']
 /** Files of `--e2e` that are run again, alone; where more fail it is the product. */
 const MOST_AGAIN = 3
 const { total, report, again } = makeReport({ hasFigures: isE2e, mostAgain: isE2e ? MOST_AGAIN : 0 })
@@ -79,7 +81,10 @@ async function runE2e() {
     Math.max(2, availableParallelism()),
     report,
   )
-  const others = inCompany.filter((one) => !isOnContainers(one))
+  const isLong = ({ file }) => LONG.includes(basename(file, '.test.ts'))
+  const others = inCompany
+    .filter((one) => !isOnContainers(one))
+    .sort((a, b) => Number(isLong(b)) - Number(isLong(a)))
   await Promise.all([
     runAlone(others.filter(isWaiting), 1, report),
     runAlone(

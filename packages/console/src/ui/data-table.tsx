@@ -141,7 +141,7 @@ function Head<Row>({
     <thead>
       <tr>
         {selected === undefined ? null : (
-          <th scope="col" class="tick">
+          <th scope="col" class="tick" data-title={t('ui.selectAll')}>
             <input
               type="checkbox"
               aria-label={t('ui.selectAll')}

@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isServiceError, settingsFixed, validationFailed } from '@steeple/contracts'
-import { parseDocument, stringify } from 'yaml'
+import { parseDocument } from 'yaml'
 import { DEFAULT_CONFIG_FILE } from './config-sources.ts'
 import { type ConfigOptions, type LoadedConfig, loadConfig } from './load-config.ts'
 import { leavesOf, mergedSchema } from './schema-tree.ts'
@@ -62,7 +62,7 @@ export function planSettings(options: ConfigOptions, changes: Changes): PlannedS
   return {
     file,
     text,
-    lines: linesOf(changes),
+    lines: edited('', changes, file),
     isWritable: mayWrite(file),
     fixed: Object.keys(changes).flatMap((key) => {
       const by = loaded.sources.get(key) ?? 'default'
@@ -120,22 +120,6 @@ function loadedAs(text: string, options: ConfigOptions, changes: Changes): Loade
     })
     throw validationFailed(error.message, { details })
   }
-}
-
-function linesOf(changes: Changes): string {
-  const root: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(changes)) {
-    const path = key.split('.')
-    const last = path.pop() ?? key
-    let map = root
-    for (const part of path) {
-      const inner = (map[part] ?? {}) as Record<string, unknown> // a map that was made here
-      map[part] = inner
-      map = inner
-    }
-    map[last] = value
-  }
-  return stringify(root, { version: '1.2', lineWidth: 0 })
 }
 
 function refused(key: string, message: string): Error {

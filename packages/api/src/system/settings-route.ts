@@ -115,19 +115,21 @@ function changeRoute(file: SettingsFile): Route {
     errors: [validationFailed.code, settingsFixed.code],
     handle: async (request) => {
       const { settings } = request.body
-      const planned = file.plan(settings)
-      const { file: path, isWritable, lines, fixed } = planned
-      const answer = { file: path, writable: isWritable, lines, fixed }
-      if (request.query.dry_run === true) return ok({ applied: false, ...answer })
+      if (request.query.dry_run === true) return ok({ applied: false, ...told(file.plan(settings)) })
       const reply = await request.mutate('settings', async (tx) => {
         tx.audit({ detail: { ...settings } })
-        file.write(file.plan(settings))
-        return ok({ applied: true, ...answer })
+        const planned = file.plan(settings)
+        file.write(planned)
+        return ok({ applied: true, ...told(planned) })
       })
       await file.reload()
       return reply
     },
   })
+}
+
+function told({ file, isWritable, lines, fixed }: ReturnType<SettingsFile['plan']>): object {
+  return { file, writable: isWritable, lines, fixed }
 }
 
 /** `GET /v1/settings`: the configuration in force, key by key. */

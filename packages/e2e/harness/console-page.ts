@@ -25,6 +25,11 @@ export async function signInAs(page: Page, { name, password, totp_uri: uri }: Pe
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
 }
 
+/** Goes to another page as a link of the console does: the page is not loaded anew. */
+export async function goTo(page: Page, path: string): Promise<void> {
+  await page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`)
+}
+
 /** Finds nothing that axe objects to, by day and by night, on a phone and at a desk, and that all fits where it stands. */
 export async function isAccessible(page: Page, what: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {

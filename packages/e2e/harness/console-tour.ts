@@ -1,6 +1,7 @@
 import { assert, eventually } from '@steeple/testkit'
 import type { Browser, OpenPage } from './browser.ts'
 import { misfits, objections, wordsOf } from './console-look.ts'
+import { goTo } from './console-page.ts'
 import { consolePages, consoleTexts, type ListedPage } from './console-pages.ts'
 import { strangeWords, type Tongue, tongue } from './console-words.ts'
 import type { ConsoleWorld } from './console-world.ts'
@@ -97,8 +98,7 @@ function addressOf({ path }: ListedPage, named: Tour['named']): string {
 
 /** Goes there as a link of the console does. */
 async function go(opened: OpenPage, address: string): Promise<void> {
-  const moved = `history.pushState(null, '', '${address}'); dispatchEvent(new PopStateEvent('popstate'))`
-  await opened.page.evaluate(moved)
+  await goTo(opened.page, address)
   await settle(opened)
 }
 

@@ -1,7 +1,7 @@
 import { assert, eventually } from '@steeple/testkit'
-import type { Page, Request } from 'playwright-core'
-import type { Browser } from './browser.ts'
-import { signInWithToken } from './console-page.ts'
+import type { Page } from 'playwright-core'
+import type { Browser, OpenPage } from './browser.ts'
+import { goTo, signInWithToken } from './console-page.ts'
 import type { Service } from './service.ts'
 
 /** Pages that are a plugin's, by its package: their path, and their name in the menu. */
@@ -11,17 +11,14 @@ const OF_PLUGINS: Readonly<Record<string, { readonly path: string; readonly entr
   'esim-smdp': { path: '/esim', entry: 'eSIM' },
   mesh: { path: '/mesh', entry: 'Mesh' },
 }
-/** Answers that never end. */
-const STREAM = '/v1/events'
 const NOT_FOUND = 'There is no such page'
 /** Two frames: what a page asks for when it is shown, it has asked for by then. */
 const IS_SHOWN = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))'
 
-/** What a page has asked for: what was refused, what cannot be told now, and how much is on its way. */
+/** What a page was answered: what was refused, and what cannot be told now. */
 interface Traffic {
   readonly refused: readonly string[]
   readonly unavailable: string[]
-  readonly waiting: ReadonlySet<Request>
 }
 
 /**
@@ -34,13 +31,14 @@ export async function walkConsole(
   service: Service,
   lacks: ReadonlySet<string>,
 ): Promise<readonly string[]> {
-  const { page, problems } = await browser.open(service.url)
+  const opened = await browser.open(service.url)
+  const { page, problems } = opened
   await signInWithToken(page, service.adminToken)
   const traffic = watch(page)
   const menu = page.getByRole('navigation').getByRole('link')
   // Plugins with pages stand in the menu once it is known what the service has.
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-  await isQuiet(page, traffic)
+  await settle(opened)
   for (const [name, { entry }] of Object.entries(OF_PLUGINS))
     if (!lacks.has(name)) await menu.getByText(entry, { exact: true }).waitFor()
   for (const [name, { entry }] of Object.entries(OF_PLUGINS))
@@ -51,7 +49,7 @@ export async function walkConsole(
     ...links.filter((path) => path !== '/' && !path.endsWith('docs')),
     ...['/sims/import', '/plugins/sims', `/sims/${body.sims[0].imsi_sha256_12}`, '/'],
   ]
-  for (const path of paths) await opensPage(page, traffic, path)
+  for (const path of paths) await opensPage(opened, traffic, path)
   assert.equal([...traffic.refused], [])
   for (const [name, { path }] of Object.entries(OF_PLUGINS)) {
     if (!lacks.has(name)) continue
@@ -65,12 +63,13 @@ export async function walkConsole(
 }
 
 /** Goes to another page as its links do, and waits for all that is on it. */
-async function opensPage(page: Page, traffic: Traffic, path: string): Promise<void> {
+async function opensPage(opened: OpenPage, traffic: Traffic, path: string): Promise<void> {
+  const { page } = opened
   const before = await page.title()
-  await page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`)
+  await goTo(page, path)
   await eventually(async () => assert.is.not(await page.title(), before, path))
   await page.getByRole('heading', { level: 1 }).waitFor()
-  await isQuiet(page, traffic)
+  await settle(opened)
   assert.is(await page.getByRole('heading', { level: 1 }).count(), 1, path)
   if (traffic.unavailable.length === 0) return
   await page.getByRole('main').getByRole('alert').first().waitFor()
@@ -78,29 +77,23 @@ async function opensPage(page: Page, traffic: Traffic, path: string): Promise<vo
   traffic.unavailable.splice(0)
 }
 
-async function isQuiet(page: Page, { waiting }: Traffic): Promise<void> {
+async function settle({ page, isQuiet }: OpenPage): Promise<void> {
   // What was read may bring parts that ask for more.
   await eventually(async () => {
     await page.evaluate(IS_SHOWN)
-    assert.is(waiting.size, 0)
+    assert.ok(isQuiet())
     await page.evaluate(IS_SHOWN)
-    assert.is(waiting.size, 0)
+    assert.ok(isQuiet())
   })
 }
 
 function watch(page: Page): Traffic {
   const refused: string[] = []
   const unavailable: string[] = []
-  const waiting = new Set<Request>()
-  page.on('request', (request) => {
-    if (new URL(request.url()).pathname !== STREAM) waiting.add(request)
-  })
-  page.on('requestfinished', (request) => waiting.delete(request))
-  page.on('requestfailed', (request) => waiting.delete(request))
   page.on('response', (answer) => {
     // A core that is configured and has no driver here.
     const list = answer.status() === 503 ? unavailable : refused
     if (answer.status() >= 400) list.push(`${answer.status()} ${new URL(answer.url()).pathname}`)
   })
-  return { refused, unavailable, waiting }
+  return { refused, unavailable }
 }

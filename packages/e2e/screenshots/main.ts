@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { tempDir } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { findBrowser, openBrowser } from '../harness/browser.ts'
-import { signInWithToken } from '../harness/console-page.ts'
+import { goTo, signInWithToken } from '../harness/console-page.ts'
 import { consoleWorld } from '../harness/console-world.ts'
 import { ROOT } from '../harness/launch.ts'
 
@@ -39,9 +39,7 @@ try {
     ['subscriber', `/sims/${subscriber}`],
   ]
   for (const [name = '', path = '/'] of shown) {
-    await page.evaluate(
-      `history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`,
-    )
+    await goTo(page, path)
     await take(page, name)
   }
 } finally {

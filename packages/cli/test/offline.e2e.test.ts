@@ -154,6 +154,14 @@ offline(
     const { code, out } = await svc(['doctor', '--data-dir', folder.path, '--listen', '127.0.0.1:0'], { env })
     assert.is(code, 1)
     assert.match(out, /^fail {2}mme +127\.0\.0\.1:1: ECONNREFUSED\n +.*collector\.mme_url/m)
+    // What the core's driver is told wins over what the collector is.
+    const ofDriver = { ...env, SVC_CORE_A_MME_URL: 'http://127.0.0.1:2' }
+    const told = await svc(['doctor', '--data-dir', folder.path, '--listen', '127.0.0.1:0'], {
+      env: ofDriver,
+    })
+    assert.is(told.code, 1)
+    assert.match(told.out, /^fail {2}mme +127\.0\.0\.1:2: ECONNREFUSED\n +.*core_a\.mme_url/m)
+    assert.not.match(told.out, /127\.0\.0\.1:1:/)
   },
   PROCESS_LIMIT,
 )

@@ -55,6 +55,10 @@ export interface Settings {
     readonly hnet: readonly { readonly id: number; readonly scheme: 1 | 2 }[]
     /** Whether the service recalls phones that have lost their session, and restarts daemons that keep them so. */
     readonly mend: boolean
+    /** Info APIs of the daemons; empty: those of `collector`, else by `addresses`. */
+    readonly mme_url: string
+    readonly smf_url: string
+    readonly amf_url: string
   }
   readonly core_b: {
     readonly amf_oam_url: string

@@ -25,8 +25,9 @@ pluginTests.before(
     bed = await startTestbed({
       plugins: [await pluginFrom(import.meta.url, plugin)],
       settings: {
-        collector: { mme_url: core.url('mme'), smf_url: core.url('smf') },
-        core_a: { config_dir: join(folder.path, 'core') },
+        // The driver's own word wins over the collector's, which a build may lack.
+        collector: { mme_url: 'http://127.0.0.1:1', smf_url: core.url('smf') },
+        core_a: { config_dir: join(folder.path, 'core'), mme_url: core.url('mme') },
         hss: { mongo_url: `mongodb://core:${SECRET}@127.0.0.1/open5gs` },
       },
     })

@@ -59,6 +59,9 @@ export async function startLabCore(
     env: {
       SVC_HSS_DRIVER: 'dbctl',
       SVC_HSS_DBCTL_PATH: DBCTL,
+      // For the core's driver, and for the collector in builds without it.
+      SVC_CORE_A_MME_URL: urls.mme,
+      SVC_CORE_A_SMF_URL: urls.smf,
       SVC_COLLECTOR_MME_URL: urls.mme,
       SVC_COLLECTOR_SMF_URL: urls.smf,
       LAB_CORE_DIR: directory,

@@ -63,7 +63,13 @@ canary(
       SVC_COLLECTOR_UPF_FILE: capture,
       SVC_COLLECTOR_UPF_CORE_ADDRESSES: SGWU,
     }
-    const env = { ...core.env, ...COMMON, ...tap, SVC_COLLECTOR_MME_URL: proxy.url }
+    const env = {
+      ...core.env,
+      ...COMMON,
+      ...tap,
+      SVC_COLLECTOR_MME_URL: proxy.url,
+      SVC_CORE_A_MME_URL: proxy.url,
+    }
     const running = await startService({ dataDir, env, flags: ['--log-level', 'debug'] })
     service = running
     await movingPhones(running, core, dataDir)

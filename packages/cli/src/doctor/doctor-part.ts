@@ -51,6 +51,16 @@ export function httpNeighbour(name: string, url: string, key: string): Neighbour
   }
 }
 
+/** Those of the daemons of a core that have a URL, which stands at `SECTION.DAEMON_url`. */
+export function httpNeighbours(
+  urls: Readonly<Record<string, string>>,
+  section: string,
+): readonly Neighbour[] {
+  return Object.entries(urls).flatMap(([daemon, url]) =>
+    url === '' ? [] : [httpNeighbour(daemon, url, `${section}.${daemon}_url`)],
+  )
+}
+
 /** The containers of the daemons of a core, where it is the one that is driven in containers. */
 export function containersOf(settings: Settings, core: 'core_a' | 'core_b'): readonly Named[] {
   if (settings.southbound.driver !== 'container' || settings.core !== core) return []

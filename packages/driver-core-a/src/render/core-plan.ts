@@ -23,16 +23,18 @@ export interface RenderSettings {
 /** Those parts of a configuration. */
 export function renderSettings(settings: Settings, homeKeys: readonly HomeKey[] = []): RenderSettings {
   const { core_a } = settings
-  const { mme_url = '', smf_url = '', amf_url = '' } = sectionOf(settings, 'collector')
+  // A build may go without the collector, whose keys were there first.
+  const collector = sectionOf(settings, 'collector')
+  const urlOf = (key: 'mme_url' | 'smf_url' | 'amf_url'): string => core_a[key] || (collector[key] ?? '')
   return {
     subnet: core_a.subnet,
     slices: core_a.slices,
     containers: core_a.containers,
     configMount: core_a.config_mount,
     ranProgram: sectionOf(settings, 'ran').program ?? 'srsenb',
-    mmeUrl: mme_url,
-    smfUrl: smf_url,
-    amfUrl: amf_url,
+    mmeUrl: urlOf('mme_url'),
+    smfUrl: urlOf('smf_url'),
+    amfUrl: urlOf('amf_url'),
     mongoUrl: sectionOf(settings, 'hss').mongo_url ?? '',
     homeKeys,
   }
@@ -75,15 +77,15 @@ export function maxUeOf(maxUes: number): number {
 
 type InfoUrls = Pick<RenderSettings, 'mmeUrl' | 'smfUrl' | 'amfUrl'>
 
-/** Where the collector looks for the lists of a daemon; empty when nobody said. */
+/** Where the configuration says that the lists of a daemon are; empty when it does not. */
 function configuredUrl(daemon: Daemon, { mmeUrl, smfUrl, amfUrl }: InfoUrls): string {
   const urls: Partial<Record<Daemon, string>> = { mme: mmeUrl, smf: smfUrl, amf: amfUrl }
   return urls[daemon] ?? ''
 }
 
 /**
- * Where the metrics server of a daemon listens: for MME, SMF and AMF where the collector looks for it, if that is written
- * as an address, for others on the daemon's own address.
+ * Where the metrics server of a daemon listens: for MME, SMF and AMF where the configuration says, if that is written as an
+ * address, for others on the daemon's own address.
  */
 export function metricsEndpoint(
   daemon: Daemon,

@@ -142,6 +142,8 @@ if (executable !== undefined) {
   start(
     'says what to write where it may not, and sees when it counts',
     async () => {
+      const issued = await service.request('POST', '/v1/sims', { body: { count: 1 } })
+      assert.is(issued.status, 201, JSON.stringify(issued.body))
       const { page, problems } = await browser.open(service.url)
       await signInWithToken(page, service.adminToken)
       await page.goto(`${service.url}/start`)

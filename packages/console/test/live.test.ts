@@ -3,7 +3,6 @@ import { setImmediate as settled } from 'node:timers/promises'
 import type { Change, FollowOptions, Gap, Result } from '@steeple/client'
 import { assert, suite } from '@steeple/testkit'
 import { connected, followChanges, listen, recent } from '../src/api/changes.ts'
-import { looker } from '../src/api/looker.ts'
 import { queryReader } from '../src/api/query-reader.ts'
 import { soonAfter } from '../src/api/soon.ts'
 import { nextLookMs } from '../src/app/next-look.ts'
@@ -134,45 +133,20 @@ live('shows what has changed alone, and loses no call for another read', async (
   assert.equal(shown, [])
 })
 
-live('looks closely at a radio while it goes on or off, and seldom at one that is off', async () => {
-  const state = { armed: false, transmitter: 'off' }
-  let looks = 0
-  mock.timers.enable({ apis: ['setTimeout'] })
-  const looking = looker(
-    async () => {
-      looks += 1
-    },
-    (since) => nextLookMs(state, since),
-    () => true,
-  )
-  const pass = async (ms: number): Promise<number> => {
-    const before = looks
-    for (let at = 0; at < ms; at += 100) {
-      mock.timers.tick(100)
-      await settled()
-    }
-    return looks - before
-  }
-  try {
-    looking.now()
-    await settled()
-    assert.is(await pass(60_000), 2, 'off: twice a minute')
-    Object.assign(state, { armed: true })
-    looking.closely()
-    await settled()
-    assert.ok((await pass(2_000)) >= 8, 'going on')
-    Object.assign(state, { transmitter: 'on' })
-    assert.ok((await pass(60_000)) <= 14, 'on: every five seconds')
-    Object.assign(state, { armed: false, transmitter: 'unconfirmed' })
-    looking.closely()
-    await settled()
-    assert.ok((await pass(2_000)) >= 8, 'going off')
-    assert.ok((await pass(120_000)) < 90, 'one that does not go off is not looked at closely for ever')
-  } finally {
-    looking.stop()
-    mock.timers.reset()
-  }
-})
+live(
+  'looks at a transmitter seldom, since events tell of it, and less seldom while it does not do as it is told',
+  () => {
+    const off = nextLookMs({ armed: false, transmitter: 'off' })
+    assert.is(nextLookMs({ armed: true, transmitter: 'on' }), off)
+    assert.ok(off >= 30_000)
+    for (const state of [
+      undefined,
+      { armed: true, transmitter: 'off' },
+      { armed: false, transmitter: 'unconfirmed' },
+    ])
+      assert.ok(nextLookMs(state) <= 5_000)
+  },
+)
 
 function came(data: string, etag: string | undefined): Result<string> {
   return { ok: true, data, status: 200, etag, requestId: undefined, isReplayed: false }

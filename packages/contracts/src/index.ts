@@ -254,6 +254,7 @@ export {
   simIssuerRef,
   subscribersRef,
 } from './sim-services.ts'
+export { type StateChange, type StateTeller, stateNews, stateTeller } from './state-teller.ts'
 export { type StaticFiles, staticRoutes } from './static-files.ts'
 export type { Db, Migration, MutationTx, ObservedTx, Reader, SqlParams, SqlValue, Tx } from './store.ts'
 export {

@@ -101,7 +101,7 @@ export interface Instance {
   /** Services by `ServiceRef.id`; every function of a service is async or pure. */
   readonly services?: ReadonlyMap<string, object>
   start?(): Promise<void>
-  /** Asked every few seconds; must answer within 2 s and change nothing. */
+  /** Asked every few seconds, and after `Context.healthChanged`; must answer within 2 s and change nothing. */
   health?(): Promise<readonly ComponentHealth[]>
   /**
    * Ends what this copy does in the world by itself (a transmitter), confirmed when it resolves; nothing of the kind may
@@ -203,6 +203,11 @@ export interface Context<Config = unknown> {
   ): void
   /** Says that a service of this plugin gives other answers than before: who listens with `onChange` is told at once. */
   changed(ref: ServiceRef<object>): void
+  /**
+   * Says that `Instance.health` may give another status than before: it is asked at once and not only in its turn, so that who watches
+   * sees it as it happens.
+   */
+  healthChanged(): void
   /** The service as long as somebody provides it; follows upgrades of its provider. Throws `plugin_dependency_missing`. */
   use<T extends object>(ref: ServiceRef<T>): T
   /** As `use`, but undefined when nobody provides it now. Ask again each time. */

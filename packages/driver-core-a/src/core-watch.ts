@@ -50,6 +50,7 @@ export function coreWatch(context: Context, { driver, places, others }: WatchedC
   }
   const look = async (signal: AbortSignal): Promise<void> => {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)])
+    const [before] = last
     try {
       last = await judge(limited)
     } catch (error) {
@@ -57,6 +58,7 @@ export function coreWatch(context: Context, { driver, places, others }: WatchedC
       last = ['down', limited.aborted ? 'the core does not answer' : wordsOf(error)]
     } finally {
       lookedMs = context.clock.monotonicMs()
+      if (last[0] !== before) context.healthChanged()
     }
   }
   const health = (): ComponentHealth => ({

@@ -90,6 +90,7 @@ export function createCoreB(
     watched,
     isRequired: () => context.settings.southbound.driver === 'container',
     seen: metrics.daemon,
+    changed: () => context.healthChanged(),
   })
   return { driver, files, tokens, health, oam }
 }

@@ -16,6 +16,8 @@ export interface HealthParts {
   readonly watched: WatchedCore
   /** Whether this node keeps the core; then the node is degraded with it. */
   isRequired(): boolean
+  /** Called when a status may be another one. */
+  changed(): void
   /** Told of each function whose state is known. */
   seen(daemon: string, isUp: boolean): void
 }
@@ -41,6 +43,7 @@ export function steerHealth(parts: HealthParts): SteerHealth {
         asked('degraded', 'that a session is gone cannot be confirmed', (bound) => smf.ping(bound), signal),
       ])
       found = { daemons, amf: amfSeen, smf: smfSeen }
+      parts.changed()
     },
     components: () =>
       Object.entries(found).map(([name, [status, detail]]) => ({

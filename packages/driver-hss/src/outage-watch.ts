@@ -14,7 +14,7 @@ export interface OutageWatch {
  * found to hold something else than before.
  */
 export function outageWatch(
-  { clock }: Pick<Context, 'clock'>,
+  { clock, healthChanged }: Pick<Context, 'clock' | 'healthChanged'>,
   driver: string,
   changed: () => void = () => undefined,
 ): OutageWatch {
@@ -25,12 +25,17 @@ export function outageWatch(
     answered: ({ isOk, detail, changes = 0 }) => {
       const isOther = away !== undefined || changes !== known
       known = changes
+      const isNews = away !== undefined || isOk !== (seen.status === 'ok')
       away = undefined
       seen = { status: isOk ? 'ok' : 'degraded', detail }
       if (isOther) changed()
+      if (isNews) healthChanged()
     },
     failed: (why) => {
-      away ??= { cause: why, sinceMs: clock.monotonicMs(), last: why }
+      if (away === undefined) {
+        away = { cause: why, sinceMs: clock.monotonicMs(), last: why }
+        healthChanged()
+      }
       away.last = why
     },
     isAway: () => away !== undefined,

@@ -9,6 +9,7 @@ import {
   type RanDriver,
   ranDriverRef,
   type Settings,
+  stateNews,
   type Transmitter,
   transmitterRef,
   txGateRef,
@@ -18,6 +19,7 @@ import { radioHealth, unconfiguredHealth } from './radio-health.ts'
 import { radioMetrics } from './radio-metrics.ts'
 import { ranDriver } from './ran-driver.ts'
 import { RADIO_KEY, RADIO_RESOURCE, radioReconciler } from './reconcile.ts'
+import type { RadioState } from './supervisor/radio-state.ts'
 import { Supervisor } from './supervisor/supervisor.ts'
 import { coreView } from './watch/core-view.ts'
 import { watchGnbMetrics } from './watch/gnb-metrics.ts'
@@ -40,7 +42,14 @@ export const plugin: Plugin = {
     let coreRadios: number | undefined
     let hints: readonly string[] = []
     let gnbWatch = new AbortController()
-    const wake = (): void => context.enqueue(RADIO_RESOURCE, RADIO_KEY)
+    const wake = (): void => {
+      context.enqueue(RADIO_RESOURCE, RADIO_KEY)
+      tell(supervisor.snapshot().state)
+    }
+    const tell = stateNews<RadioState>(context, 'off', ({ state, was }) => ({
+      ...{ type: 'ran.state', subject: 'ran' },
+      data: { state, was },
+    }))
     const supervisor = new Supervisor({
       context,
       directory: resolve(server.data_dir, 'ran'),
@@ -95,7 +104,12 @@ export const plugin: Plugin = {
     const driver = ranDriver(context, supervisor, isConfigured)
     const transmitter: Transmitter = { stop: () => supervisor.stop() }
     return {
-      reconcilers: [radioReconciler(supervisor, isConfigured, metrics.show)],
+      reconcilers: [
+        radioReconciler(supervisor, isConfigured, (snapshot) => {
+          metrics.show(snapshot)
+          tell(snapshot.state)
+        }),
+      ],
       services: new Map<string, RanDriver | Transmitter>([
         [ranDriverRef.id, driver],
         [transmitterRef.id, transmitter],

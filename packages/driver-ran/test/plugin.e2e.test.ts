@@ -17,6 +17,7 @@ import {
   eventually,
   type FakeContext,
   fakeContext,
+  memoryDb,
   type Overrides,
   reconcileOne,
   type TempDir,
@@ -73,6 +74,7 @@ async function world(ran: Overrides<Settings['ran']> = {}): Promise<World> {
       [txGateRef.id, gate],
       [coreDriverRef.id, { observe }],
     ]),
+    db: memoryDb([]),
   })
   const instance = await plugin.setup(fake.context)
   await instance.start?.()
@@ -135,6 +137,23 @@ loaded('is required as long as it should be on air, and not before', async () =>
   await eventually(async () => (await here.health())?.status === 'ok')
   assert.is((await here.health())?.required, true)
   assert.is((await here.driver().observe(new AbortController().signal)).isConnected, true)
+})
+
+loaded('tells of each state of the radio as it comes, and has its health asked', async () => {
+  const here = await world()
+  const states = (): readonly unknown[] =>
+    here.fake.observed.map(({ type, subject, data }) => `${type} ${subject} ${data.was}>${data.state}`)
+  await here.step()
+  assert.equal(states(), [], 'it was off')
+  here.gate.arm('mast')
+  await here.step()
+  await eventually(() => /^ran.state ran .*>s1_up$/.test(String(states().at(-1))))
+  const asked = here.fake.healthChanges
+  assert.ok(asked >= states().length)
+  here.gate.disarm()
+  await here.step()
+  await eventually(() => /^ran.state ran .*>off$/.test(String(states().at(-1))))
+  assert.ok(here.fake.healthChanges > asked)
 })
 
 loaded('says why a radio is not started, and refuses a start in those words', async () => {

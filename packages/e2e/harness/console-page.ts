@@ -43,3 +43,21 @@ export async function isAccessible(page: Page, what: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'light' })
   await page.setViewportSize(DESK)
 }
+
+/** By how much the page's clock is ahead where it is stopped: more than a call to it takes. */
+const A_MOMENT_MS = 5_000
+
+/**
+ * Loads the page anew and stops its clock once it shows `seen`: from then on nothing is asked for because time goes by. `moment` lets a
+ * second of its time pass, in which what an event has told is read.
+ */
+export async function withoutTime(
+  page: Page,
+  seen: (page: Page) => Promise<unknown>,
+): Promise<{ moment(): Promise<void> }> {
+  await page.clock.install()
+  await page.reload()
+  await seen(page)
+  await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + A_MOMENT_MS)
+  return { moment: () => page.clock.runFor(1_000) }
+}

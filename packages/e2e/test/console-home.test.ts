@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
-import { isAccessible, signInWithToken } from '../harness/console-page.ts'
+import { isAccessible, signInWithToken, withoutTime } from '../harness/console-page.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
@@ -13,6 +13,7 @@ const executable = findBrowser()
 
 let temp: TempDir
 let lab: LabProcess
+let isLabGone = false
 let service: Service
 let browser: Browser
 
@@ -33,7 +34,7 @@ if (executable !== undefined) {
   home.after(async () => {
     await browser.close()
     await service.stop()
-    await lab.stop()
+    if (!isLabGone) await lab.stop()
     await temp[Symbol.asyncDispose]()
   }, LIMIT)
 
@@ -72,6 +73,36 @@ if (executable !== undefined) {
       await page.getByRole('button', { name: 'Undo' }).click()
       await happenings.getByText('A SIM was resumed').waitFor()
       assert.is((await service.request('GET', `/v1/sims/${hash}`)).body.state, 'in-use')
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  home(
+    'shows a part that fails because it is told, and not because time goes by',
+    async () => {
+      const { page, problems } = await browser.open(service.url)
+      await signInWithToken(page, service.adminToken)
+      const needs = part(page, 'What needs you')
+      const { moment } = await withoutTime(page, () =>
+        part(page, 'Radio and core').getByText(/well/).waitFor(),
+      )
+      const core = needs.getByText('driver-core-a.daemons')
+      assert.is(await core.count(), 0)
+      await lab.stop()
+      isLabGone = true
+      await eventually(async () => {
+        const { components } = (await service.request('GET', '/v1/health')).body
+        const daemons = components.find(({ name }: { name: string }) => name === 'driver-core-a.daemons')
+        assert.not.equal(daemons?.status, 'ok')
+      })
+      await eventually(async () => {
+        await moment()
+        assert.is(await core.count(), 1)
+      })
+      const happened = part(page, 'What happened last')
+      await happened.getByRole('listitem').filter({ hasText: 'driver-core-a.daemons' }).waitFor()
       assert.equal(problems, [])
       await page.close()
     },

@@ -17,7 +17,7 @@ const CHANGED = ['/v1/sims', '/v1/audit']
 const BY_TIME = ['/v1/status', '/v1/sessions', '/v1/peers', '/v1/tx/arm']
 /** Of the page's clock; below the 45 s after which a stream without a sign of life is opened anew. */
 const IDLE_S = 40
-const MOST_MEANWHILE = 20
+const MOST_MEANWHILE = 12
 /** By how much the page's clock is ahead where it is stopped: more than a call to it takes. */
 const A_MOMENT_MS = 5_000
 /** Looks in a row between which nothing was asked for. */

@@ -5,7 +5,7 @@ import { assert, enterOwnMachine, eventually, suite } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { about } from '../harness/builds/program.ts'
-import { isAccessible, signInWithToken } from '../harness/console-page.ts'
+import { isAccessible, signInWithToken, withoutTime } from '../harness/console-page.ts'
 import type { TokenRole } from '../harness/contract-roles.ts'
 import { type Box, makeBox } from '../harness/mesh/box.ts'
 import { boxPlace, makeLan } from '../harness/mesh/places.ts'
@@ -187,6 +187,44 @@ if (executable !== undefined) {
       await page.getByRole('dialog').getByRole('button', { name: 'Stop transmitting' }).click()
       await page.getByRole('banner').getByText('Off the air', { exact: true }).waitFor()
       assert.is((await mast.ask('GET', '/v1/tx/arm')).body.transmitter, 'off')
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  about(['driver-ran'], pages)(
+    'shows that the radio goes on and off because it is told, and not because time goes by',
+    async () => {
+      const { page, problems } = await openAs(['viewer'], '/radio')
+      const { moment } = await withoutTime(page, async () => {
+        await page
+          .getByText('the TX gate')
+          .or(page.getByText(/^off: /))
+          .first()
+          .waitFor()
+        await page.getByRole('banner').getByText('Off the air', { exact: true }).waitFor()
+      })
+      const armed = await mast.ask('POST', '/v1/tx/arm', { arm: true, profile_id: 'mast' })
+      assert.is(armed.status, 200, JSON.stringify(armed.body))
+      await air.isOn()
+      await eventually(async () => {
+        const { components } = (await mast.ask('GET', '/v1/health')).body
+        const ran = components.find(({ name }: { name: string }) => name === 'driver-ran.ran')
+        assert.match(ran?.detail, /is on air/)
+      })
+      const banner = page.getByRole('banner')
+      await eventually(async () => {
+        await moment()
+        assert.is(await banner.getByText('On the air', { exact: true }).count(), 1)
+        assert.is(await page.getByText(/^radio with profile mast is on air/).count(), 1)
+      })
+      assert.is((await mast.ask('POST', '/v1/tx/disarm', {})).status, 200)
+      await eventually(async () => {
+        await moment()
+        assert.is(await banner.getByText('Off the air', { exact: true }).count(), 1)
+        assert.is(await page.getByText(/^off: /).count(), 1)
+      })
       assert.equal(problems, [])
       await page.close()
     },

@@ -2,16 +2,10 @@ import { hkdfSync } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createAuditTrail } from '@steeple/audit'
-import { clockHealth, judgeClock, type Machine, systemTimers, type Timers, thisMachine } from '@steeple/clock'
+import { judgeClock, type Machine, systemTimers, type Timers, thisMachine } from '@steeple/clock'
 import { type Clock, policyRef, type Tracer, tracerRef } from '@steeple/contracts'
 import { hostContracts } from '@steeple/plugin-packages'
-import {
-  clusterHealth,
-  createReconcileEngine,
-  createScheduler,
-  joinCluster,
-  observeCluster,
-} from '@steeple/reconcile'
+import { createReconcileEngine, createScheduler, joinCluster, observeCluster } from '@steeple/reconcile'
 import type { Secrets } from '@steeple/secrets'
 import type { LoadedConfig } from '@steeple/settings'
 import { createMetricsBoard, createTracing, type KernelLog, observeProcess } from '@steeple/telemetry'
@@ -23,10 +17,12 @@ import { kernelServices } from './composition/kernel-services.ts'
 import { createLiveSettings } from './composition/live-settings.ts'
 import { meshServices } from './composition/mesh-services.ts'
 import { openStore } from './composition/open-store.ts'
+import { watchOwn } from './composition/own-health.ts'
 import { scanMemory } from './composition/scan-memory.ts'
 import { serviceInfo } from './composition/service-info.ts'
 import { createStoreCheck } from './composition/store-check.ts'
 import { createHealthBoard } from './health.ts'
+import { healthNews } from './health-news.ts'
 import type { Kernel } from './kernel.ts'
 import { createMutations } from './mutation/create-mutations.ts'
 import { KERNEL_TABLES } from './mutation/kernel-migrations.ts'
@@ -124,7 +120,10 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     shared: cluster.shared,
     onEvents: (types) => outbox.committed(types),
   })
-  const health = createHealthBoard({ clock, timers, log, isReady: () => reconciler.isReady })
+  const health = createHealthBoard({
+    ...{ clock, timers, log, isReady: () => reconciler.isReady },
+    tell: healthNews(clock, mutations),
+  })
   const scheduler = createScheduler({ timers, log, places })
   const forward = forwardingEdge()
   const pluginsDir =
@@ -200,12 +199,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       },
     }),
   )
-  health.watch('store', { kind: 'store', required: true }, () => housekeeping.health())
-  health.watch('cluster', { kind: 'feature', required: false }, async () => clusterHealth(cluster.view()))
-  health.watch('clock', { kind: 'feature', required: false }, async () => {
-    await timekeeper.review(mutations)
-    return [clockHealth(timekeeper.view())]
-  })
+  watchOwn(health, { housekeeping, cluster, timekeeper, mutations })
   scheduler.every(REMEMBER_MS, () => timekeeper.save(), 'each')
   settings.onChange(() => log.setLevel(settings.current().server.log_level))
   const stopping = new AbortController()

@@ -14,6 +14,8 @@ export interface HealthPoller extends HealthBoard {
   worst(owner: string): ComponentHealth['status'] | undefined
   /** Asks everything now; resolves when all have answered or their bound is over. */
   poll(): Promise<void>
+  /** Asks the owner's check soon: it says that it may have another answer. */
+  look(owner: string): void
   /** Polls now and then every `POLL_MS`. */
   start(): void
   close(): void
@@ -32,6 +34,8 @@ export interface HealthOptions {
   readonly log: Log
   /** Whether the first reconcile pass is over. */
   readonly isReady: () => boolean
+  /** Told how each component is, after each look that is over. */
+  readonly tell?: (states: ReadonlyMap<string, ComponentState['status']>) => void
 }
 
 /** How often each check is asked. */
@@ -50,10 +54,12 @@ interface Watched {
   readonly check: (() => Promise<readonly ComponentHealth[]>) | undefined
   states: ReadonlyMap<string, ComponentState>
   isAsking: boolean
+  /** It is to be asked again when it has answered. */
+  isAgain: boolean
 }
 
 /** Makes a board that knows nothing and asks nobody until `start`. */
-export function createHealthBoard({ clock, timers, log, isReady }: HealthOptions): HealthPoller {
+export function createHealthBoard({ clock, timers, log, isReady, tell }: HealthOptions): HealthPoller {
   const watched = new Map<string, Watched>()
   let timer: unknown
   let isOpen = false
@@ -75,8 +81,10 @@ export function createHealthBoard({ clock, timers, log, isReady }: HealthOptions
     // One that still hangs is not asked again on top.
     if (check === undefined || entry.isAsking) return
     entry.isAsking = true
+    entry.isAgain = false
     const asked = (async () => await check())().finally(() => {
       entry.isAsking = false
+      if (entry.isAgain) look(owner)
     })
     try {
       const components = await within(timers, CHECK_BOUND_MS, `the health check of ${owner}`, () => asked)
@@ -99,11 +107,23 @@ export function createHealthBoard({ clock, timers, log, isReady }: HealthOptions
     }
   }
 
+  const look = (owner: string): void => {
+    const entry = watched.get(owner)
+    if (!isOpen || entry === undefined) return
+    if (entry.isAsking) entry.isAgain = true
+    else void ask(owner, entry).then(show)
+  }
+
+  /** Tells how all are now, those that were reported too. */
+  const show = (): void => {
+    if (isOpen) tell?.(new Map(components().map(({ name, status }) => [name, status])))
+  }
+
   let lastMs = Number.NEGATIVE_INFINITY
   let looking = Promise.resolve()
   const poll = (): Promise<void> => {
     lastMs = clock.monotonicMs()
-    looking = Promise.all([...watched].map(([owner, entry]) => ask(owner, entry))).then(() => undefined)
+    looking = Promise.all([...watched].map(([owner, entry]) => ask(owner, entry))).then(show)
     return looking
   }
   const components = (): readonly ComponentState[] =>
@@ -118,7 +138,13 @@ export function createHealthBoard({ clock, timers, log, isReady }: HealthOptions
   }
 
   const replace = (owner: string, about: Owner, check: Watched['check']): Watched => {
-    const entry: Watched = { about, check, states: watched.get(owner)?.states ?? new Map(), isAsking: false }
+    const entry: Watched = {
+      about,
+      check,
+      states: watched.get(owner)?.states ?? new Map(),
+      isAsking: false,
+      isAgain: false,
+    }
     watched.set(owner, entry)
     return entry
   }
@@ -137,16 +163,18 @@ export function createHealthBoard({ clock, timers, log, isReady }: HealthOptions
     },
     watch: (owner, about, check) => {
       const entry = replace(owner, about, check)
-      if (isOpen) void ask(owner, entry)
+      if (isOpen) void ask(owner, entry).then(show)
     },
     report: (owner, components) => {
       keep(owner, replace(owner, { kind: 'feature', required: false }, undefined), components)
+      show()
     },
     forget: (owner) => {
       watched.delete(owner)
     },
     worst: (owner) => worstOf([...(watched.get(owner)?.states.values() ?? [])]),
     poll,
+    look,
     start: () => {
       isOpen = true
       void poll()

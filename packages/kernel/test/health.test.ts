@@ -166,4 +166,54 @@ health('shows what is reported without asking anybody', async () => {
   assert.is(made.worst('esim'), 'ok')
 })
 
+health('asks an owner at once that says so, and once more when it says so meanwhile', async () => {
+  const { clock, made } = board()
+  let looks = 0
+  let gate = Promise.resolve()
+  made.watch('core-a', ABOUT, async () => {
+    looks += 1
+    await gate
+    return one('ok')
+  })
+  made.look('core-a')
+  assert.is(looks, 0)
+  made.start()
+  await clock.advance(0)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  gate = promise
+  made.look('core-a')
+  made.look('core-a')
+  made.look('core-a')
+  assert.is(looks, 2)
+  resolve()
+  await clock.advance(0)
+  assert.is(looks, 3)
+  made.look('nobody')
+  made.close()
+})
+
+health(
+  'tells of each look how all are, of what is reported too, and of nothing once it is closed',
+  async () => {
+    const clock = fakeClock(1_000_000)
+    const told: string[] = []
+    const made = createHealthBoard({
+      ...{ clock, timers: clock, log: createTestLog([]), isReady: () => true },
+      tell: (states) => void told.push([...states].map((each) => each.join(' ')).join(', ')),
+    })
+    let status: ComponentHealth['status'] = 'ok'
+    made.watch('core-a', ABOUT, async () => one(status))
+    made.start()
+    await clock.advance(0)
+    status = 'down'
+    made.look('core-a')
+    await clock.advance(0)
+    made.report('esim', [{ name: 'esim', kind: 'feature', status: 'down', detail: 'it failed to load' }])
+    assert.equal(told, ['core-a.mme ok', 'core-a.mme down', 'core-a.mme down, esim down'])
+    made.close()
+    made.report('esim', [])
+    assert.is(told.length, 3)
+  },
+)
+
 health.run()

@@ -21,6 +21,14 @@ const LOOK_BOUND_MS = 1_000
  */
 export function createRadioLook(context: Context): RadioLook {
   let last: { readonly atMs: number; readonly view: Promise<RadioView> } | undefined
+  // Who is told that the radio is another asks at once.
+  context.on(
+    'ran.state',
+    async () => {
+      last = undefined
+    },
+    'each',
+  )
   return async () => {
     const nowMs = context.clock.monotonicMs()
     if (last === undefined || nowMs - last.atMs >= VIEW_MS) last = { atMs: nowMs, view: look(context) }

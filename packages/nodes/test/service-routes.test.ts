@@ -18,6 +18,21 @@ async function setting() {
   return { world, lifecycle, routes }
 }
 
+service('asks anew for a radio that has changed, and not for each request', async () => {
+  const { world, routes } = await setting()
+  let isConnected = false
+  world.fake.services.set(ranDriverRef.id, {
+    observe: async () => ({ pid: 1, isConnected, attachedUes: 0, mode: 'lte' }),
+  })
+  const connected = async () => ((await read(routes, '/v1/status')).body as { enb: object }).enb
+  await world.clock.advance(2_500)
+  const before = await connected()
+  isConnected = true
+  assert.equal(await connected(), before)
+  await world.fake.emit({ type: 'ran.state', subject: 'ran' })
+  assert.equal(await connected(), { connected: true, mode: 'lte', s1_setup: true })
+})
+
 service('is not ready until the first reconcile pass is over', async () => {
   const { world, routes } = await setting()
   world.isReady = false

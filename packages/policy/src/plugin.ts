@@ -6,10 +6,12 @@ import {
   type Plugin,
   policyHistoryRef,
   policyRef,
+  stateNews,
   systemPrincipal,
+  type TxGateState,
   txGateRef,
 } from '@steeple/contracts'
-import { openPolicy } from './bundle/current-policy.ts'
+import { type CurrentPolicy, openPolicy } from './bundle/current-policy.ts'
 import { policyHistory } from './history.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { principalText } from './principal-text.ts'
@@ -25,6 +27,21 @@ import { gateMemory } from './tx/gate-memory.ts'
 import { transmittersOf } from './tx/transmitters.ts'
 import { TX_KEY, TX_RESOURCE, txControlOf } from './tx/tx-control.ts'
 
+/** How a transmitter that goes on or off is told of. */
+const TX_EVENTS: Readonly<Record<TxGateState['transmitter'], string>> = {
+  on: 'tx.on',
+  off: 'tx.off',
+  unconfirmed: 'tx.unconfirmed',
+}
+
+/** Tells of the transmitter, which was off. */
+function txNews(context: Context): (state: TxGateState['transmitter']) => void {
+  return stateNews<TxGateState['transmitter']>(context, 'off', ({ state, was }) => ({
+    ...{ type: TX_EVENTS[state], subject: 'tx' },
+    data: { transmitter: state, was },
+  }))
+}
+
 /** The policy bundle, the spectrum check and the three-layer TX gate. */
 export const plugin: Plugin = {
   migrations: MIGRATIONS,
@@ -39,7 +56,8 @@ export const plugin: Plugin = {
     const { clock, metrics } = context
     const policy = await openPolicy(context)
     const memory = gateMemory(context)
-    const transmitters = transmittersOf(context, memory)
+    const tell = txNews(context)
+    const transmitters = transmittersOf(context, memory, tell)
     const note = disarmNote(resolve(context.settings.server.data_dir, 'tx-disarm.json'))
     const control = txControlOf(context, policy, transmitters, { memory, note })
     const checks = metrics.counter('svc_policy_spectrum_checks_total', 'Spectrum checks by result.', [
@@ -48,16 +66,7 @@ export const plugin: Plugin = {
     const armed = metrics.gauge('svc_policy_tx_armed', 'Whether TX is armed.')
     const disarms = metrics.counter('svc_policy_tx_auto_disarms_total', 'Times TX disarmed itself.')
     context.onSettings(() => context.enqueue(TX_RESOURCE, TX_KEY))
-    // Also what another instance on the same store has changed.
-    context.on('policy.*', async () => void (await policy.refresh()), 'each')
-    context.on(
-      'tx.*',
-      async () => {
-        context.enqueue(TX_RESOURCE, TX_KEY)
-        context.changed(txGateRef)
-      },
-      'each',
-    )
+    followChanges(context, policy)
     return {
       routes: [
         ...policyRoutes(policy, control, clock),
@@ -72,7 +81,10 @@ export const plugin: Plugin = {
           control,
           transmitters,
           clock,
-          armed: (isArmed) => armed.set(isArmed ? 1 : 0),
+          armed: (isArmed) => {
+            armed.set(isArmed ? 1 : 0)
+            tell(transmitters.state())
+          },
           selfDisarmed: () => disarms.inc(),
         }),
       ],
@@ -100,4 +112,17 @@ export const plugin: Plugin = {
       ],
     }
   },
+}
+
+/** Follows what was changed, by another instance on the same store too. */
+function followChanges(context: Context, policy: Pick<CurrentPolicy, 'refresh'>): void {
+  context.on('policy.*', async () => void (await policy.refresh()), 'each')
+  context.on(
+    'tx.*',
+    async () => {
+      context.enqueue(TX_RESOURCE, TX_KEY)
+      context.changed(txGateRef)
+    },
+    'each',
+  )
 }

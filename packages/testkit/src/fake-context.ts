@@ -83,6 +83,8 @@ export interface FakeContext<Config> {
   provide<T extends object>(ref: ServiceRef<T>, service: T | undefined): Promise<void>
   /** The ids of the services that the code under test said had `changed`. */
   readonly changed: readonly string[]
+  /** How often it said that its health may be another. */
+  readonly healthChanges: number
   /** Fires `retiring`. */
   retire(): void
   /** Retires, stops the periodic tasks and runs the deferred steps newest first. Idempotent. */
@@ -105,6 +107,7 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): FakeCo
   const onEvent: { readonly type: string; readonly handler: Parameters<Context['on']>[1] }[] = []
   const onChange: { readonly id: string; readonly told: () => void | Promise<void> }[] = []
   let lastEventId = 0
+  let healthChanges = 0
   const retirement = new AbortController()
   let settings = defaultSettings(options.settings)
   const line =
@@ -158,6 +161,9 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): FakeCo
       changed.push(id)
       void tellChange(id)
     },
+    healthChanged: () => {
+      healthChanges += 1
+    },
     use: (ref) => {
       const service = maybe(ref)
       if (service === undefined) throw pluginDependencyMissing(ref.id)
@@ -203,6 +209,9 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): FakeCo
     observed,
     enqueued,
     changed,
+    get healthChanges() {
+      return healthChanges
+    },
     emit,
     provide: async (ref, service) => {
       if (service === undefined) services.delete(ref.id)

@@ -3,7 +3,7 @@ import type { AnswerOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { listen } from '../api/changes.ts'
 import { api } from '../api/client.ts'
-import { looker } from '../api/looker.ts'
+import { queryReader } from '../api/query-reader.ts'
 import { may } from '../api/session.ts'
 import { useAction } from '../api/use-query.ts'
 import { t } from '../text/index.ts'
@@ -19,23 +19,31 @@ export type Tx = AnswerOf<'GET', '/v1/tx/arm'>
 /** The TX gate as it stands; undefined until it is known. */
 export const tx = signal<Tx | undefined>(undefined)
 
-const TX_EVENTS = ['tx.*', 'policy.*', 'ran.*', 'node.*', 'config.*']
+const TX_EVENTS = ['tx.*', 'policy.*', 'node.*', 'config.*', 'settings.*']
 
 /** Keeps `tx` true until the returned function is called. */
 export function watchTransmitter(): () => void {
-  const looking = looker(
-    async () => {
-      const answer = await api.get('/v1/tx/arm')
+  // Without a tag: an answer of Stop may have been shown since.
+  const reader = queryReader<Tx, string>(
+    () => api.get('/v1/tx/arm'),
+    (answer) => {
       if (answer.ok) tx.value = answer.data
     },
-    (looks) => nextLookMs(tx.value, looks),
-    () => !document.hidden,
   )
-  looking.now()
-  const stop = listen(TX_EVENTS, looking.closely)
+  let timer: ReturnType<typeof setTimeout>
+  const plan = (): void => {
+    timer = setTimeout(() => {
+      if (!document.hidden) reader.look()
+      plan()
+    }, nextLookMs(tx.value))
+  }
+  reader.look()
+  plan()
+  const stop = listen(TX_EVENTS, reader.look)
   return () => {
+    clearTimeout(timer)
     stop()
-    looking.stop()
+    reader.end()
   }
 }
 

@@ -31,6 +31,9 @@ esim.locked esim-smdp: an eUICC is locked out after failures
 esim.order esim-smdp: an order system has ordered a profile
 esim.release esim-smdp: an order system has released an order
 esim_cert.renew esim-smdp: a certificate was renewed
+health.degraded kernel: a part works, but not as it should; the subject is its name in \`GET /v1/health\`
+health.down kernel: a part does not work
+health.ok kernel: a part works again
 node.degrade nodes: heartbeats of a node have stayed away
 node.enroll.refuse mesh: invitations that do not hold, in sum
 node.expelled mesh: this node was put out of its mesh
@@ -47,6 +50,7 @@ peer.stale mesh: a link to a peer no longer works
 policy.create policy: the policy was made
 quota.exceeded fair-use: a SIM has used up its quota
 quota.warning fair-use: a SIM has used 80 % of its quota
+ran.state driver-ran: the radio of this node came into another state (\`data.state\`: \`off\`, \`waiting\`, \`starting\`, \`radio_up\`, \`s1_up\`, \`s1_down\`, \`stalled\`, \`stopping\` or \`refused\`)
 session.begin sessions: a session of a phone begins
 session.end sessions: a session of a phone ends
 session.many sessions: more than 200 sessions began or ended within one look; read \`GET /v1/sessions\`
@@ -60,6 +64,9 @@ support.bundle support: somebody took a support bundle
 token.prune access: expired tokens were removed
 tx.auto_disarm policy: the gate has disarmed TX by itself, in the audit trail
 tx.auto_disarmed policy: the gate has disarmed TX by itself
+tx.off policy: the transmitter is off, and has said so
+tx.on policy: the transmitter is permitted to send
+tx.unconfirmed policy: the transmitter was told to stop and has not said that it did: it may be on air
 vault.rotate kernel: secrets are sealed under a new key
 `
 

@@ -65,6 +65,7 @@ export function createContext({
       scope.defer(host.services.onChange(listener))
     },
     changed: (ref) => host.services.changed(id, ref.id),
+    healthChanged: () => host.health.look(id),
     use: <T extends object>(ref: ServiceRef<T>): T => {
       used.add(ref.id)
       return host.services.use(ref)

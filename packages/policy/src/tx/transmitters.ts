@@ -33,16 +33,22 @@ export interface Transmitters {
 const STOP_BOUND_MS = 7_000
 
 /**
- * The transmitters of this node. One that was permitted is held by its own object until it has itself reported that it is
+ * The transmitters of this node. `changed` is called when their state may be another one, and not while they stop. One that was permitted is held by its own object until it has itself reported that it is
  * off: that nobody provides `ran.transmitter` any more proves nothing.
  */
 export function transmittersOf(
   context: Pick<Context, 'provider'>,
   memory: GateMemory,
+  changed: (state: TxGateState['transmitter']) => void = () => undefined,
   boundMs: number = STOP_BOUND_MS,
 ): Transmitters {
   const { held } = memory
   const isAwaited = (): boolean => [...held.values()].some(({ isToldToStop }) => isToldToStop)
+  const state = (): TxGateState['transmitter'] => {
+    if (isAwaited()) return 'unconfirmed'
+    if (held.size > 0) return 'on'
+    return memory.isSilenceKnown ? 'off' : 'unconfirmed'
+  }
   const tellOne = async (transmitter: Transmitter): Promise<void> => {
     const one: HeldTransmitter = held.get(transmitter) ?? { permits: 0, isToldToStop: true }
     const { permits } = one
@@ -57,10 +63,9 @@ export function transmittersOf(
   const tell = async (transmitters: Iterable<Transmitter>): Promise<void> => {
     const told = await Promise.allSettled([...transmitters].map(tellOne))
     const failure = told.find((each) => each.status === 'rejected')
-    if (failure === undefined) {
-      if (held.size === 0) memory.isSilenceKnown = true
-      return
-    }
+    if (failure === undefined && held.size === 0) memory.isSilenceKnown = true
+    changed(state())
+    if (failure === undefined) return
     throw southboundUnavailable(
       `the transmitter has not confirmed that it is off (${boundMs} ms at most): it may still be on air. Cut its power if ` +
         'it must be off now; it is told again every second',
@@ -68,11 +73,7 @@ export function transmittersOf(
     )
   }
   return {
-    state: () => {
-      if (isAwaited()) return 'unconfirmed'
-      if (held.size > 0) return 'on'
-      return memory.isSilenceKnown ? 'off' : 'unconfirmed'
-    },
+    state,
     isAwaited,
     permitted: () => {
       const provider = context.provider(transmitterRef)
@@ -85,6 +86,7 @@ export function transmittersOf(
       one.permits += 1
       one.isToldToStop = false
       held.set(provider, one)
+      changed(state())
     },
     stop: async () => {
       memory.stops += 1

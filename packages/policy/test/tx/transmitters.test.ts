@@ -7,6 +7,8 @@ const transmitters = suite('policy/transmitters')
 
 /** A node whose provider of `ran.transmitter` a test exchanges. */
 interface Node {
+  /** What was told of them, in order. */
+  readonly told: string[]
   readonly all: Transmitters
   readonly memory: GateMemory
   provider: Transmitter | undefined
@@ -18,7 +20,9 @@ function nodeWith(provider: Transmitter | undefined, boundMs?: number): Node {
       ref.id === transmitterRef.id ? (node.provider as T | undefined) : undefined,
   }
   const memory = gateMemory(context)
-  const node: Node = { all: transmittersOf(context, memory, boundMs), memory, provider }
+  const told: string[] = []
+  const all = transmittersOf(context, memory, (state) => told.push(state), boundMs)
+  const node: Node = { all, memory, provider, told }
   return node
 }
 
@@ -52,6 +56,19 @@ transmitters('are not known to be off before they were asked', async () => {
   assert.is(node.all.state(), 'on')
   await node.all.settle()
   assert.is(node.all.state(), 'on')
+})
+
+transmitters('tell that they went on or off, and of a stop when it is over', async () => {
+  const one = radio()
+  const node = nodeWith(one)
+  node.all.permitted()
+  await node.all.stop()
+  one.doesObey = false
+  node.all.permitted()
+  assert.is(await codeOf(() => node.all.stop()), 'southbound_unavailable')
+  one.doesObey = true
+  await node.all.settle()
+  assert.equal(node.told, ['on', 'off', 'on', 'unconfirmed', 'off'])
 })
 
 transmitters('that nobody provides are silent where none was ever permitted', async () => {

@@ -63,7 +63,7 @@ function Entries({
 
 function Schedule() {
   const settings = useQuery('/v1/settings', {}, { on: ['config.*'] })
-  const health = useQuery('/v1/health', {}, { everyMs: 60_000 })
+  const health = useQuery('/v1/health', {}, { on: ['health.*'], everyMs: 60_000 })
   const textOf = (key: string): string =>
     String(settings.data?.settings.find((one) => one.key === key)?.value ?? '')
   if (settings.data === undefined) return null

@@ -9,7 +9,7 @@ import { Lifecycle } from './lifecycle.tsx'
 import { Plan } from './plan.tsx'
 import './core.css'
 
-const LOOK_MS = 10_000
+const LOOK_MS = 30_000
 /** Kinds of components that make the core. */
 const KINDS = ['core', 'hss', 'collector'] as const
 
@@ -18,7 +18,10 @@ export function Page() {
   const status = useQuery(
     '/v1/status',
     {},
-    { on: ['core.*', 'config.*', 'node.*', 'lifecycle.*'], everyMs: LOOK_MS },
+    {
+      on: ['health.*', 'ran.*', 'session.*', 'core.*', 'config.*', 'node.*', 'lifecycle.*'],
+      everyMs: LOOK_MS,
+    },
   )
   const { data, error } = status
   return (

@@ -22,6 +22,8 @@ interface Happening {
 const SHOWN = 10
 /** An entry and the event of the same change are written together. */
 const SAME_MS = 3_000
+/** What pages read by, and nobody needs to be told. */
+const UNTOLD: readonly string[] = ['ran.state']
 const HASH = /^[0-9a-f]{12}$/
 
 /** The last ten things that happened, in plain words. Who may not read the trail sees what happens from now on. */
@@ -41,7 +43,7 @@ export function Happenings() {
         {rows.map(({ key, at, type, subject, who }) => (
           <li key={key}>
             <span class="words">
-              {word('event', type)} {HASH.test(subject) ? <SubscriberName hash={subject} /> : null}
+              {word('event', type)} {subjectOf(type, subject)}
             </span>
             {who === undefined ? null : <span class="fine">{who}</span>}
             <span class="fine">
@@ -53,6 +55,12 @@ export function Happenings() {
       {audit === undefined ? null : <a href={audit}>{t('home.trail')}</a>}
     </section>
   )
+}
+
+/** Whom or what it happened to, where that says something. */
+function subjectOf(type: string, subject: string) {
+  if (HASH.test(subject)) return <SubscriberName hash={subject} />
+  return type.startsWith('health.') ? <strong translate={false}>{subject}</strong> : null
 }
 
 function merged(entries: readonly Entry[], changes: readonly Change[]): readonly Happening[] {
@@ -68,7 +76,7 @@ function merged(entries: readonly Entry[], changes: readonly Change[]): readonly
   const isTold = ({ type, at }: Change): boolean =>
     asked.some((one) => one.type === type && Math.abs(Date.parse(one.at) - Date.parse(at)) < SAME_MS)
   const own = changes
-    .filter((change) => !isTold(change))
+    .filter((change) => !UNTOLD.includes(change.type) && !isTold(change))
     .map(({ id, at, type, subject }) => ({ key: `e${id}`, at, type, subject: subject ?? '', who: undefined }))
   return [...asked, ...own].sort((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, SHOWN)
 }

@@ -8,13 +8,24 @@ import { People } from './people.tsx'
 import { Truth } from './truth.tsx'
 import './home.css'
 
-/** What the status is told anew by; health has no event of its own for everything that it looks at. */
+/** What the status is told anew by; and how often besides, for counts of a core that tells of nobody. */
 const CHANGES = {
   on: [
-    ...['node.*', 'plugin.*', 'core.*', 'peer.*', 'clock.*', 'tx.*', 'lifecycle.*', 'config.*'],
+    ...[
+      'node.*',
+      'plugin.*',
+      'core.*',
+      'peer.*',
+      'clock.*',
+      'tx.*',
+      'lifecycle.*',
+      'config.*',
+      'health.*',
+      'ran.*',
+    ],
     ...['sim.attach', 'session.*'],
   ],
-  everyMs: 5_000,
+  everyMs: 30_000,
 } as const
 
 /** The first screen: whether the box is on the air, what needs somebody, who is on, what it is connected to, what happened. */

@@ -44,7 +44,7 @@ export function Needs({ status }: { readonly status: Query<AnswerOf<'GET', '/v1/
     { on: ['alert.*'] },
   )
   const isEarly = status.data === undefined && status.error !== undefined
-  const early = useQuery(isEarly ? '/v1/health' : undefined, {}, { everyMs: LOOK_MS })
+  const early = useQuery(isEarly ? '/v1/health' : undefined, {}, { on: ['health.*'], everyMs: LOOK_MS })
   const health = isEarly ? early : status
   const firing = alerts.data?.alerts.filter(({ acked_at }) => acked_at === null) ?? []
   const told = new Set(firing.map(({ subject }) => subject))

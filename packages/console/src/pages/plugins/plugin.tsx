@@ -15,7 +15,11 @@ import { PluginVersions } from './plugin-versions.tsx'
 
 /** One plugin: how it is, why it failed, its versions and secrets. */
 export function Page({ params: { name = '' } }: PageProps) {
-  const plugins = useQuery('/v1/plugins', { query: { limit: 500 } }, { on: ['plugin.*'], everyMs: 30_000 })
+  const plugins = useQuery(
+    '/v1/plugins',
+    { query: { limit: 500 } },
+    { on: ['plugin.*', 'health.*'], everyMs: 30_000 },
+  )
   return (
     <>
       <p>

@@ -14,7 +14,7 @@ import { HealthLamp, type PluginRecord, StateLamp } from './plugin-state.tsx'
 
 /** All plugins, those that need somebody first, and a way to install one. */
 export function Page() {
-  const plugins = usePages('/v1/plugins', {}, ['plugin.*'])
+  const plugins = usePages('/v1/plugins', {}, ['plugin.*', 'health.*'])
   return (
     <>
       <h1>{t('plugins.title')}</h1>

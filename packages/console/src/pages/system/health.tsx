@@ -10,7 +10,11 @@ import { Time } from '../../ui/time.tsx'
 
 /** Every part: what is not well first, with why and what to do; then all of them to compare. */
 export function Health() {
-  const health = useQuery('/v1/health', {}, { on: ['plugin.*', 'core.*', 'clock.*'], everyMs: 10_000 })
+  const health = useQuery(
+    '/v1/health',
+    {},
+    { on: ['health.*', 'ran.*', 'plugin.*', 'core.*', 'clock.*'], everyMs: 30_000 },
+  )
   return (
     <section class="card" aria-label={t('system.health')}>
       <h2>{t('system.health')}</h2>

@@ -7,7 +7,7 @@ import { captureReader } from '../src/capture/capture-reader.ts'
 import { packetCount } from '../src/child/count-packets.ts'
 import { createTally } from '../src/counters/tally.ts'
 import { coreEnds } from '../src/packet/address.ts'
-import { readIp, VERDICT } from '../src/packet/g-pdu.ts'
+import { emptyFrame, readIp, VERDICT } from '../src/packet/g-pdu.ts'
 import { findIpOf } from '../src/packet/link.ts'
 import { CORE, CORE_6, frame, mixed, outer, pcapngDrops, pcapngOf, pcapOf } from '../test/support/frames.ts'
 
@@ -48,7 +48,7 @@ function mutated(bytes) {
   return copy
 }
 
-const found = { isUp: false, isIpv6: false, high: 0, low: 0, octets: 0 }
+const found = emptyFrame()
 const verdicts = new Map()
 const tally = createTally()
 const count = packetCount(ends, tally)

@@ -12,12 +12,16 @@ export interface TapMetrics {
 export function tapMetrics({ metrics }: Pick<Context, 'metrics'>): TapMetrics {
   const packets = metrics.counter(
     'svc_collector_gtpu_packets_total',
-    "G-PDUs that the tap has seen: received, dropped before it could look, malformed, unmatched (meant for a phone, and not to be followed), foreign (no end of the tunnel is the core's), refused (kept by the UPF; known where collector.upf.inside_iface is counted).",
+    "G-PDUs that the tap has seen: received, dropped before it could look, malformed, unmatched (meant for a phone, and not to be followed), foreign (no end of the tunnel is the core's), refused (another phone's address, or kept by the UPF).",
     ['result'],
   )
   const missed = metrics.counter(
     'svc_collector_gtpu_lost_packets_total',
     'Packets of the interface that went by while nothing looked; a bound, not a count.',
+  )
+  const refusedBytes = metrics.counter(
+    'svc_collector_gtpu_refused_bytes_total',
+    "Octets that phones have sent from other phones' addresses, which were not counted (drivers pcap and file).",
   )
   const addresses = metrics.gauge(
     'svc_collector_gtpu_addresses',
@@ -26,6 +30,7 @@ export function tapMetrics({ metrics }: Pick<Context, 'metrics'>): TapMetrics {
   let last: { readonly generation: string; readonly stats: TapStats } | undefined
   for (const result of PACKETS) packets.inc({ result }, 0)
   missed.inc({}, 0)
+  refusedBytes.inc({}, 0)
   return {
     seen: ({ generation, counters }, stats) => {
       // Another generation has begun from 0.
@@ -33,6 +38,7 @@ export function tapMetrics({ metrics }: Pick<Context, 'metrics'>): TapMetrics {
       for (const result of PACKETS)
         packets.inc({ result }, Math.max(0, stats[result] - (before?.[result] ?? 0)))
       missed.inc({}, Math.max(0, stats.missed - (before?.missed ?? 0)))
+      refusedBytes.inc({}, Math.max(0, stats.refusedBytes - (before?.refusedBytes ?? 0)))
       addresses.set(counters.length)
       last = { generation, stats }
     },

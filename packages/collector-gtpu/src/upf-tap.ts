@@ -38,8 +38,10 @@ export interface TapStats {
   readonly unmatched: number
   /** No end of the tunnel is the core's. */
   readonly foreign: number
-  /** Sent into the tunnel, and not let out by the UPF: the address of another phone, more than the rate. */
+  /** Sent into the tunnel, and not counted: another phone's address; what the UPF did not let out, for that or its rate. */
   readonly refused: number
+  /** Octets of those, where they were seen: in the tunnel of a phone that has another address. */
+  readonly refusedBytes: number
   /** Of the interface, while nothing looked: a bound. */
   readonly missed: number
 }
@@ -52,6 +54,7 @@ export const NO_PACKETS: TapStats = {
   unmatched: 0,
   foreign: 0,
   refused: 0,
+  refusedBytes: 0,
   missed: 0,
 }
 

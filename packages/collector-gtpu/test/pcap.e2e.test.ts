@@ -1,17 +1,30 @@
 import { spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
+import type { ChildTap } from '../src/child/child-tap.ts'
 import { PACKETS, RATES, readsExactly } from './support/exactly.ts'
-import { type Carried, CORE, gpdu } from './support/frames.ts'
-import { folder, isLooking, NEVER, openPcap, send, startPcap } from './support/taps.ts'
+import { type Carried, CORE, frame, gpdu, pcapngOf, pcapOf, truthOf, tunnelOf } from './support/frames.ts'
+import { folder, isLooking, NEVER, octetsOf, openPcap, send, startFile, startPcap } from './support/taps.ts'
 import { enterVethNetwork, RECEIVING } from './support/veth.ts'
 
 enterVethNetwork(import.meta.filename)
 
 const exact = suite('collector-gtpu/pcap')
+
+const SOME = PACKETS.slice(0, 500)
+/** Two phones of them, which have sent and got something: the second takes the first one's address. */
+const [VICTIM, FORGER] = ['10.45.0.1', '10.45.0.2']
+const FORGED_OCTETS = 1_000
+const FORGED: readonly Carried[] = Array.from({ length: 200 }, () => ({
+  isUp: true,
+  phone: VICTIM,
+  tunnel: tunnelOf(FORGER),
+  octets: FORGED_OCTETS,
+}))
 
 function statusOf(pid: number | undefined): Readonly<Record<string, string>> {
   const lines = readFileSync(`/proc/${pid}/status`, 'utf8').trim().split('\n')
@@ -30,6 +43,22 @@ if (hasPcap()) {
       const raw = '0000000000002000'
       assert.equal([CapInh, CapPrm, CapEff, CapAmb, NoNewPrivs], [raw, raw, raw, raw, '1'])
       assert.match(Uid ?? '', process.geteuid?.() === 0 ? /^\d+/ : `${process.geteuid?.()}`)
+    } finally {
+      await tap.close(false)
+      own.remove()
+    }
+  })
+
+  exact('counts no forged address, and says how much was forged, on over a killed child', async () => {
+    const own = folder()
+    const tap = await openPcap({ folder: own.path })
+    try {
+      send([...SOME, ...FORGED, ...SOME])
+      await refusesForged(tap)
+      const { pid } = tap
+      process.kill(pid ?? 0, 'SIGKILL')
+      await isLooking(tap, pid)
+      await refusesForged(tap)
     } finally {
       await tap.close(false)
       own.remove()
@@ -148,6 +177,33 @@ if (hasPcap()) {
       own.remove()
     }
   })
+
+exact('counts no forged address of a capture, in both formats, and says how much was forged', async () => {
+  for (const capture of [pcapOf, pcapngOf]) {
+    const own = folder()
+    const file = join(own.path, 'captured')
+    writeFileSync(file, capture([...SOME, ...FORGED, ...SOME].map(frame)))
+    const tap = startFile(own.path, file)
+    try {
+      await refusesForged(tap)
+    } finally {
+      await tap.close(false)
+      own.remove()
+    }
+  }
+})
+
+/** Waits until the tap has counted `SOME` twice and nothing of `FORGED`. */
+async function refusesForged(tap: ChildTap): Promise<void> {
+  await eventually(async () => {
+    tap.tick()
+    const snapshot = await tap.snapshot(undefined, NEVER)
+    assert.equal(Object.fromEntries(octetsOf(snapshot)), Object.fromEntries(truthOf([...SOME, ...SOME])))
+    assert.is(snapshot.lost, 0)
+    const { refused, refusedBytes } = tap.stats()
+    assert.equal([refused, refusedBytes], [FORGED.length, FORGED.length * FORGED_OCTETS])
+  }, 60_000)
+}
 
 /** Whether a process is there; one that has ended and that nobody has asked about is not. */
 function isRunning(pid: number): boolean {

@@ -98,8 +98,8 @@ export function createChildTap(options: ChildTapOptions): ChildTap {
 }
 
 function statsOf({ header }: CounterReading): TapStats {
-  const { received, dropped, malformed, unmatched, foreign, missed } = header
-  return { ...NO_PACKETS, received, dropped, malformed, unmatched, foreign, missed }
+  const { received, dropped, malformed, unmatched, foreign, refused, refusedBytes, missed } = header
+  return { received, dropped, malformed, unmatched, foreign, refused, refusedBytes, missed }
 }
 
 function snapshotOf({ generation, header, rows }: CounterReading, nowMs: number): TapSnapshot {

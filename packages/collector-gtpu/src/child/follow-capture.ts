@@ -41,7 +41,9 @@ export async function followCapture(
   })
   const write = (isAtEnd: boolean, unmatched = count.seen.unmatched): void => {
     const now = { writes, writtenMs: Date.now(), sinceMs, missed: 0, carried: 0 }
-    writeCounters(files.counters, generation, { ...count.seen, ...now, unmatched, dropped, isAtEnd }, tally)
+    const { packets: refused, octets: refusedBytes } = count.refused
+    const seen = { ...count.seen, refused, refusedBytes }
+    writeCounters(files.counters, generation, { ...seen, ...now, unmatched, dropped, isAtEnd }, tally)
     writes += 1
   }
   const piece = Buffer.alloc(PIECE_BYTES)

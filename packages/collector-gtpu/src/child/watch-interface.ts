@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'
 import process from 'node:process'
-import { type CounterReading, writeCounters } from '../counters/counter-file.ts'
+import { type CounterHeader, type CounterReading, writeCounters } from '../counters/counter-file.ts'
 import type { Tally } from '../counters/tally.ts'
 import { interfacePackets } from '../interface-packets.ts'
 import { BUFFER_TIMEOUT_MS, filterText, SNAP_LENGTH } from './capture-options.ts'
@@ -90,16 +90,13 @@ export async function watchInterface(
     }
     const { ps_recv: taken, ps_drop: dropped } = session.stats()
     const waiting = Math.max(0, Math.ceil((taken - dropped) / copies) - packets)
-    const { received, malformed, unmatched, foreign } = count.seen
+    const { received } = count.seen
     const header = {
       writes,
       writtenMs: nowMs,
       sinceMs,
-      received: received + (past?.received ?? 0),
+      ...seenWith(count, past),
       dropped: dropped + (past?.dropped ?? 0),
-      malformed: malformed + (past?.malformed ?? 0),
-      unmatched: unmatched + (past?.unmatched ?? 0),
-      foreign: foreign + (past?.foreign ?? 0),
       missed: gap + (past?.missed ?? 0),
       carried: Math.max(0, carriedNow - waiting),
       isAtEnd: true,
@@ -117,6 +114,18 @@ export async function watchInterface(
   // Nothing wakes a process whose interface is still but the sign of life.
   setInterval(() => write(Date.now()), LEAST_WRITE_MS)
   return await never
+}
+
+/** What was seen, with what a child before has. */
+function seenWith({ seen, refused }: PacketCount, past: CounterHeader | undefined) {
+  return {
+    received: seen.received + (past?.received ?? 0),
+    malformed: seen.malformed + (past?.malformed ?? 0),
+    unmatched: seen.unmatched + (past?.unmatched ?? 0),
+    foreign: seen.foreign + (past?.foreign ?? 0),
+    refused: refused.packets + (past?.refused ?? 0),
+    refusedBytes: refused.octets + (past?.refusedBytes ?? 0),
+  }
 }
 
 /** Does it once `WRITE_MS` after it was asked for, however often that is meanwhile. */

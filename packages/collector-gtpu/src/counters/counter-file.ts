@@ -13,6 +13,9 @@ export interface CounterHeader {
   readonly malformed: number
   readonly unmatched: number
   readonly foreign: number
+  /** Packets with another phone's address, and octets of them. */
+  readonly refused: number
+  readonly refusedBytes: number
   /** Packets of the interface that went by while no child looked. */
   readonly missed: number
   /** What the interface had carried at the time of writing. */
@@ -43,9 +46,11 @@ const FIELDS = [
   'carried',
 ] as const
 /** Octets of the generation's name, ASCII. */
-const NAME_BYTES = 64
+const NAME_BYTES = 48
 const NAME_AT = 16
-const FIELDS_AT = NAME_AT + NAME_BYTES
+/** Two fields that came later, where files had zeros before. */
+const REFUSED_AT = NAME_AT + NAME_BYTES
+const FIELDS_AT = REFUSED_AT + 16
 const END_AT = FIELDS_AT + 8 * FIELDS.length
 const HEADER_BYTES = END_AT + 8
 /** Far beyond what the most addresses need. */
@@ -66,6 +71,8 @@ export function writeCounters(
   bytes.writeUInt32LE(MAGIC, 0)
   bytes.writeUInt32LE(rows.length, 4)
   bytes.write(generation, NAME_AT, NAME_BYTES, 'latin1')
+  bytes.writeDoubleLE(header.refused, REFUSED_AT)
+  bytes.writeDoubleLE(header.refusedBytes, REFUSED_AT + 8)
   for (const [i, field] of FIELDS.entries()) bytes.writeDoubleLE(header[field], FIELDS_AT + i * 8)
   bytes.writeDoubleLE(header.isAtEnd ? 1 : 0, END_AT)
   bytes.set(rows, HEADER_BYTES)
@@ -103,10 +110,16 @@ function readOne(file: number): CounterReading | undefined {
   if (crc32(bytes.subarray(NAME_AT)) !== bytes.readUInt32LE(8) || bytes.readUInt32LE(4) !== length)
     return undefined
   const fields = FIELDS.map((field, i) => [field, bytes.readDoubleLE(FIELDS_AT + i * 8)] as const)
+  const own = {
+    ...Object.fromEntries(fields),
+    refused: bytes.readDoubleLE(REFUSED_AT),
+    refusedBytes: bytes.readDoubleLE(REFUSED_AT + 8),
+    isAtEnd: bytes.readDoubleLE(END_AT) === 1,
+  }
   return {
     generation: bytes.toString('latin1', NAME_AT, NAME_AT + NAME_BYTES).replace(/\0+$/, ''),
     // All of its fields are among them.
-    header: { ...Object.fromEntries(fields), isAtEnd: bytes.readDoubleLE(END_AT) === 1 } as CounterHeader,
+    header: own as CounterHeader,
     rows: bytes.subarray(HEADER_BYTES),
   }
 }

@@ -16,6 +16,8 @@ export interface Tally {
   readonly size: number
   /** False when there is no room for another address. */
   add(frame: Frame, atMs: number): boolean
+  /** Octets that went to the address of a frame, whichever way that one goes. */
+  downTo(frame: Frame): number
   /** The rows as octets; good until the next `add`. */
   bytes(): Uint8Array
 }
@@ -45,8 +47,11 @@ export function createTally(written: Uint8Array = new Uint8Array(), most: number
     words = new Int32Array(rows)
     doubles = new Float64Array(rows)
   }
-  const rowOf = ({ isIpv6, high, low }: Frame): number => {
-    const found = isIpv6 ? v6.get(high)?.get(low) : v4.get(high)
+  const knownRow = ({ isIpv6, high, low }: Frame): number | undefined =>
+    isIpv6 ? v6.get(high)?.get(low) : v4.get(high)
+  const rowOf = (frame: Frame): number => {
+    const { isIpv6, high, low } = frame
+    const found = knownRow(frame)
     if (found !== undefined || size === most) return found ?? -1
     if ((size + 1) * ROW_BYTES > rows.byteLength) grow()
     words.set([isIpv6 ? 6 : 4, high, low, 0], size * WORDS)
@@ -67,6 +72,10 @@ export function createTally(written: Uint8Array = new Uint8Array(), most: number
       if (doubles[at + 2] === 0) doubles[at + 2] = atMs
       doubles[at + 3] = Math.max(doubles[at + 3] ?? 0, atMs)
       return true
+    },
+    downTo: (frame) => {
+      const row = knownRow(frame)
+      return row === undefined ? 0 : (doubles[row * DOUBLES + 3] ?? 0)
     },
     bytes: () => new Uint8Array(rows, 0, size * ROW_BYTES),
   }

@@ -17,13 +17,13 @@ export function prefixFrom(high: number, low: number): string {
 /** The core's ends from their addresses. Throws TypeError for what is none. */
 export function coreEnds(addresses: readonly string[]): CoreEnds {
   const v4: number[] = []
-  const v6 = new Set<string>()
+  const others: string[] = []
   for (const address of addresses) {
     if (isIP(address) === 0) throw new TypeError(`${address} is no IP address`)
     if (isIPv4(address)) v4.push(address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0) | 0)
-    else v6.add(hexOfIpv6(address))
+    else others.push(hexOfIpv6(address))
   }
-  return { v4, v6 }
+  return { v4, v6: new Map(others.map((address, i) => [address, v4.length + i])) }
 }
 
 /** 32 hexadecimal digits. */

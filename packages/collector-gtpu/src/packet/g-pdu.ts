@@ -25,12 +25,20 @@ export interface Frame {
   low: number
   /** Octets of the inner IP packet. */
   octets: number
+  /** The end of the core, as `CoreEnds` counts them, and the tunnel's number at that end or at the radio's: at the receiver's. */
+  core: number
+  tunnel: number
 }
 
-/** The core's ends of tunnels: IPv4 addresses as signed numbers of 32 bits, IPv6 ones as 32 hexadecimal digits. */
+/** Nothing was read yet. */
+export function emptyFrame(): Frame {
+  return { isUp: false, isIpv6: false, high: 0, low: 0, octets: 0, core: 0, tunnel: 0 }
+}
+
+/** The core's ends of tunnels: IPv4 addresses as signed numbers of 32 bits, IPv6 ones as 32 hexadecimal digits, which are counted on behind them. */
 export interface CoreEnds {
   readonly v4: readonly number[]
-  readonly v6: ReadonlySet<string>
+  readonly v6: ReadonlyMap<string, number>
 }
 
 /** UDP port of GTP-U; a G-PDU goes to it, from any. TS 29.281 §4.4.2.3. */
@@ -50,12 +58,15 @@ const HAS_OPTIONAL = 0x07
 const HAS_EXTENSION = 0x04
 const GTP_HEADER = 8
 const GTP_LONG_HEADER = 12
+const TUNNEL_AT = 4
 /** So many octets behind a G-PDU are another one; fewer are padding. */
 const LEAST_G_PDU = GTP_HEADER + IPV4_HEADER
 /** Extension headers are 4 octets times their length. TS 29.281 §5.2.1. */
 const EXTENSION_UNIT = 4
 /** IPv6 extension headers before UDP that are followed. */
 const MOST_IPV6_HEADERS = 8
+/** What is none of the core's ends. */
+const NO_END = -1
 const FRAGMENT_OFFSET = 0x1fff
 /** Hop-by-hop, routing, destination options; the fragment header has a length of its own. RFC 8200 §4. */
 const IPV6_EXTENSIONS: ReadonlySet<number> = new Set([0, 43, 60])
@@ -79,9 +90,9 @@ function readIpv4(octets: Uint8Array, at: number, end: number, ends: CoreEnds, f
   if ((word(octets, at + 6) & FRAGMENT_OFFSET) !== 0) return VERDICT.ignored
   const header = (byte(octets, at) & 0x0f) * 4
   if (header < IPV4_HEADER) return VERDICT.ignored
-  const isFromCore = isAmong(ends.v4, long(octets, at + 12))
-  const isToCore = isAmong(ends.v4, long(octets, at + 16))
-  return readUdp(octets, at + header, end, isFromCore, isToCore, frame)
+  const from = endOf(ends.v4, long(octets, at + 12))
+  const to = endOf(ends.v4, long(octets, at + 16))
+  return readUdp(octets, at + header, end, from, to, frame)
 }
 
 function readIpv6(octets: Uint8Array, at: number, end: number, ends: CoreEnds, frame: Frame): Verdict {
@@ -99,17 +110,18 @@ function readIpv6(octets: Uint8Array, at: number, end: number, ends: CoreEnds, f
       udp += (byte(octets, udp + 1) + 1) * 8
     } else return VERDICT.ignored
   }
-  const isFromCore = ends.v6.has(hex(octets, at + 8))
-  const isToCore = ends.v6.has(hex(octets, at + 24))
-  return readUdp(octets, udp, end, isFromCore, isToCore, frame)
+  const from = ends.v6.get(hex(octets, at + 8)) ?? NO_END
+  const to = ends.v6.get(hex(octets, at + 24)) ?? NO_END
+  return readUdp(octets, udp, end, from, to, frame)
 }
 
+/** `from`, `to`: the ends of the core that they are. */
 function readUdp(
   octets: Uint8Array,
   at: number,
   end: number,
-  isFromCore: boolean,
-  isToCore: boolean,
+  from: number,
+  to: number,
   frame: Frame,
 ): Verdict {
   if (end - at < UDP_HEADER + 2 || word(octets, at + 2) !== GTPU_PORT) return VERDICT.ignored
@@ -118,7 +130,8 @@ function readUdp(
   if ((flags & VERSION_MASK) !== VERSION_1) return VERDICT.malformed
   if (byte(octets, gtp + 1) !== G_PDU) return VERDICT.ignored
   if (end - gtp < GTP_HEADER) return VERDICT.malformed
-  if (isFromCore === isToCore) return isToCore ? VERDICT.inside : VERDICT.foreign
+  const isToCore = to !== NO_END
+  if (isToCore === (from !== NO_END)) return isToCore ? VERDICT.inside : VERDICT.foreign
   // What follows the first eight octets of the header.
   const length = word(octets, gtp + 2)
   const inDatagram = word(octets, at + 4) - UDP_HEADER
@@ -127,6 +140,8 @@ function readUdp(
   const header = headerLength(octets, gtp, end, flags)
   if (header < 0) return VERDICT.malformed
   frame.isUp = isToCore
+  frame.core = isToCore ? to : from
+  frame.tunnel = long(octets, gtp + TUNNEL_AT)
   return readInner(octets, gtp + header, end, length + GTP_HEADER - header, frame)
 }
 
@@ -168,10 +183,10 @@ function readInner(octets: Uint8Array, at: number, end: number, payload: number,
   return VERDICT.counted
 }
 
-/** A core has a few ends: to compare them takes less than a look into a set. */
-function isAmong(ends: readonly number[], address: number): boolean {
-  for (const end of ends) if (end === address) return true
-  return false
+/** Which of the core's ends it is. A core has a few: to compare them takes less than a look into a set. */
+function endOf(ends: readonly number[], address: number): number {
+  for (let i = 0; i < ends.length; i += 1) if (ends[i] === address) return i
+  return NO_END
 }
 
 // Each place is looked at after a check that it is there: what is outside reads as 0.

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { packetCount } from '../../src/child/count-packets.ts'
 import { createTally } from '../../src/counters/tally.ts'
 import { coreEnds, ipv4From, prefixFrom } from '../../src/packet/address.ts'
-import { type Frame, readIp, VERDICT } from '../../src/packet/g-pdu.ts'
+import { emptyFrame, readIp, VERDICT } from '../../src/packet/g-pdu.ts'
 import { findIpOf } from '../../src/packet/link.ts'
 import { type Carried, CORE, CORE_6, frame, merged, outer, RADIO } from '../support/frames.ts'
 
@@ -13,7 +13,7 @@ const ETHERNET = 1
 const RAW = 101
 
 function read(octets: Uint8Array, link = ETHERNET, end = octets.length) {
-  const found: Frame = { isUp: false, isIpv6: false, high: 0, low: 0, octets: 0 }
+  const found = emptyFrame()
   const ip = findIpOf(link)?.(octets, 0, end) ?? -1
   const verdict = ip < 0 ? VERDICT.ignored : readIp(octets, ip, end, ENDS, found)
   const address = found.isIpv6 ? prefixFrom(found.high, found.low) : ipv4From(found.high)

@@ -1,3 +1,5 @@
+import { crc32 } from 'node:zlib'
+
 /** One packet of a phone, and how it is carried. */
 export interface Carried {
   readonly isUp: boolean
@@ -13,6 +15,8 @@ export interface Carried {
   readonly message?: number
   readonly core?: string
   readonly radio?: string
+  /** Number of its tunnel at the receiver; without it one of the phone's own. */
+  readonly tunnel?: number
 }
 
 export const CORE = '10.60.0.7'
@@ -76,7 +80,7 @@ export function gpdu(carried: Carried): Buffer {
   gtp[0] = header === 8 ? 0x30 : header === 12 ? 0x32 : 0x34
   gtp[1] = message
   gtp.writeUInt16BE(header - 8 + packet.length, 2)
-  gtp.writeUInt32BE(0x1234, 4)
+  gtp.writeUInt32BE(carried.tunnel ?? tunnelOf(carried.phone), 4)
   // A chain of one long extension, or of two where there is room.
   if (header > 12) {
     gtp[11] = 0x85
@@ -88,6 +92,12 @@ export function gpdu(carried: Carried): Buffer {
     }
   }
   return Buffer.concat([gtp, packet])
+}
+
+/** Of a phone, by its address or prefix: a session has one at the core. */
+export function tunnelOf(phone: string): number {
+  const octets = phone.includes(':') ? ipv6(phone).subarray(0, 8) : ipv4(phone)
+  return crc32(octets)
 }
 
 function inner({ isUp, phone, octets }: Carried): Buffer {

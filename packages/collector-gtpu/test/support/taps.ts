@@ -80,6 +80,17 @@ export function startPcap(place: PcapPlace): ChildTap {
   })
 }
 
+/** A tap by a capture. */
+export function startFile(ownFolder: string, capture: string): ChildTap {
+  return createChildTap({
+    order: { driver: 'file', iface: '', core: [CORE, CORE_6], bufferBytes: 0 },
+    folder: ownFolder,
+    capture,
+    clock: systemClock,
+    log: noLog,
+  })
+}
+
 /** Waits until its child, which may just have been killed, is there and has the interface open. */
 export async function isLooking(tap: ChildTap, before?: number): Promise<void> {
   await eventually(() => {

@@ -20,6 +20,7 @@ import { authRoutes } from './people/auth-routes.ts'
 import { invitationRoutes } from './people/invitation-routes.ts'
 import { ownPasswordRoute } from './people/own-password.ts'
 import { ownPrincipalRoute } from './people/own-principal.ts'
+import { ownRecoveryRoutes } from './people/own-recovery-codes.ts'
 import { createPeople } from './people/people.ts'
 import { createSessionAuthenticator } from './people/session-authenticator.ts'
 import { sessionRoutes } from './people/session-routes.ts'
@@ -64,6 +65,7 @@ export const plugin: Plugin = {
         ...authRoutes(people),
         ...sessionRoutes(people),
         ownPasswordRoute(people),
+        ...ownRecoveryRoutes(people),
         ownPrincipalRoute(),
         ...userRoutes(people),
         ...invitationRoutes(people),

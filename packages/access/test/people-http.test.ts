@@ -208,6 +208,67 @@ http('changes the own password and ends the other sessions', async () => {
   assert.is((await bed.request('POST', '/v1/auth/password', { body })).status, 409)
 })
 
+http(
+  'draws other recovery codes for who proves to be there, shows them once, and says how many are left',
+  async () => {
+    const path = '/v1/auth/recovery-codes'
+    const jude = await front.add('jude', ['viewer'])
+    const { token } = await front.enter(jude)
+    const left = async () => (await bed.request('GET', path, { token })).body
+    assert.equal(await left(), { left: 10 })
+    await clock.advance(30_000)
+    const body = { password: jude.password, code: front.code(jude) }
+    const key = { 'idempotency-key': 'other-codes' }
+    const draw = (sent: object, headers = {}) => bed.request('POST', path, { token, body: sent, headers })
+    assert.is((await draw({ ...body, password: 'not the one of jude' })).status, 401)
+    assert.is((await draw({ ...body, code: '000000' })).status, 401)
+    assert.equal(await left(), { left: 10 })
+    const drawn = await draw(body, key)
+    assert.is(drawn.status, 200, JSON.stringify(drawn.body))
+    const { recovery_codes: codes } = drawn.body as Pick<Person, 'recovery_codes'>
+    assert.is(new Set([...codes, ...jude.recovery_codes]).size, 20)
+    assert.equal((await draw(body, key)).body, drawn.body, 'an answer that was lost is asked for again')
+    assert.is((await draw(body)).status, 401, 'the code is used up')
+    assert.equal(await left(), { left: 10 })
+    const login = async (code = '') =>
+      (await front.login({ username: 'jude', password: jude.password, code })).status
+    assert.equal([await login(jude.recovery_codes[0]), await login(codes[0])], [401, 200])
+    assert.equal(await left(), { left: 9 })
+    await clock.advance(30_000)
+    assert.is(await login(front.code(jude)), 200, 'the authenticator is the same')
+    const entries = (await bed.audit()).filter(({ action }) => action === 'user.recovery_codes')
+    assert.equal(
+      entries.map(({ target, outcome, detail }) => [target, outcome, outcome === 'ok' ? detail : undefined]),
+      [
+        [jude.id, 'denied', undefined],
+        [jude.id, 'ok', { name: 'jude' }],
+        [jude.id, 'denied', undefined],
+        [jude.id, 'denied', undefined],
+      ],
+    )
+    const said = JSON.stringify([await bed.audit(), await bed.events()])
+    for (const code of codes) assert.not.ok(said.includes(code))
+  },
+)
+
+http('gives recovery codes to people alone, and locks who guesses for them', async () => {
+  const path = '/v1/auth/recovery-codes'
+  const kim = await front.add('kim', ['viewer'])
+  const { token } = await front.enter(kim)
+  const body = { password: kim.password, code: kim.recovery_codes[0] }
+  const made = await bed.request('POST', '/v1/tokens', { body: { name: 'of a program', roles: ['admin'] } })
+  const program = (made.body as { readonly token: string }).token
+  assert.equal((await bed.request('GET', path, { token: program })).body, { left: null })
+  assert.is((await bed.request('POST', path, { token: program, body })).status, 409)
+  for (let count = 0; count < 5; count += 1)
+    assert.is((await bed.request('POST', path, { token, body: { ...body, code: '000000' } })).status, 401)
+  assert.is((await bed.request('POST', path, { token, body })).status, 429)
+  await clock.advance(16 * 60_000)
+  const again = await front.enter(kim)
+  assert.equal((await bed.request('GET', path, { token: again.token })).body, { left: 10 })
+  assert.is((await bed.request('POST', path, { token: again.token, body })).status, 200)
+})
+
 http('keeps the last administrator unless it is forced', async () => {
   const root = await front.add('root', ['admin'])
   const code = async (method: 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> => {

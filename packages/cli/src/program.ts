@@ -8,6 +8,7 @@ import { addMachineCommands } from './commands/machine.ts'
 import { addNetworkCommands } from './commands/network.ts'
 import { addPluginCommands } from './commands/plugin.ts'
 import { addPolicyCommands } from './commands/policy.ts'
+import { addRecoveryCommands } from './commands/recovery.ts'
 import { addSecretCommands } from './commands/secret.ts'
 import { addSessionsCommand } from './commands/sessions.ts'
 import { addSimCommands } from './commands/sim.ts'
@@ -64,6 +65,7 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
   addNetworkCommands(program, terminal)
   mesh.addCommands?.(program, terminal)
   addLoginCommands(program, terminal)
+  addRecoveryCommands(program, terminal)
   webConsole.addCommands?.(program, terminal)
   addUserCommands(program, terminal)
   addTokenCommands(program, terminal)

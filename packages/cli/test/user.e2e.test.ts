@@ -130,6 +130,33 @@ user(
 )
 
 user(
+  'draws recovery codes against password and code, which stand on no command line',
+  async () => {
+    const path = '/v1/auth/recovery-codes'
+    const recovery_codes = NEW.recovery_codes
+    const input = 'her password\n123456\n'
+    const answer = ({ method }: Seen): Answer => ({
+      body: method === 'GET' ? { left: 7 } : { recovery_codes },
+    })
+    const left = await against(answer, ['recovery', 'left'])
+    assert.equal([left.code, left.changes.length], [0, 0], left.err)
+    assert.match(left.out, /^left +7$/m)
+    const { code, out, err, changes } = await against(answer, ['recovery', 'new'], { input })
+    assert.is(code, 0, err)
+    assert.equal(
+      changes.map(({ path: sent, body }) => [sent, body]),
+      [[path, { password: 'her password', code: '123456' }]],
+    )
+    for (const shown of recovery_codes) assert.ok(out.includes(shown))
+    assert.match(err, /shown once/)
+    assert.not.match(out + err, /her password/)
+    const asJson = await against(answer, ['recovery', 'new', '--json'], { input })
+    assert.equal(JSON.parse(asJson.out), { recovery_codes })
+  },
+  PROCESS_LIMIT,
+)
+
+user(
   'makes the key of a certificate here, and keeps key and archive from others',
   async () => {
     await using folder = await tempDir()

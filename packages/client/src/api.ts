@@ -434,6 +434,29 @@ export interface Operations {
     readonly answer: undefined
     readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'login_failed' | 'malformed_json' | 'person_needed' | 'rate_limited' | 'request_timeout' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
   }
+  /** Say how many recovery codes of your own are left. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
+  'GET /v1/auth/recovery-codes': {
+    readonly request: object
+    readonly answer: {
+      /** Of ten: those that were not used yet. null for the credential of a program, which has none. */
+      readonly left: number | null
+    }
+    readonly code: CommonCode | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'rate_limited' | 'token_expired' | 'unauthenticated'
+  }
+  /** Draw other recovery codes for yourself; those before are good for nothing then. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
+  'POST /v1/auth/recovery-codes': {
+    readonly request: {
+      readonly body: {
+        readonly password: string
+        readonly code: string
+      }
+    }
+    readonly answer: {
+      /** Ten, each good once in place of a code. Shown here and never again. */
+      readonly recovery_codes: readonly string[]
+    }
+    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'login_failed' | 'malformed_json' | 'person_needed' | 'rate_limited' | 'request_timeout' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
+  }
   /** Exchange the refresh cookie for another JWT and another cookie. Public. */
   'POST /v1/auth/refresh': {
     readonly request: {

@@ -190,6 +190,8 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   gate('/v1/auth/invitation', { body: {} }, 400),
   read('/v1/auth/me', 'viewer'),
   change('POST', '/v1/auth/password', 'viewer', { body: {} }, 400),
+  read('/v1/auth/recovery-codes', 'viewer'),
+  change('POST', '/v1/auth/recovery-codes', 'viewer', { body: {} }, 400),
   read('/v1/auth/sessions', 'viewer'),
   change('DELETE', '/v1/auth/sessions/{id}', 'viewer', { path: `/v1/auth/sessions/${NODE}` }, 404),
   // Of no page of a browser: there is no passkey for it.

@@ -21,7 +21,7 @@ import {
 } from '../harness/canary/commands.ts'
 import { filesOf, processPlaces } from '../harness/canary/files.ts'
 import { found, keyNeedles, type Needle, textNeedle } from '../harness/canary/needles.ts'
-import { everyToken, fillWithSecrets, keep, type Scene } from '../harness/canary/scene.ts'
+import { everyToken, fillWithSecrets, keep, personWithSecrets, type Scene } from '../harness/canary/scene.ts'
 import { everyPage, followEvents, textOf, whereFound } from '../harness/canary/search.ts'
 import { drawTexts, needlesOf } from '../harness/canary/secret-texts.ts'
 import { keyInFile, shownOnce } from '../harness/canary/shown-once.ts'
@@ -52,6 +52,8 @@ import { runSvc, type Service, startService } from '../harness/service.ts'
 const canary = suite('e2e/canary')
 const LIMIT = { limitMs: 1_200_000 }
 const TEXTS = drawTexts()
+/** For commands that nobody has to be logged in for. */
+const NOBODY = { token: '', password: '', recovery_codes: [] }
 
 let dataDir: string
 let workDir: string
@@ -125,7 +127,8 @@ canary(
   'drives them through every command',
   async () => {
     const { id } = await mint(service, { name: 'to be revoked', roles: ['viewer'] })
-    const world = commandWorld(scene, workDir, id)
+    const person = await personWithSecrets(scene)
+    const world = commandWorld(scene, workDir, id, person)
     const made = await mint(service, { name: 'for the commands', roles: ['admin'] })
     secrets.push(textNeedle('the token of the commands', made.token))
     commands.push(...everyCommand(world))
@@ -238,7 +241,7 @@ canary(
     const code = await service.stop()
     assert.is(code, 0)
     searchFiles('stopped')
-    const world = commandWorld(scene, workDir, 'none')
+    const world = commandWorld(scene, workDir, 'none', NOBODY)
     for (const command of offlineCommands(world)) await run(command, [], {})
     secrets.push(...keyNeedles(join(dataDir, 'keys')))
     searchFiles('rotated')
@@ -269,7 +272,7 @@ canary(
 canary(
   'left out no command',
   async () => {
-    const offline = offlineCommands(commandWorld(scene, workDir, 'none'))
+    const offline = offlineCommands(commandWorld(scene, workDir, 'none', NOBODY))
     const called = new Set([...commands, ...offline].map(({ name }) => name))
     assert.equal(
       (await knownCommands()).filter((name) => !called.has(name)),
@@ -296,11 +299,15 @@ async function make({ sent, place, mayEcho }: Attempt): Promise<void> {
 }
 
 async function run(
-  { name, args, input }: Command,
+  { name, args, input, token }: Command,
   more: readonly string[],
   env: Record<string, string>,
 ): Promise<void> {
-  const { code, stdout, stderr } = await runSvc([...args, ...more], env, input)
+  const { code, stdout, stderr } = await runSvc(
+    [...args, ...more],
+    { ...env, ...(token === undefined ? {} : { SVC_TOKEN: token }) },
+    input,
+  )
   assert.ok(code !== null && code <= 2, `${name}: ${code}`)
   // Shown once, there.
   const shown = code === 0 ? shownOnce(name, stdout) : undefined

@@ -85,7 +85,7 @@ export function refuseLogin(
   request: Pick<Request, 'mutate'>,
   { network, userId }: Attempt,
   locks: Judgement['locks'],
-): Promise<Reply> {
+): Promise<never> {
   // What was typed as a name may be a password: the trail names users that there are.
   return failures.refuse(request, { target: userId ?? 'nobody', network, locks, error: loginFailed() })
 }

@@ -23,6 +23,13 @@ export interface FactorShown {
   readonly recovery_codes: readonly string[]
 }
 
+/** Recovery codes that are drawn and not stored yet. */
+export interface NewRecoveryCodes {
+  readonly codes: readonly string[]
+  /** Puts them, as hashes, in place of all that the user had. */
+  store(tx: Tx): Promise<void>
+}
+
 /** A second factor that is drawn and not stored yet. */
 export interface NewFactor {
   readonly shown: FactorShown
@@ -51,14 +58,20 @@ export function drawSecondFactor(vault: Vault, userId: string, issuer: string, n
   const totp = new TOTP({ issuer, label: name, secret, algorithm: 'SHA1', digits: DIGITS, period: PERIOD_S })
   const sealed = vault.seal(octets, aadOf(userId))
   octets.fill(0)
-  const codes = Array.from({ length: RECOVERY_CODES }, drawRecoveryCode)
+  const recovery = drawRecoveryCodes(userId)
   return {
-    shown: { totp_uri: totp.toString(), recovery_codes: codes },
+    shown: { totp_uri: totp.toString(), recovery_codes: recovery.codes },
     store: async (tx, nowMs) => {
       await putTotp(tx, { user_id: userId, secret: sealed, last_step: 0, created_at_ms: nowMs })
-      await replaceRecoveryCodes(tx, userId, codes.map(recoverySha256))
+      await recovery.store(tx)
     },
   }
+}
+
+/** Draws ten recovery codes. */
+export function drawRecoveryCodes(userId: string): NewRecoveryCodes {
+  const codes = Array.from({ length: RECOVERY_CODES }, drawRecoveryCode)
+  return { codes, store: (tx) => replaceRecoveryCodes(tx, userId, codes.map(recoverySha256)) }
 }
 
 /**

@@ -54,16 +54,19 @@ const USER_FIELDS: Readonly<Record<string, JsonSchema>> = {
 /** A user as listed. */
 export const USER_SCHEMA: JsonSchema = objectSchema(USER_FIELDS, Object.keys(USER_FIELDS))
 
+/** Recovery codes as answered once. */
+export const RECOVERY_CODES_SCHEMA: JsonSchema = {
+  type: 'array',
+  items: { type: 'string' },
+  description: 'Ten, each good once in place of a code. Shown here and never again.',
+}
+
 const SHOWN: Readonly<Record<string, JsonSchema>> = {
   totp_uri: {
     type: 'string',
     description: 'For the authenticator, as a QR code. Shown here and never again.',
   },
-  recovery_codes: {
-    type: 'array',
-    items: { type: 'string' },
-    description: 'Ten, each good once in place of a code. Shown here and never again.',
-  },
+  recovery_codes: RECOVERY_CODES_SCHEMA,
   password: { type: 'string', description: 'Only when it was drawn here. Shown here and never again.' },
 }
 /** A user as answered once to whoever made or reset it. */
@@ -74,7 +77,7 @@ export const NEW_USER_SCHEMA: JsonSchema = objectSchema({ ...USER_FIELDS, ...SHO
 ])
 /** A second factor as answered once. */
 export const NEW_FACTOR_SCHEMA: JsonSchema = objectSchema(
-  { id: { type: 'string' }, totp_uri: SHOWN.totp_uri ?? {}, recovery_codes: SHOWN.recovery_codes ?? {} },
+  { id: { type: 'string' }, totp_uri: SHOWN.totp_uri ?? {}, recovery_codes: RECOVERY_CODES_SCHEMA },
   ['id', 'totp_uri', 'recovery_codes'],
 )
 

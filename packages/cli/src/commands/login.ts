@@ -6,7 +6,7 @@ import { identityOf } from '../client/identity.ts'
 import { refusalOf } from '../client/rest-client.ts'
 import { dropSession, keepSession, sessionFor } from '../client/session.ts'
 import { failure } from '../command-error.ts'
-import { askLines } from '../output/ask-lines.ts'
+import { askLines, LOGIN_QUESTIONS } from '../output/ask-lines.ts'
 import { printRecord } from '../output/print.ts'
 import type { Terminal } from '../terminal.ts'
 import { restCommand } from './options.ts'
@@ -28,10 +28,7 @@ export function addLoginCommands(program: Command, terminal: Terminal): void {
 
 async function login(terminal: Terminal, name: string, options: ConnectionOptions): Promise<void> {
   const base = baseUrl(terminal, options)
-  const [password = '', code = ''] = await askLines(terminal, [
-    { question: 'Password: ', isHidden: true },
-    { question: 'Code of the authenticator, or a recovery code: ', isHidden: false },
-  ])
+  const [password = '', code = ''] = await askLines(terminal, LOGIN_QUESTIONS)
   const answer = await post(terminal, options, base, '/v1/auth/login', {
     body: { username: name, password, code },
   })

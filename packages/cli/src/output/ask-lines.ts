@@ -6,6 +6,12 @@ export interface Question {
   readonly isHidden: boolean
 }
 
+/** Password and code, as a login takes them. */
+export const LOGIN_QUESTIONS: readonly Question[] = [
+  { question: 'Password: ', isHidden: true },
+  { question: 'Code of the authenticator, or a recovery code: ', isHidden: false },
+]
+
 /** The answers: asked for one by one on a terminal, the lines of standard input otherwise. */
 export async function askLines(
   terminal: Terminal,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Person } from '../people.ts'
 import { runSvc } from '../service.ts'
 import type { Scene } from './scene.ts'
 
@@ -10,6 +11,8 @@ export interface Command {
   readonly name: string
   readonly args: readonly string[]
   readonly input?: string
+  /** In place of the credential of the other commands. */
+  readonly token?: string
 }
 
 /** What a command needs to name things of the service. */
@@ -29,6 +32,13 @@ export interface CommandWorld {
   readonly password: string
   /** A file with it. */
   readonly passwordFile: string
+  /** Who has logged in, for what is people's alone. */
+  readonly person: PersonHere
+}
+
+/** A person with a session. */
+export interface PersonHere extends Pick<Person, 'password' | 'recovery_codes'> {
+  readonly token: string
 }
 
 /** The public key of nobody. */
@@ -40,6 +50,7 @@ export function commandWorld(
   { dataDir, texts }: Pick<Scene, 'dataDir' | 'texts'>,
   workDir: string,
   tokenId: string,
+  person: PersonHere,
 ): CommandWorld {
   const { password, imsi, ki, opc, sealed } = texts
   const configFile = join(workDir, 'control.yaml')
@@ -55,7 +66,19 @@ export function commandWorld(
   const passwordFile = join(workDir, 'passphrase')
   writeFileSync(passwordFile, `${password}\n`)
   const simHash = createHash('sha256').update(imsi).digest('hex').slice(0, 12)
-  return { dataDir, workDir, tokenId, simHash, imsi, configFile, importFile, sealed, password, passwordFile }
+  return {
+    dataDir,
+    workDir,
+    tokenId,
+    simHash,
+    imsi,
+    configFile,
+    importFile,
+    sealed,
+    password,
+    passwordFile,
+    person,
+  }
 }
 
 /** Calls that fail before or at the service, with a password in what is given. */
@@ -97,6 +120,12 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     { ...call('login', 'canary'), input: `${world.password}\n123456\n` },
     call('logout'),
     call('whoami'),
+    { ...call('recovery left'), token: world.person.token },
+    {
+      ...call('recovery new'),
+      token: world.person.token,
+      input: `${world.person.password}\n${world.person.recovery_codes[0]}\n`,
+    },
     call('console'),
     call('user add', 'canary', '--role', 'viewer'),
     call('user list'),

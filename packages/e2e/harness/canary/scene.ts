@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import { assert, eventually } from '@steeple/testkit'
 import { mint } from '../credentials.ts'
+import { addPerson, enter } from '../people.ts'
 import { runSvc, type Service } from '../service.ts'
+import type { PersonHere } from './commands.ts'
 import type { Place } from './files.ts'
 import { bytesNeedle, found, keyNeedles, type Needle, textNeedle } from './needles.ts'
 import type { SecretTexts } from './secret-texts.ts'
@@ -57,6 +59,27 @@ export async function everyToken({ service, texts }: Scene): Promise<readonly Na
     { name: 'a bootstrap token', token: bootstrap.token },
     { name: 'a repeated token', token: first.body.token },
   ]
+}
+
+/** A person who has logged in and has drawn other recovery codes; all that was shown once is to be found nowhere. */
+export async function personWithSecrets(scene: Scene): Promise<PersonHere> {
+  const { service, secrets } = scene
+  const person = await addPerson(service, 'ways-in', ['viewer'])
+  const { token, cookie } = await enter(service, person)
+  const before = person.recovery_codes
+  const path = '/v1/auth/recovery-codes'
+  const draw = (code: string) =>
+    service.request('POST', path, { token, body: { password: person.password, code } })
+  const refused = await draw('aaaa-bbbb-cccc-dddd')
+  assert.is(refused.status, 401)
+  const drawn = await draw(before[0] ?? '')
+  assert.is(drawn.status, 200, JSON.stringify(drawn.body?.error))
+  const { recovery_codes }: Pick<PersonHere, 'recovery_codes'> = drawn.body
+  const left = await service.request('GET', path, { token })
+  for (const { body } of [refused, left]) keep(scene, path, JSON.stringify(body))
+  const shown = [person.password, token, cookie.split('=')[1] ?? '', ...before, ...recovery_codes]
+  secrets.push(...shown.map((text) => textNeedle('a way in of a person', text)))
+  return { token, password: person.password, recovery_codes }
 }
 
 /** A card whose secrets are known: as JSON, again (it exists then), and in rows that are refused. */

@@ -2,11 +2,14 @@ import { createPrivateKey } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { bytesNeedle, type Needle, textNeedle } from './needles.ts'
 
+const RECOVERY_CODE = /\b([a-z2-7]{4}(?:-[a-z2-7]{4}){3})\b/g
+
 /** The commands whose standard output shows a credential, once, and what it looks like there, as text and as JSON. */
 const SHOWN: Readonly<Record<string, readonly RegExp[]>> = {
   'token create': [/(svcb?_[A-Za-z0-9_-]{43,})/g],
   console: [/(svcl_[A-Za-z0-9_-]{43})/g],
   'mesh invite': [/(svcb_[0-9a-f]{32}_[A-Za-z0-9_-]{43,})/g],
+  'recovery new': [RECOVERY_CODE],
   'user add': personal(),
   'user reset': personal(),
   'user invite': [/(svci_[A-Za-z0-9_-]{43})/g],
@@ -15,11 +18,7 @@ const SHOWN: Readonly<Record<string, readonly RegExp[]>> = {
 
 /** Password, secret of the authenticator, recovery codes. */
 function personal(): readonly RegExp[] {
-  return [
-    /Password"?:?\s+"?([a-z0-9-]{12,})/gi,
-    /secret=([A-Z2-7]{16,})/g,
-    /\b([a-z2-7]{4}(?:-[a-z2-7]{4}){3})\b/g,
-  ]
+  return [/Password"?:?\s+"?([a-z0-9-]{12,})/gi, /secret=([A-Z2-7]{16,})/g, RECOVERY_CODE]
 }
 
 /**

@@ -1,34 +1,27 @@
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { useAction } from '../../api/use-query.ts'
 import { t } from '../../text/index.ts'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { toast } from '../../ui/toast.tsx'
 
 /** Takes certificates and their keys from files, all or none. */
 export function ImportCertsDialog({ onClose }: { readonly onClose: () => void }) {
   const [files, setFiles] = useState<readonly File[]>([])
-  const load = useAction(async () =>
-    api.post('/v1/esim/certs/import', { body: { files: await Promise.all(files.map(contentOf)) } }),
-  )
-  const confirm = async (): Promise<void> => {
-    const answer = await load.run()
-    if (answer?.ok !== true) return
-    toast({ text: t('esim.certs.imported', { count: answer.data.certs.length }) })
-    onClose()
-  }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('esim.certs.import')}
       confirm={t('esim.certs.import')}
-      isBusy={load.isBusy}
+      what={t('esim.certs.import.what')}
       isDisabled={files.length === 0}
-      error={load.error}
-      onConfirm={() => void confirm()}
+      act={async () =>
+        api.post('/v1/esim/certs/import', { body: { files: await Promise.all(files.map(contentOf)) } })
+      }
+      onDone={({ certs }) => {
+        toast({ text: t('esim.certs.imported', { count: certs.length }) })
+        onClose()
+      }}
       onClose={onClose}
     >
-      <p>{t('esim.certs.import.what')}</p>
       <div class="field">
         <label for="certs-files">{t('esim.certs.files')}</label>
         <input
@@ -39,7 +32,7 @@ export function ImportCertsDialog({ onClose }: { readonly onClose: () => void })
           onChange={(event) => setFiles([...(event.currentTarget.files ?? [])])}
         />
       </div>
-    </ConfirmDialog>
+    </FormDialog>
   )
 }
 

@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { useAction } from '../../api/use-query.ts'
 import { t } from '../../text/index.ts'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { RoleBoxes, rolesOf } from './roles.tsx'
 import { type Drawn, DrawnCredentials } from './shown-once.tsx'
 
@@ -12,36 +11,27 @@ export function AddDialog({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('')
   const [roles, setRoles] = useState<ReadonlySet<string>>(new Set(['viewer']))
   const [drawn, setDrawn] = useState<Drawn | undefined>(undefined)
-  const add = useAction(() => api.post('/v1/users', { body: { name, roles: rolesOf(roles) } }))
-  const run = async (): Promise<void> => {
-    const result = await add.run()
-    if (result?.ok === true) setDrawn(result.data)
-  }
   if (drawn !== undefined) return <DrawnCredentials drawn={drawn} onClose={onClose} />
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('people.add')}
       confirm={t('people.add')}
-      isBusy={add.isBusy}
+      what={t('people.add.what')}
       isDisabled={roles.size === 0}
-      error={add.error}
-      onConfirm={() => void run()}
+      act={() => api.post('/v1/users', { body: { name, roles: rolesOf(roles) } })}
+      onDone={setDrawn}
       onClose={onClose}
     >
-      <p>{t('people.add.what')}</p>
-      <div class="stack">
-        <Field
-          label={t('people.name')}
-          help={t('people.name.help')}
-          value={name}
-          onInput={setName}
-          maxLength={64}
-          isRequired
-          isFocused
-        />
-        <RoleBoxes chosen={roles} onChange={setRoles} />
-      </div>
-    </ConfirmDialog>
+      <Field
+        label={t('people.name')}
+        help={t('people.name.help')}
+        value={name}
+        onInput={setName}
+        maxLength={64}
+        isRequired
+        isFocused
+      />
+      <RoleBoxes chosen={roles} onChange={setRoles} />
+    </FormDialog>
   )
 }

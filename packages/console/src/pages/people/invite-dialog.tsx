@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { useAction } from '../../api/use-query.ts'
 import { locale, t } from '../../text/index.ts'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Field, Select } from '../../ui/field.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { QrCode } from '../../ui/qr-code.tsx'
 import { RoleBoxes, rolesOf } from './roles.tsx'
 import { Secret, ShownOnce } from './shown-once.tsx'
@@ -18,45 +17,36 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
   const [made, setMade] = useState<{ readonly token: string; readonly expires_at: string } | undefined>(
     undefined,
   )
-  const invite = useAction(() =>
-    api.post('/v1/users/invitations', { body: { name, roles: rolesOf(roles), expires_in: length } }),
-  )
-  const run = async (): Promise<void> => {
-    const result = await invite.run()
-    if (result?.ok === true) setMade(result.data)
-  }
   if (made !== undefined) return <Invitation name={name} made={made} onClose={onClose} />
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('people.invite')}
       confirm={t('people.invite.make')}
-      isBusy={invite.isBusy}
+      what={t('people.invite.what')}
       isDisabled={roles.size === 0}
-      error={invite.error}
-      onConfirm={() => void run()}
+      act={() =>
+        api.post('/v1/users/invitations', { body: { name, roles: rolesOf(roles), expires_in: length } })
+      }
+      onDone={setMade}
       onClose={onClose}
     >
-      <p>{t('people.invite.what')}</p>
-      <div class="stack">
-        <Field
-          label={t('people.name')}
-          help={t('people.name.help')}
-          value={name}
-          onInput={setName}
-          maxLength={64}
-          isRequired
-          isFocused
-        />
-        <RoleBoxes chosen={roles} onChange={setRoles} />
-        <Select
-          label={t('people.invite.for')}
-          value={length}
-          onChange={setLength}
-          options={LENGTHS.map((value) => ({ value, label: t(`people.for.${value}`) }))}
-        />
-      </div>
-    </ConfirmDialog>
+      <Field
+        label={t('people.name')}
+        help={t('people.name.help')}
+        value={name}
+        onInput={setName}
+        maxLength={64}
+        isRequired
+        isFocused
+      />
+      <RoleBoxes chosen={roles} onChange={setRoles} />
+      <Select
+        label={t('people.invite.for')}
+        value={length}
+        onChange={setLength}
+        options={LENGTHS.map((value) => ({ value, label: t(`people.for.${value}`) }))}
+      />
+    </FormDialog>
   )
 }
 

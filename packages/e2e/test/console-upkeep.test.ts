@@ -5,9 +5,9 @@ import { assert, suite, unusedPort } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { about } from '../harness/builds/program.ts'
-import { isAccessible, signInWithToken } from '../harness/console-page.ts'
+import { isAccessible, signInAs, signInWithToken } from '../harness/console-page.ts'
 import { addAuthenticator } from '../harness/passkey-page.ts'
-import { addPerson } from '../harness/people.ts'
+import { addPerson, post } from '../harness/people.ts'
 import { sourceOf } from '../harness/plugins/failing-plugins.ts'
 import { newSigner, packSigned, type Signer } from '../harness/plugins/signed-plugin.ts'
 import { type Service, startService, until } from '../harness/service.ts'
@@ -299,6 +299,53 @@ if (executable !== undefined) {
       await page.getByText('No passkeys.').waitFor()
       assert.equal((await service.request('GET', `/v1/users/${person.id}/passkeys`)).body.passkeys, [])
       assert.equal(problems, [])
+      await page.context().clearCookies()
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  upkeep(
+    'draws recovery codes for who is signed in, which are shown once, and printed alone',
+    async () => {
+      if (browser === undefined) throw new Error('the browser was not started')
+      const person = await addPerson(service, 'jude', ['viewer'])
+      const { page, problems } = await browser.open(`${service.url}/account`)
+      await signInAs(page, person)
+      const card = page.getByRole('region', { name: 'Recovery codes' })
+      await card.getByText('10 of ten are left.').waitFor()
+      const status = async (code: string): Promise<number> => {
+        const body = { username: 'jude', password: person.password, code }
+        return (await post(service, '/v1/auth/login', { body })).status
+      }
+      const spent = person.recovery_codes.slice(0, 8)
+      for (const code of spent) assert.is(await status(code), 200)
+      await card.getByRole('status').getByText('2 of ten are left.').waitFor()
+      await card.getByRole('button', { name: 'Draw new recovery codes' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Password now').fill(`${person.password}x`)
+      await dialog.getByLabel('Code').fill(person.recovery_codes[8] ?? '')
+      await dialog.getByRole('button', { name: 'Draw new recovery codes' }).click()
+      await dialog.getByText('login_failed').waitFor()
+      await dialog.getByLabel('Password now').fill(person.password)
+      await dialog.getByRole('button', { name: 'Draw new recovery codes' }).click()
+      await dialog.getByText('This is shown now and never again.').waitFor()
+      const codes = await dialog.getByRole('listitem').allTextContents()
+      assert.is(codes.length, 10)
+      await isAccessible(page, 'recovery codes that were drawn')
+      await page.emulateMedia({ media: 'print' })
+      assert.ok(await dialog.getByText(codes[0] ?? '').isVisible())
+      assert.not.ok(await card.isVisible())
+      await page.emulateMedia({ media: 'screen' })
+      await dialog.getByRole('button', { name: 'I have kept it' }).click()
+      await card.getByText('10 of ten are left.').waitFor()
+      assert.equal([await status(person.recovery_codes[9] ?? ''), await status(codes[0] ?? '')], [401, 200])
+      await card.getByText('9 of ten are left.').waitFor()
+      // The browser says of the refused try that it was refused.
+      assert.equal(
+        problems.filter((problem) => !problem.includes('401')),
+        [],
+      )
       await page.context().clearCookies()
       await page.close()
     },

@@ -19,7 +19,12 @@ export const accountDe: Readonly<Record<keyof typeof accountEn, string>> = {
   'account.password.other': 'Die beiden sind nicht gleich.',
   'account.password.done': 'Das Passwort ist geändert.',
   'account.recovery':
-    'Zehn wurden gezeigt, als du dein Konto bekamst. Sind sie verbraucht oder ist der Authenticator verloren, gibt dir ein Administrator andere.',
+    'Jeder gilt einmal anstelle eines Codes deiner App. Ist die App verloren und keiner mehr übrig, gibt dir ein Administrator andere.',
+  'account.recovery.left': '{count} von zehn {count|ist|sind} übrig.',
+  'account.recovery.new': 'Neue Wiederherstellungscodes',
+  'account.recovery.new.what':
+    'Zehn neue werden einmal gezeigt. Die du hast, gelten dann nicht mehr. Authenticator und Passwort bleiben.',
+  'account.recovery.drawn': 'Deine neuen Wiederherstellungscodes',
   'account.recovery.box': 'Wenn sich niemand mehr anmelden kann, kann es, wer an der Box steht:',
   'account.sessions': 'Meine Sitzungen',
   'account.passkeys.what':

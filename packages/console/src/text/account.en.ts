@@ -17,7 +17,12 @@ export const accountEn = {
   'account.password.other': 'The two are not the same.',
   'account.password.done': 'The password is changed.',
   'account.recovery':
-    'Ten were shown when you got your account. When they are used up, or the authenticator is lost, an administrator gives you others.',
+    'Each is good once in place of a code of your app. When the app is lost and none is left, an administrator gives you others.',
+  'account.recovery.left': '{count} of ten {count|is|are} left.',
+  'account.recovery.new': 'Draw new recovery codes',
+  'account.recovery.new.what':
+    'Ten new ones are shown once. Those that you have are good for nothing then. Authenticator and password stay.',
+  'account.recovery.drawn': 'Your new recovery codes',
   'account.recovery.box': 'When nobody can sign in any more, who stands at the box can:',
   'account.sessions': 'My sessions',
   'account.passkeys.what':

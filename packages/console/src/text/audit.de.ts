@@ -134,6 +134,7 @@ export const auditDe: Readonly<Record<keyof typeof auditEn, string>> = {
   'audit.do.user.create': 'Jemanden hinzufügen',
   'audit.do.user.invite': 'Jemanden einladen',
   'audit.do.user.password': 'Das eigene Passwort ändern',
+  'audit.do.user.recovery_codes': 'Eigene Wiederherstellungscodes ziehen',
   'audit.do.user.remove': 'Jemanden entfernen',
   'audit.do.user.reset': 'Zugang von jemandem zurücksetzen',
   'audit.do.user.roles': 'Rollen von jemandem ändern',

@@ -133,6 +133,7 @@ export const auditEn = {
   'audit.do.user.create': 'Add a person',
   'audit.do.user.invite': 'Invite a person',
   'audit.do.user.password': 'Change the own password',
+  'audit.do.user.recovery_codes': 'Draw own recovery codes',
   'audit.do.user.remove': 'Remove a person',
   'audit.do.user.reset': 'Reset a person',
   'audit.do.user.roles': 'Change roles of a person',

@@ -57,6 +57,7 @@ export const shellDe: Readonly<Record<keyof typeof shellEn, string>> = {
   'signin.people': 'Name und Passwort',
   'ui.copy': 'Kopieren',
   'ui.copied': 'Kopiert',
+  'ui.print': 'Drucken',
   'ui.cancel': 'Abbrechen',
   'ui.close': 'Schließen',
   'ui.undo': 'Rückgängig',

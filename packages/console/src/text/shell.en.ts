@@ -54,6 +54,7 @@ export const shellEn = {
   'signin.people': 'Use name and password',
   'ui.copy': 'Copy',
   'ui.copied': 'Copied',
+  'ui.print': 'Print',
   'ui.cancel': 'Cancel',
   'ui.close': 'Close',
   'ui.undo': 'Undo',

@@ -7,6 +7,7 @@ import { rolesText } from '../people/roles.tsx'
 import { Sessions } from '../people/sessions.tsx'
 import { Passkeys } from './passkeys.tsx'
 import { PasswordForm } from './password-form.tsx'
+import { OwnRecovery } from './recovery-codes.tsx'
 
 /** Who is signed in, and by what: what a person can change of it. */
 export function Page() {
@@ -38,14 +39,7 @@ function Own() {
     <>
       <div class="cards">
         <PasswordForm />
-        <section class="card" aria-label={t('people.recovery')}>
-          <h2>{t('people.recovery')}</h2>
-          <p>{t('account.recovery')}</p>
-          <p>{t('account.recovery.box')}</p>
-          <p>
-            <code>svc user reset NAME --offline</code>
-          </p>
-        </section>
+        <OwnRecovery />
       </div>
       <Passkeys />
       {userId === undefined ? null : (

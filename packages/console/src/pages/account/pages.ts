@@ -1,6 +1,6 @@
 import type { Page } from '../../app/pages.ts'
 
-/** What is one's own: password, passkeys, sessions. */
+/** What is one's own: password, recovery codes, passkeys, sessions. */
 export const accountPages: readonly Page[] = [
   {
     path: '/account',

@@ -6,8 +6,9 @@ import { Button } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { NOTHING_PROVEN, ProofFields, proofOf } from './proof-fields.tsx'
 
-const EMPTY = { password: '', code: '', new_password: '', again: '' }
+const EMPTY = { ...NOTHING_PROVEN, new_password: '', again: '' }
 /** As the service has it. */
 const LEAST_CHARACTERS = 12
 
@@ -15,8 +16,8 @@ const LEAST_CHARACTERS = 12
 export function PasswordForm() {
   const [typed, setTyped] = useState(EMPTY)
   const set = (name: keyof typeof EMPTY) => (value: string) => setTyped({ ...typed, [name]: value })
-  const change = useAction(({ again: _, code, ...body }: typeof EMPTY) =>
-    api.post('/v1/auth/password', { body: { ...body, code: code.replaceAll(/\s/g, '') } }),
+  const change = useAction(({ new_password, ...proof }: typeof EMPTY) =>
+    api.post('/v1/auth/password', { body: { ...proofOf(proof), new_password } }),
   )
   const isOther = typed.again !== '' && typed.again !== typed.new_password
   const run = async (): Promise<void> => {
@@ -34,22 +35,7 @@ export function PasswordForm() {
           void run()
         }}
       >
-        <Field
-          label={t('account.password.now')}
-          type="password"
-          autocomplete="current-password"
-          value={typed.password}
-          onInput={set('password')}
-          isRequired
-        />
-        <Field
-          label={t('signin.code')}
-          help={t('signin.code.help')}
-          autocomplete="one-time-code"
-          value={typed.code}
-          onInput={set('code')}
-          isRequired
-        />
+        <ProofFields proof={typed} onChange={(proof) => setTyped({ ...typed, ...proof })} />
         <Field
           label={t('account.password.new')}
           help={t('account.password.help', { count: LEAST_CHARACTERS })}

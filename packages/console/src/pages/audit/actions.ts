@@ -77,6 +77,7 @@ const ACTIONS: readonly AuditAction[] = [
   'user.create',
   'user.invite',
   'user.password',
+  'user.recovery_codes',
   'user.remove',
   'user.reset',
   'user.roles',

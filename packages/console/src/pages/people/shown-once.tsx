@@ -21,6 +21,7 @@ export function ShownOnce({
       <Notice tone="warn">{t('people.once')}</Notice>
       {children}
       <div class="actions">
+        <Button onClick={() => print()}>{t('ui.print')}</Button>
         <Button kind="primary" onClick={onClose}>
           {t('people.once.kept')}
         </Button>
@@ -56,7 +57,6 @@ export function DrawnCredentials({
   readonly drawn: Drawn
   readonly onClose: () => void
 }) {
-  const codes = drawn.recovery_codes.join('\n')
   return (
     <ShownOnce title={t('people.drawn', { name: drawn.name ?? '' })} onClose={onClose}>
       {drawn.password === undefined ? null : <Secret label={t('people.password')} text={drawn.password} />}
@@ -70,19 +70,28 @@ export function DrawnCredentials({
         <summary>{t('people.authenticator.text')}</summary>
         <code>{drawn.totp_uri}</code>
       </details>
+      <RecoveryCodes codes={drawn.recovery_codes} />
+    </ShownOnce>
+  )
+}
+
+/** Recovery codes, to copy all at once. */
+export function RecoveryCodes({ codes }: { readonly codes: readonly string[] }) {
+  return (
+    <>
       <p>
         <strong>{t('people.recovery')}</strong>
         <br />
         {t('people.recovery.help')}
       </p>
       <ul class="codes">
-        {drawn.recovery_codes.map((code) => (
+        {codes.map((code) => (
           <li key={code}>
             <code>{code}</code>
           </li>
         ))}
       </ul>
-      <Copy text={codes} />
-    </ShownOnce>
+      <Copy text={codes.join('\n')} />
+    </>
   )
 }

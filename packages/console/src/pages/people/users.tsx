@@ -1,4 +1,3 @@
-import type { ItemOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { usePages } from '../../api/use-pages.ts'
 import { navigate } from '../../app/router.ts'
@@ -11,11 +10,7 @@ import { Time } from '../../ui/time.tsx'
 import { AddDialog } from './add-dialog.tsx'
 import { InviteDialog } from './invite-dialog.tsx'
 import { rolesText } from './roles.tsx'
-
-type User = ItemOf<'/v1/users'>
-
-/** Fewer recovery codes than that are soon none. */
-const FEW_CODES = 3
+import { FEW_CODES, type User } from './user.ts'
 
 /** The people, and ways to have more of them. */
 export function Users() {

@@ -80,6 +80,39 @@ if (executable !== undefined) {
   )
 
   home(
+    'shows on the page of a SIM that its phone comes and goes because it is told',
+    async () => {
+      const issued = await service.request('POST', '/v1/sims', { body: { label: 'valley' } })
+      assert.is(issued.status, 201)
+      const { batch_id, imsi_sha256_12: hash } = issued.body.sims[0]
+      const { page, problems } = await browser.open(service.url)
+      await signInWithToken(page, service.adminToken)
+      await page.goto(`${service.url}/sims/${hash}`)
+      const { moment } = await withoutTime(page, () =>
+        page.getByText('offline', { exact: true }).first().waitFor(),
+      )
+      const card = await runSvc(
+        ['sim', 'export', batch_id, '--data-dir', service.dataDir, '--format', 'json'],
+        lab.env,
+      )
+      assert.is(card.code, 0, card.stderr)
+      await labPhones(lab.urls.control, 'POST', '/phones', card.stdout)
+      await eventually(async () => {
+        await moment()
+        assert.is(await page.getByText('online', { exact: true }).count(), 1)
+      })
+      await labPhones(lab.urls.control, 'POST', `/phones/${hash}/detach`, '{}')
+      await eventually(async () => {
+        await moment()
+        assert.is(await page.getByText('offline', { exact: true }).count(), 1)
+      })
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  home(
     'shows a part that fails because it is told, and not because time goes by',
     async () => {
       const { page, problems } = await browser.open(service.url)

@@ -21,14 +21,13 @@ const LOOK_BOUND_MS = 1_000
  */
 export function createRadioLook(context: Context): RadioLook {
   let last: { readonly atMs: number; readonly view: Promise<RadioView> } | undefined
-  // Who is told that the radio is another asks at once.
-  context.on(
-    'ran.state',
-    async () => {
+  // Who is told that the radio is another, or that a phone came or went, asks at once.
+  for (const type of ['ran.state', 'sim.attached', 'sim.detached', 'sim.many']) {
+    const forget = async (): Promise<void> => {
       last = undefined
-    },
-    'each',
-  )
+    }
+    context.on(type, forget, 'each')
+  }
   return async () => {
     const nowMs = context.clock.monotonicMs()
     if (last === undefined || nowMs - last.atMs >= VIEW_MS) last = { atMs: nowMs, view: look(context) }

@@ -76,6 +76,46 @@ const looked = (phones: number): Promise<void> =>
     assert.match(String(body), `svc_sims_phones_attached ${phones}\n`)
   })
 
+/** What was told of SIMs so far, without what was asked for. */
+const told = async (): Promise<readonly string[]> =>
+  (await bed.events())
+    .filter(({ type }) => /^sim\.(synced|pending|refused|attached|detached|many)$/.test(type))
+    .map(({ type, subject, data }) =>
+      type === 'sim.many' ? `${type} ${JSON.stringify(data)}` : `${type} ${subject}`,
+    )
+
+scene('tells of a SIM that the HSS takes, holds otherwise, refuses, and of its phone', async () => {
+  await issue()
+  await synced()
+  assert.equal(await told(), [`sim.synced ${HASH}`])
+  const last = (news: string): Promise<void> =>
+    eventually(async () => assert.is((await told()).at(-1), `${news} ${HASH}`))
+  core.attached.add(IMSI)
+  await last('sim.attached')
+  core.attached.delete(IMSI)
+  await last('sim.detached')
+  hss.failsFor = () => true
+  hss.held.clear()
+  await last('sim.refused')
+  assert.equal((await told()).slice(-2), [`sim.pending ${HASH}`, `sim.refused ${HASH}`])
+  hss.failsFor = () => false
+  await last('sim.synced')
+})
+
+scene('tells of many SIMs at once by how many they are', async () => {
+  await issue({ count: 100 })
+  await eventually(async () => {
+    const sums = (await told()).map((one) =>
+      one.startsWith('sim.many') ? JSON.parse(one.slice(9)).synced : 1,
+    )
+    assert.is(
+      sums.reduce((sum, count) => sum + count, 0),
+      100,
+    )
+  })
+  assert.ok((await told()).length <= 40, 'not one for each')
+})
+
 scene('pushes what was issued, with its keys, once', async () => {
   await issue()
   await synced()

@@ -55,8 +55,14 @@ session.begin sessions: a session of a phone begins
 session.end sessions: a session of a phone ends
 session.many sessions: more than 200 sessions began or ended within one look; read \`GET /v1/sessions\`
 sim.attach sims: a SIM was attached for the first time
+sim.attached sims: a phone has attached, each time
+sim.detached sims: a phone is no longer attached
 sim.erase compliance: the data of a person are gone
 sim.expire sims: a SIM has expired
+sim.many sims: more than 20 SIMs came to or fell from the core at once, with how many of each; read \`GET /v1/sims\`
+sim.pending sims: the HSS holds a SIM otherwise than it should; it is pushed again
+sim.refused sims: the HSS did not take a SIM
+sim.synced sims: the HSS holds a SIM as it should
 sim.throttle fair-use: a SIM is slowed down
 sim.unexpire sims: a SIM expired by a wrong clock and is what it was
 sim.unthrottle fair-use: a SIM has its own rate again

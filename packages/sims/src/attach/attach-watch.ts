@@ -6,6 +6,7 @@ import { changeSim } from '../states/change.ts'
 import { wantedInHss } from '../states/machine.ts'
 import { noteSeen } from '../store/seen-store.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
+import { tellOfSims } from '../tell.ts'
 import { attachCount } from './attach-count.ts'
 import type { Attached } from './presence.ts'
 
@@ -37,6 +38,14 @@ export function attachWatch(parts: SimsParts): AttachWatch {
     const gone = [...(before?.hashes ?? [])].filter((hash) => !now.hashes.has(hash))
     await noteSeen(context.db, came, now.atMs)
     await noteSeen(context.db, gone, before?.atMs ?? now.atMs)
+    // Who is there at the first look came while nobody looked.
+    if (before === undefined || came.length + gone.length === 0) return
+    await context.observe(async (tx) =>
+      tellOfSims(tx, [
+        ...came.map((hash) => ({ type: 'sim.attached', hash }) as const),
+        ...gone.map((hash) => ({ type: 'sim.detached', hash }) as const),
+      ]),
+    )
   }
 
   /** Who has to be looked at; `isNew`: has attached since the look before. */
@@ -128,7 +137,7 @@ async function firstAttach(parts: SimsParts, hash: ImsiHash): Promise<void> {
 async function cutAgain(parts: SimsParts, row: SimRow): Promise<void> {
   const { context } = parts
   if (row.hss_status === 'synced')
-    await markDrifted(context.db, [
+    await markDrifted(context, [
       { row, reason: 'the phone was attached although it may not be', seq: row.hss_seq },
     ])
   context.enqueue(SIM_RESOURCE, row.hash, true)

@@ -55,7 +55,7 @@ export function createCutter(parts: SimsParts): Cutter {
       const outcomes = new Map<string, Outcome>()
       for (const { hash } of all.slice(CUTS_AT_ONCE)) outcomes.set(hash, NEXT_CUTS)
       const { marks, detached } = await inTurn(() => cut(parts, blocked, driver, rows, signal))
-      await writeMarks(parts.context.db, driver.name, parts.context.clock.nowMs(), marks)
+      await writeMarks(parts.context, driver.name, parts.context.clock.nowMs(), marks)
       for (const mark of marks) {
         const how = detached.get(mark.row.hash)
         outcomes.set(mark.row.hash, outcomeOf(parts, mark, how))

@@ -102,7 +102,7 @@ interface Drifted {
 
 async function tell(parts: SimsParts, drifted: readonly Drifted[]): Promise<void> {
   if (drifted.length === 0) return
-  await markDrifted(parts.context.db, drifted)
+  await markDrifted(parts.context, drifted)
   parts.context.log.warn({ sims: drifted.length, reason: drifted[0]?.reason }, 'HSS differed from the store')
   for (const { row } of drifted)
     parts.context.enqueue(SIM_RESOURCE, row.hash, wantedInHss(row.state) !== 'open')

@@ -37,7 +37,7 @@ export async function withLaterSeq(
   if (seqs.size === 0) return rows
   const reason = 'the subscriber was missing in the HSS'
   await markDrifted(
-    parts.context.db,
+    parts.context,
     doubtful.flatMap((row) => {
       const seq = seqs.get(row.hash)
       return seq === undefined ? [] : [{ row, reason, seq }]

@@ -1,5 +1,6 @@
-import { createPause, type Db, isServiceError } from '@steeple/contracts'
+import { type Context, createPause, isServiceError } from '@steeple/contracts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
+import { type SimNews, tellOfSims } from '../tell.ts'
 
 /** What a push has found of one SIM. `row` is what was pushed. */
 export interface Mark {
@@ -9,22 +10,36 @@ export interface Mark {
   readonly status: 'synced' | 'pending' | 'failed'
 }
 
-/** Writes the marks in one transaction. A SIM that was changed since it was read stays pending. */
+const TYPES: Readonly<Record<Mark['status'], SimNews['type']>> = {
+  synced: 'sim.synced',
+  pending: 'sim.pending',
+  failed: 'sim.refused',
+}
+
+/** Writes the marks in one transaction, and tells of those that stand otherwise then. A SIM that was changed since it was read stays pending. */
 export async function writeMarks(
-  db: Db,
+  context: Pick<Context, 'observe'>,
   driver: string,
   nowMs: number,
   marks: readonly Mark[],
 ): Promise<void> {
   const news = marks.filter((mark) => !isKnown(mark, driver))
   if (news.length === 0) return
-  await db.write(async (tx) => {
+  await context.observe(async (tx) => {
     const pause = createPause()
+    const told: SimNews[] = []
     for (const mark of news) {
-      const now = await SIMS.find(tx, { hash: mark.row.hash })
-      if (now !== undefined) await SIMS.put(tx, marked(now, mark, driver, nowMs))
+      const { hash } = mark.row
+      const now = await SIMS.find(tx, { hash })
+      if (now !== undefined) {
+        const next = marked(now, mark, driver, nowMs)
+        await SIMS.put(tx, next)
+        const isOther = next.hss_status !== now.hss_status || next.hss_driver !== now.hss_driver
+        if (isOther) told.push({ type: TYPES[next.hss_status as Mark['status']], hash })
+      }
       await pause()
     }
+    tellOfSims(tx, told)
   })
 }
 
@@ -47,14 +62,15 @@ function isKnown({ row, error, status }: Mark, driver: string): boolean {
 
 /** Says that the HSS lacks what it had; `seq` is later than every SEQ used. Gives whether the SIM still is as it was read. */
 export async function markDrifted(
-  db: Db,
+  context: Pick<Context, 'observe'>,
   rows: readonly {
     readonly row: Pick<SimRow, 'hash' | 'generation'>
     readonly reason: string
     readonly seq: number
   }[],
 ): Promise<void> {
-  await db.write(async (tx) => {
+  await context.observe(async (tx) => {
+    const told: SimNews[] = []
     for (const { row, reason, seq } of rows) {
       const now = await readable(SIMS.find(tx, { hash: row.hash }))
       if (now === undefined || now.generation !== row.generation) continue
@@ -64,7 +80,9 @@ export async function markDrifted(
         hss_error: reason,
         hss_seq: Math.max(now.hss_seq, seq),
       })
+      if (now.hss_status !== 'pending') told.push({ type: TYPES.pending, hash: row.hash })
     }
+    tellOfSims(tx, told)
   })
 }
 

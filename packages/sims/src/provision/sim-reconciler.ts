@@ -83,7 +83,7 @@ async function pushAndMark(
 ): Promise<ReadonlyMap<string, Outcome>> {
   if (rows.length === 0) return new Map()
   const marks = await push(parts, rows, signal)
-  await writeMarks(parts.context.db, driver.name, parts.context.clock.nowMs(), marks)
+  await writeMarks(parts.context, driver.name, parts.context.clock.nowMs(), marks)
   return new Map(marks.map((mark, i) => [mark.row.hash, outcomeOf(parts, mark, i === 0)]))
 }
 

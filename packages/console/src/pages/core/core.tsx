@@ -19,7 +19,18 @@ export function Page() {
     '/v1/status',
     {},
     {
-      on: ['health.*', 'ran.*', 'session.*', 'core.*', 'config.*', 'node.*', 'lifecycle.*'],
+      on: [
+        'health.*',
+        'ran.*',
+        'session.*',
+        'sim.attached',
+        'sim.detached',
+        'sim.many',
+        'core.*',
+        'config.*',
+        'node.*',
+        'lifecycle.*',
+      ],
       everyMs: LOOK_MS,
     },
   )

@@ -23,7 +23,7 @@ const SHOWN = 10
 /** An entry and the event of the same change are written together. */
 const SAME_MS = 3_000
 /** What pages read by, and nobody needs to be told. */
-const UNTOLD: readonly string[] = ['ran.state']
+const UNTOLD: readonly string[] = ['ran.state', 'sim.synced', 'sim.pending', 'sim.many']
 const HASH = /^[0-9a-f]{12}$/
 
 /** The last ten things that happened, in plain words. Who may not read the trail sees what happens from now on. */

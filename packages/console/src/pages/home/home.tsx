@@ -23,7 +23,7 @@ const CHANGES = {
       'health.*',
       'ran.*',
     ],
-    ...['sim.attach', 'session.*'],
+    ...['sim.attached', 'sim.detached', 'sim.many', 'session.*'],
   ],
   everyMs: 30_000,
 } as const

@@ -17,6 +17,11 @@ const LOOK_MS = 15_000
 /** The largest page of a list; beyond it a number is said as "more than". */
 const PAGE = 500
 const TALKERS = 5
+/** What suspends somebody, or lets them on again. */
+const SUSPENDING = [
+  ...['sim.suspend', 'sim.resume', 'sim.revoke', 'sim.expire', 'sim.unexpire', 'sim.bulk', 'sim.label'],
+  'quota.*',
+]
 
 /** What somebody has moved since their sessions began. */
 interface Talker {
@@ -31,11 +36,7 @@ export function People() {
     { query: { limit: PAGE } },
     { on: ['session.*'], everyMs: LOOK_MS },
   )
-  const suspended = useQuery(
-    '/v1/sims',
-    { query: { state: 'suspended', limit: PAGE } },
-    { on: ['sim.*', 'quota.*'] },
-  )
+  const suspended = useQuery('/v1/sims', { query: { state: 'suspended', limit: PAGE } }, { on: SUSPENDING })
   const talkers = talkersOf(sessions.data?.sessions ?? [])
   const off = suspended.data?.sims ?? []
   const isMore = (next: string | null | undefined): boolean => next !== null && next !== undefined

@@ -10,8 +10,7 @@ import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { Step } from './step.tsx'
 
 const LABEL = 'test'
-/** A phone attaches without an event of this SIM in cores that only tell lists. */
-const LOOK_MS = 2_000
+const LOOK_MS = 30_000
 
 /** A SIM to try the network with: issued here, put into a phone, watched until it attaches. */
 export function TestSim() {

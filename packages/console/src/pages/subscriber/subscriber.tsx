@@ -19,8 +19,8 @@ import { Quota } from './quota.tsx'
 import { UsageChart } from './usage-chart.tsx'
 import { Why } from './why.tsx'
 
-/** For what no event tells of: a phone that comes and goes without a session, what the HSS has been told. */
-const LOOK_MS = 5_000
+/** Octets grow without an event. */
+const LOOK_MS = 15_000
 
 /** One subscriber: how it stands, what can be done, and why its phone is not on. */
 export function Page({ params: { hash = '' } }: PageProps) {

@@ -87,7 +87,7 @@ function queryOf(from: string, to: string, kinds: ReadonlySet<string>): Readonly
 }
 
 function Erasures() {
-  const { data } = useQuery('/v1/compliance/erasures', {}, { on: ['sim.*'] })
+  const { data } = useQuery('/v1/compliance/erasures', {}, { on: ['sim.forget', 'sim.erase'] })
   if (data === undefined || data.erasures.length === 0) return null
   return (
     <>

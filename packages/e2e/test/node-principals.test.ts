@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
 import { assert, suite } from '@steeple/testkit'
+import { about } from '../harness/builds/program.ts'
 import { startedProcesses, urlOf } from '../harness/launch.ts'
 import {
   ask,
@@ -100,15 +101,18 @@ if (hasTlsWitnesses()) {
     LIMIT,
   )
 
-  principals('let a report of usage be of nobody but the node that sends it', async () => {
-    const issued = await admin('POST', '/v1/sims', {})
-    const path = `/v1/sims/${issued.body.sims[0].imsi_sha256_12}/usage`
-    const report = { up_bytes: 1, down_bytes: 1, report_id: 'node-principals' }
-    assert.is((await one.ask('POST', path, { ...report, source: OTHER })).status, 403)
-    const own = await one.ask('POST', path, report)
-    assert.is(own.status, 200)
-    assert.equal(Object.keys(own.body.by_source), [`submission:${ONE}`])
-  })
+  about(['fair-use'], principals)(
+    'let a report of usage be of nobody but the node that sends it',
+    async () => {
+      const issued = await admin('POST', '/v1/sims', {})
+      const path = `/v1/sims/${issued.body.sims[0].imsi_sha256_12}/usage`
+      const report = { up_bytes: 1, down_bytes: 1, report_id: 'node-principals' }
+      assert.is((await one.ask('POST', path, { ...report, source: OTHER })).status, 403)
+      const own = await one.ask('POST', path, report)
+      assert.is(own.status, 200)
+      assert.equal(Object.keys(own.body.by_source), [`submission:${ONE}`])
+    },
+  )
 
   principals(
     'are out on open connections, on new ones and on resumed ones as soon as the node has left',
@@ -164,10 +168,10 @@ async function recordsOf(id: string): Promise<unknown> {
 function aimed(sample: Sample, path: string): Sample {
   const swap = (text: string): string => text.replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/g, OTHER)
   const body: unknown = JSON.parse(swap(JSON.stringify(sample.body ?? {})))
-  const about = typeof body === 'object' && body !== null ? { ...body } : body
+  const sent = typeof body === 'object' && body !== null ? { ...body } : body
   return {
     path: swap(path.startsWith('/v1/nodes/{id}') ? path.replace('{id}', OTHER) : sample.path),
-    body: about,
+    body: sent,
   }
 }
 

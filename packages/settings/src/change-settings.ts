@@ -144,6 +144,8 @@ const NEW_MODE = 0o640
 function replaceFile(target: string, text: string): void {
   const old = existsSync(target) ? statSync(target) : undefined
   const made = join(dirname(target), `.${basename(target)}.${process.pid}`)
+  // What a service that was killed in the middle left: in a container all have the same number.
+  rmSync(made, { force: true })
   try {
     writeFileSync(made, text, { flag: 'wx', flush: true })
     chmodSync(made, old === undefined ? NEW_MODE : old.mode & 0o777)

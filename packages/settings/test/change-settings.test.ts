@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { planSettings, writeSettings } from '../src/change-settings.ts'
@@ -51,6 +51,15 @@ change('writes keys into the file, and leaves all else as it stands there', () =
   assert.is(settings.server.country, 'DE')
   assert.equal({ ...(settings as unknown as { plmn: object }).plmn }, { mcc: '001', mnc: '070' })
   assert.is(statSync(file).mode & 0o777, 0o604)
+})
+
+change('is not kept from it by what a process of the same number left', () => {
+  writeFileSync(file, 'tac: 9\n')
+  // In a container every service is process 1.
+  writeFileSync(join(temp.path, `.control.yaml.${process.pid}`), 'tac: 1')
+  writeSettings(planSettings(optionsOf(), { tac: 10 }))
+  assert.is(readFileSync(file, 'utf8'), 'tac: 10\n')
+  assert.equal(readdirSync(temp.path), ['control.yaml'])
 })
 
 change('follows a link to the file, and keeps it', () => {

@@ -2,7 +2,7 @@ import { assert, eventually, suite } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { importSims, simsCsv } from '../bench/store-of-sims.ts'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
-import { signInWithToken } from '../harness/console-page.ts'
+import { signInWithToken, withoutTime } from '../harness/console-page.ts'
 import { type Service, startService } from '../harness/service.ts'
 
 /** How little a console asks for and draws: what `bench -- console` measures, as counts that no machine's speed changes. */
@@ -18,8 +18,6 @@ const BY_TIME = ['/v1/status', '/v1/sessions', '/v1/peers', '/v1/tx/arm']
 /** Of the page's clock; below the 45 s after which a stream without a sign of life is opened anew. */
 const IDLE_S = 40
 const MOST_MEANWHILE = 12
-/** By how much the page's clock is ahead where it is stopped: more than a call to it takes. */
-const A_MOMENT_MS = 5_000
 /** Looks in a row between which nothing was asked for. */
 const QUIET_LOOKS = 60
 
@@ -61,11 +59,8 @@ if (executable !== undefined) {
       const { page } = await browser.open(service.url)
       await signInWithToken(page, service.adminToken)
       await page.locator('.sentence').waitFor()
-      await page.clock.install()
-      await page.reload()
       const paths = asked(page)
-      await page.locator('.sentence').waitFor()
-      await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + A_MOMENT_MS)
+      await withoutTime(page, () => page.locator('.sentence').waitFor())
       await isQuiet(paths)
       paths.length = 0
       const { body } = await service.request('GET', '/v1/sims?limit=1')
@@ -81,6 +76,47 @@ if (executable !== undefined) {
       for (let second = 0; second < IDLE_S; second++) await page.clock.runFor(1_000)
       assert.ok(paths.includes('/v1/status'), paths.join(' '))
       assert.ok(paths.length <= MOST_MEANWHILE, `${paths.length} requests: ${paths.join(' ')}`)
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  quiet(
+    'is sent no list again that has not changed',
+    async () => {
+      const { page } = await browser.open(service.url)
+      await signInWithToken(page, service.adminToken)
+      await page.goto(`${service.url}/sessions`)
+      const heading = page.getByRole('heading', { level: 1 })
+      const paths = asked(page)
+      const { moment } = await withoutTime(page, () => heading.waitFor())
+      await isQuiet(paths)
+      const statuses: number[] = []
+      page.on('response', (response) => {
+        if (new URL(response.url()).pathname === '/v1/sessions') statuses.push(response.status())
+      })
+      for (let second = 0; second < IDLE_S; second++) await moment()
+      await eventually(() => assert.ok(statuses.length >= 3))
+      assert.equal([...new Set(statuses)], [304])
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  quiet(
+    'asks for no settings again where nobody is awaited to write them',
+    async () => {
+      const { page } = await browser.open(service.url)
+      await signInWithToken(page, service.adminToken)
+      await page.goto(`${service.url}/start`)
+      const paths = asked(page)
+      const { moment } = await withoutTime(page, () => page.getByText('999-').first().waitFor())
+      await isQuiet(paths)
+      assert.ok(paths.includes('/v1/settings'))
+      paths.length = 0
+      for (let second = 0; second < IDLE_S; second++) await moment()
+      await eventually(() => assert.ok(paths.length > 0))
+      assert.not.ok(paths.includes('/v1/settings'), paths.join(' '))
       await page.close()
     },
     LIMIT,

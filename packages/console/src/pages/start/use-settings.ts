@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals'
 import type { AnswerOf, Problem } from '@steeple/client'
 import { useEffect, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
@@ -22,14 +23,21 @@ export interface SettingsForm {
   readonly error: Problem | undefined
 }
 
-/** A file that somebody else writes tells of nothing until it is read. */
+/** A file that somebody else writes tells of nothing until it is read: it is looked at while somebody is awaited to write it. */
 const LOOK_MS = 3_000
+
+/** Counts what was awaited and has come into force, since no event tells of a file that was written by hand. */
+export const broughtIntoForce = signal(0)
 
 /** The configuration in force, and its change: by the service where it may, else by hand, watched until it counts. */
 export function useSettings(): SettingsForm {
-  const settings = useQuery('/v1/settings', {}, { on: ['settings.*'], everyMs: LOOK_MS })
   const [waiting, setWaiting] = useState<{ readonly wanted: Wanted; readonly planned: Planned } | undefined>(
     undefined,
+  )
+  const settings = useQuery(
+    '/v1/settings',
+    {},
+    { on: ['settings.*'], ...(waiting === undefined ? {} : { everyMs: LOOK_MS }) },
   )
   const plan = useAction((wanted: Wanted) =>
     api.put('/v1/settings', { query: { dry_run: true }, body: { settings: wanted } }),
@@ -44,8 +52,12 @@ export function useSettings(): SettingsForm {
   useEffect(() => {
     if (!isInForce) return
     setWaiting(undefined)
+    broughtIntoForce.value += 1
     toast({ text: t('start.inForce') })
   }, [isInForce])
+  useEffect(() => {
+    if (broughtIntoForce.value > 0) settings.reload()
+  }, [broughtIntoForce.value])
   const save = async (wanted: Wanted): Promise<void> => {
     const planned = await plan.run(wanted)
     if (planned?.ok !== true) return

@@ -65,6 +65,7 @@ export function auditRoutes(context: Context): readonly Route[] {
       summary: 'List the audit trail, newest first',
       schema: { query: AUDIT_QUERY, response: pageSchema('entries', ENTRY_SCHEMA) },
       paged: true,
+      conditional: true,
       handle: async (request) => ({
         body: await auditPage(context, auditFilterFrom(request.query), request.page()),
       }),

@@ -57,6 +57,48 @@ lists('puts what is new before what it has, drops what is gone, and keeps what i
   assert.is(new Set(shown()?.rows).size, before)
 })
 
+lists('is not sent again what has not changed, and shows nothing anew then', async () => {
+  const asked: (string | undefined)[] = []
+  let shows = 0
+  let answer: Result<Page> = page(['a', 'b'], 'one')
+  const loader = rowsLoader<string>(
+    async (_cursor, _limit, etag) => {
+      asked.push(etag)
+      return answer.ok && etag !== undefined && etag === answer.etag ? failed(304) : answer
+    },
+    (row) => row,
+    () => {
+      shows += 1
+    },
+  )
+  const refreshed = async (): Promise<number> => {
+    loader.refresh()
+    await loader.all(1)
+    return shows
+  }
+  const first = await refreshed()
+  assert.is(await refreshed(), first)
+  assert.is(await refreshed(), first)
+  answer = failed(503)
+  assert.is(await refreshed(), first + 1, 'why it failed')
+  answer = page(['a', 'b'], 'one')
+  assert.is(await refreshed(), first + 2, 'and that it is over')
+  assert.equal(asked, [undefined, 'one', 'one', 'one', undefined])
+  answer = page(['c', 'a', 'b'], 'two')
+  loader.put('b', undefined)
+  assert.is(await refreshed(), first + 4)
+})
+
+function page(rows: readonly string[], etag: string): Result<Page> {
+  const data = { rows, cursor: null }
+  return { ok: true, data, status: 200, etag, requestId: undefined, isReplayed: false }
+}
+
+function failed(status: number): Result<Page> {
+  const error = { code: '', message: '', details: [], status, requestId: undefined, retryAfterS: undefined }
+  return { ok: false, error }
+}
+
 lists('foresees when a quota is used up, and says nothing where nothing can be said', () => {
   const day = 86_400_000
   const month = {

@@ -31,6 +31,7 @@ export function serviceRoutes(context: Context, lifecycle: NodeLifecycle, look: 
       description:
         'down: something that the node needs is down; degraded: anything is not ok. The HTTP status is 200 either way.',
       schema: { response: HEALTH_SCHEMA },
+      conditional: true,
       handle: async () => {
         const components = await allComponents(context)
         return ok({ status: overallStatus(components), components: components.map(componentRecord) })

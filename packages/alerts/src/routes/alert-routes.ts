@@ -60,6 +60,7 @@ export function alertRoutes(parts: AlertParts): readonly Route[] {
       },
       errors: ['validation_failed', 'store_corrupt'],
       paged: true,
+      conditional: true,
       handle: async (request) => ok(await pageOf(parts, request.query, request.page())),
     }),
     route<IdParams, unknown, unknown>({

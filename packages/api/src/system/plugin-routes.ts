@@ -109,6 +109,7 @@ export function pluginRoutes(core: EdgeCore): readonly Route[] {
       role: 'admin',
       summary: 'Every plugin that is known, with its state',
       paged: true,
+      conditional: true,
       schema: { response: pageSchema('plugins', PLUGIN_SCHEMA) },
       handle: async (request) => {
         const { limit, after, cursor } = request.page()

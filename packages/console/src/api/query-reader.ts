@@ -1,4 +1,6 @@
 import type { Result } from '@steeple/client'
+import { onceMore } from './once-more.ts'
+import { tagged } from './tagged.ts'
 
 /** Reads one thing, and again when it is told to. */
 export interface QueryReader {
@@ -6,8 +8,6 @@ export interface QueryReader {
   look(): void
   end(): void
 }
-
-const NOT_MODIFIED = 304
 
 /**
  * Gives `take` what has come. `read` is given the tag of what came last, where it has one: what has not changed is neither sent nor shown
@@ -18,26 +18,17 @@ export function queryReader<Data, Code extends string>(
   take: (result: Result<Data, Code>) => void,
 ): QueryReader {
   let isOver = false
-  let isReading = false
-  let isAgain = false
   let last: Result<Data, Code> | undefined
-  const run = async (): Promise<void> => {
-    isReading = true
-    do {
-      isAgain = false
-      const result = await read(last?.ok === true ? last.etag : undefined)
-      if (isOver) return
-      if (!result.ok && result.error.status === NOT_MODIFIED) continue
-      last = result
-      take(result)
-    } while (isAgain)
-    isReading = false
-  }
+  const ask = tagged<Data, Code>((_, etag) => read(etag))
+  const look = onceMore(async () => {
+    if (isOver) return
+    const result = await ask('')
+    if (isOver || result === last) return
+    last = result
+    take(result)
+  })
   return {
-    look: () => {
-      if (isReading) isAgain = true
-      else void run()
-    },
+    look,
     end: () => {
       isOver = true
     },

@@ -1,4 +1,5 @@
 import type { Problem, Result } from '@steeple/client'
+import { tagged } from './tagged.ts'
 
 /** What is known of a list. */
 export interface Shown<Row> {
@@ -36,17 +37,37 @@ export interface RowsLoader<Row> {
 const PAGE = 200
 const LARGE_PAGE = 500
 
-/** A loader that reads by `read` and tells `show` of what it knows. */
+/** Reads one page: from where on, how many at most, the tag of what is known of it. */
+type ReadPage<Row> = (
+  cursor: string | undefined,
+  limit: number,
+  etag: string | undefined,
+) => Promise<Result<Page<Row>>>
+
+/** What is known of a list so far; the cursor is undefined before the first page. */
+interface Known<Row> {
+  readonly rows: readonly Row[]
+  readonly cursor: string | null | undefined
+}
+
+/**
+ * A loader that reads by `read` and tells `show` of what it knows. `read` is given the tag of the same page as it came last: what has not
+ * changed is neither sent nor shown again.
+ */
 export function rowsLoader<Row>(
-  read: (cursor: string | undefined, limit: number) => Promise<Result<Page<Row>>>,
+  read: ReadPage<Row>,
   keyOf: (row: Row) => string,
   show: (shown: Shown<Row>) => void,
 ): RowsLoader<Row> {
-  let known: { rows: readonly Row[]; cursor: string | null | undefined } = { rows: [], cursor: undefined }
-  let turn = Promise.resolve()
+  let known: Known<Row> = { rows: [], cursor: undefined }
+  let problem: Problem | undefined
+  /** The newest page, and what it was taken into. */
+  let newest: { readonly page: Page<Row>; readonly known: Known<Row> } | undefined
+  const readPage = pagesBy(read)
   let isOver = false
-  const waiting = new Set<string>()
+  const { behind, inTurn } = lineOf(() => isOver)
   const tell = (error?: Problem): void => {
+    problem = error
     const { rows, cursor } = known
     const isMore = typeof cursor === 'string'
     if (!isOver) show({ rows, error, isLoading: cursor === undefined && error === undefined, isMore })
@@ -55,33 +76,28 @@ export function rowsLoader<Row>(
   const step = async (
     from: string | undefined,
     limit: number,
-    take: (page: Page<Row>) => typeof known,
+    take: (page: Page<Row>) => Known<Row>,
   ): Promise<boolean> => {
-    const answer = await read(from, limit)
+    const answer = await readPage(from, limit)
+    const before = known
     if (answer.ok) known = take(answer.data)
-    tell(answer.ok ? undefined : answer.error)
+    const isSame = answer.ok && known === before && problem === undefined
+    if (!isSame) tell(answer.ok ? undefined : answer.error)
     return answer.ok
+  }
+  const takeNewest = (page: Page<Row>): Known<Row> => {
+    if (newest?.page === page && newest.known === known) return known
+    const next = merged(known, page, keyOf)
+    newest = { page, known: next }
+    return next
   }
   const next = (limit = PAGE): Promise<boolean> =>
     step(known.cursor ?? undefined, limit, ({ rows, cursor }) => ({ rows: [...known.rows, ...rows], cursor }))
-  const behind = <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const done = turn.then(work)
-    turn = done.then(() => undefined)
-    return done
-  }
-  const inTurn = (name: string, work: () => Promise<unknown>): void => {
-    if (waiting.has(name)) return
-    waiting.add(name)
-    void behind(async () => {
-      waiting.delete(name)
-      if (!isOver) await work()
-    })
-  }
   const anew = async (): Promise<void> => {
     const count = known.rows.length
-    let fresh: typeof known = { rows: [], cursor: undefined }
+    let fresh: Known<Row> = { rows: [], cursor: undefined }
     do {
-      const answer = await read(fresh.cursor ?? undefined, count > PAGE ? LARGE_PAGE : PAGE)
+      const answer = await readPage(fresh.cursor ?? undefined, count > PAGE ? LARGE_PAGE : PAGE)
       if (!answer.ok) return tell(answer.error)
       fresh = { rows: [...fresh.rows, ...answer.data.rows], cursor: answer.data.cursor }
     } while (typeof fresh.cursor === 'string' && fresh.rows.length < count)
@@ -90,7 +106,7 @@ export function rowsLoader<Row>(
   }
   return {
     more: () => inTurn('more', async () => known.cursor !== null && next()),
-    refresh: () => inTurn('refresh', () => step(undefined, PAGE, (page) => merged(known, page, keyOf))),
+    refresh: () => inTurn('refresh', () => step(undefined, PAGE, takeNewest)),
     reload: () => inTurn('reload', anew),
     all: (most) =>
       behind(async () => {
@@ -112,12 +128,47 @@ export function rowsLoader<Row>(
   }
 }
 
+/** Reads pages with the tags that they came with last. */
+function pagesBy<Row>(
+  read: ReadPage<Row>,
+): (cursor: string | undefined, limit: number) => Promise<Result<Page<Row>>> {
+  const ask = tagged<Page<Row>, string>((key, etag) => {
+    const [, limit, cursor] = /^(\d+)(?: (.*))?$/.exec(key) ?? []
+    return read(cursor, Number(limit), etag)
+  })
+  return (cursor, limit) => ask(cursor === undefined ? String(limit) : `${limit} ${cursor}`)
+}
+
+/** Work that is done one after another. */
+interface Line {
+  readonly behind: <Done>(work: () => Promise<Done>) => Promise<Done>
+  /** Once, however often it is asked for before its turn comes. */
+  readonly inTurn: (name: string, work: () => Promise<unknown>) => void
+}
+
+function lineOf(isOver: () => boolean): Line {
+  let turn = Promise.resolve()
+  const waiting = new Set<string>()
+  const behind: Line['behind'] = (work) => {
+    const done = turn.then(work)
+    turn = done.then(() => undefined)
+    return done
+  }
+  return {
+    behind,
+    inTurn: (name, work) => {
+      if (waiting.has(name)) return
+      waiting.add(name)
+      void behind(async () => {
+        waiting.delete(name)
+        if (!isOver()) await work()
+      })
+    },
+  }
+}
+
 /** The newest rows, and behind their last one what was known before. */
-function merged<Row>(
-  known: { readonly rows: readonly Row[]; readonly cursor: string | null | undefined },
-  fresh: Page<Row>,
-  keyOf: (row: Row) => string,
-): { rows: readonly Row[]; cursor: string | null | undefined } {
+function merged<Row>(known: Known<Row>, fresh: Page<Row>, keyOf: (row: Row) => string): Known<Row> {
   const last = fresh.rows.at(-1)
   const place = last === undefined ? -1 : known.rows.findIndex((row) => keyOf(row) === keyOf(last))
   if (fresh.cursor === null || place < 0) return fresh

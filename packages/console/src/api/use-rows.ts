@@ -40,7 +40,8 @@ export function useRows<P extends PagedPath & PathOf<'GET'>>(
   const loader = useMemo(
     () =>
       rowsLoader<Row>(
-        (cursor, limit) => read(path, { ...query, limit, ...(cursor === undefined ? {} : { cursor }) }),
+        (cursor, limit, etag) =>
+          read(path, { ...query, limit, ...(cursor === undefined ? {} : { cursor }) }, etag),
         options.keyOf,
         (now) => setShown({ ...now, key }),
       ),
@@ -74,9 +75,10 @@ const NOTHING = { rows: [], error: undefined, isLoading: false, isMore: false } 
 async function read<Row>(
   path: string | undefined,
   query: object,
+  ifNoneMatch: string | undefined,
 ): Promise<Result<{ readonly rows: readonly Row[]; readonly cursor: string | null }, string>> {
   const call = api.get as unknown as (path: string | undefined, given: object) => Promise<Result<object>>
-  const answer = await call(path, { query })
+  const answer = await call(path, { query, ...(ifNoneMatch === undefined ? {} : { ifNoneMatch }) })
   if (!answer.ok) return answer
   const rows = (Object.values(answer.data).find(Array.isArray) ?? []) as readonly Row[]
   const { next_cursor: cursor = null } = answer.data as { readonly next_cursor?: string | null }

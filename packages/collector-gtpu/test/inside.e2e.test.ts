@@ -222,4 +222,49 @@ inside('needs no look at lengths of what is sent: what leaves is not put togethe
   }
 })
 
+inside(
+  'counts what the UPF hands on from one phone to another by itself, and once where the kernel does',
+  async () => {
+    startUpf()
+    runTool(
+      'sh',
+      '-ec',
+      `sysctl -qw net.ipv6.conf.${TUN}.disable_ipv6=0; ip addr add 2001:db8:45::1/48 dev ${TUN} nodad`,
+    )
+    const tap = await openInside()
+    try {
+      const ways = [8, 12, 16, 24].flatMap((header) =>
+        [
+          [VICTIM, '10.45.0.2'],
+          ['2001:db8:45:1::1', '2001:db8:45:2::1'],
+        ].map(([phone = '', peer = '']) => ({ phone, peer, header, octets: 500 })),
+      )
+      const sent = ways.map((one): Carried => ({ ...one, isUp: true }))
+      const got = ways.map((one): Carried => ({ ...one, isUp: false, phone: one.peer, peer: one.phone }))
+      const others: readonly Carried[] = [VICTIM, '10.45.0.2'].map((phone) => ({
+        isUp: false,
+        phone,
+        octets: 700,
+      }))
+      send([...sent, ...FORGED])
+      send([...got, ...others])
+      await reads(tap, [...sent, ...got, ...others])
+      // By way of the kernel: it leaves the UPF, and comes back to it.
+      send(sent)
+      letOut(sent)
+      sendOn(TUN, sent.map(released))
+      send(got)
+      const { lost } = await reads(tap, [...sent, ...got, ...others, ...sent, ...got])
+      assert.is(lost, 0)
+      await eventually(async () => {
+        await tap.snapshot(undefined, NEVER)
+        assert.is(tap.stats().refused, FORGED.length)
+      })
+    } finally {
+      await tap.close(false)
+      stopUpf()
+    }
+  },
+)
+
 inside.run()

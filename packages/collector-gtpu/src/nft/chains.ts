@@ -1,5 +1,6 @@
 import { G_PDU, GTPU_PORT } from '../packet/g-pdu.ts'
 import {
+  ETHERNET,
   GTP_HEADER,
   GTP_LONG_HEADER,
   gtpBit,
@@ -13,7 +14,7 @@ import {
   setName,
 } from './keys.ts'
 import { agree, IS_SHORT } from './lengths.ts'
-import { ends, type Family, type Hook, type TapPlace, type Way } from './place.ts'
+import { ends, type Family, type Hook, poolsOf, type TapPlace, type Way } from './place.ts'
 
 /** A tag without its type: what follows the outer one, and the type of what it is before. */
 const TAG_BITS = 32
@@ -162,9 +163,16 @@ export function insideRules(own: string): readonly string[] {
 }
 
 /** The chains that find the inner packet behind a header of 8 octets, of 12, and of 12 with extensions. */
-export function writeHeaders(chain: Chain, own: string, path: Path): void {
+export function writeHeaders(chain: Chain, own: string, place: TapPlace, path: Path): void {
   const name = pathName(path)
-  for (const header of HEADERS) chain(`${name}_${header}`, innerRules(own, path, header))
+  const peers = (header: number, inner: 4 | 6): readonly string[] =>
+    path.way === 'up' ? [] : peerRules(own, place, path, header, inner)
+  for (const header of HEADERS)
+    chain(`${name}_${header}`, [
+      ...peers(header, 4).map((rule) => `@th,${gtpBit(header)},4 4 ${rule}`),
+      ...peers(header, 6).map((rule) => `@th,${gtpBit(header)},4 6 ${rule}`),
+      ...innerRules(own, path, header),
+    ])
   // Backwards: each goes to longer ones. `x16`: an extension ends at 16, its last octet says what comes.
   for (let header = LONGEST_HEADER; header >= GTP_LONG_HEADER; header -= 4) {
     const next = [1, 2, 3, 4, 5, 6, 7].filter((units) => header + units * 4 <= LONGEST_HEADER)
@@ -181,10 +189,15 @@ export function writeHeaders(chain: Chain, own: string, path: Path): void {
     flags.map((value) => `${value * 256 + G_PDU} : goto ${own}_${name}_${end}`)
   const first = [...to(SHORT, '8'), ...to(LONG, '12'), ...to(EXTENDED, 'x12')]
   const counted = (header: number): string => countRule(own, path, header, 4, `@th,${gtpBit(header)},8 0x45`)
+  const short = `@th,${gtpBit(0)},16 ${USUAL.short * 256 + G_PDU}`
+  const extended = `@th,${gtpBit(0)},16 ${USUAL.extended * 256 + G_PDU} ${SESSION_CONTAINER}`
+  const isIpv4 = (header: number): string => `@th,${gtpBit(header)},8 0x45`
   chain(name, [
     // What nearly all packets of S1-U and N3 are: compared before the others are looked up.
-    `@th,${gtpBit(0)},16 ${USUAL.short * 256 + G_PDU} ${counted(GTP_HEADER)}`,
-    `@th,${gtpBit(0)},16 ${USUAL.extended * 256 + G_PDU} ${SESSION_CONTAINER} ${counted(SESSION_HEADER)}`,
+    ...peers(GTP_HEADER, 4).map((rule) => `${short} ${isIpv4(GTP_HEADER)} ${rule}`),
+    `${short} ${counted(GTP_HEADER)}`,
+    ...peers(SESSION_HEADER, 4).map((rule) => `${extended} ${isIpv4(SESSION_HEADER)} ${rule}`),
+    `${extended} ${counted(SESSION_HEADER)}`,
     `@th,${gtpBit(0)},16 ${USUAL.short * 256 + G_PDU} goto ${own}_${name}_8`,
     `@th,${gtpBit(0)},16 ${USUAL.extended * 256 + G_PDU} goto ${own}_${name}_x12`,
     `@th,${gtpBit(0)},16 ${USUAL.numbered * 256 + G_PDU} goto ${own}_${name}_12`,
@@ -210,6 +223,48 @@ function countRule(
 ): string {
   const set = setName({ way, inner, before: octetsBefore(hook, family, header) })
   return `${match} update @${own}_${set} { ${phoneFields(way, header, inner)} } accept`
+}
+
+/**
+ * Counts by its sender what the core sends to a phone with the address of another: what the UPF has handed on by itself has
+ * not left by a TUN interface. The packet then counts for its receiver.
+ */
+function peerRules(
+  own: string,
+  place: TapPlace,
+  { hook, family }: Path,
+  header: number,
+  inner: 4 | 6,
+): readonly string[] {
+  const set = setName({ way: 'peer', inner, before: octetsBefore(hook, family, header) })
+  const fields = phoneFields('up', header, inner)
+  const at = gtpBit(header) + (inner === 4 ? 96 : 64)
+  return poolMatches(place, inner, `@th,${at}`).map((match) => `${match} update @${own}_${set} { ${fields} }`)
+}
+
+/** Counts what the kernel sends into the UPF with the address of a phone. A TUN interface has no header of its own. */
+export function backRules(own: string, place: TapPlace): readonly string[] {
+  const links = [
+    ['meta oiftype ether', ETHERNET],
+    ['meta oiftype != ether', NOTHING],
+  ] as const
+  return ([4, 6] as const).flatMap((inner) => {
+    const at = inner === 4 ? '@nh,96' : '@nh,64'
+    return poolMatches(place, inner, at).flatMap((match) =>
+      links.map(([link, before]) => {
+        const set = setName({ way: 'back', inner, before })
+        return `@nh,0,4 ${inner} ${match} ${link} update @${own}_${set} { ${senderFields(inner)} }`
+      }),
+    )
+  })
+}
+
+/** That an address at a place is one of the phones'. */
+function poolMatches(place: TapPlace, inner: 4 | 6, at: string): readonly string[] {
+  return poolsOf(place, inner).map(({ hex, bits }) => {
+    const value = BigInt(`0x${hex}`) >> BigInt(hex.length * 4 - bits)
+    return `${at},${bits} 0x${value.toString(16)}`
+  })
 }
 
 function innerRules(own: string, path: Path, header: number): readonly string[] {

@@ -1,8 +1,9 @@
-import { networkInterfaces } from 'node:os'
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { interfaceReceived } from '../interface-packets.ts'
 import type { TapState } from '../upf-tap.ts'
 import type { ListedGeneration, ListedTable } from './listing.ts'
-import { insideName, isInside } from './place.ts'
+import { insideName, isBack, isInside } from './place.ts'
+import { handedOn } from './reading.ts'
 
 /** So many packets that went into the tunnel, and none came out: what is watched is not the UPF's interface. */
 const TELLING = 100
@@ -13,6 +14,8 @@ export interface InsidePlace {
   readonly ifaces: readonly string[]
   /** Packets that one has received, which is what the UPF let out; undefined when it is not there. */
   received(iface: string): number | undefined
+  /** The networks of its addresses: the UPF gives it those of its phones. */
+  pools(iface: string): readonly string[]
   /** Whether somebody has it open: one that is left over from another installation is nobody's. */
   isRunning(iface: string): boolean
 }
@@ -22,8 +25,26 @@ export function insidePlace(ifaces: readonly string[]): InsidePlace {
   return {
     ifaces: [...new Set(ifaces)],
     received: interfaceReceived,
+    pools: (iface) => networksOf(networkInterfaces()[iface] ?? []),
     // Those that do not run are not listed.
     isRunning: (iface) => networkInterfaces()[iface] !== undefined,
+  }
+}
+
+/** Without those of the link, which are nobody's. */
+function networksOf(addresses: readonly NetworkInterfaceInfo[]): readonly string[] {
+  return addresses.flatMap(({ cidr, address }) => (cidr === null || /^fe[89ab]/i.test(address) ? [] : [cidr]))
+}
+
+/** The networks of phones at interfaces; those of one that its UPF has let go for a while are as they were. */
+export function phonePools({ pools }: InsidePlace): (ifaces: readonly string[]) => readonly string[] {
+  const known = new Map<string, readonly string[]>()
+  return (ifaces) => {
+    for (const iface of ifaces) {
+      const found = pools(iface)
+      if (found.length > 0) known.set(iface, found)
+    }
+    return [...new Set(ifaces.flatMap((iface) => known.get(iface) ?? []))].toSorted()
   }
 }
 
@@ -58,7 +79,7 @@ export function missedInside(
 /** The TUN interfaces that have a hook, in their order. */
 export function insideOf({ hooks }: ListedTable): readonly string[] {
   return [...hooks]
-    .filter(([name]) => isInside(name))
+    .filter(([name]) => isInside(name) && !isBack(name))
     .toSorted(([one], [other]) => one.localeCompare(other, 'en', { numeric: true }))
     .flatMap(([, { device }]) => (device === undefined ? [] : [device]))
 }
@@ -113,5 +134,6 @@ function tunnelOf(generation: ListedGeneration | undefined): {
   readonly left: number
 } {
   const packets = (name: string): number => generation?.packets.get(name) ?? 0
-  return { offered: packets('offered'), left: packets('left') }
+  const handed = generation === undefined ? 0 : handedOn(generation.counted)
+  return { offered: packets('offered'), left: packets('left') + handed }
 }

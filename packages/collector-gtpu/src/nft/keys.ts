@@ -11,13 +11,20 @@ export const HEADERS: readonly number[] = Array.from(
 )
 /** Octets before the GTP-U header that a counter counts: IP and UDP; at egress Ethernet too. */
 const BEFORE = { ip: 28, ip6: 48 } as const
-const ETHERNET = 14
+/** Its header. */
+export const ETHERNET = 14
 /** On the UPF's TUN interface a packet is the phone's own. */
 export const NOTHING = 0
 
+/**
+ * What a set counts: of phones up and down; and by its sender what leaves the core for one phone with the address of another
+ * (`peer`), and what of that the kernel has sent into the UPF (`back`): the rest the UPF has handed on by itself.
+ */
+export type Counted = Way | 'peer' | 'back'
+
 /** One set for each number of octets that its packets have before the inner one. */
 export interface SetKey {
-  readonly way: Way
+  readonly way: Counted
   readonly inner: 4 | 6
   readonly before: number
 }
@@ -32,15 +39,17 @@ export function lateName({ way, inner }: Pick<SetKey, 'way' | 'inner'>): string 
   return `${way}${inner}_late`
 }
 
+const WAYS: readonly Counted[] = ['up', 'down', 'peer', 'back']
+
 /** What the name of a set with its generation says; `before` is undefined of one whose elements say it. Undefined for another name. */
 export function setFrom(
   name: string,
-): { readonly way: Way; readonly inner: 4 | 6; readonly before: number | undefined } | undefined {
-  const found = /^g\d+_(up|down)([46])_(\d+|late)$/.exec(name)
+): { readonly way: Counted; readonly inner: 4 | 6; readonly before: number | undefined } | undefined {
+  const found = /^g\d+_(up|down|peer|back)([46])_(\d+|late)$/.exec(name)
   if (found === null) return undefined
   const [, way, inner, before] = found
   return {
-    way: way === 'up' ? 'up' : 'down',
+    way: WAYS.find((one) => one === way) ?? 'up',
     inner: inner === '6' ? 6 : 4,
     before: before === 'late' ? undefined : Number(before),
   }
@@ -52,11 +61,14 @@ export function setsOf(place: TapPlace): readonly SetKey[] {
   const tunnel = hooksOf(place.iface).flatMap((hook) =>
     families.flatMap((family) => HEADERS.map((header) => octetsBefore(hook, family, header))),
   )
-  const of = (way: Way, before: readonly number[]): readonly SetKey[] =>
+  const of = (way: Counted, before: readonly number[]): readonly SetKey[] =>
     [...new Set(before)].flatMap((octets) =>
       ([4, 6] as const).map((inner) => ({ way, inner, before: octets })),
     )
-  return [...of('up', place.inside.length === 0 ? tunnel : [NOTHING]), ...of('down', tunnel)]
+  const up = of('up', place.inside.length === 0 ? tunnel : [NOTHING])
+  if (place.pools.length === 0) return [...up, ...of('down', tunnel)]
+  // In this order: of what comes by both, `back` is read later and is the more.
+  return [...up, ...of('down', tunnel), ...of('peer', tunnel), ...of('back', [NOTHING, ETHERNET])]
 }
 
 /** What a counter counts of a packet before the inner one. */

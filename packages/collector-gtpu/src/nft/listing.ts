@@ -1,7 +1,12 @@
 import { ipv4From, prefixFrom } from '../packet/address.ts'
-import type { TapCounter } from '../upf-tap.ts'
-import { setFrom } from './keys.ts'
+import { type Counted, setFrom } from './keys.ts'
 import { type GenerationNote, noteFrom } from './ruleset.ts'
+
+/** Octets of an address, by what its sets count. */
+export type AddressOctets = Record<Counted, number>
+
+/** Nothing was counted. */
+export const NO_OCTETS: AddressOctets = { up: 0, down: 0, peer: 0, back: 0 }
 
 /** What counts, and has counted, in one generation of a table. */
 export interface ListedGeneration {
@@ -9,9 +14,9 @@ export interface ListedGeneration {
   readonly chains: string[]
   /** Packets by the name of what they are no volume for. */
   readonly packets: Map<string, number>
-  readonly octets: Map<string, { up: number; down: number }>
-  /** Packets that were counted for an address. */
-  received: number
+  readonly octets: Map<string, AddressOctets>
+  /** Packets, by what their sets count. */
+  readonly counted: Record<Counted, number>
   /** Elements of its largest set. */
   largest: number
 }
@@ -88,7 +93,8 @@ export function listingReader(): ListingReader {
 }
 
 function emptyGeneration(): ListedGeneration {
-  return { sets: [], chains: [], packets: new Map(), octets: new Map(), received: 0, largest: 0 }
+  const counted = { ...NO_OCTETS }
+  return { sets: [], chains: [], packets: new Map(), octets: new Map(), counted, largest: 0 }
 }
 
 function readRule(table: ListedTable, chain: string, text: string): void {
@@ -116,22 +122,33 @@ function addElements(generation: ListedGeneration, set: string, text: string, li
   const found = setFrom(set)
   if (found === undefined) return
   for (const [, key = '', inAll, bytes, used, unit = ''] of text.matchAll(ELEMENT)) {
-    const parts = key.split(' . ')
-    // Of a late one: the length of its packets, and what each has before the inner one.
-    const [length = Number.NaN, mark = Number.NaN] =
-      found.before === undefined ? parts.splice(-2).map(Number) : []
-    const counted = Number(bytes ?? Number(used) * (UNITS[unit] ?? Number.NaN))
-    const packets = Number(inAll ?? counted / length)
-    const octets = counted - packets * (found.before ?? mark)
+    const element = readElement(
+      key.split(' . '),
+      found.before,
+      inAll,
+      Number(bytes ?? Number(used) * (UNITS[unit] ?? Number.NaN)),
+    )
     const before = listed.get(key)
-    if (before !== undefined && before.packets >= packets) continue
-    listed.set(key, { packets, octets })
-    const address = addressFrom(parts)
-    const sums = generation.octets.get(address) ?? { up: 0, down: 0 }
-    sums[found.way] += octets - (before?.octets ?? 0)
-    generation.octets.set(address, sums)
-    generation.received += packets - (before?.packets ?? 0)
+    if (before !== undefined && before.packets >= element.packets) continue
+    listed.set(key, element)
+    const sums = generation.octets.get(element.address) ?? { ...NO_OCTETS }
+    sums[found.way] += element.octets - (before?.octets ?? 0)
+    generation.octets.set(element.address, sums)
+    generation.counted[found.way] += element.packets - (before?.packets ?? 0)
   }
+}
+
+/** An element that has `counted` so many octets. `before`: what each of its packets has before the inner one. */
+function readElement(
+  parts: string[],
+  before: number | undefined,
+  inAll: string | undefined,
+  counted: number,
+): { readonly address: string; readonly packets: number; readonly octets: number } {
+  // Of a late one: the length of its packets, and what each has before the inner one.
+  const [length = Number.NaN, mark = Number.NaN] = before === undefined ? parts.splice(-2).map(Number) : []
+  const packets = Number(inAll ?? counted / length)
+  return { address: addressFrom(parts), packets, octets: counted - packets * (before ?? mark) }
 }
 
 /** Of a set with one field as nft writes it, or as numbers: an IPv4 address, or the halves of an IPv6 prefix. */
@@ -139,15 +156,6 @@ function addressFrom([first = '', second]: readonly string[]): string {
   if (second !== undefined) return prefixFrom(Number(first), Number(second))
   if (first.includes(':')) return `${first}/64`
   return first.includes('.') ? first : ipv4From(Number(first))
-}
-
-/** The octets of a generation by address. */
-export function countersOf({ octets }: ListedGeneration): readonly TapCounter[] {
-  return [...octets].map(([address, { up, down }]) => ({
-    address,
-    upBytes: up,
-    downBytes: down,
-  }))
 }
 
 /** The generation that counts now; the last one where no hook says. */

@@ -11,16 +11,18 @@ import {
   insideOf,
   insideState,
   missedInside,
+  phonePools,
   swallowed,
 } from './inside.ts'
-import { activeOf, countersOf, type ListedTable, listingReader, nameOf } from './listing.ts'
+import { activeOf, type ListedTable, listingReader, nameOf } from './listing.ts'
 import { baseChains, INSIDE, isInside, type TapPlace } from './place.ts'
+import { countersOf, statsOf } from './reading.ts'
 import { dropText, generationText, hooksText, layoutOf, SET_SIZE, tableText } from './ruleset.ts'
 import { isAbsent, type NftRun } from './run-nft.ts'
 
 /** What a tap by rules of the kernel needs. */
 export interface NftTapOptions {
-  readonly place: Omit<TapPlace, 'isExact' | 'inside'>
+  readonly place: Omit<TapPlace, 'isExact' | 'inside' | 'pools'>
   readonly inside: InsidePlace
   readonly clock: Clock
   readonly run: NftRun
@@ -30,8 +32,6 @@ export interface NftTapOptions {
 
 /** A generation ends when one of its sets is so full: what is not in it any more needs no room in the next. */
 const FULL = SET_SIZE * 0.75
-/** Packets of phones that no rule could follow. */
-const UNMATCHED = ['fragments', 'too_long', 'merged', 'tagged', 'no_room'] as const
 /** What an interface says that it has carried has been counted by then. */
 const STILL_MS = 1_000
 /** A packet that was under way through the rules before has been counted by then. */
@@ -61,6 +61,7 @@ class RulesTap implements NftTap {
   /** Where what phones send was counted at the last reading; nowhere: at the tunnel. */
   #inside: readonly string[] = []
   readonly #refusals = countRefusals()
+  readonly #pools: (inside: readonly string[]) => readonly string[]
   #swallowed = 0
   readonly #layouts = new Map<string, string>()
   /** A reading that is as good as a new one for as long as the interface carries nothing. */
@@ -68,6 +69,7 @@ class RulesTap implements NftTap {
 
   constructor(options: NftTapOptions) {
     this.#options = options
+    this.#pools = phonePools(options.inside)
   }
 
   async snapshot(counted: string | undefined, signal: AbortSignal): Promise<TapSnapshot> {
@@ -177,7 +179,7 @@ class RulesTap implements NftTap {
 
   /** As `layoutOf`, made once for each form that the place can have. */
   #layout(place: TapPlace): string {
-    const form = `${place.isExact} ${place.inside.length > 0}`
+    const form = `${place.isExact} ${place.inside.length > 0} ${place.pools.join(' ')}`
     const known = this.#layouts.get(form) ?? layoutOf(place)
     this.#layouts.set(form, known)
     return known
@@ -186,11 +188,13 @@ class RulesTap implements NftTap {
   /** Where datagrams have been put together, each is looked at from then on. */
   #placeFor(table: ListedTable, active: number): TapPlace {
     const inside = insideFor(this.#options.inside, table.hooks.has(INSIDE))
-    const place = { ...this.#options.place, inside }
+    const place = { ...this.#options.place, inside, pools: this.#pools(inside) }
     const isExact =
       (table.generations.get(active)?.packets.get('merged') ?? 0) > 0 ||
       [[], [INSIDE]].some(
-        (each) => table.notes.get(active)?.layout === this.#layout({ ...place, inside: each, isExact: true }),
+        (each) =>
+          table.notes.get(active)?.layout ===
+          this.#layout({ ...place, inside: each, pools: this.#pools(each), isExact: true }),
       )
     return { ...place, isExact }
   }
@@ -198,10 +202,10 @@ class RulesTap implements NftTap {
   /** Whether all chains of the place have their hook; or those of the tunnel. */
   #isHooked(
     { hooks }: ListedTable,
-    place: Pick<TapPlace, 'iface' | 'inside'>,
+    place: Pick<TapPlace, 'iface' | 'inside' | 'pools'>,
     parts: 'all' | 'tunnel',
   ): boolean {
-    const wanted = baseChains(parts === 'all' ? place : { ...place, inside: [] })
+    const wanted = baseChains(parts === 'all' ? place : { ...place, inside: [], pools: [] })
     const present = [...hooks.keys()].filter((name) => parts === 'all' || !isInside(name))
     return (
       present.length === wanted.length &&
@@ -214,7 +218,7 @@ class RulesTap implements NftTap {
   async #begin(carried: number, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
     const inside = insideFor(this.#options.inside, false)
-    const place = { ...this.#options.place, inside, isExact: false }
+    const place = { ...this.#options.place, inside, pools: this.#pools(inside), isExact: false }
     const note = { number: 1, sinceMs: clock.nowMs(), began: carried, ended: carried, missed: 0 }
     const id = randomBytes(8).toString('hex')
     const hooks = hooksText(place.table, [], baseChains(place))
@@ -245,23 +249,14 @@ class RulesTap implements NftTap {
     this.#carried = carried
     this.#inside = insideOf(table)
     this.#swallowed = isFinal ? 0 : swallowed(generation)
-    const packets = (name: string): number => generation?.packets.get(name) ?? 0
-    const unmatched = UNMATCHED.reduce((sum, name) => sum + packets(name), 0)
-    this.#stats = {
-      ...NO_PACKETS,
-      received: generation?.received ?? 0,
-      malformed: packets('malformed'),
-      unmatched,
-      foreign: packets('foreign'),
-      refused: this.#refusals.seen(nameOf(table, number), generation),
-    }
+    this.#stats = statsOf(generation, this.#refusals.seen(nameOf(table, number), generation))
     return {
       generation: nameOf(table, number),
       sinceMs: note?.sinceMs ?? 0,
       atMs: next?.sinceMs ?? this.#options.clock.nowMs(),
-      counters: generation === undefined ? [] : countersOf(generation),
+      counters: countersOf(generation),
       isFinal,
-      lost: unmatched + (note?.missed ?? 0) + swallowed(generation),
+      lost: this.#stats.unmatched + (note?.missed ?? 0) + swallowed(generation),
       began: note?.began ?? 0,
       carried: next?.ended ?? this.#carried,
     }

@@ -1,3 +1,5 @@
+import { hexOfIpv4, hexOfIpv6 } from '../packet/address.ts'
+
 /** What the rules of a tap are made for. */
 export interface TapPlace {
   /** Name of the table; one for each service of a machine. */
@@ -16,6 +18,8 @@ export interface TapPlace {
    * phone's address. None: at the tunnel, by whatever address is in the packet.
    */
   readonly inside: readonly string[]
+  /** The networks of the phones' addresses, as `10.45.0.0/16`. What one phone sends to another may not leave by a TUN interface. */
+  readonly pools: readonly string[]
 }
 
 /** A chain that the kernel hands packets of an interface to. */
@@ -33,9 +37,22 @@ export function insideName(index: number): string {
   return index === 0 ? INSIDE : `${INSIDE}_${index}`
 }
 
+/** What the kernel sends into the UPF by a TUN interface. */
+export const BACK = 'back'
+
+/** The name of that chain at the TUN interface of that index. */
+export function backName(index: number): string {
+  return index === 0 ? BACK : `${BACK}_${index}`
+}
+
 /** Whether a chain is at a TUN interface. */
 export function isInside(name: string): boolean {
-  return /^inside(?:_\d+)?$/.test(name)
+  return /^(?:inside|back)(?:_\d+)?$/.test(name)
+}
+
+/** Whether it sees what the kernel sends there. */
+export function isBack(name: string): boolean {
+  return isInside(name) && name.startsWith(BACK)
 }
 
 /** Where rules see the packets of an interface. */
@@ -50,13 +67,31 @@ export function hooksOf(iface: string): readonly Hook[] {
 }
 
 /** All chains of a place that have a hook. */
-export function baseChains({ iface, inside }: Pick<TapPlace, 'iface' | 'inside'>): readonly BaseChain[] {
+export function baseChains({
+  iface,
+  inside,
+  pools,
+}: Pick<TapPlace, 'iface' | 'inside' | 'pools'>): readonly BaseChain[] {
   const tunnel = hooksOf(iface).map((hook) => ({ name: hook, hook, device: iface }))
   const inner = inside.map((device, index) => ({ name: insideName(index), hook: 'ingress' as const, device }))
-  return [...tunnel, ...inner]
+  const back = inside.map((device, index) => ({ name: backName(index), hook: 'egress' as const, device }))
+  return [...tunnel, ...inner, ...(pools.length === 0 ? [] : back)]
 }
 
 /** The core's addresses of a family. */
 export function ends({ v4, v6 }: TapPlace, family: Family): readonly string[] {
   return family === 'ip' ? v4 : v6
+}
+
+/** The networks of a family: the octets of the address, and how many bits of them are the network's. At most a phone's own. */
+export function poolsOf(
+  { pools }: TapPlace,
+  inner: 4 | 6,
+): readonly { readonly hex: string; readonly bits: number }[] {
+  return pools.flatMap((pool) => {
+    const [address = '', length = ''] = pool.split('/')
+    if (address.includes(':') !== (inner === 6)) return []
+    const hex = inner === 6 ? hexOfIpv6(address).slice(0, 16) : hexOfIpv4(address)
+    return [{ hex, bits: Math.min(Number(length), inner === 6 ? 64 : 32) }]
+  })
 }

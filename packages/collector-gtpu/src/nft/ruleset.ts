@@ -1,14 +1,26 @@
 import { createHash } from 'node:crypto'
-import { type Chain, direction, entry, insideRules, rest, tagged, waysAt, writeHeaders } from './chains.ts'
+import {
+  backRules,
+  type Chain,
+  direction,
+  entry,
+  insideRules,
+  rest,
+  tagged,
+  waysAt,
+  writeHeaders,
+} from './chains.ts'
 import { GTP_HEADER, keyType, lateName, phoneFields, setName, setsOf } from './keys.ts'
 import { lengthFields, lengthSets } from './lengths.ts'
 import {
+  BACK,
   type BaseChain,
   baseChains,
   ends,
   type Hook,
   hooksOf,
   INSIDE,
+  isBack,
   isInside,
   type TapPlace,
 } from './place.ts'
@@ -79,7 +91,7 @@ export function generationText(place: TapPlace, note: Omit<GenerationNote, 'layo
   const own = `g${number}`
   const rules = baseChains(place).flatMap(({ name, hook }) => [
     `flush chain netdev ${table} ${name}`,
-    ...(isInside(name) ? [`goto ${own}_${INSIDE}`] : entry(place, own, hook)).map(
+    ...(isInside(name) ? [`goto ${own}_${isBack(name) ? BACK : INSIDE}`] : entry(place, own, hook)).map(
       (rule) => `add rule netdev ${table} ${name} ${rule}`,
     ),
   ])
@@ -136,13 +148,14 @@ function generation(place: TapPlace, number: number): string {
       )
   for (const hook of hooksOf(place.iface)) writeTunnel(chain, place, own, hook)
   if (place.inside.length > 0) chain(INSIDE, insideRules(own))
+  if (place.pools.length > 0) chain(BACK, backRules(own, place))
   return lines.join('\n')
 }
 
 function writeTunnel(chain: Chain, place: TapPlace, own: string, hook: Hook): void {
   for (const family of ['ip', 'ip6'] as const) {
     if (ends(place, family).length === 0) continue
-    for (const way of waysAt(place)) writeHeaders(chain, own, { hook, family, way })
+    for (const way of waysAt(place)) writeHeaders(chain, own, place, { hook, family, way })
     chain(`${hook}_${family}_rest`, rest(place, own, hook, family))
     chain(`${hook}_${family}`, direction(place, own, hook, family))
   }

@@ -26,8 +26,16 @@ export function coreEnds(addresses: readonly string[]): CoreEnds {
   return { v4, v6: new Map(others.map((address, i) => [address, v4.length + i])) }
 }
 
+/** 8 hexadecimal digits. */
+export function hexOfIpv4(address: string): string {
+  return address
+    .split('.')
+    .map((octet) => Number(octet).toString(16).padStart(2, '0'))
+    .join('')
+}
+
 /** 32 hexadecimal digits. */
-function hexOfIpv6(address: string): string {
+export function hexOfIpv6(address: string): string {
   // The URL's own form of a host has an embedded IPv4 address in hexadecimal and one run of zeros left out.
   const canonical = new URL(`http://[${address.split('%')[0] ?? ''}]/`).hostname.slice(1, -1)
   const [head = '', tail] = canonical.split('::')

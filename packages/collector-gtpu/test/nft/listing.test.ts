@@ -1,5 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
-import { countersOf, listingReader } from '../../src/nft/listing.ts'
+import { listingReader } from '../../src/nft/listing.ts'
+import { countersOf, receivedOf } from '../../src/nft/reading.ts'
 
 const listing = suite('collector-gtpu/listing')
 
@@ -17,8 +18,7 @@ function read(sets: Readonly<Record<string, readonly string[]>>) {
   reader.line('}')
   const generation = reader.end().generations.get(1)
   assert.ok(generation !== undefined)
-  const { received, largest } = generation
-  return { counters: countersOf(generation), received, largest }
+  return { counters: countersOf(generation), received: receivedOf(generation), largest: generation.largest }
 }
 
 const one = (address: string, packets: number, bytes: number): string =>
@@ -35,6 +35,20 @@ listing('sums what sets for packets with other headers have counted of an addres
     { address: '10.45.0.3', upBytes: 100, downBytes: 0 },
   ])
   assert.equal([received, largest], [7, 2])
+})
+
+listing('counts by its sender what the UPF has handed on, and not what the kernel has', () => {
+  const { counters, received } = read({
+    g1_up4_0: [`elements = { ${one('10.45.0.2', 1, 100)} }`],
+    g1_down4_36: [`elements = { ${one('10.45.0.3', 5, 680)} }`],
+    g1_peer4_36: [`elements = { ${one('10.45.0.2', 3, 408)}, ${one('10.45.0.1', 2, 272)} }`],
+    g1_back4_0: [`elements = { ${one('10.45.0.2', 1, 100)}, ${one('10.45.0.1', 2, 200)} }`],
+  })
+  assert.equal(counters, [
+    { address: '10.45.0.2', upBytes: 300, downBytes: 0 },
+    { address: '10.45.0.3', upBytes: 0, downBytes: 500 },
+  ])
+  assert.is(received, 8)
 })
 
 listing('counts an element once that the kernel lists twice while its set grows', () => {

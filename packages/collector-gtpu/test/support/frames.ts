@@ -15,6 +15,8 @@ export interface Carried {
   readonly message?: number
   readonly core?: string
   readonly radio?: string
+  /** Whom it speaks with; without it a server. */
+  readonly peer?: string
   /** Number of its tunnel at the receiver; without it one of the phone's own. */
   readonly tunnel?: number
 }
@@ -100,8 +102,8 @@ export function tunnelOf(phone: string): number {
   return crc32(octets)
 }
 
-function inner({ isUp, phone, octets }: Carried): Buffer {
-  const server = phone.includes(':') ? SERVER_6 : SERVER
+function inner({ isUp, phone, octets, peer }: Carried): Buffer {
+  const server = peer ?? (phone.includes(':') ? SERVER_6 : SERVER)
   const [from, to] = isUp ? [phone, server] : [server, phone]
   return ip(from, to, Buffer.alloc(octets - (phone.includes(':') ? 40 : 20)))
 }

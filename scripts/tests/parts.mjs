@@ -38,7 +38,7 @@ const ABOUT = [
   [/^(collectors|console-home|quota-throttle|usage|usage-kill)$/, ['collectors']],
   [/^(quota-throttle|usage|usage-kill)$/, ['collector-gtpu', 'collector-mme']],
   [/^console-home$/, ['collector-mme']],
-  [/^usage-kill$/, ['collector-cdr']],
+  [/^usage-kill$/, ['collector-cdr', 'driver-core-b']],
   [/^compliance$/, ['compliance']],
   [/^(mesh(-.+)?|peers(-.+)?|node-principals|operator-principals|browser-certificate)$/, ['mesh']],
   [/^(real-core|scenario)$/, ['core-config', 'driver-core-a']],

@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
+import { about } from '../harness/builds/program.ts'
 import { filesOf, type Place, processPlaces } from '../harness/canary/files.ts'
 import { found, type Needle, textNeedle } from '../harness/canary/needles.ts'
 import { textOf } from '../harness/canary/search.ts'
@@ -83,7 +84,7 @@ canary(
   PATIENT,
 )
 
-canary(
+about(['driver-core-b'], canary)(
   'finds no IMSI of a free5GC core and its charging files',
   async () => {
     const imsi = `99999${String(randomInt(10 ** 10)).padStart(10, '0')}`

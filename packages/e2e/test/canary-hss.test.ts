@@ -2,6 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
+import { about } from '../harness/builds/program.ts'
 import { filesOf, type Place } from '../harness/canary/files.ts'
 import { bytesNeedle, found, type Needle, textNeedle } from '../harness/canary/needles.ts'
 import { watchProcesses } from '../harness/canary/process-watch.ts'
@@ -39,6 +40,8 @@ interface Card {
 interface Scene {
   readonly name: string
   readonly env: () => Promise<Readonly<Record<string, string>>>
+  /** Packages without which there is no such driver. */
+  readonly needs?: readonly string[]
   /** Brings the trouble; takes it back when it is called again. */
   readonly trouble?: (isOn: boolean) => Promise<void>
   /** Whether everything is written back in the end. */
@@ -109,7 +112,12 @@ const mood = (bad: HostEngine['mood']) => async (isOn: boolean) => {
 
 const SCENES: readonly Scene[] = [
   { name: 'docdb_shell by mongo_url', env: direct(() => mongo.url), works: true },
-  { name: 'core_b by mongo_url', env: direct(() => mongo.url, 'core_b'), works: true },
+  {
+    name: 'core_b by mongo_url',
+    env: direct(() => mongo.url, 'core_b'),
+    needs: ['driver-core-b'],
+    works: true,
+  },
   {
     name: 'mongo_url on a way that breaks',
     env: direct(() => proxy.url),
@@ -147,7 +155,9 @@ const SCENES: readonly Scene[] = [
 ]
 
 for (const scene of SCENES)
-  canary(`leaks nothing of a card through ${scene.name}`, () => play(scene), { limitMs: 360_000 })
+  about(scene.needs ?? [], canary)(`leaks nothing of a card through ${scene.name}`, () => play(scene), {
+    limitMs: 360_000,
+  })
 
 async function play(scene: Scene): Promise<void> {
   const cards = drawCards()

@@ -16,6 +16,7 @@ import {
   wantedDocument,
 } from '../containers/provisioning.ts'
 import { startQuietCore } from '../containers/quiet-core.ts'
+import { about } from '../harness/builds/program.ts'
 import { filesOf, type Place } from '../harness/canary/files.ts'
 import { bytesNeedle, found, textNeedle } from '../harness/canary/needles.ts'
 import { ROOT } from '../harness/launch.ts'
@@ -228,7 +229,7 @@ real(
   { limitMs: 2 * PATIENCE_MS },
 )
 
-real(
+about(['driver-core-b'], real)(
   'provisions, blocks and removes in the documents of free5GC',
   async () => {
     const other = await startService({

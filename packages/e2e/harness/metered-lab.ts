@@ -75,7 +75,11 @@ export async function startMeteredLab(folder: string, options: StartOptions = {}
   }
   const both: MeteredLab = {
     lab,
-    service: await start(),
+    service: await start().catch(async (error) => {
+      // What runs without anybody who knows of it keeps the test from ending.
+      await lab.kill()
+      throw error
+    }),
     restartService: async () => {
       await both.service.kill()
       both.service = await start()

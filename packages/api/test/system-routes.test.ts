@@ -102,6 +102,7 @@ system('lists plugins page by page, for admins', async () => {
     isolation: 'inline',
     health: 'ok',
     loaded_at: '1970-01-01T00:00:00.000Z',
+    loaded_because: null,
     error: null,
     essential: false,
     versions: ['1.2.3'],

@@ -1877,6 +1877,8 @@ export interface Operations {
         /** ok, degraded, down or unknown. May grow. */
         readonly health: string
         readonly loaded_at: string | null
+        /** Why the running copy was loaded then: the start of the service, a request, another version, changed keys. */
+        readonly loaded_because: string | null
         /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
         readonly error: string | null
         readonly essential: boolean
@@ -1908,6 +1910,8 @@ export interface Operations {
       /** ok, degraded, down or unknown. May grow. */
       readonly health: string
       readonly loaded_at: string | null
+      /** Why the running copy was loaded then: the start of the service, a request, another version, changed keys. */
+      readonly loaded_because: string | null
       /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
       readonly error: string | null
       readonly essential: boolean
@@ -1938,6 +1942,8 @@ export interface Operations {
       /** ok, degraded, down or unknown. May grow. */
       readonly health: string
       readonly loaded_at: string | null
+      /** Why the running copy was loaded then: the start of the service, a request, another version, changed keys. */
+      readonly loaded_because: string | null
       /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
       readonly error: string | null
       readonly essential: boolean
@@ -1968,6 +1974,8 @@ export interface Operations {
       /** ok, degraded, down or unknown. May grow. */
       readonly health: string
       readonly loaded_at: string | null
+      /** Why the running copy was loaded then: the start of the service, a request, another version, changed keys. */
+      readonly loaded_because: string | null
       /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
       readonly error: string | null
       readonly essential: boolean
@@ -2006,6 +2014,8 @@ export interface Operations {
       /** ok, degraded, down or unknown. May grow. */
       readonly health: string
       readonly loaded_at: string | null
+      /** Why the running copy was loaded then: the start of the service, a request, another version, changed keys. */
+      readonly loaded_because: string | null
       /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
       readonly error: string | null
       readonly essential: boolean
@@ -2036,6 +2046,8 @@ export interface Operations {
       /** ok, degraded, down or unknown. May grow. */
       readonly health: string
       readonly loaded_at: string | null
+      /** Why the running copy was loaded then: the start of the service, a request, another version, changed keys. */
+      readonly loaded_because: string | null
       /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
       readonly error: string | null
       readonly essential: boolean
@@ -2120,6 +2132,8 @@ export interface Operations {
       /** ok, degraded, down or unknown. May grow. */
       readonly health: string
       readonly loaded_at: string | null
+      /** Why the running copy was loaded then: the start of the service, a request, another version, changed keys. */
+      readonly loaded_because: string | null
       /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
       readonly error: string | null
       readonly essential: boolean
@@ -2150,6 +2164,8 @@ export interface Operations {
       /** ok, degraded, down or unknown. May grow. */
       readonly health: string
       readonly loaded_at: string | null
+      /** Why the running copy was loaded then: the start of the service, a request, another version, changed keys. */
+      readonly loaded_because: string | null
       /** The last failure: step and reason; of needs_config the key that has no value, or a wrong one. */
       readonly error: string | null
       readonly essential: boolean

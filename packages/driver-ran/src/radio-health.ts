@@ -54,9 +54,10 @@ function idleVerdict({ snapshot, hints }: HealthBasis): Verdict {
 }
 
 function runningVerdict({ snapshot, disagreement, hints }: HealthBasis, running: Running): Verdict {
-  const { state, desired, facts, problem, complaints } = snapshot
+  const { state, desired, facts, problem, complaints, again } = snapshot
   const name = nameOf(running)
-  const complaint = complaints === undefined ? '' : `; it complains: ${complaints}`
+  const anew = again === undefined ? '' : `; started anew: ${again}`
+  const complaint = `${anew}${complaints === undefined ? '' : `; it complains: ${complaints}`}`
   const notes = `${complaint}${hinted(hints)}`
   const air = `on air at ${facts?.carrier?.downlinkMhz ?? running.downlinkMhz} MHz`
   const maybe = facts !== undefined && mayBeOnAir(facts) ? `, may be ${air}` : ''

@@ -196,6 +196,9 @@ loaded(
       const after = (await here.driver().observe(new AbortController().signal)).pid
       return after !== undefined && after !== before
     })
+    await eventually(async () =>
+      assert.match((await here.health())?.detail ?? '', /; started anew: the core does not know a radio/),
+    )
   },
   { limitMs: 360_000 },
 )

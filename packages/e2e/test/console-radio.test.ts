@@ -254,6 +254,7 @@ if (executable !== undefined) {
       await file.getByText('mme.yaml', { exact: true }).click()
       await file.getByText('network_name:').waitFor()
       await page.getByRole('table', { name: 'Daemons' }).getByText('mme', { exact: true }).waitFor()
+      await page.getByText('No part of the core was restarted by this box.').waitFor()
       await isAccessible(page, 'core')
       const viewer = await openAs(['viewer'], '/core')
       await viewer.page.getByRole('heading', { name: 'Where this box stands' }).waitFor()

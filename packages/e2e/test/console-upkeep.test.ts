@@ -376,6 +376,7 @@ if (executable !== undefined) {
       await page.getByText(/^alice/).waitFor()
       await page.getByRole('button', { name: 'Roll back to version 1.0.0' }).click()
       await page.getByRole('button', { name: 'Run version 1.1.0' }).waitFor()
+      await page.getByText('it took the place of version 1.1.0').waitFor()
       assert.is(await running(), '1.0.0 running')
       await isAccessible(page, 'a plugin')
       await page.getByRole('link', { name: 'Plugins' }).first().click()

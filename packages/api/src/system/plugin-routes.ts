@@ -36,6 +36,11 @@ const PLUGIN_SCHEMA: JsonSchema = objectSchema(
     isolation: { ...NULLABLE_TEXT, description: 'inline: every plugin runs in the process of the service.' },
     health: { ...TEXT, description: 'ok, degraded, down or unknown. May grow.' },
     loaded_at: NULLABLE_TIMESTAMP_SCHEMA,
+    loaded_because: {
+      ...NULLABLE_TEXT,
+      description:
+        'Why the running copy was loaded then: the start of the service, a request, another version, changed keys.',
+    },
     error: {
       ...NULLABLE_TEXT,
       description:
@@ -62,6 +67,7 @@ const PLUGIN_SCHEMA: JsonSchema = objectSchema(
     'isolation',
     'health',
     'loaded_at',
+    'loaded_because',
     'error',
     'essential',
     'versions',
@@ -273,6 +279,7 @@ function pluginRecord(record: PluginRecord): Readonly<Record<string, unknown>> {
     isolation: kind === undefined ? null : 'inline',
     health,
     loaded_at: loadedAt,
+    loaded_because: record.loadedBecause ?? null,
     error: error ?? null,
     essential,
     versions,

@@ -76,6 +76,8 @@ export const homeDe: Readonly<Record<keyof typeof homeEn, string>> = {
   'event.backup.create': 'Eine Sicherung wurde gemacht',
   'event.backup.restore': 'Eine Sicherung wurde eingespielt',
   'event.clock.confirm': 'Die Uhr wurde bestätigt',
+  'event.core.config_apply': 'Das Kernnetz hat eine andere Konfiguration',
+  'event.core.config_refused': 'Das Kernnetz lehnt seine Konfiguration ab',
   'event.core.restart': 'Teile des Kerns wurden neu gestartet',
   'event.esim.issue': 'Eine eSIM wurde ausgestellt',
   'event.esim.downloaded': 'Eine eSIM wurde geladen',

@@ -74,6 +74,8 @@ export const homeEn = {
   'event.backup.create': 'A backup was made',
   'event.backup.restore': 'A backup was restored',
   'event.clock.confirm': 'The clock was confirmed',
+  'event.core.config_apply': 'The core has another configuration',
+  'event.core.config_refused': 'The core refuses its configuration',
   'event.core.restart': 'Parts of the core were restarted',
   'event.esim.issue': 'An eSIM was issued',
   'event.esim.downloaded': 'An eSIM was downloaded',

@@ -22,6 +22,7 @@ export const pluginsDe: Readonly<Record<keyof typeof pluginsEn, string>> = {
   'plugins.kind.feature': 'Funktion',
   'plugins.signedBy': 'Signiert von',
   'plugins.ofTheBuild': 'niemandem: es kam mit dem Dienst oder ist unsigniert',
+  'plugins.because': 'Gestartet, weil',
   'plugins.since': 'Läuft seit',
   'plugins.state': 'Stand',
   'plugins.state.running': 'läuft',

@@ -20,6 +20,7 @@ export const pluginsEn = {
   'plugins.kind.feature': 'feature',
   'plugins.signedBy': 'Signed by',
   'plugins.ofTheBuild': 'nobody: it came with the service, or is unsigned',
+  'plugins.because': 'Started because',
   'plugins.since': 'Running since',
   'plugins.state': 'State',
   'plugins.state.running': 'runs',

@@ -37,6 +37,8 @@ export interface RadioSnapshot {
   /** Why a radio of an earlier run could not be ended: it may be on air. */
   readonly leftBehind: string | undefined
   readonly restarts: number
+  /** Why the one that runs was started anew, for an hour; undefined for one that was not. */
+  readonly again?: string | undefined
 }
 
 /** The permitted carrier of a running process, MHz, and the profile that it is of. */

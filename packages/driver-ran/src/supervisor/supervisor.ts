@@ -22,6 +22,8 @@ import { isSameCarrier } from './same-profile.ts'
 import { AGAIN, CONVERGED, STILL } from './step-outcomes.ts'
 import type { SupervisorEvents, SupervisorOptions } from './supervisor-options.ts'
 
+/** How long it is told why a radio was started anew, ms. */
+const AGAIN_TOLD_MS = 3_600_000
 /** Something else than the radio is in the way (lock, launcher, files): looked at again after, ms. */
 const BLOCKED_MS = 5_000
 const GONE_POLL_MS = 10
@@ -48,6 +50,8 @@ export class Supervisor {
   #isHeld = false
   #nextStartMs = 0
   #restarts = 0
+  /** Why the process before was ended, or ended by itself, while it should have gone on. */
+  #again: { readonly why: string; readonly atMs: number } | undefined
   /** The state that the last wake was for. */
   #shown = ''
   /** Why the last attempt came to nothing. */
@@ -73,6 +77,7 @@ export class Supervisor {
     const common = {
       desired: this.#gate.desired,
       restarts: this.#restarts,
+      again: this.#toldAgain(),
       leftBehind: this.#orphans.failure,
     }
     if (running !== undefined) {
@@ -121,6 +126,7 @@ export class Supervisor {
     // A person has acted: the next start waits for nothing that was before.
     this.#backoff.reset()
     this.#nextStartMs = 0
+    this.#again = undefined
     const beganMs = this.#context.clock.monotonicMs()
     const halted = this.#halt(haste)
     await Promise.all([halted, this.sweep()])
@@ -145,6 +151,7 @@ export class Supervisor {
     if (running === undefined || running.process.isHalting) return
     this.#context.log.warn({ reason }, 'radio is restarted')
     this.#problem = reason
+    this.#startedAgainFor(reason)
     this.#delayStart(0)
     await running.process.halt('orderly')
   }
@@ -162,6 +169,7 @@ export class Supervisor {
     if (!desired.isOn) {
       this.#isHeld = false
       this.#problem = undefined
+      this.#again = undefined
       this.#refusal.forget()
       this.#backoff.reset()
       this.#nextStartMs = 0
@@ -213,6 +221,7 @@ export class Supervisor {
   async #look(running: RunningRadio, start: RadioStart): Promise<Outcome> {
     if (running.start.fingerprint !== start.fingerprint || running.start.isVirtual !== start.isVirtual) {
       this.#delayStart(0, false)
+      this.#startedAgainFor('its configuration has changed')
       await this.#halt('orderly')
       return AGAIN
     }
@@ -276,10 +285,20 @@ export class Supervisor {
     if (running?.fault === undefined && !isRetried(kind)) this.#refusal.refuse(start.fingerprint, text)
     if (kind !== 'stopped') {
       this.#problem = text
+      this.#startedAgainFor(text)
       this.#delayStart(upMs)
     }
     this.#events.exited(kind, text)
     this.#events.wake()
+  }
+
+  #startedAgainFor(why: string): void {
+    this.#again = { why, atMs: this.#now() }
+  }
+
+  #toldAgain(): string | undefined {
+    if (this.#again === undefined || this.#now() - this.#again.atMs > AGAIN_TOLD_MS) return undefined
+    return this.#again.why
   }
 
   #delayStart(upMs: number, isFailure = true): void {

@@ -18,6 +18,8 @@ auth.refuse api: credentials that do not hold, in sum, once a minute
 auth.reuse access: a refresh token came twice; its session has ended
 backup.create backup: a backup was taken
 compliance.export compliance: somebody took the regulator's file
+core.config_apply core-config: a configuration of the core is in force
+core.config_refused core-config: the core did not take its configuration
 core.restart southbound: a daemon of the core was restarted
 esim.cancel_order esim-smdp: an order system has cancelled an order
 esim.cancelled esim-smdp: a phone has cancelled its download

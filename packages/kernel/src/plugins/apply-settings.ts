@@ -23,6 +23,8 @@ async function applyChoice(parts: Moving): Promise<void> {
       ? [found]
       : []
   })
+  for (const { manifest } of chosen)
+    parts.entries.of(manifest.id).because = 'the configuration chooses it now'
   await parts.set.apply([
     ...gone.map(({ found }) => ({ id: found.manifest.id })),
     ...inDependencyOrder(chosen).map((found) => ({
@@ -35,7 +37,7 @@ async function applyChoice(parts: Moving): Promise<void> {
 /** Those that wait for a key of theirs come when it has a value. */
 async function applyWaiting(parts: Moving): Promise<void> {
   for (const { name } of parts.entries.records().filter(({ state }) => state === 'needs_config'))
-    await load(parts, name, {}).catch((error: unknown) =>
+    await load(parts, name, {}, 'the configuration has what it waited for').catch((error: unknown) =>
       parts.host.log.error({ plugin: name, err: error }, 'plugin with its new settings could not be loaded'),
     )
 }
@@ -44,7 +46,8 @@ async function applyTo(parts: Moving, { found, settings }: LivePlugin): Promise<
   const { id, config_path } = found.manifest
   try {
     const changes = parts.host.settings.changes(settings, config_path)
-    if (changes.some(({ apply }) => apply === 'reload')) await reload(parts, id)
+    const keys = changes.filter(({ apply }) => apply === 'reload').map(({ key }) => key)
+    if (keys.length > 0) await reload(parts, id, `the configuration has changed: ${keys.join(', ')}`)
   } catch (error) {
     parts.host.log.error({ plugin: id, err: error }, 'changed settings could not be applied')
   }

@@ -36,9 +36,10 @@ export interface LoadRequest {
   readonly folder?: string
 }
 
-/** Has exactly this version run. Throws what keeps it from that; then the set is as before. */
-export async function bring(parts: Moving, next: Wanted): Promise<PluginRecord> {
+/** Has exactly this version run, for a reason that its record shows. Throws what keeps it from that; then the set is as before. */
+export async function bring(parts: Moving, next: Wanted, because: string): Promise<PluginRecord> {
   const { id } = next.found.manifest
+  parts.entries.of(id).because = because
   const failure = (await parts.set.apply([{ id, next }])).get(id)
   if (failure !== undefined) throw failure
   parts.host.log.info({ plugin: id, version: next.found.version }, 'plugin loaded')
@@ -46,7 +47,12 @@ export async function bring(parts: Moving, next: Wanted): Promise<PluginRecord> 
 }
 
 /** See `PluginRegistry.load`. */
-export async function load(parts: Moving, name: string, request: LoadRequest): Promise<PluginRecord> {
+export async function load(
+  parts: Moving,
+  name: string,
+  request: LoadRequest,
+  because = 'it was loaded by request',
+): Promise<PluginRecord> {
   const { version, rollback = false, folder } = request
   await parts.catalogue.scan()
   const { live, before } = parts.entries.of(name)
@@ -67,7 +73,7 @@ export async function load(parts: Moving, name: string, request: LoadRequest): P
     if (version !== undefined) parts.entries.forgetFailure(name)
     return parts.entries.record(name)
   }
-  return await exchange(parts, running, found)
+  return await exchange(parts, running, found, because)
 }
 
 /** The version to which a plugin was rolled back, as long as it is there. */
@@ -82,14 +88,16 @@ async function exchange(
   parts: Moving,
   running: FoundPlugin | undefined,
   found: FoundPlugin,
+  because: string,
 ): Promise<PluginRecord> {
   const { id } = found.manifest
+  const why = running === undefined ? because : `it took the place of version ${running.version}`
   const isRollback =
     running === undefined
       ? parts.kept.of(id).version === found.version
       : semver.lt(found.version, running.version)
   try {
-    await bring(parts, { found, tables: isRollback ? 'keep' : 'migrate' })
+    await bring(parts, { found, tables: isRollback ? 'keep' : 'migrate' }, why)
   } catch (error) {
     if (running === undefined && isWaitingForConfig(error)) return parts.entries.record(id)
     // What has failed now must not be tried by itself at the next start.
@@ -102,12 +110,16 @@ async function exchange(
 }
 
 /** See `PluginRegistry.reload`. */
-export async function reload(parts: Moving, name: string): Promise<PluginRecord> {
+export async function reload(
+  parts: Moving,
+  name: string,
+  because = 'it was reloaded by request',
+): Promise<PluginRecord> {
   await parts.catalogue.scan()
   const entry = parts.entries.of(name)
-  if (entry.live === undefined) return await load(parts, name, {})
+  if (entry.live === undefined) return await load(parts, name, {}, because)
   const found = parts.catalogue.sameAs(entry.live.found)
-  await bring(parts, { found, tables: tablesOf(entry, found) })
+  await bring(parts, { found, tables: tablesOf(entry, found) }, because)
   parts.entries.forgetFailure(name)
   return parts.entries.record(name)
 }

@@ -9,6 +9,7 @@ import {
 import type { Section } from '@steeple/settings'
 import semver from 'semver'
 import type { RouteSet } from './edge.ts'
+import { adviceOn, failedHealth } from './failure-words.ts'
 import type { PluginHost } from './host.ts'
 import type { LivePlugin } from './live.ts'
 import { reportTrust } from './report-trust.ts'
@@ -40,6 +41,8 @@ export interface PluginRecord {
   readonly health: ComponentHealth['status'] | 'unknown'
   /** When the running copy was started. */
   readonly loadedAtMs: number | undefined
+  /** Why that was, in words. */
+  readonly loadedBecause?: string | undefined
   /**
    * The last failure: step and reason. It stays while an older copy runs on, until a load or reload that succeeds, or until
    * the version that failed is gone.
@@ -64,6 +67,9 @@ export interface PluginEntry {
   /** Counts upwards with each plugin that comes: who came last leaves first. */
   place: number
   loadedAtMs: number | undefined
+  loadedBecause: string | undefined
+  /** Why the next copy comes; undefined at the start of the service. */
+  because: string | undefined
   isLoading: boolean
   wasUnloaded: boolean
   /** Routes that answer 503 while the copy before has left and the next is on its way. */
@@ -131,6 +137,8 @@ export class PluginEntries {
     if (entry.lastVersion !== found.version) entry.before = entry.lastVersion
     entry.lastVersion = found.version
     entry.loadedAtMs = this.#parts.host.clock.nowMs()
+    entry.loadedBecause = entry.because ?? 'the service has started'
+    entry.because = undefined
     entry.isLoading = false
     entry.wasUnloaded = false
     const { failed } = entry
@@ -221,6 +229,7 @@ export class PluginEntries {
       state: this.#stateOf(entry, found),
       health: host.health.worst(id) ?? 'unknown',
       loadedAtMs: entry.loadedAtMs,
+      loadedBecause: entry.loadedAtMs === undefined ? undefined : entry.loadedBecause,
       error:
         (rejected === undefined ? this.#failureOf(entry)?.reason : reasonOf(rejected.reason)) ??
         (found === undefined || entry.live !== undefined ? undefined : this.#parts.leftOutBecause(found)),
@@ -269,6 +278,8 @@ function emptyEntry(id: string): PluginEntry {
     live: undefined,
     place: 0,
     loadedAtMs: undefined,
+    loadedBecause: undefined,
+    because: undefined,
     isLoading: false,
     wasUnloaded: false,
     away: undefined,
@@ -278,19 +289,4 @@ function emptyEntry(id: string): PluginEntry {
     migrated: undefined,
     behind: undefined,
   }
-}
-
-/** What can be done about an installed plugin that failed. */
-function adviceOn({ origin, dir, version, manifest: { id } }: FoundPlugin): readonly string[] {
-  if (origin === 'bundled') return []
-  return [
-    `its folder is ${dir}`,
-    `svc plugin uninstall ${id} ${version} removes it, svc plugin load ${id} tries it again`,
-  ]
-}
-
-/** What the board says of a plugin that is not running because it failed. The reason is in its record and the log. */
-function failedHealth(found: FoundPlugin, detail: string): readonly ComponentHealth[] {
-  const { id, kind, essential = false } = found.manifest
-  return [{ name: id, kind, status: 'down', detail, required: essential }]
 }

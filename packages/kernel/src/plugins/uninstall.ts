@@ -39,7 +39,7 @@ export async function uninstall(
       .versions(name)
       .find((one) => !folders.includes(basename(one.dir)) && parts.leftOutBecause(one) === undefined)
     if (left === undefined) await unload(parts, name)
-    else await bring(parts, { found: left, tables: 'try' })
+    else await bring(parts, { found: left, tables: 'try' }, 'a version above it was uninstalled')
   }
   if (parts.pluginsDir !== undefined) await removeFolders(parts.pluginsDir, folders)
   parts.kept.forget(name, folders)

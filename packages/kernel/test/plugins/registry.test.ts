@@ -312,8 +312,24 @@ registry(
     assert.equal(states(), ['driver-core-a disabled', 'driver-core-b running'])
     assert.is((await host.get('/v1/driver-core-a')).status, 404)
     assert.is((await host.get('/v1/driver-core-b')).status, 200)
+    assert.is(recordOf(host, 'driver-core-b').loadedBecause, 'the configuration chooses it now')
   },
 )
+
+registry('says why the copy that runs was loaded', async () => {
+  await using root = await tempDir()
+  const lamp = await writePlugin(root.path, { id: 'lamp' })
+  await using host = await createTestHost({ packages: [lamp] })
+  const why = () => recordOf(host, 'lamp').loadedBecause
+  await host.registry.loadAll()
+  assert.is(why(), 'the service has started')
+  await host.registry.reload('lamp')
+  assert.is(why(), 'it was reloaded by request')
+  await host.registry.unload('lamp')
+  assert.is(why(), undefined)
+  await host.registry.load('lamp')
+  assert.is(why(), 'it was loaded by request')
+})
 
 registry('shows nobody the value of a key that is no choice among drivers', async () => {
   await using root = await tempDir()

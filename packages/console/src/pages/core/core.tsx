@@ -7,6 +7,7 @@ import { HealthList } from '../../ui/health-list.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Lifecycle } from './lifecycle.tsx'
 import { Plan } from './plan.tsx'
+import { Restarts } from './restarts.tsx'
 import './core.css'
 
 const LOOK_MS = 30_000
@@ -71,6 +72,7 @@ export function Page() {
             ))}
           </div>
           {may('operator') && has('core-config') ? <Plan /> : null}
+          {may('operator') ? <Restarts /> : null}
           <Lifecycle nodeId={data.node_id} isArmed={data.tx.armed} />
         </>
       )}

@@ -44,7 +44,7 @@ export function Page({ params: { name = '' } }: PageProps) {
 }
 
 function Plugin({ plugin, onChanged }: { readonly plugin: PluginRecord; readonly onChanged: () => void }) {
-  const { kind, version, loaded_at, signed_by, error, essential } = plugin
+  const { kind, version, loaded_at, loaded_because, signed_by, error, essential } = plugin
   return (
     <>
       <section class="card" aria-label={t('plugins.one')}>
@@ -63,6 +63,7 @@ function Plugin({ plugin, onChanged }: { readonly plugin: PluginRecord; readonly
             [t('plugins.version'), version],
             [t('plugins.kind'), kind === null ? undefined : word('plugins.kind', kind)],
             [t('plugins.since'), loaded_at === null ? undefined : <Time at={loaded_at} />],
+            [t('plugins.because'), loaded_because === null ? undefined : <Said>{loaded_because}</Said>],
             [t('plugins.signedBy'), signed_by ?? t('plugins.ofTheBuild')],
           ]}
         />

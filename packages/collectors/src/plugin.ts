@@ -10,10 +10,14 @@ export const plugin: Plugin = {
     const intervalMs = msFromDuration(interval) ?? DEFAULT_INTERVAL_MS
     const polls = polling(context, intervalMs)
     if (!enabled) return { health: async () => [OFF] }
-    context.every(intervalMs, () => polls.round(context.retiring), 'machine')
+    const round = async (): Promise<void> => {
+      await polls.round(context.retiring)
+      context.healthChanged()
+    }
+    context.every(intervalMs, round, 'machine')
     return {
       // Its failures are in its health, and the start of the service waits for no source.
-      start: async () => void polls.round(context.retiring),
+      start: async () => void round(),
       health: () => polls.health(),
       // The next copy must not ask from a position that is about to move.
       stop: () => polls.settled(),

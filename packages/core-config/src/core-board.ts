@@ -15,8 +15,10 @@ export function coreBoard(context: Context): CoreBoard {
   let status: ComponentHealth['status'] = 'ok'
   let detail = 'its configuration was not looked at yet'
   const say: CoreBoard['say'] = (next, words) => {
+    const isOther = next !== status
     status = next
     detail = words
+    if (isOther) context.healthChanged()
   }
   return {
     say,

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
+import { about } from '../harness/builds/program.ts'
 import { isAccessible, signInWithToken, withoutTime } from '../harness/console-page.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
@@ -79,7 +80,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  home(
+  about(['driver-core-a'], home)(
     'shows on the page of a SIM that its phone comes and goes because it is told',
     async () => {
       const issued = await service.request('POST', '/v1/sims', { body: { label: 'valley' } })
@@ -112,7 +113,7 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  home(
+  about(['driver-core-a'], home)(
     'shows a part that fails because it is told, and not because time goes by',
     async () => {
       const { page, problems } = await browser.open(service.url)

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstat, open, read, type Stats } from 'node:fs'
+import { closeSync, constants, fstat, fstatSync, open, read, readSync, type Stats } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { isWhole } from '../format/cdr-file.ts'
@@ -81,11 +81,17 @@ async function readOnce(file: number, stat: Stats, quietMs: number): Promise<Rea
   if (!stat.isFile() || stat.size > MOST_BYTES) return { state: 'foreign', signature }
   const bytes = await bytesOf(file, stat.size)
   if (!isWhole(bytes)) return { state: 'torn', signature }
-  const again = stat.mtimeMs < quietMs ? bytes : await bytesOf(file, stat.size)
-  const isSame = signatureOf(await fs.stat(file)) === signature
-  return isSame && bytes.equals(again)
+  // What was just read is in memory: to ask for it again, and what the file is by now, waits for no disk.
+  const isStill = stat.mtimeMs < quietMs || isReadAgain(file, bytes, stat.size)
+  return isStill && signatureOf(fstatSync(file)) === signature
     ? { state: 'whole', bytes, signature, writtenMs: stat.mtimeMs }
     : { state: 'torn', signature }
+}
+
+/** Whether a second reading gives the same. */
+function isReadAgain(file: number, bytes: Buffer, size: number): boolean {
+  const again = Buffer.allocUnsafe(size + 1)
+  return bytes.equals(again.subarray(0, readSync(file, again, 0, again.length, 0)))
 }
 
 /** The file from its beginning; one octet more where it has grown meanwhile, so that it is not taken for whole. */

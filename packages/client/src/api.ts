@@ -1221,6 +1221,33 @@ export interface Operations {
     }
     readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
   }
+  /** What the way out of this machine has carried, by month. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
+  'GET /v1/mesh/backhaul': {
+    readonly request: {
+      readonly query?: {
+        readonly months?: number | undefined
+      }
+    }
+    readonly answer: {
+      /** Those that have a default route now and are counted; not that of the mesh. */
+      readonly interfaces: readonly string[]
+      /** What may be carried in a month, peering.backhaul_cap_bytes; null when nothing is said. */
+      readonly cap_bytes: number | null
+      /** Newest first; without those in which nothing was counted. */
+      readonly months: readonly {
+        /** By the time zone of the box. */
+        readonly month: string
+        readonly received_bytes: number
+        readonly sent_bytes: number
+        readonly total_bytes: number
+        /** Since when it was counted: later than its first day when it began within it. */
+        readonly from: string
+        /** When it was last counted. */
+        readonly until: string
+      }[]
+    }
+    readonly code: CommonCode | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'rate_limited' | 'token_expired' | 'unauthenticated'
+  }
   /** The CA of the mesh that this node is in. Public. */
   'GET /v1/mesh/ca': {
     readonly request: object

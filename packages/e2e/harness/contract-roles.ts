@@ -81,6 +81,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
     404,
   ),
   read('/v1/mesh/members', 'operator'),
+  read('/v1/mesh/backhaul', 'viewer'),
   change(
     'PUT',
     '/v1/mesh/members/{id}/wireguard',

@@ -17,4 +17,6 @@ export interface PeeringConfig {
   /** `https://host:port` without a path; empty: guessed. */
   readonly url: string
   readonly heartbeat: string
+  /** Octets that the way out may carry in a month; 0: nothing is said. */
+  readonly backhaul_cap_bytes: number
 }

@@ -1,4 +1,6 @@
 import type { ComponentHealth, Context, Instance, Plugin } from '@steeple/contracts'
+import { backhaul } from './backhaul/backhaul.ts'
+import { BACKHAUL_TABLES } from './backhaul/store.ts'
 import { BREAKOUT_TABLES, breakout } from './breakout/breakout.ts'
 import type { PeeringConfig } from './config.ts'
 import { DISCOVERY_TABLES, discovery } from './discovery/discovery.ts'
@@ -6,8 +8,8 @@ import { ENROLLMENT_TABLES, enrollment } from './enroll/enrollment.ts'
 import type { MeshPart } from './part.ts'
 import { PEERS_TABLES, peers } from './peers/peers.ts'
 
-/** In the order in which they came: ids of migrations grow from part to part (00…, 01…, 02…, 03…). */
-const TABLES = [ENROLLMENT_TABLES, PEERS_TABLES, DISCOVERY_TABLES, BREAKOUT_TABLES]
+/** In the order in which they came: ids of migrations grow from part to part (00…, 01…, 02…, 03…, 04…). */
+const TABLES = [ENROLLMENT_TABLES, PEERS_TABLES, DISCOVERY_TABLES, BREAKOUT_TABLES, BACKHAUL_TABLES]
 
 /** A mesh of boxes: who belongs to it, and the links between them. */
 export const plugin: Plugin<PeeringConfig> = {
@@ -18,7 +20,14 @@ export const plugin: Plugin<PeeringConfig> = {
     const { members } = belonging
     const heard = await discovery(context, members)
     const linked = await peers(context, members, heard.suggestions)
-    return together([belonging.part, heard.part, linked.part, await breakout(context, members, linked.links)])
+    const { links } = linked
+    return together([
+      belonging.part,
+      heard.part,
+      linked.part,
+      await breakout(context, members, links),
+      await backhaul(context, links),
+    ])
   },
 }
 

@@ -46,6 +46,8 @@ export const homeDe: Readonly<Record<keyof typeof homeEn, string>> = {
   'home.breakout.local': 'von dieser Box',
   'home.breakout.peer': 'über eine andere Box',
   'home.breakout.off': 'aus',
+  'home.backhaul': 'Zubringer in diesem Monat: {used}',
+  'home.backhaul.of': 'Zubringer in diesem Monat: {used} von {cap}',
   'home.noPeers': 'Keine anderen Boxen sind verbunden.',
   'home.peer.active': 'verbunden',
   'home.peer.stale': 'weg',

@@ -44,6 +44,8 @@ export const homeEn = {
   'home.breakout.local': 'from this box',
   'home.breakout.peer': 'through another box',
   'home.breakout.off': 'off',
+  'home.backhaul': 'Backhaul this month: {used}',
+  'home.backhaul.of': 'Backhaul this month: {used} of {cap}',
   'home.noPeers': 'No other boxes are linked.',
   'home.peer.active': 'linked',
   'home.peer.stale': 'gone',

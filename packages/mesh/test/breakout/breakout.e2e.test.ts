@@ -108,6 +108,7 @@ async function box(over: Partial<Turned> = {}, seams: BreakoutSeams = {}) {
       endpoint: '',
       advertise: [],
       heartbeat: '15s',
+      backhaul_cap_bytes: 0,
     },
     services: new Map([[coreDriverRef.id, core]]),
   })

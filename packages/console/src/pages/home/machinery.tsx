@@ -2,16 +2,19 @@ import type { AnswerOf } from '@steeple/client'
 import { has } from '../../api/features.ts'
 import { type Query, useQuery } from '../../api/use-query.ts'
 import { t, word } from '../../text/index.ts'
-import { Bytes } from '../../ui/bytes.tsx'
+import { Bytes, bytesText } from '../../ui/bytes.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
 
 type Status = AnswerOf<'GET', '/v1/status'>
+type Backhaul = AnswerOf<'GET', '/v1/mesh/backhaul'>
 type Peer = AnswerOf<'GET', '/v1/peers'>['peers'][number]
 
 /** How much a link has moved, and how long an answer takes over it, change without an event. */
 const LOOK_MS = 15_000
+/** As often as a box counts what its way out carries. */
+const BACKHAUL_LOOK_MS = 60_000
 const TONES: Readonly<Record<string, Tone>> = {
   ok: 'ok',
   degraded: 'warn',
@@ -28,12 +31,18 @@ export function Machinery({ status }: { readonly status: Query<Status> }) {
     { query: { limit: 50 } },
     { on: ['peer.*', 'mesh.*'], everyMs: LOOK_MS },
   )
+  const backhaul = useQuery(
+    has('mesh') ? '/v1/mesh/backhaul' : undefined,
+    { query: { months: 1 } },
+    { everyMs: BACKHAUL_LOOK_MS },
+  )
   return (
     <>
       <section class="card" aria-labelledby="ways">
         <h2 id="ways">{t('home.ways')}</h2>
         {status.error === undefined ? null : <ErrorNotice error={status.error} />}
         {status.data === undefined ? null : <Ways status={status.data} peers={peers.data?.peers ?? []} />}
+        {backhaul.data === undefined ? null : <ThisMonth backhaul={backhaul.data} />}
       </section>
       <section class="card" aria-labelledby="machinery">
         <h2 id="machinery">{t('home.machinery')}</h2>
@@ -61,6 +70,24 @@ function Ways({ status, peers }: { readonly status: Status; readonly peers: read
         ))}
       </ul>
     </>
+  )
+}
+
+/** What the way out has carried this month, of what it may carry. */
+function ThisMonth({ backhaul: { cap_bytes: cap, months } }: { readonly backhaul: Backhaul }) {
+  const [month] = months
+  if (month === undefined) return null
+  const isOver = cap !== null && month.total_bytes >= cap
+  return (
+    <p>
+      <Lamp
+        tone={isOver ? 'warn' : 'none'}
+        label={t(cap === null ? 'home.backhaul' : 'home.backhaul.of', {
+          used: bytesText(month.total_bytes),
+          cap: bytesText(cap ?? 0),
+        })}
+      />
+    </p>
   )
 }
 

@@ -4,6 +4,7 @@ import { useQuery } from '../../api/use-query.ts'
 import { t } from '../../text/index.ts'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
+import { BackhaulByMonth } from './backhaul.tsx'
 import { Members } from './members.tsx'
 import { MeshHealth } from './mesh-health.tsx'
 import { PeerDialog } from './peer-dialog.tsx'
@@ -50,6 +51,7 @@ export function Page() {
       {members.data === undefined ? null : (
         <Members members={members.data} nodeId={nodeId} onChange={members.reload} />
       )}
+      <BackhaulByMonth />
       <MeshHealth />
       {peer === undefined ? null : (
         <PeerDialog key={peer.id} peer={peer} onClose={() => setChosen(undefined)} onChange={peers.reload} />

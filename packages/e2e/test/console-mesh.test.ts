@@ -6,11 +6,13 @@ import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, type OpenPage, openBrowser } from '../harness/browser.ts'
 import { isAccessible, signInWithToken } from '../harness/console-page.ts'
 import { type Box, makeBox } from '../harness/mesh/box.ts'
+import { joinMesh, membersAt } from '../harness/mesh/mesh.ts'
 import { boxPlace, makeLan } from '../harness/mesh/places.ts'
 
 enterOwnMachine(import.meta.filename)
 
-/** Two boxes, and the console of each: how one joins the mesh of the other and leaves it, and how they are linked by hand. */
+/** Two boxes, and the console of each: how one joins the mesh of the other and leaves it, how they are linked by hand, and
+ * how one accepts a third that it hears of. */
 const mesh = suite('e2e/console-mesh')
 const LIMIT = { limitMs: 900_000 }
 const executable = findBrowser()
@@ -18,6 +20,7 @@ const folder = mkdtempSync(join(tmpdir(), 'steeple-console-mesh-'))
 
 let mast: Box
 let hill: Box
+let field: Box
 let browser: Browser
 let atMast: OpenPage
 let atHill: OpenPage
@@ -32,6 +35,13 @@ const fact = async (page: Page, term: string): Promise<string> =>
     .getByRole('code')
     .textContent()) ?? ''
 
+/** The page of the mesh of a box, for who may do all. */
+async function entered(box: Box): Promise<OpenPage> {
+  const opened = await browser.open(`${box.url}/mesh`)
+  await signInWithToken(opened.page, box.adminToken)
+  return opened
+}
+
 const selfOf = async (box: Box) => (await box.ask('GET', '/v1/peers/self')).body
 const peersOf = async (box: Box): Promise<readonly Readonly<Record<string, unknown>>[]> =>
   (await box.ask('GET', '/v1/peers')).body.peers
@@ -41,23 +51,23 @@ if (executable !== undefined) {
     makeLan()
     const [first, second] = [await boxPlace(1), await boxPlace(2)]
     mast = await makeBox({ name: 'mast', place: first, folder: join(folder, 'mast') })
-    hill = await makeBox({ name: 'hill', place: second, folder: join(folder, 'hill') })
+    hill = await makeBox({
+      name: 'hill',
+      place: second,
+      folder: join(folder, 'hill'),
+      env: { SVC_PEERING_BACKHAUL_CAP_BYTES: '2000' },
+    })
     await Promise.all([mast.start(), hill.start()])
     browser = await openBrowser(executable, [
       '--ignore-certificate-errors',
       `--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE ${first.address}, EXCLUDE ${second.address}`,
     ])
-    const entered = async (box: Box): Promise<OpenPage> => {
-      const opened = await browser.open(`${box.url}/mesh`)
-      await signInWithToken(opened.page, box.adminToken)
-      return opened
-    }
     atMast = await entered(mast)
     atHill = await entered(hill)
   }, LIMIT)
   mesh.after(async () => {
     await browser?.close()
-    await Promise.all([mast?.kill(), hill?.kill()])
+    await Promise.all([mast?.kill(), hill?.kill(), field?.kill()])
     rmSync(folder, { recursive: true, force: true })
   }, LIMIT)
 
@@ -143,6 +153,65 @@ if (executable !== undefined) {
         await page.getByText('No other box is linked.').waitFor()
       }
       assert.equal([...atMast.problems, ...atHill.problems], [])
+    },
+    LIMIT,
+  )
+
+  mesh(
+    'shows by month what the way out has carried, and that it is all that it may carry',
+    async () => {
+      const carried = async (box: Box): Promise<number> =>
+        (await box.ask('GET', '/v1/mesh/backhaul')).body.months[0]?.total_bytes ?? 0
+      for (const box of [mast, hill])
+        await eventually(async () => assert.ok((await carried(box)) > 2_000), 180_000)
+      const seen = async ({ page }: OpenPage) => {
+        await page.reload()
+        const months = page.getByRole('region', { name: 'Backhaul by month' })
+        await months.getByText('e0', { exact: true }).waitFor()
+        assert.is(await months.getByRole('table').getByRole('row').count(), 2)
+        return months
+      }
+      const allowance = /all that the way out may carry/
+      assert.is(await (await seen(atMast)).getByText(allowance).count(), 0)
+      await (await seen(atHill)).getByText(allowance).waitFor()
+      await isAccessible(atHill.page, 'a backhaul that is used up')
+      const { components } = (await hill.ask('GET', '/v1/health')).body
+      const found = components.find(({ name }: { readonly name: string }) => name === 'mesh.backhaul')
+      assert.is(found?.status, 'degraded')
+    },
+    LIMIT,
+  )
+
+  mesh(
+    'accepts a box of the same mesh that it hears of while the root is away',
+    async () => {
+      field = await makeBox({ name: 'field', place: await boxPlace(3), folder: join(folder, 'field') })
+      await field.start()
+      await joinMesh(hill, mast)
+      await atHill.page.close()
+      // Its list knows nobody who joins from now on.
+      await hill.stop()
+      await joinMesh(field, mast)
+      await eventually(async () => {
+        const told = (await membersAt(field)).filter(({ wireguard }) => wireguard !== null)
+        assert.equal(told.map(({ name }) => name).toSorted(), ['field', 'hill', 'mast'])
+      }, 180_000)
+      await mast.stop()
+      await hill.start()
+      const itsPeer = async () => (await peersOf(hill)).find(({ node_id: id }) => id === field.nodeId)
+      await eventually(async () => assert.is((await itsPeer())?.state, 'suggested'), 180_000)
+      const { page, problems } = await entered(hill)
+      const heard = page.getByRole('article', { name: 'field' })
+      const shown = (await heard.getByRole('code').textContent()) ?? ''
+      assert.is(shown.replaceAll(/[^0-9a-f]/g, ''), (await itsPeer())?.fingerprint)
+      await heard.getByRole('button', { name: 'Accept' }).click()
+      await page.getByText('field is a peer now.').waitFor()
+      await heard.waitFor({ state: 'detached' })
+      const link = page.getByRole('table', { name: 'Links' }).getByRole('row', { name: /field/ })
+      await eventually(async () => assert.is((await itsPeer())?.state, 'active'), 180_000)
+      await link.getByText('active', { exact: true }).waitFor()
+      assert.is((await itsPeer())?.source, 'mdns')
+      assert.equal(problems, [])
     },
     LIMIT,
   )

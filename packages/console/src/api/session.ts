@@ -54,12 +54,13 @@ export function currentToken(refused: string | undefined): Promise<string | unde
   return renew()
 }
 
-/** Goes on with what this browser has: a token of the tab, or the cookie of a session. */
+/** Goes on with what this browser has: a token of the tab, the cookie of a session, or a certificate, which it shows by itself over TLS. */
 export async function resume(): Promise<void> {
   const pasted = sessionStorage.getItem(TAB_TOKEN)
   if (pasted !== null) token = pasted
   else if (localStorage.getItem(HAS_SESSION) !== null) await renew()
-  if (token === undefined || !(await introduce())) state.value = 'out'
+  const maybeKnown = token !== undefined || location.protocol === 'https:'
+  if (!maybeKnown || !(await introduce())) state.value = 'out'
 }
 
 /** Takes the answer of a login: a session, which goes on by its cookie. */

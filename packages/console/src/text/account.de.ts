@@ -10,7 +10,7 @@ export const accountDe: Readonly<Record<keyof typeof accountEn, string>> = {
   'account.kind.admin-env': 'Admin-Token der Box',
   'account.kind.cli': 'Zertifikat',
   'account.noPerson':
-    'Passwörter, Passkeys und Sitzungen gehören zu Leuten. Du bist mit dem Zugang eines Programms angemeldet.',
+    'Passwörter, Passkeys und Sitzungen ändert, wer sich angemeldet hat. Du bist mit einem anderen Zugang hier.',
   'account.password': 'Passwort ändern',
   'account.password.now': 'Passwort bisher',
   'account.password.new': 'Neues Passwort',

@@ -8,7 +8,7 @@ export const accountEn = {
   'account.kind.admin-env': 'the admin token of the box',
   'account.kind.cli': 'a certificate',
   'account.noPerson':
-    'Passwords, passkeys and sessions belong to people. You are signed in with a credential of a program.',
+    'Passwords, passkeys and sessions are changed by who has signed in. You are here by another credential.',
   'account.password': 'Change the password',
   'account.password.now': 'Password now',
   'account.password.new': 'New password',

@@ -32,20 +32,23 @@ export function putAllInto<Row extends object>(table: Table<Row>): PutAll<Row> {
   return async (tx, rows) => {
     const pause = createPause()
     const whole = rows.length - (rows.length % ROWS)
+    // One object for all of them, each filled once the one before is written: to make one of so many names takes longer than to fill it.
+    const params: Record<string, SqlValue> = {}
     for (let at = 0; at < whole; at += ROWS) {
-      await tx.run(sql, paramsOf(table, names, rows.slice(at, at + ROWS)))
+      fill(params, table, names, rows.slice(at, at + ROWS))
+      await tx.run(sql, params)
       await pause()
     }
     for (const row of rows.slice(whole)) await table.put(tx, row)
   }
 }
 
-function paramsOf<Row extends object>(
+function fill<Row extends object>(
+  params: Record<string, SqlValue>,
   table: Table<Row>,
   names: readonly string[],
   rows: readonly Row[],
-): SqlParams {
-  const params: Record<string, SqlValue> = {}
+): void {
   let at = 0
   for (const row of rows) {
     // The row type lists exactly the columns.
@@ -53,7 +56,6 @@ function paramsOf<Row extends object>(
     for (const column of table.columns) params[names[at++] ?? ''] = values[column] ?? null
     params[names[at++] ?? ''] = rowSum(table.columns, values)
   }
-  return params
 }
 
 /**

@@ -14,8 +14,7 @@ import { errorWords } from '@steeple/southbound'
 import type { Applier } from './apply.ts'
 import type { CoreBoard } from './core-board.ts'
 import { coreDesired } from './desired.ts'
-import { planOf } from './plan.ts'
-import { noDriverWords } from './plan-route.ts'
+import { noDriverWords, planOf } from './plan.ts'
 
 /** Reconciler that keeps the core at its configuration; its one key is the node. */
 export const CORE_CONFIG_RESOURCE = 'core_config'
@@ -92,7 +91,11 @@ export function coreReconciler({ context, board, applier, key }: CoreParts): Cor
   }
   const pass = async (signal: AbortSignal): Promise<Outcome> => {
     const driver = context.maybe(coreDriverRef)
-    if (driver === undefined) return giveUp(noDriverWords(context.settings.core))
+    if (driver === undefined) {
+      // Nothing has failed: the core is looked at again when a driver comes, as one does in the middle of an upgrade.
+      board.say('degraded', noDriverWords(context.settings.core))
+      return { state: 'converged' }
+    }
     try {
       return await step(driver, signal)
     } catch (error) {

@@ -1,4 +1,4 @@
-import { type Context, coreDriverRef, ok, type Route, route, southboundUnavailable } from '@steeple/contracts'
+import { type Context, ok, type Route, route } from '@steeple/contracts'
 import { planNow } from './plan.ts'
 import { CORE_PLAN_SCHEMA, planRecord } from './plan-record.ts'
 
@@ -13,15 +13,6 @@ export function planRoute(context: Context): Route {
       'Compares the rendered files with those in the configuration directory: what differs, which daemons restart in ' +
       'which order and why, and how many subscribers lose their connection by it. Changes nothing.',
     schema: { response: CORE_PLAN_SCHEMA },
-    handle: async ({ signal }) => {
-      const driver = context.maybe(coreDriverRef)
-      if (driver === undefined) throw southboundUnavailable(noDriverWords(context.settings.core))
-      return ok(planRecord(context.settings, await planNow(context, driver, signal)))
-    },
+    handle: async ({ signal }) => ok(planRecord(context.settings, await planNow(context, signal))),
   })
-}
-
-/** That the core of the configuration has no driver now. */
-export function noDriverWords(core: string): string {
-  return `no driver for core ${core} is running: GET /v1/plugins says why`
 }

@@ -1,4 +1,10 @@
-import type { Context, CoreDriver, CorePlan, Rendered } from '@steeple/contracts'
+import {
+  type Context,
+  type CoreDriver,
+  type CorePlan,
+  coreDriverRef,
+  type Rendered,
+} from '@steeple/contracts'
 import { errorWords } from '@steeple/southbound'
 import { coreDesired } from './desired.ts'
 
@@ -25,11 +31,18 @@ export async function planOf(driver: CoreDriver, set: Rendered, signal: AbortSig
 }
 
 /** What an apply would do now, for people: what stands in its way is said in it. */
-export async function planNow(context: Context, driver: CoreDriver, signal: AbortSignal): Promise<CorePlan> {
+export async function planNow(context: Context, signal: AbortSignal): Promise<CorePlan> {
+  const driver = context.maybe(coreDriverRef)
+  if (driver === undefined) return { ...NOTHING, problems: [noDriverWords(context.settings.core)] }
   try {
     return await planOf(driver, await driver.render(coreDesired(context)), signal)
   } catch (error) {
     signal.throwIfAborted()
     return { ...NOTHING, problems: [errorWords(error)] }
   }
+}
+
+/** That the core of the configuration has no driver now. */
+export function noDriverWords(core: string): string {
+  return `no driver for core ${core} is running: GET /v1/plugins says why`
 }

@@ -305,7 +305,7 @@ test('sets the core to nothing while the policy cannot be read', () =>
   }))
 
 test('looks at the core at once when another driver comes, and says when there is none', () =>
-  inBed(async ({ fake, pass, health }) => {
+  inBed(async ({ fake, pass, plan, health }) => {
     await pass()
     const next: OtherCore = { text: '', applies: 0, isAway: false, keepsRefused: false, plan: undefined }
     await fake.provide(coreDriverRef, driverOf(next))
@@ -313,8 +313,13 @@ test('looks at the core at once when another driver comes, and says when there i
     await pass()
     assert.is(next.text, '7 internet 99999')
     fake.services.delete(coreDriverRef.id)
-    assert.is(((await pass()) as { state: string }).state, 'terminal')
+    assert.is(((await pass()) as { state: string }).state, 'converged')
     assert.match((await health())[1], /no driver for core core_a is running/)
+    const { state, problems } = await plan()
+    assert.equal(
+      [state, problems],
+      ['unknown', ['no driver for core core_a is running: GET /v1/plugins says why']],
+    )
   }))
 
 test.run()

@@ -17,6 +17,8 @@ const ABOUT = [
   [/^alerts-rules-box$/, ['driver-ran', 'mesh']],
   [/^backup(-|$)/, ['backup']],
   [/^(backup-trouble|disarm|mesh-lifecycle)$/, ['driver-ran']],
+  // What goes out of a box is of its phones, whose addresses the core's driver knows.
+  [/^mesh-lifecycle$/, ['driver-core-a']],
   [
     /^canary-collectors$/,
     ['collectors', 'collector-amf', 'collector-cdr', 'collector-gtpu', 'collector-mme'],

@@ -48,7 +48,7 @@ canary.after.each(async () => {
 })
 canary.after(() => rmSync(folder, { recursive: true, force: true }))
 
-canary(
+about(['driver-core-a', 'driver-hss'], canary)(
   'finds no IMSI of an Open5GS core and its tap',
   async () => {
     const capture = join(folder, 'lab.pcap')

@@ -25,10 +25,13 @@ function lacksOf(build: string): readonly string[] {
 /** Below paths of the mesh, but the registry's, which every build has. */
 const ALWAYS = new Set(['GET /v1/nodes/{id}/enroll', 'GET /v1/nodes/{id}/leave'])
 const GONE = [...LACKS].flatMap(pathsOf)
+/** Of the console, whose pages are wherever nothing else is. */
+const PAGES = LACKS.has('console') ? ['/'] : []
 
 /** Whether what is tried has a route that all packages together have. */
 export function isServed({ method, path }: { readonly method: string; readonly path: string }): boolean {
-  return ALWAYS.has(`${method} ${path}`) || !GONE.some((gone) => path === gone || path.startsWith(`${gone}/`))
+  if (ALWAYS.has(`${method} ${path}`)) return true
+  return !PAGES.includes(path) && !GONE.some((gone) => path === gone || path.startsWith(`${gone}/`))
 }
 
 /** The prefixes of a package's routes, as the contract has them. */

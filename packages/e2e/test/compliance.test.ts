@@ -72,7 +72,7 @@ async function holder(service: Service, eums: Parameters<typeof newEuicc>[0], n:
   return code.imsi_sha256_12
 }
 
-about(['esim-smdp', 'fair-use'], compliance)(
+about(['driver-hss', 'esim-smdp', 'fair-use'], compliance)(
   `erases whole or not at all, and goes on at the next start, in ${ROUNDS} rounds of kill -9`,
   () =>
     inFolder(async (folder) => {
@@ -84,7 +84,11 @@ about(['esim-smdp', 'fair-use'], compliance)(
         SVC_ESIM_SMDP_ADDRESS: 'smdp.example.org',
         SVC_FAIRUSE_ENABLED: 'true',
       }
-      const start = (): Promise<Service> => startService({ dataDir, adminToken: ADMIN, env })
+      let running: Service | undefined
+      const start = async (): Promise<Service> => {
+        running = await startService({ dataDir, adminToken: ADMIN, env })
+        return running
+      }
       try {
         let service = await start()
         const eums = await prepareEsim(service)
@@ -109,6 +113,7 @@ about(['esim-smdp', 'fair-use'], compliance)(
         for (const table of ['esim_smdp_code', 'esim_smdp_euicc', 'fair_use_quota', 'compliance_erasure'])
           assert.not.ok(filled.includes(table), table)
       } finally {
+        await running?.kill()
         await lab.stop()
       }
     }),

@@ -16,7 +16,7 @@ export interface StateChange {
 export type StateTeller = (now: ReadonlyMap<string, string>) => Promise<void>
 
 /** What flaps is told of so often within `WINDOW_MS`, and then no more until that is over: as it is then. */
-const MOST_TOLD = 20
+const MOST_TOLD = 60
 const WINDOW_MS = 60_000
 
 interface Told {

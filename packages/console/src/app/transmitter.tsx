@@ -23,20 +23,24 @@ const TX_EVENTS = ['tx.*', 'policy.*', 'node.*', 'config.*', 'settings.*']
 
 /** Keeps `tx` true until the returned function is called. */
 export function watchTransmitter(): () => void {
-  // Without a tag: an answer of Stop may have been shown since.
-  const reader = queryReader<Tx, string>(
-    () => api.get('/v1/tx/arm'),
-    (answer) => {
-      if (answer.ok) tx.value = answer.data
-    },
-  )
   let timer: ReturnType<typeof setTimeout>
   const plan = (): void => {
+    clearTimeout(timer)
     timer = setTimeout(() => {
       if (!document.hidden) reader.look()
       plan()
     }, nextLookMs(tx.value))
   }
+  // Without a tag: an answer of Stop may have been shown since.
+  const reader = queryReader<Tx, string>(
+    () => api.get('/v1/tx/arm'),
+    (answer) => {
+      if (!answer.ok) return
+      tx.value = answer.data
+      // What is not as it was told is looked at again soon, whatever was planned before.
+      plan()
+    },
+  )
   reader.look()
   plan()
   const stop = listen(TX_EVENTS, reader.look)

@@ -91,6 +91,11 @@ scene('tells of a SIM that the HSS takes, holds otherwise, refuses, and of its p
   const last = (news: string): Promise<void> =>
     eventually(async () => assert.is((await told()).at(-1), `${news} ${HASH}`))
   core.attached.add(IMSI)
+  // Who is there at the first look came while nobody looked.
+  await looked(1)
+  core.attached.delete(IMSI)
+  await last('sim.detached')
+  core.attached.add(IMSI)
   await last('sim.attached')
   core.attached.delete(IMSI)
   await last('sim.detached')

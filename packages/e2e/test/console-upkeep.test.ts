@@ -209,7 +209,13 @@ if (executable !== undefined) {
     'invites a person by a link that is shown once, who accepts it, and takes the person away again',
     async () => {
       const { page, done } = await shown('/people')
-      await page.getByRole('button', { name: 'Invite somebody' }).click()
+      const invite = page.getByRole('button', { name: 'Invite somebody' })
+      const colour = () =>
+        page.evaluate<string>("getComputedStyle(document.querySelector('.button.primary')).backgroundColor")
+      const before = await colour()
+      await invite.hover()
+      assert.is(await colour(), before, 'its text is read on its own colour, under the mouse too')
+      await invite.click()
       const dialog = page.getByRole('dialog')
       await dialog.getByLabel('Name').fill('grace')
       await dialog.getByLabel('operator').check()

@@ -13,6 +13,9 @@ const SHOWN = 10
 /** Backups on a schedule, and who has taken or restored one lately. */
 export function History() {
   const query = (action: string) => ({ query: { action, limit: SHOWN } })
+  /** What was refused has touched nothing: the trail tells of it. */
+  const done = (entries: readonly ItemOf<'/v1/audit'>[]) =>
+    entries.filter(({ outcome }) => outcome !== 'denied')
   const taken = useQuery('/v1/audit', query('backup.create'), { on: ['backup.*'] })
   const restored = useQuery('/v1/audit', query('backup.restore'), { on: ['backup.*'] })
   return (
@@ -21,15 +24,15 @@ export function History() {
       <Schedule />
       <Loaded query={taken}>
         {({ entries }) =>
-          entries.length === 0 ? (
+          done(entries).length === 0 ? (
             <EmptyState title={t('backup.history.none')}>{t('backup.history.none.help')}</EmptyState>
           ) : (
-            <Entries label={t('backup.history.taken')} entries={entries} />
+            <Entries label={t('backup.history.taken')} entries={done(entries)} />
           )
         }
       </Loaded>
-      {restored.data === undefined || restored.data.entries.length === 0 ? null : (
-        <Entries label={t('backup.history.restored')} entries={restored.data.entries} />
+      {restored.data === undefined || done(restored.data.entries).length === 0 ? null : (
+        <Entries label={t('backup.history.restored')} entries={done(restored.data.entries)} />
       )}
       <p>
         <a href="/docs/how-to/backup.html">{t('backup.docs')}</a>

@@ -188,6 +188,10 @@ if (executable !== undefined) {
       field = await makeBox({ name: 'field', place: await boxPlace(3), folder: join(folder, 'field') })
       await field.start()
       await joinMesh(hill, mast)
+      await eventually(async () => {
+        const told = (await membersAt(mast)).find(({ name }) => name === 'hill')
+        assert.ok(told?.wireguard, 'the root knows how hill is linked')
+      }, 180_000)
       await atHill.page.close()
       // Its list knows nobody who joins from now on.
       await hill.stop()

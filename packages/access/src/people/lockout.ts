@@ -35,8 +35,15 @@ export interface Attempt {
 
 /** What an attempt did to the counts. */
 export interface AttemptState {
-  /** It was the one that locks if it fails: of the name or of the network. */
+  /** It was the one that locks if it fails: of the name (at a known network: there) or of the network. */
   readonly locks: 'name' | 'network' | undefined
+}
+
+/** What counts against an attempt, below what refuses it. */
+interface Failures {
+  readonly isKnown: boolean
+  readonly ofNetwork: number
+  readonly ofName: number
 }
 
 /** Counts failed logins. Contract section 1: five within 15 minutes for a name or an address. */
@@ -79,8 +86,9 @@ export const LOCKOUT_TABLES: readonly TableSpec[] = [FAILURES, KNOWN]
  *
  * - A network that has failed five times within 15 minutes, whatever the names, is refused until the oldest failure of
  *   its streak is over: 15 minutes after the last one that was counted. Refused tries do not count.
- * - A name that has failed five times, from whatever networks, is refused likewise, but not from networks that its user
- *   has logged in from in the last 90 days: strangers who fail in somebody's name keep only strangers out.
+ * - A name that has failed five times, from whatever networks, is refused likewise.
+ * - Where its user has logged in within the last 90 days, only failures in that name from that network count for a name:
+ *   neither strangers who fail in it nor a guest who fails in other names behind the same NAT keep its user out.
  * - A login clears the failures of its own name from its own network alone: nobody gets tries at another name by logging
  *   in as himself, and nobody gets more tries because the one whose name it is logs in elsewhere.
  */
@@ -95,16 +103,25 @@ export function createLockout(context: Pick<Context, 'db' | 'clock'>, keys: Sess
       ...params,
       since_ms: clock.nowMs() - WINDOW_MS,
     })
-  const lookAtNetwork = async (reader: Reader, { network }: Attempt): Promise<number> => {
-    const rows = await failuresOf(reader, 'network = :network', { network })
+  const lookAt = async (reader: Reader, of: string, params: SqlParams): Promise<number> => {
+    const rows = await failuresOf(reader, of, params)
     refuseOver(rows, clock.nowMs())
     return sumOf(rows)
   }
-  const lookAtName = async (reader: Reader, attempt: Attempt): Promise<number> => {
-    if (await isKnownNetwork(reader, attempt, clock.nowMs())) return 0
-    const rows = await failuresOf(reader, 'name_hash = :name_hash', { name_hash: hashOf(attempt.name) })
-    refuseOver(rows, clock.nowMs())
-    return sumOf(rows)
+  const lookAtNetwork = (reader: Reader, { network }: Attempt): Promise<number> =>
+    lookAt(reader, 'network = :network', { network })
+  const look = async (reader: Reader, attempt: Attempt): Promise<Failures> => {
+    const { network } = attempt
+    const name_hash = hashOf(attempt.name)
+    if (await isKnownNetwork(reader, attempt, clock.nowMs())) {
+      const own = await lookAt(reader, 'network = :network and name_hash = :name_hash', { network, name_hash })
+      return { isKnown: true, ofNetwork: 0, ofName: own }
+    }
+    return {
+      isKnown: false,
+      ofNetwork: await lookAtNetwork(reader, attempt),
+      ofName: await lookAt(reader, 'name_hash = :name_hash', { name_hash }),
+    }
   }
   const count = async (tx: Tx, { network, name }: Attempt): Promise<void> => {
     const key = { network, name_hash: hashOf(name) }
@@ -114,15 +131,10 @@ export function createLockout(context: Pick<Context, 'db' | 'clock'>, keys: Sess
     await FAILURES.put(tx, { ...key, failures: (isFresh ? known.failures : 0) + 1, last_at_ms: nowMs })
   }
   return {
-    refuse: async (attempt) => {
-      await lookAtNetwork(db, attempt)
-      await lookAtName(db, attempt)
-      return { isKnown: await isKnownNetwork(db, attempt, clock.nowMs()) }
-    },
+    refuse: (attempt) => look(db, attempt),
     begin: (attempt) =>
       db.write(async (tx) => {
-        const ofNetwork = await lookAtNetwork(tx, attempt)
-        const ofName = await lookAtName(tx, attempt)
+        const { ofNetwork, ofName } = await look(tx, attempt)
         await count(tx, attempt)
         if (ofNetwork + 1 >= MOST_FAILURES) return { locks: 'network' }
         return { locks: ofName + 1 >= MOST_FAILURES ? 'name' : undefined }

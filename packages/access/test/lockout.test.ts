@@ -68,18 +68,21 @@ lockout('locks a name for strangers, and not where its user has logged in before
   assert.is(await tried(lock, home), 'ok')
 })
 
-lockout('locks a network for strangers, and not for its users, each of whom has tries of his own', async () => {
-  const { db, clock, lock } = world()
-  const ada = of('ada', 'home', 'id of ada')
-  const eve = of('eve', 'home', 'id of eve')
-  for (const known of [ada, eve]) await db.write((tx) => lock.succeeded(tx, known, clock.nowMs()))
-  const guest = await repeat(5, (index) => tried(lock, of(`guest ${index}`, 'home')))
-  assert.is(guest.at(-1), 'network')
-  assert.is(await tried(lock, of('mallory', 'home')), 900)
-  assert.equal(await repeat(6, () => tried(lock, ada)), ['ok', 'ok', 'ok', 'ok', 'name', 900])
-  assert.is(await tried(lock, eve), 'ok')
-  assert.is(await tried(lock, of('ada', 'elsewhere', 'id of ada')), 900)
-})
+lockout(
+  'locks a network for strangers, and not for its users, each of whom has tries of his own',
+  async () => {
+    const { db, clock, lock } = world()
+    const ada = of('ada', 'home', 'id of ada')
+    const eve = of('eve', 'home', 'id of eve')
+    for (const known of [ada, eve]) await db.write((tx) => lock.succeeded(tx, known, clock.nowMs()))
+    const guest = await repeat(5, (index) => tried(lock, of(`guest ${index}`, 'home')))
+    assert.is(guest.at(-1), 'network')
+    assert.is(await tried(lock, of('mallory', 'home')), 900)
+    assert.equal(await repeat(6, () => tried(lock, ada)), ['ok', 'ok', 'ok', 'ok', 'name', 900])
+    assert.is(await tried(lock, eve), 'ok')
+    assert.is(await tried(lock, of('ada', 'elsewhere', 'id of ada')), 900)
+  },
+)
 
 lockout('keeps nobody out for good who fails in the name for ever', async () => {
   const { db, clock, lock } = world()

@@ -39,6 +39,25 @@ events('sends what happens from now on, with id, type and data', async () => {
   stream.destroy()
 })
 
+events('tells of people and their credentials whom the audit trail tells, and whom it is about', async () => {
+  const open = await listen()
+  await eventually(() => open.text().includes('retry: '))
+  token = world.kernel.token('worker', ['operator', 'viewer'])
+  const operator = await listen()
+  await eventually(() => operator.text().includes('retry: '))
+  const types = ['auth.login', 'token.create', 'user.roles', 'plugin.secret.set', 'plugin.load', 'sim.issue']
+  for (const type of types) world.kernel.emit(type, 'somebody')
+  world.kernel.emit('user.password', 'id-watcher')
+  const typesIn = (connection: Raw): readonly string[] =>
+    [...connection.text().matchAll(/^event: (.+)$/gm)].map((match) => match[1] ?? '')
+  await eventually(() => typesIn(operator).includes('user.password'))
+  assert.equal(typesIn(operator), [...types, 'user.password'])
+  await eventually(() => typesIn(open).includes('user.password'))
+  assert.equal(typesIn(open), ['plugin.load', 'sim.issue', 'user.password'])
+  open.destroy()
+  operator.destroy()
+})
+
 events('goes on after the last event that a client has seen, and misses none', async () => {
   for (let n = 1; n <= 700; n += 1) world.kernel.emit('tick', String(n))
   const stream = await listen('100')

@@ -114,7 +114,10 @@ export function createLockout(context: Pick<Context, 'db' | 'clock'>, keys: Sess
     const { network } = attempt
     const name_hash = hashOf(attempt.name)
     if (await isKnownNetwork(reader, attempt, clock.nowMs())) {
-      const own = await lookAt(reader, 'network = :network and name_hash = :name_hash', { network, name_hash })
+      const own = await lookAt(reader, 'network = :network and name_hash = :name_hash', {
+        network,
+        name_hash,
+      })
       return { isKnown: true, ofNetwork: 0, ofName: own }
     }
     return {

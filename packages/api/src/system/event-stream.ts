@@ -9,6 +9,8 @@ import type { EventBatch, EventHub } from './event-hub.ts'
 const RETRY_MS = 2_000
 /** One of so many streams is kept for administrators. */
 const RESERVED_PART = 8
+/** Who lets whom in: told to those who may read it in the audit trail, and to whom it is about. */
+const OF_PEOPLE = /^(auth|token|user|plugin\.secret)\./
 
 /**
  * The events after `from` (the newest when undefined) as server-sent events, until the client leaves, its credential
@@ -75,7 +77,10 @@ async function* follow(
       checkedMs = nowMs
     }
     const batch = await hub.after(position)
-    const text = batchText(position, batch)
+    const text = batchText(position, {
+      ...batch,
+      events: batch.events.filter((event) => maySee(context, event)),
+    })
     position = batch.events.at(-1)?.id ?? batch.gapUntil ?? position
     if (text !== '' || nowMs - spokenMs >= limits.heartbeatMs) {
       yield text === '' ? ': still here\n\n' : text
@@ -84,6 +89,12 @@ async function* follow(
       await hub.wait(Math.min(limits.heartbeatMs, limits.recheckMs), context.signal)
     }
   }
+}
+
+/** An event that is hidden leaves no gap: the next one's id is enough to go on from. */
+function maySee({ principal }: RequestContext, { type, subject, isLost }: OutboxEvent): boolean {
+  if (isLost === true || !OF_PEOPLE.test(type)) return true
+  return principal.roles.has('operator') || subject === principal.id
 }
 
 function batchText(position: number, { events, gapUntil }: EventBatch): string {

@@ -14,7 +14,9 @@ export function eventsRoute(core: EdgeCore): Route {
     summary: 'State changes as server-sent events',
     description:
       'Each event has an id; send the last one seen as Last-Event-ID to go on from there. An event `gap` says that ' +
-      'older events are not kept any more: read the state afresh. Comment lines keep the connection alive.',
+      'older events are not kept any more: read the state afresh. Comment lines keep the connection alive. Events about ' +
+      'people, their logins and tokens, and secrets of plugins (auth.*, token.*, user.*, plugin.secret.*) go to the role ' +
+      'operator, which may read them in the audit trail, and to whom they are about.',
     produces: ['text/event-stream'],
     errors: [rateLimited.code],
     handle: async (request: RequestContext) => ({

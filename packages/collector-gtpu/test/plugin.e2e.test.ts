@@ -134,4 +134,22 @@ life('leaves no counters of a capture when the service stops, and counts it on a
   }
 })
 
+life('answers and ends while its capture is a pipe that nobody writes, and says what to name', async () => {
+  const own = folder()
+  const file = join(own.path, 'captured.pcap')
+  runTool('mkfifo', file)
+  try {
+    const { services } = keeper()
+    const { instance, collector } = await open({ ...CONFIG, driver: 'file', file }, services, own.path)
+    const words = /collector[.]upf[.]file is no file but a pipe: name a capture that lies on a disk/
+    assert.match(String(await collector.poll(undefined, NEVER).catch((error: unknown) => error)), words)
+    const health = collector.health?.()
+    assert.is(health?.status, 'down')
+    assert.match(health?.detail ?? '', words)
+    await instance.stop?.('shutdown')
+  } finally {
+    own.remove()
+  }
+})
+
 life.run()

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { backoffMs, type Clock, type Log } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import { confined, ownConfinement, type Right, SYSTEM_PATH } from '../rights.ts'
 import type { TapState } from '../upf-tap.ts'
+import { openCapture } from './open-capture.ts'
 import { DAMAGED_STATUS, type TapOrder } from './order.ts'
 
 /** What a child is made of. */
@@ -118,9 +119,9 @@ class Supervised implements TapChild {
   #start(nowMs: number): void {
     let input: number | undefined
     try {
-      input = this.#options.input === undefined ? undefined : openSync(this.#options.input, 'r')
+      input = this.#options.input === undefined ? undefined : openCapture(this.#options.input)
     } catch (error) {
-      this.#restartLater(`collector.upf.file cannot be read: ${errnoOf(error)}`)
+      this.#restartLater(safeText(error))
       return
     }
     this.#spawn(nowMs, input === undefined ? [] : [input])
@@ -186,10 +187,6 @@ class Supervised implements TapChild {
     this.#dueMs = clock.monotonicMs() + delayMs
     log.error({ reason: words, failures: this.#failures, delayMs }, 'tap process ended; it is started again')
   }
-}
-
-function errnoOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : safeText(error)
 }
 
 /** The program beside this file: in the sources, and in a build. */

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { open, readdir, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { createGunzip } from 'node:zlib'
 import { southboundUnavailable } from '@steeple/contracts'
 import { type NewLines, positionFrom } from './new-lines.ts'
+import { openLog } from './open-log.ts'
 
 /** Where in which file: files are known by how they begin, since rotation renames, copies and packs them. */
 interface FilePosition {
@@ -145,7 +146,7 @@ async function octetsOf(
 }
 
 async function plain(path: string, from: number, most: number) {
-  await using file = await open(path)
+  await using file = await openLog(path)
   const { size } = await file.stat()
   const length = Math.max(0, Math.min(most, size - from))
   const { bytesRead, buffer } = await file.read({ position: from, buffer: Buffer.alloc(length) })

@@ -1,7 +1,7 @@
 import { appendFile, copyFile, readFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { assert, suite, tempDir } from '@steeple/testkit'
+import { assert, runTool, suite, tempDir } from '@steeple/testkit'
 import { newLinesOfFile } from '../../src/logs/log-file.ts'
 
 const test = suite('southbound/log-file')
@@ -117,6 +117,17 @@ test('reads a log that is not there yet from its beginning', async () => {
 test('says which log is not there', async () => {
   const failed = await newLinesOfFile('/nonexistent/mme.log', undefined).catch((error: unknown) => error)
   assert.match(String(failed), /\/nonexistent\/mme\.log/)
+})
+
+test('waits for no pipe where a log should be, and says that it is one', async () => {
+  await using folder = await tempDir()
+  const log = join(folder.path, 'mme.log')
+  const { position } = await newLinesOfFile(log, undefined)
+  runTool('mkfifo', log)
+  for (const from of [undefined, position]) {
+    const failed = await newLinesOfFile(log, from).catch((error: unknown) => error)
+    assert.match(String(failed), /mme[.]log: it is a pipe or a device where a file must be/)
+  }
 })
 
 test.run()

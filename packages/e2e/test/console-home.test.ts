@@ -49,7 +49,7 @@ if (executable !== undefined) {
       assert.is(issued.status, 201)
       const happenings = part(page, 'What happened last')
       await happenings.getByText('SIMs were issued').waitFor({ timeout: 30_000 })
-      const people = part(page, 'People')
+      const people = part(page, 'Subscribers')
       await people.getByText('Nobody is online').waitFor()
       const { body } = await service.request('GET', '/v1/sims?limit=1')
       await eventually(async () => {

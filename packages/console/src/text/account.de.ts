@@ -19,7 +19,7 @@ export const accountDe: Readonly<Record<keyof typeof accountEn, string>> = {
   'account.password.other': 'Die beiden sind nicht gleich.',
   'account.password.done': 'Das Passwort ist geändert.',
   'account.recovery':
-    'Jeder gilt einmal anstelle eines Codes deiner App. Ist die App verloren und keiner mehr übrig, gibt dir ein Administrator andere.',
+    'Sie lassen dich ein, wenn das Telefon mit der Authenticator-App weg ist: tippe einen anstelle der sechs Ziffern der App. Jeder gilt einmal. Bewahre sie getrennt vom Telefon auf. Ist keiner mehr übrig, gibt dir ein Administrator andere.',
   'account.recovery.left': '{count} von zehn {count|ist|sind} übrig.',
   'account.recovery.new': 'Neue Wiederherstellungscodes',
   'account.recovery.new.what':

@@ -17,7 +17,7 @@ export const accountEn = {
   'account.password.other': 'The two are not the same.',
   'account.password.done': 'The password is changed.',
   'account.recovery':
-    'Each is good once in place of a code of your app. When the app is lost and none is left, an administrator gives you others.',
+    'They let you in when your phone with the authenticator app is lost: type one in place of the six digits of the app. Each works once. Keep them apart from the phone. When none is left, an administrator gives you others.',
   'account.recovery.left': '{count} of ten {count|is|are} left.',
   'account.recovery.new': 'Draw new recovery codes',
   'account.recovery.new.what':

@@ -57,7 +57,7 @@ export const backupDe: Readonly<Record<keyof typeof backupEn, string>> = {
   'backup.keys.without': 'nicht darin: nur für diese Box',
   'backup.difference': 'Was anders wäre',
   'backup.difference.what':
-    '{count} von {all} Tabellen hätten mehr oder weniger Zeilen. Zeilen, die es in beiden gibt, können trotzdem anderes sagen.',
+    '{count} von {all} {all|Tabelle|Tabellen} {count|hätte|hätten} mehr oder weniger Zeilen. Zeilen, die es in beiden gibt, können trotzdem anderes sagen.',
   'backup.difference.none': 'Jede Tabelle hat so viele Zeilen wie im Backup.',
   'backup.table': 'Tabelle',
   'backup.rows.now': 'Zeilen jetzt',

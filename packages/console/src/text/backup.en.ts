@@ -54,7 +54,7 @@ export const backupEn = {
   'backup.keys.without': 'not in it: for this box alone',
   'backup.difference': 'What would be different',
   'backup.difference.what':
-    '{count} of {all} tables would have more or fewer rows. Rows that are there in both may still say something else.',
+    '{count} of {all} {all|table|tables} would have more or fewer rows. Rows that are there in both may still say something else.',
   'backup.difference.none': 'Each table has as many rows as in the backup.',
   'backup.table': 'Table',
   'backup.rows.now': 'Rows now',

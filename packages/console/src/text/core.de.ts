@@ -22,7 +22,10 @@ export const coreDe: Readonly<Record<keyof typeof coreEn, string>> = {
   'core.plan.again': 'Neu nachsehen',
   'core.plan.state.in_sync': 'Das Kernnetz hat, was die Konfiguration sagt',
   'core.plan.state.changes': 'Das Kernnetz ist zu ändern',
-  'core.plan.state.unconfigured': 'Kein Kernnetz ist eingestellt',
+  'core.plan.state.unconfigured':
+    'Das Kernnetz läuft, wie es eingerichtet wurde: diese Box schreibt keine Konfiguration dafür',
+  'core.plan.lab':
+    'Das Labor-Kernnetz, das npm start neben der Box startet, richtet sich selbst ein: dort fehlt nichts.',
   'core.plan.state.unknown': 'Es lässt sich nicht vergleichen',
   'core.plan.driver.container':
     'Die Box setzt es selbst in Kraft, Daemon für Daemon, und nimmt es zurück, wenn einer nicht gesund wird.',

@@ -20,7 +20,9 @@ export const coreEn = {
   'core.plan.again': 'Look again',
   'core.plan.state.in_sync': 'The core has what the configuration says',
   'core.plan.state.changes': 'The core is to be changed',
-  'core.plan.state.unconfigured': 'No core is configured',
+  'core.plan.state.unconfigured': 'The core runs as it was set up: this box writes no configuration of it',
+  'core.plan.lab':
+    'The lab core, which npm start runs beside the box, sets itself up: nothing is missing there.',
   'core.plan.state.unknown': 'It cannot be compared',
   'core.plan.driver.container':
     'The box puts it in force by itself, daemon after daemon, and takes it back when one does not get well.',

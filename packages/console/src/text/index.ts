@@ -1,3 +1,5 @@
+import { fill } from './fill.ts'
+
 /** The texts of each area: its English file adds them here. */
 // biome-ignore lint/suspicious/noEmptyInterface: each area adds to it.
 export interface AreaTexts {}
@@ -28,15 +30,7 @@ export async function loadTexts(): Promise<void> {
  * A text, with what it names filled in: `{name}`, and `{count|card|cards}` for the form that a number needs.
  */
 export function t(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
-  const text = texts?.[key] ?? key
-  return text.replaceAll(
-    /\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g,
-    (_, name: string, one?: string, many?: string) => {
-      const value = values[name] ?? ''
-      if (one === undefined) return typeof value === 'number' ? value.toLocaleString(locale()) : value
-      return (new Intl.PluralRules(language).select(Number(value)) === 'one' ? one : many) ?? ''
-    },
-  )
+  return fill(texts?.[key] ?? key, values, language, locale())
 }
 
 /** The text of a key that is made at run time, of a state for instance; the word itself when there is none. */

@@ -8,7 +8,7 @@ export const meshDe: Readonly<Record<keyof typeof meshEn, string>> = {
   'mesh.self.port': 'UDP-Port',
   'mesh.which': 'Mesh',
   'mesh.which.root': '{name}, dessen Wurzel diese Box ist, mit {count} {count|Mitglied|Mitgliedern}',
-  'mesh.which.member': '{name}, mit {count} Mitgliedern',
+  'mesh.which.member': '{name}, mit {count} {count|Mitglied|Mitgliedern}',
   'mesh.key': 'Öffentlicher Schlüssel',
   'mesh.key.copy': 'Schlüssel kopieren',
   'mesh.key.next': 'Nächster Schlüssel',

@@ -6,7 +6,7 @@ export const meshEn = {
   'mesh.self.port': 'UDP port',
   'mesh.which': 'Mesh',
   'mesh.which.root': '{name}, of which this box is the root, with {count} {count|member|members}',
-  'mesh.which.member': '{name}, with {count} members',
+  'mesh.which.member': '{name}, with {count} {count|member|members}',
   'mesh.key': 'Public key',
   'mesh.key.copy': 'Copy the key',
   'mesh.key.next': 'Next key',

@@ -2,9 +2,9 @@ import type { peopleEn } from './people.en.ts'
 
 /** Texte der Seiten über Leute, Tokens und Sitzungen. */
 export const peopleDe: Readonly<Record<keyof typeof peopleEn, string>> = {
-  'people.title': 'Leute und Tokens',
-  'people.one': 'Eine Person',
-  'people.users': 'Leute',
+  'people.title': 'Konten und Tokens',
+  'people.one': 'Ein Konto',
+  'people.users': 'Konten',
   'people.invitations': 'Einladungen',
   'people.tokens': 'Tokens',
   'people.sessions': 'Sitzungen',
@@ -38,9 +38,10 @@ export const peopleDe: Readonly<Record<keyof typeof peopleEn, string>> = {
     'Mit einer Authenticator-App scannen: sie zeigt den Code, den die Anmeldung verlangt.',
   'people.authenticator.text': 'Es lässt sich nicht scannen',
   'people.recovery': 'Wiederherstellungscodes',
-  'people.recovery.help': 'Jeder gilt einmal anstelle eines Codes, wenn die App verloren ist.',
+  'people.recovery.help':
+    'Für den Tag, an dem das Telefon mit der Authenticator-App weg ist: tippe einen davon anstelle der sechs Ziffern. Jeder gilt einmal. Bewahre sie getrennt vom Telefon auf.',
   'people.recovery.few': 'noch {count}',
-  'people.recovery.left': 'noch {count}',
+  'people.recovery.left': '{count} von zehn {count|ist|sind} übrig',
   'people.once': 'Das wird jetzt gezeigt und nie wieder.',
   'people.once.kept': 'Ich habe es aufgehoben',
   'people.drawn': 'Womit {name} sich anmeldet',

@@ -1,8 +1,8 @@
 /** Texts of the pages of people, tokens and sessions. */
 export const peopleEn = {
-  'people.title': 'People and tokens',
-  'people.one': 'A person',
-  'people.users': 'People',
+  'people.title': 'Accounts and tokens',
+  'people.one': 'An account',
+  'people.users': 'Accounts',
   'people.invitations': 'Invitations',
   'people.tokens': 'Tokens',
   'people.sessions': 'Sessions',
@@ -35,9 +35,10 @@ export const peopleEn = {
     'Scan it with an authenticator app: it shows the code that signing in asks for.',
   'people.authenticator.text': 'It cannot be scanned',
   'people.recovery': 'Recovery codes',
-  'people.recovery.help': 'Each is good once in place of a code, when the app is lost.',
+  'people.recovery.help':
+    'For the day the phone with the authenticator app is lost: type one of these in place of the six digits. Each works once. Keep them apart from the phone.',
   'people.recovery.few': '{count} left',
-  'people.recovery.left': '{count} left',
+  'people.recovery.left': '{count} of ten {count|is|are} left',
   'people.once': 'This is shown now and never again.',
   'people.once.kept': 'I have kept it',
   'people.drawn': 'What {name} signs in with',

@@ -8,7 +8,7 @@ export const settingsDe: Readonly<Record<keyof typeof settingsEn, string>> = {
   'settings.docs': 'Alle Einstellungen und wozu sie da sind',
   'settings.search': 'Einstellung suchen',
   'settings.onlySet': 'Nur was jemand gesetzt hat',
-  'settings.count': '{count} von {all} Einstellungen',
+  'settings.count': '{count} von {all} {all|Einstellung|Einstellungen}',
   'settings.awaiting':
     '{count} {count|Einstellung hat|Einstellungen haben} einen anderen Wert, der ab dem nächsten Start des Dienstes gilt:',
   'settings.awaits': 'wartet auf einen Start',

@@ -6,7 +6,7 @@ export const settingsEn = {
   'settings.docs': 'All settings, with what they are for',
   'settings.search': 'Find a setting',
   'settings.onlySet': 'Only what somebody has set',
-  'settings.count': '{count} of {all} settings',
+  'settings.count': '{count} of {all} {all|setting|settings}',
   'settings.awaiting':
     '{count} {count|setting has|settings have} another value that counts from the next start of the service on:',
   'settings.awaits': 'awaits a start',

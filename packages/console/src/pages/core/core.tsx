@@ -71,7 +71,7 @@ export function Page() {
               </section>
             ))}
           </div>
-          {may('operator') && has('core-config') ? <Plan /> : null}
+          {may('operator') && has('core-config') ? <Plan isLab={data.mode === 'lab'} /> : null}
           {may('operator') ? <Restarts /> : null}
           <Lifecycle nodeId={data.node_id} isArmed={data.tx.armed} />
         </>

@@ -14,14 +14,14 @@ type File = CorePlan['files'][number]
 const TONES: Readonly<Record<string, Tone>> = { in_sync: 'ok', changes: 'warn', unknown: 'bad' }
 
 /** What a change of the core's configuration would do now, before it is done. */
-export function Plan() {
+export function Plan({ isLab }: { readonly isLab: boolean }) {
   const query = useQuery('/v1/core/plan', {}, { on: ['core.*', 'config.*', 'policy.*'] })
   const { data, error, reload } = query
   return (
     <section class="card" aria-labelledby="core-plan">
       <h2 id="core-plan">{t('core.plan')}</h2>
       {error === undefined ? null : <ErrorNotice error={error} onRetry={reload} />}
-      {data === undefined ? null : <Planned plan={data} />}
+      {data === undefined ? null : <Planned plan={data} isLab={isLab} />}
       <div class="toolbar again">
         <Button onClick={reload}>{t('core.plan.again')}</Button>
       </div>
@@ -29,7 +29,7 @@ export function Plan() {
   )
 }
 
-function Planned({ plan }: { readonly plan: CorePlan }) {
+function Planned({ plan, isLab }: { readonly plan: CorePlan; readonly isLab: boolean }) {
   const { state, driver, notes, problems } = plan
   return (
     <>
@@ -37,6 +37,7 @@ function Planned({ plan }: { readonly plan: CorePlan }) {
         <Lamp tone={TONES[state] ?? 'none'} label={word('core.plan.state', state)} />
       </p>
       <p>{t(driver === 'container' ? 'core.plan.driver.container' : 'core.plan.driver.none')}</p>
+      {state === 'unconfigured' && isLab ? <p>{t('core.plan.lab')}</p> : null}
       {state === 'changes' ? <Consequences plan={plan} /> : null}
       {problems.length === 0 ? null : (
         <Notice tone="warn">

@@ -3,7 +3,9 @@ import { api } from '../../api/client.ts'
 import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import { type Query, useAction, useQuery } from '../../api/use-query.ts'
+import { isKeptOff } from '../../app/kept-off.ts'
 import { ifPage } from '../../app/pages-here.ts'
+import { tx } from '../../app/transmitter.tsx'
 import { t, word } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
@@ -55,7 +57,11 @@ export function Needs({ status }: { readonly status: Query<AnswerOf<'GET', '/v1/
       {early.error === undefined ? null : <ErrorNotice error={early.error} />}
       {health.data !== undefined && firing.length + ill.length === 0 ? (
         <p>
-          <Lamp tone="ok" label={t('home.needs.none')} />
+          {isKeptOff(tx.value) ? (
+            <Lamp tone="none" label={t('home.needs.noneElse')} />
+          ) : (
+            <Lamp tone="ok" label={t('home.needs.none')} />
+          )}
         </p>
       ) : null}
       <ul class="home-list">

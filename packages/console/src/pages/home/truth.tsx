@@ -1,10 +1,9 @@
+import { closedGates, GATES } from '../../app/kept-off.ts'
 import { ifPage } from '../../app/pages-here.ts'
 import { StopButton, type Tx } from '../../app/transmitter.tsx'
 import { t } from '../../text/index.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
-
-const GATES = ['country_code', 'license_ack', 'allow_list'] as const
 
 /** One sentence: on the air or not, because …; the lights of the three gates; Stop. */
 export function Truth({ state }: { readonly state: Tx | undefined }) {
@@ -32,7 +31,7 @@ export function Truth({ state }: { readonly state: Tx | undefined }) {
 
 /** Where what is missing is to be had. */
 function Ahead({ state }: { readonly state: Tx }) {
-  const isOpen = GATES.every((gate) => state.gates[gate] === 'set')
+  const isOpen = closedGates(state).length === 0
   const href = ifPage(isOpen ? '/radio' : state.gates.country_code === 'set' ? '/rules' : '/start')
   if (href === undefined || state.armed) return null
   const text = { '/radio': 'home.arm', '/rules': 'home.gates', '/start': 'home.setUp' } as const
@@ -42,7 +41,7 @@ function Ahead({ state }: { readonly state: Tx }) {
 function sentenceOf(state: Tx): string {
   if (state.transmitter === 'on') return t('home.onAir')
   if (state.transmitter === 'unconfirmed') return t('home.unconfirmed')
-  const missing = GATES.filter((gate) => state.gates[gate] !== 'set').map((gate) => t(`home.because.${gate}`))
+  const missing = closedGates(state).map((gate) => t(`home.because.${gate}`))
   if (missing.length > 0) return t('home.offAir.gates', { reasons: missing.join(t('home.and')) })
   return t(state.armed ? 'home.offAir.armed' : 'home.offAir.ready')
 }

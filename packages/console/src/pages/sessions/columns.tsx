@@ -9,7 +9,7 @@ import { pageOf } from '../sims/sim.tsx'
 /** A session of a phone. */
 export type Session = ItemOf<'/v1/sessions'>
 
-const TONES: Readonly<Record<string, Tone>> = { active: 'on', idle: 'ok' }
+const TONES: Readonly<Record<string, Tone>> = { active: 'on' }
 
 /** The columns of a list of sessions; whose it is where the list is not of one SIM. */
 export function sessionColumns(isOfOne: boolean): readonly Column<Session>[] {

@@ -6,6 +6,7 @@ import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Checkbox, Field } from '../../ui/field.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
+import { rowsToImport } from './import-count.ts'
 import { ImportResults } from './import-results.tsx'
 import { type ImportProgress, rowsOf, runImport } from './import-run.ts'
 
@@ -38,6 +39,7 @@ export function Page() {
     await runImport(source.csv, { isDry, isAtomic: isAtomic && !isDry, label: label.trim() }, tell)
     setRunning(undefined)
   }
+  const count = tried === undefined || tried.error !== undefined ? undefined : rowsToImport(tried, isAtomic)
   const isReady = source.csv.trim() !== '' && running === undefined
   return (
     <>
@@ -68,11 +70,11 @@ export function Page() {
           </Button>
           <Button
             kind={tried === undefined ? 'plain' : 'primary'}
-            isDisabled={!isReady || tried === undefined || tried.error !== undefined}
+            isDisabled={!isReady || count === undefined || count === 0}
             isBusy={running === 'real'}
             onClick={() => void run(false)}
           >
-            {t('import.go', { count: rowsOf(source.csv) })}
+            {count === undefined ? t('import.go.all') : t('import.go', { count })}
           </Button>
         </div>
       </div>

@@ -1,0 +1,18 @@
+/** The gates of the transmitter, in the order in which they are shown. */
+export const GATES = ['country_code', 'license_ack', 'allow_list'] as const
+
+/** What of the TX gate says what keeps the box off the air. */
+interface Gate {
+  readonly transmitter: string
+  readonly gates: Readonly<Record<(typeof GATES)[number], string>>
+}
+
+/** The gates that are not set. */
+export function closedGates({ gates }: Pick<Gate, 'gates'>): readonly (typeof GATES)[number][] {
+  return GATES.filter((gate) => gates[gate] !== 'set')
+}
+
+/** Whether the box is off the air by a gate that somebody could mend. */
+export function isKeptOff(state: Gate | undefined): boolean {
+  return state !== undefined && state.transmitter === 'off' && closedGates(state).length > 0
+}

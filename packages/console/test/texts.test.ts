@@ -1,0 +1,76 @@
+import { readdirSync } from 'node:fs'
+import { assert, suite } from '@steeple/testkit'
+import { isKeptOff } from '../src/app/kept-off.ts'
+import { rowsToImport } from '../src/pages/sims/import-count.ts'
+import { fill } from '../src/text/fill.ts'
+
+/** What the console says, in both languages. */
+const texts = suite('console/texts')
+const TEXT = new URL('../src/text/', import.meta.url)
+const LANGUAGES = ['en', 'de'] as const
+/** What is said of a number without the name of a thing: it is the same for one and for many. */
+const NAMELESS = [
+  ...['audit.verify.running', 'mesh.link.toApprove', 'people.recovery.few', 'ui.selected', 'esim.failures'],
+  ...['imported', 'updated', 'exists', 'error', 'not_imported', 'would'].map((one) => `import.count.${one}`),
+  // Never one.
+  ...['account.password.help', 'backup.passphrase.help', 'sims.bulk.goOn'],
+]
+
+/** All texts of a language by their keys. */
+async function textsOf(language: (typeof LANGUAGES)[number]): Promise<ReadonlyMap<string, string>> {
+  const files = readdirSync(TEXT).filter((name) => name.endsWith(`.${language}.ts`))
+  const areas = await Promise.all(files.map((name) => import(new URL(name, TEXT).href)))
+  return new Map(areas.flatMap((area) => Object.values(area).flatMap((all) => Object.entries(all as object))))
+}
+
+texts('says what is counted in the form that its number needs, in each language', async () => {
+  for (const language of LANGUAGES) {
+    const uniform = [...(await textsOf(language))].filter(
+      ([key, text]) =>
+        /\{(count|all|total|sent)\}/.test(text) && !/\{\w+\|/.test(text) && !NAMELESS.includes(key),
+    )
+    // What a quota comes to is a text already.
+    assert.equal(
+      uniform.map(([key]) => key).filter((key) => key !== 'quota.enough'),
+      [],
+      language,
+    )
+  }
+  const phones = '{count} {count|Telefon ist|Telefone sind} angemeldet.'
+  assert.equal(
+    [0, 1, 2, 1_234].map((count) => fill(phones, { count }, 'de')),
+    [
+      '0 Telefone sind angemeldet.',
+      '1 Telefon ist angemeldet.',
+      '2 Telefone sind angemeldet.',
+      '1.234 Telefone sind angemeldet.',
+    ],
+  )
+})
+
+texts('names in German what it names in English', async () => {
+  const [en, de] = await Promise.all([textsOf('en'), textsOf('de')])
+  const namesIn = (text = ''): readonly string[] =>
+    [...new Set([...text.matchAll(/\{(\w+)/g)].map(([, name = '']) => name))].sort()
+  assert.equal(
+    [...en].filter(([key, text]) => String(namesIn(text)) !== String(namesIn(de.get(key)))),
+    [],
+  )
+})
+
+texts('does not say that nothing needs somebody while a gate is closed', () => {
+  const gates = { country_code: 'set', license_ack: 'set', allow_list: 'set' }
+  assert.not(isKeptOff(undefined))
+  assert.not(isKeptOff({ transmitter: 'off', gates }))
+  assert.ok(isKeptOff({ transmitter: 'off', gates: { ...gates, allow_list: 'missing' } }))
+  assert.not(isKeptOff({ transmitter: 'on', gates: { ...gates, allow_list: 'missing' } }))
+})
+
+texts('counts the rows that an import would bring in, and none where one keeps all out', () => {
+  const results = ['imported', 'exists', 'error', 'updated'].map((status) => ({ status }))
+  assert.is(rowsToImport({ results }, false), 2)
+  assert.is(rowsToImport({ results }, true), 0)
+  assert.is(rowsToImport({ results: results.filter(({ status }) => status !== 'error') }, true), 2)
+})
+
+texts.run()

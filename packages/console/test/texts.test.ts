@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { assert, suite } from '@steeple/testkit'
 import { isKeptOff } from '../src/app/kept-off.ts'
 import { rowsToImport } from '../src/pages/sims/import-count.ts'
@@ -56,6 +56,25 @@ texts('names in German what it names in English', async () => {
     [...en].filter(([key, text]) => String(namesIn(text)) !== String(namesIn(de.get(key)))),
     [],
   )
+})
+
+texts('says what each code of an error means, in both languages', async () => {
+  const [api, types] = ['api', 'types'].map((name) =>
+    readFileSync(new URL(`../../client/src/${name}.ts`, import.meta.url), 'utf8'),
+  )
+  const common = /type CommonCode =([\s\S]*?)\n\n/.exec(api ?? '')?.[1] ?? ''
+  const own = /type ClientCode =([\s\S]*?)\n\n/.exec(types ?? '')?.[1] ?? ''
+  const ofRoutes = [...(api ?? '').matchAll(/^ {4}readonly code: (.*)$/gm)].map(([, codes]) => codes)
+  const codes = new Set([...`${common}${own}${ofRoutes}`.matchAll(/'(\w+)'/g)].map(([, code]) => code))
+  assert.ok(codes.size > 60, String(codes.size))
+  for (const language of LANGUAGES) {
+    const all = await textsOf(language)
+    assert.equal(
+      [...codes].filter((code) => !all.has(`problem.${code}`)),
+      [],
+      language,
+    )
+  }
 })
 
 texts('does not say that nothing needs somebody while a gate is closed', () => {

@@ -6,6 +6,13 @@ import { patternWords } from './pattern-words.ts'
 const MAX_DETAILS = 32
 /** Names come from the request; longer ones are cut. */
 const MAX_NAME_CHARS = 80
+/** What each rule about a length says, and of what. */
+const LIMITS: Readonly<Record<string, readonly [bound: string, one: string, many: string]>> = {
+  minLength: ['at least', 'character', 'characters'],
+  maxLength: ['at most', 'character', 'characters'],
+  minItems: ['at least', 'entry', 'entries'],
+  maxItems: ['at most', 'entry', 'entries'],
+}
 
 /** ajv's errors as details: a JSON pointer (RFC 6901) and a message that names rules and properties, never values. */
 export function detailsFrom(errors: readonly ErrorObject[]): readonly ErrorDetail[] {
@@ -32,7 +39,18 @@ function detailFrom(error: ErrorObject): ErrorDetail {
   }
   if (error.keyword === 'pattern')
     return { pointer: at(error), message: patternWords(String(error.params.pattern)) }
-  return { pointer: at(error), message: error.message ?? `breaks the rule ${error.keyword}` }
+  return {
+    pointer: at(error),
+    message: limitWords(error) ?? error.message ?? `breaks the rule ${error.keyword}`,
+  }
+}
+
+/** What is too short, too long, too few or too many, as a person would say it. */
+function limitWords({ keyword, params }: ErrorObject): string | undefined {
+  const words = LIMITS[keyword]
+  if (words === undefined) return undefined
+  const [bound, one, many] = words
+  return `must have ${bound} ${params.limit} ${params.limit === 1 ? one : many}`
 }
 
 function at(error: ErrorObject): string {

@@ -1,6 +1,6 @@
 import type { Problem } from '@steeple/client'
 import type { ComponentChildren } from 'preact'
-import { t } from '../text/index.ts'
+import { t, word } from '../text/index.ts'
 import { Button } from './button.tsx'
 import { Copy } from './copy.tsx'
 import type { Tone } from './lamp.tsx'
@@ -21,12 +21,19 @@ export function Notice({
   )
 }
 
-/** An error of the API in its own words, each broken rule, and the request id to find it in the log. */
+/**
+ * An error of the API: what its code means in the reader's language, the API's own words, each broken rule, and the request id to find
+ * it in the log. Of a code that is not known the API's words say all.
+ */
 export function ErrorNotice({ error, onRetry }: { readonly error: Problem; readonly onRetry?: () => void }) {
-  const isStale = error.status === 412
+  const sentence = error.status === 412 ? t('error.stale') : word('problem', error.code)
+  const isKnown = sentence !== error.code
   return (
     <Notice tone="bad">
-      <p>{isStale ? t('error.stale') : <Said>{error.message}</Said>}</p>
+      {isKnown ? <p>{sentence}</p> : null}
+      <p {...(isKnown ? { class: 'fine' } : {})}>
+        <Said>{error.message}</Said>
+      </p>
       {error.details.length === 0 ? null : (
         <ul>
           {error.details.map(({ pointer, message }) => (

@@ -1,0 +1,90 @@
+import type { problemsEn } from './problems.en.ts'
+
+/** Was jeder Code eines Fehlers einem Menschen sagt; die Worte des Dienstes stehen darunter. */
+export const problemsDe: Readonly<Record<keyof typeof problemsEn, string>> = {
+  'problem.answer_of_another':
+    'Etwas zwischen dieser Seite und der Box hat an ihrer Stelle geantwortet, ein Proxy zum Beispiel.',
+  'problem.connection_lost':
+    'Die Box war nicht zu erreichen. Was du verlangt hast, kann trotzdem geschehen sein: sieh nach, bevor du es wiederholst.',
+  'problem.no_answer_in_time':
+    'Die Box hat nicht rechtzeitig geantwortet. Was du verlangt hast, kann trotzdem geschehen sein: sieh nach, bevor du es wiederholst.',
+  'problem.not_modified': 'Nichts hat sich geändert.',
+  'problem.alert_not_found': 'Diese Warnung ist nicht mehr da.',
+  'problem.alert_state_conflict': 'Die Warnung ist vorbei: es bleibt nichts zu tun.',
+  'problem.backup_decrypt_failed':
+    'Die Sicherung lässt sich nicht öffnen: die Passphrase ist eine andere, oder die Datei ist beschädigt.',
+  'problem.backup_invalid': 'Diese Datei lässt sich nicht als Sicherung einer Box einspielen.',
+  'problem.backup_version_unsupported': 'Die Sicherung stammt von einer Version, die diese nicht lesen kann.',
+  'problem.body_too_large': 'Was gesendet wurde, ist zu groß. Sende weniger auf einmal.',
+  'problem.bootstrap_token_invalid':
+    'Die Einladung der Box ist unbekannt, benutzt oder abgelaufen. Mach eine neue.',
+  'problem.capacity_exceeded': 'Dafür ist kein Platz mehr.',
+  'problem.certificate_not_found': 'Dieses Zertifikat gibt es nicht mehr.',
+  'problem.certificate_revoked': 'Dein Zertifikat ist widerrufen oder abgelaufen. Lass ein neues machen.',
+  'problem.esim_cert_conflict': 'Das geht mit den eSIM-Zertifikaten nicht, wie sie sind.',
+  'problem.esim_cert_not_found': 'Dieses eSIM-Zertifikat gibt es nicht mehr.',
+  'problem.esim_code_conflict': 'Diese SIM kann jetzt keinen Code bekommen, oder der Code ist abgelaufen.',
+  'problem.esim_code_not_found': 'Diesen eSIM-Code gibt es nicht mehr.',
+  'problem.esim_disabled': 'eSIM ist auf dieser Box ausgeschaltet.',
+  'problem.esim_not_ready': 'eSIM ist nicht fertig eingerichtet: Adresse, Zertifikate oder Vorlage fehlen.',
+  'problem.feature_not_installed': 'Diese Box hat den Teil nicht, den das braucht.',
+  'problem.forbidden': 'Deine Rolle erlaubt das nicht. Wer die genannte Rolle hat, kann es tun.',
+  'problem.headers_too_large':
+    'Der Browser hat mehr über sich gesendet, als die Box annimmt. Schließe andere Tabs oder lösche seine Cookies.',
+  'problem.idempotency_in_progress': 'Dasselbe wurde eben verlangt und läuft noch. Warte ein wenig.',
+  'problem.idempotency_key_reused': 'Das wurde schon mit anderem Inhalt gesendet. Versuche es noch einmal.',
+  'problem.internal': 'In der Box ging etwas schief. Ihr Log hat die Kennung der Anfrage.',
+  'problem.invalid_cursor': 'Die Liste hat sich zu sehr verändert, um darin weiterzugehen. Lade sie neu.',
+  'problem.invalid_limit': 'So viele Zeilen gibt es nicht auf einmal.',
+  'problem.invalid_transition': 'Die Box ist nicht in dem Zustand, in dem das beginnt.',
+  'problem.invitation_invalid': 'Diese Einladung ist unbekannt, benutzt oder abgelaufen. Bitte um eine neue.',
+  'problem.invitation_not_found': 'Diese Einladung gibt es nicht mehr.',
+  'problem.last_admin': 'Dann wäre niemand mehr Administrator.',
+  'problem.link_invalid':
+    'Dieser Link ist unbekannt, benutzt oder abgelaufen. Jeder öffnet die Konsole einmal: bitte um einen neuen.',
+  'problem.login_failed': 'Name, Passwort oder Code stimmt nicht. Sieh nach, ob der Code der von jetzt ist.',
+  'problem.malformed_json': 'Die Box konnte nicht lesen, was gesendet wurde.',
+  'problem.method_not_allowed': 'Das tut die Box dort nicht.',
+  'problem.node_not_found': 'Diese Box gibt es nicht mehr.',
+  'problem.node_state_conflict': 'Die Box ist in einem Zustand, der das nicht erlaubt.',
+  'problem.not_found': 'Das gibt es nicht, oder nicht mehr.',
+  'problem.not_ready': 'Die Box ist dafür noch nicht bereit. Versuche es gleich noch einmal.',
+  'problem.passkey_not_found': 'Diesen Passkey gibt es nicht mehr.',
+  'problem.passkey_unavailable': 'Hier lässt sich kein Passkey benutzen oder anlegen.',
+  'problem.peer_exists': 'Eine andere verbundene Box hat diesen Namen oder Schlüssel.',
+  'problem.peer_not_found': 'Diese verbundene Box gibt es nicht mehr.',
+  'problem.peer_untrusted':
+    'Die andere Box ist nicht die, die sie zu sein behauptet. Verbinde sie nicht, bevor du weißt, warum.',
+  'problem.person_needed': 'Das kann nur, wer sich mit Namen angemeldet hat.',
+  'problem.plmn_mismatch': 'Diese SIM gehört zu einem anderen Netz als diese Box.',
+  'problem.plugin_not_found': 'Dieses Plugin gibt es nicht mehr.',
+  'problem.plugin_state_conflict': 'Das Plugin kann das nicht, wie die Dinge stehen.',
+  'problem.policy_conflict': 'Jemand anders hat die Regeln inzwischen geändert. Nichts wurde überschrieben.',
+  'problem.quota_not_set': 'Diese SIM hat kein Kontingent, das sich aufladen ließe.',
+  'problem.rate_limited': 'Das war zu viel in zu kurzer Zeit. Warte ein wenig und versuche es noch einmal.',
+  'problem.report_id_reused': 'Dieser Verbrauch wurde schon gemeldet, mit anderen Zahlen.',
+  'problem.request_timeout': 'Was gesendet wurde, kam nicht rechtzeitig an. Versuche es noch einmal.',
+  'problem.session_not_found': 'Diese Sitzung gibt es nicht mehr.',
+  'problem.settings_fixed': 'Diese Einstellung wird anderswo bestimmt und lässt sich hier nicht ändern.',
+  'problem.sim_exists': 'Eine SIM mit dieser Nummer gibt es schon.',
+  'problem.sim_not_found': 'Diese SIM gibt es nicht mehr.',
+  'problem.sim_state_conflict': 'Die SIM ist in einem Zustand, in dem das nicht geht.',
+  'problem.sim_swap_cooldown':
+    'Dieser Teilnehmer hat vor Kurzem eine andere SIM bekommen. Warte so lange, wie die Regeln sagen.',
+  'problem.southbound_unavailable':
+    'Das Kernnetz, seine Teilnehmerdatenbank oder das Funkgerät antwortet nicht.',
+  'problem.store_corrupt': 'Etwas Gespeichertes ist beschädigt. Spiele eine Sicherung ein.',
+  'problem.store_unavailable': 'Die Box kann gerade nichts speichern. Sieh nach, ob ihr Speicher voll ist.',
+  'problem.token_expired':
+    'Dieses Token oder diese Sitzung ist abgelaufen. Melde dich neu an oder lass ein neues Token machen.',
+  'problem.token_not_found': 'Dieses Token gibt es nicht mehr.',
+  'problem.tx_gate_closed': 'Die Box darf noch nicht senden: etwas, was sie dafür braucht, fehlt.',
+  'problem.tx_not_armed': 'Zuerst muss der Sender scharf geschaltet werden.',
+  'problem.unauthenticated':
+    'Die Box kennt dich damit nicht. Melde dich an, oder sieh nach, ob das Token vollständig ist.',
+  'problem.unsupported_media_type': 'Dateien dieser Art nimmt die Box hier nicht.',
+  'problem.user_exists': 'Diesen Namen hat schon jemand.',
+  'problem.user_not_found': 'Diese Person gibt es nicht mehr.',
+  'problem.validation_failed': 'Etwas von dem, was eingegeben wurde, ist nicht so, wie die Box es braucht:',
+  'problem.webhook_not_found': 'Diesen Empfänger gibt es in der Konfiguration nicht.',
+}

@@ -1,4 +1,4 @@
-import type { Clock, Collection, Collector, Volume } from '@steeple/contracts'
+import { type Clock, type Collection, type Collector, eachPaced, type Volume } from '@steeple/contracts'
 import type { TapSnapshot, UpfTap } from './upf-tap.ts'
 
 /** What is kept with the volumes that were counted. */
@@ -29,20 +29,25 @@ export function tapCollector(
       const counted = position?.isFinal === true ? position.generation : undefined
       const snapshot = await tap.snapshot(counted, signal)
       read(snapshot)
-      return collectionOf(snapshot, position, clock)
+      return await collectionOf(snapshot, position, clock)
     },
     health: () => tap.state(),
   }
 }
 
-function collectionOf(snapshot: TapSnapshot, position: Position | undefined, clock: Clock): Collection {
+async function collectionOf(
+  snapshot: TapSnapshot,
+  position: Position | undefined,
+  clock: Clock,
+): Promise<Collection> {
   const { generation, isFinal, carried, counters } = snapshot
   const lost = lostSince(snapshot, position)
   // A table that somebody took away, a machine that was restarted: what was counted after the last look is not known.
   const isTorn = position !== undefined && !position.isFinal && position.generation !== generation
   const isIncomplete = lost > 0 || isTorn
-  const volumes = counters.map(({ address, upBytes, downBytes, firstMs, lastMs }): Volume => {
-    return {
+  const volumes: Volume[] = []
+  await eachPaced(counters, ({ address, upBytes, downBytes, firstMs, lastMs }) => {
+    volumes.push({
       key: { by: 'address', address },
       upBytes,
       downBytes,
@@ -50,7 +55,7 @@ function collectionOf(snapshot: TapSnapshot, position: Position | undefined, clo
       toMs: Math.ceil(lastMs ?? snapshot.atMs),
       count: { counter: address, generation },
       isIncomplete,
-    }
+    })
   })
   // Its final reading was counted, and the tap has taken it away since.
   const over =

@@ -126,4 +126,25 @@ collector('counts all that is there when it does not know the position', async (
     assert.is((await poll(position)).volumes[0]?.upBytes, 10)
 })
 
+collector('gives others a turn however many addresses there are', async () => {
+  const { state, poll } = world()
+  const seen = { most: 0, inTurn: 0 }
+  const counters = Array.from({ length: 65_536 }, (_, index) => ({
+    get address() {
+      if (seen.inTurn === 0)
+        setImmediate(() => {
+          seen.most = Math.max(seen.most, seen.inTurn)
+          seen.inTurn = 0
+        })
+      seen.inTurn += 1
+      return `11.0.${index >> 8}.${index & 255}`
+    },
+    upBytes: 1,
+    downBytes: 0,
+  }))
+  state.next = { ...READING, counters }
+  assert.is((await poll(undefined)).volumes.length, 65_536)
+  assert.ok(seen.most < 65_536, `${seen.most} looked at in one turn`)
+})
+
 collector.run()

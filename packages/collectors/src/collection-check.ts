@@ -1,3 +1,5 @@
+import { eachPaced } from '@steeple/contracts'
+
 const HASH = /^[0-9a-f]{12}$/
 const STATES: readonly unknown[] = ['active', 'idle', 'ended']
 /** Of a sighting, where the source knows them. */
@@ -8,9 +10,9 @@ const TECHNOLOGIES: readonly unknown[] = ['lte', 'nr']
 
 /**
  * What is wrong with what a collector gave, in words that name no subscriber; undefined when nothing is. Collectors may be
- * anybody's plain JavaScript, and one bad row must not make the take of all others fail.
+ * anybody's plain JavaScript, and one bad row must not make the take of all others fail. Long lists are looked at in several turns.
  */
-export function collectionProblem(value: unknown): string | undefined {
+export async function collectionProblem(value: unknown): Promise<string | undefined> {
   const { sightings, isWhole, volumes, position, lost, over } = fieldsOf(value)
   if (!Array.isArray(sightings) || !Array.isArray(volumes)) return 'it gave no list of sightings or volumes'
   if (typeof isWhole !== 'boolean') return 'isWhole is no boolean'
@@ -18,20 +20,22 @@ export function collectionProblem(value: unknown): string | undefined {
   if (over !== undefined && !isText(over)) return 'over is no text'
   if (lost !== undefined && !isLoss(lost)) return 'lost is no count of packets in a span'
   return (
-    firstProblem('sightings', sightings, sightingProblem) ?? firstProblem('volumes', volumes, volumeProblem)
+    (await firstProblem('sightings', sightings, sightingProblem)) ??
+    (await firstProblem('volumes', volumes, volumeProblem))
   )
 }
 
-function firstProblem(
+async function firstProblem(
   name: string,
   rows: readonly unknown[],
   problem: (row: Fields) => string | undefined,
-): string | undefined {
-  for (const [index, row] of rows.entries()) {
-    const found = problem(fieldsOf(row))
-    if (found !== undefined) return `${name}.${index}: ${found}`
-  }
-  return undefined
+): Promise<string | undefined> {
+  let first: string | undefined
+  await eachPaced(rows.entries(), ([index, row]) => {
+    const found = first === undefined ? problem(fieldsOf(row)) : undefined
+    if (found !== undefined) first = `${name}.${index}: ${found}`
+  })
+  return first
 }
 
 function sightingProblem(row: Fields): string | undefined {

@@ -53,7 +53,7 @@ export function createLane({ id, source, clock, intervalMs, metrics }: LaneOptio
     try {
       const position = await untilAborted(consumer.position(source), bound)
       const given = await untilAborted(collector.poll(position, bound), bound)
-      const problem = collectionProblem(given)
+      const problem = await collectionProblem(given)
       if (problem !== undefined) throw new Error(`what it gave cannot be counted: ${problem}`)
       collection = given
       watch.worked(given)

@@ -146,7 +146,15 @@ export {
   type StateFacts,
   type StateFile,
 } from './node-state.ts'
-export { atTurnEnd, createPause, createTurns, type Pause, type Turns, untilAborted } from './pause.ts'
+export {
+  atTurnEnd,
+  createPause,
+  createTurns,
+  eachPaced,
+  type Pause,
+  type Turns,
+  untilAborted,
+} from './pause.ts'
 export {
   type Clock,
   type ComponentHealth,

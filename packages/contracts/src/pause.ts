@@ -30,6 +30,20 @@ export function createPause(): Pause {
   }
 }
 
+/** Items between two looks at the time. */
+const ITEMS_A_LOOK = 16
+
+/** Does something with each item, in as many turns of the event loop as that takes: for lists that somebody else may make long. */
+export async function eachPaced<T>(items: Iterable<T>, step: (item: T) => void): Promise<void> {
+  const pause = createPause()
+  let done = 0
+  for (const item of items) {
+    step(item)
+    done += 1
+    if (done % ITEMS_A_LOOK === 0) await pause()
+  }
+}
+
 function nextTurn(): Promise<void> {
   return new Promise((go) => {
     if (waiting.push(go) === 1) setImmediate(wakeFirst)

@@ -91,7 +91,11 @@ export async function rememberLinks(reader: Reader, known: Known, rows: readonly
 export function trimMemory(memory: Memory, nowMs: number): void {
   memory.sinceMs = nowMs - ENDED_KEPT_MS
   memory.known.forget(memory.sinceMs)
-  if (memory.counters.size > MOST_COUNTERS) memory.counters.clear()
+}
+
+/** Forgets how far counters were counted where that fills memory: the store knows. */
+export function trimCounters({ counters }: Memory): void {
+  if (counters.size > MOST_COUNTERS) counters.clear()
 }
 
 export function counterKey(row: Pick<CounterRow, 'source' | 'counter' | 'generation'>): string {

@@ -63,9 +63,10 @@ export function sessionMetrics(metrics: Metrics): SessionMetrics {
         octets.inc({ source, direction: 'up' }, total(shares.map(({ upBytes }) => upBytes)))
         octets.inc({ source, direction: 'down' }, total(shares.map(({ downBytes }) => downBytes)))
       }
-      for (const { source, up_bytes, down_bytes } of tally.lost) {
-        lostOctets.inc({ source, direction: 'up' }, up_bytes)
-        lostOctets.inc({ source, direction: 'down' }, down_bytes)
+      const lostRows = [...tally.lost, ...tally.overflow.values()]
+      for (const [source, rows] of Map.groupBy(lostRows, (row) => row.source)) {
+        lostOctets.inc({ source, direction: 'up' }, total(rows.map((row) => row.up_bytes)))
+        lostOctets.inc({ source, direction: 'down' }, total(rows.map((row) => row.down_bytes)))
       }
       for (const { source, why } of tally.refused) refused.inc({ source, reason: why })
       let waits = 0

@@ -1,4 +1,4 @@
-import type { Collection, Reader, VolumeKey } from '@steeple/contracts'
+import { type Collection, eachPaced, type Reader, type Volume, type VolumeKey } from '@steeple/contracts'
 import { storableName } from '@steeple/telecom'
 import { counterKey, type Memory, rememberCounters, rememberedSession, rememberLinks } from './memory.ts'
 import { rowsIn } from './store/bulk.ts'
@@ -10,7 +10,7 @@ export async function prepareRound(
   memory: Memory,
   collections: ReadonlyMap<string, Collection>,
 ): Promise<void> {
-  for (const [source, names] of unknownCounters(memory, collections))
+  for (const [source, names] of await unknownCounters(memory, collections))
     await rememberCounters(reader, memory.counters, source, [...names])
   for (const [source, references] of unknownReferences(memory, collections)) {
     const rows = await rowsIn(reader, LINKS, 'reference', [...references], 'and source = :source', { source })
@@ -37,18 +37,18 @@ export function withStorableNames(
   )
 }
 
-function unknownCounters(
+async function unknownCounters(
   { counters }: Memory,
   collections: ReadonlyMap<string, Collection>,
-): ReadonlyMap<string, ReadonlySet<string>> {
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const unknown = new Map<string, Set<string>>()
   for (const [source, { volumes }] of collections)
-    for (const { count } of volumes) {
-      if (count === 'delta') continue
+    await eachPaced(volumes, ({ count }) => {
+      if (count === 'delta') return
       const counter = storableName(count.counter)
       const generation = storableName(count.generation)
       if (!counters.has(counterKey({ source, counter, generation }))) addTo(unknown, source, counter)
-    }
+    })
   return unknown
 }
 
@@ -80,11 +80,12 @@ async function rememberOlder(
   { known, sinceMs }: Memory,
   collections: ReadonlyMap<string, Collection>,
 ): Promise<void> {
-  const late = [...collections.values()]
-    .flatMap(({ volumes }) => volumes)
-    .filter(({ fromMs, toMs, count, upBytes, downBytes }) => {
+  const late: Volume[] = []
+  for (const { volumes } of collections.values())
+    await eachPaced(volumes, (volume) => {
+      const { fromMs, toMs, count, upBytes, downBytes } = volume
       const isOld = count === 'delta' ? fromMs < sinceMs : toMs < sinceMs
-      return isOld && upBytes + downBytes > 0
+      if (isOld && upBytes + downBytes > 0) late.push(volume)
     })
   const keys = late.map(({ key }) => key)
   const fromMs = late.reduce((least, volume) => Math.min(least, volume.fromMs), sinceMs)

@@ -4,6 +4,7 @@ import {
   type Context,
   createPause,
   createTurns,
+  eachPaced,
   type ObservedTx,
   usageListenerRef,
 } from '@steeple/contracts'
@@ -12,17 +13,27 @@ import { type Tally, tallyRound } from './count/tally.ts'
 import { type Joined, joinRound } from './join/join-round.ts'
 import { rowFromLink, rowFromSession } from './join/session.ts'
 import type { LedgerWriter } from './ledger/ledger.ts'
-import { counterKey, heldKey, type Memory, readMemory, storedRound, trimMemory } from './memory.ts'
+import { heldKey, type Memory, readMemory, storedRound, trimCounters, trimMemory } from './memory.ts'
 import type { SessionMetrics } from './metrics.ts'
 import { prepareRound, withStorableNames } from './prepare.ts'
-import { putAllInto } from './store/bulk.ts'
-import { COUNTERS, HELD, LINKS, ROUND, SESSIONS, SOURCES, type SourceRow } from './store/tables.ts'
+import { putAllInto, removeAllFrom } from './store/bulk.ts'
+import {
+  COUNTERS,
+  HELD,
+  type HeldRow,
+  LINKS,
+  ROUND,
+  SESSIONS,
+  SOURCES,
+  type SourceRow,
+} from './store/tables.ts'
 import { tellOf } from './tell.ts'
 
 const putSessions = putAllInto(SESSIONS)
 const putLinks = putAllInto(LINKS)
 const putCounters = putAllInto(COUNTERS)
 const putHeld = putAllInto(HELD)
+const removeHeld = removeAllFrom(HELD)
 
 /** Rounds after which memory is trimmed. */
 const TRIM_ROUNDS = 20
@@ -97,7 +108,7 @@ async function takeRound(
     nextId: () => nextSession++,
   })
   await pause()
-  const tally = tallyRound(memory, collections, nowMs, {
+  const tally = await tallyRound(memory, collections, joined.named, nowMs, {
     heldForMs: parts.heldForMs,
     lateMs: Math.max(LEAST_LATE_MS, LATE_INTERVALS * parts.intervalMs),
   })
@@ -106,6 +117,7 @@ async function takeRound(
   memory.round = { id: memory.round.id, round: number, next_session: nextSession }
   await ROUND.put(tx, memory.round)
   tellOf(tx, joined)
+  trimCounters(memory)
   if (number % TRIM_ROUNDS === 0) trimMemory(memory, nowMs)
   return { memory, joined, tally, collections }
 }
@@ -142,7 +154,7 @@ async function storeRound(
   await putLinks(tx, links.map(rowFromLink))
   for (const link of links) link.isChanged = false
   await putCounters(tx, [...tally.counters.values()])
-  for (const row of tally.counters.values()) memory.counters.set(counterKey(row), row)
+  await eachPaced(tally.counters, ([key, row]) => memory.counters.set(key, row))
   await forgetCounters(tx, memory, collections)
   await storeHeld(tx, memory, tally)
   for (const [source, { position }] of collections) {
@@ -160,7 +172,12 @@ async function storeRound(
   if (increments.length > 0) await context.maybe(usageListenerRef)?.counted(tx, increments)
 }
 
-const FORGET = 'delete from sessions_counter where source = :source and generation = :generation'
+/** Rows that one statement forgets. */
+const FORGOTTEN_AT_ONCE = 500
+const OVER = `select counter from sessions_counter
+  where source = :source and generation = :generation and counter > :after order by counter limit ${FORGOTTEN_AT_ONCE}`
+const FORGET = `delete from sessions_counter
+  where source = :source and generation = :generation and counter > :after and counter <= :last`
 
 /** Who sends from ever other addresses makes a generation of the tap full of counters again and again. */
 async function forgetCounters(
@@ -171,20 +188,27 @@ async function forgetCounters(
   for (const [source, { over }] of collections) {
     if (over === undefined) continue
     const generation = storableName(over)
-    await tx.run(FORGET, { source, generation })
-    for (const [key, row] of counters)
+    const pause = createPause()
+    for (let after = ''; ; ) {
+      const rows = await tx.all<{ readonly counter: string }>(OVER, { source, generation, after })
+      const last = rows.at(-1)?.counter
+      if (last === undefined) break
+      await tx.run(FORGET, { source, generation, after, last })
+      after = last
+      await pause()
+    }
+    await eachPaced(counters, ([key, row]) => {
       if (row.source === source && row.generation === generation) counters.delete(key)
+    })
   }
 }
 
 async function storeHeld(tx: ObservedTx, memory: Memory, tally: Tally): Promise<void> {
-  for (const row of [...tally.settled, ...tally.lost]) {
-    if (!memory.held.delete(heldKey(row))) continue
-    const { source, whose, from_ms, to_ms } = row
-    await HELD.remove(tx, { source, whose, from_ms, to_ms })
-  }
+  const over: HeldRow[] = [...tally.settled, ...tally.lost]
+  await eachPaced(over, (row) => memory.held.delete(heldKey(row)))
+  await removeHeld(tx, over)
   await putHeld(tx, [...tally.held.values()])
-  for (const [key, row] of tally.held) memory.held.set(key, row)
+  await eachPaced(tally.held, ([key, row]) => memory.held.set(key, row))
 }
 
 function afterRound({ context, metrics, counted }: TakeParts, done: Done): void {
@@ -198,11 +222,12 @@ function afterRound({ context, metrics, counted }: TakeParts, done: Done): void 
       { volumes: Object.fromEntries([...why].map(([reason, all]) => [reason, all.length])) },
       'volumes were not counted: the source contradicts itself',
     )
-  if (tally.lost.length > 0)
+  const lost = [...tally.lost, ...tally.overflow.values()].filter((row) => row.up_bytes + row.down_bytes > 0)
+  if (lost.length > 0)
     context.log.warn(
       {
-        volumes: tally.lost.length,
-        octets: tally.lost.reduce((all, row) => all + row.up_bytes + row.down_bytes, 0),
+        volumes: lost.length,
+        octets: lost.reduce((all, row) => all + row.up_bytes + row.down_bytes, 0),
       },
       'octets of addresses that nobody was seen to hold are counted as unattributed',
     )

@@ -7,6 +7,7 @@ import {
   readWrites,
 } from '../counters/counter-file.ts'
 import { countersFrom } from '../counters/tally.ts'
+import { listed } from '../listed.ts'
 import { NO_PACKETS, type TapSnapshot, type TapState, type TapStats, type UpfTap } from '../upf-tap.ts'
 import type { TapOrder } from './order.ts'
 import { createTapChild, type TapChild } from './tap-child.ts'
@@ -85,7 +86,7 @@ export function createChildTap(options: ChildTapOptions): ChildTap {
       if (problem !== undefined && found.header.writes === given) throw southboundUnavailable(problem)
       given = found.header.writes
       stats = statsOf(found)
-      return snapshotOf(found, clock.nowMs())
+      return await snapshotOf(found, clock.nowMs())
     },
     stats: () => stats,
     state: () => stateOf(child.state(), order),
@@ -102,12 +103,12 @@ function statsOf({ header }: CounterReading): TapStats {
   return { received, dropped, malformed, unmatched, foreign, refused, refusedBytes, missed }
 }
 
-function snapshotOf({ generation, header, rows }: CounterReading, nowMs: number): TapSnapshot {
+async function snapshotOf({ generation, header, rows }: CounterReading, nowMs: number): Promise<TapSnapshot> {
   return {
     generation,
     sinceMs: header.sinceMs,
     atMs: nowMs,
-    counters: countersFrom(rows),
+    counters: await listed(countersFrom(rows)),
     isFinal: false,
     lost: header.dropped + header.unmatched + header.missed,
     began: 0,

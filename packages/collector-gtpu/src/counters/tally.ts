@@ -82,18 +82,18 @@ export function createTally(written: Uint8Array = new Uint8Array(), most: number
 }
 
 /** What rows say that a tally has written. */
-export function countersFrom(bytes: Uint8Array): readonly TapCounter[] {
+export function* countersFrom(bytes: Uint8Array): Iterable<TapCounter> {
   // A copy begins where its buffer begins, as the views need.
   const { buffer } = new Uint8Array(bytes)
   const words = new Uint32Array(buffer)
   const doubles = new Float64Array(buffer)
-  return Array.from({ length: Math.floor(bytes.length / ROW_BYTES) }, (_, row) => {
+  for (let row = 0; (row + 1) * ROW_BYTES <= bytes.length; row += 1) {
     const [family = 4, high = 0, low = 0] = words.subarray(row * WORDS, row * WORDS + 3)
     const [upBytes = 0, downBytes = 0, firstMs = 0, lastMs = 0] = doubles.subarray(
       row * DOUBLES + 2,
       (row + 1) * DOUBLES,
     )
     const address = family === 6 ? prefixFrom(high, low) : ipv4From(high)
-    return { address, upBytes, downBytes, firstMs, lastMs }
-  })
+    yield { address, upBytes, downBytes, firstMs, lastMs }
+  }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, southboundUnavailable } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
+import { listed } from '../listed.ts'
 import { NO_PACKETS, type TapSnapshot, type TapState, type TapStats, type UpfTap } from '../upf-tap.ts'
 import {
   absentOf,
@@ -142,15 +143,15 @@ class RulesTap implements NftTap {
     const found = await this.#list(signal)
     if (found === undefined) {
       await this.#begin(carried, signal)
-      return this.#snapshot(await this.#listed(signal), 1)
+      return await this.#snapshot(await this.#listed(signal), 1)
     }
     const frozen = await this.#forget(found, counted, signal)
-    if (frozen !== undefined) return this.#snapshot(found, frozen)
+    if (frozen !== undefined) return await this.#snapshot(found, frozen)
     const active = activeOf(found)
-    if (!this.#isDue(found, active)) return this.#snapshot(found, active)
+    if (!this.#isDue(found, active)) return await this.#snapshot(found, active)
     await this.#rotate(found, active, carried, signal)
     await delay(SETTLE_MS, undefined, { signal })
-    return this.#snapshot(await this.#listed(signal), active)
+    return await this.#snapshot(await this.#listed(signal), active)
   }
 
   /** Takes away the generation that was counted to its end. The oldest that was not; undefined when there is none. */
@@ -239,7 +240,7 @@ class RulesTap implements NftTap {
     await this.#apply([...hooks, generationText(place, note)].join('\n'), signal)
   }
 
-  #snapshot(table: ListedTable, number: number): TapSnapshot {
+  async #snapshot(table: ListedTable, number: number): Promise<TapSnapshot> {
     const generation = table.generations.get(number)
     const note = table.notes.get(number)
     const next = table.notes.get(number + 1)
@@ -254,11 +255,12 @@ class RulesTap implements NftTap {
       generation: nameOf(table, number),
       sinceMs: note?.sinceMs ?? 0,
       atMs: next?.sinceMs ?? this.#options.clock.nowMs(),
-      counters: countersOf(generation),
       isFinal,
       lost: this.#stats.unmatched + (note?.missed ?? 0) + swallowed(generation),
       began: note?.began ?? 0,
       carried: next?.ended ?? this.#carried,
+      // Last: others may be given a turn meanwhile.
+      counters: await listed(countersOf(generation)),
     }
   }
 

@@ -5,12 +5,12 @@ import { type AddressOctets, type ListedGeneration, NO_OCTETS } from './listing.
 const UNMATCHED = ['fragments', 'too_long', 'merged', 'tagged', 'no_room'] as const
 
 /** The octets of a generation by address. */
-export function countersOf(generation: ListedGeneration | undefined): readonly TapCounter[] {
-  return [...(generation?.octets ?? [])].flatMap(([address, octets]) => {
+export function* countersOf(generation: ListedGeneration | undefined): Iterable<TapCounter> {
+  for (const [address, octets] of generation?.octets ?? []) {
     const upBytes = octets.up + handedOn(octets)
     // The machine's own address at its TUN interface is among the phones', and is nobody's.
-    return upBytes + octets.down === 0 ? [] : [{ address, upBytes, downBytes: octets.down }]
-  })
+    if (upBytes + octets.down > 0) yield { address, upBytes, downBytes: octets.down }
+  }
 }
 
 /** What the UPF has handed on from one phone to another by itself. */

@@ -18,7 +18,8 @@ function read(sets: Readonly<Record<string, readonly string[]>>) {
   reader.line('}')
   const generation = reader.end().generations.get(1)
   assert.ok(generation !== undefined)
-  return { counters: countersOf(generation), received: receivedOf(generation), largest: generation.largest }
+  const counters = [...countersOf(generation)]
+  return { counters, received: receivedOf(generation), largest: generation.largest }
 }
 
 const one = (address: string, packets: number, bytes: number): string =>

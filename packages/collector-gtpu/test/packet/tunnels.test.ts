@@ -23,7 +23,7 @@ function counted(packets: readonly Sent[]) {
     const octets = outer(one)
     count.packet(RAW, one.atMs, octets, 0, octets.length)
   }
-  const octets = countersFrom(tally.bytes()).map(({ address, upBytes, downBytes }) => [
+  const octets = [...countersFrom(tally.bytes())].map(({ address, upBytes, downBytes }) => [
     address,
     [upBytes, downBytes],
   ])

@@ -9,7 +9,7 @@ export interface Part extends Moved {
 }
 
 /** Sightings come with the polls, and clocks differ: an address is a session's for so long before and behind, ms. */
-const MARGIN_MS = 60_000
+export const MARGIN_MS = 60_000
 
 /**
  * Whose the octets of an address are.

@@ -1,4 +1,4 @@
-import { type Collection, sumOctets, type Volume, type VolumeKey } from '@steeple/contracts'
+import { type Collection, eachPaced, sumOctets, type Volume, type VolumeKey } from '@steeple/contracts'
 import { storableName } from '@steeple/telecom'
 import type { Session } from '../join/session.ts'
 import type { Share } from '../ledger/ledger.ts'
@@ -6,6 +6,7 @@ import { counterKey, heldKey, type Memory } from '../memory.ts'
 import type { CounterRow, HeldRow } from '../store/tables.ts'
 import { growthOf, type Moved, volumeProblem } from './growth.ts'
 import { partsOf } from './holders.ts'
+import { isOverflow, markOf, overflowRow, sharesOf } from './overflow.ts'
 
 /** Why a volume was not counted. */
 export type Refusal = 'octets' | 'span' | 'backwards'
@@ -18,8 +19,9 @@ export interface Tally {
   readonly held: Map<string, HeldRow>
   /** What no longer waits: it has found its session, or nobody came for too long. */
   readonly settled: HeldRow[]
-  /** Also what there is no room for, which never waited. */
   readonly lost: HeldRow[]
+  /** What there is no room for, which never waited: by source. */
+  readonly overflow: Map<string, HeldRow>
   readonly refused: { readonly source: string; readonly why: Refusal }[]
   /** The end of the last span of each source. */
   readonly untilMs: Map<string, number>
@@ -39,45 +41,60 @@ const MOST_HELD = 50_000
 /** Octets wait longer while no source lists sessions; but not for ever, ms. */
 const LONGEST_MS = 86_400_000
 
-/** Counts the volumes of one round. Sessions get their octets here; the rest is in what it returns. */
-export function tallyRound(
+/**
+ * Counts the volumes of one round. Sessions get their octets here; the rest is in what it returns. `named`: those of which the
+ * address was not known before. Others get their turns meanwhile: whoever sends from ever other addresses makes the lists long.
+ */
+export async function tallyRound(
   memory: Memory,
   collections: ReadonlyMap<string, Collection>,
+  named: readonly Session[],
   nowMs: number,
   patience: Patience,
-): Tally {
+): Promise<Tally> {
   const tally: Tally = {
     shares: [],
     counters: new Map(),
     held: new Map(),
     settled: [],
     lost: [],
+    overflow: new Map(),
     refused: [],
     untilMs: new Map(),
   }
-  for (const [source, collection] of collections) tallySource(memory, tally, source, collection, nowMs)
+  for (const [source, collection] of collections) await tallySource(memory, tally, source, collection, nowMs)
   const isWatched = [...collections.values()].some(({ isWhole }) => isWhole)
   const heldForMs = isWatched ? patience.heldForMs : LONGEST_MS
-  for (const row of memory.held.values()) retry(memory, tally, row, nowMs, { ...patience, heldForMs })
+  const marks: HeldRow[] = []
+  await eachPaced(memory.held, ([key, row]) => {
+    if (isOverflow(row)) marks.push(row)
+    // Octets that came to it in this round: they are looked at together in the next one.
+    if (!tally.held.has(key)) retry(memory, tally, row, nowMs, { ...patience, heldForMs })
+  })
+  for (const { session, share } of sharesOf(marks, named)) {
+    tally.shares.push(share)
+    addToSession(session, share.source, share, true)
+  }
+  for (const row of tally.overflow.values()) tally.held.set(heldKey(row), markOf(row))
   return tally
 }
 
-function tallySource(
+async function tallySource(
   memory: Memory,
   tally: Tally,
   source: string,
   collection: Collection,
   nowMs: number,
-): void {
+): Promise<void> {
   const isAgain = isCountedAlready(memory, source, collection)
-  for (const volume of collection.volumes) {
-    if (isAgain && volume.count === 'delta') continue
+  await eachPaced(collection.volumes, (volume) => {
+    if (isAgain && volume.count === 'delta') return
     const moved = movedBy(memory, tally, source, volume)
-    if (moved === undefined) continue
+    if (moved === undefined) return
     const isIncomplete = volume.isIncomplete || isLostIn(collection.lost, moved)
     const whose = { source, key: volume.key, isIncomplete }
     if (!give(memory, tally, whose, moved, false)) hold(memory, tally, whose, moved, nowMs)
-  }
+  })
 }
 
 /** What was committed and not answered is offered again: where a position is, deltas are counted up to it. */
@@ -164,7 +181,14 @@ function hold(memory: Memory, tally: Tally, whose: Whose, moved: Moved, nowMs: n
   const { source, key, isIncomplete } = whose
   const text = JSON.stringify(key.by === 'session' ? { ...key, reference: storableName(key.reference) } : key)
   const place = { source, whose: text, from_ms: moved.fromMs, to_ms: moved.toMs }
-  const before = tally.held.get(heldKey(place)) ?? memory.held.get(heldKey(place))
+  const name = heldKey(place)
+  const before = tally.held.get(name) ?? memory.held.get(name)
+  const isFull = before === undefined && memory.held.size + tally.held.size >= MOST_HELD
+  // Of an address that somebody has had lately, which only waits for the next holder, there are no more than sessions.
+  if (isFull && !(key.by === 'address' && memory.known.holders(key.address).length > 0)) {
+    tally.overflow.set(source, overflowRow(source, moved, tally.overflow.get(source), nowMs))
+    return
+  }
   const row: HeldRow = {
     ...place,
     up_bytes: sumOctets(before?.up_bytes ?? 0, moved.upBytes),
@@ -172,9 +196,7 @@ function hold(memory: Memory, tally: Tally, whose: Whose, moved: Moved, nowMs: n
     is_incomplete: isIncomplete || before?.is_incomplete === 1 ? 1 : 0,
     held_at_ms: before?.held_at_ms ?? nowMs,
   }
-  const isFull = before === undefined && memory.held.size + tally.held.size >= MOST_HELD
-  if (isFull) tally.lost.push(row)
-  else tally.held.set(heldKey(place), row)
+  tally.held.set(name, row)
 }
 
 function retry(
@@ -184,8 +206,6 @@ function retry(
   nowMs: number,
   { lateMs, heldForMs }: Patience,
 ): void {
-  // Octets that came to it in this round: they are looked at together in the next one.
-  if (tally.held.has(heldKey(row))) return
   const moved = { fromMs: row.from_ms, toMs: row.to_ms, upBytes: row.up_bytes, downBytes: row.down_bytes }
   const ageMs = nowMs - row.held_at_ms
   // Written from a key alone.

@@ -20,6 +20,8 @@ export interface Round {
 export interface SessionChanges {
   readonly began: ReadonlySet<Session>
   readonly ended: ReadonlySet<Session>
+  /** Sessions that are new here, or that have an address which they were not known to have. */
+  readonly named: Set<Session>
   /** A session as a source saw it; others that held its address have ended. */
   begin(source: string, sighting: SessionSighting): Session
   /** It was taken for ended, and goes on. */
@@ -33,6 +35,7 @@ export interface SessionChanges {
 export function sessionChanges(known: Known, round: Round): SessionChanges {
   const began = new Set<Session>()
   const ended = new Set<Session>()
+  const named = new Set<Session>()
   const end = (session: Session, atMs: number): void => {
     session.state = 'ended'
     session.endedAtMs = Math.max(session.startedAtMs, Math.min(atMs, round.nowMs))
@@ -49,12 +52,14 @@ export function sessionChanges(known: Known, round: Round): SessionChanges {
   return {
     began,
     ended,
+    named,
     end,
     takeOver,
     begin: (source, sighting) => {
       const session = sessionOf(source, sighting, round)
       known.add(session)
       began.add(session)
+      named.add(session)
       if (isOpen(session)) takeOver(session)
       else ended.add(session)
       return session

@@ -8,6 +8,8 @@ import { isOpen, type Link, type Session } from './session.ts'
 export interface Joined {
   readonly began: readonly Session[]
   readonly ended: readonly Session[]
+  /** New here, or with an address that they were not known to have. */
+  readonly named: readonly Session[]
 }
 
 /**
@@ -61,6 +63,7 @@ function createJoining(known: Known, round: Round): Joining {
   }
   const takeAddress = (session: Session, sighting: SessionSighting): void => {
     known.address(session, session.address ?? sighting.address, session.prefix ?? sighting.prefix)
+    changes.named.add(session)
     takeOver(session)
   }
   return {
@@ -90,7 +93,7 @@ function createJoining(known: Known, round: Round): Joining {
     settle: () => {
       for (const session of unsettled) settle(session, round, end)
       known.dispute([...unsettled].filter(isDisputed))
-      return { began: [...changes.began], ended: [...changes.ended] }
+      return { began: [...changes.began], ended: [...changes.ended], named: [...changes.named] }
     },
   }
 }

@@ -43,6 +43,33 @@ export function putAllInto<Row extends object>(table: Table<Row>): PutAll<Row> {
   }
 }
 
+/** Makes it for a table: removes rows by their keys, as `table.remove` does one by one. */
+export function removeAllFrom<Row extends object>(
+  table: Table<Row>,
+): (tx: Tx, rows: readonly Row[]) => Promise<void> {
+  const named = Array.from({ length: ROWS }, (_, row) =>
+    table.key.map((column, index) => ({ column, name: `p${row * table.key.length + index}` })),
+  )
+  const each = named.map(
+    (keys) => `(${keys.map(({ column, name }) => `${column} = :${name}`).join(' and ')})`,
+  )
+  const sql = `delete from ${table.name} where ${each.join(' or ')}`
+  return async (tx, rows) => {
+    const pause = createPause()
+    for (let at = 0; at < rows.length; at += ROWS) {
+      const params: Record<string, SqlValue> = {}
+      // Always as many, as above: the first one again where there are no more.
+      for (const [index, keys] of named.entries()) {
+        // The row type lists exactly the columns.
+        const values = (rows[at + index] ?? rows[at]) as Readonly<Record<string, SqlValue>>
+        for (const { column, name } of keys) params[name] = values[column] ?? null
+      }
+      await tx.run(sql, params)
+      await pause()
+    }
+  }
+}
+
 function fill<Row extends object>(
   params: Record<string, SqlValue>,
   table: Table<Row>,

@@ -1,4 +1,4 @@
-import type { Collection } from '@steeple/contracts'
+import type { Collection, ImsiHash } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import {
   ANN,
@@ -16,6 +16,7 @@ const BOBS = {
   key: { by: 'address', address: '10.45.0.7' },
   count: { counter: '10.45.0.7', generation: 'g1' },
 } as const
+const CARL = 'cccccccccccc' as ImsiHash
 const SEEN = { mme: { sightings: [sighting()] } }
 
 function tap(
@@ -158,26 +159,86 @@ count('keeps no counters of a generation that is over, and those of all others',
   assert.equal(await world.counted(), { counted: [116, 1_160], gtpu: [116, 1_160] })
 })
 
+/** Readings of addresses that nobody has. */
+function forged(from: number, to: number): Collection['volumes'] {
+  return Array.from({ length: to - from }, (_, index) => {
+    const address = `11.${(from + index) >> 16}.${((from + index) >> 8) & 255}.${(from + index) & 255}`
+    return reading(1, START_MS + 15_000, {
+      key: { by: 'address', address },
+      count: { counter: address, generation: 'g1' },
+    })
+  })
+}
+
+/** As `forged`, and how many of them were looked at within one turn of the event loop, at most. */
+function watched(count: number) {
+  const seen = { most: 0 }
+  let inTurn = 0
+  const volumes = forged(0, count).map(({ count: counter, ...rest }) => ({
+    ...rest,
+    get count() {
+      if (inTurn === 0)
+        setImmediate(() => {
+          seen.most = Math.max(seen.most, inTurn)
+          inTurn = 0
+        })
+      inTurn += 1
+      return counter
+    },
+  }))
+  return { seen, volumes }
+}
+
 count('holds octets of addresses that nobody has up to a bound, and says what it does not', async () => {
   const world = await sessionsWorld()
-  const made = (from: number, to: number): Collection['volumes'] =>
-    Array.from({ length: to - from }, (_, index) => {
-      const address = `11.${(from + index) >> 16}.${((from + index) >> 8) & 255}.${(from + index) & 255}`
-      return reading(1, START_MS + 15_000, {
-        key: { by: 'address', address },
-        count: { counter: address, generation: 'g1' },
-      })
-    })
   const value = (direction: string): unknown =>
     world.fake.metrics.value('svc_sessions_unattributed_bytes_total', { source: 'gtpu', direction })
-  await world.round(tap(made(0, 60_000)))
+  const held = (): Promise<readonly unknown[]> => world.db.all('select count(*) as held from sessions_held')
+  await world.round(tap(forged(0, 60_000)))
   assert.equal([value('up'), value('down')], [10_000, 100_000])
   assert.is(world.fake.metrics.value('svc_sessions_held_bytes'), 50_000 * 11)
-  assert.equal(await world.db.all('select count(*) as held from sessions_held'), [{ held: 50_000 }])
-  // Those of a phone that is known count all the while.
-  await world.round(tap([...made(60_000, 61_000), reading(7, START_MS + 30_000)]))
+  // One of them says that there were others.
+  assert.equal(await held(), [{ held: 50_001 }])
+  // Those of a phone that is known count all the while, and nothing of it is missing.
+  await world.round(tap([...forged(60_000, 61_000), reading(7, START_MS + 30_000)]))
   assert.equal(await world.counted(), { counted: [7, 70], gtpu: [7, 70] })
+  assert.is((await world.usage.totals(ANN, 0, START_MS * 2)).isIncomplete, false)
   assert.is(value('up'), 11_000)
+  await world.round({ mme: {} }, 301_000)
+  assert.equal(await held(), [{ held: 0 }])
+  assert.is(value('up'), 61_000)
+})
+
+count('marks the usage of who comes to be known once its octets had no room to wait', async () => {
+  const world = await sessionsWorld()
+  await world.round(SEEN)
+  await world.round({ gtpu: { volumes: [...forged(0, 50_000), reading(5, START_MS + 30_000, BOBS)] } })
+  const again = await world.restarted()
+  // Bob moves nothing any more; Ann was known all the while.
+  const bob = sighting({ imsi: BOB, reference: 'r2', address: '10.45.0.7', startedAtMs: START_MS + 20_000 })
+  await again.round(tap([reading(3, START_MS + 45_000)], { over: 'g0' }))
+  await again.round({ mme: { sightings: [sighting(), bob] } })
+  const of = (imsi: typeof ANN) => again.usage.totals(imsi, 0, START_MS * 2)
+  assert.equal(await again.counted(BOB), { counted: [0, 0], gtpu: [0, 0] })
+  assert.is((await of(BOB)).isIncomplete, true)
+  assert.is((await of(ANN)).isIncomplete, false)
+  // Who comes later than those octets has none among them.
+  const late = sighting({
+    imsi: CARL,
+    reference: 'r3',
+    address: '10.45.0.8',
+    startedAtMs: START_MS + 100_000,
+  })
+  await again.round({ mme: { sightings: [sighting(), bob, late] } }, 60_000)
+  assert.is((await of(CARL)).isIncomplete, false)
+})
+
+count('gives others a turn however many addresses there are', async () => {
+  const world = await sessionsWorld()
+  const { seen, volumes } = watched(65_536)
+  await world.round(tap(volumes))
+  // All of them in one turn would be 65,536.
+  assert.ok(seen.most < 30_000, `${seen.most} looked at in one turn`)
 })
 
 count('divides octets by time when an address changed hands, and marks both', async () => {

@@ -19,6 +19,19 @@ pages('show themselves to browsers at addresses that could be theirs', () => {
     assert.ok(shows(url), url)
 })
 
+pages('show that there is nothing at what looks like another host', () => {
+  for (const url of [
+    '//sims',
+    '//evil.example/',
+    '//evil.example/%2e%2e/x.png',
+    '/\\evil.example',
+    '/%5Cevil.example',
+  ])
+    assert.ok(shows(url), url)
+  assert.not.ok(shows('//evil.example/', { accept: 'application/json' }))
+  assert.not.ok(shows('//evil.example/', { everyPage: false }), 'a build without such a page')
+})
+
 pages('leave all else to what answers that there is nothing', () => {
   const none = [
     '/v1/sim',
@@ -27,7 +40,6 @@ pages('leave all else to what answers that there is nothing', () => {
     '/favicon.ico',
     '/a/b/c/d/e/f/g',
     '/sims/',
-    '//sims',
     '/%2e%2e/x',
     '/a\\b',
     '',

@@ -23,9 +23,13 @@ export interface Entry {
 
 const state = signal<State>('asking')
 const who = signal<Me | undefined>(undefined)
+const refusal = signal<Problem | undefined>(undefined)
 
 /** Whether somebody is signed in. */
 export const signedIn: ReadonlySignal<State> = computed(() => state.value)
+
+/** Why what the browser shows by itself opens nothing any more; undefined for sessions, which just end. */
+export const certificateProblem: ReadonlySignal<Problem | undefined> = computed(() => refusal.value)
 
 /** Who is signed in; undefined when nobody is. */
 export const me: ReadonlySignal<Me | undefined> = computed(() => who.value)
@@ -44,7 +48,10 @@ const LOCK = 'steeple-refresh'
 const RENEW_BEFORE_MS = 60_000
 const LEAST_WAIT_MS = 5_000
 
+const UNAUTHENTICATED = 401
+
 let token: string | undefined
+let isAsking = false
 let renewal: Promise<string | undefined> | undefined
 let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -54,22 +61,38 @@ export function currentToken(refused: string | undefined): Promise<string | unde
   return renew()
 }
 
+/**
+ * Something was refused for who asked. Whoever is here by a certificate alone has no token to ask for another one: whether the
+ * browser's certificate still opens anything is asked instead, and when it does not, this is over.
+ */
+export function withoutToken(): void {
+  if (token !== undefined || state.peek() !== 'in' || isAsking) return
+  isAsking = true
+  void createClient({ url: '' })
+    .get('/v1/auth/me')
+    .then((answer) => {
+      isAsking = false
+      if (answer.ok || answer.error.status !== UNAUTHENTICATED || token !== undefined) return
+      refusal.value = answer.error
+      end()
+    })
+}
+
 /** Goes on with what this browser has: a token of the tab, the cookie of a session, or a certificate, which it shows by itself over TLS. */
 export async function resume(): Promise<void> {
   const pasted = sessionStorage.getItem(TAB_TOKEN)
   if (pasted !== null) token = pasted
   else if (localStorage.getItem(HAS_SESSION) !== null) await renew()
   const maybeKnown = token !== undefined || location.protocol === 'https:'
-  if (!maybeKnown || !(await introduce())) state.value = 'out'
+  if (!maybeKnown || (await introduce()) !== undefined) state.value = 'out'
 }
 
-/** Takes the answer of a login: a session, which goes on by its cookie. */
-export async function enter(entry: Entry): Promise<undefined> {
+/** Takes the answer of a login: a session, which goes on by its cookie. Gives why it opens nothing. */
+export async function enter(entry: Entry): Promise<Problem | undefined> {
   localStorage.setItem(HAS_SESSION, '1')
   sessionStorage.removeItem(TAB_TOKEN)
   take(entry)
-  await introduce()
-  return undefined
+  return introduce()
 }
 
 /** A link that opens the console has this behind #: it is sent to nobody, and taken out of the address at once. */
@@ -98,6 +121,7 @@ export async function enterWithToken(text: string): Promise<Problem | undefined>
   sessionStorage.setItem(TAB_TOKEN, given)
   who.value = answer.data
   state.value = 'in'
+  refusal.value = undefined
   return undefined
 }
 
@@ -149,13 +173,14 @@ function take({ token: next, expires_at }: Entry): void {
   timer = setTimeout(() => void renew(), Math.max(LEAST_WAIT_MS, waitMs))
 }
 
-/** Asks as whom the token speaks. False when it opens nothing. */
-async function introduce(): Promise<boolean> {
+/** Asks as whom the token speaks. Gives why it opens nothing. */
+async function introduce(): Promise<Problem | undefined> {
   const answer = await createClient({ url: '', ...(token === undefined ? {} : { token }) }).get('/v1/auth/me')
-  if (!answer.ok) return false
+  if (!answer.ok) return answer.error
   who.value = answer.data
   state.value = 'in'
-  return true
+  refusal.value = undefined
+  return undefined
 }
 
 function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {

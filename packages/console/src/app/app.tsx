@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { signedIn } from '../api/session.ts'
+import { certificateProblem, signedIn } from '../api/session.ts'
 import { SignIn } from '../pages/signin/sign-in.tsx'
 import { t } from '../text/index.ts'
 import { Dialog } from '../ui/dialog.tsx'
@@ -32,7 +32,7 @@ export function App() {
         <Shell />
       )}
       <Dialog isOpen={state === 'ended'} title={t('signin.again')} onClose={() => undefined} isFirm>
-        <p>{t('signin.again.help')}</p>
+        <p>{t(certificateProblem.value === undefined ? 'signin.again.help' : 'signin.again.certificate')}</p>
         <SignIn />
       </Dialog>
       <Toasts />

@@ -42,6 +42,8 @@ export const shellDe: Readonly<Record<keyof typeof shellEn, string>> = {
     'Halt ist verlangt, aber nichts hat bestätigt, dass er aus ist. Sieh nach dem Funkgerät.',
   'signin.title': 'Anmelden',
   'signin.again': 'Neu anmelden',
+  'signin.again.certificate':
+    'Das Zertifikat in diesem Browser öffnet diese Box nicht mehr. Was du getan hast, bleibt dahinter erhalten. Solange der Browser kein anderes oder keines zeigt, öffnet hier kein Zugang.',
   'signin.again.help': 'Deine Sitzung ist zu Ende. Was du getan hast, bleibt dahinter erhalten.',
   'signin.name': 'Name',
   'signin.password': 'Passwort',

@@ -40,6 +40,8 @@ export const shellEn = {
     'It was told to stop, but nothing has confirmed that it is off. Look at the radio.',
   'signin.title': 'Sign in',
   'signin.again': 'Sign in again',
+  'signin.again.certificate':
+    'The certificate in this browser opens this box no more. What you were doing is kept behind this. Until the browser shows another certificate, or none, no way in opens here.',
   'signin.again.help': 'Your session has ended. What you were doing is kept behind this.',
   'signin.name': 'Name',
   'signin.password': 'Password',

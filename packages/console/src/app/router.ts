@@ -60,10 +60,21 @@ export function match(pattern: string, asked: string): Readonly<Record<string, s
   const found: Record<string, string> = {}
   for (const [index, part] of parts.entries()) {
     const value = given[index] ?? ''
-    if (part.startsWith(':') && value !== '') found[part.slice(1)] = decodeURIComponent(value)
-    else if (part !== value) return undefined
+    if (part.startsWith(':') && value !== '') {
+      const meant = decoded(value)
+      if (meant === undefined) return undefined
+      found[part.slice(1)] = meant
+    } else if (part !== value) return undefined
   }
   return found
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** Follows links to pages of the console without loading anything; `isPage` says which they are. */

@@ -52,9 +52,10 @@ export function Shell() {
         >
           {t('app.menu')}
         </button>
-        <BoxName />
-        <OnAirLamp />
-        <span class="grow" />
+        <div class="whereabouts">
+          <BoxName />
+          <OnAirLamp />
+        </div>
         <Button kind="quiet" onClick={() => setFinding(true)}>
           {t('app.find')} <kbd class="wide-only">Ctrl K</kbd>
         </Button>

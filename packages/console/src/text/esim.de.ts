@@ -77,6 +77,8 @@ export const esimDe: Readonly<Record<keyof typeof esimEn, string>> = {
   'esim.cards.print': 'Karten drucken',
   'esim.cards.none': 'Nichts zu drucken',
   'esim.cards.none.help': 'Keiner dieser Codes kann noch gescannt werden.',
+  'esim.cards.unchosen':
+    'Wähle unter Aktivierungscodes einen Stapel oder einen Code: dann stehen seine Karten hier.',
   'esim.card.iccid': 'eSIM …{iccid}',
   'esim.card.how': 'Unter „eSIM hinzufügen“ scannen, bis',
   'esim.card.confirmation':

@@ -70,6 +70,7 @@ export const esimEn = {
   'esim.cards.print': 'Print cards',
   'esim.cards.none': 'Nothing to print',
   'esim.cards.none.help': 'None of these codes can be scanned any more.',
+  'esim.cards.unchosen': 'Choose a batch or a code under Activation codes: its cards stand here then.',
   'esim.card.iccid': 'eSIM …{iccid}',
   'esim.card.how': 'Scan it under “Add eSIM”, until',
   'esim.card.confirmation': 'The phone asks for a confirmation code, which is not on this card.',

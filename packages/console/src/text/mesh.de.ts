@@ -88,6 +88,10 @@ export const meshDe: Readonly<Record<keyof typeof meshEn, string>> = {
   'mesh.member.joined': 'Seit',
   'mesh.member.offers': 'Bietet an',
   'mesh.member.change': 'Ändern',
+  'mesh.needsTls':
+    'Andere Boxen treten nur über TLS bei, und diese Box hat noch keines. Setze tls.enabled in ihrer Konfiguration auf true und starte sie neu.',
+  'mesh.needsTls.setting': 'Wie man das setzt',
+  'mesh.needsTls.docs': 'Wie Boxen ein Mesh bilden',
   'mesh.invite.what':
     'Die andere Box tritt dem Mesh dieser Box bei, mit einem Token, das einmal gilt und bald abläuft.',
   'mesh.invite.name': 'Wofür sie ist',

@@ -84,6 +84,10 @@ export const meshEn = {
   'mesh.member.joined': 'Since',
   'mesh.member.offers': 'Offers',
   'mesh.member.change': 'Change',
+  'mesh.needsTls':
+    'Other boxes join over TLS alone, and this box has none yet. Set tls.enabled to true in its configuration, and start it again.',
+  'mesh.needsTls.setting': 'How to set it',
+  'mesh.needsTls.docs': 'How boxes form a mesh',
   'mesh.invite.what':
     'The other box joins the mesh of this one with a token that works once and soon expires.',
   'mesh.invite.name': 'What it is for',

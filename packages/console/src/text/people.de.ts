@@ -37,7 +37,7 @@ export const peopleDe: Readonly<Record<keyof typeof peopleEn, string>> = {
   'people.authenticator.help':
     'Mit einer Authenticator-App scannen: sie zeigt den Code, den die Anmeldung verlangt.',
   'people.authenticator.text': 'Es lässt sich nicht scannen',
-  'people.recovery': 'Wiederherstellungscodes',
+  'people.recovery': 'Wieder\u00adherstellungs\u00adcodes',
   'people.recovery.help':
     'Für den Tag, an dem das Telefon mit der Authenticator-App weg ist: tippe einen davon anstelle der sechs Ziffern. Jeder gilt einmal. Bewahre sie getrennt vom Telefon auf.',
   'people.recovery.few': 'noch {count}',

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { t } from '../text/index.ts'
+import { SortBy, type Sorting, sorted as sort } from './sort-by.tsx'
 import { classOf, TableRow } from './table-row.tsx'
 import { useWindow } from './use-window.ts'
 
@@ -11,6 +12,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren
   /** Right-aligned, with figures of one width. */
   readonly isNumeric?: boolean
+  /** Stays in one line. */
+  readonly isTight?: boolean
   /** Left out where the screen is narrow. */
   readonly isWide?: boolean
   /** Can be sorted by. */
@@ -41,8 +44,6 @@ export interface DataTableProps<Row> {
 
 /** Rows before the last one from where on the next page is read. */
 const NEAR_END = 60
-
-type Sorting = { readonly key: string; readonly isDown: boolean } | undefined
 
 /** A table that draws what can be seen of 10,000 rows; arrow keys move along the rows, Enter opens one, space selects it. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
@@ -94,6 +95,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const width = columns.length + (selected === undefined ? 0 : 1)
   return (
     <>
+      {rows.length < 2 ? null : <SortBy columns={columns} sorting={sorting} onSort={setSorting} />}
       <div class="table-frame" ref={frame}>
         <table class="rows" aria-label={label} aria-rowcount={sorted.length + 1} onKeyDown={onKey}>
           <Head {...props} sorting={sorting} onSort={setSorting} />
@@ -158,14 +160,18 @@ function Head<Row>({
               {column.compare === undefined ? (
                 column.title
               ) : (
-                <button
-                  type="button"
-                  title={t('ui.sortBy', { column: column.title })}
-                  onClick={() => onSort({ key: column.key, isDown: isBy && !sorting.isDown })}
-                >
-                  {column.title}
-                  <span aria-hidden="true">{!isBy ? '' : sorting.isDown ? ' ↓' : ' ↑'}</span>
-                </button>
+                <>
+                  <span class="narrow-only">{column.title}</span>
+                  <button
+                    type="button"
+                    class="wide-only"
+                    title={t('ui.sortBy', { column: column.title })}
+                    onClick={() => onSort({ key: column.key, isDown: isBy && !sorting.isDown })}
+                  >
+                    {column.title}
+                    <span aria-hidden="true">{!isBy ? '' : sorting.isDown ? ' ↓' : ' ↑'}</span>
+                  </button>
+                </>
               )}
             </th>
           )
@@ -182,10 +188,4 @@ function Spacer({ height, width }: { readonly height: number; readonly width: nu
       <td colSpan={width} height={height} />
     </tr>
   )
-}
-
-function sort<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sorting: Sorting): readonly Row[] {
-  const compare = columns.find(({ key }) => key === sorting?.key)?.compare
-  if (compare === undefined || sorting === undefined) return rows
-  return rows.toSorted((a, b) => (sorting.isDown ? compare(b, a) : compare(a, b)))
 }

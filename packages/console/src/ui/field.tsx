@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
+import { type Line, useComplaint } from './complaint.ts'
 import { Input } from './input.tsx'
 
 interface Labelled {
@@ -31,8 +32,10 @@ export interface FieldProps extends Labelled {
 }
 
 /** A labelled line, or several, with its help and what is wrong with it. */
-export function Field({ label, help, error, onInput, lines, ...input }: FieldProps) {
+export function Field({ label, help, error: given, onInput, lines, ...input }: FieldProps) {
   const id = useId()
+  const { complaint, onInvalid, onLine } = useComplaint()
+  const error = given ?? complaint
   const shared = {
     id,
     value: input.value,
@@ -40,8 +43,11 @@ export function Field({ label, help, error, onInput, lines, ...input }: FieldPro
     disabled: input.isDisabled === true,
     'aria-invalid': error !== undefined,
     'aria-describedby': describedBy(id, help, error),
-    onInput: (event: { readonly currentTarget: HTMLInputElement | HTMLTextAreaElement }) =>
-      onInput(event.currentTarget.value),
+    onInvalid,
+    onInput: (event: { readonly currentTarget: Line }) => {
+      onLine(event.currentTarget)
+      onInput(event.currentTarget.value)
+    },
     placeholder: input.placeholder,
     minLength: input.minLength,
     maxLength: input.maxLength,
@@ -130,12 +136,18 @@ export function Checkbox({
   )
 }
 
-function describedBy(id: string, help: string | undefined, error: string | undefined): string | undefined {
+/** What describes a line: its help, and what is wrong with it. */
+export function describedBy(
+  id: string,
+  help: string | undefined,
+  error: string | undefined,
+): string | undefined {
   const ids = [help === undefined ? [] : [`${id}-help`], error === undefined ? [] : [`${id}-error`]].flat()
   return ids.length === 0 ? undefined : ids.join(' ')
 }
 
-function Around({
+/** What stands around a line: its label, its help, what is wrong with it. */
+export function Around({
   id,
   label,
   help,

@@ -1,4 +1,6 @@
 import { useId } from 'preact/hooks'
+import { useComplaint } from './complaint.ts'
+import { Around, describedBy } from './field.tsx'
 
 /** A labelled choice of one file. */
 export function FileField({
@@ -14,22 +16,22 @@ export function FileField({
   readonly onChoose: (file: File | undefined) => void
 }) {
   const id = useId()
+  const { complaint, onInvalid, onLine } = useComplaint()
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
+    <Around id={id} label={label} help={help} error={complaint}>
       <input
         id={id}
         type="file"
         accept={accept}
         required
-        aria-describedby={help === undefined ? undefined : `${id}-help`}
-        onChange={(event) => onChoose(event.currentTarget.files?.[0])}
+        aria-invalid={complaint !== undefined}
+        aria-describedby={describedBy(id, help, complaint)}
+        onInvalid={onInvalid}
+        onChange={(event) => {
+          onLine(event.currentTarget)
+          onChoose(event.currentTarget.files?.[0])
+        }}
       />
-      {help === undefined ? null : (
-        <p id={`${id}-help`} class="help">
-          {help}
-        </p>
-      )}
-    </div>
+    </Around>
   )
 }

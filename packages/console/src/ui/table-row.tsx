@@ -66,11 +66,10 @@ export class TableRow extends Component<TableRowProps> {
 
 /** How a column looks, in the head and in the rows. */
 export function classOf({
-  isNumeric,
-  isWide,
-}: {
-  readonly isNumeric?: boolean
-  readonly isWide?: boolean
-}): string {
-  return `${isNumeric === true ? 'number' : ''} ${isWide === true ? 'wide-only' : ''}`.trim()
+  isNumeric = false,
+  isTight = false,
+  isWide = false,
+}: Pick<Column<never>, 'isNumeric' | 'isTight' | 'isWide'>): string {
+  const names = [isNumeric ? 'number' : '', isTight ? 'tight' : '', isWide ? 'wide-only' : '']
+  return names.filter((name) => name !== '').join(' ')
 }

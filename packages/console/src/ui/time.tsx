@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { locale } from '../text/index.ts'
+import { locale, t } from '../text/index.ts'
 
 /** Moves on every half minute, so that "2 minutes ago" stays true. */
 const now = signal(Date.now())
@@ -38,6 +38,12 @@ export function Time({
       {text}
     </time>
   )
+}
+
+/** How long something went on; a dash, which says so, while it has no end. */
+export function Lasted({ from, to }: { readonly from: string; readonly to: string | null }) {
+  if (to === null) return <abbr title={t('parts.goesOn')}>–</abbr>
+  return <>{durationText(Date.parse(to) - Date.parse(from))}</>
 }
 
 /** Formats are dear to make: once each, when the language is known. */

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { t } from '../text/index.ts'
 import { Button } from './button.tsx'
 import type { Tone } from './lamp.tsx'
@@ -12,6 +13,8 @@ export interface Told {
 }
 
 const SHOWN_MS = 8_000
+/** Of what can be taken back: time to read it, and to think again. */
+const UNDO_SHOWN_MS = 20_000
 const told = signal<readonly (Told & { readonly id: number })[]>([])
 let count = 0
 
@@ -20,25 +23,55 @@ export function toast(what: Told): void {
   count += 1
   const id = count
   told.value = [...told.value, { ...what, id }]
-  setTimeout(() => dismiss(id), SHOWN_MS)
+  goIn(id, what.undo === undefined ? SHOWN_MS : UNDO_SHOWN_MS)
 }
 
-/** Where toasts are. One is in the frame of all pages. */
+/** It stays while somebody points at it or is in it by the keyboard. */
+function goIn(id: number, ms: number): void {
+  setTimeout(() => {
+    const isHeld = document.getElementById(nameOf(id))?.matches(':hover, :focus-within') === true
+    if (isHeld) goIn(id, ms)
+    else dismiss(id)
+  }, ms)
+}
+
+function nameOf(id: number): string {
+  return `toast-${id}`
+}
+
+/** Takes back what was told of last; false when nothing can be. */
+function undoLast(): boolean {
+  const last = told.value.findLast(({ undo }) => undo !== undefined)
+  if (last === undefined) return false
+  dismiss(last.id)
+  last.undo?.()
+  return true
+}
+
+/** Where toasts are. One is in the frame of all pages. Ctrl+Z takes back what was done last, except where text is typed. */
 export function Toasts() {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key.toLowerCase() !== 'z' || event.shiftKey || !(event.ctrlKey || event.metaKey)) return
+      const isTyping = event.target instanceof Element && event.target.matches('input, textarea, select')
+      if (!isTyping && undoLast()) event.preventDefault()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [])
   return (
     <div class="toasts" role="status" aria-live="polite">
       {told.value.map(({ id, text, tone = 'ok', undo }) => (
-        <div key={id} class={`toast ${tone}`}>
+        <div key={id} id={nameOf(id)} class={`toast ${tone}`}>
           <span>{text}</span>
           {undo === undefined ? null : (
             <Button
-              kind="quiet"
               onClick={() => {
                 dismiss(id)
                 undo()
               }}
             >
-              {t('ui.undo')}
+              {t('ui.undo')} <kbd class="wide-only">Ctrl Z</kbd>
             </Button>
           )}
           <Button kind="quiet" label={t('ui.close')} onClick={() => dismiss(id)}>

@@ -37,7 +37,9 @@ export function Page() {
         />
       )}
       {isDone && cards.cards.length === 0 ? (
-        <EmptyState title={t('esim.cards.none')}>{t('esim.cards.none.help')}</EmptyState>
+        <EmptyState title={t('esim.cards.none')}>
+          {t(batch === '' && code === '' ? 'esim.cards.unchosen' : 'esim.cards.none.help')}
+        </EmptyState>
       ) : null}
       {cards.cards.length === 0 ? null : <p class="fine no-print">{t('esim.code.secret')}</p>}
       <ul class="sheet">

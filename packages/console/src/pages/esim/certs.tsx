@@ -104,7 +104,7 @@ function columns(act: Acts): readonly Column<Cert>[] {
       key: 'do',
       title: t('esim.cert.do'),
       cell: (cert) => (
-        <span>
+        <span class="row-actions">
           <Button
             kind="quiet"
             label={t('esim.cert.save.of', { subject: nameIn(cert.subject) })}

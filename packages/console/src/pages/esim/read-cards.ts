@@ -31,6 +31,7 @@ export async function readCards(
   signal: AbortSignal,
   tell: (cards: Cards) => void,
 ): Promise<void> {
+  if (batch === '' && token === '') return tell({ cards: [], total: 0, error: undefined })
   const codes = batch === '' ? await oneCode(token) : await codesOf(batch)
   if (signal.aborted) return
   if ('code' in codes) return tell({ cards: [], total: undefined, error: codes })

@@ -45,8 +45,8 @@ export function Happenings() {
             <span class="words">
               {word('event', type)} {subjectOf(type, subject)}
             </span>
-            {who === undefined ? null : <span class="fine">{who}</span>}
-            <span class="fine">
+            <span class="fine by-whom">
+              {who === undefined ? null : <span>{who}</span>}
               <Time at={at} relative />
             </span>
           </li>

@@ -136,6 +136,7 @@ function Actions({
   onDo,
 }: Pick<BoxProps, 'members' | 'nodeId'> & { readonly onDo: (doing: Doing) => void }) {
   const isRoot = members !== undefined && members.mesh.root_node_id === nodeId
+  const lacksTls = useLackOfTls(may('admin') && isRoot)
   const offers: readonly (readonly [Doing, boolean])[] = [
     ['invite', may('admin') && isRoot],
     ['join', may('admin') && isRoot && members.members.length === 1],
@@ -144,14 +145,41 @@ function Actions({
     ['rotate', may('operator')],
   ]
   return (
-    <div class="toolbar offers">
-      {offers.map(([doing, isOffered]) =>
-        isOffered ? (
-          <Button key={doing} kind={doing === 'invite' ? 'primary' : 'plain'} onClick={() => onDo(doing)}>
-            {t(`mesh.do.${doing}`)}
-          </Button>
-        ) : null,
-      )}
-    </div>
+    <>
+      {lacksTls ? <NeedsTls /> : null}
+      <div class="toolbar offers">
+        {offers.map(([doing, isOffered]) =>
+          isOffered ? (
+            <Button
+              key={doing}
+              kind={doing === 'invite' ? 'primary' : 'plain'}
+              isDisabled={doing === 'invite' && lacksTls}
+              onClick={() => onDo(doing)}
+            >
+              {t(`mesh.do.${doing}`)}
+            </Button>
+          ) : null,
+        )}
+      </div>
+    </>
+  )
+}
+
+/** Whether others could not join here, since the box speaks no TLS; false until that is known. */
+function useLackOfTls(isAsked: boolean): boolean {
+  const settings = useQuery(isAsked ? '/v1/settings' : undefined, {}, { on: ['settings.*', 'config.*'] })
+  return settings.data?.settings.find(({ key }) => key === 'tls.enabled')?.value === false
+}
+
+/** Why nobody can be invited, and what to do about it, before anything is filled in. */
+function NeedsTls() {
+  return (
+    <Notice tone="warn">
+      <p>{t('mesh.needsTls')}</p>
+      <p>
+        <a href="/settings?q=tls.enabled">{t('mesh.needsTls.setting')}</a> ·{' '}
+        <a href="/docs/how-to/mesh.html">{t('mesh.needsTls.docs')}</a>
+      </p>
+    </Notice>
   )
 }

@@ -3,7 +3,7 @@ import { t, word } from '../../text/index.ts'
 import { Bytes } from '../../ui/bytes.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
-import { durationText, Time } from '../../ui/time.tsx'
+import { Lasted, Time } from '../../ui/time.tsx'
 import { pageOf } from '../sims/sim.tsx'
 
 /** A session of a phone. */
@@ -39,7 +39,12 @@ export function sessionColumns(isOfOne: boolean): readonly Column<Session>[] {
       cell: (session) => <Octets value={session.up_bytes} isIncomplete={session.incomplete} />,
     },
     { key: 'since', title: t('sessions.since'), cell: ({ started_at: at }) => <Time at={at} relative /> },
-    { key: 'length', title: t('sessions.length'), isWide: true, cell: (session) => lengthOf(session) },
+    {
+      key: 'length',
+      title: t('sessions.length'),
+      isWide: true,
+      cell: ({ started_at: from, ended_at: to }) => <Lasted from={from} to={to} />,
+    },
     {
       key: 'address',
       title: t('sessions.address'),
@@ -52,7 +57,7 @@ export function sessionColumns(isOfOne: boolean): readonly Column<Session>[] {
       isWide: true,
       cell: ({ technology }) => word('sessions.technology', technology),
     },
-    { key: 'cell', title: t('sessions.cell'), isWide: true, cell: ({ cell }) => cell ?? '–' },
+    { key: 'cell', title: t('sessions.cell'), isWide: true, isTight: true, cell: ({ cell }) => cell ?? '–' },
   ]
 }
 
@@ -64,8 +69,4 @@ function Octets({ value, isIncomplete }: { readonly value: number; readonly isIn
       <Bytes value={value} />
     </>
   )
-}
-
-function lengthOf({ started_at: from, ended_at: to }: Session): string {
-  return to === null ? '' : durationText(Date.parse(to) - Date.parse(from))
 }

@@ -21,10 +21,11 @@ export function columns(hasQuotas: boolean): readonly Column<Sim>[] {
   }
   return [
     { ...NAME, title: t('sims.name') },
-    { key: 'state', title: t('sims.filter.state'), cell: (sim) => <SimState sim={sim} /> },
+    { key: 'state', title: t('sims.filter.state'), isTight: true, cell: (sim) => <SimState sim={sim} /> },
     {
       key: 'attached',
       title: t('sims.filter.attached'),
+      isTight: true,
       cell: (sim) => <Attached attached={sim.attached} />,
     },
     {
@@ -38,20 +39,28 @@ export function columns(hasQuotas: boolean): readonly Column<Sim>[] {
       key: 'iccid',
       title: t('sims.iccid'),
       isWide: true,
+      isTight: true,
       cell: ({ iccid_last4: end }) => (end === null ? '' : `…${end}`),
     },
-    { key: 'hash', title: t('sims.hash'), isWide: true, cell: (sim) => <code>{sim.imsi_sha256_12}</code> },
+    {
+      key: 'hash',
+      title: t('sims.hash'),
+      isWide: true,
+      isTight: true,
+      cell: (sim) => <code>{sim.imsi_sha256_12}</code>,
+    },
     {
       key: 'expires',
       title: t('sims.expires'),
       isWide: true,
+      isTight: true,
       cell: (sim) => <Time at={sim.expires_at} dateOnly />,
     },
   ]
 }
 
 function Used({ sim: { quota_bytes: quota, usage_bytes: used } }: { readonly sim: Sim }) {
-  if (quota === null) return null
+  if (quota === null) return <>–</>
   return (
     <>
       <Bytes value={used} /> {t('sims.used.of', { quota: bytesText(quota) })}

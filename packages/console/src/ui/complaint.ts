@@ -1,0 +1,52 @@
+import { useState } from 'preact/hooks'
+import { t } from '../text/index.ts'
+
+/** What can be filled in. */
+export type Line = HTMLInputElement | HTMLTextAreaElement
+
+/** What a line has to say of what was filled in. */
+export interface Complaint {
+  readonly complaint: string | undefined
+  /** The browser finds it wrong when the form is sent: what it would say in its own words is said here in the reader's. */
+  readonly onInvalid: (event: Event & { readonly currentTarget: Line }) => void
+  /** Something else was filled in: what was wrong may be right now. */
+  readonly onLine: (line: Line) => void
+}
+
+/** Says at a line itself, in the reader's language, why the browser will not send it; the first such line has the focus. */
+export function useComplaint(): Complaint {
+  const [complaint, setComplaint] = useState<string | undefined>(undefined)
+  return {
+    complaint,
+    onInvalid: (event) => {
+      event.preventDefault()
+      const line = event.currentTarget
+      setComplaint(complaintOf(line))
+      if (firstWrongIn(line.form) === line) line.focus()
+    },
+    onLine: (line) => {
+      if (complaint !== undefined) setComplaint(line.validity.valid ? undefined : complaintOf(line))
+    },
+  }
+}
+
+/** Fieldsets are wrong too when something in them is. */
+function firstWrongIn(form: HTMLFormElement | null): Element | undefined {
+  return [...(form?.elements ?? [])].find((one) =>
+    one.matches('input:invalid, textarea:invalid, select:invalid'),
+  )
+}
+
+function complaintOf(line: Line): string {
+  const { validity, type } = line
+  const [min, max] = line instanceof HTMLInputElement ? [line.min, line.max] : ['', '']
+  if (type === 'file') return t('parts.wrong.file')
+  if (validity.badInput) return t(type === 'number' ? 'parts.wrong.number' : 'parts.wrong.date')
+  if (validity.valueMissing) return t('parts.wrong.missing')
+  if (validity.tooShort) return t('parts.wrong.short', { count: line.minLength })
+  if (validity.tooLong) return t('parts.wrong.long', { count: line.maxLength })
+  if (validity.rangeUnderflow) return t('parts.wrong.low', { least: min })
+  if (validity.rangeOverflow) return t('parts.wrong.high', { most: max })
+  if (validity.stepMismatch) return t('parts.wrong.number')
+  return t('parts.wrong.form')
+}

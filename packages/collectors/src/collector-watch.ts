@@ -1,5 +1,5 @@
 import type { Clock, Collection, Collector, ComponentHealth } from '@steeple/contracts'
-import { safeText } from '@steeple/telecom'
+import { inGroups, safeText } from '@steeple/telecom'
 
 /** Intervals without a success after which a collector is down. */
 const DOWN_AFTER = 4
@@ -51,7 +51,7 @@ export function collectorWatch(
   return {
     lagS: () => (monotonicMs() - (lastCountedMs ?? since)) / 1_000,
     worked: ({ sightings, volumes }) => {
-      seen = `${sightings.length} sessions, ${volumes.length} volumes`
+      seen = `${inGroups(sightings.length)} sessions, ${inGroups(volumes.length)} volumes`
       lastOkMs = monotonicMs()
       failure = undefined
     },

@@ -15,6 +15,7 @@ index('offers its surface by name', () => {
     'iccidFrom',
     'imsiFrom',
     'imsiHash',
+    'inGroups',
     'isImsiOf',
     'isMcc',
     'isMnc',

@@ -1,3 +1,4 @@
+import { inGroups } from '@steeple/telecom'
 import { CaptureError } from './capture-error.ts'
 import { MOST_RECORD, type PacketHandler, type RecordReader } from './capture-format.ts'
 
@@ -27,7 +28,7 @@ export function pcapRecords(begin: Uint8Array, packet: PacketHandler): RecordRea
       }
       if (end - from < RECORD_HEADER) return 0
       const captured = view.getUint32(from + 8, isLittle)
-      if (captured > MOST_RECORD) throw new CaptureError(offset, `a packet of ${captured} octets`)
+      if (captured > MOST_RECORD) throw new CaptureError(offset, `a packet of ${inGroups(captured)} octets`)
       if (end - from < RECORD_HEADER + captured) return 0
       const atMs = view.getUint32(from, isLittle) * 1_000 + view.getUint32(from + 4, isLittle) / perMs
       packet(link, atMs, octets, from + RECORD_HEADER, from + RECORD_HEADER + captured)

@@ -1,3 +1,4 @@
+import { inGroups } from '@steeple/telecom'
 import { CaptureError } from './capture-error.ts'
 import { type CaptureHandler, MOST_RECORD, type RecordReader } from './capture-format.ts'
 
@@ -44,7 +45,7 @@ class PcapngReader implements RecordReader {
       throw new CaptureError(offset, 'a section without the mark of its order of octets')
     const length = view.getUint32(from + 4, this.#isLittle)
     if (length < LEAST_BLOCK || length % 4 !== 0 || length > MOST_RECORD)
-      throw new CaptureError(offset, `a block of ${length} octets`)
+      throw new CaptureError(offset, `a block of ${inGroups(length)} octets`)
     if (end - from < length) return 0
     if (view.getUint32(from + length - 4, this.#isLittle) !== length)
       throw new CaptureError(offset, 'a block whose end does not match its beginning')
@@ -114,7 +115,7 @@ class PcapngReader implements RecordReader {
 
   #interfaceAt(index: number, { offset }: Body): Interface {
     const found = this.#interfaces[index]
-    if (found === undefined) throw new CaptureError(offset, `interface ${index} was not described`)
+    if (found === undefined) throw new CaptureError(offset, `interface ${inGroups(index)} was not described`)
     return found
   }
 

@@ -3,7 +3,7 @@ import { closeSync } from 'node:fs'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { backoffMs, type Clock, type Log } from '@steeple/contracts'
-import { safeText } from '@steeple/telecom'
+import { inGroups, safeText } from '@steeple/telecom'
 import { confined, ownConfinement, type Right, SYSTEM_PATH } from '../rights.ts'
 import type { TapState } from '../upf-tap.ts'
 import { openCapture } from './open-capture.ts'
@@ -98,10 +98,10 @@ class Supervised implements TapChild {
   }
 
   state(): TapState {
-    if (this.#child !== undefined && this.#failures === 0)
-      return { status: 'ok', detail: `pid ${this.#child.pid}` }
+    const pid = inGroups(this.#child?.pid ?? 0)
+    if (this.#child !== undefined && this.#failures === 0) return { status: 'ok', detail: `pid ${pid}` }
     if (this.#child !== undefined)
-      return { status: 'degraded', detail: `pid ${this.#child.pid}, started again: ${this.#away}` }
+      return { status: 'degraded', detail: `pid ${pid}, started again: ${this.#away}` }
     if (this.#away === undefined) return { status: 'ok', detail: 'not started yet' }
     return { status: this.#isOver ? 'degraded' : 'down', detail: this.#away }
   }

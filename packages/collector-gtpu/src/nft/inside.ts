@@ -1,4 +1,5 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
+import { inGroups } from '@steeple/telecom'
 import { interfaceReceived } from '../interface-packets.ts'
 import type { TapState } from '../upf-tap.ts'
 import type { ListedGeneration, ListedTable } from './listing.ts'
@@ -122,7 +123,7 @@ export function insideState(
   if (lost > 0)
     return {
       status: 'degraded',
-      detail: `${all}; ${lost} packets of phones went into the tunnel and none came out of ${inside.join(', ')}: name the UPF's TUN interfaces in collector.upf.inside_iface, or leave that empty to count them at the tunnel`,
+      detail: `${all}; ${inGroups(lost)} packets of phones went into the tunnel and none came out of ${inside.join(', ')}: name the UPF's TUN interfaces in collector.upf.inside_iface, or leave that empty to count them at the tunnel`,
     }
   if (inside.length > 0) return { status: 'ok', detail: `${all}; what they send at ${inside.join(', ')}` }
   const why = absent.length === 0 ? '' : `: no interface ${absent.join(', ')} is up`

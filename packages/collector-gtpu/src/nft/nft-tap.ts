@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, southboundUnavailable } from '@steeple/contracts'
-import { safeText } from '@steeple/telecom'
+import { inGroups, safeText } from '@steeple/telecom'
 import { listed } from '../listed.ts'
 import { NO_PACKETS, type TapSnapshot, type TapState, type TapStats, type UpfTap } from '../upf-tap.ts'
 import {
@@ -77,7 +77,7 @@ class RulesTap implements NftTap {
     try {
       const reading = await this.#read(counted, signal)
       const { place, inside } = this.#options
-      const all = `${reading.counters.length} addresses on ${place.iface}`
+      const all = `${inGroups(reading.counters.length)} addresses on ${place.iface}`
       this.#state = insideState(all, absentOf(inside, false), this.#inside, this.#swallowed)
       return reading
     } catch (error) {

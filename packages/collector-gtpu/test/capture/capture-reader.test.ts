@@ -1,3 +1,4 @@
+import { safeText } from '@steeple/telecom'
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { CaptureError } from '../../src/capture/capture-error.ts'
@@ -116,5 +117,10 @@ function* pieces(bytes: Uint8Array, sizes: readonly number[]): Generator<Uint8Ar
     at += size
   }
 }
+
+capture('says where a large capture is damaged in figures that are not taken for an IMSI', () => {
+  const error = new CaptureError(12_345_678_901_234, 'a block of 1 octets')
+  assert.is(safeText(error), 'the capture is damaged at octet 12 345 678 901 234: a block of 1 octets')
+})
 
 capture.run()

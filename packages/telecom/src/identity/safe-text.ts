@@ -10,3 +10,8 @@ export function safeText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   return text.replaceAll(PERSONAL, '…').replaceAll(/\s+/g, ' ').slice(0, MOST_CHARACTERS)
 }
+
+/** A whole number of our own as `safeText` leaves it, in groups of three digits: `2 147 483 647`. */
+export function inGroups(count: number): string {
+  return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ' ')
+}

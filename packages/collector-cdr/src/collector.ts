@@ -5,7 +5,7 @@ import {
   type ImsiHash,
   NOTHING_COLLECTED,
 } from '@steeple/contracts'
-import { imsiHash, parseImsi } from '@steeple/telecom'
+import { imsiHash, inGroups, parseImsi } from '@steeple/telecom'
 import { contentOf, countFile } from './count/count-file.ts'
 import { type KnownRun, knownFrom, lineFrom } from './count/known.ts'
 import { type Position, positionFrom, textFrom } from './count/position.ts'
@@ -198,13 +198,30 @@ function isSureOf({ state, nowMs }: Around, { writer }: KnownRun, openedMs: numb
 }
 
 function problemOf(faults: State['faults'], others: number, waiting: number): string | undefined {
-  const counts = Map.groupBy(faults.values(), ({ state }) => state)
+  const names = Map.groupBy(faults.keys(), (name) => faults.get(name)?.state ?? '')
   const words = [
-    ...[...counts].map(([state, list]) => `${list.length} ${WORDS[state] ?? state}`),
-    ...(others > 0 ? [`${others} with a name that no CHF gives are not read`] : []),
-    ...(waiting > 0 ? [`${waiting} were not come to yet`] : []),
+    ...[...names].map(
+      ([state, list]) => `${inGroups(list.length)} ${WORDS[state] ?? state} (${listed(list)})`,
+    ),
+    ...(others > 0 ? [`${inGroups(others)} with a name that no CHF gives are not read`] : []),
+    ...(waiting > 0 ? [`${inGroups(waiting)} were not come to yet`] : []),
   ]
   return words.length === 0 ? undefined : `of the files of charging records ${words.join('; ')}`
+}
+
+/** So many hex digits of a file's name are shown: more might hold as many digits as an IMSI, and are made unreadable for that. */
+const SHOWN_DIGITS = 5
+
+/** The first of files, and how many others: by the digest in its name, or by that of the IMSI, which is never shown. */
+function listed(names: readonly string[]): string {
+  const [first = ''] = names.toSorted()
+  const digest = /^chf-([0-9a-f]+)/.exec(first)?.[1]
+  const hash = ownerIn(first)
+  const told =
+    digest === undefined
+      ? `one named by IMSI${hash === undefined ? '' : `, imsi_sha256_12 ${hash.slice(0, SHOWN_DIGITS)}*`}`
+      : `chf-${digest.slice(0, SHOWN_DIGITS)}*.cdr`
+  return names.length === 1 ? told : `${told} and ${inGroups(names.length - 1)} more`
 }
 
 const WORDS: Readonly<Record<string, string>> = {

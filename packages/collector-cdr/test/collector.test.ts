@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { chmod, copyFile, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 import { fileBytes, recordBytes } from './support/encode.ts'
 import { type ModelChf, type ModelOptions, modelChf } from './support/model-chf.ts'
@@ -337,7 +337,12 @@ reading('reports a file that stays torn, and counts all of it when it is whole',
     await ledger.round(collector)
     assert.equal(ledger.of(imsiOf(1)), [1, 1])
     assert.ok(ledger.isIncomplete(imsiOf(1)))
-    assert.is(collector.health?.().status, 'degraded')
+    const { status, detail = '' } = collector.health?.() ?? {}
+    assert.is(status, 'degraded')
+    const name = basename(chf.fileOf(imsiOf(1)))
+    const shown = name.startsWith('chf-') ? `${name.slice(0, 9)}*.cdr` : 'one named by IMSI, imsi_sha256_12 '
+    assert.ok(detail.includes(`what they add is missing (${shown}`), detail)
+    assert.not.match(detail, /99970/)
     const { length } = ledger.volumes
     await ledger.round(collector)
     assert.is(ledger.volumes.length, length, 'told once')
@@ -381,7 +386,10 @@ reading('follows no link, waits for no pipe, and reads nothing of another name',
     assert.equal(ledger.of(imsiOf(1)), [0, 0])
     const { status, detail = '' } = collector.health?.() ?? {}
     assert.is(status, 'degraded')
-    assert.match(detail, /2 are links/)
+    assert.match(
+      detail,
+      /2 are links, no files, or far too large [(](chf-[0-9a-f]{5}[*][.]cdr|one named by IMSI, imsi_sha256_12 [0-9a-f]{5}[*]) and 1 more[)]/,
+    )
     assert.match(detail, /1 with a name/)
     assert.not.match(detail, /99970/)
   }),

@@ -276,6 +276,23 @@ semantics('warns of what works and is hardly meant', () => {
   assert.is(load('core: core_b\nhss: {driver: core_b}').warnings.length, 0)
 })
 
+semantics('warns of where another core has its files and answers, and says which core is chosen', () => {
+  const unused = (chosen: string, key: string, value: string): string =>
+    `${key} must be empty while core is ${chosen}: it is used while core is ${key.slice(0, 6)} alone, not "${value}"`
+  assert.equal(load('core_b: {cdr_dir: /srv/cdr, smf_oam_url: "http://smf:8000"}').warnings, [
+    `control.yaml:1:19: ${unused('core_a', 'core_b.cdr_dir', '/srv/cdr')}`,
+    `control.yaml:1:42: ${unused('core_a', 'core_b.smf_oam_url', 'http://smf:8000')}`,
+  ])
+  const other = 'core: core_b\nhss: {driver: core_b}\ncore_a: {log_dir: /var/log/open5gs}'
+  assert.equal(load(other).warnings, [
+    `control.yaml:3:19: ${unused('core_b', 'core_a.log_dir', '/var/log/open5gs')}`,
+  ])
+  assert.equal(
+    load(other.replaceAll('core_b', 'core_a').replace('driver: core_a', 'driver: none')).warnings,
+    [],
+  )
+})
+
 /** A build without eSIM. */
 const WITHOUT_ESIM: typeof KNOWN = KNOWN.map((section) =>
   ['alerts', 'esim-smdp', 'mesh'].includes(section.plugin) ? { ...section, origin: 'known' } : section,

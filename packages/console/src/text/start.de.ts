@@ -17,7 +17,7 @@ export const startDe: Readonly<Record<keyof typeof startEn, string>> = {
   'start.country': '1. Land',
   'start.country.is': 'Für den Funk gelten die Regeln von {country}.',
   'start.country.missing': 'Es ist {country}. Sage, wo die Box steht, bevor sie sendet.',
-  'start.country.lab': 'ein Labor: nichts darf gesendet werden',
+  'start.country.lab': 'ein Labor: nichts darf senden',
   'start.country.where': 'Wo die Box steht',
   'start.country.help':
     'Dessen Regeln entscheiden, welche Frequenzen erlaubt sein können. Was unter anderen Regeln sendet, wird angehalten.',

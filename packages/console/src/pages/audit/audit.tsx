@@ -56,7 +56,7 @@ function queryOf(): Readonly<Record<string, string>> {
 
 function columns(onOpen: (entry: Entry) => void): readonly Column<Entry>[] {
   return [
-    { key: 'at', title: t('audit.when'), cell: ({ at }) => <Time at={at} /> },
+    { key: 'at', title: t('audit.when'), isTight: true, cell: ({ at }) => <Time at={at} /> },
     {
       key: 'who',
       title: t('audit.who'),

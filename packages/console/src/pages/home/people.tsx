@@ -108,7 +108,7 @@ function TalkerLine({ talker: { hash, bytes } }: { readonly talker: Talker }) {
   }
   const error = suspend.error ?? resume.error
   return (
-    <li>
+    <li class="talker">
       <span class="words">
         <SubscriberName hash={hash} />
       </span>

@@ -120,7 +120,11 @@ function columns(): readonly Column<PluginRecord>[] {
       cell: (plugin) => <StateLamp plugin={plugin} />,
       compare: (a, b) => a.state.localeCompare(b.state),
     },
-    { key: 'health', title: t('plugins.health'), cell: (plugin) => <HealthLamp plugin={plugin} /> },
+    {
+      key: 'health',
+      title: t('plugins.health'),
+      cell: (plugin) => (plugin.state === 'running' ? <HealthLamp plugin={plugin} /> : '–'),
+    },
     { key: 'version', title: t('plugins.version'), cell: ({ version }) => version },
     {
       key: 'kind',

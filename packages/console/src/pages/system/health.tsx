@@ -79,7 +79,12 @@ function columns(): readonly Column<Component>[] {
       compare: (a, b) => a.status.localeCompare(b.status),
     },
     { key: 'kind', title: t('system.kind'), cell: ({ kind }) => word('system.kind', kind), isWide: true },
-    { key: 'since', title: t('system.since'), cell: ({ since }) => <Time at={since} relative /> },
+    {
+      key: 'since',
+      title: t('system.since'),
+      isTight: true,
+      cell: ({ since }) => <Time at={since} relative />,
+    },
     { key: 'detail', title: t('system.detail'), cell: ({ detail }) => <Said>{detail}</Said>, isWide: true },
   ]
 }

@@ -10,11 +10,14 @@ import { RecoveryCodes, ShownOnce } from '../people/shown-once.tsx'
 import { FEW_CODES } from '../people/user.ts'
 import { NOTHING_PROVEN, ProofFields, proofOf } from './proof-fields.tsx'
 
+/** Who may not read the audit trail is told of no login. */
+const LOOK_MS = 30_000
+
 /** One's own recovery codes: how many are left, and others in their place. */
 export function OwnRecovery() {
   const [isAsked, setAsked] = useState(false)
   const [drawn, setDrawn] = useState<readonly string[] | undefined>(undefined)
-  const codes = useQuery('/v1/auth/recovery-codes', {}, { on: ['auth.login', 'user.*'] })
+  const codes = useQuery('/v1/auth/recovery-codes', {}, { on: ['auth.login', 'user.*'], everyMs: LOOK_MS })
   return (
     <section class="card" aria-label={t('people.recovery')}>
       <h2>{t('people.recovery')}</h2>

@@ -117,6 +117,39 @@ onEachStore('sessions/store/dialects', (test, store) => {
     ])
   })
 
+  test('forgets all counters of a generation that is over, and all octets that have waited too long', async () => {
+    await using box = await store()
+    const { consumer, db, fake } = await copyOver(box)
+    const seen = (
+      generation: string,
+      many: number,
+      over?: string,
+    ): Parameters<CollectionConsumer['take']>[0] => {
+      const volumes = Array.from({ length: many }, (_, index) => {
+        const address = `11.0.${index >> 8}.${index & 255}`
+        const key = { by: 'address', address } as const
+        return reading(1, START_MS + 15_000, { key, count: { counter: address, generation } })
+      })
+      return new Map([
+        ['mme', collection({})],
+        ['gtpu', collection({ volumes, isWhole: false, ...(over === undefined ? {} : { over }) })],
+      ])
+    }
+    const left = async (): Promise<readonly number[]> => {
+      const counters = await db.all('select counter from sessions_counter')
+      const held = await db.all('select whose from sessions_held')
+      return [counters.length, held.length]
+    }
+    // More than one statement takes, and not a multiple of it.
+    await consumer.take(seen('g1', 1_203), never)
+    assert.equal(await left(), [1_203, 1_203])
+    await consumer.take(seen('g2', 7, 'g1'), never)
+    assert.equal(await left(), [7, 1_203])
+    await fake.clock.advance(600_000)
+    await consumer.take(new Map([['mme', collection({})]]), never)
+    assert.equal(await left(), [7, 0])
+  })
+
   test('sums octets exactly up to the largest number that JSON carries, and stays there', async () => {
     await using box = await store()
     const { consumer, usage } = await copyOver(box)

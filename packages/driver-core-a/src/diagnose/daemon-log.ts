@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Settings } from '@steeple/contracts'
-import { type Engine, openLog } from '@steeple/southbound'
+import { type Engine, openPlain } from '@steeple/southbound'
 import type { Daemon } from '../render/roles.ts'
 
 /** What is read of a log: the attempts of the last minutes. */
@@ -36,7 +36,7 @@ export function logPath(folder: string, daemon: Daemon): string {
 
 async function fileTail(path: string): Promise<LogTail> {
   try {
-    await using file = await openLog(path)
+    await using file = await openPlain(path)
     const { size } = await file.stat()
     const from = Math.max(0, size - TAIL_BYTES)
     const { bytesRead, buffer } = await file.read({ position: from, buffer: Buffer.alloc(size - from) })

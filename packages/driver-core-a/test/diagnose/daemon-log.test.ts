@@ -12,7 +12,7 @@ log('waits for no pipe where a log should be, and says that it is one', async ()
   // What else is in these sections is not looked at.
   const settings = { core_a: { log_dir: folder.path } } as unknown as Settings
   const tail = await daemonLog('mme', settings, standInEngine([]), new AbortController().signal)
-  assert.match('problem' in tail ? tail.problem : '', /mme[.]log: it is a pipe or a device/)
+  assert.match('problem' in tail ? tail.problem : '', /mme[.]log: it is a pipe, a device/)
 })
 
 log.run()

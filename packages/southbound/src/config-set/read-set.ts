@@ -1,5 +1,6 @@
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { openPlain } from '../open-plain.ts'
 import { codeOf, diskError } from './disk-errors.ts'
 import { MANIFEST_NAME, type Manifest, NO_MANIFEST, parseManifest } from './manifest.ts'
 import { placeOf } from './paths.ts'
@@ -35,7 +36,8 @@ export async function readFiles(dir: string, paths: Iterable<string>): Promise<R
 
 async function textAt(path: string): Promise<string | undefined> {
   try {
-    return await readFile(path, 'utf8')
+    await using file = await openPlain(path)
+    return await file.readFile('utf8')
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error

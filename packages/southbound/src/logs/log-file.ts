@@ -4,8 +4,8 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { createGunzip } from 'node:zlib'
 import { southboundUnavailable } from '@steeple/contracts'
+import { openPlain } from '../open-plain.ts'
 import { type NewLines, positionFrom } from './new-lines.ts'
-import { openLog } from './open-log.ts'
 
 /** Where in which file: files are known by how they begin, since rotation renames, copies and packs them. */
 interface FilePosition {
@@ -146,7 +146,7 @@ async function octetsOf(
 }
 
 async function plain(path: string, from: number, most: number) {
-  await using file = await openLog(path)
+  await using file = await openPlain(path)
   const { size } = await file.stat()
   const length = Math.max(0, Math.min(most, size - from))
   const { bytesRead, buffer } = await file.read({ position: from, buffer: Buffer.alloc(length) })

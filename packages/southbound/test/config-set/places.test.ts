@@ -1,6 +1,6 @@
 import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, runTool, suite } from '@steeple/testkit'
 import { applyConfigSet } from '../../src/config-set/apply.ts'
 import { failureOf, filesOf, inWorld } from '../support/world.ts'
 
@@ -77,6 +77,17 @@ test('says what is wrong with a directory that is missing or is none', () =>
     await writeFile(file, '')
     const none = await failureOf(applyConfigSet(world.options(filesOf('1'), { dir: file }), never))
     assert.match(none.message, /it is not a directory/)
+  }))
+
+test('waits for no pipe where its own list of files should be', () =>
+  inWorld(async (world) => {
+    runTool('mkfifo', join(world.dir, '.steeple.json'))
+    const error = await failureOf(applyConfigSet(world.options(filesOf('1')), never))
+    assert.is(error.code, 'southbound_unavailable')
+    assert.match(
+      error.message,
+      /it cannot be used [(]it is a pipe, a device or a directory where a file must be[)]/,
+    )
   }))
 
 test.run()

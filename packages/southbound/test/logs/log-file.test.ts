@@ -126,7 +126,7 @@ test('waits for no pipe where a log should be, and says that it is one', async (
   runTool('mkfifo', log)
   for (const from of [undefined, position]) {
     const failed = await newLinesOfFile(log, from).catch((error: unknown) => error)
-    assert.match(String(failed), /mme[.]log: it is a pipe or a device where a file must be/)
+    assert.match(String(failed), /mme[.]log: it is a pipe, a device or a directory where a file must be/)
   }
 })
 

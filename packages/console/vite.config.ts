@@ -6,13 +6,25 @@ const NAMED = '[name].[hash:10].js'
 /** The plugins that a build is without. */
 const WITHOUT = (process.env.STEEPLE_WITHOUT ?? '').split(',').filter((name) => name !== '')
 
-/** Their operations in lists of the client, each with what parts it from the next. */
-const operations = WITHOUT.flatMap((name) => {
+const lacking = WITHOUT.map((name) => {
   const manifest = readFileSync(new URL(`../${name}/package.json`, import.meta.url), 'utf8')
-  return Object.keys(JSON.parse(manifest).steeple?.paths ?? {})
-}).map((path) => new RegExp(`(["'\`])[A-Z]+ ${path.replaceAll(/[^\w/-]/g, '.')}[^"'\`]*\\1,?`, 'g'))
+  return JSON.parse(manifest).steeple ?? {}
+})
 
-/** Leaves out what is for plugins that the build lacks: what asks `has('mesh')`, and pages with `feature: 'mesh'`. */
+/** Their operations in lists of the client, each with what parts it from the next. */
+const operations = lacking
+  .flatMap(({ paths }) => Object.keys(paths ?? {}))
+  .map((path) => new RegExp(`(["'\`])[A-Z]+ ${path.replaceAll(/[^\w/-]/g, '.')}[^"'\`]*\\1,?`, 'g'))
+
+/** What the console says of their errors, a line or two of a file of texts each. */
+const problems = lacking
+  .flatMap(({ errors }) => errors ?? [])
+  .map(({ code }) => new RegExp(`'problem\\.${code}':\\s*'(?:[^'\\\\]|\\\\.)*',`, 'g'))
+
+/**
+ * Leaves out what is for plugins that the build lacks: what asks `has('mesh')`, pages with `feature: 'mesh'`, and what is said of
+ * errors that they alone have.
+ */
 const parts: Plugin = {
   name: 'parts',
   enforce: 'pre',
@@ -20,6 +32,8 @@ const parts: Plugin = {
     if (WITHOUT.length === 0) return undefined
     if (/\/client\/dist\//.test(id)) return operations.reduce((all, each) => all.replaceAll(each, ''), code)
     if (!/\/console\/src\/.*\.tsx?$/.test(id)) return undefined
+    if (/\/text\/problems\.\w+\.ts$/.test(id))
+      return problems.reduce((all, each) => all.replaceAll(each, ''), code)
     const isPageLeftOut =
       /\/pages\/\w+\/pages\.ts$/.test(id) && WITHOUT.some((name) => code.includes(`feature: '${name}'`))
     if (isPageLeftOut) return code.replaceAll(/^export const (\w+).*$[\s\S]*?^\]$/gm, 'export const $1 = []')

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { assert, suite } from '@steeple/testkit'
 import { runDbctl } from '../../src/dbctl/commands.ts'
 import { phoneName, readCards } from '../../src/phones/cards.ts'
-import { QUICK, RECORDED, startLab } from '../support/lab.ts'
+import { RECORDED, startLab } from '../support/lab.ts'
 
 const control = suite('lab-core/control')
 const { imsi, ki, opc } = RECORDED
@@ -25,7 +25,7 @@ function send(url: string, method: string, headers: Record<string, string>, body
 }
 
 control('takes exported cards, attaches, moves data, and shows neither IMSI nor key', async () => {
-  await using lab = await startLab({ timers: { ...QUICK, t3410Ms: 60_000 } })
+  await using lab = await startLab()
   const draw = () => '6b00336d94c05ec68f531651'
   await runDbctl(['add', imsi, ki, opc], { subscribers: lab.subscribers, draw })
   const url = lab.urls.control

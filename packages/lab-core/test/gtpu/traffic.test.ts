@@ -4,10 +4,10 @@ import { machineClock } from '../../src/clock.ts'
 import { runDbctl } from '../../src/dbctl/commands.ts'
 import type { Direction } from '../../src/gtpu/frame.ts'
 import { makeTraffic, type Octets } from '../../src/gtpu/traffic.ts'
-import type { LabCore } from '../../src/lab-core.ts'
+import type { LabCore, LabOptions } from '../../src/lab-core.ts'
 import type { NamedPhone } from '../../src/phones/fleet.ts'
 import type { Session } from '../../src/smf/sessions.ts'
-import { FAST, RECORDED, startLab } from '../support/lab.ts'
+import { FAST, QUICK, RECORDED, startLab } from '../support/lab.ts'
 
 const traffic = suite('lab-core/gtpu')
 const { imsi, ki, opc } = RECORDED
@@ -149,8 +149,9 @@ traffic('sends some of a phone that has both kinds of address by IPv6', async ()
 /** A lab core with so many phones on. */
 async function withPhones(
   count: number,
+  options: Partial<LabOptions> = {},
 ): Promise<{ lab: LabCore & AsyncDisposable; phones: readonly NamedPhone[] }> {
-  const lab = await startLab()
+  const lab = await startLab(options)
   const cards = Array.from({ length: count }, (_, i) => ({
     ...RECORDED,
     imsi: `99970736400${String(i).padStart(4, '0')}`,
@@ -227,7 +228,7 @@ traffic('keeps to a rate, and to nothing when none is asked', async () => {
 })
 
 traffic('keeps a phone connected while it moves something, and wakes it for more', async () => {
-  const { lab, phones } = await withPhones(1)
+  const { lab, phones } = await withPhones(1, { timers: QUICK })
   await using _ = lab
   const [named] = phones
   if (named === undefined) throw new Error('no phone')

@@ -2,9 +2,9 @@
 //   node scripts/builds/make.mjs --out DIR [--without a,b | --only a,b] [--arch x64|arm64] [--node included|named]
 // Two runs on the same commit give the same files. docs/adr/0024-a-build-is-a-closed-folder.md says how it is laid out, and why.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { argv, execPath, stderr } from 'node:process'
 import { billOf, npmPurl } from './bom.mjs'
 import { closureOf, compare } from './closure.mjs'
@@ -12,7 +12,7 @@ import { absentKeys } from './config.mjs'
 import { copyFiles, filesBelow, filesOfOthers, filesOfOurs, put, settle } from './files.mjs'
 import { nodeFor } from './node.mjs'
 import { takeNpm } from './npm.mjs'
-import { listIn, manifestOf, packages, partsFrom, root } from './parts.mjs'
+import { askedFrom, manifestOf, packages, root } from './parts.mjs'
 import { stateOfSource } from './source.mjs'
 
 /** Where packages lie in a build. */
@@ -29,11 +29,8 @@ try {
 }
 
 function main(args) {
-  const out = resolve(listIn(args, '--out')?.[0] ?? join(root, 'dist'))
-  const arch = listIn(args, '--arch')?.[0] ?? process.arch
-  if (!['x64', 'arm64'].includes(arch)) throw new Error(`--arch is x64 or arm64, and not ${arch}`)
-  const hasNode = (listIn(args, '--node')?.[0] ?? 'included') === 'included'
-  const parts = partsFrom(args)
+  const { out, arch, hasNode, parts } = askedFrom(args)
+  refuseTaken(out)
   const source = stateOfSource()
   rmSync(out, { recursive: true, force: true })
   const ours = copyOurs(out, parts)
@@ -57,6 +54,13 @@ function main(args) {
   if (hasNode) copyNode(out, arch)
   putPrograms(out, parts)
   settle(out, source.epoch, (path) => path.startsWith('bin/') || path.endsWith('/main.js'))
+}
+
+/** A build takes the place of one, and of an empty folder: whatever else lies there is somebody's. */
+function refuseTaken(out) {
+  if (!existsSync(out) || existsSync(join(out, MODULES, '@steeple'))) return
+  if (!statSync(out).isDirectory() || readdirSync(out).length > 0)
+    throw new Error(`${out} is no build; give --out an empty folder, or remove it`)
 }
 
 /** Our packages, each with what its programs name of its dependencies: `{name, place, names}`. */

@@ -8,7 +8,7 @@ import { makeArchive } from './archive.mjs'
 import { makeDeb } from './deb.mjs'
 import { makeNpm } from './npm.mjs'
 import { makeImage } from './oci.mjs'
-import { listIn, root } from './parts.mjs'
+import { listIn, refuseOthers, root } from './parts.mjs'
 import { hashAll, hashEach } from './sums.mjs'
 
 const MAKERS = { deb: makeDeb, oci: makeImage, tar: makeArchive }
@@ -23,6 +23,7 @@ try {
 }
 
 function main([kinds = '', ...args]) {
+  refuseOthers(args, ['--from', '--out'])
   const asked = kinds.split(',')
   const out = outOf(args)
   const wanted = asked.filter((kind) => kind !== 'npm')

@@ -1,6 +1,6 @@
 // Which packages a build has: the essential plugins always, the others and the lab core as it is asked for.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
@@ -29,7 +29,7 @@ export function partsOfAll() {
  * What a build has and lacks, from `--without a,b` or `--only a,b`, each of them once or often: `{has, lacks}`, sorted. Throws an
  * error with what to say.
  */
-export function partsFrom(args) {
+function partsFrom(args) {
   const { optional, essential } = partsOfAll()
   const without = listIn(args, '--without')
   const only = listIn(args, '--only')
@@ -63,6 +63,34 @@ function providerOf(ref) {
   const { optional, essential } = partsOfAll()
   const gives = (name) => manifestOf(name).steeple?.provides?.includes(ref) === true
   return [...optional, ...essential].find(gives) ?? 'no package'
+}
+
+/** What a build can be asked to be. */
+const FLAGS = ['--without', '--only', '--out', '--arch', '--node']
+
+/**
+ * What the arguments of a build ask for: `{out, arch, hasNode, parts}`, the folder, the machine, whether Node is in it, and
+ * `{has, lacks}`. Throws an error with what to say, also of what is no flag: a slip would make another build than is meant.
+ */
+export function askedFrom(args) {
+  refuseOthers(args, FLAGS)
+  const arch = listIn(args, '--arch')?.[0] ?? process.arch
+  if (!['x64', 'arm64'].includes(arch)) throw new Error(`--arch is x64 or arm64, and not ${arch}`)
+  const node = listIn(args, '--node')?.[0] ?? 'included'
+  if (!['included', 'named'].includes(node)) throw new Error(`--node is included or named, and not ${node}`)
+  const out = resolve(listIn(args, '--out')?.[0] ?? join(root, 'dist'))
+  return { out, arch, hasNode: node === 'included', parts: partsFrom(args) }
+}
+
+/** Throws an error about the first argument that is neither one of these flags nor its value. */
+export function refuseOthers(args, flags) {
+  for (let at = 0; at < args.length; at += 1) {
+    const [flag] = args[at].split('=', 1)
+    if (!flags.includes(flag)) throw new Error(`${args[at]} is none of ${flags.join(', ')}`)
+    if (flag !== args[at]) continue
+    at += 1
+    if (args[at] === undefined) throw new Error(`${flag} needs a value`)
+  }
 }
 
 /** The values of a flag; undefined when it is not given. */

@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { makeBuild, makeBuildElsewhere, run, tryBuild } from '../harness/builds/make-build.ts'
+import { ROOT } from '../harness/launch.ts'
 import { type Service, startService } from '../harness/service.ts'
 
 /** A machine may be busy, and a build copies 170 MB. */
 const LIMIT = { limitMs: 600_000 }
 /** Where a build has its packages. */
 const OURS = 'lib/node_modules/@steeple'
+
+const PACKER = join(ROOT, 'scripts/builds/pack.mjs')
 
 const build = suite('e2e/build')
 let temp: TempDir
@@ -106,7 +109,7 @@ build(
 )
 
 build(
-  'without what it cannot be without, with names that are none, or with a gap is refused with words',
+  'without what it cannot be without, with names that are none, or with a gap or a slip is refused with words',
   async () => {
     const target = join(temp.path, 'refused')
     for (const [flags, words] of [
@@ -114,11 +117,39 @@ build(
       [['--without', 'moon'], /there is no plugin moon; --without takes alerts, backup, /],
       [['--only', 'mesh', '--without', 'alerts'], /--without and --only are two ways to say one thing/],
       [['--arch', 'mips'], /--arch is x64 or arm64/],
+      [['--node', 'maybe'], /--node is included or named, and not maybe/],
+      [['--witout', 'mesh'], /--witout is none of --without, --only, /],
+      [['--witout=mesh'], /--witout=mesh is none of --without, --only, /],
+      [['--without', 'mesh', 'alerts'], /alerts is none of --without, --only, /],
+      [['--without', 'mesh', '--arch'], /--arch needs a value/],
     ] as const) {
       const { code, said } = await tryBuild(target, flags)
       assert.match(said, words)
       assert.is(code, 2)
     }
+    const packer = await run(process.execPath, [PACKER, 'tar', '--form', target], process.env)
+    assert.match(packer.said, /--form is none of --from, --out/)
+    assert.is(packer.code, 2)
+  },
+  LIMIT,
+)
+
+build(
+  'takes the place of a build, and of nothing else that lies there',
+  async () => {
+    const target = join(temp.path, 'taken')
+    mkdirSync(target)
+    writeFileSync(join(target, 'thesis.txt'), 'years of work')
+    const flags = ['--only', '', '--node', 'named']
+    const { code, said } = await tryBuild(target, flags)
+    assert.match(said, /taken is no build; give --out an empty folder, or remove it/)
+    assert.is(code, 2)
+    assert.is(readFileSync(join(target, 'thesis.txt'), 'utf8'), 'years of work')
+    rmSync(join(target, 'thesis.txt'))
+    await makeBuild(target, flags)
+    writeFileSync(join(target, 'share/of-before'), '')
+    await makeBuild(target, flags)
+    assert.not(readdirSync(join(target, 'share')).includes('of-before'))
   },
   LIMIT,
 )

@@ -1,30 +1,50 @@
 // What the changesets say, grouped by whom it matters to: what a person makes notes of a release from.
 
-/** Packages by what people do with them. A changeset stands under the first heading that has a package of its, in this order. */
+/** Packages by what people do with them. A changeset stands under the first heading that has a subject of its, in this order. */
 const AREAS = [
   ['SIMs and subscribers', ['sims', 'driver-hss']],
   ['eSIM', ['esim-smdp', 'sgp22', 'virtual-euicc']],
-  ['Usage and quotas', ['sessions', 'fair-use', 'collector-gtpu', 'collector-cdr', 'collectors']],
+  [
+    'Usage and quotas',
+    [
+      'sessions',
+      'fair-use',
+      'collector-gtpu',
+      'collector-cdr',
+      'collector-mme',
+      'collector-amf',
+      'collectors',
+    ],
+  ],
   ['Cores', ['driver-core-a', 'driver-core-b', 'core-config', 'southbound', 'open5gs-info', 'free5gc-oam']],
   ['Radio and spectrum', ['driver-ran', 'policy', 'telecom']],
   ['Mesh of boxes', ['mesh', 'nodes']],
+  ['Console', ['console']],
   ['People and access', ['access']],
   ['Regulators and privacy', ['compliance', 'regulator-file', 'audit']],
   ['Alerts, monitoring, support', ['alerts', 'support', 'telemetry', 'tracing']],
   ['Backup and store', ['backup', 'store', 'secrets', 'clock']],
-  ['Plugins and drivers', ['plugin-packages', 'testkit', 'reconcile', 'kernel', 'contracts']],
-  ['API, command line, packages', ['api', 'settings', 'cli', 'lab-core']],
+  ['Plugins and drivers', ['plugin-packages', 'plugin-kit', 'testkit', 'reconcile', 'kernel', 'contracts']],
+  ['API, command line, packages', ['api', 'client', 'settings', 'cli', 'docs', 'lab-core']],
 ]
 const OTHER = 'Other'
 
 /** What a person must mind at an upgrade: a paragraph of a changeset that begins so stands before all else. */
 const MIND = /^Mind: /
 
-/** A changeset's text as `{packages, text}`; names of packages are without their scope. */
+/**
+ * A changeset's text as `{packages, subjects, text}`; names of packages are without their scope. `subjects` are those that it is about:
+ * a patch beside something new is what others needed for it.
+ */
 export function readChangeset(text) {
   const [, head = '', body = ''] = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(text) ?? []
-  const packages = [...head.matchAll(/^["']([^"']+)["']:/gm)].map(([, name]) => name.replace('@steeple/', ''))
-  return { packages, text: body.trim() }
+  const named = [...head.matchAll(/^["'](?:@steeple\/)?([^"']+)["']: *(\w+)/gm)]
+  const isNew = named.some(([, , bump]) => bump !== 'patch')
+  return {
+    packages: named.map(([, name]) => name),
+    subjects: named.filter(([, , bump]) => !isNew || bump !== 'patch').map(([, name]) => name),
+    text: body.trim(),
+  }
 }
 
 /**
@@ -32,8 +52,8 @@ export function readChangeset(text) {
  * first, under a heading of its own.
  */
 export function draftOf(changesets) {
-  const areaOf = ({ packages }) =>
-    AREAS.find(([, names]) => names.some((name) => packages.includes(name)))?.[0] ?? OTHER
+  const areaOf = ({ subjects }) =>
+    AREAS.find(([, names]) => names.some((name) => subjects.includes(name)))?.[0] ?? OTHER
   const parted = changesets.map(partedOf)
   const minded = parted.flatMap(({ mind }) => mind)
   const grouped = Map.groupBy(
@@ -47,10 +67,10 @@ export function draftOf(changesets) {
   ].join('\n')
 }
 
-function partedOf({ packages, text }) {
+function partedOf({ subjects, text }) {
   const paragraphs = text.split(/\n\n+/)
   return {
-    packages,
+    subjects,
     text: paragraphs.filter((one) => !MIND.test(one)).join('\n\n'),
     mind: paragraphs.filter((one) => MIND.test(one)).map((one) => ({ text: one.replace(MIND, '') })),
   }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 
@@ -43,6 +43,11 @@ drafts('begins with what must be minded, and has each changeset below its area',
   )
 })
 
+drafts('puts a changeset where most of it is: patches beside something new do not count', () => {
+  const text = '---\n"@steeple/access": minor\n"@steeple/esim-smdp": patch\n---\n\nProxies are believed.\n'
+  assert.is(draftOf([readChangeset(text)]), '### People and access\n\n- Proxies are believed.\n')
+})
+
 drafts('has no heading for nothing to be minded', () => {
   assert.is(
     draftOf([changeset('api', 'A route answers sooner.')]),
@@ -50,11 +55,35 @@ drafts('has no heading for nothing to be minded', () => {
   )
 })
 
+drafts('has an area for each package but those for tests', () => {
+  const names = readdirSync(join(ROOT, 'packages')).filter((name) =>
+    existsSync(join(ROOT, 'packages', name, 'package.json')),
+  )
+  const others = names.filter((name) => draftOf([changeset(name, 'Something.')]).includes('### Other'))
+  assert.equal(others, ['e2e', 'testbed'])
+  assert.match(draftOf([changeset('console', 'Something.')]), /^### Console$/m)
+})
+
+drafts('has a word on the way back for each step over the store since the last release', () => {
+  const page = readFileSync(join(ROOT, 'docs/how-to/upgrade.md'), 'utf8')
+  const steps = [...page.matchAll(/`(\d{4}_\w+)`/g)].map(([, id = '']) => id)
+  const [, minded = ''] = /^### Mind, when you upgrade\n([\s\S]*?)^### /m.exec(draftOf(all())) ?? []
+  assert.equal(
+    steps.filter((id) => !minded.includes(id)),
+    [],
+  )
+})
+
 drafts('reads every changeset that there is', () => {
-  const files = readdirSync(FOLDER).filter((name) => name.endsWith('.md') && name !== 'README.md')
-  const text = draftOf(files.map((name) => readChangeset(readFileSync(join(FOLDER, name), 'utf8'))))
+  const text = draftOf(all())
   assert.not.match(text, /^- Mind: /m)
   assert.not.match(text, /^- *$/m)
 })
 
 drafts.run()
+
+/** Every changeset that there is, read. */
+function all(): readonly unknown[] {
+  const files = readdirSync(FOLDER).filter((name) => name.endsWith('.md') && name !== 'README.md')
+  return files.map((name) => readChangeset(readFileSync(join(FOLDER, name), 'utf8')))
+}

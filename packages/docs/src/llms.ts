@@ -22,16 +22,19 @@ export function llmsFullText(groups: readonly Group[], { pages }: Documentation)
     .join('\n')
 }
 
-/** The first paragraph of a page, on one line. */
+/** The first paragraph of a page, on one line; blocks of commands before it are none. */
 function paragraphOf(page: Page | undefined): string {
-  const paragraph = /^# .+\n+((?:[^\n]+\n)+)/m.exec(page?.text ?? '')?.[1] ?? ''
+  const paragraph = /^# .+\n+(?:```[\s\S]*?^```\n+)*((?:[^\n]+\n)+)/m.exec(page?.text ?? '')?.[1] ?? ''
   return paragraph
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1')
     .trim()
 }
 
+/** Code and what is in brackets have dots and colons of their own. */
+const SENTENCE = /^(?:`[^`]*`|\((?:`[^`]*`|[^()`])*\)|.)*?[.:](?= |$)/
+
 function sentenceOf(page: Page | undefined): string {
   const paragraph = paragraphOf(page)
-  return /^.*?[.:](?= |$)/.exec(paragraph)?.[0].replace(/:$/, '.') ?? paragraph
+  return SENTENCE.exec(paragraph)?.[0].replace(/:$/, '.') ?? paragraph
 }

@@ -45,8 +45,11 @@ export async function installPlugin(
   options: InstallOptions,
 ): Promise<InstalledPlugin> {
   if (!source.endsWith('.tgz')) return await installFolder(source, pluginsDir, options)
-  return await withUnpacked(source, (dir) => installFolder(dir, pluginsDir, options))
+  return await withUnpacked(source, (dir) => installFolder(dir, pluginsDir, options, basename(source)))
 }
+
+/** What errors call octets whose manifest is not known: "plugin of the package failed". */
+const UPLOADED = 'of the package'
 
 /** As `installPlugin`, for the octets of a `.tgz`. */
 export async function installPackage(
@@ -54,15 +57,17 @@ export async function installPackage(
   pluginsDir: string,
   options: InstallOptions,
 ): Promise<InstalledPlugin> {
-  return await withUnpackedBytes('the package', bytes, (dir) => installFolder(dir, pluginsDir, options))
+  return await withUnpackedBytes(UPLOADED, bytes, (dir) => installFolder(dir, pluginsDir, options, UPLOADED))
 }
 
 async function installFolder(
   sourceDir: string,
   pluginsDir: string,
   { policy, version, isUnderSetting = false }: InstallOptions,
+  name = basename(sourceDir),
 ): Promise<InstalledPlugin> {
-  const contents = accepted(await readPackage(sourceDir, version), policy)
+  const asked = version === undefined ? { name } : { name, version }
+  const contents = accepted(await readPackage(sourceDir, asked), policy)
   const hash = contentHash(hashesOfContents(contents))
   const record = recordText(hash, isUnderSetting && contents.signed.kind === 'unsigned')
   const dir = join(pluginsDir, nameOf(contents))

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ERROR_CATALOGUE, type Manifest } from '@steeple/contracts'
 import { readSection, type Section } from '@steeple/settings'
@@ -136,6 +136,9 @@ const PACKAGE_SCHEMA = {
   },
 }
 
+/** It is read before anybody knows who has signed it; JSON of many megabytes takes seconds in which nothing else is done. */
+const MOST_BYTES = 256 * 1024
+
 /** What `PACKAGE_SCHEMA` guarantees. */
 interface PluginPackage {
   readonly name: string
@@ -162,8 +165,8 @@ export function createManifestReader(): ManifestReader {
   const validate = new Ajv2020({ allErrors: true }).compile<PluginPackage>(PACKAGE_SCHEMA)
   return {
     read: async (dir, origin) => {
-      const parsed = await readJson(join(dir, 'package.json'))
-      if (parsed === undefined) return 'package.json is missing or not JSON'
+      const { parsed, reason } = await readJson(join(dir, 'package.json'))
+      if (reason !== undefined) return reason
       if (!validate(parsed)) {
         const problems = (validate.errors ?? []).map((problem) => problemText(problem))
         return `package.json: ${problems.join('; ')}`
@@ -204,11 +207,15 @@ function problemText(problem: {
     .join(' ')
 }
 
-async function readJson(path: string): Promise<unknown> {
+async function readJson(
+  path: string,
+): Promise<{ readonly parsed?: unknown; readonly reason?: string }> {
   try {
-    return JSON.parse(await readFile(path, 'utf8'))
+    const { size } = await stat(path)
+    if (size > MOST_BYTES) return { reason: `package.json is larger than ${MOST_BYTES} bytes` }
+    return { parsed: JSON.parse(await readFile(path, 'utf8')) }
   } catch {
-    return undefined
+    return { reason: 'package.json is missing or not JSON' }
   }
 }
 

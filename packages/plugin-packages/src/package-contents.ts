@@ -20,23 +20,34 @@ export interface PackageContents {
 /** The schema of its configuration in an installed folder. */
 const SCHEMA_FILE = 'config.schema.json'
 
+/** How a package is read. */
+export interface ReadOptions {
+  /** Another version than its own, and then without its signature. */
+  readonly version?: string
+  /** What errors call it that come before its id is known; the folder's name when absent. */
+  readonly name?: string
+}
+
 /**
  * Reads a built package: a folder, or an unpacked `.tgz`. A signed one is taken as it is, to the octet; of any other the
- * manifest, the schema and the entry, under another version when one is given (and then without a signature).
+ * manifest, the schema and the entry.
  *
  * Throws `plugin_failed` (check) for what is no package, is unsafe, or was changed after it was signed.
  */
-export async function readPackage(sourceDir: string, asVersion?: string): Promise<PackageContents> {
-  const refuse = (reason: string): Error => pluginFailed(basename(sourceDir), 'check', reason)
+export async function readPackage(
+  sourceDir: string,
+  { version: asVersion, name = basename(sourceDir) }: ReadOptions = {},
+): Promise<PackageContents> {
   const read = await createManifestReader().read(sourceDir, 'installed')
-  if (typeof read === 'string') throw refuse(read)
+  if (typeof read === 'string') throw pluginFailed(name, 'check', read)
+  const { id } = read.package.steeple
+  const refuse = (reason: string): Error => pluginFailed(id, 'check', reason)
   const unsafe = await unsafeReason(sourceDir, [join(sourceDir, 'package.json'), read.entry])
   if (unsafe !== undefined) throw refuse(unsafe)
-  const whole = asVersion === undefined ? await wholeFolder(sourceDir) : undefined
+  const whole = asVersion === undefined ? await wholeFolder(id, sourceDir) : undefined
   if (whole === undefined) return await plainContents(read, asVersion)
   const signed = await signedBy(sourceDir, whole.hashes)
   if (signed.kind === 'broken') throw refuse(signed.reason)
-  const { id } = read.package.steeple
   const files = new Map<string, Uint8Array>()
   for (const [name, hash] of whole.hashes) {
     const bytes = await readFile(join(sourceDir, name))
@@ -47,14 +58,14 @@ export async function readPackage(sourceDir: string, asVersion?: string): Promis
 }
 
 /** The files of a folder that has a signature; a project has none, and much else in it. */
-async function wholeFolder(dir: string): Promise<{ readonly hashes: FileHashes } | undefined> {
+async function wholeFolder(id: string, dir: string): Promise<{ readonly hashes: FileHashes } | undefined> {
   const isSigned = await readFile(join(dir, SIGNATURE_FILE)).then(
     () => true,
     () => false,
   )
   if (!isSigned) return undefined
   const files = await trustedFiles(dir)
-  if ('reason' in files) throw pluginFailed(basename(dir), 'check', files.reason)
+  if ('reason' in files) throw pluginFailed(id, 'check', files.reason)
   return { hashes: await hashesOf(dir, files) }
 }
 

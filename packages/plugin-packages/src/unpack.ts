@@ -38,8 +38,27 @@ export async function withUnpacked<T>(file: string, work: (dir: string) => Promi
   return await withUnpackedBytes(basename(file), await readFile(file), work)
 }
 
-/** As `withUnpacked`, for the octets of a package; `name` is what errors call it. */
+/**
+ * As `withUnpacked`, for the octets of a package; `name` is what errors call it. One package at a time: each may come to
+ * `MOST_BYTES` in memory, and a service is asked by many.
+ */
 export async function withUnpackedBytes<T>(
+  name: string,
+  bytes: Uint8Array,
+  work: (dir: string) => Promise<T>,
+): Promise<T> {
+  const turn = before.then(() => unpackedFor(name, bytes, work))
+  before = turn.then(
+    () => undefined,
+    () => undefined,
+  )
+  return await turn
+}
+
+/** Ends with the package that was asked for last. */
+let before: Promise<void> = Promise.resolve()
+
+async function unpackedFor<T>(
   name: string,
   bytes: Uint8Array,
   work: (dir: string) => Promise<T>,

@@ -4,7 +4,9 @@ import { gzipSync } from 'node:zlib'
 import { isServiceError } from '@steeple/contracts'
 import { assert, suite, tempDir } from '@steeple/testkit'
 import { installPackage, installPlugin } from '../src/install.ts'
+import { packPlugin } from '../src/pack.ts'
 import { tarOf } from '../src/tar.ts'
+import { withUnpackedBytes } from '../src/unpack.ts'
 import { filesOf, keyOf, signedPackage, writeBuilt } from './signed-package.ts'
 
 const hostile = suite('plugin-packages/hostile-package')
@@ -97,6 +99,60 @@ hostile('is not unpacked beyond what a plugin can be', async () => {
     gzipSync(Buffer.alloc(512, 0xff)),
   ])
     assert.match(await refusal(root.path, junk, [entry]), /^plugin_failed /)
+})
+
+hostile('with a manifest that is no text of one is not parsed, whoever has signed it', async () => {
+  await using root = await tempDir()
+  const { entry } = await keyOf(root.path, 'alice')
+  const files = await filesOf(
+    (await packPlugin(await writeBuilt(root.path, 'plain'), { out: root.path })).file,
+  )
+  const said = async (manifest: string): Promise<string> => {
+    const changed = new Map([...files, ['package.json', Buffer.from(manifest)] as const])
+    return await refusal(root.path, gzipSync(tarOf(changed)), [entry])
+  }
+  // Whoever parses it does nothing else for half a minute.
+  assert.match(await said('['.repeat(30 * 1024 * 1024)), /package\.json is larger than 262144 bytes/)
+  const manifest = JSON.parse(String(files.get('package.json')))
+  const long = JSON.stringify({ ...manifest, description: 'x'.repeat(262_144) })
+  assert.match(await said(long), /package\.json is larger than 262144 bytes/)
+  assert.match(await said('['), /package\.json is missing or not JSON/)
+})
+
+hostile('is called by what is known of it, and not by where it was unpacked', async () => {
+  await using root = await tempDir()
+  const { key, entry } = await keyOf(root.path, 'alice')
+  const files = await filesOf(await signedPackage(root.path, key))
+  const archiveOf = (name: string, text: string): Buffer =>
+    gzipSync(tarOf(new Map([...files, [name, Buffer.from(text)] as const])))
+  assert.match(
+    await refusal(root.path, archiveOf('plugin.js', ''), [entry]),
+    /plugin sample failed .* not what was signed/,
+  )
+  assert.match(
+    await refusal(root.path, archiveOf('package.json', '{'), [entry]),
+    /plugin of the package failed /,
+  )
+  const file = join(root.path, 'torn.tgz')
+  await writeFile(file, archiveOf('package.json', '{'))
+  const policy = { trust: [entry], allow_unsigned: false }
+  const said = await installPlugin(file, join(root.path, 'plugins'), { policy }).catch(String)
+  assert.match(String(said), /plugin torn\.tgz failed /)
+})
+
+hostile('waits for the one before: many at once take the memory of one', async () => {
+  let [open, most] = [0, 0]
+  const archive = gzipSync(tarOf(new Map([['a', Buffer.alloc(0)]])))
+  const one = (): Promise<void> =>
+    withUnpackedBytes('of the package', archive, async (dir) => {
+      open += 1
+      most = Math.max(most, open)
+      assert.equal(await readdir(dir), ['a'])
+      open -= 1
+    })
+  const torn = withUnpackedBytes('of the package', Buffer.alloc(9), async () => undefined)
+  await Promise.all([one(), torn.catch(() => undefined), one(), one()])
+  assert.is(most, 1)
 })
 
 hostile('folder with a signature is taken as a whole, and not through links', async () => {

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
-import { type Block, type Command, documentedBlocks } from '../harness/documented/commands.ts'
+import { type Block, type Command, documentedBlocks, otherBlocks } from '../harness/documented/commands.ts'
 import { EXCEPTIONS, MAY_SAY_NO } from '../harness/documented/exceptions.ts'
 import { configOf, NOT_COMPARED, putFiles, replacements } from '../harness/documented/place.ts'
 import { type DocumentShell, openDocumentShell } from '../harness/documented/shell.ts'
@@ -44,6 +44,16 @@ documented.after(async () => {
   await receiver.close()
   rmSync(dir, { recursive: true, force: true })
 }, START)
+
+documented('stand in blocks of commands, and not in others', () => {
+  const found = [...otherBlocks()].filter(([, text]) =>
+    /^ *(\$ )?(svc|npm|npx|curl|apt(-get)?|podman) /m.test(text),
+  )
+  assert.equal(
+    found.map(([at]) => at),
+    [],
+  )
+})
 
 documented('leave out only what cannot run here, and say why', () => {
   const commands = [...pages.values()].flat().flatMap((block) => block.commands)

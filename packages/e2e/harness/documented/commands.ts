@@ -25,11 +25,27 @@ const SHELLS: readonly string[] = ['sh', 'bash', 'console']
 /** Pages of the documentation that have commands, by path from `docs/`. */
 export function documentedBlocks(): ReadonlyMap<string, readonly Block[]> {
   const folder = join(ROOT, 'docs')
-  const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  const found = pagesOfDocs().map(
+    (page) => [page, blocksOf(page, readFileSync(join(folder, page), 'utf8'))] as const,
+  )
+  return new Map(found.filter(([, blocks]) => blocks.length > 0))
+}
+
+/** What stands in blocks that are no commands, by page and line. */
+export function otherBlocks(): ReadonlyMap<string, string> {
+  const found = pagesOfDocs().flatMap((page) => {
+    const text = readFileSync(join(ROOT, 'docs', page), 'utf8')
+    return [...text.matchAll(FENCE)]
+      .filter(([, , language = '']) => !SHELLS.includes(language))
+      .map(({ index, 3: body = '' }) => [`${page}:${text.slice(0, index).split('\n').length}`, body] as const)
+  })
+  return new Map(found)
+}
+
+function pagesOfDocs(): readonly string[] {
+  return readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md'))
     .sort()
-  const found = pages.map((page) => [page, blocksOf(page, readFileSync(join(folder, page), 'utf8'))] as const)
-  return new Map(found.filter(([, blocks]) => blocks.length > 0))
 }
 
 /** The blocks of commands of a page, in its order. */

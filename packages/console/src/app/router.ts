@@ -19,14 +19,18 @@ let guard: (() => string | undefined) | undefined
 
 /** Goes to a page of the console, `replace` without a step in the history. */
 export function navigate(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
-  if (!replace && guard !== undefined) {
-    const question = guard()
-    if (question !== undefined && !confirm(question)) return
-    guard = undefined
-  }
+  if (!replace && !mayLeave()) return
   history[replace ? 'replaceState' : 'pushState'](null, '', to)
   here.value = read()
   if (!replace) scrollTo(0, 0)
+}
+
+/** Whether the reader leaves the page: they are asked where something is lost by it. */
+function mayLeave(): boolean {
+  const question = guard?.()
+  if (question !== undefined && !confirm(question)) return false
+  guard = undefined
+  return true
 }
 
 /** Asks before the page is left while `ask` gives a text; gives back how to stop asking. */
@@ -80,7 +84,10 @@ function decoded(text: string): string | undefined {
 /** Follows links to pages of the console without loading anything; `isPage` says which they are. */
 export function followLinks(isPage: (path: string) => boolean): void {
   addEventListener('popstate', () => {
-    here.value = read()
+    const { path: from, query: filters } = here.peek()
+    // The address is the other one already: who stays gets that of the page back.
+    if (location.pathname === from || mayLeave()) here.value = read()
+    else history.pushState(null, '', `${from}${filters.size === 0 ? '' : `?${filters}`}`)
   })
   addEventListener('click', (event) => {
     const link = event.target instanceof Element ? event.target.closest('a') : null

@@ -34,6 +34,12 @@ export function Dialog({ isOpen, title, onClose, children, isFirm = false }: Dia
         event.preventDefault()
         if (!isFirm) onClose()
       }}
+      onClose={() => {
+        // Browsers ask once alone: they close a dialog at the second Escape, whatever was said to the first.
+        if (dialog.current === null) return
+        if (isFirm) dialog.current.showModal()
+        else onClose()
+      }}
     >
       <h2 id={id}>{title}</h2>
       {children}

@@ -2,7 +2,7 @@ import type { Problem } from '@steeple/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
-import { guardLeaving } from '../../app/router.ts'
+import { useLeavingGuard } from '../../app/use-leaving-guard.ts'
 import { t } from '../../text/index.ts'
 import { toast } from '../../ui/toast.tsx'
 import {
@@ -73,7 +73,7 @@ export function useRules(): Rules {
     // Nothing is typed: the form simply follows.
     if (own.length === 0) adopt(data, etag, draftOf(data))
   }, [data, own.length])
-  useLeavingGuard(own.length > 0)
+  useLeavingGuard(own.length > 0 ? t('rules.leave') : undefined)
   const isStale = base !== undefined && data !== undefined && data.revision !== base.policy.revision
   const save = async (): Promise<void> => {
     if (base === undefined) return
@@ -113,18 +113,4 @@ export function useRules(): Rules {
     error: change.error,
     wrong,
   }
-}
-
-/** Asks before what is typed is left behind: for another page of the console, or with the tab. */
-function useLeavingGuard(isTyped: boolean): void {
-  useEffect(() => {
-    if (!isTyped) return undefined
-    const ask = (event: BeforeUnloadEvent): void => event.preventDefault()
-    addEventListener('beforeunload', ask)
-    const stop = guardLeaving(() => t('rules.leave'))
-    return () => {
-      removeEventListener('beforeunload', ask)
-      stop()
-    }
-  }, [isTyped])
 }

@@ -1,6 +1,6 @@
 import './sims.css'
-import { useEffect, useState } from 'preact/hooks'
-import { guardLeaving } from '../../app/router.ts'
+import { useState } from 'preact/hooks'
+import { useLeavingGuard } from '../../app/use-leaving-guard.ts'
 import { t } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Checkbox, Field } from '../../ui/field.tsx'
@@ -27,7 +27,7 @@ export function Page() {
   const [done, setDone] = useState<ImportProgress | undefined>(undefined)
   const [running, setRunning] = useState<'dry' | 'real' | undefined>(undefined)
   const isUnsaved = source.csv !== '' && (done === undefined || done.error !== undefined)
-  useEffect(() => guardLeaving(() => (isUnsaved ? t('import.leave') : undefined)), [isUnsaved])
+  useLeavingGuard(isUnsaved ? t('import.leave') : undefined)
   const take = (next: Source): void => {
     setSource(next)
     setTried(undefined)

@@ -1,0 +1,131 @@
+import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
+import type { Dialog, Page } from 'playwright-core'
+import { type Browser, findBrowser, type OpenPage, openBrowser } from '../harness/browser.ts'
+import { signInWithToken } from '../harness/console-page.ts'
+import { type Service, startService } from '../harness/service.ts'
+
+/** What is typed or shown once is not lost, whatever keys are pressed, whoever comes, and whatever fails. */
+const kept = suite('e2e/console-kept')
+const LIMIT = { limitMs: 600_000 }
+const executable = findBrowser()
+
+let temp: TempDir
+let service: Service
+let browser: Browser
+
+/** A page for who may do all. */
+async function asAdmin(path: string): Promise<OpenPage> {
+  const opened = await browser.open(service.url + path)
+  await signInWithToken(opened.page, service.adminToken)
+  return opened
+}
+
+/** Answers what the page asks before it is left, and counts how often it did. */
+function answering(page: Page, isLeft: boolean): { asked: number } {
+  const questions = { asked: 0 }
+  page.on('dialog', (dialog: Dialog) => {
+    questions.asked += 1
+    void (isLeft ? dialog.accept() : dialog.dismiss())
+  })
+  return questions
+}
+
+const policyNow = async () => (await service.request('GET', '/v1/policy')).body
+
+if (executable !== undefined) {
+  kept.before(async () => {
+    temp = await tempDir()
+    service = await startService({ dataDir: temp.path, env: { SVC_HSS_DRIVER: 'none' } })
+    browser = await openBrowser(executable)
+  }, LIMIT)
+  kept.after(async () => {
+    await browser?.close()
+    await service?.stop()
+    await temp?.[Symbol.asyncDispose]()
+  }, LIMIT)
+
+  kept(
+    'asks before Back leaves what is typed behind, and stays with all of it',
+    async () => {
+      const { page, problems } = await asAdmin('/')
+      const menu = page.getByRole('navigation')
+      await menu.getByRole('link', { name: 'Rules' }).click()
+      const days = page.getByLabel('Audit trail, days')
+      await days.fill('512')
+      const questions = answering(page, false)
+      await page.goBack()
+      await eventually(() => assert.is(questions.asked, 1))
+      await eventually(() => assert.is(new URL(page.url()).pathname, '/rules'))
+      assert.is(await days.inputValue(), '512')
+      page.removeAllListeners('dialog')
+      const second = answering(page, true)
+      await page.goBack()
+      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+      assert.is(second.asked, 1)
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  kept(
+    'asks before pasted cards are left behind with the tab',
+    async () => {
+      const { page } = await asAdmin('/sims/import')
+      await page.getByText('Paste rows instead').click()
+      await page.getByLabel('Rows', { exact: true }).fill('imsi,ki,opc\n999990000004711,00,00')
+      const questions = answering(page, true)
+      await page.reload()
+      assert.is(questions.asked, 1)
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  kept(
+    'overwrites no access points that somebody else has set while others were typed',
+    async () => {
+      const { page, problems } = await asAdmin('/start')
+      const step = page.getByRole('region', { name: '3. Access to the internet' })
+      const names = step.getByLabel('Names of the access points')
+      await eventually(async () => assert.is.not(await names.inputValue(), ''))
+      await names.fill('internet, mine')
+      const body = { apns: ['internet', 'theirs'] }
+      assert.is((await service.request('PUT', '/v1/policy', { body })).status, 200)
+      await step.getByText('In force now: internet, theirs').waitFor()
+      assert.ok(await step.getByRole('button', { name: 'Save' }).isDisabled())
+      assert.is(await names.inputValue(), 'internet, mine')
+      assert.equal((await policyNow()).apns, body.apns)
+      await step.getByRole('button', { name: 'Keep mine on top of theirs' }).click()
+      await step.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Saved.').waitFor()
+      assert.equal((await policyNow()).apns, ['internet', 'mine'])
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  kept(
+    'keeps a link that is shown once, however often Escape is pressed',
+    async () => {
+      const { page, problems } = await asAdmin('/people')
+      await page.getByRole('button', { name: 'Invite somebody' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Name').fill('grace')
+      await dialog.getByRole('button', { name: 'Make the link' }).click()
+      const shown = dialog.getByRole('img', { name: /QR code/ })
+      await shown.waitFor()
+      // The browser itself closes a dialog that has refused to be closed.
+      for (let press = 0; press < 6; press++) await page.keyboard.press('Escape')
+      await eventually(async () => assert.ok(await shown.isVisible()))
+      await dialog.getByRole('button', { name: 'I have kept it' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+}
+
+kept.run()

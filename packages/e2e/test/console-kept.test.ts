@@ -2,12 +2,33 @@ import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testk
 import type { Dialog, Page } from 'playwright-core'
 import { type Browser, findBrowser, type OpenPage, openBrowser } from '../harness/browser.ts'
 import { signInWithToken } from '../harness/console-page.ts'
+import { installVersion } from '../harness/plugins/install-version.ts'
 import { type Service, startService } from '../harness/service.ts'
 
 /** What is typed or shown once is not lost, whatever keys are pressed, whoever comes, and whatever fails. */
 const kept = suite('e2e/console-kept')
 const LIMIT = { limitMs: 600_000 }
 const executable = findBrowser()
+
+/** A page of a plugin that says where it is, and one that cannot be drawn. */
+const NOTES = `
+const MODULE = \`export function mount(root, { params }) {
+  if (params.place === 'nowhere') throw new Error('there is no such place')
+  root.append(Object.assign(document.createElement('h1'), { textContent: 'Notes of ' + params.place }))
+}\`
+export const plugin = {
+  setup: async () => ({
+    routes: [{
+      method: 'GET', path: '/notes-files/:file', role: 'public', summary: 'files', produces: ['text/javascript'],
+      schema: { params: { type: 'object', properties: { file: { type: 'string' } } } },
+      handle: async () => ({ body: MODULE, headers: { 'Content-Type': 'text/javascript; charset=utf-8' } }),
+    }],
+  }),
+}
+`
+const PAGES = [
+  { path: '/notes/:place', title: { en: 'Note' }, role: 'viewer', module: '/notes-files/page.js' },
+]
 
 let temp: TempDir
 let service: Service
@@ -121,6 +142,38 @@ if (executable !== undefined) {
       await eventually(async () => assert.ok(await shown.isVisible()))
       await dialog.getByRole('button', { name: 'I have kept it' }).click()
       await dialog.waitFor({ state: 'detached' })
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  kept(
+    'shows every place of the page of a plugin, and goes on when one cannot be drawn, or an address says nonsense',
+    async () => {
+      const build = { id: 'notes', version: '1.0.0', code: NOTES }
+      installVersion(service.dataDir, {
+        ...build,
+        manifest: { paths: { '/notes-files': {} }, metrics: {}, pages: PAGES },
+      })
+      assert.is((await service.request('POST', '/v1/plugins/notes/load', { body: {} })).status, 200)
+      const { page, problems } = await asAdmin('/notes/harbour')
+      const at = async (path: string): Promise<void> => {
+        await page.evaluate(
+          `document.body.append(Object.assign(document.createElement('a'), { href: '${path}', id: 'there' }))`,
+        )
+        await page.evaluate(
+          `document.getElementById('there').click(); document.getElementById('there').remove()`,
+        )
+      }
+      await page.getByRole('heading', { name: 'Notes of harbour' }).waitFor()
+      await at('/notes/mast')
+      await page.getByRole('heading', { name: 'Notes of mast' }).waitFor()
+      assert.is(await page.getByRole('heading', { name: 'Notes of harbour' }).count(), 0)
+      await at('/notes/nowhere')
+      await page.getByText('there is no such place').waitFor()
+      await at('/audit?from=yesterday&to=never')
+      await page.getByRole('table', { name: 'Audit trail' }).waitFor()
       assert.equal(problems, [])
       await page.close()
     },

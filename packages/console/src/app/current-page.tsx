@@ -5,6 +5,7 @@ import { t } from '../text/index.ts'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { Progress } from '../ui/progress.tsx'
+import { PageGuard } from './page-guard.tsx'
 import type { PageProps } from './pages.ts'
 import { pageAt, titleOf } from './pages-here.ts'
 import { match, path } from './router.ts'
@@ -39,7 +40,12 @@ export function CurrentPage() {
   if (loaded?.pattern !== page.path) return <Progress label={t('app.loading')} />
   const { Shown } = loaded
   if (Shown === undefined) return <Failed />
-  return <Shown key={page.path} params={match(page.path, here) ?? {}} />
+  // Another address of the same page is drawn anew: a module of a plugin reads once what stands in it.
+  return (
+    <PageGuard key={here}>
+      <Shown params={match(page.path, here) ?? {}} />
+    </PageGuard>
+  )
 }
 
 function NotFound() {

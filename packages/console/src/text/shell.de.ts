@@ -16,6 +16,8 @@ export const shellDe: Readonly<Record<keyof typeof shellEn, string>> = {
     'Die Adresse kann zu einem Teil gehören, den diese Box nicht hat oder den deine Rolle nicht zeigt.',
   'app.loading': 'Lädt',
   'app.pluginFailed': 'Das Plugin konnte seine Seite nicht zeichnen.',
+  'app.pageBroke': 'Diese Seite ist gescheitert',
+  'app.pageBroke.help': 'Die Box arbeitet weiter wie zuvor, und die anderen Seiten auch.',
   'app.pageFailed': 'Die Seite ließ sich nicht laden. Vielleicht wurde die Box aktualisiert: lade sie neu.',
   'app.reload': 'Neu laden',
   'app.account': 'Angemeldet als {name}',

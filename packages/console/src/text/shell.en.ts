@@ -14,6 +14,8 @@ export const shellEn = {
     'The address may be of a part that this box does not have, or that your role does not show.',
   'app.loading': 'Loading',
   'app.pluginFailed': 'The plugin could not draw its page.',
+  'app.pageBroke': 'This page has failed',
+  'app.pageBroke.help': 'The box goes on as it was, and so do the other pages.',
   'app.pageFailed': 'The page could not be loaded. The box may have been upgraded: load it anew.',
   'app.reload': 'Load anew',
   'app.account': 'Signed in as {name}',

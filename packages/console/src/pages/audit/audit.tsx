@@ -47,7 +47,11 @@ function queryOf(): Readonly<Record<string, string>> {
   const times = [
     ['from', filter('from')],
     ['to', filter('to')],
-  ].flatMap(([name = '', at = '']) => (at === '' ? [] : [[name, new Date(at).toISOString()]]))
+  ].flatMap(([name = '', text = '']) => {
+    // An address may say anything.
+    const at = new Date(text)
+    return Number.isNaN(at.getTime()) ? [] : [[name, at.toISOString()]]
+  })
   const texts = ['action', 'principal', 'target'].flatMap((name) =>
     filter(name) === '' ? [] : [[name, filter(name)]],
   )

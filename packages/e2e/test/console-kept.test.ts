@@ -1,7 +1,8 @@
 import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
 import type { Dialog, Page } from 'playwright-core'
 import { type Browser, findBrowser, type OpenPage, openBrowser } from '../harness/browser.ts'
-import { signInWithToken } from '../harness/console-page.ts'
+import { signInAs, signInWithToken } from '../harness/console-page.ts'
+import { addPerson } from '../harness/people.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
 import { type Service, startService } from '../harness/service.ts'
 
@@ -175,6 +176,31 @@ if (executable !== undefined) {
       await at('/audit?from=yesterday&to=never')
       await page.getByRole('table', { name: 'Audit trail' }).waitFor()
       assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  kept(
+    'belongs to who has signed in last in this browser, in each of its tabs',
+    async () => {
+      const [ada, ben] = [
+        await addPerson(service, 'ada', ['admin']),
+        await addPerson(service, 'ben', ['viewer']),
+      ]
+      const { page, problems } = await browser.open(`${service.url}/people`)
+      await signInAs(page, ada)
+      await page.getByRole('button', { name: 'Invite somebody' }).waitFor()
+      const opening = page.waitForEvent('popup')
+      await page.evaluate("void open('/')")
+      const other = await opening
+      await other.getByRole('button', { name: 'Sign out' }).click()
+      await signInAs(other, ben)
+      await page.getByRole('banner').getByText('Signed in as ben').waitFor()
+      assert.is(await page.getByRole('button', { name: 'Invite somebody' }).count(), 0)
+      assert.equal(problems, [])
+      await page.context().clearCookies()
+      await other.close()
       await page.close()
     },
     LIMIT,

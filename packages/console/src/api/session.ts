@@ -119,9 +119,7 @@ export async function enterWithToken(text: string): Promise<Problem | undefined>
   if (!answer.ok) return answer.error
   token = given
   sessionStorage.setItem(TAB_TOKEN, given)
-  who.value = answer.data
-  state.value = 'in'
-  refusal.value = undefined
+  know(answer.data)
   return undefined
 }
 
@@ -162,6 +160,8 @@ async function renewOnce(): Promise<string | undefined> {
   if (answer === undefined || answer.status >= 500 || answer.status === 429) return token
   if (!answer.ok) return end()
   take(await answer.json())
+  // The browser's cookie may be of somebody else by now, who has signed in in another tab, and roles change.
+  if (who.peek() !== undefined) void introduce()
   return token
 }
 
@@ -177,10 +177,17 @@ function take({ token: next, expires_at }: Entry): void {
 async function introduce(): Promise<Problem | undefined> {
   const answer = await createClient({ url: '', ...(token === undefined ? {} : { token }) }).get('/v1/auth/me')
   if (!answer.ok) return answer.error
-  who.value = answer.data
+  know(answer.data)
+  return undefined
+}
+
+/** Who is here now. What one has read and typed is not for another: the page is loaded anew for them. */
+function know(now: Me): void {
+  const before = who.peek()
+  if (before !== undefined && (before.kind !== now.kind || before.name !== now.name)) location.reload()
+  who.value = now
   state.value = 'in'
   refusal.value = undefined
-  return undefined
 }
 
 function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {

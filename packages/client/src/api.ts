@@ -2710,7 +2710,7 @@ export interface Operations {
       /** The first thing that keeps the phone off, in one sentence. */
       readonly verdict: string
       readonly checks: readonly {
-        /** state, provisioning, subscriber, core, radio, attached or attempts; more may come. */
+        /** state, provisioning, subscriber, network, core, radio, attached, attempts or clock; more may come. */
         readonly name: string
         /** ok, warning, failed or unknown; more may come. */
         readonly status: string

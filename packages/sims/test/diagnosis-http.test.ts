@@ -81,10 +81,12 @@ http('finds nothing wrong with a phone that never tried, and sends its owner to 
     state: 'ok',
     provisioning: 'ok',
     subscriber: 'ok',
+    network: 'ok',
     core: 'ok',
     radio: 'ok',
     attached: 'warning',
     attempts: 'warning',
+    clock: 'ok',
   })
   assert.match(told.verdict, /^nothing here keeps it off; the core has not heard of this phone/)
   assert.match(checkIn(told, 'attempts').advice ?? '', /flight mode.*999 99/)

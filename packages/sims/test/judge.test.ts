@@ -68,9 +68,12 @@ const facts: fc.Arbitrary<Facts> = fc.record({
     suspend_reason: fc.constantFrom(null, 'quota' as const, 'operator' as const),
     expires_at_ms: fc.constant(0),
     batch_id: fc.constantFrom(null, 'i-1'),
-    apns: fc.constant('["internet"]'),
+    apns: fc.constantFrom('["internet"]', '["elsewhere"]'),
+    plmn: fc.constantFrom('999-70', '262-98'),
   }),
   settings: fc.constant({ plmn: { mcc: '999', mnc: '70' }, tac: 7 } as Facts['settings']),
+  apns: fc.constant(['internet']),
+  doubt: fc.constantFrom(undefined, 'it went back by a day'),
   provisioning: check('provisioning'),
   subscriber: check('subscriber'),
   answers: fc.option(

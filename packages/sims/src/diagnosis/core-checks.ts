@@ -23,8 +23,15 @@ export interface CoreAnswers {
 
 /** All that a diagnosis is made of. */
 export interface Facts {
-  readonly row: Pick<SimRow, 'hash' | 'state' | 'suspend_reason' | 'expires_at_ms' | 'batch_id' | 'apns'>
+  readonly row: Pick<
+    SimRow,
+    'hash' | 'state' | 'suspend_reason' | 'expires_at_ms' | 'batch_id' | 'apns' | 'plmn'
+  >
   readonly settings: Pick<Settings, 'plmn' | 'tac'>
+  /** The access points of the network. */
+  readonly apns: readonly string[]
+  /** Why the node's clock is not believed; undefined while it is. */
+  readonly doubt: string | undefined
   readonly provisioning: Check
   readonly subscriber: Check
   readonly answers: CoreAnswers | undefined

@@ -1,4 +1,5 @@
 import { sightOf } from '../attach/sight.ts'
+import { policyApns } from '../issue/issue.ts'
 import type { SimsParts } from '../parts.ts'
 import { openImsi } from '../secrets/sealing.ts'
 import type { SimRow } from '../store/sim-row.ts'
@@ -32,6 +33,8 @@ async function look(parts: SimsParts, row: SimRow, signal: AbortSignal): Promise
     askCore(parts, imsi, signal),
     sightOf(parts, row),
   ])
-  const { settings } = parts.context
-  return judge({ row, settings, provisioning: provisioningCheck(parts, row), subscriber, answers, sight })
+  const { settings, clock } = parts.context
+  const provisioning = provisioningCheck(parts, row)
+  const network = { settings, apns: policyApns(parts), doubt: clock.doubt?.() }
+  return judge({ row, ...network, provisioning, subscriber, answers, sight })
 }

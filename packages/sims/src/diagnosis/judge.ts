@@ -1,6 +1,7 @@
 import { attemptsCheck } from './attempts-check.ts'
 import type { Check } from './check.ts'
 import { attachedCheck, coreCheck, type Facts, isHeldAsOn, radioCheck } from './core-checks.ts'
+import { clockCheck, networkCheck } from './network-check.ts'
 import { stateCheck } from './sim-checks.ts'
 
 /** Why a phone is not on, as far as the service and the core know. */
@@ -22,10 +23,12 @@ export function judge(facts: Facts): Diagnosis {
     stateCheck(row, sight),
     facts.provisioning,
     facts.subscriber,
+    networkCheck(facts),
     core,
     radio,
     attachedCheck(facts),
     attemptsCheck(facts, isHindered),
+    clockCheck(facts),
   ]
   return { verdict: verdictOf(checks, sight.attached === true || isHeldAsOn(facts)), checks }
 }

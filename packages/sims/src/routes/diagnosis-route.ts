@@ -9,7 +9,8 @@ const CHECK = objectSchema(
   {
     name: {
       type: 'string',
-      description: 'state, provisioning, subscriber, core, radio, attached or attempts; more may come.',
+      description:
+        'state, provisioning, subscriber, network, core, radio, attached, attempts or clock; more may come.',
     },
     status: { type: 'string', description: 'ok, warning, failed or unknown; more may come.' },
     detail: { type: 'string' },

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { assert, suite } from '@steeple/testkit'
 import { isKeptOff } from '../src/app/kept-off.ts'
+import { UNTOLD } from '../src/pages/home/untold.ts'
 import { rowsToImport } from '../src/pages/sims/import-count.ts'
 import { fill } from '../src/text/fill.ts'
 
@@ -71,6 +72,20 @@ texts('says what each code of an error means, in both languages', async () => {
     const all = await textsOf(language)
     assert.equal(
       [...codes].filter((code) => !all.has(`problem.${code}`)),
+      [],
+      language,
+    )
+  }
+})
+
+texts('says in plain words whatever may happen, in both languages', async () => {
+  const reference = readFileSync(new URL('../../../docs/reference/events.md', import.meta.url), 'utf8')
+  const types = new Set([...reference.matchAll(/^\| `([a-z_.]+)`/gm)].map(([, type = '']) => type))
+  assert.ok(types.size > 100, String(types.size))
+  for (const language of LANGUAGES) {
+    const all = await textsOf(language)
+    assert.equal(
+      [...types].filter((type) => !UNTOLD.includes(type) && !all.has(`event.${type}`)),
       [],
       language,
     )

@@ -6,6 +6,7 @@ import { leave, me, signedIn } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'
 import { t } from '../text/index.ts'
 import { Button } from '../ui/button.tsx'
+import { whoText } from '../ui/who.ts'
 import { CurrentPage } from './current-page.tsx'
 import { GROUPS } from './groups.ts'
 import { pagesHere, titleOf } from './pages-here.ts'
@@ -90,7 +91,7 @@ function BoxName() {
 function Account() {
   return (
     <span class="account">
-      <span class="fine">{t('app.account', { name: me.value?.name ?? '' })}</span>
+      <span class="fine">{t('app.account', { name: me.value === undefined ? '' : whoText(me.value) })}</span>
       <Button kind="quiet" onClick={() => void leave()}>
         {t('app.signOut')}
       </Button>

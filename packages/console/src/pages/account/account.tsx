@@ -20,7 +20,7 @@ export function Page() {
       <section class="card" aria-label={t('account.who')}>
         <Facts
           facts={[
-            [t('people.name'), who.name],
+            [t('people.name'), who.kind === 'admin-env' ? undefined : who.name],
             [t('account.by'), word('account.kind', who.kind)],
             [t('people.roles'), rolesText(who.roles)],
           ]}

@@ -6,19 +6,21 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { Time } from '../../ui/time.tsx'
+import { whoText } from '../../ui/who.ts'
 import { actionText } from './actions.ts'
-import { type Entry, toneOf, whoText } from './entry.ts'
+import { type Entry, toneOf } from './entry.ts'
 
 /** All of one entry. */
 export function EntryDialog({ entry, onClose }: { readonly entry: Entry; readonly onClose: () => void }) {
   const { principal, target, request_id: requestId } = entry
+  const [who, kind] = [whoText(principal), word('audit.kind', principal.kind)]
   return (
     <Dialog isOpen title={actionText(entry.action)} onClose={onClose}>
       <Facts
         facts={[
           [t('audit.entry.number'), entry.seq],
           [t('audit.when'), <Time key="at" at={entry.at} />],
-          [t('audit.who'), `${whoText(principal)} (${word('audit.kind', principal.kind)})`],
+          [t('audit.who'), who === kind ? who : `${who} (${kind})`],
           [t('audit.whoId'), <code key="id">{principal.id}</code>],
           [t('audit.action'), <code key="action">{entry.action}</code>],
           [t('audit.target'), <code key="target">{target}</code>],

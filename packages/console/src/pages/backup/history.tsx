@@ -7,6 +7,7 @@ import { Loaded } from '../../ui/loaded.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Said } from '../../ui/said.tsx'
 import { Time } from '../../ui/time.tsx'
+import { whoText } from '../../ui/who.ts'
 
 const SHOWN = 10
 
@@ -54,7 +55,7 @@ function Entries({
       <ul>
         {entries.map(({ seq, at, principal, outcome, detail }) => (
           <li key={seq}>
-            <Time at={at} />, {principal.name}
+            <Time at={at} />, {whoText(principal)}
             {detail.encrypted === false ? ` · ${t('backup.history.plain')}` : ''}
             {outcome === 'ok' ? '' : ` · ${t('backup.history.failed')}`}
           </li>

@@ -6,6 +6,8 @@ import { ifPage } from '../../app/pages-here.ts'
 import { t, word } from '../../text/index.ts'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { Time } from '../../ui/time.tsx'
+import { whoText } from '../../ui/who.ts'
+import { UNTOLD } from './untold.ts'
 
 type Entry = AnswerOf<'GET', '/v1/audit'>['entries'][number]
 
@@ -22,8 +24,6 @@ interface Happening {
 const SHOWN = 10
 /** An entry and the event of the same change are written together. */
 const SAME_MS = 3_000
-/** What pages read by, and nobody needs to be told. */
-const UNTOLD: readonly string[] = ['ran.state', 'sim.synced', 'sim.pending', 'sim.many']
 const HASH = /^[0-9a-f]{12}$/
 
 /** The last ten things that happened, in plain words. Who may not read the trail sees what happens from now on. */
@@ -71,7 +71,7 @@ function merged(entries: readonly Entry[], changes: readonly Change[]): readonly
       at,
       type: action,
       subject: target,
-      who: principal.name,
+      who: principal.kind === 'system' ? undefined : whoText(principal),
     }))
   const isTold = ({ type, at }: Change): boolean =>
     asked.some((one) => one.type === type && Math.abs(Date.parse(one.at) - Date.parse(at)) < SAME_MS)

@@ -4,6 +4,7 @@ import { Button } from '../../ui/button.tsx'
 import { Checkbox, Field } from '../../ui/field.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
+import { whoOf } from '../../ui/who.ts'
 import { AllowList } from './allow-list.tsx'
 import { Difference } from './difference.tsx'
 import { RULES, type RuleField, type Section } from './rule-fields.ts'
@@ -101,7 +102,7 @@ function Stamp({ rules }: { readonly rules: Rules }) {
   if (typeof by !== 'string' || typeof at !== 'string') return null
   return (
     <p class="fine">
-      {t('rules.license.by', { by })} <Time at={at} />
+      {t('rules.license.by', { by: whoOf(by) })} <Time at={at} />
     </p>
   )
 }

@@ -34,6 +34,14 @@ const PLACES: Readonly<Record<string, string>> = {
   session_surge: '/sessions',
   heartbeat_stale: '/mesh',
 }
+/** The same of the parts of a plugin that are of no kind of their own. */
+const PLACES_OF_PLUGINS: Readonly<Record<string, string>> = {
+  ...{ policy: '/radio', sims: '/sims', sessions: '/sessions', mesh: '/mesh' },
+  ...{ 'core-config': '/core', 'esim-smdp': '/esim' },
+}
+/** Where every part, and every rule, says what there is to do about it. */
+const PARTS = '/system'
+const RULES = '/alerts'
 /** Until the status answers, which a box without a core's first pass has none of. */
 const LOOK_MS = 5_000
 const MOST_SHOWN = 8
@@ -91,7 +99,7 @@ function AlertLine({ alert, onDone }: { readonly alert: Alert; readonly onDone: 
         </span>
       </span>
       <Mend rule={alert.rule} onDone={onDone} />
-      <Lead place={place} />
+      <Lead place={place ?? RULES} />
       {may('operator') ? (
         <Button isBusy={acknowledge.isBusy} onClick={() => void acknowledge.run().then(onDone)}>
           {t('home.acknowledge')}
@@ -120,7 +128,7 @@ function ComponentLine({
         </span>
       </span>
       <Mend rule={name === 'clock' ? 'clock_skew' : ''} onDone={onDone} />
-      <Lead place={PLACES[kind]} />
+      <Lead place={PLACES[kind] ?? PLACES_OF_PLUGINS[name.split('.', 1)[0] ?? ''] ?? PARTS} />
     </li>
   )
 }
@@ -139,7 +147,7 @@ function Mend({ rule, onDone }: { readonly rule: string; readonly onDone: () => 
   )
 }
 
-function Lead({ place }: { readonly place: string | undefined }) {
-  const href = place === undefined ? undefined : ifPage(place)
+function Lead({ place }: { readonly place: string }) {
+  const href = ifPage(place) ?? ifPage(PARTS)
   return href === undefined ? null : <ButtonLink href={href}>{t('home.look')}</ButtonLink>
 }

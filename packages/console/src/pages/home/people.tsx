@@ -9,6 +9,7 @@ import { Bytes } from '../../ui/bytes.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { useLabels } from './use-labels.ts'
 
 type Session = AnswerOf<'GET', '/v1/sessions'>['sessions'][number]
 
@@ -38,6 +39,8 @@ export function People() {
   )
   const suspended = useQuery('/v1/sims', { query: { state: 'suspended', limit: PAGE } }, { on: SUSPENDING })
   const talkers = talkersOf(sessions.data?.sessions ?? [])
+  const most = talkers.slice(0, TALKERS)
+  const labels = useLabels(most.map(({ hash }) => hash))
   const off = suspended.data?.sims ?? []
   const isMore = (next: string | null | undefined): boolean => next !== null && next !== undefined
   return (
@@ -68,8 +71,8 @@ export function People() {
         <>
           <h3 class="fine">{t('home.talkers')}</h3>
           <ol class="home-list">
-            {talkers.slice(0, TALKERS).map((talker) => (
-              <TalkerLine key={talker.hash} talker={talker} />
+            {most.map((talker) => (
+              <TalkerLine key={talker.hash} talker={talker} label={labels.get(talker.hash)} />
             ))}
           </ol>
         </>
@@ -99,7 +102,13 @@ function Figure({
   )
 }
 
-function TalkerLine({ talker: { hash, bytes } }: { readonly talker: Talker }) {
+function TalkerLine({
+  talker: { hash, bytes },
+  label,
+}: {
+  readonly talker: Talker
+  readonly label: string | undefined
+}) {
   const resume = useAction(() => api.post('/v1/sims/{imsi}/resume', { path: { imsi: hash }, body: {} }))
   const suspend = useAction(() => api.post('/v1/sims/{imsi}/suspend', { path: { imsi: hash }, body: {} }))
   const off = async (): Promise<void> => {
@@ -110,7 +119,8 @@ function TalkerLine({ talker: { hash, bytes } }: { readonly talker: Talker }) {
   return (
     <li class="talker">
       <span class="words">
-        <SubscriberName hash={hash} />
+        <SubscriberName hash={hash} label={label ?? null} />{' '}
+        {label === undefined ? null : <code class="fine">{hash}</code>}
       </span>
       <Bytes value={bytes} />
       {may('operator') ? (

@@ -1,8 +1,8 @@
 import type { backupEn } from './backup.en.ts'
 
-/** Texte für Backup und Rückkehr. */
+/** Texte für Backup und Wiederherstellung. */
 export const backupDe: Readonly<Record<keyof typeof backupEn, string>> = {
-  'backup.title': 'Backup und Rückkehr',
+  'backup.title': 'Backup und Wiederherstellung',
   'backup.docs': 'Was in einem Backup ist und was nicht',
   'backup.take': 'Backup machen',
   'backup.take.what':

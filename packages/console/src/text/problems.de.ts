@@ -12,9 +12,9 @@ export const problemsDe: Readonly<Record<keyof typeof problemsEn, string>> = {
   'problem.alert_not_found': 'Diese Warnung ist nicht mehr da.',
   'problem.alert_state_conflict': 'Die Warnung ist vorbei: es bleibt nichts zu tun.',
   'problem.backup_decrypt_failed':
-    'Die Sicherung lässt sich nicht öffnen: die Passphrase ist eine andere, oder die Datei ist beschädigt.',
-  'problem.backup_invalid': 'Diese Datei lässt sich nicht als Sicherung einer Box einspielen.',
-  'problem.backup_version_unsupported': 'Die Sicherung stammt von einer Version, die diese nicht lesen kann.',
+    'Das Backup lässt sich nicht öffnen: die Passphrase ist eine andere, oder die Datei ist beschädigt.',
+  'problem.backup_invalid': 'Diese Datei lässt sich nicht als Backup einer Box einspielen.',
+  'problem.backup_version_unsupported': 'Das Backup stammt von einer Version, die diese nicht lesen kann.',
   'problem.body_too_large': 'Was gesendet wurde, ist zu groß. Sende weniger auf einmal.',
   'problem.bootstrap_token_invalid':
     'Die Einladung der Box ist unbekannt, benutzt oder abgelaufen. Mach eine neue.',
@@ -73,7 +73,7 @@ export const problemsDe: Readonly<Record<keyof typeof problemsEn, string>> = {
     'Dieser Teilnehmer hat vor Kurzem eine andere SIM bekommen. Warte so lange, wie die Regeln sagen.',
   'problem.southbound_unavailable':
     'Das Kernnetz, seine Teilnehmerdatenbank oder das Funkgerät antwortet nicht.',
-  'problem.store_corrupt': 'Etwas Gespeichertes ist beschädigt. Spiele eine Sicherung ein.',
+  'problem.store_corrupt': 'Etwas Gespeichertes ist beschädigt. Spiele ein Backup ein.',
   'problem.store_unavailable': 'Die Box kann gerade nichts speichern. Sieh nach, ob ihr Speicher voll ist.',
   'problem.token_expired':
     'Dieses Token oder diese Sitzung ist abgelaufen. Melde dich neu an oder lass ein neues Token machen.',

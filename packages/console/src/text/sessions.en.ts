@@ -7,7 +7,7 @@ export const sessionsEn = {
   'sessions.state.active': 'active',
   'sessions.state.idle': 'idle',
   'sessions.state.ended': 'ended',
-  'sessions.apn': 'APN',
+  'sessions.apn': 'Access point',
   'sessions.down': 'Received',
   'sessions.up': 'Sent',
   'sessions.since': 'Began',

@@ -86,7 +86,7 @@ function Entry({ number, entry, isReader, error, onChange, onRemove }: EntryProp
       ))}
       {isReader ? null : (
         <Button kind="quiet" onClick={onRemove} label={t('rules.allow.remove', { number })}>
-          ×
+          {t('rules.allow.away')}
         </Button>
       )}
       {error === undefined ? null : <p class="wrong">{error}</p>}

@@ -45,7 +45,11 @@ export function Why({ sim }: { readonly sim: Sim }) {
                   <p>
                     <Said>{detail}</Said>
                   </p>
-                  {advice === null ? null : <p class="advice">{t('why.advice', { advice })}</p>}
+                  {advice === null ? null : (
+                    <p class="advice">
+                      {t('why.advice')} <Said>{advice}</Said>
+                    </p>
+                  )}
                 </div>
               </li>
             ))}

@@ -246,6 +246,42 @@ first(
 )
 
 first(
+  'keeps what is set in the console in a file beside the data, where the machine has no configuration',
+  async () => {
+    const authorization = `Bearer ${ADMIN}`
+    const start = () => started.launch(['start', '--no-lab', ...flags(dir)], AS_ROOT_COMMAND)
+    const countryAt = async (url: string): Promise<unknown> =>
+      (
+        (await (await fetch(`${url}/v1/status`, { headers: { authorization } })).json()) as {
+          country: unknown
+        }
+      ).country
+    const run = start()
+    await introduced(run)
+    const url = await urlOf(run)
+    const set = await fetch(`${url}/v1/settings`, {
+      method: 'PUT',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ settings: { 'server.country': 'DE', 'plmn.mcc': '262', 'plmn.mnc': '98' } }),
+    })
+    assert.is(set.status, 200, await set.text())
+    assert.is(await countryAt(url), 'DE')
+    assert.match(readFileSync(join(dir, 'control.yaml'), 'utf8'), /^server:\n +country: DE$/m)
+    process.kill(-(run.child.pid ?? 0), 'SIGINT')
+    assert.is(await run.exited, 0, run.stdout() + run.stderr())
+    const withLab = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
+    await introduced(withLab)
+    const urlWithLab = await urlOf(withLab)
+    // Its status waits for the first look at the core.
+    await until(async () => (await countryAt(urlWithLab)) === 'DE')
+    assert.is(processesWith(`--dir ${dir}/lab-core --plmn 26298 `).length, 1, processesWith(dir).join('\n'))
+    process.kill(-(withLab.child.pid ?? 0), 'SIGINT')
+    assert.is(await withLab.exited, 0, withLab.stdout() + withLab.stderr())
+  },
+  { limitMs: 360_000 },
+)
+
+first(
   'starts without a lab core when it is told to, when its address is taken, and says so in one line',
   async () => {
     const taken = createServer().listen(0, '127.0.0.1')

@@ -8,6 +8,7 @@ import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { Step } from './step.tsx'
+import { useSettings } from './use-settings.ts'
 
 const LABEL = 'test'
 const LOOK_MS = 30_000
@@ -60,7 +61,8 @@ export function TestSim() {
 
 /** How the card gets into a phone. Its keys leave the box on a terminal alone. */
 function Insert({ batch }: { readonly batch: string }) {
-  const command = `npm run -s svc -- sim export ${batch} --data-dir ./data --format json | npm run -s lab -- insert`
+  const folder = useSettings().inForce('server.data_dir') ?? './data'
+  const command = `npm run -s svc -- sim export ${batch} --data-dir ${folder} --format json | npm run -s lab -- insert`
   return (
     <>
       <p>{t('start.sim.insert')}</p>

@@ -16,7 +16,7 @@ import type { LedgerWriter } from './ledger/ledger.ts'
 import { heldKey, type Memory, readMemory, storedRound, trimCounters, trimMemory } from './memory.ts'
 import type { SessionMetrics } from './metrics.ts'
 import { prepareRound, withStorableNames } from './prepare.ts'
-import { putAllInto, removeAllFrom } from './store/bulk.ts'
+import { changeAllIn, putAllInto, removeAllFrom } from './store/bulk.ts'
 import {
   COUNTERS,
   HELD,
@@ -30,6 +30,7 @@ import {
 import { tellOf } from './tell.ts'
 
 const putSessions = putAllInto(SESSIONS)
+const putOctets = changeAllIn(SESSIONS, { id: 'bigint', volumes: 'text' })
 const putLinks = putAllInto(LINKS)
 const putCounters = putAllInto(COUNTERS)
 const putHeld = putAllInto(HELD)
@@ -145,14 +146,7 @@ async function storeRound(
   tally: Tally,
   nowMs: number,
 ): Promise<void> {
-  const sessions = [...memory.known.sessions.values()].filter(({ isChanged }) => isChanged)
-  await putSessions(tx, sessions.map(rowFromSession))
-  for (const session of sessions) session.isChanged = false
-  const links = [...memory.known.sessions.values()].flatMap((session) =>
-    [...session.links].filter(({ isChanged }) => isChanged),
-  )
-  await putLinks(tx, links.map(rowFromLink))
-  for (const link of links) link.isChanged = false
+  await storeSessions(tx, memory)
   await putCounters(tx, [...tally.counters.values()])
   await eachPaced(tally.counters, ([key, row]) => memory.counters.set(key, row))
   await forgetCounters(tx, memory, collections)
@@ -170,6 +164,21 @@ async function storeRound(
   }
   const increments = await ledger.add(tx, tally.shares)
   if (increments.length > 0) await context.maybe(usageListenerRef)?.counted(tx, increments)
+}
+
+async function storeSessions(tx: ObservedTx, { known }: Memory): Promise<void> {
+  const sessions = [...known.sessions.values()]
+  const changed = sessions.filter(({ isChanged }) => isChanged)
+  const moved = sessions.filter(({ isChanged, isMoved }) => isMoved && !isChanged)
+  await putSessions(tx, changed.map(rowFromSession))
+  await putOctets(tx, moved.map(rowFromSession))
+  for (const session of [...changed, ...moved]) {
+    session.isChanged = false
+    session.isMoved = false
+  }
+  const links = sessions.flatMap((session) => [...session.links].filter(({ isChanged }) => isChanged))
+  await putLinks(tx, links.map(rowFromLink))
+  for (const link of links) link.isChanged = false
 }
 
 /** Rows that one statement forgets. */

@@ -94,5 +94,6 @@ function sessionOf(source: string, sighting: SessionSighting, { nowMs, nextId, a
     volumes: new Map(),
     links: new Set(),
     isChanged: true,
+    isMoved: false,
   }
 }

@@ -53,7 +53,16 @@ export async function startChf(dir: string, cdrDir: string): Promise<RealChf> {
   await writeFile(join(dir, 'chfcfg.yaml'), JSON.stringify(configuration()))
   const child = spawn(
     'unshare',
-    ['-m', 'sh', '-ec', 'mount --bind "$1" /tmp; exec "$2" -c chfcfg.yaml', 'sh', cdrDir, CHF],
+    // Opened before: it may be in the /tmp that is hidden then.
+    [
+      '-m',
+      'sh',
+      '-ec',
+      'exec 3<"$2"; mount --bind "$1" /tmp; exec /proc/self/fd/3 -c chfcfg.yaml',
+      'sh',
+      cdrDir,
+      CHF,
+    ],
     { cwd: dir, stdio: 'ignore' },
   )
   await eventually(async () => {

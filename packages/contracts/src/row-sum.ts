@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import { valuesReader } from './row-code.ts'
 
 const CRC_RANGE = 2 ** 32
 /**
@@ -10,10 +11,10 @@ const PER_COLUMN = 1_021 * CRC_RANGE
 /**
  * The sum of a row: how many of its table's columns it covers, and the CRC-32 of their values in order. A list of
  * columns only ever grows at its end, so the count says which version's list it was: rows of an older version stay
- * valid when a column is added. Blobs count as their hex.
+ * valid when a column is added. Blobs count as their hex. Give the same array each time: what reads its columns is made once.
  */
 export function rowSum(columns: readonly string[], row: Readonly<Record<string, unknown>>): number {
-  return columns.length * PER_COLUMN + crcOf(columns, row)
+  return columns.length * PER_COLUMN + crcOf(columns, columns.length, row)
 }
 
 /**
@@ -27,13 +28,34 @@ export function hasValidSum(columns: readonly string[], row: Readonly<Record<str
   if (!(crc >= 0 && crc < CRC_RANGE)) return false
   if (covered === 0) return isUncounted(columns, row, crc)
   if (covered > columns.length) return true
-  return crcOf(covered === columns.length ? columns : columns.slice(0, covered), row) === crc
+  return crcOf(columns, covered, row) === crc
 }
 
-function crcOf(columns: readonly string[], row: Readonly<Record<string, unknown>>): number {
-  const values: unknown[] = []
-  for (const column of columns) values.push(canonical(row[column]))
-  return crc32(JSON.stringify(values))
+/** How the values of a list of columns are read. Lists are few, and each is the same array every time. */
+const readers = new WeakMap<readonly string[], (row: object) => unknown[]>()
+
+function readerOf(columns: readonly string[]): (row: object) => unknown[] {
+  const known = readers.get(columns)
+  if (known !== undefined) return known
+  const made = valuesReader(columns)
+  readers.set(columns, made)
+  return made
+}
+
+/** How a lone surrogate begins in JSON, and what looks like one. */
+const LONE_SURROGATE = '\\ud'
+
+/** Of the first `covered` columns. */
+function crcOf(columns: readonly string[], covered: number, row: Readonly<Record<string, unknown>>): number {
+  const values = readerOf(columns)(row)
+  values.length = covered
+  for (let i = 0; i < covered; i++) {
+    const value = values[i]
+    // Texts are looked at together below.
+    if (typeof value === 'object' && value !== null) values[i] = canonical(value)
+  }
+  const text = JSON.stringify(values)
+  return crc32(text.includes(LONE_SURROGATE) ? JSON.stringify(values.map(canonical)) : text)
 }
 
 /**

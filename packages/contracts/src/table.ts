@@ -1,4 +1,5 @@
 import { storeCorrupt } from './error-catalogue.ts'
+import { rowCopier } from './row-code.ts'
 import { hasValidSum, rowSum } from './row-sum.ts'
 import type { Reader, SqlParams, SqlValue, Tx } from './store.ts'
 
@@ -92,19 +93,8 @@ export function defineTable<Row extends object>(
   }
   const isSound = (raw: Stored<Row>): boolean =>
     hasValidSum(stored, raw as Readonly<Record<string, SqlValue>>)
-  const valuesOf = (raw: Stored<Row>): Row => {
-    // A raw row has the selected columns: `stored` and the sum.
-    const selected = raw as Record<string, SqlValue>
-    if (stored === columns) {
-      // What was added last is taken away at no cost; a copy of the row costs half of what reading it does.
-      delete selected.row_sum
-      return selected as Row
-    }
-    const values: Record<string, SqlValue> = {}
-    for (const column of columns) values[column] = selected[column] ?? null
-    // The row again, without the sum and what only a later version knows.
-    return values as Row
-  }
+  /** The row without the sum, and without what only a later version knows. */
+  const valuesOf = rowCopier<Row>(columns)
   const open = (raw: Stored<Row>): Row => {
     if (!isSound(raw)) throw storeCorrupt(name)
     return valuesOf(raw)

@@ -45,6 +45,24 @@ table('does not take a value moved to another column for the same row', () => {
   assert.throws(() => pairs.open({ a: 'y', b: 'x', row_sum: rowSum(['a', 'b'], { a: 'x', b: 'y' }) }))
 })
 
+table('sums texts as a store gives them back', () => {
+  const lone = String.fromCharCode(0xd800)
+  for (const id of [`be${lone}ar`, lone, String.raw`\ud800`, String.raw`\\ud800 ${lone}`, 'b\u{1f43b}r', ''])
+    assert.is(
+      rowSum(COLUMNS, { ...bear, id }),
+      rowSum(COLUMNS, { ...bear, id: id.toWellFormed() }),
+      JSON.stringify(id),
+    )
+  const moved = { ...bear, id: String.raw`\ud800` }
+  assert.is.not(rowSum(COLUMNS, moved), rowSum(COLUMNS, { ...bear, id: lone }))
+})
+
+table('takes no column whose name is no name', () => {
+  const strange = "a']};process.exit();" as 'id'
+  assert.throws(() => defineTable<Toy>('toy_box', [...COLUMNS, strange], ['id']), /no name of a column/)
+  assert.throws(() => rowSum([strange], { ...bear }), /no name of a column/)
+})
+
 interface Grown extends Toy {
   readonly colour: string | null
   readonly shape: string | null

@@ -1,4 +1,4 @@
-import { carriersOf, isUsableCarrier } from '@steeple/telecom'
+import { type CarrierProblemCode, carriersOf } from '@steeple/telecom'
 
 /** Sub-carrier spacings of carriers in frequency range 1 that gnb emits, kHz. */
 const SPACINGS = [15, 30] as const
@@ -33,6 +33,8 @@ const STEP_AT_30: ReadonlyMap<string, number> = new Map([
 const NOT_IN_GNB: ReadonlySet<string> = new Set('n31 n54 n68 n72 n87 n88 n92 n94'.split(' '))
 /** TS 38.104 table 5.2-1: supplementary downlinks; no phone can answer there. */
 const DOWNLINK_ONLY: ReadonlySet<string> = new Set('n29 n67 n75 n76'.split(' '))
+/** gnb gives the uplink the width of the downlink, at a fixed distance: with these phones would send outside of the band. */
+const NO_CELL: ReadonlySet<CarrierProblemCode> = new Set(['no_uplink', 'bandwidth_downlink_only'])
 /** Up to so many MHz the control channel of the uplink takes more than half of an FDD carrier at 30 kHz: gnb refuses. */
 const TOO_NARROW_AT_30_MHZ = 10
 
@@ -91,6 +93,7 @@ function offRaster(
   const step = scsKhz === 30 ? (STEP_AT_30.get(band) ?? 1) : 1
   if (channel % step !== 0) return [`channel ${channel} of ${band} is no multiple of ${step}`]
   const [carrier] = carriersOf('nr', channel, { band, bandwidthMhz, scsKhz })
-  if (carrier === undefined || isUsableCarrier(carrier)) return []
-  return carrier.problems.map(({ message }) => message)
+  return (carrier?.problems ?? [])
+    .filter(({ severity, code }) => severity === 'refuse' || NO_CELL.has(code))
+    .map(({ message }) => message)
 }

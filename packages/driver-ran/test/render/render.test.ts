@@ -149,6 +149,9 @@ const REFUSED: readonly (readonly [why: string, input: () => RadioInput, key: st
   ['a band without an uplink', () => nrCell('n29', 144_500), 'channel'],
   ['a band that gnb does not know', () => nrCell('n31', 93_000), 'channel'],
   ['a band whose uplink gnb puts elsewhere', () => nrCell('n92', 294_900), 'channel'],
+  ['a channel above the uplink of its band', () => nrCell('n70', 402_500), 'channel'],
+  ['the same where gnb refuses it', () => nrCell('n70', 402_500, 15), 'channel'],
+  ['a width whose uplink would stick out of its band', () => nrCell('n70', 401_500, 20), 'channel'],
   ['a TAC above 24 bits', () => gnbInput({ tac: 0x1000000 }), 'tac'],
   [
     'a bandwidth that gnb does not have',
@@ -247,8 +250,8 @@ render('never writes what could end a line or a value, whatever the profile and 
   assert.ok(rendered > 10, `${rendered} were rendered`)
 })
 
-function nrCell(band: string, channel: number): RadioInput {
-  return gnbInput({ profile: { ...NR_PROFILE, band, channel, bandwidth_mhz: 5 } })
+function nrCell(band: string, channel: number, bandwidth_mhz = 5): RadioInput {
+  return gnbInput({ profile: { ...NR_PROFILE, band, channel, bandwidth_mhz }, ran: { scs_khz: 15 } })
 }
 
 function withGain(tx_gain_db: number): RadioInput {

@@ -9,7 +9,7 @@ export const sessionsDe: Readonly<Record<keyof typeof sessionsEn, string>> = {
   'sessions.state.active': 'aktiv',
   'sessions.state.idle': 'ruht',
   'sessions.state.ended': 'beendet',
-  'sessions.apn': 'Zugangspunkt',
+  'sessions.apn': 'APN',
   'sessions.down': 'Empfangen',
   'sessions.up': 'Gesendet',
   'sessions.since': 'Beginn',

@@ -7,7 +7,7 @@ export const sessionsEn = {
   'sessions.state.active': 'active',
   'sessions.state.idle': 'idle',
   'sessions.state.ended': 'ended',
-  'sessions.apn': 'Access point',
+  'sessions.apn': 'APN',
   'sessions.down': 'Received',
   'sessions.up': 'Sent',
   'sessions.since': 'Began',

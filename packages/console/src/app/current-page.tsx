@@ -62,9 +62,12 @@ function NotFound() {
 
 function Failed() {
   return (
-    <EmptyState
-      title={t('app.pageFailed')}
-      action={<Button onClick={() => location.reload()}>{t('app.reload')}</Button>}
-    />
+    <>
+      <h1>{t('app.pageBroke')}</h1>
+      <EmptyState
+        title={t('app.pageFailed')}
+        action={<Button onClick={() => location.reload()}>{t('app.reload')}</Button>}
+      />
+    </>
   )
 }

@@ -7,6 +7,7 @@ import { findBrowser, openBrowser } from '../harness/browser.ts'
 import { goTo, signInWithToken } from '../harness/console-page.ts'
 import { consoleWorld } from '../harness/console-world.ts'
 import { ROOT } from '../harness/launch.ts'
+import { addPerson } from '../harness/people.ts'
 
 const FOLDER = join(ROOT, 'docs/images/console')
 const PLACES = [
@@ -23,6 +24,7 @@ const executable = findBrowser()
 if (executable === undefined) throw new Error('there is no Chromium on this machine')
 await using temp = await tempDir()
 const { service, subscriber, close } = await consoleWorld(temp.path)
+const { id: person } = await addPerson(service, 'ada', ['operator'])
 const browser = await openBrowser(executable)
 try {
   const { page } = await browser.open(service.url)
@@ -36,7 +38,10 @@ try {
   const shown = [
     ['overview', '/'],
     ...PAGES.map((name) => [name, `/${name}`]),
+    ['import', '/sims/import'],
     ['subscriber', `/sims/${subscriber}`],
+    ['plugin', '/plugins/alerts'],
+    ['person', `/people/${person}`],
   ]
   for (const [name = '', path = '/'] of shown) {
     await goTo(page, path)

@@ -10,6 +10,9 @@ import { type Service, startService } from '../harness/service.ts'
 const kept = suite('e2e/console-kept')
 const LIMIT = { limitMs: 600_000 }
 const executable = findBrowser()
+/** A name that is not this machine's own: what browsers give to pages of TLS alone, they do not give there. */
+const AFAR = 'box.example'
+const ROUNDS = 8
 
 /** A page of a plugin that says where it is, and one that cannot be drawn. */
 const NOTES = `
@@ -202,6 +205,31 @@ if (executable !== undefined) {
       await page.context().clearCookies()
       await other.close()
       await page.close()
+    },
+    LIMIT,
+  )
+  kept(
+    'keeps the session of two tabs that go on with it at once, from afar without TLS, where browsers give no locks',
+    async () => {
+      const rules = `MAP ${AFAR} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`
+      const fromAfar = await openBrowser(executable, [`--host-resolver-rules=${rules}`])
+      try {
+        const { page } = await fromAfar.open(service.url.replace('127.0.0.1', AFAR))
+        assert.is(await page.evaluate('typeof navigator.locks'), 'undefined')
+        await signInAs(page, await addPerson(service, 'cleo', ['viewer']))
+        const opening = page.waitForEvent('popup')
+        await page.evaluate("void open('/')")
+        const other = await opening
+        for (let round = 0; round < ROUNDS; round++) {
+          await Promise.all([page, other].map((tab) => tab.reload()))
+          for (const tab of [page, other]) {
+            await tab.getByRole('heading', { level: 1 }).waitFor()
+            assert.is(await tab.getByRole('heading', { level: 1 }).textContent(), 'Overview')
+          }
+        }
+      } finally {
+        await fromAfar.close()
+      }
     },
     LIMIT,
   )

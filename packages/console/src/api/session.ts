@@ -1,5 +1,6 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { createClient, type Problem } from '@steeple/client'
+import { inTurn } from './in-turn.ts'
 
 /** What a role may be asked for. */
 export type Role = 'viewer' | 'operator' | 'sim:issuer' | 'sim:admin' | 'admin'
@@ -43,8 +44,6 @@ export function may(role: Role): boolean {
 const TAB_TOKEN = 'steeple.token'
 /** That there is a cookie to go on with: no script can see it. */
 const HAS_SESSION = 'steeple.session'
-/** Used cookies end the session, so the tabs of a browser take turns. */
-const LOCK = 'steeple-refresh'
 const RENEW_BEFORE_MS = 60_000
 const LEAST_WAIT_MS = 5_000
 
@@ -188,11 +187,6 @@ function know(now: Me): void {
   who.value = now
   state.value = 'in'
   refusal.value = undefined
-}
-
-function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-  // Only over TLS and on this machine; without it the tabs hope for the best.
-  return navigator.locks === undefined ? work() : navigator.locks.request(LOCK, work)
 }
 
 function post(path: string): Promise<Response> {

@@ -132,6 +132,33 @@ if (executable !== undefined) {
   )
 
   kept(
+    'overwrites no roles that somebody else has given while others were chosen',
+    async () => {
+      const { id } = await addPerson(service, 'dora', ['viewer'])
+      const rolesNow = async (): Promise<readonly string[]> => {
+        const { users } = (await service.request('GET', '/v1/users?limit=500')).body
+        return users.find((user: { readonly id: string }) => user.id === id).roles
+      }
+      const { page, problems } = await asAdmin(`/people/${id}`)
+      await page.getByRole('button', { name: 'Change roles' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('issuer of SIMs').check()
+      const body = { roles: ['operator'] }
+      assert.is((await service.request('POST', `/v1/users/${id}/roles`, { body })).status, 200)
+      await dialog.getByText('Somebody else has given dora other roles meanwhile').waitFor()
+      assert.ok(await dialog.getByRole('button', { name: 'Change roles' }).isDisabled())
+      assert.ok(await dialog.getByLabel('issuer of SIMs').isChecked())
+      await dialog.getByRole('button', { name: 'Take theirs' }).click()
+      assert.ok(await dialog.getByLabel('operator', { exact: true }).isChecked())
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      assert.ok((await rolesNow()).includes('operator'))
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  kept(
     'keeps a link that is shown once, however often Escape is pressed',
     async () => {
       const { page, problems } = await asAdmin('/people')

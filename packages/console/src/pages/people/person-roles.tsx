@@ -6,13 +6,22 @@ import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Checkbox } from '../../ui/field.tsx'
+import { Notice } from '../../ui/notice.tsx'
 import { toast } from '../../ui/toast.tsx'
-import { RoleBoxes, rolesOf } from './roles.tsx'
+import { RoleBoxes, rolesOf, rolesText } from './roles.tsx'
 import type { User } from './user.ts'
 
 /** Sets the roles of a person. */
 export function PersonRoles({ user, onChanged }: { readonly user: User; readonly onChanged: () => void }) {
   const [roles, setRoles] = useState<ReadonlySet<string> | undefined>(undefined)
+  // What the choice was begun from: somebody else may give other roles meanwhile.
+  const [before, setBefore] = useState('')
+  const now = rolesText(user.roles)
+  const isStale = roles !== undefined && before !== now
+  const begin = (chosen: ReadonlySet<string>): void => {
+    setRoles(chosen)
+    setBefore(now)
+  }
   const [isForced, setForced] = useState(false)
   const set = useAction((wanted: ReadonlySet<string>) =>
     api.post('/v1/users/{id}/roles', {
@@ -29,18 +38,27 @@ export function PersonRoles({ user, onChanged }: { readonly user: User; readonly
   }
   return (
     <>
-      <Button onClick={() => setRoles(new Set(user.roles))}>{t('people.roles.change')}</Button>
+      <Button onClick={() => begin(new Set(user.roles))}>{t('people.roles.change')}</Button>
       <ConfirmDialog
         isOpen={roles !== undefined}
         title={t('people.roles.title', { name: user.name })}
         confirm={t('people.roles.change')}
         isBusy={set.isBusy}
-        isDisabled={roles?.size === 0}
+        isDisabled={roles?.size === 0 || isStale}
         error={set.error}
         onConfirm={() => void run(roles ?? new Set())}
         onClose={() => setRoles(undefined)}
       >
         <p>{t('people.roles.what')}</p>
+        {isStale ? (
+          <Notice tone="warn">
+            <p>{t('people.roles.stale', { name: user.name, roles: now })}</p>
+            <div class="actions">
+              <Button onClick={() => begin(new Set(user.roles))}>{t('rules.stale.drop')}</Button>
+              <Button onClick={() => begin(roles)}>{t('rules.stale.keep')}</Button>
+            </div>
+          </Notice>
+        ) : null}
         <RoleBoxes chosen={roles ?? new Set()} onChange={setRoles} />
         {set.error?.code === 'last_admin' ? (
           <Checkbox label={t('people.lastAdmin')} isChecked={isForced} onChange={setForced} />

@@ -5,6 +5,7 @@ import { signInAs, signInWithToken } from '../harness/console-page.ts'
 import { addPerson } from '../harness/people.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
 import { type Service, startService } from '../harness/service.ts'
+import { totpAt } from '../harness/totp.ts'
 
 /** What is typed or shown once is not lost, whatever keys are pressed, whoever comes, and whatever fails. */
 const kept = suite('e2e/console-kept')
@@ -225,6 +226,7 @@ if (executable !== undefined) {
       await page.evaluate("void open('/')")
       const other = await opening
       await other.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('dialog', { name: 'Sign in again' }).waitFor()
       await signInAs(other, ben)
       await page.getByRole('banner').getByText('Signed in as ben').waitFor()
       assert.is(await page.getByRole('button', { name: 'Invite somebody' }).count(), 0)
@@ -235,6 +237,37 @@ if (executable !== undefined) {
     },
     LIMIT,
   )
+  kept(
+    'is not of the one and by the cookie of another, when that has come into the browser meanwhile',
+    async () => {
+      const [emil, fay] = [
+        await addPerson(service, 'emil', ['admin']),
+        await addPerson(service, 'fay', ['viewer']),
+      ]
+      const { page } = await browser.open(`${service.url}/people`)
+      await signInAs(page, emil)
+      await page.getByRole('button', { name: 'Invite somebody' }).waitFor()
+      const login = { username: 'fay', password: fay.password, code: totpAt(fay.totp_uri, Date.now()) }
+      const init = {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(login),
+      }
+      assert.is(
+        await page.evaluate(`fetch('/v1/auth/login', ${JSON.stringify(init)}).then((r) => r.status)`),
+        200,
+      )
+      const { body } = await service.request('GET', '/v1/auth/sessions?limit=500')
+      for (const { id, user_name: name } of body.sessions)
+        if (name === 'emil') await service.request('DELETE', `/v1/auth/sessions/${id}`)
+      await page.getByRole('banner').getByText('Signed in as fay').waitFor()
+      assert.is(await page.getByRole('button', { name: 'Invite somebody' }).count(), 0)
+      await page.context().clearCookies()
+      await page.close()
+    },
+    LIMIT,
+  )
+
   kept(
     'keeps the session of two tabs that go on with it at once, from afar without TLS, where browsers give no locks',
     async () => {

@@ -79,6 +79,10 @@ export function withoutToken(): void {
 
 /** Goes on with what this browser has: a token of the tab, the cookie of a session, or a certificate, which it shows by itself over TLS. */
 export async function resume(): Promise<void> {
+  addEventListener('storage', ({ key, newValue }) => {
+    // Somebody has signed in in another tab: the cookie is of this one too, where its session has ended.
+    if (key === HAS_SESSION && newValue !== null && state.peek() === 'ended') void renew()
+  })
   const pasted = sessionStorage.getItem(TAB_TOKEN)
   if (pasted !== null) token = pasted
   else if (localStorage.getItem(HAS_SESSION) !== null) await renew()

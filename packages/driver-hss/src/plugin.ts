@@ -13,8 +13,8 @@ import { outageWatch } from './outage-watch.ts'
 
 /** How often the other side is looked at: where each look starts a program, and where it is a question, ms. */
 const PROBE_MS = { program: 15_000, question: 3_000 } as const
-/** How often one that is away is looked at, ms. */
-const AWAY_MS = 3_000
+/** How often one that is away is looked at, ms: by a dial first where a tool says whom it does not reach. */
+const AWAY_MS = { dial: 1_000, other: 3_000 } as const
 /** How often what the core leaves of removed subscribers is swept, ms. */
 const SWEEP_MS = 600_000
 /** The longest look, ms. */
@@ -46,9 +46,10 @@ export const plugin: Plugin = {
           isLooking = false
         })
     }
-    context.every(context.settings.hss.mongo_url === '' ? PROBE_MS.program : PROBE_MS.question, look, 'each')
+    const { driver: chosen, mongo_url: url } = context.settings.hss
+    context.every(url === '' ? PROBE_MS.program : PROBE_MS.question, look, 'each')
     context.every(
-      AWAY_MS,
+      chosen === 'dbctl' && url === '' ? AWAY_MS.dial : AWAY_MS.other,
       async (signal) => {
         if (watch.isAway()) await look(signal)
       },

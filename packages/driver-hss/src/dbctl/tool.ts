@@ -2,6 +2,7 @@ import { type Imsi, type Subscriber, southboundUnavailable, validationFailed } f
 import { rateParts } from '../open5gs/ambr.ts'
 import { batchRunner, type RunBatched } from './batch-runner.ts'
 import { addedBy, deletedBy, helpBy, type Listing, listedBy, matchedBy } from './output.ts'
+import { untilSomebodyListens } from './refused.ts'
 import { type Ran, type RunTool, toolRunner } from './run-tool.ts'
 
 const IMSI = /^[0-9]{6,15}$/
@@ -39,6 +40,7 @@ export function dbctlTool(path: string, url: string, run: RunTool = toolRunner(p
   let batched: RunBatched | undefined
   const conceal = passwordsIn(url)
   const discreet: RunTool = async (...of) => ({ ...(await run(...of)), conceal })
+  const sparing = untilSomebodyListens(discreet)
   const extras = async (signal: AbortSignal): Promise<ReadonlySet<string>> => {
     const asked = known ?? run(['help'], signal).then(helpBy)
     known = asked
@@ -49,7 +51,7 @@ export function dbctlTool(path: string, url: string, run: RunTool = toolRunner(p
     })
   }
   const call = async (args: readonly string[], signal: AbortSignal): Promise<Ran> => {
-    if (!(await extras(signal)).has('batch')) return await discreet([...uriFlag(url), ...args], signal)
+    if (!(await extras(signal)).has('batch')) return await sparing([...uriFlag(url), ...args], signal)
     batched ??= batchRunner(discreet, uriFlag(url))
     return await batched(args, signal)
   }

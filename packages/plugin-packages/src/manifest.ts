@@ -207,9 +207,7 @@ function problemText(problem: {
     .join(' ')
 }
 
-async function readJson(
-  path: string,
-): Promise<{ readonly parsed?: unknown; readonly reason?: string }> {
+async function readJson(path: string): Promise<{ readonly parsed?: unknown; readonly reason?: string }> {
   try {
     const { size } = await stat(path)
     if (size > MOST_BYTES) return { reason: `package.json is larger than ${MOST_BYTES} bytes` }

@@ -84,7 +84,10 @@ export function addEsimCerts(esim: Command, terminal: Terminal): void {
     'lab-eum',
     'sign for a maker of eUICCs in software, for a lab: whoever has its file can read the keys of profiles it downloads',
   )
-    .requiredOption('--out <file>', 'where to write it with its keys: the eum.json of whoever makes the eUICCs')
+    .requiredOption(
+      '--out <file>',
+      'where to write it with its keys: the eum.json of whoever makes the eUICCs',
+    )
     .addOption(new Option('--curve <curve>', 'on this curve alone').choices(CURVES))
     .action((options: LabEumOptions) => labEum(terminal, options))
 }

@@ -14,6 +14,8 @@ export type CoreBRole = (typeof CORE_B_ROLES)[number]
 const FUNCTIONS_FOLDER = join(homedir(), '.cache', 'steeple-test', 'free5gc-functions-1')
 /** Where whoever has built the functions that no registry gives has put them. */
 const FURTHER_FOLDER = process.env.SVC_TEST_CORE_FUNCTIONS ?? ''
+/** Of which release those are. */
+export const FURTHER_RELEASE: string = process.env.SVC_TEST_CORE_RELEASE ?? '4.2.3'
 /** What a registration and a session need beside those that can be had. */
 const FURTHER_ROLES = ['udr', 'udm', 'ausf', 'nssf', 'smf'] as const
 const MOUNT = '/free5gc/config'
@@ -41,7 +43,8 @@ export function needFunctions(): void {
 export function needFurtherFunctions(): void {
   if (FURTHER_ROLES.every((role) => existsSync(join(FURTHER_FOLDER, role)))) return
   process.stdout.write(
-    `needs SVC_TEST_CORE_FUNCTIONS, a folder with the programs ${FURTHER_ROLES.join(', ')} of free5GC 4.2.3\n`,
+    `needs SVC_TEST_CORE_FUNCTIONS, a folder with the programs ${FURTHER_ROLES.join(', ')} of free5GC ${FURTHER_RELEASE}, ` +
+      'and with nrf, pcf and amf where SVC_TEST_CORE_RELEASE names another release than 4.2.3\n',
   )
   process.exit(0)
 }
@@ -85,6 +88,8 @@ export async function startCoreB(engine: Engine, real: readonly RealRole[] = ['a
   }
 }
 
+/** Of another release all functions are built by hand. */
 function folderOf(role: CoreBRole): string {
-  return FURTHER_ROLES.some((one) => one === role) ? FURTHER_FOLDER : FUNCTIONS_FOLDER
+  const isFurther = FURTHER_RELEASE !== '4.2.3' || FURTHER_ROLES.some((one) => one === role)
+  return isFurther ? FURTHER_FOLDER : FUNCTIONS_FOLDER
 }

@@ -1,7 +1,12 @@
+import { FURTHER_RELEASE } from './core-b-containers.ts'
 import { type Answered, answerChallenge } from './phone-authentication.ts'
 import type { KnownCard } from './provisioning.ts'
 
 const [NRF, AUSF, UDM, SMF] = ['10', '9', '3', '2'].map((last) => `http://127.0.0.${last}:8000`)
+/** 3.4 serves an older version of the subscriber data, and answers 500 for who is not there. */
+const IS_OLD = FURTHER_RELEASE.startsWith('3.')
+/** What the AUSF answers for a subscriber that the UDM does not know. */
+export const UNKNOWN: number = IS_OLD ? 500 : 404
 const SLICE = { sst: 1, sd: '010203' }
 /** What no phone and no AMF of the test waits for. */
 const NOBODY = 'http://127.0.0.18:8000/nobody'
@@ -56,7 +61,9 @@ export async function authenticate(card: KnownCard, place: ServingNetwork): Prom
   )
   if (challenged.status !== 201) return { challenged }
   const answered = answerChallenge(card, challenged.body['5gAuthData'], network)
-  const path = new URL(challenged.body._links['5g-aka'][0].href).pathname
+  // One link in 3.4, a list in 4.
+  const [link] = [challenged.body._links['5g-aka']].flat()
+  const path = new URL(link.href).pathname
   const confirmed = await asked(`${AUSF}${path}`, json('PUT', { resStar: answered.resStar }))
   return { challenged, answered, confirmed }
 }
@@ -69,7 +76,7 @@ export function askSubscriber(
 ): Promise<FunctionAnswer> {
   const query = new URLSearchParams({ 'plmn-id': JSON.stringify(place) })
   if (what === 'sm-data') query.set('single-nssai', JSON.stringify(SLICE))
-  return asked(`${UDM}/nudm-sdm/v2/imsi-${imsi}/${what}?${query}`)
+  return asked(`${UDM}/nudm-sdm/${IS_OLD ? 'v1' : 'v2'}/imsi-${imsi}/${what}?${query}`)
 }
 
 /** Under which id the AMF has told the NRF of itself: the SMF asks for it. */

@@ -43,7 +43,7 @@ returns(
     assert.ok(Object.keys(before).length > 20)
     await during(bare, dataDir, async (service) => {
       for (const path of ['/v1/esim/codes', `/v1/sims/${hash}/usage`])
-        assert.is((await service.request('GET', path)).status, 404)
+        assert.is((await service.request('GET', path)).body.error.code, 'not_found', path)
       assert.is((await service.request('POST', `/v1/sims/${hash}/suspend`, { body: {} })).status, 200)
     })
     assert.equal(tablesOf(join(dataDir, 'svc.db')), before)

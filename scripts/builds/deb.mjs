@@ -1,7 +1,7 @@
 // A Debian package of a build: its files below /usr/lib/steeple, a hardened unit, a configuration that is the operator's.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { configFor } from './config.mjs'
 import { filesBelow, put, settle } from './files.mjs'
 import { root } from './parts.mjs'
@@ -28,10 +28,9 @@ export function makeDeb({ from, out, work, build }) {
   put(tree, UNIT, readFileSync(join(packaging, 'steeple.service')))
   put(tree, CONFIG, configFor('packaging/control.yaml', build))
   put(tree, 'usr/share/doc/steeple/copyright', readFileSync(join(root, 'LICENSE')))
-  put(tree, 'usr/share/doc/steeple/packages.md', readFileSync(join(root, 'docs/packages.md')))
   const documents = '../../../lib/steeple/share/doc'
-  for (const name of ['configuration.md', 'html'])
-    symlinkSync(`${documents}/${name}`, join(tree, 'usr/share/doc/steeple', name))
+  for (const path of ['configuration.md', 'html', 'html/packages.md'])
+    symlinkSync(`${documents}/${path}`, join(tree, 'usr/share/doc/steeple', basename(path)))
   put(tree, 'DEBIAN/control', controlOf(build, tree))
   put(tree, 'DEBIAN/conffiles', `/${CONFIG}\n`)
   for (const name of SCRIPTS)

@@ -22,8 +22,8 @@ import { typedShell } from '../harness/readme.ts'
 const LIMIT = { limitMs: 600_000 }
 /** Somebody with no rights, and none to any folder but his own. */
 const NOBODY = 65_534
-/** Those of Debian and of containers are compared so in real-packages.test. */
-const KINDS = ['tar', 'npm']
+/** Those of containers are compared so in real-packages.test, and Debian's is installed there. */
+const KINDS = ['tar', 'deb', 'npm']
 
 const archive = suite('e2e/archive')
 let folder: string
@@ -61,6 +61,17 @@ archive('beside each there is its hash, and one file has all, as sha256sum reads
     readdirSync(packed).toSorted(),
     ['SHA256SUMS', ...names, ...names.map((name) => `${name}.sha256`)].toSorted(),
   )
+})
+
+archive('the page beside the Debian package is that of what is in it', () => {
+  const [deb = ''] = files.filter((one) => one.endsWith('.deb'))
+  const into = join(folder, 'unpacked')
+  execFileSync('dpkg-deb', ['-x', deb, into])
+  const documents = join(into, 'usr/share/doc/steeple')
+  const text = readFileSync(join(documents, 'packages.md'), 'utf8')
+  assert.match(text, /^# Install a package$/m)
+  assert.not.match(text, /<!--|lab core|bin\/lab/)
+  assert.is(text, readFileSync(join(documents, 'html/packages.md'), 'utf8'))
 })
 
 archive(

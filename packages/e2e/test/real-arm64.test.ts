@@ -27,22 +27,47 @@ enterOwnMachine(import.meta.filename)
 
 const arm = suite('e2e/real-arm64')
 
-arm('a Debian package for arm64 says so', () => {
-  const { stdout } = spawnSync('dpkg-deb', ['-f', fileOf('.deb'), 'Architecture'], { encoding: 'utf8' })
-  assert.is(stdout, 'arm64\n')
-})
+/** The files of the image, and what emulates a machine for them. */
+const root = join(machineFolder(), 'image')
+let config: ImageConfig
+
+arm.before(() => {
+  config = unpack(fileOf('.oci.tar'), root)
+  copyFileSync(EMULATOR, join(root, 'emulator'))
+  mkdirSync(join(root, 'proc'))
+  mkdirSync(join(root, 'dev'))
+  must('mount', '-t', 'proc', 'proc', join(root, 'proc'))
+  must('mount', '--rbind', '/dev', join(root, 'dev'))
+}, LIMIT)
+
+arm(
+  'a Debian package for arm64 says so, and what its unit starts is a program of arm64',
+  () => {
+    const { stdout } = spawnSync('dpkg-deb', ['-f', fileOf('.deb'), 'Architecture'], { encoding: 'utf8' })
+    assert.is(stdout, 'arm64\n')
+    must('dpkg-deb', '-x', fileOf('.deb'), join(root, 'package'))
+    const read = (path: string): string => readFileSync(join(root, 'package', path), 'utf8')
+    const [, command = ''] = /^ExecStart=(\S+)/m.exec(read('usr/lib/systemd/system/steeple.service')) ?? []
+    const [, main = ''] = /"\$root\/(\S+main\.js)"/.exec(read(command)) ?? []
+    // No shell: the emulator runs one program and none that this one would start.
+    const place = '/package/usr/lib/steeple'
+    const {
+      status,
+      stdout: said,
+      stderr,
+    } = spawnSync('chroot', [root, '/emulator', `${place}/bin/node`, `${place}/${main}`, '--version'], {
+      encoding: 'utf8',
+    })
+    assert.is(status, 0, stderr)
+    assert.match(said, /^for {5}linux arm64, node 24\./m)
+  },
+  LIMIT,
+)
 
 arm(
   'the image of arm64 starts, issues a SIM and stops',
   async () => {
-    const root = join(machineFolder(), 'image')
-    const config = unpack(fileOf('.oci.tar'), root)
     assert.is(config.architecture, 'arm64')
-    copyFileSync(EMULATOR, join(root, 'emulator'))
-    mkdirSync(join(root, 'proc'))
-    mkdirSync(join(root, 'dev'))
-    must('mount', '-t', 'proc', 'proc', join(root, 'proc'))
-    must('mount', '--rbind', '/dev', join(root, 'dev'))
     const [user] = config.config.User.split(':').map(Number)
     chownSync(join(root, 'var/lib/svc'), user ?? 0, user ?? 0)
     const { Entrypoint: program, Cmd: flags } = config.config

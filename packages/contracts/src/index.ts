@@ -275,6 +275,7 @@ export {
   type PluginStanding,
 } from './support-services.ts'
 export { defineTable, type Table, type TableSpec } from './table.ts'
+export { type TableView, withoutOctets } from './table-view.ts'
 export { msFromTimestamp, timestampFromMs, timestampOrNull } from './timestamp.ts'
 export { type Span, type SpanFacts, type TraceParent, type Tracer, tracerRef } from './tracing.ts'
 export {

@@ -6,7 +6,7 @@ import {
   timestampOrNull,
 } from '@steeple/contracts'
 import type { Sight } from './attach/sight.ts'
-import { apnsOf, type SimRow } from './store/sim-row.ts'
+import { apnsOf, type ShownSim } from './store/sim-row.ts'
 
 /** Where SIMs are provisioned now. */
 export interface HssView {
@@ -85,7 +85,7 @@ export const MOVED_SIM_SCHEMA: JsonSchema = objectSchema(
 )
 
 /** A SIM as answered: no secret, no raw IMSI. */
-export function simRecord(row: SimRow, hss: HssView, sight: Sight): Readonly<Record<string, unknown>> {
+export function simRecord(row: ShownSim, hss: HssView, sight: Sight): Readonly<Record<string, unknown>> {
   return {
     imsi_sha256_12: row.hash,
     profile: row.profile,
@@ -110,7 +110,7 @@ export function simRecord(row: SimRow, hss: HssView, sight: Sight): Readonly<Rec
 }
 
 /** What the HSS holds of a SIM, as far as it is known. */
-export function provisioningOf(row: SimRow, hss: HssView): Readonly<Record<string, unknown>> {
+export function provisioningOf(row: ShownSim, hss: HssView): Readonly<Record<string, unknown>> {
   const isForeign = row.hss_status === 'synced' && row.hss_driver !== hss.driver
   const futile = row.hss_status === 'synced' ? hss.futile(row.hash, row.generation) : undefined
   const status = isForeign ? 'pending' : futile === undefined ? row.hss_status : 'failed'

@@ -1,9 +1,9 @@
 import { type ImsiHash, quotaKeeperRef, type Tx } from '@steeple/contracts'
 import type { SimsParts } from './parts.ts'
-import type { SimRow } from './store/sim-row.ts'
+import type { ShownSim } from './store/sim-row.ts'
 
 /** Rows with what counts against their quotas, as the keeper of quotas has it; 0 without a quota or a keeper. */
-export async function withUsage<Row extends SimRow>(
+export async function withUsage<Row extends ShownSim>(
   { context }: SimsParts,
   rows: readonly Row[],
   tx?: Tx,
@@ -20,7 +20,7 @@ export async function withUsage<Row extends SimRow>(
 }
 
 /** The same of one row. */
-export async function oneWithUsage(parts: SimsParts, row: SimRow, tx?: Tx): Promise<SimRow> {
+export async function oneWithUsage<Row extends ShownSim>(parts: SimsParts, row: Row, tx?: Tx): Promise<Row> {
   const [found = row] = await withUsage(parts, [row], tx)
   return found
 }

@@ -23,6 +23,10 @@ export interface MemoryDb extends Db {
  */
 export function memoryDb(migrations: readonly Migration[] = []): MemoryDb {
   const database = new DatabaseSync(':memory:')
+  // The kernel's stores spell it out.
+  database.function('hex_of', { deterministic: true }, (octets) =>
+    octets instanceof Uint8Array ? Buffer.from(octets).toString('hex') : null,
+  )
   const statements = new Map<string, StatementSync>()
   for (const { up } of migrations) for (const sql of up) database.exec(sql)
   const statement = (sql: string): StatementSync => {

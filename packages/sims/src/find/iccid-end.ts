@@ -1,6 +1,6 @@
 import type { Reader, Vault } from '@steeple/contracts'
 import { iccidOf } from '../secrets/iccid-index.ts'
-import { cardsWithIccidEnd } from '../store/sim-store.ts'
+import { cardsWithIccidEnd } from '../store/sealed-store.ts'
 
 /** Digits of an ICCID that are stored in clear. */
 export const ICCID_END = 4

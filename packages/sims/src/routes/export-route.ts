@@ -1,7 +1,7 @@
 import { objectSchema, type Route, route, timestampOrNull } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
 import { type HssView, provisioningOf } from '../record.ts'
-import { apnsOf, type SimRow } from '../store/sim-row.ts'
+import { apnsOf, type ShownSim } from '../store/sim-row.ts'
 import type { SimFilter, SimPosition } from '../store/sim-store.ts'
 import { withUsage } from '../usage.ts'
 import { FILTER_PROPERTIES, filterFrom, matching } from './filter.ts'
@@ -10,7 +10,7 @@ const CHUNK = 500
 
 type Cell = string | number | null
 
-const COLUMNS: readonly (readonly [name: string, cell: (row: SimRow, hss: HssView) => Cell])[] = [
+const COLUMNS: readonly (readonly [name: string, cell: (row: ShownSim, hss: HssView) => Cell])[] = [
   ['imsi_sha256_12', (row) => row.hash],
   ['state', (row) => row.state],
   ['suspend_reason', (row) => (row.state === 'suspended' ? row.suspend_reason : null)],

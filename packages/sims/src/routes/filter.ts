@@ -2,8 +2,8 @@ import { type JsonSchema, PLAIN_TEXT_PATTERN, southboundUnavailable } from '@ste
 import { isSearch, type Search, search } from '../find/search.ts'
 import type { SimsParts } from '../parts.ts'
 import { SIM_STATES } from '../states/machine.ts'
-import type { SimRow } from '../store/sim-row.ts'
-import { hashesOf, listSims, type SimFilter, type SimPosition, simsOf } from '../store/sim-store.ts'
+import type { ShownSim } from '../store/sim-row.ts'
+import { hashesOf, listSims, type SimFilter, type SimPosition, shownSims } from '../store/sim-store.ts'
 
 const TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN }
 
@@ -48,11 +48,11 @@ export async function matching(
   filter: SimFilter,
   limit: number,
   after: SimPosition | undefined,
-): Promise<readonly SimRow[]> {
+): Promise<readonly ShownSim[]> {
   const { db } = parts.context
   if (!isSearch(filter)) return await listSims(db, filter, limit, after)
   const found = await search(parts, await searchOf(parts, filter), limit, after)
-  const rows = await simsOf(
+  const rows = await shownSims(
     db,
     found.map(({ hash }) => hash),
   )

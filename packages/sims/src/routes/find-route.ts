@@ -4,7 +4,7 @@ import { hashesByLongIccidEnd } from '../find/iccid-end.ts'
 import { msisdnKey } from '../find/words.ts'
 import type { SimsParts } from '../parts.ts'
 import { SIM_SCHEMA } from '../record.ts'
-import { simsOf } from '../store/sim-store.ts'
+import { shownSims } from '../store/sim-store.ts'
 import { areWordsBuilt, hashesByWord } from '../store/word-store.ts'
 import { matching } from './filter.ts'
 import { simRecords } from './read-routes.ts'
@@ -56,7 +56,7 @@ async function find(parts: SimsParts, body: FindBody): Promise<readonly object[]
   if (body.msisdn !== undefined) sets.push(await byMsisdn(parts, body.msisdn))
   const [first = new Set<string>(), ...others] = sets
   const hashes = [...first].filter((hash) => others.every((set) => set.has(hash))).slice(0, MOST)
-  const rows = await simsOf(parts.context.db, hashes)
+  const rows = await shownSims(parts.context.db, hashes)
   const isFound = (msisdn: string | null): boolean => body.msisdn === undefined || msisdn === body.msisdn
   return await simRecords(
     parts,

@@ -11,7 +11,7 @@ import {
 import { sightOf, sightsOf } from '../attach/sight.ts'
 import type { SimsParts } from '../parts.ts'
 import { HASH_PARAMS, SIM_SCHEMA, simRecord } from '../record.ts'
-import { SIMS, type SimRow } from '../store/sim-row.ts'
+import { SHOWN_SIMS, type ShownSim } from '../store/sim-row.ts'
 import type { SimFilter, SimPosition } from '../store/sim-store.ts'
 import { oneWithUsage, withUsage } from '../usage.ts'
 import { FILTER_PROPERTIES, filterFrom, matching } from './filter.ts'
@@ -45,7 +45,7 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
       schema: { params: HASH_PARAMS, response: SIM_SCHEMA },
       errors: ['sim_not_found', 'store_corrupt'],
       handle: async (request) => {
-        const row = await SIMS.find(parts.context.db, { hash: request.params.imsi })
+        const row = await SHOWN_SIMS.find(parts.context.db, { hash: request.params.imsi })
         if (row === undefined) throw simNotFound(request.params.imsi)
         return ok(simRecord(await oneWithUsage(parts, row), parts.hss.view(), await sightOf(parts, row)))
       },
@@ -56,7 +56,7 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
 /** Rows as answered, with what is known of their phones. */
 export async function simRecords(
   parts: SimsParts,
-  rows: readonly SimRow[],
+  rows: readonly ShownSim[],
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const view = parts.hss.view()
   const sights = await sightsOf(parts.context.db, rows, await parts.presence.fresh())

@@ -10,7 +10,8 @@ import {
   type Tx,
   type Vault,
 } from '@steeple/contracts'
-import { hasIccids, simsWithIccidEnd, simWithIccid } from '../store/sim-store.ts'
+import { simsWithIccidEnd } from '../store/sealed-store.ts'
+import { hasIccids, simWithIccid } from '../store/sim-store.ts'
 import { wipeCard } from './card.ts'
 import { openCard } from './sealing.ts'
 

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Plugin, Reader, Tx } from '@steeple/contracts'
 import { listed } from '../store/listed.ts'
+import { simsOf } from '../store/sealed-store.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
-import { simsOf } from '../store/sim-store.ts'
 import { unsynced } from './change.ts'
 import { wantedInHss } from './machine.ts'
 

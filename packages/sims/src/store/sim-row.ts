@@ -1,4 +1,4 @@
-import { defineTable, type Table } from '@steeple/contracts'
+import { defineTable, type Table, type TableView, withoutOctets } from '@steeple/contracts'
 import type { SimStanding } from '../states/machine.ts'
 
 /** What is known of a SIM in the HSS. `pending`: not pushed yet or not again. */
@@ -88,6 +88,14 @@ export const SIMS: Table<SimRow> = defineTable<SimRow>(
   ],
   ['hash'],
 )
+
+const OCTETS = ['imsi_sealed', 'secrets_sealed', 'iccid_mac'] as const
+
+/** A SIM as it is shown: nothing sealed is opened for that. */
+export type ShownSim = Omit<SimRow, (typeof OCTETS)[number]>
+
+/** The SIMs as they are shown. */
+export const SHOWN_SIMS: TableView<ShownSim> = withoutOctets(SIMS, OCTETS)
 
 /** The last list that was read: one row mostly has the APNs of the one before it. */
 let last: { readonly text: string; readonly apns: readonly string[] } = { text: '[]', apns: [] }

@@ -1,7 +1,7 @@
 import type { Reader, SqlParams, SqlValue } from '@steeple/contracts'
 import { SIM_STATES, type SimState } from '../states/machine.ts'
 import { listed } from './listed.ts'
-import { SIMS, type SimRow } from './sim-row.ts'
+import { SHOWN_SIMS, type ShownSim, type SimRow } from './sim-row.ts'
 
 /** What a list shows; every part narrows it. `q`, `attached` and `msisdn` are for a search (find/search.ts). */
 export interface SimFilter {
@@ -51,9 +51,9 @@ export function listSims(
   filter: SimFilter,
   limit: number,
   after: SimPosition | undefined,
-): Promise<readonly SimRow[]> {
+): Promise<readonly ShownSim[]> {
   const { where, params } = conditions(filter, after)
-  return SIMS.select(reader, `${whereText(where)}${NEWEST_FIRST}`, { ...params, limit })
+  return SHOWN_SIMS.select(reader, `${whereText(where)}${NEWEST_FIRST}`, { ...params, limit })
 }
 
 /** A SIM as a search looks at it. Not checked: the page that shows it is. */
@@ -86,11 +86,11 @@ export function foundAmong(
   return reader.all<FoundSim>(sql, { ...params, ...list.params })
 }
 
-/** Rows by their hashes, in no order. Throws `store_corrupt`. */
-export async function simsOf(reader: Reader, hashes: readonly string[]): Promise<readonly SimRow[]> {
+/** Rows as they are shown by their hashes, in no order. Throws `store_corrupt`. */
+export async function shownSims(reader: Reader, hashes: readonly string[]): Promise<readonly ShownSim[]> {
   if (hashes.length === 0) return []
   const { where, params } = listed('hash', hashes)
-  return await SIMS.select(reader, `where ${where}`, params)
+  return await SHOWN_SIMS.select(reader, `where ${where}`, params)
 }
 
 /** At most `limit` hashes that begin so. */
@@ -124,12 +124,6 @@ function whereText(parts: readonly string[]): string {
   return parts.length === 0 ? '' : `where ${parts.join(' and ')} `
 }
 
-/** At most `limit` SIMs of a batch, by hash. Throws `store_corrupt`. */
-export function simsOfBatch(reader: Reader, batchId: string, limit: number): Promise<readonly SimRow[]> {
-  const rest = 'where batch_id = :batch_id order by hash limit :limit'
-  return SIMS.select(reader, rest, { batch_id: batchId, limit })
-}
-
 const LAST_ATTACHED =
   'select hash from sims_sim where attached_at_ms is not null order by attached_at_ms desc limit 1'
 
@@ -159,30 +153,6 @@ export async function simWithIccid(
 export async function hasIccids(reader: Reader): Promise<boolean> {
   const sql = 'select hash from sims_sim where iccid_last4 is not null limit 1'
   return (await reader.get(sql)) !== undefined
-}
-
-/** A SIM with its card, sealed, and what is indexed of it. */
-type IndexedCard = Pick<SimRow, 'hash' | 'secrets_sealed' | 'iccid_mac'>
-
-const ICCID_ENDS = `select hash, secrets_sealed, iccid_mac from sims_sim
-  where iccid_last4 = :last4 and hash > :after and state <> 'revoked'`
-
-/** The SIMs behind `after` that are not revoked and whose ICCID ends in these digits. Not checked, but sealed. */
-export function simsWithIccidEnd(
-  reader: Reader,
-  last4: string,
-  after: string,
-): Promise<readonly IndexedCard[]> {
-  return reader.all<IndexedCard>(ICCID_ENDS, { last4, after })
-}
-
-/** A SIM with its card, sealed. */
-export type CardOfSim = Pick<SimRow, 'hash' | 'secrets_sealed'>
-
-/** The SIMs whose ICCID ends in these four digits, revoked ones included. Not checked, but sealed. */
-export function cardsWithIccidEnd(reader: Reader, end: string): Promise<readonly CardOfSim[]> {
-  const sql = 'select hash, secrets_sealed from sims_sim where iccid_last4 = :end'
-  return reader.all<CardOfSim>(sql, { end })
 }
 
 /** How many SIMs are in each state; all states are there. */

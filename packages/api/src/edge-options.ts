@@ -1,6 +1,7 @@
 import type { PlannedSettings } from '@steeple/settings'
 import type { BodyLimits } from './pipeline/body-space.ts'
 import type { FailureLimits } from './pipeline/failed-credentials.ts'
+import type { SchemaChecks } from './pipeline/schema-checks.ts'
 import type { ShareLimits } from './pipeline/shares.ts'
 
 /** Bounds of the edge. Times in ms, sizes in bytes. */
@@ -118,4 +119,6 @@ export interface EdgeOptions {
    * For tests and development: costs time, and turns a wrong document into a failure.
    */
   readonly checkResponses?: boolean
+  /** Those of another edge in this process: what it has compiled is not compiled again. Its own when absent. */
+  readonly checks?: SchemaChecks
 }

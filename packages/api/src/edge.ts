@@ -24,7 +24,7 @@ import { headerProblem } from './pipeline/header-problem.ts'
 import { refuseUnmatched } from './pipeline/refuse-unmatched.ts'
 import { RequestContext } from './pipeline/request-context.ts'
 import { requestIdFrom } from './pipeline/request-id.ts'
-import { createSchemaChecks } from './pipeline/schema-checks.ts'
+import { createSchemaChecks, type SchemaChecks } from './pipeline/schema-checks.ts'
 import { createSendTogether } from './pipeline/send-together.ts'
 import { createSenders } from './pipeline/senders.ts'
 import { fail, serve } from './pipeline/serve.ts'
@@ -57,7 +57,7 @@ class GenerationHost implements Edge {
   readonly #limits: EdgeLimits
   readonly #metrics = new HttpMetrics()
   readonly #memory = createRouteMemory()
-  readonly #checks = createSchemaChecks()
+  readonly #checks: SchemaChecks
   readonly #shutdown = new AbortController()
   readonly #queues = createConnectionQueues((...pair) => this.#begin(...pair))
   readonly #certificates: ClientCertificates
@@ -74,6 +74,7 @@ class GenerationHost implements Edge {
   constructor(kernel: EdgeKernel, options: EdgeOptions) {
     this.#kernel = kernel
     this.#options = options
+    this.#checks = options.checks ?? createSchemaChecks()
     this.#certificates = createClientCertificates(kernel, options.tls)
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
     this.#core = {

@@ -8,3 +8,4 @@ export {
   type TlsMaterial,
 } from './edge-options.ts'
 export { listenAddressFrom } from './host/listen-address.ts'
+export { createSchemaChecks, type SchemaChecks } from './pipeline/schema-checks.ts'

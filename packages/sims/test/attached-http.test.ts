@@ -4,8 +4,10 @@ import {
   driverPlugin,
   eventually,
   type FakeCore,
+  fakeClock,
   fakeCore,
   fakeHss,
+  letTimePass,
   loadTestbed,
   pluginFrom,
   suite,
@@ -24,12 +26,16 @@ interface Sim {
 const http = suite('sims/attached-http')
 let bed: Testbed
 let core: FakeCore
+let stopClock: () => Promise<void>
+const clock = fakeClock()
 
 http.before(
   async () => {
     const { startTestbed } = await loadTestbed()
     core = fakeCore()
+    stopClock = letTimePass(clock)
     bed = await startTestbed({
+      clock,
       plugins: [
         await pluginFrom(import.meta.url, plugin),
         driverPlugin('hss', fakeHss()),
@@ -41,7 +47,10 @@ http.before(
   },
   { limitMs: 360_000 },
 )
-http.after(() => bed.stop())
+http.after(async () => {
+  await bed.stop()
+  await stopClock()
+})
 
 const KI = '465b5ce8b199b49faa5f0a2ee238a6bc'
 const imsi = (number: number): string => `99999${String(number).padStart(10, '0')}`
@@ -59,7 +68,7 @@ http('says who is attached, in the record and as a filter, and when that was', a
   assert.equal([before.attached, before.last_seen_at], [false, null])
   core.attached.add(parsed(1))
   await eventually(async () => assert.is((await show(1)).attached, true))
-  assert.ok(Math.abs(Date.parse((await show(1)).last_seen_at ?? '') - Date.now()) < 60_000)
+  assert.ok(Math.abs(Date.parse((await show(1)).last_seen_at ?? '') - clock.nowMs()) < 60_000)
   assert.equal(await listed('attached=true'), [hashOf(1)])
   assert.equal([...(await listed('attached=false'))].sort(), [hashOf(2), hashOf(3)].sort())
   assert.equal(await listed('attached=true&limit=1'), [hashOf(1)])
@@ -71,7 +80,7 @@ http('remembers when it saw a phone last that has gone', async () => {
   core.attached.delete(parsed(2))
   await eventually(async () => assert.is((await show(2)).attached, false))
   const { last_seen_at: seen } = await show(2)
-  assert.ok(Math.abs(Date.parse(seen ?? '') - Date.now()) < 60_000, String(seen))
+  assert.ok(Math.abs(Date.parse(seen ?? '') - clock.nowMs()) < 60_000, String(seen))
 })
 
 http('takes a phone that was cut off for gone at once', async () => {

@@ -70,10 +70,7 @@ export function createClockKeeper(options: ClockKeeperOptions): ClockKeeper {
   const { clock, machine, db, nodeId, log, earliest } = options
   const awake = (): number => machine.upMs() - clock.monotonicMs()
   let asleepMs = awake()
-  let askedMs = Number.NEGATIVE_INFINITY
-  /** What the log says, and what the audit trail says: that may have to wait for the store. */
-  let logged = false
-  let audited = false
+  const isKept = keptClock(options)
 
   const save = async (): Promise<void> => {
     const step = clock.lastStep()
@@ -97,34 +94,7 @@ export function createClockKeeper(options: ClockKeeperOptions): ClockKeeper {
     clock.slept(sleptMs)
     asleepMs += sleptMs
   }
-  const isKept = async (doubt: Doubt): Promise<boolean> => {
-    if (Math.abs(doubt.wallMs - doubt.expectedMs) > SYNCHRONISED_LIMIT_MS) return false
-    if (earliest.some(({ ms }) => clock.wallMs() < ms - TOLERANCE_MS)) return false
-    if (clock.monotonicMs() - askedMs < ASK_MS) return false
-    askedMs = clock.monotonicMs()
-    return (await machine.isSynchronised()) === true
-  }
-  const record = async (mutations: ClockAudit, doubt: Doubt | undefined): Promise<void> => {
-    if (doubt !== undefined && !logged)
-      log.error(
-        { reason: doubtText(doubt) },
-        'the clock is not believed; nothing expires until it is, see svc clock confirm',
-      )
-    logged = doubt !== undefined
-    const detail = { machine: timeText(clock.wallMs()), service: timeText(clock.nowMs()) }
-    await mutations.run({
-      principal: systemPrincipal('clock'),
-      action: doubt === undefined ? 'clock.plausible' : 'clock.doubt',
-      target: 'clock',
-      owner: 'kernel',
-      work: async (tx) => {
-        tx.audit({ detail })
-        return { status: 204 }
-      },
-    })
-    audited = doubt !== undefined
-    await save()
-  }
+  const told = doubtRecord(options, save)
 
   return {
     atStart: async () => {
@@ -147,7 +117,7 @@ export function createClockKeeper(options: ClockKeeperOptions): ClockKeeper {
       const doubt = clock.doubtful()
       if (doubt !== undefined && (await isKept(doubt))) believe('the machine keeps its clock synchronised')
       const left = clock.doubtful()
-      if ((left !== undefined) !== audited) await record(mutations, left)
+      await told(mutations, left)
     },
     save,
     view: () => ({ machineMs: clock.wallMs(), serviceMs: clock.nowMs(), doubt: clock.doubt() }),
@@ -155,6 +125,47 @@ export function createClockKeeper(options: ClockKeeperOptions): ClockKeeper {
       believe('somebody has confirmed it')
       await save()
     },
+  }
+}
+
+/** Whether the machine's time source can be believed about a doubt. It is asked now and then. */
+function keptClock({ clock, machine, earliest }: ClockKeeperOptions): (doubt: Doubt) => Promise<boolean> {
+  let askedMs = Number.NEGATIVE_INFINITY
+  return async ({ wallMs, expectedMs }) => {
+    if (Math.abs(wallMs - expectedMs) > SYNCHRONISED_LIMIT_MS) return false
+    if (earliest.some(({ ms }) => clock.wallMs() < ms - TOLERANCE_MS)) return false
+    if (clock.monotonicMs() - askedMs < ASK_MS) return false
+    askedMs = clock.monotonicMs()
+    return (await machine.isSynchronised()) === true
+  }
+}
+
+/** Has the log and the audit trail say that a doubt begins or ends, and keeps the time with it. */
+function doubtRecord({ clock, log }: ClockKeeperOptions, save: () => Promise<void>) {
+  /** What the log says, and what the audit trail says: that may have to wait for the store. */
+  let logged = false
+  let audited = false
+  return async (mutations: ClockAudit, doubt: Doubt | undefined): Promise<void> => {
+    if ((doubt !== undefined) === audited) return
+    if (doubt !== undefined && !logged)
+      log.error(
+        { reason: doubtText(doubt) },
+        'the clock is not believed; nothing expires until it is, see svc clock confirm',
+      )
+    logged = doubt !== undefined
+    const detail = { machine: timeText(clock.wallMs()), service: timeText(clock.nowMs()) }
+    await mutations.run({
+      principal: systemPrincipal('clock'),
+      action: doubt === undefined ? 'clock.plausible' : 'clock.doubt',
+      target: 'clock',
+      owner: 'kernel',
+      work: async (tx) => {
+        tx.audit({ detail })
+        return { status: 204 }
+      },
+    })
+    audited = doubt !== undefined
+    await save()
   }
 }
 

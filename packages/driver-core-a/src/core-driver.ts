@@ -65,11 +65,6 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
   const places = (): CorePlaces => placesAt(files?.addressesInForce() ?? context.settings.core_a.addresses)
   const engine = seams.engine ?? engineAt(context.settings.hss.engine_socket)
   const info = coreInfo(clock, retiring, places)
-  const render: CoreDriver['render'] = async (desired) => {
-    const { keys } = await homeKeys(context.settings)
-    const { addresses } = context.settings.core_a
-    return renderCore({ ...desired, addresses }, renderSettings(context.settings, keys))
-  }
   const files = createCoreFiles(context, {
     core: 'core_a',
     place: ({ core_a }) => ({
@@ -95,27 +90,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     appliedSha256: () => files.appliedSha256(),
   }
   const cancelLocation = batchCancel(() => context.maybe(hssDriverRef), retiring)
-  const mayMend = (): boolean => seams.mayMend ?? context.settings.core_a.mend
-  const restart = (daemon: Daemon, why: string, signal: AbortSignal): Promise<boolean> =>
-    files.restart(daemon, why, signal)
-  const deaf = deafHss({
-    clock,
-    log: context.log,
-    mayMend,
-    restart: (signal) => restart('hss', 'it does not hear of changes in its database', signal),
-  })
-  const sessions = sessionMender({
-    clock,
-    log: context.log,
-    mayMend,
-    restart,
-    look: (signal) => sessionFaults(info, places().urlOf, signal),
-    recall: async (imsi, technology, signal) => {
-      if (technology === 'lte') return await cancelLocation(imsi, signal)
-      const how = await deregNotify(places().busOf('amf'), imsi, 'REREGISTRATION_REQUIRED', signal)
-      return how === 'accepted'
-    },
-  })
+  const { deaf, sessions } = menders(context, seams, { info, files, places, cancelLocation })
   const kick = kicker({
     clock,
     info,
@@ -125,6 +100,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     cancelShown: async (hasShown, signal) => (hasShown ? deaf.heard() : await deaf.unheard(signal)),
     ...(seams.kickLimits === undefined ? {} : { limits: seams.kickLimits }),
   })
+  const logs = { engine, settings: () => context.settings, generations: () => places().generations }
   return {
     files,
     info: open5gsInfo(info),
@@ -133,25 +109,64 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     deaf,
     others: () => otherNetworks(info, places().plmn),
     driver: {
-      render,
+      render: rendererOf(context),
       observe: (signal) => observeCore(observeParts, signal),
       plan: files.plan,
       apply: files.apply,
       kick,
       ues: (signal) => listUes(info, signal),
-      attaches: attachTeller({
-        engine,
-        settings: () => context.settings,
-        generations: () => places().generations,
-      }),
+      attaches: attachTeller(logs),
       pools: async () => [context.settings.core_a.subnet],
-      diagnose: diagnoser({
-        info,
-        engine,
-        settings: () => context.settings,
-        generations: () => places().generations,
-      }),
+      diagnose: diagnoser({ info, ...logs }),
     },
+  }
+}
+
+function rendererOf(context: Context): CoreDriver['render'] {
+  return async (desired) => {
+    const { keys } = await homeKeys(context.settings)
+    const { addresses } = context.settings.core_a
+    return renderCore({ ...desired, addresses }, renderSettings(context.settings, keys))
+  }
+}
+
+/** Who sees to it that phones have their sessions, and that the HSS hears of changes. */
+function menders(
+  context: Context,
+  seams: CoreSeams,
+  {
+    info,
+    files,
+    places,
+    cancelLocation,
+  }: Pick<CoreA, 'files' | 'places'> & {
+    readonly info: ReturnType<typeof coreInfo>
+    readonly cancelLocation: ReturnType<typeof batchCancel>
+  },
+): Pick<CoreA, 'deaf' | 'sessions'> {
+  const { clock, log } = context
+  const mayMend = (): boolean => seams.mayMend ?? context.settings.core_a.mend
+  const restart = (daemon: Daemon, why: string, signal: AbortSignal): Promise<boolean> =>
+    files.restart(daemon, why, signal)
+  return {
+    deaf: deafHss({
+      clock,
+      log,
+      mayMend,
+      restart: (signal) => restart('hss', 'it does not hear of changes in its database', signal),
+    }),
+    sessions: sessionMender({
+      clock,
+      log,
+      mayMend,
+      restart,
+      look: (signal) => sessionFaults(info, places().urlOf, signal),
+      recall: async (imsi, technology, signal) => {
+        if (technology === 'lte') return await cancelLocation(imsi, signal)
+        const how = await deregNotify(places().busOf('amf'), imsi, 'REREGISTRATION_REQUIRED', signal)
+        return how === 'accepted'
+      },
+    }),
   }
 }
 

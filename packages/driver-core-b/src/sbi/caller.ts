@@ -1,6 +1,7 @@
 import { southboundUnavailable } from '@steeple/contracts'
 import type { HttpAnswer, HttpCall, HttpClient } from './http-client.ts'
-import type { TokenSource, TokenTarget } from './token-source.ts'
+import type { TokenTarget } from './nrf.ts'
+import type { TokenSource } from './token-source.ts'
 
 /** A service of a network function. */
 export interface Service extends TokenTarget {

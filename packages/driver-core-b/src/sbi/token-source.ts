@@ -1,12 +1,6 @@
 import { type Clock, southboundUnavailable, untilAborted } from '@steeple/contracts'
-import type { HttpAnswer, HttpClient } from './http-client.ts'
-import { fieldOf, parseJson } from './json.ts'
-
-/** Who a token is for, and for which of its services. */
-export interface TokenTarget {
-  readonly nfType: 'AMF' | 'SMF' | 'NRF'
-  readonly scope: string
-}
+import type { HttpClient } from './http-client.ts'
+import { type Held, nrfAt, type TokenTarget } from './nrf.ts'
 
 /** Access tokens of the NRF. They are as good as a login to the core: never logged, never in an error. */
 export interface TokenSource {
@@ -27,68 +21,26 @@ export interface TokenParts {
   requested(result: 'ok' | 'failed'): void
 }
 
-/**
- * The application function that this driver is to the NRF. Always the same, so that no profiles pile up; nodes that
- * share an NRF share it.
- */
-const OWN_ID = '8f0d3c7e-52b1-4a6e-9c84-5d2f6b7a1e90'
-/** A token is renewed when less than this is left of it, ms. */
-const SPARE_MS = 60_000
-
-interface Held {
-  readonly token: string
-  readonly untilMs: number
-}
-
-/** What the NRF answered: a token, or the name of its error. */
-type Grant = { readonly held: Held } | { readonly error: string }
-
 /** Registers with the NRF when a token is first asked for. Opens nothing before. */
 export function createTokenSource(parts: TokenParts): TokenSource {
   const { http, clock, nrfUrl } = parts
+  const nrf = nrfAt(http, clock, nrfUrl)
   const held = new Map<string, Held>()
   const asking = new Map<string, Promise<string | undefined>>()
   let isRegistered = false
 
-  const profileUrl = (): string => `${nrfUrl()}/nnrf-nfm/v1/nf-instances/${OWN_ID}`
-
   const register = async (signal: AbortSignal): Promise<void> => {
-    const profile = {
-      nfInstanceId: OWN_ID,
-      nfType: 'AF',
-      nfStatus: 'REGISTERED',
-      ipv4Addresses: ['127.0.0.1'],
-    }
-    const body = { type: 'application/json', text: JSON.stringify(profile) }
-    const answer = await http.call({ method: 'PUT', url: profileUrl(), peer: 'NRF', body }, signal)
-    if (answer.status !== 200 && answer.status !== 201)
-      throw southboundUnavailable(`the NRF does not take this node in: it answers ${answer.status}`)
+    await nrf.register(signal)
     isRegistered = true
-  }
-
-  const request = async ({ nfType, scope }: TokenTarget, signal: AbortSignal): Promise<Grant> => {
-    const form = new URLSearchParams({
-      grant_type: 'client_credentials',
-      nfInstanceId: OWN_ID,
-      nfType: 'AF',
-      targetNfType: nfType,
-      scope,
-    })
-    const body = { type: 'application/x-www-form-urlencoded', text: form.toString() }
-    const answer = await http.call(
-      { method: 'POST', url: `${nrfUrl()}/oauth2/token`, peer: 'NRF', body },
-      signal,
-    )
-    return grantOf(answer, clock.monotonicMs())
   }
 
   const fetchToken = async (target: TokenTarget, signal: AbortSignal): Promise<string | undefined> => {
     if (!isRegistered) await register(signal)
-    let grant = await request(target, signal)
+    let grant = await nrf.request(target, signal)
     if ('error' in grant && grant.error === 'invalid_client') {
       // A restarted NRF has forgotten everybody.
       await register(signal)
-      grant = await request(target, signal)
+      grant = await nrf.request(target, signal)
     }
     if ('held' in grant) {
       held.set(keyOf(target), grant.held)
@@ -125,9 +77,9 @@ export function createTokenSource(parts: TokenParts): TokenSource {
       isRegistered = false
       try {
         const target: TokenTarget = { nfType: 'NRF', scope: 'nnrf-nfm' }
-        const grant = await request(target, signal)
+        const grant = await nrf.request(target, signal)
         const token = 'held' in grant ? grant.held.token : undefined
-        await http.call({ method: 'DELETE', url: profileUrl(), peer: 'NRF', token }, signal)
+        await nrf.deregister(token, signal)
       } catch {
         // It is going down too, or gone; a profile that stays harms nobody.
       }
@@ -141,20 +93,6 @@ const LIMIT_MS = 20_000
 
 function keyOf({ nfType, scope }: TokenTarget): string {
   return `${nfType} ${scope}`
-}
-
-/** `nowMs`: monotonic. */
-function grantOf({ status, text }: HttpAnswer, nowMs: number): Grant {
-  const answer = parseJson(text)
-  const token = fieldOf(answer, 'access_token')
-  if (status === 200 && typeof token === 'string' && /^[A-Za-z0-9._~+/=-]{1,8192}$/.test(token)) {
-    const seconds = Number(fieldOf(answer, 'expires_in'))
-    const lifeMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0
-    return { held: { token, untilMs: nowMs + Math.max(lifeMs / 2, lifeMs - SPARE_MS) } }
-  }
-  const error = fieldOf(answer, 'error')
-  const isKnown = typeof error === 'string' && /^[a-z_]{1,40}$/.test(error)
-  return { error: isKnown ? error : `status ${status}` }
 }
 
 function refusalOf(error: string, { nfType }: TokenTarget): string {

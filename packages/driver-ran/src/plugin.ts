@@ -33,15 +33,10 @@ const RELOAD_MS = 30_000
 /** Supervises the eNB or gNB of this node: on air only while the TX gate permits it. */
 export const plugin: Plugin = {
   setup: async (context: Context): Promise<Instance> => {
-    const { clock, log } = context
+    const { log } = context
     const { ran, server } = context.settings
     const isConfigured = ran.binary !== ''
     const metrics = radioMetrics(context.metrics)
-    const view = coreView()
-    let disagreement: string | undefined
-    let coreRadios: number | undefined
-    let hints: readonly string[] = []
-    let gnbWatch = new AbortController()
     const wake = (): void => {
       context.enqueue(RADIO_RESOURCE, RADIO_KEY)
       tell(supervisor.snapshot().state)
@@ -58,19 +53,10 @@ export const plugin: Plugin = {
         started: ({ profileId, isVirtual, command }) => {
           metrics.started()
           log.info({ profile: profileId, isVirtual, program: command.program }, 'radio started')
-          if (command.program !== 'gnb') return
-          gnbWatch = new AbortController()
-          const { running } = supervisor
-          void watchGnbMetrics(
-            ran.remote_control_port,
-            (event) => {
-              if (supervisor.running === running) running?.process.note(event)
-            },
-            gnbWatch.signal,
-          )
+          if (command.program === 'gnb') gnb.watch()
         },
         exited: (kind, reason) => {
-          gnbWatch.abort()
+          gnb.end()
           metrics.exited(kind)
           if (kind === 'stopped') log.info({ kind }, 'radio stopped')
           else log.warn({ kind, reason }, 'radio ended')
@@ -78,22 +64,8 @@ export const plugin: Plugin = {
         stopped: (seconds) => metrics.stopped(seconds),
       },
     })
-    context.every(
-      CORE_LOOK_MS,
-      async (signal) => {
-        const isConnected = supervisor.snapshot().facts?.isConnected === true
-        const limited = AbortSignal.any([signal, AbortSignal.timeout(CORE_BOUND_MS)])
-        const isAsked = isConnected || !isConfigured
-        const core = isAsked ? await lookAtCore(context, limited) : undefined
-        coreRadios = core?.radios
-        if (isConfigured) hints = machineHints()
-        const verdict = view.look(isConnected, core, clock.monotonicMs())
-        disagreement = verdict.disagreement
-        if (verdict.isRestartDue)
-          await supervisor.restart('the core does not know a radio that says it is connected')
-      },
-      'machine',
-    )
+    const gnb = gnbWatch(ran.remote_control_port, supervisor)
+    const seen = coreWatch(context, supervisor, isConfigured)
     context.onChange(txGateRef, wake)
     const reloads = reloadingKeys(context.settings)
     context.onSettings(() => {
@@ -123,12 +95,58 @@ export const plugin: Plugin = {
         const snapshot = supervisor.snapshot()
         return [
           isConfigured || snapshot.leftBehind !== undefined
-            ? radioHealth({ snapshot, disagreement, hints })
-            : unconfiguredHealth((await context.use(txGateRef).state()).armed, coreRadios),
+            ? radioHealth({ snapshot, ...seen() })
+            : unconfiguredHealth((await context.use(txGateRef).state()).armed, seen().coreRadios),
         ]
       },
     }
   },
+}
+
+/** Follows what a gNB reports of itself while it runs. */
+function gnbWatch(port: number, supervisor: Supervisor): { watch(): void; end(): void } {
+  let watching = new AbortController()
+  return {
+    watch: () => {
+      watching = new AbortController()
+      const { running } = supervisor
+      void watchGnbMetrics(
+        port,
+        (event) => {
+          if (supervisor.running === running) running?.process.note(event)
+        },
+        watching.signal,
+      )
+    },
+    end: () => watching.abort(),
+  }
+}
+
+/** What the core and this machine were last seen to say of the radio. */
+interface Seen {
+  readonly disagreement: string | undefined
+  readonly hints: readonly string[]
+  readonly coreRadios: number | undefined
+}
+
+/** Asks the core now and then, and restarts a radio that it does not know. */
+function coreWatch(context: Context, supervisor: Supervisor, isConfigured: boolean): () => Seen {
+  const view = coreView()
+  let seen: Seen = { disagreement: undefined, hints: [], coreRadios: undefined }
+  context.every(
+    CORE_LOOK_MS,
+    async (signal) => {
+      const isConnected = supervisor.snapshot().facts?.isConnected === true
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(CORE_BOUND_MS)])
+      const isAsked = isConnected || !isConfigured
+      const core = isAsked ? await lookAtCore(context, limited) : undefined
+      const { disagreement, isRestartDue } = view.look(isConnected, core, context.clock.monotonicMs())
+      seen = { disagreement, hints: isConfigured ? machineHints() : [], coreRadios: core?.radios }
+      if (isRestartDue) await supervisor.restart('the core does not know a radio that says it is connected')
+    },
+    'machine',
+  )
+  return () => seen
 }
 
 /** The settings whose change brings a new copy of this plugin: all of `ran` but the profiles. */

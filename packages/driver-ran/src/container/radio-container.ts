@@ -77,38 +77,7 @@ export function radioContainer(socket: string, name: string): RadioContainer {
         `ran.container ${name} cannot be used: ${problems.join('; ')} (see docs/how-to/radio.md)`,
       )
     },
-    start: () =>
-      call(async (container) => {
-        const stream = await container.attach({
-          stream: true,
-          hijack: true,
-          stdin: true,
-          stdout: true,
-          stderr: true,
-        })
-        const [out, errors] = [new PassThrough(), new PassThrough()]
-        container.modem.demuxStream(stream, out, errors)
-        const over = Promise.withResolvers<void>()
-        // The engine's stream is a socket, which the declared interface does not tell.
-        const socketStream = stream as typeof stream & { destroy(): void }
-        const end = (): void => {
-          over.resolve()
-          for (const output of [out, errors]) output.end()
-        }
-        for (const event of ['end', 'close', 'error']) stream.once(event, end)
-        try {
-          await container.start()
-        } catch (error) {
-          socketStream.destroy()
-          throw error
-        }
-        return {
-          input: stream,
-          outputs: [out, errors],
-          over: over.promise,
-          drop: () => socketStream.destroy(),
-        }
-      }),
+    start: () => call(started),
     kill: () =>
       call(async (container) => {
         try {
@@ -123,6 +92,39 @@ export function radioContainer(socket: string, name: string): RadioContainer {
 
 type EngineContainer = ReturnType<Awaited<ReturnType<typeof dockerAt>>['getContainer']>
 type ContainerInfo = Awaited<ReturnType<EngineContainer['inspect']>>
+
+/** Starts it, with its streams taken first: nothing that it says is lost. */
+async function started(container: EngineContainer): Promise<ContainerStreams> {
+  const stream = await container.attach({
+    stream: true,
+    hijack: true,
+    stdin: true,
+    stdout: true,
+    stderr: true,
+  })
+  const [out, errors] = [new PassThrough(), new PassThrough()]
+  container.modem.demuxStream(stream, out, errors)
+  const over = Promise.withResolvers<void>()
+  // The engine's stream is a socket, which the declared interface does not tell.
+  const socketStream = stream as typeof stream & { destroy(): void }
+  const end = (): void => {
+    over.resolve()
+    for (const output of [out, errors]) output.end()
+  }
+  for (const event of ['end', 'close', 'error']) stream.once(event, end)
+  try {
+    await container.start()
+  } catch (error) {
+    socketStream.destroy()
+    throw error
+  }
+  return {
+    input: stream,
+    outputs: [out, errors],
+    over: over.promise,
+    drop: () => socketStream.destroy(),
+  }
+}
 
 function problemsOf(info: ContainerInfo, script: string): readonly string[] {
   const problems: string[] = []

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import type { Duplex, Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import type { KillGuard } from './kill-guard.ts'
 import { renewLease } from './lease.ts'
 import { isPrivilegedExec, markOf, type ProcessMark } from './proc-fs.ts'
 import { LAUNCHER, type RadioCommand, radioEnvironment, radioMark } from './radio-command.ts'
-import { radioFamily } from './radio-descendants.ts'
+import { type RadioFamily, radioFamily } from './radio-descendants.ts'
 import { radioMonitor } from './radio-monitor.ts'
 
 /**
@@ -59,31 +59,14 @@ export function startRadio(
   clock: Clock,
   listener: RadioListener,
 ): RadioProcess {
-  const child = spawn(LAUNCHER, guardedArguments(command, process.pid), {
-    cwd: command.directory,
-    env: radioEnvironment(command.directory),
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-    // Its own process group: a Ctrl-C meant for the service does not reach it, and a kill reaches all of it.
-    detached: true,
-  })
+  const child = launch(command)
   const { pid: root } = child
-  const mark = root === undefined ? undefined : markOf(root)
-  if (root !== undefined) guard.watch(root, mark?.startTicks ?? '0')
-  const family = root === undefined ? undefined : radioFamily(root, mark, radioMark(command.directory))
+  const { mark, family } = root === undefined ? NO_PROCESS : guarded(root, guard, command)
   const gone = Promise.withResolvers<void>()
-  let pid: number | undefined
-  const doubts = {
-    isUnguarded: () => family?.members().some(isPrivilegedExec) === true || family?.hasEscaped() === true,
-    isWrapped: () => family?.isMore() === true,
-  }
-  const monitor = radioMonitor(command.program, clock, doubts, listener.changed)
-  // Without file descriptors there is no process and there are no streams, whatever their type says.
-  const outputs: readonly (Readable | null | undefined)[] = [child.stdout, child.stderr]
-  const heard = Promise.all(outputs.map((stream) => stream && monitor.hear(stream)))
+  const monitor = radioMonitor(command.program, clock, doubtsOf(family), listener.changed)
+  const heard = Promise.all(outputsOf(child).map((stream) => monitor.hear(stream)))
   let isGone = false
   let isHalting = false
-  let killTimer: NodeJS.Timeout | undefined
-  let killAtMs = Number.POSITIVE_INFINITY
   const escaped = (): void => {
     if (!isHalting) monitor.note({ kind: 'wrapped' })
   }
@@ -91,27 +74,19 @@ export function startRadio(
   const kill = (): void => {
     if (!isGone) family?.kill()
   }
-  // Its type does not tell of a fourth stream. There is none without a process.
-  const beats = child.stdio[3] as Duplex | null | undefined
-  const endLease =
-    beats &&
-    renewLease(beats, command.leaseMs, {
-      radio: (found) => {
-        pid = found
-      },
-      lost: () => {
-        monitor.complain('the guard of the radio does not answer, so the radio is killed')
-        kill()
-      },
-    })
+  const deadline = killDeadline(guard, clock, kill)
+  const lease = leaseOf(child, command, () => {
+    monitor.complain('the guard of the radio does not answer, so the radio is killed')
+    kill()
+  })
 
   const ended = async (code: number | null, signal: string | null): Promise<void> => {
     isGone = true
     const isHalted = isHalting
     guard.release()
-    clearTimeout(killTimer)
+    deadline.over()
     endWatch?.()
-    endLease?.()
+    lease.end?.()
     // A guard that was killed leaves what dies with it for a moment: that has not escaped.
     await family?.end(isHalted ? 'asked' : 'own', signal === null ? escaped : () => undefined)
     gone.resolve()
@@ -126,27 +101,18 @@ export function startRadio(
   // A program that closes its input early must not end the service.
   child.stdin?.on('error', () => undefined)
 
-  const killIn = (ms: number): void => {
-    const atMs = clock.monotonicMs() + ms
-    if (isGone || atMs >= killAtMs) return
-    killAtMs = atMs
-    guard.killIn(ms)
-    clearTimeout(killTimer)
-    killTimer = setTimeout(kill, ms)
-  }
   const askToEnd = (): void => {
     isHalting = true
     // Its id may mean another process by now.
     if (isGone) return
-    const { stdin } = child
-    if (stdin?.writable === true) stdin.end(command.program === 'srsenb' ? muteLine(command.cellId) : '')
+    if (child.stdin?.writable === true) child.stdin.end(lastLine(command))
     family?.ask()
   }
   return {
     mark,
     get pid() {
       // Until the guard has told it, in the first moments, the guard stands for its radio: who ends it ends both.
-      return isGone ? undefined : (pid ?? root)
+      return isGone ? undefined : (lease.radio() ?? root)
     },
     get isHalting() {
       return isHalting
@@ -156,22 +122,104 @@ export function startRadio(
     note: monitor.note,
     kill,
     halt: async (haste) => {
-      const isSilent = !mayBeOnAir(monitor.facts())
       // The guard first: it does not depend on what follows.
-      killIn(KILL_AFTER_MS[haste])
-      if (haste === 'urgent' && isSilent) kill()
+      deadline.in(KILL_AFTER_MS[haste])
+      if (haste === 'urgent' && !mayBeOnAir(monitor.facts())) kill()
       if (!isHalting) askToEnd()
-      const bound = new AbortController()
-      const late = wait(GONE_BOUND_MS, 'late', { signal: bound.signal }).catch(() => 'over')
-      const end = await Promise.race([gone.promise, late])
-      bound.abort()
-      if (end === 'late') {
-        throw southboundUnavailable(
-          `the process ${pid ?? root ?? 0} of the radio, or one that it has started, cannot be ended: the kernel or another ` +
-            'user holds it',
-        )
-      }
+      await goneInTime(gone.promise, lease.radio() ?? root ?? 0)
     },
+  }
+}
+
+function launch(command: RadioCommand): ChildProcess {
+  return spawn(LAUNCHER, guardedArguments(command, process.pid), {
+    cwd: command.directory,
+    env: radioEnvironment(command.directory),
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    // Its own process group: a Ctrl-C meant for the service does not reach it, and a kill reaches all of it.
+    detached: true,
+  })
+}
+
+/** Without file descriptors there is no process and there are no streams, whatever their type says. */
+function outputsOf(child: ChildProcess): readonly Readable[] {
+  const outputs: readonly (Readable | null | undefined)[] = [child.stdout, child.stderr]
+  return outputs.filter((stream) => stream != null)
+}
+
+function lastLine(command: RadioCommand): string {
+  return command.program === 'srsenb' ? muteLine(command.cellId) : ''
+}
+
+/** What there is of a program that could not be started. */
+const NO_PROCESS = { mark: undefined, family: undefined }
+
+function guarded(root: number, guard: KillGuard, { directory }: RadioCommand) {
+  const mark = markOf(root)
+  guard.watch(root, mark?.startTicks ?? '0')
+  return { mark, family: radioFamily(root, mark, radioMark(directory)) }
+}
+
+function doubtsOf(family: RadioFamily | undefined): Parameters<typeof radioMonitor>[2] {
+  return {
+    isUnguarded: () => family?.members().some(isPrivilegedExec) === true || family?.hasEscaped() === true,
+    isWrapped: () => family?.isMore() === true,
+  }
+}
+
+/**
+ * Renews the lease of the radio over its fourth stream, of which the type does not tell; there is none without a process. The
+ * guard at its other end tells which process the radio is.
+ */
+function leaseOf(
+  child: ChildProcess,
+  { leaseMs }: RadioCommand,
+  lost: () => void,
+): { readonly radio: () => number | undefined; readonly end: (() => void) | undefined } {
+  let pid: number | undefined
+  const radio = (found: number): void => {
+    pid = found
+  }
+  const beats = child.stdio[3] as Duplex | null | undefined
+  const end = beats ? renewLease(beats, leaseMs, { radio, lost }) : undefined
+  return { radio: () => pid, end }
+}
+
+/** When the radio is killed, by its guard and by this process: at the earliest of the times that were said. */
+function killDeadline(
+  guard: KillGuard,
+  clock: Clock,
+  kill: () => void,
+): { in(ms: number): void; over(): void } {
+  let timer: NodeJS.Timeout | undefined
+  let atMs = Number.POSITIVE_INFINITY
+  return {
+    in: (ms) => {
+      const nextMs = clock.monotonicMs() + ms
+      if (nextMs >= atMs) return
+      atMs = nextMs
+      guard.killIn(ms)
+      clearTimeout(timer)
+      timer = setTimeout(kill, ms)
+    },
+    over: () => {
+      atMs = Number.NEGATIVE_INFINITY
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Rejects with `southbound_unavailable` when the end is not there within `GONE_BOUND_MS`. */
+async function goneInTime(gone: Promise<void>, pid: number): Promise<void> {
+  const bound = new AbortController()
+  const late = wait(GONE_BOUND_MS, 'late', { signal: bound.signal }).catch(() => 'over')
+  const end = await Promise.race([gone, late])
+  bound.abort()
+  if (end === 'late') {
+    throw southboundUnavailable(
+      `the process ${pid} of the radio, or one that it has started, cannot be ended: the kernel or another ` +
+        'user holds it',
+    )
   }
 }
 

@@ -74,6 +74,14 @@ export function gnbYml(input: RadioInput, plan: CellPlan): string {
     `  pci: ${ran.pci}`,
     '  nof_antennas_dl: 1',
     '  nof_antennas_ul: 1',
+    ...reporting(ran.remote_control_port),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+/** What the driver reads of the program: its output, and its figures each second over the remote control. */
+function reporting(port: number): readonly string[] {
+  return [
     'log:',
     '  filename: stdout',
     '  all_level: warning',
@@ -81,7 +89,7 @@ export function gnbYml(input: RadioInput, plan: CellPlan): string {
     'remote_control:',
     '  enabled: true',
     '  bind_addr: 127.0.0.1',
-    `  port: ${ran.remote_control_port}`,
+    `  port: ${port}`,
     'metrics:',
     '  enable_json: true',
     '  autostart_stdout_metrics: false',
@@ -92,7 +100,6 @@ export function gnbYml(input: RadioInput, plan: CellPlan): string {
     '    du_report_period: 1000',
     '    cu_cp_report_period: 1000',
   ]
-  return `${lines.join('\n')}\n`
 }
 
 function deviceArgs({ ran }: RadioInput, rate: number): string | undefined {

@@ -9,9 +9,10 @@ import {
 } from '@steeple/contracts'
 import { exitClass, exitText, isRetried, type RadioExit } from '../process/exit-class.ts'
 import type { Haste } from '../process/radio-process.ts'
-import { type Backoff, restartBackoff } from './backoff.ts'
+import { restartBackoff } from './backoff.ts'
 import type { DesiredRadio } from './desired-radio.ts'
 import { type GateQuestion, gateQuestion } from './gate-question.ts'
+import { NextStart } from './next-start.ts'
 import { type OrphanSweep, orphanSweep } from './orphan-sweep.ts'
 import { overdue, stallOf } from './overdue.ts'
 import { type RadioStart, radioStart } from './radio-start.ts'
@@ -22,8 +23,6 @@ import { isSameCarrier } from './same-profile.ts'
 import { AGAIN, CONVERGED, STILL } from './step-outcomes.ts'
 import type { SupervisorEvents, SupervisorOptions } from './supervisor-options.ts'
 
-/** How long it is told why a radio was started anew, ms. */
-const AGAIN_TOLD_MS = 3_600_000
 /** Something else than the radio is in the way (lock, launcher, files): looked at again after, ms. */
 const BLOCKED_MS = 5_000
 const GONE_POLL_MS = 10
@@ -41,17 +40,14 @@ export class Supervisor {
   readonly #context: Context
   readonly #directory: string
   readonly #events: SupervisorEvents
-  readonly #backoff: Backoff
+  readonly #next: NextStart
   #generation = 0
   #running: RunningRadio | undefined
   readonly #gate: GateQuestion
   readonly #inTurn = createTurns()
   #isClosed = false
   #isHeld = false
-  #nextStartMs = 0
   #restarts = 0
-  /** Why the process before was ended, or ended by itself, while it should have gone on. */
-  #again: { readonly why: string; readonly atMs: number } | undefined
   /** The state that the last wake was for. */
   #shown = ''
   /** Why the last attempt came to nothing. */
@@ -66,7 +62,7 @@ export class Supervisor {
     this.#orphans = orphanSweep(context, directory)
     this.sweep = this.#orphans.run
     this.#events = events
-    this.#backoff = backoff ?? restartBackoff(Math.random)
+    this.#next = new NextStart(backoff ?? restartBackoff(Math.random), () => this.#now())
     this.#gate = gateQuestion(context)
     this.#refusal = new Refusal(context.log)
   }
@@ -77,7 +73,7 @@ export class Supervisor {
     const common = {
       desired: this.#gate.desired,
       restarts: this.#restarts,
-      again: this.#toldAgain(),
+      again: this.#next.again,
       leftBehind: this.#orphans.failure,
     }
     if (running !== undefined) {
@@ -123,10 +119,7 @@ export class Supervisor {
   /** Off the air, confirmed, when it resolves; rejects with `southbound_unavailable` when it cannot be confirmed. */
   async stop(haste: Haste = 'urgent'): Promise<void> {
     this.#generation += 1
-    // A person has acted: the next start waits for nothing that was before.
-    this.#backoff.reset()
-    this.#nextStartMs = 0
-    this.#again = undefined
+    this.#next.reset()
     const beganMs = this.#context.clock.monotonicMs()
     const halted = this.#halt(haste)
     await Promise.all([halted, this.sweep()])
@@ -151,8 +144,7 @@ export class Supervisor {
     if (running === undefined || running.process.isHalting) return
     this.#context.log.warn({ reason }, 'radio is restarted')
     this.#problem = reason
-    this.#startedAgainFor(reason)
-    this.#delayStart(0)
+    this.#next.failed(reason, 0)
     await running.process.halt('orderly')
   }
 
@@ -169,10 +161,8 @@ export class Supervisor {
     if (!desired.isOn) {
       this.#isHeld = false
       this.#problem = undefined
-      this.#again = undefined
       this.#refusal.forget()
-      this.#backoff.reset()
-      this.#nextStartMs = 0
+      this.#next.reset()
       await this.#halt('urgent')
       return CONVERGED
     }
@@ -189,7 +179,7 @@ export class Supervisor {
     const running = this.#running
     if (running !== undefined) return this.#look(running, start)
     if (this.#refusal.reason !== undefined) return CONVERGED
-    const waitMs = this.#nextStartMs - this.#now()
+    const { waitMs } = this.#next
     if (waitMs > 0) return { state: 'pending', afterMs: waitMs, reason: 'waits before the next start' }
     return this.#start(start, desired, generation)
   }
@@ -220,8 +210,7 @@ export class Supervisor {
   /** A running radio against what is asked for and what only another start mends. */
   async #look(running: RunningRadio, start: RadioStart): Promise<Outcome> {
     if (running.start.fingerprint !== start.fingerprint || running.start.isVirtual !== start.isVirtual) {
-      this.#delayStart(0, false)
-      this.#startedAgainFor('its configuration has changed')
+      this.#next.changed('its configuration has changed')
       await this.#halt('orderly')
       return AGAIN
     }
@@ -285,24 +274,10 @@ export class Supervisor {
     if (running?.fault === undefined && !isRetried(kind)) this.#refusal.refuse(start.fingerprint, text)
     if (kind !== 'stopped') {
       this.#problem = text
-      this.#startedAgainFor(text)
-      this.#delayStart(upMs)
+      this.#next.failed(text, upMs)
     }
     this.#events.exited(kind, text)
     this.#events.wake()
-  }
-
-  #startedAgainFor(why: string): void {
-    this.#again = { why, atMs: this.#now() }
-  }
-
-  #toldAgain(): string | undefined {
-    if (this.#again === undefined || this.#now() - this.#again.atMs > AGAIN_TOLD_MS) return undefined
-    return this.#again.why
-  }
-
-  #delayStart(upMs: number, isFailure = true): void {
-    this.#nextStartMs = isFailure ? this.#now() + this.#backoff.next(upMs) : 0
   }
 
   async #halt(haste: Haste): Promise<void> {

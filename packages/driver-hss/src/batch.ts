@@ -1,4 +1,10 @@
-import { type BatchResult, type Imsi, isServiceError, southboundUnavailable } from '@steeple/contracts'
+import {
+  type BatchResult,
+  type Imsi,
+  isServiceError,
+  type Subscriber,
+  southboundUnavailable,
+} from '@steeple/contracts'
 
 /** Subscribers in one request to a database. */
 export const BATCH = 500
@@ -47,4 +53,14 @@ export function errorOf(error: unknown): Error {
   return southboundUnavailable(
     `the subscriber database failed: ${error instanceof Error ? error.name : 'unknown'}`,
   )
+}
+
+/** Who a pushed subscriber is, for `inBatches`. */
+export function imsiOf({ imsi }: Subscriber): Imsi {
+  return imsi
+}
+
+/** The same of one that is named alone. */
+export function itself(imsi: Imsi): Imsi {
+  return imsi
 }

@@ -1,6 +1,7 @@
-import { type Imsi, southboundUnavailable } from '@steeple/contracts'
-import type { Results } from './batch.ts'
+import { type Imsi, type Subscriber, southboundUnavailable } from '@steeple/contracts'
+import { errorOf, type Results } from './batch.ts'
 import { type DocumentLink, DUPLICATE_KEY, type WriteFailure, type WriteOp } from './links/document-link.ts'
+import { checkSubscriber } from './open5gs/bounds.ts'
 
 /** A write and the collection that it goes to. */
 export interface PlacedWrite {
@@ -12,6 +13,25 @@ export interface PlacedWrite {
 export interface SubscriberWrites {
   readonly imsi: Imsi
   readonly writes: readonly PlacedWrite[]
+}
+
+/** The writes of each subscriber of a batch. One that cannot be written has its error for a result. */
+export function checkedWrites(
+  batch: readonly Subscriber[],
+  results: Results,
+  writesOf: (subscriber: Subscriber) => readonly PlacedWrite[],
+): readonly SubscriberWrites[] {
+  const work: SubscriberWrites[] = []
+  for (const subscriber of batch) {
+    const { imsi } = subscriber
+    try {
+      checkSubscriber(subscriber)
+      work.push({ imsi, writes: writesOf(subscriber) })
+    } catch (error) {
+      results.set(imsi, errorOf(error))
+    }
+  }
+  return work
 }
 
 /**

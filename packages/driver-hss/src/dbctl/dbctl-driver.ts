@@ -5,7 +5,7 @@ import {
   type Subscriber,
   southboundUnavailable,
 } from '@steeple/contracts'
-import { errorOf, type Results } from '../batch.ts'
+import { errorOf, imsiOf, itself, type Results } from '../batch.ts'
 import type { WriteBackDriver } from '../driver.ts'
 import { toolSubscribers } from './subscribers.ts'
 import { dbctlTool, type Tool } from './tool.ts'
@@ -58,16 +58,8 @@ export function dbctlDriver(options: DbctlOptions): WriteBackDriver {
     observe: (imsis, signal) => subscribers.observe(imsis, signal),
     upsert: async (all, signal) => {
       signal.throwIfAborted()
-      const before = await tool.listOf(
-        all.map(({ imsi }) => imsi),
-        signal,
-      )
-      return await oneByOne(
-        all,
-        ({ imsi }) => imsi,
-        signal,
-        (one) => subscribers.upsert(one, before, signal),
-      )
+      const before = await tool.listOf(all.map(imsiOf), signal)
+      return await oneByOne(all, imsiOf, signal, (one) => subscribers.upsert(one, before, signal))
     },
     remove: (imsis, signal) => oneByOne(imsis, itself, signal, (imsi) => subscribers.remove(imsi, signal)),
     setBlocked: (imsis, isBlocked, signal) =>
@@ -86,19 +78,11 @@ function withDocuments(tool: Tool, documents: WriteBackDriver, oneByOne: OneByOn
     ...documents,
     name: 'dbctl',
     upsert: async (all, signal) => {
-      const held = await documents.observe(
-        all.map(({ imsi }) => imsi),
-        signal,
-      )
+      const held = await documents.observe(all.map(imsiOf), signal)
       const absent = all.filter(({ imsi }) => !held.has(imsi))
-      const added = await oneByOne(
-        absent,
-        ({ imsi }) => imsi,
-        signal,
-        async (one: Subscriber) => {
-          await tool.add(one, signal)
-        },
-      )
+      const added = await oneByOne(absent, imsiOf, signal, async (one: Subscriber) => {
+        await tool.add(one, signal)
+      })
       const isIn = ({ imsi }: Subscriber): boolean => added.get(imsi) === undefined
       const written = await documents.upsert(all.filter(isIn), signal)
       return new Map([...added, ...written])
@@ -202,8 +186,4 @@ async function problemOf(tool: Tool, signal: AbortSignal): Promise<Error | undef
     signal.throwIfAborted()
     return errorOf(error)
   }
-}
-
-function itself(imsi: Imsi): Imsi {
-  return imsi
 }

@@ -31,68 +31,11 @@ export interface ToolSubscribers {
  */
 export function toolSubscribers(tool: Tool): ToolSubscribers {
   const pushed = new Map<Imsi, SubscriberObserved>()
-  const has = async (name: string, signal: AbortSignal): Promise<boolean> =>
-    (await tool.extras(signal)).has(name)
+  const has: Has = async (name, signal) => (await tool.extras(signal)).has(name)
   const remember = ({ imsi, apns, ambrBps }: SubscriberObserved, isBlocked: boolean): void => {
     pushed.set(imsi, { imsi, apns, ambrBps, isBlocked })
   }
-  const create = async (subscriber: Subscriber, signal: AbortSignal): Promise<void> => {
-    const { imsi, sqn } = subscriber
-    if ((await tool.add(subscriber, signal)) === 'exists') {
-      throw southboundUnavailable(
-        'another writer made the same subscriber at the same time; it is tried again',
-      )
-    }
-    for (const apn of subscriber.apns.slice(1)) must(await tool.addApn(imsi, apn, signal))
-    must(await tool.setAmbr(subscriber, signal))
-    if (await has('set_sqn', signal)) must(await tool.extra('set_sqn', [imsi, String(sqn)], signal))
-  }
-  const amend = async ({ imsi, apns }: Subscriber, held: readonly string[], signal: AbortSignal) => {
-    if (held.some((apn, index) => apns[index] !== apn)) {
-      throw southboundUnavailable(
-        'dbctl cannot take APNs away or order them; set hss.mongo_url or docdb_shell',
-      )
-    }
-    for (const apn of apns.slice(held.length)) must(await tool.addApn(imsi, apn, signal))
-  }
-  const block = async (imsi: Imsi, isBlocked: boolean, signal: AbortSignal): Promise<boolean> =>
-    await tool.extra(isBlocked ? 'block' : 'unblock', [imsi], signal)
-  const mend = async (
-    subscriber: Subscriber,
-    held: readonly string[],
-    signal: AbortSignal,
-  ): Promise<void> => {
-    try {
-      await amend(subscriber, held, signal)
-      must(await tool.setAmbr(subscriber, signal))
-    } catch (error) {
-      // Who may not be on stays off, whatever else cannot be mended.
-      if (subscriber.isBlocked) must(await block(subscriber.imsi, true, signal))
-      throw error
-    }
-  }
-  const shownIn = (listing: Listing, imsi: Imsi) => listing.docs.find((doc) => doc.imsi === imsi)
-  const place = async (
-    subscriber: Subscriber,
-    before: Listing,
-    canBlock: boolean,
-    signal: AbortSignal,
-  ): Promise<void> => {
-    const { imsi, isBlocked } = subscriber
-    const doc = shownIn(before, imsi)
-    if (doc === undefined) {
-      // What the listing does not show may be there all the same; setting its AMBR tells.
-      const isThere = before.isCut && (await tool.setAmbr(subscriber, signal))
-      if (!isThere) await create(subscriber, signal)
-    } else {
-      const shown = shownSubscriber(doc)
-      // Unblocked first: the tool changes only slices that are in their place.
-      if (canBlock && shown?.isBlocked === true) must(await block(imsi, false, signal))
-      await mend(subscriber, shown?.apns ?? [], signal)
-    }
-    if (isBlocked) must(await block(imsi, true, signal))
-  }
-
+  const { block, place } = toolSteps(tool, has)
   const bar = async (imsi: Imsi, trusted: SubscriberObserved | undefined, signal: AbortSignal) => {
     const held = trusted ?? (await toolObserved(tool, imsi, signal))
     const gone = held === undefined ? 0 : await tool.remove(imsi, signal)
@@ -145,6 +88,73 @@ export function toolSubscribers(tool: Tool): ToolSubscribers {
   }
 }
 
+/** Whether the tool has a command beside those of the stock one. */
+type Has = (name: string, signal: AbortSignal) => Promise<boolean>
+
+/** The commands that bring a subscriber to what it is to be, in an order in which each can fail. */
+function toolSteps(tool: Tool, has: Has) {
+  const create = async (subscriber: Subscriber, signal: AbortSignal): Promise<void> => {
+    const { imsi, sqn } = subscriber
+    if ((await tool.add(subscriber, signal)) === 'exists') {
+      throw southboundUnavailable(
+        'another writer made the same subscriber at the same time; it is tried again',
+      )
+    }
+    for (const apn of subscriber.apns.slice(1)) must(await tool.addApn(imsi, apn, signal))
+    must(await tool.setAmbr(subscriber, signal))
+    if (await has('set_sqn', signal)) must(await tool.extra('set_sqn', [imsi, String(sqn)], signal))
+  }
+  const amend = async ({ imsi, apns }: Subscriber, held: readonly string[], signal: AbortSignal) => {
+    if (held.some((apn, index) => apns[index] !== apn)) {
+      throw southboundUnavailable(
+        'dbctl cannot take APNs away or order them; set hss.mongo_url or docdb_shell',
+      )
+    }
+    for (const apn of apns.slice(held.length)) must(await tool.addApn(imsi, apn, signal))
+  }
+  const block = async (imsi: Imsi, isBlocked: boolean, signal: AbortSignal): Promise<boolean> =>
+    await tool.extra(isBlocked ? 'block' : 'unblock', [imsi], signal)
+  const mend = async (
+    subscriber: Subscriber,
+    held: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> => {
+    try {
+      await amend(subscriber, held, signal)
+      must(await tool.setAmbr(subscriber, signal))
+    } catch (error) {
+      // Who may not be on stays off, whatever else cannot be mended.
+      if (subscriber.isBlocked) must(await block(subscriber.imsi, true, signal))
+      throw error
+    }
+  }
+  const place = async (
+    subscriber: Subscriber,
+    before: Listing,
+    canBlock: boolean,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const { imsi, isBlocked } = subscriber
+    const doc = shownIn(before, imsi)
+    if (doc === undefined) {
+      // What the listing does not show may be there all the same; setting its AMBR tells.
+      const isThere = before.isCut && (await tool.setAmbr(subscriber, signal))
+      if (!isThere) await create(subscriber, signal)
+    } else {
+      const shown = shownSubscriber(doc)
+      // Unblocked first: the tool changes only slices that are in their place.
+      if (canBlock && shown?.isBlocked === true) must(await block(imsi, false, signal))
+      await mend(subscriber, shown?.apns ?? [], signal)
+    }
+    if (isBlocked) must(await block(imsi, true, signal))
+  }
+  return { block, place }
+}
+
+function shownIn({ docs }: Listing, imsi: Imsi): Doc | undefined {
+  return docs.find((doc) => doc.imsi === imsi)
+}
+
 /** A shown document read as far as the tool can change it: the AMBR of further sessions is not its doing. */
 function shownSubscriber(doc: Doc): SubscriberObserved | undefined {
   const first = (list: unknown): readonly Doc[] =>
@@ -161,7 +171,7 @@ async function toolObserved(
   imsi: Imsi,
   signal: AbortSignal,
 ): Promise<SubscriberObserved | undefined> {
-  const doc = (await tool.listOf([imsi], signal)).docs.find((one) => one.imsi === imsi)
+  const doc = shownIn(await tool.listOf([imsi], signal), imsi)
   return doc === undefined ? undefined : shownSubscriber(doc)
 }
 

@@ -1,5 +1,4 @@
 import {
-  type BatchResult,
   type Imsi,
   notFound,
   type Settings,
@@ -7,13 +6,12 @@ import {
   type SubscriberDifference,
   type SubscriberObserved,
 } from '@steeple/contracts'
-import { chunksOf, errorOf, inBatches, type Results } from '../batch.ts'
+import { chunksOf, imsiOf, inBatches, itself, type Results } from '../batch.ts'
 import type { WriteBackDriver } from '../driver.ts'
 import type { DocumentLink } from '../links/document-link.ts'
 import { lineage } from '../links/lineage.ts'
-import { checkSubscriber } from '../open5gs/bounds.ts'
 import type { Snssai } from '../open5gs/document.ts'
-import { type SubscriberWrites, writeInWaves } from '../waves.ts'
+import { checkedWrites, type SubscriberWrites, writeInWaves } from '../waves.ts'
 import { blockWrites, removeWrites } from './block.ts'
 import type { Place } from './documents.ts'
 import { fitting } from './fitting.ts'
@@ -68,47 +66,7 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
     // A database that can authenticate nobody may have been emptied, and its indexes with it.
     if ([...held.values()].every((one) => docsIn(one, COLLECTIONS.auth).live.length === 0)) isPrepared = false
     await prepare(signal)
-    const work: SubscriberWrites[] = []
-    for (const subscriber of batch) {
-      const { imsi } = subscriber
-      try {
-        checkSubscriber(subscriber)
-        work.push({ imsi, writes: fitting(subscriber, held.get(imsi), place).writes })
-      } catch (error) {
-        results.set(imsi, errorOf(error))
-      }
-    }
-    await writeInWaves(link, work, results, signal)
-  }
-  const compareBatch = async (
-    batch: readonly Subscriber[],
-    found: Map<Imsi, SubscriberDifference>,
-    signal: AbortSignal,
-  ): Promise<void> => {
-    const place = placeNow()
-    const imsis = batch.map(({ imsi }) => imsi)
-    const held = await readHeld(link, imsis, 'with keys', signal)
-    for (const subscriber of batch) {
-      const one = held.get(subscriber.imsi)
-      if (docsIn(one, COLLECTIONS.auth).live.length === 0) continue
-      const { differences, isSqnLost } = fitting(subscriber, one, place)
-      found.set(subscriber.imsi, { fields: differences, isSqnLost })
-    }
-  }
-  const blockBatch = async (
-    batch: readonly Imsi[],
-    toBlocked: boolean,
-    results: Results,
-    signal: AbortSignal,
-  ): Promise<void> => {
-    const held = await readHeld(link, batch, 'without keys', signal)
-    const work: SubscriberWrites[] = []
-    for (const imsi of batch) {
-      const one = held.get(imsi)
-      if (one === undefined || docsIn(one, COLLECTIONS.auth).live.length === 0)
-        results.set(imsi, notFound('such subscriber in the UDR to block or unblock'))
-      else work.push({ imsi, writes: blockWrites({ imsi }, one, toBlocked) })
-    }
+    const work = checkedWrites(batch, results, (one) => fitting(one, held.get(one.imsi), place).writes)
     await writeInWaves(link, work, results, signal)
   }
   return {
@@ -123,17 +81,12 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
       }
       return seen
     },
-    upsert: async (subscribers, signal): Promise<BatchResult> => {
-      return await inBatches(
-        subscribers,
-        ({ imsi }) => imsi,
-        signal,
-        (batch, results) => upsertBatch(batch, results, signal),
-      )
-    },
+    upsert: (subscribers, signal) =>
+      inBatches(subscribers, imsiOf, signal, (batch, results) => upsertBatch(batch, results, signal)),
     compare: async (subscribers, signal) => {
       const found = new Map<Imsi, SubscriberDifference>()
-      for (const batch of chunksOf(subscribers)) await compareBatch(batch, found, signal)
+      const place = placeNow()
+      for (const batch of chunksOf(subscribers)) await compareBatch(link, place, batch, found, signal)
       return found
     },
     remove: (imsis, signal) =>
@@ -142,22 +95,62 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
         await writeInWaves(link, work, results, signal)
       }),
     setBlocked: (imsis, toBlocked, signal) =>
-      inBatches(imsis, itself, signal, (batch, results) => blockBatch(batch, toBlocked, results, signal)),
+      inBatches(imsis, itself, signal, (batch, results) =>
+        blockBatch(link, batch, toBlocked, results, signal),
+      ),
     probe: async (signal) => {
       const changes = await look(signal)
-      const { spelling } = placeNow()
-      const other = spelling === 'v4' ? 'v3' : 'v4'
-      const words = `documents as of ${RELEASE_WORDS[spelling]}`
-      if (!(await hasSpelling(link, other, signal)))
-        return { isOk: true, detail: `${link.where}, ${words}`, changes }
-      const rest = `some are still spelled as of ${RELEASE_WORDS[other]}: those of SIMs move over, others are for its web console to save again`
-      return { isOk: false, detail: `${link.where}, ${words}; ${rest}`, changes }
+      return { ...(await spelled(link, placeNow().spelling, signal)), changes }
     },
     sweep: async () => undefined,
     close: () => link.close(),
   }
 }
 
-function itself(imsi: Imsi): Imsi {
-  return imsi
+async function compareBatch(
+  link: DocumentLink,
+  place: Place,
+  batch: readonly Subscriber[],
+  found: Map<Imsi, SubscriberDifference>,
+  signal: AbortSignal,
+): Promise<void> {
+  const imsis = batch.map(({ imsi }) => imsi)
+  const held = await readHeld(link, imsis, 'with keys', signal)
+  for (const subscriber of batch) {
+    const one = held.get(subscriber.imsi)
+    if (docsIn(one, COLLECTIONS.auth).live.length === 0) continue
+    const { differences, isSqnLost } = fitting(subscriber, one, place)
+    found.set(subscriber.imsi, { fields: differences, isSqnLost })
+  }
+}
+
+async function blockBatch(
+  link: DocumentLink,
+  batch: readonly Imsi[],
+  toBlocked: boolean,
+  results: Results,
+  signal: AbortSignal,
+): Promise<void> {
+  const held = await readHeld(link, batch, 'without keys', signal)
+  const work: SubscriberWrites[] = []
+  for (const imsi of batch) {
+    const one = held.get(imsi)
+    if (one === undefined || docsIn(one, COLLECTIONS.auth).live.length === 0)
+      results.set(imsi, notFound('such subscriber in the UDR to block or unblock'))
+    else work.push({ imsi, writes: blockWrites({ imsi }, one, toBlocked) })
+  }
+  await writeInWaves(link, work, results, signal)
+}
+
+/** Whether all documents are spelled as the release that runs reads them. */
+async function spelled(
+  link: DocumentLink,
+  spelling: Spelling,
+  signal: AbortSignal,
+): Promise<{ readonly isOk: boolean; readonly detail: string }> {
+  const other = spelling === 'v4' ? 'v3' : 'v4'
+  const words = `documents as of ${RELEASE_WORDS[spelling]}`
+  if (!(await hasSpelling(link, other, signal))) return { isOk: true, detail: `${link.where}, ${words}` }
+  const rest = `some are still spelled as of ${RELEASE_WORDS[other]}: those of SIMs move over, others are for its web console to save again`
+  return { isOk: false, detail: `${link.where}, ${words}; ${rest}` }
 }

@@ -30,6 +30,38 @@ export interface ShellLinkOptions {
 
 /** The database through a mongosh that runs on `host` and is kept for a while. */
 export function shellLink(host: ShellHost, database: string, options: ShellLinkOptions = {}): DocumentLink {
+  const { ask, drop } = keptShell(host, database, options)
+  return {
+    where: host.where,
+    find: async (collection, filter, projection, signal, limit = 0) => {
+      const request = { op: 'find', collection, filter, projection, limit }
+      const { docs } = checked(await ask(request, signal), host)
+      if (!Array.isArray(docs)) throw nonsense(host)
+      return docs as readonly Doc[] // EJSON of documents
+    },
+    write: async (collection, ops, signal) => {
+      if (ops.length === 0) return []
+      const request = { op: 'write', collection, ops: ops.map(bulkModel) }
+      const { failures } = checked(await ask(request, signal), host)
+      if (!Array.isArray(failures)) throw nonsense(host)
+      const byIndex = new Map(failures.map((entry) => [numberOf(entry?.index), numberOf(entry?.code)]))
+      return ops.map((_op, index): WriteFailure | undefined =>
+        byIndex.has(index) ? { code: byIndex.get(index) ?? 0 } : undefined,
+      )
+    },
+    ensureIndex: async (collection, field, unique, signal) => {
+      const request = { op: 'index', collection, keys: { [field]: new Int32(1) }, unique }
+      const answer = await ask(request, signal)
+      if (INDEX_CONFLICTS.includes(errorCodeOf(answer))) return 'conflict'
+      checked(answer, host)
+      return 'ok'
+    },
+    close: async () => drop(),
+  }
+}
+
+/** A mongosh that is asked one thing at a time, stays a while for the next, and is opened anew after its end. */
+function keptShell(host: ShellHost, database: string, options: ShellLinkOptions) {
   const { answerMs = ANSWER_MS, idleMs = IDLE_MS } = options
   let session: ShellSession | undefined
   let idle: NodeJS.Timeout | undefined
@@ -85,33 +117,7 @@ export function shellLink(host: ShellHost, database: string, options: ShellLinkO
     turn = mine.catch(() => undefined)
     return await mine
   }
-  return {
-    where: host.where,
-    find: async (collection, filter, projection, signal, limit = 0) => {
-      const request = { op: 'find', collection, filter, projection, limit }
-      const { docs } = checked(await ask(request, signal), host)
-      if (!Array.isArray(docs)) throw nonsense(host)
-      return docs as readonly Doc[] // EJSON of documents
-    },
-    write: async (collection, ops, signal) => {
-      if (ops.length === 0) return []
-      const request = { op: 'write', collection, ops: ops.map(bulkModel) }
-      const { failures } = checked(await ask(request, signal), host)
-      if (!Array.isArray(failures)) throw nonsense(host)
-      const byIndex = new Map(failures.map((entry) => [numberOf(entry?.index), numberOf(entry?.code)]))
-      return ops.map((_op, index): WriteFailure | undefined =>
-        byIndex.has(index) ? { code: byIndex.get(index) ?? 0 } : undefined,
-      )
-    },
-    ensureIndex: async (collection, field, unique, signal) => {
-      const request = { op: 'index', collection, keys: { [field]: new Int32(1) }, unique }
-      const answer = await ask(request, signal)
-      if (INDEX_CONFLICTS.includes(errorCodeOf(answer))) return 'conflict'
-      checked(answer, host)
-      return 'ok'
-    },
-    close: async () => drop(),
-  }
+  return { ask, drop }
 }
 
 function checked(answer: Doc, host: ShellHost): Doc {

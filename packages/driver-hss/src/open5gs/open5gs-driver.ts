@@ -1,6 +1,5 @@
 import {
   type BatchResult,
-  type HssDriver,
   type Imsi,
   notFound,
   type Subscriber,
@@ -8,12 +7,11 @@ import {
   type SubscriberObserved,
 } from '@steeple/contracts'
 import { pause } from '@steeple/southbound'
-import { chunksOf, errorOf, inBatches, type Results } from '../batch.ts'
+import { chunksOf, imsiOf, inBatches, itself, type Results } from '../batch.ts'
 import type { WriteBackDriver } from '../driver.ts'
 import type { Doc, DocumentLink, WriteOp } from '../links/document-link.ts'
 import { lineage } from '../links/lineage.ts'
-import { type PlacedWrite, type SubscriberWrites, writeInWaves } from '../waves.ts'
-import { checkSubscriber } from './bounds.ts'
+import { checkedWrites, type PlacedWrite, type SubscriberWrites, writeInWaves } from '../waves.ts'
 import { differencesOf, KEY_FIELDS } from './differences.ts'
 import type { Snssai } from './document.ts'
 import { isBlocked, isGhost, observedOf, READ_FIELDS } from './observed.ts'
@@ -43,117 +41,36 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
   const prepare = async (signal: AbortSignal): Promise<void> => {
     if (index !== 'ok') index = await link.ensureIndex(COLLECTION, 'imsi', true, signal)
   }
-  const read = async (
-    imsis: readonly Imsi[],
-    signal: AbortSignal,
-    fields: Doc = READ_FIELDS,
-  ): Promise<ReadonlyMap<Imsi, Doc>> => {
-    const docs = await link.find(COLLECTION, { imsi: { $in: imsis } }, fields, signal)
-    return byImsi(docs)
-  }
-  const observe: HssDriver['observe'] = async (imsis, signal) => {
-    const seen = new Map<Imsi, SubscriberObserved>()
-    const { length } = options.slices()
-    for (const batch of chunksOf(imsis)) {
-      for (const [imsi, doc] of await read(batch, signal)) {
-        const observed = observedOf(doc, length)
-        if (observed !== undefined) seen.set(imsi, observed)
-      }
-    }
-    return seen
-  }
   const upsert = async (
     batch: readonly Subscriber[],
     results: Results,
     signal: AbortSignal,
   ): Promise<void> => {
     const imsis = batch.map(({ imsi }) => imsi)
-    const held = await read(imsis, signal)
+    const held = await read(link, imsis, signal)
     // A database that holds nobody may have been emptied, and its index with it.
     if (held.size === 0) index = undefined
     await prepare(signal)
     const slices = options.slices()
-    const work: SubscriberWrites[] = []
-    for (const subscriber of batch) {
-      const { imsi } = subscriber
-      try {
-        checkSubscriber(subscriber)
-        work.push({ imsi, writes: placed(upsertWrites(subscriber, held.get(imsi), slices)) })
-      } catch (error) {
-        results.set(imsi, errorOf(error))
-      }
-    }
+    const work = checkedWrites(batch, results, (one) => placed(upsertWrites(one, held.get(one.imsi), slices)))
     await writeInWaves(link, work, results, signal)
-  }
-  const change = async (
-    batch: readonly Imsi[],
-    opsOf: (doc: Doc) => readonly WriteOp[] | undefined,
-    results: Results,
-    signal: AbortSignal,
-  ): Promise<void> => {
-    const held = await read(batch, signal)
-    const work: SubscriberWrites[] = []
-    for (const imsi of batch) {
-      const doc = held.get(imsi)
-      const ops = doc === undefined || isGhost(doc) ? undefined : opsOf(doc)
-      if (ops === undefined)
-        results.set(imsi, notFound('such subscriber in the HSS to block, unblock or cancel'))
-      else work.push({ imsi, writes: placed(ops) })
-    }
-    await writeInWaves(link, work, results, signal)
-  }
-  const remove = async (batch: readonly Imsi[], results: Results, signal: AbortSignal): Promise<void> => {
-    const held = await read(batch, signal)
-    const live = [...held].filter(([, doc]) => !isGhost(doc) && !isBlocked(doc))
-    if (live.length > 0) {
-      const work = live.map(([imsi, doc]) => ({ imsi, writes: placed(blockWrites(doc)) }))
-      await writeInWaves(link, work, results, signal)
-      await pause(cancelMs, signal)
-    }
-    const work = batch.map((imsi) => ({ imsi, writes: placed([{ kind: 'delete', filter: { imsi } }]) }))
-    await writeInWaves(link, work, results, signal)
-  }
-  const sweep = async (signal: AbortSignal): Promise<void> => {
-    const absent = { $exists: false }
-    const filter = { imsi: { $exists: true }, security: absent, slice: absent, schema_version: absent }
-    await link.write(COLLECTION, [{ kind: 'delete', filter }], signal)
-  }
-  const compare: HssDriver['compare'] = async (subscribers, signal) => {
-    const found = new Map<Imsi, SubscriberDifference>()
-    const slices = options.slices()
-    for (const batch of chunksOf(subscribers)) {
-      const held = await read(
-        batch.map(({ imsi }) => imsi),
-        signal,
-        { ...READ_FIELDS, ...KEY_FIELDS },
-      )
-      for (const subscriber of batch) {
-        const doc = held.get(subscriber.imsi)
-        if (doc !== undefined && !isGhost(doc))
-          found.set(subscriber.imsi, differencesOf(subscriber, doc, slices))
-      }
-    }
-    return found
   }
   return {
     name,
-    observe,
-    compare,
+    observe: (imsis, signal) => observe(link, options.slices().length, imsis, signal),
+    compare: (subscribers, signal) => compare(link, options.slices(), subscribers, signal),
     upsert: (subscribers, signal) =>
-      inBatches(
-        subscribers,
-        ({ imsi }) => imsi,
-        signal,
-        (batch, results) => upsert(batch, results, signal),
-      ),
+      inBatches(subscribers, imsiOf, signal, (batch, results) => upsert(batch, results, signal)),
     remove: (imsis, signal) =>
-      inBatches(imsis, itself, signal, (batch, results) => remove(batch, results, signal)),
+      inBatches(imsis, itself, signal, (batch, results) => remove(link, batch, cancelMs, results, signal)),
     setBlocked: (imsis, toBlocked, signal): Promise<BatchResult> =>
       inBatches(imsis, itself, signal, (batch, results) =>
-        change(batch, toBlocked ? blockWrites : unblockWrites, results, signal),
+        change(link, batch, toBlocked ? blockWrites : unblockWrites, results, signal),
       ),
     cancelLocation: (imsis, signal) =>
-      inBatches(imsis, itself, signal, (batch, results) => change(batch, cancelWrites, results, signal)),
+      inBatches(imsis, itself, signal, (batch, results) =>
+        change(link, batch, cancelWrites, results, signal),
+      ),
     probe: async (signal) => {
       const changes = await look(signal)
       return index === 'conflict'
@@ -164,17 +81,99 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
           }
         : { isOk: true, detail: link.where, changes }
     },
-    sweep,
+    sweep: (signal) => sweep(link, signal),
     close: () => link.close(),
   }
 }
 
-function placed(ops: readonly WriteOp[]): readonly PlacedWrite[] {
-  return ops.map((op) => ({ collection: COLLECTION, op }))
+async function read(
+  link: DocumentLink,
+  imsis: readonly Imsi[],
+  signal: AbortSignal,
+  fields: Doc = READ_FIELDS,
+): Promise<ReadonlyMap<Imsi, Doc>> {
+  return byImsi(await link.find(COLLECTION, { imsi: { $in: imsis } }, fields, signal))
 }
 
-function itself(imsi: Imsi): Imsi {
-  return imsi
+async function observe(
+  link: DocumentLink,
+  slices: number,
+  imsis: readonly Imsi[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Imsi, SubscriberObserved>> {
+  const seen = new Map<Imsi, SubscriberObserved>()
+  for (const batch of chunksOf(imsis)) {
+    for (const [imsi, doc] of await read(link, batch, signal)) {
+      const observed = observedOf(doc, slices)
+      if (observed !== undefined) seen.set(imsi, observed)
+    }
+  }
+  return seen
+}
+
+async function compare(
+  link: DocumentLink,
+  slices: readonly Snssai[],
+  subscribers: readonly Subscriber[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Imsi, SubscriberDifference>> {
+  const found = new Map<Imsi, SubscriberDifference>()
+  for (const batch of chunksOf(subscribers)) {
+    const held = await read(link, batch.map(imsiOf), signal, { ...READ_FIELDS, ...KEY_FIELDS })
+    for (const subscriber of batch) {
+      const doc = held.get(subscriber.imsi)
+      if (doc !== undefined && !isGhost(doc))
+        found.set(subscriber.imsi, differencesOf(subscriber, doc, slices))
+    }
+  }
+  return found
+}
+
+async function change(
+  link: DocumentLink,
+  batch: readonly Imsi[],
+  opsOf: (doc: Doc) => readonly WriteOp[] | undefined,
+  results: Results,
+  signal: AbortSignal,
+): Promise<void> {
+  const held = await read(link, batch, signal)
+  const work: SubscriberWrites[] = []
+  for (const imsi of batch) {
+    const doc = held.get(imsi)
+    const ops = doc === undefined || isGhost(doc) ? undefined : opsOf(doc)
+    if (ops === undefined)
+      results.set(imsi, notFound('such subscriber in the HSS to block, unblock or cancel'))
+    else work.push({ imsi, writes: placed(ops) })
+  }
+  await writeInWaves(link, work, results, signal)
+}
+
+async function remove(
+  link: DocumentLink,
+  batch: readonly Imsi[],
+  cancelMs: number,
+  results: Results,
+  signal: AbortSignal,
+): Promise<void> {
+  const held = await read(link, batch, signal)
+  const live = [...held].filter(([, doc]) => !isGhost(doc) && !isBlocked(doc))
+  if (live.length > 0) {
+    const work = live.map(([imsi, doc]) => ({ imsi, writes: placed(blockWrites(doc)) }))
+    await writeInWaves(link, work, results, signal)
+    await pause(cancelMs, signal)
+  }
+  const work = batch.map((imsi) => ({ imsi, writes: placed([{ kind: 'delete', filter: { imsi } }]) }))
+  await writeInWaves(link, work, results, signal)
+}
+
+async function sweep(link: DocumentLink, signal: AbortSignal): Promise<void> {
+  const absent = { $exists: false }
+  const filter = { imsi: { $exists: true }, security: absent, slice: absent, schema_version: absent }
+  await link.write(COLLECTION, [{ kind: 'delete', filter }], signal)
+}
+
+function placed(ops: readonly WriteOp[]): readonly PlacedWrite[] {
+  return ops.map((op) => ({ collection: COLLECTION, op }))
 }
 
 /** The first document of each IMSI: the core takes that one too. */

@@ -34,7 +34,6 @@ export function smfMetrics(sessions: Sessions): string {
     metric(name, 'counter', help, [` ${value}`])
   const ofPeer = (name: string, help: string, value = 0): string =>
     metric(name, 'counter', help, created === 0 ? [] : [`${PEER} ${value}`])
-  const none = (name: string, type: 'gauge' | 'counter', help: string): string => metric(name, type, help, [])
   return exposition([
     counter('gn_rx_createpdpcontextreq', 'Received GTPv1C CreatePDPContextRequest messages'),
     counter('gn_rx_deletepdpcontextreq', 'Received GTPv1C DeletePDPContextRequest messages'),
@@ -68,6 +67,15 @@ export function smfMetrics(sessions: Sessions): string {
     ofPeer('gtp_node_s5c_rx_parse_failed', 'Received GTPv2C messages discarded due to parsing failure'),
     ofPeer('gtp_node_s5c_rx_createsession', 'Received GTPv2C CreateSessionRequest messages', created),
     ofPeer('gtp_node_s5c_rx_deletesession', 'Received GTPv2C DeleteSessionRequest messages', deleted),
+    ...metricsOf5g(),
+    ...processMetrics(),
+  ])
+}
+
+/** Metrics of 5G sessions: named, and without a value in 4G. */
+function metricsOf5g(): readonly string[] {
+  const none = (name: string, type: 'gauge' | 'counter', help: string): string => metric(name, type, help, [])
+  return [
     none('fivegs_smffunction_sm_sessionnbr', 'gauge', 'Active Sessions'),
     none(
       'fivegs_smffunction_sm_pdusessioncreationreq',
@@ -90,6 +98,5 @@ export function smfMetrics(sessions: Sessions): string {
       'counter',
       'Number of PDU sessions failed to be created by the SMF',
     ),
-    ...processMetrics(),
-  ])
+  ]
 }

@@ -1,11 +1,10 @@
 import type { LabClock } from '../clock.ts'
 import type { HssRequests } from '../hss/change-stream.ts'
-import type { Hss, S6aError } from '../hss/hss.ts'
-import type { ApnSubscription, Subscription } from '../hss/subscription.ts'
-import type { AuthVector, Resync } from '../hss/vector.ts'
+import type { Hss } from '../hss/hss.ts'
 import type { DaemonLog } from '../info/daemon-log.ts'
 import type { Session, Sessions } from '../smf/sessions.ts'
 import type { AttachAnswer, PhonePort } from './air.ts'
+import { abandoned, attachProcedure } from './attach-procedure.ts'
 import type { Enb, UeContext } from './ue-context.ts'
 
 /** The MME as phones and the HSS reach it, and what it knows. */
@@ -42,38 +41,10 @@ export interface MmeOptions {
   readonly log?: DaemonLog
 }
 
-/** TS 24.301 §9.9.3.9. */
-const CAUSE_EPS_AND_NON_EPS_NOT_ALLOWED = 8
-const CAUSE_NO_SUITABLE_CELLS = 15
-const CAUSE_ESM_FAILURE = 19
-const CAUSE_SEVERE_NETWORK_FAILURE = 42
-/** Result codes of S6a (TS 29.272 §7.4.3, RFC 6733 §7.1.3), and what the phone is told then. */
-const S6A_FAILURES: Readonly<Record<S6aError, { readonly diameter: number; readonly emm: number }>> = {
-  user_unknown: { diameter: 5001, emm: CAUSE_EPS_AND_NON_EPS_NOT_ALLOWED },
-  unknown_eps_subscription: { diameter: 5420, emm: CAUSE_NO_SUITABLE_CELLS },
-  unable_to_deliver: { diameter: 3002, emm: CAUSE_NO_SUITABLE_CELLS },
-}
-/** EMM causes of an Authentication Failure. TS 24.301 §9.9.3.9. */
-const FAILURE_CAUSES = { mac_failure: 20, synch_failure: 21, not_eps: 26 } as const
-const IDENTITY = { host: 'mme.localdomain', realm: 'localdomain' }
-
 /** An MME with one eNB. */
 export function makeMme({ enb, hss, sessions, clock, hopMs, log = () => {} }: MmeOptions): Mme {
   const contexts = new Map<string, UeContext>()
-  let lastMmeUeId = 0
-  let lastOstreamId = 0
-  let isRadioUp = true
-
-  const connect = (context: UeContext): void => {
-    lastMmeUeId += 1
-    lastOstreamId = lastOstreamId >= enb.maxOutStreams - 1 ? 1 : lastOstreamId + 1
-    Object.assign(context, {
-      isConnected: true,
-      ostreamId: lastOstreamId,
-      mmeUeId: lastMmeUeId,
-      enbUeId: lastMmeUeId,
-    })
-  }
+  const radio = s1Association(enb)
   const dropSession = (context: UeContext): void => {
     sessions.remove(context.imsi)
     context.session = undefined
@@ -82,96 +53,19 @@ export function makeMme({ enb, hss, sessions, clock, hopMs, log = () => {} }: Mm
     const held = contexts.get(imsi) ?? newContext(imsi, phone)
     contexts.set(imsi, held)
     dropSession(held)
-    connect(held)
+    radio.connect(held)
     Object.assign(held, { phone, state: 'authentication', locatedAtUs: clock.nowUs() })
     held.generation += 1
     return held
   }
 
-  /** The EMM procedures of one attach, in order. TS 24.301 §5.5.1. */
-  const attachOf = async (context: UeContext, signal: AbortSignal): Promise<AttachAnswer> => {
-    const { imsi, phone } = context
-    const hop = (): Promise<void> => clock.sleep(hopMs, signal)
-    const end = (answer: AttachAnswer): AttachAnswer => {
-      Object.assign(context, { state: 'exception', isConnected: false })
-      return answer
-    }
-    const reject = (emmCause: number): AttachAnswer => {
-      log('INFO', `[${imsi}] Attach reject [OGS_NAS_EMM_CAUSE:${emmCause}]`)
-      return end({ kind: 'rejected', emmCause })
-    }
-    log('INFO', `[${imsi}] Attach request`)
-    log('INFO', `    IMSI[${imsi}]`)
-    await hop()
-    const challenge = async (resync: Resync | undefined): Promise<AttachAnswer | undefined> => {
-      const vector: AuthVector | S6aError = await hss.authentication(imsi, resync)
-      signal.throwIfAborted()
-      if (typeof vector === 'string') {
-        const { diameter, emm } = S6A_FAILURES[vector]
-        log('WARNING', `Authentication Information failed [${diameter}]`)
-        return reject(emm)
-      }
-      await hop()
-      const answer = phone.authenticate(vector.rand, vector.autn)
-      await hop()
-      if (answer.kind === 'res' && Buffer.from(vector.xres).equals(answer.res)) return undefined
-      if (answer.kind !== 'res') {
-        log('WARNING', 'Authentication failure')
-        log('WARNING', `    IMSI[${imsi}] OGS_NAS_EMM_CAUSE[${FAILURE_CAUSES[answer.kind]}]`)
-      }
-      // Once only: a card that refuses twice has another problem.
-      if (answer.kind === 'synch_failure' && resync === undefined)
-        return await challenge({ rand: vector.rand, auts: answer.auts })
-      return { kind: 'authentication_reject' }
-    }
-    const refusal = await challenge(undefined)
-    if (refusal !== undefined) return end(refusal)
-    context.state = 'security_mode'
-    await hop()
-    const subscription = await hss.updateLocation(imsi, { ...IDENTITY, imeisv: phone.imeisv })
-    signal.throwIfAborted()
-    context.state = 'initial_context_setup'
-    // As the real MME does over a subscriber without a slice: it forgets to answer.
-    if (subscription === 'unknown_eps_subscription') {
-      log('ERROR', 'no_ULA-Flags')
-      return await abandoned(signal)
-    }
-    if (typeof subscription === 'string') return reject(S6A_FAILURES[subscription].emm)
-    context.ambr = subscription.ambr
-    const apn = apnFor(phone.apn, subscription, log)
-    if (apn === 'unknown') return end({ kind: 'rejected', emmCause: CAUSE_ESM_FAILURE })
-    if (apn === 'none') return reject(CAUSE_SEVERE_NETWORK_FAILURE)
-    const session = sessions.create(imsi, apn)
-    if (session === undefined) return reject(CAUSE_ESM_FAILURE)
-    context.session = session
-    await hop()
-    context.state = 'registered'
-    log('INFO', `[${imsi}] Attach complete`)
-    return { kind: 'accepted' }
-  }
-
-  const cancel = async (context: UeContext): Promise<void> => {
-    await context.procedure
-    if (context.state !== 'registered') return
-    const { generation } = context
-    dropSession(context)
-    await clock.sleep(hopMs)
-    if (!context.isConnected && context.generation === generation) {
-      if (!isRadioUp || !context.phone.paged()) return
-      connect(context)
-    }
-    const isAnswered = context.generation === generation && context.phone.detachRequested()
-    if (isAnswered && context.generation === generation)
-      Object.assign(context, { state: 'deregistered', isConnected: false })
-  }
-
   return {
     enb,
     attach: async (imsi, phone, signal) => {
-      if (!isRadioUp) return await abandoned(signal)
+      if (!radio.isUp) return await abandoned(signal)
       const context = begin(imsi, phone)
       const { generation } = context
-      const procedure = attachOf(context, signal)
+      const procedure = attachProcedure(context, signal, { hss, sessions, clock, hopMs, log })
       context.procedure = procedure.catch(() => undefined)
       try {
         return await procedure
@@ -195,8 +89,8 @@ export function makeMme({ enb, hss, sessions, clock, hopMs, log = () => {} }: Mm
     },
     serviceRequest: (imsi) => {
       const context = contexts.get(imsi)
-      if (!isRadioUp || context?.state !== 'registered' || context.session === undefined) return false
-      if (!context.isConnected) connect(context)
+      if (!radio.isUp || context?.state !== 'registered' || context.session === undefined) return false
+      if (!context.isConnected) radio.connect(context)
       return true
     },
     bearerOf: (imsi) => {
@@ -205,7 +99,7 @@ export function makeMme({ enb, hss, sessions, clock, hopMs, log = () => {} }: Mm
     },
     cancelLocation: (imsi) => {
       const context = contexts.get(imsi)
-      if (context !== undefined) void cancel(context)
+      if (context !== undefined) void cancelLocation(context, { sessions, clock, hopMs, radio })
     },
     insertSubscriberData: (imsi, { ambr }) => {
       const context = contexts.get(imsi)
@@ -214,18 +108,78 @@ export function makeMme({ enb, hss, sessions, clock, hopMs, log = () => {} }: Mm
     },
     contexts: () => [...contexts.values()],
     get lastOstreamId() {
-      return lastOstreamId
+      return radio.lastOstreamId
     },
     get isRadioUp() {
-      return isRadioUp
+      return radio.isUp
     },
     setRadio: (isUp) => {
-      isRadioUp = isUp
+      radio.set(isUp)
       if (!isUp) for (const context of contexts.values()) context.isConnected = false
-      // A new S1 association counts its streams anew.
-      else lastOstreamId = 0
     },
   }
+}
+
+/** The S1 association with the eNB, and the numbers that its connections get. */
+interface S1Association {
+  readonly isUp: boolean
+  readonly lastOstreamId: number
+  connect(context: UeContext): void
+  set(isUp: boolean): void
+}
+
+function s1Association(enb: Enb): S1Association {
+  let lastMmeUeId = 0
+  let lastOstreamId = 0
+  let isUp = true
+  return {
+    get isUp() {
+      return isUp
+    },
+    get lastOstreamId() {
+      return lastOstreamId
+    },
+    connect: (context) => {
+      lastMmeUeId += 1
+      lastOstreamId = lastOstreamId >= enb.maxOutStreams - 1 ? 1 : lastOstreamId + 1
+      Object.assign(context, {
+        isConnected: true,
+        ostreamId: lastOstreamId,
+        mmeUeId: lastMmeUeId,
+        enbUeId: lastMmeUeId,
+      })
+    },
+    set: (next) => {
+      isUp = next
+      // A new association counts its streams anew.
+      if (isUp) lastOstreamId = 0
+    },
+  }
+}
+
+/** Cancel Location of the HSS: the session goes at once, the phone is paged and told. TS 23.401 §5.3.8.4. */
+async function cancelLocation(
+  context: UeContext,
+  {
+    sessions,
+    clock,
+    hopMs,
+    radio,
+  }: Pick<MmeOptions, 'sessions' | 'clock' | 'hopMs'> & { readonly radio: S1Association },
+): Promise<void> {
+  await context.procedure
+  if (context.state !== 'registered') return
+  const { generation } = context
+  sessions.remove(context.imsi)
+  context.session = undefined
+  await clock.sleep(hopMs)
+  if (!context.isConnected && context.generation === generation) {
+    if (!radio.isUp || !context.phone.paged()) return
+    radio.connect(context)
+  }
+  const isAnswered = context.generation === generation && context.phone.detachRequested()
+  if (isAnswered && context.generation === generation)
+    Object.assign(context, { state: 'deregistered', isConnected: false })
 }
 
 function newContext(imsi: string, phone: PhonePort): UeContext {
@@ -243,30 +197,4 @@ function newContext(imsi: string, phone: PhonePort): UeContext {
     procedure: Promise.resolve(),
     generation: 0,
   }
-}
-
-/** Nothing, until the phone gives up. */
-async function abandoned(signal: AbortSignal): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  signal.throwIfAborted()
-  return await promise
-}
-
-/** What a phone that asks for an APN gets; `none` when one of them has no type: the MME takes none of them then. */
-function apnFor(
-  asked: string | undefined,
-  { apns }: Subscription,
-  log: DaemonLog,
-): ApnSubscription | 'unknown' | 'none' {
-  const odd = apns.find(({ type }) => type < 1 || type > 3)
-  if (odd !== undefined) log('ERROR', `Invalid PDN_TYPE[${odd.type}]`)
-  if (odd !== undefined || apns[0] === undefined) {
-    log('ERROR', 'No Session')
-    return 'none'
-  }
-  if (asked === undefined) return apns[0]
-  const found = apns.find(({ name }) => name === asked)
-  if (found === undefined) log('WARNING', `Invalid APN[${asked}]`)
-  return found ?? 'unknown'
 }

@@ -1,32 +1,8 @@
-import { type Timers, within } from '@steeple/clock'
-import {
-  type Backoff,
-  backoffMs,
-  type Clock,
-  type Log,
-  type Outcome,
-  type Reconciler,
-} from '@steeple/contracts'
+import { within } from '@steeple/clock'
+import { type Backoff, backoffMs, type Outcome, type Reconciler } from '@steeple/contracts'
 import { abortCall, type Call, type CallResult, createCall, loggedKeys, runCall } from './call.ts'
+import type { ControllerOptions } from './controller-options.ts'
 import { KeyQueue } from './key-queue.ts'
-import type { TraceBook } from './trace-book.ts'
-
-/** How one key of a call ended. */
-export type ReconcileResult = Outcome['state'] | 'error' | 'timeout'
-
-/** What a controller needs. `random` gives 0 (inclusive) to 1 (exclusive). */
-export interface ControllerOptions {
-  readonly clock: Clock
-  readonly timers: Timers
-  readonly log: Log
-  readonly random: () => number
-  /** Told once per key and call. */
-  readonly counted: (resource: string, result: ReconcileResult) => void
-  /** Told once per call. */
-  readonly timed: (resource: string, seconds: number) => void
-  /** Does a call as a part of the traces that asked for its keys. */
-  readonly traced?: TraceBook['traced'] | undefined
-}
 
 /** After a throw, and between listings that fail, when the reconciler names none. */
 const BACKOFF: Backoff = { firstMs: 1_000, longestMs: 300_000 }

@@ -1,9 +1,10 @@
 import type { Timers } from '@steeple/clock'
 import type { Clock, Log, Reconciler, RunsOn, TraceParent } from '@steeple/contracts'
 import type { KernelMetrics, Tracing } from '@steeple/telemetry'
-import { Controller, type ControllerOptions } from './controller.ts'
-import { inTerm, termSignal } from './leadership.ts'
+import type { Controller } from './controller.ts'
+import type { ControllerOptions } from './controller-options.ts'
 import type { Places } from './places.ts'
+import { createRoster } from './roster.ts'
 import { createTraceBook } from './trace-book.ts'
 import type { WantedKey } from './wanted-keys.ts'
 
@@ -54,82 +55,19 @@ const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60] as const
 
 /** Makes an engine without reconcilers. It costs nothing while no key is due. */
 export function createReconcileEngine(options: ReconcileOptions): ReconcileEngine {
-  const { places } = options
-  const controllers = new Map<string, Held>()
-  let turn = Promise.resolve()
-  const { tracing } = options
+  const { places, tracing } = options
   const book = tracing && createTraceBook(tracing, () => options.clock.nowMs())
+  const roster = createRoster(places, () => controllerOptions)
+  const { held: controllers, isHere } = roster
   const controllerOptions = { ...measured(options, () => controllers), traced: book?.traced }
   let hasBegun = false
   let isLatched = false
-  let isClosed = false
-
-  const controllersOf = (owner: string): readonly (readonly [string, Controller])[] =>
-    [...controllers]
-      .filter(([, held]) => held.owner === owner)
-      .map(([resource, held]) => [resource, held.controller] as const)
-
-  const problemOf = (owner: string, reconcilers: readonly Reconciler[]): string | undefined => {
-    const seen = new Set<string>()
-    for (const { resource } of reconcilers) {
-      const other = controllers.get(resource)?.owner ?? owner
-      if (other !== owner) return `the resource ${resource} is reconciled by ${other}`
-      if (seen.has(resource)) return `the resource ${resource} is named twice`
-      seen.add(resource)
-    }
-    return undefined
-  }
-
-  const attach = async (owner: string, reconcilers: readonly Reconciler[]): Promise<void> => {
-    const problem = problemOf(owner, reconcilers)
-    if (problem !== undefined) throw new TypeError(problem)
-    await Promise.all(controllersOf(owner).map(([, controller]) => controller.detach()))
-    const stay = new Set(reconcilers.map((reconciler) => reconciler.resource))
-    for (const [resource] of controllersOf(owner)) if (!stay.has(resource)) controllers.delete(resource)
-    if (isClosed) return
-    for (const reconciler of reconcilers) {
-      const controller =
-        controllers.get(reconciler.resource)?.controller ??
-        new Controller(reconciler.resource, controllerOptions)
-      const held: Held = { owner, controller, reconciler, epoch: undefined, isPaused: false }
-      controllers.set(reconciler.resource, held)
-      engage(held)
-    }
-  }
-
-  const isHere = ({ reconciler }: Held): boolean => places?.runsHere(reconciler.runs ?? 'leader') !== false
-
-  /** A term begins with a full look at all keys, whoever looked at them before. */
-  const engage = (held: Held): void => {
-    if (held.isPaused || !isHere(held)) return
-    held.epoch = epochNow()
-    held.controller.attach(inTermOf(places, held.reconciler))
-  }
-
-  const epochNow = (): number => places?.term()?.epoch ?? 0
-
-  const follow = async (): Promise<void> => {
-    for (const held of controllers.values()) {
-      const isEngaged = held.epoch !== undefined
-      const isSame = isHere(held) === isEngaged && (runsEverywhere(held) || held.epoch === epochNow())
-      if (isClosed || isSame || held.isPaused || !(isHere(held) || isEngaged)) continue
-      held.epoch = undefined
-      await held.controller.detach()
-      if (controllers.get(held.reconciler.resource) === held) engage(held)
-    }
-  }
 
   return {
-    problemOf,
-    attach,
-    pause: async (owner) => {
-      for (const held of controllers.values()) if (held.owner === owner) held.isPaused = true
-      await Promise.all(controllersOf(owner).map(([, controller]) => controller.detach()))
-    },
-    follow: () => {
-      turn = turn.then(follow)
-      return turn
-    },
+    problemOf: roster.problemOf,
+    attach: roster.attach,
+    pause: roster.pause,
+    follow: roster.follow,
     placeOf: (resource) => {
       const held = controllers.get(resource)
       return held === undefined ? undefined : (held.reconciler.runs ?? 'leader')
@@ -156,36 +94,7 @@ export function createReconcileEngine(options: ReconcileOptions): ReconcileEngin
     get isIdle() {
       return [...controllers.values()].every((held) => !isHere(held) || held.controller.isIdle)
     },
-    close: async () => {
-      isClosed = true
-      await Promise.all([...controllers.values()].map(({ controller }) => controller.detach()))
-      controllers.clear()
-    },
-  }
-}
-
-interface Held {
-  readonly owner: string
-  readonly controller: Controller
-  readonly reconciler: Reconciler
-  /** The term in which it was attached; undefined while it is not. */
-  epoch: number | undefined
-  /** Until its owner attaches again. */
-  isPaused: boolean
-}
-
-function runsEverywhere({ reconciler }: Held): boolean {
-  return (reconciler.runs ?? 'leader') !== 'leader'
-}
-
-/** What is done in the name of a term ends with it. */
-function inTermOf(places: Places | undefined, reconciler: Reconciler): Reconciler {
-  const term = (reconciler.runs ?? 'leader') === 'leader' ? places?.term() : undefined
-  if (term === undefined || term.epoch === 0) return reconciler
-  return {
-    ...reconciler,
-    keys: () => inTerm(term, () => reconciler.keys()),
-    reconcile: (keys, signal) => inTerm(term, () => reconciler.reconcile(keys, termSignal(term, signal))),
+    close: roster.close,
   }
 }
 

@@ -97,38 +97,17 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): FakeCo
   const metrics = fakeMetrics()
   const services = options.services ?? new Map<string, object>()
   const db = options.db ?? missingDb()
-  const logs: LogLine[] = []
-  const mutations: FakeMutation[] = []
-  const observed: Pick<StateEvent, 'type' | 'subject' | 'data'>[] = []
-  const enqueued: Enqueued[] = []
-  const deferred: (() => void | Promise<void>)[] = []
+  const { log, logs } = fakeLog()
+  const life = fakeLife(clock)
   const listeners: (() => void)[] = []
-  const changed: string[] = []
-  const onEvent: { readonly type: string; readonly handler: Parameters<Context['on']>[1] }[] = []
-  const onChange: { readonly id: string; readonly told: () => void | Promise<void> }[] = []
-  let lastEventId = 0
   let healthChanges = 0
-  const retirement = new AbortController()
   let settings = defaultSettings(options.settings)
-  const line =
-    (level: keyof Log) =>
-    (facts: object, message: string): void => {
-      logs.push({ level, facts, message })
-    }
   const maybe: Context['maybe'] = <T extends object>(ref: { readonly id: string }) =>
     // Services are kept by id; the ref carries the type.
     services.get(ref.id) as T | undefined
-  const emit: FakeContext<Config>['emit'] = async (event) => {
-    lastEventId += 1
-    const whole = { id: lastEventId, atMs: clock.nowMs(), data: {}, ...event }
-    for (const { type, handler } of onEvent) {
-      const isMeant = type.endsWith('*') ? event.type.startsWith(type.slice(0, -1)) : event.type === type
-      if (isMeant) await handler(whole, retirement.signal)
-    }
-  }
-  const tellChange = async (id: string): Promise<void> => {
-    for (const each of onChange) if (each.id === id) await each.told()
-  }
+  const news = fakeNews(clock, life.retiring, maybe)
+  const writes = fakeWrites(db, news.emit)
+  const { mutations, observed, enqueued } = writes
   const context: Context<Config> = {
     plugin: { id: options.id ?? 'test', version: '0.0.0' },
     config: options.config,
@@ -136,31 +115,16 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): FakeCo
       return settings
     },
     secret: async (key) => options.secrets?.[key],
-    log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
-    db,
-    metrics,
-    clock,
-    retiring: retirement.signal,
-    defer: (step) => {
-      deferred.push(step)
-    },
-    every: (everyMs, task) => {
-      const timer = clock.setInterval(() => task(retirement.signal), everyMs)
-      deferred.push(() => clock.clearInterval(timer))
-    },
+    ...{ log, db, metrics, clock },
+    retiring: life.retiring,
+    defer: life.defer,
+    every: life.every,
     onSettings: (listener) => {
       listeners.push(listener)
     },
-    on: (type, handler) => {
-      onEvent.push({ type, handler })
-    },
-    onChange: (ref, handler) => {
-      onChange.push({ id: ref.id, told: () => handler(maybe(ref)) })
-    },
-    changed: ({ id }) => {
-      changed.push(id)
-      void tellChange(id)
-    },
+    on: news.on,
+    onChange: news.onChange,
+    changed: news.changed,
     healthChanged: () => {
       healthChanges += 1
     },
@@ -174,6 +138,103 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): FakeCo
     enqueue: (resource, key, isUrgent) => {
       enqueued.push(enqueuedOf(resource, key, isUrgent))
     },
+    observe: writes.observe,
+    mutate: writes.mutate,
+  }
+  return {
+    ...{ context, clock, metrics, services, logs, mutations, observed, enqueued },
+    changed: news.said,
+    get healthChanges() {
+      return healthChanges
+    },
+    emit: news.emit,
+    provide: async (ref, service) => {
+      if (service === undefined) services.delete(ref.id)
+      else services.set(ref.id, service)
+      await news.tellChange(ref.id)
+    },
+    changeSettings: (overrides) => {
+      settings = defaultSettings(overrides)
+      for (const listener of listeners) listener()
+    },
+    retire: life.retire,
+    dispose: life.dispose,
+  }
+}
+
+function fakeLog() {
+  const logs: LogLine[] = []
+  const line =
+    (level: keyof Log) =>
+    (facts: object, message: string): void => {
+      logs.push({ level, facts, message })
+    }
+  const log: Log = { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+  return { log, logs }
+}
+
+/** What runs until the plugin is taken down, and what is done then. */
+function fakeLife(clock: FakeClock) {
+  const deferred: (() => void | Promise<void>)[] = []
+  const retirement = new AbortController()
+  const { signal } = retirement
+  const life: Pick<Context, 'retiring' | 'defer' | 'every'> &
+    Pick<FakeContext<unknown>, 'retire' | 'dispose'> = {
+    retiring: signal,
+    defer: (step) => {
+      deferred.push(step)
+    },
+    every: (everyMs, task) => {
+      const timer = clock.setInterval(() => task(signal), everyMs)
+      deferred.push(() => clock.clearInterval(timer))
+    },
+    retire: () => retirement.abort(),
+    dispose: async () => {
+      retirement.abort()
+      for (let step = deferred.pop(); step !== undefined; step = deferred.pop()) await step()
+    },
+  }
+  return life
+}
+
+/** Events and changes of services, and who wants to hear of them. */
+function fakeNews(clock: FakeClock, signal: AbortSignal, maybe: Context['maybe']) {
+  const onEvent: { readonly type: string; readonly handler: Parameters<Context['on']>[1] }[] = []
+  const onChange: { readonly id: string; readonly told: () => void | Promise<void> }[] = []
+  const said: string[] = []
+  let lastEventId = 0
+  const emit: FakeContext<unknown>['emit'] = async (event) => {
+    lastEventId += 1
+    const whole = { id: lastEventId, atMs: clock.nowMs(), data: {}, ...event }
+    for (const { type, handler } of onEvent) {
+      const isMeant = type.endsWith('*') ? event.type.startsWith(type.slice(0, -1)) : event.type === type
+      if (isMeant) await handler(whole, signal)
+    }
+  }
+  const tellChange = async (id: string): Promise<void> => {
+    for (const each of onChange) if (each.id === id) await each.told()
+  }
+  const heard: Pick<Context, 'on' | 'onChange' | 'changed'> = {
+    on: (type, handler) => {
+      onEvent.push({ type, handler })
+    },
+    onChange: (ref, handler) => {
+      onChange.push({ id: ref.id, told: () => handler(maybe(ref)) })
+    },
+    changed: ({ id }) => {
+      said.push(id)
+      void tellChange(id)
+    },
+  }
+  return { ...heard, said, emit, tellChange }
+}
+
+/** The two ways of writing, with all that was written by them. */
+function fakeWrites(db: Db, emit: FakeContext<unknown>['emit']) {
+  const mutations: FakeMutation[] = []
+  const observed: Pick<StateEvent, 'type' | 'subject' | 'data'>[] = []
+  const enqueued: Enqueued[] = []
+  const ways: Pick<Context, 'observe' | 'mutate'> = {
     observe: async (work) => {
       const told: Pick<StateEvent, 'type' | 'subject' | 'data'>[] = []
       const event: ObservedTx['event'] = ({ type, subject, data = {} }) =>
@@ -199,35 +260,7 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): FakeCo
       for (const event of [mutation.event, ...mutation.told]) await emit(event)
     },
   }
-  return {
-    context,
-    clock,
-    metrics,
-    services,
-    logs,
-    mutations,
-    observed,
-    enqueued,
-    changed,
-    get healthChanges() {
-      return healthChanges
-    },
-    emit,
-    provide: async (ref, service) => {
-      if (service === undefined) services.delete(ref.id)
-      else services.set(ref.id, service)
-      await tellChange(ref.id)
-    },
-    changeSettings: (overrides) => {
-      settings = defaultSettings(overrides)
-      for (const listener of listeners) listener()
-    },
-    retire: () => retirement.abort(),
-    dispose: async () => {
-      retirement.abort()
-      for (let step = deferred.pop(); step !== undefined; step = deferred.pop()) await step()
-    },
-  }
+  return { ...ways, mutations, observed, enqueued }
 }
 
 /** Adds to a transaction what a mutation may say, recorded in `mutation`. */

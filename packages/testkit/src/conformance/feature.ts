@@ -98,18 +98,20 @@ export function featureConformance<Config>(name: string, make: () => Promise<Fea
     await leave(instance, fake, 'unload')
   })
 
-  feature('leaves no handle, timer or listener behind', async ({ plugin, context }) => {
-    const handlesBefore = handles()
-    const fake = context()
-    const timersBefore = fake.clock.pending
-    const instance = await plugin.setup(fake.context)
-    await instance.start?.()
-    await leave(instance, fake, 'unload')
-    assert.is(fake.clock.pending, timersBefore, 'a periodic task lives on')
-    await eventually(() => assert.equal(handles(), handlesBefore))
-  })
+  feature('leaves no handle, timer or listener behind', leavesNothing)
 
   feature.run()
+}
+
+async function leavesNothing<Config>({ plugin, context }: FeatureFixture<Config>): Promise<void> {
+  const handlesBefore = handles()
+  const fake = context()
+  const timersBefore = fake.clock.pending
+  const instance = await plugin.setup(fake.context)
+  await instance.start?.()
+  await leave(instance, fake, 'unload')
+  assert.is(fake.clock.pending, timersBefore, 'a periodic task lives on')
+  await eventually(() => assert.equal(handles(), handlesBefore))
 }
 
 async function leave<Config>(

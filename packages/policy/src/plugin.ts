@@ -25,7 +25,8 @@ import { disarmNote } from './tx/disarm-note.ts'
 import { gateHealth } from './tx/gate-health.ts'
 import { gateMemory } from './tx/gate-memory.ts'
 import { transmittersOf } from './tx/transmitters.ts'
-import { TX_KEY, TX_RESOURCE, txControlOf } from './tx/tx-control.ts'
+import { txControlOf } from './tx/tx-control.ts'
+import { TX_KEY, TX_RESOURCE } from './tx/tx-resource.ts'
 
 /** How a transmitter that goes on or off is told of. */
 const TX_EVENTS: Readonly<Record<TxGateState['transmitter'], string>> = {

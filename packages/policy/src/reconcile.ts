@@ -1,6 +1,7 @@
 import { type Clock, isServiceError, type Outcome, type Reconciler, storeCorrupt } from '@steeple/contracts'
 import type { Transmitters } from './tx/transmitters.ts'
-import { type ArmReview, TX_KEY, TX_RESOURCE, type TxControl } from './tx/tx-control.ts'
+import type { ArmReview, TxControl } from './tx/tx-control.ts'
+import { TX_KEY, TX_RESOURCE } from './tx/tx-resource.ts'
 
 /** Disarmed there is nothing to hold: what could arm is told at once. */
 const RESYNC_MS = 60_000

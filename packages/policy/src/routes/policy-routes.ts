@@ -13,7 +13,8 @@ import type { ChangedKey } from '../bundle/changed-keys.ts'
 import type { CurrentPolicy } from '../bundle/current-policy.ts'
 import { etagOf, namesRevision } from '../bundle/etag.ts'
 import { principalText } from '../principal-text.ts'
-import { TX_KEY, TX_RESOURCE, type TxControl } from '../tx/tx-control.ts'
+import type { TxControl } from '../tx/tx-control.ts'
+import { TX_KEY, TX_RESOURCE } from '../tx/tx-resource.ts'
 
 /** Characters of JSON above which the audit entry holds the size of a changed value instead of the value. */
 const AUDITED_LENGTH = 2_000

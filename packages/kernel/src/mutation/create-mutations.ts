@@ -1,14 +1,15 @@
 import type { KeyObject } from 'node:crypto'
 import { createAuditChain } from '@steeple/audit'
 import { agoMs, type WindowClock } from '@steeple/clock'
-import { createPause, isServiceError, type Reply, type TraceParent, type Vault } from '@steeple/contracts'
+import type { Reply, TraceParent, Vault } from '@steeple/contracts'
 import type { SharedStore } from '@steeple/reconcile'
 import { type Database, type SqlGuard, sqlGuard, type WriterTx } from '@steeple/store'
 import { createTracing, type Tracing } from '@steeple/telemetry'
 import { createIdempotencyStore, isKeepable, sweepIdempotency } from './idempotency.ts'
 import type { Mutation, MutationResult, Mutations, RateState } from './mutations.ts'
-import { createOutboxWriter, sweepOutbox } from './outbox.ts'
+import { sweepOutbox } from './outbox.ts'
 import { sweepRates, takeRate } from './rate-limit.ts'
+import { createRecords } from './records.ts'
 import { observedTx, type WorkEvent, type WorkFacts, workTx } from './work-tx.ts'
 
 /** What the mutation path needs. */
@@ -43,92 +44,30 @@ type Ended = MutationResult | { readonly error: unknown }
 export function createMutations(options: MutationOptions): Mutations {
   const { db, clock, tracing = createTracing() } = options
   const chain = createAuditChain(options.auditKey)
-  const outbox = createOutboxWriter((types) => options.onEvents(types))
   const idempotency = createIdempotencyStore(options.vault)
-  const guards = new Map<string, SqlGuard>()
-
-  const guardOf = (owner: string): SqlGuard => {
-    const known = guards.get(owner)
-    if (known !== undefined) return known
-    const fresh = sqlGuard(owner)
-    guards.set(owner, fresh)
-    return fresh
-  }
+  const records = createRecords(options, { chain, idempotency })
+  const guardOf = createGuards()
 
   async function apply(tx: WriterTx, mutation: Mutation, trace: TraceParent | undefined): Promise<Ended> {
-    const facts: WorkFacts = {
-      ...{ target: mutation.target, detail: undefined, event: undefined },
-      ...{ told: [], dirty: [] },
-    }
+    const { target } = mutation
+    const facts: WorkFacts = { target, detail: undefined, event: undefined, told: [], dirty: [] }
     let rate: RateState | undefined
     let reply: Reply
     try {
-      rate = await limited(tx, mutation)
+      rate = await limited(tx, mutation, options)
       reply = await tx.attempt(() => mutation.work(workTx(tx, guardOf(mutation.owner), facts)))
     } catch (error) {
-      await recordFailure(tx, mutation, error, facts.detail)
+      await records.failure(tx, mutation, error, facts.detail)
       return { error }
     }
-    await recordSuccess(tx, mutation, { ...facts, trace }, reply)
+    await records.success(tx, mutation, { ...facts, trace }, reply)
     return { reply, rate }
-  }
-
-  async function limited(
-    tx: WriterTx,
-    { principal, rateLimit }: Pick<Mutation, 'principal' | 'rateLimit'>,
-  ): Promise<RateState | undefined> {
-    if (rateLimit === undefined) return undefined
-    const limit = options.limits()[rateLimit.name]
-    return limit === undefined
-      ? undefined
-      : takeRate(tx, principal, rateLimit.name, rateLimit.cost, limit, clock)
-  }
-
-  async function recordFailure(
-    tx: WriterTx,
-    mutation: Pick<Mutation, 'action' | 'principal' | 'target' | 'requestId'>,
-    error: unknown,
-    said?: WorkFacts['detail'],
-  ): Promise<void> {
-    const { action, principal, target, requestId } = mutation
-    if (action === undefined) return
-    const outcome = outcomeOf(error)
-    const detail = { ...said, error: isServiceError(error) ? error.code : 'internal' }
-    await chain.append(tx, { atMs: clock.nowMs(), principal, action, target, outcome, requestId, detail })
-  }
-
-  async function recordSuccess(
-    tx: WriterTx,
-    mutation: Mutation,
-    facts: WorkFacts & { readonly trace: TraceParent | undefined },
-    reply: Reply,
-  ): Promise<void> {
-    const { action, requestId } = mutation
-    const { target, detail, principal = mutation.principal } = facts
-    const atMs = clock.nowMs()
-    if (mutation.idempotency !== undefined && isKeepable(reply))
-      await idempotency.claim(tx, mutation.idempotency, reply, clock)
-    if (action !== undefined) {
-      for (const { type, subject, data = {} } of [
-        facts.event ?? { type: action, subject: target },
-        ...facts.told,
-      ])
-        await outbox.append(tx, { atMs, type, subject, data })
-      await chain.append(tx, { atMs, principal, action, target, outcome: 'ok', requestId, detail })
-    }
-    if (action !== undefined) await options.shared?.announce(tx)
-    if (facts.dirty.length === 0) return
-    const { dirty, trace } = facts
-    await options.shared?.leave(tx, trace === undefined ? dirty : dirty.map((key) => ({ ...key, trace })))
-    tx.afterCommit(() => {
-      for (const { resource, key, isUrgent } of dirty) options.onDirty(resource, key, isUrgent, trace)
-    })
   }
 
   /** The job itself was undone (it took too long, its commit failed, its key was taken), and its audit entry with it. */
   async function auditUndone(mutation: Mutation, error: unknown): Promise<never> {
     // A store that takes no writes refuses this one too; the caller gets the first reason.
-    await db.transact((tx) => recordFailure(tx, mutation, error)).catch(() => undefined)
+    await db.transact((tx) => records.failure(tx, mutation, error)).catch(() => undefined)
     throw error
   }
 
@@ -148,13 +87,7 @@ export function createMutations(options: MutationOptions): Mutations {
       db.transact(async (tx) => {
         const events: WorkEvent[] = []
         const result = await work(observedTx(tx, guardOf(owner), events))
-        const atMs = clock.nowMs()
-        const pause = createPause()
-        for (const { type, subject, data = {} } of events) {
-          await outbox.append(tx, { atMs, type, subject, data })
-          await pause()
-        }
-        if (events.length > 0) await options.shared?.announce(tx)
+        await records.observed(tx, events)
         return result
       }, OBSERVED_LIMIT_MS),
     refuse: ({ requestId, detail, ...entry }) =>
@@ -162,10 +95,10 @@ export function createMutations(options: MutationOptions): Mutations {
     take: async (of) => {
       const refused = await db.transact(async (tx) => {
         try {
-          await limited(tx, of)
+          await limited(tx, of, options)
           return undefined
         } catch (error) {
-          await recordFailure(tx, of, error)
+          await records.failure(tx, of, error)
           return { error }
         }
       })
@@ -185,9 +118,26 @@ export function createMutations(options: MutationOptions): Mutations {
   }
 }
 
-/** HTTP statuses that say "you may not": the attempt was refused rather than gone wrong. */
-const REFUSALS: readonly number[] = [401, 403, 429]
+async function limited(
+  tx: WriterTx,
+  { principal, rateLimit }: Pick<Mutation, 'principal' | 'rateLimit'>,
+  { limits, clock }: Pick<MutationOptions, 'limits' | 'clock'>,
+): Promise<RateState | undefined> {
+  if (rateLimit === undefined) return undefined
+  const limit = limits()[rateLimit.name]
+  return limit === undefined
+    ? undefined
+    : await takeRate(tx, principal, rateLimit.name, rateLimit.cost, limit, clock)
+}
 
-function outcomeOf(error: unknown): 'denied' | 'failed' {
-  return isServiceError(error) && REFUSALS.includes(error.status) ? 'denied' : 'failed'
+/** What each owner may say in SQL, made once. */
+function createGuards(): (owner: string) => SqlGuard {
+  const guards = new Map<string, SqlGuard>()
+  return (owner) => {
+    const known = guards.get(owner)
+    if (known !== undefined) return known
+    const fresh = sqlGuard(owner)
+    guards.set(owner, fresh)
+    return fresh
+  }
 }

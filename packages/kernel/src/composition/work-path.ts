@@ -1,0 +1,59 @@
+import { createAuditTrail, type PacedAuditTrail } from '@steeple/audit'
+import { policyRef } from '@steeple/contracts'
+import {
+  createReconcileEngine,
+  createScheduler,
+  type ReconcileEngine,
+  type Scheduler,
+} from '@steeple/reconcile'
+import type { Secrets } from '@steeple/secrets'
+import type { KernelLog } from '@steeple/telemetry'
+import { createHealthBoard, type HealthPoller } from '../health.ts'
+import { healthNews } from '../health-news.ts'
+import { createMutations } from '../mutation/create-mutations.ts'
+import type { Mutations } from '../mutation/mutations.ts'
+import { createOutbox, type OutboxFeed } from '../mutation/outbox.ts'
+import { limitsOf } from '../mutation/rate-limit.ts'
+import type { Ground } from './ground.ts'
+
+/** How something comes to be: by a mutation, by a reconciler, by the hour; and how it is seen to be well. */
+export interface WorkPath {
+  readonly outbox: OutboxFeed
+  readonly audit: PacedAuditTrail
+  readonly reconciler: ReconcileEngine
+  readonly mutations: Mutations
+  readonly health: HealthPoller
+  readonly scheduler: Scheduler
+}
+
+/** Wires them. Nothing runs before it is begun. */
+export function createWorkPath(
+  { secrets, log }: { readonly secrets: Secrets; readonly log: KernelLog },
+  { clock, timers, store, cluster, metrics, tracing, services }: Ground,
+): WorkPath {
+  const { db, vault, anchor } = store
+  const { auditKey } = secrets
+  const { places, shared } = cluster
+  const outbox = createOutbox({ db })
+  const reconciler = createReconcileEngine({
+    ...{ clock, timers, tracing, places },
+    log: log.child({ component: 'reconcile' }),
+    metrics: metrics.kernel,
+    elsewhere: (key) => cluster.send(key),
+  })
+  const mutations = createMutations({
+    ...{ db, vault, clock, auditKey, tracing, shared },
+    limits: () => limitsOf(services.maybe(policyRef)?.bundle().rate_limits),
+    onDirty: (...dirty) => {
+      // What runs elsewhere was left there by the transaction.
+      if (cluster.runsHere(reconciler.placeOf(dirty[0]))) reconciler.enqueue(...dirty)
+    },
+    onEvents: (types) => outbox.committed(types),
+  })
+  const health = createHealthBoard({
+    ...{ clock, timers, log, isReady: () => reconciler.isReady },
+    tell: healthNews(clock, mutations),
+  })
+  const audit = createAuditTrail({ db, clock, auditKey, anchor })
+  return { outbox, audit, reconciler, mutations, health, scheduler: createScheduler({ timers, log, places }) }
+}

@@ -141,7 +141,7 @@ info('gives one error for a list that cannot be read, whatever is wrong with it'
       [{ body: '{"items":{}}' }, /answered without all its entries/],
       [{ body: 'garbage' }, /answered without all its entries/],
       [{ body: '' }, /answered without all its entries/],
-      [{ body: `{"items":["${'x'.repeat(1_200_000)}"]}` }, /more than 1048576 bytes/],
+      [{ body: `{"items":["${'x'.repeat(1_200_000)}"]}` }, /larger than 1048576 bytes/],
       [{ status: 500 }, /answered 500/],
       [{ how: 'break' }, /ECONNRESET|hang up/],
     ] as const) {

@@ -1,6 +1,5 @@
-import { get } from 'node:http'
-import { get as getSecurely } from 'node:https'
-import { southboundUnavailable } from '@steeple/contracts'
+import { isServiceError, southboundUnavailable } from '@steeple/contracts'
+import { httpExchange } from '@steeple/southbound'
 
 /** The core prints at most 512 KiB; what is longer is not its answer. */
 const BODY_MAX_BYTES = 1_048_576
@@ -27,25 +26,11 @@ export async function httpGet(
 ): Promise<Answer> {
   signal.throwIfAborted()
   const limit = AbortSignal.timeout(limitMs)
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-  // Behind a proxy of the operator's it may be HTTPS.
-  const ask = url.startsWith('https:') ? getSecurely : get
-  const request = ask(url, { agent: false, signal: AbortSignal.any([signal, limit]) }, (response) => {
-    const chunks: Buffer[] = []
-    let bytes = 0
-    response.on('data', (chunk: Buffer) => {
-      bytes += chunk.length
-      if (bytes > BODY_MAX_BYTES) request.destroy(new Error(`an answer of more than ${BODY_MAX_BYTES} bytes`))
-      else chunks.push(chunk)
-    })
-    response.on('error', reject)
-    response.on('end', () =>
-      resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
-    )
-  })
-  request.on('error', reject)
   try {
-    return await promise
+    // Behind a proxy of the operator's it may be HTTPS.
+    const request = { method: 'GET', url: new URL(url) }
+    const { status, text } = await httpExchange(request, BODY_MAX_BYTES, AbortSignal.any([signal, limit]))
+    return { status, body: text }
   } catch (error) {
     signal.throwIfAborted()
     const why = limit.aborted ? `no answer within ${limitMs} ms` : reasonOf(error)
@@ -56,5 +41,7 @@ export async function httpGet(
 /** The code of a system error, or its words: neither holds anything of a subscriber. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'it failed'
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.message
+  return 'code' in error && typeof error.code === 'string' && !isServiceError(error)
+    ? error.code
+    : error.message
 }

@@ -1,7 +1,7 @@
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
-import { urlToHttpOptions } from 'node:url'
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
 import { southboundUnavailable } from '@steeple/contracts'
+import { type HttpExchanged, httpExchange } from '@steeple/southbound'
 
 /** One call of a network function. */
 export interface HttpCall {
@@ -48,38 +48,19 @@ export function createHttpClient(limits: Partial<HttpLimits> = {}): HttpClient {
   const plain = new HttpAgent(kept)
   const secure = new HttpsAgent(kept)
 
-  const once = (call: HttpCall, url: URL, signal: AbortSignal, isRetry = false): Promise<IncomingMessage> => {
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-    const isSecure = url.protocol === 'https:'
-    const options = {
-      ...urlToHttpOptions(url),
-      method: call.method,
-      agent: isSecure ? secure : plain,
-      headers: headersOf(call),
-      signal,
-    }
-    const sent = isSecure ? requestHttps(options) : requestHttp(options)
-    sent.on('error', (error) => {
-      // A connection that was kept while the function restarted; every call here may be made twice.
-      const isStale = sent.reusedSocket && causeCode(error) === 'ECONNRESET' && !isRetry
-      if (isStale) once(call, url, signal, true).then(resolve, reject)
-      else reject(error)
-    })
-    sent.on('response', resolve)
-    sent.end(call.body?.text)
-    return promise
-  }
-
   const answered = async (call: HttpCall, url: URL, signal: AbortSignal): Promise<HttpAnswer> => {
-    const response = await once(call, url, signal)
-    const text = await bodyOf(response, bodyBytes)
-    const status = response.statusCode ?? 0
-    const next = status === 301 && call.method === 'GET' ? response.headers.location : undefined
+    const ask = (at: URL): Promise<HttpExchanged> => {
+      const request = { method: call.method, url: at, headers: headersOf(call), body: call.body?.text }
+      const agent = at.protocol === 'https:' ? secure : plain
+      // A connection may have been kept while the function restarted; every call here may be made twice.
+      return httpExchange({ ...request, agent, mayRepeat: true }, bodyBytes, signal)
+    }
+    const { status, headers, text } = await ask(url)
+    const next = status === 301 && call.method === 'GET' ? headers.location : undefined
     // gin sends a path with a slash too many to the one without, and nowhere else.
     const target = next === undefined ? null : URL.parse(next, url.href)
     if (target === null || target.origin !== url.origin || target.href === url.href) return { status, text }
-    const moved = await once(call, target, signal)
-    return { status: moved.statusCode ?? 0, text: await bodyOf(moved, bodyBytes) }
+    return await ask(target)
   }
 
   return {
@@ -111,22 +92,6 @@ function headersOf({ token, body }: HttpCall): Record<string, string> {
       ? {}
       : { 'content-type': body.type, 'content-length': String(Buffer.byteLength(body.text)) }),
   }
-}
-
-async function bodyOf(response: IncomingMessage, maxBytes: number): Promise<string> {
-  const parts: Buffer[] = []
-  let bytes = 0
-  for await (const part of response) {
-    // A response without an encoding gives buffers.
-    const chunk = part as Buffer
-    bytes += chunk.length
-    if (bytes > maxBytes) {
-      response.destroy()
-      throw southboundUnavailable(`the answer is larger than ${maxBytes} bytes`)
-    }
-    parts.push(chunk)
-  }
-  return Buffer.concat(parts).toString('utf8')
 }
 
 const WORDS: Readonly<Record<string, string>> = {

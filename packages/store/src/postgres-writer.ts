@@ -18,53 +18,78 @@ const NO_TABLE = '42P01'
 /** Instances that make the row at the same time see each other's halves. */
 const MAKE_ATTEMPTS = 5
 
-/** The writer's session on PostgreSQL. It connects by itself, at first and after each loss. */
+/** The one connection of the writer. It connects by itself, at first and after each loss. */
+interface WriterConnection {
+  isUp(): boolean
+  connect(): Promise<void>
+  /** Sends over the connection that there is, for at most so long; a lost one is not made again by itself. */
+  send(query: QueryConfig, limitMs: number): Promise<QueryResult>
+  /** Lets go of it. Nobody waits for a connection that is already of no use. */
+  drop(): void
+  close(): Promise<void>
+}
+
+/** `lost`: told when the connection goes, and the transaction on it. */
+function writerConnection(make: () => Client, lost: () => void): WriterConnection {
+  let client: Client | undefined
+  const drop = (gone: Client): void => {
+    if (gone !== client) return
+    client = undefined
+    lost()
+    gone.end().catch(() => undefined)
+  }
+  return {
+    isUp: () => client !== undefined,
+    connect: async () => {
+      if (client !== undefined) return
+      const fresh = make()
+      fresh.on('error', () => drop(fresh))
+      fresh.on('end', () => drop(fresh))
+      try {
+        await fresh.connect()
+      } catch (error) {
+        fresh.end().catch(() => undefined)
+        throw postgresError(error)
+      }
+      client = fresh
+    },
+    send: async (query, limitMs) => {
+      const current = client
+      if (current === undefined) throw storeUnavailable('the connection to the database was lost; try again')
+      try {
+        // pg takes query_timeout with each query; its types do not say so.
+        const bounded: QueryConfig & { query_timeout: number } = {
+          ...query,
+          query_timeout: clientLimitMs(limitMs),
+        }
+        return await current.query(bounded)
+      } catch (error) {
+        if (error instanceof Error && isConnectionError(error)) drop(current)
+        throw postgresError(error)
+      }
+    },
+    drop: () => {
+      if (client !== undefined) drop(client)
+    },
+    close: async () => {
+      const last = client
+      client = undefined
+      await last?.end()
+    },
+  }
+}
+
+/** The writer's session on PostgreSQL. */
 export function postgresWriter(
   connect: () => Client,
   query: QueryMaker,
 ): WriterSession & { close(): Promise<void> } {
-  let client: Client | undefined
   let isOpen = false
   let limitMs = STATEMENT_LIMIT_MS
-
-  function drop(lost: Client): void {
-    if (lost !== client) return
-    client = undefined
+  const connection = writerConnection(connect, () => {
     isOpen = false
-    // Nobody waits for a connection that is already of no use.
-    lost.end().catch(() => undefined)
-  }
-
-  async function connected(): Promise<Client> {
-    if (client !== undefined) return client
-    const fresh = connect()
-    fresh.on('error', () => drop(fresh))
-    fresh.on('end', () => drop(fresh))
-    try {
-      await fresh.connect()
-    } catch (error) {
-      fresh.end().catch(() => undefined)
-      throw postgresError(error)
-    }
-    client = fresh
-    return fresh
-  }
-
-  async function send(query: QueryConfig): Promise<QueryResult> {
-    const current = client
-    if (current === undefined) throw storeUnavailable('the connection to the database was lost; try again')
-    try {
-      // pg takes query_timeout with each query; its types do not say so.
-      const bounded: QueryConfig & { query_timeout: number } = {
-        ...query,
-        query_timeout: clientLimitMs(limitMs),
-      }
-      return await current.query(bounded)
-    } catch (error) {
-      if (error instanceof Error && isConnectionError(error)) drop(current)
-      throw postgresError(error)
-    }
-  }
+  })
+  const send = (query: QueryConfig): Promise<QueryResult> => connection.send(query, limitMs)
 
   async function rows<Row>(sql: string, params: SqlParams | undefined): Promise<readonly Row[]> {
     // The caller names the row type; the statement's column list is what it relies on.
@@ -83,7 +108,7 @@ export function postgresWriter(
         await control(MAKE_LOCK)
         return
       } catch (error) {
-        if (left === 1 || client === undefined) throw error
+        if (left === 1 || !connection.isUp()) throw error
       }
     }
   }
@@ -106,7 +131,7 @@ export function postgresWriter(
     run: async (sql, params) => (await send(query(sql, params))).rowCount ?? 0,
     begin: async (longerMs) => {
       limitMs = longerMs ?? STATEMENT_LIMIT_MS
-      await connected()
+      await connection.connect()
       await begin(
         longerMs === undefined ? BEGIN : `${BEGIN}; set local statement_timeout = ${Math.round(longerMs)}`,
       )
@@ -120,15 +145,11 @@ export function postgresWriter(
     },
     rollback: async () => {
       isOpen = false
-      await control('rollback').catch(() => (client === undefined ? undefined : drop(client)))
+      await control('rollback').catch(() => connection.drop())
     },
     mark: (savepoint) => control(`savepoint ${savepoint}`),
     release: (savepoint) => control(`release savepoint ${savepoint}`),
     undoTo: (savepoint) => control(`rollback to savepoint ${savepoint}`),
-    close: async () => {
-      const last = client
-      client = undefined
-      await last?.end()
-    },
+    close: () => connection.close(),
   }
 }

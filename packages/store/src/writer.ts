@@ -16,6 +16,8 @@ interface Entry {
   readonly reject: (error: unknown) => void
 }
 
+type JobWatch = ReturnType<typeof jobWatch>
+
 /** How one job of a group ended, told to its caller after the commit. */
 interface Ended {
   readonly entry: Entry
@@ -66,7 +68,7 @@ export function createWriter(
     const ended: Ended[] = []
     try {
       refuseLost('nothing was changed')
-      await runAll(entries, ended)
+      await runAll(session, watch, entries, ended)
       await session.commit()
       refuseLost('whether this change holds is not known')
     } catch (error) {
@@ -82,31 +84,6 @@ export function createWriter(
   function refuseLost(whatNow: string): void {
     const reason = lost()
     if (reason !== undefined) throw storeUnavailable(`${reason}; ${whatNow}`)
-  }
-
-  /** Runs the jobs up to the commit; `ended` grows as they end. */
-  async function runAll(entries: readonly Entry[], ended: Ended[]): Promise<void> {
-    const group = new PendingGroup()
-    // Readers see the state before, on a connection of their own, and go on meanwhile.
-    const pause = createPause()
-    await session.begin(entries[0]?.limitMs)
-    for (const entry of entries) {
-      const tx = new JobTx(session, group)
-      ended.push({ entry, tx, result: await runJob(entry, tx) })
-      if (!session.isOpen()) throw lostTransaction(ended.at(-1))
-      await pause()
-    }
-    await group.finish(groupTx(session))
-  }
-
-  async function runJob(entry: Entry, tx: JobTx): Promise<Ended['result']> {
-    try {
-      const value = await watch.bound(entry.job(tx), entry.limitMs)
-      return { value, after: await tx.keep() }
-    } catch (error) {
-      await tx.discard()
-      return { error }
-    }
   }
 
   function failAll(
@@ -138,6 +115,36 @@ export function createWriter(
       await draining
       watch.close()
     },
+  }
+}
+
+/** Runs the jobs up to the commit; `ended` grows as they end. */
+async function runAll(
+  session: WriterSession,
+  watch: JobWatch,
+  entries: readonly Entry[],
+  ended: Ended[],
+): Promise<void> {
+  const group = new PendingGroup()
+  // Readers see the state before, on a connection of their own, and go on meanwhile.
+  const pause = createPause()
+  await session.begin(entries[0]?.limitMs)
+  for (const entry of entries) {
+    const tx = new JobTx(session, group)
+    ended.push({ entry, tx, result: await runJob(watch, entry, tx) })
+    if (!session.isOpen()) throw lostTransaction(ended.at(-1))
+    await pause()
+  }
+  await group.finish(groupTx(session))
+}
+
+async function runJob(watch: JobWatch, entry: Entry, tx: JobTx): Promise<Ended['result']> {
+  try {
+    const value = await watch.bound(entry.job(tx), entry.limitMs)
+    return { value, after: await tx.keep() }
+  } catch (error) {
+    await tx.discard()
+    return { error }
   }
 }
 

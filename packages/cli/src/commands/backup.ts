@@ -1,6 +1,6 @@
 import { createReadStream, statSync } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
-import { basename, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, type Json } from '../client/rest-client.ts'
@@ -8,8 +8,8 @@ import { failure, usageError } from '../command-error.ts'
 import { askLines } from '../output/ask-lines.ts'
 import { jsonText } from '../output/print.ts'
 import { withProgress } from '../output/progress.ts'
+import { saveDownload } from '../output/save-download.ts'
 import { fields, table } from '../output/table.ts'
-import { writeWhole } from '../output/write-whole.ts'
 import type { Terminal } from '../terminal.ts'
 import { restCommand } from './options.ts'
 
@@ -49,18 +49,7 @@ async function backup(terminal: Terminal, file: string | undefined, options: Bac
   const isEncrypted = options.encrypt === true || options.passphraseFile !== undefined
   const passphrase = isEncrypted ? await passphraseOf(terminal, options, true) : undefined
   const response = await connect(terminal, options).download('/v1/backup', headersOf(passphrase))
-  const suggested = /filename="([^"]+)"/.exec(response.headers['content-disposition'] ?? '')?.[1]
-  const path = resolve(terminal.cwd, file ?? basename(suggested ?? 'svc-backup'))
-  let bytes = 0
-  const counted = async function* (): AsyncGenerator<Buffer> {
-    for await (const chunk of response) {
-      const piece = chunk as Buffer // a response without an encoding gives Buffers
-      bytes += piece.length
-      yield piece
-    }
-  }
-  const far = (): string => `${Math.floor(bytes / MIB)} MiB`
-  await withProgress(terminal, 'backup', () => writeWhole('backup', path, counted()), far)
+  const { path, bytes } = await saveDownload(terminal, 'backup', response, { file, fallback: 'svc-backup' })
   if (options.json === true) terminal.out(jsonText({ file: path, bytes, encrypted: isEncrypted }))
   else terminal.out(`${path}: ${bytes} bytes${isEncrypted ? '' : '; no key is in it'}\n`)
 }

@@ -1,11 +1,9 @@
-import { basename, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect } from '../client/rest-client.ts'
 import { jsonText, printList } from '../output/print.ts'
-import { withProgress } from '../output/progress.ts'
+import { saveDownload } from '../output/save-download.ts'
 import { moment } from '../output/table.ts'
-import { writeWhole } from '../output/write-whole.ts'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import { type ListOptions, limitOption, localCommand, placeOptions, restCommand } from './options.ts'
@@ -16,8 +14,6 @@ interface ExportOptions extends ConnectionOptions {
   readonly kinds?: string
   readonly output?: string
 }
-
-const MIB = 1_048_576
 
 /** `svc compliance export|erasures|verify` */
 export function addComplianceCommands(program: Command, terminal: Terminal): void {
@@ -62,18 +58,8 @@ interface VerifyOptions {
 async function save(terminal: Terminal, options: ExportOptions): Promise<void> {
   const { from, to, kinds } = options
   const response = await connect(terminal, options).download('/v1/compliance/export', {}, { from, to, kinds })
-  const suggested = /filename="([^"]+)"/.exec(response.headers['content-disposition'] ?? '')?.[1]
-  const path = resolve(terminal.cwd, options.output ?? basename(suggested ?? 'svc-compliance.csv'))
-  let bytes = 0
-  const counted = async function* (): AsyncGenerator<Buffer> {
-    for await (const chunk of response) {
-      const piece = chunk as Buffer // a response without an encoding gives Buffers
-      bytes += piece.length
-      yield piece
-    }
-  }
-  const far = (): string => `${Math.floor(bytes / MIB)} MiB`
-  await withProgress(terminal, 'export', () => writeWhole('export', path, counted()), far)
+  const target = { file: options.output, fallback: 'svc-compliance.csv' }
+  const { path, bytes } = await saveDownload(terminal, 'export', response, target)
   if (options.json === true) terminal.out(jsonText({ file: path, bytes }))
   else terminal.out(`${path}: ${bytes} bytes\n`)
 }

@@ -1,6 +1,6 @@
 import { type Timers, within } from '@steeple/clock'
 import type { Clock, ComponentHealth, ComponentState, HealthBoard, Log } from '@steeple/contracts'
-import { type HealthCheck, type Owner, WatchedOwner } from './watched-owner.ts'
+import { type HealthCheck, type Owner, WatchedOwner } from '@steeple/telemetry'
 
 /** Asks everything that can be ill, every few seconds. */
 export interface HealthPoller extends HealthBoard {

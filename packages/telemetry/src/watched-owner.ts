@@ -1,6 +1,6 @@
 import { type Timers, within } from '@steeple/clock'
 import type { Clock, ComponentHealth, ComponentState, Log } from '@steeple/contracts'
-import { scrubText } from '@steeple/telemetry'
+import { scrubText } from './log-redaction.ts'
 
 /** Asks an owner how its components are. */
 export type HealthCheck = () => Promise<readonly ComponentHealth[]>

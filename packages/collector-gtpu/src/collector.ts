@@ -46,12 +46,16 @@ async function collectionOf(
   const isTorn = position !== undefined && !position.isFinal && position.generation !== generation
   const isIncomplete = lost > 0 || isTorn
   const volumes: Volume[] = []
+  // Of a generation that was read before, whatever is new has moved since: a phone that comes after days has not moved for days.
+  const readMs = position?.generation === generation ? position.atMs : 0
+  // A clock that was far ahead and is right again: both may be of then.
+  const sinceMs = Math.min(snapshot.atMs, Math.max(snapshot.sinceMs, readMs))
   await eachPaced(counters, ({ address, upBytes, downBytes, firstMs, lastMs }) => {
     volumes.push({
       key: { by: 'address', address },
       upBytes,
       downBytes,
-      fromMs: Math.floor(firstMs ?? snapshot.sinceMs),
+      fromMs: Math.floor(firstMs ?? sinceMs),
       toMs: Math.ceil(lastMs ?? snapshot.atMs),
       count: { counter: address, generation },
       isIncomplete,
@@ -69,7 +73,11 @@ async function collectionOf(
     lost:
       lost === 0
         ? undefined
-        : { packets: lost, fromMs: position?.atMs ?? snapshot.sinceMs, toMs: clock.nowMs() },
+        : {
+            packets: lost,
+            fromMs: Math.min(position?.atMs ?? snapshot.sinceMs, snapshot.atMs),
+            toMs: clock.nowMs(),
+          },
     ...(over === undefined ? {} : { over }),
   }
 }

@@ -49,6 +49,43 @@ collector('gives totals of counters with a generation, by address', async () => 
   assert.equal([sightings, isWhole, lost], [[], false, undefined])
 })
 
+collector(
+  'says of an address that it shows for the first time that it moved nothing before the position',
+  async () => {
+    const { state, poll } = world()
+    const spans = async (position: string | undefined) => {
+      const { volumes, position: next } = await poll(position)
+      return { spans: volumes.map(({ fromMs, toMs }) => [fromMs, toMs]), next }
+    }
+    const first = await spans(undefined)
+    // Hours later a phone comes: its octets are of now, and not of all the time that the tap has looked.
+    const other = { address: '10.45.0.3', upBytes: 1, downBytes: 1 }
+    state.next = { ...READING, atMs: 36_000_000, counters: [] }
+    const empty = await spans(first.next)
+    state.next = { ...READING, atMs: 36_015_000, counters: [...READING.counters, other] }
+    assert.equal((await spans(empty.next)).spans, [
+      [36_000_000, 36_015_000],
+      [36_000_000, 36_015_000],
+    ])
+    // Of the next generation nothing was read before: it says itself when it began.
+    state.next = { ...READING, generation: 'a.2', sinceMs: 36_001_000, atMs: 36_015_000, counters: [other] }
+    assert.equal((await spans(empty.next)).spans, [[36_001_000, 36_015_000]])
+    assert.equal(first.spans, [[1_000, 2_000]])
+  },
+)
+
+collector('counts on when the clock was far ahead, and was put right', async () => {
+  const { state, poll } = world()
+  const first = await poll(undefined)
+  state.next = { ...READING, sinceMs: 1_500, atMs: 900, lost: 5 }
+  const { volumes, lost } = await poll(first.position)
+  assert.equal(
+    volumes.map(({ fromMs, toMs }) => [fromMs, toMs]),
+    [[900, 900]],
+  )
+  assert.ok(lost !== undefined && lost.fromMs <= 900)
+})
+
 collector('marks as incomplete what was lost since the position, until that is counted', async () => {
   const { state, poll } = world()
   const first = await poll(undefined)

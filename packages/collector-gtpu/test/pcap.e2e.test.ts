@@ -6,9 +6,20 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
 import type { ChildTap } from '../src/child/child-tap.ts'
+import { tapCollector } from '../src/collector.ts'
 import { PACKETS, RATES, readsExactly } from './support/exactly.ts'
 import { type Carried, CORE, frame, gpdu, pcapngOf, pcapOf, truthOf, tunnelOf } from './support/frames.ts'
-import { folder, isLooking, NEVER, octetsOf, openPcap, send, startFile, startPcap } from './support/taps.ts'
+import {
+  folder,
+  isLooking,
+  NEVER,
+  octetsOf,
+  openPcap,
+  send,
+  startFile,
+  startPcap,
+  systemClock,
+} from './support/taps.ts'
 import { enterVethNetwork, RECEIVING } from './support/veth.ts'
 
 enterVethNetwork(import.meta.filename)
@@ -142,6 +153,35 @@ if (hasPcap()) {
       await eventually(() => assert.not.ok(isRunning(Number(pid))))
     } finally {
       service.kill('SIGKILL')
+      own.remove()
+    }
+  })
+
+  exact('goes by the time of the service, whatever the clock of the machine says', async () => {
+    const own = folder()
+    // The machine's clock is off, and the service does not believe it.
+    const aheadMs = -40 * 86_400_000
+    const clock = { ...systemClock, nowMs: () => Date.now() + aheadMs }
+    const tap = await openPcap({ folder: own.path, clock })
+    try {
+      const collector = tapCollector(tap, clock)
+      let position: string | undefined
+      const sums: number[] = []
+      for (const round of [1, 2]) {
+        const beganMs = clock.nowMs()
+        send(PACKETS.slice(0, 500))
+        await eventually(async () => {
+          const found = await collector.poll(position, NEVER)
+          position = found.position
+          if (tap.stats().received < round * 500) throw new Error('it has not read all yet')
+          for (const { fromMs, toMs } of found.volumes)
+            assert.ok(fromMs <= toMs && toMs >= Math.floor(beganMs) && toMs <= Math.ceil(clock.nowMs()))
+          sums.push(found.volumes.length)
+        })
+      }
+      assert.ok(sums.every((volumes) => volumes > 0))
+    } finally {
+      await tap.close(false)
       own.remove()
     }
   })

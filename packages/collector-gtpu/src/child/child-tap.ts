@@ -1,14 +1,16 @@
 import { closeSync, constants, existsSync, openSync, rmSync } from 'node:fs'
 import { type Clock, type Log, southboundUnavailable } from '@steeple/contracts'
-import {
-  type CounterHeader,
-  type CounterReading,
-  readCounters,
-  readWrites,
-} from '../counters/counter-file.ts'
+import { type CounterReading, readCounters, readWrites } from '../counters/counter-file.ts'
 import { countersFrom } from '../counters/tally.ts'
 import { listed } from '../listed.ts'
-import { NO_PACKETS, type TapSnapshot, type TapState, type TapStats, type UpfTap } from '../upf-tap.ts'
+import {
+  NO_PACKETS,
+  type TapCounter,
+  type TapSnapshot,
+  type TapState,
+  type TapStats,
+  type UpfTap,
+} from '../upf-tap.ts'
 import type { TapOrder } from './order.ts'
 import { createTapChild, type TapChild } from './tap-child.ts'
 
@@ -32,7 +34,7 @@ export interface ChildTap extends UpfTap {
   readonly isWorking: boolean
 }
 
-/** A child that has written nothing for so long is not counting. */
+/** A child that has written nothing for so long, since it was read, is not counting. */
 const SILENT_MS = 5_000
 
 /**
@@ -58,10 +60,16 @@ export function createChildTap(options: ChildTapOptions): ChildTap {
   child.tick()
   let stats: TapStats = NO_PACKETS
   let given: number | undefined
-  const silence = ({ writtenMs }: CounterHeader, { status, detail }: TapState): string | undefined => {
-    if (status === 'down') return `the tap process is away: ${detail}`
-    const isSilent = order.driver === 'pcap' && clock.nowMs() - writtenMs > SILENT_MS
-    return isSilent ? 'the tap process gives no sign of life' : undefined
+  let givenMs = 0
+  /** What a child that is away has counted is given once; after that nothing is known until one is back. */
+  const give = (writes: number, { status, detail }: TapState): void => {
+    const nowMs = clock.monotonicMs()
+    if (writes !== given) {
+      given = writes
+      givenMs = nowMs
+    } else if (status === 'down') throw southboundUnavailable(`the tap process is away: ${detail}`)
+    else if (order.driver === 'pcap' && nowMs - givenMs > SILENT_MS)
+      throw southboundUnavailable('the tap process gives no sign of life')
   }
   return {
     get pid() {
@@ -81,12 +89,9 @@ export function createChildTap(options: ChildTapOptions): ChildTap {
       const isBeginning = given === undefined && !child.isWorking && state.status === 'ok'
       if (found === undefined || !found.header.isAtEnd || isBeginning)
         throw southboundUnavailable(state.status === 'ok' ? 'the tap has just begun to read' : state.detail)
-      const problem = silence(found.header, state)
-      // What a child that is away has counted is given once; after that nothing is known until one is back.
-      if (problem !== undefined && found.header.writes === given) throw southboundUnavailable(problem)
-      given = found.header.writes
+      give(found.header.writes, state)
       stats = statsOf(found)
-      return await snapshotOf(found, clock.nowMs())
+      return await snapshotOf(found, order, clock.nowMs())
     },
     stats: () => stats,
     state: () => stateOf(child.state(), order),
@@ -103,17 +108,29 @@ function statsOf({ header }: CounterReading): TapStats {
   return { received, dropped, malformed, unmatched, foreign, refused, refusedBytes, missed }
 }
 
-async function snapshotOf({ generation, header, rows }: CounterReading, nowMs: number): Promise<TapSnapshot> {
+async function snapshotOf(
+  { generation, header, rows }: CounterReading,
+  { driver }: TapOrder,
+  nowMs: number,
+): Promise<TapSnapshot> {
+  const isLive = driver === 'pcap'
+  const { sinceMs, writtenMs } = header
   return {
     generation,
-    sinceMs: header.sinceMs,
+    // Of the machine's clock, which the service may not believe, how long it has counted is all that is taken.
+    sinceMs: isLive ? nowMs - Math.max(0, writtenMs - sinceMs) : sinceMs,
     atMs: nowMs,
-    counters: await listed(countersFrom(rows)),
+    counters: await listed(isLive ? withoutTimes(countersFrom(rows)) : countersFrom(rows)),
     isFinal: false,
     lost: header.dropped + header.unmatched + header.missed,
     began: 0,
     carried: 0,
   }
+}
+
+/** The kernel stamps packets by the machine's clock, too; those of a capture are what is known of it. */
+function* withoutTimes(counters: Iterable<TapCounter>): Iterable<TapCounter> {
+  for (const { address, upBytes, downBytes } of counters) yield { address, upBytes, downBytes }
 }
 
 function stateOf(state: TapState, { driver, iface }: TapOrder): TapState {

@@ -59,6 +59,7 @@ export interface PcapPlace {
   readonly iface?: string
   readonly bufferBytes?: number
   readonly core?: readonly string[]
+  readonly clock?: Clock
 }
 
 /** A tap by npm `pcap`, which looks when it resolves. */
@@ -70,12 +71,17 @@ export async function openPcap(place: PcapPlace): Promise<ChildTap> {
 
 /** As `openPcap`, without waiting. */
 export function startPcap(place: PcapPlace): ChildTap {
-  const { iface = RECEIVING, bufferBytes = 64 * 1024 * 1024, core = [CORE, CORE_6] } = place
+  const {
+    iface = RECEIVING,
+    bufferBytes = 64 * 1024 * 1024,
+    core = [CORE, CORE_6],
+    clock = systemClock,
+  } = place
   return createChildTap({
     order: { driver: 'pcap', iface, core, bufferBytes },
     folder: place.folder,
     capture: '',
-    clock: systemClock,
+    clock,
     log: noLog,
   })
 }

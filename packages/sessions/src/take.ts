@@ -12,6 +12,7 @@ import { storableName } from '@steeple/telecom'
 import { type Tally, tallyRound } from './count/tally.ts'
 import { type Joined, joinRound } from './join/join-round.ts'
 import { rowFromLink, rowFromSession } from './join/session.ts'
+import { setBack } from './join/set-back.ts'
 import type { LedgerWriter } from './ledger/ledger.ts'
 import { heldKey, type Memory, readMemory, storedRound, trimCounters, trimMemory } from './memory.ts'
 import type { SessionMetrics } from './metrics.ts'
@@ -97,6 +98,8 @@ async function takeRound(
     mine !== undefined && mine.round.round === stored.round ? mine : await readMemory(tx, stored, nowMs)
   const pause = createPause()
   await prepareRound(tx, memory, collections)
+  const beforeMs = Math.max(...[...memory.sources.values()].map(({ at_ms: atMs }) => atMs))
+  setBack(memory.known.sessions.values(), { nowMs, beforeMs, intervalMs: parts.intervalMs })
   await pause()
   let nextSession = memory.round.next_session
   const number = memory.round.round + 1

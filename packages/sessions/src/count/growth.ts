@@ -37,7 +37,9 @@ export function growthOf(
   const down = downBytes - known.down_bytes
   if (up < 0 || down < 0) return { result: 'backwards' }
   if (up === 0 && down === 0 && !volume.isIncomplete) return { result: 'same' }
-  const fromMs = Math.min(toMs, Math.max(known.to_ms, untilMs ?? 0))
+  // What was read later than now, was by a clock that has been set back since: then its source's last reading alone tells.
+  const beforeMs = known.to_ms > toMs ? (untilMs ?? toMs) : Math.max(known.to_ms, untilMs ?? 0)
+  const fromMs = Math.min(toMs, beforeMs)
   return {
     result: 'grown',
     moved: { fromMs, toMs, upBytes: up, downBytes: down },

@@ -88,7 +88,7 @@ function sessionOf(source: string, sighting: SessionSighting, { nowMs, nextId, a
     state: sighting.state,
     source,
     startedAtMs,
-    sinceMs: sighting.startedAtMs === undefined ? (askedMs(source) ?? 0) : startedAtMs,
+    sinceMs: sighting.startedAtMs === undefined ? Math.min(askedMs(source) ?? 0, startedAtMs) : startedAtMs,
     endedAtMs:
       sighting.state === 'ended' ? Math.max(startedAtMs, Math.min(sighting.seenAtMs, nowMs)) : undefined,
     volumes: new Map(),

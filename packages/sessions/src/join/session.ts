@@ -20,9 +20,9 @@ export interface Session {
   cell: string | undefined
   state: 'active' | 'idle' | 'ended'
   readonly source: string
-  readonly startedAtMs: number
+  startedAtMs: number
   /** It may have had its address since then: its start, or when its source was asked before and did not list it. */
-  readonly sinceMs: number
+  sinceMs: number
   endedAtMs: number | undefined
   readonly volumes: Map<string, SessionVolume>
   /** What sources call it, by source and reference. */

@@ -111,6 +111,8 @@ class Learnt implements Tunnels {
       }
       return true
     }
+    // Ahead of now it was seen by a clock that has been set back since.
+    own.seenMs = Math.min(own.seenMs, atMs)
     if (atMs - own.seenMs > HOLD_MS) {
       this.#giveOver(tunnel, frame, atMs)
       return true

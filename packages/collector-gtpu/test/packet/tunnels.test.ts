@@ -93,6 +93,18 @@ tunnels('counts after all what was kept back of a tunnel whose number was given 
   )
 })
 
+tunnels('keeps nothing back for longer when the clock of the machine is set back', () => {
+  const then = 2 * 3_600_000
+  const before = [up(VICTIM, 2, then), up(A, 1, then), down(A, then)]
+  const again = [up(VICTIM, 1, 1_000), up(VICTIM, 1, 1_000 + HOLD_MS)]
+  assert.is(counted([...before, ...again]).refused.packets, 2)
+  const all = [...before, ...again, up(VICTIM, 1, 1_001 + HOLD_MS)]
+  assert.equal(
+    [counted(all).octets, counted(all).refused],
+    [Object.fromEntries(truthOf(all)), { packets: 0, octets: 0 }],
+  )
+})
+
 tunnels('refuses again when the phone that was silent sends from its own address', () => {
   const quiet = [up(VICTIM, 2), up(A, 1), down(A), up(VICTIM, 1, HOLD_MS + 1), up(A, 1, HOLD_MS + 2)]
   const { octets, refused } = counted([...quiet, up(VICTIM, 1, HOLD_MS + 3)])

@@ -144,7 +144,9 @@ async function take(around: Around, name: string, reading: Reading): Promise<boo
   const { imsi, records } = content
   if (imsi === undefined) return false
   state.owners.set(name, imsi)
-  return await count(around, imsi, records, Math.min(Math.round(reading.writtenMs), around.nowMs))
+  // What the look before did not show was written since, whatever the clock of the machine said then.
+  const writtenMs = Math.max(Math.round(reading.writtenMs), state.lookedMs)
+  return await count(around, imsi, records, Math.min(writtenMs, around.nowMs))
 }
 
 /** Counts what records that were written at `toMs` have grown by; whether it changes the position. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, copyFile, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, readFile, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 import { fileBytes, recordBytes } from './support/encode.ts'
@@ -92,6 +92,32 @@ reading('counts on from where it was when it or the CHF comes back, in any order
     chf.update(second, report(100, 1_000))
     await ledger.round(world.open())
     assert.equal(ledger.of(imsiOf(1)), [200, 2_000])
+  }),
+)
+
+reading('knows when octets moved where the clock of the machine is years behind', () =>
+  inWorld(async (world, chf, ledger) => {
+    const collector = world.open()
+    const session = chf.create(imsiOf(1))
+    const spans: (readonly [number, number])[] = []
+    const looks: number[] = []
+    for (const octets of [1, 2, 3]) {
+      chf.update(session, report(octets, octets))
+      // A box without a clock of its own, before it has heard of the time: the service knows better.
+      await utimes(chf.fileOf(imsiOf(1)), 1_000, 1_000)
+      looks.push(world.clock.nowMs())
+      const { volumes } = await ledger.round(collector)
+      spans.push(...volumes.map(({ fromMs, toMs }) => [fromMs, toMs] as const))
+      await world.clock.advance(15_000)
+    }
+    assert.equal(ledger.of(imsiOf(1)), [6, 6])
+    // Not before the look that did not show it, at the latest at that which does.
+    for (const [index, [fromMs, toMs]] of spans.entries())
+      if (index > 0) {
+        assert.ok(toMs >= (looks[index - 1] ?? 0) && toMs <= (looks[index] ?? 0), `${index}: ${toMs}`)
+        assert.ok(fromMs < toMs)
+      }
+    assert.is(spans.length, 3)
   }),
 )
 

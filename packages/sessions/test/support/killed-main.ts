@@ -1,5 +1,10 @@
 // Takes rounds over a store until it is killed: `killed-main.ts STORE BEGAN_MS [END_TICK]`. Prints a line after each round.
-import { type CollectionConsumer, collectionConsumerRef } from '@steeple/contracts'
+import {
+  type CollectionConsumer,
+  collectionConsumerRef,
+  isServiceError,
+  storeUnavailable,
+} from '@steeple/contracts'
 import { openDatabase } from '@steeple/store'
 import { fakeContext } from '@steeple/testkit'
 import type { SessionsConfig } from '../../src/config.ts'
@@ -28,7 +33,13 @@ for (;;) {
   // The world goes on whether somebody looks or not.
   const tick = last ?? START_TICK + Math.floor((Date.now() - Number(began)) / 5)
   const position = await consumer.position('cdr')
-  await consumer.take(collectionsAt(tick, position), new AbortController().signal)
+  try {
+    await consumer.take(collectionsAt(tick, position), new AbortController().signal)
+  } catch (error) {
+    // A busy store refuses a round as a whole: it is offered again.
+    if (isServiceError(error) && error.code === storeUnavailable.code) continue
+    throw error
+  }
   process.stdout.write(`${tick}\n`)
   if (last !== undefined) break
 }

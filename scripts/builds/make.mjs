@@ -2,7 +2,7 @@
 //   node scripts/builds/make.mjs --out DIR [--without a,b | --only a,b] [--arch x64|arm64] [--node included|named]
 // Two runs on the same commit give the same files. docs/adr/0024-a-build-is-a-closed-folder.md says how it is laid out, and why.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { argv, execPath, stderr } from 'node:process'
@@ -105,10 +105,21 @@ function withoutParts(lacks, use) {
       stdio: ['ignore', 'ignore', 'inherit'],
     })
     if (done.status !== 0) throw new Error('the command could not be bundled')
+    for (const file of filesBelow(folder)) unnamed(join(folder, file), lacks)
     use(folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Takes away the bundler's lines that say where a part which is empty was read from. */
+function unnamed(file, lacks) {
+  const text = readFileSync(file, 'utf8')
+  const own = lacks.reduce(
+    (all, name) => all.replaceAll(new RegExp(`^// src/(\\w+/)?parts/${name}\\.ts\\n`, 'gm'), ''),
+    text,
+  )
+  if (own !== text) writeFileSync(file, own)
 }
 
 /** The pages of the console are made anew: what is for a part that the build lacks is not in them. */

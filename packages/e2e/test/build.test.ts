@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, w
 import { join } from 'node:path'
 import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { makeBuild, makeBuildElsewhere, run, tryBuild } from '../harness/builds/make-build.ts'
+import { filesWith, ownFiles } from '../harness/builds/words.ts'
 import { ROOT } from '../harness/launch.ts'
 import { type Service, startService } from '../harness/service.ts'
 
@@ -33,6 +34,9 @@ build(
     assert.match(said, /^0\.\d+\.\d+\ncommit {2}[0-9a-f]{40}(\+changes)?\ndate {4}20\d\d-/)
     assert.match(said, new RegExp(`\nfor {5}linux ${process.arch}, node 24\\.`))
     assert.match(said, /\nhas .* mesh .*\nlacks {3}lab-core tracing/)
+    const contents = ownFiles(folder)
+    assert.equal(filesWith(folder, 'parts/lab-core.ts', contents), [])
+    assert.is.not(filesWith(folder, 'parts/mesh.ts', contents).length, 0)
     const project = join(temp.path, 'outside')
     const made = await run(program, ['plugin', 'new', 'outside', '--kind', 'core', '--dir', project], env)
     assert.match(made.said, /vendor\/steeple-plugin-kit-/)

@@ -1,8 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
+import { type DebianRoot, debianRoot } from '../containers/debian-root.ts'
 import { enterOwnMachine, machineFolder, madeOutside } from '../containers/own-machine.ts'
 import { makeBuild, makePackages } from '../harness/builds/make-build.ts'
 import { until } from '../harness/service.ts'
@@ -12,7 +13,8 @@ const EMULATOR = '/usr/bin/qemu-aarch64-static'
 /** Emulated, on a machine that may be busy. */
 const LIMIT = { limitMs: 900_000 }
 const ADMIN = 'emulated-admin-token-0123456789'
-const URL_OF_IMAGE = 'http://127.0.0.1:8080'
+const URL_OF_IT = 'http://127.0.0.1:8080'
+const ENVIRONMENT = { HOME: '/var/lib/svc', SVC_HSS_DRIVER: 'none', SVC_ADMIN_TOKEN: ADMIN }
 
 if (!existsSync(EMULATOR) && process.env.CI !== 'true') {
   process.stdout.write(`needs qemu-user-static (${EMULATOR})\n`)
@@ -41,25 +43,36 @@ arm.before(() => {
 }, LIMIT)
 
 arm(
-  'a Debian package for arm64 says so, and what its unit starts is a program of arm64',
-  () => {
+  'a Debian package for arm64 is installed, issues a SIM, stops, and is removed',
+  async () => {
     const { stdout } = spawnSync('dpkg-deb', ['-f', fileOf('.deb'), 'Architecture'], { encoding: 'utf8' })
     assert.is(stdout, 'arm64\n')
-    must('dpkg-deb', '-x', fileOf('.deb'), join(root, 'package'))
-    const read = (path: string): string => readFileSync(join(root, 'package', path), 'utf8')
-    const [, command = ''] = /^ExecStart=(\S+)/m.exec(read('usr/lib/systemd/system/steeple.service')) ?? []
-    const [, main = ''] = /"\$root\/(\S+main\.js)"/.exec(read(command)) ?? []
-    // No shell: the emulator runs one program and none that this one would start.
-    const place = '/package/usr/lib/steeple'
-    const {
-      status,
-      stdout: said,
-      stderr,
-    } = spawnSync('chroot', [root, '/emulator', `${place}/bin/node`, `${place}/${main}`, '--version'], {
-      encoding: 'utf8',
-    })
-    assert.is(status, 0, stderr)
-    assert.match(said, /^for {5}linux arm64, node 24\./m)
+    const debian = debianRoot()
+    must('chroot', debian.folder, 'dpkg', '--add-architecture', 'arm64')
+    // The libraries of that machine are the image's; dpkg knows nothing of them.
+    const installed = debian.run('dpkg', '-i', '--force-depends', debian.bring(fileOf('.deb')))
+    assert.is(installed.code, 0, installed.said)
+    const { said: status } = debian.run('dpkg', '-s', 'steeple:arm64')
+    assert.match(status, /^Status: install ok installed$/m)
+    assert.is(debian.run('stat', '-c', '%U %a', '/var/lib/svc').said, 'steeple 700\n')
+    const libraries = join(debian.folder, 'libraries-of-arm64')
+    mkdirSync(libraries)
+    must('mount', '--bind', root, libraries)
+    copyFileSync(EMULATOR, join(debian.folder, 'emulator'))
+    const emulator = ['/emulator', '-L', '/libraries-of-arm64']
+    const served = await serving(
+      debian.start('steeple:steeple', [...emulator, ...startOf(debian)], ENVIRONMENT),
+    )
+    assert.match(
+      debian.run(...emulator, ...svcOf(debian), '--version').said,
+      /^for {5}linux arm64, node 24\./m,
+    )
+    await issues(served)
+    assert.is(await ended(served), 0, served.said())
+    const removed = debian.run('dpkg', '-r', 'steeple')
+    assert.is(removed.code, 0, removed.said)
+    assert.not(debian.has('/usr/lib/steeple') || debian.has('/usr/bin/svc'))
+    assert.ok(debian.has('/var/lib/svc/svc.db'))
   },
   LIMIT,
 )
@@ -68,45 +81,76 @@ arm(
   'the image of arm64 starts, issues a SIM and stops',
   async () => {
     assert.is(config.architecture, 'arm64')
-    const [user] = config.config.User.split(':').map(Number)
-    chownSync(join(root, 'var/lib/svc'), user ?? 0, user ?? 0)
-    const { Entrypoint: program, Cmd: flags } = config.config
-    const child = spawn(
-      'chroot',
-      [`--userspec=${config.config.User}`, root, '/emulator', ...program, ...flags],
-      {
-        env: {
-          PATH: '/usr/sbin:/usr/bin',
-          HOME: '/var/lib/svc',
-          SVC_HSS_DRIVER: 'none',
-          SVC_ADMIN_TOKEN: ADMIN,
-        },
+    const { User: user, Entrypoint: program, Cmd: flags } = config.config
+    const [id = 0] = user.split(':').map(Number)
+    chownSync(join(root, 'var/lib/svc'), id, id)
+    const served = await serving(
+      spawn('chroot', [`--userspec=${user}`, root, '/emulator', ...program, ...flags], {
+        env: { PATH: '/usr/sbin:/usr/bin', ...ENVIRONMENT },
         stdio: ['ignore', 'pipe', 'pipe'],
-      },
+      }),
     )
-    const over = once(child, 'close')
-    let said = ''
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk) => {
-        said += chunk
-      })
-    await until(async () => (await fetch(`${URL_OF_IMAGE}/v1/healthz`)).status === 200, 600_000).catch(
-      (cause: unknown) => {
-        throw new Error(`it does not answer:\n${said}`, { cause })
-      },
-    )
-    const issued = await fetch(`${URL_OF_IMAGE}/v1/sims`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${ADMIN}`, 'content-type': 'application/json' },
-      body: '{}',
-    })
-    assert.is(issued.status, 201, said)
-    child.kill('SIGTERM')
-    await over
-    assert.is(child.exitCode, 0, said)
+    await issues(served)
+    assert.is(await ended(served), 0, served.said())
   },
   LIMIT,
 )
+
+/** What the command starts: the emulator runs one program, and none that a shell would start. */
+function svcOf(debian: DebianRoot): readonly string[] {
+  const script = debian.read('/usr/lib/steeple/bin/svc')
+  const [, command = ''] = /^exec (.+) "\$@"$/m.exec(script) ?? []
+  const place = '/usr/lib/steeple'
+  const filled = command.replaceAll('"', '').replace('$node', `${place}/bin/node`).replace('$root', place)
+  const parts = filled.split(' ')
+  if (!parts.some((part) => part.endsWith('main.js'))) throw new Error(`svc starts nothing known:\n${script}`)
+  return parts
+}
+
+/** What the unit starts, with its flags. */
+function startOf(debian: DebianRoot): readonly string[] {
+  const unit = debian.read('/usr/lib/systemd/system/steeple.service')
+  const [, flags] = /^ExecStart=\S+\/bin\/svc (.+)$/m.exec(unit) ?? []
+  if (flags === undefined) throw new Error(`the unit starts nothing known:\n${unit}`)
+  return [...svcOf(debian), ...flags.split(' ')]
+}
+
+interface Served {
+  readonly child: ChildProcess
+  readonly over: Promise<unknown>
+  readonly said: () => string
+}
+
+/** Waits until a service that was started answers. */
+async function serving(child: ChildProcess): Promise<Served> {
+  const over = once(child, 'close')
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk) => {
+      said += chunk
+    })
+  await until(async () => (await fetch(`${URL_OF_IT}/v1/healthz`)).status === 200, 600_000).catch(
+    (cause: unknown) => {
+      throw new Error(`it does not answer:\n${said}`, { cause })
+    },
+  )
+  return { child, over, said: () => said }
+}
+
+async function issues({ said }: Served): Promise<void> {
+  const issued = await fetch(`${URL_OF_IT}/v1/sims`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ADMIN}`, 'content-type': 'application/json' },
+    body: '{}',
+  })
+  assert.is(issued.status, 201, said())
+}
+
+async function ended({ child, over }: Served): Promise<number | null> {
+  child.kill('SIGTERM')
+  await over
+  return child.exitCode
+}
 
 interface ImageConfig {
   readonly architecture: string

@@ -55,9 +55,11 @@ arm(
     const { said: status } = debian.run('dpkg', '-s', 'steeple:arm64')
     assert.match(status, /^Status: install ok installed$/m)
     assert.is(debian.run('stat', '-c', '%U %a', '/var/lib/svc').said, 'steeple 700\n')
+    // What lies below is taken for the system's own, so it is libraries and nothing else.
     const libraries = join(debian.folder, 'libraries-of-arm64')
     mkdirSync(libraries)
-    must('mount', '--bind', root, libraries)
+    must('cp', '-a', join(root, 'lib'), libraries)
+    must('cp', '-a', join(root, 'usr/lib/aarch64-linux-gnu'), join(libraries, 'lib'))
     copyFileSync(EMULATOR, join(debian.folder, 'emulator'))
     const emulator = ['/emulator', '-L', '/libraries-of-arm64']
     const served = await serving(
@@ -129,11 +131,13 @@ async function serving(child: ChildProcess): Promise<Served> {
     stream?.on('data', (chunk) => {
       said += chunk
     })
-  await until(async () => (await fetch(`${URL_OF_IT}/v1/healthz`)).status === 200, 600_000).catch(
+  const isOver = (): boolean => child.exitCode !== null
+  await until(async () => isOver() || (await fetch(`${URL_OF_IT}/v1/healthz`)).status === 200, 600_000).catch(
     (cause: unknown) => {
       throw new Error(`it does not answer:\n${said}`, { cause })
     },
   )
+  assert.not(isOver(), said)
   return { child, over, said: () => said }
 }
 

@@ -92,6 +92,8 @@ export interface EdgeTls {
 export interface SettingsFile {
   /** What the changes of keys would make of it; throws `validation_failed`. See `planSettings`. */
   plan(changes: Readonly<Record<string, unknown>>): PlannedSettings
+  /** A digest of what the file says now, by which nobody learns what that is; that of an empty one when there is none. */
+  digest(): string
   /** Puts it in the file's place; throws `settings_fixed`. */
   write(planned: PlannedSettings): void
   /** Puts in force what the file says now, as SIGHUP does. */

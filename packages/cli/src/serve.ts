@@ -1,5 +1,6 @@
+import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEdge, type Edge } from '@steeple/api'
@@ -195,12 +196,19 @@ function edgeOptions(
           : { ...source, readFile: () => '' }
         return planSettings({ ...readable, sections: sectionsHere(readable) }, changes)
       },
+      digest: () => fileDigest(source, kernel),
       write: writeSettings,
       reload: () => kernel.reload(loadHere(source)),
     },
     ...(documentation === undefined ? {} : { documentation }),
     ...(tls === undefined ? {} : { tls }),
   }
+}
+
+/** Keyed, so that nobody finds out by trying what a file says that they may not read. */
+function fileDigest({ file = DEFAULT_CONFIG_FILE }: ConfigOptions, kernel: Kernel): string {
+  const text = existsSync(file) ? readFileSync(file) : ''
+  return createHmac('sha256', kernel.cursorSecret()).update('settings-file').update(text).digest('base64url')
 }
 
 /** What happens to the process, and whom to tell of it now. */

@@ -2490,6 +2490,8 @@ export interface Operations {
       readonly query?: {
         readonly dry_run?: boolean | undefined
       }
+      /** The `etag` of what was read before: the change is refused when somebody else was first. */
+      readonly ifMatch?: string | undefined
       readonly body: {
         /** By key, dotted. */
         readonly settings: Readonly<Record<string, unknown>>
@@ -2511,7 +2513,7 @@ export interface Operations {
         readonly by: string
       }[]
     }
-    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'settings_fixed' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
+    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'settings_fixed' | 'stale_change' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
   }
   /** List the SIMs, newest first, or search them. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
   'GET /v1/sims': {
@@ -2753,6 +2755,8 @@ export interface Operations {
         /** The first 12 hexadecimal characters of the SHA-256 of the IMSI, never the IMSI itself. */
         readonly imsi: string
       }
+      /** The `etag` of what was read before: the change is refused when somebody else was first. */
+      readonly ifMatch?: string | undefined
       readonly body: {
         /** null removes it. */
         readonly label: string | null
@@ -2793,7 +2797,7 @@ export interface Operations {
         readonly synced_at: string | null
       }
     }
-    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'sim_not_found' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
+    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'sim_not_found' | 'stale_change' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
   }
   /** Set, top up or take away the data quota of a SIM. Roles: operator, admin. */
   'POST /v1/sims/{imsi}/quota': {
@@ -2802,6 +2806,8 @@ export interface Operations {
         /** The first 12 hexadecimal characters of the SHA-256 of the IMSI, never the IMSI itself. */
         readonly imsi: string
       }
+      /** The `etag` of what was read before: the change is refused when somebody else was first. */
+      readonly ifMatch?: string | undefined
       readonly body?: {
         /** Octets of both directions together; null takes the quota away. */
         readonly quota_bytes?: number | null
@@ -2860,7 +2866,7 @@ export interface Operations {
         readonly is_incomplete: boolean
       }>>
     }
-    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'quota_not_set' | 'rate_limited' | 'request_timeout' | 'sim_not_found' | 'sim_state_conflict' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
+    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'quota_not_set' | 'rate_limited' | 'request_timeout' | 'sim_not_found' | 'sim_state_conflict' | 'stale_change' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
   }
   /** Lift a suspension. Roles: operator, admin. */
   'POST /v1/sims/{imsi}/resume': {

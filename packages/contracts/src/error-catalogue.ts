@@ -101,6 +101,12 @@ export const idempotencyInProgress: ErrorFactory = defineError(
 export const pluginStateConflict: ErrorFactory = defineError('plugin_state_conflict', 409, '%s')
 /** Code `settings_fixed` is additive to the contract's list: a setting that the service cannot change where it is set. */
 export const settingsFixed: ErrorFactory = defineError('settings_fixed', 409, '%s')
+/** Code `stale_change` is additive to the contract's list: `If-Match` names something that is not there any more. */
+export const staleChange: ErrorFactory = defineError(
+  'stale_change',
+  412,
+  'somebody else has changed %s meanwhile; read it again and repeat the change',
+)
 /** Code `request_timeout` is additive to the contract's list: a request that does not arrive in time. */
 export const requestTimeout: ErrorFactory = defineError(
   'request_timeout',
@@ -183,6 +189,7 @@ export const ERROR_CATALOGUE: readonly ErrorFactory[] = [
   idempotencyKeyReused,
   idempotencyInProgress,
   settingsFixed,
+  staleChange,
   pluginStateConflict,
   requestTimeout,
   headersTooLarge,

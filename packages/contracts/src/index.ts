@@ -1,4 +1,5 @@
 export { type Backoff, backoffMs } from './backoff.ts'
+export { changeTag, refuseStale } from './change-tag.ts'
 export {
   ADMIN_TOKEN_VARIABLE,
   type Apply,
@@ -83,6 +84,7 @@ export {
   simStateConflict,
   simSwapCooldown,
   southboundUnavailable,
+  staleChange,
   storeCorrupt,
   storeInvalid,
   storeUnavailable,

@@ -1,8 +1,11 @@
 import {
+  changeTag,
   type ImsiHash,
   type JsonSchema,
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
+  type Reader,
+  type Reply,
   type SubscriberView,
   sumOctets,
   TIMESTAMP_SCHEMA,
@@ -14,6 +17,7 @@ import {
 import { type Account, accountsOf } from './account.ts'
 import { type FairUseParts, termsOf } from './parts.ts'
 import { throttleBpsOf, wantedHold } from './steps.ts'
+import { quotasOf } from './store/quota-store.ts'
 
 const BYTES: JsonSchema = { type: 'integer' }
 const NULLABLE_BYTES: JsonSchema = { type: ['integer', 'null'] }
@@ -124,6 +128,23 @@ export async function usageRecord(
     updated_at: timestampOrNull(account?.updatedAtMs ?? null),
     by_source: Object.fromEntries([...seen.bySource].map(([source, totals]) => [source, sourceOf(totals)])),
   }
+}
+
+/** What of the quota of a SIM people change, for `changeTag`: not what is used of it. */
+export async function changedPart(reader: Reader, imsi: ImsiHash): Promise<readonly unknown[]> {
+  const quota = (await quotasOf(reader, [imsi])).get(imsi)
+  if (quota === undefined) return []
+  const { quota_bytes, period, action, throttle_bps, added_bytes, added_from_ms } = quota
+  return [quota_bytes, period, action, throttle_bps, added_bytes, added_from_ms]
+}
+
+/** An answer with the tag that `POST …/quota` is guarded by. */
+export async function tagged(
+  reader: Reader,
+  imsi: ImsiHash,
+  body: Readonly<Record<string, unknown>>,
+): Promise<Reply> {
+  return { body, headers: { etag: changeTag(await changedPart(reader, imsi), body) } }
 }
 
 type Totals = UsageTotals & { readonly bySource: ReadonlyMap<string, UsageTotals> }

@@ -150,6 +150,29 @@ quotas('says which SIMs are at an edge of their quota, and how much they have us
   })
 })
 
+quotas('overwrites no quota that who sets one has not seen, and is not stale by what is used', async () => {
+  const [hash] = await issue()
+  const tagNow = async () =>
+    (await all.bed.request('GET', `/v1/sims/${hash}/usage`)).headers.get('etag') ?? ''
+  const set = (body: object, etag: string) =>
+    all.bed.request('POST', `/v1/sims/${hash}/quota`, { body, headers: { 'if-match': etag } })
+  const none = await tagNow()
+  assert.is((await set({ quota_bytes: 1_000 }, none)).status, 200)
+  assert.is(codeOf(await set({ quota_bytes: 5 }, none), 412), 'stale_change')
+  assert.is((await all.usage(hash)).quota_bytes, 1_000)
+  const tag = await tagNow()
+  await all.count(hash, 10)
+  assert.is((await set({ quota_bytes: 2_000, period: 'day' }, tag)).status, 200)
+  const two = await Promise.all(
+    [await tagNow()].flatMap((seen) => [set({ add_bytes: 7 }, seen), set({ add_bytes: 7 }, seen)]),
+  )
+  assert.equal(two.map(({ status }) => status).sort(), [200, 412])
+  const { quota_bytes, added_bytes } = await all.usage(hash)
+  assert.equal([quota_bytes, added_bytes], [2_000, 7])
+  assert.is((await set({ quota_bytes: null }, '*')).status, 200)
+  assert.is((await all.usage(hash)).quota_bytes, null)
+})
+
 quotas('refuses what makes no sense, and says what of it', async () => {
   const [hash] = await issue()
   const quota = (body: object, of: string = hash): ReturnType<World['bed']['request']> =>

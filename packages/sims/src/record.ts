@@ -109,6 +109,11 @@ export function simRecord(row: ShownSim, hss: HssView, sight: Sight): Readonly<R
   }
 }
 
+/** What of a SIM people and rules change, for `changeTag`: not what is seen of its phone, nor what the HSS holds. */
+export function changedPart(row: ShownSim): readonly unknown[] {
+  return [row.state, row.suspend_reason, row.label, row.quota_bytes, row.expires_at_ms]
+}
+
 /** What the HSS holds of a SIM, as far as it is known. */
 export function provisioningOf(row: ShownSim, hss: HssView): Readonly<Record<string, unknown>> {
   const isForeign = row.hss_status === 'synced' && row.hss_driver !== hss.driver

@@ -123,6 +123,32 @@ http('labels one SIM and finds it by the new words alone', async () => {
   assert.equal([await q('quay'), await q('harbour')], [[1, 2], []])
 })
 
+http('labels nothing that has changed since it was read, and once of two at once', async () => {
+  const path = `/v1/sims/${hashOf(3)}`
+  const label = (text: string, etag: string | undefined) =>
+    bed.request('POST', `${path}/label`, {
+      body: { label: text },
+      headers: etag === undefined ? {} : { 'if-match': etag },
+    })
+  const tagNow = async () => (await bed.request('GET', path)).headers.get('etag') ?? ''
+  const labelNow = async () => bodyOf<SimBody>(await bed.request('GET', path)).label
+  const seen = await tagNow()
+  bodyOf(await label('truck-8', seen))
+  assert.is(codeOf(await label('truck-9', seen), 412), 'stale_change')
+  assert.is(await labelNow(), 'truck-8')
+  const two = await Promise.all([await tagNow()].flatMap((tag) => [label('left', tag), label('right', tag)]))
+  assert.equal(two.map(({ status }) => status).sort(), [200, 412])
+  const won = two.find(({ status }) => status === 200)
+  assert.is(await labelNow(), bodyOf<SimBody>(won!).label)
+  assert.is(await tagNow(), won?.headers.get('etag'))
+  const before = await tagNow()
+  bodyOf(await bed.request('POST', `${path}/suspend`, { body: {} }))
+  assert.is(codeOf(await label('truck-7', before), 412), 'stale_change')
+  bodyOf(await bed.request('POST', `${path}/resume`, { body: {} }))
+  bodyOf(await label('truck-7', undefined))
+  assert.is(await labelNow(), 'truck-7')
+})
+
 http('finds what was issued with a label', async () => {
   bodyOf(await bed.request('POST', '/v1/sims', { body: { label: 'Erika', msisdn: '4930111' } }), 201)
   const { sims } = bodyOf<{ sims: readonly SimBody[] }>(await bed.request('GET', '/v1/sims?q=erika'))

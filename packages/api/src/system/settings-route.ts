@@ -1,10 +1,14 @@
 import {
+  changeTag,
   type JsonSchema,
   objectSchema,
   ok,
+  type Reply,
   type Route,
+  refuseStale,
   route,
   settingsFixed,
+  staleChange,
   validationFailed,
 } from '@steeple/contracts'
 import type { EdgeCore } from '../edge-core.ts'
@@ -89,11 +93,20 @@ const CHANGED: JsonSchema = objectSchema(
 /** What of the configuration is read and changed over HTTP. */
 export function settingsRoutes(core: EdgeCore): readonly Route[] {
   const { settingsFile } = core
-  return [settingsRoute(core), ...(settingsFile === undefined ? [] : [changeRoute(settingsFile)])]
+  const change: UnderWay = { isInForce: Promise.resolve() }
+  return [
+    settingsRoute(core, change),
+    ...(settingsFile === undefined ? [] : [changeRoute(settingsFile, change)]),
+  ]
+}
+
+/** What is written is in force a moment later: until then nobody is given the values of before with the tag of the file after. */
+interface UnderWay {
+  isInForce: Promise<void>
 }
 
 /** `PUT /v1/settings`: the file stays the one place that says what is configured; it is written and read again. */
-function changeRoute(file: SettingsFile): Route {
+function changeRoute(file: SettingsFile, change: UnderWay): Route {
   return route<
     unknown,
     { readonly dry_run?: boolean },
@@ -106,26 +119,47 @@ function changeRoute(file: SettingsFile): Route {
     summary: 'Writes keys into the configuration file and puts them in force',
     description:
       'Only keys that are `settable`: the country, the number of the network, its tracking area and its APNs. The file is judged as a whole ' +
-      'before anything is written, and what stands in it otherwise stays. A dry run changes nothing and says what would be written.',
+      'before anything is written, and what stands in it otherwise stays. A dry run changes nothing and says what would be written. With ' +
+      'If-Match both are refused when the file says something else than it did, whoever wrote it.',
     schema: {
       query: objectSchema({ dry_run: { type: 'boolean' } }),
       body: CHANGE_BODY,
       response: CHANGED,
     },
-    errors: [validationFailed.code, settingsFixed.code],
+    errors: [validationFailed.code, settingsFixed.code, staleChange.code],
+    guarded: true,
     handle: async (request) => {
       const { settings } = request.body
-      if (request.query.dry_run === true) return ok({ applied: false, ...told(file.plan(settings)) })
-      const reply = await request.mutate('settings', async (tx) => {
+      const guard = (): void =>
+        refuseStale(request.header('if-match'), file.digest(), 'the configuration file')
+      if (request.query.dry_run === true) {
+        guard()
+        return tagged(file, { applied: false, ...told(file.plan(settings)) })
+      }
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const work = request.mutate('settings', async (tx) => {
         tx.audit({ detail: { ...settings } })
+        // Nothing is waited for from here to the write: of two at once the second sees what the first has written.
+        guard()
         const planned = file.plan(settings)
         file.write(planned)
-        return ok({ applied: true, ...told(planned) })
+        change.isInForce = promise
+        return tagged(file, { applied: true, ...told(planned) })
       })
-      await file.reload()
-      return reply
+      try {
+        const reply = await work
+        await file.reload()
+        return reply
+      } finally {
+        resolve()
+      }
     },
   })
+}
+
+/** An answer with the tag that `PUT /v1/settings` is guarded by. */
+function tagged(file: SettingsFile | undefined, body: object): Reply {
+  return { ...ok(body), headers: { etag: changeTag(file?.digest() ?? null, body) } }
 }
 
 function told({ file, isWritable, lines, fixed }: ReturnType<SettingsFile['plan']>): object {
@@ -133,7 +167,7 @@ function told({ file, isWritable, lines, fixed }: ReturnType<SettingsFile['plan'
 }
 
 /** `GET /v1/settings`: the configuration in force, key by key. */
-function settingsRoute({ kernel }: EdgeCore): Route {
+function settingsRoute({ kernel, settingsFile }: EdgeCore, change: UnderWay): Route {
   return route({
     method: 'GET',
     path: '/v1/settings',
@@ -142,7 +176,9 @@ function settingsRoute({ kernel }: EdgeCore): Route {
     description:
       'It is changed in the file or by variables, and read again at a SIGHUP; PUT writes some keys into the file. No value opens anything.',
     schema: { response: objectSchema({ settings: { type: 'array', items: SETTING } }, ['settings']) },
+    conditional: true,
     handle: async () => {
+      await change.isInForce
       const settings = kernel
         .settingsInForce()
         .map(({ isSettable, awaitsStart, variable, flag, plugin, ...rest }) => ({
@@ -153,7 +189,7 @@ function settingsRoute({ kernel }: EdgeCore): Route {
           flag: flag ?? null,
           plugin: plugin ?? null,
         }))
-      return ok({ settings })
+      return tagged(settingsFile, { settings })
     },
   })
 }

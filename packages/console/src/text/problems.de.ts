@@ -73,6 +73,7 @@ export const problemsDe: Readonly<Record<keyof typeof problemsEn, string>> = {
     'Dieser Teilnehmer hat vor Kurzem eine andere SIM bekommen. Warte so lange, wie die Regeln sagen.',
   'problem.southbound_unavailable':
     'Das Kernnetz, seine Teilnehmerdatenbank oder das Funkgerät antwortet nicht.',
+  'problem.stale_change': 'Jemand anders hat das inzwischen geändert. Nichts wurde überschrieben.',
   'problem.store_corrupt': 'Etwas Gespeichertes ist beschädigt. Spiele ein Backup ein.',
   'problem.store_unavailable': 'Die Box kann gerade nichts speichern. Sieh nach, ob ihr Speicher voll ist.',
   'problem.token_expired':

@@ -69,6 +69,7 @@ export const problemsEn = {
   'problem.sim_swap_cooldown':
     'This subscriber has got another SIM a short time ago. Wait as long as the rules say.',
   'problem.southbound_unavailable': 'The core, its subscriber database or the radio does not answer.',
+  'problem.stale_change': 'Somebody else has changed this meanwhile. Nothing was overwritten.',
   'problem.store_corrupt': 'Something that was stored is damaged. Restore a backup.',
   'problem.store_unavailable': 'The box cannot store anything now. Look whether its disk is full.',
   'problem.token_expired': 'This token or session is over. Sign in again, or have another token made.',

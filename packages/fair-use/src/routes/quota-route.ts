@@ -7,8 +7,10 @@ import {
   type MutationTx,
   objectSchema,
   type Route,
+  refuseStale,
   route,
   type SubscriberView,
+  staleChange,
   validationFailed,
 } from '@steeple/contracts'
 import { accountsOf } from '../account.ts'
@@ -19,7 +21,7 @@ import { recount } from '../recount.ts'
 import { type Action, QUOTAS, type QuotaRow, removeQuota } from '../store/quota-store.ts'
 import { epochNow, putStanding, standingsOf } from '../store/standing-store.ts'
 import { usedSince } from '../store/used-store.ts'
-import { USAGE_SCHEMA, usageRecord } from '../usage-record.ts'
+import { changedPart, tagged, USAGE_SCHEMA, usageRecord } from '../usage-record.ts'
 import { BYTES_SCHEMA, HASH_PARAMS, knownSim, type SimParams } from './params.ts'
 
 /** A SIM without a quota cannot be topped up. */
@@ -75,16 +77,27 @@ export function quotaRoute(parts: FairUseParts): Route {
     role: 'operator',
     summary: 'Set, top up or take away the data quota of a SIM',
     description:
-      'Setting it again keeps what was used in its period. `add_bytes` grants once more for this period: send an Idempotency-Key with it.',
+      'Setting it again keeps what was used in its period. `add_bytes` grants once more for this period: send an Idempotency-Key with it. The ETag is that of ' +
+      '`GET …/usage`, and changes with the quota alone.',
     example: { quota_bytes: 5_000_000_000, period: 'month', action: 'suspend' },
     schema: { params: HASH_PARAMS, body: BODY, response: USAGE_SCHEMA },
-    errors: ['sim_not_found', 'sim_state_conflict', quotaNotSet.code, 'validation_failed', 'store_corrupt'],
+    errors: [
+      'sim_not_found',
+      'sim_state_conflict',
+      quotaNotSet.code,
+      staleChange.code,
+      'validation_failed',
+      'store_corrupt',
+    ],
     audit: 'sim.quota',
+    guarded: true,
     handle: async (request) => {
       const { body } = request
       const { imsi } = request.params
       checkParts(body)
+      const ifMatch = request.header('if-match')
       return await request.mutate(imsi, async (tx) => {
+        if (ifMatch !== undefined) refuseStale(ifMatch, await changedPart(tx, imsi), `the quota of ${imsi}`)
         const view =
           'add_bytes' in body
             ? await topUp(parts, tx, imsi, body.add_bytes)
@@ -92,7 +105,7 @@ export function quotaRoute(parts: FairUseParts): Route {
         tx.audit({ detail: { ...body } })
         tx.event({ type: 'sim.quota', subject: imsi, data: { ...body } })
         tx.dirty(QUOTA_RESOURCE, imsi, true)
-        return { body: await usageRecord(parts, view, tx) }
+        return await tagged(tx, imsi, await usageRecord(parts, view, tx))
       })
     },
   })

@@ -6,7 +6,6 @@ import {
   type JsonSchema,
   msFromTimestamp,
   objectSchema,
-  ok,
   type Principal,
   type Reply,
   type Request,
@@ -19,7 +18,7 @@ import {
 import type { FairUseParts } from '../parts.ts'
 import { type ReportRow, takeReport } from '../store/report-store.ts'
 import { AHEAD_MS, REPORT_DAYS, REPORT_MS } from '../sweep.ts'
-import { USAGE_SCHEMA, USAGE_SERIES_SCHEMA, usageRecord } from '../usage-record.ts'
+import { tagged, USAGE_SCHEMA, USAGE_SERIES_SCHEMA, usageRecord } from '../usage-record.ts'
 import { BYTES_SCHEMA, HASH_PARAMS, knownSim, type SimParams } from './params.ts'
 
 /** A report_id stands for one report: what is sent under it again is the same one. */
@@ -88,10 +87,12 @@ export function usageRoutes(parts: FairUseParts): readonly Route[] {
         }),
         response: USAGE_SERIES_SCHEMA,
       },
+      conditional: true,
       errors: ['sim_not_found', 'validation_failed', 'store_corrupt'],
       handle: async ({ params, query }) => {
         const record = await usageRecord(parts, await knownSim(parts, params.imsi))
-        return ok(await withSeries(parts, params.imsi, query, record))
+        const body = await withSeries(parts, params.imsi, query, record)
+        return await tagged(parts.context.db, params.imsi, body)
       },
     }),
     route<SimParams, unknown, ReportBody>({

@@ -1,8 +1,16 @@
-import { type JsonSchema, objectSchema, type Route, route } from '@steeple/contracts'
+import {
+  changeTag,
+  type JsonSchema,
+  objectSchema,
+  type Route,
+  refuseStale,
+  route,
+  staleChange,
+} from '@steeple/contracts'
 import { oneSight } from '../attach/sight.ts'
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import type { SimsParts } from '../parts.ts'
-import { HASH_PARAMS, SIM_SCHEMA, simRecord } from '../record.ts'
+import { changedPart, HASH_PARAMS, SIM_SCHEMA, simRecord } from '../record.ts'
 import { oneWithUsage } from '../usage.ts'
 import { relabel } from './bulk-route.ts'
 import type { SimParams } from './read-routes.ts'
@@ -20,17 +28,20 @@ export function labelRoute(parts: SimsParts): Route {
     role: 'sim:issuer',
     summary: 'Give a SIM a label, to find it again',
     schema: { params: HASH_PARAMS, body: BODY, response: SIM_SCHEMA },
-    errors: ['sim_not_found', 'store_corrupt'],
+    errors: ['sim_not_found', staleChange.code, 'store_corrupt'],
     audit: 'sim.label',
+    guarded: true,
     handle: async (request) => {
       const { imsi: hash } = request.params
       return await request.mutate(hash, async (tx) => {
         const { before, after } = await relabel(tx, hash, request.body.label)
+        refuseStale(request.header('if-match'), changedPart(before), `the SIM ${hash}`)
         // A label may be a person's name, which the trail has no need of.
         tx.audit({ detail: { is_changed: before !== after } })
         tx.event({ type: 'sim.label', subject: hash, data: {} })
         const sight = await oneSight(tx, after, parts.presence.now())
-        return { body: simRecord(await oneWithUsage(parts, after, tx), parts.hss.view(), sight) }
+        const body = simRecord(await oneWithUsage(parts, after, tx), parts.hss.view(), sight)
+        return { body, headers: { etag: changeTag(changedPart(after), body) } }
       })
     },
   })

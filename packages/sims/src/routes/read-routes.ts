@@ -1,4 +1,5 @@
 import {
+  changeTag,
   objectSchema,
   ok,
   PAGE_QUERY,
@@ -10,7 +11,7 @@ import {
 } from '@steeple/contracts'
 import { sightOf, sightsOf } from '../attach/sight.ts'
 import type { SimsParts } from '../parts.ts'
-import { HASH_PARAMS, SIM_SCHEMA, simRecord } from '../record.ts'
+import { changedPart, HASH_PARAMS, SIM_SCHEMA, simRecord } from '../record.ts'
 import { SHOWN_SIMS, type ShownSim } from '../store/sim-row.ts'
 import type { SimFilter, SimPosition } from '../store/sim-store.ts'
 import { oneWithUsage, withUsage } from '../usage.ts'
@@ -43,11 +44,13 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
       role: 'viewer',
       summary: 'One SIM',
       schema: { params: HASH_PARAMS, response: SIM_SCHEMA },
+      conditional: true,
       errors: ['sim_not_found', 'store_corrupt'],
       handle: async (request) => {
         const row = await SHOWN_SIMS.find(parts.context.db, { hash: request.params.imsi })
         if (row === undefined) throw simNotFound(request.params.imsi)
-        return ok(simRecord(await oneWithUsage(parts, row), parts.hss.view(), await sightOf(parts, row)))
+        const body = simRecord(await oneWithUsage(parts, row), parts.hss.view(), await sightOf(parts, row))
+        return { ...ok(body), headers: { etag: changeTag(changedPart(row), body) } }
       },
     }),
   ]

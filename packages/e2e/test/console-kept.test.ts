@@ -56,8 +56,6 @@ function answering(page: Page, isLeft: boolean): { asked: number } {
   return questions
 }
 
-const policyNow = async () => (await service.request('GET', '/v1/policy')).body
-
 if (executable !== undefined) {
   kept.before(async () => {
     temp = await tempDir()
@@ -103,57 +101,6 @@ if (executable !== undefined) {
       const questions = answering(page, true)
       await page.reload()
       assert.is(questions.asked, 1)
-      await page.close()
-    },
-    LIMIT,
-  )
-
-  kept(
-    'overwrites no access points that somebody else has set while others were typed',
-    async () => {
-      const { page, problems } = await asAdmin('/start')
-      const step = page.getByRole('region', { name: '3. Access to the internet' })
-      const names = step.getByLabel('Names of the access points')
-      await eventually(async () => assert.is.not(await names.inputValue(), ''))
-      await names.fill('internet, mine')
-      const body = { apns: ['internet', 'theirs'] }
-      assert.is((await service.request('PUT', '/v1/policy', { body })).status, 200)
-      await step.getByText('In force now: internet, theirs').waitFor()
-      assert.ok(await step.getByRole('button', { name: 'Save' }).isDisabled())
-      assert.is(await names.inputValue(), 'internet, mine')
-      assert.equal((await policyNow()).apns, body.apns)
-      await step.getByRole('button', { name: 'Keep mine on top of theirs' }).click()
-      await step.getByRole('button', { name: 'Save' }).click()
-      await page.getByText('Saved.').waitFor()
-      assert.equal((await policyNow()).apns, ['internet', 'mine'])
-      assert.equal(problems, [])
-      await page.close()
-    },
-    LIMIT,
-  )
-
-  kept(
-    'overwrites no roles that somebody else has given while others were chosen',
-    async () => {
-      const { id } = await addPerson(service, 'dora', ['viewer'])
-      const rolesNow = async (): Promise<readonly string[]> => {
-        const { users } = (await service.request('GET', '/v1/users?limit=500')).body
-        return users.find((user: { readonly id: string }) => user.id === id).roles
-      }
-      const { page, problems } = await asAdmin(`/people/${id}`)
-      await page.getByRole('button', { name: 'Change roles' }).click()
-      const dialog = page.getByRole('dialog')
-      await dialog.getByLabel('issuer of SIMs').check()
-      const body = { roles: ['operator'] }
-      assert.is((await service.request('POST', `/v1/users/${id}/roles`, { body })).status, 200)
-      await dialog.getByText('Somebody else has given dora other roles meanwhile').waitFor()
-      assert.ok(await dialog.getByRole('button', { name: 'Change roles' }).isDisabled())
-      assert.ok(await dialog.getByLabel('issuer of SIMs').isChecked())
-      await dialog.getByRole('button', { name: 'Take theirs' }).click()
-      assert.ok(await dialog.getByLabel('operator', { exact: true }).isChecked())
-      await dialog.getByRole('button', { name: 'Cancel' }).click()
-      assert.ok((await rolesNow()).includes('operator'))
-      assert.equal(problems, [])
       await page.close()
     },
     LIMIT,

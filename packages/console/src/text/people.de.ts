@@ -78,7 +78,7 @@ export const peopleDe: Readonly<Record<keyof typeof peopleEn, string>> = {
   'people.roles.title': 'Rollen von {name}',
   'people.roles.what':
     'Sie gelten ab der nächsten Anfrage. Was weggenommen wird, verlieren auch die Tokens der Person.',
-  'people.roles.stale': 'Jemand anderes hat {name} inzwischen andere Rollen gegeben: {roles}.',
+  'people.roles.stale': 'Jemand anderes hat {name} inzwischen andere Rollen gegeben.',
   'people.roles.done': 'Die Rollen sind geändert.',
   'people.lastAdmin': 'Trotzdem: dann ist niemand Administrator, und nur das Admin-Token der Box bleibt',
   'people.reset': 'Alle Zugänge zurücksetzen',

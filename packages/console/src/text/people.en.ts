@@ -74,7 +74,7 @@ export const peopleEn = {
   'people.roles.title': 'Roles of {name}',
   'people.roles.what':
     'They count from the next request on. A role that is taken away is gone from the tokens of the person too.',
-  'people.roles.stale': 'Somebody else has given {name} other roles meanwhile: {roles}.',
+  'people.roles.stale': 'Somebody else has given {name} other roles meanwhile.',
   'people.roles.done': 'The roles are changed.',
   'people.lastAdmin': 'Even so: nobody is an administrator then, and only the admin token of the box is left',
   'people.reset': 'Reset all ways in',

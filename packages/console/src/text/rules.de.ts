@@ -56,9 +56,6 @@ export const rulesDe: Readonly<Record<keyof typeof rulesEn, string>> = {
   'rules.saved': 'Die Regeln gelten als Fassung {revision}.',
   'rules.leave': 'Die geänderten Regeln sind nicht gespeichert. Trotzdem gehen?',
   'rules.stale': 'Jemand anders hat die Regeln inzwischen geändert.',
-  'rules.stale.help':
-    'Nichts wurde überschrieben, und was du getippt hast, steht noch da. Geändert hat sich:',
+  'rules.stale.help': 'Geändert hat sich:',
   'rules.stale.both': 'Du hast {own} getippt.',
-  'rules.stale.keep': 'Meines auf deren Stand behalten',
-  'rules.stale.drop': 'Deren Stand nehmen',
 }

@@ -53,10 +53,8 @@ export const rulesEn = {
   'rules.saved': 'The rules are in force as revision {revision}.',
   'rules.leave': 'The rules that you changed are not saved. Leave all the same?',
   'rules.stale': 'Somebody else has changed the rules meanwhile.',
-  'rules.stale.help': 'Nothing was overwritten, and what you typed is still here. What they changed:',
+  'rules.stale.help': 'What they changed:',
   'rules.stale.both': 'You typed {own}.',
-  'rules.stale.keep': 'Keep mine on top of theirs',
-  'rules.stale.drop': 'Take theirs',
 } as const
 
 declare module './index.ts' {

@@ -82,6 +82,13 @@ export const shellDe: Readonly<Record<keyof typeof shellEn, string>> = {
   'ui.health.ok': 'in Ordnung',
   'ui.health.degraded': 'anzusehen',
   'ui.health.down': 'ausgefallen',
+  'stale.told': 'Jemand anders hat das inzwischen geändert.',
+  'stale.kept': 'Nichts wurde überschrieben, und was du getippt hast, steht noch da.',
+  'stale.theirs': 'Dort:',
+  'stale.mine': 'Bei dir:',
+  'stale.nothing': 'nichts',
+  'stale.keep': 'Meines auf deren Stand behalten',
+  'stale.drop': 'Deren Stand nehmen',
   'error.stale':
     'Jemand anders hat das inzwischen geändert. Nichts wurde überschrieben: lade es neu und sieh nach.',
 }

@@ -79,6 +79,13 @@ export const shellEn = {
   'ui.health.ok': 'well',
   'ui.health.degraded': 'to be looked at',
   'ui.health.down': 'down',
+  'stale.told': 'Somebody else has changed this meanwhile.',
+  'stale.kept': 'Nothing was overwritten, and what you typed is still here.',
+  'stale.theirs': 'Theirs:',
+  'stale.mine': 'Yours:',
+  'stale.nothing': 'nothing',
+  'stale.keep': 'Keep mine on top of theirs',
+  'stale.drop': 'Take theirs',
   'error.stale': 'Somebody else has changed this meanwhile. Nothing was overwritten: load it anew and look.',
 } as const
 

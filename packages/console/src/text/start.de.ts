@@ -41,7 +41,6 @@ export const startDe: Readonly<Record<keyof typeof startEn, string>> = {
   'start.apn.names': 'Namen der Zugangspunkte',
   'start.apn.help':
     'Was Telefone in ihren Einstellungen haben, durch Kommas getrennt. Der erste gilt, wenn ein Telefon keinen nennt.',
-  'start.apn.stale': 'Nichts wurde überschrieben. In Kraft sind jetzt: {names}',
   'start.person': '4. Die erste Person',
   'start.person.about':
     'Eine Person meldet sich mit eigenem Namen an, und das Protokoll sagt, wer was tat. Das Token des ersten Starts ist für Notfälle.',

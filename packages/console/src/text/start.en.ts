@@ -38,7 +38,6 @@ export const startEn = {
   'start.apn.names': 'Names of the access points',
   'start.apn.help':
     'What phones have in their settings; separated by commas. The first is taken when a phone names none.',
-  'start.apn.stale': 'Nothing was overwritten. In force now: {names}',
   'start.person': '4. The first person',
   'start.person.about':
     'A person signs in with a name of their own, and the trail says who did what. The token of the first start is for emergencies.',

@@ -1,70 +1,73 @@
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
+import type { Role } from '../../api/session.ts'
 import { useAction } from '../../api/use-query.ts'
 import { navigate } from '../../app/router.ts'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Checkbox } from '../../ui/field.tsx'
-import { Notice } from '../../ui/notice.tsx'
+import { StaleNotice } from '../../ui/stale-notice.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { useDraft } from '../../ui/use-draft.ts'
 import { RoleBoxes, rolesOf, rolesText } from './roles.tsx'
 import type { User } from './user.ts'
 
+interface RolesProps {
+  readonly user: User
+  readonly onChanged: () => void
+}
+
 /** Sets the roles of a person. */
-export function PersonRoles({ user, onChanged }: { readonly user: User; readonly onChanged: () => void }) {
-  const [roles, setRoles] = useState<ReadonlySet<string> | undefined>(undefined)
-  // What the choice was begun from: somebody else may give other roles meanwhile.
-  const [before, setBefore] = useState('')
-  const now = rolesText(user.roles)
-  const isStale = roles !== undefined && before !== now
-  const begin = (chosen: ReadonlySet<string>): void => {
-    setRoles(chosen)
-    setBefore(now)
-  }
+export function PersonRoles({ user, onChanged }: RolesProps) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>{t('people.roles.change')}</Button>
+      {isOpen ? <RolesDialog user={user} onChanged={onChanged} onClose={() => setOpen(false)} /> : null}
+    </>
+  )
+}
+
+function RolesDialog({ user, onChanged, onClose }: RolesProps & { readonly onClose: () => void }) {
+  const draft = useDraft(rolesOf(new Set(user.roles)))
   const [isForced, setForced] = useState(false)
-  const set = useAction((wanted: ReadonlySet<string>) =>
+  const set = useAction((roles: readonly Role[]) =>
     api.post('/v1/users/{id}/roles', {
       path: { id: user.id },
       query: { force: isForced },
-      body: { roles: rolesOf(wanted) },
+      body: { roles },
     }),
   )
-  const run = async (wanted: ReadonlySet<string>): Promise<void> => {
-    if ((await set.run(wanted))?.ok !== true) return
-    setRoles(undefined)
+  const run = async (): Promise<void> => {
+    if ((await set.run(draft.value))?.ok !== true) return
     toast({ text: t('people.roles.done') })
     onChanged()
+    onClose()
   }
   return (
-    <>
-      <Button onClick={() => begin(new Set(user.roles))}>{t('people.roles.change')}</Button>
-      <ConfirmDialog
-        isOpen={roles !== undefined}
-        title={t('people.roles.title', { name: user.name })}
-        confirm={t('people.roles.change')}
-        isBusy={set.isBusy}
-        isDisabled={roles?.size === 0 || isStale}
-        error={set.error}
-        onConfirm={() => void run(roles ?? new Set())}
-        onClose={() => setRoles(undefined)}
-      >
-        <p>{t('people.roles.what')}</p>
-        {isStale ? (
-          <Notice tone="warn">
-            <p>{t('people.roles.stale', { name: user.name, roles: now })}</p>
-            <div class="actions">
-              <Button onClick={() => begin(new Set(user.roles))}>{t('rules.stale.drop')}</Button>
-              <Button onClick={() => begin(roles)}>{t('rules.stale.keep')}</Button>
-            </div>
-          </Notice>
-        ) : null}
-        <RoleBoxes chosen={roles ?? new Set()} onChange={setRoles} />
-        {set.error?.code === 'last_admin' ? (
-          <Checkbox label={t('people.lastAdmin')} isChecked={isForced} onChange={setForced} />
-        ) : null}
-      </ConfirmDialog>
-    </>
+    <ConfirmDialog
+      isOpen
+      title={t('people.roles.title', { name: user.name })}
+      confirm={t('people.roles.change')}
+      isBusy={set.isBusy}
+      isDisabled={draft.value.length === 0 || draft.isStale}
+      error={set.error}
+      onConfirm={() => void run()}
+      onClose={onClose}
+    >
+      <p>{t('people.roles.what')}</p>
+      <StaleNotice
+        draft={draft}
+        text={rolesText}
+        told={t('people.roles.stale', { name: user.name })}
+        onChosen={set.clear}
+      />
+      <RoleBoxes chosen={new Set(draft.value)} onChange={(chosen) => draft.set(rolesOf(chosen))} />
+      {set.error?.code === 'last_admin' ? (
+        <Checkbox label={t('people.lastAdmin')} isChecked={isForced} onChange={setForced} />
+      ) : null}
+    </ConfirmDialog>
   )
 }
 

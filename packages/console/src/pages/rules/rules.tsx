@@ -3,6 +3,7 @@ import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Checkbox, Field } from '../../ui/field.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { StaleChoice } from '../../ui/stale-notice.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoOf } from '../../ui/who.ts'
 import { AllowList } from './allow-list.tsx'
@@ -117,18 +118,10 @@ function SaveBar({ rules }: { readonly rules: Rules }) {
       <h2 id="rules-changes">{t('rules.changes', { count: own.length })}</h2>
       <Difference paths={own} before={before} after={draft} />
       {theirs === undefined ? null : (
-        <Notice tone="warn">
-          <p>
-            <strong>{t('rules.stale')}</strong> {t('rules.stale.help')}
-          </p>
+        <StaleChoice told={t('rules.stale')} onKeep={rules.keep} onDrop={rules.drop}>
+          <p>{t('rules.stale.help')}</p>
           <Difference paths={RULES.map(({ path }) => path)} before={before} after={theirs} own={draft} />
-          <div class="actions">
-            <Button onClick={rules.drop}>{t('rules.stale.drop')}</Button>
-            <Button kind="primary" onClick={rules.keep}>
-              {t('rules.stale.keep')}
-            </Button>
-          </div>
-        </Notice>
+        </StaleChoice>
       )}
       {error === undefined || (isConflict && theirs !== undefined) ? null : <ErrorNotice error={error} />}
       {theirs === undefined ? (

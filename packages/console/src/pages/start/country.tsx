@@ -1,8 +1,9 @@
-import { useState } from 'preact/hooks'
 import { locale, t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Select } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
+import { StaleNotice } from '../../ui/stale-notice.tsx'
+import { useDraft } from '../../ui/use-draft.ts'
 import { ByHand } from './by-hand.tsx'
 import { countries } from './country-codes.ts'
 import { Step } from './step.tsx'
@@ -20,8 +21,8 @@ export function countryName(code: string): string {
 export function Country({ isDone }: { readonly isDone: boolean }) {
   const form = useSettings()
   const now = form.inForce('server.country')
-  const [chosen, setChosen] = useState<string | undefined>(undefined)
-  const value = chosen ?? now ?? LAB
+  const draft = useDraft(now ?? LAB)
+  const { value } = draft
   const known = [...new Set([...countries(), ...(/^[A-Z]{2}$/.test(value) ? [value] : [])])]
   const options = [
     { value: LAB, label: countryName(LAB) },
@@ -47,12 +48,17 @@ export function Country({ isDone }: { readonly isDone: boolean }) {
           label={t('start.country.where')}
           help={t('start.country.help')}
           value={value}
-          onChange={setChosen}
+          onChange={draft.set}
           options={options}
         />
-        {form.error === undefined ? null : <ErrorNotice error={form.error} />}
+        <StaleNotice draft={draft} text={countryName} onChosen={form.clear} />
+        {form.error === undefined || draft.isStale ? null : <ErrorNotice error={form.error} />}
         <div>
-          <Button type="submit" isBusy={form.isBusy} isDisabled={now === undefined || value === now}>
+          <Button
+            type="submit"
+            isBusy={form.isBusy}
+            isDisabled={now === undefined || !draft.isTouched || draft.isStale}
+          >
             {t('start.save')}
           </Button>
         </div>

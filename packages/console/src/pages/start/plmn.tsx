@@ -1,9 +1,10 @@
-import { useState } from 'preact/hooks'
 import { useQuery } from '../../api/use-query.ts'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { StaleNotice } from '../../ui/stale-notice.tsx'
+import { useDraft } from '../../ui/use-draft.ts'
 import { ByHand } from './by-hand.tsx'
 import { countryName } from './country.tsx'
 import { codeOf, misfit } from './country-codes.ts'
@@ -27,7 +28,6 @@ export function Plmn() {
           <PlmnForm form={form} mcc={mcc} mnc={mnc} country={country} />
         </>
       ) : null}
-      {form.error === undefined ? null : <ErrorNotice error={form.error} />}
       {form.byHand === undefined ? null : <ByHand planned={form.byHand} />}
     </Step>
   )
@@ -44,10 +44,10 @@ function PlmnForm({
   country,
   ...now
 }: PlmnNumber & { readonly form: SettingsForm; readonly country: string }) {
-  const [typed, setTyped] = useState<Partial<PlmnNumber>>({})
-  const { mcc, mnc } = { ...now, ...typed }
+  const draft = useDraft<PlmnNumber>({ mcc: now.mcc, mnc: now.mnc })
+  const { mcc, mnc } = draft.value
   const [isMcc, isMnc] = [/^[0-9]{3}$/.test(mcc), /^[0-9]{2,3}$/.test(mnc)]
-  const isChanged = mcc !== now.mcc || mnc !== now.mnc
+  const isChanged = draft.isTouched && !draft.isStale
   const code = codeOf(country)
   return (
     <form
@@ -65,7 +65,7 @@ function PlmnForm({
             : t('start.plmn.mcc.of', { code, country: countryName(country) })
         }
         value={mcc}
-        onInput={(text) => setTyped({ ...typed, mcc: text })}
+        onInput={(text) => draft.set({ mcc: text, mnc })}
         inputMode="numeric"
         maxLength={3}
         isRequired
@@ -75,7 +75,7 @@ function PlmnForm({
         label={t('start.plmn.mnc')}
         help={t('start.plmn.mnc.help')}
         value={mnc}
-        onInput={(text) => setTyped({ ...typed, mnc: text })}
+        onInput={(text) => draft.set({ mcc, mnc: text })}
         inputMode="numeric"
         maxLength={3}
         isRequired
@@ -83,6 +83,8 @@ function PlmnForm({
       />
       {isMcc && isMnc ? <Oddity country={country} mcc={mcc} mnc={mnc} /> : null}
       {isChanged ? <OldSims {...now} /> : null}
+      <StaleNotice draft={draft} text={(one) => `${one.mcc}-${one.mnc}`} onChosen={form.clear} />
+      {form.error === undefined || draft.isStale ? null : <ErrorNotice error={form.error} />}
       <div>
         <Button type="submit" isBusy={form.isBusy} isDisabled={!(isChanged && isMcc && isMnc)}>
           {t('start.save')}

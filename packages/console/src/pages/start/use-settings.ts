@@ -15,12 +15,14 @@ export type Planned = AnswerOf<'PUT', '/v1/settings'>
 export interface SettingsForm {
   /** What is in force of a key; undefined while it is not known. */
   readonly inForce: (key: string) => string | undefined
-  /** Writes them, or says in `byHand` what a person has to write. */
+  /** Writes them where nobody else has changed the file meanwhile, or says in `byHand` what a person has to write. */
   readonly save: (wanted: Wanted) => Promise<void>
   /** What the service cannot write itself, until it is in force. */
   readonly byHand: Planned | undefined
   readonly isBusy: boolean
   readonly error: Problem | undefined
+  /** Forgets why it was refused. */
+  readonly clear: () => void
 }
 
 /** A file that somebody else writes tells of nothing until it is read: it is looked at while somebody is awaited to write it. */
@@ -39,10 +41,13 @@ export function useSettings(): SettingsForm {
     {},
     { on: ['settings.*'], ...(waiting === undefined ? {} : { everyMs: LOOK_MS }) },
   )
+  const { etag: ifMatch } = settings
   const plan = useAction((wanted: Wanted) =>
-    api.put('/v1/settings', { query: { dry_run: true }, body: { settings: wanted } }),
+    api.put('/v1/settings', { query: { dry_run: true }, body: { settings: wanted }, ifMatch }),
   )
-  const write = useAction((wanted: Wanted) => api.put('/v1/settings', { body: { settings: wanted } }))
+  const write = useAction((wanted: Wanted) =>
+    api.put('/v1/settings', { body: { settings: wanted }, ifMatch }),
+  )
   const inForce = (key: string): string | undefined => {
     const value = settings.data?.settings.find((one) => one.key === key)?.value
     return value === undefined ? undefined : String(value)
@@ -60,6 +65,8 @@ export function useSettings(): SettingsForm {
   }, [broughtIntoForce.value])
   const save = async (wanted: Wanted): Promise<void> => {
     const planned = await plan.run(wanted)
+    // Refused as stale: what is in force now is read, and shown beside what is typed.
+    if (planned?.ok === false) settings.reload()
     if (planned?.ok !== true) return
     if (!planned.data.writable || planned.data.fixed.length > 0) {
       setWaiting({ wanted, planned: planned.data })
@@ -67,8 +74,8 @@ export function useSettings(): SettingsForm {
     }
     setWaiting(undefined)
     const written = await write.run(wanted)
-    if (written?.ok !== true) return
     settings.reload()
+    if (written?.ok !== true) return
     toast({ text: t('start.inForce') })
   }
   return {
@@ -77,5 +84,9 @@ export function useSettings(): SettingsForm {
     byHand: waiting?.planned,
     isBusy: plan.isBusy || write.isBusy,
     error: plan.error ?? write.error,
+    clear: () => {
+      plan.clear()
+      write.clear()
+    },
   }
 }

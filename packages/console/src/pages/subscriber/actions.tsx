@@ -18,7 +18,7 @@ import { RevokeDialog } from './revoke-dialog.tsx'
 type Open = 'resume' | 'revoke' | 'label' | 'replace' | 'forget'
 
 /** What may be done with a SIM, by its state and by who looks. */
-export function Actions({ sim, onChanged }: { readonly sim: Sim; readonly onChanged: () => void }) {
+export function Actions({ sim, etag, onChanged }: Omit<SimDialogProps, 'onClose'>) {
   const [open, setOpen] = useState<Open | undefined>(undefined)
   const path = { imsi: sim.imsi_sha256_12 }
   const suspend = useAction(() =>
@@ -38,7 +38,7 @@ export function Actions({ sim, onChanged }: { readonly sim: Sim; readonly onChan
     toast({ text: cutText('sim.suspended', sim, answer.data), undo: () => void goOn() })
   }
   const isLive = sim.state === 'issued' || sim.state === 'in-use'
-  const dialog = { sim, onClose: () => setOpen(undefined), onChanged }
+  const dialog = { sim, etag, onClose: () => setOpen(undefined), onChanged }
   return (
     <>
       <div class="toolbar">

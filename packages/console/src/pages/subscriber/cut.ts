@@ -11,6 +11,8 @@ type Cut = AnswerOf<'POST', '/v1/sims/{imsi}/suspend'>
 /** What every dialog here is given. */
 export interface SimDialogProps {
   readonly sim: Sim
+  /** The tag that the SIM was read with. */
+  readonly etag: string | undefined
   readonly onClose: () => void
   readonly onChanged: () => void
 }

@@ -41,10 +41,10 @@ export function Quota({ sim }: { readonly sim: Sim }) {
         </div>
       ) : null}
       {usage !== undefined && open === 'set' ? (
-        <QuotaDialog usage={usage} onClose={close} onChanged={read.reload} />
+        <QuotaDialog usage={usage} etag={read.etag} onClose={close} onChanged={read.reload} />
       ) : null}
       {usage !== undefined && open === 'add' ? (
-        <TopUpDialog usage={usage} onClose={close} onChanged={read.reload} />
+        <TopUpDialog usage={usage} etag={read.etag} onClose={close} onChanged={read.reload} />
       ) : null}
     </section>
   )

@@ -51,7 +51,7 @@ export function Page({ params: { hash = '' } }: PageProps) {
           )}
         </Notice>
       ) : null}
-      <Actions sim={sim} onChanged={read.reload} />
+      <Actions sim={sim} etag={read.etag} onChanged={read.reload} />
       <div class="columns">
         <div>
           <Why key={hash} sim={sim} />

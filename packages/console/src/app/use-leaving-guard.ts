@@ -1,9 +1,9 @@
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { guardLeaving } from './router.ts'
 
 /** Asks before what is typed is left behind: for another page of the console, with Back, or with the tab. `question` undefined asks nothing. */
 export function useLeavingGuard(question: string | undefined): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (question === undefined) return undefined
     const ask = (event: BeforeUnloadEvent): void => event.preventDefault()
     addEventListener('beforeunload', ask)

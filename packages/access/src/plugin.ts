@@ -59,7 +59,7 @@ export const plugin: Plugin = {
     const links = createLinks(clock)
     return {
       routes: [
-        ...linkRoutes(people, links),
+        ...linkRoutes(people, links, authenticator),
         ...tokenRoutes(context, authenticator, lastUse),
         ...auditRoutes(context),
         ...authRoutes(people),

@@ -251,6 +251,14 @@ export interface Operations {
     }
     readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
   }
+  /** End the token of this request when a link has given it; it opens nothing from the next request on. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
+  'POST /v1/auth/links/close': {
+    readonly request: {
+      readonly body?: Readonly<Record<string, never>>
+    }
+    readonly answer: undefined
+    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
+  }
   /** Exchange the token of a link for what its maker may do, once. Public. */
   'POST /v1/auth/links/open': {
     readonly request: {

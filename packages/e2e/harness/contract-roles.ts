@@ -187,6 +187,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   gate('/v1/auth/logout', {}, 204),
   change('POST', '/v1/auth/links', 'viewer', { body: {} }, 201),
   gate('/v1/auth/links/open', { body: {} }, 400),
+  change('POST', '/v1/auth/links/close', 'viewer', { body: {} }, 204),
   open('/v1/auth/invitation'),
   gate('/v1/auth/invitation', { body: {} }, 400),
   read('/v1/auth/me', 'viewer'),

@@ -139,6 +139,12 @@ if (executable !== undefined) {
       for (const entry of ['auth.link ok', 'auth.open ok', 'auth.open denied'])
         assert.ok(actions.includes(entry), `${entry} is not among ${actions}`)
       assert.not.ok(service.output().includes(new URL(link).hash.slice(1)), 'its token is in no log')
+      const token = String(await page.evaluate("sessionStorage.getItem('steeple.token')"))
+      const asIt = async () => (await service.request('GET', '/v1/auth/me', { token })).status
+      assert.is(await asIt(), 200)
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByLabel('Password').waitFor()
+      assert.is(await asIt(), 401)
       await page.close()
       await second.close()
     },

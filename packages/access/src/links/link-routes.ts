@@ -9,6 +9,7 @@ import {
   TIMESTAMP_SCHEMA,
   timestampFromMs,
 } from '@steeple/contracts'
+import type { CachedAuthenticator } from '../authenticator.ts'
 import { LOGGED_IN_SCHEMA } from '../people/auth-routes.ts'
 import { networkOf } from '../people/network-of.ts'
 import type { People } from '../people/people.ts'
@@ -16,7 +17,7 @@ import { requireSameOrigin } from '../people/same-origin.ts'
 import { findUser } from '../people/user-store.ts'
 import { withinMaker } from '../token-limits.ts'
 import { auditDetail, drawToken } from '../token-mint.ts'
-import { insertToken } from '../token-store.ts'
+import { findById, insertToken, removeToken, type TokenRow } from '../token-store.ts'
 import { LINK_PATTERN, type Links, linkInvalid } from './links.ts'
 
 interface LinkBody {
@@ -25,12 +26,18 @@ interface LinkBody {
 
 /** A working day: the console of a token cannot go on by a cookie. */
 const TOKEN_LIFE_MS = 43_200_000
+/** What the token of a link is called. */
+const TOKEN_NAME = 'console'
 /** What failures with links count as. No user has such a name. */
 const NO_NAME = '(link)'
 
-/** Links that open the console: `POST /v1/auth/links`, and what they are exchanged for. */
-export function linkRoutes(people: People, links: Links): readonly Route[] {
-  return [drawRoute(links), openRoute(people, links)]
+/** Links that open the console: `POST /v1/auth/links`, what they are exchanged for, and its end. */
+export function linkRoutes(
+  people: People,
+  links: Links,
+  authenticator: Pick<CachedAuthenticator, 'forget'>,
+): readonly Route[] {
+  return [drawRoute(links), openRoute(people, links), closeRoute(people, authenticator)]
 }
 
 function drawRoute(links: Links): Route {
@@ -84,6 +91,34 @@ function openRoute(people: People, links: Links): Route {
   })
 }
 
+function closeRoute({ context }: People, authenticator: Pick<CachedAuthenticator, 'forget'>): Route {
+  return route({
+    method: 'POST',
+    path: '/v1/auth/links/close',
+    role: 'viewer',
+    summary:
+      'End the token of this request when a link has given it; it opens nothing from the next request on',
+    description: 'What the console asks for when somebody signs out. Every other credential stays as it is.',
+    schema: { body: objectSchema({}), status: 204 },
+    audit: 'auth.close',
+    handle: async (request) => {
+      const { kind, id } = request.principal
+      const row = kind === 'token' ? await findById(context.db, id) : undefined
+      if (row === undefined || !isOfLink(row)) return { status: 204 }
+      return request.mutate(row.id, async (tx) => {
+        await removeToken(tx, row.id)
+        tx.afterCommit(() => authenticator.forget(row.token_sha256))
+        return { status: 204 }
+      })
+    },
+  })
+}
+
+/** Whoever is given a token for longer, under whatever name, cannot end it for all others who have it. */
+function isOfLink({ name, expires_at_ms: endMs, created_at_ms: startMs }: TokenRow): boolean {
+  return name === TOKEN_NAME && endMs !== null && endMs - startMs <= TOKEN_LIFE_MS
+}
+
 async function open(
   people: People,
   links: Links,
@@ -100,7 +135,7 @@ async function open(
   if (user !== undefined) return sessions.open(request, { user, method: 'link' })
   const roles = [...maker.roles].filter(isGivable).sort()
   const wish = {
-    name: 'console',
+    name: TOKEN_NAME,
     kind: 'api',
     livesMs: TOKEN_LIFE_MS,
     nodeId: undefined,

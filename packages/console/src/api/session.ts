@@ -126,14 +126,17 @@ export async function enterWithToken(text: string): Promise<Problem | undefined>
   return undefined
 }
 
-/** Ends the session, here and at the service. */
+/** Ends the session, here and at the service, and the token that a link has given; one that was pasted is good for others. */
 export async function leave(): Promise<void> {
   const hadSession = localStorage.getItem(HAS_SESSION) !== null
+  const own = sessionStorage.getItem(TAB_TOKEN)
   sessionStorage.removeItem(TAB_TOKEN)
   localStorage.removeItem(HAS_SESSION)
   clearTimeout(timer)
   token = undefined
   if (hadSession) await post('/v1/auth/logout').catch(() => undefined)
+  if (own !== null)
+    await post('/v1/auth/links/close', { authorization: `Bearer ${own}` }).catch(() => undefined)
   who.value = undefined
   state.value = 'out'
 }
@@ -193,6 +196,7 @@ function know(now: Me): void {
   refusal.value = undefined
 }
 
-function post(path: string): Promise<Response> {
-  return fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })
+function post(path: string, more: Readonly<Record<string, string>> = {}): Promise<Response> {
+  const headers = { 'content-type': 'application/json', ...more }
+  return fetch(path, { method: 'POST', headers, body: '{}' })
 }

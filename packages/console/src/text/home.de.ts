@@ -76,6 +76,7 @@ export const homeDe: Readonly<Record<keyof typeof homeEn, string>> = {
   'event.auth.login': 'Jemand hat sich angemeldet',
   'event.auth.logout': 'Jemand hat sich abgemeldet',
   'event.auth.link': 'Ein Link in die Konsole wurde gemacht',
+  'event.auth.close': 'Wer mit einem Link kam, hat sich abgemeldet',
   'event.auth.open': 'Die Konsole wurde mit einem Link geöffnet',
   'event.auth.lock': 'Zu viele Fehlversuche: gesperrt',
   'event.auth.flood': 'Viele Anmeldungen unbekannter Namen scheiterten',

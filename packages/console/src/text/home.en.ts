@@ -74,6 +74,7 @@ export const homeEn = {
   'event.auth.login': 'Somebody signed in',
   'event.auth.logout': 'Somebody signed out',
   'event.auth.link': 'A link into the console was made',
+  'event.auth.close': 'Who came by a link has signed out',
   'event.auth.open': 'The console was opened by a link',
   'event.auth.lock': 'Too many failed logins: locked',
   'event.auth.flood': 'Many logins of unknown names failed',

@@ -3174,6 +3174,10 @@ export interface Operations {
   /** Change many SIMs at once. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
   'POST /v1/sims/bulk': {
     readonly request: {
+      readonly query?: {
+        /** How long to wait until the phone is really off, at most 30s. Not at all when absent. */
+        readonly wait?: string | undefined
+      }
       readonly body: {
         readonly action: 'suspend' | 'resume' | 'revoke' | 'label'
         readonly ids?: readonly string[]
@@ -3203,6 +3207,10 @@ export interface Operations {
       readonly changed: number
       readonly unchanged: number
       readonly failed: number
+      /** Phones of changed SIMs that were on when they were suspended or revoked. */
+      readonly attached: number
+      /** How many of these are off by now; null when the answer has not waited for them. */
+      readonly detached: number | null
       readonly results: readonly {
         readonly imsi_sha256_12: string
         /** changed, unchanged or error; more may come. */

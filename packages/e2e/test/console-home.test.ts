@@ -70,7 +70,7 @@ if (executable !== undefined) {
       )
       await isAccessible(page, 'overview with somebody on it')
       await people.getByRole('button', { name: `Suspend ${hash}` }).click()
-      await page.getByText(`${hash} is suspended`).waitFor()
+      await page.getByText(/village is suspended\. Detached in [\d.]+ s\./).waitFor()
       await page.getByRole('button', { name: 'Undo' }).click()
       await happenings.getByText('A SIM was resumed').waitFor()
       assert.is((await service.request('GET', `/v1/sims/${hash}`)).body.state, 'in-use')

@@ -162,7 +162,10 @@ if (executable !== undefined) {
   sims(
     'changes many at once, says what became of each, and undoes it',
     async () => {
-      const { hashes } = await issue('fleet', 3)
+      const fleet = await issue('fleet', 3)
+      const { hashes } = fleet
+      await insert(fleet)
+      for (const hash of hashes) await eventually(async () => assert.is(await stateOf(hash), 'in-use'))
       await service.request('POST', `/v1/sims/${hashes[0]}/revoke`)
       await as('operator', '/sims?label=fleet', async (page) => {
         await page.getByLabel('Select all', { exact: true }).check()
@@ -172,11 +175,12 @@ if (executable !== undefined) {
         await isAccessible(page, 'many at once')
         await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click()
         await page.getByText('2 changed, 0 unchanged, 1 failed.').waitFor()
+        await page.getByText(/2 were online: all off after [\d.]+ s\./).waitFor()
         await page.getByRole('dialog').getByRole('link', { name: 'fleet' }).waitFor()
         for (const hash of hashes.slice(1)) assert.is(await stateOf(hash), 'suspended')
         await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click()
         await page.getByText('2 SIMs are on again.').waitFor()
-        for (const hash of hashes.slice(1)) assert.is(await stateOf(hash), 'issued')
+        for (const hash of hashes.slice(1)) assert.is(await stateOf(hash), 'in-use')
       })
     },
     LIMIT,

@@ -132,6 +132,45 @@ scene('leaves a core that hangs alone while it blocks all others', async () => {
   await eventually(() => assert.match(kicksHealth() ?? '', /takes no kicks: the core did not answer/))
 })
 
+scene('says how many of many were on, and how many of these are off in time', async () => {
+  const { sims } = bodyOf<IssueAnswer>(await bed.request('POST', '/v1/sims', { body: { count: 7 } }), 201)
+  await eventually(() => assert.is(hss.held.size, 7))
+  const bulk = async (action: string, query = ''): Promise<Readonly<Record<string, unknown>>> => {
+    const body = { action, ids: sims.map((sim) => sim.imsi_sha256_12) }
+    const { results, ...sums } = bodyOf<{ results: readonly object[] }>(
+      await bed.request('POST', `/v1/sims/bulk${query}`, { body }),
+    )
+    assert.is(results.length, 7)
+    return sums
+  }
+  const areOn = async (count: number): Promise<void> =>
+    eventually(async () => {
+      const { body } = await bed.request('GET', '/v1/sims?attached=true')
+      assert.is((body as { readonly sims: readonly object[] }).sims.length, count)
+    })
+  const comeOn = async (count: number): Promise<void> => {
+    for (const imsi of [...hss.held.keys()].slice(0, count)) core.attached.add(imsi)
+    await areOn(count)
+  }
+  await comeOn(5)
+  const all = { changed: 7, unchanged: 0, failed: 0 }
+  assert.equal(await bulk('suspend', '?wait=30s'), { ...all, attached: 5, detached: 5 })
+  assert.is(core.attached.size, 0)
+  await areOn(0)
+  assert.equal(await bulk('suspend', '?wait=30s'), {
+    changed: 0,
+    unchanged: 7,
+    failed: 0,
+    attached: 0,
+    detached: 0,
+  })
+  assert.equal(await bulk('resume', '?wait=30s'), { ...all, attached: 0, detached: 0 })
+  await comeOn(2)
+  core.kick = () => new Promise(() => undefined)
+  assert.equal(await bulk('suspend', '?wait=10ms'), { ...all, attached: 2, detached: 0 })
+  assert.is((await bed.request('POST', '/v1/sims/bulk?wait=31s', { body: {} })).status, 400)
+})
+
 scene('takes a thousand phones on and off, a few kicks at a time', async () => {
   const count = rounds(1_000)
   const key = '465b5ce8b199b49faa5f0a2ee238a6bc'

@@ -41,7 +41,6 @@ export const homeDe: Readonly<Record<keyof typeof homeEn, string>> = {
   'home.talkers': 'Meiste Daten',
   'home.suspend': 'Sperren',
   'home.suspendOne': 'Sperren {hash}',
-  'home.suspendedOne': '{hash} ist gesperrt.',
   'home.ways': 'Internet und andere Boxen',
   'home.breakout': 'Internet: {mode}.',
   'home.breakout.local': 'von dieser Box',

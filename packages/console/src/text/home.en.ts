@@ -39,7 +39,6 @@ export const homeEn = {
   'home.talkers': 'Most data',
   'home.suspend': 'Suspend',
   'home.suspendOne': 'Suspend {hash}',
-  'home.suspendedOne': '{hash} is suspended.',
   'home.ways': 'Internet and other boxes',
   'home.breakout': 'Internet: {mode}.',
   'home.breakout.local': 'from this box',

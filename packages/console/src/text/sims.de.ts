@@ -73,6 +73,9 @@ export const simsDe: Readonly<Record<keyof typeof simsEn, string>> = {
     'Ihre Telefone verlieren das Netz, und diese Karten gehen nie wieder. Nichts nimmt es zurück: die Teilnehmer brauchen andere Karten.',
   'sims.bulk.revoke.sure': 'Ich weiß, dass das nicht zurückgenommen werden kann.',
   'sims.bulk.label.help': 'Leer nimmt ihre Bezeichnungen weg.',
+  'sims.bulk.off.all': '{on} {on|war|waren} online: {on|getrennt|alle getrennt} nach {time}.',
+  'sims.bulk.off.some':
+    '{on} {on|war|waren} online: {off} getrennt nach {time}, die anderen werden noch getrennt.',
   'sims.bulk.online': '{count} {count|ist|sind} gerade online',
   'sims.bulk.result': '{changed} geändert, {unchanged} unverändert, {failed} fehlgeschlagen.',
   'sims.bulk.failed': 'Diese sind geblieben, wie sie waren:',

@@ -70,6 +70,9 @@ export const simsEn = {
     'Their phones lose the network, and these cards never work again. Nothing takes it back: the subscribers need other cards.',
   'sims.bulk.revoke.sure': 'I know that this cannot be taken back.',
   'sims.bulk.label.help': 'Empty takes their labels away.',
+  'sims.bulk.off.all': '{on} {on|was|were} online: {on|off|all off} after {time}.',
+  'sims.bulk.off.some':
+    '{on} {on|was|were} online: {off} off after {time}, the others are still being cut off.',
   'sims.bulk.online': '{count} {count|is|are} online now',
   'sims.bulk.result': '{changed} changed, {unchanged} unchanged, {failed} failed.',
   'sims.bulk.failed': 'These were left as they are:',

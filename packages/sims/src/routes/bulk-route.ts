@@ -21,6 +21,7 @@ import { SIMS } from '../store/sim-row.ts'
 import type { SimFilter } from '../store/sim-store.ts'
 import { replaceWords } from '../store/word-store.ts'
 import { FILTER_PROPERTIES, matchingHashes } from './filter.ts'
+import { WAIT_SCHEMA, type WaitQuery, waitMsOf, watchCuts } from './wait.ts'
 
 type BulkAction = 'suspend' | 'resume' | 'revoke' | 'label'
 interface BulkBody {
@@ -71,6 +72,14 @@ const REPORT: JsonSchema = objectSchema(
     changed: { type: 'integer' },
     unchanged: { type: 'integer' },
     failed: { type: 'integer' },
+    attached: {
+      type: 'integer',
+      description: 'Phones of changed SIMs that were on when they were suspended or revoked.',
+    },
+    detached: {
+      type: ['integer', 'null'],
+      description: 'How many of these are off by now; null when the answer has not waited for them.',
+    },
     results: {
       type: 'array',
       items: objectSchema(
@@ -89,23 +98,23 @@ const REPORT: JsonSchema = objectSchema(
       ),
     },
   },
-  ['changed', 'unchanged', 'failed', 'results'],
+  ['changed', 'unchanged', 'failed', 'attached', 'detached', 'results'],
 )
 
 /** `POST /v1/sims/bulk` */
 export function bulkRoute(parts: SimsParts): Route {
   // What a filter found, for the limit: it is asked for when the handler has looked.
   const found = new WeakMap<object, number>()
-  return route<unknown, unknown, BulkBody>({
+  return route<unknown, WaitQuery, BulkBody>({
     method: 'POST',
     path: '/v1/sims/bulk',
     role: 'viewer',
     example: { action: 'suspend', filter: { label: 'harbour' } },
     summary: 'Change many SIMs at once',
     description:
-      'One transaction for at most 10,000 SIMs, with a report on each. Needs the role of the action: operator for ' +
+      'One transaction for at most 10,000 SIMs, with a report on each; the wait is after it, and for phones that were on alone. Needs the role of the action: operator for ' +
       'suspend and resume, sim:admin for revoke (which counts against sim_revoke), sim:issuer for label.',
-    schema: { body: BODY, response: REPORT },
+    schema: { query: objectSchema({ wait: WAIT_SCHEMA }), body: BODY, response: REPORT },
     errors: ['validation_failed', 'forbidden', 'rate_limited', 'southbound_unavailable', 'store_corrupt'],
     audit: 'sim.bulk',
     rateLimit: {
@@ -147,12 +156,33 @@ async function idsOf(parts: SimsParts, body: BulkBody): Promise<readonly string[
 /** `missing`: the role that the principal lacks; the refusal is audited with the mutation. */
 async function change(
   parts: SimsParts,
-  request: Request<unknown, unknown, BulkBody>,
+  request: Request<unknown, WaitQuery, BulkBody>,
   ids: readonly string[],
   missing: Role | undefined,
 ): Promise<Reply> {
+  const isCut = request.body.action === 'suspend' || request.body.action === 'revoke'
+  const waitMs = waitMsOf(request.query)
+  const watch = watchCuts(parts, isCut ? ids : [], waitMs, request.signal)
+  try {
+    const { reply, off } = await changeAll(parts, request, ids, missing, watch.on)
+    if (waitMs === 0) return reply
+    return { ...reply, body: { ...Object(reply.body), detached: await watch.off(off) } }
+  } finally {
+    watch.end()
+  }
+}
+
+/** The report, and which phones that were `on` have to go off. */
+async function changeAll(
+  parts: SimsParts,
+  request: Request<unknown, WaitQuery, BulkBody>,
+  ids: readonly string[],
+  missing: Role | undefined,
+  on: ReadonlySet<string>,
+): Promise<{ readonly reply: Reply; readonly off: readonly string[] }> {
   const { body } = request
-  return await request.mutate(`sims:${body.action}`, async (tx) => {
+  let off: readonly string[] = []
+  const reply = await request.mutate(`sims:${body.action}`, async (tx) => {
     if (missing !== undefined) throw forbidden(missing)
     const results: BulkResult[] = []
     for (const hash of ids) {
@@ -168,8 +198,10 @@ async function change(
       .map((result) => result.imsi_sha256_12)
     tx.audit({ detail: { action: body.action, reason: body.reason ?? null, ...totals, ids: changed } })
     tx.event({ type: 'sim.bulk', subject: `sims:${body.action}`, data: { action: body.action, ...totals } })
-    return { body: { ...totals, results } }
+    off = changed.filter((hash) => on.has(hash))
+    return { body: { ...totals, attached: off.length, detached: null, results } }
   })
+  return { reply, off }
 }
 
 async function one(parts: SimsParts, tx: MutationTx, hash: string, body: BulkBody): Promise<BulkResult> {

@@ -1,16 +1,13 @@
 import {
   coreDriverRef,
-  DURATION_PATTERN,
   type ImsiHash,
   type JsonSchema,
-  msFromDuration,
   objectSchema,
   type Reply,
   type Request,
   type Role,
   type Route,
   route,
-  validationFailed,
 } from '@steeple/contracts'
 import { oneSight, type Sight, sightOf } from '../attach/sight.ts'
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
@@ -22,26 +19,16 @@ import { wantedInHss } from '../states/machine.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { oneWithUsage } from '../usage.ts'
 import type { SimParams } from './read-routes.ts'
+import { WAIT_SCHEMA, type WaitQuery, waitMsOf } from './wait.ts'
 
 interface StateBody {
   readonly reason?: string
   readonly override?: boolean
 }
-interface StateQuery {
-  readonly wait?: string
-}
-type StateRequest = Request<SimParams, StateQuery, StateBody | undefined>
+type StateRequest = Request<SimParams, WaitQuery, StateBody | undefined>
 type Verb = 'suspend' | 'resume' | 'revoke'
 
-const MAX_WAIT_MS = 30_000
-const QUERY: JsonSchema = objectSchema({
-  wait: {
-    type: 'string',
-    pattern: DURATION_PATTERN,
-    maxLength: 16,
-    description: 'How long to wait until the phone is really off, at most 30s. Not at all when absent.',
-  },
-})
+const QUERY: JsonSchema = objectSchema({ wait: WAIT_SCHEMA })
 const REASON_BODY: JsonSchema = objectSchema({ reason: { ...NAME_SCHEMA, maxLength: 256 } })
 const RESUME_BODY: JsonSchema = objectSchema({
   override: { type: 'boolean', description: 'Resume although the quota is used up.' },
@@ -57,7 +44,7 @@ export function stateRoutes(parts: SimsParts): readonly Route[] {
 }
 
 function verbRoute(parts: SimsParts, verb: Verb, role: Role, summary: string, body: JsonSchema): Route {
-  return route<SimParams, StateQuery, StateBody | undefined>({
+  return route<SimParams, WaitQuery, StateBody | undefined>({
     method: 'POST',
     path: `/v1/sims/:imsi/${verb}`,
     role,
@@ -73,7 +60,7 @@ function verbRoute(parts: SimsParts, verb: Verb, role: Role, summary: string, bo
 
 async function changeState(parts: SimsParts, request: StateRequest, verb: Verb): Promise<Reply> {
   const { imsi: hash } = request.params
-  const waitMs = waitOf(request.query)
+  const waitMs = waitMsOf(request.query)
   // A hash, by the schema.
   const wasOn = parts.presence.now()?.hashes.has(hash as ImsiHash) === true
   const over = new AbortController()
@@ -127,12 +114,4 @@ function isToBeCut(row: SimRow): boolean {
 function isCutUnderWay(parts: SimsParts, row: SimRow): boolean {
   const { context, hss } = parts
   return isToBeCut(row) && (context.maybe(coreDriverRef) !== undefined || hss.driver() !== undefined)
-}
-
-function waitOf({ wait }: StateQuery): number {
-  if (wait === undefined) return 0
-  const ms = msFromDuration(wait)
-  if (ms !== undefined && ms <= MAX_WAIT_MS) return ms
-  const message = 'must be more than zero and at most 30s'
-  throw validationFailed(`/wait ${message}`, { details: [{ pointer: '/wait', message }] })
 }

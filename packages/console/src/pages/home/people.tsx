@@ -9,6 +9,7 @@ import { Bytes } from '../../ui/bytes.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { cutText, timed, WAIT } from '../subscriber/cut.ts'
 import { useLabels } from './use-labels.ts'
 
 type Session = AnswerOf<'GET', '/v1/sessions'>['sessions'][number]
@@ -110,10 +111,16 @@ function TalkerLine({
   readonly label: string | undefined
 }) {
   const resume = useAction(() => api.post('/v1/sims/{imsi}/resume', { path: { imsi: hash }, body: {} }))
-  const suspend = useAction(() => api.post('/v1/sims/{imsi}/suspend', { path: { imsi: hash }, body: {} }))
+  const suspend = useAction(() =>
+    timed(() =>
+      api.post('/v1/sims/{imsi}/suspend', { path: { imsi: hash }, query: { wait: WAIT }, body: {} }),
+    ),
+  )
   const off = async (): Promise<void> => {
     const result = await suspend.run()
-    if (result?.ok === true) toast({ text: t('home.suspendedOne', { hash }), undo: () => void resume.run() })
+    if (result?.ok !== true) return
+    const text = cutText('sim.suspended', label ?? hash, result.data)
+    toast({ text, undo: () => void resume.run() })
   }
   const error = suspend.error ?? resume.error
   return (

@@ -7,8 +7,16 @@ import { Checkbox, Field } from '../../ui/field.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { Said } from '../../ui/said.tsx'
+import { durationText } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
-import { type BulkAction, type BulkProgress, type BulkResult, changedOf, runBulk } from './bulk-run.ts'
+import {
+  type BulkAction,
+  type BulkProgress,
+  type BulkResult,
+  type Cut,
+  changedOf,
+  runBulk,
+} from './bulk-run.ts'
 import { nameOf, pageOf, type Sim, STATES } from './sim.tsx'
 
 /** Says what will be done to which SIMs and what follows, does it, and says of each what became of it. */
@@ -116,7 +124,7 @@ function Affected({ ids, rows }: { readonly ids: readonly string[]; readonly row
 }
 
 function Results({
-  progress: { results, error, left },
+  progress: { results, cut, error, left },
   rows,
   total,
 }: {
@@ -137,6 +145,7 @@ function Results({
           failed: failed.length,
         })}
       </p>
+      {cut === undefined ? null : <p>{cutText(cut)}</p>}
       {error === undefined ? null : <ErrorNotice error={error} />}
       {failed.length === 0 ? null : (
         <>
@@ -188,10 +197,17 @@ function UndoButton({
 function tellDone(action: BulkAction, progress: BulkProgress): void {
   const changed = changedOf(progress)
   const canUndo = OPPOSITES[action] !== undefined && changed.length > 0
+  const done = t(`sims.bulk.${action}.done`, { count: changed.length })
   toast({
-    text: t(`sims.bulk.${action}.done`, { count: changed.length }),
+    text: progress.cut === undefined ? done : `${done} ${cutText(progress.cut)}`,
     ...(canUndo ? { undo: () => void undone(action, changed) } : {}),
   })
+}
+
+/** Whether the phones that were online are off. */
+function cutText({ on, off, tookMs }: Cut): string {
+  const values = { on, off, time: durationText(tookMs) }
+  return t(on === off ? 'sims.bulk.off.all' : 'sims.bulk.off.some', values)
 }
 
 /** Does the opposite to exactly the SIMs that were changed. */

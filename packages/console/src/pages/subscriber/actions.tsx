@@ -35,7 +35,7 @@ export function Actions({ sim, etag, onChanged }: Omit<SimDialogProps, 'onClose'
     const answer = await suspend.run()
     if (answer?.ok !== true) return
     onChanged()
-    toast({ text: cutText('sim.suspended', sim, answer.data), undo: () => void goOn() })
+    toast({ text: cutText('sim.suspended', nameOf(sim), answer.data), undo: () => void goOn() })
   }
   const isLive = sim.state === 'issued' || sim.state === 'in-use'
   const dialog = { sim, etag, onClose: () => setOpen(undefined), onChanged }

@@ -1,7 +1,7 @@
 import type { AnswerOf, Result } from '@steeple/client'
 import { t } from '../../text/index.ts'
 import { durationText } from '../../ui/time.tsx'
-import { nameOf, type Sim } from '../sims/sim.tsx'
+import type { Sim } from '../sims/sim.tsx'
 
 /** How long an answer waits for the phone to be off. */
 export const WAIT = '10s'
@@ -29,12 +29,12 @@ export async function timed(
 /** What was done, and whether its phone is off the network. */
 export function cutText(
   what: 'sim.suspended' | 'sim.revoked',
-  sim: Sim,
+  name: string,
   { detached, tookMs }: Pick<Cut, 'detached'> & { readonly tookMs: number },
 ): string {
   const how =
     detached === 'yes'
       ? t('sim.detached.yes', { time: durationText(tookMs) })
       : t(detached === 'pending' ? 'sim.detached.pending' : 'sim.detached.not_attached')
-  return `${t(what, { name: nameOf(sim) })} ${how}`
+  return `${t(what, { name })} ${how}`
 }

@@ -5,6 +5,7 @@ import { t } from '../../text/index.ts'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { nameOf } from '../sims/sim.tsx'
 import { cutText, type SimDialogProps, timed, WAIT } from './cut.ts'
 
 /** Ends a SIM for good, after the question. */
@@ -22,7 +23,7 @@ export function RevokeDialog({ sim, onClose, onChanged }: SimDialogProps) {
   const confirm = async (): Promise<void> => {
     const answer = await revoke.run()
     if (answer?.ok !== true) return
-    toast({ text: cutText('sim.revoked', sim, answer.data) })
+    toast({ text: cutText('sim.revoked', nameOf(sim), answer.data) })
     onChanged()
     onClose()
   }

@@ -6,7 +6,7 @@ import { assert, eventually, suite } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, type OpenPage, openBrowser } from '../harness/browser.ts'
 import { about } from '../harness/builds/program.ts'
-import { isAccessible, signInWithToken } from '../harness/console-page.ts'
+import { goTo, isAccessible, signInWithToken } from '../harness/console-page.ts'
 import { mint } from '../harness/credentials.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
@@ -72,6 +72,27 @@ async function issue(label: string, count: number): Promise<Issued> {
     batch: body.batch_id,
     hashes: body.sims.map(({ imsi_sha256_12: hash }: { readonly imsi_sha256_12: string }) => hash),
   }
+}
+
+/** In the page: the bars are in the colours that their key has now, and the picture is as wide as its place. */
+const IS_DRAWN = `(() => {
+  const canvas = document.querySelector('.plot canvas')
+  const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data
+  const isThere = (key) => {
+    const [red, green, blue] = getComputedStyle(document.querySelector('.key.' + key)).backgroundColor.match(/[0-9]+/g).map(Number)
+    for (let at = 0; at < pixels.length; at += 4)
+      if (pixels[at] === red && pixels[at + 1] === green && pixels[at + 2] === blue && pixels[at + 3] === 255) return true
+    return false
+  }
+  return isThere('down') && isThere('up') && canvas.clientWidth === document.querySelector('.plot').clientWidth
+})()`
+
+/** The files of the chart that the page has asked for. */
+async function filesOfChart(page: Page): Promise<readonly string[]> {
+  const asked = await page.evaluate<readonly string[]>(
+    `performance.getEntriesByType('resource').map(({ name }) => name)`,
+  )
+  return asked.filter((name) => name.includes('usage-bars'))
 }
 
 async function stateOf(hash: string): Promise<string> {
@@ -229,7 +250,6 @@ if (executable !== undefined) {
       const usage = { report_id: 'kiosk-1', source: 'meter', up_bytes: 4_000_000, down_bytes: 96_000_000 }
       await service.request('POST', `/v1/sims/${hash}/usage`, { body: usage })
       await as('operator', `/sims/${hash}`, async (page) => {
-        await page.getByRole('img', { name: '100 MB in all, 100 MB at most at once' }).waitFor()
         await page.getByRole('button', { name: 'Set a quota' }).click()
         await page.getByLabel('Amount').fill('2')
         await page.getByRole('button', { name: 'Save' }).click()
@@ -243,6 +263,53 @@ if (executable !== undefined) {
         await page.getByText('It has no quota.').waitFor()
         const { body } = await service.request('GET', `/v1/sims/${hash}/usage`)
         assert.is(body.quota_bytes, null)
+      })
+    },
+    LIMIT,
+  )
+
+  about(['fair-use'], sims)(
+    'draws what was used in the colours of the theme, says what is pointed at, and has it as figures',
+    async () => {
+      const { hashes } = await issue('chart', 2)
+      const [hash = '', unused = ''] = hashes
+      const usage = { report_id: 'chart-1', source: 'meter', up_bytes: 4_000_000, down_bytes: 96_000_000 }
+      await service.request('POST', `/v1/sims/${hash}/usage`, { body: usage })
+      await as('operator', '/sims', async (page) => {
+        await page.getByRole('link', { name: 'chart' }).first().waitFor()
+        assert.equal(await filesOfChart(page), [], 'the library is not loaded with other pages')
+        await goTo(page, `/sims/${unused}`)
+        await page.getByText('Nothing was used in that time').waitFor()
+        await goTo(page, `/sims/${hash}`)
+        const chart = page.getByRole('img', { name: '100 MB in all, 100 MB at most at once' })
+        const card = page.getByRole('region', { name: 'Usage' })
+        await chart.waitFor()
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme })
+          for (const width of [360, 1_280]) {
+            await page.setViewportSize({ width, height: 900 })
+            // Drawn with the next picture of the browser.
+            await eventually(async () => assert.ok(await page.evaluate<boolean>(IS_DRAWN)))
+          }
+        }
+        // Today is the last bar.
+        const area = page.locator('.plot .u-over')
+        const width = (await area.boundingBox())?.width ?? 0
+        await area.hover({ position: { x: width - 4, y: 60 } })
+        await card.getByText(/: 96 MB received, 4 MB sent$/).waitFor()
+        await card.getByRole('heading').hover()
+        await card.getByText('Point at').waitFor()
+        await card.getByLabel('Over').selectOption('day')
+        await chart.waitFor()
+        await card.getByText('The figures').click()
+        assert.equal(
+          await card
+            .getByRole('row')
+            .allTextContents()
+            .then(([, row]) => row?.slice(-9)),
+          '96 MB4 MB',
+        )
+        await isAccessible(page, 'a chart')
       })
     },
     LIMIT,

@@ -255,6 +255,8 @@ export const simsDe: Readonly<Record<keyof typeof simsEn, string>> = {
   'usage.span.month': 'die letzten 30 Tage',
   'usage.none': 'In dieser Zeit wurde nichts verbraucht, soweit gezählt wurde.',
   'usage.sum': '{sum} insgesamt, höchstens {highest} auf einmal',
+  'usage.point': 'Auf einen Balken zeigen, um ihn zu lesen.',
+  'usage.amounts': '{down} empfangen, {up} gesendet',
   'usage.table': 'Die Zahlen',
   'usage.when': 'Wann',
 }

@@ -250,6 +250,8 @@ export const simsEn = {
   'usage.span.month': 'the last 30 days',
   'usage.none': 'Nothing was used in that time, as far as it was counted.',
   'usage.sum': '{sum} in all, {highest} at most at once',
+  'usage.point': 'Point at a bar to read it.',
+  'usage.amounts': '{down} received, {up} sent',
   'usage.table': 'The figures',
   'usage.when': 'When',
 } as const

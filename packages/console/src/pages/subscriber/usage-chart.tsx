@@ -1,35 +1,34 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useQuery } from '../../api/use-query.ts'
 import { locale, t } from '../../text/index.ts'
 import { bytesText } from '../../ui/bytes.tsx'
 import { Select } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
-import type { Usage } from './quota.tsx'
+import type { UsageBars } from './usage-bars.tsx'
+import { beginning, type Step, type StepLength, stepsOf } from './usage-steps.ts'
 
-type Point = NonNullable<Usage['series']>[number]
-
-const HOUR_MS = 3_600_000
 const SPANS = {
-  day: { ms: 24 * HOUR_MS, step: 'hour' },
-  week: { ms: 7 * 24 * HOUR_MS, step: 'hour' },
-  month: { ms: 30 * 24 * HOUR_MS, step: 'day' },
+  day: { count: 24, length: 'hour' },
+  week: { count: 7 * 24, length: 'hour' },
+  month: { count: 30, length: 'day' },
 } as const
 const LOOK_MS = 60_000
-/** Of the picture, in its own units. */
-const [WIDTH, HEIGHT] = [600, 120]
 
 /** What a SIM has used over time: bars, and the figures as a table. */
 export function UsageChart({ hash }: { readonly hash: string }) {
   const [span, setSpan] = useState<keyof typeof SPANS>('month')
-  const { ms, step } = SPANS[span]
+  const { count, length } = SPANS[span]
   // The beginning stands still, so that reading anew is the same question.
-  const from = useMemo(() => new Date(Date.now() - ms).toISOString(), [ms])
+  const fromMs = useMemo(() => beginning(Date.now(), length, count), [length, count])
+  // By the hour for days too: a day is the reader's, and the service knows no zone of theirs.
+  const query = { from: new Date(fromMs).toISOString(), step: 'hour' } as const
   const usage = useQuery(
     '/v1/sims/{imsi}/usage',
-    { path: { imsi: hash }, query: { from, step } },
+    { path: { imsi: hash }, query },
     { on: ['quota.*', 'session.end'], everyMs: LOOK_MS },
   )
-  const series = usage.data?.series ?? []
+  const series = usage.data?.series
+  const steps = useMemo(() => stepsOf(series ?? [], fromMs, Date.now(), length), [series, fromMs, length])
   return (
     <section class="card" aria-label={t('usage.title')}>
       <h2>{t('usage.title')}</h2>
@@ -43,104 +42,92 @@ export function UsageChart({ hash }: { readonly hash: string }) {
         }))}
       />
       {usage.error === undefined ? null : <ErrorNotice error={usage.error} onRetry={usage.reload} />}
-      {usage.data === undefined ? null : (
-        <Bars series={series} from={Date.parse(from)} lengthMs={ms} isHourly={step === 'hour'} />
-      )}
+      {series === undefined ? null : <Counted steps={steps} length={length} />}
     </section>
   )
 }
 
-function Bars({
-  series,
-  from,
-  lengthMs,
-  isHourly,
-}: {
-  readonly series: readonly Point[]
-  readonly from: number
-  readonly lengthMs: number
-  readonly isHourly: boolean
-}) {
-  const highest = Math.max(0, ...series.map(totalOf))
+/** The picture, what is in it in words, and its figures. */
+function Counted({ steps, length }: { readonly steps: readonly Step[]; readonly length: StepLength }) {
+  const bars = useBars(steps)
+  const when = useMemo(() => momentText(length), [length])
+  const highest = Math.max(0, ...steps.map(totalOf))
   if (highest === 0) return <p class="fine">{t('usage.none')}</p>
-  const sum = series.reduce((all, point) => all + totalOf(point), 0)
-  // Steps in which nothing was counted are not there: a bar stands where its time is. The first and the last step may be cut.
-  const stepMs = isHourly ? HOUR_MS : 24 * HOUR_MS
-  const perMs = WIDTH / (lengthMs + stepMs)
-  const width = stepMs * perMs
-  const heightOf = (bytes: number): number => (bytes / highest) * HEIGHT
+  const sum = bytesText(steps.reduce((all, step) => all + totalOf(step), 0))
+  const label = t('usage.sum', { sum, highest: bytesText(highest) })
   return (
     <>
-      <figure class="chart">
-        <span class="fine">{bytesText(highest)}</span>
-        <svg
-          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-          preserveAspectRatio="none"
-          role="img"
-          aria-label={t('usage.sum', { sum: bytesText(sum), highest: bytesText(highest) })}
-        >
-          {series.map((point) => {
-            const [down, up] = [heightOf(point.down_bytes), heightOf(point.up_bytes)]
-            const bar = {
-              x: Math.max(0, (Date.parse(point.at) + stepMs - from) * perMs - width) + width * 0.1,
-              width: width * 0.8,
-            }
-            return (
-              <g key={point.at}>
-                <title>{`${momentText(point.at, isHourly)}: ${bytesText(totalOf(point))}`}</title>
-                <rect class="down" {...bar} y={HEIGHT - down} height={down} />
-                <rect class="up" {...bar} y={HEIGHT - down - up} height={up} />
-              </g>
-            )
-          })}
-        </svg>
-        <figcaption class="fine">
-          <span>{momentText(new Date(from).toISOString(), isHourly)}</span>
-          <span>
-            <i class="key down" /> {t('sessions.down')} <i class="key up" /> {t('sessions.up')}
-          </span>
-          <span>{momentText(new Date(from + lengthMs).toISOString(), isHourly)}</span>
-        </figcaption>
-      </figure>
+      {bars === 'failed' ? <p>{label}</p> : null}
+      {bars === undefined ? <div class="plot" /> : null}
+      {typeof bars === 'object' ? <bars.Bars {...{ steps, length, label, when }} /> : null}
       <details>
         <summary>{t('usage.table')}</summary>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{t('usage.when')}</th>
-              <th scope="col" class="number">
-                {t('sessions.down')}
-              </th>
-              <th scope="col" class="number">
-                {t('sessions.up')}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {series
-              .filter((point) => totalOf(point) > 0)
-              .map((point) => (
-                <tr key={point.at}>
-                  <td>{momentText(point.at, isHourly)}</td>
-                  <td class="number">{bytesText(point.down_bytes)}</td>
-                  <td class="number">{bytesText(point.up_bytes)}</td>
-                </tr>
-              ))}
-          </tbody>
-        </table>
+        <Figures steps={steps} when={when} />
       </details>
     </>
   )
 }
 
-function totalOf({ up_bytes: up, down_bytes: down }: Point): number {
-  return up + down
+/** The bars, whose library is loaded when there is something to draw, and tried again with each reading while it could not be. */
+function useBars(steps: readonly Step[]): { readonly Bars: typeof UsageBars } | 'failed' | undefined {
+  const [bars, setBars] = useState<ReturnType<typeof useBars>>(undefined)
+  useEffect(() => {
+    if (typeof bars === 'object') return undefined
+    let isOver = false
+    import('./usage-bars.tsx').then(
+      ({ UsageBars: Bars }) => isOver || setBars({ Bars }),
+      () => isOver || setBars('failed'),
+    )
+    return () => {
+      isOver = true
+    }
+  }, [steps])
+  return bars
 }
 
-function momentText(at: string, isHourly: boolean): string {
-  return new Date(at).toLocaleString(locale(), {
-    day: 'numeric',
-    month: 'short',
-    ...(isHourly ? { hour: '2-digit' as const } : {}),
-  })
+function Figures({
+  steps,
+  when,
+}: {
+  readonly steps: readonly Step[]
+  readonly when: (atMs: number) => string
+}) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">{t('usage.when')}</th>
+          <th scope="col" class="number">
+            {t('sessions.down')}
+          </th>
+          <th scope="col" class="number">
+            {t('sessions.up')}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {steps
+          .filter((step) => totalOf(step) > 0)
+          .map(({ atMs, downBytes, upBytes }) => (
+            <tr key={atMs}>
+              <td>{when(atMs)}</td>
+              <td class="number">{bytesText(downBytes)}</td>
+              <td class="number">{bytesText(upBytes)}</td>
+            </tr>
+          ))}
+      </tbody>
+    </table>
+  )
+}
+
+function totalOf({ upBytes, downBytes }: Step): number {
+  return upBytes + downBytes
+}
+
+/** When a step of that length was: the day, and the hour with its minutes, of the reader's zone. */
+function momentText(length: StepLength): (atMs: number) => string {
+  const day = { day: 'numeric', month: 'short' } as const
+  const hour = length === 'hour' ? ({ hour: '2-digit', minute: '2-digit' } as const) : {}
+  const format = new Intl.DateTimeFormat(locale(), { ...day, ...hour })
+  return (atMs) => format.format(atMs)
 }

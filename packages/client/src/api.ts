@@ -607,7 +607,18 @@ export interface Operations {
   }
   /** What a change of the core's configuration would do now. Roles: operator, admin. */
   'GET /v1/core/plan': {
-    readonly request: object
+    readonly request: {
+      readonly query?: {
+        /** As if `plmn.mcc` were this. */
+        readonly mcc?: string | undefined
+        /** As if `plmn.mnc` were this. */
+        readonly mnc?: string | undefined
+        /** As if `tac` were this. */
+        readonly tac?: number | undefined
+        /** As if the policy had these APNs, with commas between them. */
+        readonly apns?: string | undefined
+      }
+    }
     readonly answer: {
       /** The core that the configuration names. */
       readonly core: string

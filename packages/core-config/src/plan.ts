@@ -6,7 +6,7 @@ import {
   type Rendered,
 } from '@steeple/contracts'
 import { errorWords } from '@steeple/southbound'
-import { coreDesired } from './desired.ts'
+import { type CoreChange, coreDesired } from './desired.ts'
 
 /** A plan where nothing is known. */
 const NOTHING: CorePlan = {
@@ -30,12 +30,16 @@ export async function planOf(driver: CoreDriver, set: Rendered, signal: AbortSig
   return { ...NOTHING, state: isInSync ? 'in_sync' : 'changes', notes: isInSync ? [] : notes }
 }
 
-/** What an apply would do now, for people: what stands in its way is said in it. */
-export async function planNow(context: Context, signal: AbortSignal): Promise<CorePlan> {
+/** What an apply would do now, or after `change`, for people: what stands in its way is said in it. */
+export async function planNow(
+  context: Context,
+  signal: AbortSignal,
+  change: CoreChange = {},
+): Promise<CorePlan> {
   const driver = context.maybe(coreDriverRef)
   if (driver === undefined) return { ...NOTHING, problems: [noDriverWords(context.settings.core)] }
   try {
-    return await planOf(driver, await driver.render(coreDesired(context)), signal)
+    return await planOf(driver, await driver.render(coreDesired(context, change)), signal)
   } catch (error) {
     signal.throwIfAborted()
     return { ...NOTHING, problems: [errorWords(error)] }

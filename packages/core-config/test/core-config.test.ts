@@ -62,7 +62,7 @@ interface Bed {
   readonly fake: FakeContext<unknown>
   readonly instance: Instance
   pass(): Promise<unknown>
-  plan(): Promise<{ readonly [key: string]: unknown }>
+  plan(query?: object): Promise<{ readonly [key: string]: unknown }>
   health(): Promise<readonly [string | undefined, string, boolean]>
   change(settings: Overrides<Settings>): void
 }
@@ -98,8 +98,8 @@ async function inBed(
         const outcome = await reconciler?.reconcile([key], signal)
         return outcome === undefined || 'state' in outcome ? outcome : outcome.get(key)
       },
-      plan: async () =>
-        (await route?.handle({ signal } as never))?.body as { readonly [key: string]: unknown },
+      plan: async (query = {}) =>
+        (await route?.handle({ signal, query } as never))?.body as { readonly [key: string]: unknown },
       health: async () => {
         const [seen] = (await instance.health?.()) ?? []
         return [seen?.status, seen?.detail ?? '', seen?.required === true]
@@ -146,6 +146,45 @@ test('plans by the hash where the driver tells no more, and says so', () =>
     const impossible = await plan()
     assert.equal([impossible.state, impossible.problems], ['unknown', ['tac 0 is not for this core']])
   }))
+
+test('tells before a change is made what it would do, and leaves everything as it is', () =>
+  inBed(async ({ core, plan, pass, fake }) => {
+    await pass()
+    assert.is((await plan({ mcc: '999', mnc: '99', tac: 7, apns: 'internet' })).state, 'in_sync')
+    for (const change of [{ mcc: '262' }, { mnc: '98' }, { tac: 8 }, { apns: 'internet,ims' }])
+      assert.is((await plan(change)).state, 'changes', JSON.stringify(change))
+    const impossible = await plan({ tac: 0 })
+    assert.equal([impossible.state, impossible.problems], ['unknown', ['tac 0 is not for this core']])
+    assert.is((await plan()).state, 'in_sync')
+    await pass()
+    assert.equal([core.text, core.applies, fake.enqueued], ['7 internet 99999', 1, []])
+  }))
+
+test("hands the driver's own plan the set that would be", () => {
+  const seen: (string | undefined)[] = []
+  const told = async ({ files }: Rendered): Promise<CorePlan> => {
+    seen.push(files.get('core.txt'))
+    return {
+      ...{
+        dir: '/srv/core',
+        state: 'changes',
+        files: [],
+        daemons: [],
+        dropped: undefined,
+        expectedS: undefined,
+      },
+      ...{ notes: [], problems: [], refused: undefined },
+    }
+  }
+  return inBed(
+    async ({ plan }) => {
+      const { subscribers_dropped: dropped, expected_s: seconds } = await plan({ mcc: '262', apns: 'iot' })
+      assert.equal([dropped, seconds], [null, null])
+      assert.equal(seen, ['7 iot 26299'])
+    },
+    { plan: told },
+  )
+})
 
 test("shows the driver's own plan", () => {
   const own: CorePlan = {

@@ -1,5 +1,6 @@
 import { assert } from '@steeple/testkit'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
+import { LACKS } from './builds/program.ts'
 import { misfits, objections } from './console-look.ts'
 import type { Person } from './people.ts'
 import { totpAt } from './totp.ts'
@@ -42,6 +43,14 @@ export async function isAccessible(page: Page, what: string): Promise<void> {
   }
   await page.emulateMedia({ colorScheme: 'light' })
   await page.setViewportSize(DESK)
+}
+
+/** Makes the change of a form that shows first what it does to the core, where the build keeps the core at its configuration. */
+export async function applied(form: Locator): Promise<void> {
+  if (LACKS.has('core-config')) return form.getByRole('button', { name: 'Save' }).click()
+  await form.getByRole('button', { name: 'Look at what it does' }).click()
+  await form.getByRole('region', { name: 'What it does to the core' }).waitFor()
+  await form.getByRole('button', { name: 'Apply' }).click()
 }
 
 /** By how much the page's clock is ahead where it is stopped: more than a call to it takes. */

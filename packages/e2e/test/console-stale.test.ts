@@ -4,7 +4,7 @@ import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testk
 import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, type OpenPage, openBrowser } from '../harness/browser.ts'
 import { about } from '../harness/builds/program.ts'
-import { isAccessible, signInWithToken } from '../harness/console-page.ts'
+import { applied, isAccessible, signInWithToken } from '../harness/console-page.ts'
 import { addPerson } from '../harness/people.ts'
 import { type Service, startService } from '../harness/service.ts'
 
@@ -67,11 +67,11 @@ if (executable !== undefined) {
       const body = { apns: ['internet', 'theirs'] }
       assert.is((await service.request('PUT', '/v1/policy', { body })).status, 200)
       await step.getByText('Theirs: internet, theirs').waitFor()
-      assert.ok(await step.getByRole('button', { name: 'Save' }).isDisabled())
+      assert.ok(await step.getByRole('button', { name: /^(Save|Look at what it does)$/ }).isDisabled())
       assert.is(await names.inputValue(), 'internet, mine')
       assert.equal((await policyNow()).apns, body.apns)
       await step.getByRole('button', { name: 'Keep mine on top of theirs' }).click()
-      await step.getByRole('button', { name: 'Save' }).click()
+      await applied(step)
       await page.getByText('Saved.').waitFor()
       assert.equal((await policyNow()).apns, ['internet', 'mine'])
       assert.equal(problems, [])

@@ -1,9 +1,9 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { about } from '../harness/builds/program.ts'
-import { isAccessible, signInWithToken } from '../harness/console-page.ts'
+import { applied, isAccessible, signInWithToken } from '../harness/console-page.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
@@ -57,12 +57,19 @@ if (executable !== undefined) {
   start.before(async () => {
     temp = await tempDir()
     lab = await startLabCore(join(temp.path, 'lab'))
+    const core = join(temp.path, 'core')
+    mkdirSync(core)
     file = join(temp.path, 'etc', 'control.yaml')
     mkdirSync(join(temp.path, 'etc'))
     writeFileSync(file, '# Ours.\ntac: 7\n')
     service = await startService({
       flags: ['--config', file],
-      env: { ...lab.env, SVC_COLLECTOR_ENABLED: 'true', SVC_COLLECTOR_INTERVAL: '1s' },
+      env: {
+        ...lab.env,
+        SVC_COLLECTOR_ENABLED: 'true',
+        SVC_COLLECTOR_INTERVAL: '1s',
+        SVC_CORE_A_CONFIG_DIR: core,
+      },
     })
     browser = await openBrowser(executable)
   }, LIMIT)
@@ -95,7 +102,7 @@ if (executable !== undefined) {
       await plmn.getByText('208 is the code of France, and the box stands in Germany.').waitFor()
       const apns = step('3. Access to the internet')
       await apns.getByLabel('Names of the access points').fill('internet, village')
-      await apns.getByRole('button', { name: 'Save' }).click()
+      await applied(apns)
       await page.getByText('Saved.').waitFor()
       assert.equal((await service.request('GET', '/v1/policy')).body.apns, ['internet', 'village'])
       const person = step('4. The first person')
@@ -139,6 +146,82 @@ if (executable !== undefined) {
     LIMIT,
   )
 
+  about(['core-config', 'driver-core-a'], start)(
+    'shows before the number of the network is changed what that does to the core',
+    async () => {
+      const { page, problems } = await browser.open(service.url)
+      await signInWithToken(page, service.adminToken)
+      await page.goto(`${service.url}/start`)
+      const before = [readFileSync(file, 'utf8'), (await service.request('GET', '/v1/status')).body.plmn]
+      const plmn = page.getByRole('region', { name: '2. Network number' })
+      const [mcc, mnc] = [plmn.getByLabel('Country code'), plmn.getByLabel('Network code')]
+      const does = plmn.getByRole('region', { name: 'What it does to the core' })
+      const look = plmn.getByRole('button', { name: 'Look at what it does' })
+      await mcc.fill('262')
+      await mnc.fill('98')
+      await look.click()
+      await does.getByText('It would change the core').waitFor()
+      await does.getByText('The box only looks').waitFor()
+      const { body: plan } = await service.request('GET', '/v1/core/plan?mcc=262&mnc=98')
+      await does.getByText(`${plan.subscribers_dropped} phone`).waitFor()
+      await does.getByText(`It takes about ${plan.expected_s} seconds.`).waitFor()
+      await does.getByRole('row').filter({ hasText: 'mme' }).waitFor()
+      const mme = does.getByRole('group').filter({ hasText: 'mme.yaml' })
+      await mme.getByText('mme.yaml', { exact: true }).click()
+      await mme.getByText('mcc: "262"').first().waitFor()
+      await isAccessible(page, 'what a change does to the core')
+      // What is typed after that was not looked at.
+      await mnc.fill('97')
+      await does.waitFor({ state: 'detached' })
+      assert.is(await plmn.getByRole('button', { name: 'Apply' }).count(), 0)
+      // A core that tells nothing of its phones.
+      const untold = { ...plan, subscribers_dropped: null, expected_s: null }
+      await page.route('**/v1/core/plan?*', (asked) => asked.fulfill({ json: untold }))
+      await look.click()
+      await does.getByText('The core does not tell how many phones lose the network.').waitFor()
+      await does.getByText('How long it takes is not known.').waitFor()
+      await page.unroute('**/v1/core/plan?*')
+      await plmn.getByRole('button', { name: 'Not now' }).click()
+      await does.waitFor({ state: 'detached' })
+      assert.equal(
+        [readFileSync(file, 'utf8'), (await service.request('GET', '/v1/status')).body.plmn],
+        before,
+      )
+      assert.equal(readdirSync(join(temp.path, 'core')), [], 'looking writes nothing')
+      await applied(plmn)
+      await plmn.getByText('It is 262-97.').waitFor()
+      assert.is((await service.request('GET', '/v1/status')).body.plmn, '262-97')
+      assert.match(readFileSync(file, 'utf8'), 'mnc: "97"')
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  about(['core-config', 'driver-core-a'], start)(
+    'shows beside the rules what other access points do to the core',
+    async () => {
+      const { page, problems } = await browser.open(service.url)
+      await signInWithToken(page, service.adminToken)
+      await page.goto(`${service.url}/rules`)
+      const { apns } = (await service.request('GET', '/v1/policy')).body
+      const changes = page.getByRole('region', { name: 'not saved yet' })
+      const names = page.getByLabel('Names of the access points')
+      await names.fill([...apns, 'harbour'].join('\n'))
+      await changes.getByRole('button', { name: 'Look at what it does' }).click()
+      const smf = changes.getByRole('group').filter({ hasText: 'smf.yaml' })
+      await smf.getByText('smf.yaml', { exact: true }).click()
+      await smf.getByText('harbour').first().waitFor()
+      await isAccessible(page, 'what a rule does to the core')
+      await names.fill([...apns, 'pier'].join('\n'))
+      await changes.getByRole('button', { name: 'Look at what it does' }).waitFor()
+      assert.equal((await service.request('GET', '/v1/policy')).body.apns, apns)
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+
   start(
     'says what to write where it may not, and sees when it counts',
     async () => {
@@ -153,13 +236,14 @@ if (executable !== undefined) {
       await plmn.getByLabel('Country code').fill('262')
       await plmn.getByLabel('Network code').fill('098')
       await plmn.getByText('under another number they do not get on').waitFor()
-      await plmn.getByRole('button', { name: 'Save' }).click()
+      await applied(plmn)
       await plmn.getByText('Waiting until it is in force').first().waitFor()
       await isAccessible(page, 'lines for the configuration')
       const lines = await plmn.locator('pre').textContent()
       assert.is(lines?.trim(), 'plmn:\n  mcc: "262"\n  mnc: "098"')
       mkdirSync(join(temp.path, 'etc'))
-      writeFileSync(file, `${before}${lines ?? ''}`)
+      // The number that the file has already is taken out of it.
+      writeFileSync(file, `${before.replace(/plmn:\n(?: .*\n)*/, '')}${lines ?? ''}`)
       service.child.kill('SIGHUP')
       await plmn.getByText('It is 262-098.').waitFor()
       await plmn.getByText('Waiting until it is in force').waitFor({ state: 'detached' })

@@ -36,6 +36,13 @@ export const coreDe: Readonly<Record<keyof typeof coreEn, string>> = {
   'core.plan.seconds': 'Es dauert etwa {count} {count|Sekunde|Sekunden}.',
   'core.plan.seconds.unknown': 'Wie lange es dauert, ist nicht bekannt.',
   'core.plan.problems': 'Was im Weg steht:',
+  'core.whatIf.look': 'Nachsehen, was es bewirkt',
+  'core.whatIf': 'Was es am Kernnetz bewirkt',
+  'core.whatIf.state.in_sync': 'Das Kernnetz bleibt, wie es ist',
+  'core.whatIf.state.changes': 'Es würde das Kernnetz ändern',
+  'core.whatIf.state.unconfigured':
+    'Das Kernnetz bleibt, wie es eingerichtet wurde: diese Box schreibt keine Konfiguration dafür',
+  'core.whatIf.state.unknown': 'Es ist nicht bekannt, was es bewirkt',
   'core.restarts': 'Was zuletzt neu gestartet wurde, und warum',
   'core.restarts.files': 'seine Konfiguration ist eine andere ({files})',
   'core.restarts.none': 'Kein Teil des Kernnetzes wurde von dieser Box neu gestartet.',

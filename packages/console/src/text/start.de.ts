@@ -7,6 +7,8 @@ export const startDe: Readonly<Record<keyof typeof startEn, string>> = {
   'start.done': 'Erledigt',
   'start.open': 'Zu tun',
   'start.save': 'Speichern',
+  'start.look.back': 'Jetzt nicht',
+  'start.apply': 'Anwenden',
   'start.saved': 'Gespeichert.',
   'start.inForce': 'Gespeichert und in Kraft.',
   'start.byHand': 'Der Dienst darf {file} nicht selbst schreiben. Schreibe diese Zeilen hinein:',

@@ -5,6 +5,8 @@ export const startEn = {
   'start.done': 'Done',
   'start.open': 'To be done',
   'start.save': 'Save',
+  'start.look.back': 'Not now',
+  'start.apply': 'Apply',
   'start.saved': 'Saved.',
   'start.inForce': 'Saved, and in force.',
   'start.byHand': 'The service may not write {file} itself. Put these lines into it:',

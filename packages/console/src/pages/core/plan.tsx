@@ -7,7 +7,8 @@ import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Said } from '../../ui/said.tsx'
 
-type CorePlan = AnswerOf<'GET', '/v1/core/plan'>
+/** What a change of the core's configuration does. */
+export type CorePlan = AnswerOf<'GET', '/v1/core/plan'>
 type Daemon = CorePlan['daemons'][number]
 type File = CorePlan['files'][number]
 
@@ -29,12 +30,21 @@ export function Plan({ isLab }: { readonly isLab: boolean }) {
   )
 }
 
-function Planned({ plan, isLab }: { readonly plan: CorePlan; readonly isLab: boolean }) {
+/** A plan in words; `words` begin the names of the texts that its state has. */
+export function Planned({
+  plan,
+  isLab = false,
+  words = 'core.plan.state',
+}: {
+  readonly plan: CorePlan
+  readonly isLab?: boolean
+  readonly words?: 'core.plan.state' | 'core.whatIf.state'
+}) {
   const { state, driver, notes, problems } = plan
   return (
     <>
       <p>
-        <Lamp tone={TONES[state] ?? 'none'} label={word('core.plan.state', state)} />
+        <Lamp tone={TONES[state] ?? 'none'} label={word(words, state)} />
       </p>
       <p>{t(driver === 'container' ? 'core.plan.driver.container' : 'core.plan.driver.none')}</p>
       {state === 'unconfigured' && isLab ? <p>{t('core.plan.lab')}</p> : null}

@@ -1,3 +1,4 @@
+import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
@@ -6,6 +7,7 @@ import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { StaleChoice } from '../../ui/stale-notice.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoOf } from '../../ui/who.ts'
+import { AskCore } from '../core/what-if.tsx'
 import { AllowList } from './allow-list.tsx'
 import { Difference } from './difference.tsx'
 import { RULES, type RuleField, type Section } from './rule-fields.ts'
@@ -108,6 +110,13 @@ function Stamp({ rules }: { readonly rules: Rules }) {
   )
 }
 
+/** What stands in the lines of a field. */
+function namesOf(typed: unknown): readonly string[] {
+  return String(typed)
+    .split(/[\s,]+/)
+    .filter((name) => name !== '')
+}
+
 /** What is about to change, and what somebody else has changed meanwhile. */
 function SaveBar({ rules }: { readonly rules: Rules }) {
   const { own, theirs, before, draft, error, isSaving } = rules
@@ -117,6 +126,9 @@ function SaveBar({ rules }: { readonly rules: Rules }) {
     <section class="card save" aria-labelledby="rules-changes">
       <h2 id="rules-changes">{t('rules.changes', { count: own.length })}</h2>
       <Difference paths={own} before={before} after={draft} />
+      {has('core-config') && own.includes('apns') ? (
+        <AskCore change={{ apns: namesOf(draft.apns).join(',') }} />
+      ) : null}
       {theirs === undefined ? null : (
         <StaleChoice told={t('rules.stale')} onKeep={rules.keep} onDrop={rules.drop}>
           <p>{t('rules.stale.help')}</p>

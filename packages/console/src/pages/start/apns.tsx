@@ -1,12 +1,12 @@
 import { api } from '../../api/client.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
 import { t } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { StaleNotice } from '../../ui/stale-notice.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useDraft } from '../../ui/use-draft.ts'
+import { LookFirst } from './look-first.tsx'
 import { Step } from './step.tsx'
 
 /** The names by which phones ask for the internet. */
@@ -17,8 +17,8 @@ export function Apns() {
   )
   const known = policy.data?.apns ?? []
   const draft = useDraft(known.join(', '))
+  const apns = draft.value.split(/[\s,]+/).filter((name) => name !== '')
   const submit = async (): Promise<void> => {
-    const apns = draft.value.split(/[\s,]+/).filter((name) => name !== '')
     const result = await save.run(apns)
     // Refused as stale: what is in force now is read, and shown beside what is typed.
     if (result?.ok === false) policy.reload()
@@ -28,12 +28,11 @@ export function Apns() {
   }
   return (
     <Step title={t('start.apn')} isDone={known.length > 0}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void submit()
-        }}
+      <LookFirst
+        change={{ apns: apns.join(',') }}
+        apply={submit}
+        isBusy={save.isBusy}
+        isDisabled={!draft.isTouched || draft.isStale}
       >
         <Field
           label={t('start.apn.names')}
@@ -44,12 +43,7 @@ export function Apns() {
         />
         <StaleNotice draft={draft} text={String} onChosen={save.clear} />
         {save.error === undefined || draft.isStale ? null : <ErrorNotice error={save.error} />}
-        <div>
-          <Button type="submit" isBusy={save.isBusy} isDisabled={!draft.isTouched || draft.isStale}>
-            {t('start.save')}
-          </Button>
-        </div>
-      </form>
+      </LookFirst>
     </Step>
   )
 }

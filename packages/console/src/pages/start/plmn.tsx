@@ -1,6 +1,5 @@
 import { useQuery } from '../../api/use-query.ts'
 import { t } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { StaleNotice } from '../../ui/stale-notice.tsx'
@@ -8,6 +7,7 @@ import { useDraft } from '../../ui/use-draft.ts'
 import { ByHand } from './by-hand.tsx'
 import { countryName } from './country.tsx'
 import { codeOf, misfit } from './country-codes.ts'
+import { LookFirst } from './look-first.tsx'
 import { Step } from './step.tsx'
 import { type SettingsForm, useSettings } from './use-settings.ts'
 
@@ -49,13 +49,14 @@ function PlmnForm({
   const [isMcc, isMnc] = [/^[0-9]{3}$/.test(mcc), /^[0-9]{2,3}$/.test(mnc)]
   const isChanged = draft.isTouched && !draft.isStale
   const code = codeOf(country)
+  const wanted = { 'plmn.mcc': mcc, 'plmn.mnc': mnc }
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void form.save({ 'plmn.mcc': mcc, 'plmn.mnc': mnc })
-      }}
+    <LookFirst
+      change={{ mcc, mnc }}
+      isAllowed={() => form.isAllowed(wanted)}
+      apply={() => form.save(wanted)}
+      isBusy={form.isBusy}
+      isDisabled={!(isChanged && isMcc && isMnc)}
     >
       <Field
         label={t('start.plmn.mcc')}
@@ -85,12 +86,7 @@ function PlmnForm({
       {isChanged ? <OldSims {...now} /> : null}
       <StaleNotice draft={draft} text={(one) => `${one.mcc}-${one.mnc}`} onChosen={form.clear} />
       {form.error === undefined || draft.isStale ? null : <ErrorNotice error={form.error} />}
-      <div>
-        <Button type="submit" isBusy={form.isBusy} isDisabled={!(isChanged && isMcc && isMnc)}>
-          {t('start.save')}
-        </Button>
-      </div>
-    </form>
+    </LookFirst>
   )
 }
 

@@ -15,6 +15,8 @@ export type Planned = AnswerOf<'PUT', '/v1/settings'>
 export interface SettingsForm {
   /** What is in force of a key; undefined while it is not known. */
   readonly inForce: (key: string) => string | undefined
+  /** Whether the configuration would be taken with them; nothing is written, and `error` says why not. */
+  readonly isAllowed: (wanted: Wanted) => Promise<boolean>
   /** Writes them where nobody else has changed the file meanwhile, or says in `byHand` what a person has to write. */
   readonly save: (wanted: Wanted) => Promise<void>
   /** What the service cannot write itself, until it is in force. */
@@ -63,10 +65,14 @@ export function useSettings(): SettingsForm {
   useEffect(() => {
     if (broughtIntoForce.value > 0) settings.reload()
   }, [broughtIntoForce.value])
-  const save = async (wanted: Wanted): Promise<void> => {
+  const judge = async (wanted: Wanted): ReturnType<typeof plan.run> => {
     const planned = await plan.run(wanted)
     // Refused as stale: what is in force now is read, and shown beside what is typed.
     if (planned?.ok === false) settings.reload()
+    return planned
+  }
+  const save = async (wanted: Wanted): Promise<void> => {
+    const planned = await judge(wanted)
     if (planned?.ok !== true) return
     if (!planned.data.writable || planned.data.fixed.length > 0) {
       setWaiting({ wanted, planned: planned.data })
@@ -80,6 +86,7 @@ export function useSettings(): SettingsForm {
   }
   return {
     inForce,
+    isAllowed: async (wanted) => (await judge(wanted))?.ok === true,
     save,
     byHand: waiting?.planned,
     isBusy: plan.isBusy || write.isBusy,

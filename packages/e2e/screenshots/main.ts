@@ -20,11 +20,15 @@ const PAGES = [
 /** Quality of the pictures: what is smaller shows at letters. */
 const QUALITY = 60
 const SETTLED_MS = 700
+const DAY_MS = 86_400_000
+/** So long ago may be reported. */
+const USED_DAYS = 24
 const executable = findBrowser()
 if (executable === undefined) throw new Error('there is no Chromium on this machine')
 await using temp = await tempDir()
 const { service, subscriber, close } = await consoleWorld(temp.path)
 const { id: person } = await addPerson(service, 'ada', ['operator'])
+await useSome()
 const browser = await openBrowser(executable)
 try {
   const { page } = await browser.open(service.url)
@@ -50,6 +54,18 @@ try {
 } finally {
   await browser.close()
   await close()
+}
+
+/** What the subscriber has used in the last weeks, so that there is something to draw. */
+async function useSome(): Promise<void> {
+  for (let day = 0; day < USED_DAYS; day += 1) {
+    const report = {
+      ...{ report_id: `day-${day}`, source: 'meter', at: new Date(Date.now() - day * DAY_MS).toISOString() },
+      ...{ down_bytes: (((day * 7) % 11) + 2) * 31_000_000, up_bytes: (((day * 5) % 4) + 1) * 9_000_000 },
+    }
+    const { status } = await service.request('POST', `/v1/sims/${subscriber}/usage`, { body: report })
+    if (status !== 200) throw new Error(`usage: ${status}`)
+  }
 }
 
 /** Pictures of what is shown now, once it is drawn. */

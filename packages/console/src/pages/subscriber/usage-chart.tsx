@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useQuery } from '../../api/use-query.ts'
 import { locale, t } from '../../text/index.ts'
 import { bytesText } from '../../ui/bytes.tsx'
+import { EmptyState } from '../../ui/empty-state.tsx'
 import { Select } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import type { UsageBars } from './usage-bars.tsx'
@@ -52,7 +53,7 @@ function Counted({ steps, length }: { readonly steps: readonly Step[]; readonly 
   const bars = useBars(steps)
   const when = useMemo(() => momentText(length), [length])
   const highest = Math.max(0, ...steps.map(totalOf))
-  if (highest === 0) return <p class="fine">{t('usage.none')}</p>
+  if (highest === 0) return <EmptyState title={t('usage.none')} />
   const sum = bytesText(steps.reduce((all, step) => all + totalOf(step), 0))
   const label = t('usage.sum', { sum, highest: bytesText(highest) })
   return (

@@ -125,6 +125,7 @@ export class ModelRun {
     const request = {
       params: { imsi },
       body,
+      header: () => undefined,
       mutate: (target: string, work: (tx: unknown) => Promise<unknown>) =>
         this.#fake?.context.mutate(OPERATOR, 'sim.quota', target, async (tx) => void (await work(tx))),
     }

@@ -2,42 +2,80 @@
 const NAME = 'steeple-refresh'
 /** A tab that is gone has its turn no longer than that, ms. */
 const LONGEST_MS = 5_000
-/** In which what another tab writes is seen, ms. */
-const SETTLED_MS = 60
+/** Before a tab asks again whether it is its turn, ms. */
+const AGAIN_MS = 50
 /** Whose turn it is. */
 const me = Math.random().toString(36).slice(2)
 
-/** Does something while no other tab of this browser does it. */
-export function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-  return navigator.locks === undefined ? byStorage(work) : navigator.locks.request(NAME, work)
+interface Turn {
+  readonly who: string
+  readonly untilMs: number
 }
 
-/** The same from afar without TLS, where there are no locks: who wrote last, and is still there a moment later, has the turn. */
-async function byStorage<Result>(work: () => Promise<Result>): Promise<Result> {
-  addEventListener('pagehide', giveUp)
-  do {
-    if (!isTaken()) localStorage.setItem(NAME, `${me} ${Date.now() + LONGEST_MS}`)
-    await new Promise((done) => setTimeout(done, SETTLED_MS))
-  } while (holder().who !== me)
+/** Does something while no other tab of this browser does it. */
+export function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+  return navigator.locks === undefined ? byDatabase(work) : navigator.locks.request(NAME, work)
+}
+
+/**
+ * The same from afar without TLS, where there are no locks: a transaction of the browser's database is in no other tab at once. A
+ * browser that keeps nothing for this page has no second tab that would know of its session.
+ */
+async function byDatabase<Result>(work: () => Promise<Result>): Promise<Result> {
+  const database = await opened().catch(() => undefined)
+  if (database === undefined) return work()
+  const giveUp = (): Promise<boolean> => changed(database, (turn) => (isMine(turn) ? undefined : turn))
+  const leave = (): void => void giveUp().catch(() => undefined)
+  addEventListener('pagehide', leave)
   try {
+    // A database that fails later holds nobody up either.
+    while (!(await changed(database, taken).catch(() => true)))
+      await new Promise((done) => setTimeout(done, AGAIN_MS))
     return await work()
   } finally {
-    removeEventListener('pagehide', giveUp)
-    giveUp()
+    removeEventListener('pagehide', leave)
+    await giveUp().catch(() => undefined)
+    database.close()
   }
 }
 
-function giveUp(): void {
-  if (holder().who === me) localStorage.removeItem(NAME)
+function opened(): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const asked = indexedDB.open(NAME, 1)
+    asked.onupgradeneeded = () => asked.result.createObjectStore(NAME)
+    asked.onsuccess = () => resolve(asked.result)
+    asked.onerror = () => reject(asked.error)
+  })
 }
 
-function isTaken(): boolean {
-  const { who, untilMs } = holder()
-  // A clock that was put back makes no turn longer.
-  return who !== '' && untilMs > Date.now() && untilMs <= Date.now() + LONGEST_MS
+/** Writes whose turn it is from now on, undefined for nobody's, in one transaction; gives whether it is this tab's then. */
+function changed(
+  database: IDBDatabase,
+  next: (turn: Turn | undefined) => Turn | undefined,
+): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const transaction = database.transaction(NAME, 'readwrite')
+    const store = transaction.objectStore(NAME)
+    const read: IDBRequest<Turn | undefined> = store.get(NAME)
+    let turn: Turn | undefined
+    read.onsuccess = () => {
+      turn = next(read.result)
+      if (turn === undefined) store.delete(NAME)
+      else if (turn !== read.result) store.put(turn, NAME)
+    }
+    transaction.oncomplete = () => resolve(isMine(turn))
+    transaction.onabort = () => reject(transaction.error)
+  })
 }
 
-function holder(): { readonly who: string; readonly untilMs: number } {
-  const [who = '', until] = (localStorage.getItem(NAME) ?? '').split(' ')
-  return { who, untilMs: Number(until) }
+/** This tab's, where it is nobody else's. A clock that was put back makes no turn longer. */
+function taken(turn: Turn | undefined): Turn {
+  const now = Date.now()
+  const isOthers =
+    turn !== undefined && !isMine(turn) && turn.untilMs > now && turn.untilMs <= now + LONGEST_MS
+  return isOthers ? turn : { who: me, untilMs: now + LONGEST_MS }
+}
+
+function isMine(turn: Turn | undefined): boolean {
+  return turn?.who === me
 }

@@ -122,13 +122,19 @@ function errorProblems(request: FuzzRequest, { headers, body }: Got): readonly s
   return areDetails ? [] : ['has empty details']
 }
 
-/** The console shows a page of its own at any address that could be one. */
+/** The console shows a page of its own at any address that could be one, and at what looks like another host. */
 function isPage({ method, path, headers }: FuzzRequest, { status, headers: answered }: Got): boolean {
   const isAsked = method === 'GET' && String(headers.accept ?? '').includes('text/html')
   const [address = ''] = path.split(/[?#]/)
   const isAddress =
     /^(\/[\w~-]+){1,6}$/.test(address) && !/^\/(v1|docs|metrics|gsma|es9plus)(\/|$)/.test(address)
-  return isAsked && isAddress && status === 200 && String(answered['content-type']).startsWith('text/html')
+  const isStray = /^\/(\/|\\|%5c)/i.test(address)
+  return (
+    isAsked &&
+    (isAddress || isStray) &&
+    status === 200 &&
+    String(answered['content-type']).startsWith('text/html')
+  )
 }
 
 /** A path or method that the document does not have. */

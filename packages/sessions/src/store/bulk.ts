@@ -29,18 +29,7 @@ export function putAllInto<Row extends object>(table: Table<Row>): PutAll<Row> {
   const changed = columns.filter((column) => !table.key.some((key) => key === column))
   const sql = `insert into ${table.name} (${columns.join(', ')}) values ${tuples.join(', ')}
     on conflict (${table.key.join(', ')}) do update set ${changed.map((name) => `${name} = excluded.${name}`).join(', ')}`
-  return async (tx, rows) => {
-    const pause = createPause()
-    const whole = rows.length - (rows.length % ROWS)
-    // One object for all of them, each filled once the one before is written: to make one of so many names takes longer than to fill it.
-    const params: Record<string, SqlValue> = {}
-    for (let at = 0; at < whole; at += ROWS) {
-      fill(params, table, table.columns, names, rows.slice(at, at + ROWS))
-      await tx.run(sql, params)
-      await pause()
-    }
-    for (const row of rows.slice(whole)) await table.put(tx, row)
-  }
+  return inWholes(table, table.columns, names, sql)
 }
 
 /**
@@ -66,12 +55,23 @@ export function changeAllIn<Row extends object>(
   const set = given.filter(({ name }) => !isKey(name)).map(({ name, value }) => `${name} = ${value}`)
   const sql = `update ${table.name} set ${set.join(', ')} from (values ${tuples.join(', ')}) as given
     where ${own.join(' and ')}`
+  return inWholes(table, Object.keys(types), names, sql)
+}
+
+/** Runs the statement for as many rows at a time as it is of, with these columns of each; the rest are put one by one. */
+function inWholes<Row extends object>(
+  table: Table<Row>,
+  columns: readonly string[],
+  names: readonly string[],
+  sql: string,
+): PutAll<Row> {
   return async (tx, rows) => {
     const pause = createPause()
     const whole = rows.length - (rows.length % ROWS)
+    // One object for all of them, each filled once the one before is written: to make one of so many names takes longer than to fill it.
     const params: Record<string, SqlValue> = {}
     for (let at = 0; at < whole; at += ROWS) {
-      fill(params, table, Object.keys(types), names, rows.slice(at, at + ROWS))
+      fill(params, table, columns, names, rows.slice(at, at + ROWS))
       await tx.run(sql, params)
       await pause()
     }

@@ -19,17 +19,19 @@ export function changeTag(part: unknown, whole: unknown): string {
 export function refuseStale(ifMatch: string | undefined, part: unknown, what: string): void {
   if (ifMatch === undefined) return
   const own = hashOf(part)
-  const isNamed = ifMatch.split(',').some((one) => {
-    const tag = one.trim()
-    return (
-      tag === '*' ||
-      tag
-        .replace(/^W\//, '')
-        .replace(/^"(.*)"$/, '$1')
-        .split('.', 1)[0] === own
-    )
-  })
+  const isNamed = namesTag(ifMatch, (tag) => tag.split('.', 1)[0] === own)
   if (!isNamed) throw staleChange(what)
+}
+
+/**
+ * Whether an `If-Match` header names what is there: `*` names anything, any other entry what `isThere` says of its tag, without quotes. Weak
+ * tags count too. Source: RFC 9110 §13.1.1.
+ */
+export function namesTag(ifMatch: string, isThere: (tag: string) => boolean): boolean {
+  return ifMatch.split(',').some((entry) => {
+    const tag = entry.trim()
+    return tag === '*' || isThere(tag.replace(/^W\//, '').replace(/^"(.*)"$/, '$1'))
+  })
 }
 
 function hashOf(value: unknown): string {

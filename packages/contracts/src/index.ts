@@ -1,5 +1,5 @@
 export { type Backoff, backoffMs } from './backoff.ts'
-export { changeTag, refuseStale } from './change-tag.ts'
+export { changeTag, namesTag, refuseStale } from './change-tag.ts'
 export {
   ADMIN_TOKEN_VARIABLE,
   type Apply,

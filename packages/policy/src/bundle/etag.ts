@@ -1,3 +1,5 @@
+import { namesTag } from '@steeple/contracts'
+
 /** The entity tag of a revision: `"7"`. Source: RFC 9110 §8.8.3. */
 export function etagOf(revision: number): string {
   return `"${revision}"`
@@ -9,8 +11,5 @@ export function etagOf(revision: number): string {
  * `*` names any. Weak tags and bare numbers count too: a revision never has two contents.
  */
 export function namesRevision(header: string, revision: number): boolean {
-  return header.split(',').some((part) => {
-    const tag = part.trim()
-    return tag === '*' || tag.replace(/^W\//, '').replace(/^"(.*)"$/, '$1') === String(revision)
-  })
+  return namesTag(header, (tag) => tag === String(revision))
 }

@@ -50,11 +50,19 @@ for (const [what, change, reason] of REFUSED) {
   })
 }
 
-malformed('does not compile the response schemas of the build, which its tests have compiled', async () => {
+malformed('compiles a schema of the build, which its tests have tried, when it is first asked', async () => {
   const world = await serveRoutes([], { checkResponses: false })
   try {
-    const route = unchecked({ schema: { response: { type: 'nonsense' } } })
-    await world.edge.build([routeSet('sample', [route])])
+    const response = { type: 'nonsense' }
+    const count = { type: 'object', properties: { count: { type: 'integer' } } }
+    const routes = [
+      unchecked({ role: 'public', schema: { response, query: count } }),
+      unchecked({ path: '/v1/broken', role: 'public', schema: { query: { type: 'nonsense' } } }),
+    ]
+    await world.edge.swap(await world.edge.build([routeSet('sample', routes)]))
+    assert.is((await world.ask('/v1/sample?count=2')).status, 200)
+    assert.is((await world.ask('/v1/sample?count=two')).status, 400)
+    assert.is((await world.ask('/v1/broken')).status, 500)
   } finally {
     await world.close()
   }

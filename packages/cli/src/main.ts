@@ -2,29 +2,14 @@
 // Whatever starts this does it by the line above, so that what the service needs of node stands in one place: the young
 // generation grows to 48 MB otherwise and is not given back, a third of what the service has at rest; and the old one grows
 // by a third before it is collected and not to a multiple, which under floods of long lists is 190 MiB in the place of 290.
-import { CommanderError } from 'commander'
-import { reportError } from './output/report-error.ts'
-import { buildProgram, parserFault } from './program.ts'
-import { processTerminal, type Terminal } from './terminal.ts'
+import { existsSync } from 'node:fs'
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
 
-const terminal = processTerminal()
-const argv = process.argv.slice(2)
-const failed = await run(terminal, argv)
-// A pipe holds 64 KiB: what its reader has not taken yet would be lost with the process.
-await terminal.flushed()
-process.exit(failed ?? terminal.exitCode())
-
-/** Runs the command of the arguments. The exit code of its failure; undefined when it did its work. */
-async function run(at: Terminal, words: readonly string[]): Promise<number | undefined> {
-  const program = buildProgram(at, async (flags) => {
-    const { serve } = await import('./serve.ts')
-    at.answer(await serve({ flags, argv: words }))
-  })
-  try {
-    await program.parseAsync(words, { from: 'user' })
-    return undefined
-  } catch (error) {
-    const fault = error instanceof CommanderError ? parserFault(error) : error
-    return fault === undefined ? 0 : reportError(at, fault, words.includes('--json'))
-  }
-}
+// What lies in it is run. The build of a checkout makes the folder, beside the program and as hard to write to; there is none elsewhere.
+const compiled = join(import.meta.dirname, '../.compiled')
+if (existsSync(compiled)) enableCompileCache(compiled)
+// Whoever imports node:http gets these too, and node loads the whole of its fetch for them: 70 ms of each start, for nobody.
+for (const name of ['WebSocket', 'CloseEvent', 'MessageEvent'])
+  Reflect.deleteProperty(process.getBuiltinModule('node:http'), name)
+await import('./command.ts')

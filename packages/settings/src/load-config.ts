@@ -5,7 +5,7 @@ import { type ConfigTree, dotted, markOf, type Problem, valueAt } from './config
 import { applyEnvironment, type Environment, environmentTable, unknownVariables } from './environment.ts'
 import { type ConfigSurroundings, formsOf, systemSurroundings } from './forms.ts'
 import { absentFeatures, takeAbsent, takeStrayed } from './left-over.ts'
-import { leavesOf, mergedSchema, ownerOf, relationOwner } from './schema-tree.ts'
+import { leavesOf, mergedSchema, ownerOf, relationOwner, schemaOfWhatIsSet } from './schema-tree.ts'
 import { inOrder, type Section } from './section.ts'
 import { type SchemaCompiler, validateTree } from './validate.ts'
 import type { ParsedFile } from './yaml-file.ts'
@@ -62,7 +62,7 @@ function judge(file: ParsedFile, options: ConfigOptions, sections: readonly Sect
   const metrics = [...SERVICE_METRICS, ...sections.flatMap((section) => section.metrics)]
   const { values, problems, odd } = validateTree(
     tree,
-    schema,
+    schemaOfWhatIsSet(schema, tree.root, untriedKeys(sections)),
     formsOf(surroundings, metrics),
     options.compile,
   )
@@ -103,6 +103,12 @@ function judge(file: ParsedFile, options: ConfigOptions, sections: readonly Sect
       ),
     ],
   }
+}
+
+/** The keys of installed plugins: nobody has held their defaults to their schemas. */
+function untriedKeys(sections: readonly Section[]): ReadonlySet<string> {
+  const installed = sections.filter(({ origin }) => origin === 'installed')
+  return new Set(installed.flatMap(({ schema }) => leavesOf(schema ?? {}).map(({ path }) => dotted(path))))
 }
 
 function ownerOfProblem({ key, relation }: Problem, sections: readonly Section[]): Section | undefined {

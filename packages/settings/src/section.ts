@@ -31,13 +31,20 @@ export function inOrder(sections: readonly Section[]): readonly Section[] {
   const isOfBuild = (id: string): boolean =>
     here.some(({ plugin, origin }) => plugin === id && origin === 'build')
   const order = [...ids].toSorted((a, b) => Number(isOfBuild(b)) - Number(isOfBuild(a)) || (a < b ? -1 : 1))
-  const versions = new Intl.Collator('en', { numeric: true })
   return [
     ...order.flatMap((id) =>
       here
         .filter(({ plugin }) => plugin === id)
-        .toSorted((a, b) => versions.compare(b.version, a.version) || (a.origin === 'build' ? -1 : 1)),
+        .toSorted((a, b) => compareVersions(b.version, a.version) || (a.origin === 'build' ? -1 : 1)),
     ),
     ...sections.filter(({ origin, plugin }) => origin === 'known' && !ids.has(plugin)),
   ]
+}
+
+/** Made when two are compared: making it takes as long as all else here. */
+let collator: Intl.Collator | undefined
+
+function compareVersions(one: string, other: string): number {
+  collator ??= new Intl.Collator('en', { numeric: true })
+  return collator.compare(one, other)
 }

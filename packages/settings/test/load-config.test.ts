@@ -208,6 +208,15 @@ config('asks for a required key also where the whole section is absent', () => {
   ])
 })
 
+config('holds the default of an installed plugin to its schema', () => {
+  const other = sectionOf('other', {
+    properties: { other: { properties: { a: { type: 'integer', maximum: 3, default: 4 } } } },
+  })
+  const { problemsOf } = load('tac: 9', { sections: [...SECTIONS, other] })
+  assert.is(problemsOf('other').length, 1)
+  assert.is(problemsOf('other')[0]?.key, 'other.a')
+})
+
 config('holds what is wrong with an installed plugin against that plugin alone', () => {
   const other = sectionOf('other', {
     properties: { other: { properties: { a: { type: 'integer', default: 1 } } } },

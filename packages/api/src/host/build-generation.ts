@@ -3,7 +3,7 @@ import { pluginFailed, type Route, validationFailed } from '@steeple/contracts'
 import type { RouteSet } from '@steeple/kernel'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import {
-  compilesResponses,
+  compilesNow,
   type Endpoint,
   type EndpointParts,
   endpointFrom,
@@ -27,8 +27,8 @@ export interface RequestHandler {
 /**
  * Builds the generation that serves `sets`. Changes nothing.
  *
- * Schemas are compiled once per schema object, in slices of a few ms, so that a large set does not stall the
- * requests being served. Throws `plugin_failed` for a duplicate route or a schema that does not compile.
+ * Schemas are compiled once per schema object: those of the build when they are first needed, the others in slices of a few
+ * ms, so that a large set does not stall the requests being served. Throws `plugin_failed` for a duplicate route or a schema that does not compile.
  */
 export async function buildGeneration(
   sets: readonly RouteSet[],
@@ -84,12 +84,9 @@ function addRoute(
 
 async function compileInSlices(sets: readonly RouteSet[], parts: EndpointParts): Promise<void> {
   let sliceEndMs = performance.now() + SLICE_MS
-  for (const set of sets) {
+  for (const set of sets.filter((one) => compilesNow(one, parts))) {
     for (const route of set.routes) {
-      const isNew = schemasOf(route, compilesResponses(set, parts)).some((pair) =>
-        parts.checks.isNew(...pair),
-      )
-      if (!isNew) continue
+      if (!schemasOf(route).some((pair) => parts.checks.isNew(...pair))) continue
       if (performance.now() >= sliceEndMs) {
         await nextTurn()
         sliceEndMs = performance.now() + SLICE_MS

@@ -49,19 +49,22 @@ export interface EndpointParts {
 /** What a route may ask for. */
 const ACCESS: readonly Access[] = ['public', ...ROLES, 'bootstrap']
 
-/** The tests of the build have compiled its response schemas; those of an installed plugin nobody has. */
-export function compilesResponses(set: RouteSet, parts: EndpointParts): boolean {
+/**
+ * The tests of the build, which check responses too, have compiled every schema of it: a start does not wait for them. Those
+ * of an installed plugin nobody has, and one that does not compile keeps it from loading.
+ */
+export function compilesNow(set: RouteSet, parts: EndpointParts): boolean {
   return parts.checkResponses || set.isInstalled === true
 }
 
 /** The schemas of a route and where their values come from, in the order in which they are checked. */
-export function schemasOf(route: Route, withResponse: boolean): readonly (readonly [Source, JsonSchema])[] {
+export function schemasOf(route: Route): readonly (readonly [Source, JsonSchema])[] {
   const { params, query, body, response } = route.schema ?? {}
   const pairs: (readonly [Source, JsonSchema | undefined])[] = [
     ['url', params],
     ['url', queryFilters(route, query)],
     ['body', body],
-    ['body', withResponse ? response : undefined],
+    ['body', response],
   ]
   return pairs.filter((pair): pair is readonly [Source, JsonSchema] => pair[1] !== undefined)
 }
@@ -69,6 +72,7 @@ export function schemasOf(route: Route, withResponse: boolean): readonly (readon
 /** The endpoint of a route. Throws `plugin_failed` when a schema does not compile or the route is not well formed. */
 export function endpointFrom(route: Route, set: RouteSet, parts: EndpointParts): Endpoint {
   const { params, query, body, response } = route.schema ?? {}
+  const isNow = compilesNow(set, parts)
   const compiled = <T>(schema: JsonSchema | undefined, part: string, compile: (schema: JsonSchema) => T) => {
     if (schema === undefined) return undefined
     try {
@@ -79,7 +83,7 @@ export function endpointFrom(route: Route, set: RouteSet, parts: EndpointParts):
     }
   }
   const check = (source: Source, schema: JsonSchema | undefined, part: string): Check | undefined =>
-    compiled(schema, part, (one) => parts.checks.check(source, one))
+    compiled(schema, part, (one) => parts.checks[isNow ? 'check' : 'checkLater'](source, one))
   refuseMalformed(route, set)
   if (set.isInstalled === true && !parts.checkResponses)
     compiled(response, 'response', (schema) => parts.checks.prove('body', schema))

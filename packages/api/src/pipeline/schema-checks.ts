@@ -13,6 +13,8 @@ export type Source = 'body' | 'url'
 export interface SchemaChecks {
   /** The check of a schema. Throws when the schema does not compile. */
   check(source: Source, schema: JsonSchema): Check
+  /** The check of a schema that is known to compile: it does so when it is first asked. */
+  checkLater(source: Source, schema: JsonSchema): Check
   /** Throws when the schema does not compile. Keeps nothing of it: it lives as long as its module, which never ends. */
   prove(source: Source, schema: JsonSchema): void
   /** Whether `check` or `prove` would have to compile. */
@@ -34,6 +36,13 @@ export function createSchemaChecks(): SchemaChecks {
   const memo = { body: new WeakMap<JsonSchema, Check>(), url: new WeakMap<JsonSchema, Check>() }
   const proven = new WeakSet<JsonSchema>()
   let quick = { body: compiler('body', false), url: compiler('url', false) }
+  const check = (source: Source, schema: JsonSchema): Check => {
+    const known = memo[source].get(schema)
+    if (known !== undefined) return known
+    const made = checkFrom(closed(schema), quick[source], source)
+    memo[source].set(schema, made)
+    return made
+  }
   return {
     isNew: (source, schema) => !memo[source].has(schema) && !proven.has(schema),
     prove: (source, schema) => {
@@ -41,12 +50,13 @@ export function createSchemaChecks(): SchemaChecks {
       quick[source](closed(schema))
       proven.add(schema)
     },
-    check: (source, schema) => {
-      const known = memo[source].get(schema)
-      if (known !== undefined) return known
-      const made = checkFrom(closed(schema), quick[source], source)
-      memo[source].set(schema, made)
-      return made
+    check,
+    checkLater: (source, schema) => {
+      let made: Check | undefined
+      return (value, explainAll) => {
+        made ??= check(source, schema)
+        return made(value, explainAll)
+      }
     },
     renew: () => {
       // An ajv instance keeps every schema that it ever compiled: none may live longer than what it was made for.

@@ -90,7 +90,7 @@ async function show(terminal: Terminal, options: IssueOptions, answer: Json): Pr
     const { activation_code: _, ...rest } = answer
     terminal.out(fields(rest))
     const { showCode } = await import('../output/show-code.ts')
-    showCode(terminal, answer)
+    await showCode(terminal, answer)
   }
 }
 

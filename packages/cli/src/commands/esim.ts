@@ -102,7 +102,7 @@ async function qr(terminal: Terminal, token: string, options: QrOptions): Promis
   if (svg !== undefined) await writeSecret(svg, await toText(text, { type: 'svg' }))
   if (options.json === true) printRecord(terminal, true, body)
   else if (png === undefined && svg === undefined)
-    (await import('../output/show-code.ts')).showCode(terminal, body)
+    await (await import('../output/show-code.ts')).showCode(terminal, body)
 }
 
 async function revoke(terminal: Terminal, token: string, options: ConnectionOptions): Promise<void> {

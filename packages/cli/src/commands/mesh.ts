@@ -62,7 +62,7 @@ async function invite(terminal: Terminal, options: InviteOptions): Promise<void>
   const { command, ...known } = body
   terminal.out(fields({ ...known, mesh: nameOf(body.mesh) }))
   const text = typeof command === 'string' ? printable(command) : ''
-  terminal.out(`\nOn the other box:\n  ${text}\n\n${qrLines(text, terminal.columns !== undefined)}`)
+  terminal.out(`\nOn the other box:\n  ${text}\n\n${await qrLines(text, terminal.columns !== undefined)}`)
   terminal.err('The token works once. Compare the words of ca_words with what the other box shows.\n')
 }
 

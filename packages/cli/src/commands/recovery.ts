@@ -31,5 +31,5 @@ async function draw(terminal: Terminal, options: ConnectionOptions): Promise<voi
   const client = connect(terminal, options)
   const [password = '', code = ''] = await askLines(terminal, LOGIN_QUESTIONS)
   const { body } = await client.change('POST', PATH, { password, code })
-  showCredentials(terminal, options.json === true, body)
+  await showCredentials(terminal, options.json === true, body)
 }

@@ -88,7 +88,7 @@ async function add(terminal: Terminal, name: string, options: AddOptions): Promi
   if (roles.length === 0) throw usageError('name at least one --role')
   const password = options.passwordStdin === true ? (await terminal.input()).replace(/\r?\n$/, '') : undefined
   const wish = { name, roles, ...(password === undefined ? {} : { password }) }
-  showCredentials(terminal, options.json === true, await added(terminal, wish, options))
+  await showCredentials(terminal, options.json === true, await added(terminal, wish, options))
 }
 
 async function added(terminal: Terminal, wish: PersonWish, options: AddOptions): Promise<Json> {
@@ -129,7 +129,7 @@ async function accept(
   const place = url === undefined ? options : { ...options, url }
   const wish = { token, password: chosen }
   const { body } = await connect(terminal, place, true).change('POST', INVITATION_PATH, wish)
-  showCredentials(terminal, options.json === true, body)
+  await showCredentials(terminal, options.json === true, body)
 }
 
 async function list(terminal: Terminal, options: ListOptions): Promise<void> {
@@ -158,12 +158,12 @@ async function setRoles(
 async function reset(terminal: Terminal, name: string, options: OfflineOptions): Promise<void> {
   if (options.offline === true) {
     const { resetPersonHere } = await import('../offline/change-people.ts')
-    showCredentials(terminal, options.json === true, await resetPersonHere(terminal, options, name))
+    await showCredentials(terminal, options.json === true, await resetPersonHere(terminal, options, name))
     return
   }
   const client = connect(terminal, options)
   const { body } = await client.change('POST', `${await pathOfUser(client, name)}/reset`)
-  showCredentials(terminal, options.json === true, body)
+  await showCredentials(terminal, options.json === true, body)
 }
 
 async function remove(terminal: Terminal, name: string, options: ForceOptions): Promise<void> {

@@ -1,5 +1,3 @@
-import { create } from 'qrcode'
-
 /** Modules of white around it, without which scanners miss it. ISO/IEC 18004 §9.1. */
 const QUIET_MODULES = 4
 /** Black on white by numbers of the fixed part of the palette: a theme changes the names of colours. */
@@ -10,7 +8,8 @@ const PAPER = 231
  * A QR code for a screen, two rows of modules in one line, black on white whatever the screen's colours are. Without colours
  * (`isScreen` false) its light modules are blocks: what shows it must be dark.
  */
-export function qrLines(text: string, isScreen: boolean): string {
+export async function qrLines(text: string, isScreen: boolean): Promise<string> {
+  const { create } = await import('qrcode')
   const { modules } = create(text, { errorCorrectionLevel: 'M' })
   const side = modules.size + 2 * QUIET_MODULES
   const isDark = (row: number, column: number): boolean => {

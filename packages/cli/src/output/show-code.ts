@@ -3,11 +3,11 @@ import type { Terminal } from '../terminal.ts'
 import { qrLines } from './qr-text.ts'
 
 /** Shows an activation code as a person's phone takes it: as a QR code and as text. */
-export function showCode(terminal: Terminal, { activation_code }: Json): void {
+export async function showCode(terminal: Terminal, { activation_code }: Json): Promise<void> {
   const text = String(activation_code)
   // Host names know no case, and upper case takes fewer modules.
   const [format = '', address = '', ...rest] = text.split('$')
   const shortest = [format, address.toUpperCase(), ...rest].join('$')
-  terminal.out(qrLines(shortest, terminal.columns !== undefined))
+  terminal.out(await qrLines(shortest, terminal.columns !== undefined))
   terminal.out(`${text}\n`)
 }

@@ -7,7 +7,7 @@ import { fields, printable } from './table.ts'
 const ONCE = 'This is shown once and stored nowhere as it is. Keep it now.\n'
 
 /** What a person gets once: the QR code for the authenticator, recovery codes, and a password that was drawn. */
-export function showCredentials(terminal: Terminal, isJson: boolean, body: Json): void {
+export async function showCredentials(terminal: Terminal, isJson: boolean, body: Json): Promise<void> {
   if (isJson) {
     terminal.out(jsonText(body))
     return
@@ -17,7 +17,7 @@ export function showCredentials(terminal: Terminal, isJson: boolean, body: Json)
   if (typeof password === 'string') terminal.out(`\nPassword:\n  ${printable(password)}\n`)
   if (typeof totp_uri === 'string') {
     terminal.out('\nFor the authenticator app:\n')
-    terminal.out(qrLines(totp_uri, terminal.columns !== undefined))
+    terminal.out(await qrLines(totp_uri, terminal.columns !== undefined))
     terminal.out(`${printable(totp_uri)}\n`)
   }
   if (Array.isArray(recovery_codes)) {

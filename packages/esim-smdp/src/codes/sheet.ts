@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { qrText } from './activation.ts'
-import { qrPath } from './qr.ts'
 
 /** One printed card. */
 export interface SheetCard {
@@ -60,12 +59,16 @@ export function sheetHead(title: string): string {
 export const SHEET_FOOT = '</body>\n</html>\n'
 
 /** One page of at most ten cards. */
-export function sheetPage(cards: readonly SheetCard[]): string {
-  return `<section class="page">\n${cards.map(card).join('')}</section>\n`
+export async function sheetPage(cards: readonly SheetCard[]): Promise<string> {
+  // Few boxes print any: what draws them is not loaded before.
+  const { qrPath } = await import('./qr.ts')
+  return `<section class="page">\n${cards.map((one) => card(one, qrPath(qrText(one.activationCode)))).join('')}</section>\n`
 }
 
-function card({ activationCode, label, iccidLast4, isConfirmed, expires }: SheetCard): string {
-  const { path, modules } = qrPath(qrText(activationCode))
+function card(
+  { activationCode, label, iccidLast4, isConfirmed, expires }: SheetCard,
+  { path, modules }: { readonly path: string; readonly modules: number },
+): string {
   const side = modules + 2 * QUIET_MODULES
   const view = `-${QUIET_MODULES} -${QUIET_MODULES} ${side} ${side}`
   return `<article class="card cut">

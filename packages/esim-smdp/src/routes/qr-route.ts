@@ -2,7 +2,6 @@ import { objectSchema, type Reply, type Route, route, validationFailed } from '@
 import { qrText } from '../codes/activation.ts'
 import { esimCodeConflict } from '../codes/conflict.ts'
 import { activationOf } from '../codes/matching.ts'
-import { qrPng, qrSvg } from '../codes/qr.ts'
 import { needEnabled } from '../codes/ready.ts'
 import type { EsimParts } from '../parts.ts'
 import { mediaTypeFor } from './accept.ts'
@@ -53,5 +52,6 @@ async function qr(parts: EsimParts, token: string, accept: string | undefined): 
   const headers = { 'content-type': type, 'cache-control': 'no-store', vary: 'accept' }
   if (type === 'application/json')
     return { headers, body: { token, activation_code: activation, qr_text: text } }
+  const { qrPng, qrSvg } = await import('../codes/qr.ts')
   return { headers, body: type === 'image/png' ? await qrPng(text) : await qrSvg(text) }
 }

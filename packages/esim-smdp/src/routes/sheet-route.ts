@@ -53,7 +53,7 @@ async function* sheet(batch: string, first: string, rest: AsyncGenerator<string>
 async function* pagesOf(parts: EsimParts, batch: string): AsyncGenerator<string, undefined> {
   for (let after = ''; ; ) {
     const rows = await printableCodes(parts.context.db, batch, after, PER_PAGE)
-    if (rows.length > 0) yield sheetPage(await cardsOf(parts, rows))
+    if (rows.length > 0) yield await sheetPage(await cardsOf(parts, rows))
     const last = rows.at(-1)
     if (rows.length < PER_PAGE || last === undefined) return undefined
     after = last.token

@@ -30,6 +30,8 @@ export function createLiveSettings(first: LoadedConfig, log: Log): LiveSettings 
   const listeners = new Set<() => void>()
   const said = new Set(first.warnings)
   let loaded = first
+  /** What the configuration was last found to be judged by: equal to the sections of `loaded`, and mostly the same objects. */
+  let known = first.sections
   let settings = first.settings
 
   /** Keys that change at a start only keep the value that they have. Gives them, and the others that changed. */
@@ -40,6 +42,7 @@ export function createLiveSettings(first: LoadedConfig, log: Log): LiveSettings 
     const kept = changes.filter(isKept).map(({ key }) => key)
     const applied = changes.filter((change) => !isKept(change)).map(({ key }) => key)
     loaded = next
+    known = next.sections
     settings = kept.reduce((all, key) => withValueOf(all, settings, key.split('.')), next.settings)
     for (const warning of next.warnings.filter((one) => !said.has(one))) {
       said.add(warning)
@@ -64,8 +67,9 @@ export function createLiveSettings(first: LoadedConfig, log: Log): LiveSettings 
     },
     know: (sections) => {
       const all = withKnown(sections)
-      if (JSON.stringify(all) === JSON.stringify(loaded.sections)) return
-      enforce(loaded.withSections(all))
+      if (all.length === known.length && all.every((section, at) => section === known[at])) return
+      if (JSON.stringify(all) === JSON.stringify(loaded.sections)) known = all
+      else enforce(loaded.withSections(all))
     },
     configFor: (section) => {
       const problems = loaded.problemsOf(section.plugin)

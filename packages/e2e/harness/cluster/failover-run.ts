@@ -21,6 +21,8 @@ const FEW = 4
 const WRITES_AGAIN_MS = 3_000
 const FAILOVER_MS = 90_000
 const PROBE_MS = 50
+/** Longer than a lease of ours and than Patroni's. */
+const CUT_MS = 15_000
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -65,7 +67,10 @@ interface World {
   readonly fleet: Fleet
   readonly books: Books
   readonly takenAt: readonly number[]
+  /** Between each instance and the database. */
   readonly cuts: ReadonlyMap<string, Cuttable>
+  /** Between the proxy in front and each instance. */
+  readonly fronts: ReadonlyMap<string, Cuttable>
 }
 
 const firstAfter = (times: readonly number[], sinceMs: number): number =>
@@ -184,6 +189,64 @@ async function standbyIsCutOff({ patroni, books, takenAt }: World): Promise<void
   await patroni.whole()
 }
 
+/** A cut that takes nobody's place away: the same leader leads, in the same epoch, and the others answer writes. */
+async function keepsTheLeader(
+  { fleet, books }: World,
+  why: string,
+  line: Pick<Cuttable, 'cut' | 'mend'>,
+): Promise<void> {
+  const leader = await fleet.leader(NAMES, FAILOVER_MS)
+  const before = (await fleet.seen(leader))?.epoch
+  const atMs = performance.now()
+  line.cut()
+  await pause(CUT_MS)
+  const sinceMs = performance.now()
+  await until(async () => firstAfter(books.answeredAt, sinceMs) < Number.POSITIVE_INFINITY, FAILOVER_MS)
+  const during = books.answeredAt.filter((ms) => ms > atMs).length
+  line.mend()
+  await until(
+    async () => (await Promise.all(NAMES.map((name) => fleet.seen(name)))).every(Boolean),
+    FAILOVER_MS,
+  )
+  assert.is(await fleet.leader(NAMES, FAILOVER_MS), leader, `${why}: another leads`)
+  assert.is((await fleet.seen(leader))?.epoch, before, `${why}: the epoch`)
+  say(`${why} for ${CUT_MS} ms: ${leader} leads on, ${during} writes were answered meanwhile`)
+}
+
+async function followerIsCutOff(world: World): Promise<void> {
+  const leader = await world.fleet.leader(NAMES, FAILOVER_MS)
+  const [follower = ''] = others(leader)
+  const line = world.cuts.get(follower)
+  assert.ok(line)
+  await keepsTheLeader(world, 'cut between a follower and the database', line)
+  await issue(world.fleet, follower)
+}
+
+async function proxyIsCutOff(world: World): Promise<void> {
+  const leader = await world.fleet.leader(NAMES, FAILOVER_MS)
+  for (const name of [leader, ...others(leader).slice(0, 1)]) {
+    const line = world.fronts.get(name)
+    assert.ok(line)
+    const who = name === leader ? 'the leader' : 'a follower'
+    await keepsTheLeader(world, `cut between the proxy and ${who}`, line)
+  }
+}
+
+async function standbysAreCutOff(world: World): Promise<void> {
+  const { patroni } = world
+  const primary = (await patroni.primary()) ?? 0
+  const [one = 0, two = 0] = [1, 2, 3].filter((node) => node !== primary)
+  const between = (node: number, from: number): Pick<Cuttable, 'cut' | 'mend'> => ({
+    cut: () => patroni.cut(node, from),
+    mend: () => patroni.mend(node, from),
+  })
+  await keepsTheLeader(world, 'cut between the two standbys', between(one, two))
+  const [standby = 0] = await patroni.standbys()
+  const replica = [one, two].find((node) => node !== standby) ?? 0
+  await keepsTheLeader(world, 'cut between the primary and the other replica', between(primary, replica))
+  await patroni.whole()
+}
+
 async function issue(fleet: Fleet, by: string): Promise<void> {
   const { status, body } = await ask(fleet, fleet.of(by).url, 'POST', '/v1/sims', { body: { count: 3 } })
   assert.is(status, 201, JSON.stringify(body))
@@ -218,17 +281,22 @@ try {
   const core = await startLabCore(join(dir, 'lab-core'))
   fleet = await createFleet({ dir, store: (name) => dbUrl(cuts.get(name)?.port ?? 0), env: core.env })
   for (const name of NAMES) await fleet.start(name, { flags: flagsOf(name) })
-  patroni.proxy(new Map(NAMES.map((name) => [name, portOf(name)])))
+  const fronts = new Map<string, Cuttable>()
+  for (const name of NAMES) fronts.set(name, await cuttableTo(portOf(name)))
+  patroni.proxy(new Map([...fronts].map(([name, { port }]) => [name, port])))
   const front = { token: fleet.token, urls: () => [`http://127.0.0.1:${API_PORT}`] }
   await until(async () => (await ask(front, front.urls()[0] ?? '', 'GET', '/v1/healthz')).status === 200)
   const writers = startWriters(front, WRITERS)
   const probe = databaseProbe(dbUrl(DB_PORT))
-  const world: World = { patroni, fleet, books: writers.books, takenAt: probe.takenAt, cuts }
+  const world: World = { patroni, fleet, books: writers.books, takenAt: probe.takenAt, cuts, fronts }
   await until(async () => writers.books.answered.size > 20)
   await issue(fleet, 'a')
   for (const disturb of [
     leaderDies,
     leaderIsCutOff,
+    followerIsCutOff,
+    proxyIsCutOff,
+    standbysAreCutOff,
     primaryDies,
     primaryFreezes,
     primaryIsCutOff,

@@ -186,7 +186,7 @@ system('serves the documentation page without any other host', async () => {
 })
 
 system('says that there is no documentation where the build carries none', async () => {
-  for (const path of ['/docs', '/docs/index.html', '/docs/how-to/sims.html']) {
+  for (const path of ['/docs', '/docs/', '/docs/index.html', '/docs/how-to/sims.html']) {
     const answer = await world.ask(path)
     assert.is(answer.status, 404, path)
     assert.match(answer.text, /"not_found"/, path)

@@ -30,9 +30,11 @@ site.after(async () => {
 }, LIMIT)
 
 site('is served to anybody, every page of it, and no file that is none of it', async () => {
-  const first = await fetch(`${service.url}/docs`, { redirect: 'manual' })
-  assert.is(first.status, 302)
-  assert.is(first.headers.get('location'), '/docs/index.html')
+  for (const path of ['/docs', '/docs/']) {
+    const first = await fetch(service.url + path, { redirect: 'manual' })
+    assert.is(first.status, 302, path)
+    assert.is(first.headers.get('location'), '/docs/index.html', path)
+  }
   const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((path) =>
     /\.\w+$/.test(path),
   )

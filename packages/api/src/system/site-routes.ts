@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import { notFound, type Route, route } from '@steeple/contracts'
+import { notFound, type Reply, type Route, route } from '@steeple/contracts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 import { PAGE_POLICY } from './docs-routes.ts'
 import { documentReply, type Packed, packDocument } from './packed-document.ts'
@@ -34,10 +34,7 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
       summary: 'The documentation: leads to its first page',
       schema: { status: 302 },
       errors: ['not_found'],
-      handle: async () => {
-        await site.file('index.html')
-        return { status: 302, headers: { Location: '/docs/index.html' } }
-      },
+      handle: () => toFirstPage(site),
     }),
     ...(['/docs/:page', '/docs/:folder/:page'] as const).map((path) =>
       route({
@@ -54,9 +51,15 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
   ]
 }
 
-async function answer(site: Site, request: RequestContext): Promise<ReturnType<typeof documentReply>> {
+async function toFirstPage(site: Site): Promise<Reply> {
+  await site.file('index.html')
+  return { status: 302, headers: { Location: '/docs/index.html' } }
+}
+
+async function answer(site: Site, request: RequestContext): Promise<Reply> {
   // The path of the route says what there is.
   const { folder, page } = request.params as { readonly folder?: string; readonly page: string }
+  if (folder === undefined && page === '') return toFirstPage(site)
   const packed = await site.file(folder === undefined ? page : `${folder}/${page}`)
   return documentReply(request, packed, {
     'Content-Type': `${TYPES[extname(page)] ?? TEXT}; charset=utf-8`,

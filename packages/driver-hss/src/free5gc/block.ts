@@ -1,5 +1,5 @@
 import type { Subscriber } from '@steeple/contracts'
-import type { PlacedWrite } from '../waves.ts'
+import type { PlacedWrite } from '../batch.ts'
 import { asideIdOf, COLLECTIONS, ueIdOf } from './names.ts'
 import { docsIn, type Held } from './read.ts'
 
@@ -17,13 +17,13 @@ export function blockWrites(
   const move = (collection: string): readonly PlacedWrite[] => {
     const { live, aside } = docsIn(held, collection)
     const [isLive, isAside] = [live.length > 0, aside.length > 0]
-    const drop = { collection, op: { kind: 'delete', filter: { ueId: asideId } } } as const
+    const drop = { collection, op: { deleteMany: { filter: { ueId: asideId } } } } as const
     const dropped = isLive && isAside ? [drop] : []
     const isMoved = toBlocked ? isLive : isAside && !isLive
     if (!isMoved) return dropped
     const [from, to] = toBlocked ? [liveId, asideId] : [asideId, liveId]
     const update = { $set: { ueId: to } }
-    return [...dropped, { collection, op: { kind: 'update', filter: { ueId: from }, update, many: true } }]
+    return [...dropped, { collection, op: { updateMany: { filter: { ueId: from }, update } } }]
   }
   return [...move(COLLECTIONS.policySm), ...move(COLLECTIONS.sm)]
 }
@@ -31,5 +31,5 @@ export function blockWrites(
 /** Takes every document of a subscriber away, its keys first. */
 export function removeWrites({ imsi }: Pick<Subscriber, 'imsi'>): readonly PlacedWrite[] {
   const filter = { ueId: { $in: [ueIdOf(imsi), asideIdOf(imsi)] } }
-  return Object.values(COLLECTIONS).map((collection) => ({ collection, op: { kind: 'delete', filter } }))
+  return Object.values(COLLECTIONS).map((collection) => ({ collection, op: { deleteMany: { filter } } }))
 }

@@ -1,6 +1,6 @@
 import type { Subscriber } from '@steeple/contracts'
+import type { PlacedWrite } from '../batch.ts'
 import type { Doc } from '../links/document-link.ts'
-import type { PlacedWrite } from '../waves.ts'
 import { blockWrites } from './block.ts'
 import { type Place, type WantedDoc, wantedDocs } from './documents.ts'
 import { asideIdOf, COLLECTIONS, shortName, ueIdOf } from './names.ts'
@@ -81,7 +81,7 @@ function stepsFor(
   const drops = doubles.map((doc): Step => {
     return {
       differences: [`${name} twice`],
-      write: { collection, op: { kind: 'delete', filter: { _id: doc._id } } },
+      write: { collection, op: { deleteMany: { filter: { _id: doc._id } } } },
     }
   })
   return [...drops, ...changesOf(wanted, keeper)]
@@ -95,7 +95,7 @@ function insertOf(
   const values = Object.entries(fields).map(([field, fit]) => [field, fit(undefined)] as const)
   const $setOnInsert = Object.fromEntries(values.filter(([, value]) => value !== undefined))
   const filter = { ...key, ueId, ...guard }
-  return { collection, op: { kind: 'update', filter, update: { $setOnInsert }, upsert: true } }
+  return { collection, op: { updateOne: { filter, update: { $setOnInsert }, upsert: true } } }
 }
 
 /** One update of the fields that do not fit; none when all do. */
@@ -117,7 +117,7 @@ function changesOf({ collection, key, fields }: WantedDoc, held: Doc): readonly 
   const isCounted = changed.some(([field]) => field === 'sequenceNumber')
   // The core may have counted on since the look: then it is left for the next.
   const filter = { _id: held._id, ...(isCounted ? { sequenceNumber: held.sequenceNumber ?? null } : {}) }
-  const write: PlacedWrite = { collection, op: { kind: 'update', filter, update } }
+  const write: PlacedWrite = { collection, op: { updateOne: { filter, update } } }
   return [{ differences: changed.map(([field]) => `${shortName(collection)}.${field}`), write }]
 }
 
@@ -132,13 +132,13 @@ function* strayDocs(
       const filter = { _id: doc._id }
       const name = shortName(collection)
       if (collection === COLLECTIONS.sm && sliceOf(doc.singleNssai) === undefined)
-        yield { differences: [`${name}.singleNssai`], write: { collection, op: { kind: 'delete', filter } } }
+        yield { differences: [`${name}.singleNssai`], write: { collection, op: { deleteMany: { filter } } } }
       else if (doc.ratingGroup !== undefined) yield mendedCopy(doc)
       else if (isForeign(doc, plmn)) {
         const update = { $set: { servingPlmnId: plmn } }
         yield {
           differences: [`${name}.servingPlmnId`],
-          write: { collection, op: { kind: 'update', filter, update } },
+          write: { collection, op: { updateOne: { filter, update } } },
         }
       }
     }
@@ -148,7 +148,7 @@ function* strayDocs(
     const collection = COLLECTIONS.identity
     yield {
       differences: [shortName(collection)],
-      write: { collection, op: { kind: 'delete', filter: { _id } } },
+      write: { collection, op: { deleteMany: { filter: { _id } } } },
     }
   }
 }
@@ -158,7 +158,7 @@ function mendedCopy({ _id }: Doc): Step {
   const update = { $set: { chargingMethod: 'Offline' } }
   const write: PlacedWrite = {
     collection: COLLECTIONS.charging,
-    op: { kind: 'update', filter: { _id }, update },
+    op: { updateOne: { filter: { _id }, update } },
   }
   return { differences: [`${shortName(COLLECTIONS.charging)}.chargingMethod`], write }
 }

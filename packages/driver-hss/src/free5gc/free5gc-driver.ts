@@ -6,12 +6,20 @@ import {
   type SubscriberDifference,
   type SubscriberObserved,
 } from '@steeple/contracts'
-import { chunksOf, imsiOf, inBatches, itself, type Results } from '../batch.ts'
+import {
+  checkedWrites,
+  chunksOf,
+  imsiOf,
+  inBatches,
+  itself,
+  type Results,
+  type SubscriberWrites,
+  writeInWaves,
+} from '../batch.ts'
 import type { WriteBackDriver } from '../driver.ts'
 import type { DocumentLink } from '../links/document-link.ts'
-import { lineage } from '../links/lineage.ts'
+import { lineageOf } from '../links/lineage.ts'
 import type { Snssai } from '../open5gs/document.ts'
-import { checkedWrites, type SubscriberWrites, writeInWaves } from '../waves.ts'
 import { blockWrites, removeWrites } from './block.ts'
 import type { Place } from './documents.ts'
 import { fitting } from './fitting.ts'
@@ -40,8 +48,8 @@ export interface Free5gcOptions {
 
 /** Subscribers in the documents of free5GC. */
 export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
-  const { name } = options
-  const { link, look } = lineage(options.link, COLLECTIONS.auth)
+  const { name, link } = options
+  const look = lineageOf(link, COLLECTIONS.auth)
   let isPrepared = false
   const placeNow = (): Place => {
     const { mcc, mnc } = options.plmn()

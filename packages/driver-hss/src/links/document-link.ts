@@ -1,16 +1,17 @@
 /** A document as BSON has it: numbers are `Int32`, `Long` and `Double` of `bson`, never plain. */
 export type Doc = Readonly<Record<string, unknown>>
 
-/** One write. `update` has operators only, never a whole document. */
+/** One write, as `bulkWrite` of the MongoDB driver and of mongosh takes it. */
 export type WriteOp =
-  | {
-      readonly kind: 'update'
-      readonly filter: Doc
-      readonly update: Doc
-      readonly upsert?: boolean
-      readonly many?: boolean
-    }
-  | { readonly kind: 'delete'; readonly filter: Doc }
+  | { readonly updateOne: Update & { readonly upsert?: boolean } }
+  | { readonly updateMany: Update }
+  | { readonly deleteMany: { readonly filter: Doc } }
+
+/** `update` has operators only, never a whole document. */
+interface Update {
+  readonly filter: Doc
+  readonly update: Doc
+}
 
 /** The server's code of a write that failed, 11000 for a duplicate. Its words can hold an IMSI and are dropped. */
 export interface WriteFailure {
@@ -24,6 +25,8 @@ export const DUPLICATE_KEY = 11_000
 export interface DocumentLink {
   /** Where it leads to, for people; without credentials. */
   readonly where: string
+  /** How many writes have ended, whichever way. */
+  readonly writes: number
   /** Documents that match, at most `limit`, each with the fields of `projection`. */
   find(
     collection: string,

@@ -6,14 +6,6 @@ import type { DocumentLink } from './document-link.ts'
 const COLLECTION = 'steeple'
 const MARK = { _id: 'generation' }
 
-/** Tells a database from an emptied, a restored and another one. */
-export interface Lineage {
-  /** The database; what is written through it makes copies from before older ones. */
-  readonly link: DocumentLink
-  /** How often the database was found to be another than it was left. Throws as the link does. */
-  look(signal: AbortSignal): Promise<number>
-}
-
 interface Mark {
   readonly id: string
   readonly turn: number
@@ -23,11 +15,14 @@ interface Mark {
  * A mark in the database has an identity and a turn, which goes on after writes: who finds no mark, another one or an
  * earlier turn looks at a database that was emptied, replaced or restored. One whose `subscribers` have all gone was
  * emptied, too. Without the right to read and write a mark only that is seen.
+ *
+ * What is made tells how often the database was found to be another than it was left; it throws as the link does.
  */
-export function lineage(link: DocumentLink, subscribers: string): Lineage {
+export function lineageOf(link: DocumentLink, subscribers: string): (signal: AbortSignal) => Promise<number> {
   let known: Mark | undefined
   let wasEmpty = true
-  let isDirty = false
+  /** Writes that the turn of the mark stands for, this file's own ones among them. */
+  let marked = link.writes
   let changes = 0
   const read = async (signal: AbortSignal): Promise<Mark | 'none' | 'unread'> => {
     try {
@@ -39,11 +34,12 @@ export function lineage(link: DocumentLink, subscribers: string): Lineage {
     }
   }
   const write = async (mark: Mark, signal: AbortSignal): Promise<Mark | undefined> => {
+    marked += 1
     try {
       const update = { $set: { id: mark.id, turn: new Int32(mark.turn) } }
       const [failure] = await link.write(
         COLLECTION,
-        [{ kind: 'update', filter: MARK, update, upsert: true }],
+        [{ updateOne: { filter: MARK, update, upsert: true } }],
         signal,
       )
       return failure === undefined ? mark : undefined
@@ -52,33 +48,20 @@ export function lineage(link: DocumentLink, subscribers: string): Lineage {
       return undefined // whoever may not write here still sees an emptied one
     }
   }
-  return {
-    look: async (signal) => {
-      // First: a database that is away says so here, and is not waited for twice.
-      const [one] = await link.find(subscribers, {}, { _id: 1 }, signal, 1)
-      const found = await read(signal)
-      const isEmpty = one === undefined
-      if (isAnother(found, known) || (isEmpty && !wasEmpty)) changes += 1
-      wasEmpty = isEmpty
-      if (found === 'unread') return changes
-      const isBehind = isDirty
-      // What is written from here on, the turn below may not hold: the next look makes another.
-      isDirty = false
-      if (found === 'none') known = await write({ id: randomUUID(), turn: 1 }, signal)
-      else known = isBehind ? await write({ id: found.id, turn: found.turn + 1 }, signal) : found
-      return changes
-    },
-    link: {
-      ...link,
-      write: async (collection, ops, signal) => {
-        try {
-          return await link.write(collection, ops, signal)
-        } finally {
-          // Not before: a turn that is made meanwhile would stand for what is not there yet.
-          isDirty = true
-        }
-      },
-    },
+  return async (signal) => {
+    // First: a database that is away says so here, and is not waited for twice.
+    const [one] = await link.find(subscribers, {}, { _id: 1 }, signal, 1)
+    const found = await read(signal)
+    const isEmpty = one === undefined
+    if (isAnother(found, known) || (isEmpty && !wasEmpty)) changes += 1
+    wasEmpty = isEmpty
+    if (found === 'unread') return changes
+    const isBehind = link.writes !== marked
+    // What is written from here on, the turn below may not hold: the next look makes another.
+    marked = link.writes
+    if (found === 'none') known = await write({ id: randomUUID(), turn: 1 }, signal)
+    else known = isBehind ? await write({ id: found.id, turn: found.turn + 1 }, signal) : found
+    return changes
   }
 }
 

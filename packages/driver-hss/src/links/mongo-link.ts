@@ -1,7 +1,6 @@
 import { southboundUnavailable } from '@steeple/contracts'
 import { abortable } from '@steeple/southbound'
 import type { Collection, MongoClient } from 'mongodb'
-import { bulkModel } from './bulk-model.ts'
 import type { DocumentLink, WriteFailure, WriteOp } from './document-link.ts'
 import { causeOf, codeOf, isRefusal } from './mongo-errors.ts'
 
@@ -28,6 +27,7 @@ export interface MongoLinkOptions {
 export function mongoLink(url: string, fallback: string, options: MongoLinkOptions = {}): DocumentLink {
   const { selectMs = SELECT_MS, answerMs = ANSWER_MS } = options
   let session: Session | undefined
+  let writes = 0
   const name = databaseOf(url) ?? fallback
   const where = shownUrl(url)
   /** A client that did not get through is not asked again: one whose first connection failed never recovers. */
@@ -59,19 +59,23 @@ export function mongoLink(url: string, fallback: string, options: MongoLinkOptio
   }
   return {
     where,
+    get writes() {
+      return writes
+    },
     find: (collection, filter, projection, signal, limit = 0) =>
       guarded(collection, signal, (held) => held.find(filter, { projection, limit, ...AS_STORED }).toArray()),
     write: (collection, ops, signal) =>
       guarded(collection, signal, async (held) => {
         if (ops.length === 0) return []
-        const models = ops.map(bulkModel)
         try {
-          // bulkModel makes what the driver's union of write models asks for.
-          await held.bulkWrite(models as unknown as Parameters<typeof held.bulkWrite>[0], { ordered: false })
+          // Operations as the driver takes them; its types know nothing of read-only ones.
+          await held.bulkWrite(ops as unknown as Parameters<typeof held.bulkWrite>[0], { ordered: false })
           return ops.map(() => undefined)
         } catch (error) {
           return failuresOf(error, ops)
         }
+      }).finally(() => {
+        writes += 1
       }),
     ensureIndex: (collection, field, unique, signal) =>
       guarded(collection, signal, async (held) => {

@@ -1,7 +1,6 @@
 import { southboundUnavailable } from '@steeple/contracts'
 import { abortable } from '@steeple/southbound'
 import { Int32 } from 'bson'
-import { bulkModel } from './bulk-model.ts'
 import type { Doc, DocumentLink, WriteFailure } from './document-link.ts'
 import type { ShellHost } from './shell-host.ts'
 import { SHELL_SCRIPT } from './shell-script.ts'
@@ -31,8 +30,12 @@ export interface ShellLinkOptions {
 /** The database through a mongosh that runs on `host` and is kept for a while. */
 export function shellLink(host: ShellHost, database: string, options: ShellLinkOptions = {}): DocumentLink {
   const { ask, drop } = keptShell(host, database, options)
+  let writes = 0
   return {
     where: host.where,
+    get writes() {
+      return writes
+    },
     find: async (collection, filter, projection, signal, limit = 0) => {
       const request = { op: 'find', collection, filter, projection, limit }
       const { docs } = checked(await ask(request, signal), host)
@@ -41,8 +44,11 @@ export function shellLink(host: ShellHost, database: string, options: ShellLinkO
     },
     write: async (collection, ops, signal) => {
       if (ops.length === 0) return []
-      const request = { op: 'write', collection, ops: ops.map(bulkModel) }
-      const { failures } = checked(await ask(request, signal), host)
+      const request = { op: 'write', collection, ops }
+      const answered = ask(request, signal).finally(() => {
+        writes += 1
+      })
+      const { failures } = checked(await answered, host)
       if (!Array.isArray(failures)) throw nonsense(host)
       const byIndex = new Map(failures.map((entry) => [numberOf(entry?.index), numberOf(entry?.code)]))
       return ops.map((_op, index): WriteFailure | undefined =>

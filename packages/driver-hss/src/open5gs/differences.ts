@@ -31,8 +31,8 @@ export function differencesOf(
 }
 
 function changedBy(write: WriteOp, doc: Doc): readonly string[] {
-  if (write.kind === 'delete') return []
-  const { $set = {}, $unset = {} } = write.update as { $set?: Doc; $unset?: Doc } // as upsertWrites makes them
+  if (!('updateOne' in write)) return []
+  const { $set = {}, $unset = {} } = write.updateOne.update as { $set?: Doc; $unset?: Doc } // as upsertWrites makes them
   const set = Object.entries($set).filter(([path, value]) => text(at(doc, path)) !== text(value))
   const unset = Object.keys($unset).filter((path) => at(doc, path) !== undefined)
   return [...set.map(([path]) => path), ...unset]

@@ -2,6 +2,7 @@ import type { Imsi, SubscriberObserved } from '@steeple/contracts'
 import type { Doc } from '../links/document-link.ts'
 import { decodeAmbr, isInt32 } from './ambr.ts'
 import { docsOf } from './slices.ts'
+import { isBlocked, isGhost } from './writes.ts'
 
 /** What of a document is read: everything but the keys. */
 export const READ_FIELDS: Doc = {
@@ -19,21 +20,6 @@ export const READ_FIELDS: Doc = {
   subscriber_status: 1,
   operator_determined_barring: 1,
   subscribed_rau_tau_timer: 1,
-}
-
-/** Whether a document is the rest that the core leaves when a removal meets an attach: it has no `security`. */
-export function isGhost(doc: Doc): boolean {
-  return doc.security === undefined && doc.slice === undefined && doc.schema_version === undefined
-}
-
-/** Whether nobody gets on with it: no slice, so no APN. */
-export function isBlocked(doc: Doc): boolean {
-  return docsOf(doc.slice).length === 0
-}
-
-/** Whether a block that this driver set has been left half-way, by hand or by a crash. */
-export function hasBlockLeftovers(doc: Doc): boolean {
-  return doc.suspended_slice !== undefined || doc.request_cancel_location !== undefined
 }
 
 /**

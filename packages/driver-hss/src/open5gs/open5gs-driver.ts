@@ -7,15 +7,24 @@ import {
   type SubscriberObserved,
 } from '@steeple/contracts'
 import { pause } from '@steeple/southbound'
-import { chunksOf, imsiOf, inBatches, itself, type Results } from '../batch.ts'
+import {
+  checkedWrites,
+  chunksOf,
+  imsiOf,
+  inBatches,
+  itself,
+  type PlacedWrite,
+  type Results,
+  type SubscriberWrites,
+  writeInWaves,
+} from '../batch.ts'
 import type { WriteBackDriver } from '../driver.ts'
 import type { Doc, DocumentLink, WriteOp } from '../links/document-link.ts'
-import { lineage } from '../links/lineage.ts'
-import { checkedWrites, type PlacedWrite, type SubscriberWrites, writeInWaves } from '../waves.ts'
+import { lineageOf } from '../links/lineage.ts'
 import { differencesOf, KEY_FIELDS } from './differences.ts'
 import type { Snssai } from './document.ts'
-import { isBlocked, isGhost, observedOf, READ_FIELDS } from './observed.ts'
-import { blockWrites, cancelWrites, unblockWrites, upsertWrites } from './writes.ts'
+import { observedOf, READ_FIELDS } from './observed.ts'
+import { blockWrites, cancelWrites, isBlocked, isGhost, unblockWrites, upsertWrites } from './writes.ts'
 
 /** The database and collection that Open5GS reads. */
 export const OPEN5GS_DATABASE = 'open5gs'
@@ -35,8 +44,8 @@ export interface Open5gsOptions {
 
 /** Subscribers in the documents of Open5GS. */
 export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
-  const { name, cancelMs = CANCEL_MS } = options
-  const { link, look } = lineage(options.link, COLLECTION)
+  const { name, link, cancelMs = CANCEL_MS } = options
+  const look = lineageOf(link, COLLECTION)
   let index: 'ok' | 'conflict' | undefined
   const prepare = async (signal: AbortSignal): Promise<void> => {
     if (index !== 'ok') index = await link.ensureIndex(COLLECTION, 'imsi', true, signal)
@@ -162,14 +171,14 @@ async function remove(
     await writeInWaves(link, work, results, signal)
     await pause(cancelMs, signal)
   }
-  const work = batch.map((imsi) => ({ imsi, writes: placed([{ kind: 'delete', filter: { imsi } }]) }))
+  const work = batch.map((imsi) => ({ imsi, writes: placed([{ deleteMany: { filter: { imsi } } }]) }))
   await writeInWaves(link, work, results, signal)
 }
 
 async function sweep(link: DocumentLink, signal: AbortSignal): Promise<void> {
   const absent = { $exists: false }
   const filter = { imsi: { $exists: true }, security: absent, slice: absent, schema_version: absent }
-  await link.write(COLLECTION, [{ kind: 'delete', filter }], signal)
+  await link.write(COLLECTION, [{ deleteMany: { filter } }], signal)
 }
 
 function placed(ops: readonly WriteOp[]): readonly PlacedWrite[] {

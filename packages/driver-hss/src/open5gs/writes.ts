@@ -2,8 +2,17 @@ import type { Subscriber } from '@steeple/contracts'
 import type { Doc, WriteOp } from '../links/document-link.ts'
 import { MSISDNS_MAX } from './bounds.ts'
 import { ambrOf, commonFields, encodeSqn, insertedFields, type Snssai, securityFields } from './document.ts'
-import { hasBlockLeftovers, isBlocked } from './observed.ts'
 import { docsOf, mergedSlices } from './slices.ts'
+
+/** Whether a document is the rest that the core leaves when a removal meets an attach: it has no `security`. */
+export function isGhost(doc: Doc): boolean {
+  return doc.security === undefined && doc.slice === undefined && doc.schema_version === undefined
+}
+
+/** Whether nobody gets on with it: no slice, so no APN. */
+export function isBlocked(doc: Doc): boolean {
+  return docsOf(doc.slice).length === 0
+}
 
 /**
  * The writes that make a subscriber's document fit. `old` is the document as read, undefined when there is none.
@@ -34,9 +43,9 @@ export function upsertWrites(
   const first = subscriber.isBlocked && old !== undefined && !isBlocked(old) ? rearm(filter, old) : []
   if (old === undefined) {
     const $setOnInsert = { ...insertedFields(), 'security.sqn': encodeSqn(subscriber.sqn) }
-    return [{ kind: 'update', filter, update: { ...update, $setOnInsert }, upsert: true }]
+    return [{ updateOne: { filter, update: { ...update, $setOnInsert }, upsert: true } }]
   }
-  const writes: readonly WriteOp[] = [...first, { kind: 'update', filter, update }]
+  const writes: readonly WriteOp[] = [...first, { updateOne: { filter, update } }]
   return [...writes, ...sqnWrites(subscriber, old)]
 }
 
@@ -44,7 +53,7 @@ export function upsertWrites(
 export function blockWrites(doc: Doc): readonly WriteOp[] {
   if (isBlocked(doc)) return []
   const filter = { imsi: doc.imsi }
-  return [...rearm(filter, doc), { kind: 'update', filter, update: blockedState(docsOf(doc.slice)) }]
+  return [...rearm(filter, doc), { updateOne: { filter, update: blockedState(docsOf(doc.slice)) } }]
 }
 
 /**
@@ -54,23 +63,23 @@ export function blockWrites(doc: Doc): readonly WriteOp[] {
 export function cancelWrites(doc: Doc): readonly WriteOp[] {
   const filter = { imsi: doc.imsi }
   const update = { $set: { request_cancel_location: true } }
-  return [...rearm(filter, doc), { kind: 'update', filter, update }]
+  return [...rearm(filter, doc), { updateOne: { filter, update } }]
 }
 
 /** The writes that unblock a subscriber; undefined when nobody kept what to put back. */
 export function unblockWrites(doc: Doc): readonly WriteOp[] | undefined {
   const filter = { imsi: doc.imsi }
   const $unset = leftoversOf(doc)
-  if (!isBlocked(doc)) return $unset === undefined ? [] : [{ kind: 'update', filter, update: { $unset } }]
+  if (!isBlocked(doc)) return $unset === undefined ? [] : [{ updateOne: { filter, update: { $unset } } }]
   const kept = docsOf(doc.suspended_slice)
   if (kept.length === 0) return undefined
-  return [{ kind: 'update', filter, update: { $set: { slice: kept }, $unset } }]
+  return [{ updateOne: { filter, update: { $set: { slice: kept }, $unset } } }]
 }
 
 /** The HSS acts on a cancel request only when the field changes: one that is set already must go first. */
 function rearm(filter: Doc, old: Doc): readonly WriteOp[] {
   if (old.request_cancel_location === undefined) return []
-  return [{ kind: 'update', filter, update: { $unset: { request_cancel_location: '' } } }]
+  return [{ updateOne: { filter, update: { $unset: { request_cancel_location: '' } } } }]
 }
 
 function blockedState(list: readonly Doc[]): { readonly $set: Doc; readonly $unset?: Doc } {
@@ -85,8 +94,10 @@ function unblockedState(
   return { $set: { slice: list }, ...($unset === undefined ? {} : { $unset }) }
 }
 
+/** What a block that this driver set has left, half-way, by hand or by a crash; undefined when it is nothing. */
 function leftoversOf(doc: Doc): Doc | undefined {
-  return hasBlockLeftovers(doc) ? { suspended_slice: '', request_cancel_location: '' } : undefined
+  const isLeft = doc.suspended_slice !== undefined || doc.request_cancel_location !== undefined
+  return isLeft ? { suspended_slice: '', request_cancel_location: '' } : undefined
 }
 
 /** Whether a document has no SQN that could be counted on from. */
@@ -103,7 +114,7 @@ function sqnWrites({ imsi, sqn }: Subscriber, old: Doc): readonly WriteOp[] {
   if (typeOf(held) === 'Long') return []
   const filter = { imsi, 'security.sqn': held === undefined ? { $exists: false } : held }
   const value = encodeSqn(wholeOf(held) ?? sqn)
-  return [{ kind: 'update', filter, update: { $set: { 'security.sqn': value } } }]
+  return [{ updateOne: { filter, update: { $set: { 'security.sqn': value } } } }]
 }
 
 function typeOf(value: unknown): unknown {

@@ -1,7 +1,7 @@
 import { southboundUnavailable } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import type { Doc, DocumentLink } from '../../src/links/document-link.ts'
-import { lineage } from '../../src/links/lineage.ts'
+import { lineageOf } from '../../src/links/lineage.ts'
 
 const lineages = suite('driver-hss/lineage')
 
@@ -19,12 +19,16 @@ interface Database {
 }
 
 function database(mayUseMarks = true): Database {
+  let writes = 0
   const self: Database = {
     mark: undefined,
     mayUseMarks,
     duringWrite: async () => undefined,
     link: {
       where: 'a database',
+      get writes() {
+        return writes
+      },
       find: async (collection) => {
         if (collection === SUBSCRIBERS) return [{ _id: 1 }]
         if (!mayUseMarks) throw southboundUnavailable('MongoServerError 13')
@@ -33,7 +37,9 @@ function database(mayUseMarks = true): Database {
       write: async (collection, ops) => {
         await self.duringWrite(collection)
         const [op] = ops
-        if (collection === MARKS && op?.kind === 'update') self.mark = op.update.$set as Doc
+        if (collection === MARKS && op !== undefined && 'updateOne' in op)
+          self.mark = op.updateOne.update.$set as Doc
+        writes += 1
         return ops.map(() => undefined)
       },
       ensureIndex: async () => 'ok',
@@ -44,18 +50,18 @@ function database(mayUseMarks = true): Database {
 }
 
 const writeOne = async (link: DocumentLink): Promise<void> => {
-  await link.write(SUBSCRIBERS, [{ kind: 'delete', filter: {} }], signal)
+  await link.write(SUBSCRIBERS, [{ deleteMany: { filter: {} } }], signal)
 }
 
 lineages('sees a copy from before a write that came while the turn was made', async () => {
   const db = database()
-  const { link, look } = lineage(db.link, SUBSCRIBERS)
+  const look = lineageOf(db.link, SUBSCRIBERS)
   await look(signal)
-  await writeOne(link)
+  await writeOne(db.link)
   db.duringWrite = async (collection) => {
     if (collection !== MARKS) return
     db.duringWrite = async () => undefined
-    await writeOne(link)
+    await writeOne(db.link)
   }
   await look(signal)
   const copy = db.mark
@@ -67,7 +73,7 @@ lineages('sees a copy from before a write that came while the turn was made', as
 
 lineages('sees a copy from before a write that lands after the turn was made', async () => {
   const db = database()
-  const { link, look } = lineage(db.link, SUBSCRIBERS)
+  const look = lineageOf(db.link, SUBSCRIBERS)
   await look(signal)
   let copy: Doc | undefined
   db.duringWrite = async (collection) => {
@@ -75,7 +81,7 @@ lineages('sees a copy from before a write that lands after the turn was made', a
     await look(signal)
     copy = db.mark
   }
-  await writeOne(link)
+  await writeOne(db.link)
   await look(signal)
   db.mark = copy
   assert.is(await look(signal), 1)
@@ -83,7 +89,7 @@ lineages('sees a copy from before a write that lands after the turn was made', a
 
 lineages('looks at the subscribers alone where it may not read a mark', async () => {
   const db = database(false)
-  const { look } = lineage(db.link, SUBSCRIBERS)
+  const look = lineageOf(db.link, SUBSCRIBERS)
   assert.is(await look(signal), 0)
   assert.is(await look(signal), 0)
 })

@@ -197,10 +197,11 @@ documents(
         assert.equal(after, sorted({ ...(before as object), request_cancel_location: true }))
       }
       assert.is(Number(await collection.countDocuments()), 1)
-      const [unset, set, ...more] = cancelWrites({ imsi: RECORDED.imsi, request_cancel_location: true })
-      assert.equal(unset?.kind === 'update' && unset.update, { $unset: { request_cancel_location: '' } })
-      assert.equal(set?.kind === 'update' && set.update, { $set: { request_cancel_location: true } })
-      assert.equal(more, [])
+      const filter = { imsi: RECORDED.imsi }
+      assert.equal(cancelWrites({ ...filter, request_cancel_location: true }), [
+        { updateOne: { filter, update: { $unset: { request_cancel_location: '' } } } },
+        { updateOne: { filter, update: { $set: { request_cancel_location: true } } } },
+      ])
     })
   },
 )

@@ -1,9 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import { type AuditEntry, type Principal, type Reader, storeCorrupt } from '@steeple/contracts'
 import type { CommitGroup, WriterTx } from '@steeple/store'
-import { auditHash } from './audit-entry.ts'
+import { auditHash, canonicalJson, storableText } from './audit-entry.ts'
 import { type AuditHead, type AuditSeal, auditSeal, isSameSignature } from './audit-seal.ts'
-import { canonicalJson, storableText } from './canonical-json.ts'
 
 /** What a new entry says; place and hashes are the chain's. */
 export interface NewAuditEntry {

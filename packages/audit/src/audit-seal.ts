@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
-import { canonicalJson } from './canonical-json.ts'
+import { canonicalJson } from './audit-entry.ts'
 
 /** The newest entry, kept beside the trail so that a cut tail is seen. */
 export interface AuditHead {

@@ -1,8 +1,8 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { canonicalJson } from '../src/canonical-json.ts'
+import { canonicalJson } from '../src/audit-entry.ts'
 
-const canonical = suite('audit/canonical-json')
+const canonical = suite('audit/audit-entry')
 
 canonical('gives one text for one value, whatever the order of its keys', () => {
   fc.assert(

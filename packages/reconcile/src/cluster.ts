@@ -43,8 +43,6 @@ export interface Cluster {
   /** Undefined where nobody else has the store. */
   readonly shared: SharedStore | undefined
   view(): InstanceView
-  /** Whether what has this place is done here now; not when its place is not known. */
-  runsHere(place: RunsOn | undefined): boolean
   /** Leaves a key to the instance that reconciles it. */
   send(key: WantedKey): void
   /** From now on the listeners hear of others and of the beginning and end of terms. */
@@ -88,7 +86,6 @@ function alone(settings: Settings): Cluster {
     places: placesOf(leadership, settings),
     shared: undefined,
     view: () => ({ ...leadership.view(), isMachine: true }),
-    runsHere: () => true,
     send: () => undefined,
     follow: async () => undefined,
     close: async () => undefined,
@@ -102,7 +99,7 @@ async function amongOthers(
   const name = settings.cluster.instance
   const leadership = await joinElection({ db, side, machine, timers, log, name, keys: fingerprint(secrets) })
   const places = placesOf(leadership, settings)
-  const runsHere: Cluster['runsHere'] = (place) => place !== undefined && places.runsHere(place)
+  const runsHere = (place: RunsOn | undefined): boolean => place !== undefined && places.runsHere(place)
   let listeners: ClusterListeners | undefined
   const takeWanted = async (): Promise<void> => {
     const heard = listeners?.reconciler
@@ -139,7 +136,6 @@ async function amongOthers(
       },
     },
     view: () => ({ ...leadership.view(), isMachine: isMachine(settings) }),
-    runsHere,
     send: (key) => wanted.send(key),
     follow: async (heard) => {
       listeners = heard

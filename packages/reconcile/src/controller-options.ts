@@ -1,6 +1,6 @@
 import type { Timers } from '@steeple/clock'
 import type { Clock, Log, Outcome } from '@steeple/contracts'
-import type { TraceBook } from './trace-book.ts'
+import type { TraceBook } from './call.ts'
 
 /** How one key of a call ended. */
 export type ReconcileResult = Outcome['state'] | 'error' | 'timeout'
@@ -15,6 +15,5 @@ export interface ControllerOptions {
   readonly counted: (resource: string, result: ReconcileResult) => void
   /** Told once per call. */
   readonly timed: (resource: string, seconds: number) => void
-  /** Does a call as a part of the traces that asked for its keys. */
-  readonly traced?: TraceBook['traced'] | undefined
+  readonly traces?: TraceBook | undefined
 }

@@ -195,9 +195,7 @@ export class Controller {
   }
 
   async #run(reconciler: Reconciler, call: Call): Promise<void> {
-    const work = (): Promise<CallResult> => runCall(reconciler, call, this.#options)
-    const { traced } = this.#options
-    const result = await (traced === undefined ? work() : traced(this.#resource, call.keys, work))
+    const result = await runCall(reconciler, call, this.#options)
     if (call.isAbandoned) return
     this.#options.timed(this.#resource, result.facts.tookMs / 1000)
     this.#calls.delete(call)

@@ -1,11 +1,11 @@
 import type { Timers } from '@steeple/clock'
 import type { Clock, Log, Reconciler, RunsOn, TraceParent } from '@steeple/contracts'
 import type { KernelMetrics, Tracing } from '@steeple/telemetry'
+import { createTraceBook } from './call.ts'
 import type { Controller } from './controller.ts'
 import type { ControllerOptions } from './controller-options.ts'
 import type { Places } from './places.ts'
 import { createRoster } from './roster.ts'
-import { createTraceBook } from './trace-book.ts'
 import type { WantedKey } from './wanted-keys.ts'
 
 /** Runs the reconcilers of the kernel and of every live plugin. */
@@ -25,6 +25,8 @@ export interface ReconcileEngine {
   pause(owner: string): Promise<void>
   /** Asks for a look at a key soon, in a trace. A resource that nobody reconciles: nothing happens, its first listing finds it. */
   enqueue(resource: string, key: string, isUrgent?: boolean, trace?: TraceParent): void
+  /** As `enqueue`, of a key that was left to the other instances already. */
+  enqueueHere(resource: string, key: string, isUrgent: boolean, trace: TraceParent | undefined): void
   /** All reconcilers of the start are attached: from now on `isReady` can become true. */
   begin(): void
   /** Whether the first pass of every reconciler of the start is over. Once true it stays so. */
@@ -59,9 +61,22 @@ export function createReconcileEngine(options: ReconcileOptions): ReconcileEngin
   const book = tracing && createTraceBook(tracing, () => options.clock.nowMs())
   const roster = createRoster(places, () => controllerOptions)
   const { held: controllers, isHere } = roster
-  const controllerOptions = { ...measured(options, () => controllers), traced: book?.traced }
+  const controllerOptions = { ...measured(options, () => controllers), traces: book }
   let hasBegun = false
   let isLatched = false
+  const enqueuing =
+    (elsewhere?: ReconcileOptions['elsewhere']): ReconcileEngine['enqueue'] =>
+    (resource, key, isUrgent = false, trace = undefined) => {
+      const held = controllers.get(resource)
+      if (held === undefined) return
+      if (!isHere(held)) {
+        // Whoever reconciles it goes on with the trace; nobody here would take it out of the book.
+        elsewhere?.({ resource, key, isUrgent, trace })
+        return
+      }
+      if (trace !== undefined) book?.add(resource, key, trace)
+      held.controller.enqueue(key, isUrgent)
+    }
 
   return {
     problemOf: roster.problemOf,
@@ -72,17 +87,8 @@ export function createReconcileEngine(options: ReconcileOptions): ReconcileEngin
       const held = controllers.get(resource)
       return held === undefined ? undefined : (held.reconciler.runs ?? 'leader')
     },
-    enqueue: (resource, key, isUrgent = false, trace = undefined) => {
-      const held = controllers.get(resource)
-      if (held === undefined) return
-      if (!isHere(held)) {
-        // Whoever reconciles it goes on with the trace; nobody here would take it out of the book.
-        options.elsewhere?.({ resource, key, isUrgent, trace })
-        return
-      }
-      if (trace !== undefined) book?.add(resource, key, trace)
-      held.controller.enqueue(key, isUrgent)
-    },
+    enqueue: enqueuing(options.elsewhere),
+    enqueueHere: enqueuing(),
     begin: () => {
       hasBegun = true
     },

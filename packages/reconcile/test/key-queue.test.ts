@@ -1,9 +1,9 @@
 import { suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import * as assert from 'uvu/assert'
-import { createDueQueue } from '../src/due-queue.ts'
+import { createDueQueue } from '../src/key-queue.ts'
 
-const queue = suite('kernel/reconcile/due-queue')
+const queue = suite('kernel/reconcile/key-queue')
 
 queue('gives what is due, the longest due first, and each key once', () => {
   const keys = createDueQueue()

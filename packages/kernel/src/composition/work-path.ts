@@ -44,10 +44,8 @@ export function createWorkPath(
   const mutations = createMutations({
     ...{ db, vault, clock, auditKey, tracing, shared },
     limits: () => limitsOf(services.maybe(policyRef)?.bundle().rate_limits),
-    onDirty: (...dirty) => {
-      // What runs elsewhere was left there by the transaction.
-      if (cluster.runsHere(reconciler.placeOf(dirty[0]))) reconciler.enqueue(...dirty)
-    },
+    // What runs elsewhere was left there by the transaction.
+    onDirty: reconciler.enqueueHere,
     onEvents: (types) => outbox.committed(types),
   })
   const health = createHealthBoard({

@@ -1,16 +1,23 @@
 import type { KeyObject } from 'node:crypto'
 import { createAuditChain } from '@steeple/audit'
 import { agoMs, type WindowClock } from '@steeple/clock'
-import type { Reply, TraceParent, Vault } from '@steeple/contracts'
+import {
+  createPause,
+  isServiceError,
+  type MutationTx,
+  type ObservedTx,
+  type Principal,
+  type Reply,
+  type TraceParent,
+  type Vault,
+} from '@steeple/contracts'
 import type { SharedStore } from '@steeple/reconcile'
-import { type Database, type SqlGuard, sqlGuard, type WriterTx } from '@steeple/store'
+import { type Database, limitedTx, type SqlGuard, sqlGuard, type WriterTx } from '@steeple/store'
 import { createTracing, type Tracing } from '@steeple/telemetry'
-import { createIdempotencyStore, isKeepable, sweepIdempotency } from './idempotency.ts'
+import { createIdempotencyStore, type IdempotencyStore, isKeepable, sweepIdempotency } from './idempotency.ts'
 import type { Mutation, MutationResult, Mutations, RateState } from './mutations.ts'
-import { sweepOutbox } from './outbox.ts'
+import { createOutboxWriter, type OutboxWriter, sweepOutbox } from './outbox.ts'
 import { sweepRates, takeRate } from './rate-limit.ts'
-import { createRecords } from './records.ts'
-import { observedTx, type WorkEvent, type WorkFacts, workTx } from './work-tx.ts'
 
 /** What the mutation path needs. */
 export interface MutationOptions {
@@ -37,15 +44,35 @@ const WEEK_MS = 7 * 86_400_000
 /** What is observed may be of a whole network at once: on a busy machine that takes longer than a mutation may. */
 const OBSERVED_LIMIT_MS = 30_000
 
+/** An event as a mutation gives it. */
+type WorkEvent = Parameters<MutationTx['event']>[0]
+
+/** What the work of a mutation has said about itself. */
+interface WorkFacts {
+  target: string
+  /** Who it was, where the work has found that out. */
+  principal?: Principal
+  detail: Readonly<Record<string, unknown>> | undefined
+  event: WorkEvent | undefined
+  /** Behind `event`, in the order in which they were told. */
+  readonly told: WorkEvent[]
+  readonly dirty: { readonly resource: string; readonly key: string; readonly isUrgent: boolean }[]
+}
+
+/** Where is written down what was done. */
+interface Records extends Pick<MutationOptions, 'clock' | 'shared' | 'onDirty'> {
+  readonly chain: ReturnType<typeof createAuditChain>
+  readonly idempotency: IdempotencyStore
+  readonly outbox: OutboxWriter
+}
+
 /** How a job of the writer ended: a failure is committed too, with its audit entry. */
 type Ended = MutationResult | { readonly error: unknown }
 
 /** The one mutation path over the store. */
 export function createMutations(options: MutationOptions): Mutations {
   const { db, clock, tracing = createTracing() } = options
-  const chain = createAuditChain(options.auditKey)
-  const idempotency = createIdempotencyStore(options.vault)
-  const records = createRecords(options, { chain, idempotency })
+  const records = recordsOf(options)
   const guardOf = createGuards()
 
   async function apply(tx: WriterTx, mutation: Mutation, trace: TraceParent | undefined): Promise<Ended> {
@@ -57,17 +84,17 @@ export function createMutations(options: MutationOptions): Mutations {
       rate = await limited(tx, mutation, options)
       reply = await tx.attempt(() => mutation.work(workTx(tx, guardOf(mutation.owner), facts)))
     } catch (error) {
-      await records.failure(tx, mutation, error, facts.detail)
+      await recordFailure(records, tx, mutation, error, facts.detail)
       return { error }
     }
-    await records.success(tx, mutation, { ...facts, trace }, reply)
+    await recordSuccess(records, tx, mutation, { ...facts, trace }, reply)
     return { reply, rate }
   }
 
   /** The job itself was undone (it took too long, its commit failed, its key was taken), and its audit entry with it. */
   async function auditUndone(mutation: Mutation, error: unknown): Promise<never> {
     // A store that takes no writes refuses this one too; the caller gets the first reason.
-    await db.transact((tx) => records.failure(tx, mutation, error)).catch(() => undefined)
+    await db.transact((tx) => recordFailure(records, tx, mutation, error)).catch(() => undefined)
     throw error
   }
 
@@ -87,26 +114,27 @@ export function createMutations(options: MutationOptions): Mutations {
       db.transact(async (tx) => {
         const events: WorkEvent[] = []
         const result = await work(observedTx(tx, guardOf(owner), events))
-        await records.observed(tx, events)
+        await recordEvents(records, tx, events)
         return result
       }, OBSERVED_LIMIT_MS),
     refuse: ({ requestId, detail, ...entry }) =>
-      db.transact((tx) => chain.append(tx, { ...entry, requestId, detail, atMs: clock.nowMs() })),
+      db.transact((tx) => records.chain.append(tx, { ...entry, requestId, detail, atMs: clock.nowMs() })),
     take: async (of) => {
       const refused = await db.transact(async (tx) => {
         try {
           await limited(tx, of, options)
           return undefined
         } catch (error) {
-          await records.failure(tx, of, error)
+          await recordFailure(records, tx, of, error)
           return { error }
         }
       })
       if (refused !== undefined) throw refused.error
     },
-    stored: (scope) => idempotency.stored(db, scope, clock),
+    stored: (scope) => records.idempotency.stored(db, scope, clock),
     keep: async (claim, reply) => {
-      if (isKeepable(reply)) await db.transact((tx) => idempotency.put(tx, claim, reply, clock.nowMs()))
+      if (isKeepable(reply))
+        await db.transact((tx) => records.idempotency.put(tx, claim, reply, clock.nowMs()))
     },
     sweep: async () => {
       // What is old by a clock that leapt may be of today.
@@ -115,6 +143,15 @@ export function createMutations(options: MutationOptions): Mutations {
       await sweepRates(db, clock)
       await sweepOutbox(db, agoMs(clock, options.outboxKeepMs ?? WEEK_MS))
     },
+  }
+}
+
+function recordsOf(options: MutationOptions): Records {
+  return {
+    ...options,
+    chain: createAuditChain(options.auditKey),
+    idempotency: createIdempotencyStore(options.vault),
+    outbox: createOutboxWriter((types) => options.onEvents(types)),
   }
 }
 
@@ -140,4 +177,94 @@ function createGuards(): (owner: string) => SqlGuard {
     guards.set(owner, fresh)
     return fresh
   }
+}
+
+/** The transaction that the work of a mutation gets; what it says is written into `facts`. */
+function workTx(tx: WriterTx, guard: SqlGuard, facts: WorkFacts): MutationTx {
+  const said: Pick<MutationTx, 'audit' | 'event' | 'tell' | 'dirty'> = {
+    audit: ({ target, detail, principal }) => {
+      if (principal !== undefined) facts.principal = principal
+      if (target !== undefined) facts.target = target
+      if (detail !== undefined) facts.detail = { ...facts.detail, ...detail }
+    },
+    event: (event) => {
+      facts.event = event
+    },
+    tell: (event) => {
+      facts.told.push(event)
+    },
+    dirty: (resource, key, isUrgent = false) => {
+      facts.dirty.push({ resource, key, isUrgent })
+    },
+  }
+  return Object.assign(limitedTx(tx, guard), said)
+}
+
+/** The transaction that writes what was observed; its events are collected in `events`. */
+function observedTx(tx: WriterTx, guard: SqlGuard, events: WorkEvent[]): ObservedTx {
+  return Object.assign(limitedTx(tx, guard), { event: (event: WorkEvent) => void events.push(event) })
+}
+
+/** The audit entry of a mutation that failed; `said` is what its work had said until then. */
+async function recordFailure(
+  { chain, clock }: Records,
+  tx: WriterTx,
+  { action, principal, target, requestId }: Pick<Mutation, 'action' | 'principal' | 'target' | 'requestId'>,
+  error: unknown,
+  said?: WorkFacts['detail'],
+): Promise<void> {
+  if (action === undefined) return
+  const outcome = outcomeOf(error)
+  const detail = { ...said, error: isServiceError(error) ? error.code : 'internal' }
+  await chain.append(tx, { atMs: clock.nowMs(), principal, action, target, outcome, requestId, detail })
+}
+
+/** The reply to keep, events, the audit entry, and the keys to look at. */
+async function recordSuccess(
+  { chain, clock, idempotency, onDirty, outbox, shared }: Records,
+  tx: WriterTx,
+  mutation: Mutation,
+  facts: WorkFacts & { readonly trace: TraceParent | undefined },
+  reply: Reply,
+): Promise<void> {
+  const { action, requestId } = mutation
+  const { target, detail, principal = mutation.principal } = facts
+  const atMs = clock.nowMs()
+  if (mutation.idempotency !== undefined && isKeepable(reply))
+    await idempotency.claim(tx, mutation.idempotency, reply, clock)
+  if (action !== undefined) {
+    const own = facts.event ?? { type: action, subject: target }
+    for (const { type, subject, data = {} } of [own, ...facts.told])
+      await outbox.append(tx, { atMs, type, subject, data })
+    await chain.append(tx, { atMs, principal, action, target, outcome: 'ok', requestId, detail })
+    await shared?.announce(tx)
+  }
+  if (facts.dirty.length === 0) return
+  const { dirty, trace } = facts
+  await shared?.leave(tx, trace === undefined ? dirty : dirty.map((key) => ({ ...key, trace })))
+  tx.afterCommit(() => {
+    for (const { resource, key, isUrgent } of dirty) onDirty(resource, key, isUrgent, trace)
+  })
+}
+
+/** The events of what was observed. */
+async function recordEvents(
+  { clock, outbox, shared }: Records,
+  tx: WriterTx,
+  events: readonly WorkEvent[],
+): Promise<void> {
+  const atMs = clock.nowMs()
+  const pause = createPause()
+  for (const { type, subject, data = {} } of events) {
+    await outbox.append(tx, { atMs, type, subject, data })
+    await pause()
+  }
+  if (events.length > 0) await shared?.announce(tx)
+}
+
+/** HTTP statuses that say "you may not": the attempt was refused rather than gone wrong. */
+const REFUSALS: readonly number[] = [401, 403, 429]
+
+function outcomeOf(error: unknown): 'denied' | 'failed' {
+  return isServiceError(error) && REFUSALS.includes(error.status) ? 'denied' : 'failed'
 }

@@ -1,11 +1,15 @@
 import {
+  type ImsiHash,
   type JsonSchema,
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
+  quotaKeeperRef,
   TIMESTAMP_SCHEMA,
+  type Tx,
   timestampOrNull,
 } from '@steeple/contracts'
-import type { Sight } from './attach/sight.ts'
+import { oneSight, type Sight, sightOf } from './attach/sight.ts'
+import type { SimsParts } from './parts.ts'
 import { apnsOf, type ShownSim } from './store/sim-row.ts'
 
 /** Where SIMs are provisioned now. */
@@ -84,8 +88,37 @@ export const MOVED_SIM_SCHEMA: JsonSchema = objectSchema(
   [...Object.keys(PROPERTIES), 'detached'],
 )
 
+/** Rows with what counts against their quotas, as the keeper of quotas has it; 0 without a quota or a keeper. */
+export async function withUsage<Row extends ShownSim>(
+  { context }: SimsParts,
+  rows: readonly Row[],
+  tx?: Tx,
+): Promise<readonly Row[]> {
+  const keeper = context.maybe(quotaKeeperRef)
+  const limited = rows.filter(({ quota_bytes }) => quota_bytes !== null)
+  if (keeper === undefined || limited.length === 0) return rows
+  // Hashes of rows are hashes.
+  const used: ReadonlyMap<string, number> = await keeper.used(
+    limited.map(({ hash }) => hash as ImsiHash),
+    tx,
+  )
+  return rows.map((row) => ({ ...row, usage_bytes: used.get(row.hash) ?? 0 }))
+}
+
+/**
+ * One SIM as answered, with its phone and its usage: inside of `tx` as the core was last seen, otherwise the core is asked anew when
+ * it was not asked a moment ago.
+ */
+export async function recordOf(parts: SimsParts, row: ShownSim, tx?: Tx): Promise<SimRecord> {
+  const sight = await (tx === undefined ? sightOf(parts, row) : oneSight(tx, row, parts.presence.now()))
+  const [used = row] = await withUsage(parts, [row], tx)
+  return simRecord(used, parts.hss.view(), sight)
+}
+
+type SimRecord = Readonly<Record<string, unknown>>
+
 /** A SIM as answered: no secret, no raw IMSI. */
-export function simRecord(row: ShownSim, hss: HssView, sight: Sight): Readonly<Record<string, unknown>> {
+export function simRecord(row: ShownSim, hss: HssView, sight: Sight): SimRecord {
   return {
     imsi_sha256_12: row.hash,
     profile: row.profile,

@@ -7,11 +7,9 @@ import {
   route,
   staleChange,
 } from '@steeple/contracts'
-import { oneSight } from '../attach/sight.ts'
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import type { SimsParts } from '../parts.ts'
-import { changedPart, HASH_PARAMS, SIM_SCHEMA, simRecord } from '../record.ts'
-import { oneWithUsage } from '../usage.ts'
+import { changedPart, HASH_PARAMS, recordOf, SIM_SCHEMA } from '../record.ts'
 import { relabel } from './bulk-route.ts'
 import type { SimParams } from './read-routes.ts'
 
@@ -39,8 +37,7 @@ export function labelRoute(parts: SimsParts): Route {
         // A label may be a person's name, which the trail has no need of.
         tx.audit({ detail: { is_changed: before !== after } })
         tx.event({ type: 'sim.label', subject: hash, data: {} })
-        const sight = await oneSight(tx, after, parts.presence.now())
-        const body = simRecord(await oneWithUsage(parts, after, tx), parts.hss.view(), sight)
+        const body = await recordOf(parts, after, tx)
         return { body, headers: { etag: changeTag(changedPart(after), body) } }
       })
     },

@@ -9,12 +9,11 @@ import {
   route,
   simNotFound,
 } from '@steeple/contracts'
-import { sightOf, sightsOf } from '../attach/sight.ts'
+import { sightsOf } from '../attach/sight.ts'
 import type { SimsParts } from '../parts.ts'
-import { changedPart, HASH_PARAMS, SIM_SCHEMA, simRecord } from '../record.ts'
+import { changedPart, HASH_PARAMS, recordOf, SIM_SCHEMA, simRecord, withUsage } from '../record.ts'
 import { SHOWN_SIMS, type ShownSim } from '../store/sim-row.ts'
 import type { SimFilter, SimPosition } from '../store/sim-store.ts'
-import { oneWithUsage, withUsage } from '../usage.ts'
 import { FILTER_PROPERTIES, filterFrom, matching } from './filter.ts'
 
 /** The parameter of the routes of one SIM. */
@@ -49,7 +48,7 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
       handle: async (request) => {
         const row = await SHOWN_SIMS.find(parts.context.db, { hash: request.params.imsi })
         if (row === undefined) throw simNotFound(request.params.imsi)
-        const body = simRecord(await oneWithUsage(parts, row), parts.hss.view(), await sightOf(parts, row))
+        const body = await recordOf(parts, row)
         return { ...ok(body), headers: { etag: changeTag(changedPart(row), body) } }
       },
     }),

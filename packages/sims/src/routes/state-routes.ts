@@ -9,15 +9,13 @@ import {
   type Route,
   route,
 } from '@steeple/contracts'
-import { oneSight, type Sight, sightOf } from '../attach/sight.ts'
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import type { SimsParts } from '../parts.ts'
 import type { Detached } from '../provision/detach-board.ts'
-import { HASH_PARAMS, MOVED_SIM_SCHEMA, simRecord } from '../record.ts'
+import { HASH_PARAMS, MOVED_SIM_SCHEMA, recordOf } from '../record.ts'
 import { type Changed, changeSim } from '../states/change.ts'
 import { wantedInHss } from '../states/machine.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
-import { oneWithUsage } from '../usage.ts'
 import type { SimParams } from './read-routes.ts'
 import { WAIT_SCHEMA, type WaitQuery, waitMsOf } from './wait.ts'
 
@@ -79,26 +77,19 @@ async function changeState(parts: SimsParts, request: StateRequest, verb: Verb):
       const facts = { from: changed.before.state, to: changed.after.state }
       tx.audit({ detail: { ...facts, reason: request.body?.reason ?? null } })
       tx.event({ type: `sim.${verb}`, subject: hash, data: facts })
-      const sight = await oneSight(tx, changed.after, parts.presence.now())
-      const row = await oneWithUsage(parts, changed.after, tx)
-      return { body: record(parts, row, firstGuess(parts, row), sight) }
+      const { after } = changed
+      return { body: { ...(await recordOf(parts, after, tx)), detached: firstGuess(parts, after) } }
     })
     if (cut === undefined || changed === undefined || !isCutUnderWay(parts, changed.after)) return reply
     const ended = await cut
     // The block in the HSS may have let it go before the core was asked to.
     const how = ended === 'not_attached' && wasOn ? 'yes' : ended
-    const found = (await SIMS.find(parts.context.db, { hash })) ?? changed.after
-    const row = await oneWithUsage(parts, found)
-    return {
-      body: record(parts, row, how === 'pending' ? firstGuess(parts, row) : how, await sightOf(parts, row)),
-    }
+    const row = (await SIMS.find(parts.context.db, { hash })) ?? changed.after
+    const detached = how === 'pending' ? firstGuess(parts, row) : how
+    return { body: { ...(await recordOf(parts, row)), detached } }
   } finally {
     over.abort()
   }
-}
-
-function record(parts: SimsParts, row: SimRow, detached: Detached, sight: Sight): object {
-  return { ...simRecord(row, parts.hss.view(), sight), detached }
 }
 
 /** What can be said before the cut has run: `pending` while there is a core that may hold a session. */

@@ -4,11 +4,10 @@ import type { SimsParts } from '../parts.ts'
 import { openImsi } from '../secrets/sealing.ts'
 import { wantedInHss } from '../states/machine.ts'
 import type { SimRow } from '../store/sim-row.ts'
-import { called, errorOf } from './batch.ts'
 import type { Kicked } from './core-breaker.ts'
-import { withLaterSeq } from './lost.ts'
-import { type Mark, writeMarks } from './marks.ts'
-import { driftOf, wantedOf, withSubscribers } from './subscriber.ts'
+import { upsertRows } from './lost.ts'
+import { type Mark, unanswered, writeMarks } from './marks.ts'
+import { driftOf, wantedOf } from './subscriber.ts'
 
 /** SIMs that one call cuts off: their kicks take turns. */
 export const CUTS_AT_ONCE = 50
@@ -25,8 +24,8 @@ const LONGEST_REBLOCK_MS = 60_000
 /** Longer than a blocked subscriber stays before it is removed. */
 const SHORTEST_REBLOCK_MS = 5_000
 
-/** One step of a cut: undefined when it worked, otherwise why not. */
-type Steps = Map<string, string | undefined>
+/** Why a step of a cut did not work, by hash. */
+type Failures = ReadonlyMap<string, string>
 
 /** Cuts off SIMs that may not be on air. */
 export interface Cutter {
@@ -141,10 +140,6 @@ function openStep(row: SimRow, how: Kicked | undefined, leaving: readonly SimRow
   return isLeft ? 'blocked; about to be removed' : undefined
 }
 
-function unanswered(row: SimRow): Mark {
-  return { row, error: row.hss_error ?? undefined, status: 'pending' }
-}
-
 /**
  * Those that are blocked, and otherwise not as they should be: another slice is configured, or somebody has edited them.
  * Only one that was found to differ, or was tried before, is looked at. Undefined: the HSS did not answer.
@@ -161,7 +156,7 @@ async function driftedOf(
   )
   if (doubtful.length === 0) return []
   const imsis = new Map(doubtful.map((row) => [row, openImsi(parts.vault, row)]))
-  const seen = await called(parts, signal, (bound) => driver.observe([...imsis.values()], bound))
+  const seen = await parts.hss.call(signal, (bound) => driver.observe([...imsis.values()], bound))
   if (seen === undefined) return undefined
   return [...imsis].flatMap(([row, imsi]) =>
     driftOf(wantedOf(row, imsi), seen.get(imsi)) === undefined ? [] : [row],
@@ -174,35 +169,19 @@ async function block(
   driver: HssDriver,
   rows: readonly SimRow[],
   signal: AbortSignal,
-): Promise<Steps | undefined> {
+): Promise<Failures | undefined> {
   if (rows.length === 0 || driver.name === 'none') return new Map()
   const imsis = rows.map((row) => openImsi(parts.vault, row))
-  const result = await called(parts, signal, (bound) => driver.setBlocked(imsis, true, bound))
-  if (result === undefined) return undefined
-  const steps: Steps = new Map()
-  const absent: SimRow[] = []
-  rows.forEach((row, i) => {
-    const imsi = imsis[i]
-    const error = imsi === undefined ? undefined : errorOf(result, imsi)
-    // What must go may be gone; what must stay blocked has to be there.
-    if (error !== undefined && wantedInHss(row.state) === 'blocked') absent.push(row)
-  })
-  const drifted = await driftedOf(parts, driver, rows, absent, signal)
+  const errors = await parts.hss.write(signal, imsis, (bound) => driver.setBlocked(imsis, true, bound))
+  if (errors === undefined) return undefined
+  // What must go may be gone; what must stay blocked has to be there.
+  const missing = rows.filter((row, i) => errors[i] !== undefined && wantedInHss(row.state) === 'blocked')
+  const drifted = await driftedOf(parts, driver, rows, missing, signal)
   if (drifted === undefined) return undefined
-  absent.push(...drifted)
-  if (absent.length === 0) return steps
-  const ready = await withLaterSeq(parts, driver, absent, signal)
-  if (ready === undefined) return undefined
-  const inserted = await withSubscribers(parts.vault, ready, async (subscribers) => {
-    const pushed = await called(parts, signal, (bound) => driver.upsert(subscribers, bound))
-    return pushed === undefined ? undefined : subscribers.map(({ imsi }) => errorOf(pushed, imsi))
-  })
-  if (inserted === undefined) return undefined
-  absent.forEach((row, i) => {
-    const error = inserted[i]
-    if (error !== undefined) steps.set(row.hash, safeText(error))
-  })
-  return steps
+  const absent = [...missing, ...drifted]
+  if (absent.length === 0) return new Map()
+  const inserted = await upsertRows(parts, driver, absent, signal)
+  return inserted === undefined ? undefined : failuresOf(absent, inserted)
 }
 
 async function remove(
@@ -210,18 +189,17 @@ async function remove(
   driver: HssDriver,
   rows: readonly SimRow[],
   signal: AbortSignal,
-): Promise<Steps | undefined> {
+): Promise<Failures | undefined> {
   if (rows.length === 0 || driver.name === 'none') return new Map()
   const imsis = rows.map((row) => openImsi(parts.vault, row))
-  const result = await called(parts, signal, (bound) => driver.remove(imsis, bound))
-  if (result === undefined) return undefined
-  const steps: Steps = new Map()
-  rows.forEach((row, i) => {
-    const imsi = imsis[i]
-    const error = imsi === undefined ? undefined : errorOf(result, imsi)
-    if (error !== undefined) steps.set(row.hash, safeText(error))
-  })
-  return steps
+  const errors = await parts.hss.write(signal, imsis, (bound) => driver.remove(imsis, bound))
+  return errors === undefined ? undefined : failuresOf(rows, errors)
+}
+
+function failuresOf(rows: readonly SimRow[], errors: readonly (Error | undefined)[]): Failures {
+  return new Map(
+    rows.flatMap(({ hash }, i) => (errors[i] === undefined ? [] : [[hash, safeText(errors[i])] as const])),
+  )
 }
 
 function outcomeOf(parts: SimsParts, mark: Mark, how: Kicked | undefined): Outcome {

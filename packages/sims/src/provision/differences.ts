@@ -4,7 +4,6 @@ import { wipe } from '../secrets/octets.ts'
 import { openImsi } from '../secrets/sealing.ts'
 import { wantedInHss } from '../states/machine.ts'
 import type { ComparedSim } from '../store/sim-store.ts'
-import { called } from './batch.ts'
 import { driftOf, subscriberOf, wantedOf } from './subscriber.ts'
 
 /** One SIM that the HSS holds otherwise than it should. */
@@ -57,7 +56,7 @@ async function comparedWhole(
     }
     if (subscribers.size === 0) return []
     const all = [...subscribers.values()]
-    const seen = await called(parts, signal, async (bound) => await driver.compare?.(all, bound))
+    const seen = await parts.hss.call(signal, async (bound) => await driver.compare?.(all, bound))
     if (seen === undefined) return undefined
     return [...subscribers].flatMap(([row, { imsi }]): readonly Difference[] => {
       const difference = seen.get(imsi)
@@ -82,7 +81,7 @@ async function observedOnly(
     if (imsi !== undefined) imsis.set(row.hash, imsi)
   }
   if (imsis.size === 0) return []
-  const seen = await called(parts, signal, (bound) => driver.observe([...imsis.values()], bound))
+  const seen = await parts.hss.call(signal, (bound) => driver.observe([...imsis.values()], bound))
   if (seen === undefined) return undefined
   return rows.flatMap((row): readonly Difference[] => {
     const imsi = imsis.get(row.hash)

@@ -2,7 +2,6 @@ import { type HssDriver, msFromDuration, type Outcome, type Reconciler } from '@
 import { DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { wantedInHss } from '../states/machine.ts'
 import { type ComparedSim, comparedBetween } from '../store/sim-store.ts'
-import { notNow } from './batch.ts'
 import { differences } from './differences.ts'
 import { laterSeq } from './lost.ts'
 import { markDrifted } from './marks.ts'
@@ -29,7 +28,7 @@ export function driftReconciler(parts: SimsParts): Reconciler {
     keys: async () => (hss.driver()?.name === 'none' ? [] : slices(counters.total)),
     reconcile: async (keys, signal) => {
       const driver = hss.driver()
-      const wait = notNow(parts, driver)
+      const wait = hss.notNow()
       if (driver === undefined || wait !== undefined) return wait ?? { state: 'converged' }
       const outcomes = new Map<string, Outcome>()
       for (const key of keys) outcomes.set(key, await slice(parts, driver, key, signal))

@@ -1,4 +1,13 @@
-import { backoffMs, type Context, type HssDriver, hssDriverRef } from '@steeple/contracts'
+import {
+  type BatchResult,
+  backoffMs,
+  type Context,
+  type HssDriver,
+  hssDriverRef,
+  type Imsi,
+  type Outcome,
+  untilAborted,
+} from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import type { SimsConfig } from '../config.ts'
 import type { HssView } from '../record.ts'
@@ -11,14 +20,30 @@ export interface HssBreaker {
   view(): HssView
   /** How long to leave the HSS alone, ms; 0 when it may be asked. */
   restMs(): number
-  /** A call as a whole failed: rest, longer each time. */
-  failed(error: unknown): void
-  /** A call was answered. */
+  /** While nobody can be pushed to: when to look again; undefined when it is worth a try now. */
+  notNow(): Outcome | undefined
+  /**
+   * One call of the driver, bounded in time. Undefined when it failed as a whole: then the HSS rests, longer each time.
+   * Throws only when the reconciler itself was told to stop.
+   */
+  call<T>(signal: AbortSignal, work: (bound: AbortSignal) => Promise<T>): Promise<T | undefined>
+  /** As `call`, of one that writes: the error of each of `imsis`, in their order. */
+  write(
+    signal: AbortSignal,
+    imsis: readonly Imsi[],
+    work: (bound: AbortSignal) => Promise<BatchResult>,
+  ): Promise<readonly (Error | undefined)[] | undefined>
+  /** A call was answered, or another HSS is there. */
   worked(): void
 }
 
 /** With the driver's own time to find out, ten seconds after the HSS is back all is pushed. */
 const REST = { firstMs: 500, longestMs: 4_000 }
+/** A driver that comes is noticed at once (see plugin.ts); this is only the net below. */
+const ABSENT_MS = 60_000
+/** Bound on one call of a driver. */
+const CALL_MS = 20_000
+const LATE = `the HSS did not answer within ${CALL_MS / 1_000} s`
 
 /** Stands in for an HSS that the operator has said there is none of: everything is as it should be. */
 const NONE: HssDriver = {
@@ -45,31 +70,63 @@ export function hssBreaker(
   let restsUntilMs = 0
   const driver = (): HssDriver | undefined =>
     context.settings.hss.driver === 'none' ? NONE : context.maybe(hssDriverRef)
+  const view = (): HssView => {
+    const loaded = driver()
+    const problem = first === last ? first : `${first}; now: ${last}`
+    if (loaded !== undefined) return { driver: loaded.name, problem, futile }
+    const name = context.settings.hss.driver
+    return { driver: name, problem: `the HSS driver ${name} is not loaded`, futile }
+  }
+  const restMs = (): number => Math.max(0, restsUntilMs - context.clock.monotonicMs())
+  const failed = (error: unknown): void => {
+    failures += 1
+    last = safeText(error)
+    first ??= last
+    restsUntilMs = context.clock.monotonicMs() + backoffMs(REST, failures, () => 0)
+    if (failures === 1) context.log.warn({ reason: last }, 'HSS does not answer')
+  }
+  const worked = (): void => {
+    const wasAway = failures > 0
+    if (wasAway) context.log.info({ failures }, 'HSS answers again')
+    failures = 0
+    first = undefined
+    last = undefined
+    restsUntilMs = 0
+    if (wasAway) onBack()
+  }
+  const call: HssBreaker['call'] = async (signal, work) => {
+    const bound = AbortSignal.timeout(CALL_MS)
+    try {
+      const result = await untilAborted(work(AbortSignal.any([signal, bound])), bound)
+      worked()
+      return result
+    } catch (error) {
+      signal.throwIfAborted()
+      failed(bound.aborted ? new Error(LATE) : error)
+      return undefined
+    }
+  }
   return {
     driver,
-    view: () => {
-      const loaded = driver()
-      const problem = first === last ? first : `${first}; now: ${last}`
-      if (loaded !== undefined) return { driver: loaded.name, problem, futile }
-      const name = context.settings.hss.driver
-      return { driver: name, problem: `the HSS driver ${name} is not loaded`, futile }
+    view,
+    restMs,
+    worked,
+    notNow: () => {
+      const { problem: reason = 'the HSS rests' } = view()
+      const afterMs = driver() === undefined ? ABSENT_MS : restMs()
+      return afterMs > 0 ? { state: 'pending', afterMs, reason } : undefined
     },
-    restMs: () => Math.max(0, restsUntilMs - context.clock.monotonicMs()),
-    failed: (error) => {
-      failures += 1
-      last = safeText(error)
-      first ??= last
-      restsUntilMs = context.clock.monotonicMs() + backoffMs(REST, failures, () => 0)
-      if (failures === 1) context.log.warn({ reason: last }, 'HSS does not answer')
-    },
-    worked: () => {
-      const wasAway = failures > 0
-      if (wasAway) context.log.info({ failures }, 'HSS answers again')
-      failures = 0
-      first = undefined
-      last = undefined
-      restsUntilMs = 0
-      if (wasAway) onBack()
+    call,
+    write: async (signal, imsis, work) => {
+      const result = await call(signal, work)
+      return result === undefined ? undefined : errorsOf(result, imsis)
     },
   }
+}
+
+/** A driver that forgets one has not done it. */
+function errorsOf(result: BatchResult, imsis: readonly Imsi[]): readonly (Error | undefined)[] {
+  return imsis.map((imsi) =>
+    result.has(imsi) ? result.get(imsi) : new Error('the HSS driver gave no result for it'),
+  )
 }

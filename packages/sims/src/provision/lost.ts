@@ -2,8 +2,8 @@ import type { HssDriver } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
 import { openImsi } from '../secrets/sealing.ts'
 import type { SimRow } from '../store/sim-row.ts'
-import { called } from './batch.ts'
 import { markDrifted } from './marks.ts'
+import { withSubscribers } from './subscriber.ts'
 
 /**
  * A SEQ that no authentication since the SIM was issued can have reached: one for each second. It stays within the
@@ -14,10 +14,27 @@ export function laterSeq(row: Pick<SimRow, 'hss_seq' | 'issued_at_ms'>, nowMs: n
 }
 
 /**
+ * Pushes rows whole. The error of each, in their order; undefined when the HSS did not answer.
+ */
+export async function upsertRows(
+  parts: SimsParts,
+  driver: HssDriver,
+  rows: readonly SimRow[],
+  signal: AbortSignal,
+): Promise<readonly (Error | undefined)[] | undefined> {
+  const ready = await withLaterSeq(parts, driver, rows, signal)
+  if (ready === undefined) return undefined
+  return await withSubscribers(parts.vault, ready, (subscribers) => {
+    const imsis = subscribers.map(({ imsi }) => imsi)
+    return parts.hss.write(signal, imsis, (bound) => driver.upsert(subscribers, bound))
+  })
+}
+
+/**
  * The rows as they are to be pushed: one whose subscriber the HSS has held and lost gets a later SEQ first, durably,
  * so that every further try brings the same. Undefined when the HSS did not answer.
  */
-export async function withLaterSeq(
+async function withLaterSeq(
   parts: SimsParts,
   driver: HssDriver,
   rows: readonly SimRow[],
@@ -26,7 +43,7 @@ export async function withLaterSeq(
   const doubtful = rows.filter(mayBeLost)
   if (doubtful.length === 0) return rows
   const imsis = new Map(doubtful.map((row) => [row.hash, openImsi(parts.vault, row)]))
-  const seen = await called(parts, signal, (bound) => driver.observe([...imsis.values()], bound))
+  const seen = await parts.hss.call(signal, (bound) => driver.observe([...imsis.values()], bound))
   if (seen === undefined) return undefined
   const nowMs = parts.context.clock.nowMs()
   const seqs = new Map<string, number>()

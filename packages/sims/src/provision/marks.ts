@@ -10,6 +10,11 @@ export interface Mark {
   readonly status: 'synced' | 'pending' | 'failed'
 }
 
+/** Of a SIM that the HSS gave no answer for: the breaker says why, for all of them, and nothing is written. */
+export function unanswered(row: SimRow): Mark {
+  return { row, error: row.hss_error ?? undefined, status: 'pending' }
+}
+
 const TYPES: Readonly<Record<Mark['status'], SimNews['type']>> = {
   synced: 'sim.synced',
   pending: 'sim.pending',

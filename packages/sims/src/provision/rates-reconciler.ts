@@ -4,8 +4,8 @@ import { wantedInHss } from '../states/machine.ts'
 import { seenTimes } from '../store/seen-store.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { unreachedHashes } from '../store/sim-store.ts'
-import { readKeys } from './batch.ts'
 import type { Kicked } from './core-breaker.ts'
+import { readKeys } from './sim-reconciler.ts'
 
 /** SIMs of one call: their kicks take turns. */
 const BATCH = 50

@@ -1,14 +1,19 @@
-import type { HssDriver, Outcome, Reconciler } from '@steeple/contracts'
+import {
+  createPause,
+  type HssDriver,
+  isServiceError,
+  type Outcome,
+  type Reader,
+  type Reconciler,
+} from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { wantedInHss } from '../states/machine.ts'
-import type { SimRow } from '../store/sim-row.ts'
+import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { unsyncedSims } from '../store/sim-store.ts'
-import { called, errorOf, notNow, readKeys } from './batch.ts'
 import { CUTS_AT_ONCE, createCutter, NEXT_CUTS } from './cut.ts'
-import { withLaterSeq } from './lost.ts'
-import { type Mark, writeMarks } from './marks.ts'
-import { withSubscribers } from './subscriber.ts'
+import { upsertRows } from './lost.ts'
+import { type Mark, unanswered, writeMarks } from './marks.ts'
 
 /** Subscribers in one call of a driver. */
 const BATCH = 200
@@ -45,7 +50,7 @@ export function simReconciler(parts: SimsParts): Reconciler {
     },
     reconcile: async (keys, signal) => {
       const driver = hss.driver()
-      const rest = notNow(parts, driver)
+      const rest = hss.notNow()
       if (driver === undefined || rest !== undefined) return resting(keys, rest ?? { state: 'converged' })
       const isDone = (row: SimRow): boolean => row.hss_status === 'synced' && row.hss_driver === driver.name
       const isCut = (row: SimRow): boolean => !isOpen(row) && !isDone(row)
@@ -82,7 +87,7 @@ async function pushAndMark(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Outcome>> {
   if (rows.length === 0) return new Map()
-  const marks = await push(parts, rows, signal)
+  const marks = await push(parts, driver, rows, signal)
   await writeMarks(parts.context, driver.name, parts.context.clock.nowMs(), marks)
   return new Map(marks.map((mark, i) => [mark.row.hash, outcomeOf(parts, mark, i === 0)]))
 }
@@ -90,30 +95,59 @@ async function pushAndMark(
 /** Pushes rows in one call. */
 async function push(
   parts: SimsParts,
+  driver: HssDriver,
   rows: readonly SimRow[],
   signal: AbortSignal,
 ): Promise<readonly Mark[]> {
-  const driver = parts.hss.driver()
-  if (driver === undefined) return []
   if (driver.name === 'none') return rows.map((row) => ({ row, error: undefined, status: 'synced' }))
-  const ready = await withLaterSeq(parts, driver, rows, signal)
-  if (ready === undefined) return rows.map(unanswered)
-  return await withSubscribers(parts.vault, ready, async (subscribers) => {
-    const result = await called(parts, signal, (bound) => driver.upsert(subscribers, bound))
-    if (result === undefined) return ready.map(unanswered)
-    return ready.map((row, i) => {
-      const imsi = subscribers[i]?.imsi
-      const error = imsi === undefined ? undefined : errorOf(result, imsi)
-      return error === undefined
-        ? { row, error: undefined, status: 'synced' }
-        : { row, error: safeText(error), status: 'failed' }
-    })
+  const errors = await upsertRows(parts, driver, rows, signal)
+  if (errors === undefined) return rows.map(unanswered)
+  return rows.map((row, i) => {
+    const error = errors[i]
+    return error === undefined
+      ? { row, error: undefined, status: 'synced' }
+      : { row, error: safeText(error), status: 'failed' }
   })
 }
 
-/** The link says why, for all of them; nothing is written while the HSS is away. */
-function unanswered(row: SimRow): Mark {
-  return { row, error: row.hss_error ?? undefined, status: 'pending' }
+/** What is left of the keys of a call once they are read. */
+interface ReadKeys {
+  readonly rows: readonly SimRow[]
+  /** Outcomes of the keys without a row that could be used. */
+  readonly outcomes: Map<string, Outcome>
+  /** Keys behind the last row that was taken. */
+  readonly unread: readonly string[]
+}
+
+/**
+ * Reads the rows of keys, in their order, until it has `enough`. A row that fails its checksum waits until somebody has
+ * mended it.
+ */
+export async function readKeys(
+  reader: Reader,
+  keys: readonly string[],
+  enough?: { readonly rows: number; readonly of: (row: SimRow) => boolean },
+): Promise<ReadKeys> {
+  const rows: SimRow[] = []
+  const outcomes = new Map<string, Outcome>()
+  const pause = createPause()
+  let counted = 0
+  for (const [i, hash] of keys.entries()) {
+    if (enough !== undefined && counted >= enough.rows) return { rows, outcomes, unread: keys.slice(i) }
+    await pause()
+    try {
+      const row = await SIMS.find(reader, { hash })
+      if (row === undefined) outcomes.set(hash, { state: 'converged' })
+      else {
+        rows.push(row)
+        if (enough?.of(row) === true) counted += 1
+      }
+    } catch (error) {
+      if (!isServiceError(error) || error.code !== 'store_corrupt') throw error
+      outcomes.set(hash, { state: 'terminal', reason: 'the stored row fails its checksum' })
+    }
+  }
+  return { rows, outcomes, unread: [] }
 }
 
 function outcomeOf(parts: SimsParts, mark: Mark, isFirst: boolean): Outcome {

@@ -8,14 +8,13 @@ import {
   type Request,
   unauthenticated,
 } from '@steeple/contracts'
-import type { IdempotencyClaim } from '@steeple/kernel'
+import type { IdempotencyClaim, Mutation } from '@steeple/kernel'
 import type { EdgeCore } from '../edge-core.ts'
 import type { ConnectionQueue } from '../host/connection-queue.ts'
 import type { Endpoint } from '../host/endpoint.ts'
 import { ANONYMOUS } from './anonymous.ts'
 import type { Credentials } from './authenticate.ts'
 import { mayUse } from './authorize.ts'
-import { mutateFor, takeFor } from './mutate.ts'
 import type { EdgeRate } from './rate-headers.ts'
 import type { Share } from './shares.ts'
 
@@ -127,11 +126,20 @@ export class RequestContext implements Request {
   async mutate(target: string, work: (tx: MutationTx) => Promise<Reply>): Promise<Reply> {
     if (this.#hasMutated) throw new Error(`${this.pattern} called mutate twice`)
     this.#hasMutated = true
-    return await mutateFor(this, target, work)
+    const result = await this.core.kernel.mutations.run(mutationOf(this, target, work))
+    this.rate = result.rate
+    this.mutationReply = result.reply
+    return result.reply
   }
 
-  take(limit: string, cost: number): Promise<void> {
-    return takeFor(this, limit, cost)
+  async take(limit: string, cost: number): Promise<void> {
+    await this.core.kernel.mutations.take({
+      principal: this.principal,
+      action: actionOf(this.endpoint),
+      target: this.pattern,
+      requestId: this.id,
+      rateLimit: { name: limit, cost },
+    })
   }
 
   /** What says who sends it. */
@@ -171,4 +179,31 @@ export class RequestContext implements Request {
     retiring.addEventListener('abort', leave, { once: true })
     this.onOver(() => retiring.removeEventListener('abort', leave))
   }
+}
+
+/** The one mutation of a request: principal, audit action, owner, limit and idempotency claim come from it. */
+function mutationOf(context: RequestContext, target: string, work: Mutation['work']): Mutation {
+  const { endpoint, claim } = context
+  const route = endpoint?.route
+  if (endpoint === undefined || route === undefined || route.method === 'GET') {
+    throw new Error(`${context.pattern} is a reading route and cannot mutate`)
+  }
+  const limit = route.rateLimit
+  // The body was checked against the schema that the route declares beside its cost function.
+  const cost = limit?.cost?.(context.body as never) ?? 1
+  return {
+    principal: context.principal,
+    action: actionOf(endpoint),
+    target,
+    owner: endpoint.plugin,
+    requestId: context.id,
+    ...(claim === undefined ? {} : { idempotency: claim }),
+    ...(limit === undefined ? {} : { rateLimit: { name: limit.name, cost } }),
+    work,
+  }
+}
+
+function actionOf(endpoint: Endpoint | undefined): string | undefined {
+  const audit = endpoint?.route.audit
+  return typeof audit === 'string' ? audit : undefined
 }

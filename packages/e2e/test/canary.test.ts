@@ -23,6 +23,7 @@ import { filesOf, processPlaces } from '../harness/canary/files.ts'
 import { found, keyNeedles, type Needle, textNeedle } from '../harness/canary/needles.ts'
 import { everyToken, fillWithSecrets, keep, personWithSecrets, type Scene } from '../harness/canary/scene.ts'
 import { everyPage, followEvents, textOf, whereFound } from '../harness/canary/search.ts'
+import { searchFor } from '../harness/canary/search-for.ts'
 import { drawTexts, needlesOf } from '../harness/canary/secret-texts.ts'
 import { keyInFile, shownOnce } from '../harness/canary/shown-once.ts'
 import { mint } from '../harness/credentials.ts'
@@ -147,6 +148,14 @@ canary(
   },
   LIMIT,
 )
+
+canary('would find each of them, in every form and wherever it stands', () => {
+  const forms = [...secrets, ...misplaced, ...typed].flatMap((needle) => needle.forms)
+  const search = searchFor(forms)
+  for (let before = 0; before < 16; before += 1)
+    for (const form of forms)
+      assert.ok(search(Buffer.concat([Buffer.alloc(before), form, Buffer.from('.')])).has(form))
+})
 
 canary(
   'finds none of them in what answers said',

@@ -1,6 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { searchFor } from './search-for.ts'
 
 /** Something that must not be found, in every form in which it could be written. */
 export interface Needle {
@@ -69,7 +70,8 @@ export function base64Key(name: string, text: string): readonly Needle[] {
 
 /** The names of the needles that are in the haystack. */
 export function found(needles: readonly Needle[], haystack: Buffer): readonly string[] {
-  return needles.filter(({ forms }) => forms.some((form) => haystack.includes(form))).map(({ name }) => name)
+  const seen = searchFor(needles.flatMap(({ forms }) => forms))(haystack)
+  return needles.filter(({ forms }) => forms.some((form) => seen.has(form))).map(({ name }) => name)
 }
 
 function encodings(bytes: Buffer): readonly Buffer[] {

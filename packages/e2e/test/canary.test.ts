@@ -106,8 +106,8 @@ canary(
     const whole = tokens.map(({ token }) => token)
     const { password, ki, opc, imsi } = TEXTS
     const texts = [password, service.adminToken, ki, opc, imsi, ...whole]
-    const attempts = operations.flatMap((operation) => [
-      ...texts.flatMap((text) => misplacedAttempts(operation, text, admin)),
+    const attempts = operations.flatMap((operation, turn) => [
+      ...misplacedAttempts(operation, texts, admin, turn),
       ...typedAttempts(operation, TEXTS.typed, admin),
       ...tokenAttempts(operation, whole, admin),
     ])

@@ -34,23 +34,43 @@ const FIELDS = [
 
 const SCHEMES = ['', 'Bearer ', 'Basic ', 'Token ', 'Digest username=', 'Bearer x ', 'bearer  ']
 
+/** Of the query, where no operation takes them. */
+const UNDECLARED = ['unknown', 'token', 'access_token', 'password']
+
 /**
- * Every place of an operation in which a text can be misplaced: path, query, headers, credential, body of any kind.
+ * The places of an operation in which a text can be misplaced: path, query, headers, credential, body of any kind.
+ *
+ * Each text alone is in each place that the operation describes, since what becomes of it there depends on the text. Of those that
+ * are the same in all operations each has all texts at once, and one alone: `turn`, another one for each operation, says which.
  *
  * Places whose schema takes the text are left out: what is typed there is data, and `typedAttempts` has them.
  */
 export function misplacedAttempts(
   operation: Operation,
-  text: string,
+  texts: readonly string[],
   authorization: string,
+  turn: number,
 ): readonly Attempt[] {
-  return [
-    ...inPath(operation, text, authorization),
-    ...inQuery(operation, text, authorization),
+  const anywhere = (text: string): readonly Attempt[] => [
+    ...inQuery(operation, UNDECLARED, text, authorization),
     ...inHeaders(operation, text, authorization),
     ...inCredential(operation, text),
-    ...inBody(operation, text, authorization, false),
     ...asBody(operation, text, authorization),
+  ]
+  const declared = operation.parameters
+    .filter((parameter) => parameter.in === 'query')
+    .map(({ name }) => name)
+  // A round further along, it is another text: else every second operation would never see half of them.
+  const isTurnOf = (nth: number, place: number): boolean =>
+    (turn + Math.floor(turn / texts.length) + place) % texts.length === nth
+  return [
+    ...texts.flatMap((text) => [
+      ...inPath(operation, text, authorization),
+      ...inQuery(operation, declared, text, authorization),
+      ...inBody(operation, text, authorization, false),
+    ]),
+    ...anywhere(texts.join(' ')),
+    ...texts.flatMap((text, nth) => anywhere(text).filter((_, place) => isTurnOf(nth, place))),
   ]
 }
 
@@ -113,11 +133,13 @@ function inPath(operation: Operation, text: string, authorization: string): read
   }))
 }
 
-function inQuery(operation: Operation, text: string, authorization: string): readonly Attempt[] {
-  const declared = operation.parameters
-    .filter((parameter) => parameter.in === 'query')
-    .map(({ name }) => name)
-  return [...declared, 'unknown', 'token', 'access_token', 'password'].map((name) => ({
+function inQuery(
+  operation: Operation,
+  names: readonly string[],
+  text: string,
+  authorization: string,
+): readonly Attempt[] {
+  return names.map((name) => ({
     place: `query ${name}`,
     mayEcho: false,
     sent: {

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { makeBuild, run } from '../harness/builds/make-build.ts'
-import { filesWith, optionalPlugins, ownFiles, wordsOf } from '../harness/builds/words.ts'
+import { areRelated, filesWith, optionalPlugins, ownFiles, wordsOf } from '../harness/builds/words.ts'
 import { walkConsole } from '../harness/console-walk.ts'
-import { startService } from '../harness/service.ts'
+import { type Service, startService } from '../harness/service.ts'
 
 /** A build and a start of each, and each page of its console. */
 const LIMIT = { limitMs: 600_000 }
@@ -67,32 +67,42 @@ function nested(keys: readonly string[]): object {
   return root
 }
 
-for (const name of optionalPlugins())
+/**
+ * Which plugins are left out together: two that have nothing to do with each other, so that what is wrong without one of them is as
+ * wrong without both. The console is alone, since its pages are where the others are looked for.
+ */
+function leftOut(): readonly (readonly string[])[] {
+  const pairs = (names: readonly string[]): readonly (readonly string[])[] => {
+    const [first, ...rest] = names
+    if (first === undefined) return []
+    const partner = rest.findLast((other) => !areRelated(first, other))
+    if (partner === undefined) return [[first], ...pairs(rest)]
+    return [[first, partner], ...pairs(rest.filter((other) => other !== partner))]
+  }
+  return [['console'], ...pairs(optionalPlugins().filter((name) => name !== 'console'))]
+}
+
+for (const names of leftOut())
   parts(
-    `without ${name} there is none of its words, and the rest serves, the console too`,
+    `without ${names.join(' and ')} there is none of their words, and the rest serves, the console too`,
     async () => {
-      const { folder, program } = await makeBuild(join(temp.path, name), [
+      const label = names.join('-')
+      const { folder, program } = await makeBuild(join(temp.path, label), [
         '--without',
-        name,
+        names.join(','),
         '--node',
         'named',
       ])
-      const { own, keys } = wordsOf(name)
-      const contents = ownFiles(folder)
-      const found = own.flatMap((word) =>
-        filesWith(folder, word, contents)
-          .map((path) => path.replace('lib/node_modules/@steeple/', ''))
-          .filter((path) => ELSEWHERE[path]?.includes(word) !== true)
-          .map((path) => `${word} in ${path}`),
-      )
-      assert.equal(found, [])
+      const own = names.flatMap((name) => wordsOf(name).own)
+      const keys = names.flatMap((name) => wordsOf(name).keys)
+      assert.equal(strayIn(folder, own), [])
       const env = { PATH: process.env.PATH, SVC_HSS_DRIVER: 'none' }
       const help = await run(program, ['completion', 'bash'], env)
-      const file = join(temp.path, `${name}.yaml`)
-      const set = ownKeys(name)
-      writeFileSync(file, JSON.stringify(nested(set)))
+      const file = join(temp.path, `${label}.yaml`)
+      const set = names.map((name) => ({ name, keys: ownKeys(name) }))
+      writeFileSync(file, JSON.stringify(nested(set.flatMap((one) => one.keys))))
       const flags = ['--config', file]
-      const service = await startService({ program, dataDir: join(temp.path, `${name}-data`), env, flags })
+      const service = await startService({ program, dataDir: join(temp.path, `${label}-data`), env, flags })
       try {
         assert.is((await service.request('POST', '/v1/sims', { body: {} })).status, 201)
         const { body: document } = await service.request('GET', '/v1/openapi.json')
@@ -108,22 +118,18 @@ for (const name of optionalPlugins())
         )
         const { body: listed } = await service.request('GET', '/v1/plugins?limit=100')
         const states: readonly { readonly name: string; readonly state: string }[] = listed.plugins
-        assert.not(states.some((plugin) => plugin.name === name))
+        assert.not(states.some((plugin) => names.includes(plugin.name)))
         assert.equal(
           states.filter(({ state }) => state === 'failed'),
           [],
         )
-        if (browser !== undefined && name !== 'console') await walkConsole(browser, service, new Set([name]))
-        const warned = service.output().includes(`and this build has no ${name}: it has no effect`)
-        assert.is(warned, set.length > 0, 'what is set for it is a warning')
-        const errors = service
-          .output()
-          .split('\n')
-          .filter((line) => line.includes('"level":"error"'))
-        assert.equal(
-          errors.filter((line) => !NO_CORE.test(line)),
-          [],
-        )
+        if (browser !== undefined && !names.includes('console'))
+          await walkConsole(browser, service, new Set(names))
+        for (const one of set) {
+          const warned = service.output().includes(`and this build has no ${one.name}: it has no effect`)
+          assert.is(warned, one.keys.length > 0, `what is set for ${one.name} is a warning`)
+        }
+        assert.equal(errorsOf(service), [])
       } finally {
         assert.is(await service.stop(), 0)
       }
@@ -131,5 +137,21 @@ for (const name of optionalPlugins())
     },
     LIMIT,
   )
+
+/** Words that are in files of a build, but where they stand for another reason. */
+function strayIn(folder: string, words: readonly string[]): readonly string[] {
+  const contents = ownFiles(folder)
+  return words.flatMap((word) =>
+    filesWith(folder, word, contents)
+      .map((path) => path.replace('lib/node_modules/@steeple/', ''))
+      .filter((path) => ELSEWHERE[path]?.includes(word) !== true)
+      .map((path) => `${word} in ${path}`),
+  )
+}
+
+function errorsOf(service: Service): readonly string[] {
+  const lines = service.output().split('\n')
+  return lines.filter((line) => line.includes('"level":"error"') && !NO_CORE.test(line))
+}
 
 parts.run()

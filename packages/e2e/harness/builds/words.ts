@@ -10,6 +10,8 @@ export interface Words {
   readonly keys: readonly string[]
   /** The tables, which are among `own`. */
   readonly tables: readonly string[]
+  /** The services that others may use. */
+  readonly provides: readonly string[]
 }
 
 interface Manifest {
@@ -18,6 +20,7 @@ interface Manifest {
     readonly essential?: boolean
     readonly config?: string
     readonly paths?: Readonly<Record<string, unknown>>
+    readonly provides?: readonly string[]
     readonly metrics?: Readonly<Record<string, string>>
     readonly errors?: readonly { readonly code: string }[]
   }
@@ -39,9 +42,8 @@ export function optionalPlugins(): readonly string[] {
 export function wordsOf(name: string): Words {
   const manifest = manifestOf(name)
   if (manifest === undefined) throw new Error(`packages/${name} has no manifest`)
-  const { config, paths = {}, metrics = {}, errors = [] } = manifest.steeple
-  const program = readFileSync(join(ROOT, 'packages', name, 'dist/plugin.js'), 'utf8')
-  const tables = [...program.matchAll(/create table (?:if not exists )?([a-z_0-9]+)/gi)].map(
+  const { config, paths = {}, metrics = {}, errors = [], provides = [] } = manifest.steeple
+  const tables = [...programOf(name).matchAll(/create table (?:if not exists )?([a-z_0-9]+)/gi)].map(
     ([, table = '']) => table,
   )
   const schema: Schema = config === undefined ? {} : readJson(join(ROOT, 'packages', name, config))
@@ -56,7 +58,22 @@ export function wordsOf(name: string): Words {
     ],
     keys: leaves.map((path) => path.join('.')),
     tables,
+    provides,
   }
+}
+
+/** Whether one of two plugins says a word of the other or of what it provides, or both are named for the same thing. */
+export function areRelated(one: string, other: string): boolean {
+  const says = (name: string, of: string): boolean => {
+    const { own, keys, provides } = wordsOf(of)
+    return [of, ...own, ...keys, ...provides].some((word) => programOf(name).includes(word))
+  }
+  const things = (name: string): readonly string[] => name.replace(/s$/, '').split('-')
+  return things(one).some((word) => things(other).includes(word)) || says(one, other) || says(other, one)
+}
+
+function programOf(name: string): string {
+  return readFileSync(join(ROOT, 'packages', name, 'dist/plugin.js'), 'utf8')
 }
 
 /** The files below a folder in which a text stands, with the folder cut off. */

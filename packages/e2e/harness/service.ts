@@ -225,14 +225,15 @@ async function ask(url: string, method: string, path: string, options: RequestOp
   }
 }
 
-/** Tries until it holds, with a bound. */
+/** Tries until it holds, with a bound; the longer it takes, the more seldom, since what is asked has to work for each answer. */
 export async function until(holds: () => Promise<boolean>, limitMs = 120_000): Promise<void> {
-  const end = performance.now() + limitMs
+  const begun = performance.now()
   for (;;) {
     const isTrue = await holds().catch(() => false)
     if (isTrue) return
-    if (performance.now() > end) throw new Error(`not true within ${limitMs} ms: ${holds}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    const waitedMs = performance.now() - begun
+    if (waitedMs > limitMs) throw new Error(`not true within ${limitMs} ms: ${holds}`)
+    await new Promise((resolve) => setTimeout(resolve, Math.min(50, 5 + waitedMs / 20)))
   }
 }
 

@@ -1,6 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-const POLL_MS = 5
+const LEAST_PAUSE_MS = 5
+const MOST_PAUSE_MS = 50
+/** Of what was waited so far: a long wait looks more seldom, since whoever is asked has work with each look. */
+const SHARE = 1 / 20
 
 /**
  * Calls `look` until it neither throws nor answers false, and gives what it answered.
@@ -8,7 +11,7 @@ const POLL_MS = 5
  * `withinMs` (60,000 when absent) bounds the wait in real time; after it the last error is thrown.
  */
 export async function eventually<T>(look: () => T | Promise<T>, withinMs = 60_000): Promise<T> {
-  const endMs = performance.now() + withinMs
+  const begunMs = performance.now()
   for (;;) {
     let failure: unknown = new Error(`it did not come true within ${withinMs} ms`)
     try {
@@ -17,7 +20,8 @@ export async function eventually<T>(look: () => T | Promise<T>, withinMs = 60_00
     } catch (error) {
       failure = error
     }
-    if (performance.now() >= endMs) throw failure instanceof Error ? failure : new Error(String(failure))
-    await wait(POLL_MS)
+    const waitedMs = performance.now() - begunMs
+    if (waitedMs >= withinMs) throw failure instanceof Error ? failure : new Error(String(failure))
+    await wait(Math.min(MOST_PAUSE_MS, LEAST_PAUSE_MS + waitedMs * SHARE))
   }
 }

@@ -74,9 +74,12 @@ export async function exportedCount(service: Service, provisioning: string): Pro
 /** Waits until the HSS has every SIM that may be on air. A cut waits for a core besides, and there is none here. */
 export async function allSynced(service: Service, limitMs?: number): Promise<void> {
   await until(async () => {
+    const begun = performance.now()
     const sims = await exported(service)
     const isDone = sims.every(({ state, provisioning }) => state === 'suspended' || provisioning === 'synced')
-    if (!isDone) await new Promise((resolve) => setTimeout(resolve, 250))
+    // A service that writes thousands of SIMs down again and again has no time to provision them.
+    const pauseMs = Math.max(250, 5 * (performance.now() - begun))
+    if (!isDone) await new Promise((resolve) => setTimeout(resolve, pauseMs))
     return isDone
   }, limitMs)
 }

@@ -7,6 +7,7 @@ server_version=1.47.0
 mongosh_version=2.12.0
 server=$cache/mongo-java-server-$server_version
 shell=$cache/mongosh-$mongosh_version
+source=$(dirname "$0")/../test/support/TestMongo.java
 
 if [ ! -f "$server/ready" ]; then
   rm -rf "$server"
@@ -28,6 +29,11 @@ if [ ! -f "$server/ready" ]; then
 POM
   mvn -q -B -f "$server/pom.xml" dependency:copy-dependencies -DoutputDirectory="$server/lib" -DincludeScope=runtime
   touch "$server/ready"
+fi
+
+# Its few lines of ours are compiled here and not at each start. A JRE has the compiler, without the command.
+if [ ! "$server/classes/TestMongo.class" -nt "$source" ]; then
+  java -m jdk.compiler/com.sun.tools.javac.Main -cp "$(printf '%s:' "$server"/lib/*.jar)" -d "$server/classes" "$source"
 fi
 
 if [ ! -f "$shell/ready" ]; then

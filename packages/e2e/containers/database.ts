@@ -1,13 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { EJSON } from 'bson'
 import { type Collection, MongoClient } from 'mongodb'
-import { ROOT } from '../harness/launch.ts'
 import { PARTS } from './own-machine.ts'
 
-const SERVER = join(ROOT, 'packages/driver-hss/test/support/TestMongo.java')
 /** Where a core's own database listens, as mongosh in its container expects it. */
 const PORT = 27_017
 /** Integers as stored, and no surprises when the server is away. */
@@ -28,8 +25,9 @@ export interface TestDatabase {
 /** Starts the server that `get-test-mongo.sh` put into the cache. It keeps its documents in memory. */
 export async function startDatabase(): Promise<TestDatabase> {
   // Without files of its own in /tmp: their names are process ids, which are the same in each machine of a test.
-  const flags = ['-XX:+UseSerialGC', '-Xshare:auto', '-XX:-UsePerfData']
-  const child = spawn('java', [...flags, '-cp', `${PARTS.server}/lib/*`, SERVER, String(PORT)], {
+  const flags = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto', '-XX:-UsePerfData']
+  const programs = ['-cp', `${PARTS.server}/classes:${PARTS.server}/lib/*`, 'TestMongo']
+  const child = spawn('java', [...flags, ...programs, String(PORT)], {
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   let complaints = ''

@@ -76,8 +76,9 @@ function missingPart(): string | undefined {
   if (process.getuid?.() !== 0) return 'root'
   const program = PROGRAMS.find((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0)
   if (program !== undefined) return program
-  const isReady = (folder: string): boolean => existsSync(join(folder, 'ready'))
-  if (!isReady(PARTS.server) || !isReady(PARTS.shell)) return 'packages/driver-hss/scripts/get-test-mongo.sh'
+  const isReady = (folder: string, last = 'ready'): boolean => existsSync(join(folder, last))
+  if (!isReady(PARTS.server, 'classes/TestMongo.class') || !isReady(PARTS.shell))
+    return 'packages/driver-hss/scripts/get-test-mongo.sh'
   return isReady(IMAGE_FOLDER) ? undefined : 'packages/e2e/containers/make-image.sh'
 }
 

@@ -6,18 +6,16 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { unusedPort } from '@steeple/testkit'
 import { type Collection, type Document, MongoClient } from 'mongodb'
-import { ROOT } from '../launch.ts'
 
 const CACHE = join(homedir(), '.cache', 'steeple-test')
 const LIBRARY = join(CACHE, 'mongo-java-server-1.47.0')
-const SERVER = join(ROOT, 'packages/driver-hss/test/support/TestMongo.java')
 /** The shell of the database, as `get-test-mongo.sh` has put it into the cache. */
 export const MONGOSH: string = join(CACHE, 'mongosh-2.12.0', 'node_modules/.bin/mongosh')
 const CLIENT = { promoteValues: false, promoteLongs: false, serverSelectionTimeoutMS: 5_000 } as const
 
 /** What is missing to run a MongoDB-compatible server and its shell here; undefined when all is there. */
 export function missingMongo(): string | undefined {
-  const isThere = existsSync(join(LIBRARY, 'ready')) && existsSync(MONGOSH)
+  const isThere = existsSync(join(LIBRARY, 'classes/TestMongo.class')) && existsSync(MONGOSH)
   return isThere ? undefined : 'packages/driver-hss/scripts/get-test-mongo.sh'
 }
 
@@ -83,8 +81,10 @@ export async function startMongo(): Promise<Mongo> {
 }
 
 async function startJava(port: number): Promise<{ readonly child: ChildProcess; readonly port: number }> {
-  const flags = ['-XX:+UseSerialGC', '-Xshare:auto', '-cp', `${LIBRARY}/lib/*`]
-  const child = spawn('java', [...flags, SERVER, String(port)], { stdio: ['pipe', 'pipe', 'ignore'] })
+  // It lives for a minute: the second compiler would cost more than its programs save.
+  const flags = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto']
+  const programs = ['-cp', `${LIBRARY}/classes:${LIBRARY}/lib/*`, 'TestMongo']
+  const child = spawn('java', [...flags, ...programs, String(port)], { stdio: ['pipe', 'pipe', 'ignore'] })
   const gone = once(child, 'exit')
   const lines = createInterface({ input: child.stdout })
   const first = await Promise.race([once(lines, 'line'), gone.then(() => undefined)])

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { checkConfig, mergedSchema, readSection } from '@steeple/settings'
+import { checkConfig, createSchemaCompiler, mergedSchema, readSection } from '@steeple/settings'
 import { assert, cpuMs, rounds, suite, testSeed } from '@steeple/testkit'
 import fc from 'fast-check'
 import { type ConfigFile, configFiles } from '../harness/fuzz/config-files.ts'
@@ -20,6 +20,8 @@ const SECTIONS = readdirSync(PACKAGES)
   .map((name) => readSection(join(PACKAGES, name), 'build'))
   .filter((section) => typeof section === 'object')
 const SCHEMA = mergedSchema(SECTIONS)
+/** As in a service that reads its configuration again and again; the command of each process below has its own. */
+const COMPILE = createSchemaCompiler()
 
 const fuzz = suite('e2e/config-fuzz')
 
@@ -34,6 +36,7 @@ fuzz(
         sections: SECTIONS,
         readFile: () => file.text,
         env: file.env,
+        compile: COMPILE,
         surroundings: { interfaces: () => ['lo', 'eth0'], hasNodeKeys: () => true },
       })
       counts.slowestMs = Math.max(counts.slowestMs, cpuMs() - begun)

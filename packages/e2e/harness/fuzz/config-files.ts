@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check'
 import type { Json } from '../openapi.ts'
-import { HOSTILE_TEXTS, hostileValues } from './hostile-values.ts'
+import { anyCharacter, HOSTILE_TEXTS, hostileValues } from './hostile-values.ts'
 import { isObject, valuesOf } from './schema-values.ts'
 
 /** A configuration file and the environment that it is read in. */
@@ -42,7 +42,7 @@ export function configFiles(schema: Json): Arbitrary<ConfigFile> {
     { weight: 3, arbitrary: trees.chain((tree) => damaged(written(tree, false))) },
     { weight: 2, arbitrary: fc.object({ maxDepth: 3 }).map((tree) => written(tree, false)) },
     { weight: 2, arbitrary: fc.constantFrom(...ODD_FILES) },
-    { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 200 }) },
+    { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 200 }) },
   )
   return fc.record({ text, env: environments(leaves) })
 }

@@ -6,14 +6,26 @@ const DEPTH_LIMIT = 6
 /** Values that mean something to the service, by the name of the property or parameter that takes them. */
 export type Hints = Readonly<Record<string, readonly unknown[]>>
 
+const NO_HINTS: Hints = {}
+/** What was made of a schema, and of a pattern: fast-check works long on it. */
+const ofSchema = new WeakMap<Json, Arbitrary<unknown>>()
+const ofPattern = new Map<string, Arbitrary<string>>()
+
 /** Values that fit a JSON Schema, as far as its keywords are known here; anything for what is not. */
-export function valuesOf(schema: Json, hints: Hints = {}, depth = 0): Arbitrary<unknown> {
+export function valuesOf(schema: Json, hints: Hints = NO_HINTS): Arbitrary<unknown> {
+  if (hints !== NO_HINTS) return valuesAt(schema, hints, 0)
+  const values = ofSchema.get(schema) ?? valuesAt(schema, hints, 0)
+  ofSchema.set(schema, values)
+  return values
+}
+
+function valuesAt(schema: Json, hints: Hints, depth: number): Arbitrary<unknown> {
   if (depth > DEPTH_LIMIT) return fc.constant(null)
   if ('const' in schema) return fc.constant(schema.const)
   if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum)
   const branches = schema.oneOf ?? schema.anyOf
   if (Array.isArray(branches))
-    return fc.oneof(...branches.map((branch: Json) => valuesOf(branch, hints, depth + 1)))
+    return fc.oneof(...branches.map((branch: Json) => valuesAt(branch, hints, depth + 1)))
   const types = schema.type === undefined ? [] : [schema.type].flat().map(String)
   if (types.length === 0) return fc.jsonValue({ maxDepth: 2 })
   const weighted = types.map((type) => ({
@@ -73,7 +85,9 @@ function timestamps(): Arbitrary<string> {
 
 function patternValues(pattern: string, maxLength: number): Arbitrary<string> | undefined {
   try {
-    return fc.stringMatching(new RegExp(pattern)).map((text) => text.slice(0, maxLength))
+    const matching = ofPattern.get(pattern) ?? fc.stringMatching(new RegExp(pattern))
+    ofPattern.set(pattern, matching)
+    return matching.map((text) => text.slice(0, maxLength))
   } catch {
     return undefined
   }
@@ -95,7 +109,7 @@ function boundsOf(schema: Json): { readonly min?: number; readonly max?: number 
 
 function arrays(schema: Json, hints: Hints, depth: number): Arbitrary<unknown> {
   const items = isObject(schema.items)
-    ? valuesOf(schema.items, hints, depth + 1)
+    ? valuesAt(schema.items, hints, depth + 1)
     : fc.jsonValue({ maxDepth: 1 })
   const minLength = number(schema.minItems) ?? 0
   const maxLength = Math.max(minLength, Math.min(number(schema.maxItems) ?? 5, 5))
@@ -119,13 +133,13 @@ function objects(schema: Json, hints: Hints, depth: number): Arbitrary<unknown> 
   )
   if (!isObject(schema.additionalProperties)) return known
   const name = isObject(schema.propertyNames) ? strings(schema.propertyNames) : fc.string()
-  const more = fc.dictionary(name, valuesOf(schema.additionalProperties, hints, depth + 1), { maxKeys: 3 })
+  const more = fc.dictionary(name, valuesAt(schema.additionalProperties, hints, depth + 1), { maxKeys: 3 })
   return fc.tuple(more, known).map(([extra, own]) => ({ ...extra, ...own }))
 }
 
 function hinted(name: string, schema: Json, hints: Hints, depth: number): Arbitrary<unknown> {
   const known = hints[name]
-  const fitting = valuesOf(schema, hints, depth)
+  const fitting = valuesAt(schema, hints, depth)
   return known === undefined
     ? fitting
     : fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...known) }, fitting)

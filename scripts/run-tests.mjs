@@ -65,9 +65,9 @@ function isTried({ name, file }) {
 }
 
 /**
- * Those on containers and those that mostly wait: two at a time, each in namespaces or folders of its own, and beside them one
- * of those that do nothing else. Those of single packages: as many as there are processors. Those that measure time, or work for
- * more than one processor: one after another. What failed beside others is tried once more alone, and the end of the run says so.
+ * Those of single packages: as many as there are processors. Then the others, each in namespaces or folders of its own: two at a
+ * time without a pause, the long ones first, and beside them one of those that do nothing but wait. Those that measure time, or work
+ * for more than one processor: one after another. What failed beside others is tried once more alone, and the end of the run says so.
  */
 async function runE2e() {
   const ofE2e = files.filter(({ name }) => name === 'e2e')
@@ -75,24 +75,15 @@ async function runE2e() {
   const isForItself = ({ file }) => NEEDS_THE_MACHINE.has(basename(file, '.test.ts'))
   const isWaiting = ({ file }) => WAITS.has(basename(file, '.test.ts'))
   const inCompany = ofE2e.filter((one) => !isForItself(one))
-  await runAlone(inCompany.filter(isOnContainers).reverse(), 2, report)
   await runAlone(
     files.filter(({ name }) => name !== 'e2e'),
     Math.max(2, availableParallelism()),
     report,
   )
   const isLong = ({ file }) => LONG.includes(basename(file, '.test.ts'))
-  const others = inCompany
-    .filter((one) => !isOnContainers(one))
-    .sort((a, b) => Number(isLong(b)) - Number(isLong(a)))
-  await Promise.all([
-    runAlone(others.filter(isWaiting), 1, report),
-    runAlone(
-      others.filter((one) => !isWaiting(one)),
-      2,
-      report,
-    ),
-  ])
+  const rank = (one) => (isLong(one) ? 0 : isOnContainers(one) ? 1 : 2)
+  const others = inCompany.filter((one) => !isWaiting(one)).sort((a, b) => rank(a) - rank(b))
+  await Promise.all([runAlone(inCompany.filter(isWaiting), 1, report), runAlone(others, 2, report)])
   await runAlone(ofE2e.filter(isForItself), 1, report)
   await runAlone(
     files.filter(({ name, file }) => again.has(`packages/${name}/${file}`)),

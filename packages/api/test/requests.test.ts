@@ -1,4 +1,4 @@
-import { objectSchema, ok, route } from '@steeple/contracts'
+import { notReady, objectSchema, ok, route, storeUnavailable } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { ADMIN_TOKEN, serveRoutes, type World } from './world/serve-routes.ts'
 
@@ -81,6 +81,17 @@ const broken = route({
     throw new Error('password=hunter2 at /etc/shadow')
   },
 })
+const busy = route<unknown, { after?: number }, unknown>({
+  method: 'GET',
+  path: '/v1/busy',
+  role: 'viewer',
+  summary: 'Does not work now',
+  schema: { query: objectSchema({ after: { type: 'integer' } }) },
+  errors: ['store_unavailable'],
+  handle: async ({ query: { after } }) => {
+    throw after === undefined ? storeUnavailable('a test') : notReady('a test', { retryAfterS: after })
+  },
+})
 const list = route({
   method: 'GET',
   path: '/v1/list',
@@ -94,7 +105,7 @@ const list = route({
     return ok({ from, limit, next_cursor: cursor([from + limit]) })
   },
 })
-const routes = [things, plain, optional, table, bytes, broken, list]
+const routes = [things, plain, optional, table, bytes, broken, busy, list]
 
 let world: World
 requests.before(async () => {
@@ -270,6 +281,17 @@ requests('hides what an unknown exception says, and logs it once with the reques
     (line) => line.level === 'error' && line.facts.request_id === 'broken-1',
   )
   assert.is(logged.length, 1)
+})
+
+requests('says when to try again to whoever is told that it does not work now', async () => {
+  for (const [path, wait] of [
+    ['/v1/busy', '1'],
+    ['/v1/busy?after=7', '7'],
+  ] as const) {
+    const answer = await world.ask(path, { token })
+    assert.is(answer.status, 503)
+    assert.is(answer.headers.get('retry-after'), wait)
+  }
 })
 
 requests('takes a request id that is well formed and makes another for any other', async () => {

@@ -1,4 +1,4 @@
-import { type Reply, type ServiceError, unauthenticated } from '@steeple/contracts'
+import { type Reply, type ServiceError, storeUnavailable, unauthenticated } from '@steeple/contracts'
 import { answerableError, errorBody } from './error-mapping.ts'
 import type { RequestContext } from './request-context.ts'
 import { sendStream } from './respond-stream.ts'
@@ -39,8 +39,9 @@ export function respondError(context: RequestContext, error: ServiceError): void
   const headers: Record<string, string> = { 'Content-Type': JSON_TYPE }
   if (error.status === unauthenticated.status) headers['WWW-Authenticate'] = 'Bearer'
   if (context.allow !== undefined) headers.Allow = context.allow
-  if (error.retryAfterS !== undefined)
-    headers['Retry-After'] = String(Math.max(1, Math.ceil(error.retryAfterS)))
+  // Whoever is told that it does not work now is told when to try again. RFC 9110 §15.6.4
+  const waitS = error.retryAfterS ?? (error.status === storeUnavailable.status ? 1 : undefined)
+  if (waitS !== undefined) headers['Retry-After'] = String(Math.max(1, Math.ceil(waitS)))
   send(context, error.status, undefined, headers, JSON.stringify(errorBody(error)))
 }
 

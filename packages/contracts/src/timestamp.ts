@@ -24,6 +24,11 @@ const Z = 0x5a
 
 const dates = new Map<number, string>()
 
+/** Moments whose text is remembered, by their last six bits: rows of a batch share theirs. */
+const SLOTS = 64
+const moments = new Float64Array(SLOTS)
+const texts = new Array<string>(SLOTS).fill('1970-01-01T00:00:00.000Z')
+
 /** The timestamp of a moment, null for none. */
 export function timestampOrNull(ms: number | null): string | null {
   return ms === null ? null : timestampFromMs(ms)
@@ -34,7 +39,16 @@ export function timestampOrNull(ms: number | null): string | null {
  * time: a page of a list has hundreds.
  */
 export function timestampFromMs(ms: number): string {
+  const slot = ms & (SLOTS - 1)
+  if (moments[slot] === ms) return texts[slot] ?? ''
   if (!Number.isInteger(ms) || ms < 0 || ms >= YEAR_10000_MS) return new Date(ms).toISOString()
+  const text = textOf(ms)
+  moments[slot] = ms
+  texts[slot] = text
+  return text
+}
+
+function textOf(ms: number): string {
   const day = Math.floor(ms / DAY_MS)
   const rest = ms - day * DAY_MS
   const seconds = Math.floor(rest / 1_000)

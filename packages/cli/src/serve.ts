@@ -26,6 +26,7 @@ import { introduce } from './first-start.ts'
 import type { ServeOptions, ServiceFlags } from './flags.ts'
 import { type HangUp, keepHangUp } from './hang-up.ts'
 import { COMMAND_VARIABLES } from './place.ts'
+import { keepHeapSmall } from './spare-heap.ts'
 import { buildDate, ownVersion } from './version.ts'
 
 /** A shutdown that takes longer is cut off: plugins have 5 s to drain and 5 s to stop. */
@@ -49,6 +50,7 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
   // Whatever the service makes is its own: the store, locks, batches.
   process.umask(0o077)
   const watch = watchProcess()
+  keepHeapSmall()
   const packages = pluginPackages()
   const incomplete = incompleteBuild(packages)
   if (incomplete !== undefined) throw failure('incomplete_build', incomplete)

@@ -105,6 +105,7 @@ export {
   isServiceError,
   ServiceError,
 } from './errors.ts'
+export { freeOctets } from './free-octets.ts'
 export { localHostName, type Reach, reachOf } from './hosts.ts'
 export {
   type JsonSchema,

@@ -3,7 +3,7 @@ import { ClientLeft } from './client-left.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** Bodies up to this size need no place of their own: requests under way are counted already. */
-const SMALL_BYTES = 65_536
+export const SMALL_BYTES = 65_536
 
 /** How many bytes of bodies are held in memory at a time. One that is larger than that is held alone. */
 export interface BodyLimits {

@@ -1,5 +1,7 @@
 import { bodyTooLarge, requestTimeout } from '@steeple/contracts'
+import { SMALL_BYTES } from './body-space.ts'
 import { ClientLeft } from './client-left.ts'
+import { createParts, createWhole, type Gathered } from './gathered.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** Whether the request announces a body. */
@@ -28,30 +30,32 @@ function announcedBytes({ incoming }: RequestContext): number | undefined {
  */
 export async function readBody(context: RequestContext, limit: number): Promise<Buffer> {
   const { core } = context
-  const room = core.bodies.take(context, announcedBytes(context) ?? limit, core.limits.bodyTimeoutMs)
+  const most = announcedBytes(context) ?? limit
+  const room = core.bodies.take(context, most, core.limits.bodyTimeoutMs)
   if (room !== undefined) await room
   inviteBody(context)
-  return await gather(context, limit)
+  return await gather(context, limit, most > SMALL_BYTES ? createWhole(most) : createParts())
 }
 
-function gather({ incoming, core }: RequestContext, limit: number): Promise<Buffer> {
+function gather({ incoming, core }: RequestContext, limit: number, into: Gathered): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-  const chunks: Buffer[] = []
   let size = 0
   const timer = setTimeout(() => over(requestTimeout(core.limits.bodyTimeoutMs)), core.limits.bodyTimeoutMs)
   const take = (chunk: Buffer): void => {
     size += chunk.length
     if (size > limit) over(bodyTooLarge(limit))
-    else chunks.push(chunk)
+    else into.add(chunk)
   }
   const end = (): void => over(undefined)
   const left = (): void => over(new ClientLeft('the client left'))
   const over = (error: Error | undefined): void => {
     clearTimeout(timer)
     incoming.off('data', take).off('end', end).off('error', left).off('close', left)
-    if (error === undefined)
-      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size))
-    else reject(error)
+    if (error === undefined) resolve(into.bytes())
+    else {
+      into.drop()
+      reject(error)
+    }
   }
   incoming.on('data', take).once('end', end).once('error', left).once('close', left)
   return promise

@@ -1,4 +1,4 @@
-import { type Route, route } from '@steeple/contracts'
+import { freeOctets, type Route, route } from '@steeple/contracts'
 import { IMPORT_BODY, IMPORT_QUERY, IMPORT_REPORT, type ImportQuery } from '../import/import-schema.ts'
 import { ROWS_LIMIT, runImport } from '../import/run-import.ts'
 import type { SimsParts } from '../parts.ts'
@@ -39,6 +39,13 @@ export function importRoute(parts: SimsParts): Route {
     errors: ['validation_failed', 'body_too_large', 'unsupported_media_type', 'rate_limited'],
     audit: 'sim.import',
     rateLimit: { name: ROWS_LIMIT, cost: (body: Uint8Array | undefined) => costs.get(body ?? costs) ?? 0 },
-    handle: (request) => runImport(parts, request, (rows) => costs.set(request.body ?? costs, rows)),
+    handle: async (request) => {
+      const { body = new Uint8Array() } = request
+      try {
+        return await runImport(parts, request, (rows) => costs.set(body, rows))
+      } finally {
+        freeOctets(body)
+      }
+    },
   })
 }

@@ -1,4 +1,5 @@
-import { assert, suite } from '@steeple/testkit'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
 import { freeOctets } from '../src/free-octets.ts'
 
 const freed = suite('contracts/free-octets')

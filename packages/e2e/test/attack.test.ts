@@ -3,10 +3,15 @@ import { assert, suite } from '@steeple/testkit'
 import { type Attack, startAttack } from '../harness/attack/start-attack.ts'
 import { type Seen, watch } from '../harness/attack/watch.ts'
 import { startedProcesses } from '../harness/launch.ts'
-import { type Service, until } from '../harness/service.ts'
+import { type Answer, type Service, until } from '../harness/service.ts'
 
 /** The idle service has about half of it. 250 are aimed at; 256 were seen with long lists on an idle machine. */
 const MOST_RESIDENT_MIB = 300
+/** With as many large files at once as there are people to send them. */
+const MOST_WITH_UPLOADS_MIB = 250
+const UPLOADS = 3
+const UPLOAD_BYTES = 16 * 1024 * 1024
+const UPLOAD_ROWS = 50_000
 /** On a machine that has its processors for this: of half of the requests. */
 const QUIET_BOUNDS = { healthzMs: 200, disarmMs: 500, worstMs: 3_000 }
 /** On one that does much else a request waits for its turn of the processor as well. */
@@ -18,6 +23,8 @@ const QUIET_MS = 1_000
 /** What a machine that does much else adds to both. */
 const SLOWER = 10
 const SIMS = 1_000
+/** Keys of 3GPP TS 35.208 test set 1. */
+const KEYS = '465b5ce8b199b49faa5f0a2ee238a6bc,cd63cb71954a9f4e48a5994e37a02baf'
 
 const attack = suite('e2e/attack')
 const started = startedProcesses()
@@ -155,6 +162,46 @@ attack(
   },
   LONG,
 )
+
+attack(
+  'holds three large files at once without growing out of a small box',
+  async () => {
+    const { service } = await world()
+    const seen: number[] = []
+    let isOver = false
+    const watched = until(async () => {
+      seen.push(service.residentMiB())
+      return isOver
+    }, LONG.limitMs)
+    const reports = await Promise.all(
+      Array.from({ length: UPLOADS }, (_, i) => uploadLarge(service, i)),
+    ).finally(() => {
+      isOver = true
+    })
+    await watched
+    for (const { status, body } of reports) assert.equal([status, body.imported], [200, UPLOAD_ROWS])
+    const most = Math.max(...seen)
+    process.stdout.write(`# ${UPLOADS} files of 16 MiB: resident ${Math.round(most)} MiB\n`)
+    assert.ok(most <= MOST_WITH_UPLOADS_MIB, `${most} MiB`)
+  },
+  LONG,
+)
+
+/** What an import of a file of the largest size and number of rows would do, asked for by somebody of their own. */
+async function uploadLarge(service: Service, index: number): Promise<Answer> {
+  const minted = await service.request('POST', '/v1/tokens', {
+    body: { name: `issuer ${index}`, roles: ['sim:issuer'] },
+  })
+  const rows = Array.from(
+    { length: UPLOAD_ROWS },
+    (_, row) => `99999${String(index * UPLOAD_ROWS + row).padStart(10, '0')},${KEYS}`,
+  )
+  return await service.request('POST', '/v1/sims/import?dry_run=true', {
+    token: minted.body.token,
+    headers: { 'content-type': 'text/csv' },
+    body: `imsi,ki,opc\n${rows.join('\n')}`.padEnd(UPLOAD_BYTES, '\n'),
+  })
+}
 
 attack(
   'lets people in while strangers hold connections',

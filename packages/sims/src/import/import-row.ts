@@ -105,9 +105,13 @@ function keyOf(cells: Cells, column: Column): Uint8Array | undefined {
   return octets
 }
 
-/** The ICCID as a row writes it, not checked, without the filler of 19 digits in 10 octets. */
+/**
+ * The ICCID as a row writes it, not checked, without the filler of 19 digits in 10 octets. A copy: it is remembered to the end of
+ * the import, and a part of a text keeps the whole, which has the keys of its row.
+ */
 export function iccidText(cells: Cells): string | undefined {
-  return cells.get('iccid')?.replace(/[fF]$/, '')
+  const text = cells.get('iccid')?.replace(/[fF]$/, '')
+  return text === undefined ? undefined : Buffer.from(text).toString()
 }
 
 function iccidOf(cells: Cells): string | undefined {

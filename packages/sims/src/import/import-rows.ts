@@ -47,10 +47,10 @@ const IMPORTED: Verdict = { status: 'imported' }
 export class ImportRows {
   readonly #of: ImportPart
   readonly #totalBefore: number
-  /** What rows are called, by hash, to find what is in the file twice. */
-  readonly #seen = new Map<string, string>()
-  /** What rows are called, by ICCID. */
-  readonly #seenIccids = new Map<string, string>()
+  /** Rows by hash, to find what is in the file twice. */
+  readonly #seen = new Map<string, PlannedRow>()
+  /** Rows by ICCID. */
+  readonly #seenIccids = new Map<string, PlannedRow>()
   #planned = 0
 
   constructor(of: ImportPart) {
@@ -70,10 +70,10 @@ export class ImportRows {
     try {
       const before = this.#seen.get(hash)
       if (before !== undefined) {
-        results.set(planned, 'error', `has the same IMSI as ${before}`)
+        results.set(planned, 'error', `has the same IMSI as ${nameOf(before)}`)
         return undefined
       }
-      this.#seen.set(hash, nameOf(planned))
+      this.#seen.set(hash, planned)
       const { iccid: text, imsi, label } = draft
       const iccid = text === undefined ? undefined : { iccid: text, mac: this.#of.mac(text) }
       return { planned, imsi, iccid, label: label ?? undefined, row: this.#rowOf(draft, iccid?.mac) }
@@ -122,7 +122,7 @@ export class ImportRows {
     this.#of.results.set(planned, status, error)
     if (status !== 'imported') return
     this.#planned += 1
-    if (iccid !== undefined) this.#seenIccids.set(iccid.iccid, nameOf(planned))
+    if (iccid !== undefined) this.#seenIccids.set(iccid.iccid, planned)
   }
 
   /** No room is left for one more. */
@@ -137,7 +137,7 @@ export class ImportRows {
   async #clash(reader: Reader, { iccid, row }: Ready): Promise<Verdict | undefined> {
     if (iccid === undefined) return undefined
     const before = this.#seenIccids.get(iccid.iccid)
-    if (before !== undefined) return { status: 'error', error: `has the same ICCID as ${before}` }
+    if (before !== undefined) return { status: 'error', error: `has the same ICCID as ${nameOf(before)}` }
     const holder = await this.#of.parts.iccids.holder(reader, iccid, this.#of.indexedTo)
     return holder === undefined || holder === row.hash
       ? undefined

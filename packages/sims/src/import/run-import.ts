@@ -27,6 +27,12 @@ export const ROWS_LIMIT = 'sim_import_rows'
 /** Rows of one transaction: short enough not to hold up other writers and requests. */
 const CHUNK = 250
 
+/** What is known of the rows of a larger body takes much memory: it is looked at when it is its turn, one at a time. */
+const SMALL_BYTES = 65_536
+
+/** Runs the work of a large import when those before it are done. */
+type Turn = (work: () => Promise<Reply>) => Promise<Reply>
+
 /**
  * Imports SIMs and reports on each row. `charge` says what the mutation is to take from the limit of rows.
  * Throws `validation_failed` and `malformed_json` for a body that has no rows to read, `rate_limited`.
@@ -35,6 +41,21 @@ export async function runImport(
   parts: SimsParts,
   request: ImportRequest,
   charge: (rows: number) => void,
+): Promise<Reply> {
+  const turn: Turn = (work) =>
+    parts.imports(async () => {
+      request.signal.throwIfAborted()
+      return await work()
+    })
+  if ((request.body?.length ?? 0) <= SMALL_BYTES) return await planAndRun(parts, request, charge, turn)
+  return await turn(() => planAndRun(parts, request, charge, (work) => work()))
+}
+
+async function planAndRun(
+  parts: SimsParts,
+  request: ImportRequest,
+  charge: (rows: number) => void,
+  turn: Turn,
 ): Promise<Reply> {
   const pause = createPause()
   const rows = await rowsOf(request, pause)
@@ -45,8 +66,7 @@ export async function runImport(
     charge(plan.count)
     return await (await begin(parts, request, { rows, plan, pause })).small()
   }
-  return await parts.imports(async () => {
-    request.signal.throwIfAborted()
+  return await turn(async () => {
     if (isDry === true) return { body: await (await begin(parts, request, { rows, plan, pause })).dry() }
     await request.take(ROWS_LIMIT, plan.count)
     const run = await begin(parts, request, { rows, plan, pause })

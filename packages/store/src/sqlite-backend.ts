@@ -36,7 +36,7 @@ const LOCK_POLL_MS = 25
 /** How long SQLite itself waits at a look, which blocks the event loop, ms. */
 const LOCK_LOOK_MS = 5
 /** Cache of each connection, KiB (negative is SQLite's sign for KiB). */
-const CACHE_KIB = 16_384
+const CACHE_KIB = 8_192
 /** The WAL file is cut to this after a checkpoint. */
 const JOURNAL_LIMIT_BYTES = 64 * 1_048_576
 

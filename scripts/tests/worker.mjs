@@ -21,6 +21,7 @@ for (const [index, file] of files.entries()) {
   mark('begin', { file })
   process.exitCode = undefined
   const begun = performance.now()
+  const spent = process.cpuUsage()
   globalThis.UVU_QUEUE.splice(0, Number.POSITIVE_INFINITY, [null])
   let code = 1
   try {
@@ -31,6 +32,8 @@ for (const [index, file] of files.entries()) {
     process.stdout.write(`${error?.stack ?? error}\n`)
   }
   hasFailed ||= code !== 0
+  const { user, system } = process.cpuUsage(spent)
+  process.stdout.write(`\n@@cost ${(user + system) / 1e6}\n`)
   mark('end', { file, code, ms: performance.now() - begun })
 }
 // What it found is in the marks. A process that does not end by itself from here on has left something open; a test that

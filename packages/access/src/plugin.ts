@@ -1,6 +1,8 @@
 import {
   authenticatorRef,
   bootstrapTokensRef,
+  type Context,
+  type Instance,
   operatorCertificatesRef,
   type Plugin,
   tokenMintRef,
@@ -21,6 +23,7 @@ import { invitationRoutes } from './people/invitation-routes.ts'
 import { ownPasswordRoute } from './people/own-password.ts'
 import { ownPrincipalRoute } from './people/own-principal.ts'
 import { ownRecoveryRoutes } from './people/own-recovery-codes.ts'
+import type { ScryptCost } from './people/password.ts'
 import { createPeople } from './people/people.ts'
 import { createSessionAuthenticator } from './people/session-authenticator.ts'
 import { sessionRoutes } from './people/session-routes.ts'
@@ -40,57 +43,64 @@ const SWEEP_MS = 900_000
 const HANDOVER_MS = 10_000
 
 /** Who may do what and who did what: people, scoped tokens and the audit listing. */
-export const plugin: Plugin = {
-  migrations: MIGRATIONS,
-  tables: [...TABLES, ...PEOPLE_TABLES],
-  // Whoever was logged in then is not now; an invitation that was taken up since would be open again.
-  restored: (tx) => endWhatWasOpen(tx),
-  setup: async (context) => {
-    const { clock, db } = context
-    const isUpgrade = context.maybe(authenticatorRef) !== undefined
-    const cachesFromMs = clock.monotonicMs() + (isUpgrade ? HANDOVER_MS : 0)
-    const lastUse = createLastUse(db)
-    // On PostgreSQL another instance may delete a token; so may another copy of this plugin during an upgrade.
-    const mayCache = (): boolean =>
-      db.dialect === 'sqlite' && !context.retiring.aborted && clock.monotonicMs() >= cachesFromMs
-    const people = await createPeople(context, () => authenticator.forgetSessions())
-    const sessions = createSessionAuthenticator({ reader: db, clock, jwts: people.jwts, mayCache })
-    const authenticator = createAuthenticator({ reader: db, clock, lastUse, sessions, mayCache })
-    const links = createLinks(clock)
-    return {
-      routes: [
-        ...linkRoutes(people, links, authenticator),
-        ...tokenRoutes(context, authenticator, lastUse),
-        ...auditRoutes(context),
-        ...authRoutes(people),
-        ...sessionRoutes(people),
-        ownPasswordRoute(people),
-        ...ownRecoveryRoutes(people),
-        ownPrincipalRoute(),
-        ...userRoutes(people),
-        ...invitationRoutes(people),
-        ...passkeyRoutes(people),
-        ...certificateRoutes(context),
+export const plugin: Plugin = pluginWith()
+
+/** The same with passwords that cost less, for tests that are not about them. */
+export function pluginWith(passwordCost?: ScryptCost): Plugin {
+  return {
+    migrations: MIGRATIONS,
+    tables: [...TABLES, ...PEOPLE_TABLES],
+    // Whoever was logged in then is not now; an invitation that was taken up since would be open again.
+    restored: (tx) => endWhatWasOpen(tx),
+    setup: (context) => setUp(context, passwordCost),
+  }
+}
+
+async function setUp(context: Context, passwordCost: ScryptCost | undefined): Promise<Instance> {
+  const { clock, db } = context
+  const isUpgrade = context.maybe(authenticatorRef) !== undefined
+  const cachesFromMs = clock.monotonicMs() + (isUpgrade ? HANDOVER_MS : 0)
+  const lastUse = createLastUse(db)
+  // On PostgreSQL another instance may delete a token; so may another copy of this plugin during an upgrade.
+  const mayCache = (): boolean =>
+    db.dialect === 'sqlite' && !context.retiring.aborted && clock.monotonicMs() >= cachesFromMs
+  const people = await createPeople(context, () => authenticator.forgetSessions(), passwordCost)
+  const sessions = createSessionAuthenticator({ reader: db, clock, jwts: people.jwts, mayCache })
+  const authenticator = createAuthenticator({ reader: db, clock, lastUse, sessions, mayCache })
+  const links = createLinks(clock)
+  return {
+    routes: [
+      ...linkRoutes(people, links, authenticator),
+      ...tokenRoutes(context, authenticator, lastUse),
+      ...auditRoutes(context),
+      ...authRoutes(people),
+      ...sessionRoutes(people),
+      ownPasswordRoute(people),
+      ...ownRecoveryRoutes(people),
+      ownPrincipalRoute(),
+      ...userRoutes(people),
+      ...invitationRoutes(people),
+      ...passkeyRoutes(people),
+      ...certificateRoutes(context),
+    ],
+    services: new Map<string, object>([
+      [authenticatorRef.id, authenticator],
+      [bootstrapTokensRef.id, createBootstrapTokens(context)],
+      [tokenMintRef.id, createTokenMint(context, links)],
+      [
+        operatorCertificatesRef.id,
+        createOperatorCertificates({ reader: db, caSha256: people.identity.caSha256, findHolder }),
       ],
-      services: new Map<string, object>([
-        [authenticatorRef.id, authenticator],
-        [bootstrapTokensRef.id, createBootstrapTokens(context)],
-        [tokenMintRef.id, createTokenMint(context, links)],
-        [
-          operatorCertificatesRef.id,
-          createOperatorCertificates({ reader: db, caSha256: people.identity.caSha256, findHolder }),
-        ],
-      ]),
-      start: async () => {
-        context.every(FLUSH_MS, () => lastUse.flush(), 'each')
-        context.every(FLUSH_MS, () => people.failures.flush(), 'each')
-        context.every(SWEEP_MS, () => people.sweep())
-        keepRetention(context)
-      },
-      stop: async () => {
-        await lastUse.flush()
-        await people.failures.flush()
-      },
-    }
-  },
+    ]),
+    start: async () => {
+      context.every(FLUSH_MS, () => lastUse.flush(), 'each')
+      context.every(FLUSH_MS, () => people.failures.flush(), 'each')
+      context.every(SWEEP_MS, () => people.sweep())
+      keepRetention(context)
+    },
+    stop: async () => {
+      await lastUse.flush()
+      await people.failures.flush()
+    },
+  }
 }

@@ -72,10 +72,10 @@ export async function judgeCredentials(
   const visitor = { network: attempt.network, isKnown }
   return gate.run(visitor, async () => {
     const { locks } = await lockout.begin(attempt)
-    const { isRight, isOutdated } = await checkPassword(password, user?.password_hash)
+    const { isRight, isOutdated } = await checkPassword(password, user?.password_hash, gate.cost)
     const proof = await proofOf(context.db, vault, user?.id ?? NOBODY, code, context.clock.nowMs())
     if (!isRight || proof === undefined) return { proof: undefined, newHash: undefined, locks }
-    return { proof, newHash: isOutdated ? await hashPassword(password) : undefined, locks }
+    return { proof, newHash: isOutdated ? await hashPassword(password, gate.cost) : undefined, locks }
   })
 }
 

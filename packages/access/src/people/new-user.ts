@@ -69,7 +69,7 @@ export async function drawCredentials(
 ): Promise<{ readonly password_hash: string; readonly factor: NewFactor; readonly shown: CredentialsShown }> {
   const password = chosen ?? drawPassword()
   const password_hash = await people.gate.run({ network: userId, isKnown: true }, () =>
-    hashPassword(password),
+    hashPassword(password, people.gate.cost),
   )
   const factor = drawSecondFactor(people.vault, userId, people.identity.name, name)
   const shown = { ...(chosen === undefined ? { password } : {}), ...factor.shown }

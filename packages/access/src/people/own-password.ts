@@ -30,7 +30,7 @@ export function ownPasswordRoute(people: People): Route {
     handle: async (request) => {
       const { user, network, claim } = await proveOwner(people, request)
       const password_hash = await people.gate.run({ network, isKnown: true }, () =>
-        hashPassword(request.body.new_password),
+        hashPassword(request.body.new_password, people.gate.cost),
       )
       const current = sessionOfCredential(request.header('authorization'))
       return request.mutate(user.id, async (tx) => {

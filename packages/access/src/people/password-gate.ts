@@ -1,4 +1,5 @@
 import { overLimit } from './over-limit.ts'
+import { SCRYPT_COST, type ScryptCost } from './password.ts'
 
 /** Who wants to have a password checked. */
 export interface Visitor {
@@ -9,6 +10,8 @@ export interface Visitor {
 
 /** Bounds how much of the machine passwords may use. */
 export interface PasswordGate {
+  /** What a new hash costs. */
+  readonly cost: ScryptCost
   /** Runs `work` when there is room. Throws `rate_limited` when too many wait, of this network or of all. */
   run<T>(visitor: Visitor, work: () => Promise<T>): Promise<T>
 }
@@ -33,7 +36,10 @@ interface Waiting {
 }
 
 /** A gate. Known visitors before strangers, and of each who came first. */
-export function createPasswordGate(limits: GateLimits = GATE_LIMITS): PasswordGate {
+export function createPasswordGate(
+  limits: GateLimits = GATE_LIMITS,
+  cost: ScryptCost = SCRYPT_COST,
+): PasswordGate {
   const known: Waiting[] = []
   const strangers: Waiting[] = []
   let running = 0
@@ -58,6 +64,7 @@ export function createPasswordGate(limits: GateLimits = GATE_LIMITS): PasswordGa
     })
   }
   return {
+    cost,
     run: async (visitor, work) => {
       await enter(visitor)
       try {

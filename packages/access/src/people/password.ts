@@ -32,7 +32,7 @@ export interface PasswordVerdict {
 }
 
 /** The hash of a password with its salt and cost: `$scrypt$n=…,r=…,p=…$<salt>$<hash>`. */
-export async function hashPassword(password: string, cost: ScryptCost = SCRYPT_COST): Promise<string> {
+export async function hashPassword(password: string, cost: ScryptCost): Promise<string> {
   const salt = randomBytes(SALT_BYTES)
   const hash = await derive(password, salt, cost)
   const { n, r, p } = cost
@@ -46,7 +46,7 @@ export async function hashPassword(password: string, cost: ScryptCost = SCRYPT_C
 export async function checkPassword(
   password: string,
   stored: string | undefined,
-  cost: ScryptCost = SCRYPT_COST,
+  cost: ScryptCost,
 ): Promise<PasswordVerdict> {
   const parsed = stored === undefined ? undefined : parse(stored)
   const {

@@ -11,7 +11,8 @@ import { createFailureTrail, type FailureTrail } from './failure-trail.ts'
 import { removeExpiredInvitations } from './invitation-store.ts'
 import { createJwts, type Jwts } from './jwt.ts'
 import { createLockout, type Lockout } from './lockout.ts'
-import { createPasswordGate, type PasswordGate } from './password-gate.ts'
+import type { ScryptCost } from './password.ts'
+import { createPasswordGate, GATE_LIMITS, type PasswordGate } from './password-gate.ts'
 import { createRefreshTokens } from './refresh-token.ts'
 import { removeEndedSessions } from './session-store.ts'
 import { createSessions, SESSION_IDLE_MS, type Sessions } from './sessions.ts'
@@ -33,8 +34,8 @@ export interface People {
   sweep(): Promise<void>
 }
 
-/** Opens keys and counters of people. `forget` makes the authenticator read sessions again. */
-export async function createPeople(context: Context, forget: () => void): Promise<People> {
+/** Opens keys and counters of people. `forget` makes the authenticator read sessions again, `cost` is that of new passwords. */
+export async function createPeople(context: Context, forget: () => void, cost?: ScryptCost): Promise<People> {
   const vault = context.use(vaultRef)
   const keys = context.use(sessionKeysRef)
   const identity = context.use(nodeIdentityRef)
@@ -49,7 +50,7 @@ export async function createPeople(context: Context, forget: () => void): Promis
     identity,
     jwts,
     forget,
-    gate: createPasswordGate(),
+    gate: createPasswordGate(GATE_LIMITS, cost),
     lockout,
     failures: createFailureTrail(context),
     sessions: createSessions({ context, jwts, refreshTokens, forget }),

@@ -3,6 +3,10 @@ import { fileURLToPath } from 'node:url'
 import { readSection } from '../src/find-sections.ts'
 import { type ConfigOptions, type LoadedConfig, loadConfig } from '../src/load-config.ts'
 import type { Section } from '../src/section.ts'
+import { createSchemaCompiler } from '../src/validate.ts'
+
+/** A schema that many tests load by is compiled once. */
+const COMPILE = createSchemaCompiler()
 
 /** A machine whose surroundings are known. */
 export const SURROUNDINGS: NonNullable<ConfigOptions['surroundings']> = {
@@ -49,6 +53,7 @@ export function load(text: string, more: Partial<ConfigOptions> = {}): LoadedCon
     env: {},
     surroundings: SURROUNDINGS,
     sections: SECTIONS,
+    compile: COMPILE,
     ...more,
   })
 }

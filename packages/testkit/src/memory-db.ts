@@ -1,10 +1,11 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import {
   createTurns,
   type Db,
   type Migration,
   type Reader,
   type SqlParams,
+  type SqlValue,
   type Tx,
 } from '@steeple/contracts'
 
@@ -13,6 +14,13 @@ export interface MemoryDb extends Db {
   /** Runs statements as they are, also those that a plugin must not run. */
   exec(sql: string): void
   close(): void
+}
+
+/** A prepared statement that takes its parameters by name. */
+interface Statement {
+  get(params?: SqlParams): object | undefined
+  all(params?: SqlParams): object[]
+  run(params?: SqlParams): { readonly changes: number | bigint }
 }
 
 /**
@@ -27,13 +35,19 @@ export function memoryDb(migrations: readonly Migration[] = []): MemoryDb {
   database.function('hex_of', { deterministic: true }, (octets) =>
     octets instanceof Uint8Array ? Buffer.from(octets).toString('hex') : null,
   )
-  const statements = new Map<string, StatementSync>()
+  const statements = new Map<string, Statement>()
   for (const { up } of migrations) for (const sql of up) database.exec(sql)
-  const statement = (sql: string): StatementSync => {
+  const statement = (sql: string): Statement => {
     const known = statements.get(sql)
     if (known !== undefined) return known
-    const made = database.prepare(sql)
-    made.setAllowUnknownNamedParameters(true)
+    const { text, names } = byPlace(sql)
+    const prepared = database.prepare(text)
+    const values = (params: SqlParams): SqlValue[] => names.map((name) => params[name] ?? null)
+    const made: Statement = {
+      get: (params = {}) => prepared.get(...values(params)),
+      all: (params = {}) => prepared.all(...values(params)),
+      run: (params = {}) => prepared.run(...values(params)),
+    }
     statements.set(sql, made)
     return made
   }
@@ -74,6 +88,17 @@ export function memoryDb(migrations: readonly Migration[] = []): MemoryDb {
     exec: (sql) => database.exec(sql),
     close: () => database.close(),
   }
+}
+
+/** The parameters of a statement in the order of their places: SQLite looks for each name among all of them. */
+function byPlace(sql: string): { readonly text: string; readonly names: readonly string[] } {
+  const names: string[] = []
+  const text = sql.replace(/'[^']*'|:([A-Za-z_]\w*)/g, (found, name?: string) => {
+    if (name === undefined) return found
+    names.push(name)
+    return '?'
+  })
+  return { text, names }
 }
 
 function plain(row: object | undefined): object | undefined {

@@ -1,4 +1,5 @@
-// Runs chosen test files, or with `--e2e` those that start programs, and ends with "N passed, N failed".
+// Runs chosen test files, or with `--e2e` those that start programs, with `--both` the others too, and ends with
+// "N passed, N failed".
 // Where STEEPLE_E2E_BUILD names a build, that is tried, by the files that are not about what it lacks.
 // Arguments select files by a part of the path. `npm test` without a choice goes through turbo instead.
 import { availableParallelism } from 'node:os'
@@ -11,6 +12,7 @@ import { makeReport, summary } from './tests/report.mjs'
 // Files of tests are as those of most people: what everybody may write to is refused in places.
 process.umask(0o022)
 const isE2e = process.argv.includes('--e2e')
+const tiers = process.argv.includes('--both') ? [false, true] : [isE2e]
 const wanted = process.argv.slice(2).filter((a) => !a.startsWith('--'))
 const startedAt = Date.now()
 /** Files of packages/e2e that are run while nothing else is; `readme` and `first-start` may install and build. */
@@ -35,7 +37,8 @@ const MOST_AGAIN = 3
 const { total, report, again } = makeReport({ hasFigures: isE2e, mostAgain: isE2e ? MOST_AGAIN : 0 })
 const files = packagesWithTests()
   .flatMap((name) =>
-    testFiles(name, { isE2e })
+    tiers
+      .flatMap((tier) => testFiles(name, { isE2e: tier }))
       .map((file) => ({ name, file }))
       .filter(
         ({ file }) => wanted.length === 0 || wanted.some((part) => `packages/${name}/${file}`.includes(part)),

@@ -171,7 +171,7 @@ for (const [words, options] of [
     async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), (steps) => follow(steps, options)),
-        { numRuns: rounds(150) },
+        { numRuns: rounds(40) },
       )
     },
     { limitMs: 360_000 },

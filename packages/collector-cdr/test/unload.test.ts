@@ -16,7 +16,7 @@ import { modelChf } from './support/model-chf.ts'
 import { hashOf, imsiOf } from './support/world.ts'
 
 const unloading = suite('collector-cdr/unload')
-const CHANGES = rounds(30)
+const CHANGES = rounds(10)
 const PHONES = [1, 2, 3, 4, 5, 6, 7, 8]
 
 unloading(

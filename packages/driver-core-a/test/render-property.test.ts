@@ -1,5 +1,5 @@
 import { type YamlValue, yamlText } from '@steeple/southbound'
-import { assert, suite } from '@steeple/testkit'
+import { assert, rounds, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
 import { parse } from 'yaml'
 import { parseRange } from '../src/render/address-range.ts'
@@ -85,7 +85,7 @@ property('renders any valid network so that reading it back gives the same texts
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: rounds(15) },
   )
 })
 
@@ -118,7 +118,7 @@ property('divides a range so that the core hands out no address twice, and as ma
       assert.is(new Set(all.flat()).size, all.flat().length)
       assert.ok(all.flat().every((one) => range.has(one)))
     }),
-    { numRuns: 60 },
+    { numRuns: rounds(15) },
   )
   assert.equal(parseRange('2001:db8:cafe::/48')?.parts(2), {
     bounds: [

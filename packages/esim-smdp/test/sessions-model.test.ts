@@ -168,7 +168,7 @@ model('never gives one profile to two devices, nor one code two profiles, in wha
         await scene.close()
       }
     }),
-    { numRuns: rounds(30) },
+    { numRuns: rounds(8) },
   )
 })
 

@@ -1,6 +1,6 @@
 import { sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { assert, suite } from '@steeple/testkit'
+import { assert, bitsOf, rounds, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
 import type { RspCurve } from '../src/bsp-keys.ts'
 import { readOne, tlv } from '../src/tlv.ts'
@@ -169,7 +169,7 @@ chain('refuses an eUICC on another curve than its EUM', async () => {
 
 for (const curve of CURVES)
   chain(
-    `refuses each flipped bit of both certificates, ${curve}`,
+    `refuses a flipped bit in each octet of both certificates, ${curve}`,
     async () => {
       const ci = newCi(curve)
       const { eum, euicc } = below(ci)
@@ -178,7 +178,7 @@ for (const curve of CURVES)
       const raw = { ci: ci.certificate.raw, eum: eum.certificate.raw, euicc: euicc.certificate.raw }
       for (const which of ['eum', 'euicc'] as const) {
         const subject = which === 'eum' ? /^(8\.1\.2\/6\.[13]|8\.11\.1\/3\.9) / : /^8\.1\.3\/6\.[13] /
-        for (let bit = 0; bit < raw[which].length * 8; bit++) {
+        for (const bit of bitsOf(raw[which].length)) {
           const octets = Uint8Array.from(raw[which])
           octets[bit >> 3] = (octets[bit >> 3] ?? 0) ^ (0x80 >> (bit & 7))
           assert.match(verdict({ ...raw, [which]: octets }, NOW, verified), subject, `${which}, bit ${bit}`)
@@ -222,7 +222,7 @@ chain(
             }
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: rounds(200) },
     )
   },
   { limitMs: 900_000 },

@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert'
 
+export { bitsOf } from './bits-of.ts'
 export {
   type BegunSession,
   type CollectedSessions,

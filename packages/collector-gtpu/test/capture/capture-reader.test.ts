@@ -1,5 +1,5 @@
 import { safeText } from '@steeple/telecom'
-import { assert, suite } from '@steeple/testkit'
+import { assert, rounds, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { CaptureError } from '../../src/capture/capture-error.ts'
 import { captureReader } from '../../src/capture/capture-reader.ts'
@@ -45,7 +45,7 @@ for (const [name, bytes] of FORMATS) {
             assert.equal(heard.packets, TRUTH)
           },
         ),
-        { numRuns: 40 },
+        { numRuns: rounds(10) },
       )
     },
   )
@@ -75,7 +75,7 @@ for (const [name, bytes] of FORMATS) {
           assert.ok(reader.waiting <= damaged.length)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: rounds(100) },
     )
   })
 }

@@ -1,5 +1,5 @@
 import { type YamlValue, yamlText } from '@steeple/southbound'
-import { assert, suite } from '@steeple/testkit'
+import { assert, rounds, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
 import { parse } from 'yaml'
 import {
@@ -87,7 +87,7 @@ property('renders any valid network so that reading it back gives the same texts
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: rounds(15) },
   )
 })
 

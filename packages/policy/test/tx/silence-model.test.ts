@@ -1,5 +1,5 @@
 import { type Transmitter, type TxGate, transmitterRef, txGateRef } from '@steeple/contracts'
-import { assert, suite } from '@steeple/testkit'
+import { assert, rounds, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
 import { OPEN_POLICY, type World, world } from '../support/world.ts'
 
@@ -221,7 +221,7 @@ machine(
     )
     await fc.assert(
       fc.asyncProperty(steps, async ([first, more]) => run([...first, ...more])),
-      { numRuns: 300 },
+      { numRuns: rounds(60) },
     )
   },
   { limitMs: 360_000 },

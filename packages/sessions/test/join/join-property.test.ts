@@ -1,5 +1,5 @@
 import type { ImsiHash, SessionSighting } from '@steeple/contracts'
-import { assert, suite } from '@steeple/testkit'
+import { assert, rounds, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { charged, reading, sessionsWorld, sighting } from '../support/world.ts'
 
@@ -78,7 +78,7 @@ property(
         await bed.fake.dispose()
         bed.db.close()
       }),
-      { numRuns: 80 },
+      { numRuns: rounds(20) },
     )
   },
   { limitMs: 600_000 },
@@ -124,7 +124,7 @@ property(
         }
         assert.equal(runs[1], runs[0])
       }),
-      { numRuns: 25 },
+      { numRuns: rounds(8) },
     )
   },
   { limitMs: 600_000 },

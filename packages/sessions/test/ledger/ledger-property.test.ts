@@ -1,5 +1,5 @@
 import type { UsageIncrement } from '@steeple/contracts'
-import { assert, memoryDb, suite } from '@steeple/testkit'
+import { assert, memoryDb, rounds, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { localHours } from '../../src/ledger/hours.ts'
 import { ledgerWriter, type Share } from '../../src/ledger/ledger.ts'
@@ -98,7 +98,7 @@ property(
         assert.equal(other.rows, one.rows)
         assert.equal(other.told, [one.up, one.down])
       }),
-      { numRuns: 150 },
+      { numRuns: rounds(40) },
     )
   },
   { limitMs: 600_000 },
@@ -145,7 +145,7 @@ property(
           .map(({ each }) => each)
         assert.is((await ledgerOf(inBatches(shuffled, sizes))).up, expected)
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(15) },
     )
   },
   { limitMs: 600_000 },

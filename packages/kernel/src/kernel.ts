@@ -17,6 +17,12 @@ import type { Mutations, Outbox } from './mutation/mutations.ts'
 import type { HttpEdge } from './plugins/edge.ts'
 import type { PluginRegistry } from './plugins/registry.ts'
 
+/** How the work of a kernel begins. */
+interface BeginOptions {
+  /** Nothing was in the store before this start, so there is nothing to scan before tomorrow. */
+  readonly isStoreNew?: boolean
+}
+
 /** The running kernel: what the edge and the composition root may use. */
 export interface Kernel {
   readonly settings: Settings
@@ -57,7 +63,7 @@ export interface Kernel {
   /** Connects the HTTP edge; call before loading plugins. */
   attach(edge: HttpEdge): void
   /** Lets periodic work, health checks and the first integrity scan begin; call when the edge listens. */
-  begin(): void
+  begin(options?: BeginOptions): void
   /** Puts another configuration in force as far as that goes without a restart (SIGHUP). */
   reload(next: LoadedConfig): Promise<void>
   /** Resolves when another state was put in the place of this one: end the service, `completeRestore`, start anew. */

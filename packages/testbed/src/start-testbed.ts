@@ -70,7 +70,7 @@ export async function startTestbed(options: TestbedOptions): Promise<Testbed> {
   try {
     await kernel.registry.loadAll()
     const { port } = await edge.listen()
-    kernel.begin()
+    kernel.begin({ isStoreNew: true })
     return {
       ...requests(`http://127.0.0.1:${port}`, adminToken),
       adminToken,

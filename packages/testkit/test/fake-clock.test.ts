@@ -20,6 +20,18 @@ clocks('fires timers in the order in which they fall due, each at its own time',
   assert.is(clock.pending, 1)
 })
 
+clocks('fires once what fell due during a leap, when it is over, and goes on from there', async () => {
+  const clock = fakeClock(0)
+  const fired: string[] = []
+  clock.setInterval(() => void fired.push(`i${clock.nowMs()}`), 15)
+  clock.setTimeout(() => void fired.push(`a${clock.nowMs()}`), 10)
+  clock.setTimeout(() => void fired.push(`b${clock.nowMs()}`), 101)
+  await clock.leap(100)
+  assert.equal(fired, ['a100', 'i100'])
+  await clock.advance(15)
+  assert.equal(fired.slice(2), ['b101', 'i115'])
+})
+
 clocks('waits for the promise of a task and fires what the task adds', async () => {
   const clock = fakeClock(0)
   const fired: number[] = []

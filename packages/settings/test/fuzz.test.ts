@@ -1,4 +1,4 @@
-import { suite } from '@steeple/testkit'
+import { rounds, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import * as assert from 'uvu/assert'
 import { stringify } from 'yaml'
@@ -40,7 +40,9 @@ function judge(text: string, environment: Record<string, string>): void {
 fuzz(
   'survives any text',
   () => {
-    fc.assert(fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' })), env, judge), { numRuns: 120 })
+    fc.assert(fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' })), env, judge), {
+      numRuns: rounds(20),
+    })
   },
   { limitMs: 360_000 },
 )
@@ -52,7 +54,7 @@ fuzz(
       fc.property(fc.oneof(nearlyRight, fc.object()), fc.boolean(), env, (root, isJson, environment) => {
         judge(isJson ? JSON.stringify(root) : stringify(root), environment)
       }),
-      { numRuns: 120 },
+      { numRuns: rounds(20) },
     )
   },
   { limitMs: 360_000 },
@@ -71,7 +73,7 @@ fuzz(
       fc.property(fc.nat(text.length), fc.nat(10), fc.string({ maxLength: 6 }), (at, length, insert) => {
         judge(text.slice(0, at) + insert + text.slice(at + length), {})
       }),
-      { numRuns: 120 },
+      { numRuns: rounds(20) },
     )
   },
   { limitMs: 360_000 },
@@ -87,7 +89,7 @@ fuzz(
         const { settings } = load(text)
         assert.equal(load(stringify(settings)).settings, settings)
       }),
-      { numRuns: 50 },
+      { numRuns: rounds(20) },
     )
   },
   { limitMs: 360_000 },

@@ -9,10 +9,13 @@ import { type StandInCore, type StandInDaemon, standInCore } from './support/sta
 const info = suite('driver-core-a/info')
 const CLOCK: Clock = { nowMs: () => performance.now(), monotonicMs: () => performance.now() }
 const patient = () => AbortSignal.timeout(60_000)
+/** What a walk may take on a busy machine. */
+const WALK_MS = 60_000
 
 function infoOf(core: StandInCore, ...generations: readonly Generation[]): CoreInfo {
   const urlOf: InfoPlaces['urlOf'] = (daemon) => core.url(daemon as StandInDaemon) // those with a server are asked
-  return coreInfo(CLOCK, new AbortController().signal, () => ({ generations, urlOf, plmn: '99999' }))
+  const places = (): InfoPlaces => ({ generations, urlOf, plmn: '99999' })
+  return coreInfo(CLOCK, new AbortController().signal, places, WALK_MS)
 }
 
 async function withCore(body: (core: StandInCore) => Promise<void>): Promise<void> {

@@ -30,11 +30,12 @@ site.after(async () => {
 }, LIMIT)
 
 site('is served to anybody, every page of it, and no file that is none of it', async () => {
-  for (const path of ['/docs', '/docs/']) {
-    const first = await fetch(service.url + path, { redirect: 'manual' })
-    assert.is(first.status, 302, path)
-    assert.is(first.headers.get('location'), '/docs/index.html', path)
-  }
+  const first = await fetch(`${service.url}/docs`, { redirect: 'manual' })
+  assert.is(first.status, 302)
+  assert.is(first.headers.get('location'), '/docs/index.html')
+  const below = await fetch(`${service.url}/docs/`)
+  assert.is(below.headers.get('content-type'), 'text/html; charset=utf-8')
+  assert.is(await below.text(), readFileSync(join(FOLDER, 'index.html'), 'utf8'))
   const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((path) =>
     /\.\w+$/.test(path),
   )

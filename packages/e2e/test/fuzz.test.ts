@@ -153,9 +153,11 @@ fuzz(
       const request = { ...fitting, credential: 'admin', headers: { ...fitting.headers, ...own } }
       const [first, second] = [await answerOne(request), await answerOne(request)]
       const other = await answerOne({ ...request, body: `${request.body?.toString() ?? ''} ` })
+      // A limit may be reached, or be over, between two of them.
+      if ([first, second, other].some(({ status }) => status === 429)) return
       assert.is(second.status, first.status, described(request))
       // What is refused at the door, or what a core that is away could not answer, is no result: another try may pass.
-      if ([400, 401, 403, 429, 503].includes(first.status)) return
+      if ([400, 401, 403, 503].includes(first.status)) return
       repeated += 1
       assert.is(first.headers['idempotency-replayed'], undefined, described(request))
       assert.is(second.headers['idempotency-replayed'], 'true', described(request))

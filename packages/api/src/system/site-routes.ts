@@ -7,6 +7,7 @@ import { PAGE_POLICY } from './docs-routes.ts'
 import { documentReply, type Packed, packDocument } from './packed-document.ts'
 
 const TEXT = 'text/plain'
+const FIRST_PAGE = 'index.html'
 /** What the site is made of; all else in it is a text. */
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
@@ -34,7 +35,10 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
       summary: 'The documentation: leads to its first page',
       schema: { status: 302 },
       errors: ['not_found'],
-      handle: () => toFirstPage(site),
+      handle: async () => {
+        await site.file(FIRST_PAGE)
+        return { status: 302, headers: { Location: `/docs/${FIRST_PAGE}` } }
+      },
     }),
     ...(['/docs/:page', '/docs/:folder/:page'] as const).map((path) =>
       route({
@@ -51,18 +55,13 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
   ]
 }
 
-async function toFirstPage(site: Site): Promise<Reply> {
-  await site.file('index.html')
-  return { status: 302, headers: { Location: '/docs/index.html' } }
-}
-
 async function answer(site: Site, request: RequestContext): Promise<Reply> {
   // The path of the route says what there is.
   const { folder, page } = request.params as { readonly folder?: string; readonly page: string }
-  if (folder === undefined && page === '') return toFirstPage(site)
-  const packed = await site.file(folder === undefined ? page : `${folder}/${page}`)
+  const name = folder === undefined && page === '' ? FIRST_PAGE : page
+  const packed = await site.file(folder === undefined ? name : `${folder}/${name}`)
   return documentReply(request, packed, {
-    'Content-Type': `${TYPES[extname(page)] ?? TEXT}; charset=utf-8`,
+    'Content-Type': `${TYPES[extname(name)] ?? TEXT}; charset=utf-8`,
     'Content-Security-Policy': PAGE_POLICY,
   })
 }

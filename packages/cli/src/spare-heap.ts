@@ -35,7 +35,8 @@ export function heapLooks(heap: Heap): () => void {
   return () => {
     const isAtRest = heap.busyShare() < REST_SHARE
     if (looks > 0) {
-      looks -= 1
+      // Whoever asks for something now does not pay for it.
+      looks = isAtRest ? looks - 1 : 0
       if (looks > 0) return
       heap.hurry(false)
       if (isAtRest) leftBytes = heap.heldBytes()

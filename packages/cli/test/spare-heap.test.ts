@@ -62,7 +62,9 @@ spare('does not take for needed what is held when work begins meanwhile', () => 
   const { heap, looks } = world(100, 45)
   looks(1)
   Object.assign(heap, { busy: 0.9, held: 120 })
-  looks(5)
+  looks(1)
+  assert.not.ok(heap.isHurried)
+  looks(4)
   heap.busy = 0
   looks(1)
   assert.is(heap.hurries, 2)

@@ -1,11 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { findSections, leavesOf, loadConfig, mergedSchema } from '@steeple/settings'
 import { assert, suite } from '@steeple/testkit'
+import { pluginPackages } from '../src/composition/plugin-packages.ts'
 
 const defaults = suite('cli/bundled-defaults')
-const PACKAGES = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
 /** A tree with a value at a path. */
 function planted(tree: Record<string, unknown>, path: readonly string[], value: unknown): void {
@@ -20,11 +17,7 @@ function planted(tree: Record<string, unknown>, path: readonly string[], value: 
 }
 
 defaults('fit the schemas of their keys: a start judges only what is set', () => {
-  const packages = readdirSync(PACKAGES)
-    .map((name) => join(PACKAGES, name))
-    .filter((dir) => existsSync(join(dir, 'package.json')))
-    .filter((dir) => JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8')).steeple !== undefined)
-  const sections = findSections({ env: {} }, { packages, known: [] })
+  const sections = findSections({ env: {} }, { packages: pluginPackages(), known: [] })
   const leaves = leavesOf(mergedSchema(sections)).filter(({ schema }) => schema.default !== undefined)
   assert.ok(leaves.length >= 120, `${leaves.length} keys`)
   const tree = {}

@@ -28,7 +28,8 @@ export interface RequestHandler {
  * Builds the generation that serves `sets`. Changes nothing.
  *
  * Schemas are compiled once per schema object: those of the build when they are first needed, the others in slices of a few
- * ms, so that a large set does not stall the requests being served. Throws `plugin_failed` for a duplicate route or a schema that does not compile.
+ * ms, so that a large set does not stall the requests being served. Throws `plugin_failed` for a duplicate route or a schema
+ * that does not compile.
  */
 export async function buildGeneration(
   sets: readonly RouteSet[],

@@ -5,17 +5,43 @@ import type { CalendarPeriod, Span } from './periods.ts'
 import type { QuotaRow } from './store/quota-store.ts'
 import { putUsed, usedSince } from './store/used-store.ts'
 
+/** No clock shows more. */
+const LATEST_MS = Date.UTC(9999, 11, 31)
+
 /**
- * Makes the totals of a SIM from the ledger: those of the present period, and for a quota without one those of the month
- * before too. In one transaction with the reading, so that nothing is counted in between.
+ * Makes the totals of a SIM from the ledger: those of the present period, in a doubt of the clock those of the later ones too, which
+ * count in it until then, and for a quota without a period those of the month before. In one transaction with the reading, so that
+ * nothing is counted in between.
  */
 export async function recount(parts: FairUseParts, tx: Tx, quota: QuotaRow): Promise<void> {
   const { calendar, now } = parts.clock
+  const { atMs, isDoubted } = now()
   const kind = kindOf(quota.period)
-  const span = calendar.spanOf(kind, now().atMs)
+  const span = calendar.spanOf(kind, atMs)
   await recountSpan(parts, tx, quota.hash, kind, span)
+  if (isDoubted) await recountLater(parts, tx, quota.hash, kind, { startMs: span.endMs, endMs: LATEST_MS })
   if (quota.period !== 'none' || span.startMs <= quota.first_ms) return
   await recountSpan(parts, tx, quota.hash, kind, calendar.spanOf(kind, span.startMs - 1))
+}
+
+/** Those periods in a span that have usage: a machine's clock may have leapt over thousands that have none. */
+async function recountLater(
+  parts: FairUseParts,
+  tx: Tx,
+  hash: string,
+  kind: CalendarPeriod,
+  { startMs, endMs }: Span,
+): Promise<void> {
+  const { calendar } = parts.clock
+  // A hash of the store is one.
+  const all = await parts.ledger.totalsIn(tx, hash as ImsiHash, startMs, endMs)
+  if (all.upBytes + all.downBytes === 0 && !all.isIncomplete) return
+  const first = calendar.spanOf(kind, startMs)
+  if (first.endMs >= endMs) return await recountSpan(parts, tx, hash, kind, first)
+  const middle = calendar.spanOf(kind, startMs + (endMs - startMs) / 2)
+  const middleMs = middle.startMs > startMs ? middle.startMs : middle.endMs
+  await recountLater(parts, tx, hash, kind, { startMs, endMs: middleMs })
+  await recountLater(parts, tx, hash, kind, { startMs: middleMs, endMs })
 }
 
 /**

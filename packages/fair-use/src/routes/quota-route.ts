@@ -11,6 +11,7 @@ import {
   route,
   type SubscriberView,
   staleChange,
+  sumOctets,
   validationFailed,
 } from '@steeple/contracts'
 import { accountsOf } from '../account.ts'
@@ -190,11 +191,11 @@ async function beginCounting(parts: FairUseParts, tx: MutationTx, quota: QuotaRo
   if (standing !== undefined) await putStanding(tx, { ...standing, counted: await epochNow(tx) })
   if (quota.period !== 'none') return
   const rows = (await usedSince(tx, [hash], quota.first_ms)).get(hash) ?? []
-  const used = rows.find(({ kind }) => kind === 'month')
+  const used = rows.filter(({ kind }) => kind === 'month')
   await QUOTAS.put(tx, {
     ...quota,
-    base_up_bytes: used?.up_bytes ?? 0,
-    base_down_bytes: used?.down_bytes ?? 0,
+    base_up_bytes: sumOctets(...used.map(({ up_bytes }) => up_bytes)),
+    base_down_bytes: sumOctets(...used.map(({ down_bytes }) => down_bytes)),
   })
 }
 

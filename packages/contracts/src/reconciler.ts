@@ -40,6 +40,11 @@ export interface Reconciler {
   readonly urgentConcurrency?: number
   /** At most so many calls begin in a second, urgent ones apart; what comes meanwhile goes together. No bound when absent. */
   readonly callsPerS?: number
+  /**
+   * While what it reaches is away: how long nothing can be done for any key yet, ms; 0 when one key may try whether it is back.
+   * Undefined while it is there. Asked before each call: until then none begins, and keys keep their places. Never away when absent.
+   */
+  readonly restMs?: () => number | undefined
   /** Every key that exists. Called at start and at each resync. */
   keys(): Promise<readonly string[]>
   /**

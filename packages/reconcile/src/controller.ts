@@ -45,7 +45,7 @@ export class Controller {
     this.#options = options
   }
 
-  /** Whether every key of the first listing was looked at once. Stays true when the reconciler is exchanged. */
+  /** Whether every key of the first listing was looked at once, or cannot be yet. Stays true when the reconciler is exchanged. */
   get isPassed(): boolean {
     return this.#firstPass?.size === 0
   }
@@ -63,7 +63,9 @@ export class Controller {
   /** Whether nothing runs and nothing is due now. */
   get isIdle(): boolean {
     const isBusy = this.#isListing || this.#isWaking || this.#calls.size > 0
-    return !isBusy && Math.min(this.#nextListMs, this.#queue.nextDueMs()) > this.#now()
+    const isAway = (this.#reconciler?.restMs?.() ?? 0) > 0
+    const dueMs = isAway ? NEVER : this.#queue.nextDueMs()
+    return !isBusy && Math.min(this.#nextListMs, dueMs) > this.#now()
   }
 
   /** Asks for a look at a key soon. */
@@ -122,6 +124,27 @@ export class Controller {
     if (reconciler === undefined) return
     const now = this.#now()
     if (this.#nextListMs <= now && !this.#isListing) void this.#list(reconciler)
+    const restMs = reconciler.restMs?.()
+    if (restMs === undefined) this.#beginDue(reconciler, now)
+    else if (restMs > 0) this.#rest(restMs)
+    else this.#goAhead(reconciler, now)
+  }
+
+  /** Looks again when it may be tried. What cannot be looked at until then keeps nobody from being ready. */
+  #rest(restMs: number): void {
+    this.#firstPass?.clear()
+    const listMs = this.#isListing ? NEVER : this.#nextListMs - this.#now()
+    this.#timer = this.#options.timers.setTimeout(() => this.#wake(), Math.min(restMs, listMs))
+  }
+
+  /** Tries with one key whether what is reached is back. */
+  #goAhead(reconciler: Reconciler, now: number): void {
+    const next = this.#calls.size > 0 ? undefined : this.#queue.takeFirst(now)
+    if (next !== undefined) this.#begin(reconciler, [next.key], next.isUrgent)
+    this.#sleep(now, false)
+  }
+
+  #beginDue(reconciler: Reconciler, now: number): void {
     const { batch = 1, concurrency = 1, urgentConcurrency = 0, callsPerS } = reconciler
     const size = Math.max(1, batch)
     /** Calls that take the room of such a key. */

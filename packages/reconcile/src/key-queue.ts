@@ -18,6 +18,14 @@ export class KeyQueue {
     queue.add(key, dueAtMs)
   }
 
+  /** Takes the key that is due longest, of the urgent ones if there are any. */
+  takeFirst(nowMs: number): { readonly key: string; readonly isUrgent: boolean } | undefined {
+    const [urgent] = this.urgent.take(nowMs, 1)
+    if (urgent !== undefined) return { key: urgent, isUrgent: true }
+    const [other] = this.other.take(nowMs, 1)
+    return other === undefined ? undefined : { key: other, isUrgent: false }
+  }
+
   /** When the next key is due; infinity when none is. */
   nextDueMs(): number {
     const never = Number.POSITIVE_INFINITY

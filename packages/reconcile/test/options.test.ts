@@ -156,4 +156,38 @@ engine('says a fault that lasts once, and again when it has changed or came back
   await made.close()
 })
 
+engine(
+  'leaves all keys alone while what they reach is away, and has one try whether it is back',
+  async () => {
+    const { clock, engine: made } = engineFixture()
+    let awayUntilMs: number | undefined = clock.monotonicMs() + 2_000
+    const restMs = (): number | undefined =>
+      awayUntilMs === undefined ? undefined : Math.max(0, awayUntilMs - clock.monotonicMs())
+    const sims = scripted('sim', { batch: 10, resyncMs: 1_000, urgentConcurrency: 1, restMs })
+    sims.listed = ['a', 'b', 'c']
+    await made.attach('sims', [sims])
+    made.begin()
+    made.enqueue('sim', 'cut', true)
+    await clock.advance(1_500)
+    assert.equal(sims.calls, [])
+    assert.ok(made.isIdle, 'nothing is due while it is away')
+    assert.ok(made.isReady, 'nobody waits for what cannot be looked at')
+    sims.answer = async (keys) => {
+      awayUntilMs = clock.monotonicMs() + 4_000
+      return all(keys, { state: 'pending', afterMs: 0, reason: 'no answer' })
+    }
+    await clock.advance(500)
+    assert.equal(sims.calls, [['cut']])
+    await clock.advance(3_900)
+    assert.is(sims.calls.length, 1)
+    sims.answer = async () => {
+      awayUntilMs = undefined
+      return new Map()
+    }
+    await clock.advance(100)
+    assert.equal(sims.calls.slice(1), [['cut'], ['a', 'b', 'c']])
+    await made.close()
+  },
+)
+
 engine.run()

@@ -1,6 +1,7 @@
-const FIRST_MS = 1_000
-const LAST_MS = 60_000
-const JITTER = 0.25
+import { backoffMs } from '@steeple/contracts'
+
+/** Less its jitter, the first wait is 1 s. */
+const BETWEEN_STARTS = { firstMs: 1_250, longestMs: 60_000 }
 /** A radio that was on air for so long has proved itself, ms. */
 const PROVEN_MS = 300_000
 
@@ -11,16 +12,13 @@ export interface Backoff {
   reset(): void
 }
 
-/** From 1 s doubling to 60 s, each ± 25 % within those bounds, and from the beginning after 5 minutes on air. */
+/** From 1 s doubling to 60 s, with the jitter of every back-off, and from the beginning after 5 minutes on air. */
 export function restartBackoff(random: () => number): Backoff {
   let failures = 0
   return {
     next: (upMs) => {
-      if (upMs >= PROVEN_MS) failures = 0
-      const ms = Math.min(FIRST_MS * 2 ** failures, LAST_MS)
-      failures = Math.min(failures + 1, 10)
-      const spread = ms * (1 - JITTER + 2 * JITTER * random())
-      return Math.round(Math.min(Math.max(spread, FIRST_MS), LAST_MS))
+      failures = upMs >= PROVEN_MS ? 1 : failures + 1
+      return backoffMs(BETWEEN_STARTS, failures, random)
     },
     reset: () => {
       failures = 0

@@ -204,10 +204,10 @@ function failuresOf(rows: readonly SimRow[], errors: readonly (Error | undefined
 
 function outcomeOf(parts: SimsParts, mark: Mark, how: Kicked | undefined): Outcome {
   if (mark.status === 'synced') return { state: 'converged' }
-  const reason = mark.error ?? parts.hss.view().problem ?? 'the HSS did not take it'
+  const later = parts.hss.later(mark.error)
+  const { reason } = later
   if (mark.status === 'failed') return { state: 'pending', afterMs: RETRY_MS, reason }
-  const restMs = parts.hss.restMs()
-  if (restMs > 0) return { state: 'pending', afterMs: restMs, reason }
+  if (parts.hss.restMs() !== undefined) return later
   if (how !== 'unknown') return { state: 'pending', afterMs: AGAIN_MS, reason }
   if (parts.core.problem() !== undefined) return { state: 'pending', afterMs: CORE_RETRY_MS, reason }
   // The first time the removal is still to come.

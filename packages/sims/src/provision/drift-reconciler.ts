@@ -25,11 +25,11 @@ export function driftReconciler(parts: SimsParts): Reconciler {
   return {
     resource: DRIFT_RESOURCE,
     resyncMs: Math.max(SHORTEST_MS, msFromDuration(context.config.drift_interval) ?? SHORTEST_MS),
+    restMs: hss.restMs,
     keys: async () => (hss.driver()?.name === 'none' ? [] : slices(counters.total)),
     reconcile: async (keys, signal) => {
       const driver = hss.driver()
-      const wait = hss.notNow()
-      if (driver === undefined || wait !== undefined) return wait ?? { state: 'converged' }
+      if (driver === undefined) return hss.later()
       const outcomes = new Map<string, Outcome>()
       for (const key of keys) outcomes.set(key, await slice(parts, driver, key, signal))
       return outcomes
@@ -56,12 +56,7 @@ async function slice(
   for (;;) {
     const rows = await comparedBetween(parts.context.db, from, prefix + END, CHUNK)
     const settled = rows.filter((row) => row.hss_status === 'synced' && row.hss_driver === driver.name)
-    if (!(await compare(parts, driver, settled, signal)))
-      return {
-        state: 'pending',
-        afterMs: parts.hss.restMs(),
-        reason: parts.hss.view().problem ?? 'no answer',
-      }
+    if (!(await compare(parts, driver, settled, signal))) return parts.hss.later()
     const last = rows.at(-1)
     if (rows.length < CHUNK || last === undefined) return { state: 'converged' }
     // The next hash in order.

@@ -18,10 +18,10 @@ export interface HssBreaker {
   /** The driver to push with; undefined while the configured one is not loaded. */
   driver(): HssDriver | undefined
   view(): HssView
-  /** How long to leave the HSS alone, ms; 0 when it may be asked. */
-  restMs(): number
-  /** While nobody can be pushed to: when to look again; undefined when it is worth a try now. */
-  notNow(): Outcome | undefined
+  /** While there is no driver or the HSS is away: how long to leave it alone, ms; 0 when it may be tried. */
+  readonly restMs: () => number | undefined
+  /** The outcome of what the HSS could not take: look again after the rest, for this reason or for what is the matter with the HSS. */
+  later(reason?: string): Extract<Outcome, { readonly state: 'pending' }>
   /**
    * One call of the driver, bounded in time. Undefined when it failed as a whole: then the HSS rests, longer each time.
    * Throws only when the reconciler itself was told to stop.
@@ -77,7 +77,10 @@ export function hssBreaker(
     const name = context.settings.hss.driver
     return { driver: name, problem: `the HSS driver ${name} is not loaded`, futile }
   }
-  const restMs = (): number => Math.max(0, restsUntilMs - context.clock.monotonicMs())
+  const restMs = (): number | undefined => {
+    if (driver() === undefined) return ABSENT_MS
+    return failures === 0 ? undefined : Math.max(0, restsUntilMs - context.clock.monotonicMs())
+  }
   const failed = (error: unknown): void => {
     failures += 1
     last = safeText(error)
@@ -111,11 +114,11 @@ export function hssBreaker(
     view,
     restMs,
     worked,
-    notNow: () => {
-      const { problem: reason = 'the HSS rests' } = view()
-      const afterMs = driver() === undefined ? ABSENT_MS : restMs()
-      return afterMs > 0 ? { state: 'pending', afterMs, reason } : undefined
-    },
+    later: (reason = view().problem ?? 'the HSS did not take it') => ({
+      state: 'pending',
+      afterMs: restMs() ?? 0,
+      reason,
+    }),
     call,
     write: async (signal, imsis, work) => {
       const result = await call(signal, work)

@@ -21,11 +21,6 @@ const BATCH = 200
 const CALLS_PER_S = 20
 /** How often the store is asked for what waits; changes are told at once besides. */
 const LIST_MS = 60_000
-/**
- * How long SIMs wait that an HSS which is away has to take: one of them asks again each time it was left alone, and all
- * are told when it is back (see plugin.ts). That each of a large import asked for itself would cost a core.
- */
-const AWAY_MS = 60_000
 /** A subscriber that fails for itself. */
 const BACKOFF = { firstMs: 1_000, longestMs: 60_000 }
 
@@ -43,6 +38,7 @@ export function simReconciler(parts: SimsParts): Reconciler {
     urgentConcurrency: 1,
     callsPerS: CALLS_PER_S,
     backoff: BACKOFF,
+    restMs: hss.restMs,
     keys: async () => {
       const unsynced = await unsyncedSims(context.db, hss.view().driver)
       // Those to be cut off go first here, too.
@@ -50,8 +46,7 @@ export function simReconciler(parts: SimsParts): Reconciler {
     },
     reconcile: async (keys, signal) => {
       const driver = hss.driver()
-      const rest = hss.notNow()
-      if (driver === undefined || rest !== undefined) return resting(keys, rest ?? { state: 'converged' })
+      if (driver === undefined) return hss.later()
       const isDone = (row: SimRow): boolean => row.hss_status === 'synced' && row.hss_driver === driver.name
       const isCut = (row: SimRow): boolean => !isOpen(row) && !isDone(row)
       const { rows, outcomes, unread } = await readKeys(context.db, keys, { rows: CUTS_AT_ONCE, of: isCut })
@@ -74,12 +69,6 @@ function isOpen({ state }: Pick<SimRow, 'state'>): boolean {
   return wantedInHss(state) === 'open'
 }
 
-/** One key asks again soon, for all of them. */
-function resting(keys: readonly string[], rest: Outcome): ReadonlyMap<string, Outcome> {
-  const others: Outcome = rest.state === 'pending' ? { ...rest, afterMs: AWAY_MS } : rest
-  return new Map(keys.map((key, i) => [key, i === 0 ? rest : others]))
-}
-
 async function pushAndMark(
   parts: SimsParts,
   driver: HssDriver,
@@ -89,7 +78,7 @@ async function pushAndMark(
   if (rows.length === 0) return new Map()
   const marks = await push(parts, driver, rows, signal)
   await writeMarks(parts.context, driver.name, parts.context.clock.nowMs(), marks)
-  return new Map(marks.map((mark, i) => [mark.row.hash, outcomeOf(parts, mark, i === 0)]))
+  return new Map(marks.map((mark) => [mark.row.hash, outcomeOf(parts, mark)]))
 }
 
 /** Pushes rows in one call. */
@@ -150,10 +139,8 @@ export async function readKeys(
   return { rows, outcomes, unread: [] }
 }
 
-function outcomeOf(parts: SimsParts, mark: Mark, isFirst: boolean): Outcome {
-  if (mark.status === 'synced') return { state: 'converged' }
-  const reason = mark.error ?? parts.hss.view().problem ?? 'the HSS did not take it'
-  return mark.status === 'pending'
-    ? { state: 'pending', afterMs: isFirst ? parts.hss.restMs() : AWAY_MS, reason }
-    : { state: 'failed', reason }
+function outcomeOf({ hss }: SimsParts, { status, error }: Mark): Outcome {
+  if (status === 'synced') return { state: 'converged' }
+  if (status === 'pending') return hss.later(error)
+  return { state: 'failed', reason: error ?? hss.later().reason }
 }

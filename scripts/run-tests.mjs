@@ -32,6 +32,8 @@ const NEEDS_THE_MACHINE = new Set([
 const WAITS = new Set(['alerts-clock', 'alerts-postgres', 'alerts-rules', 'alerts-rules-box'])
 /** Files of packages/e2e that keep a processor busy for longer than the others; begun late, they would run on alone at the end. */
 const LONG = ['build-parts', 'canary', 'backup', 'canary-hss', 'fuzz']
+/** Files at a time: about half of what each takes is waiting. */
+const LANES = availableParallelism() + 1
 /** Files of `--e2e` that are run again, alone; where more fail it is the product. */
 const MOST_AGAIN = 3
 const { total, report, again } = makeReport({ hasFigures: isE2e, mostAgain: isE2e ? MOST_AGAIN : 0 })
@@ -68,9 +70,9 @@ function isTried({ name, file }) {
 }
 
 /**
- * Those of single packages: as many as there are processors. Then the others, each in namespaces or folders of its own: two at a
- * time without a pause, the long ones first, and beside them one of those that do nothing but wait. Those that measure time, or work
- * for more than one processor: one after another. What failed beside others is tried once more alone, and the end of the run says so.
+ * Those of single packages, then the others, each in namespaces or folders of its own: some at a time without a pause, the long ones
+ * first, and beside them one of those that do nothing but wait. Those that measure time, or work for more than one processor: one
+ * after another. What failed beside others is tried once more alone, and the end of the run says so.
  */
 async function runE2e() {
   const ofE2e = files.filter(({ name }) => name === 'e2e')
@@ -80,13 +82,13 @@ async function runE2e() {
   const inCompany = ofE2e.filter((one) => !isForItself(one))
   await runAlone(
     files.filter(({ name }) => name !== 'e2e'),
-    Math.max(2, availableParallelism()),
+    LANES,
     report,
   )
   const isLong = ({ file }) => LONG.includes(basename(file, '.test.ts'))
   const rank = (one) => (isLong(one) ? 0 : isOnContainers(one) ? 1 : 2)
   const others = inCompany.filter((one) => !isWaiting(one)).sort((a, b) => rank(a) - rank(b))
-  await Promise.all([runAlone(inCompany.filter(isWaiting), 1, report), runAlone(others, 2, report)])
+  await Promise.all([runAlone(inCompany.filter(isWaiting), 1, report), runAlone(others, LANES, report)])
   await runAlone(ofE2e.filter(isForItself), 1, report)
   await runAlone(
     files.filter(({ name, file }) => again.has(`packages/${name}/${file}`)),

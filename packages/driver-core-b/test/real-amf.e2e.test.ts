@@ -5,17 +5,22 @@ import { type CoreB, createCoreB } from '../src/core-b.ts'
 import { createHttpClient, type HttpClient } from '../src/sbi/http-client.ts'
 import { failure, imsiOf, patient } from './support/clients.ts'
 import { desiredOf } from './support/desired.ts'
-import { needRealAmf, ownAddresses, type RealAmf, startRealAmf } from './support/real-amf.ts'
+import {
+  needRealFunctions,
+  ownAddresses,
+  type RealFunction,
+  startRealFunction,
+} from './support/real-functions.ts'
 import { type StandInCore, startStandInCore } from './support/stand-in-core.ts'
 
-needRealAmf()
+needRealFunctions()
 const real = suite('driver-core-b/a real AMF')
 
 interface Around {
   readonly b: CoreB
   readonly http: HttpClient
   readonly core: StandInCore
-  readonly amf: RealAmf
+  readonly amf: RealFunction
   readonly url: string
 }
 
@@ -36,13 +41,18 @@ async function withRealAmf(
     settings: {
       core: 'core_b',
       plmn: { mcc: '999', mnc: '05' },
-      core_b: { addresses, amf_oam_url: url, smf_oam_url: core.urls.smf, nrf_url: core.urls.nrf },
+      core_b: {
+        addresses: { amf: addresses.amf, nrf: addresses.nrf },
+        amf_oam_url: url,
+        smf_oam_url: core.urls.smf,
+        nrf_url: core.urls.nrf,
+      },
     },
   })
   const http = createHttpClient()
   const b = createCoreB(fake.context as Context, http) // the plugin has no schema of its own
   const { files } = await b.driver.render(desiredOf(fake.context.settings))
-  const amf = await startRealAmf(dir.path, files.get('amfcfg.yaml') ?? '', core, addresses)
+  const amf = await startRealFunction('amf', dir.path, files, core, addresses)
   if (tokens === 'strangers') core.key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
   try {
     await eventually(async () => {

@@ -42,7 +42,9 @@ export async function importSims(service: Service, csv: string, rows: number): P
     headers: { 'content-type': 'text/csv' },
   })
   if (status !== 200 || body.imported !== rows)
-    throw new Error(`${status}: ${body.imported} of ${rows} rows were imported`)
+    throw new Error(
+      `${status} ${JSON.stringify(body).slice(0, 600)}: ${body.imported} of ${rows} rows were imported`,
+    )
   return performance.now() - startedAt
 }
 
@@ -57,7 +59,7 @@ export interface SimStores {
 
 /** The environment and token of a service without an HSS, as `npm start` has it. */
 export const WITHOUT_HSS: { readonly env: Readonly<Record<string, string>>; readonly adminToken: string } = {
-  env: { SVC_HSS_DRIVER: 'none' },
+  env: { SVC_HSS_DRIVER: 'none', SVC_SIMS_MAX_SIMS: '10000000' },
   adminToken: TOKEN,
 }
 

@@ -6,6 +6,8 @@ const LEAST_HEADER = 52
 const RECORD_HEADER = 4
 /** Release identifier 7: one more octet follows that says which. */
 const MORE_RELEASES = 7
+/** What that octet holds in the files of CHF 1.1.0 and before (releases 3.4 and 4.0), which wrote it always. No element begins so. */
+const NO_RELEASE = 0
 /** The length of a record in its header has 16 bits; that of its element has not. */
 const LENGTHS = 0x1_0000
 
@@ -33,7 +35,8 @@ export function* recordsIn(bytes: Buffer): Generator<Buffer> {
     if (at + RECORD_HEADER > bytes.length) throw new DamagedFile('the file has fewer records than it says')
     const length = bytes.readUInt16BE(at)
     const release = bytes.readUInt8(at + 2) >> 5
-    at += RECORD_HEADER + (release === MORE_RELEASES ? 1 : 0)
+    at += RECORD_HEADER
+    if (release === MORE_RELEASES || bytes[at] === NO_RELEASE) at += 1
     const { to } = elementAt(bytes, at, bytes.length)
     if ((to - at) % LENGTHS !== length) throw new DamagedFile('a record is not as long as its header says')
     yield bytes.subarray(at, to)

@@ -40,6 +40,25 @@ format('reads a record that a real CHF wrote', () => {
   assert.not.match(JSON.stringify({ ...record, reports: undefined }), /99999/)
 })
 
+format(
+  'reads what a CHF of the releases 3.4 and 4.0 wrote, with an octet more in the header of each record',
+  () => {
+    const name = 'imsi-999700000000001.cdr'
+    const file = readFileSync(join(FOLDER, 'two-sessions-of-3.4.cdr'))
+    const records = [...recordsIn(file)].map((body) => parseRecord(body, name))
+    assert.equal(
+      records.map((record) => [
+        record?.number,
+        record?.used.map(({ upBytes, downBytes }) => [upBytes, downBytes]),
+      ]),
+      [
+        [1, [[1_000, 7]]],
+        [4, []],
+      ],
+    )
+  },
+)
+
 format('reads back what is written, whatever the volumes', () =>
   fc.assert(
     fc.property(

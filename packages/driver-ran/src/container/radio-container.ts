@@ -37,8 +37,8 @@ export interface RadioContainer {
 /** The container of that name at the engine behind `socket`. */
 export function radioContainer(socket: string, name: string): RadioContainer {
   const call = async <T>(work: (container: EngineContainer) => Promise<T>): Promise<T> => {
-    const docker = await dockerAt(socket)
     try {
+      const docker = await dockerAt(socket)
       const signal = new AbortController().signal
       return await abortable(work(docker.getContainer(name)), signal, ANSWER_MS)
     } catch (error) {

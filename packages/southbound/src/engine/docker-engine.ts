@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import type Docker from 'dockerode'
 
 /** Where engines listen when nobody says otherwise, the first that is there: Docker's, then Podman's. */
@@ -6,15 +7,21 @@ const SOCKETS = ['/var/run/docker.sock', '/run/podman/podman.sock'] as const
 
 /**
  * The engine's API. `socket` is a path; empty takes the one of `DOCKER_HOST`, Docker's own, or Podman's when only that
- * is there. Opens nothing yet.
+ * is there. Opens nothing yet. Throws as `stat` does when the path leads to nothing.
  */
 export async function dockerAt(socket: string): Promise<Docker> {
+  const socketPath = socketOf(socket)
+  // A driver asks for its containers as soon as it starts, most boxes have no engine, and to load dockerode is a tenth of a start.
+  if (socketPath !== undefined) await stat(socketPath)
   const { default: Engine } = await import('dockerode')
-  if (socket !== '') return new Engine({ socketPath: socket })
-  const engine = new Engine()
-  // dockerode has read DOCKER_HOST; where it says nothing the modem would look for a socket at its first call.
-  const isSaid = typeof modemOf(engine).socketPath !== 'function'
-  return isSaid ? engine : new Engine({ socketPath: usualSocket(SOCKETS) })
+  return socketPath === undefined ? new Engine() : new Engine({ socketPath })
+}
+
+/** The path of an engine's socket, as `dockerAt` takes it; undefined when dockerode reads in `DOCKER_HOST` where the engine is. */
+export function socketOf(socket: string): string | undefined {
+  if (socket !== '') return socket
+  const { DOCKER_HOST: host = '' } = process.env
+  return host === '' ? usualSocket(SOCKETS) : undefined
 }
 
 /** The first of the sockets that is there, or else the first. */

@@ -2,7 +2,7 @@ import { southboundUnavailable } from '@steeple/contracts'
 import type Docker from 'dockerode'
 import { shown } from '../render/problems.ts'
 import { abortable } from '../time-limit.ts'
-import { dockerAt, engineProblem, whereOf } from './docker-engine.ts'
+import { dockerAt, engineProblem, socketOf, whereOf } from './docker-engine.ts'
 import { textOfLog } from './log-frames.ts'
 
 /** A container as the engine knows it now. */
@@ -78,14 +78,17 @@ export function engineAt(
     signal.throwIfAborted()
     if (!CONTAINER_NAME.test(container))
       throw southboundUnavailable(`${shown(container)} is no name of a container`)
-    const docker = await dockerAt(typeof socket === 'string' ? socket : socket())
+    const path = typeof socket === 'string' ? socket : socket()
     const ending = new AbortController()
+    let docker: Docker | undefined
     try {
+      docker = await dockerAt(path)
       const abortSignal = AbortSignal.any([signal, ending.signal])
       return await abortable(work(docker.getContainer(container), docker, abortSignal), signal, limitMs)
     } catch (error) {
       signal.throwIfAborted()
-      throw southboundUnavailable(`container ${container}: ${reasonOf(error)} (engine at ${whereOf(docker)})`)
+      const where = docker === undefined ? socketOf(path) : whereOf(docker)
+      throw southboundUnavailable(`container ${container}: ${reasonOf(error)} (engine at ${where})`)
     } finally {
       ending.abort() // a call that was given up must not keep its connection
     }

@@ -1,6 +1,6 @@
-import { CommanderError } from 'commander'
+import type { ServiceFlags } from './flags.ts'
 import { reportError } from './output/report-error.ts'
-import { buildProgram, parserFault } from './program.ts'
+import { serviceFlagsOf } from './service-arguments.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 
 const terminal = processTerminal()
@@ -12,15 +12,18 @@ process.exit(failed ?? terminal.exitCode())
 
 /** Runs the command of the arguments. The exit code of its failure; undefined when it did its work. */
 async function run(at: Terminal, words: readonly string[]): Promise<number | undefined> {
-  const program = buildProgram(at, async (flags) => {
-    const { serve } = await import('./serve.ts')
-    at.answer(await serve({ flags, argv: words }))
-  })
+  const serve = async (flags: ServiceFlags): Promise<void> => {
+    const service = await import('./serve.ts')
+    at.answer(await service.serve({ flags, argv: words }))
+  }
   try {
-    await program.parseAsync(words, { from: 'user' })
+    const flags = serviceFlagsOf(words)
+    if (flags === undefined) {
+      const { runProgram } = await import('./program.ts')
+      await runProgram(at, serve, words)
+    } else await serve(flags)
     return undefined
   } catch (error) {
-    const fault = error instanceof CommanderError ? parserFault(error) : error
-    return fault === undefined ? 0 : reportError(at, fault, words.includes('--json'))
+    return reportError(at, error, words.includes('--json'))
   }
 }

@@ -1,4 +1,4 @@
-import { Command, type CommanderError, Option } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import { type CommandError, usageError } from './command-error.ts'
 import { addAuditCommands } from './commands/audit.ts'
 import { addClockCommands } from './commands/clock.ts'
@@ -33,6 +33,16 @@ export type Serve = (flags: ServiceFlags) => Promise<void>
 
 /** Codes of commander that mean "said what was asked for". */
 const ANSWERS: readonly string[] = ['commander.helpDisplayed', 'commander.version']
+
+/** Runs the command of `words`. Throws what it fails with; a mistake in the words is a `CommandError`. */
+export async function runProgram(terminal: Terminal, serve: Serve, words: readonly string[]): Promise<void> {
+  try {
+    await buildProgram(terminal, serve).parseAsync(words, { from: 'user' })
+  } catch (error) {
+    const fault = error instanceof CommanderError ? parserFault(error) : error
+    if (fault !== undefined) throw fault
+  }
+}
 
 /** The command tree. Nothing that a command needs beyond parsing and REST is loaded before it runs. */
 export function buildProgram(terminal: Terminal, serve: Serve): Command {
@@ -137,7 +147,7 @@ function namesOf(group: Command): string {
 }
 
 /** The fault behind an error of the parser; undefined when it only answered `--help` or `--version`. */
-export function parserFault(error: CommanderError): CommandError | undefined {
+function parserFault(error: CommanderError): CommandError | undefined {
   if (ANSWERS.includes(error.code)) return undefined
   return usageError(error.message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' '))
 }

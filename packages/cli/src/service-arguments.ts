@@ -1,0 +1,40 @@
+import type { ServiceFlags } from './flags.ts'
+
+const TEXTS: ReadonlyMap<string, 'config' | 'dataDir' | 'listen' | 'logLevel'> = new Map([
+  ['--config', 'config'],
+  ['--data-dir', 'dataDir'],
+  ['--listen', 'listen'],
+  ['--log-level', 'logLevel'],
+])
+const SWITCHES: ReadonlyMap<string, 'safeMode' | 'firstStart'> = new Map([
+  ['--safe-mode', 'safeMode'],
+  ['--first-start', 'firstStart'],
+])
+const LOG_LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error'] satisfies ServiceFlags['logLevel'][]
+
+/**
+ * The flags of a command line that runs the service and says so plainly: known flags alone, each value behind its flag or an
+ * equals sign. Undefined for everything else, help and mistakes included: that is the command tree's to judge, and a service that
+ * is started needs none of its commands.
+ */
+export function serviceFlagsOf(words: readonly string[]): ServiceFlags | undefined {
+  const flags: Record<string, string | boolean> = {}
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? ''
+    const toggle = SWITCHES.get(word)
+    if (toggle !== undefined) {
+      flags[toggle] = true
+      continue
+    }
+    const equals = word.indexOf('=')
+    const name = TEXTS.get(equals < 0 ? word : word.slice(0, equals))
+    if (name === undefined) return undefined
+    if (equals < 0) at += 1
+    const value = equals < 0 ? (words[at] ?? '') : word.slice(equals + 1)
+    if (value === '' || value.startsWith('-')) return undefined
+    if (name === 'logLevel' && !LOG_LEVELS.includes(value)) return undefined
+    flags[name] = value
+  }
+  // Only what was looked at above is in it.
+  return flags as ServiceFlags
+}

@@ -1,0 +1,50 @@
+import { assert, suite } from '@steeple/testkit'
+import type { ServiceFlags } from '../src/flags.ts'
+import { runProgram } from '../src/program.ts'
+import { serviceFlagsOf } from '../src/service-arguments.ts'
+import type { Terminal } from '../src/terminal.ts'
+
+const words = suite('cli/service-arguments')
+
+const terminal: Terminal = {
+  env: {},
+  cwd: '/',
+  columns: undefined,
+  isWatched: false,
+  out: () => {},
+  err: () => {},
+  input: async () => '',
+  answer: () => {},
+}
+
+/** What the command tree makes of them; undefined when it does not run the service. */
+async function byTree(line: readonly string[]): Promise<ServiceFlags | undefined> {
+  let flags: ServiceFlags | undefined
+  const serve = async (given: ServiceFlags): Promise<void> => {
+    flags = { ...given }
+  }
+  await runProgram(terminal, serve, line).catch(() => undefined)
+  return flags
+}
+
+words('are read without the command tree as the tree reads them', async () => {
+  const lines = [
+    [],
+    ['--data-dir', 'data', '--listen', '127.0.0.1:0'],
+    ['--data-dir=a=b', '--log-level=debug', '--first-start'],
+    ['--config', 'a.yaml', '--safe-mode', '--config', 'b.yaml'],
+  ]
+  for (const line of lines) {
+    const flags = serviceFlagsOf(line)
+    assert.ok(flags !== undefined, line.join(' '))
+    assert.equal(flags, await byTree(line), line.join(' '))
+  }
+})
+
+words('that are not plain flags of the service are left to the command tree', () => {
+  const lines = ['status', '--help', '--version', '--data-dir', '--data-dir=', '--listen --safe-mode']
+  const others = ['--log-level loud', '--safe-mode=yes', '--data-dir a status', '--datadir a', '-- --safe-mode']
+  for (const line of [...lines, ...others]) assert.is(serviceFlagsOf(line.split(' ')), undefined, line)
+})
+
+words.run()

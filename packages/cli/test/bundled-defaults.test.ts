@@ -22,7 +22,7 @@ defaults('fit the schemas of their keys: a start judges only what is set', () =>
   assert.ok(leaves.length >= 120, `${leaves.length} keys`)
   const tree = {}
   for (const { path, schema } of leaves) planted(tree, path, schema.default)
-  const { settings } = loadConfig({
+  const { settings, warnings } = loadConfig({
     env: {},
     sections,
     file: 'all.yaml',
@@ -30,6 +30,7 @@ defaults('fit the schemas of their keys: a start judges only what is set', () =>
   })
   const unset = loadConfig({ env: {}, sections, file: 'none.yaml', readFile: () => '' })
   assert.equal(settings, unset.settings)
+  assert.equal(warnings, unset.warnings)
 })
 
 defaults.run()

@@ -1,11 +1,12 @@
 import { type JsonSchema, SERVICE_CONFIG, SERVICE_METRICS, type Settings } from '@steeple/contracts'
+import { schemaOfWhatIsSet, untriedOf } from './asked-schema.ts'
 import { refuse } from './config-error.ts'
 import { applyFlags, type ConfigFlags, readConfigFile } from './config-sources.ts'
 import { type ConfigTree, dotted, markOf, type Problem, valueAt } from './config-tree.ts'
 import { applyEnvironment, type Environment, environmentTable, unknownVariables } from './environment.ts'
 import { type ConfigSurroundings, formsOf, systemSurroundings } from './forms.ts'
 import { absentFeatures, takeAbsent, takeStrayed } from './left-over.ts'
-import { leavesOf, mergedSchema, ownerOf, relationOwner, schemaOfWhatIsSet } from './schema-tree.ts'
+import { leavesOf, mergedSchema, ownerOf, relationOwner } from './schema-tree.ts'
 import { inOrder, type Section } from './section.ts'
 import { type SchemaCompiler, validateTree } from './validate.ts'
 import type { ParsedFile } from './yaml-file.ts'
@@ -62,7 +63,7 @@ function judge(file: ParsedFile, options: ConfigOptions, sections: readonly Sect
   const metrics = [...SERVICE_METRICS, ...sections.flatMap((section) => section.metrics)]
   const { values, problems, odd } = validateTree(
     tree,
-    schemaOfWhatIsSet(schema, tree.root, untriedKeys(sections)),
+    { whole: schema, asked: schemaOfWhatIsSet(schema, tree.root, untriedOf(sections)) },
     formsOf(surroundings, metrics),
     options.compile,
   )
@@ -103,12 +104,6 @@ function judge(file: ParsedFile, options: ConfigOptions, sections: readonly Sect
       ),
     ],
   }
-}
-
-/** The keys of installed plugins: nobody has held their defaults to their schemas. */
-function untriedKeys(sections: readonly Section[]): ReadonlySet<string> {
-  const installed = sections.filter(({ origin }) => origin === 'installed')
-  return new Set(installed.flatMap(({ schema }) => leavesOf(schema ?? {}).map(({ path }) => dotted(path))))
 }
 
 function ownerOfProblem({ key, relation }: Problem, sections: readonly Section[]): Section | undefined {

@@ -1,5 +1,5 @@
 import { type Apply, type EnvOverride, type JsonSchema, SERVICE_CONFIG } from '@steeple/contracts'
-import { isMap, valueAt } from './config-tree.ts'
+import { isMap } from './config-tree.ts'
 import { inOrder, type Section } from './section.ts'
 
 /** One key of the configuration: what stands under `properties` and carries a value of its own. */
@@ -39,34 +39,6 @@ export function mergedSchema(sections: readonly Section[]): JsonSchema {
   const schemas = [SERVICE_CONFIG, ...inOrder(sections).map(({ schema }) => schema ?? {})]
   const merged = schemas.reduce<JsonSchema>(union, { type: 'object', properties: {} })
   return { ...chosen(grouped(merged), sections, []), allOf: schemas.flatMap(relationsOf) }
-}
-
-/**
- * The schema for judging `values`: of a single value that is not set only the default is left, since a test of the build holds
- * defaults to their schemas and compiling checks is most of what judging takes. `untried`: keys of which that is not so.
- */
-export function schemaOfWhatIsSet(
-  schema: JsonSchema,
-  values: unknown,
-  untried: ReadonlySet<string>,
-  path: readonly string[] = [],
-): JsonSchema {
-  if (!isGroup(schema)) {
-    const isSet = valueAt(values, path) !== undefined || schema.default === undefined
-    const isAsked = isSet || isNested(schema) || untried.has(path.join('.'))
-    return isAsked ? schema : { default: schema.default }
-  }
-  const properties = Object.entries(propertiesOf(schema)).map(([name, inner]) => [
-    name,
-    schemaOfWhatIsSet(inner, values, untried, [...path, name]),
-  ])
-  return { ...schema, properties: Object.fromEntries(properties) }
-}
-
-/** Whether defaults stand deeper in the value that a key has when it is not set. */
-function isNested({ type, default: value }: JsonSchema): boolean {
-  if (type === 'array') return Array.isArray(value) && value.some((one) => typeof one === 'object')
-  return typeof type !== 'string' || type === 'object'
 }
 
 /** Whose relation an index of the merged `allOf` is; undefined for the service's own. */
@@ -125,7 +97,8 @@ function chosen(schema: JsonSchema, sections: readonly Section[], path: readonly
   return { ...schema, properties: Object.fromEntries(properties) }
 }
 
-function relationsOf(schema: JsonSchema): readonly JsonSchema[] {
+/** The relations between keys that a schema has at its root. */
+export function relationsOf(schema: JsonSchema): readonly JsonSchema[] {
   return Array.isArray(schema.allOf) ? schema.allOf : []
 }
 

@@ -63,21 +63,29 @@ export function createSchemaCompiler(): SchemaCompiler {
   }
 }
 
+/** What a tree is checked against. */
+export interface TreeSchemas {
+  /** Says what keys there are. */
+  readonly whole: JsonSchema
+  /** As much of it as has to be checked for this tree: see `schemaOfWhatIsSet`. */
+  readonly asked: JsonSchema
+}
+
 /** Checks a tree and fills the defaults into a copy of it. */
 export function validateTree(
   tree: ConfigTree,
-  schema: JsonSchema,
+  { whole, asked }: TreeSchemas,
   forms: Readonly<Record<string, Form>>,
   compile: SchemaCompiler = compileSchema,
 ): Validated {
-  const check = compile(schema, forms)
+  const check = compile(asked, forms)
   const values = structuredClone(tree.root)
-  dropEmptyGroups(values, schema)
+  dropEmptyGroups(values, whole)
   // The first run fills the defaults in; relations between keys are judged with all of them there.
   check(values)
   check(values)
   const said = withoutEchoes(check.errors ?? []).map((error) => ({
-    problem: describeProblem(error, tree, schema, forms),
+    problem: describeProblem(error, tree, whole, forms),
     isOdd: (error.parentSchema as JsonSchema | undefined)?.['x-warning'] === true,
   }))
   const of = (isOdd: boolean): readonly Problem[] =>

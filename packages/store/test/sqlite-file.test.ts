@@ -284,6 +284,7 @@ file('gives a check up at any moment, and ends nobody with it', async () => {
   await using dir = await tempDir()
   const path = join(dir.path, 'svc.db')
   const db = await filled(path, 1)
+  await db.transact((tx) => tx.run('update toy_item set label = :label', { label: 'x'.repeat(3_000_000) }))
   const beganMs = performance.now()
   assert.equal(await sqliteFileProblems(path, new AbortController().signal), [])
   const wholeMs = performance.now() - beganMs
@@ -295,6 +296,27 @@ file('gives a check up at any moment, and ends nobody with it', async () => {
   }
   assert.equal(await sqliteFileProblems(path, new AbortController().signal), [])
   await db.close()
+})
+
+file('finds the same wrong with a small file as with a large one', async () => {
+  await using dir = await tempDir()
+  for (const [name, rows] of Object.entries({ small: 200, large: 5_000 })) {
+    const path = join(dir.path, name)
+    const writer = openSqliteConnection(path, 'write')
+    writer.exec('create table one (text text); create table two (text text)')
+    const insert = writer.prepare('insert into two values (?)')
+    writer.exec('begin')
+    for (let n = 0; n < rows; n++) insert.run('y'.repeat(1_000))
+    writer.exec('commit')
+    writer.close()
+    assert.equal(await sqliteFileProblems(path, new AbortController().signal), [], name)
+    const bytes = await readFile(path)
+    bytes.fill(0xff, bytes.length - 4_096, bytes.length - 4_088)
+    await writeFile(path, bytes)
+    const problems = sqliteFileProblems(path, new AbortController().signal)
+    const error = await failure(async () => void (await problems))
+    assert.is(error?.message, 'database disk image is malformed', name)
+  }
 })
 
 file.run()

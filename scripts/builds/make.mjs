@@ -137,7 +137,7 @@ function consoleWithout(lacks, site) {
 /** What the programs of a package name of what it may depend on, sorted. */
 function namedIn(place, { dependencies = {}, optionalDependencies = {} }) {
   const text = filesBelow(place)
-    .filter((path) => path.endsWith('.js'))
+    .filter((path) => /\.c?js$/.test(path))
     .map((path) => readFileSync(join(place, path), 'utf8'))
     .join('\n')
   return Object.keys({ ...dependencies, ...optionalDependencies })

@@ -1,0 +1,44 @@
+import { isAbsolute } from 'node:path'
+
+/**
+ * Puts a package of somebody else, with all that it requires, into one file beside the program: node finds, reads and keeps what it
+ * compiled of one file in the place of hundreds. `names` are what is imported of it; none: its default, which is the whole of it.
+ * tsup has to leave the package to this plugin (`noExternal`). The file names its package, which a build takes along: its terms and its
+ * place in the bill of materials are there.
+ */
+export function oneFile(name, { names = [], external = [] } = {}) {
+  const file = `${name.replace(/^@/, '').replace(/(\.js)?$/, '').replaceAll('/', '-')}.cjs`
+  const contents =
+    names.length === 0
+      ? `module.exports = require('${name}')`
+      : `export { ${names.join(', ')} } from '${name}'`
+  return {
+    name: `one-file-${name}`,
+    setup: (build) => {
+      const { absWorkingDir = process.cwd(), outdir = 'dist' } = build.initialOptions
+      build.onResolve({ filter: /^[^.]/ }, ({ path }) =>
+        path === name ? { path: `./${file}`, external: true } : undefined,
+      )
+      build.onStart(async () => {
+        await build.esbuild.build({
+          stdin: { contents, resolveDir: absWorkingDir, sourcefile: file },
+          outfile: isAbsolute(outdir) ? `${outdir}/${file}` : `${absWorkingDir}/${outdir}/${file}`,
+          bundle: true,
+          platform: 'node',
+          format: 'cjs',
+          target: 'node24',
+          minifyWhitespace: true,
+          banner: { js: `// "${packageOf(name)}" with all that it requires.` },
+          legalComments: 'inline',
+          external,
+          logLevel: 'error',
+        })
+      })
+    },
+  }
+}
+
+/** The package of an import: `ajv` of `ajv/dist/2020.js`. */
+function packageOf(name) {
+  return /^(@[^/]+\/)?[^/]+/.exec(name)[0]
+}

@@ -19,22 +19,28 @@ const LOG_LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error'] satisfi
  */
 export function serviceFlagsOf(words: readonly string[]): ServiceFlags | undefined {
   const flags: Record<string, string | boolean> = {}
-  for (let at = 0; at < words.length; at += 1) {
+  for (let at = 0; at < words.length; ) {
     const word = words[at] ?? ''
     const toggle = SWITCHES.get(word)
-    if (toggle !== undefined) {
-      flags[toggle] = true
-      continue
-    }
-    const equals = word.indexOf('=')
-    const name = TEXTS.get(equals < 0 ? word : word.slice(0, equals))
-    if (name === undefined) return undefined
-    if (equals < 0) at += 1
-    const value = equals < 0 ? (words[at] ?? '') : word.slice(equals + 1)
-    if (value === '' || value.startsWith('-')) return undefined
-    if (name === 'logLevel' && !LOG_LEVELS.includes(value)) return undefined
-    flags[name] = value
+    const text = toggle === undefined ? textAt(word, words[at + 1]) : undefined
+    if (toggle !== undefined) flags[toggle] = true
+    else if (text !== undefined) flags[text.name] = text.value
+    else return undefined
+    at += text?.words ?? 1
   }
   // Only what was looked at above is in it.
   return flags as ServiceFlags
+}
+
+/** A flag with its value, and of how many words it is; undefined when it is not a plain one. */
+function textAt(
+  word: string,
+  next = '',
+): { readonly name: string; readonly value: string; readonly words: number } | undefined {
+  const equals = word.indexOf('=')
+  const name = TEXTS.get(equals < 0 ? word : word.slice(0, equals))
+  const value = equals < 0 ? next : word.slice(equals + 1)
+  if (name === undefined || value === '' || value.startsWith('-')) return undefined
+  if (name === 'logLevel' && !LOG_LEVELS.includes(value)) return undefined
+  return { name, value, words: equals < 0 ? 2 : 1 }
 }

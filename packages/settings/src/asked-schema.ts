@@ -72,18 +72,17 @@ const SAID: ReadonlySet<string> = new Set(['description', 'x-allowed', 'x-warnin
 /** The groups and keys at the root of the configuration that a relation speaks of; undefined when it cannot be told. */
 function groupsIn(relation: unknown): readonly string[] | undefined {
   if (!isMap(relation)) return undefined
-  const found: string[] = []
-  for (const [keyword, value] of Object.entries(relation)) {
-    if (SAID.has(keyword)) continue
-    if (keyword === 'properties' && isMap(value)) found.push(...Object.keys(value))
-    else if (keyword === 'required' && Array.isArray(value)) found.push(...value.map(String))
-    else if (INNER.has(keyword)) {
-      for (const one of [value].flat()) {
-        const groups = groupsIn(one)
-        if (groups === undefined) return undefined
-        found.push(...groups)
-      }
-    } else return undefined
-  }
-  return found
+  return together(
+    Object.entries(relation).map(([keyword, value]) => {
+      if (SAID.has(keyword)) return []
+      if (keyword === 'properties' && isMap(value)) return Object.keys(value)
+      if (keyword === 'required' && Array.isArray(value)) return value.map(String)
+      return INNER.has(keyword) ? together([value].flat().map(groupsIn)) : undefined
+    }),
+  )
+}
+
+function together(parts: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
+  const known = parts.filter((part) => part !== undefined)
+  return known.length === parts.length ? known.flat() : undefined
 }

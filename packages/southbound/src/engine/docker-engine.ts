@@ -29,8 +29,9 @@ export function usualSocket(paths: readonly [string, ...string[]]): string {
   return paths.find((path) => existsSync(path)) ?? paths[0]
 }
 
-/** Where an engine's API is, for people: the path of a socket, or host and port. */
-export function whereOf(engine: Docker): string {
+/** Where an engine's API is, for people: the path of a socket, or host and port. There is none yet at a socket that is missing. */
+export function whereOf(engine: Docker | undefined, socket: string): string {
+  if (engine === undefined) return socketOf(socket) ?? 'DOCKER_HOST'
   const { socketPath, host, port } = modemOf(engine)
   if (typeof socketPath === 'string') return socketPath
   return `${String(host)}:${String(port)}`

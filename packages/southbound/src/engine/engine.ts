@@ -2,7 +2,7 @@ import { southboundUnavailable } from '@steeple/contracts'
 import type Docker from 'dockerode'
 import { shown } from '../render/problems.ts'
 import { abortable } from '../time-limit.ts'
-import { dockerAt, engineProblem, socketOf, whereOf } from './docker-engine.ts'
+import { dockerAt, engineProblem, whereOf } from './docker-engine.ts'
 import { textOfLog } from './log-frames.ts'
 
 /** A container as the engine knows it now. */
@@ -76,8 +76,7 @@ export function engineAt(
     work: (target: Docker.Container, docker: Docker, abortSignal: AbortSignal) => Promise<T>,
   ): Promise<T> => {
     signal.throwIfAborted()
-    if (!CONTAINER_NAME.test(container))
-      throw southboundUnavailable(`${shown(container)} is no name of a container`)
+    requireName(container)
     const path = typeof socket === 'string' ? socket : socket()
     const ending = new AbortController()
     let docker: Docker | undefined
@@ -87,7 +86,7 @@ export function engineAt(
       return await abortable(work(docker.getContainer(container), docker, abortSignal), signal, limitMs)
     } catch (error) {
       signal.throwIfAborted()
-      const where = docker === undefined ? socketOf(path) : whereOf(docker)
+      const where = whereOf(docker, path)
       throw southboundUnavailable(`container ${container}: ${reasonOf(error)} (engine at ${where})`)
     } finally {
       ending.abort() // a call that was given up must not keep its connection
@@ -146,6 +145,11 @@ export function engineAt(
         return textOfLog(bytes, MOST_OUTPUT)
       }),
   }
+}
+
+function requireName(container: string): void {
+  if (CONTAINER_NAME.test(container)) return
+  throw southboundUnavailable(`${shown(container)} is no name of a container`)
 }
 
 function stateOf(info: Docker.ContainerInspectInfo): ContainerState {

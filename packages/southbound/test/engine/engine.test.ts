@@ -108,7 +108,7 @@ test("takes Docker's socket, and Podman's where only that is there", async () =>
   assert.is(usualSocket([docker, podman]), docker)
   const { DOCKER_HOST: host = '' } = process.env
   if (host === '') assert.match(socketOf('') ?? '', /^\//)
-  else assert.match(whereOf(await dockerAt('')), /^(\/|[^:]+:\d+$)/)
+  else assert.match(whereOf(await dockerAt(''), ''), /^(\/|[^:]+:\d+$)/)
   assert.is(socketOf(podman), podman)
 })
 

@@ -1,4 +1,8 @@
 import { defineConfig } from 'tsup'
+import { oneFile } from '../../scripts/builds/one-file.mjs'
+
+/** What this package itself has of those that fastify needs. */
+const SHARED = ['ajv', 'ajv/*', 'ajv-formats']
 
 export default defineConfig([
   {
@@ -7,6 +11,8 @@ export default defineConfig([
     target: 'node24',
     sourcemap: true,
     dts: false,
+    noExternal: ['fastify'],
+    esbuildPlugins: [oneFile('fastify', { external: SHARED })],
   },
   // The documentation page: what browsers get, in one file beside its static ones.
   {

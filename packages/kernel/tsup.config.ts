@@ -1,4 +1,5 @@
 import { defineConfig } from 'tsup'
+import { oneFile } from '../../scripts/builds/one-file.mjs'
 
 export default defineConfig({
   entry: ['src/index.ts'],
@@ -7,4 +8,6 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   dts: false,
+  noExternal: ['semver'],
+  esbuildPlugins: [oneFile('semver')],
 })

@@ -2,7 +2,17 @@ import { defineConfig } from 'tsup'
 import { oneFile } from '../../scripts/builds/one-file.mjs'
 
 /** Of the drivers that knex knows only ours can be asked for; the binding is one that cannot be taken into a file. */
-const DRIVERS = ['better-sqlite3', 'mariadb/callback', 'mysql', 'mysql2', 'oracledb', 'pg', 'pg-query-stream', 'sqlite3', 'tedious']
+const DRIVERS = [
+  'better-sqlite3',
+  'mariadb/callback',
+  'mysql',
+  'mysql2',
+  'oracledb',
+  'pg',
+  'pg-query-stream',
+  'sqlite3',
+  'tedious',
+]
 
 export default defineConfig({
   entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' },

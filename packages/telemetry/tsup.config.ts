@@ -1,4 +1,5 @@
 import { defineConfig } from 'tsup'
+import { oneFile } from '../../scripts/builds/one-file.mjs'
 
 export default defineConfig({
   entry: ['src/index.ts'],
@@ -7,4 +8,9 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   dts: false,
+  noExternal: ['prom-client', 'pino'],
+  esbuildPlugins: [
+    oneFile('prom-client', { names: ['Counter', 'Gauge', 'Histogram', 'Registry'] }),
+    oneFile('pino', { names: ['pino'] }),
+  ],
 })

@@ -7,7 +7,10 @@ import { isAbsolute } from 'node:path'
  * place in the bill of materials are there.
  */
 export function oneFile(name, { names = [], external = [] } = {}) {
-  const file = `${name.replace(/^@/, '').replace(/(\.js)?$/, '').replaceAll('/', '-')}.cjs`
+  const file = `${name
+    .replace(/^@/, '')
+    .replace(/(\.js)?$/, '')
+    .replaceAll('/', '-')}.cjs`
   const contents =
     names.length === 0
       ? `module.exports = require('${name}')`

@@ -22,7 +22,6 @@ import { failure } from './command-error.ts'
 import { documentationHere } from './composition/documentation.ts'
 import { type ListenerTls, listenerTls } from './composition/listener-tls.ts'
 import { incompleteBuild, pluginPackages, sectionsHere } from './composition/plugin-packages.ts'
-import { introduce } from './first-start.ts'
 import type { ServeOptions, ServiceFlags } from './flags.ts'
 import { type HangUp, keepHangUp } from './hang-up.ts'
 import { COMMAND_VARIABLES } from './place.ts'
@@ -105,7 +104,10 @@ async function serveOnce({ flags, packages, watch, isFirst }: Run): Promise<bool
     kernel.begin()
     sayListening(kernel, edge, urlOf(address, tls !== undefined))
     log.flush()
-    if (flags.firstStart === true && isFirst) await introduce(kernel, urlOf(address, tls !== undefined))
+    if (flags.firstStart === true && isFirst) {
+      const { introduce } = await import('./first-start.ts')
+      await introduce(kernel, urlOf(address, tls !== undefined))
+    }
     watch.hangUp.begin(() => void reload(kernel, source, log))
     const why = await Promise.race([watch.ending, kernel.replaced])
     log.info(why === undefined ? {} : { signal: why }, why === undefined ? 'starting anew' : 'stopping')

@@ -138,13 +138,17 @@ export function engineAt(
           stderr: true,
           timestamps: true,
           tail: lines,
-          // To the second before: not every engine takes fractions, and what was read already is told apart.
-          ...(at === undefined ? {} : { since: Math.max(0, Math.floor(Date.parse(at) / 1_000)) }),
+          ...(at === undefined ? {} : { since: secondOf(at) }),
           abortSignal,
         })
         return textOfLog(bytes, MOST_OUTPUT)
       }),
   }
+}
+
+/** To the second before: not every engine takes fractions, and what was read already is told apart. */
+function secondOf(at: string): number {
+  return Math.max(0, Math.floor(Date.parse(at) / 1_000))
 }
 
 function requireName(container: string): void {

@@ -43,7 +43,13 @@ words('are read without the command tree as the tree reads them', async () => {
 
 words('that are not plain flags of the service are left to the command tree', () => {
   const lines = ['status', '--help', '--version', '--data-dir', '--data-dir=', '--listen --safe-mode']
-  const others = ['--log-level loud', '--safe-mode=yes', '--data-dir a status', '--datadir a', '-- --safe-mode']
+  const others = [
+    '--log-level loud',
+    '--safe-mode=yes',
+    '--data-dir a status',
+    '--datadir a',
+    '-- --safe-mode',
+  ]
   for (const line of [...lines, ...others]) assert.is(serviceFlagsOf(line.split(' ')), undefined, line)
 })
 

@@ -1,4 +1,5 @@
 import { defineConfig } from 'tsup'
+// @boundaries-ignore a build's own script, which no program loads
 import { oneFile } from '../../scripts/builds/one-file.mjs'
 
 export default defineConfig({

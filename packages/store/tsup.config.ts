@@ -1,4 +1,5 @@
 import { defineConfig } from 'tsup'
+// @boundaries-ignore a build's own script, which no program loads
 import { oneFile } from '../../scripts/builds/one-file.mjs'
 
 /** Of the drivers that knex knows only ours can be asked for; the binding is one that cannot be taken into a file. */

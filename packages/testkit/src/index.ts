@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert'
 
 export { bitsOf } from './bits-of.ts'
+export { characterAt, LAST_CHARACTER, placeOfCharacter } from './characters.ts'
 export {
   type BegunSession,
   type CollectedSessions,

@@ -1,5 +1,5 @@
 import { type YamlValue, yamlText } from '@steeple/southbound'
-import { assert, rounds, suite } from '@steeple/testkit'
+import { assert, characterAt, LAST_CHARACTER, placeOfCharacter, rounds, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
 import { parse } from 'yaml'
 import {
@@ -39,7 +39,7 @@ const apn = fc
 const value: fc.Arbitrary<YamlValue> = fc.letrec<{ value: YamlValue }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small' },
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: fc.nat(LAST_CHARACTER).map(characterAt, placeOfCharacter) }),
     odd,
     fc.integer(),
     fc.boolean(),

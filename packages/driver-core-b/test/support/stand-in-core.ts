@@ -81,11 +81,12 @@ export interface StandInCore {
   close(): Promise<void>
 }
 
+/** Each stand-in signs with the same: to make one takes a good part of a second. */
+const { privateKey: KEY } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const ANSWERS = { amf: amfAnswer, smf: smfAnswer, nrf: nrfAnswer }
 
 /** Starts one on ephemeral ports. */
 export async function startStandInCore(): Promise<StandInCore> {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const servers = new Map<'amf' | 'smf' | 'nrf', Server>()
   const closed = async (server: Server): Promise<void> => {
     server.closeAllConnections()
@@ -110,7 +111,7 @@ export async function startStandInCore(): Promise<StandInCore> {
       ['11111111-1111-4111-8111-111111111111', 'AMF'],
       ['22222222-2222-4222-8222-222222222222', 'SMF'],
     ]),
-    key: privateKey,
+    key: KEY,
     tokens: [],
     asked: { amf: [], smf: [], nrf: [] },
     world: () => JSON.stringify([[...core.ues].toSorted(), [...core.sessions].toSorted()]),

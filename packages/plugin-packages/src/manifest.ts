@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ERROR_CATALOGUE, type Manifest } from '@steeple/contracts'
 import { readSection, type Section } from '@steeple/settings'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import semver from 'semver'
 
 /** A plugin package as it lies on the disk, before any of its code runs. */
@@ -160,10 +160,19 @@ export interface ManifestReader {
   read(dir: string, origin: Section['origin']): Promise<ReadManifest | string>
 }
 
-/** Makes a reader; compiles the schema once: as it stands, since checking and optimising it takes longer than all its use. */
+/** The check of `PACKAGE_SCHEMA`, which never changes: each plugin that is installed or packed asks for a reader of its own. */
+let compiled: ValidateFunction<PluginPackage> | undefined
+
+/** Compiles the schema once, as it stands, since checking and optimising it takes longer than all its use. */
+function packageCheck(): ValidateFunction<PluginPackage> {
+  const options = { allErrors: true, meta: false, validateSchema: false, code: { optimize: false } }
+  compiled ??= new Ajv2020(options).compile<PluginPackage>(PACKAGE_SCHEMA)
+  return compiled
+}
+
+/** Makes a reader. */
 export function createManifestReader(): ManifestReader {
-  const ajv = new Ajv2020({ allErrors: true, meta: false, validateSchema: false, code: { optimize: false } })
-  const validate = ajv.compile<PluginPackage>(PACKAGE_SCHEMA)
+  const validate = packageCheck()
   return {
     read: async (dir, origin) => {
       const { parsed, reason } = await readJson(join(dir, 'package.json'))

@@ -52,11 +52,12 @@ export function readLibconfig(text: string): Group {
 
 function* tokensOf(text: string): Iterable<{ readonly text: string; readonly line: number }> {
   TOKEN.lastIndex = 0
+  let line = 1
   while (TOKEN.lastIndex < text.length) {
-    const line = text.slice(0, TOKEN.lastIndex).split('\n').length
     const found = TOKEN.exec(text)
     if (found === null) throw Object.assign(new Error('syntax error'), { line })
     const token = found.slice(1).find((each) => each !== undefined)
     if (token !== undefined) yield { text: token, line }
+    line += found[0].split('\n').length - 1
   }
 }

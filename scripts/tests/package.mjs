@@ -6,7 +6,7 @@ import { testFiles } from './files.mjs'
 import { runShared } from './processes.mjs'
 import { makeReport } from './report.mjs'
 
-/** From so many files on two workers share them. */
+/** From so many files on two workers share them where a processor is free. */
 const MANY_FILES = 12
 const RESULTS = 'test-results.json'
 

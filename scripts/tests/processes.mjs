@@ -1,7 +1,16 @@
 // Runs test files in child processes of Node: one each, or many in one (see worker.mjs).
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
-import { setPriority, tmpdir } from 'node:os'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { availableParallelism, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from './files.mjs'
 
@@ -9,6 +18,8 @@ const SEED = process.env.SVC_TEST_SEED === undefined ? [] : ['--import', join(ro
 const COST = ['--import', join(root, 'scripts/tests/cost.mjs')]
 // What the process before has compiled is not compiled again.
 const COMPILE_CACHE = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/tests') }
+/** A file for each worker that is at work, named by its process. */
+const WORKERS = join(root, 'node_modules/.cache/test-workers')
 /** How long a file may take in a process of its own, and how long a worker may be silent. They end what hangs. */
 const ALONE_LIMIT_MS = 30 * 60_000 * Math.max(1, Number(process.env.SVC_TEST_TIMES ?? 1))
 const SILENCE_LIMIT_MS = 10 * 60_000
@@ -52,16 +63,41 @@ async function runFile({ name, file }) {
   return { code, output, seconds: (performance.now() - begun) / 1000 }
 }
 
-/** Runs the files of one package in `count` workers that share them, the largest first: a long one begun last would run on alone. */
+/**
+ * Runs the files of one package in workers that share them, the largest first: a long one begun last would run on alone. One of them
+ * begins at once, others, up to `count`, when a processor has no worker of any package: each loads all anew that it tests.
+ */
 export async function runShared(name, files, count, report) {
   const claims = mkdtempSync(join(tmpdir(), 'steeple-tests-'))
+  mkdirSync(WORKERS, { recursive: true })
   const size = (file) => statSync(join(root, 'packages', name, file)).size
   const ordered = files.toSorted((a, b) => size(b) - size(a))
+  let left = files.length
+  const workers = []
+  const begin = () => workers.push(workThrough(name, ordered, claims, reported))
+  const reported = (file, result) => {
+    left -= 1
+    report(file, result)
+    // The last ones are under way in the workers that there are.
+    if (workers.length < count && left > workers.length && isProcessorFree()) begin()
+  }
   try {
-    await Promise.all(Array.from({ length: count }, () => workThrough(name, ordered, claims, report)))
+    begin()
+    while (workers.length < count && isProcessorFree()) begin()
+    for (let ended = 0; ended < workers.length; ended += 1) await workers[ended]
   } finally {
     rmSync(claims, { recursive: true, force: true })
   }
+}
+
+/** Whether fewer workers are at work than there are processors, those of other packages and other runs of this checkout counted. */
+function isProcessorFree() {
+  const running = readdirSync(WORKERS).filter((pid) => {
+    if (existsSync(join('/proc', pid))) return true
+    rmSync(join(WORKERS, pid), { force: true })
+    return false
+  })
+  return running.length < availableParallelism()
 }
 
 /** A worker, and another one for the rest where a file took it along. */
@@ -78,6 +114,7 @@ async function workThrough(name, files, claims, report) {
 async function work(name, files, claims, report) {
   const more = { ...COMPILE_CACHE, ...temporary() }
   const child = start(name, [join(root, 'scripts/tests/worker.mjs'), claims, ...files], more)
+  writeFileSync(join(WORKERS, String(child.pid)), '')
   const reader = markReader((told, output) =>
     report(`packages/${name}/${told.file}`, { code: told.code, output, seconds: told.ms / 1000 }),
   )
@@ -94,6 +131,7 @@ async function work(name, files, claims, report) {
     (text) => reader.problem(text),
   )
   const code = await child.ended
+  rmSync(join(WORKERS, String(child.pid)), { force: true })
   clearTimeout(silence)
   const { current, last, text, begunMs } = reader.rest()
   if (current === undefined && code === 0) return undefined
@@ -169,6 +207,7 @@ function start(name, args, more) {
   child.stdout.setEncoding('utf8')
   child.stderr.setEncoding('utf8')
   return {
+    pid: child.pid,
     onOutput: (out, problem) => {
       child.stdout.on('data', out)
       child.stderr.on('data', problem)

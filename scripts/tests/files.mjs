@@ -18,6 +18,21 @@ export function testFiles(name, { isE2e }) {
   return list(name, 'test').filter((file) => startsPrograms(name, file) === isE2e)
 }
 
+/** Whether it loads the builds of other plugins, and so is run again when those change: the `test-beside` task of its package. */
+export function isBesideOthers(file) {
+  return file.endsWith('.beside.test.ts')
+}
+
+/** Whether a package has such files, and so that task. */
+export function hasFilesBeside(name) {
+  return testFiles(name, { isE2e: false }).some(isBesideOthers)
+}
+
+/** Where one of the tasks of a package leaves its count, in the package's folder. */
+export function resultsFile(isBeside) {
+  return isBeside ? 'test-results-beside.json' : 'test-results.json'
+}
+
 function startsPrograms(name, file) {
   return name === 'e2e' || file.endsWith('.e2e.test.ts')
 }

@@ -5,13 +5,16 @@ import { assert, suite } from '@steeple/testkit'
 import { slugger, targetOf } from '../src/links.ts'
 import { packagesIn } from '../src/marks.ts'
 import { entriesOf, groupsOf } from '../src/navigation.ts'
-import { type Documentation, INDEX, readDocumentation } from '../src/pages.ts'
+import { type Documentation, INDEX, type Page, readDocumentation } from '../src/pages.ts'
 import { renderPage } from '../src/render.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const NOTHING: ReadonlySet<string> = new Set()
 /** Names of files in sources of others, which begin as ours do. */
 const FOREIGN = ['docs/backends/stdio-schema.json']
+
+/** The headings of a page by its text: most pages are the same whatever is left out, and need not be rendered again. */
+const ANCHORS = new Map<string, ReadonlySet<string>>()
 
 const links = suite('docs/links')
 
@@ -87,13 +90,17 @@ links('that errors, alert rules, comments and scripts name are there', () => {
 
 links.run()
 
+function anchorsOf(page: Page, documentation: Documentation): ReadonlySet<string> {
+  const known =
+    ANCHORS.get(page.text) ?? new Set(renderPage(page, documentation).sections.map(({ anchor }) => anchor))
+  ANCHORS.set(page.text, known)
+  return known
+}
+
 /** What is wrong with the links of a documentation. */
 function problemsOf(documentation: Documentation): readonly string[] {
   const anchors = new Map(
-    [...documentation.pages.values()].map((page) => [
-      page.path,
-      new Set(renderPage(page, documentation).sections.map(({ anchor }) => anchor)),
-    ]),
+    [...documentation.pages.values()].map((page) => [page.path, anchorsOf(page, documentation)]),
   )
   const problemOf = (href: string, from: string): string | undefined => {
     const target = targetOf(href, from, documentation)

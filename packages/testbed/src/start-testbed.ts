@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createEdge, createSchemaChecks } from '@steeple/api'
+import { createEdge } from '@steeple/api'
 import { systemClock, systemTimers } from '@steeple/clock'
 import { authenticatorRef, type Clock, type Manifest } from '@steeple/contracts'
 import { createKernel, type Kernel } from '@steeple/kernel'
@@ -21,6 +21,7 @@ import {
 import { createInlinePackages } from './inline-packages.ts'
 import { readAudit, readEvents } from './records.ts'
 import { requests } from './requests.ts'
+import { sharedChecks } from './shared-checks.ts'
 import { type StandIn, standInAuthenticator } from './stand-in-authenticator.ts'
 
 type ConfigOptions = Parameters<typeof loadConfig>[0]
@@ -33,7 +34,7 @@ function beside(): readonly string[] {
 
 const CONFIG_FILE = '/testbed/control.yaml'
 /** What testbeds of one process have in common, and no test sees: compiling schemas took half of each one's start. */
-const CHECKS = createSchemaChecks()
+const CHECKS = sharedChecks()
 const COMPILE = createSchemaCompiler()
 
 /** Starts the real kernel and edge around the plugins under test, on a free loopback port and a fresh store. */

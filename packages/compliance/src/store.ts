@@ -1,4 +1,5 @@
 import {
+  createPause,
   defineTable,
   type Reader,
   type Table,
@@ -86,14 +87,19 @@ export async function moveNumbers(
   reader: Reader,
 ): Promise<{ readonly first: number; readonly last: number }> {
   const first = await reader.get<{ readonly seq: number }>(FIRST_SEQ)
-  const last = await reader.get<{ readonly seq: number }>(LAST_SEQ)
-  return { first: Number(first?.seq ?? 0), last: Number(last?.seq ?? 0) }
+  return { first: Number(first?.seq ?? 0), last: await lastNumber(reader) }
+}
+
+async function lastNumber(reader: Reader): Promise<number> {
+  return Number((await reader.get<{ readonly seq: number }>(LAST_SEQ))?.seq ?? 0)
 }
 
 /** Adds moves behind the last one, and says where their subjects stand now. */
 export async function addMoves(tx: Tx, moves: readonly Omit<MoveRow, 'seq'>[]): Promise<void> {
-  let { last } = await moveNumbers(tx)
+  let last = await lastNumber(tx)
+  const pause = createPause()
   for (const move of moves) {
+    await pause()
     last += 1
     await MOVES.insert(tx, { seq: last, ...move })
     const { subject, to_state: state, reason } = move

@@ -7,19 +7,20 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   w: 604_800_000,
   y: 31_536_000_000,
 }
-const PART = '(\\d+(?:\\.\\d+)?)(ms|s|m|h|d|w|y)'
+const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d|w|y)/gy
 
 /** Pattern of a duration: numbers with units `ms s m h d w y`, as in `15m` or `1h30m`. */
 export const DURATION_PATTERN = '^(\\d+(\\.\\d+)?(ms|s|m|h|d|w|y))+$'
 
 /** Milliseconds of a duration such as `15m` or `1h30m`; undefined when it is none, is zero or exceeds 100 years. */
 export function msFromDuration(text: string): number | undefined {
-  const pattern = new RegExp(PART, 'gy')
   let total = 0
   let parsedLength = 0
-  for (let part = pattern.exec(text); part !== null; part = pattern.exec(text)) {
+  PART.lastIndex = 0
+  // It begins anew by itself once nothing fits any more.
+  for (let part = PART.exec(text); part !== null; part = PART.exec(text)) {
     total += Number(part[1]) * (UNIT_MS[part[2] ?? ''] ?? Number.NaN)
-    parsedLength = pattern.lastIndex
+    parsedLength = PART.lastIndex
   }
   const wholeMs = Math.round(total)
   return parsedLength === text.length && wholeMs > 0 && wholeMs <= 100 * 31_536_000_000 ? wholeMs : undefined

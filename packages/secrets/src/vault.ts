@@ -48,6 +48,13 @@ function createNonces(): () => Buffer {
 /** Seals and opens values under the keys of a keyring. */
 export function createVault(keyring: Keyring): KernelVault {
   const nextNonce = createNonces()
+  let header: { readonly of: string; readonly octets: Buffer } | undefined
+  /** What all values under a key begin with. */
+  const headerOf = (id: string): Buffer => {
+    if (header?.of !== id)
+      header = { of: id, octets: Buffer.concat([Buffer.of(VERSION), Buffer.from(id, 'hex')]) }
+    return header.octets
+  }
   return {
     keyring,
     get keyId() {
@@ -55,13 +62,13 @@ export function createVault(keyring: Keyring): KernelVault {
     },
     seal: (plain, rowId) => {
       const { id, key } = keyring.current
-      const header = Buffer.concat([Buffer.of(VERSION), Buffer.from(id, 'hex')])
+      const head = headerOf(id)
       const nonce = nextNonce()
       const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES })
-      cipher.setAAD(additionalData(header, rowId))
+      cipher.setAAD(additionalData(head, rowId))
       const ciphertext = cipher.update(plain)
       cipher.final()
-      return Buffer.concat([header, nonce, cipher.getAuthTag(), ciphertext])
+      return Buffer.concat([head, nonce, cipher.getAuthTag(), ciphertext])
     },
     open: (sealed, rowId) => {
       const key = keyring.find(sealedKeyId(sealed) ?? '')?.key

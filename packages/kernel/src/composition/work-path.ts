@@ -13,7 +13,7 @@ import { healthNews } from '../health-news.ts'
 import { createMutations } from '../mutation/create-mutations.ts'
 import type { Mutations } from '../mutation/mutations.ts'
 import { createOutbox, type OutboxFeed } from '../mutation/outbox.ts'
-import { limitsOf } from '../mutation/rate-limit.ts'
+import { createLimits } from '../mutation/rate-limit.ts'
 import type { Ground } from './ground.ts'
 
 /** How something comes to be: by a mutation, by a reconciler, by the hour; and how it is seen to be well. */
@@ -41,6 +41,7 @@ export function createWorkPath(
     metrics: metrics.kernel,
     elsewhere: (key) => cluster.send(key),
   })
+  const limitsOf = createLimits()
   const mutations = createMutations({
     ...{ db, vault, clock, auditKey, tracing, shared },
     limits: () => limitsOf(services.maybe(policyRef)?.bundle().rate_limits),

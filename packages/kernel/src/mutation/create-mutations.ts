@@ -17,7 +17,7 @@ import { createTracing, type Tracing } from '@steeple/telemetry'
 import { createIdempotencyStore, type IdempotencyStore, isKeepable, sweepIdempotency } from './idempotency.ts'
 import type { Mutation, MutationResult, Mutations, RateState } from './mutations.ts'
 import { createOutboxWriter, type OutboxWriter, sweepOutbox } from './outbox.ts'
-import { sweepRates, takeRate } from './rate-limit.ts'
+import { createRates, type Rates, sweepRates } from './rate-limit.ts'
 
 /** What the mutation path needs. */
 export interface MutationOptions {
@@ -60,10 +60,11 @@ interface WorkFacts {
 }
 
 /** Where is written down what was done. */
-interface Records extends Pick<MutationOptions, 'clock' | 'shared' | 'onDirty'> {
+interface Records extends Pick<MutationOptions, 'clock' | 'shared' | 'onDirty' | 'limits'> {
   readonly chain: ReturnType<typeof createAuditChain>
   readonly idempotency: IdempotencyStore
   readonly outbox: OutboxWriter
+  readonly rates: Rates
 }
 
 /** How a job of the writer ended: a failure is committed too, with its audit entry. */
@@ -81,7 +82,7 @@ export function createMutations(options: MutationOptions): Mutations {
     let rate: RateState | undefined
     let reply: Reply
     try {
-      rate = await limited(tx, mutation, options)
+      rate = await limited(tx, mutation, records)
       reply = await tx.attempt(() => mutation.work(workTx(tx, guardOf(mutation.owner), facts)))
     } catch (error) {
       await recordFailure(records, tx, mutation, error, facts.detail)
@@ -122,7 +123,7 @@ export function createMutations(options: MutationOptions): Mutations {
     take: async (of) => {
       const refused = await db.transact(async (tx) => {
         try {
-          await limited(tx, of, options)
+          await limited(tx, of, records)
           return undefined
         } catch (error) {
           await recordFailure(records, tx, of, error)
@@ -152,19 +153,18 @@ function recordsOf(options: MutationOptions): Records {
     chain: createAuditChain(options.auditKey),
     idempotency: createIdempotencyStore(options.vault),
     outbox: createOutboxWriter((types) => options.onEvents(types)),
+    rates: createRates(options.clock),
   }
 }
 
 async function limited(
   tx: WriterTx,
   { principal, rateLimit }: Pick<Mutation, 'principal' | 'rateLimit'>,
-  { limits, clock }: Pick<MutationOptions, 'limits' | 'clock'>,
+  { limits, rates }: Pick<MutationOptions, 'limits'> & Pick<Records, 'rates'>,
 ): Promise<RateState | undefined> {
   if (rateLimit === undefined) return undefined
   const limit = limits()[rateLimit.name]
-  return limit === undefined
-    ? undefined
-    : await takeRate(tx, principal, rateLimit.name, rateLimit.cost, limit, clock)
+  return limit === undefined ? undefined : await rates.take(tx, principal, { ...rateLimit, limit })
 }
 
 /** What each owner may say in SQL, made once. */

@@ -292,6 +292,31 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     )
   })
 
+  test('counts all takes of one commit, and gives back that of a mutation that was undone', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    bench.limits.toy_per_hour = 3
+    const idempotency = { scope: 's', bodySha256: 'b' }
+    await bench.mutations.keep(idempotency, { status: 200, body: 'of another' })
+    const rateLimit = { name: 'toy_per_hour', cost: 1 }
+    const errors = await Promise.all([
+      failure(() => bench.mutations.run(making('a', { rateLimit }))),
+      failure(() => bench.mutations.run(making('b', { rateLimit, idempotency }))),
+      failure(() => bench.mutations.run(making('c', { rateLimit }))),
+      failure(() => bench.mutations.run(making('d', { rateLimit }))),
+      failure(() => bench.mutations.run(making('e', { rateLimit }))),
+    ])
+    assert.equal(
+      errors.map((error) => error?.code),
+      [undefined, 'idempotency_in_progress', undefined, undefined, 'rate_limited'],
+    )
+    assert.equal(await bench.db.get('select used from kernel_rate'), { used: 3 })
+    assert.equal(
+      (await TOY.select(bench.db, 'order by id')).map(({ id }) => id),
+      ['a', 'c', 'd'],
+    )
+  })
+
   test('never lets concurrent requests of two instances take more than the limit', async () => {
     await using box = await store()
     const benches = [await mutationBench(box), await mutationBench(box)]

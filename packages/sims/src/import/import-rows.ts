@@ -5,7 +5,6 @@ import { firstHss } from '../provision/first-hss.ts'
 import { wipeCard } from '../secrets/card.ts'
 import type { IccidMac, IndexedIccid } from '../secrets/iccid-index.ts'
 import { openImsi, sealSim } from '../secrets/sealing.ts'
-import { noteMoves } from '../states/change.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { addWords, replaceWords } from '../store/word-store.ts'
 import type { PlannedRow } from './import-plan.ts'
@@ -90,8 +89,8 @@ export class ImportRows {
     return verdict.status === 'imported' || verdict.status === 'updated'
   }
 
-  /** Stores a row, or the label of one that is there, and reports on it. True when it is to be pushed. */
-  async store(tx: Tx, ready: Ready): Promise<boolean> {
+  /** Stores a row, or the label of one that is there, and reports on it. Gives what is new, whose move is for the caller to note. */
+  async store(tx: Tx, ready: Ready): Promise<SimRow | undefined> {
     const { row } = ready
     const fault = (await this.#clash(tx, ready)) ?? this.#fault()
     const isNew = fault === undefined && (await SIMS.insertNew(tx, row))
@@ -105,11 +104,9 @@ export class ImportRows {
       }
     }
     this.#report(ready, verdict)
-    if (isNew) {
-      await addWords(tx, [row])
-      await noteMoves(this.#of.parts, tx, [{ before: undefined, after: row }])
-    }
-    return isNew && row.hss_status !== 'synced'
+    if (!isNew) return undefined
+    await addWords(tx, [row])
+    return row
   }
 
   /** Begins to count anew: what was looked at is stored now. */

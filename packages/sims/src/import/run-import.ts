@@ -11,6 +11,8 @@ import {
 } from '@steeple/contracts'
 import { policyApns } from '../issue/issue.ts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
+import { noteMoves } from '../states/change.ts'
+import type { SimRow } from '../store/sim-row.ts'
 import { type ImportPlan, type PlannedRow, planImport } from './import-plan.ts'
 import { ImportRows, type Ready } from './import-rows.ts'
 import type { ImportQuery } from './import-schema.ts'
@@ -196,13 +198,19 @@ class Run {
 
   /** Gives the hashes of what is to be pushed. Requests that only read go on meanwhile. */
   async #store(tx: Parameters<ImportRows['store']>[0], ready: readonly Ready[]): Promise<readonly string[]> {
-    const { rows, pause } = this.#of
-    const added: string[] = []
+    const { parts, rows, pause } = this.#of
+    const added: SimRow[] = []
     for (const one of ready) {
-      if (await rows.store(tx, one)) added.push(one.row.hash)
+      const row = await rows.store(tx, one)
+      if (row !== undefined) added.push(row)
       await pause()
     }
-    return added
+    await noteMoves(
+      parts,
+      tx,
+      added.map((after) => ({ before: undefined, after })),
+    )
+    return added.filter(({ hss_status }) => hss_status !== 'synced').map(({ hash }) => hash)
   }
 
   async #storeChunks(waiting: string[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { capacityExceeded, type Imsi, simExists } from '@steeple/contracts'
+import { capacityExceeded, type Imsi, simExists, timestampFromMs } from '@steeple/contracts'
 import { formatPlmn, imsiHash } from '@steeple/telecom'
 import { type BatchFiles, batchFiles } from '../batch/batch-files.ts'
 import { cardsCsv, type NewCard } from '../batch/cards-csv.ts'
@@ -35,9 +35,9 @@ export async function drawSims(
   { replaced, issuer }: { readonly replaced: SimRow | undefined; readonly issuer: string },
 ): Promise<DrawnSims> {
   const { context, vault } = parts
-  const imsis = plan.imsis === undefined ? await drawImsis(parts, plan) : await freeImsis(parts, plan.imsis)
+  const numbers = plan.imsis === undefined ? await drawImsis(parts, plan) : await freeImsis(parts, plan.imsis)
   const op = await readOp(context.config.op_file)
-  const cards = imsis.map((imsi) => ({ imsi, card: drawCard(plan.plmn, op) }))
+  const cards = numbers.map((number) => ({ ...number, card: drawCard(plan.plmn, op) }))
   const key = drawBatchKey()
   try {
     const { nowMs } = plan
@@ -65,15 +65,24 @@ export async function drawSims(
   }
 }
 
+const LETTERS = '0123456789abcdefghijklmnopqrstuv'
+
 /** `b-20261121-` and 12 random letters and digits. */
 function batchId(nowMs: number): string {
-  const day = new Date(nowMs).toISOString().slice(0, 10).replaceAll('-', '')
-  const letters = Array.from(drawOctets(12), (octet) => (octet % 32).toString(32)).join('')
-  return `b-${day}-${letters}`
+  const date = timestampFromMs(nowMs)
+  let id = `b-${date.slice(0, 4)}${date.slice(5, 7)}${date.slice(8, 10)}-`
+  for (const octet of drawOctets(12)) id += LETTERS[octet % LETTERS.length]
+  return id
+}
+
+/** An IMSI that no SIM has, with its hash. */
+interface FreeNumber {
+  readonly hash: string
+  readonly imsi: Imsi
 }
 
 /** Random IMSIs whose hashes clash neither with each other nor with a stored one. */
-async function drawImsis({ context }: SimsParts, { count, plmn }: IssuePlan): Promise<readonly Imsi[]> {
+async function drawImsis({ context }: SimsParts, { count, plmn }: IssuePlan): Promise<readonly FreeNumber[]> {
   const drawn = new Map<string, Imsi>()
   // A network with few numbers left must not keep the service busy for ever.
   for (let tries = 0; drawn.size < count && tries < count * 20 + 100; tries++) {
@@ -84,23 +93,25 @@ async function drawImsis({ context }: SimsParts, { count, plmn }: IssuePlan): Pr
   if (drawn.size < count)
     throw capacityExceeded(`the network ${formatPlmn(plmn)} has no ${count} free subscriber numbers`)
   // The order of the files, which can be made from the rows again.
-  return [...drawn.values()].sort()
+  return [...drawn]
+    .map(([hash, imsi]) => ({ hash, imsi }))
+    .sort((one, other) => (one.imsi < other.imsi ? -1 : 1))
 }
 
-async function freeImsis({ context }: SimsParts, imsis: readonly Imsi[]): Promise<readonly Imsi[]> {
-  const hashes = new Set<string>()
+async function freeImsis({ context }: SimsParts, imsis: readonly Imsi[]): Promise<readonly FreeNumber[]> {
+  const free = new Map<string, FreeNumber>()
   for (const imsi of imsis) {
     const hash = imsiHash(imsi)
-    if (hashes.has(hash) || (await isTaken(context.db, hash))) throw simExists(hash)
-    hashes.add(hash)
+    if (free.has(hash) || (await isTaken(context.db, hash))) throw simExists(hash)
+    free.set(hash, { hash, imsi })
   }
-  return imsis
+  return [...free.values()]
 }
 
 function newRow(
   parts: SimsParts,
   plan: IssuePlan,
-  { imsi, card }: NewCard,
+  { hash, imsi, card }: NewCard & FreeNumber,
   facts: {
     readonly id: string
     readonly nowMs: number
@@ -108,7 +119,6 @@ function newRow(
     readonly mac: IccidMac
   },
 ): SimRow {
-  const hash = imsiHash(imsi)
   const iccid = Buffer.from(card.iccid).toString('ascii')
   return {
     hash,

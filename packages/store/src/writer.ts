@@ -3,6 +3,7 @@ import { createPause, isServiceError, type Log, storeUnavailable, type Tx } from
 import type { WriterSession } from './backend.ts'
 import { PendingGroup } from './commit-group.ts'
 import type { WriterTx } from './database.ts'
+import { createGathering, type Gathering } from './gather.ts'
 import { JobTx } from './job-tx.ts'
 import { jobWatch } from './job-watch.ts'
 
@@ -50,6 +51,7 @@ export function createWriter(
 ): Writer {
   const queue: Entry[] = []
   const watch = jobWatch()
+  const gathering = createGathering()
   let draining: Promise<void> | undefined
   let isClosed = false
   let trouble: string | undefined
@@ -59,6 +61,7 @@ export function createWriter(
     while (queue.length > 0) {
       // Requests that arrive in the same turn of the event loop share the commit.
       await nextTurn()
+      await gathering.more(() => queue.length)
       await commitGroup(takeGroup(queue))
     }
     draining = undefined
@@ -69,7 +72,7 @@ export function createWriter(
     try {
       refuseLost('nothing was changed')
       await runAll(session, watch, entries, ended)
-      await session.commit()
+      await commitTimed(session, gathering, entries.length)
       refuseLost('whether this change holds is not known')
     } catch (error) {
       await session.rollback()
@@ -116,6 +119,12 @@ export function createWriter(
       watch.close()
     },
   }
+}
+
+async function commitTimed(session: WriterSession, gathering: Gathering, jobs: number): Promise<void> {
+  const begunMs = performance.now()
+  await session.commit()
+  gathering.committed(jobs, performance.now() - begunMs)
 }
 
 /** Runs the jobs up to the commit; `ended` grows as they end. */

@@ -1,8 +1,17 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
-import { makeBuild, makeBuildElsewhere, run, tryBuild } from '../harness/builds/make-build.ts'
+import { type Build, makeBuild, makeBuildElsewhere, run, tryBuild } from '../harness/builds/make-build.ts'
 import { filesWith, ownFiles } from '../harness/builds/words.ts'
 import { ROOT } from '../harness/launch.ts'
 import { type Service, startService } from '../harness/service.ts'
@@ -13,9 +22,14 @@ const LIMIT = { limitMs: 600_000 }
 const OURS = 'lib/node_modules/@steeple'
 
 const PACKER = join(ROOT, 'scripts/builds/pack.mjs')
+const NAMED = ['--node', 'named']
+const FEW = ['--only', 'driver-hss,esim-smdp', ...NAMED]
+const BARE = ['--only', '', ...NAMED]
 
 const build = suite('e2e/build')
 let temp: TempDir
+/** Builds that several tests look at. */
+const kept: { few?: Promise<Build>; bare?: Promise<Build> } = {}
 
 build.before(async () => {
   temp = await tempDir()
@@ -23,6 +37,20 @@ build.before(async () => {
 build.after(async () => {
   await temp[Symbol.asyncDispose]()
 }, LIMIT)
+
+/** With some parts, made once. */
+function few(): Promise<Build> {
+  kept.few ??= makeBuild(join(temp.path, 'few'), FEW)
+  return kept.few
+}
+
+/** With no part, made once, into a folder that is there and empty. */
+function bare(): Promise<Build> {
+  const folder = join(temp.path, 'bare')
+  mkdirSync(folder, { recursive: true })
+  kept.bare ??= makeBuild(folder, BARE)
+  return kept.bare
+}
 
 build(
   'runs with nothing but its own files, and says what it is',
@@ -61,10 +89,9 @@ build(
 build(
   'is the same twice, to the octet and the second, wherever the checkout lies, the clock is, and whoever may read it',
   async () => {
-    const flags = ['--only', 'driver-hss,esim-smdp', '--node', 'named']
     const [one, other] = [
-      await makeBuild(join(temp.path, 'one'), flags),
-      await makeBuildElsewhere(join(temp.path, 'a/checkout/elsewhere'), join(temp.path, 'other'), flags),
+      await few(),
+      await makeBuildElsewhere(join(temp.path, 'a/checkout/elsewhere'), join(temp.path, 'other'), FEW),
     ]
     const first = contentsOf(one.folder)
     assert.ok(first.length > 300)
@@ -79,7 +106,7 @@ build(
 build(
   'has a bill of materials of exactly what is in it',
   async () => {
-    const { folder } = await makeBuild(join(temp.path, 'billed'), ['--only', 'mesh', '--node', 'named'])
+    const { folder } = await few()
     const bill = JSON.parse(readFileSync(join(folder, 'bom.cdx.json'), 'utf8'))
     assert.is(bill.bomFormat, 'CycloneDX')
     assert.is(bill.specVersion, '1.6')
@@ -144,15 +171,14 @@ build(
     const target = join(temp.path, 'taken')
     mkdirSync(target)
     writeFileSync(join(target, 'thesis.txt'), 'years of work')
-    const flags = ['--only', '', '--node', 'named']
-    const { code, said } = await tryBuild(target, flags)
+    const { code, said } = await tryBuild(target, BARE)
     assert.match(said, /taken is no build; give --out an empty folder, or remove it/)
     assert.is(code, 2)
     assert.is(readFileSync(join(target, 'thesis.txt'), 'utf8'), 'years of work')
     rmSync(join(target, 'thesis.txt'))
-    await makeBuild(target, flags)
+    cpSync((await bare()).folder, target, { recursive: true })
     writeFileSync(join(target, 'share/of-before'), '')
-    await makeBuild(target, flags)
+    await makeBuild(target, BARE)
     assert.not(readdirSync(join(target, 'share')).includes('of-before'))
   },
   LIMIT,
@@ -161,7 +187,8 @@ build(
 build(
   'whose essential packages were lost does not start and names them',
   async () => {
-    const { folder, program } = await makeBuild(join(temp.path, 'lost'), ['--only', '', '--node', 'named'])
+    const { folder, program } = await bare()
+    // The last that uses it.
     for (const name of ['policy', 'nodes']) rmSync(join(folder, OURS, name), { recursive: true })
     const { code, said } = await run(program, ['--data-dir', join(temp.path, 'none')], process.env)
     assert.match(said, /^incomplete_build: this build lacks nodes, policy:/m)

@@ -16,6 +16,10 @@ import { type Answer, type Service, startService } from '../harness/service.ts'
 
 /** What the service keeps of its log for a support bundle fills up meanwhile (640 KiB of text). */
 const LOG_LINES_BYTES = 700_000
+/** Between two requests of a client: while a version is tried it sends many. */
+const BETWEEN_MS = 2
+/** The same where a version hangs: that lasts for seconds. */
+const WHILE_HANGING_MS = 25
 const failures = suite('e2e/plugin-failures')
 /** The routes and the reconciler that other versions try to take, and a service that somebody requires. */
 const BYSTANDER = sourceOf({
@@ -61,7 +65,7 @@ interface Listed {
 let world: World
 failures.before(
   async () => {
-    world = await openWorld()
+    world = await openWorld(STARTED, BETWEEN_MS)
   },
   { limitMs: 360_000 },
 )
@@ -77,8 +81,8 @@ function versionAt(index: number): string {
   return `1.${index + 1}.0`
 }
 
-/** `started`: versions of the victim that may answer for a while, beside the one that stays. */
-async function openWorld(started: readonly string[] = STARTED): Promise<World> {
+/** `started`: versions of the victim that may answer for a while, beside the one that stays. `pauseMs`: of each client. */
+async function openWorld(started: readonly string[], pauseMs: number): Promise<World> {
   const service = await startService({
     nodeFlags: INSPECTOR_FLAGS,
     env: { SVC_PLUGINS_DISABLED: 'sleepy' },
@@ -98,6 +102,7 @@ async function openWorld(started: readonly string[] = STARTED): Promise<World> {
     manifest: { requires: ['bystander.word'] },
   })
   for (const id of ['victim', 'bystander', 'dependent']) assert.is((await load(service, id)).status, 200, id)
+  const expecting = expectingEvery(pauseMs)
   const clients = startLoad(service, [
     expecting('/v1/victim', 'version', '1.0.0', ...started),
     expecting('/v1/victim', 'version', '1.0.0', ...started),
@@ -118,13 +123,16 @@ async function closeWorld({ service, clients, inspector }: World): Promise<void>
 }
 
 /** Reads a route again and again; `field` of its body stays as it is. A pause keeps the machine free for the plugins. */
-function expecting(path: string, field: string, ...values: readonly unknown[]): Task {
-  return async (client) => {
-    const heard = await client.send('GET', path)
-    if (heard.status !== 200 || !values.includes(JSON.parse(heard.text)[field]))
-      throw new Error(`${path} answered ${heard.status} ${heard.text}`)
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
+function expectingEvery(
+  pauseMs: number,
+): (path: string, field: string, ...values: readonly unknown[]) => Task {
+  return (path, field, ...values) =>
+    async (client) => {
+      const heard = await client.send('GET', path)
+      if (heard.status !== 200 || !values.includes(JSON.parse(heard.text)[field]))
+        throw new Error(`${path} answered ${heard.status} ${heard.text}`)
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    }
 }
 
 function load(service: Service, id: string, body: object = {}): Promise<Answer> {
@@ -451,7 +459,7 @@ failures(
   async () => {
     await Promise.all(
       HANGING_VERSIONS.map(async (failing) => {
-        const own = await openWorld(failing.step === 'start' ? ['1.1.0'] : [])
+        const own = await openWorld(failing.step === 'start' ? ['1.1.0'] : [], WHILE_HANGING_MS)
         try {
           const startedMs = performance.now()
           await refuses(own, failing, '1.1.0')

@@ -31,15 +31,45 @@ async function fixture(name: string, link: DocumentLink, after: () => Promise<vo
   }
 }
 
+/** How long a shell waits for the next test; then it ends, and this process can. */
+const LEFT_MS = 2_000
+
+/** A mongosh for one test after the other: a start takes a second of a processor. How shells come and go is tried in shell-link.e2e.test. */
+const shells = keptShells()
+
+function keptShells(): { take(): Promise<DocumentLink>; leave(): void } {
+  let kept: { readonly link: DocumentLink; close(): Promise<void> } | undefined
+  let leaving: NodeJS.Timeout | undefined
+  const open = async () => {
+    const engine = await startEngine((await sharedMongo()).port)
+    // A shell takes seconds to start, and longer on a busy machine.
+    const link = shellLink(engineHost(engine.socket, 'mongo'), 'open5gs', { answerMs: 120_000 })
+    return { link, close: () => engine.close() }
+  }
+  return {
+    take: async () => {
+      clearTimeout(leaving)
+      kept ??= await open()
+      const { link } = kept
+      // The driver of a test closes what it was given.
+      return Object.create(link, { close: { value: async () => undefined } })
+    },
+    leave: () => {
+      leaving = setTimeout(() => {
+        const gone = kept
+        kept = undefined
+        void gone?.link.close().then(gone.close)
+      }, LEFT_MS)
+    },
+  }
+}
+
 hssDriverConformance('driver-hss over mongo_url', async () => {
   const mongo = await sharedMongo()
   return await fixture('docdb_shell', mongoLink(mongo.url('open5gs'), 'open5gs'), async () => undefined)
 })
 
 hssDriverConformance('driver-hss docdb_shell', async () => {
-  const mongo = await sharedMongo()
-  const engine = await startEngine(mongo.port)
-  // A shell takes seconds to start, and longer on a busy machine.
-  const link = shellLink(engineHost(engine.socket, 'mongo'), 'open5gs', { answerMs: 120_000 })
-  return await fixture('docdb_shell', link, () => engine.close())
+  const link = await shells.take()
+  return await fixture('docdb_shell', link, async () => shells.leave())
 })

@@ -3,6 +3,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
+import { COMPILED } from './compiled.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a stored document of any shape
 type Doc = Record<string, any>
@@ -226,6 +227,10 @@ function isAlive(lock: string): boolean {
   }
 }
 
+/** A tool runs for each command: what its runs before have compiled is not compiled again, whatever environment it is given. */
+const BEGIN = `#!${process.execPath} --no-warnings
+require('node:module').enableCompileCache(${JSON.stringify(COMPILED)})`
+
 /** An executable in a folder of its own. */
 export interface Executable {
   readonly path: string
@@ -238,7 +243,7 @@ export interface Executable {
 export async function makeDbctl(hasExtras: boolean, script?: string): Promise<Executable> {
   const folder = await mkdtemp(join(tmpdir(), 'steeple-dbctl-'))
   const [path, store] = [join(folder, 'open5gs-dbctl'), join(folder, 'store.json')]
-  const code = `#!${process.execPath} --no-warnings
+  const code = `${BEGIN}
 import(${JSON.stringify(import.meta.url)}).then(async ({ runDbctl, fileStore }) => {
   const { code, output } = await runDbctl(process.argv.slice(2), fileStore(${JSON.stringify(store)}), ${hasExtras})
   process.exitCode = code
@@ -254,5 +259,5 @@ import(${JSON.stringify(import.meta.url)}).then(async ({ runDbctl, fileStore }) 
 /** As `makeDbctl`, over the database that it is told to use. */
 export async function makeMongoDbctl(): Promise<Executable> {
   const file = new URL('mongo-dbctl.ts', import.meta.url).href
-  return await makeDbctl(false, `#!${process.execPath} --no-warnings\nimport(${JSON.stringify(file)})\n`)
+  return await makeDbctl(false, `${BEGIN}\nimport(${JSON.stringify(file)})\n`)
 }

@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
+import { COMPILED } from './compiled.ts'
 import { partsFolder } from './real-parts.ts'
 
 /** What the containers of the stand-in do. */
@@ -65,7 +66,8 @@ export async function startEngine(port: number): Promise<StandInEngine> {
   }
   const start = (exec: Exec, stream: Duplex): void => {
     const [file = '', ...rest] = program(exec.command)
-    const child = spawn(file, rest, { stdio: ['pipe', 'pipe', 'pipe'] })
+    const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED }
+    const child = spawn(file, rest, { env, stdio: ['pipe', 'pipe', 'pipe'] })
     children.add(child)
     streams.add(stream)
     const frame = (kind: number) => (bytes: Buffer) => {

@@ -22,8 +22,9 @@ import { typedShell } from '../harness/readme.ts'
 const LIMIT = { limitMs: 600_000 }
 /** Somebody with no rights, and none to any folder but his own. */
 const NOBODY = 65_534
-/** Those of containers are compared so in real-packages.test, and Debian's is installed there. */
 const KINDS = ['tar', 'deb', 'npm']
+/** Made by somebody else once more. Debian's and those of containers are compared so in real-packages.test, and Debian's is installed there. */
+const AGAIN = ['tar', 'npm']
 
 const archive = suite('e2e/archive')
 let folder: string
@@ -36,15 +37,19 @@ archive.before(async () => {
   packed = join(folder, 'packed')
   const build = await makeBuild(join(folder, 'build'), ['--only', 'driver-hss'])
   files = await makePackages(build.folder, packed, KINDS)
-  await makePackages(build.folder, join(folder, 'other'), KINDS, '077')
+  await makePackages(build.folder, join(folder, 'other'), AGAIN, '077')
   rmSync(build.folder, { recursive: true })
 }, LIMIT)
 archive.after(() => rmSync(folder, { recursive: true, force: true }), LIMIT)
 
 archive('packages are the same whatever the umask of who makes them', () => {
   assert.ok(files.length >= 4)
-  const hashes = (name: string): string => readFileSync(join(folder, name, 'SHA256SUMS'), 'utf8')
-  assert.equal(hashes('other').split('\n'), hashes('packed').split('\n'))
+  const hashes = (name: string): readonly string[] =>
+    readFileSync(join(folder, name, 'SHA256SUMS'), 'utf8')
+      .split('\n')
+      .filter((line) => !line.endsWith('.deb'))
+  assert.equal(hashes('other'), hashes('packed'))
+  assert.ok(hashes('other').length >= files.length)
 })
 
 archive('beside each there is its hash, and one file has all, as sha256sum reads them', () => {

@@ -9,7 +9,7 @@ import { type KeyWatch, watchKeys } from '../harness/canary/key-watch.ts'
 import { bytesNeedle, found, type Needle, textNeedle } from '../harness/canary/needles.ts'
 import { type OwnHierarchy, ownHierarchy } from '../harness/canary/own-hierarchy.ts'
 import { type ProcessWatch, watchProcesses } from '../harness/canary/process-watch.ts'
-import { followEvents } from '../harness/canary/search.ts'
+import { followEvents, whereFound } from '../harness/canary/search.ts'
 import { download, ESIM_ENV, expect, iccidOctets, newEuicc } from '../harness/esim.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
@@ -240,7 +240,7 @@ function learn({ activation_code }: { readonly activation_code: string }): void 
 
 function search(): void {
   searched += places.length
-  for (const { name, content } of places.splice(0)) assert.equal(found(secrets, content), [], name)
+  assert.equal(whereFound(secrets, places.splice(0)), [])
 }
 
 /** Runs a command; what it prints is searched unless it is one that shows codes. */

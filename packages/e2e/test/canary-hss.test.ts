@@ -6,6 +6,7 @@ import { about } from '../harness/builds/program.ts'
 import { filesOf, type Place } from '../harness/canary/files.ts'
 import { bytesNeedle, found, type Needle, textNeedle } from '../harness/canary/needles.ts'
 import { watchProcesses } from '../harness/canary/process-watch.ts'
+import { whereFound } from '../harness/canary/search.ts'
 import { type FailingProxy, startFailingProxy } from '../harness/hss/failing-proxy.ts'
 import { type Mongo, needMongo, startMongo } from '../harness/hss/mongo.ts'
 import {
@@ -299,10 +300,7 @@ async function askEverything(service: Service, answers: Place[]): Promise<void> 
 }
 
 function search(needles: readonly Needle[], where: string, places: readonly Place[]): void {
-  const hits = places.flatMap(({ name, content }) =>
-    found(needles, content).map((needle) => `${needle} in ${where}: ${name}`),
-  )
-  assert.equal(hits, [])
+  assert.equal(whereFound(needles, places), [], where)
 }
 
 canary.run()

@@ -330,9 +330,7 @@ async function run(
 
 function searchFiles(when: string): void {
   const files = filesOf(dataDir, ['keys'])
-  for (const { name, content } of files) {
-    assert.equal(found([...secrets, ...misplaced], content), [], `${name}, ${when}`)
-  }
+  assert.equal(whereFound([...secrets, ...misplaced], files), [], when)
   const store = files.filter(({ name }) => name.startsWith('svc.db'))
   // The search itself is tried on what must be there.
   assert.ok(

@@ -28,6 +28,8 @@ const TOLD: readonly string[] = [
   'ran.profiles',
   'esim.enabled',
 ]
+/** How many plugins one build lacks. */
+const MOST_TOGETHER = 3
 /** The one error of a build without a driver for the core that is configured. */
 const NO_CORE = /no driver for core core_[ab] is running/
 
@@ -68,18 +70,19 @@ function nested(keys: readonly string[]): object {
 }
 
 /**
- * Which plugins are left out together: two that have nothing to do with each other, so that what is wrong without one of them is as
- * wrong without both. The console is alone, since its pages are where the others are looked for.
+ * Which plugins are left out together: up to three that have nothing to do with each other, so that what is wrong without one of them
+ * is as wrong without all. The console is alone, since its pages are where the others are looked for.
  */
 function leftOut(): readonly (readonly string[])[] {
-  const pairs = (names: readonly string[]): readonly (readonly string[])[] => {
+  const groups = (names: readonly string[]): readonly (readonly string[])[] => {
     const [first, ...rest] = names
     if (first === undefined) return []
-    const partner = rest.findLast((other) => !areRelated(first, other))
-    if (partner === undefined) return [[first], ...pairs(rest)]
-    return [[first, partner], ...pairs(rest.filter((other) => other !== partner))]
+    const group = [first]
+    for (const other of rest.toReversed())
+      if (group.length < MOST_TOGETHER && !group.some((one) => areRelated(one, other))) group.push(other)
+    return [group, ...groups(rest.filter((other) => !group.includes(other)))]
   }
-  return [['console'], ...pairs(optionalPlugins().filter((name) => name !== 'console'))]
+  return [['console'], ...groups(optionalPlugins().filter((name) => name !== 'console'))]
 }
 
 for (const names of leftOut())

@@ -15,19 +15,8 @@ const isE2e = process.argv.includes('--e2e')
 const tiers = process.argv.includes('--both') ? [false, true] : [isE2e]
 const wanted = process.argv.slice(2).filter((a) => !a.startsWith('--'))
 const startedAt = Date.now()
-/** Files of packages/e2e that are run while nothing else is; `readme` and `first-start` may install and build. */
-const NEEDS_THE_MACHINE = new Set([
-  'attack',
-  'damage',
-  'disarm',
-  'first-start',
-  'hot-upgrade',
-  'kill',
-  'plugin-failures',
-  'plugin-junk',
-  'readme',
-  'usage-kill',
-])
+/** Files of packages/e2e that are run while nothing else is. */
+const NEEDS_THE_MACHINE = new Set(['attack', 'damage', 'disarm', 'hot-upgrade', 'kill', 'usage-kill'])
 /** Files of packages/e2e that wait for minutes and do next to nothing: rules that have to hold for a while. */
 const WAITS = new Set(['alerts-clock', 'alerts-postgres', 'alerts-rules', 'alerts-rules-box'])
 /** Files of packages/e2e that keep a processor busy for longer than the others; begun late, they would run on alone at the end. */

@@ -1,7 +1,6 @@
-#!/usr/bin/env -S node --max-semi-space-size=8 --heap-growing-percent=30
-// Whatever starts this does it by the line above, so that what the service needs of node stands in one place: the young
-// generation grows to 48 MB otherwise and is not given back, a third of what the service has at rest; and the old one grows
-// by a third before it is collected and not to a multiple, which under floods of long lists is 190 MiB in the place of 290.
+#!/usr/bin/env -S node --max-semi-space-size=8
+// Whatever starts this does it by the line above, so that what it needs of node from its first moment on stands in one place: the young
+// generation grows to 48 MB otherwise and is not given back, a third of what the service has at rest.
 import { existsSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'

@@ -49,7 +49,6 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
   // Whatever the service makes is its own: the store, locks, batches.
   process.umask(0o077)
   const watch = watchProcess()
-  keepHeapSmall()
   const packages = pluginPackages()
   const incomplete = incompleteBuild(packages)
   if (incomplete !== undefined) throw failure('incomplete_build', incomplete)
@@ -102,6 +101,7 @@ async function serveOnce({ flags, packages, watch, isFirst }: Run): Promise<bool
     await Promise.race([kernel.registry.loadInstalled(), delay(INSTALLED_HEAD_START_MS)])
     const address = await edge.listen()
     kernel.begin()
+    if (isFirst) keepHeapSmall()
     sayListening(kernel, edge, urlOf(address, tls !== undefined))
     log.flush()
     if (flags.firstStart === true && isFirst) {

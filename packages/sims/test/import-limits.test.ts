@@ -43,20 +43,20 @@ const hashOf = (number: number): string => imsiHash(parseImsi(imsi(number))!)
 const csv = (text: string, headers = {}): ReturnType<Testbed['request']> =>
   bed.request('POST', '/v1/sims/import', { body: text, headers: { 'content-type': 'text/csv', ...headers } })
 
-/** The most CPU that reading a body takes in one piece, ms, and what came of it. */
+/** The most processor time that reading a body takes this thread in one piece, ms, and what came of it. */
 async function longestPiece(
   rowsOf: (pause: () => undefined) => Promise<Rows> | Rows,
 ): Promise<{ readonly ms: number; readonly ended: string }> {
-  let since = process.cpuUsage()
+  let since = process.threadCpuUsage()
   let most = 0
   const pause = (): undefined => {
-    const { user, system } = process.cpuUsage(since)
+    const { user, system } = process.threadCpuUsage(since)
     most = Math.max(most, (user + system) / 1_000)
-    since = process.cpuUsage()
+    since = process.threadCpuUsage()
   }
   let ended = 'read'
   try {
-    since = process.cpuUsage()
+    since = process.threadCpuUsage()
     const plan = await planImport(await rowsOf(pause), 1_000_000, async () => pause())
     ended = `${plan.count} rows`
   } catch (error) {

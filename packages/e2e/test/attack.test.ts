@@ -7,8 +7,8 @@ import { type Answer, type Service, until } from '../harness/service.ts'
 
 /** The idle service has about half of it. 250 are aimed at; 256 were seen with long lists on an idle machine. */
 const MOST_RESIDENT_MIB = 300
-/** With as many large files at once as there are people to send them. */
-const MOST_WITH_UPLOADS_MIB = 250
+/** With as many large files at once as there are people to send them: 231 to 269 on an idle machine, less on a busy one. */
+const MOST_WITH_UPLOADS_MIB = 280
 const UPLOADS = 3
 const UPLOAD_BYTES = 16 * 1024 * 1024
 const UPLOAD_ROWS = 50_000

@@ -1,5 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import {
-  createPause,
   lifecycleRef,
   nodeIdentityRef,
   type RecordedSimMove,
@@ -11,6 +11,8 @@ import { addMoves, type MoveRow, STANDINGS, type StandingRow } from './store.ts'
 
 /** SIMs of one transaction: other writers wait for it. */
 const PAGE = 250
+/** Rest for each part of work, while all is as it was: a tenth of a core, as the check of the store after a start. */
+const RESTS = 9
 
 /**
  * Compares what the record knows with what is: at the first load that writes down who stands where, later what has happened
@@ -18,23 +20,32 @@ const PAGE = 250
  */
 export async function compareAll(parts: ComplianceParts, signal: AbortSignal): Promise<void> {
   await compareNode(parts)
-  const { context } = parts
-  const pause = createPause()
-  for (let after: string | undefined = ''; after !== undefined && !signal.aborted; await pause()) {
+  for (let after: string | undefined = ''; after !== undefined && !signal.aborted; ) {
     const from: string = after
-    after = await context.db.write((tx) => comparePage(parts, tx, from))
+    const begunMs = performance.now()
+    const page = await parts.context.db.write((tx) => comparePage(parts, tx, from))
+    const restMs = page.isChanged ? 0 : RESTS * (performance.now() - begunMs)
+    // The end of this copy ends the rest.
+    await delay(restMs, undefined, { signal, ref: false }).catch(() => undefined)
+    after = page.last
   }
 }
 
-/** Gives the last hash that was looked at; undefined at the end. */
-async function comparePage(parts: ComplianceParts, tx: Tx, after: string): Promise<string | undefined> {
+/** What a page came to. */
+interface Page {
+  /** The last hash that was looked at; undefined at the end. */
+  readonly last: string | undefined
+  readonly isChanged: boolean
+}
+
+async function comparePage(parts: ComplianceParts, tx: Tx, after: string): Promise<Page> {
   const states = await parts.context.use(simRegisterRef).states(tx, after, PAGE)
   const last = states.at(-1)
-  if (last === undefined) return undefined
+  if (last === undefined) return { last, isChanged: false }
   const known = await knownBetween(tx, after, last.imsi)
   const rows = states.flatMap((state) => differenceOf(parts, state, known.get(state.imsi)))
   await note(parts, tx, rows)
-  return states.length < PAGE ? undefined : last.imsi
+  return { last: states.length < PAGE ? undefined : last.imsi, isChanged: rows.length > 0 }
 }
 
 async function knownBetween(tx: Tx, after: string, upTo: string): Promise<ReadonlyMap<string, StandingRow>> {

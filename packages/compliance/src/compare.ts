@@ -13,6 +13,8 @@ import { addMoves, type MoveRow, STANDINGS, type StandingRow } from './store.ts'
 const PAGE = 250
 /** Rest for each part of work, while all is as it was: a tenth of a core, as the check of the store after a start. */
 const RESTS = 9
+/** A page that waited for other writers is not rested for at length, ms. */
+const LONGEST_REST_MS = 500
 
 /**
  * Compares what the record knows with what is: at the first load that writes down who stands where, later what has happened
@@ -24,7 +26,7 @@ export async function compareAll(parts: ComplianceParts, signal: AbortSignal): P
     const from: string = after
     const begunMs = performance.now()
     const page = await parts.context.db.write((tx) => comparePage(parts, tx, from))
-    const restMs = page.isChanged ? 0 : RESTS * (performance.now() - begunMs)
+    const restMs = page.isChanged ? 0 : Math.min(RESTS * (performance.now() - begunMs), LONGEST_REST_MS)
     // The end of this copy ends the rest.
     await delay(restMs, undefined, { signal, ref: false }).catch(() => undefined)
     after = page.last

@@ -3,6 +3,8 @@ import { chromium, type Page, type Request } from 'playwright-core'
 
 /** Where Debian and its relatives put the browser. */
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+/** The same engine without windows, menus and policies: a quarter less of a processor for the same pages. */
+const SHELL = '/usr/bin/chromium-headless-shell'
 /** Flags of every browser under test: it reaches this machine alone, and fetches nothing for itself. */
 export const BROWSER_FLAGS: readonly string[] = [
   '--no-sandbox',
@@ -36,8 +38,13 @@ export interface Browser {
   close(): Promise<void>
 }
 
-/** The browser of this machine; undefined when there is none. */
+/** What shows pages on this machine; undefined when there is nothing. */
 export function findBrowser(): string | undefined {
+  return existsSync(SHELL) ? SHELL : findWholeBrowser()
+}
+
+/** The browser as people have it, with the policies of its machine and certificates of its user; undefined when there is none. */
+export function findWholeBrowser(): string | undefined {
   return BROWSERS.find((path) => existsSync(path))
 }
 

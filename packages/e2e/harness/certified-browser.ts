@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium, type Browser as PlaywrightBrowser } from 'playwright-core'
-import { BROWSER_FLAGS, findBrowser } from './browser.ts'
+import { BROWSER_FLAGS, findWholeBrowser } from './browser.ts'
 
 const START_LIMIT_MS = 180_000
 
@@ -16,7 +16,7 @@ export interface BrowserHome {
 
 /** Whether a browser and the programs for its certificates are here. In CI the programs must be where the browser is. */
 export function hasCertifiedBrowser(): boolean {
-  if (findBrowser() === undefined) return false
+  if (findWholeBrowser() === undefined) return false
   const isHere = ['certutil', 'pk12util', 'unshare'].every(
     (name) => spawnSync(name, ['-H']).error === undefined,
   )
@@ -57,7 +57,7 @@ function wrapperIn(folder: string): string {
   const mount = `mkdir -p /etc/chromium/policies && mount --bind '${folder}/policies' /etc/chromium/policies`
   const lines = [
     '#!/bin/sh',
-    `exec unshare ${flags} sh -c "${mount} && exec ${findBrowser()} \\"\\$@\\"" sh "$@"`,
+    `exec unshare ${flags} sh -c "${mount} && exec ${findWholeBrowser()} \\"\\$@\\"" sh "$@"`,
     '',
   ]
   writeFileSync(path, lines.join('\n'), { mode: 0o755 })

@@ -9,8 +9,9 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   dts: false,
-  noExternal: ['yaml'],
+  noExternal: ['ajv', 'ajv-formats', 'yaml'],
   esbuildPlugins: [
+    oneFile('ajv/dist/2020.js', { names: ['Ajv2020'], beside: { 'ajv-formats': ['default'] } }),
     oneFile('yaml', { names: ['isAlias', 'isMap', 'isScalar', 'isSeq', 'LineCounter', 'parseDocument'] }),
   ],
 })

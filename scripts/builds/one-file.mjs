@@ -3,24 +3,27 @@ import { isAbsolute } from 'node:path'
 /**
  * Puts a package of somebody else, with all that it requires, into one file beside the program: node finds, reads and keeps what it
  * compiled of one file in the place of hundreds. `names` are what is imported of it; none: its default, which is the whole of it.
+ * `beside` are packages that share code with it, each with what is imported of it, `default` included: they are in its file.
  * tsup has to leave the package to this plugin (`noExternal`). The file names its package, which a build takes along: its terms and its
  * place in the bill of materials are there.
  */
-export function oneFile(name, { names = [], external = [] } = {}) {
+export function oneFile(name, { names = [], beside = {}, external = [] } = {}) {
   const file = `${name
     .replace(/^@/, '')
     .replace(/(\.js)?$/, '')
     .replaceAll('/', '-')}.cjs`
+  const named = Object.entries(names.length === 0 ? {} : { [name]: names, ...beside })
   const contents =
-    names.length === 0
+    named.length === 0
       ? `module.exports = require('${name}')`
-      : `export { ${names.join(', ')} } from '${name}'`
+      : named.map(([from, all]) => `export { ${all.join(', ')} } from '${from}'`).join('\n')
+  const inside = new Set([name, ...Object.keys(beside)])
   return {
     name: `one-file-${name}`,
     setup: (build) => {
       const { absWorkingDir = process.cwd(), outdir = 'dist' } = build.initialOptions
       build.onResolve({ filter: /^[^.]/ }, ({ path }) =>
-        path === name ? { path: `./${file}`, external: true } : undefined,
+        inside.has(path) ? { path: `./${file}`, external: true } : undefined,
       )
       build.onStart(async () => {
         await build.esbuild.build({
@@ -31,7 +34,9 @@ export function oneFile(name, { names = [], external = [] } = {}) {
           format: 'cjs',
           target: 'node24',
           minifyWhitespace: true,
-          banner: { js: `// "${packageOf(name)}" with all that it requires.` },
+          banner: {
+            js: `// ${[...inside].map((one) => `"${packageOf(one)}"`).join(' and ')} with all that is required.`,
+          },
           legalComments: 'inline',
           external,
           logLevel: 'error',

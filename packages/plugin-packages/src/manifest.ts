@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ERROR_CATALOGUE, type Manifest } from '@steeple/contracts'
-import { readSection, type Section } from '@steeple/settings'
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { Ajv2020, readSection, type Section } from '@steeple/settings'
+import type { ValidateFunction } from 'ajv'
 import semver from 'semver'
 
 /** A plugin package as it lies on the disk, before any of its code runs. */

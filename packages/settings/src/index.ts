@@ -1,3 +1,4 @@
+export { Ajv2020, addFormats } from './ajv.ts'
 export { type CertificateFiles, type FileProblem, readCertificateFiles } from './certificate-files.ts'
 export { type PlannedSettings, planSettings, writeSettings } from './change-settings.ts'
 export { checkConfig } from './check-config.ts'

@@ -1,6 +1,6 @@
 import { ADMIN_TOKEN_VARIABLE, type JsonSchema, msFromDuration, SERVICE_CONFIG } from '@steeple/contracts'
 import type { ErrorObject, Options, ValidateFunction } from 'ajv'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020 } from './ajv.ts'
 import { type ConfigTree, isMap, type Problem, setOwn, valueAt } from './config-tree.ts'
 import { describeProblem, textsIn } from './describe-problem.ts'
 import { type Form, formsOf, systemSurroundings } from './forms.ts'

@@ -53,6 +53,8 @@ function bareApp(handler: RequestHandler): FastifyInstance {
     return503OnClosing: false,
     requestIdHeader: false,
     genReqId: () => '',
+    // What a request has to be is the pipeline's to check: fastify makes no check and no serializer, and loads nothing that would.
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
     frameworkErrors: (_error, request, reply) => {
       handler.refuse(request, reply, validationFailed('the URL is not correctly encoded'))
@@ -66,6 +68,11 @@ function bareApp(handler: RequestHandler): FastifyInstance {
     handler.refuse(request, reply, isStray ? undefined : error)
   })
   return app
+}
+
+/** Asked for where a route has a schema of fastify's. */
+function noCompiler(): never {
+  throw new Error('routes have no schemas of fastify')
 }
 
 function addRoute(

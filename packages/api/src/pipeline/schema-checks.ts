@@ -1,6 +1,6 @@
 import type { ErrorDetail, JsonSchema } from '@steeple/contracts'
-import { Ajv2020, type ErrorObject, type Options } from 'ajv/dist/2020.js'
-import formats from 'ajv-formats'
+import { Ajv2020, addFormats } from '@steeple/settings'
+import type { ErrorObject, Options } from 'ajv'
 import { detailsFrom } from './validation-details.ts'
 
 /** Checks a value, fills defaults in (and coerces it, for URL parts). Undefined when it is valid. */
@@ -110,7 +110,7 @@ function ajvFor(options: Options): Ajv2020 {
     messages: true,
     ...options,
   })
-  formats.default(ajv)
+  addFormats(ajv)
   for (const keyword of ANNOTATIONS) ajv.addKeyword(keyword)
   return ajv
 }

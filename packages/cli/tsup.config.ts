@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { basename } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
+// @boundaries-ignore a build's own script, which no program loads
+import { oneFile } from '../../scripts/builds/one-file.mjs'
 
 /** When the newest commit was made, for `GET /v1/version`; nothing is known of a copy without its history. */
 function buildDate(): string {
@@ -34,5 +36,11 @@ export default defineConfig({
   clean: true,
   dts: false,
   define: { STEEPLE_BUILD_DATE: JSON.stringify(buildDate()) },
-  esbuildPlugins: [emptyParts],
+  noExternal: ['commander'],
+  esbuildPlugins: [
+    emptyParts,
+    oneFile('commander', {
+      names: ['Argument', 'Command', 'CommanderError', 'InvalidArgumentError', 'Option'],
+    }),
+  ],
 })

@@ -1,8 +1,7 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { request as httpsRequest } from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { failure } from '../command-error.ts'
-import { type Incoming, type Outgoing, tlsOptions } from './exchange.ts'
+import { type Incoming, type Outgoing, wayTo } from './exchange.ts'
 import { networkError } from './network-error.ts'
 
 /** For so long the other end may be silent: a large backup is checked as a whole before it is answered, ms. */
@@ -18,13 +17,13 @@ export interface Transfer extends Omit<Outgoing, 'body'> {
 /** Sends a request whose body, or whose answer, is too large to hold. The caller reads the answer. Throws `unreachable`. */
 export async function transfer(outgoing: Transfer): Promise<IncomingMessage> {
   const { url, method, headers, body, identity } = outgoing
-  const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+  const { request: send, options } = await wayTo(url, identity)
   const request = send(url, {
     method,
     headers,
     agent: false,
     timeout: SILENCE_MS,
-    ...(url.protocol === 'https:' ? tlsOptions(identity) : {}),
+    ...options,
   })
   request.on('timeout', () => request.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })))
   const answered = new Promise<IncomingMessage>((resolve, reject) => {

@@ -1,4 +1,3 @@
-import { msFromDuration, timestampFromMs } from '@steeple/contracts'
 import { type Command, Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, isObject } from '../client/rest-client.ts'
@@ -89,15 +88,17 @@ async function sayWhenOff(terminal: Terminal, options: ConnectionOptions): Promi
 
 async function silence(terminal: Terminal, id: string, options: SilenceOptions): Promise<void> {
   const path = `${alertPath(id)}/silence`
-  const { body } = await connect(terminal, options).change('POST', path, { until: untilOf(options) })
+  const until = await untilOf(options)
+  const { body } = await connect(terminal, options).change('POST', path, { until })
   printRecord(terminal, options.json === true, body)
 }
 
-function untilOf(options: SilenceOptions): string | null {
+async function untilOf(options: SilenceOptions): Promise<string | null> {
   const ways = [options.for, options.until, options.end].filter((way) => way !== undefined)
   if (ways.length !== 1) throw usageError('say how long: --for, --until or --end')
   if (options.end === true) return null
   if (options.until !== undefined) return options.until
+  const { msFromDuration, timestampFromMs } = await import('@steeple/contracts')
   const ms = msFromDuration(options.for ?? '')
   if (ms === undefined) throw usageError(`--for takes a duration such as 2h or 3d, not ${options.for}`)
   return timestampFromMs(Date.now() + ms)

@@ -1,5 +1,3 @@
-import { resolve } from 'node:path'
-import { DEFAULT_CONFIG_FILE } from '@steeple/settings'
 import type { Command } from 'commander'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
@@ -25,8 +23,7 @@ export function addMachineCommands(program: Command, terminal: Terminal): void {
     .option('--config <file>', 'the file, as elsewhere (/etc/svc/control.yaml when none is named)')
     .action(async (named: string | undefined, options: Pick<LocalOptions, 'config' | 'json'>) => {
       const { checkConfigFile } = await import('../offline/check-config-file.ts')
-      const file = named ?? options.config ?? DEFAULT_CONFIG_FILE
-      await checkConfigFile(terminal, resolve(terminal.cwd, file), options.json === true)
+      await checkConfigFile(terminal, named ?? options.config, options.json === true)
     })
   const vault = program.command('vault').description('the key that seals secrets in the store')
   placeOptions(

@@ -7,7 +7,7 @@ import type { FoundPlugin } from './manifest.ts'
 export function inDependencyOrder(plugins: readonly FoundPlugin[]): readonly FoundPlugin[] {
   const rest = new Map(
     [...plugins]
-      .sort((a, b) => rankOf(a) - rankOf(b) || a.manifest.id.localeCompare(b.manifest.id))
+      .sort((a, b) => rankOf(a) - rankOf(b) || byLetters(a.manifest.id, b.manifest.id))
       .map((found) => [found.manifest.id, found]),
   )
   const ordered: FoundPlugin[] = []
@@ -33,4 +33,10 @@ function rankOf({ origin }: FoundPlugin): number {
 
 function providesOf(found: FoundPlugin): readonly string[] {
   return found.manifest.provides ?? []
+}
+
+/** Ids are lower-case ASCII: to ask for the rules of a language, as `localeCompare` does, costs a start 5 ms. */
+function byLetters(one: string, other: string): number {
+  if (one === other) return 0
+  return one < other ? -1 : 1
 }

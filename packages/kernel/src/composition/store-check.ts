@@ -111,8 +111,13 @@ function createRemember(memory: ScanMemory, rows: () => number | undefined): Rem
 }
 
 function progressOf({ part, rows }: Standing, whole: number | undefined): string {
-  const share = whole === undefined || whole === 0 ? '' : ` of about ${whole.toLocaleString('en-US')}`
-  return `the check of the store is at ${part}: ${rows.toLocaleString('en-US')}${share} rows`
+  const share = whole === undefined || whole === 0 ? '' : ` of about ${inThousands(whole)}`
+  return `the check of the store is at ${part}: ${inThousands(rows)}${share} rows`
+}
+
+/** `1,234,567`. Each start says this, and `toLocaleString` looks through all languages first. */
+function inThousands(count: number): string {
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
 function observe(

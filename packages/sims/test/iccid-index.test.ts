@@ -1,4 +1,4 @@
-import type { Imsi, Tx } from '@steeple/contracts'
+import { createPause, type Imsi, type Reader, type Tx } from '@steeple/contracts'
 import { assert, memoryDb, suite } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { iccidBackfill } from '../src/secrets/iccid-backfill.ts'
@@ -92,6 +92,79 @@ index('opens no card once all is indexed', async () => {
   assert.is(await holder(db, again, 3), hashOf(3))
   assert.is(await holder(db, again, 4_003), undefined, 'the same last four digits')
   assert.is(opened, 0)
+  db.close()
+})
+
+/** Who holds the ICCIDs of these numbers, by number. */
+async function holdersOf(
+  db: Db,
+  of: ReturnType<typeof iccidIndex>,
+  numbers: readonly number[],
+): Promise<readonly (readonly [number, string])[]> {
+  const mac = await of.mac()
+  const cards = numbers.map((number) => ({ iccid: iccidOf(number), mac: mac(iccidOf(number)) }))
+  const found = await of.holders(db, cards, { indexedTo: await of.indexedTo(db), pause: createPause() })
+  return numbers.flatMap((number) => {
+    const hash = found.get(iccidOf(number))
+    return hash === undefined ? [] : [[number, hash] as const]
+  })
+}
+
+index(
+  'finds who holds many ICCIDs at once, before and after they are indexed, and nobody revoked',
+  async () => {
+    const db = memoryDb(MIGRATIONS)
+    const vault = testVault()
+    for (let number = 0; number < 120; number++) await addOld(db, vault, number)
+    await db.write((tx) =>
+      tx.run("update sims_sim set state = 'revoked' where hash = :hash", { hash: hashOf(5) }),
+    )
+    // Some are nobody's although their last four digits are a SIM's; the list is longer than what one statement looks for.
+    const numbers = Array.from({ length: 133 }, (_, i) => (i % 10 === 0 ? 20_000 + i : i))
+    const wanted = numbers
+      .filter((number) => number < 120 && number !== 5)
+      .map((number) => [number, hashOf(number)])
+    const of = iccidIndex(db, vault)
+    assert.equal(await holdersOf(db, of, numbers), wanted, 'by their cards')
+    await db.write((tx) =>
+      tx.run("update sims_sim set state = 'issued' where hash = :hash", { hash: hashOf(5) }),
+    )
+    const backfill = iccidBackfill({ db }, vault, of)
+    while ((await of.indexedTo(db)) < ALL_INDEXED) await backfill(NEVER)
+    await db.write((tx) =>
+      tx.run("update sims_sim set state = 'revoked' where hash = :hash", { hash: hashOf(5) }),
+    )
+    assert.equal(await holdersOf(db, of, numbers), wanted, 'by the index')
+    assert.equal(await holdersOf(db, of, [3, 5, 20_000]), [[3, hashOf(3)]], 'a few')
+    assert.equal(await holdersOf(db, of, []), [])
+    db.close()
+  },
+)
+
+index('looks into the index of ICCIDs for each of many, and at no other row', async () => {
+  const db = memoryDb(MIGRATIONS)
+  const vault = testVault()
+  await addOld(db, vault, 1)
+  const of = iccidIndex(db, vault)
+  const backfill = iccidBackfill({ db }, vault, of)
+  while ((await of.indexedTo(db)) < ALL_INDEXED) await backfill(NEVER)
+  let plan: readonly { readonly detail: string }[] = []
+  const explaining: Reader = {
+    get: (sql, params) => db.get(sql, params),
+    all: async (sql, params) => {
+      plan = await db.all<{ readonly detail: string }>(`explain query plan ${sql}`, params)
+      return await db.all(sql, params)
+    },
+  }
+  const mac = await of.mac()
+  const cards = Array.from({ length: 50 }, (_, i) => ({ iccid: iccidOf(i), mac: mac(iccidOf(i)) }))
+  const search = { indexedTo: ALL_INDEXED, pause: createPause() }
+  assert.equal([...(await of.holders(explaining, cards, search)).values()], [hashOf(1)])
+  const looks = plan.filter(({ detail }) => detail.startsWith('S'))
+  const isByIccid = ({ detail }: { readonly detail: string }): boolean =>
+    detail.includes('sims_sim_iccid_mac (iccid_last4=? AND iccid_mac=?)')
+  assert.is(looks.length, 50)
+  assert.ok(looks.every(isByIccid), JSON.stringify(looks[0]))
   db.close()
 })
 

@@ -1,4 +1,4 @@
-import type { Imsi, Reader, Tx } from '@steeple/contracts'
+import type { Imsi, Pause, Reader, Tx } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
 import type { SimsParts } from '../parts.ts'
 import { firstHss } from '../provision/first-hss.ts'
@@ -50,6 +50,8 @@ export class ImportRows {
   readonly #seen = new Map<string, PlannedRow>()
   /** Rows by ICCID. */
   readonly #seenIccids = new Map<string, PlannedRow>()
+  /** Hashes of SIMs by their ICCIDs, of the rows that are about to be compared. */
+  #holders: ReadonlyMap<string, string> = new Map()
   #planned = 0
 
   constructor(of: ImportPart) {
@@ -81,10 +83,16 @@ export class ImportRows {
     }
   }
 
+  /** Finds who has the ICCIDs of some rows, before these are looked at or stored with the same reader. */
+  async findHolders(reader: Reader, ready: readonly Ready[], pause: Pause): Promise<void> {
+    const { parts, indexedTo } = this.#of
+    const cards = ready.flatMap(({ iccid }) => iccid ?? [])
+    this.#holders = await parts.iccids.holders(reader, cards, { indexedTo, pause })
+  }
+
   /** Compares a row with the store and reports what would be done. True when there is something to do. */
   async look(reader: Reader, ready: Ready): Promise<boolean> {
-    const verdict =
-      (await this.#known(reader, ready)) ?? (await this.#clash(reader, ready)) ?? this.#fault() ?? IMPORTED
+    const verdict = (await this.#known(reader, ready)) ?? this.#clash(ready) ?? this.#fault() ?? IMPORTED
     this.#report(ready, verdict)
     return verdict.status === 'imported' || verdict.status === 'updated'
   }
@@ -92,7 +100,7 @@ export class ImportRows {
   /** Stores a row, or the label of one that is there, and reports on it. Gives what is new, whose move is for the caller to note. */
   async store(tx: Tx, ready: Ready): Promise<SimRow | undefined> {
     const { row } = ready
-    const fault = (await this.#clash(tx, ready)) ?? this.#fault()
+    const fault = this.#clash(ready) ?? this.#fault()
     const isNew = fault === undefined && (await SIMS.insertNew(tx, row))
     const verdict = isNew ? IMPORTED : ((await this.#known(tx, ready)) ?? fault ?? IMPORTED)
     if (verdict.status === 'updated') {
@@ -131,11 +139,11 @@ export class ImportRows {
   }
 
   /** Another SIM has the ICCID, in the file or in the store. */
-  async #clash(reader: Reader, { iccid, row }: Ready): Promise<Verdict | undefined> {
+  #clash({ iccid, row }: Ready): Verdict | undefined {
     if (iccid === undefined) return undefined
     const before = this.#seenIccids.get(iccid.iccid)
     if (before !== undefined) return { status: 'error', error: `has the same ICCID as ${nameOf(before)}` }
-    const holder = await this.#of.parts.iccids.holder(reader, iccid, this.#of.indexedTo)
+    const holder = this.#holders.get(iccid.iccid)
     return holder === undefined || holder === row.hash
       ? undefined
       : { status: 'error', error: `iccid is the ICCID of the SIM ${holder}; revoke that one first` }

@@ -129,11 +129,14 @@ class Run {
 
   async dry(): Promise<object> {
     const { parts, rows, pause } = this.#of
-    for (const chunk of this.#chunks())
-      for (const ready of await this.#read(chunk)) {
+    for (const chunk of this.#chunks()) {
+      const read = await this.#read(chunk)
+      await rows.findHolders(parts.context.db, read, pause)
+      for (const ready of read) {
         await rows.look(parts.context.db, ready)
         await pause()
       }
+    }
     return this.#report()
   }
 
@@ -166,11 +169,14 @@ class Run {
   async atomic(): Promise<Reply> {
     const { parts, request, id, rows, results, pause } = this.#of
     const wanted: Ready[] = []
-    for (const chunk of this.#chunks())
-      for (const ready of await this.#read(chunk)) {
+    for (const chunk of this.#chunks()) {
+      const read = await this.#read(chunk)
+      await rows.findHolders(parts.context.db, read, pause)
+      for (const ready of read) {
         if (await rows.look(parts.context.db, ready)) wanted.push(ready)
         await pause()
       }
+    }
     const isRefused = results.hasErrors
     if (isRefused) results.withhold()
     rows.forget()
@@ -200,10 +206,14 @@ class Run {
   async #store(tx: Parameters<ImportRows['store']>[0], ready: readonly Ready[]): Promise<readonly string[]> {
     const { parts, rows, pause } = this.#of
     const added: SimRow[] = []
-    for (const one of ready) {
-      const row = await rows.store(tx, one)
-      if (row !== undefined) added.push(row)
-      await pause()
+    for (let at = 0; at < ready.length; at += CHUNK) {
+      const some = ready.slice(at, at + CHUNK)
+      await rows.findHolders(tx, some, pause)
+      for (const one of some) {
+        const row = await rows.store(tx, one)
+        if (row !== undefined) added.push(row)
+        await pause()
+      }
     }
     await noteMoves(
       parts,

@@ -4,14 +4,15 @@ import {
   defineTable,
   drawnKey,
   isServiceError,
+  type Pause,
   type Reader,
   storeCorrupt,
   type Table,
   type Tx,
   type Vault,
 } from '@steeple/contracts'
+import { hasIccids, simsWithIccids, simWithIccid } from '../store/iccid-store.ts'
 import { simsWithIccidEnd } from '../store/sealed-store.ts'
-import { hasIccids, simWithIccid } from '../store/sim-store.ts'
 import { wipeCard } from './card.ts'
 import { openCard } from './sealing.ts'
 
@@ -34,6 +35,8 @@ const ID = 'iccid'
 /** Octets of a keyed hash, of which the first say under which key it is. No two cards share the others by chance. */
 const MAC_OCTETS = 16
 const TAG_OCTETS = 2
+/** So many are found sooner one by one than by the statement for a list. */
+const FEW_CARDS = 5
 /** Behind every hash. */
 export const ALL_INDEXED = 'g'
 
@@ -56,6 +59,12 @@ export interface IccidIndex {
   indexedTo(reader: Reader): Promise<string>
   /** The SIM that is not revoked and has that ICCID, by its hash. `indexedTo`: as it was asked for before. */
   holder(reader: Reader, card: IndexedIccid, indexedTo: string): Promise<string | undefined>
+  /** As `holder` of many cards: the holders of those that have one, by ICCID. */
+  holders(
+    reader: Reader,
+    cards: readonly IndexedIccid[],
+    search: { readonly indexedTo: string; readonly pause: Pause },
+  ): Promise<ReadonlyMap<string, string>>
 }
 
 /** An ICCID and its keyed hash. */
@@ -84,19 +93,49 @@ export function iccidIndex(db: Db, vault: Vault): IccidIndex {
     if (mac?.key !== key) mac = { key, of: macUnder(key) }
     return mac.of
   }
+  const holder: IccidIndex['holder'] = async (reader, { iccid, mac: wanted }, indexedTo) => {
+    const last4 = lastFour(iccid)
+    const found = await simWithIccid(reader, last4, wanted)
+    if (found !== undefined || indexedTo >= ALL_INDEXED) return found
+    const { isUnder } = await macNow()
+    for (const sim of await simsWithIccidEnd(reader, last4, indexedTo))
+      if (!isUnder(sim.iccid_mac) && iccidOf(vault, sim) === iccid) return sim.hash
+    return undefined
+  }
   return {
     mac: macNow,
     indexedTo: async (reader) => (await ICCID_INDEX.find(reader, { id: ID }))?.indexed_to ?? '',
-    holder: async (reader, { iccid, mac: wanted }, indexedTo) => {
-      const last4 = iccid.slice(-4)
-      const found = await simWithIccid(reader, last4, wanted)
-      if (found !== undefined || indexedTo >= ALL_INDEXED) return found
-      const { isUnder } = await macNow()
-      for (const sim of await simsWithIccidEnd(reader, last4, indexedTo))
-        if (!isUnder(sim.iccid_mac) && iccidOf(vault, sim) === iccid) return sim.hash
-      return undefined
+    holder,
+    holders: async (reader, cards, { indexedTo, pause }) => {
+      if (indexedTo >= ALL_INDEXED && cards.length > FEW_CARDS) return await indexedHolders(reader, cards)
+      const holders = new Map<string, string>()
+      for (const card of cards) {
+        const hash = await holder(reader, card, indexedTo)
+        if (hash !== undefined) holders.set(card.iccid, hash)
+        await pause()
+      }
+      return holders
     },
   }
+}
+
+async function indexedHolders(
+  reader: Reader,
+  cards: readonly IndexedIccid[],
+): Promise<ReadonlyMap<string, string>> {
+  const wanted = cards.map(({ iccid, mac }) => ({ last4: lastFour(iccid), mac }))
+  const sims = await simsWithIccids(reader, wanted)
+  if (sims.length === 0) return new Map()
+  const iccids = new Map(cards.map(({ iccid, mac }) => [hexOf(mac), iccid]))
+  return new Map(sims.map(({ hash, iccid_mac }) => [iccids.get(hexOf(iccid_mac)) ?? '', hash]))
+}
+
+function lastFour(iccid: string): string {
+  return iccid.slice(-4)
+}
+
+function hexOf(octets: Uint8Array): string {
+  return Buffer.from(octets.buffer, octets.byteOffset, octets.byteLength).toString('hex')
 }
 
 /** Remembers that all SIMs up to `hash` are indexed, in the transaction that has done it. */

@@ -137,24 +137,6 @@ export async function isTaken(reader: Reader, hash: string): Promise<boolean> {
   return (await reader.get('select hash from sims_sim where hash = :hash', { hash })) !== undefined
 }
 
-const BY_ICCID =
-  "select hash from sims_sim where iccid_last4 = :last4 and iccid_mac = :mac and state <> 'revoked' limit 1"
-
-/** The SIM that is not revoked and has the ICCID with that end and keyed hash, as far as it is indexed. */
-export async function simWithIccid(
-  reader: Reader,
-  last4: string,
-  mac: Uint8Array,
-): Promise<string | undefined> {
-  return (await reader.get<{ readonly hash: string }>(BY_ICCID, { last4, mac }))?.hash
-}
-
-/** Whether any SIM has an ICCID. */
-export async function hasIccids(reader: Reader): Promise<boolean> {
-  const sql = 'select hash from sims_sim where iccid_last4 is not null limit 1'
-  return (await reader.get(sql)) !== undefined
-}
-
 /** How many SIMs are in each state; all states are there. */
 export async function countByState(reader: Reader): Promise<ReadonlyMap<SimState, number>> {
   const sql = 'select state, count(*) as sims from sims_sim group by state'

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { staleChange } from './error-catalogue.ts'
 
 /** Characters of base64url of a hash: 132 bits of it. */
@@ -35,8 +35,5 @@ export function namesTag(ifMatch: string, isThere: (tag: string) => boolean): bo
 }
 
 function hashOf(value: unknown): string {
-  return createHash('sha256')
-    .update(JSON.stringify(value) ?? '')
-    .digest('base64url')
-    .slice(0, HASH_LENGTH)
+  return hash('sha256', JSON.stringify(value) ?? '', 'base64url').slice(0, HASH_LENGTH)
 }

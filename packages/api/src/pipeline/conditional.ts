@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Reply } from '@steeple/contracts'
 import type { Endpoint } from '../host/endpoint.ts'
 import type { RequestContext } from './request-context.ts'
@@ -9,7 +9,7 @@ const TAG_LENGTH = 22
 
 /** The entity tag of an answer by its content, strong. Source: RFC 9110 §8.8.3. */
 export function etagFrom(content: string | Uint8Array): string {
-  return `"${createHash('sha256').update(content).digest('base64url').slice(0, TAG_LENGTH)}"`
+  return `"${hash('sha256', content, 'base64url').slice(0, TAG_LENGTH)}"`
 }
 
 /**

@@ -27,6 +27,7 @@ gnb(
         { atMs: 100, stream: 'out', text: '==== gNB started ===' },
       ],
       onAirAtMs: 100,
+      phones: 2,
       metricsPort: port,
       metrics: [
         ngap(true),

@@ -79,12 +79,18 @@ export function gnbYml(input: RadioInput, plan: CellPlan): string {
   return `${lines.join('\n')}\n`
 }
 
-/** What the driver reads of the program: its output, and its figures each second over the remote control. */
+/**
+ * What the driver reads of the program: its output, and its figures over the remote control.
+ *
+ * Figures in the log besides: what gnb prints into a pipe stays in its buffer until it logs something, and on a quiet day that
+ * is never. They say that slots pass as well.
+ */
 function reporting(port: number): readonly string[] {
   return [
     'log:',
     '  filename: stdout',
     '  all_level: warning',
+    '  ngap_level: info',
     '  hex_max_size: 0',
     'remote_control:',
     '  enabled: true',
@@ -92,6 +98,7 @@ function reporting(port: number): readonly string[] {
     `  port: ${port}`,
     'metrics:',
     '  enable_json: true',
+    '  enable_log: true',
     '  autostart_stdout_metrics: false',
     '  layers:',
     '    enable_sched: true',

@@ -15,7 +15,12 @@ const DEVICE_CAUSE =
   /Unable to create radio session|No (?:\S+ )?devices? found|exceeded maximum number of timed out/iu
 
 const RULES: readonly Rule[] = [
-  [/^==== gNB started ===|^gNodeB started/u, () => ({ kind: 'started' })],
+  // It ends when the AMF does not take it, so one that has started is connected.
+  [/^==== gNB started ===|^gNodeB started/u, () => ({ kind: 'started', isConnected: true })],
+  [
+    /\bScheduler cell pci=\d+ metrics: .*\bnof_ues=(\d{1,4})\b/u,
+    ([, phones]) => ({ kind: 'ticked', phones: Number(phones) }),
+  ],
   [
     /^Cell pci=\d+, bw=([0-9.]+) MHz, .*\bdl_freq=([0-9.]+) MHz(?:.*\bul_freq=([0-9.]+) MHz)?/u,
     ([, bandwidth, downlink = '', uplink]) => ({
@@ -26,16 +31,25 @@ const RULES: readonly Rule[] = [
       ...(uplink === undefined ? {} : { uplinkMhz: Number(uplink) }),
     }),
   ],
-  [/^N2: Connection to AMF on \S+ completed/u, () => ({ kind: 'connected' })],
+  // Of SCTP alone: the NG setup follows.
+  [
+    /^N2: Connection to AMF on \S+ completed/u,
+    () => ({ kind: 'attempt', reason: 'the AMF is there, but does not answer the NG setup' }),
+  ],
+  [/\[NGAP *\] .*\bRx PDU: NGSetupResponse\b/u, () => ({ kind: 'connected' })],
   [
     /^N2: Failed to connect to AMF on \S{1,64} *(.{0,160})/u,
     ([, why = '']) => ({ kind: 'disconnected', reason: `no connection to the AMF. ${why}`.trim() }),
   ],
   [
-    /^"NG Setup Procedure" failed\.(.{0,160})/iu,
-    ([, why = '']) => ({ kind: 'disconnected', reason: `NG setup failed.${why}` }),
+    // On the console and in the log; the console's line of a time-out has no end, so the log's follows on the same one.
+    /"NG Setup Procedure" (failed\.|timed out after \d+ms)([^"]{0,60}"[^"]{0,100}")?/iu,
+    ([, how = '', why = '']) => ({ kind: 'disconnected', reason: `NG setup ${how}${why}`, isLast: true }),
   ],
-  [/\bHandling N2 disconnection\b/u, ([text]) => ({ kind: 'disconnected', reason: text })],
+  [
+    /\bHandling N2 disconnection\b/u,
+    () => ({ kind: 'disconnected', reason: 'the connection to the AMF was lost' }),
+  ],
   [/\bFailed to reconnect to AMF\b/u, ([reason]) => ({ kind: 'given_up', reason })],
   [
     /^Late: (\d{1,9}); Underflow: (\d{1,9}); Overflow: (\d{1,9});/u,

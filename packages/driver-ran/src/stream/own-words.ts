@@ -1,10 +1,12 @@
 import { plainLine } from './radio-event.ts'
 
 const TROUBLE =
-  /error|invalid|unrecogni[sz]ed|failed|fail |couldn't|could not|cannot|not found|unable|\[E\]|not (?:a )?valid|must be|only one/iu
-/** Lines that every start without a core prints; they explain no exit, and the state of S1 is told elsewhere. */
+  /error|invalid|unrecogni[sz]ed|failed|fail |couldn't|could not|cannot|not found|unable|\[E\]|not (?:a )?valid|must be|only one|timed out/iu
+/**
+ * Lines that every start without a core prints, and figures: they explain no exit, and the state of S1 or NG is told elsewhere.
+ */
 const USUAL =
-  /^\[S1AP|^\[\w+ *\] \[[DI]\]|^Failed to initiate S1 connection|^S1setup failed|^connect\(\): |^Could not verify|scaling governor|real-time priority/iu
+  /^\[METRICS|^\[S1AP|^\[\w+ *\] \[[DI]\]|^Failed to initiate S1 connection|^S1setup failed|^connect\(\): |^Could not verify|scaling governor|real-time priority/iu
 /** What a line of the log begins with: when it was written, and in which subframe. */
 const STAMP = /^\d{4}-\d\d-\d\dT\S+ |\[ *\d+\] /gu
 const KEPT_LINES = 6

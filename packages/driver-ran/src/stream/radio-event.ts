@@ -7,8 +7,10 @@ export type RadioEvent =
   | { readonly kind: 'heard'; readonly isUnguarded: boolean }
   /** What was started is not the program but something that has started it, which a dead service would leave behind. */
   | { readonly kind: 'wrapped' }
-  /** Samples flow: the transmitter is on. */
-  | { readonly kind: 'started' }
+  /** Samples flow: the transmitter is on. Connected: it starts only after its core has taken it. */
+  | { readonly kind: 'started'; readonly isConnected?: boolean }
+  /** Slots pass, as it says itself now and then while its cell is active. */
+  | { readonly kind: 'ticked'; readonly phones: number }
   /** The carrier that the program says it uses. */
   | {
       readonly kind: 'carrier'
@@ -26,9 +28,15 @@ export type RadioEvent =
   /** S1 or NG is set up. */
   | { readonly kind: 'connected' }
   /**
-   * S1 or NG is lost or was not set up; `reason` is the program's own. Vague: what was heard of the attempt says more.
+   * S1 or NG is lost or was not set up; `reason` is the program's own. Vague: what was heard of the attempt says more. Last: on
+   * air it does not try again.
    */
-  | { readonly kind: 'disconnected'; readonly reason: string; readonly isVague?: boolean }
+  | {
+      readonly kind: 'disconnected'
+      readonly reason: string
+      readonly isVague?: boolean
+      readonly isLast?: boolean
+    }
   /** How far an attempt to reach the core has come: why it fails if nothing else follows; undefined when it begins. */
   | { readonly kind: 'attempt'; readonly reason: string | undefined }
   /** The cell is on air and can serve no phone. */

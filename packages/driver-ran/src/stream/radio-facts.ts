@@ -11,6 +11,10 @@ export interface RadioFacts {
   readonly device: string | undefined
   readonly isGainIgnored: boolean
   readonly isConnected: boolean
+  /** When that became so. */
+  readonly connectedAtMs: number | undefined
+  /** When it last said that slots pass; undefined as long as it has not. */
+  readonly tickedAtMs: number | undefined
   /** Why S1 or NG is down, in the program's words. */
   readonly lossReason: string | undefined
   /** Why the attempt to reach the core that is under way has failed if nothing more is heard. */
@@ -43,6 +47,8 @@ export function freshFacts(): RadioFacts {
     device: undefined,
     isGainIgnored: false,
     isConnected: false,
+    connectedAtMs: undefined,
+    tickedAtMs: undefined,
     lossReason: undefined,
     attempt: undefined,
     hasGivenUp: false,
@@ -65,7 +71,13 @@ export function nextFacts(facts: RadioFacts, event: RadioEvent, nowMs: number): 
     case 'wrapped':
       return { ...facts, isUnguarded: true }
     case 'started':
-      return { ...facts, isStarted: true, startedAtMs: facts.startedAtMs ?? nowMs }
+      return {
+        ...(event.isConnected === true ? connected(facts, nowMs) : facts),
+        isStarted: true,
+        startedAtMs: facts.startedAtMs ?? nowMs,
+      }
+    case 'ticked':
+      return { ...facts, tickedAtMs: nowMs, ueCount: facts.isConnected ? event.phones : undefined }
     case 'carrier':
       return { ...facts, carrier: event }
     case 'device':
@@ -73,11 +85,12 @@ export function nextFacts(facts: RadioFacts, event: RadioEvent, nowMs: number): 
     case 'gain_ignored':
       return { ...facts, isGainIgnored: true }
     case 'connected':
-      return { ...facts, isConnected: true, lossReason: undefined, attempt: undefined }
+      return connected(facts, nowMs)
     case 'disconnected':
       return {
         ...facts,
         isConnected: false,
+        hasGivenUp: facts.hasGivenUp || (event.isLast === true && facts.isStarted),
         lossReason:
           event.isVague === true ? (facts.attempt ?? facts.lossReason ?? event.reason) : event.reason,
         rntis: new Set(),
@@ -106,6 +119,16 @@ export function nextFacts(facts: RadioFacts, event: RadioEvent, nowMs: number): 
       return { ...facts, isForced: true }
     case 'stopping':
       return facts
+  }
+}
+
+function connected(facts: RadioFacts, nowMs: number): RadioFacts {
+  return {
+    ...facts,
+    isConnected: true,
+    connectedAtMs: facts.isConnected ? facts.connectedAtMs : nowMs,
+    lossReason: undefined,
+    attempt: undefined,
   }
 }
 

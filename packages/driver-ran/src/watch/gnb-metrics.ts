@@ -40,7 +40,7 @@ async function listen(port: number, heard: (event: RadioEvent) => void, signal: 
   signal.removeEventListener('abort', end)
 }
 
-/** What one message of the metrics says: NG up or down by `cu-cp`, phones by `cells`. Nothing for anything else. */
+/** What one message of the metrics says: NG down by `cu-cp`, phones by `cells`. Nothing for anything else. */
 export function metricsEvents(text: string): readonly RadioEvent[] {
   let message: unknown
   try {
@@ -51,8 +51,9 @@ export function metricsEvents(text: string): readonly RadioEvent[] {
   const events: RadioEvent[] = []
   const ngaps = listOf(at(message, 'cu-cp', 'ngaps', 'ngap'))
   if (ngaps !== undefined) {
+    // What it calls connected is SCTP: an AMF that refuses the NG setup, or does not answer, counts as well.
     const isUp = ngaps.some((ngap) => at(ngap, 'connected') === true)
-    events.push(isUp ? { kind: 'connected' } : { kind: 'disconnected', reason: 'gnb says that NG is down' })
+    if (!isUp) events.push({ kind: 'disconnected', reason: 'gnb says that NG is down', isVague: true })
   }
   const cells = listOf(at(message, 'cells'))
   if (cells !== undefined) {

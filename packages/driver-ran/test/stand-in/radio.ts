@@ -4,6 +4,7 @@ import { appendFileSync, openSync, readFileSync, writeFileSync, writeSync } from
 import { createInterface } from 'node:readline'
 import { linesOf } from '../support/recordings.ts'
 import { readEnbFiles } from './enb-files.ts'
+import { CORE_FIGURES, figuresLine, isLogged, readGnbFile } from './gnb-file.ts'
 import { serveMetrics } from './metrics-server.ts'
 import type { Scenario } from './scenario.ts'
 
@@ -14,28 +15,53 @@ const isEscaped = role === 'escaped'
 if (role !== 'between') appendFileSync(`${scenario.samples}.pids`, `${process.pid}\n`)
 let isMuted = false
 let sending: NodeJS.Timeout | undefined
+let isSending = false
 
+/** What a gnb has printed into its pipe and not yet sent; undefined of a program that sends each line. */
+let unsent: string[] | undefined
 const print = (stream: 'out' | 'err', text: string): void => {
-  writeSync(stream === 'out' ? 1 : 2, `${text}\n`)
+  if (stream === 'err') return void writeSync(2, `${text}\n`)
+  unsent?.push(text)
+  if (unsent === undefined) writeSync(1, `${text}\n`)
+  else if (isLogged(text)) writeSync(1, unsent.splice(0).map((line) => `${line}\n`).join(''))
 }
+process.on('exit', () => {
+  for (const text of unsent ?? []) writeSync(1, `${text}\n`)
+})
 const send = (): void => {
   writeSync(samples, `${process.hrtime.bigint()} ${isMuted ? 0 : 1}\n`)
 }
 const goOnAir = (): void => {
   if (sending !== undefined) return
+  isSending = true
   send()
   sending = setInterval(send, 2)
 }
 
-// As srsenb, it reads its files before anything else. A gnb names its file by an option.
+// As srsenb and gnb, it reads its files before anything else. A gnb names its file by an option.
 const lastArgument = process.argv.at(-1) ?? ''
-if (lastArgument.endsWith('/enb.conf') && role !== 'child' && role !== 'between' && !isEscaped) {
+const isFirst = role !== 'child' && role !== 'between' && !isEscaped
+if (lastArgument.endsWith('/enb.conf') && isFirst) {
   const { lines, code } = readEnbFiles(lastArgument)
   for (const text of lines) print('err', text)
   if (code !== undefined) process.exit(code)
 }
+const isGnb = lastArgument.endsWith('/gnb.yml') && isFirst
+if (isGnb) {
+  const { lines, code, isLogging } = readGnbFile(lastArgument)
+  for (const { stream, text } of lines) print(stream, text)
+  if (code !== undefined) process.exit(code)
+  unsent = []
+  // Its threads go on looking for samples when none come.
+  setInterval(() => undefined, 2)
+  const tell = (): void => {
+    print('out', CORE_FIGURES)
+    if (isSending) print('out', figuresLine(scenario.phones ?? 0))
+  }
+  if (isLogging) setInterval(tell, 1_000)
+}
 // Its thread has the name that the driver looks for.
-writeFileSync('/proc/self/comm', 'TXRX')
+writeFileSync('/proc/self/comm', isGnb ? 'lower_phy#0' : 'TXRX')
 
 const speed = scenario.speed ?? 1
 const recorded =
@@ -54,7 +80,11 @@ if (says !== undefined) {
   }, 50)
 }
 if (scenario.onAirAtMs !== undefined) setTimeout(goOnAir, scenario.onAirAtMs)
-if (scenario.stallsAtMs !== undefined) setTimeout(() => clearInterval(sending), scenario.stallsAtMs)
+const stall = (): void => {
+  clearInterval(sending)
+  isSending = false
+}
+if (scenario.stallsAtMs !== undefined) setTimeout(stall, scenario.stallsAtMs)
 if (scenario.exit !== undefined) {
   const { atMs, code } = scenario.exit
   setTimeout(() => process.exit(code), atMs)

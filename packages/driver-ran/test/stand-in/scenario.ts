@@ -33,6 +33,8 @@ export interface Scenario {
     /** It ends itself so long afterwards. */
     readonly endsAfterMs?: number
   }
+  /** So many phones a gnb counts in its log; none when absent. */
+  readonly phones?: number
   /** A gnb's metrics server on that port. */
   readonly metricsPort?: number
   readonly metrics?: readonly object[]

@@ -1,9 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Settings } from '@steeple/contracts'
 import { assert, eventually } from '@steeple/testkit'
 import { radioHealth } from '../../src/radio-health.ts'
 import { restartBackoff } from '../../src/supervisor/backoff.ts'
 import type { Scenario } from '../stand-in/scenario.ts'
 import { GOOD, type Lab, openLab } from '../support/lab.ts'
+import { NR_PROFILE } from '../support/radio-input.ts'
 import { processSuite } from '../support/process-suite.ts'
 import { linesOf, recording, recordingPath } from '../support/recordings.ts'
 
@@ -55,6 +57,54 @@ progress('shows a radio whose samples have stopped while it is connected, and st
     await lab.onAir()
     lab.play(GOOD)
     await isShownAndMended(lab)
+  }),
+)
+
+/** A gnb that plays that in a lab with those settings, armed. */
+async function armedGnb(
+  scenario: Partial<Scenario>,
+  device: Partial<Settings['ran']>,
+  body: (lab: Lab) => Promise<void>,
+): Promise<void> {
+  const lab = await openLab({
+    profiles: { mast: NR_PROFILE },
+    settings: { ran: { program: 'gnb', scs_khz: 30, ...device } },
+  })
+  try {
+    lab.play(scenario)
+    lab.gate.arm('mast')
+    await body(lab)
+  } finally {
+    await lab.close()
+  }
+}
+
+/** What a gnb prints at its start, into its buffer. */
+const GNB_LINES = [
+  'N2: Connection to AMF on 127.0.0.5:38412 completed',
+  'Cell pci=1, bw=20 MHz, 1T1R, dl_arfcn=632628 (n78), dl_freq=3489.42 MHz, dl_ssb_arfcn=632256, ul_freq=3489.42 MHz',
+  '==== gNB started ===',
+].map((text) => ({ atMs: 100, stream: 'out' as const, text }))
+const GNB_GOOD: Partial<Scenario> = { lines: GNB_LINES, onAirAtMs: 100 }
+
+progress('shows a gnb whose slots do not pass, although it goes on looking for samples, and starts it again', () =>
+  armedGnb({ ...GNB_GOOD, stallsAtMs: 3_000 }, {}, async (lab) => {
+    await lab.onAir()
+    await eventually(() => shown(lab).startsWith('ok: '))
+    lab.play(GNB_GOOD)
+    await eventually(() => lab.supervisor.snapshot().state === 'stalled')
+    assert.match(shown(lab), /^degraded: .* is not working, may be on air at 3489\.42 MHz: it has made no progress/)
+    await eventually(() => lab.starts === 2)
+    await lab.onAir()
+  }),
+)
+
+progress('says of a virtual gnb that nothing is connected to it, and leaves it alone', () =>
+  armedGnb({ lines: GNB_LINES }, { device_name: 'zmq', device_args: 'auto' }, async (lab) => {
+    await eventually(() => lab.supervisor.snapshot().state === 'stalled')
+    assert.match(shown(lab), /^degraded: .*: no samples flow: nothing is connected to its ZeroMQ/)
+    await wait(11_000)
+    assert.is(lab.starts, 1)
   }),
 )
 

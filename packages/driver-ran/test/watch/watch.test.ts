@@ -30,11 +30,11 @@ watch('holds nothing against a radio when the core cannot be asked, or when it i
   }
 })
 
-watch('reads NG and phones from the metrics of gnb', () => {
+watch('reads a lost NG and phones from the metrics of gnb, which call an AMF that refuses connected', () => {
   const down = { timestamp: 1, 'cu-cp': { ngaps: { ngap: [{ amf_name: 'a', connected: false }] } } }
   const up = { 'cu-cp': { ngaps: { ngap: [{ connected: false }, { connected: true }] } } }
   assert.is(metricsEvents(JSON.stringify(down))[0]?.kind, 'disconnected')
-  assert.equal(metricsEvents(JSON.stringify(up)), [{ kind: 'connected' }])
+  assert.equal(metricsEvents(JSON.stringify(up)), [])
   const cells = { cells: [{ ue_list: [{ rnti: 17_921 }, { rnti: 17_922 }] }, { cell_metrics: {} }] }
   assert.equal(metricsEvents(JSON.stringify(cells)), [{ kind: 'ue_count', count: 2 }])
   assert.equal(metricsEvents(JSON.stringify({ cells: [] })), [{ kind: 'ue_count', count: 0 }])

@@ -124,9 +124,7 @@ function nrPlan(profile: RadioProfile, wantedScsKhz: SpacingKhz): CellPlan | rea
     })
     return problems
   }
-  const isPaired = place.uplinkMhz !== undefined && place.uplinkMhz !== place.downlinkMhz
-  const band = { name: place.band, isPaired }
-  const spacing = spacingOf(band, profile.channel, profile.bandwidth_mhz, wantedScsKhz)
+  const spacing = spacingOf(place.band, profile.channel, profile.bandwidth_mhz, wantedScsKhz)
   if ('problem' in spacing) {
     problems.push({ key: 'channel', message: `gnb cannot emit this carrier: ${spacing.problem}` })
     return problems

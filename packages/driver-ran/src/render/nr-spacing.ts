@@ -29,21 +29,14 @@ const STEP_AT_30: ReadonlyMap<string, number> = new Map([
   ['n104', 2],
 ])
 
-/** Bands that gnb does not know, and those whose uplink it would put outside of the band. */
-const NOT_IN_GNB: ReadonlySet<string> = new Set('n31 n54 n68 n72 n87 n88 n92 n94'.split(' '))
+/** Bands that gnb does not know (it takes n105 for one of frequency range 2), and those whose uplink it would put outside. */
+const NOT_IN_GNB: ReadonlySet<string> = new Set('n31 n54 n68 n72 n87 n88 n92 n94 n105'.split(' '))
 /** TS 38.104 table 5.2-1: supplementary downlinks; no phone can answer there. */
 const DOWNLINK_ONLY: ReadonlySet<string> = new Set('n29 n67 n75 n76'.split(' '))
 /** gnb gives the uplink the width of the downlink, at a fixed distance: with these phones would send outside of the band. */
 const NO_CELL: ReadonlySet<CarrierProblemCode> = new Set(['no_uplink', 'bandwidth_downlink_only'])
-/** Up to so many MHz the control channel of the uplink takes more than half of an FDD carrier at 30 kHz: gnb refuses. */
+/** Up to so many MHz the control channel of the uplink takes half of a carrier at 30 kHz or more: gnb refuses. */
 const TOO_NARROW_AT_30_MHZ = 10
-
-/** A band as far as spacing depends on it. */
-export interface SpacedBand {
-  readonly name: string
-  /** Whether its uplink has frequencies of its own. */
-  readonly isPaired: boolean
-}
 
 /** How a carrier can be emitted: its spacing, or why there is none. */
 export type NrSpacing = { readonly scsKhz: SpacingKhz } | { readonly problem: string }
@@ -54,7 +47,7 @@ export type NrSpacing = { readonly scsKhz: SpacingKhz } | { readonly problem: st
  * gnb gives the synchronisation signal the spacing of the carrier.
  */
 export function spacingOf(
-  { name: band, isPaired }: SpacedBand,
+  band: string,
   channel: number,
   bandwidthMhz: number,
   wantedKhz: SpacingKhz,
@@ -64,7 +57,7 @@ export function spacingOf(
   const problems: string[] = []
   const possible = SPACINGS.filter((scsKhz) => {
     if (SYNC_AT[scsKhz === 15 ? 30 : 15].has(band)) return false
-    if (scsKhz === 30 && isPaired && bandwidthMhz <= TOO_NARROW_AT_30_MHZ) {
+    if (scsKhz === 30 && bandwidthMhz <= TOO_NARROW_AT_30_MHZ) {
       problems.push(`${bandwidthMhz} MHz of ${band} are too narrow (at 30 kHz)`)
       return false
     }

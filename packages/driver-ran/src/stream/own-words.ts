@@ -6,7 +6,7 @@ const TROUBLE =
  * Lines that every start without a core prints, and figures: they explain no exit, and the state of S1 or NG is told elsewhere.
  */
 const USUAL =
-  /^\[METRICS|^\[S1AP|^\[\w+ *\] \[[DI]\]|^Failed to initiate S1 connection|^S1setup failed|^connect\(\): |^Could not verify|scaling governor|real-time priority/iu
+  /^\[METRICS|^\[S1AP|^\[\w+ *\] \[[DI]\]|^Failed to initiate S1 connection|^S1setup failed|^connect\(\): |^Could not verify|Could not check (?:scaling governor|DRM KMS)|scaling governor|real-time priority/iu
 /** What a line of the log begins with: when it was written, and in which subframe. */
 const STAMP = /^\d{4}-\d\d-\d\dT\S+ |\[ *\d+\] /gu
 const KEPT_LINES = 6

@@ -69,7 +69,7 @@ const SPACINGS: readonly (readonly [
   ['n5', 176_300, 10, 30, 15],
   ['n66', 431_000, 10, 30, 15],
   ['n66', 431_000, 20, 30, 30],
-  ['n78', 632_628, 10, 30, 30],
+  ['n41', 518_598, 10, 30, 15],
   ['n41', 518_601, 20, 30, 15],
   ['n41', 518_598, 20, 30, 30],
 ]
@@ -148,6 +148,8 @@ const REFUSED: readonly (readonly [why: string, input: () => RadioInput, key: st
   ],
   ['a band without an uplink', () => nrCell('n29', 144_500), 'channel'],
   ['a band that gnb does not know', () => nrCell('n31', 93_000), 'channel'],
+  ['a band that gnb takes for one of millimetre waves', () => nrCell('n105', 126_400), 'channel'],
+  ['a width that the uplink control fills by half', () => nrCell('n78', 632_628, 10), 'channel'],
   ['a band whose uplink gnb puts elsewhere', () => nrCell('n92', 294_900), 'channel'],
   ['a channel above the uplink of its band', () => nrCell('n70', 402_500), 'channel'],
   ['the same where gnb refuses it', () => nrCell('n70', 402_500, 15), 'channel'],

@@ -14,6 +14,9 @@ const CONFIG_CAUSE =
 const DEVICE_CAUSE =
   /Unable to create radio session|No (?:\S+ )?devices? found|exceeded maximum number of timed out/iu
 
+/** A line of figures names the phones near its 400th character, and further back the more there is to tell. */
+const FIGURES_CHARACTERS = 1_000
+
 const RULES: readonly Rule[] = [
   // It ends when the AMF does not take it, so one that has started is connected.
   [/^==== gNB started ===|^gNodeB started/u, () => ({ kind: 'started', isConnected: true })],
@@ -71,5 +74,5 @@ const RULES: readonly Rule[] = [
 
 /** What a line of gnb's standard output or error means; undefined when nothing that the driver needs. */
 export function gnbEvent(line: string): RadioEvent | undefined {
-  return firstMeaning(RULES, plainLine(line))
+  return firstMeaning(RULES, plainLine(line, FIGURES_CHARACTERS))
 }

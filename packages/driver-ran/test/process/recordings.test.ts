@@ -2,7 +2,7 @@ import { assert, suite } from '@steeple/testkit'
 import { exitClass, exitText, isRetried, type RadioExit } from '../../src/process/exit-class.ts'
 import { gnbEvent } from '../../src/stream/gnb-line.ts'
 import { ownWords } from '../../src/stream/own-words.ts'
-import { freshFacts, nextFacts, type RadioFacts } from '../../src/stream/radio-facts.ts'
+import { freshFacts, nextFacts, type RadioFacts, ueCountOf } from '../../src/stream/radio-facts.ts'
 import { srsenbEvent } from '../../src/stream/srsenb-line.ts'
 import { exitCodeOf, faultyNames, linesOf, recording } from '../support/recordings.ts'
 
@@ -125,6 +125,24 @@ recordings('tells a stop that stalled, a graceful one and a busy device', () => 
   assert.is(exitClass('srsenb', { ...stalled.exit, signal: 'SIGKILL' }), 'killed')
   assert.is(exitClass('srsenb', heard('29_').exit), 'ended')
   assert.is(exitClass('srsenb', heard('36_').exit), 'device')
+})
+
+recordings('knows a whole gnb of release 25.10 by what came out of its pipe', () => {
+  const words = ownWords()
+  let facts = freshFacts()
+  let carrierAtMs = Number.POSITIVE_INFINITY
+  for (const { text, atMs } of linesOf(recording('50_gnb'))) {
+    words.note(text, atMs)
+    const event = gnbEvent(text)
+    if (event?.kind === 'carrier') carrierAtMs = atMs
+    if (event !== undefined) facts = nextFacts(facts, event, atMs)
+  }
+  const { carrier, isStarted, isConnected, startedAtMs = 0, connectedAtMs = 0, tickedAtMs = 0 } = facts
+  assert.equal(carrier, { kind: 'carrier', stepMhz: 0.1, bandwidthMhz: 5, downlinkMhz: 1842.5, uplinkMhz: 1747.5 })
+  assert.equal([isStarted, isConnected, ueCountOf(facts)], [true, true, 0])
+  // Its peer saw the first sample at 5,364 ms: the carrier is known before it, the start a second after it.
+  assert.ok(carrierAtMs < 5_364 && connectedAtMs < 5_364 && startedAtMs > 6_000 && tickedAtMs > 7_000)
+  assert.is(words.text(), undefined)
 })
 
 /** The end of a gnb that has said that. */

@@ -26,7 +26,7 @@ const SAMPLE_RATE_MHZ: ReadonlyMap<number, number> = new Map([
 ])
 
 /**
- * `gnb.yml` of gnb (srsRAN Project 24.10 on, OCUDU 26.04): every value that the gate or the node decides.
+ * `gnb.yml` of gnb (srsRAN Project 25.04 on, OCUDU 26.04): every value that the gate or the node decides.
  *
  * PLMNs are quoted, so that 05 stays 05.
  */

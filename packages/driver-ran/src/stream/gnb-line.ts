@@ -63,7 +63,7 @@ const RULES: readonly Rule[] = [
   ],
   [/\bReal-time failure in RF: /u, () => ({ kind: 'rf_error', count: 1 })],
   [
-    /failed to connect to AMF/iu,
+    /^(?:srsRAN|OCUDU) ERROR: .*failed to connect to AMF/iu,
     ({ input }) => ({ kind: 'cause', of: 'core', text: input.slice(0, CAUSE_CHARACTERS) }),
   ],
   [DEVICE_CAUSE, ({ input }) => ({ kind: 'cause', of: 'device', text: input.slice(0, CAUSE_CHARACTERS) })],

@@ -16,10 +16,7 @@ export type Overdue =
   | { readonly restart: string; readonly fault?: undefined }
 
 /** Why a radio that says that it is on air is not believed; undefined while its work goes on. */
-export function stallOf(
-  running: RunningRadio,
-  nowMs: number,
-): string | undefined {
+export function stallOf(running: RunningRadio, nowMs: number): string | undefined {
   const stillMs = stillMsOf(running, nowMs)
   if (!running.process.facts().isStarted || stillMs < STALL_SHOWN_MS) return undefined
   return running.start.hasVirtualDevice && !hasMoved(running)

@@ -138,7 +138,13 @@ recordings('knows a whole gnb of release 25.10 by what came out of its pipe', ()
     if (event !== undefined) facts = nextFacts(facts, event, atMs)
   }
   const { carrier, isStarted, isConnected, startedAtMs = 0, connectedAtMs = 0, tickedAtMs = 0 } = facts
-  assert.equal(carrier, { kind: 'carrier', stepMhz: 0.1, bandwidthMhz: 5, downlinkMhz: 1842.5, uplinkMhz: 1747.5 })
+  assert.equal(carrier, {
+    kind: 'carrier',
+    stepMhz: 0.1,
+    bandwidthMhz: 5,
+    downlinkMhz: 1842.5,
+    uplinkMhz: 1747.5,
+  })
   assert.equal([isStarted, isConnected, ueCountOf(facts)], [true, true, 0])
   // Its peer saw the first sample at 5,364 ms: the carrier is known before it, the start a second after it.
   assert.ok(carrierAtMs < 5_364 && connectedAtMs < 5_364 && startedAtMs > 6_000 && tickedAtMs > 7_000)

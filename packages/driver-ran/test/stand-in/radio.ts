@@ -23,7 +23,14 @@ const print = (stream: 'out' | 'err', text: string): void => {
   if (stream === 'err') return void writeSync(2, `${text}\n`)
   unsent?.push(text)
   if (unsent === undefined) writeSync(1, `${text}\n`)
-  else if (isLogged(text)) writeSync(1, unsent.splice(0).map((line) => `${line}\n`).join(''))
+  else if (isLogged(text))
+    writeSync(
+      1,
+      unsent
+        .splice(0)
+        .map((line) => `${line}\n`)
+        .join(''),
+    )
 }
 process.on('exit', () => {
   for (const text of unsent ?? []) writeSync(1, `${text}\n`)

@@ -5,8 +5,8 @@ import { radioHealth } from '../../src/radio-health.ts'
 import { restartBackoff } from '../../src/supervisor/backoff.ts'
 import type { Scenario } from '../stand-in/scenario.ts'
 import { GOOD, type Lab, openLab } from '../support/lab.ts'
-import { NR_PROFILE } from '../support/radio-input.ts'
 import { processSuite } from '../support/process-suite.ts'
+import { NR_PROFILE } from '../support/radio-input.ts'
 import { linesOf, recording, recordingPath } from '../support/recordings.ts'
 
 const progress = processSuite('driver-ran/progress')
@@ -87,16 +87,21 @@ const GNB_LINES = [
 ].map((text) => ({ atMs: 100, stream: 'out' as const, text }))
 const GNB_GOOD: Partial<Scenario> = { lines: GNB_LINES, onAirAtMs: 100 }
 
-progress('shows a gnb whose slots do not pass, although it goes on looking for samples, and starts it again', () =>
-  armedGnb({ ...GNB_GOOD, stallsAtMs: 3_000 }, {}, async (lab) => {
-    await lab.onAir()
-    await eventually(() => shown(lab).startsWith('ok: '))
-    lab.play(GNB_GOOD)
-    await eventually(() => lab.supervisor.snapshot().state === 'stalled')
-    assert.match(shown(lab), /^degraded: .* is not working, may be on air at 3489\.42 MHz: it has made no progress/)
-    await eventually(() => lab.starts === 2)
-    await lab.onAir()
-  }),
+progress(
+  'shows a gnb whose slots do not pass, although it goes on looking for samples, and starts it again',
+  () =>
+    armedGnb({ ...GNB_GOOD, stallsAtMs: 3_000 }, {}, async (lab) => {
+      await lab.onAir()
+      await eventually(() => shown(lab).startsWith('ok: '))
+      lab.play(GNB_GOOD)
+      await eventually(() => lab.supervisor.snapshot().state === 'stalled')
+      assert.match(
+        shown(lab),
+        /^degraded: .* is not working, may be on air at 3489\.42 MHz: it has made no progress/,
+      )
+      await eventually(() => lab.starts === 2)
+      await lab.onAir()
+    }),
 )
 
 progress('says of a virtual gnb that nothing is connected to it, and leaves it alone', () =>

@@ -151,7 +151,9 @@ function orphan(
 ): ProcessMark {
   const directory = join(root, 'ran')
   mkdirSync(directory, { mode: 0o700, recursive: true })
-  const child = spawn(radio.binary, [join(directory, 'gnb.yml')], {
+  const file = join(directory, 'gnb.yml')
+  writeFileSync(file, '')
+  const child = spawn(radio.binary, [file], {
     detached: true,
     stdio: 'ignore',
     env: { PATH: '/usr/bin:/bin', ...(mark === 'environment' ? { STEEPLE_RADIO: directory } : {}) },

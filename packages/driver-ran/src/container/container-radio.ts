@@ -108,7 +108,7 @@ function begin(held: Held, command: RadioCommand, clock: Clock, listener: RadioL
       code: isKilled ? undefined : code,
       signal: isKilled ? 'SIGKILL' : undefined,
       facts: monitor.facts(),
-      words: monitor.words(),
+      ...monitor.said(),
       isHalted,
     })
   }

@@ -7,6 +7,8 @@ export interface RadioExit {
   readonly facts: RadioFacts
   /** The program's complaints, bounded and without identities. */
   readonly words: string | undefined
+  /** The last line that may be a reason, complaint or not, bounded and without identities. */
+  readonly last?: string | undefined
   /** Whether this driver had asked it to end. */
   readonly isHalted: boolean
 }
@@ -54,7 +56,11 @@ export function exitText(program: 'srsenb' | 'gnb', kind: ExitClass, exit: Radio
   const how = exit.signal === undefined ? `exit code ${exit.code ?? 'unknown'}` : `signal ${exit.signal}`
   const { causes } = exit.facts
   const cause = kind === 'config' || kind === 'device' || kind === 'core' ? causes[kind] : undefined
-  const words = [cause, exit.words].filter((text) => text !== undefined && text !== '')
+  // The validators of gnb state what is wrong in words of their own.
+  const isStated = program === 'gnb' && kind === 'config' && exit.words?.includes(exit.last ?? '') !== true
+  const words = [cause, exit.words, isStated ? exit.last : undefined].filter(
+    (text) => text !== undefined && text !== '',
+  )
   return [`${program} ${MEANING[kind]} (${how})`, ...new Set(words)].join(': ').slice(0, TEXT_CHARACTERS)
 }
 

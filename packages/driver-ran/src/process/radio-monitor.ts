@@ -20,8 +20,8 @@ export interface RadioMonitor {
   facts(): RadioFacts
   /** Adds what was heard elsewhere than in its output. */
   note(event: RadioEvent): void
-  /** The program's complaints. */
-  words(): string | undefined
+  /** The program's complaints, and its last line that may be a reason. */
+  said(): { readonly words: string | undefined; readonly last: string | undefined }
   /** Those of the last minute. */
   complaints(): string | undefined
   /** Adds a complaint of the driver's own. */
@@ -54,7 +54,7 @@ export function radioMonitor(
   return {
     facts: () => facts,
     note,
-    words: () => words.text(),
+    said: () => ({ words: words.text(), last: words.last() }),
     complaints: () => words.recent(clock.monotonicMs()),
     complain: (text) => words.note(text, clock.monotonicMs()),
     hear: async (stream) => {

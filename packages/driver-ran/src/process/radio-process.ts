@@ -91,7 +91,7 @@ export function startRadio(
     await family?.end(isHalted ? 'asked' : 'own', signal === null ? escaped : () => undefined)
     gone.resolve()
     await Promise.race([heard, wait(LAST_WORDS_MS)])
-    listener.exited({ ...endOf(code, signal), facts: monitor.facts(), words: monitor.words(), isHalted })
+    listener.exited({ ...endOf(code, signal), facts: monitor.facts(), ...monitor.said(), isHalted })
   }
   child.once('exit', (code, signal) => void ended(code, signal))
   child.once('error', () => {

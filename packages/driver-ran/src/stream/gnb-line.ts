@@ -7,9 +7,9 @@ import {
   type Rule,
 } from './radio-event.ts'
 
-/** Proof that the program refuses what it was given. */
+/** Proof that the program refuses what it was given. An address of NG-U that another program holds is none. */
 const CONFIG_CAUSE =
-  /Factory for radio type \S+ not found|^(?:srsRAN|OCUDU) ERROR: .*(?:invalid|incorrect|duplicate|mandatory|required|not supported|must be|out of bounds|cannot be|valid )/iu
+  /Factory for radio type \S+ not found|^(?:srsRAN|OCUDU) ERROR: .*(?:invalid|incorrect|duplicate|mandatory|required(?! NG-U)|not supported|must be|out of bounds|cannot be|valid )/iu
 /** The device may be there the next time. */
 const DEVICE_CAUSE =
   /Unable to create radio session|No (?:\S+ )?devices? found|exceeded maximum number of timed out/iu

@@ -1,25 +1,35 @@
 import { assert, suite } from '@steeple/testkit'
-import { exitClass, exitText, isRetried, type RadioExit } from '../../src/process/exit-class.ts'
+import {
+  type ExitClass,
+  exitClass,
+  exitText,
+  isRetried,
+  type RadioExit,
+} from '../../src/process/exit-class.ts'
 import { gnbEvent } from '../../src/stream/gnb-line.ts'
 import { ownWords } from '../../src/stream/own-words.ts'
+import type { RadioEvent } from '../../src/stream/radio-event.ts'
 import { freshFacts, nextFacts, type RadioFacts, ueCountOf } from '../../src/stream/radio-facts.ts'
 import { srsenbEvent } from '../../src/stream/srsenb-line.ts'
-import { exitCodeOf, faultyNames, linesOf, recording } from '../support/recordings.ts'
+import { exitCodeOf, linesOf, namesOf, recording } from '../support/recordings.ts'
 
 const recordings = suite('driver-ran/recordings')
 
 /** What the driver knows of a recorded run at its end. */
-function heard(name: string): { readonly facts: RadioFacts; readonly exit: RadioExit } {
+function heard(
+  name: string,
+  eventOf: (line: string) => RadioEvent | undefined = srsenbEvent,
+): { readonly facts: RadioFacts; readonly exit: RadioExit } {
   const text = recording(name)
   const words = ownWords()
   let facts = freshFacts()
   for (const line of linesOf(text)) {
     words.note(line.text, line.atMs)
-    const event = srsenbEvent(line.text)
+    const event = eventOf(line.text)
     if (event !== undefined) facts = nextFacts(facts, event, line.atMs)
   }
   const code = exitCodeOf(text)
-  const exit = { code, signal: undefined, facts, words: words.text(), isHalted: false }
+  const exit = { code, signal: undefined, facts, words: words.text(), last: words.last(), isHalted: false }
   return { facts, exit }
 }
 
@@ -59,7 +69,7 @@ const WORDS: Readonly<Record<string, RegExp>> = {
   bad_unknown_key: /unrecognised option 'enb\.foo_bar'/,
 }
 
-for (const file of faultyNames()) {
+for (const file of namesOf('bad_')) {
   const name = file.replace('.txt', '')
   recordings(`knows ${name} for what it is`, () => {
     const { facts, exit } = heard(`${name}.`)
@@ -78,10 +88,53 @@ for (const file of faultyNames()) {
 recordings('has an expectation for every recorded fault', () => {
   const known = [...TAKEN, ...DEVICE, ...Object.keys(WORDS)].sort()
   assert.equal(
-    faultyNames()
+    namesOf('bad_')
       .map((file) => file.replace('.txt', ''))
       .sort(),
     known,
+  )
+})
+
+/** What a whole gnb of release 25.10 refused: how its end is taken, and its own words for the reason. */
+const REFUSED_BY_GNB: readonly (readonly [name: string, kind: ExitClass, words: RegExp])[] = [
+  [
+    'amf_bind',
+    'core',
+    /Failed to bind SCTP socket to 10\.99\.99\.1:0\. Cause: Cannot assign requested address/,
+  ],
+  ['arfcn_off', 'config', /Invalid DL ARFCN=100 for band 3\. Cause: DL ARFCN must be within the interval/],
+  ['dev_uhd', 'config', /Factory for radio type uhd not found/],
+  ['gnb_bits', 'config', /--gnb_id_bit_length: Value 33 not in range \[22 - 32\]/],
+  ['gtp_bind', 'failed', /Failed to bind UDP socket to 10\.99\.99\.1:2152\. Cannot assign requested address/],
+  ['pci_big', 'config', /--pci: Value 2000 not in range \[0 - 1007\]/],
+  ['plmn_mismatch', 'config', /Could not find cell PLMN '00101' and cell TAC '7'/],
+  ['scs30_narrow', 'config', /Common SCS 30kHz is not equal to SSB SCS 15kHz/],
+  [
+    'srate_low',
+    'config',
+    /Sampling rate \(i\.e\. 3\.84 MHz\) is too low for the requested channel bandwidth/,
+  ],
+  ['srate_prach', 'config', /the number of PRBs for PUCCH exceeds the 50% of the BWP PRBs/],
+  ['tac_zero', 'config', /--tac: TAC values 0 or 0xfffffe are reserved/],
+  ['unknown_cell_key', 'config', /INI was not able to parse cell_cfg\.foo_bar/],
+  ['unknown_key', 'config', /INI was not able to parse foo_bar/],
+  ['yaml_syntax', 'config', /error at line 32, column 18: end of sequence flow not found/],
+  ['zmq_discontinuous', 'config', /Discontinuous transmission modes cannot be used with ZMQ/],
+]
+
+for (const [name, kind, words] of REFUSED_BY_GNB)
+  recordings(`tells why a gnb ended: ${name}`, () => {
+    const { exit } = heard(`gnb_bad_${name}.`, gnbEvent)
+    assert.is(exitClass('gnb', exit), kind)
+    const text = exitText('gnb', kind, exit)
+    assert.match(text, words)
+    assert.not.match(text, /Run with --help|Emergency flush|commit/)
+  })
+
+recordings('has an expectation for every end of a gnb that was recorded', () => {
+  assert.equal(
+    namesOf('gnb_bad_'),
+    REFUSED_BY_GNB.map(([name]) => `gnb_bad_${name}.txt`),
   )
 })
 

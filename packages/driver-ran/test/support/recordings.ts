@@ -22,9 +22,11 @@ export function recording(prefix: string): string {
   return readFileSync(recordingPath(prefix), 'utf8')
 }
 
-/** Names of the recordings of faulty configurations. */
-export function faultyNames(): readonly string[] {
-  return readdirSync(FOLDER).filter((name) => name.startsWith('bad_'))
+/** Names of the recordings that begin with that. */
+export function namesOf(prefix: string): readonly string[] {
+  return readdirSync(FOLDER)
+    .filter((name) => name.startsWith(prefix))
+    .sort()
 }
 
 /** What the program printed in a recording. */

@@ -46,8 +46,8 @@ const RULES: readonly Rule[] = [
   ],
   [
     // On the console and in the log; the console's line of a time-out has no end, so the log's follows on the same one.
-    /"NG Setup Procedure" (failed\.|timed out after \d+ms)([^"]{0,60}"[^"]{0,100}")?/iu,
-    ([, how = '', why = '']) => ({ kind: 'disconnected', reason: `NG setup ${how}${why}`, isLast: true }),
+    /"NG Setup Procedure" (timed out after \d+ms|failed\.(?:[^"]{0,60}"[^"]{0,100}")?)/iu,
+    ([, how = '']) => ({ kind: 'disconnected', reason: `NG setup ${how}`, isLast: true }),
   ],
   [
     /\bHandling N2 disconnection\b/u,

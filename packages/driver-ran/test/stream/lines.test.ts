@@ -113,6 +113,18 @@ lines('knows the lines of gnb', () => {
     gnbEvent('2026-01-01T00:00:00.000000 [CU-CP   ] [W] Failed to reconnect to AMF index 0')?.kind,
     'given_up',
   )
+  // The console's line has no end, so that of the log follows on it.
+  assert.equal(
+    gnbEvent(
+      '"NG Setup Procedure" timed out after 5000ms2026-11-27T04:20:52.343422 [NGAP    ] [W] "NG Setup Procedure" timed out after 5000ms',
+    ),
+    { kind: 'disconnected', reason: 'NG setup timed out after 5000ms', isLast: true },
+  )
+  assert.equal(gnbEvent('"NG Setup Procedure" failed. AMF NGAP cause: "unknown-PLMN-or-SNPN"'), {
+    kind: 'disconnected',
+    reason: 'NG setup failed. AMF NGAP cause: "unknown-PLMN-or-SNPN"',
+    isLast: true,
+  })
   assert.equal(gnbEvent('Late: 0; Underflow: 1; Overflow: 2;'), { kind: 'rf_error', count: 3 })
 })
 

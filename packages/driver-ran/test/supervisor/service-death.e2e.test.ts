@@ -6,9 +6,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { assert, eventually, stretched, tempDir } from '@steeple/testkit'
 import { isAlive, markOf, type ProcessMark } from '../../src/process/proc-fs.ts'
+import { renderRadio } from '../../src/render/render-radio.ts'
 import type { Scenario } from '../stand-in/scenario.ts'
 import { GOOD, nowMs, openLab, readSamples, standInFiles } from '../support/lab.ts'
 import { processSuite } from '../support/process-suite.ts'
+import { gnbInput } from '../support/radio-input.ts'
 
 const death = processSuite('driver-ran/death of the service')
 const children: ChildProcess[] = []
@@ -152,7 +154,7 @@ function orphan(
   const directory = join(root, 'ran')
   mkdirSync(directory, { mode: 0o700, recursive: true })
   const file = join(directory, 'gnb.yml')
-  writeFileSync(file, '')
+  writeFileSync(file, renderRadio(gnbInput()).rendered.files.get('gnb.yml') ?? '')
   const child = spawn(radio.binary, [file], {
     detached: true,
     stdio: 'ignore',

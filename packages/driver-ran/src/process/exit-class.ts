@@ -56,10 +56,11 @@ export function exitText(program: 'srsenb' | 'gnb', kind: ExitClass, exit: Radio
   const how = exit.signal === undefined ? `exit code ${exit.code ?? 'unknown'}` : `signal ${exit.signal}`
   const { causes } = exit.facts
   const cause = kind === 'config' || kind === 'device' || kind === 'core' ? causes[kind] : undefined
-  // The validators of gnb state what is wrong in words of their own.
-  const isStated = program === 'gnb' && kind === 'config' && exit.words?.includes(exit.last ?? '') !== true
-  const words = [cause, exit.words, isStated ? exit.last : undefined].filter(
-    (text) => text !== undefined && text !== '',
+  const complaints = exit.words ?? ''
+  // The validators of gnb state what is wrong in words that are no complaint.
+  const stated = program === 'gnb' && kind === 'config' ? (exit.last ?? '') : ''
+  const words = [cause ?? '', complaints, complaints.includes(stated) ? '' : stated].filter(
+    (text) => text !== '',
   )
   return [`${program} ${MEANING[kind]} (${how})`, ...new Set(words)].join(': ').slice(0, TEXT_CHARACTERS)
 }

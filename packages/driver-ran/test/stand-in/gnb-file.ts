@@ -11,9 +11,26 @@ export interface GnbVerdict {
 const BANNER = { stream: 'out', text: '--== srsRAN gNB (commit d2f4b70dda) ==--' } as const
 /** Ends of its option parser: a file, a value, a key. */
 const [CODE_FILE, CODE_VALUE, CODE_KEY] = [103, 105, 110] as const
-/** What it knows of what the driver writes; of the sections of overlays everything counts as known. */
-const KEYS =
-  /^(?:gnb_id|gnb_id_bit_length|ran_node_name|cu_cp\.amf\.(?:addr|bind_addr|supported_tracking_areas\.(?:tac|plmn_list\.(?:plmn|tai_slice_support_list\.(?:sst|sd))))|cu_up\.ngu\.socket\.(?:bind_addr|ext_addr)|ru_sdr\.(?:device_driver|device_args|srate|tx_gain|rx_gain|expert_cfg\.tx_mode)|cell_cfg\.(?:dl_arfcn|band|channel_bandwidth_MHz|common_scs|plmn|tac|pci|nof_antennas_dl|nof_antennas_ul)|log\.(?:filename|all_level|ngap_level|hex_max_size)|remote_control\.(?:enabled|bind_addr|port)|metrics\.(?:enable_json|enable_log|autostart_stdout_metrics|layers\.(?:enable_sched|enable_ngap)|periodicity\.(?:du_report_period|cu_cp_report_period))|(?:qos|srbs|slicing|expert_phy|expert_execution|buffer_pool|hal)\b.*)$/u
+const AREAS = 'cu_cp.amf.supported_tracking_areas'
+const CELL =
+  'dl_arfcn band channel_bandwidth_MHz common_scs plmn tac pci nof_antennas_dl nof_antennas_ul'.split(' ')
+/** What it knows of what the driver writes. */
+const KEYS: ReadonlySet<string> = new Set([
+  ...['gnb_id', 'gnb_id_bit_length', 'ran_node_name'],
+  ...['cu_cp.amf.addr', 'cu_cp.amf.bind_addr', `${AREAS}.tac`, `${AREAS}.plmn_list.plmn`],
+  ...['sst', 'sd'].map((key) => `${AREAS}.plmn_list.tai_slice_support_list.${key}`),
+  ...['bind_addr', 'ext_addr'].map((key) => `cu_up.ngu.socket.${key}`),
+  ...['device_driver', 'device_args', 'srate', 'tx_gain', 'rx_gain'].map((key) => `ru_sdr.${key}`),
+  'ru_sdr.expert_cfg.tx_mode',
+  ...CELL.map((key) => `cell_cfg.${key}`),
+  ...['filename', 'all_level', 'ngap_level', 'hex_max_size'].map((key) => `log.${key}`),
+  ...['enabled', 'bind_addr', 'port'].map((key) => `remote_control.${key}`),
+  ...['enable_json', 'enable_log', 'autostart_stdout_metrics'].map((key) => `metrics.${key}`),
+  ...['enable_sched', 'enable_ngap'].map((key) => `metrics.layers.${key}`),
+  ...['du_report_period', 'cu_cp_report_period'].map((key) => `metrics.periodicity.${key}`),
+])
+/** Sections of overlays, of which everything counts as known. */
+const OVERLAID = /^(?:qos|srbs|slicing|expert_phy|expert_execution|buffer_pool|hal)\b/u
 /** Lowest and highest value. */
 const RANGES: readonly (readonly [key: string, option: string, low: number, high: number])[] = [
   ['gnb_id_bit_length', 'gnb_id_bit_length', 22, 32],
@@ -50,7 +67,7 @@ export function gnbVerdict(text: string): GnbVerdict {
       CODE_FILE,
       `Error parsing YAML configuration file: yaml-cpp: error at line ${values}`,
     )
-  const unknown = [...values.keys()].find((key) => !KEYS.test(key))
+  const unknown = [...values.keys()].find((key) => !KEYS.has(key) && !OVERLAID.test(key))
   if (unknown !== undefined) return refusedByParser(CODE_KEY, `INI was not able to parse ${unknown}`)
   const get = (key: string): string => values.get(key)?.[0] ?? ''
   for (const [key, option, low, high] of RANGES) {
@@ -77,10 +94,9 @@ function validatorFault(
   values: ReadonlyMap<string, readonly string[]>,
   get: (key: string) => string,
 ): string | undefined {
-  const areas = 'cu_cp.amf.supported_tracking_areas'
   const [plmn, tac] = [get('cell_cfg.plmn'), get('cell_cfg.tac')]
   const isServed =
-    values.get(`${areas}.plmn_list.plmn`)?.includes(plmn) && values.get(`${areas}.tac`)?.includes(tac)
+    values.get(`${AREAS}.plmn_list.plmn`)?.includes(plmn) && values.get(`${AREAS}.tac`)?.includes(tac)
   if (isServed !== true)
     return `Could not find cell PLMN '${plmn}' and cell TAC '${tac}' in the CU-CP supported tracking areas list`
   const [rate, width] = [Number(get('ru_sdr.srate')), Number(get('cell_cfg.channel_bandwidth_MHz'))]

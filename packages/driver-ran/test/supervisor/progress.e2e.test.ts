@@ -20,9 +20,13 @@ function shown(lab: Lab): string {
   return `${status}: ${detail}`
 }
 
-/** A lab whose radio plays that and is armed. */
-async function armed(scenario: Partial<Scenario>, body: (lab: Lab) => Promise<void>): Promise<void> {
-  const lab = await openLab()
+/** A lab, as it is asked for, whose radio plays that and is armed. */
+async function armed(
+  scenario: Partial<Scenario>,
+  body: (lab: Lab) => Promise<void>,
+  asked?: Parameters<typeof openLab>[0],
+): Promise<void> {
+  const lab = await openLab(asked)
   try {
     lab.play(scenario)
     lab.gate.arm('mast')
@@ -60,24 +64,11 @@ progress('shows a radio whose samples have stopped while it is connected, and st
   }),
 )
 
-/** A gnb that plays that in a lab with those settings, armed. */
-async function armedGnb(
-  scenario: Partial<Scenario>,
-  device: Partial<Settings['ran']>,
-  body: (lab: Lab) => Promise<void>,
-): Promise<void> {
-  const lab = await openLab({
-    profiles: { mast: NR_PROFILE },
-    settings: { ran: { program: 'gnb', scs_khz: 30, ...device } },
-  })
-  try {
-    lab.play(scenario)
-    lab.gate.arm('mast')
-    await body(lab)
-  } finally {
-    await lab.close()
-  }
-}
+/** What a lab with a gnb of that device is asked for with. */
+const gnbWith = (device: Partial<Settings['ran']>): Parameters<typeof openLab>[0] => ({
+  profiles: { mast: NR_PROFILE },
+  settings: { ran: { program: 'gnb', scs_khz: 30, ...device } },
+})
 
 /** What a gnb prints at its start, into its buffer. */
 const GNB_LINES = [
@@ -90,27 +81,35 @@ const GNB_GOOD: Partial<Scenario> = { lines: GNB_LINES, onAirAtMs: 100 }
 progress(
   'shows a gnb whose slots do not pass, although it goes on looking for samples, and starts it again',
   () =>
-    armedGnb({ ...GNB_GOOD, stallsAtMs: 3_000 }, {}, async (lab) => {
-      await lab.onAir()
-      await eventually(() => shown(lab).startsWith('ok: '))
-      lab.play(GNB_GOOD)
-      await eventually(() => lab.supervisor.snapshot().state === 'stalled')
-      assert.match(
-        shown(lab),
-        /^degraded: .* is not working, may be on air at 3489\.42 MHz: it has made no progress/,
-      )
-      await eventually(() => lab.starts === 2)
-      await lab.onAir()
-    }),
+    armed(
+      { ...GNB_GOOD, stallsAtMs: 3_000 },
+      async (lab) => {
+        await lab.onAir()
+        await eventually(() => shown(lab).startsWith('ok: '))
+        lab.play(GNB_GOOD)
+        await eventually(() => lab.supervisor.snapshot().state === 'stalled')
+        assert.match(
+          shown(lab),
+          /^degraded: .* is not working, may be on air at 3489\.42 MHz: it has made no progress/,
+        )
+        await eventually(() => lab.starts === 2)
+        await lab.onAir()
+      },
+      gnbWith({}),
+    ),
 )
 
 progress('says of a virtual gnb that nothing is connected to it, and leaves it alone', () =>
-  armedGnb({ lines: GNB_LINES }, { device_name: 'zmq', device_args: 'auto' }, async (lab) => {
-    await eventually(() => lab.supervisor.snapshot().state === 'stalled')
-    assert.match(shown(lab), /^degraded: .*: no samples flow: nothing is connected to its ZeroMQ/)
-    await wait(11_000)
-    assert.is(lab.starts, 1)
-  }),
+  armed(
+    { lines: GNB_LINES },
+    async (lab) => {
+      await eventually(() => lab.supervisor.snapshot().state === 'stalled')
+      assert.match(shown(lab), /^degraded: .*: no samples flow: nothing is connected to its ZeroMQ/)
+      await wait(11_000)
+      assert.is(lab.starts, 1)
+    },
+    gnbWith({ device_name: 'zmq', device_args: 'auto' }),
+  ),
 )
 
 progress('says of a virtual radio that nothing is connected to it, and leaves it alone', async () => {

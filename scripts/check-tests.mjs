@@ -2,16 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { hasFilesBeside } from './tests/files.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const faults = []
-for (const name of readdirSync(join(root, 'packages'))) {
-  visit(join('packages', name, 'test'))
-  const { scripts } = JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'))
-  if (hasFilesBeside(name) !== (scripts['test-beside'] !== undefined))
-    faults.push(`packages/${name}: a script test-beside runs *.beside.test.ts, which it has, or has not`)
-}
+for (const name of readdirSync(join(root, 'packages'))) visit(join('packages', name, 'test'))
 for (const fault of faults) process.stderr.write(`${fault}\n`)
 process.exit(faults.length === 0 ? 0 : 1)
 

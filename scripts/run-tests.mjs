@@ -1,18 +1,18 @@
-// Runs chosen test files, or with `--e2e` those that start programs, with `--both` the others too, and ends with
-// "N passed, N failed".
+// Runs chosen test files that start no program, with `--long` the long ones alone, or with `--e2e` those that start programs, with `--both`
+// the others too, and ends with "N passed, N failed".
 // Where STEEPLE_E2E_BUILD names a build, that is tried, by the files that are not about what it lacks.
 // Arguments select files by a part of the path. `npm test` without a choice goes through turbo instead.
 import { availableParallelism } from 'node:os'
 import { basename } from 'node:path'
-import { packagesWithTests, testFiles } from './tests/files.mjs'
+import { kindOf, packagesWithTests, testFiles } from './tests/files.mjs'
 import { lacksOf, whyNot } from './tests/parts.mjs'
-import { runAlone, runShared } from './tests/processes.mjs'
+import { alone, inLanes, runShared } from './tests/processes.mjs'
 import { makeReport, summary } from './tests/report.mjs'
 
 // Files of tests are as those of most people: what everybody may write to is refused in places.
 process.umask(0o022)
 const isE2e = process.argv.includes('--e2e')
-const tiers = process.argv.includes('--both') ? [false, true] : [isE2e]
+const kinds = kindsAsked()
 const wanted = process.argv.slice(2).filter((a) => !a.startsWith('--'))
 const startedAt = Date.now()
 /** Files of packages/e2e that are run while nothing else is. */
@@ -28,8 +28,7 @@ const MOST_AGAIN = 3
 const { total, report, again } = makeReport({ hasFigures: isE2e, mostAgain: isE2e ? MOST_AGAIN : 0 })
 const files = packagesWithTests()
   .flatMap((name) =>
-    tiers
-      .flatMap((tier) => testFiles(name, { isE2e: tier }))
+    testFiles(name, kinds)
       .map((file) => ({ name, file }))
       .filter(
         ({ file }) => wanted.length === 0 || wanted.some((part) => `packages/${name}/${file}`.includes(part)),
@@ -38,14 +37,7 @@ const files = packagesWithTests()
   .filter(isTried)
 
 if (isE2e) await runE2e()
-else
-  for (const [name, own] of Map.groupBy(files, (one) => one.name))
-    await runShared(
-      name,
-      own.map(({ file }) => file),
-      Math.min(own.length, 2),
-      report,
-    )
+else await inLanes(shared(files), LANES)
 process.stdout.write(summary(total, Math.round((Date.now() - startedAt) / 1000)))
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1)
 
@@ -56,6 +48,22 @@ function isTried({ name, file }) {
   if (why !== undefined && name === 'e2e')
     process.stdout.write(`not tried: packages/${name}/${file} ${why}\n`)
   return why === undefined
+}
+
+function kindsAsked() {
+  if (process.argv.includes('--both')) return ['quick', 'long', 'programs']
+  if (isE2e) return ['programs']
+  return process.argv.includes('--long') ? ['long'] : ['quick', 'long']
+}
+
+/** A job for each package that has some of them: they share a process. The package with the most begins. */
+function shared(some) {
+  return [...Map.groupBy(some, ({ name }) => name)]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .map(([name, own]) => {
+      const all = own.map(({ file }) => file)
+      return () => runShared(name, all, 1, report)
+    })
 }
 
 /**
@@ -69,19 +77,18 @@ async function runE2e() {
   const isForItself = ({ file }) => NEEDS_THE_MACHINE.has(basename(file, '.test.ts'))
   const isWaiting = ({ file }) => WAITS.has(basename(file, '.test.ts'))
   const inCompany = ofE2e.filter((one) => !isForItself(one))
-  await runAlone(
-    files.filter(({ name }) => name !== 'e2e'),
-    LANES,
-    report,
-  )
-  const isLong = ({ file }) => LONG.includes(basename(file, '.test.ts'))
-  const rank = (one) => (isLong(one) ? 0 : isOnContainers(one) ? 1 : 2)
+  const ofPackages = files.filter(({ name }) => name !== 'e2e')
+  const sharing = ofPackages.filter(({ name, file }) => kindOf(name, file) !== 'programs')
+  const starting = ofPackages.filter(({ name, file }) => kindOf(name, file) === 'programs')
+  const takesLong = ({ file }) => LONG.includes(basename(file, '.test.ts'))
+  const rank = (one) => (takesLong(one) ? 0 : isOnContainers(one) ? 1 : 2)
   const others = inCompany.filter((one) => !isWaiting(one)).sort((a, b) => rank(a) - rank(b))
-  await Promise.all([runAlone(inCompany.filter(isWaiting), 1, report), runAlone(others, LANES, report)])
-  await runAlone(ofE2e.filter(isForItself), 1, report)
-  await runAlone(
-    files.filter(({ name, file }) => again.has(`packages/${name}/${file}`)),
-    1,
-    report,
-  )
+  await inLanes([...shared(sharing), ...alone(starting, report)], LANES)
+  await Promise.all([
+    inLanes(alone(inCompany.filter(isWaiting), report), 1),
+    inLanes(alone(others, report), LANES),
+  ])
+  await inLanes(alone(ofE2e.filter(isForItself), report), 1)
+  const failed = files.filter(({ name, file }) => again.has(`packages/${name}/${file}`))
+  await inLanes(alone(failed, report), 1)
 }

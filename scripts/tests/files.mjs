@@ -1,5 +1,6 @@
-// Which test files there are. Those whose name ends in `.e2e.test.ts` start programs, and so do all of packages/e2e:
-// they are `npm run e2e`. The others share processes: `npm test`.
+// Which test files there are, of three kinds. Those whose name ends in `.e2e.test.ts` start programs, and so do all of packages/e2e:
+// they are `npm run e2e`. `.long.test.ts` start none, but take a processor for a second or more, or load the builds of other plugins:
+// `npm test -- --long`. The others are quick: `npm test`.
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,29 +14,19 @@ export function packagesWithTests() {
     .sort()
 }
 
-/** The test files of one package as paths from its folder, sorted. */
-export function testFiles(name, { isE2e }) {
-  return list(name, 'test').filter((file) => startsPrograms(name, file) === isE2e)
+/** The test files of one package of the given kinds, as paths from its folder, sorted. */
+export function testFiles(name, kinds) {
+  return list(name, 'test').filter((file) => kinds.includes(kindOf(name, file)))
 }
 
-/** Whether it loads the builds of other plugins, and so is run again when those change: the `test-beside` task of its package. */
-export function isBesideOthers(file) {
-  return file.endsWith('.beside.test.ts')
+/** `quick`, `long` or `programs`. */
+export function kindOf(name, file) {
+  if (name === 'e2e' || file.endsWith('.e2e.test.ts')) return 'programs'
+  return file.endsWith('.long.test.ts') ? 'long' : 'quick'
 }
 
-/** Whether a package has such files, and so that task. */
-export function hasFilesBeside(name) {
-  return testFiles(name, { isE2e: false }).some(isBesideOthers)
-}
-
-/** Where one of the tasks of a package leaves its count, in the package's folder. */
-export function resultsFile(isBeside) {
-  return isBeside ? 'test-results-beside.json' : 'test-results.json'
-}
-
-function startsPrograms(name, file) {
-  return name === 'e2e' || file.endsWith('.e2e.test.ts')
-}
+/** Where the quick tests of a package leave their count, in the package's folder. */
+export const RESULTS_FILE = 'test-results.json'
 
 function list(name, folder) {
   return readdirSync(join(root, 'packages', name, folder), { withFileTypes: true })

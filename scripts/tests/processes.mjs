@@ -29,14 +29,18 @@ const KEPT_OUTPUT = 200_000
 const MEMORY = '/dev/shm'
 const MEMORY_NEEDED = 2 ** 30
 
-/** Runs each file in a process of its own, `count` at a time. `files`: `{ name, file }`. */
-export async function runAlone(files, count, report) {
-  const queue = [...files]
+/** Does all of `jobs`, functions, `count` at a time, in their order. */
+export async function inLanes(jobs, count) {
+  const queue = [...jobs]
   const next = async () => {
-    for (let one = queue.shift(); one !== undefined; one = queue.shift())
-      report(`packages/${one.name}/${one.file}`, await runFile(one))
+    for (let job = queue.shift(); job !== undefined; job = queue.shift()) await job()
   }
   await Promise.all(Array.from({ length: count }, next))
+}
+
+/** A job for each file that runs it in a process of its own. `files`: `{ name, file }`. */
+export function alone(files, report) {
+  return files.map((one) => async () => report(`packages/${one.name}/${one.file}`, await runFile(one)))
 }
 
 /** Radios run at a raised priority: what is said of their last sample is said of that. */

@@ -3,6 +3,7 @@ import {
   lifecycleRef,
   nodeIdentityRef,
   type RecordedSimMove,
+  restAfter,
   simRegisterRef,
   type Tx,
 } from '@steeple/contracts'
@@ -11,8 +12,8 @@ import { addMoves, type MoveRow, STANDINGS, type StandingRow } from './store.ts'
 
 /** SIMs of one transaction: other writers wait for it. */
 const PAGE = 250
-/** Rest for each part of work, while all is as it was: a tenth of a core, as the check of the store after a start. */
-const RESTS = 9
+/** Rest for each part of work, while all is as it was: a sixteenth of a core, with the check of the store after a start. */
+const RESTS = 15
 /** A page that waited for other writers is not rested for at length, ms. */
 const LONGEST_REST_MS = 500
 
@@ -26,10 +27,12 @@ export async function compareAll(parts: ComplianceParts, signal: AbortSignal): P
     const from: string = after
     const begunMs = performance.now()
     const page = await parts.context.db.write((tx) => comparePage(parts, tx, from))
-    const restMs = page.isChanged ? 0 : Math.min(RESTS * (performance.now() - begunMs), LONGEST_REST_MS)
+    after = page.last
+    if (after === undefined) return
+    const owedMs = Math.min(RESTS * (performance.now() - begunMs), LONGEST_REST_MS)
+    const restMs = page.isChanged ? 0 : restAfter(owedMs)
     // The end of this copy ends the rest.
     await delay(restMs, undefined, { signal, ref: false }).catch(() => undefined)
-    after = page.last
   }
 }
 

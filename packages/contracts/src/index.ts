@@ -155,6 +155,7 @@ export {
   createTurns,
   eachPaced,
   type Pause,
+  restAfter,
   type Turns,
   untilAborted,
 } from './pause.ts'

@@ -44,6 +44,19 @@ export async function eachPaced<T>(items: Iterable<T>, step: (item: T) => void):
   }
 }
 
+/** Until when such work rests, by `performance.now()`. */
+let restedMs = 0
+
+/**
+ * How long work that takes a share of a core rests behind a piece of it, ms: `owedMs` for its own, behind the rests of all
+ * other such work of the process. So all of it together takes no more than its share, however much is under way.
+ */
+export function restAfter(owedMs: number): number {
+  const nowMs = performance.now()
+  restedMs = Math.max(restedMs, nowMs) + owedMs
+  return restedMs - nowMs
+}
+
 function nextTurn(): Promise<void> {
   return new Promise((go) => {
     if (waiting.push(go) === 1) setImmediate(wakeFirst)

@@ -87,7 +87,7 @@ async function scanTable(
   let rows = before
   let found = 0
   try {
-    for await (const slice of slicesOf(db, spec, pace.rows, start)) {
+    for await (const slice of slicesOf(db, spec, pace, start)) {
       rows += slice.length
       for (const row of slice) {
         if (hasValidSum(storedOf(spec), row) || found >= MOST_FINDINGS) continue
@@ -114,18 +114,21 @@ type Raw = Readonly<Record<string, SqlValue>>
 async function* slicesOf(
   db: Database,
   spec: TableSpec,
-  limit: number,
+  pace: ScanPace,
   start: SqlParams | undefined,
 ): AsyncGenerator<readonly Raw[]> {
   const select = `select ${[...storedOf(spec), 'row_sum'].join(', ')} from ${spec.name}`
-  const order = `order by ${spec.key.join(', ')} limit ${limit}`
   const position = spec.key.map((column) => `:${column}`).join(', ')
-  const after = `${select} where (${spec.key.join(', ')}) > (${position}) ${order}`
-  let slice = await (start === undefined ? db.all<Raw>(`${select} ${order}`) : db.all<Raw>(after, start))
-  while (slice.length > 0) {
-    yield slice
+  const after = `where (${spec.key.join(', ')}) > (${position})`
+  for (let from = start; ; ) {
+    const limit = pace.rows
+    const order = `order by ${spec.key.join(', ')} limit ${limit}`
+    const slice = await db.all<Raw>(`${select} ${from === undefined ? '' : after} ${order}`, from)
     const last = slice.at(-1)
-    slice = last === undefined || slice.length < limit ? [] : await db.all<Raw>(after, keyOf(spec, last))
+    if (last === undefined) return
+    yield slice
+    if (slice.length < limit) return
+    from = keyOf(spec, last)
   }
 }
 

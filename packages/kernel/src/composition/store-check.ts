@@ -29,8 +29,11 @@ export interface StoreCheck {
   progress(): string | undefined
 }
 
-/** The share of a core that the check takes of the service's own thread. */
-const SHARE = 0.1
+/**
+ * The share of a core that the check counts of the service's own thread; with what it takes to wake for each piece it is no
+ * more than a tenth.
+ */
+const SHARE = 1 / 16
 /** How often it is written down how far the check is, ms. */
 const REMEMBER_MS = 5_000
 

@@ -30,6 +30,39 @@ check(
 )
 
 check(
+  'takes no more than its share with another that is under way',
+  async () => {
+    const paces = [gentlePace(NEVER, 0.1), gentlePace(NEVER, 0.1)]
+    const startedMs = performance.now()
+    const looks = paces.map(async (pace) => {
+      for (let piece = 0; piece < 40; piece++) {
+        const untilMs = cpuMs() + 10
+        while (cpuMs() < untilMs);
+        await pace.rest()
+      }
+    })
+    await Promise.all(looks)
+    // Each has 140 ms of work at least for which it rests, and not while the other does.
+    assert.ok(performance.now() - startedMs > 2 * 140 * 9, `${performance.now() - startedMs} ms`)
+  },
+  { limitMs: 360_000 },
+)
+
+check('looks at more rows at once where they are little work, and at fewer where they are much', async () => {
+  const pace = gentlePace(NEVER, 0.1)
+  const first = pace.rows
+  for (let piece = 0; piece < 3; piece++) await pace.rest()
+  const many = pace.rows
+  assert.ok(many > first, `${first} and ${many}`)
+  for (let piece = 0; piece < 10; piece++) {
+    const untilMs = cpuMs() + 4
+    while (cpuMs() < untilMs);
+    await pace.rest()
+  }
+  assert.ok(pace.rows < many, `${many} and ${pace.rows}`)
+})
+
+check(
   'does not rest nine times as long as its pieces waited for a processor',
   async () => {
     const pace = gentlePace(NEVER, 0.1)
@@ -74,7 +107,7 @@ check('says how far it is while it runs, and remembers that when it is cut off',
   const db = await openDatabase({ url: `sqlite:${dir.path}/svc.db`, clock, log })
   await db.migrate('toy', TOY_MIGRATIONS)
   await db.transact(async (tx) => {
-    for (let n = 0; n < 200; n++) await TOY.insert(tx, toy(`id-${String(n).padStart(3, '0')}`))
+    for (let n = 0; n < 2_000; n++) await TOY.insert(tx, toy(idOf(n)))
   })
   const stop = new AbortController()
   const texts: (string | undefined)[] = []
@@ -93,9 +126,13 @@ check('says how far it is while it runs, and remembers that when it is cut off',
     error = thrown
   })
   assert.ok(error !== undefined)
-  assert.match(String(texts[3]), /toy_item: 96 rows/)
+  const told = Number(/toy_item: (\d+) rows/.exec(String(texts[3]))?.[1])
   assert.is(running.progress(), undefined)
-  assert.equal(scanMemory(dir.path).read().position, { table: 'toy_item', key: { id: 'id-127' }, rows: 128 })
+  const { position } = scanMemory(dir.path).read()
+  const rows = position?.rows ?? 0
+  // The piece that was being read when it was cut off counts, and it is of 32 rows at least.
+  assert.ok(told >= 3 * 32 && rows >= told + 32, `${told} and ${rows}`)
+  assert.equal(position, { table: 'toy_item', key: { id: idOf(rows - 1) }, rows })
   await db.close()
 })
 
@@ -111,6 +148,10 @@ check('takes a state that nobody wrote for none', async () => {
     assert.equal(scanMemory(dir.path).read(), {}, text)
   }
 })
+
+function idOf(n: number): string {
+  return `id-${String(n).padStart(4, '0')}`
+}
 
 function checkOf(db: Database, dataDir: string, note: (help: string) => void = () => undefined): StoreCheck {
   const audit: Pick<PacedAuditTrail, 'verifyGently'> = {

@@ -124,4 +124,17 @@ export const MIGRATIONS: readonly Migration[] = [
       'create table sims_attach_total (plmn text primary key, attaches bigint not null)',
     ],
   },
+  {
+    id: '0010_indexes_in_order',
+    // In the order in which rows are added, so that those of an import share pages: by hash each changed a page of its own.
+    // What few rows have is indexed for those alone.
+    up: [
+      'create index sims_sim_waiting on sims_sim (hss_status, hss_driver, issued_at_ms, hash, state)',
+      'drop index if exists sims_sim_hss',
+      'create index sims_sim_labelled on sims_sim (label, issued_at_ms, hash) where label is not null',
+      'drop index if exists sims_sim_label',
+      'create index sims_sim_first_attached on sims_sim (attached_at_ms) where attached_at_ms is not null',
+      'drop index if exists sims_sim_attached',
+    ],
+  },
 ]

@@ -63,7 +63,10 @@ export function createAuthenticate(
     const remembered = memo.recall(authorization)
     if (remembered !== undefined) return remembered
     const token = tokenFrom(authorization)
-    if (adminDigest !== undefined && timingSafeEqual(digestOf(token), adminDigest)) return admin
+    if (adminDigest !== undefined && timingSafeEqual(digestOf(token), adminDigest)) {
+      memo.keepAlways(authorization, admin)
+      return admin
+    }
     if (token.startsWith(BOOTSTRAP_PREFIX)) return bootstrapPrincipal(kernel, access, token, nodeId)
     return knownPrincipal(kernel, token, (principal, epoch) => memo.keep(authorization, principal, epoch))
   }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { staleChange } from './error-catalogue.ts'
+import { jsonTextOf } from './json-body.ts'
 
 /** Characters of base64url of a hash: 132 bits of it. */
 const HASH_LENGTH = 22
@@ -9,7 +10,7 @@ const HASH_LENGTH = 22
  * JSON. Whoever read it may be refused by `refuseStale` for the part alone, and never for a counter that has moved on. Source: RFC 9110 §8.8.3.
  */
 export function changeTag(part: unknown, whole: unknown): string {
-  return `"${hashOf(part)}.${hashOf(whole)}"`
+  return `"${hashOf(part)}.${textHash(jsonTextOf(whole) ?? '')}"`
 }
 
 /**
@@ -35,5 +36,9 @@ export function namesTag(ifMatch: string, isThere: (tag: string) => boolean): bo
 }
 
 function hashOf(value: unknown): string {
-  return hash('sha256', JSON.stringify(value) ?? '', 'base64url').slice(0, HASH_LENGTH)
+  return textHash(JSON.stringify(value) ?? '')
+}
+
+function textHash(text: string): string {
+  return hash('sha256', text, 'base64url').slice(0, HASH_LENGTH)
 }

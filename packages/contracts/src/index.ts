@@ -107,6 +107,7 @@ export {
 } from './errors.ts'
 export { freeOctets } from './free-octets.ts'
 export { localHostName, type Reach, reachOf } from './hosts.ts'
+export { jsonBody, jsonTextOf } from './json-body.ts'
 export {
   type JsonSchema,
   NAME_PATTERN,
@@ -117,6 +118,7 @@ export {
   pageSchema,
   TIMESTAMP_SCHEMA,
 } from './json-schema.ts'
+export { type KnownRows, knownRows } from './known-rows.ts'
 export {
   type BootstrapTokens,
   bootstrapTokensRef,
@@ -205,6 +207,7 @@ export {
   type Route,
   route,
 } from './route.ts'
+export type { KnownRow } from './row-memory.ts'
 export { type RowStep, rowStep } from './row-step.ts'
 export { hasValidSum, rowSum } from './row-sum.ts'
 export { type ServiceRef, type ServiceShape, serviceRef, shapeProblem } from './service-ref.ts'

@@ -20,6 +20,17 @@ export function rowCopier<Row extends object>(columns: readonly (keyof Row & str
   return compiled(`return { ${copied.join()} }`) as (row: Row) => Row
 }
 
+/** A function that makes a row of these columns from the values of `all` columns, in their order. */
+export function rowMaker<Row extends object>(
+  columns: readonly (keyof Row & string)[],
+  all: readonly string[],
+): (values: readonly unknown[]) => Row {
+  properties(columns)
+  const made = columns.map((column) => `${column}: row[${all.indexOf(column)}]`)
+  // As above.
+  return compiled(`return { ${made.join()} }`) as (values: readonly unknown[]) => Row
+}
+
 function properties(columns: readonly string[]): readonly string[] {
   const strange = columns.find((column) => !COLUMN.test(column))
   if (strange !== undefined) throw new Error(`${JSON.stringify(strange)} is no name of a column`)

@@ -31,6 +31,11 @@ export function hasValidSum(columns: readonly string[], row: Readonly<Record<str
   return crcOf(columns, covered, row) === crc
 }
 
+/** Whether `text`, the JSON of the values of all of so many columns, is what a sum is over. */
+export function isSumOfText(columns: number, text: string, sum: number): boolean {
+  return sum - columns * PER_COLUMN === crc32(text)
+}
+
 /** How the values of a list of columns are read. Lists are few, and each is the same array every time. */
 const readers = new WeakMap<readonly string[], (row: object) => unknown[]>()
 

@@ -11,12 +11,14 @@ import type { HssBreaker } from './provision/hss-breaker.ts'
 import type { OpenCuts } from './provision/open-cuts.ts'
 import type { IccidIndex } from './secrets/iccid-index.ts'
 import type { MoveFeed } from './states/move-feed.ts'
+import type { KnownSims } from './store/sim-row.ts'
 
 /** What the routes and reconcilers of this plugin share. */
 export interface SimsParts {
   readonly context: Context<SimsConfig>
   readonly vault: Vault
   readonly counters: SimCounters
+  readonly known: KnownSims
   readonly hss: HssBreaker
   readonly core: CoreBreaker
   readonly detaches: DetachBoard

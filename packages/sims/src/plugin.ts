@@ -49,7 +49,7 @@ import { wantedInHss } from './states/machine.ts'
 import { moveFeed } from './states/move-feed.ts'
 import { revokeLater } from './states/revoke-later.ts'
 import { BATCHES } from './store/batch-store.ts'
-import { SIMS } from './store/sim-row.ts'
+import { knownSims, SIMS } from './store/sim-row.ts'
 import { countUnsynced, unsyncedSims } from './store/sim-store.ts'
 import { areWordsBuilt, buildWords } from './store/word-store.ts'
 import { subscribers } from './subscribers.ts'
@@ -83,10 +83,10 @@ export const plugin: Plugin<SimsConfig> = {
       moves: moveFeed(),
       seen: nobodySeen(),
       presence: presence(context),
+      known: knownSims(),
       iccids: iccidIndex(context.db, vault),
       imports: createTurns(),
     }
-    const backfill = iccidBackfill(context, vault, parts.iccids)
     await parts.counters.recount(context.db)
     noticeHss(parts)
     return {
@@ -119,7 +119,7 @@ export const plugin: Plugin<SimsConfig> = {
         context.every(msFromDuration(context.config.attach_interval) ?? DEFAULT_ATTACH_MS, (signal) =>
           attaches.look(signal),
         )
-        context.every(BACKFILL_MS, backfill)
+        context.every(BACKFILL_MS, iccidBackfill(context, vault, parts.iccids))
         context.every(SWEEP_MS, () => sweep(context, false), 'each')
         await sweep(context, context.db.dialect === 'sqlite')
         void wordsOfEarlier(context)

@@ -88,21 +88,23 @@ export const MOVED_SIM_SCHEMA: JsonSchema = objectSchema(
   [...Object.keys(PROPERTIES), 'detached'],
 )
 
-/** Rows with what counts against their quotas, as the keeper of quotas has it; 0 without a quota or a keeper. */
-export async function withUsage<Row extends ShownSim>(
+/** What counts against the quota of a row. */
+export type UsedBytes = (row: ShownSim) => number
+
+const AS_STORED: UsedBytes = (row) => row.usage_bytes
+
+/** What counts against the quotas of these rows, as the keeper of quotas has it; 0 without a quota or a keeper. */
+export async function usageOf(
   { context }: SimsParts,
-  rows: readonly Row[],
+  rows: readonly ShownSim[],
   tx?: Tx,
-): Promise<readonly Row[]> {
-  const keeper = context.maybe(quotaKeeperRef)
-  const limited = rows.filter(({ quota_bytes }) => quota_bytes !== null)
-  if (keeper === undefined || limited.length === 0) return rows
+): Promise<UsedBytes> {
   // Hashes of rows are hashes.
-  const used: ReadonlyMap<string, number> = await keeper.used(
-    limited.map(({ hash }) => hash as ImsiHash),
-    tx,
-  )
-  return rows.map((row) => ({ ...row, usage_bytes: used.get(row.hash) ?? 0 }))
+  const limited = rows.filter(({ quota_bytes }) => quota_bytes !== null).map(({ hash }) => hash as ImsiHash)
+  const keeper = limited.length === 0 ? undefined : context.maybe(quotaKeeperRef)
+  if (keeper === undefined) return AS_STORED
+  const used: ReadonlyMap<string, number> = await keeper.used(limited, tx)
+  return ({ hash }) => used.get(hash) ?? 0
 }
 
 /**
@@ -111,8 +113,8 @@ export async function withUsage<Row extends ShownSim>(
  */
 export async function recordOf(parts: SimsParts, row: ShownSim, tx?: Tx): Promise<SimRecord> {
   const sight = await (tx === undefined ? sightOf(parts, row) : oneSight(tx, row, parts.presence.now()))
-  const [used = row] = await withUsage(parts, [row], tx)
-  return simRecord(used, parts.hss.view(), sight)
+  const used = await usageOf(parts, [row], tx)
+  return simRecord({ ...row, usage_bytes: used(row) }, parts.hss.view(), sight)
 }
 
 type SimRecord = Readonly<Record<string, unknown>>
@@ -147,10 +149,15 @@ export function changedPart(row: ShownSim): readonly unknown[] {
   return [row.state, row.suspend_reason, row.label, row.quota_bytes, row.expires_at_ms]
 }
 
+/** Why the HSS will not hold a SIM as it should; undefined for most. */
+export function futileOf(row: ShownSim, hss: HssView): string | undefined {
+  return row.hss_status === 'synced' ? hss.futile(row.hash, row.generation) : undefined
+}
+
 /** What the HSS holds of a SIM, as far as it is known. */
 export function provisioningOf(row: ShownSim, hss: HssView): Readonly<Record<string, unknown>> {
   const isForeign = row.hss_status === 'synced' && row.hss_driver !== hss.driver
-  const futile = row.hss_status === 'synced' ? hss.futile(row.hash, row.generation) : undefined
+  const futile = futileOf(row, hss)
   const status = isForeign ? 'pending' : futile === undefined ? row.hss_status : 'failed'
   const reason = status === 'synced' ? null : (futile ?? row.hss_error ?? hss.problem ?? null)
   return {

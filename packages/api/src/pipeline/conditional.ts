@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Reply } from '@steeple/contracts'
+import { jsonTextOf, type Reply } from '@steeple/contracts'
 import type { Endpoint } from '../host/endpoint.ts'
 import type { RequestContext } from './request-context.ts'
 import { headerOf, JSON_TYPE } from './respond.ts'
@@ -30,7 +30,7 @@ export function conditional(context: RequestContext, { route }: Endpoint, reply:
 function withTag(reply: Reply): { readonly reply: Reply; readonly etag: string } {
   const { body, headers } = reply
   const isText = headerOf(reply, 'content-type') !== undefined && isContent(body)
-  const content = isText ? body : (JSON.stringify(body) ?? '')
+  const content = isText ? body : (jsonTextOf(body) ?? '')
   const etag = etagFrom(content)
   const type = headerOf(reply, 'content-type') ?? JSON_TYPE
   return {

@@ -1,4 +1,10 @@
-import { type Reply, type ServiceError, storeUnavailable, unauthenticated } from '@steeple/contracts'
+import {
+  jsonTextOf,
+  type Reply,
+  type ServiceError,
+  storeUnavailable,
+  unauthenticated,
+} from '@steeple/contracts'
 import { answerableError, errorBody } from './error-mapping.ts'
 import type { RequestContext } from './request-context.ts'
 import { sendStream } from './respond-stream.ts'
@@ -78,5 +84,5 @@ export function headerOf(reply: Reply, name: string): string | undefined {
 function payloadOf(body: unknown, type: string | undefined): string | Uint8Array | undefined {
   if (body === undefined) return undefined
   if (type !== undefined && (typeof body === 'string' || body instanceof Uint8Array)) return body
-  return JSON.stringify(body)
+  return jsonTextOf(body)
 }

@@ -11,6 +11,9 @@ export interface Sight {
   readonly lastSeenAtMs: number | null
 }
 
+/** A phone of which nothing is known. */
+export const NEVER_SEEN: Sight = { attached: null, lastSeenAtMs: null }
+
 type SeenRow = Pick<SimRow, 'hash' | 'attached_at_ms'>
 
 /** A SIM that no phone was seen with yet, as far as the core tells. */
@@ -18,18 +21,15 @@ export function newSight(parts: SimsParts): Sight {
   return { attached: parts.presence.now() === undefined ? null : false, lastSeenAtMs: null }
 }
 
-/** The phones of SIMs, by hash, as `attached` has them. */
+/** The phones of SIMs in their order, as `attached` has them. */
 export async function sightsOf(
   reader: Reader,
   rows: readonly SeenRow[],
   attached: Attached | undefined,
-): Promise<ReadonlyMap<string, Sight>> {
-  const gone = rows.filter((row) => isGone(row, attached))
-  const times = await seenTimes(
-    reader,
-    gone.map(({ hash }) => hash),
-  )
-  return new Map(rows.map((row) => [row.hash, sightIn(row, times, attached)]))
+): Promise<readonly Sight[]> {
+  const gone = rows.filter((row) => isGone(row, attached)).map(({ hash }) => hash)
+  const times = gone.length === 0 ? NO_TIMES : await seenTimes(reader, gone)
+  return rows.map((row) => sightIn(row, times, attached))
 }
 
 const NO_TIMES: ReadonlyMap<string, number> = new Map()

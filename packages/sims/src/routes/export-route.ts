@@ -1,6 +1,6 @@
 import { objectSchema, type Route, route, timestampOrNull } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
-import { type HssView, provisioningOf, withUsage } from '../record.ts'
+import { type HssView, provisioningOf, type UsedBytes, usageOf } from '../record.ts'
 import { apnsOf, type ShownSim } from '../store/sim-row.ts'
 import type { SimFilter, SimPosition } from '../store/sim-store.ts'
 import { FILTER_PROPERTIES, filterFrom, matching } from './filter.ts'
@@ -9,7 +9,10 @@ const CHUNK = 500
 
 type Cell = string | number | null
 
-const COLUMNS: readonly (readonly [name: string, cell: (row: ShownSim, hss: HssView) => Cell])[] = [
+const COLUMNS: readonly (readonly [
+  name: string,
+  cell: (row: ShownSim, hss: HssView, used: UsedBytes) => Cell,
+])[] = [
   ['imsi_sha256_12', (row) => row.hash],
   ['state', (row) => row.state],
   ['suspend_reason', (row) => (row.state === 'suspended' ? row.suspend_reason : null)],
@@ -25,7 +28,7 @@ const COLUMNS: readonly (readonly [name: string, cell: (row: ShownSim, hss: HssV
   ['downlink_bps', (row) => row.downlink_bps],
   ['uplink_bps', (row) => row.uplink_bps],
   ['quota_bytes', (row) => row.quota_bytes],
-  ['usage_bytes', (row) => row.usage_bytes],
+  ['usage_bytes', (row, _hss, used) => used(row)],
   ['provisioning', (row, hss) => String(provisioningOf(row, hss).status)],
 ]
 
@@ -54,9 +57,11 @@ async function* csv(parts: SimsParts, filter: SimFilter): AsyncGenerator<string>
   let head = line(COLUMNS.map(([name]) => name))
   let after: SimPosition | undefined
   for (;;) {
-    const rows = await withUsage(parts, await matching(parts, filter, CHUNK, after))
+    const found = await matching(parts, filter, CHUNK, after)
+    const rows = found.map(({ row }) => row)
+    const used = await usageOf(parts, rows)
     const view = parts.hss.view()
-    yield head + rows.map((row) => line(COLUMNS.map(([, cell]) => cell(row, view)))).join('')
+    yield head + rows.map((row) => line(COLUMNS.map(([, cell]) => cell(row, view, used)))).join('')
     head = ''
     const last = rows.at(-1)
     if (rows.length < CHUNK || last === undefined) return

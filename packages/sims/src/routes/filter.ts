@@ -2,7 +2,7 @@ import { type JsonSchema, PLAIN_TEXT_PATTERN, southboundUnavailable } from '@ste
 import { isSearch, type Search, search } from '../find/search.ts'
 import type { SimsParts } from '../parts.ts'
 import { SIM_STATES } from '../states/machine.ts'
-import type { ShownSim } from '../store/sim-row.ts'
+import type { KnownSim } from '../store/sim-row.ts'
 import { hashesOf, listSims, type SimFilter, type SimPosition, shownSims } from '../store/sim-store.ts'
 
 const TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN }
@@ -48,15 +48,16 @@ export async function matching(
   filter: SimFilter,
   limit: number,
   after: SimPosition | undefined,
-): Promise<readonly ShownSim[]> {
+): Promise<readonly KnownSim[]> {
   const { db } = parts.context
-  if (!isSearch(filter)) return await listSims(db, filter, limit, after)
+  if (!isSearch(filter)) return await listSims(parts.known, db, filter, limit, after)
   const found = await search(parts, await searchOf(parts, filter), limit, after)
   const rows = await shownSims(
+    parts.known,
     db,
     found.map(({ hash }) => hash),
   )
-  const byHash = new Map(rows.map((row) => [row.hash, row]))
+  const byHash = new Map(rows.map((known) => [known.row.hash, known]))
   return found.flatMap(({ hash }) => byHash.get(hash) ?? [])
 }
 

@@ -1,4 +1,12 @@
-import { type JsonSchema, objectSchema, ok, type Route, route } from '@steeple/contracts'
+import {
+  type JsonSchema,
+  jsonBody,
+  objectSchema,
+  ok,
+  type Reply,
+  type Route,
+  route,
+} from '@steeple/contracts'
 import { imsiHash, parseIccid, parseImsi } from '@steeple/telecom'
 import { hashesByLongIccidEnd } from '../find/iccid-end.ts'
 import { msisdnKey } from '../find/words.ts'
@@ -7,7 +15,7 @@ import { SIM_SCHEMA } from '../record.ts'
 import { shownSims } from '../store/sim-store.ts'
 import { areWordsBuilt, hashesByWord } from '../store/word-store.ts'
 import { matching } from './filter.ts'
-import { simRecords } from './read-routes.ts'
+import { simTexts } from './read-routes.ts'
 
 interface FindBody {
   readonly imsi?: string
@@ -45,23 +53,24 @@ export function findRoute(parts: SimsParts): Route {
     },
     errors: ['validation_failed', 'store_corrupt'],
     audit: { none: 'it changes nothing' },
-    handle: async (request) => ok({ sims: await find(parts, request.body) }),
+    handle: (request) => find(parts, request.body),
   })
 }
 
-async function find(parts: SimsParts, body: FindBody): Promise<readonly object[]> {
+async function find(parts: SimsParts, body: FindBody): Promise<Reply> {
   const sets: ReadonlySet<string>[] = []
   if (body.imsi !== undefined) sets.push(byImsi(body.imsi))
   if (body.iccid !== undefined) sets.push(await byIccid(parts, body.iccid))
   if (body.msisdn !== undefined) sets.push(await byMsisdn(parts, body.msisdn))
   const [first = new Set<string>(), ...others] = sets
   const hashes = [...first].filter((hash) => others.every((set) => set.has(hash))).slice(0, MOST)
-  const rows = await shownSims(parts.context.db, hashes)
+  const rows = await shownSims(parts.known, parts.context.db, hashes)
   const isFound = (msisdn: string | null): boolean => body.msisdn === undefined || msisdn === body.msisdn
-  return await simRecords(
+  const texts = await simTexts(
     parts,
-    rows.filter((row) => isFound(row.msisdn)),
+    rows.filter(({ row }) => isFound(row.msisdn)),
   )
+  return ok(jsonBody(`{"sims":[${texts.join()}]}`))
 }
 
 function byImsi(digits: string): ReadonlySet<string> {
@@ -77,5 +86,5 @@ async function byMsisdn(parts: SimsParts, msisdn: string): Promise<ReadonlySet<s
   const { db } = parts.context
   if (await areWordsBuilt(db)) return new Set(await hashesByWord(db, msisdnKey(msisdn), MOST))
   const rows = await matching(parts, { msisdn }, MOST, undefined)
-  return new Set(rows.map(({ hash }) => hash))
+  return new Set(rows.map(({ row }) => row.hash))
 }

@@ -1,5 +1,5 @@
 import {
-  changeTag,
+  jsonBody,
   objectSchema,
   ok,
   PAGE_QUERY,
@@ -9,10 +9,11 @@ import {
   route,
   simNotFound,
 } from '@steeple/contracts'
-import { sightsOf } from '../attach/sight.ts'
+import { NEVER_SEEN, sightOf, sightsOf } from '../attach/sight.ts'
 import type { SimsParts } from '../parts.ts'
-import { changedPart, HASH_PARAMS, recordOf, SIM_SCHEMA, simRecord, withUsage } from '../record.ts'
-import { SHOWN_SIMS, type ShownSim } from '../store/sim-row.ts'
+import { HASH_PARAMS, SIM_SCHEMA, usageOf } from '../record.ts'
+import { simText, tagOf } from '../sim-text.ts'
+import type { KnownSim } from '../store/sim-row.ts'
 import type { SimFilter, SimPosition } from '../store/sim-store.ts'
 import { FILTER_PROPERTIES, filterFrom, matching } from './filter.ts'
 
@@ -46,37 +47,34 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
       conditional: true,
       errors: ['sim_not_found', 'store_corrupt'],
       handle: async (request) => {
-        const row = await SHOWN_SIMS.find(parts.context.db, { hash: request.params.imsi })
-        if (row === undefined) throw simNotFound(request.params.imsi)
-        const body = await recordOf(parts, row)
-        return { ...ok(body), headers: { etag: changeTag(changedPart(row), body) } }
+        const known = await parts.known.find(parts.context.db, { hash: request.params.imsi })
+        if (known === undefined) throw simNotFound(request.params.imsi)
+        const sight = await sightOf(parts, known.row)
+        const used = await usageOf(parts, [known.row])
+        const made = simText(known, parts.hss.view(), sight, used(known.row))
+        return { ...ok(jsonBody(made.text)), headers: { etag: tagOf(known, made) } }
       },
     }),
   ]
 }
 
-/** Rows as answered, with what is known of their phones. */
-export async function simRecords(
-  parts: SimsParts,
-  rows: readonly ShownSim[],
-): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const view = parts.hss.view()
+/** SIMs as answered, as JSON, with what is known of their phones. */
+export async function simTexts(parts: SimsParts, sims: readonly KnownSim[]): Promise<readonly string[]> {
+  const rows = sims.map(({ row }) => row)
   const sights = await sightsOf(parts.context.db, rows, await parts.presence.fresh())
-  return (await withUsage(parts, rows)).flatMap((row) => {
-    const sight = sights.get(row.hash)
-    return sight === undefined ? [] : [simRecord(row, view, sight)]
-  })
+  const used = await usageOf(parts, rows)
+  const view = parts.hss.view()
+  return sims.map((known, i) => simText(known, view, sights[i] ?? NEVER_SEEN, used(known.row)).text)
 }
 
 async function simPage(parts: SimsParts, query: SimFilter, page: Page): Promise<object> {
-  const rows = await matching(parts, filterFrom(query), page.limit + 1, positionFrom(page.after))
-  const shown = rows.slice(0, page.limit)
-  const last = shown.at(-1)
-  return {
-    sims: await simRecords(parts, shown),
-    next_cursor:
-      rows.length > page.limit && last !== undefined ? page.cursor([last.issued_at_ms, last.hash]) : null,
-  }
+  const found = await matching(parts, filterFrom(query), page.limit + 1, positionFrom(page.after))
+  const shown = found.slice(0, page.limit)
+  const last = shown.at(-1)?.row
+  const texts = await simTexts(parts, shown)
+  const cursor =
+    found.length > page.limit && last !== undefined ? page.cursor([last.issued_at_ms, last.hash]) : null
+  return jsonBody(`{"sims":[${texts.join()}],"next_cursor":${JSON.stringify(cursor)}}`)
 }
 
 function positionFrom(after: Page['after']): SimPosition | undefined {

@@ -1,4 +1,5 @@
-import { defineTable, type Table, type TableView, withoutOctets } from '@steeple/contracts'
+import { defineTable, type KnownRow, type KnownRows, knownRows, type Table } from '@steeple/contracts'
+import type { SimText } from '../sim-text.ts'
 import type { SimStanding } from '../states/machine.ts'
 
 /** What is known of a SIM in the HSS. `pending`: not pushed yet or not again. */
@@ -94,8 +95,16 @@ const OCTETS = ['imsi_sealed', 'secrets_sealed', 'iccid_mac'] as const
 /** A SIM as it is shown: nothing sealed is opened for that. */
 export type ShownSim = Omit<SimRow, (typeof OCTETS)[number]>
 
-/** The SIMs as they are shown. */
-export const SHOWN_SIMS: TableView<ShownSim> = withoutOctets(SIMS, OCTETS)
+/** The SIMs as they are shown; those that are shown often with their text. */
+export type KnownSims = KnownRows<ShownSim, SimText>
+
+/** One of them. */
+export type KnownSim = KnownRow<ShownSim, SimText>
+
+/** The SIMs as they are shown, none of them known yet. */
+export function knownSims(): KnownSims {
+  return knownRows<SimRow, (typeof OCTETS)[number], SimText>(SIMS, OCTETS)
+}
 
 /** The last list that was read: one row mostly has the APNs of the one before it. */
 let last: { readonly text: string; readonly apns: readonly string[] } = { text: '[]', apns: [] }

@@ -1,7 +1,7 @@
 import type { Reader, SqlParams, SqlValue } from '@steeple/contracts'
 import { SIM_STATES, type SimState } from '../states/machine.ts'
 import { listed } from './listed.ts'
-import { SHOWN_SIMS, type ShownSim, type SimRow } from './sim-row.ts'
+import type { KnownSim, KnownSims, SimRow } from './sim-row.ts'
 
 /** What a list shows; every part narrows it. `q`, `attached` and `msisdn` are for a search (find/search.ts). */
 export interface SimFilter {
@@ -47,13 +47,14 @@ function conditions(
 
 /** At most `limit` SIMs after `after`, newest first. Throws `store_corrupt`. */
 export function listSims(
+  known: KnownSims,
   reader: Reader,
   filter: SimFilter,
   limit: number,
   after: SimPosition | undefined,
-): Promise<readonly ShownSim[]> {
+): Promise<readonly KnownSim[]> {
   const { where, params } = conditions(filter, after)
-  return SHOWN_SIMS.select(reader, `${whereText(where)}${NEWEST_FIRST}`, { ...params, limit })
+  return known.select(reader, `${whereText(where)}${NEWEST_FIRST}`, { ...params, limit })
 }
 
 /** A SIM as a search looks at it. Not checked: the page that shows it is. */
@@ -87,10 +88,14 @@ export function foundAmong(
 }
 
 /** Rows as they are shown by their hashes, in no order. Throws `store_corrupt`. */
-export async function shownSims(reader: Reader, hashes: readonly string[]): Promise<readonly ShownSim[]> {
+export async function shownSims(
+  known: KnownSims,
+  reader: Reader,
+  hashes: readonly string[],
+): Promise<readonly KnownSim[]> {
   if (hashes.length === 0) return []
   const { where, params } = listed('hash', hashes)
-  return await SHOWN_SIMS.select(reader, `where ${where}`, params)
+  return await known.select(reader, `where ${where}`, params)
 }
 
 /** At most `limit` hashes that begin so. */

@@ -1,0 +1,49 @@
+import { changeTag, jsonBody } from '@steeple/contracts'
+import type { Sight } from './attach/sight.ts'
+import { changedPart, futileOf, type HssView, simRecord } from './record.ts'
+import type { KnownSim } from './store/sim-row.ts'
+
+/** A SIM as answered, as JSON, and what it says that its row does not. */
+export interface SimText {
+  readonly text: string
+  readonly sight: Sight
+  readonly usedBytes: number
+  readonly driver: string
+  readonly problem: string | undefined
+  readonly futile: string | undefined
+  /** Made when it is first asked for. */
+  tag: string | undefined
+}
+
+/** The text of a SIM: the one of before if nothing has changed that it says. */
+export function simText(known: KnownSim, hss: HssView, sight: Sight, usedBytes: number): SimText {
+  const { row, made } = known
+  const futile = futileOf(row, hss)
+  if (
+    made !== undefined &&
+    isStill(made, hss, sight) &&
+    made.usedBytes === usedBytes &&
+    made.futile === futile
+  )
+    return made
+  const shown = row.usage_bytes === usedBytes ? row : { ...row, usage_bytes: usedBytes }
+  const text = JSON.stringify(simRecord(shown, hss, sight))
+  const { driver, problem } = hss
+  known.made = { text, sight, usedBytes, driver, problem, futile, tag: undefined }
+  return known.made
+}
+
+function isStill(made: SimText, hss: HssView, sight: Sight): boolean {
+  return (
+    made.sight.attached === sight.attached &&
+    made.sight.lastSeenAtMs === sight.lastSeenAtMs &&
+    made.driver === hss.driver &&
+    made.problem === hss.problem
+  )
+}
+
+/** The entity tag of a SIM. */
+export function tagOf({ row }: KnownSim, made: SimText): string {
+  made.tag ??= changeTag(changedPart(row), jsonBody(made.text))
+  return made.tag
+}

@@ -8,32 +8,64 @@ export interface LineRing {
 
 /** A line that is longer than this is kept without its end. */
 const LONGEST_LINE = 16_384
+/** Before each line: its order, and how many octets it has. */
+const HEAD_OCTETS = 12
+const LENGTH_AT = 8
 
-const GONE: readonly [number, string] = [0, '']
-
-/** A ring that holds at most so many characters. */
-export function createLineRing(mostCharacters: number): LineRing {
-  let held: (readonly [number, string])[] = []
-  /** Lines before it are gone. */
+/**
+ * A ring that holds at most so many octets, heads of lines included. It is no list of texts: each of them would outlive the
+ * request that it is about by some hundred others, and be moved to the old part of the heap for nothing.
+ */
+export function createLineRing(mostOctets: number): LineRing {
+  const octets = Buffer.allocUnsafeSlow(mostOctets)
+  let held = 0
+  /** Where the oldest line begins, and where the next one will. */
   let first = 0
-  let characters = 0
+  let next = 0
+  /** Where the last line before the end of the ring ends, while lines before `first` are newer than those behind. */
+  let turn = -1
+  const drop = (): void => {
+    first += HEAD_OCTETS + octets.readUInt32LE(first + LENGTH_AT)
+    held -= 1
+    if (first !== turn) return
+    first = 0
+    turn = -1
+  }
+  const makeRoom = (size: number): void => {
+    if (next + size > mostOctets) {
+      while (held > 0 && first >= next) drop()
+      turn = next
+      next = 0
+    }
+    while (held > 0 && first >= next && first < next + size) drop()
+    if (held > 0) return
+    first = next
+    turn = -1
+  }
   return {
     add: (order, line) => {
       const kept = line.length > LONGEST_LINE ? line.slice(0, LONGEST_LINE) : line
-      held.push([order, kept])
-      characters += kept.length
-      while (characters > mostCharacters) {
-        characters -= held[first]?.[1].length ?? 0
-        // Its place is given up later, its text at once.
-        held[first++] = GONE
-      }
-      // Moved as seldom as half of it is gone: a shift for each line costs its length.
-      if (first > 1_024 && first > held.length / 2) {
-        held = held.slice(first)
-        first = 0
-      }
+      const length = Buffer.byteLength(kept)
+      const size = HEAD_OCTETS + length
+      if (size > mostOctets) return
+      makeRoom(size)
+      octets.writeDoubleLE(order, next)
+      octets.writeUInt32LE(length, next + LENGTH_AT)
+      octets.write(kept, next + HEAD_OCTETS, length === kept.length ? 'latin1' : 'utf8')
+      next += size
+      held += 1
     },
-    lines: () => held.slice(first),
+    lines: () => {
+      let at = first
+      return Array.from({ length: held }, () => {
+        if (at === turn) at = 0
+        const begin = at + HEAD_OCTETS
+        const end = begin + octets.readUInt32LE(at + LENGTH_AT)
+        const line = [octets.readDoubleLE(at), octets.toString('utf8', begin, end)] as const
+        at = end
+        return line
+      })
+    },
   }
 }
 

@@ -1,13 +1,15 @@
+import { readFile } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 
 /**
  * Puts a package of somebody else, with all that it requires, into one file beside the program: node finds, reads and keeps what it
  * compiled of one file in the place of hundreds. `names` are what is imported of it; none: its default, which is the whole of it.
  * `beside` are packages that share code with it, each with what is imported of it, `default` included: they are in its file.
+ * `changes` are texts of it and what stands in their place, by the end of a file's path; each has to be there.
  * tsup has to leave the package to this plugin (`noExternal`). The file names its package, which a build takes along: its terms and its
  * place in the bill of materials are there.
  */
-export function oneFile(name, { names = [], beside = {}, external = [] } = {}) {
+export function oneFile(name, { names = [], beside = {}, external = [], changes = {} } = {}) {
   const file = `${name
     .replace(/^@/, '')
     .replace(/(\.js)?$/, '')
@@ -39,9 +41,24 @@ export function oneFile(name, { names = [], beside = {}, external = [] } = {}) {
           },
           legalComments: 'inline',
           external,
+          plugins: [changed(changes)],
           logLevel: 'error',
         })
       })
+    },
+  }
+}
+
+function changed(changes) {
+  return {
+    name: 'changed',
+    setup: (build) => {
+      for (const [end, [text, instead]] of Object.entries(changes))
+        build.onLoad({ filter: new RegExp(`/${RegExp.escape(end)}$`) }, async ({ path }) => {
+          const source = await readFile(path, 'utf8')
+          if (!source.includes(text)) throw new Error(`${path} does not hold: ${text}`)
+          return { contents: source.replace(text, () => instead), loader: 'js' }
+        })
     },
   }
 }

@@ -1,4 +1,5 @@
-import { Temporal } from 'temporal-polyfill'
+import { createRequire } from 'node:module'
+import type { Temporal } from 'temporal-polyfill'
 
 /** Periods that the calendar begins anew. */
 export type CalendarPeriod = 'day' | 'week' | 'month'
@@ -26,21 +27,39 @@ const LENGTHS: Readonly<Record<CalendarPeriod, Temporal.DurationLike>> = {
   month: { months: 1 },
 }
 
-/** The calendar of an IANA time zone. Throws RangeError for a name that is none. */
-export function calendarOf(timeZone: string): Calendar {
+/**
+ * The calendar of an IANA time zone; of the machine's own when absent. When first asked, throws RangeError for a name that is none: what
+ * knows calendars and zones is loaded then, not by each start.
+ */
+export function calendarOf(name?: string): Calendar {
   // Mostly the same span is asked for, for one SIM after another.
   const last = new Map<CalendarPeriod, Span>()
+  let zone: string | undefined
+  const timeZone = (): string => {
+    zone ??= temporal().Now.zonedDateTimeISO(name ?? machineZone()).timeZoneId
+    return zone
+  }
   return {
-    timeZone: Temporal.Now.zonedDateTimeISO(timeZone).timeZoneId,
+    get timeZone() {
+      return timeZone()
+    },
     spanOf: (period, at) => {
       const atMs = Math.floor(at)
       const known = last.get(period)
       if (known !== undefined && known.startMs <= atMs && atMs < known.endMs) return known
-      const span = spanIn(timeZone, period, atMs)
+      const span = spanIn(timeZone(), period, atMs)
       last.set(period, span)
       return span
     },
   }
+}
+
+function temporal(): typeof Temporal {
+  return (createRequire(import.meta.url)('temporal-polyfill') as { readonly Temporal: typeof Temporal }).Temporal
+}
+
+function machineZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone
 }
 
 function spanIn(timeZone: string, period: CalendarPeriod, atMs: number): Span {
@@ -52,7 +71,7 @@ function spanIn(timeZone: string, period: CalendarPeriod, atMs: number): Span {
 }
 
 function dateOf(timeZone: string, atMs: number): Temporal.PlainDate {
-  return Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone).toPlainDate()
+  return temporal().Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone).toPlainDate()
 }
 
 function firstDay(period: CalendarPeriod, date: Temporal.PlainDate): Temporal.PlainDate {

@@ -34,7 +34,7 @@ export const plugin: Plugin<FairUseConfig> = {
   migrations: MIGRATIONS,
   tables: [QUOTAS],
   setup: async (context: Context<FairUseConfig>): Promise<Instance> => {
-    const calendar = calendarOf(context.config.time_zone || machineZone())
+    const calendar = calendarOf(context.config.time_zone || undefined)
     const parts: FairUseParts = {
       context,
       subscribers: context.use(subscribersRef),
@@ -67,8 +67,4 @@ export const plugin: Plugin<FairUseConfig> = {
       health: async () => [await quotaHealth(parts)],
     }
   },
-}
-
-function machineZone(): string {
-  return new Intl.DateTimeFormat().resolvedOptions().timeZone
 }

@@ -55,14 +55,20 @@ export async function backhaul(
 
 /** The local month of a time, as `2026-11`. `zone`: IANA name; that of the machine when it is empty or absent. */
 export function monthOf(atMs: number, zone: string | undefined): string {
+  if (zone === undefined || zone === '') return machineMonthOf(new Date(atMs))
   const format = new Intl.DateTimeFormat('en', {
     year: 'numeric',
     month: '2-digit',
     calendar: 'gregory',
-    ...(zone === undefined || zone === '' ? {} : { timeZone: zone }),
+    timeZone: zone,
   })
   const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, value]))
   return `${parts.get('year')}-${parts.get('month')}`
+}
+
+/** Each start asks this, and `Intl` would load what it knows of languages for it. */
+function machineMonthOf(at: Date): string {
+  return `${at.getFullYear()}-${String(at.getMonth() + 1).padStart(2, '0')}`
 }
 
 /** Nobody has to hear of it where there is no limit. */

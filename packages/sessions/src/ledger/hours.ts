@@ -20,7 +20,7 @@ const BEFORE_DAY_MS = 27 * HOUR_MS
 /** Quarters that are remembered. */
 const MOST_QUARTERS = 50_000
 
-/** The hours of an IANA time zone; of the machine's own when absent. Throws `RangeError` for one that is not known. */
+/** The hours of an IANA time zone; of the machine's own when absent. When first asked, throws `RangeError` for one that is not known. */
 export function localHours(zone?: string): LocalHours {
   const offsetOf = remembered(offsets(zone))
   const labelOf = (quarter: number, lengthMs: number): number =>
@@ -71,13 +71,14 @@ function remembered(find: (quarter: number) => number): (quarter: number) => num
   }
 }
 
-/** How far local clocks are ahead of UTC at a time, ms. */
+/** How far local clocks are ahead of UTC at a time, ms. The first question loads zones and languages, which a start can do without. */
 function offsets(zone: string | undefined): (atMs: number) => number {
-  const format = new Intl.DateTimeFormat('en-US', {
-    ...(zone === undefined ? {} : { timeZone: zone }),
-    timeZoneName: 'longOffset',
-  })
+  let format: Intl.DateTimeFormat | undefined
   return (atMs) => {
+    format ??= new Intl.DateTimeFormat('en-US', {
+      ...(zone === undefined ? {} : { timeZone: zone }),
+      timeZoneName: 'longOffset',
+    })
     const name = format.formatToParts(atMs).find(({ type }) => type === 'timeZoneName')?.value ?? ''
     // `GMT`, `GMT+05:45`.
     const [, sign, hours, minutes] = /^GMT([+-])(\d\d):(\d\d)/.exec(name) ?? []

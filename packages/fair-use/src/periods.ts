@@ -55,7 +55,8 @@ export function calendarOf(name?: string): Calendar {
 }
 
 function temporal(): typeof Temporal {
-  return (createRequire(import.meta.url)('temporal-polyfill') as { readonly Temporal: typeof Temporal }).Temporal
+  return (createRequire(import.meta.url)('temporal-polyfill') as { readonly Temporal: typeof Temporal })
+    .Temporal
 }
 
 function machineZone(): string {

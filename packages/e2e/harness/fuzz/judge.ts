@@ -63,12 +63,16 @@ export function createJudge(document: OpenApi): Judge {
       }
     }
   }
+  // A path that is spelt out goes before one with a parameter in the same place.
+  const patterns = operations
+    .toSorted((a, b) => parametersIn(a) - parametersIn(b))
+    .map((operation) => ({ operation, parts: operation.path.split('/') }))
+  const byShape = Map.groupBy(patterns, ({ operation, parts }) => shapeOf(operation.method, parts))
   const operationFor = (method: string, path: string): Operation | undefined => {
-    const asked = method === 'HEAD' ? 'GET' : method
     const segments = segmentsOf(path)
-    const fitting = operations.filter((one) => one.method === asked && fits(one.path.split('/'), segments))
-    // A path that is spelt out goes before one with a parameter in the same place.
-    return fitting.toSorted((a, b) => parametersIn(a) - parametersIn(b))[0]
+    const candidates = byShape.get(shapeOf(method === 'HEAD' ? 'GET' : method, segments)) ?? []
+    const given = segments.map(decoded)
+    return candidates.find(({ parts }) => fits(parts, given))?.operation
   }
   return {
     operationFor,
@@ -193,11 +197,15 @@ function parametersIn({ path }: Operation): number {
   return path.split('{').length
 }
 
-/** Whether a path as sent is one of the documented path: its parameters are not broken and not endless. */
-function fits(pattern: readonly string[], asked: readonly string[]): boolean {
-  if (pattern.length !== asked.length) return false
+/** Paths of as many segments, by the same method: only these can fit each other. */
+function shapeOf(method: string, segments: readonly string[]): string {
+  return `${method} ${segments.length}`
+}
+
+/** Whether decoded segments of as many are those of the documented path: its parameters are not broken and not endless. */
+function fits(pattern: readonly string[], asked: readonly (string | undefined)[]): boolean {
   return pattern.every((part, index) => {
-    const given = decoded(asked[index] ?? '')
+    const given = asked[index]
     if (given === undefined) return false
     return part.startsWith('{') ? given.length <= 512 : part === given
   })

@@ -59,9 +59,15 @@ function isDefault(schema: JsonSchema): boolean {
 }
 
 /** Whether defaults stand deeper in the value that a key has when it is not set. */
-function isNested({ type, default: value }: JsonSchema): boolean {
-  if (type === 'array') return Array.isArray(value) && value.some((one) => typeof one === 'object')
-  return typeof type !== 'string' || type === 'object'
+function isNested({ default: value, ...said }: JsonSchema): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const hasRoom = !Array.isArray(value) || value.some((one) => typeof one === 'object')
+  return hasRoom && Object.values(said).some(holdsDefault)
+}
+
+function holdsDefault(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false
+  return Object.hasOwn(schema, 'default') || Object.values(schema).some(holdsDefault)
 }
 
 /** Keywords of a relation that hold schemas for the same value. */

@@ -385,4 +385,25 @@ config('judges each file, and the keys and metrics of whoever is there, by a che
   }
 })
 
+config('fills in what stands deeper in a default', () => {
+  const place = { type: 'object', properties: { port: { type: 'integer', default: 80 } } }
+  const schema = {
+    properties: {
+      listed: { type: 'array', items: place, default: [{ host: 'a' }, { port: 7 }] },
+      named: { type: 'object', properties: { first: { ...place, default: {} } }, default: {} },
+      plain: {
+        type: 'array',
+        items: { type: 'object', properties: { sst: { type: 'integer' } } },
+        default: [{ sst: 1 }],
+      },
+    },
+  }
+  const { settings } = load('', { sections: [sectionOf('deep', { properties: { deep: schema } }, 'build')] })
+  assert.equal(Reflect.get(settings, 'deep'), {
+    listed: [{ host: 'a', port: 80 }, { port: 7 }],
+    named: { first: { port: 80 } },
+    plain: [{ sst: 1 }],
+  })
+})
+
 config.run()

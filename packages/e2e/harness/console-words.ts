@@ -10,6 +10,8 @@ export interface Tongue {
   readonly foreign: readonly (readonly [key: string, pattern: RegExp])[]
   /** Words of the other language that no sentence of this one has. */
   readonly words: RegExp | undefined
+  /** What has been found of each text so far, undefined where it is one of the language: most stand on many pages. */
+  readonly judged: Map<string, string | undefined>
 }
 
 /** Words of nearly every English sentence, none of them German. */
@@ -30,24 +32,25 @@ export function tongue(language: 'en' | 'de', texts: ListedTexts, others: Listed
       )
       .map(([key, text]) => [key, patternOf(text)]),
     words: language === 'de' ? ENGLISH : undefined,
+    judged: new Map(),
   }
 }
 
 /** What of the words on a page is no sentence of its language: names of texts, texts of the other one, words of it. */
-export function strangeWords(
-  words: readonly Words[],
-  { keys, foreign, words: strange }: Tongue,
-): readonly string[] {
+export function strangeWords(words: readonly Words[], spoken: Tongue): readonly string[] {
   return words.flatMap(({ text, where }) => {
-    const said = `${where} says "${text}"`
-    // A key of the configuration may have the same name, but stands in a sentence.
-    if (keys.has(text)) return [`${said}: that is the name of a text`]
-    const other = foreign.find(([, pattern]) => pattern.test(text))
-    if (other !== undefined) return [`${said}: that is ${other[0]} of the other language`]
-    return strange?.test(text) === true
-      ? [`${said}: ${strange.exec(text)?.[0]} is of the other language`]
-      : []
+    if (!spoken.judged.has(text)) spoken.judged.set(text, strangenessOf(text, spoken))
+    const why = spoken.judged.get(text)
+    return why === undefined ? [] : [`${where} says "${text}": ${why}`]
   })
+}
+
+function strangenessOf(text: string, { keys, foreign, words }: Tongue): string | undefined {
+  // A key of the configuration may have the same name, but stands in a sentence.
+  if (keys.has(text)) return 'that is the name of a text'
+  const other = foreign.find(([, pattern]) => pattern.test(text))
+  if (other !== undefined) return `that is ${other[0]} of the other language`
+  return words?.test(text) === true ? `${words.exec(text)?.[0]} is of the other language` : undefined
 }
 
 /** A text with anything in its places: `{count|card|cards}` too. */

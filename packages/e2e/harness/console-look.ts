@@ -69,11 +69,17 @@ export function wordsOf(page: Page): Promise<readonly Words[]> {
   return page.evaluate(READ)
 }
 
-/** What axe objects to; `rules` of it alone, all of them when absent. */
-export async function objections(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+/** Rules of axe that depend on colours: what another theme can break. */
+const OF_COLOURS: readonly string[] = ['color-contrast', 'link-in-text-block']
+/** Of what holds nothing is told, and of what does not, what it is and not by what selector it is found: a sixth of the work. */
+const FAULTS_ALONE = { resultTypes: ['violations'], selectors: false }
+
+/** What axe objects to: by all its rules, or by those alone that depend on colours, where the others were asked for in another theme. */
+export async function objections(page: Page, rules: 'all' | 'colours' = 'all'): Promise<readonly string[]> {
   // As text by the protocol of the browser: the policy of the page lets no script of another in.
   if (await page.evaluate('globalThis.axe === undefined')) await page.evaluate(axe.source)
-  const options = rules === undefined ? {} : { runOnly: { type: 'rule', values: rules } }
+  const options =
+    rules === 'all' ? FAULTS_ALONE : { ...FAULTS_ALONE, runOnly: { type: 'rule', values: OF_COLOURS } }
   return page.evaluate(
     `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
   )

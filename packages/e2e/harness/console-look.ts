@@ -1,4 +1,5 @@
-import axe from 'axe-core'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 
 /** What a page says in words, each with where it stands. */
@@ -69,6 +70,8 @@ export function wordsOf(page: Page): Promise<readonly Words[]> {
   return page.evaluate(READ)
 }
 
+/** The program that judges, in its short form: every page that is judged reads it. */
+const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
 /** Rules of axe that depend on colours: what another theme can break. */
 const OF_COLOURS: readonly string[] = ['color-contrast', 'link-in-text-block']
 /** Of what holds nothing is told, and of what does not, what it is and not by what selector it is found: a sixth of the work. */
@@ -77,7 +80,7 @@ const FAULTS_ALONE = { resultTypes: ['violations'], selectors: false }
 /** What axe objects to: by all its rules, or by those alone that depend on colours, where the others were asked for in another theme. */
 export async function objections(page: Page, rules: 'all' | 'colours' = 'all'): Promise<readonly string[]> {
   // As text by the protocol of the browser: the policy of the page lets no script of another in.
-  if (await page.evaluate('globalThis.axe === undefined')) await page.evaluate(axe.source)
+  if (await page.evaluate('globalThis.axe === undefined')) await page.evaluate(readFileSync(AXE, 'utf8'))
   const options =
     rules === 'all' ? FAULTS_ALONE : { ...FAULTS_ALONE, runOnly: { type: 'rule', values: OF_COLOURS } }
   return page.evaluate(

@@ -7,7 +7,7 @@ import { basename } from 'node:path'
 import { kindOf, packagesWithTests, testFiles } from './tests/files.mjs'
 import { lacksOf, whyNot } from './tests/parts.mjs'
 import { alone, inLanes, runShared } from './tests/processes.mjs'
-import { makeReport, summary } from './tests/report.mjs'
+import { endWith, makeReport, summary } from './tests/report.mjs'
 
 // Files of tests are as those of most people: what everybody may write to is refused in places.
 process.umask(0o022)
@@ -38,8 +38,10 @@ const files = packagesWithTests()
 
 if (isE2e) await runE2e()
 else await inLanes(shared(files), LANES)
-process.stdout.write(summary(total, Math.round((Date.now() - startedAt) / 1000)))
-process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1)
+endWith(
+  summary(total, Math.round((Date.now() - startedAt) / 1000)),
+  total.failed === 0 && total.passed > 0 ? 0 : 1,
+)
 
 /** Tells of each file that is not tried on a build, and why. Those of the sources of packages are too many to tell. */
 function isTried({ name, file }) {

@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { RESULTS_FILE, testFiles } from './files.mjs'
 import { runShared } from './processes.mjs'
-import { makeReport } from './report.mjs'
+import { endWith, makeReport } from './report.mjs'
 
 /** From so many files on two workers share them where a processor is free. */
 const MANY_FILES = 12
@@ -17,4 +17,4 @@ const { total, report } = makeReport()
 rmSync(RESULTS_FILE, { force: true })
 if (files.length > 0) await runShared(name, files, files.length < MANY_FILES ? 1 : 2, report)
 writeFileSync(RESULTS_FILE, `${JSON.stringify(total)}\n`)
-process.exit(total.failed === 0 ? 0 : 1)
+endWith('', total.failed === 0 ? 0 : 1)

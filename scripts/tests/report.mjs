@@ -44,6 +44,11 @@ function saidBy({ code, output, seconds }) {
   return { passed, total, need, isBad, line: `${passed}/${total} ${seconds.toFixed(1)} s${processor}` }
 }
 
+/** Says the last words and ends: a reader of a pipe that is slower than this process would miss what it had not taken yet. */
+export function endWith(text, code) {
+  process.stdout.write(text, () => process.exit(code))
+}
+
 function print(...lines) {
   process.stdout.write(lines.map((line) => `${line}\n`).join(''))
 }

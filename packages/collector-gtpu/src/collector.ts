@@ -10,6 +10,8 @@ interface Position {
   readonly lost: number
   readonly carried: number
   readonly atMs: number
+  /** What it read had been counted for others: an installation before this one has left it. */
+  readonly isBeginning: boolean
 }
 
 /** The name by which what this collector sees is known. */
@@ -29,7 +31,7 @@ export function tapCollector(
       const counted = position?.isFinal === true ? position.generation : undefined
       const snapshot = await tap.snapshot(counted, signal)
       read(snapshot)
-      return await collectionOf(snapshot, position, clock)
+      return await collectionOf(snapshot, position, isLeft(snapshot, text, position), clock)
     },
     health: () => tap.state(),
   }
@@ -38,12 +40,14 @@ export function tapCollector(
 async function collectionOf(
   snapshot: TapSnapshot,
   position: Position | undefined,
+  isBeginning: boolean,
   clock: Clock,
 ): Promise<Collection> {
   const { generation, isFinal, carried, counters } = snapshot
-  const lost = lostSince(snapshot, position)
+  const lost = isBeginning ? 0 : lostSince(snapshot, position)
   // A table that somebody took away, a machine that was restarted: what was counted after the last look is not known.
   const isTorn = position !== undefined && !position.isFinal && position.generation !== generation
+  const marked = isBeginning ? { isBeginning } : {}
   const isIncomplete = lost > 0 || isTorn
   const volumes: Volume[] = []
   // Of a generation that was read before, whatever is new has moved since: a phone that comes after days has not moved for days.
@@ -57,14 +61,15 @@ async function collectionOf(
       downBytes,
       fromMs: Math.floor(firstMs ?? sinceMs),
       toMs: Math.ceil(lastMs ?? snapshot.atMs),
-      count: { counter: address, generation },
+      count: { counter: address, generation, ...marked },
       isIncomplete,
     })
   })
   // Its final reading was counted, and the tap has taken it away since.
   const over =
     position?.isFinal === true && position.generation !== generation ? position.generation : undefined
-  const next: Position = { generation, isFinal, lost: snapshot.lost, carried, atMs: snapshot.atMs }
+  const { lost: lostSoFar, atMs } = snapshot
+  const next: Position = { generation, isFinal, lost: lostSoFar, carried, atMs, isBeginning }
   return {
     sightings: [],
     isWhole: false,
@@ -82,6 +87,14 @@ async function collectionOf(
   }
 }
 
+/**
+ * Whether a service that is gone has left what is read: nothing of it was ever counted, and this tap has not begun it. Where that
+ * had ended one generation, the next is its work, too.
+ */
+function isLeft({ isOlder }: TapSnapshot, text: string | undefined, position: Position | undefined): boolean {
+  return isOlder && (text === undefined || (position?.isBeginning === true && position.isFinal))
+}
+
 /** Packets that may have been a phone's and were not counted since the position. */
 function lostSince({ generation, lost, began }: TapSnapshot, position: Position | undefined): number {
   if (position === undefined) return lost
@@ -96,10 +109,10 @@ function positionFrom(text: string | undefined): Position | undefined {
   try {
     // It was written below, and kept as it was.
     const found = JSON.parse(text) as Partial<Position>
-    const { generation, isFinal, lost, carried, atMs } = found
+    const { generation, isFinal, lost, carried, atMs, isBeginning } = found
     if (generation === undefined || lost === undefined || carried === undefined || atMs === undefined)
       return undefined
-    return { generation, isFinal: isFinal === true, lost, carried, atMs }
+    return { generation, isFinal: isFinal === true, lost, carried, atMs, isBeginning: isBeginning === true }
   } catch {
     return undefined
   }

@@ -13,6 +13,8 @@ export interface TapCounter {
 export interface TapSnapshot {
   /** Counters of another generation have begun from 0. */
   readonly generation: string
+  /** It was there before this tap: one of a service before it has begun it. */
+  readonly isOlder: boolean
   /** When the generation began, ms since the epoch. */
   readonly sinceMs: number
   readonly atMs: number

@@ -7,6 +7,7 @@ const collector = suite('collector-gtpu/collector')
 const NEVER = new AbortController().signal
 const READING: TapSnapshot = {
   generation: 'a.1',
+  isOlder: false,
   sinceMs: 1_000,
   atMs: 2_000,
   counters: [{ address: '10.45.0.2', upBytes: 10, downBytes: 20 }],
@@ -162,6 +163,46 @@ collector('counts all that is there when it does not know the position', async (
   for (const position of ['', '{}', 'x', '{"generation":"a.1"}'])
     assert.is((await poll(position)).volumes[0]?.upBytes, 10)
 })
+
+collector(
+  'counts nothing of what a service before the present store has left, and all that comes',
+  async () => {
+    const { state, poll } = world()
+    const marks = async (position: string | undefined) => {
+      const { volumes, lost, position: next } = await poll(position)
+      const begins = volumes.map(({ count }) => count !== 'delta' && count.isBeginning === true)
+      return { begins, lost: lost?.packets, next }
+    }
+    const other = { address: '10.45.0.3', upBytes: 1, downBytes: 1 }
+    // Its generation had ended, and another had begun: both are that service's.
+    state.next = { ...READING, isOlder: true, isFinal: true, lost: 7 }
+    const final = await marks(undefined)
+    assert.equal([final.begins, final.lost], [[true], undefined])
+    state.next = { ...READING, generation: 'a.2', isOlder: true, lost: 3 }
+    const second = await marks(final.next)
+    assert.equal([second.begins, second.lost], [[true], undefined])
+    // Whoever comes from now on is counted from nothing, and so is what is lost.
+    state.next = { ...state.next, lost: 5, counters: [...READING.counters, other] }
+    const third = await marks(second.next)
+    assert.equal([third.begins, third.lost], [[false, false], 2])
+    state.next = { ...state.next, isFinal: true }
+    const fourth = await marks(third.next)
+    state.next = { ...READING, generation: 'a.3', began: 150, isOlder: true }
+    assert.equal((await marks(fourth.next)).begins, [false])
+  },
+)
+
+collector(
+  'counts all of a generation that it finds and has a position for, also one that it cannot read',
+  async () => {
+    const { state, poll } = world()
+    state.next = { ...READING, isOlder: true }
+    for (const position of ['', '{}', JSON.stringify({ generation: 'a.1', lost: 0, carried: 0, atMs: 0 })]) {
+      const [volume] = (await poll(position)).volumes
+      assert.equal(volume?.count, { counter: '10.45.0.2', generation: 'a.1' })
+    }
+  },
+)
 
 collector('gives others a turn however many addresses there are', async () => {
   const { state, poll } = world()

@@ -1,6 +1,12 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Collection, type Collector, collectionConsumerRef, type Settings } from '@steeple/contracts'
+import {
+  type Collection,
+  type CollectionConsumer,
+  type Collector,
+  collectionConsumerRef,
+  type Settings,
+} from '@steeple/contracts'
 import { assert, eventually, fakeContext, type Overrides, runTool, suite } from '@steeple/testkit'
 import { ownName } from '../src/counter-folder.ts'
 import { plugin } from '../src/plugin.ts'
@@ -57,6 +63,20 @@ async function open(
   return { instance, collector, clock }
 }
 
+/** As the one who asks all collectors does: from the kept position, and what it gives is kept. */
+async function round(collector: Collector, services: ReadonlyMap<string, object>): Promise<Collection> {
+  // What `keeper` has put there.
+  const consumer = services.get(collectionConsumerRef.id) as CollectionConsumer
+  const collection = await collector.poll(await consumer.position('gtpu'), NEVER)
+  await consumer.take(new Map([['gtpu', collection]]), NEVER)
+  return collection
+}
+
+/** Whether its volumes begin to be counted, each form once. */
+function beginnings({ volumes }: Collection): readonly unknown[] {
+  return [...new Set(volumes.map(({ count }) => count !== 'delta' && count.isBeginning === true))]
+}
+
 function octets(collection: Collection | undefined): object {
   return Object.fromEntries(
     (collection?.volumes ?? []).map(({ key, upBytes, downBytes }) => [
@@ -66,12 +86,19 @@ function octets(collection: Collection | undefined): object {
   )
 }
 
-const TRUTH = Object.fromEntries(truthOf(SENT))
+const TRUTH = octetsOf(1)
+
+/** What `SENT` comes to when it was sent so often. */
+function octetsOf(times: number): object {
+  return Object.fromEntries(
+    [...truthOf(SENT)].map(([phone, [up, down]]) => [phone, [up * times, down * times]]),
+  )
+}
 
 life('hands over what it has counted when it is unloaded, and leaves no rule behind', async () => {
   const { kept, services } = keeper()
   const { instance, collector } = await open(CONFIG, services)
-  await collector.poll(undefined, NEVER)
+  await round(collector, services)
   send(SENT)
   await instance.stop?.('unload')
   assert.equal(octets(kept.full), TRUTH)
@@ -81,15 +108,16 @@ life('hands over what it has counted when it is unloaded, and leaves no rule beh
 life('goes on with its counters when it is upgraded, and when nobody took what it had', async () => {
   const { kept, services } = keeper()
   const first = await open(CONFIG, services)
-  await first.collector.poll(undefined, NEVER)
+  await round(first.collector, services)
   send(SENT)
   await first.instance.stop?.('upgrade')
   const second = await open(CONFIG, services)
   kept.isAway = true
   await second.instance.stop?.('unload')
   const third = await open(CONFIG, services)
-  assert.equal(octets(await third.collector.poll(undefined, NEVER)), TRUTH)
   kept.isAway = false
+  const counted = await round(third.collector, services)
+  assert.equal([octets(counted), beginnings(counted)], [TRUTH, [false]])
   await third.instance.stop?.('unload')
   assert.is(runTool('nft', 'list', 'tables'), '')
 })
@@ -97,13 +125,32 @@ life('goes on with its counters when it is upgraded, and when nobody took what i
 life('takes away the rules of a service that was killed, once they are not wanted any more', async () => {
   const { kept, services } = keeper()
   const killed = await open(CONFIG, services)
-  await killed.collector.poll(undefined, NEVER)
+  await round(killed.collector, services)
   send(SENT)
   const off = await open({ ...CONFIG, enabled: false }, services)
   assert.equal(octets(kept.full), TRUTH)
   assert.is(runTool('nft', 'list', 'tables'), '')
   assert.equal((await off.collector.poll(undefined, NEVER)).volumes, [])
 })
+
+life(
+  'counts for a new store nothing that a service with another one has left, and all that comes',
+  async () => {
+    const before = keeper()
+    const killed = await open(CONFIG, before.services)
+    await round(killed.collector, before.services)
+    send(SENT)
+    const { services } = keeper()
+    const anew = await open(CONFIG, services)
+    const first = await round(anew.collector, services)
+    assert.equal([octets(first), beginnings(first)], [TRUTH, [true]])
+    send(SENT)
+    const second = await round(anew.collector, services)
+    assert.equal([octets(second), beginnings(second)], [octetsOf(2), [false]])
+    await anew.instance.stop?.('unload')
+    assert.is(runTool('nft', 'list', 'tables'), '')
+  },
+)
 
 life('leaves no counters of a capture when the service stops, and counts it on as the same', async () => {
   const own = folder()

@@ -55,8 +55,8 @@ function volumeProblem(row: Fields): string | undefined {
   if (!isKey(fieldsOf(row.key))) return 'its key names neither a session, an address nor a subscriber'
   if (!isCount(row.upBytes) || !isCount(row.downBytes)) return 'octets are no counts'
   if (!isSpan(row)) return 'its span ends before it begins'
-  const { counter, generation } = fieldsOf(row.count)
-  const isTotal = isText(counter) && isText(generation)
+  const { counter, generation, isBeginning = false } = fieldsOf(row.count)
+  const isTotal = isText(counter) && isText(generation) && typeof isBeginning === 'boolean'
   if (row.count !== 'delta' && !isTotal) return 'count is neither delta nor a counter with its generation'
   return typeof row.isIncomplete === 'boolean' ? undefined : 'isIncomplete is no boolean'
 }

@@ -33,4 +33,17 @@ check('gives others a turn however long a list is', async () => {
   )
 })
 
+check('knows the forms of a count', async () => {
+  const of = (count: unknown): Promise<string | undefined> => {
+    const key = { by: 'address', address: '10.45.0.2' }
+    const row = { key, upBytes: 1, downBytes: 0, fromMs: 0, toMs: 1, count, isIncomplete: false }
+    return collectionProblem({ sightings: [], isWhole: false, volumes: [row] })
+  }
+  const total = { counter: '10.45.0.2', generation: 'g1' }
+  for (const right of ['delta', total, { ...total, isBeginning: true }, { ...total, isBeginning: false }])
+    assert.is(await of(right), undefined)
+  for (const wrong of ['total', {}, { ...total, generation: '' }, { ...total, isBeginning: 'yes' }])
+    assert.match((await of(wrong)) ?? '', /count is neither delta nor a counter/)
+})
+
 check.run()

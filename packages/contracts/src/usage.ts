@@ -43,10 +43,13 @@ export interface Volume {
   readonly fromMs: number
   readonly toMs: number
   /**
-   * `delta`: octets since the position that the poll was given. `total`: what a counter reads; only its growth counts, and
-   * a counter of another generation (the source has begun again) counts from 0.
+   * `delta`: octets since the position that the poll was given. A total: what a counter reads; only its growth counts, and
+   * a counter of another generation (the source has begun again) counts from 0. `isBeginning`: it had counted before anybody
+   * here asked, as one that an earlier installation left; where it is not known yet, its growth counts from this reading.
    */
-  readonly count: 'delta' | { readonly counter: string; readonly generation: string }
+  readonly count:
+    | 'delta'
+    | { readonly counter: string; readonly generation: string; readonly isBeginning?: boolean }
   /** Some octets of this span may be missing (dropped packets, a torn file). */
   readonly isIncomplete: boolean
 }

@@ -48,6 +48,8 @@ export function createChildTap(options: ChildTapOptions): ChildTap {
     openSync(name, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
   const counters = [open(names[0]), open(names[1])] as const
   const reading = (): CounterReading | undefined => readCounters(counters)
+  // Of a capture whatever is in it counts, whoever has read it before.
+  const older = order.driver === 'pcap' ? reading()?.generation : undefined
   const child: TapChild = createTapChild({
     order,
     right: order.driver === 'pcap' ? 'net_raw' : undefined,
@@ -91,7 +93,7 @@ export function createChildTap(options: ChildTapOptions): ChildTap {
         throw southboundUnavailable(state.status === 'ok' ? 'the tap has just begun to read' : state.detail)
       give(found.header.writes, state)
       stats = statsOf(found)
-      return await snapshotOf(found, order, clock.nowMs())
+      return await snapshotOf(found, order, found.generation === older, clock.nowMs())
     },
     stats: () => stats,
     state: () => stateOf(child.state(), order),
@@ -111,12 +113,14 @@ function statsOf({ header }: CounterReading): TapStats {
 async function snapshotOf(
   { generation, header, rows }: CounterReading,
   { driver }: TapOrder,
+  isOlder: boolean,
   nowMs: number,
 ): Promise<TapSnapshot> {
   const isLive = driver === 'pcap'
   const { sinceMs, writtenMs } = header
   return {
     generation,
+    isOlder,
     // Of the machine's clock, which the service may not believe, how long it has counted is all that is taken.
     sinceMs: isLive ? nowMs - Math.max(0, writtenMs - sinceMs) : sinceMs,
     atMs: nowMs,

@@ -168,3 +168,8 @@ export function activeOf({ hooks, generations }: ListedTable): number {
 export function nameOf({ id }: ListedTable, generation: number): string {
   return `${id}.${generation}`
 }
+
+/** The names of all generations of a table. */
+export function namesOf(table: ListedTable): readonly string[] {
+  return [...table.generations.keys()].map((number) => nameOf(table, number))
+}

@@ -15,7 +15,7 @@ import {
   phonePools,
   swallowed,
 } from './inside.ts'
-import { activeOf, type ListedTable, listingReader, nameOf } from './listing.ts'
+import { activeOf, type ListedTable, listingReader, nameOf, namesOf } from './listing.ts'
 import { baseChains, INSIDE, isInside, type TapPlace } from './place.ts'
 import { countersOf, statsOf } from './reading.ts'
 import { dropText, generationText, hooksText, layoutOf, SET_SIZE, tableText } from './ruleset.ts'
@@ -65,6 +65,8 @@ class RulesTap implements NftTap {
   readonly #pools: (inside: readonly string[]) => readonly string[]
   #swallowed = 0
   readonly #layouts = new Map<string, string>()
+  /** The generations that were there at the first look. */
+  #older: ReadonlySet<string> | undefined
   /** A reading that is as good as a new one for as long as the interface carries nothing. */
   #still: TapSnapshot | undefined
 
@@ -141,6 +143,7 @@ class RulesTap implements NftTap {
 
   async #readTable(carried: number, counted: string | undefined, signal: AbortSignal): Promise<TapSnapshot> {
     const found = await this.#list(signal)
+    this.#older ??= new Set(found === undefined ? [] : namesOf(found))
     if (found === undefined) {
       await this.#begin(carried, signal)
       return await this.#snapshot(await this.#listed(signal), 1)
@@ -251,8 +254,10 @@ class RulesTap implements NftTap {
     this.#inside = insideOf(table)
     this.#swallowed = isFinal ? 0 : swallowed(generation)
     this.#stats = statsOf(generation, this.#refusals.seen(nameOf(table, number), generation))
+    const name = nameOf(table, number)
     return {
-      generation: nameOf(table, number),
+      generation: name,
+      isOlder: this.#older?.has(name) === true,
       sinceMs: note?.sinceMs ?? 0,
       atMs: next?.sinceMs ?? this.#options.clock.nowMs(),
       isFinal,

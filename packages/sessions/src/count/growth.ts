@@ -15,22 +15,23 @@ export type Growth =
   | { readonly result: 'backwards' | 'same' }
 
 /**
- * The growth of a counter since it was counted last: all of it for one that was never counted. Nothing grew before
- * `untilMs`, when its source was last read: it would have been read then.
+ * The growth of a counter since it was counted last: all of it for one that was never counted, unless it had counted for
+ * others before. Nothing grew before `untilMs`, when its source was last read: it would have been read then.
  *
  * A counter that went back in one direction is not believed in the other either; what was counted stays the mark.
  */
 export function growthOf(
   source: string,
-  volume: Volume & { readonly count: { readonly counter: string; readonly generation: string } },
+  volume: Volume & { readonly count: Exclude<Volume['count'], 'delta'> },
   known: CounterRow | undefined,
   untilMs: number | undefined,
 ): Growth {
   const { upBytes, downBytes, toMs } = volume
-  const { counter, generation } = volume.count
+  const { counter, generation, isBeginning } = volume.count
   const row = { source, counter, generation, up_bytes: upBytes, down_bytes: downBytes, to_ms: toMs }
   if (known === undefined) {
-    const moved = { fromMs: volume.fromMs, toMs, upBytes, downBytes }
+    const octets = isBeginning === true ? { upBytes: 0, downBytes: 0 } : { upBytes, downBytes }
+    const moved = { fromMs: volume.fromMs, toMs, ...octets }
     return { result: 'grown', moved, row }
   }
   const up = upBytes - known.up_bytes

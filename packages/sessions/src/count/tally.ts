@@ -114,7 +114,11 @@ function movedBy(memory: Memory, tally: Tally, source: string, volume: Volume): 
     const isNothing = upBytes === 0 && downBytes === 0 && !volume.isIncomplete
     return isNothing ? undefined : { fromMs, toMs, upBytes, downBytes }
   }
-  const named = { counter: storableName(count.counter), generation: storableName(count.generation) }
+  const named = {
+    ...count,
+    counter: storableName(count.counter),
+    generation: storableName(count.generation),
+  }
   const key = counterKey({ source, ...named })
   const known = tally.counters.get(key) ?? memory.counters.get(key)
   const until = memory.sources.get(source)?.until_ms ?? undefined

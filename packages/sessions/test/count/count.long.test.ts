@@ -47,6 +47,17 @@ count('counts a counter of another generation from nothing, and an earlier one n
   assert.equal(await world.counted(), { counted: [140, 1_400], gtpu: [140, 1_400] })
 })
 
+count('counts a counter that had counted for others from its first reading on', async () => {
+  const world = await sessionsWorld()
+  const begun = { count: { counter: '10.45.0.2', generation: 'g1', isBeginning: true } }
+  await world.round(tap([reading(100, START_MS + 15_000, begun)]))
+  assert.equal(await world.counted(), { counted: [0, 0] })
+  await world.round(tap([reading(130, START_MS + 30_000)]))
+  // Who says so of one that is known already, does not take away what it has grown.
+  await world.round(tap([reading(170, START_MS + 45_000, begun)]))
+  assert.equal(await world.counted(), { counted: [70, 700], gtpu: [70, 700] })
+})
+
 count('counts nothing of a counter that goes back, and reports it', async () => {
   const world = await sessionsWorld()
   await world.round(tap([reading(100, START_MS + 15_000)]))

@@ -57,8 +57,9 @@ export class CollectorLedger {
 
   #add({ key, count, upBytes, downBytes }: Volume): void {
     const before = count === 'delta' ? undefined : this.#counters.get(count.counter)
-    const from =
-      count !== 'delta' && before?.generation === count.generation ? before : { upBytes: 0, downBytes: 0 }
+    const isKnown = count !== 'delta' && before?.generation === count.generation
+    const isBeginning = count !== 'delta' && count.isBeginning === true
+    const from = isKnown ? before : isBeginning ? { upBytes, downBytes } : { upBytes: 0, downBytes: 0 }
     const name = key.by === 'imsi' ? key.imsi : key.by === 'address' ? key.address : key.reference
     const sum = this.#sums.get(name) ?? { upBytes: 0, downBytes: 0 }
     this.#sums.set(name, {

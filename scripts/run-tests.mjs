@@ -15,12 +15,22 @@ const isE2e = process.argv.includes('--e2e')
 const kinds = kindsAsked()
 const wanted = process.argv.slice(2).filter((a) => !a.startsWith('--'))
 const startedAt = Date.now()
-/** Files of packages/e2e that are run while nothing else is. */
-const NEEDS_THE_MACHINE = new Set(['attack', 'damage', 'disarm', 'hot-upgrade', 'kill', 'usage-kill'])
+/** Files of packages/e2e that measure time, and are run while nothing else is. */
+const NEEDS_THE_MACHINE = new Set(['attack', 'disarm'])
 /** Files of packages/e2e that wait for minutes and do next to nothing: rules that have to hold for a while. */
 const WAITS = new Set(['alerts-clock', 'alerts-postgres', 'alerts-rules', 'alerts-rules-box'])
 /** Files of packages/e2e that keep a processor busy for longer than the others; begun late, they would run on alone at the end. */
-const LONG = ['build-parts', 'canary', 'backup', 'canary-hss', 'fuzz']
+const LONG = [
+  'kill',
+  'build-parts',
+  'canary',
+  'damage',
+  'usage-kill',
+  'backup',
+  'hot-upgrade',
+  'canary-hss',
+  'fuzz',
+]
 /** Files at a time: about half of what each takes is waiting. */
 const LANES = availableParallelism() + 1
 /** Files of `--e2e` that are run again, alone; where more fail it is the product. */
@@ -70,8 +80,7 @@ function shared(some) {
 
 /**
  * Those of single packages, then the others, each in namespaces or folders of its own: some at a time without a pause, the long ones
- * first, and beside them one of those that do nothing but wait. Those that measure time, or work for more than one processor: one
- * after another. What failed beside others is tried once more alone, and the end of the run says so.
+ * first, and beside them one of those that do nothing but wait. Those that measure time: one after another. What failed beside others is tried once more alone, and the end of the run says so.
  */
 async function runE2e() {
   const ofE2e = files.filter(({ name }) => name === 'e2e')

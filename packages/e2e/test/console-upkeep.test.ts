@@ -419,6 +419,10 @@ if (executable !== undefined) {
       await page.getByText('awaits a start').waitFor()
       await page.getByText('from the next start of the service on', { exact: true }).waitFor()
       await isAccessible(page, 'settings')
+      // Words that stand behind a line, which nobody has opened.
+      await page.getByLabel('Find a setting').fill('SVC_ALERTS_INTERVAL')
+      await page.getByText('1 of ').waitFor()
+      await page.getByText('alerts.interval', { exact: true }).waitFor()
       await page.getByLabel('Find a setting').fill('alerts.interval')
       await page.getByLabel('Only what somebody has set').check()
       await page.getByText('alerts.interval', { exact: true }).click()

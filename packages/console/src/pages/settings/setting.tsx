@@ -1,4 +1,5 @@
 import type { AnswerOf } from '@steeple/client'
+import { useState } from 'preact/hooks'
 import { t, word } from '../../text/index.ts'
 import { Copy } from '../../ui/copy.tsx'
 import { Facts } from '../../ui/facts.tsx'
@@ -14,17 +15,26 @@ export function isSet({ from }: Setting): boolean {
   return from !== 'default'
 }
 
-/** One key: what is in force in a line, and behind it what it takes and how to change it. */
+/** One key: what is in force in a line, and behind it what it takes and how to change it, which is made for who opens it. */
 export function SettingRow({ setting }: { readonly setting: Setting }) {
-  const { key, about, takes, from, apply, variable, flag, plugin } = setting
-  const snippet = yamlOf(setting)
+  const [wasOpened, setOpened] = useState(false)
   return (
-    <details class="setting" id={key}>
+    <details class="setting" id={setting.key} onToggle={() => setOpened(true)}>
       <summary>
-        <code>{key}</code> <strong translate={false}>{shortened(valueText(setting.value))}</strong>{' '}
+        <code>{setting.key}</code> <strong translate={false}>{shortened(valueText(setting.value))}</strong>{' '}
         {isSet(setting) ? <Lamp tone="on" label={t('settings.isSet')} /> : null}{' '}
         {setting.awaits_start ? <Lamp tone="warn" label={t('settings.awaits')} /> : null}
       </summary>
+      {wasOpened ? <Behind setting={setting} /> : null}
+    </details>
+  )
+}
+
+function Behind({ setting }: { readonly setting: Setting }) {
+  const { about, takes, from, apply, variable, flag, plugin } = setting
+  const snippet = yamlOf(setting)
+  return (
+    <>
       <p>
         <Said>{about}</Said>
       </p>
@@ -43,7 +53,7 @@ export function SettingRow({ setting }: { readonly setting: Setting }) {
       <p>{t('settings.inFile')}</p>
       <pre>{snippet}</pre>
       <Copy text={snippet} />
-    </details>
+    </>
   )
 }
 

@@ -41,9 +41,7 @@ export function Page() {
 function Groups({ all }: { readonly all: readonly Setting[] }) {
   const words = filter('q').toLowerCase().split(/\s+/)
   const shown = all.filter(
-    (one) =>
-      words.every((word) => `${one.key} ${one.about} ${one.plugin ?? ''}`.toLowerCase().includes(word)) &&
-      (filter('set') === '' || isSet(one)),
+    (one) => words.every((word) => textOf(one).includes(word)) && (filter('set') === '' || isSet(one)),
   )
   const awaiting = all.filter(({ awaits_start }) => awaits_start)
   const groups = [...new Set(shown.map(groupOf))]
@@ -72,6 +70,11 @@ function Groups({ all }: { readonly all: readonly Setting[] }) {
       ))}
     </>
   )
+}
+
+/** What is searched: what stands behind a line cannot be found by the browser before it is opened. */
+function textOf({ key, about, takes, plugin, variable, flag }: Setting): string {
+  return [key, about, takes, plugin, variable, flag].join(' ').toLowerCase()
 }
 
 function groupOf({ key }: Setting): string {

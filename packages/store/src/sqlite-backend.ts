@@ -9,6 +9,7 @@ import {
   type SqliteStatement,
   sqliteFileProblems,
 } from './sqlite-binding.ts'
+import { type Checkpoints, sqliteCheckpoints } from './sqlite-checkpoints.ts'
 import { copySqlite } from './sqlite-copy.ts'
 import { StatementCache } from './statement-cache.ts'
 import { sqliteError } from './store-error.ts'
@@ -117,7 +118,11 @@ class SqliteReads {
   }
 }
 
-function sqliteWriter(connection: SqliteConnection, compile: SqlCompiler): WriterSession {
+function sqliteWriter(
+  connection: SqliteConnection,
+  compile: SqlCompiler,
+  checkpoints: Checkpoints,
+): WriterSession {
   const reads = new SqliteReads(connection, compile)
   const control = (sql: string): (() => Promise<void>) => {
     const statement = connection.prepare(sql)
@@ -134,6 +139,7 @@ function sqliteWriter(connection: SqliteConnection, compile: SqlCompiler): Write
     for (let looks = LOCK_WAIT_MS / LOCK_POLL_MS; ; looks -= 1) {
       try {
         beginning.run()
+        changed = 0
         return
       } catch (error) {
         if (looks <= 0 || !isLocked(error)) throw sqliteError(error)
@@ -141,7 +147,9 @@ function sqliteWriter(connection: SqliteConnection, compile: SqlCompiler): Write
       }
     }
   }
-  const commit = control('commit')
+  const committing = control('commit')
+  /** Rows that this transaction has changed, whether it keeps them or not. */
+  let changed = 0
   const rollback = control('rollback')
   const both = (verb: string): Readonly<Record<Savepoint, () => Promise<void>>> => ({
     job: control(`${verb} job`),
@@ -156,7 +164,10 @@ function sqliteWriter(connection: SqliteConnection, compile: SqlCompiler): Write
     get: (sql, params) => reads.get(sql, params),
     all: (sql, params) => reads.all(sql, params),
     begin,
-    commit,
+    commit: async () => {
+      await committing()
+      checkpoints.committed(changed)
+    },
     rollback: async () => {
       // What cannot be rolled back now is rolled back by the next opening of the file.
       if (connection.inTransaction) await rollback().catch(() => undefined)
@@ -164,7 +175,9 @@ function sqliteWriter(connection: SqliteConnection, compile: SqlCompiler): Write
     run: async (sql, params = NO_PARAMS) => {
       try {
         const { statement, names } = reads.statements.get(sql)
-        return statement.run(...valuesOf<SqlValue>(names, params)).changes
+        const { changes } = statement.run(...valuesOf<SqlValue>(names, params))
+        changed += changes
+        return changes
       } catch (error) {
         throw sqliteError(error)
       }
@@ -183,6 +196,11 @@ function isLocked(error: unknown): boolean {
 export function sqliteBackend(path: string, connections: SqliteConnections): Backend {
   const compile = sqlCompiler('sqlite')
   const place = storePlace(path)
+  const checkpoints = sqliteCheckpoints({
+    write: connections.write,
+    path,
+    isThere: () => place.problem() === undefined,
+  })
   return {
     dialect: 'sqlite',
     lost: () => {
@@ -190,10 +208,11 @@ export function sqliteBackend(path: string, connections: SqliteConnections): Bac
       return problem === undefined ? undefined : `${problem}; ${whatNow(connections.write, path, place)}`
     },
     reader: new SqliteReads(connections.read, compile),
-    writer: sqliteWriter(connections.write, compile),
+    writer: sqliteWriter(connections.write, compile, checkpoints),
     fileProblems: (signal) => sqliteFileProblems(path, signal),
     copyTo: (target, signal) => copySqlite(path, target, signal),
     close: async () => {
+      await checkpoints.close()
       connections.read.close()
       connections.write.close()
       place.left()

@@ -21,6 +21,8 @@ const LOOKS = 3
 const PAUSE_MS = 20
 /** Where the header of the database file states its page size; 1 stands for 65536. */
 const PAGE_SIZE_AT = 16
+/** Frames that are read at once. */
+const FRAMES_AT_ONCE = 64
 /** As much of the first frame as holds its salts. */
 const FRAME_START = 24
 
@@ -79,13 +81,10 @@ async function bytesAt(file: FileHandle, at: number, length: number): Promise<Bu
 
 /** Frames of older generations of the file carry other salts and end the walk's interest, not the walk. */
 async function commitsBehindDamage(file: FileHandle, header: WalHeader): Promise<number> {
-  const bytes = Buffer.alloc(frameBytes(header))
   let sums: WalSums = header.sums
   let isSound = header.isIntact
   let commits = 0
-  for (let at = WAL_HEADER_BYTES; ; at += bytes.length) {
-    const { bytesRead } = await file.read(bytes, 0, bytes.length, at)
-    if (bytesRead < bytes.length) return commits
+  for await (const bytes of framesOf(file, frameBytes(header))) {
     const frame = walFrame(header, bytes)
     if (isSound) {
       const after = frame.sumsAfter(sums)
@@ -94,5 +93,18 @@ async function commitsBehindDamage(file: FileHandle, header: WalHeader): Promise
       continue
     }
     if (frame.salts === header.salts && frame.isCommit) commits++
+  }
+  return commits
+}
+
+/** The whole frames of a WAL, each until the next one is asked for. */
+async function* framesOf(file: FileHandle, frameBytes: number): AsyncGenerator<Buffer> {
+  const bytes = Buffer.alloc(frameBytes * FRAMES_AT_ONCE)
+  for (let at = WAL_HEADER_BYTES; ; ) {
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, at)
+    const frames = Math.floor(bytesRead / frameBytes)
+    if (frames === 0) return
+    for (let n = 0; n < frames; n++) yield bytes.subarray(n * frameBytes, (n + 1) * frameBytes)
+    at += frames * frameBytes
   }
 }

@@ -226,6 +226,17 @@ http('gives no two SIMs that are not revoked the same ICCID', async () => {
   assert.equal(statuses(await asJson()), ['imported'])
 })
 
+http('takes ICCIDs that differ only at their beginning for those of several cards', async () => {
+  const rows = ['8944000000000000027', '8901000000000000027'].map(
+    (iccid, i) => `${imsi(805 + i)},${KI},${OPC},${iccid}`,
+  )
+  const answer = await report(csv(`imsi,ki,opc,iccid\n${rows.join('\n')}\n`))
+  assert.equal(
+    answer.results.map(({ status, error }) => error ?? status),
+    ['imported', 'imported'],
+  )
+})
+
 http('lets one of two imports at the same time have an ICCID', async () => {
   const card = '8988211000000000045'
   const text = (number: number): string => `imsi,ki,opc,iccid\n${imsi(number)},${KI},${OPC},${card}\n`

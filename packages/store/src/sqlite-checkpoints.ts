@@ -53,7 +53,7 @@ export interface CheckpointsOf {
 
 /**
  * Checkpoints while much is written, in a thread with a connection of its own, which holds up neither readers nor the
- * writer: they are two syncs and a thousand pages each, a fifth of the time of an import. What the thread does not
+ * writer: they are two syncs and a thousand pages each, a seventh of the processor time of an import. What the thread does not
  * manage, or fails to do, the writer does as ever, only later: meanwhile the WAL may be four times as long. What makes it safe
  * is SQLite's own: it syncs the WAL before it writes a page to the database, and the database before it counts a page
  * as taken over. A change is durable with its commit, as it is without.

@@ -105,21 +105,18 @@ function keyOf(cells: Cells, column: Column): Uint8Array | undefined {
   return octets
 }
 
-/**
- * The ICCID as a row writes it, not checked, without the filler of 19 digits in 10 octets. A copy: it is remembered to the end of
- * the import, and a part of a text keeps the whole, which has the keys of its row.
- */
+/** The ICCID as a row writes it, not checked, without the filler of 19 digits in 10 octets. */
 export function iccidText(cells: Cells): string | undefined {
-  const text = cells.get('iccid')?.replace(/[fF]$/, '')
-  return text === undefined ? undefined : Buffer.from(text).toString()
+  return cells.get('iccid')?.replace(/[fF]$/, '')
 }
 
+/** A copy: it may be remembered to the end of the import, and a part of a text keeps the whole, which has the keys of its row. */
 function iccidOf(cells: Cells): string | undefined {
   const text = iccidText(cells)
   if (text === undefined) return undefined
   if (parseIccid(text) === undefined)
     throw validationFailed('iccid must be 19 or 20 digits that begin with 89 and end in their check digit')
-  return text
+  return Buffer.from(text).toString()
 }
 
 /** ADM1 is 8 digits, or 16 hexadecimal digits of any 8 octets. */

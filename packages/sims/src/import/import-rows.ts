@@ -28,6 +28,8 @@ export interface ImportPart {
   readonly id: string
   readonly facts: ImportFacts
   readonly rows: Rows
+  /** See `ImportPlan`. */
+  readonly mayHaveTwins: boolean
   readonly results: Results
   readonly mac: IccidMac
   /** Up to which hash SIMs were indexed by their ICCID when the import began. */
@@ -74,7 +76,7 @@ export class ImportRows {
         results.set(planned, 'error', `has the same IMSI as ${nameOf(before)}`)
         return undefined
       }
-      this.#seen.set(hash, planned)
+      if (this.#of.mayHaveTwins) this.#seen.set(hash, planned)
       const { iccid: text, imsi, label } = draft
       const iccid = text === undefined ? undefined : { iccid: text, mac: this.#of.mac(text) }
       return { planned, imsi, iccid, label: label ?? undefined, row: this.#rowOf(draft, iccid?.mac) }
@@ -127,7 +129,7 @@ export class ImportRows {
     this.#of.results.set(planned, status, error)
     if (status !== 'imported') return
     this.#planned += 1
-    if (iccid !== undefined) this.#seenIccids.set(iccid.iccid, planned)
+    if (iccid !== undefined && this.#of.mayHaveTwins) this.#seenIccids.set(iccid.iccid, planned)
   }
 
   /** No room is left for one more. */

@@ -105,7 +105,8 @@ async function begin(parts: SimsParts, request: ImportRequest, { rows, plan, pau
     label: request.query.label,
   }
   const [mac, indexedTo] = [await iccids.mac(), await iccids.indexedTo(context.db)]
-  const imported = new ImportRows({ parts, id, facts, rows, results, mac, indexedTo })
+  const { mayHaveTwins } = plan
+  const imported = new ImportRows({ parts, id, facts, rows, mayHaveTwins, results, mac, indexedTo })
   return new Run({ parts, request, id, nowMs, plan, pause, results, rows: imported })
 }
 

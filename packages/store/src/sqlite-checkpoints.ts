@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module'
-import { Worker } from 'node:worker_threads'
 import type { SqliteConnection } from './sqlite-binding.ts'
 import { SQLITE_PACKAGE } from './sqlite-program.ts'
 
@@ -109,6 +108,8 @@ interface Thread {
 
 function startThread(path: string, onFailure: () => void): Thread {
   const binding = createRequire(import.meta.url).resolve(SQLITE_PACKAGE)
+  // 2 MiB, for a service that may never need a thread.
+  const { Worker } = process.getBuiltinModule('node:worker_threads')
   const worker = new Worker(THREAD, {
     eval: true,
     workerData: { binding, path },

@@ -30,9 +30,9 @@ export interface Results {
   list(): readonly RowResult[]
 }
 
-/** A report without rows yet. */
-export function createResults(): Results {
-  const results: RowResult[] = []
+/** A report without rows yet; of so many. Rows come by hash: a list that did not know its length would become a hash table. */
+export function createResults(rows: number): Results {
+  const results = new Array<RowResult>(rows)
   const count = (...wanted: readonly RowStatus[]): number =>
     results.reduce((sum, { status }) => sum + (wanted.includes(status) ? 1 : 0), 0)
   return {

@@ -96,7 +96,7 @@ async function begin(parts: SimsParts, request: ImportRequest, { rows, plan, pau
   const nowMs = context.clock.nowMs()
   const day = new Date(nowMs).toISOString().slice(0, 10).replaceAll('-', '')
   const id = `i-${day}-${[...randomBytes(12)].map((octet) => (octet % 32).toString(32)).join('')}`
-  const results = createResults()
+  const results = createResults(plan.count)
   const facts = {
     plmn: context.settings.plmn,
     policyApns: policyApns(parts),

@@ -72,10 +72,11 @@ function kindsAsked() {
 function shared(some) {
   return [...Map.groupBy(some, ({ name }) => name)]
     .sort(([, a], [, b]) => b.length - a.length)
-    .map(([name, own]) => {
-      const all = own.map(({ file }) => file)
-      return () => runShared(name, all, 1, report)
-    })
+    .map(
+      ([, own]) =>
+        () =>
+          runShared(own, 1, report),
+    )
 }
 
 /**

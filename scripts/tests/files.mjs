@@ -28,6 +28,9 @@ export function kindOf(name, file) {
 /** Where the quick tests of a package leave their count, in the package's folder. */
 export const RESULTS_FILE = 'test-results.json'
 
+/** Where those that run together leave the counts of packages, each named by the hash of its task, until its own script takes it. */
+export const TOGETHER = join(root, 'node_modules/.cache/tests-together')
+
 function list(name, folder) {
   return readdirSync(join(root, 'packages', name, folder), { withFileTypes: true })
     .flatMap((entry) => {

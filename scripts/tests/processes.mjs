@@ -14,7 +14,9 @@ import { availableParallelism, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from './files.mjs'
 
-const SEED = process.env.SVC_TEST_SEED === undefined ? [] : ['--import', join(root, 'scripts/tests/seed.mjs')]
+const isSeeded = process.env.SVC_TEST_SEED !== undefined
+/** For a file that is alone; a worker does so for each package. */
+const SEED = isSeeded ? ['--import', join(root, 'scripts/tests/seed.mjs')] : []
 const COST = ['--import', join(root, 'scripts/tests/cost.mjs')]
 // What the process before has compiled is not compiled again.
 const COMPILE_CACHE = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/tests') }
@@ -51,7 +53,7 @@ function isAboutTime(name, file) {
 async function runFile({ name, file }) {
   const begun = performance.now()
   // The product under test (packages/e2e) gets no such help, since its starts are measured.
-  const child = start(name, [...COST, file], name === 'e2e' ? {} : COMPILE_CACHE)
+  const child = start(name, [...SEED, ...COST, file], name === 'e2e' ? {} : COMPILE_CACHE)
   if (isAboutTime(name, file)) child.hurry()
   let output = ''
   const take = (text) => {
@@ -68,27 +70,63 @@ async function runFile({ name, file }) {
 }
 
 /**
- * Runs the files of one package in workers that share them, the largest first: a long one begun last would run on alone. One of them
+ * Runs files, `{ name, file }`, in workers that share them, the largest first: a long one begun last would run on alone. One of them
  * begins at once, others, up to `count`, when a processor has no worker of any package: each loads all anew that it tests.
  */
-export async function runShared(name, files, count, report) {
-  const claims = mkdtempSync(join(tmpdir(), 'steeple-tests-'))
-  mkdirSync(WORKERS, { recursive: true })
-  const size = (file) => statSync(join(root, 'packages', name, file)).size
-  const ordered = files.toSorted((a, b) => size(b) - size(a))
+export async function runShared(files, count, report) {
+  const ordered = files.map(pathOf).toSorted((a, b) => sizeOf(b) - sizeOf(a))
   let left = files.length
   const workers = []
-  const begin = () => workers.push(workThrough(name, ordered, claims, reported))
-  const reported = (file, result) => {
-    left -= 1
-    report(file, result)
-    // The last ones are under way in the workers that there are.
-    if (workers.length < count && left > workers.length && isProcessorFree()) begin()
-  }
-  try {
+  await withClaims(async (claims) => {
+    const begin = () => workers.push(workThrough(ordered, claims, reported))
+    const reported = (file, result) => {
+      left -= 1
+      report(file, result)
+      // The last ones are under way in the workers that there are.
+      if (workers.length < count && left > workers.length && isProcessorFree()) begin()
+    }
     begin()
     while (workers.length < count && isProcessorFree()) begin()
     for (let ended = 0; ended < workers.length; ended += 1) await workers[ended]
+  })
+}
+
+/**
+ * Runs files of many packages in `count` workers. Each has packages of its own, so that most of what they load is loaded once, and
+ * then takes from what the others have not begun.
+ */
+export async function runTogether(files, count, report) {
+  const shares = Array.from({ length: count }, () => ({ bytes: 0, files: [] }))
+  const bytesOf = (paths) => paths.reduce((sum, path) => sum + sizeOf(path), 0)
+  const packages = [...Map.groupBy(files, ({ name }) => name).values()]
+    .map((own) => own.map(pathOf).toSorted((a, b) => sizeOf(b) - sizeOf(a)))
+    .toSorted((a, b) => bytesOf(b) - bytesOf(a))
+  for (const own of packages) {
+    const least = shares.reduce((a, b) => (b.bytes < a.bytes ? b : a))
+    least.bytes += bytesOf(own)
+    least.files.push(...own)
+  }
+  const worker = (share, claims) => {
+    const others = shares.filter((one) => one !== share).flatMap((one) => one.files)
+    return workThrough([...share.files, ...others.reverse()], claims, report)
+  }
+  await withClaims((claims) => Promise.all(shares.map((share) => worker(share, claims))))
+}
+
+/** As the workers know a file: below packages/. */
+function pathOf({ name, file }) {
+  return join(name, file)
+}
+
+function sizeOf(path) {
+  return statSync(join(root, 'packages', path)).size
+}
+
+async function withClaims(work) {
+  const claims = mkdtempSync(join(tmpdir(), 'steeple-tests-'))
+  mkdirSync(WORKERS, { recursive: true })
+  try {
+    await work(claims)
   } finally {
     rmSync(claims, { recursive: true, force: true })
   }
@@ -105,22 +143,22 @@ function isProcessorFree() {
 }
 
 /** A worker, and another one for the rest where a file took it along. */
-async function workThrough(name, files, claims, report) {
+async function workThrough(files, claims, report) {
   while (true) {
-    const unfinished = await work(name, files, claims, report)
+    const unfinished = await work(files, claims, report)
     if (unfinished === undefined) return
-    report(`packages/${name}/${unfinished.file}`, { ...unfinished, code: 1 })
+    report(`packages/${unfinished.file}`, { ...unfinished, code: 1 })
     if (unfinished.isLast) return
   }
 }
 
 /** Undefined when the worker ended as it should; else the file that it ended in, with what was printed. */
-async function work(name, files, claims, report) {
+async function work(files, claims, report) {
   const more = { ...COMPILE_CACHE, ...temporary() }
-  const child = start(name, [join(root, 'scripts/tests/worker.mjs'), claims, ...files], more)
+  const child = start('', [join(root, 'scripts/tests/worker.mjs'), claims, ...files], more)
   writeFileSync(join(WORKERS, String(child.pid)), '')
   const reader = markReader((told, output) =>
-    report(`packages/${name}/${told.file}`, { code: told.code, output, seconds: told.ms / 1000 }),
+    report(`packages/${told.file}`, { code: told.code, output, seconds: told.ms / 1000 }),
   )
   let isSilent = false
   const silence = setTimeout(() => {
@@ -201,9 +239,9 @@ function nextMark(text) {
   }
 }
 
-/** A Node in the folder of a package. `ended` gives its exit code; a signal counts as 1. */
+/** A Node in the folder of a package, or of all. `ended` gives its exit code; a signal counts as 1. */
 function start(name, args, more) {
-  const child = spawn(process.execPath, ['--no-warnings', ...SEED, ...args], {
+  const child = spawn(process.execPath, ['--no-warnings', ...args], {
     cwd: join(root, 'packages', name),
     env: { ...process.env, ...more, FORCE_COLOR: '0', NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,6 +1,6 @@
-// Runs test files of one package one after another in this process: starting Node and loading the package's sources
+// Runs test files one after another in this process, each in the folder of its package: starting Node and loading what it tests
 // costs more than most files. Other workers of the same run take from the same list; who made a file's claim runs it.
-// Arguments: a directory for the claims, then the files. Begin and end of each go to standard output as marks.
+// Arguments: a directory for the claims, then the files, below packages/. Begin and end of each go to standard output as marks.
 import { closeSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
@@ -10,14 +10,16 @@ const [claims, ...files] = process.argv.slice(2)
 globalThis.UVU_DEFER = 1
 globalThis.UVU_INDEX = 0
 globalThis.UVU_QUEUE = [[null]]
-// The package's own, or that of the testkit, which brings it: both keep their suites in the same queue.
-const own = createRequire(resolve('package.json'))
-const from = (name) => createRequire(own.resolve(name))
-const uvu = await import(pathToFileURL(uvuPath()).href)
+const packages = process.cwd()
 
 let hasFailed = false
-for (const [index, file] of files.entries()) {
-  if (!claim(index)) continue
+for (const file of files) {
+  if (!claim(file)) continue
+  const [name, ...below] = file.split('/')
+  process.chdir(join(packages, name))
+  const uvu = await import(pathToFileURL(uvuPath()).href)
+  // What the properties of this package draw from.
+  if (process.env.SVC_TEST_SEED !== undefined) await import(`./seed.mjs?${name}`)
   mark('begin', { file })
   process.exitCode = undefined
   const begun = performance.now()
@@ -25,7 +27,7 @@ for (const [index, file] of files.entries()) {
   globalThis.UVU_QUEUE.splice(0, Number.POSITIVE_INFINITY, [null])
   let code = 1
   try {
-    await import(pathToFileURL(resolve(file)).href)
+    await import(pathToFileURL(resolve(...below)).href)
     await uvu.exec()
     code = process.exitCode ?? 0
   } catch (error) {
@@ -41,9 +43,9 @@ for (const [index, file] of files.entries()) {
 process.exitCode = 0
 if (hasFailed) process.exit()
 
-function claim(index) {
+function claim(file) {
   try {
-    closeSync(openSync(join(claims, String(index)), 'wx'))
+    closeSync(openSync(join(claims, encodeURIComponent(file)), 'wx'))
     return true
   } catch (error) {
     if (error.code === 'EEXIST') return false
@@ -55,7 +57,10 @@ function mark(kind, told) {
   process.stdout.write(`\n@@${kind} ${JSON.stringify(told)}\n`)
 }
 
+/** The package's own, or that of the testkit, which brings it: both keep their suites in the same queue. */
 function uvuPath() {
+  const own = createRequire(resolve('package.json'))
+  const from = (name) => createRequire(own.resolve(name))
   try {
     return own.resolve('uvu')
   } catch {

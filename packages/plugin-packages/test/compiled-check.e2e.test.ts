@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createManifestReader as createBuiltReader } from '@steeple/plugin-packages'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { createManifestReader as createBuiltReader } from '../dist/index.js'
 import { createManifestReader } from '../src/manifest.ts'
 
 const compiled = suite('plugin-packages/compiled-check')

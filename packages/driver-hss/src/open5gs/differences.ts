@@ -1,5 +1,5 @@
 import type { Subscriber, SubscriberDifference } from '@steeple/contracts'
-import { EJSON } from 'bson'
+import { Double, EJSON, Int32, Long } from 'bson'
 import type { Doc, WriteOp } from '../links/document-link.ts'
 import type { Snssai } from './document.ts'
 import { needsSqn, upsertWrites } from './writes.ts'
@@ -33,13 +33,44 @@ export function differencesOf(
 function changedBy(write: WriteOp, doc: Doc): readonly string[] {
   if (!('updateOne' in write)) return []
   const { $set = {}, $unset = {} } = write.updateOne.update as { $set?: Doc; $unset?: Doc } // as upsertWrites makes them
-  const set = Object.entries($set).filter(([path, value]) => text(at(doc, path)) !== text(value))
+  const set = Object.entries($set).filter(([path, value]) => !isSame(at(doc, path), value))
   const unset = Object.keys($unset).filter((path) => at(doc, path) !== undefined)
   return [...set.map(([path]) => path), ...unset]
 }
 
 function at(doc: Doc, path: string): unknown {
   return path.split('.').reduce<unknown>((value, key) => (value as Doc | null | undefined)?.[key], doc)
+}
+
+/** Nearly all are, field by field, which is a tenth of the work of writing both down; only what seems to differ is written down. */
+function isSame(one: unknown, other: unknown): boolean {
+  return isSurelySame(one, other) || text(one) === text(other)
+}
+
+/** Whether two values are the same and of the same types, as far as can be told without writing them down. */
+function isSurelySame(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true
+  if (one instanceof Int32) return other instanceof Int32 && Object.is(one.value, other.value)
+  if (one instanceof Double) return other instanceof Double && Object.is(one.value, other.value)
+  if (one instanceof Long)
+    return other instanceof Long && one.equals(other) && one.unsigned === other.unsigned
+  if (Array.isArray(one))
+    return (
+      Array.isArray(other) &&
+      one.length === other.length &&
+      one.every((part, nth) => isSurelySame(part, other[nth]))
+    )
+  if (!isPlain(one) || !isPlain(other)) return false
+  const keys = Object.keys(one)
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isSurelySame(one[key], other[key]))
+  )
+}
+
+/** Whether a value is a document and nothing else: dates and octets have what no key of them shows. */
+function isPlain(value: unknown): value is Doc {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }
 
 /** Canonical, with types, whatever the order of the fields. */

@@ -9,7 +9,7 @@ import { root } from './parts.mjs'
 import { packTar } from './tar.mjs'
 
 /** Writes the archive into `out`; gives its file. `work` is an empty folder. */
-export function makeArchive({ from, out, work, build }) {
+export function makeArchive({ from, out, work, build, level }) {
   const name = `steeple-${build.version}-linux-${build.arch}`
   const folder = join(work, name)
   const { status } = spawnSync('cp', ['-a', from, folder], { stdio: ['ignore', 'ignore', 'inherit'] })
@@ -18,7 +18,7 @@ export function makeArchive({ from, out, work, build }) {
   put(folder, 'control.yaml', configFor('packaging/archive/control.yaml', build))
   settle(folder, build.epoch)
   const file = join(out, `${name}.tar.gz`)
-  packTar({ folder: work, parts: [name], file, epoch: build.epoch, isCompressed: true })
+  packTar({ folder: work, parts: [name], file, epoch: build.epoch, level })
   return file
 }
 

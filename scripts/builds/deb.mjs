@@ -18,7 +18,7 @@ const HELPERS = {
 }
 
 /** Writes the package into `out`; gives its file. `work` is an empty folder. */
-export function makeDeb({ from, out, work, build }) {
+export function makeDeb({ from, out, work, build, level }) {
   const tree = join(work, 'tree')
   const packaging = join(root, 'packaging')
   mkdirSync(join(tree, 'usr/lib'), { recursive: true })
@@ -39,7 +39,7 @@ export function makeDeb({ from, out, work, build }) {
   const file = join(out, `steeple_${debVersion(build)}_${ARCHITECTURES[build.arch]}.deb`)
   const { status, stderr, error } = spawnSync(
     'dpkg-deb',
-    ['--root-owner-group', '-Zgzip', '-z6', '--build', tree, file],
+    ['--root-owner-group', '-Zgzip', `-z${level}`, '--build', tree, file],
     {
       encoding: 'utf8',
       env: { ...process.env, SOURCE_DATE_EPOCH: String(build.epoch) },

@@ -31,12 +31,12 @@ const TYPES = {
 }
 
 /** Writes the image into `out`; gives its file. `work` is an empty folder. */
-export function makeImage({ from, out, work, build }) {
+export function makeImage({ from, out, work, build, level }) {
   const layout = join(work, 'layout')
   mkdirSync(join(layout, 'blobs/sha256'), { recursive: true })
   const { folder: libraries, packages } = baseLibraries(build.arch)
   const layers = [
-    layerOf({ layout, work, build, parts: ['etc', 'lib', 'tmp', 'usr'] }, (tree) => {
+    layerOf({ layout, work, build, level, parts: ['etc', 'lib', 'tmp', 'usr'] }, (tree) => {
       cpSync(libraries, tree, { recursive: true, verbatimSymlinks: true })
       put(tree, 'etc/passwd', `root:x:0:0:root:/:/none\nsteeple:x:${USER}:${USER}:steeple:${HOME}:/none\n`)
       put(tree, 'etc/group', `root:x:0:\nsteeple:x:${USER}:\n`)
@@ -44,14 +44,14 @@ export function makeImage({ from, out, work, build }) {
       mkdirSync(join(tree, 'tmp'))
       return { tmp: 0o1777 }
     }),
-    layerOf({ layout, work, build, parts: ['usr'] }, (tree) => {
+    layerOf({ layout, work, build, level, parts: ['usr'] }, (tree) => {
       mkdirSync(join(tree, 'usr/lib'), { recursive: true })
       cpSync(from, join(tree, CODE), { recursive: true })
       // For podman exec; the service is started by the entry point, with its flags.
       put(tree, 'usr/bin/svc', `#!${CODE}/bin/node\nimport('${MAIN}')\n`, 0o755)
       return {}
     }),
-    layerOf({ layout, work, build, parts: [HOME.slice(1)], owner: USER }, (tree) => {
+    layerOf({ layout, work, build, level, parts: [HOME.slice(1)], owner: USER }, (tree) => {
       mkdirSync(join(tree, HOME), { recursive: true })
       return { [HOME.slice(1)]: 0o700 }
     }),
@@ -82,7 +82,7 @@ export function makeImage({ from, out, work, build }) {
 }
 
 /** One archive of what `fill` puts into an empty folder; `parts` of it are in the layer. It gives what has a mode of its own. */
-function layerOf({ layout, work, build, parts, owner = 0 }, fill) {
+function layerOf({ layout, work, build, level, parts, owner = 0 }, fill) {
   const tree = mkdtempSync(join(work, 'layer-'))
   const modes = fill(tree)
   settle(tree, build.epoch)
@@ -95,7 +95,7 @@ function layerOf({ layout, work, build, parts, owner = 0 }, fill) {
   const plain = readFileSync(file)
   const diffId = `sha256:${sha256(plain)}`
   rmSync(tree, { recursive: true })
-  return { diffId, ...blobOf(layout, gzipSync(plain, { level: 6 })) }
+  return { diffId, ...blobOf(layout, gzipSync(plain, { level })) }
 }
 
 /** Puts a blob into the layout: its digest and size. */

@@ -2,10 +2,10 @@
 import { spawnSync } from 'node:child_process'
 
 /**
- * Writes an archive of `parts` of a folder: sorted by name, everything of one owner and one time (`epoch`, seconds) and, when
- * `isCompressed`, by gzip without a name or time of its own. `owner` is a number, 0 when absent.
+ * Writes an archive of `parts` of a folder: sorted by name, everything of one owner and one time (`epoch`, seconds) and, with
+ * a `level`, by gzip without a name or time of its own. `owner` is a number, 0 when absent.
  */
-export function packTar({ folder, parts, file, epoch, isCompressed = false, owner = 0 }) {
+export function packTar({ folder, parts, file, epoch, level, owner = 0 }) {
   const flags = [
     '--sort=name',
     '--format=gnu',
@@ -14,7 +14,7 @@ export function packTar({ folder, parts, file, epoch, isCompressed = false, owne
     `--group=${owner}`,
     `--mtime=@${epoch}`,
   ]
-  if (isCompressed) flags.push('--use-compress-program=gzip -n -6')
+  if (level !== undefined) flags.push(`--use-compress-program=gzip -n -${level}`)
   const { status, error } = spawnSync('tar', [...flags, '-cf', file, '-C', folder, ...parts], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })

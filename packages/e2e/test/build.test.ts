@@ -158,9 +158,14 @@ build(
       assert.match(said, words)
       assert.is(code, 2)
     }
-    const packer = await run(process.execPath, [PACKER, 'tar', '--form', target], process.env)
-    assert.match(packer.said, /--form is none of --from, --out/)
-    assert.is(packer.code, 2)
+    for (const [flags, words] of [
+      [['--form', target], /--form is none of --from, --out/],
+      [['--level', '10'], /--level is a digit from 1 to 9, and not 10/],
+    ] as const) {
+      const packer = await run(process.execPath, [PACKER, 'tar', ...flags], process.env)
+      assert.match(packer.said, words)
+      assert.is(packer.code, 2)
+    }
   },
   LIMIT,
 )

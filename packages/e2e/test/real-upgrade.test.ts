@@ -36,7 +36,7 @@ interface Made {
 const folder = await madeOutside(async (into) => {
   const release = await lastRelease()
   const build = await makeBuild(join(into, 'build'), [])
-  const [deb] = await makePackages(build.folder, into, ['deb'])
+  const [deb] = await makePackages(build.folder, into, ['deb'], '022', 6)
   writeFileSync(join(into, 'made.json'), JSON.stringify({ release, deb }))
 })
 enterOwnMachine(import.meta.filename)

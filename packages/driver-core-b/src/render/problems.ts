@@ -29,6 +29,7 @@ export function problemsOf(desired: PlacedDesired, settings: RenderSettings): re
   checkNetwork(desired, found)
   checkApns(desired.apns, found)
   checkSlices(settings.slices, SLICE_RULES, found)
+  checkDifferentiators(settings, found)
   for (const [role, address] of Object.entries(desired.addresses)) {
     const problem = addressProblem(role, address)
     if (problem !== undefined) found(`core_b.addresses.${role}`, problem)
@@ -46,6 +47,17 @@ function checkNetwork({ plmn, tac }: PlacedDesired, found: Found): void {
   checkPlmn(plmn, found)
   if (!isTac('nr', tac) || RESERVED_TACS.includes(tac))
     found('tac', `is ${shown(tac)}; allowed is 1 to 16777213, and 16777215`)
+}
+
+function checkDifferentiators({ slices, release }: RenderSettings, found: Found): void {
+  if (releaseTraits(release)?.wantsDifferentiators !== true) return
+  for (const [index, { sd }] of slices.entries()) {
+    if (sd === undefined)
+      found(
+        `core_b.slices.${index}.sd`,
+        `is missing; AMF and SMF of ${release} take no slice without one, those of 3.4.3 do`,
+      )
+  }
 }
 
 function addressProblem(role: string, address: string): string | undefined {

@@ -109,4 +109,13 @@ problems('never fixes the instance id of a function', async () => {
   for (const text of files.values()) assert.not.match(text, /nfInstanceId/)
 })
 
+problems('takes a slice without a differentiator only for a release whose AMF and SMF take it', () => {
+  const ofRelease = (release: string): readonly string[] =>
+    refusal({}, { core_b: { release, slices: [{ sst: 1, sd: '010203' }, { sst: 2 }] } })
+  assert.equal(ofRelease('3.4.2'), [
+    'core_b.slices.1.sd is missing; AMF and SMF of 3.4.2 take no slice without one, those of 3.4.3 do',
+  ])
+  assert.equal(ofRelease('3.4.3'), [])
+})
+
 problems.run()

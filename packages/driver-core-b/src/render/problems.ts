@@ -30,6 +30,11 @@ export function problemsOf(desired: PlacedDesired, settings: RenderSettings): re
   checkApns(desired.apns, found)
   checkSlices(settings.slices, SLICE_RULES, found)
   checkDifferentiators(settings, found)
+  if (!settings.charging && releaseTraits(settings.release)?.wantsCharging === true)
+    found(
+      'core_b.charging',
+      `is false; the SMF of ${settings.release} gives no session without a CHF, that of 3.4.3 does`,
+    )
   for (const [role, address] of Object.entries(desired.addresses)) {
     const problem = addressProblem(role, address)
     if (problem !== undefined) found(`core_b.addresses.${role}`, problem)

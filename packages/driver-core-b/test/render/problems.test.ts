@@ -118,4 +118,13 @@ problems('takes a slice without a differentiator only for a release whose AMF an
   assert.equal(ofRelease('3.4.3'), [])
 })
 
+problems('does without a CHF only for a release whose SMF does', () => {
+  const ofRelease = (release: string): readonly string[] =>
+    refusal({}, { core_b: { release, charging: false } })
+  assert.equal(ofRelease('3.4.2'), [
+    'core_b.charging is false; the SMF of 3.4.2 gives no session without a CHF, that of 3.4.3 does',
+  ])
+  for (const release of ['3.4.0', '3.4.3']) assert.equal(ofRelease(release), [], release)
+})
+
 problems.run()

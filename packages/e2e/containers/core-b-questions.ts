@@ -1,13 +1,9 @@
-import { FURTHER_RELEASE } from './core-b-containers.ts'
 import { type Answered, answerChallenge } from './phone-authentication.ts'
 import type { KnownCard } from './provisioning.ts'
 
 const [NRF, AUSF, UDM, SMF] = ['10', '9', '3', '2'].map((last) => `http://127.0.0.${last}:8000`)
-/** 3.4 serves an older version of the subscriber data, and answers 500 for who is not there. */
-const IS_OLD = FURTHER_RELEASE.startsWith('3.')
-/** What the AUSF answers for a subscriber that the UDM does not know. */
-export const UNKNOWN: number = IS_OLD ? 500 : 404
-const SLICE = { sst: 1, sd: '010203' }
+/** The slice that is configured unless another is. */
+const SLICE: Slice = { sst: 1, sd: '010203' }
 /** What no phone and no AMF of the test waits for. */
 const NOBODY = 'http://127.0.0.18:8000/nobody'
 /** PDU session establishment request of session 1: full rate, IPv4, SSC mode 1. TS 24.501 §8.3.1. */
@@ -18,6 +14,12 @@ export interface FunctionAnswer {
   readonly status: number
   // biome-ignore lint/suspicious/noExplicitAny: a body of the core; assertions look at what matters
   readonly body: any
+}
+
+/** A slice as the functions name it. */
+export interface Slice {
+  readonly sst: number
+  readonly sd?: string
 }
 
 /** A network as the functions name it. */
@@ -52,17 +54,40 @@ export interface Authentication {
   readonly confirmed?: FunctionAnswer
 }
 
+/** Who asks, and with which words. */
+export interface AuthenticationRequest {
+  /** As the phone names itself; else by its SUPI. */
+  readonly name?: string
+  /** What the card says of its SQN, and in answer to which challenge, hexadecimal. TS 29.503 §6.3.6.2.5. */
+  readonly resynchronizationInfo?: { readonly rand: string; readonly auts: string }
+}
+
+/** An identity under the null scheme, as phones send it that conceal nothing. TS 23.003 §2.2B. */
+export function suciOf(imsi: string, { mcc, mnc }: ServingNetwork): string {
+  return `suci-0-${mcc}-${mnc}-0000-0-0-${imsi.slice(mcc.length + mnc.length)}`
+}
+
+/** What the AUSF of a release answers for a subscriber that the UDM does not know. */
+export function unknownStatus(release: string): number {
+  return /^(3|4[.]0)[.]/.test(release) ? 500 : 404
+}
+
 /** Asks the AUSF as the AMF does at a registration, with the answers of `card`. TS 29.509 §5.2.2.2.2. */
-export async function authenticate(card: KnownCard, place: ServingNetwork): Promise<Authentication> {
+export async function authenticate(
+  card: KnownCard,
+  place: ServingNetwork,
+  { name = `imsi-${card.imsi}`, ...again }: AuthenticationRequest = {},
+): Promise<Authentication> {
   const network = nameOf(place)
   const challenged = await asked(
     `${AUSF}/nausf-auth/v1/ue-authentications`,
-    json('POST', { supiOrSuci: `imsi-${card.imsi}`, servingNetworkName: network }),
+    json('POST', { supiOrSuci: name, servingNetworkName: network, ...again }),
   )
   if (challenged.status !== 201) return { challenged }
   const answered = answerChallenge(card, challenged.body['5gAuthData'], network)
-  // One link in 3.4, a list in 4.
-  const [link] = [challenged.body._links['5g-aka']].flat()
+  // One link up to 3.4, a list in 4.
+  const [link] = Object.values(challenged.body._links as Record<string, { href: string }>).flat()
+  if (link === undefined) return { challenged, answered }
   const path = new URL(link.href).pathname
   const confirmed = await asked(`${AUSF}${path}`, json('PUT', { resStar: answered.resStar }))
   return { challenged, answered, confirmed }
@@ -73,10 +98,13 @@ export function askSubscriber(
   imsi: string,
   what: 'am-data' | 'smf-select-data' | 'sm-data',
   place: ServingNetwork,
+  { release, slice = SLICE }: { readonly release: string; readonly slice?: Slice },
 ): Promise<FunctionAnswer> {
+  // Up to 3.4 it serves an older version.
+  const version = release.startsWith('3.') ? 'v1' : 'v2'
   const query = new URLSearchParams({ 'plmn-id': JSON.stringify(place) })
-  if (what === 'sm-data') query.set('single-nssai', JSON.stringify(SLICE))
-  return asked(`${UDM}/nudm-sdm/${IS_OLD ? 'v1' : 'v2'}/imsi-${imsi}/${what}?${query}`)
+  if (what === 'sm-data') query.set('single-nssai', JSON.stringify(slice))
+  return asked(`${UDM}/nudm-sdm/${version}/imsi-${imsi}/${what}?${query}`)
 }
 
 /** Under which id the AMF has told the NRF of itself: the SMF asks for it. */
@@ -90,13 +118,14 @@ export async function askForSession(
   imsi: string,
   dnn: string,
   place: ServingNetwork,
+  slice: Slice = SLICE,
 ): Promise<FunctionAnswer> {
   const context = {
     supi: `imsi-${imsi}`,
     pei: 'imeisv-4370816125816151',
     pduSessionId: 1,
     dnn,
-    sNssai: SLICE,
+    sNssai: slice,
     servingNfId: await amfId(),
     guami: { plmnId: place, amfId: 'cafe00' },
     servingNetwork: place,

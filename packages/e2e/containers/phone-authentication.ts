@@ -13,6 +13,8 @@ export interface Challenge {
 export interface Answered {
   readonly resStar: string
   readonly kseaf: string
+  /** Under which number the network asks. */
+  readonly sqn: string
   /** Whether the network's own code and the digest of the answer are right. */
   readonly isOfTheNetwork: boolean
 }
@@ -33,9 +35,24 @@ export function answerChallenge(card: KnownCard, challenge: Challenge, network: 
   return {
     resStar: resStar.toString('hex'),
     kseaf: derived(kausf, 0x6c, [name]).toString('hex'),
+    sqn: Buffer.from(sqn).toString('hex'),
     isOfTheNetwork:
       autn.subarray(8).equals(Buffer.from(macA)) && digest.toString('hex') === challenge.hxresStar,
   }
+}
+
+/** AUTS: what a card that is at `sqn` says to a challenge whose number it has seen already, hexadecimal. TS 33.102 §6.3.3. */
+export function resynchronisation(
+  card: KnownCard,
+  challenge: Challenge,
+  sqn: string,
+): { readonly rand: string; readonly auts: string } {
+  const keys = { k: Buffer.from(card.ki, 'hex'), opc: Buffer.from(card.opc, 'hex') }
+  const [rand, own] = [Buffer.from(challenge.rand, 'hex'), Buffer.from(sqn, 'hex')]
+  const { akStar } = milenageF2345(keys, rand)
+  const hidden = own.map((octet, i) => octet ^ (akStar[i] ?? 0))
+  const { macS } = milenageF1(keys, rand, own, Buffer.alloc(2))
+  return { rand: challenge.rand, auts: Buffer.concat([hidden, macS]).toString('hex') }
 }
 
 /** The key derivation function, TS 33.220 annex B.2. */

@@ -21,6 +21,8 @@ export interface UserPlane {
   associations(): number
   /** Sessions that it holds. */
   sessions(): number
+  /** How many sessions it was ever told to set up. */
+  begun(): number
   /** The rates of the latest session, kbit/s up and down, one for each QER that has some. */
   rates(): readonly (readonly [number, number])[]
   close(): void
@@ -81,6 +83,7 @@ export async function startUserPlane(address: string): Promise<UserPlane> {
   return {
     associations: () => associations,
     sessions: () => seids.size,
+    begun: () => Number(lastSeid),
     rates: () => rates,
     close: () => void socket.close(),
   }

@@ -1,13 +1,19 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
-import { CORE_B_ROLES, type CoreBRole, needFunctions, startCoreB } from '../containers/core-b-containers.ts'
+import {
+  CORE_B_ROLES,
+  type CoreBRole,
+  givenFunctions,
+  needFunctions,
+  startCoreB,
+} from '../containers/core-b-containers.ts'
 import { coreHealth, coreInForce } from '../containers/core-health.ts'
+import { type DataRepository, startDataRepository } from '../containers/data-repository.ts'
 import { startDatabase } from '../containers/database.ts'
 import { startPodman } from '../containers/engine.ts'
 import { enterOwnMachine, machineFolder } from '../containers/own-machine.ts'
 import { askRegistration, askSession } from '../containers/policy-control.ts'
-import { type PolicyUdr, startPolicyUdr } from '../containers/policy-udr.ts'
 import { allSynced, importCard, RECORDED_CARD } from '../containers/provisioning.ts'
 import { type Service, startService, until } from '../harness/service.ts'
 
@@ -16,14 +22,17 @@ needFunctions()
 
 const real = suite('e2e/real-core-b')
 const engine = await startPodman()
-const [core, database] = await Promise.all([startCoreB(engine, ['nrf', 'pcf', 'amf']), startDatabase()])
+const [core, database] = await Promise.all([
+  startCoreB(engine, givenFunctions('nrf', 'pcf', 'amf')),
+  startDatabase(),
+])
 const configFile = join(machineFolder(), 'control.yaml')
 const PATIENCE_MS = 180_000
 const [NRF, PCF] = ['http://127.0.0.10:8000', 'http://127.0.0.7:8000']
 /** Of the network that the core has by then. */
 const CARD = { ...RECORDED_CARD, imsi: '999050000000060' }
 let service: Service
-let udr: PolicyUdr | undefined
+let udr: DataRepository | undefined
 
 function configure(mnc: string, addresses: Readonly<Record<string, string>> = {}): void {
   const config = {
@@ -126,7 +135,7 @@ real(
 real(
   'has the real PCF read what it wrote for a SIM, through a block and edits by hand',
   async () => {
-    udr = await startPolicyUdr(database, NRF)
+    udr = await startDataRepository(database, NRF)
     const { imsi } = CARD
     const hash = await importCard(service, CARD, 'internet;iot.example')
     await allSynced(service, PATIENCE_MS)

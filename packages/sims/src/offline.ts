@@ -1,6 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isServiceError, notFound, type Reader, storeCorrupt, type Vault } from '@steeple/contracts'
+import {
+  isServiceError,
+  notFound,
+  type Reader,
+  type Settings,
+  storeCorrupt,
+  type Vault,
+} from '@steeple/contracts'
 import { parsePlmn } from '@steeple/telecom'
 import { batchDir, CARDS_FILE } from './batch/batch-files.ts'
 import { openCards } from './batch/cards-file.ts'
@@ -17,6 +24,13 @@ export interface BatchPlace {
   readonly reader: Reader
   readonly vault: Vault
   readonly dataDir: string
+  /** The home network keys that the core's UDM is given, by id. */
+  readonly homeKeys: ReadonlySet<number>
+}
+
+/** The home network keys that the core's UDM is given, by id: of the drivers for cores that of Open5GS alone gives any. */
+export function homeKeysOf({ core, core_a: coreA }: Pick<Settings, 'core' | 'core_a'>): ReadonlySet<number> {
+  return new Set(core === 'core_a' ? coreA.hnet.map(({ id }) => id) : [])
 }
 
 /**
@@ -30,7 +44,12 @@ export async function unsealBatch(place: BatchPlace, batchId: string, format: Ca
   const csv = (await cardsFromFile(place, batch)) ?? (await cardsFromRows(place.reader, place.vault, batch))
   const text = Buffer.from(csv).toString('ascii')
   wipe(csv)
-  return written(text, batch, format, format === 'json' ? await suciInfo(place.dataDir) : undefined)
+  return written(
+    text,
+    batch,
+    format,
+    format === 'json' ? await suciInfo(place.dataDir, place.homeKeys) : undefined,
+  )
 }
 
 /** An import has no file of its own: its cards are in the rows alone. */
@@ -39,7 +58,7 @@ async function unsealImport(place: BatchPlace, id: string, format: CardFormat): 
   if (found === undefined) throw notFound(`batch ${id}`)
   const text = Buffer.from(found.csv).toString('ascii')
   wipe(found.csv)
-  const suci = format === 'json' ? await suciInfo(place.dataDir) : undefined
+  const suci = format === 'json' ? await suciInfo(place.dataDir, place.homeKeys) : undefined
   return written(text, { plmn: found.plmn, label: null }, format, suci)
 }
 

@@ -184,7 +184,7 @@ batch(
     const manifest = { batch_id: 'b-1', created_at: '', plmn: '999-99', profile: 'p', label: null, sims: [] }
     const csv = cardsCsv([{ imsi, card }])
     writeNewBatch(dir.path, 'b-1', batchFiles(manifest, sealCards(csv, key, 'b-1')))
-    const place = { reader: db, vault, dataDir: dir.path }
+    const place = { reader: db, vault, dataDir: dir.path, homeKeys: new Set([1, 2]) }
     assert.is(await unsealBatch(place, 'b-1', 'csv'), text(csv))
     const keys = [text(hexAscii(card.ki)), text(hexAscii(card.opc))]
     const pysim = (await unsealBatch(place, 'b-1', 'pysim')).split('\n')
@@ -206,6 +206,14 @@ batch(
         ],
       })
       assert.not.match(JSON.stringify(told), /PRIVATE/)
+      // Of the keys that lie here cards are told those alone by which the core's UDM can tell who they are.
+      const toldOf = async (homeKeys: readonly number[]) => {
+        const [card] = JSON.parse(await unsealBatch({ ...place, homeKeys: new Set(homeKeys) }, 'b-1', 'json'))
+        return card.ef_suci_calc_info?.hnet_pubkey_list.map(
+          (key: Record<string, unknown>) => key.hnet_pubkey_identifier,
+        )
+      }
+      assert.equal([await toldOf([2, 3]), await toldOf([])], [[2], undefined])
     })
     await unsealBatch(place, 'b-2', 'csv').then(assert.unreachable, (error: Error) =>
       assert.match(error.message, /b-2/),

@@ -13,15 +13,20 @@ export async function exportBatch(
   batchId: string,
   options: PlaceOptions & { readonly format: CardFormat },
 ): Promise<void> {
-  const { unsealBatch } = await import('@steeple/sims/offline')
+  const { homeKeysOf, unsealBatch } = await import('@steeple/sims/offline')
   const settings = await settledHere(terminal, options)
   const dataDir = settings.server.data_dir
   const secrets = openSecrets(dataDir)
   const log = commandLog(terminal)
   const store = await openOffline({ settings, secrets, clock: systemClock(), log, use: 'read' })
   try {
-    const place = { reader: store.db, vault: store.vault, dataDir }
+    const homeKeys = homeKeysOf(settings)
+    const place = { reader: store.db, vault: store.vault, dataDir, homeKeys }
     terminal.out(await unsealBatch(place, batchId, options.format))
+    if (options.format === 'json' && homeKeys.size === 0)
+      terminal.err(
+        `Without ef_suci_calc_info: the UDM is given no home network key (core is ${settings.core}).\n`,
+      )
     terminal.err('These lines hold the keys of the cards. Keep them nowhere but in the card writer.\n')
   } finally {
     await store.close()

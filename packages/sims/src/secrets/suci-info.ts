@@ -10,16 +10,17 @@ const X25519_OCTETS = 32
 const P256_OCTETS = 64
 
 /**
- * What a card needs to conceal who it is: EF.SUCI_Calc_Info as pySim writes it (TS 31.102 §4.4.11.8), with the public home
- * network keys of this node. Undefined when it has none. Never a private key.
+ * What a card needs to conceal who it is: EF.SUCI_Calc_Info as pySim writes it (TS 31.102 §4.4.11.8), with those public home
+ * network keys of this node that the core's UDM is given, by their ids: nobody else could tell who the card is. Undefined when there
+ * is none. Never a private key.
  */
-export async function suciInfo(dataDir: string): Promise<object | undefined> {
+export async function suciInfo(dataDir: string, ids: ReadonlySet<number>): Promise<object | undefined> {
   const directory = join(dataDir, 'keys')
   const files = await readdir(directory).catch(() => [])
   const keys: { readonly id: number; readonly scheme: number; readonly publicKey: string }[] = []
   for (const file of files.toSorted()) {
     const id = Number(KEY_FILE.exec(file)?.[1] ?? 0)
-    if (id === 0) continue
+    if (!ids.has(id)) continue
     const key = createPublicKey(await readFile(join(directory, file)))
     const scheme = SCHEMES[key.asymmetricKeyType ?? '']
     if (scheme === undefined) continue

@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os'
 import { basename } from 'node:path'
 import { kindOf, packagesWithTests, testFiles } from './tests/files.mjs'
 import { lacksOf, whyNot } from './tests/parts.mjs'
-import { alone, inLanes, runShared } from './tests/processes.mjs'
+import { alone, inLanes, runTogether, WORKERS_TOGETHER } from './tests/processes.mjs'
 import { endWith, makeReport, summary } from './tests/report.mjs'
 
 // Files of tests are as those of most people: what everybody may write to is refused in places.
@@ -47,7 +47,7 @@ const files = packagesWithTests()
   .filter(isTried)
 
 if (isE2e) await runE2e()
-else await inLanes(shared(files), LANES)
+else await runTogether(files, WORKERS_TOGETHER, report)
 endWith(
   summary(total, Math.round((Date.now() - startedAt) / 1000)),
   total.failed === 0 && total.passed > 0 ? 0 : 1,
@@ -68,20 +68,10 @@ function kindsAsked() {
   return process.argv.includes('--long') ? ['long'] : ['quick', 'long']
 }
 
-/** A job for each package that has some of them: they share a process. The package with the most begins. */
-function shared(some) {
-  return [...Map.groupBy(some, ({ name }) => name)]
-    .sort(([, a], [, b]) => b.length - a.length)
-    .map(
-      ([, own]) =>
-        () =>
-          runShared(own, 1, report),
-    )
-}
-
 /**
- * Those of single packages, then the others, each in namespaces or folders of its own: some at a time without a pause, the long ones
- * first, and beside them one of those that do nothing but wait. Those that measure time: one after another. What failed beside others is tried once more alone, and the end of the run says so.
+ * Files that start programs, each in namespaces or folders of its own: some at a time without a pause, the long ones first and the short
+ * ones of single packages last, and beside them one of those that do nothing but wait. Then those that measure time, one after
+ * another. What failed beside others is tried once more alone, and the end of the run says so.
  */
 async function runE2e() {
   const ofE2e = files.filter(({ name }) => name === 'e2e')
@@ -95,10 +85,10 @@ async function runE2e() {
   const takesLong = ({ file }) => LONG.includes(basename(file, '.test.ts'))
   const rank = (one) => (takesLong(one) ? 0 : isOnContainers(one) ? 1 : 2)
   const others = inCompany.filter((one) => !isWaiting(one)).sort((a, b) => rank(a) - rank(b))
-  await inLanes([...shared(sharing), ...alone(starting, report)], LANES)
+  await runTogether(sharing, WORKERS_TOGETHER, report)
   await Promise.all([
     inLanes(alone(inCompany.filter(isWaiting), report), 1),
-    inLanes(alone(others, report), LANES),
+    inLanes(alone([...others, ...starting], report), LANES),
   ])
   await inLanes(alone(ofE2e.filter(isForItself), report), 1)
   const failed = files.filter(({ name, file }) => again.has(`packages/${name}/${file}`))

@@ -91,12 +91,15 @@ export async function runShared(files, count, report) {
   })
 }
 
+/** Workers for files of many packages: a good part of what tests take is waiting. */
+export const WORKERS_TOGETHER = 3 * availableParallelism()
+
 /**
- * Runs files of many packages in `count` workers. Each has packages of its own, so that most of what they load is loaded once, and
+ * Runs files of many packages in up to `count` workers. Each has packages of its own, so that most of what they load is loaded once, and
  * then takes from what the others have not begun.
  */
 export async function runTogether(files, count, report) {
-  const shares = Array.from({ length: count }, () => ({ bytes: 0, files: [] }))
+  const shares = Array.from({ length: Math.min(count, files.length) }, () => ({ bytes: 0, files: [] }))
   const bytesOf = (paths) => paths.reduce((sum, path) => sum + sizeOf(path), 0)
   const packages = [...Map.groupBy(files, ({ name }) => name).values()]
     .map((own) => own.map(pathOf).toSorted((a, b) => sizeOf(b) - sizeOf(a)))

@@ -21,6 +21,8 @@ const PHONES = 1_000
 /** SIMs that no phone has: what counts of them is what a CHF has written. */
 const CHARGED = 200
 const PATIENCE_MS = 300_000
+/** Octets of an address whose session nobody has seen yet wait so long for it (`sessions.unattributed_after`), and some looks more. */
+const SETTLED_MS = 330_000
 /** Something runs so long at most before something is killed. */
 const MOST_RUN_MS = 2_500
 const UP_KBPS = 8
@@ -90,7 +92,9 @@ async function judge(cards: readonly Card[], truthOf: (card: Card) => Octets): P
     await until(async () => {
       used = await world.used(card.hash)
       return used.up === truth.up && used.down === truth.down
-    }, 60_000).catch(() => assert.equal(used, truth, `${card.hash}; lost as reported: ${lost()}`))
+    }, SETTLED_MS).catch(() =>
+      assert.equal(used, truth, `${card.hash}; what the service says of losses: ${lost()}`),
+    )
   }
 }
 
@@ -98,7 +102,7 @@ function lost(): string {
   return (
     world.service
       .output()
-      .match(/[^\n]*lost[^\n]*/g)
+      .match(/[^\n]*(?:lost|unattributed|contradicts)[^\n]*/g)
       ?.join('\n') ?? 'nothing'
   )
 }

@@ -326,7 +326,7 @@ batch('gives the cards of an import by the id that it answered', async () => {
       await SIMS.insert(tx, simRow({ hash, batch_id: 'i-20260101-x', ...sealed }))
     }
   })
-  const place = { reader: db, vault, dataDir: dir.path }
+  const place = { reader: db, vault, dataDir: dir.path, homeKeys: new Set<number>() }
   const cards = JSON.parse(await unsealBatch(place, 'i-20260101-x', 'json')) as readonly { imsi: string }[]
   assert.equal(
     cards.map((card) => card.imsi),

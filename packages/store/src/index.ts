@@ -8,6 +8,7 @@ export {
 } from './integrity.ts'
 export { openDatabase, type StoreOptions } from './open.ts'
 export { loadPostgres, type PostgresLoad } from './postgres-load.ts'
+export { type ScanMemory, type ScanState, scanMemory } from './scan-memory.ts'
 export { fullPace, gentlePace, type ScanPace } from './scan-pace.ts'
 export { limitedTx, type SqlGuard, sqlGuard } from './scoped-db.ts'
 export { openSqliteConnection, type SqliteConnection, type SqliteStatement } from './sqlite-binding.ts'

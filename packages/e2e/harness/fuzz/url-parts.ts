@@ -5,7 +5,7 @@ import { type Hints, valuesOf } from './schema-values.ts'
 
 /** Things of the running service that requests may name. */
 export interface Known {
-  /** Values of path parameters by operation, for those that exist. */
+  /** Values of path parameters by operation, or by operation and name, for those that exist. */
   readonly params: Readonly<Record<string, readonly string[]>>
   readonly cursors: readonly string[]
   /** Values of body properties. */
@@ -74,7 +74,8 @@ function segment(
   isHostile: boolean,
 ): Arbitrary<string> {
   const fitting = valuesOf(parameter.schema).map((value) => encodeSegment(String(value)))
-  const existing = known.params[`${operation.method} ${operation.path}`] ?? []
+  const name = `${operation.method} ${operation.path}`
+  const existing = known.params[`${name} ${parameter.name}`] ?? known.params[name] ?? []
   const good = existing.length === 0 ? fitting : fc.oneof(fc.constantFrom(...existing), fitting)
   if (!isHostile) return good
   return fc.oneof(

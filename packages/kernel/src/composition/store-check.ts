@@ -4,11 +4,11 @@ import {
   type Database,
   gentlePace,
   type IntegrityProblem,
+  type ScanMemory,
   type ScanPosition,
   scanIntegrity,
 } from '@steeple/store'
 import type { KernelMetrics } from '@steeple/telemetry'
-import type { ScanMemory } from './scan-memory.ts'
 
 /** What the check of the store needs. */
 export interface StoreCheckOptions {

@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ScanPosition } from '@steeple/store'
+import type { ScanPosition } from './integrity.ts'
 
 /** What is written down of the checks of the store, so that a restart goes on where the last one ended. */
 export interface ScanState {

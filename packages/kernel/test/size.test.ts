@@ -1,0 +1,19 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { assert, suite } from '@steeple/testkit'
+
+const size = suite('kernel/size')
+/** The kernel is what is left when store, settings, secrets and plugins have taken what is theirs. */
+const MOST_LINES = 6_000
+const SOURCES = join(import.meta.dirname, '../src')
+
+size(`has at most ${MOST_LINES} lines`, () => {
+  const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  )
+  const lines = files.map((name) => readFileSync(join(SOURCES, name), 'utf8').split('\n').length - 1)
+  const all = lines.reduce((sum, each) => sum + each, 0)
+  assert.ok(all > 0 && all <= MOST_LINES, `${all} lines: what can live in a package below the kernel?`)
+})
+
+size.run()

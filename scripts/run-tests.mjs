@@ -15,13 +15,13 @@ const isE2e = process.argv.includes('--e2e')
 const kinds = kindsAsked()
 const wanted = process.argv.slice(2).filter((a) => !a.startsWith('--'))
 const startedAt = Date.now()
-/** Files of packages/e2e that measure time, and are run while nothing else is. */
-const NEEDS_THE_MACHINE = new Set(['attack', 'disarm'])
 /** Files of packages/e2e that wait for minutes and do next to nothing: rules that have to hold for a while. */
 const WAITS = new Set(['alerts-clock', 'alerts-postgres', 'alerts-rules', 'alerts-rules-box'])
 /** Files of packages/e2e that keep a processor busy for longer than the others; begun late, they would run on alone at the end. */
 const LONG = [
+  'attack',
   'kill',
+  'disarm',
   'build-parts',
   'canary',
   'damage',
@@ -70,27 +70,23 @@ function kindsAsked() {
 
 /**
  * Files that start programs, each in namespaces or folders of its own: some at a time without a pause, the long ones first and the short
- * ones of single packages last, and beside them one of those that do nothing but wait. Then those that measure time, one after
- * another. What failed beside others is tried once more alone, and the end of the run says so.
+ * ones of single packages last, and beside them one of those that do nothing but wait. What failed beside others is tried once more alone, and the end of the run says so.
  */
 async function runE2e() {
   const ofE2e = files.filter(({ name }) => name === 'e2e')
   const isOnContainers = ({ file }) => /\/(real-[^/]+|scenario)\.test\.ts$/.test(file)
-  const isForItself = ({ file }) => NEEDS_THE_MACHINE.has(basename(file, '.test.ts'))
   const isWaiting = ({ file }) => WAITS.has(basename(file, '.test.ts'))
-  const inCompany = ofE2e.filter((one) => !isForItself(one))
   const ofPackages = files.filter(({ name }) => name !== 'e2e')
   const sharing = ofPackages.filter(({ name, file }) => kindOf(name, file) !== 'programs')
   const starting = ofPackages.filter(({ name, file }) => kindOf(name, file) === 'programs')
   const takesLong = ({ file }) => LONG.includes(basename(file, '.test.ts'))
   const rank = (one) => (takesLong(one) ? 0 : isOnContainers(one) ? 1 : 2)
-  const others = inCompany.filter((one) => !isWaiting(one)).sort((a, b) => rank(a) - rank(b))
+  const others = ofE2e.filter((one) => !isWaiting(one)).sort((a, b) => rank(a) - rank(b))
   await runTogether(sharing, WORKERS_TOGETHER, report)
   await Promise.all([
-    inLanes(alone(inCompany.filter(isWaiting), report), 1),
+    inLanes(alone(ofE2e.filter(isWaiting), report), 1),
     inLanes(alone([...others, ...starting], report), LANES),
   ])
-  await inLanes(alone(ofE2e.filter(isForItself), report), 1)
   const failed = files.filter(({ name, file }) => again.has(`packages/${name}/${file}`))
   await inLanes(alone(failed, report), 1)
 }

@@ -38,8 +38,8 @@ const LOCK_POLL_MS = 25
 const LOCK_LOOK_MS = 5
 /** Cache of each connection, KiB (negative is SQLite's sign for KiB). */
 const CACHE_KIB = 8_192
-/** The WAL file is cut to this after a checkpoint. */
-const JOURNAL_LIMIT_BYTES = 64 * 1_048_576
+/** The WAL file is cut to this after a checkpoint: to what it comes to without large commits. Each start looks through all of it. */
+const JOURNAL_LIMIT_BYTES = 6 * 1_048_576
 
 /**
  * Opens (and makes, readable by its owner alone) the store file at `path`: WAL, an fsync for each commit.

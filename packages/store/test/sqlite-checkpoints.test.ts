@@ -1,4 +1,4 @@
-import { copyFile } from 'node:fs/promises'
+import { copyFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert, eventually, suite, tempDir } from '@steeple/testkit'
 import { openSqliteConnections, type SqliteConnections } from '../src/sqlite-backend.ts'
@@ -75,6 +75,22 @@ checkpoints('ends its thread when no large commit has come for a while, and begi
     for (let commit = 0; commit < COMMITS; commit++) store.checkpoints.committed(ROWS)
     assert.is(store.bound(), 4_000)
   }
+})
+
+checkpoints('leaves no long WAL behind, which each start would look through', async () => {
+  await using dir = await tempDir()
+  await using store = await written(dir.path, { isThere: () => false })
+  const { write } = store.connections
+  const walBytes = async (): Promise<number> => (await stat(`${store.path}-wal`)).size
+  write.exec('create table wide (text text)')
+  const insert = write.prepare('insert into wide (text) values (?)')
+  // Nobody takes anything over meanwhile, as where the thread does not come after.
+  write.pragma('wal_autocheckpoint = 0')
+  for (let commit = 0; commit < 24; commit++) insert.run('x'.repeat(500_000))
+  assert.ok((await walBytes()) > 10 * 1_048_576)
+  write.pragma('wal_autocheckpoint = 1000')
+  for (let commit = 0; commit < 3; commit++) insert.run('x')
+  assert.ok((await walBytes()) <= 6 * 1_048_576, `${await walBytes()} octets`)
 })
 
 checkpoints('leaves small commits, and few large ones, to the writer', async () => {

@@ -224,7 +224,10 @@ export function sqliteBackend(path: string, connections: SqliteConnections): Bac
 function whatNow(write: SqliteConnection, path: string, place: StorePlace): string {
   if (!place.holdsDatabase())
     return `no change is taken; stop the service, put ${path} back or restore a backup, and start it`
-  if (!write.inTransaction && isCheckpointed(write)) {
+  // The next look does.
+  if (write.inTransaction)
+    return `no change is taken; do not restart the service yet: what was answered is still to be taken into ${path}`
+  if (isCheckpointed(write)) {
     place.saved()
     return `all that was answered is in ${path} now, and no change is taken; restart the service`
   }

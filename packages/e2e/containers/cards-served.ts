@@ -1,5 +1,6 @@
 import { assert, type Suite } from '@steeple/testkit'
 import { type Service, until } from '../harness/service.ts'
+import { CORE_B_ROLES, type TestCoreB } from './core-b-containers.ts'
 import {
   askForSession,
   askSubscriber,
@@ -9,6 +10,7 @@ import {
   unknownStatus,
 } from './core-b-questions.ts'
 import type { TestDatabase } from './database.ts'
+import type { Engine } from './engine.ts'
 import { resynchronisation } from './phone-authentication.ts'
 import { askRegistration } from './policy-control.ts'
 import { allSynced, type KnownCard, RECORDED_CARD } from './provisioning.ts'
@@ -29,6 +31,8 @@ const INDEX_BITS = 5n
 
 /** A core with a node beside it that has put `CARD` into its database. */
 export interface ServedCore {
+  readonly engine: Engine
+  readonly containers: TestCoreB['containers']
   readonly service: () => Service
   readonly hash: () => string
   readonly database: TestDatabase
@@ -40,10 +44,20 @@ export interface ServedCore {
 
 /** Adds what a core does for a card: authenticates it, tells of it, gives it sessions, and what it does no more. */
 export function cardsAreServed(real: Suite, core: ServedCore): void {
+  functions(real, core)
   authentication(real, core)
   data(real, core)
   sessions(real, core)
   ends(real, core)
+}
+
+function functions(real: Suite, { engine, containers }: ServedCore): void {
+  real('has every function run with the file that was rendered for it', async () => {
+    for (const role of CORE_B_ROLES) {
+      const { isRunning } = await engine.state(containers[role])
+      assert.ok(isRunning, `${role}: ${isRunning ? '' : await engine.output(containers[role])}`)
+    }
+  })
 }
 
 function authentication(real: Suite, { database, release }: ServedCore): void {

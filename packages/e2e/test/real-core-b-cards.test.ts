@@ -1,7 +1,7 @@
-import { assert, suite } from '@steeple/testkit'
+import { suite } from '@steeple/testkit'
 import { cardsAreServed } from '../containers/cards-served.ts'
 import { startCardsNode } from '../containers/cards-world.ts'
-import { CORE_B_ROLES, givenFunctions, needFunctions, startCoreB } from '../containers/core-b-containers.ts'
+import { givenFunctions, needFunctions, startCoreB } from '../containers/core-b-containers.ts'
 import { type DataRepository, startDataRepository } from '../containers/data-repository.ts'
 import { startDatabase } from '../containers/database.ts'
 import { startPodman } from '../containers/engine.ts'
@@ -53,14 +53,9 @@ real.after(
   { limitMs: 360_000 },
 )
 
-real('has every function run with the file that was rendered for it', async () => {
-  for (const role of CORE_B_ROLES) {
-    const { isRunning } = await engine.state(core.containers[role])
-    assert.ok(isRunning, `${role}: ${isRunning ? '' : await engine.output(core.containers[role])}`)
-  }
-})
-
 cardsAreServed(real, {
+  engine,
+  containers: core.containers,
   service: () => service,
   hash: () => hash,
   database,

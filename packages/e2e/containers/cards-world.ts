@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Service, startService } from '../harness/service.ts'
-import { APNS, CARD, PLACE } from './cards-served.ts'
+import { APNS, CARD, PLACE } from './cards-conformance.ts'
 import type { TestCoreB } from './core-b-containers.ts'
 import type { Slice } from './core-b-questions.ts'
 import { coreInForce } from './core-health.ts'

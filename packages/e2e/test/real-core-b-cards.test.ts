@@ -1,5 +1,5 @@
 import { suite } from '@steeple/testkit'
-import { cardsAreServed } from '../containers/cards-served.ts'
+import { coreServesCardsConformance } from '../containers/cards-conformance.ts'
 import { startCardsNode } from '../containers/cards-world.ts'
 import { givenFunctions, needFunctions, startCoreB } from '../containers/core-b-containers.ts'
 import { type DataRepository, startDataRepository } from '../containers/data-repository.ts'
@@ -53,7 +53,7 @@ real.after(
   { limitMs: 360_000 },
 )
 
-cardsAreServed(real, {
+coreServesCardsConformance(real, {
   engine,
   containers: core.containers,
   service: () => service,

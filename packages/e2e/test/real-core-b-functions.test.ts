@@ -1,5 +1,5 @@
 import { suite } from '@steeple/testkit'
-import { cardsAreServed } from '../containers/cards-served.ts'
+import { coreServesCardsConformance } from '../containers/cards-conformance.ts'
 import { startCardsNode } from '../containers/cards-world.ts'
 import {
   FURTHER_RELEASE,
@@ -49,7 +49,7 @@ real.after(
   { limitMs: 360_000 },
 )
 
-cardsAreServed(real, {
+coreServesCardsConformance(real, {
   engine,
   containers: core.containers,
   service: () => service,

@@ -43,7 +43,7 @@ export interface ServedCore {
 }
 
 /** Adds what a core does for a card: authenticates it, tells of it, gives it sessions, and what it does no more. */
-export function cardsAreServed(real: Suite, core: ServedCore): void {
+export function coreServesCardsConformance(real: Suite, core: ServedCore): void {
   functions(real, core)
   authentication(real, core)
   data(real, core)

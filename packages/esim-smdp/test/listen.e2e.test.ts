@@ -265,6 +265,37 @@ listening('is bounded: size of a request, and what is asked for', async () => {
   })
 })
 
+listening('hears out who sends too much, and so is no reset before the answer is read', async () => {
+  const material = materialOf(newTls(newCi('P-256'), 'a.example.org'))
+  await withListener({ material: () => material }, async ({ port }) => {
+    const piece = 'x'.repeat(70_000)
+    const chunk = `${piece.length.toString(16)}\r\n${piece}\r\n`
+    const requests = [
+      [`Transfer-Encoding: chunked\r\n\r\n${chunk}`, `${chunk}0\r\n\r\n`],
+      [`Content-Length: ${2 * piece.length}\r\n\r\n${piece}`, piece],
+    ] as const
+    for (const [beginning, rest] of requests) {
+      const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false })
+      let answer = ''
+      let isSent = false
+      const end = new Promise<string>((resolve) => {
+        socket.on('data', (octets: Buffer) => {
+          answer += octets.toString()
+          setImmediate(() => {
+            isSent = true
+            socket.write(rest)
+          })
+        })
+        socket.once('end', () => resolve(isSent ? 'after the rest' : 'before the rest'))
+        socket.once('error', ({ message }) => resolve(message))
+      })
+      socket.write(`POST ${PATH} HTTP/1.1\r\nHost: a.example.org\r\n${beginning}`)
+      assert.is(await end, 'after the rest')
+      assert.match(answer, /^HTTP\/1\.1 413 .*\r\n(?:.+\r\n)*connection: close\r\n(?:.+\r\n)*\r\n$/i)
+    }
+  })
+})
+
 listening('is bounded: time of a request, connections of a network', async () => {
   const material = materialOf(newTls(newCi('P-256'), 'a.example.org'))
   const limits = { ofOneNetwork: 8, headMs: stretched(1_000), requestMs: stretched(3_000) }

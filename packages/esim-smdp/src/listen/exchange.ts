@@ -33,6 +33,9 @@ export type Handler = (call: ListenedCall) => Promise<ListenedAnswer>
 
 /** The largest request is about 3 KiB. Facts section 7. */
 export const MAX_BODY = 65_536
+/** What is still read of a refused request, so that its client gets to the answer: octets and ms. */
+const REST_OCTETS = 262_144
+const REST_MS = 2_000
 const EVERY_ANSWER = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
 /**
@@ -75,7 +78,8 @@ async function bodyOf(incoming: IncomingMessage): Promise<Uint8Array | undefined
   const parts: Buffer[] = []
   let length = 0
   try {
-    for await (const part of incoming) {
+    // Leaving the loop early must not close the connection: the answer goes out on it.
+    for await (const part of incoming.iterator({ destroyOnReturn: false })) {
       // Without an encoding a request gives buffers.
       const octets = part as Buffer
       length += octets.length
@@ -88,14 +92,33 @@ async function bodyOf(incoming: IncomingMessage): Promise<Uint8Array | undefined
   return Buffer.concat(parts, length)
 }
 
-/** What was not read cannot be passed over: the connection ends. */
-function refuse(incoming: IncomingMessage, outgoing: ServerResponse, status: number): void {
-  const hasBody = !incoming.complete
-  const headers = {
-    ...(status === 405 && { allow: 'POST' }),
-    ...(hasBody && { connection: 'close' }),
+/**
+ * Answers at once, and ends the connection where the request has a rest. Of that a bounded part is read before: a client that still
+ * sends would otherwise find its connection reset, and not the answer.
+ */
+async function refuse(incoming: IncomingMessage, outgoing: ServerResponse, status: number): Promise<void> {
+  const allowed = status === 405 ? { allow: 'POST' } : {}
+  if (incoming.complete) return send(outgoing, status, allowed, undefined)
+  if (outgoing.destroyed) return
+  outgoing.writeHead(status, { ...EVERY_ANSWER, ...allowed, connection: 'close', 'content-length': '0' })
+  outgoing.flushHeaders()
+  await passRest(incoming)
+  outgoing.end()
+}
+
+async function passRest(incoming: IncomingMessage): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const late = setTimeout(resolve, REST_MS)
+  let octets = 0
+  const take = (part: Buffer): void => {
+    octets += part.length
+    if (octets > REST_OCTETS) resolve()
   }
-  send(outgoing, status, headers, undefined)
+  incoming.on('data', take).once('end', resolve).once('error', resolve).once('close', resolve)
+  incoming.resume()
+  await promise
+  clearTimeout(late)
+  incoming.off('data', take)
 }
 
 function send(

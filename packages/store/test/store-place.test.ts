@@ -16,6 +16,10 @@ const add = (db: Database, id: string): Promise<void> => db.transact((tx) => TOY
 const ids = async (db: Database): Promise<readonly string[]> =>
   (await db.all<{ readonly id: string }>('select id from toy_item order by id')).map(({ id }) => id)
 
+/** As the check of the store has it, in a process with a connection of its own. */
+const problemsOfFile = (db: Database): Promise<readonly string[]> =>
+  db.fileProblems(new AbortController().signal)
+
 /** A store with two rows that still are in its WAL alone. */
 async function inUse(work: (db: Database, path: string) => Promise<void>): Promise<void> {
   await using dir = await tempDir()
@@ -68,6 +72,23 @@ place('saves what was answered when the WAL alone was removed', async () => {
     const error = await failure(() => add(db, 'c'))
     assert.match(error?.message ?? '', /svc\.db-wal was removed.*all that was answered is in .*svc\.db now/)
     // As after kill -9: the database alone, read by another process's connection.
+    await copyFile(path, `${path}.after`)
+    const after = await open(`${path}.after`)
+    assert.equal(await ids(after), ['a', 'b'])
+    await after.close()
+  })
+})
+
+place('saves what was answered when somebody has opened the store since its WAL was removed', async () => {
+  await inUse(async (db, path) => {
+    await rm(`${path}-wal`)
+    // It cannot read what is in the WAL that is gone.
+    assert.ok(await failure(() => problemsOfFile(db)))
+    const error = await failure(() => add(db, 'c'))
+    assert.match(
+      error?.message ?? '',
+      /svc\.db-wal was replaced by another file.*all that was answered is in .*svc\.db now/,
+    )
     await copyFile(path, `${path}.after`)
     const after = await open(`${path}.after`)
     assert.equal(await ids(after), ['a', 'b'])

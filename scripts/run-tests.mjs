@@ -31,8 +31,8 @@ const LONG = [
   'canary-hss',
   'fuzz',
 ]
-/** Files at a time: about half of what each takes is waiting. */
-const LANES = availableParallelism() + 1
+/** Files at a time: about half of what each takes is waiting, more of it where it starts browsers or containers. */
+const LANES = 2 * availableParallelism()
 /** Files of `--e2e` that are run again, alone; where more fail it is the product. */
 const MOST_AGAIN = 3
 const { total, report, again } = makeReport({ hasFigures: isE2e, mostAgain: isE2e ? MOST_AGAIN : 0 })

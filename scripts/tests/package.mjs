@@ -4,7 +4,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { basename, join } from 'node:path'
 import { RESULTS_FILE, TOGETHER, testFiles } from './files.mjs'
 
-/** From so many files on two workers share them where a processor is free. */
+/** From so many files on two workers share them: each loads all anew that it tests. */
 const MANY_FILES = 12
 
 const together = join(TOGETHER, `${process.env.TURBO_HASH}.json`)
@@ -22,14 +22,14 @@ function take() {
 }
 
 async function runAlone() {
-  const { runShared } = await import('./processes.mjs')
+  const { runTogether } = await import('./processes.mjs')
   const { endWith, makeReport } = await import('./report.mjs')
   // As in run-tests.mjs.
   process.umask(0o022)
   const name = basename(process.cwd())
   const files = testFiles(name, ['quick']).map((file) => ({ name, file }))
   const { total, report } = makeReport()
-  if (files.length > 0) await runShared(files, files.length < MANY_FILES ? 1 : 2, report)
+  if (files.length > 0) await runTogether(files, files.length < MANY_FILES ? 1 : 2, report)
   writeFileSync(RESULTS_FILE, `${JSON.stringify(total)}\n`)
   endWith('', total.failed === 0 ? 0 : 1)
 }

@@ -1,15 +1,6 @@
 // Runs test files in child processes of Node: one each, or many in one (see worker.mjs).
 import { spawn } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { availableParallelism, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from './files.mjs'
@@ -20,8 +11,6 @@ const SEED = isSeeded ? ['--import', join(root, 'scripts/tests/seed.mjs')] : []
 const COST = ['--import', join(root, 'scripts/tests/cost.mjs')]
 // What the process before has compiled is not compiled again.
 const COMPILE_CACHE = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/tests') }
-/** A file for each worker that is at work, named by its process. */
-const WORKERS = join(root, 'node_modules/.cache/test-workers')
 /** How long a file may take in a process of its own, and how long a worker may be silent. They end what hangs. */
 const ALONE_LIMIT_MS = 30 * 60_000 * Math.max(1, Number(process.env.SVC_TEST_TIMES ?? 1))
 const SILENCE_LIMIT_MS = 10 * 60_000
@@ -69,34 +58,12 @@ async function runFile({ name, file }) {
   return { code, output, seconds: (performance.now() - begun) / 1000 }
 }
 
-/**
- * Runs files, `{ name, file }`, in workers that share them, the largest first: a long one begun last would run on alone. One of them
- * begins at once, others, up to `count`, when a processor has no worker of any package: each loads all anew that it tests.
- */
-export async function runShared(files, count, report) {
-  const ordered = files.map(pathOf).toSorted((a, b) => sizeOf(b) - sizeOf(a))
-  let left = files.length
-  const workers = []
-  await withClaims(async (claims) => {
-    const begin = () => workers.push(workThrough(ordered, claims, reported))
-    const reported = (file, result) => {
-      left -= 1
-      report(file, result)
-      // The last ones are under way in the workers that there are.
-      if (workers.length < count && left > workers.length && isProcessorFree()) begin()
-    }
-    begin()
-    while (workers.length < count && isProcessorFree()) begin()
-    for (let ended = 0; ended < workers.length; ended += 1) await workers[ended]
-  })
-}
-
 /** Workers for files of many packages: a good part of what tests take is waiting. */
 export const WORKERS_TOGETHER = 3 * availableParallelism()
 
 /**
- * Runs files of many packages in up to `count` workers. Each has packages of its own, so that most of what they load is loaded once, and
- * then takes from what the others have not begun.
+ * Runs files, `{ name, file }`, in up to `count` workers, the largest first: a long one begun last would run on alone. Each worker has
+ * packages of its own, so that most of what they load is loaded once, and then takes from what the others have not begun.
  */
 export async function runTogether(files, count, report) {
   const shares = Array.from({ length: Math.min(count, files.length) }, () => ({ bytes: 0, files: [] }))
@@ -127,22 +94,11 @@ function sizeOf(path) {
 
 async function withClaims(work) {
   const claims = mkdtempSync(join(tmpdir(), 'steeple-tests-'))
-  mkdirSync(WORKERS, { recursive: true })
   try {
     await work(claims)
   } finally {
     rmSync(claims, { recursive: true, force: true })
   }
-}
-
-/** Whether fewer workers are at work than there are processors, those of other packages and other runs of this checkout counted. */
-function isProcessorFree() {
-  const running = readdirSync(WORKERS).filter((pid) => {
-    if (existsSync(join('/proc', pid))) return true
-    rmSync(join(WORKERS, pid), { force: true })
-    return false
-  })
-  return running.length < availableParallelism()
 }
 
 /** A worker, and another one for the rest where a file took it along. */
@@ -159,7 +115,6 @@ async function workThrough(files, claims, report) {
 async function work(files, claims, report) {
   const more = { ...COMPILE_CACHE, ...temporary() }
   const child = start('', [join(root, 'scripts/tests/worker.mjs'), claims, ...files], more)
-  writeFileSync(join(WORKERS, String(child.pid)), '')
   const reader = markReader((told, output) =>
     report(`packages/${told.file}`, { code: told.code, output, seconds: told.ms / 1000 }),
   )
@@ -176,7 +131,6 @@ async function work(files, claims, report) {
     (text) => reader.problem(text),
   )
   const code = await child.ended
-  rmSync(join(WORKERS, String(child.pid)), { force: true })
   clearTimeout(silence)
   const { current, last, text, begunMs } = reader.rest()
   if (current === undefined && code === 0) return undefined

@@ -137,4 +137,12 @@ export const MIGRATIONS: readonly Migration[] = [
       'drop index if exists sims_sim_attached',
     ],
   },
+  {
+    id: '0011_card_blocks',
+    // By the block of a card and not by its last digits, so that the cards of a delivery share pages.
+    up: [
+      'create index sims_sim_card on sims_sim (iccid_mac, iccid_last4)',
+      'drop index if exists sims_sim_iccid_mac',
+    ],
+  },
 ]

@@ -1,10 +1,13 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { createPause, type Imsi, type Reader, type Tx } from '@steeple/contracts'
 import { assert, memoryDb, suite } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { iccidBackfill } from '../src/secrets/iccid-backfill.ts'
 import { ALL_INDEXED, ICCID_INDEX, iccidIndex } from '../src/secrets/iccid-index.ts'
+import { blockMac, rangesBeside, rangesUnder, wholeMac } from '../src/secrets/iccid-mac.ts'
 import { ascii } from '../src/secrets/octets.ts'
 import { sealSim } from '../src/secrets/sealing.ts'
+import { hashesByIccidEnd } from '../src/store/iccid-store.ts'
 import { SIMS } from '../src/store/sim-row.ts'
 import { simRow } from './support/rows.ts'
 import { testVault } from './support/vault.ts'
@@ -17,8 +20,13 @@ type Db = ReturnType<typeof memoryDb>
 const iccidOf = (number: number): string => `8988211${String(number).padStart(12, '0')}`
 const hashOf = (number: number): string => number.toString(16).padStart(12, '0')
 
-/** A row as it was stored before there was the index. */
-async function addOld(db: Db, vault: ReturnType<typeof testVault>, number: number): Promise<void> {
+/** A row as it was stored before there was the index, or with a keyed hash. */
+async function addOld(
+  db: Db,
+  vault: ReturnType<typeof testVault>,
+  number: number,
+  iccid_mac: Uint8Array | null = null,
+): Promise<void> {
   const hash = hashOf(number)
   const iccid = iccidOf(number)
   const card = { ki: new Uint8Array(16), opc: new Uint8Array(16), iccid: ascii(iccid) }
@@ -27,7 +35,9 @@ async function addOld(db: Db, vault: ReturnType<typeof testVault>, number: numbe
     ...card,
     ...codes,
   })
-  await db.write((tx: Tx) => SIMS.insert(tx, simRow({ hash, iccid_last4: iccid.slice(-4), ...sealed })))
+  await db.write((tx: Tx) =>
+    SIMS.insert(tx, simRow({ hash, iccid_last4: iccid.slice(-4), iccid_mac, ...sealed })),
+  )
 }
 
 async function holder(
@@ -162,7 +172,7 @@ index('looks into the index of ICCIDs for each of many, and at no other row', as
   assert.equal([...(await of.holders(explaining, cards, search)).values()], [hashOf(1)])
   const looks = plan.filter(({ detail }) => detail.startsWith('S'))
   const isByIccid = ({ detail }: { readonly detail: string }): boolean =>
-    detail.includes('sims_sim_iccid_mac (iccid_last4=? AND iccid_mac=?)')
+    detail.includes('sims_sim_card (iccid_mac=? AND iccid_last4=?)')
   assert.is(looks.length, 50)
   assert.ok(looks.every(isByIccid), JSON.stringify(looks[0]))
   db.close()
@@ -174,17 +184,130 @@ index('keeps its key through a rotation of the vault, and makes another when the
   await addOld(db, old, 1)
   const of = iccidIndex(db, old)
   const mac = (await of.mac())(iccidOf(1))
-  const row = await ICCID_INDEX.find(db, { id: 'iccid' })
+  const row = await ICCID_INDEX.find(db, { id: 'block' })
   assert.ok(row !== undefined)
   // What a rotation does: the same value under another key.
   const fresh = testVault()
-  const rowId = 'sims_iccid_index/iccid'
+  const rowId = 'sims_iccid_index/block'
   const key_sealed = fresh.seal(old.open(row.key_sealed, rowId), rowId)
   await db.write((tx) => ICCID_INDEX.put(tx, { ...row, key_sealed, indexed_to: ALL_INDEXED }))
   assert.equal((await iccidIndex(db, fresh).mac())(iccidOf(1)), mac)
   const lost = iccidIndex(db, testVault())
   assert.not.equal((await lost.mac())(iccidOf(1)), mac)
   assert.is(await lost.indexedTo(db), '', 'everything is indexed anew')
+  db.close()
+})
+
+/** A store of version 0.2.0: so many cards, by the keyed hash of the whole ICCID. */
+async function storeOf020(
+  vault: ReturnType<typeof testVault>,
+  sims: number,
+): Promise<{ readonly db: Db; readonly macOf: ReturnType<typeof wholeMac> }> {
+  const db = memoryDb(MIGRATIONS)
+  const octets = randomBytes(32)
+  const macOf = wholeMac(createSecretKey(octets))
+  const key_sealed = vault.seal(octets, 'sims_iccid_index/iccid')
+  await db.write((tx) => ICCID_INDEX.put(tx, { id: 'iccid', key_sealed, indexed_to: ALL_INDEXED }))
+  for (let number = 0; number < sims; number++) await addOld(db, vault, number, macOf(iccidOf(number)))
+  return { db, macOf }
+}
+
+/** The vault, and how many cards were opened with it. */
+function countingVault(): {
+  readonly vault: ReturnType<typeof testVault>
+  opened(): number
+} {
+  const vault = testVault()
+  let opened = 0
+  const open: typeof vault.open = (sealed, rowId) => {
+    if (rowId.startsWith('sims_sim/')) opened += 1
+    return vault.open(sealed, rowId)
+  }
+  return { vault: { ...vault, open }, opened: () => opened }
+}
+
+index('finds cards of version 0.2.0 without opening one, and indexes them by block', async () => {
+  const { vault, opened } = countingVault()
+  const { db, macOf } = await storeOf020(vault, 120)
+  const of = iccidIndex(db, vault)
+  await of.mac()
+  assert.is(await of.indexedTo(db), '', 'all is to be indexed anew')
+  for (const number of [0, 7, 119]) assert.is(await holder(db, of, number), hashOf(number))
+  assert.equal(
+    await holdersOf(db, of, [1, 2, 3, 4, 5, 6, 777]),
+    [1, 2, 3, 4, 5, 6].map((n) => [n, hashOf(n)]),
+  )
+  assert.is(await holder(db, of, 777), undefined)
+  assert.is(opened(), 0)
+
+  const backfill = iccidBackfill({ db }, vault, of)
+  while ((await of.indexedTo(db)) < ALL_INDEXED) await backfill(NEVER)
+  const now = await of.mac()
+  const rows = await SIMS.select(db, 'order by hash limit 1000')
+  assert.ok(rows.every(({ iccid_mac }) => now.isUnder(iccid_mac)))
+  assert.is(new Set(rows.map(({ iccid_mac }) => Buffer.from(iccid_mac ?? '').toString('hex'))).size, 1)
+
+  // The version before wrote beside this one to the end.
+  await addOld(db, vault, 500, macOf(iccidOf(500)))
+  assert.is(await holder(db, of, 500), hashOf(500))
+  const cards = [500, 501, 502, 503, 504, 505]
+  assert.equal(await holdersOf(db, of, cards), [[500, hashOf(500)]])
+  const next = iccidIndex(db, vault)
+  await next.mac()
+  assert.is(await next.indexedTo(db), '', 'the next start finds what it wrote')
+  const again = iccidBackfill({ db }, vault, next)
+  while ((await next.indexedTo(db)) < ALL_INDEXED) await again(NEVER)
+  const last = iccidIndex(db, vault)
+  assert.is(await holder(db, last, 500), hashOf(500))
+  assert.is(await ICCID_INDEX.find(db, { id: 'iccid' }), undefined, 'a start that finds nothing ends it')
+  db.close()
+})
+
+index('gives the cards of one block one hash, and no two ICCIDs the same with their last digits', () => {
+  const mac = blockMac(createSecretKey(Buffer.alloc(32, 1)))
+  const hex = (iccid: string): string => Buffer.from(mac(iccid)).toString('hex')
+  const iccids = Array.from({ length: 3_000 }, (_, i) => iccidOf(i * 7))
+  const blocks = Map.groupBy(iccids, (iccid) => iccid.slice(0, -4))
+  assert.is(new Set(iccids.map(hex)).size, blocks.size)
+  assert.is(new Set(iccids.map((iccid) => hex(iccid) + iccid.slice(-4))).size, iccids.length)
+  const other = blockMac(createSecretKey(Buffer.alloc(32, 2)))
+  assert.not.ok(mac.isUnder(other(iccidOf(1))))
+  assert.not.ok(
+    mac.isUnder(wholeMac(createSecretKey(Buffer.alloc(32, 1)))(iccidOf(1))),
+    'nor of a whole ICCID',
+  )
+})
+
+index('has every keyed hash in one piece of the index, at any number of pieces', () => {
+  const isIn = (mac: Buffer, { from, to }: { readonly from: Uint8Array; readonly to: Uint8Array }): boolean =>
+    mac.compare(from) >= 0 && mac.compare(to) < 0
+  for (const tags of [[7], [0, 0xffff], [0xfffe, 0xffff], [300, 301], [9, 9]])
+    for (const pieces of [1, 4, 256]) {
+      const all = [...rangesBeside(tags), ...[...new Set(tags)].flatMap((tag) => rangesUnder(tag, pieces))]
+      const ends = tags.flatMap((tag) => [tag - 1, tag, tag + 1]).filter((tag) => tag >= 0 && tag <= 0xffff)
+      for (const tag of [...ends, 0, 0xffff])
+        for (const next of [0, 1, 63, 64, 255]) {
+          const mac = Buffer.concat([Buffer.from([tag >> 8, tag & 255, next]), Buffer.alloc(13, next)])
+          for (const octets of [10, 16])
+            assert.is(all.filter((range) => isIn(mac.subarray(0, octets), range)).length, 1, `${tag} ${next}`)
+        }
+    }
+})
+
+index('finds last digits in every piece, whatever version has stored the card, and each once', async () => {
+  const vault = testVault()
+  const { db } = await storeOf020(vault, 40)
+  const of = iccidIndex(db, vault)
+  const mac = await of.mac()
+  for (let number = 40; number < 80; number++)
+    await addOld(db, vault, number * 10_000, mac(iccidOf(number * 10_000)))
+  await addOld(db, vault, 90 * 10_000)
+  for (const sims of [0, 10_000, 3_000_000]) {
+    const pieces = await of.pieces(sims)
+    const found = await hashesByIccidEnd(db, ['0000', '0007', '0039'], pieces, 1_000)
+    const wanted = [0, 7, 39, ...Array.from({ length: 40 }, (_, i) => (40 + i) * 10_000), 90 * 10_000]
+    assert.equal([...found].sort(), wanted.map(hashOf).sort(), `${pieces.length} pieces`)
+  }
   db.close()
 })
 

@@ -8,29 +8,29 @@ const order = suite('sims/index-order')
 const KEPT = `select i.name as index_name, c.name as column_name, i.partial from pragma_index_list('sims_sim') i
   join pragma_index_info(i.name) c order by i.name, c.seqno`
 
-order(
-  'adds the rows of one import beside each other to all indexes but those of its key and its cards',
-  async () => {
-    const db = memoryDb(MIGRATIONS)
-    const rows = await db.all<{
-      readonly index_name: string
-      readonly column_name: string
-      readonly partial: number
-    }>(KEPT)
-    const columns = Map.groupBy(rows, ({ index_name }) => index_name)
-    const scattered = [...columns].filter(([, of]) => {
-      const names = of.map(({ column_name }) => column_name)
-      const [hash, issued] = [names.indexOf('hash'), names.indexOf('issued_at_ms')]
-      const isOfFew = of.some(({ partial }) => partial === 1)
-      return !isOfFew && (names.includes('iccid_mac') || (hash >= 0 && (issued < 0 || issued > hash)))
-    })
-    assert.equal(
-      scattered.map(([name]) => name),
-      ['sims_sim_iccid_mac', 'sqlite_autoindex_sims_sim_1'],
-    )
-    db.close()
-  },
-)
+order('adds the rows of one import beside each other to all indexes but that of its key', async () => {
+  const db = memoryDb(MIGRATIONS)
+  const rows = await db.all<{
+    readonly index_name: string
+    readonly column_name: string
+    readonly partial: number
+  }>(KEPT)
+  const columns = Map.groupBy(rows, ({ index_name }) => index_name)
+  const scattered = [...columns].filter(([, of]) => {
+    const names = of.map(({ column_name }) => column_name)
+    const [hash, issued] = [names.indexOf('hash'), names.indexOf('issued_at_ms')]
+    const isOfFew = of.some(({ partial }) => partial === 1)
+    // What cards of a delivery share comes first.
+    const isByCard = names.includes('iccid_mac') && names[0] !== 'iccid_mac'
+    const isByEnd = names[0] === 'iccid_last4'
+    return !isOfFew && (isByCard || isByEnd || (hash >= 0 && (issued < 0 || issued > hash)))
+  })
+  assert.equal(
+    scattered.map(([name]) => name),
+    ['sqlite_autoindex_sims_sim_1'],
+  )
+  db.close()
+})
 
 order('finds what waits for the HSS, a label and the SIM seen last by indexes', async () => {
   const db = memoryDb(MIGRATIONS)

@@ -1,19 +1,29 @@
-import type { Reader, Vault } from '@steeple/contracts'
+import type { SimsParts } from '../parts.ts'
 import { iccidOf } from '../secrets/iccid-index.ts'
-import { cardsWithIccidEnd } from '../store/sealed-store.ts'
+import { ICCID_END } from '../secrets/iccid-mac.ts'
+import { cardsWithIccidEnd, hashesByIccidEnd } from '../store/iccid-store.ts'
 
-/** Digits of an ICCID that are stored in clear. */
-export const ICCID_END = 4
+/** What of the plugin a look for last digits needs. */
+type Looking = Pick<SimsParts, 'context' | 'vault' | 'iccids' | 'counters'>
 
 /**
  * The hashes of SIMs whose ICCID ends with these digits, four at least, revoked ones included. More than four are compared
  * with the sealed ICCIDs of those that share the last four.
  */
 export async function hashesByLongIccidEnd(
-  reader: Reader,
-  vault: Vault,
+  { context, vault, iccids, counters }: Looking,
   digits: string,
 ): Promise<ReadonlySet<string>> {
-  const sims = await cardsWithIccidEnd(reader, digits.slice(-ICCID_END))
+  const pieces = await iccids.pieces(counters.total)
+  const sims = await cardsWithIccidEnd(context.db, digits.slice(-ICCID_END), pieces)
   return new Set(sims.filter((sim) => iccidOf(vault, sim)?.endsWith(digits) === true).map(({ hash }) => hash))
+}
+
+/** `limit` hashes of SIMs whose ICCID ends in one of these four digits, or somewhat more; all of them when they are fewer. */
+export async function hashesByIccidEnds(
+  { context, iccids, counters }: Looking,
+  ends: readonly string[],
+  limit: number,
+): Promise<readonly string[]> {
+  return await hashesByIccidEnd(context.db, ends, await iccids.pieces(counters.total), limit)
 }

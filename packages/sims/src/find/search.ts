@@ -1,17 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Reader } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
+import { ICCID_END } from '../secrets/iccid-mac.ts'
 import {
   type FoundSim,
   foundAfter,
   foundAmong,
-  hashesByIccidEnd,
   hashesByStart,
   type SimFilter,
   type SimPosition,
 } from '../store/sim-store.ts'
 import { areWordsBuilt, hashesByWord } from '../store/word-store.ts'
-import { hashesByLongIccidEnd, ICCID_END } from './iccid-end.ts'
+import { hashesByIccidEnds, hashesByLongIccidEnd } from './iccid-end.ts'
 import { iccidEnds, isDigits, isHashStart, isMatch, type LongEnds, termsOf } from './terms.ts'
 import { labelKey, msisdnKey } from './words.ts'
 
@@ -27,9 +27,9 @@ const RARE = 500
 /** Rows that are looked at without giving others a turn. */
 const ROWS_AT_ONCE = 500
 
-/** Whether a filter needs more than columns with an index. */
-export function isSearch({ q, attached, msisdn }: SimFilter): boolean {
-  return q !== undefined || attached !== undefined || msisdn !== undefined
+/** Whether a filter needs more than columns with an index of their own. */
+export function isSearch({ q, attached, msisdn, iccid_last4 }: SimFilter): boolean {
+  return [q, attached, msisdn, iccid_last4].some((part) => part !== undefined)
 }
 
 /**
@@ -51,7 +51,7 @@ export async function search(
     isMatch(sim, terms, longEnds) &&
     (filter.msisdn === undefined || sim.msisdn === filter.msisdn) &&
     (filter.attached === undefined || (present?.has(sim.hash) === true) === filter.attached)
-  const candidates = await candidatesOf(reader, { filter, present }, terms)
+  const candidates = await candidatesOf(parts, { filter, present }, terms)
   return candidates === undefined
     ? await lookThrough(reader, filter, isFound, limit, after)
     : await pickFrom(reader, filter, candidates, isFound, limit, after)
@@ -59,22 +59,26 @@ export async function search(
 
 /** The smallest set of hashes that holds everything searched for; undefined when there is no small one. */
 async function candidatesOf(
-  reader: Reader,
+  parts: SimsParts,
   { filter, present }: Search,
   terms: readonly string[],
 ): Promise<ReadonlySet<string> | undefined> {
+  const reader = parts.context.db
   let best = filter.attached === true ? present : undefined
   const offer = (found: ReadonlySet<string> | undefined): void => {
     if (found !== undefined && (best === undefined || found.size < best.size)) best = found
   }
+  if (filter.iccid_last4 !== undefined)
+    offer(fewOf([await hashesByIccidEnds(parts, [filter.iccid_last4], RARE)]))
   if (!(await areWordsBuilt(reader))) return best
   if (filter.msisdn !== undefined) offer(new Set(await hashesByWord(reader, msisdnKey(filter.msisdn), RARE)))
-  for (const term of terms) offer(await hashesOfTerm(reader, term))
+  for (const term of terms) offer(await hashesOfTerm(parts, term))
   return best
 }
 
 /** Undefined when there are too many. */
-async function hashesOfTerm(reader: Reader, term: string): Promise<ReadonlySet<string> | undefined> {
+async function hashesOfTerm(parts: SimsParts, term: string): Promise<ReadonlySet<string> | undefined> {
+  const reader = parts.context.db
   const lists = [await hashesByWord(reader, labelKey(term), RARE)]
   if (isHashStart(term)) lists.push(await hashesByStart(reader, term, RARE))
   if (isDigits(term)) {
@@ -82,16 +86,20 @@ async function hashesOfTerm(reader: Reader, term: string): Promise<ReadonlySet<s
     const ends = iccidEnds(term)
     // One or two digits are the end of every tenth or hundredth ICCID.
     if (ends.length > 10) return undefined
-    lists.push(await hashesByIccidEnd(reader, ends, RARE))
+    lists.push(await hashesByIccidEnds(parts, ends, RARE))
   }
+  return fewOf(lists)
+}
+
+/** Undefined when there are too many. */
+function fewOf(lists: readonly (readonly string[])[]): ReadonlySet<string> | undefined {
   return lists.some((list) => list.length >= RARE) ? undefined : new Set(lists.flat())
 }
 
-async function longEndsOf({ context, vault }: SimsParts, terms: readonly string[]): Promise<LongEnds> {
+async function longEndsOf(parts: SimsParts, terms: readonly string[]): Promise<LongEnds> {
   const found = new Map<string, ReadonlySet<string>>()
   for (const term of terms)
-    if (isDigits(term) && term.length > ICCID_END)
-      found.set(term, await hashesByLongIccidEnd(context.db, vault, term))
+    if (isDigits(term) && term.length > ICCID_END) found.set(term, await hashesByLongIccidEnd(parts, term))
   return found
 }
 

@@ -1,5 +1,5 @@
 import { validationFailed } from '@steeple/contracts'
-import { ICCID_END } from './iccid-end.ts'
+import { ICCID_END } from '../secrets/iccid-mac.ts'
 import { type Searched, wordsOf } from './words.ts'
 
 /** Digits of a whole IMSI or ICCID; a search that is part of an address takes fewer. TS 23.003 §2.2, ITU-T E.118. */

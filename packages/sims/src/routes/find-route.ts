@@ -78,8 +78,8 @@ function byImsi(digits: string): ReadonlySet<string> {
   return new Set(imsi === undefined ? [] : [imsiHash(imsi)])
 }
 
-function byIccid({ context, vault }: SimsParts, iccid: string): Promise<ReadonlySet<string>> {
-  return hashesByLongIccidEnd(context.db, vault, parseIccid(iccid) ?? iccid)
+function byIccid(parts: SimsParts, iccid: string): Promise<ReadonlySet<string>> {
+  return hashesByLongIccidEnd(parts, parseIccid(iccid) ?? iccid)
 }
 
 async function byMsisdn(parts: SimsParts, msisdn: string): Promise<ReadonlySet<string>> {

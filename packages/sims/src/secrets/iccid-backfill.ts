@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Context, isServiceError, storeCorrupt, type Tx, type Vault } from '@steeple/contracts'
 import { SIMS } from '../store/sim-row.ts'
-import { ALL_INDEXED, type IccidIndex, type IccidMac, iccidOf, noteIndexed } from './iccid-index.ts'
+import { ALL_INDEXED, type IccidIndex, iccidOf, noteIndexed } from './iccid-index.ts'
+import type { IccidMac } from './iccid-mac.ts'
 
 /** SIMs of one write: short enough not to hold up other writers. */
-const AT_ONCE = 50
+const AT_ONCE = 100
 /** How long one call works; called each second, a tenth of a core at most. */
 const WORK_MS = 80
 
@@ -19,7 +20,8 @@ interface Card {
 }
 
 /**
- * Indexes the ICCIDs of SIMs that were stored before there was the index, or under a key that is lost. Each call does a
+ * Indexes the ICCIDs of SIMs that were stored before there was the index, by a version up to 0.2.0,
+ * or under a key that is lost. Each call does a
  * piece and remembers how far it came, so a restart goes on there; it does nothing once all are indexed.
  */
 export function iccidBackfill(
@@ -70,7 +72,7 @@ function missing(vault: Vault, macOf: IccidMac, cards: readonly Card[]): Readonl
 async function give(tx: Tx, hash: string, mac: Uint8Array): Promise<void> {
   try {
     const row = await SIMS.find(tx, { hash })
-    if (row !== undefined) await SIMS.put(tx, { ...row, iccid_mac: mac })
+    if (row !== undefined) await SIMS.change(tx, row, { ...row, iccid_mac: mac })
   } catch (error) {
     // A damaged row stays as it is; the check of the store reports it.
     if (!isServiceError(error) || error.code !== storeCorrupt.code) throw error

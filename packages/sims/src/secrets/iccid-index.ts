@@ -1,4 +1,4 @@
-import { createHmac, type KeyObject } from 'node:crypto'
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import {
   type Db,
   defineTable,
@@ -11,46 +11,50 @@ import {
   type Tx,
   type Vault,
 } from '@steeple/contracts'
-import { hasIccids, simsWithIccids, simWithIccid } from '../store/iccid-store.ts'
-import { simsWithIccidEnd } from '../store/sealed-store.ts'
+import {
+  cardsWithIccidEnd,
+  hasIccids,
+  hasMacIn,
+  type IccidPiece,
+  simsWithIccids,
+  simWithIccid,
+} from '../store/iccid-store.ts'
 import { wipeCard } from './card.ts'
+import { blockMac, ICCID_END, type IccidMac, rangesBeside, rangesUnder, wholeMac } from './iccid-mac.ts'
 import { openCard } from './sealing.ts'
 
 interface IndexRow {
   readonly id: string
-  /** The key of the keyed hash, sealed; AAD `sims_iccid_index/iccid`. A rotation of the vault seals it anew. */
+  /** The key of the keyed hashes, sealed; AAD `sims_iccid_index/<id>`. A rotation of the vault seals it anew. */
   readonly key_sealed: Uint8Array
-  /** All SIMs with a hash up to this have their `iccid_mac`. */
+  /** All SIMs with a hash up to this have their `iccid_mac` under that key. */
   readonly indexed_to: string
 }
 
-/** The one row of the index. */
+/** The keys of the index: the one in force, and the one of versions up to 0.2.0 as long as rows may be under it. */
 export const ICCID_INDEX: Table<IndexRow> = defineTable<IndexRow>(
   'sims_iccid_index',
   ['id', 'key_sealed', 'indexed_to'],
   ['id'],
 )
 
-const ID = 'iccid'
-/** Octets of a keyed hash, of which the first say under which key it is. No two cards share the others by chance. */
-const MAC_OCTETS = 16
-const TAG_OCTETS = 2
+/** Of hashes of blocks. */
+const BLOCKS = 'block'
+/** Of hashes of whole ICCIDs. */
+const WHOLE = 'iccid'
 /** So many are found sooner one by one than by the statement for a list. */
 const FEW_CARDS = 5
 /** Behind every hash. */
 export const ALL_INDEXED = 'g'
-
-/** Gives the keyed hash of an ICCID. */
-export interface IccidMac {
-  (iccid: string): Uint8Array
-  /** Whether that is a hash under the key in force. */
-  isUnder(mac: Uint8Array | null): boolean
-}
+/** Rows of the index that are looked through without giving others a turn, about: half a millisecond. */
+const ROWS_OF_PIECE = 4_096
+const MOST_PIECES = 256
 
 /**
- * Finds SIMs by their ICCID, which is stored sealed: beside it stands its HMAC-SHA-256 under a key of the vault's, so
- * that a look-up opens no card. Rows from before are indexed bit by bit; until then they are found by opening those
- * that share the last four digits.
+ * Finds SIMs by their ICCID, which is stored sealed: beside it stand its last four digits and the HMAC-SHA-256 of the others
+ * under a key of the vault's, so that a look-up opens no card. Rows of versions up to 0.2.0 have a hash of the whole ICCID,
+ * which is looked for as well, or none; they are indexed anew bit by bit. What has no hash under a known key is found until
+ * then by opening those that share the last four digits.
  */
 export interface IccidIndex {
   /** The keyed hash in force. Makes its key when there is none or the one that is there does not open. */
@@ -65,6 +69,8 @@ export interface IccidIndex {
     cards: readonly IndexedIccid[],
     search: { readonly indexedTo: string; readonly pause: Pause },
   ): Promise<ReadonlyMap<string, string>>
+  /** All of the index for whoever looks by last digits alone, in pieces that suit a store of so many SIMs. */
+  pieces(sims: number): Promise<readonly IccidPiece[]>
 }
 
 /** An ICCID and its keyed hash. */
@@ -73,41 +79,53 @@ export interface IndexedIccid {
   readonly mac: Uint8Array
 }
 
-/** The index over the store. Its key is read when it is first needed. */
+/** The keyed hash in force, and the one that rows of earlier versions may have. */
+interface Macs {
+  readonly now: IccidMac
+  readonly before: IccidMac | undefined
+}
+
+/** The index over the store. Its keys are read when they are first needed. */
 export function iccidIndex(db: Db, vault: Vault): IccidIndex {
   const keyNow = drawnKey(db, vault, {
-    rowId: `sims_iccid_index/${ID}`,
-    sealed: async (reader) => (await ICCID_INDEX.find(reader, { id: ID }))?.key_sealed,
+    rowId: rowIdOf(BLOCKS),
+    sealed: async (reader) => (await ICCID_INDEX.find(reader, { id: BLOCKS }))?.key_sealed,
     keep: async (tx, key_sealed) => {
       // A store without cards has nothing to be indexed later.
       const indexed_to = (await hasIccids(tx)) ? '' : ALL_INDEXED
-      await ICCID_INDEX.put(tx, { id: ID, key_sealed, indexed_to })
+      await ICCID_INDEX.put(tx, { id: BLOCKS, key_sealed, indexed_to })
       return true
     },
     // Then everything is indexed anew.
     isReplaced: true,
   })
-  let mac: { readonly key: KeyObject; readonly of: IccidMac } | undefined
-  const macNow = async (): Promise<IccidMac> => {
-    const key = await keyNow()
-    if (mac?.key !== key) mac = { key, of: macUnder(key) }
-    return mac.of
+  let macs: Promise<Macs> | undefined
+  const macsNow = (): Promise<Macs> => {
+    macs ??= macsOf(db, vault, keyNow)
+    macs.catch(() => {
+      macs = undefined
+    })
+    return macs
   }
   const holder: IccidIndex['holder'] = async (reader, { iccid, mac: wanted }, indexedTo) => {
+    const { now, before } = await macsNow()
     const last4 = lastFour(iccid)
-    const found = await simWithIccid(reader, last4, wanted)
+    const found =
+      (await simWithIccid(reader, last4, wanted)) ??
+      (before === undefined ? undefined : await simWithIccid(reader, last4, before(iccid)))
     if (found !== undefined || indexedTo >= ALL_INDEXED) return found
-    const { isUnder } = await macNow()
-    for (const sim of await simsWithIccidEnd(reader, last4, indexedTo))
-      if (!isUnder(sim.iccid_mac) && iccidOf(vault, sim) === iccid) return sim.hash
+    const others: readonly IccidPiece[] = ['unindexed', ...rangesBeside(tagsOf({ now, before }))]
+    for (const sim of await cardsWithIccidEnd(reader, last4, others))
+      if (sim.state !== 'revoked' && iccidOf(vault, sim) === iccid) return sim.hash
     return undefined
   }
   return {
-    mac: macNow,
-    indexedTo: async (reader) => (await ICCID_INDEX.find(reader, { id: ID }))?.indexed_to ?? '',
+    mac: async () => (await macsNow()).now,
+    indexedTo,
     holder,
     holders: async (reader, cards, { indexedTo, pause }) => {
-      if (indexedTo >= ALL_INDEXED && cards.length > FEW_CARDS) return await indexedHolders(reader, cards)
+      if (indexedTo >= ALL_INDEXED && cards.length > FEW_CARDS)
+        return await indexedHolders(reader, cards, (await macsNow()).before)
       const holders = new Map<string, string>()
       for (const card of cards) {
         const hash = await holder(reader, card, indexedTo)
@@ -116,22 +134,89 @@ export function iccidIndex(db: Db, vault: Vault): IccidIndex {
       }
       return holders
     },
+    pieces: async (sims) => {
+      const all = await macsNow()
+      const wanted = 2 ** Math.ceil(Math.log2(Math.max(1, sims / ROWS_OF_PIECE)))
+      const pieces = Math.min(wanted, MOST_PIECES)
+      const before = all.before === undefined ? [] : rangesUnder(all.before.tag, pieces)
+      // A row that is indexed meanwhile goes from the first of these to the last: it is in one of them at least.
+      return ['unindexed', ...rangesBeside(tagsOf(all)), ...before, ...rangesUnder(all.now.tag, pieces)]
+    },
+  }
+}
+
+async function indexedTo(reader: Reader): Promise<string> {
+  return (await ICCID_INDEX.find(reader, { id: BLOCKS }))?.indexed_to ?? ''
+}
+
+function tagsOf({ now, before }: Macs): readonly number[] {
+  return before === undefined ? [now.tag] : [now.tag, before.tag]
+}
+
+function rowIdOf(id: string): string {
+  return `sims_iccid_index/${id}`
+}
+
+async function macsOf(db: Db, vault: Vault, keyNow: () => Promise<KeyObject>): Promise<Macs> {
+  const now = blockMac(await keyNow())
+  const key = await keyBefore(db, vault)
+  if (key === undefined) return { now, before: undefined }
+  const before = wholeMac(key)
+  const [range] = rangesUnder(before.tag, 1)
+  const hasRows = range !== undefined && (await hasMacIn(db, range))
+  const upTo = await indexedTo(db)
+  if (!hasRows && upTo >= ALL_INDEXED) {
+    // No earlier version has written meanwhile. One that does all the same makes a key for itself, which the next start finds.
+    await db.write((tx) => ICCID_INDEX.remove(tx, { id: WHOLE }))
+    return { now, before: undefined }
+  }
+  await db.write(async (tx) => {
+    if (hasRows && upTo >= ALL_INDEXED) await noteIndexed(tx, '')
+    // Should the version before run again: nothing that was written since is indexed as it does that.
+    const row = await ICCID_INDEX.find(tx, { id: WHOLE })
+    if (row !== undefined && row.indexed_to !== '') await ICCID_INDEX.put(tx, { ...row, indexed_to: '' })
+  })
+  return { now, before }
+}
+
+/** The key of versions up to 0.2.0; undefined when there is none or it does not open. */
+async function keyBefore(db: Db, vault: Vault): Promise<KeyObject | undefined> {
+  try {
+    const row = await ICCID_INDEX.find(db, { id: WHOLE })
+    if (row === undefined) return undefined
+    const octets = vault.open(row.key_sealed, rowIdOf(WHOLE))
+    try {
+      return createSecretKey(octets)
+    } finally {
+      octets.fill(0)
+    }
+  } catch (error) {
+    if (isServiceError(error) && error.code === storeCorrupt.code) return undefined
+    throw error
   }
 }
 
 async function indexedHolders(
   reader: Reader,
   cards: readonly IndexedIccid[],
+  before: IccidMac | undefined,
 ): Promise<ReadonlyMap<string, string>> {
-  const wanted = cards.map(({ iccid, mac }) => ({ last4: lastFour(iccid), mac }))
-  const sims = await simsWithIccids(reader, wanted)
-  if (sims.length === 0) return new Map()
-  const iccids = new Map(cards.map(({ iccid, mac }) => [hexOf(mac), iccid]))
-  return new Map(sims.map(({ hash, iccid_mac }) => [iccids.get(hexOf(iccid_mac)) ?? '', hash]))
+  const holders = new Map<string, string>()
+  const look = async (macOf: (card: IndexedIccid) => Uint8Array): Promise<void> => {
+    const wanted = cards.map((card) => ({ iccid: card.iccid, last4: lastFour(card.iccid), mac: macOf(card) }))
+    const sims = await simsWithIccids(reader, wanted)
+    if (sims.length === 0) return
+    const iccids = new Map(wanted.map(({ iccid, last4, mac }) => [hexOf(mac) + last4, iccid]))
+    for (const { hash, iccid_mac, iccid_last4 } of sims)
+      holders.set(iccids.get(hexOf(iccid_mac) + iccid_last4) ?? '', hash)
+  }
+  if (before !== undefined) await look(({ iccid }) => before(iccid))
+  await look(({ mac }) => mac)
+  return holders
 }
 
 function lastFour(iccid: string): string {
-  return iccid.slice(-4)
+  return iccid.slice(-ICCID_END)
 }
 
 function hexOf(octets: Uint8Array): string {
@@ -140,7 +225,7 @@ function hexOf(octets: Uint8Array): string {
 
 /** Remembers that all SIMs up to `hash` are indexed, in the transaction that has done it. */
 export async function noteIndexed(tx: Tx, hash: string): Promise<void> {
-  const row = await ICCID_INDEX.find(tx, { id: ID })
+  const row = await ICCID_INDEX.find(tx, { id: BLOCKS })
   if (row !== undefined) await ICCID_INDEX.put(tx, { ...row, indexed_to: hash })
 }
 
@@ -158,16 +243,4 @@ export function iccidOf(
     if (isServiceError(error) && error.code === storeCorrupt.code) return undefined
     throw error
   }
-}
-
-function macUnder(key: KeyObject): IccidMac {
-  const tag = createHmac('sha256', key).update('tag').digest().subarray(0, TAG_OCTETS)
-  const mac = (iccid: string): Uint8Array => {
-    const digest = createHmac('sha256', key).update(iccid).digest()
-    digest.set(tag)
-    return digest.subarray(0, MAC_OCTETS)
-  }
-  const isUnder = (one: Uint8Array | null): boolean =>
-    one !== null && tag.every((octet, i) => octet === one[i])
-  return Object.assign(mac, { isUnder })
 }

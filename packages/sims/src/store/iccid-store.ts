@@ -1,9 +1,13 @@
-import type { Reader, SqlValue } from '@steeple/contracts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Reader, SqlParams, SqlValue } from '@steeple/contracts'
+import type { MacRange } from '../secrets/iccid-mac.ts'
+import { listed } from './listed.ts'
+import type { SimRow } from './sim-row.ts'
 
 const BY_ICCID =
-  "select hash from sims_sim where iccid_last4 = :last4 and iccid_mac = :mac and state <> 'revoked' limit 1"
+  "select hash from sims_sim where iccid_mac = :mac and iccid_last4 = :last4 and state <> 'revoked' limit 1"
 
-/** The SIM that is not revoked and has the ICCID with that end and keyed hash, as far as it is indexed. */
+/** The SIM that is not revoked and has the ICCID with that keyed hash and that end. */
 export async function simWithIccid(
   reader: Reader,
   last4: string,
@@ -18,20 +22,27 @@ interface KeyedIccid {
   readonly mac: Uint8Array
 }
 
+/** A SIM with what its card is found by. */
+interface KeyedSim {
+  readonly hash: string
+  readonly iccid_mac: Uint8Array
+  readonly iccid_last4: string
+}
+
 /** Cards that one statement looks for. */
 const CARDS_AT_ONCE = 50
 /** Each card is a look into the index: lists of ends and of hashes would make SQLite look for each end with each hash. */
-const BY_ICCIDS = `select hash, iccid_mac from sims_sim where state <> 'revoked' and (${Array.from(
+const BY_ICCIDS = `select hash, iccid_mac, iccid_last4 from sims_sim where state <> 'revoked' and (${Array.from(
   { length: CARDS_AT_ONCE },
-  (_, i) => `(iccid_last4 = :last4_${i} and iccid_mac = :mac_${i})`,
+  (_, i) => `(iccid_mac = :mac_${i} and iccid_last4 = :last4_${i})`,
 ).join(' or ')})`
 
-/** The SIMs that are not revoked and have one of these ICCIDs, as far as they are indexed, in no order. */
+/** The SIMs that are not revoked and have one of these ICCIDs, in no order. */
 export async function simsWithIccids(
   reader: Reader,
   cards: readonly KeyedIccid[],
-): Promise<readonly { readonly hash: string; readonly iccid_mac: Uint8Array }[]> {
-  const found: { readonly hash: string; readonly iccid_mac: Uint8Array }[] = []
+): Promise<readonly KeyedSim[]> {
+  const found: KeyedSim[] = []
   for (let from = 0; from < cards.length; from += CARDS_AT_ONCE) {
     const params: Record<string, SqlValue> = {}
     // A list that is shorter repeats its last card, so that there is one statement.
@@ -40,13 +51,76 @@ export async function simsWithIccids(
       params[`last4_${i}`] = card?.last4 ?? null
       params[`mac_${i}`] = card?.mac ?? null
     }
-    found.push(...(await reader.all<(typeof found)[number]>(BY_ICCIDS, params)))
+    found.push(...(await reader.all<KeyedSim>(BY_ICCIDS, params)))
   }
   return found
 }
 
 /** Whether any SIM has an ICCID. */
 export async function hasIccids(reader: Reader): Promise<boolean> {
-  const sql = 'select hash from sims_sim where iccid_last4 is not null limit 1'
-  return (await reader.get(sql)) !== undefined
+  const keyed = 'select hash from sims_sim where iccid_mac is not null limit 1'
+  const bare = 'select hash from sims_sim where iccid_mac is null and iccid_last4 is not null limit 1'
+  return (await reader.get(keyed)) !== undefined || (await reader.get(bare)) !== undefined
 }
+
+/** Whether any SIM has a keyed hash of that range. */
+export async function hasMacIn(reader: Reader, { from, to }: MacRange): Promise<boolean> {
+  const sql = 'select hash from sims_sim where iccid_mac >= :from and iccid_mac < :to limit 1'
+  return (await reader.get(sql, { from, to })) !== undefined
+}
+
+/** A part of the index of cards: those of a range of keyed hashes, or those that have none. */
+export type IccidPiece = MacRange | 'unindexed'
+
+/** A SIM with its card, sealed. */
+type CardOfSim = Pick<SimRow, 'hash' | 'state' | 'secrets_sealed'>
+
+/**
+ * The SIMs whose ICCID ends in these four digits, revoked ones included, from pieces of the index, each of which is looked
+ * through without giving others a turn. Not checked, but sealed.
+ */
+export async function cardsWithIccidEnd(
+  reader: Reader,
+  end: string,
+  pieces: readonly IccidPiece[],
+): Promise<readonly CardOfSim[]> {
+  return await fromPieces<CardOfSim>(reader, 'hash, state, secrets_sealed', [end], pieces)
+}
+
+/** `limit` hashes of SIMs whose ICCID ends in one of these four digits, or somewhat more; all of them when they are fewer. */
+export async function hashesByIccidEnd(
+  reader: Reader,
+  ends: readonly string[],
+  pieces: readonly IccidPiece[],
+  limit: number,
+): Promise<readonly string[]> {
+  const found = await fromPieces<Pick<SimRow, 'hash'>>(reader, 'hash', ends, pieces, limit)
+  // One that was indexed meanwhile is in two pieces.
+  return [...new Set(found.map(({ hash }) => hash))]
+}
+
+async function fromPieces<Row>(
+  reader: Reader,
+  columns: string,
+  ends: readonly string[],
+  pieces: readonly IccidPiece[],
+  limit = Number.POSITIVE_INFINITY,
+): Promise<readonly Row[]> {
+  const { where, params } = listed('iccid_last4', ends)
+  const found: Row[] = []
+  for (const piece of pieces) {
+    const [of, bounds]: readonly [string, SqlParams] =
+      piece === 'unindexed' ? ['iccid_mac is null', {}] : [IN_RANGE, { ...piece }]
+    found.push(
+      ...(await reader.all<Row>(`select ${columns} from sims_sim where ${of} and ${where}`, {
+        ...params,
+        ...bounds,
+      })),
+    )
+    if (found.length >= limit) break
+    if (pieces.length > 1) await nextTurn()
+  }
+  return found
+}
+
+const IN_RANGE = 'iccid_mac >= :from and iccid_mac < :to'

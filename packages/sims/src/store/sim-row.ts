@@ -43,7 +43,7 @@ export interface SimRow extends SimStanding {
   readonly hss_synced_at_ms: number | null
   /** SEQ with which the HSS inserts it: 1, and later than every SEQ used when it has to be inserted again. */
   readonly hss_seq: number
-  /** The ICCID under a keyed hash (see secrets/iccid-index.ts); null without one, and before it was indexed. */
+  /** The ICCID without its last four digits under a keyed hash (see secrets/iccid-index.ts); null without one, and before it was indexed. */
   readonly iccid_mac: Uint8Array | null
   /** A lower rate than its AMBR, in both directions; null while its AMBR holds. */
   readonly cap_bps: number | null

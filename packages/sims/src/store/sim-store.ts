@@ -104,16 +104,6 @@ export function hashesByStart(reader: Reader, start: string, limit: number): Pro
   return hashList(reader, sql, { from: start, to: start + BEHIND_HEX, limit })
 }
 
-/** At most `limit` hashes of SIMs whose ICCID ends in one of these four digits. */
-export function hashesByIccidEnd(
-  reader: Reader,
-  ends: readonly string[],
-  limit: number,
-): Promise<readonly string[]> {
-  const { where, params } = listed('iccid_last4', ends)
-  return hashList(reader, `select hash from sims_sim where ${where} limit :limit`, { ...params, limit })
-}
-
 async function hashList(reader: Reader, sql: string, params: SqlParams): Promise<readonly string[]> {
   return (await reader.all<{ readonly hash: string }>(sql, params)).map(({ hash }) => hash)
 }

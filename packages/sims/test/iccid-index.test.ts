@@ -267,6 +267,8 @@ index('gives the cards of one block one hash, and no two ICCIDs the same with th
   const mac = blockMac(createSecretKey(Buffer.alloc(32, 1)))
   const hex = (iccid: string): string => Buffer.from(mac(iccid)).toString('hex')
   const iccids = Array.from({ length: 3_000 }, (_, i) => iccidOf(i * 7))
+  // More than are remembered.
+  iccids.push(...Array.from({ length: 700 }, (_, i) => iccidOf((i + 1) * 1_000_000)))
   const blocks = Map.groupBy(iccids, (iccid) => iccid.slice(0, -4))
   assert.is(new Set(iccids.map(hex)).size, blocks.size)
   assert.is(new Set(iccids.map((iccid) => hex(iccid) + iccid.slice(-4))).size, iccids.length)

@@ -16,8 +16,12 @@ const BOUNDS_OF_TAG = 256
 /** Behind every keyed hash. */
 const BEHIND_ALL = new Uint8Array(WHOLE_MAC_OCTETS + 1).fill(0xff)
 
+/** Blocks whose hashes are remembered. */
+const MOST_BLOCKS = 256
+
 /** Gives the keyed hash of an ICCID. */
 export interface IccidMac {
+  /** Leave it as it is: others of its block get the same octets. */
   (iccid: string): Uint8Array
   /** With what every one of its hashes begins. */
   readonly tag: number
@@ -36,24 +40,41 @@ export interface MacRange {
  * delivery stand beside each other in an index. With the last four digits it is the one of the whole ICCID.
  */
 export function blockMac(key: KeyObject): IccidMac {
-  return macUnder(key, BLOCK_MAC_OCTETS, (iccid) => iccid.slice(0, -ICCID_END))
+  const { octetsOf, ...rest } = macUnder(key, BLOCK_MAC_OCTETS)
+  // An import brings those of few blocks in any order.
+  const known = new Map<string, Uint8Array>()
+  const mac = (iccid: string): Uint8Array => {
+    const block = iccid.slice(0, -ICCID_END)
+    const before = known.get(block)
+    if (before !== undefined) return before
+    if (known.size >= MOST_BLOCKS) known.clear()
+    const octets = octetsOf(block)
+    known.set(block, octets)
+    return octets
+  }
+  return Object.assign(mac, rest)
 }
 
 /** HMAC-SHA-256 of a whole ICCID. */
 export function wholeMac(key: KeyObject): IccidMac {
-  return macUnder(key, WHOLE_MAC_OCTETS, (iccid) => iccid)
+  const { octetsOf, ...rest } = macUnder(key, WHOLE_MAC_OCTETS)
+  return Object.assign((iccid: string) => octetsOf(iccid), rest)
 }
 
-function macUnder(key: KeyObject, octets: number, partOf: (iccid: string) => string): IccidMac {
+interface Mac extends Pick<IccidMac, 'tag' | 'isUnder'> {
+  octetsOf(text: string): Uint8Array
+}
+
+function macUnder(key: KeyObject, octets: number): Mac {
   const mark = createHmac('sha256', key).update('tag').digest().subarray(0, TAG_OCTETS)
-  const mac = (iccid: string): Uint8Array => {
-    const digest = createHmac('sha256', key).update(partOf(iccid)).digest()
+  const octetsOf = (text: string): Uint8Array => {
+    const digest = createHmac('sha256', key).update(text).digest()
     digest.set(mark)
     return digest.subarray(0, octets)
   }
   const isUnder = (one: Uint8Array | null): boolean =>
     one !== null && one.length === octets && mark.every((octet, i) => octet === one[i])
-  return Object.assign(mac, { tag: mark.readUInt16BE(), isUnder })
+  return { octetsOf, tag: mark.readUInt16BE(), isUnder }
 }
 
 /** All hashes with a tag, in `pieces` of about as many each: a power of two, 256 at most. */

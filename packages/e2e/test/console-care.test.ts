@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, type OpenPage, openBrowser } from '../harness/browser.ts'
-import { isAccessible, signInAs, signInWithToken } from '../harness/console-page.ts'
+import { isAccessible, signInAs } from '../harness/console-page.ts'
+import { makeVisits, type Visits } from '../harness/console-visits.ts'
 import { addPerson, post } from '../harness/people.ts'
 import { sourceOf } from '../harness/plugins/failing-plugins.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
@@ -24,6 +25,7 @@ let service: Service
 let hooks: WebhookReceiver
 let treatment: Treatment = 'fail'
 let browser: Browser
+let visits: Visits
 let clock: ReturnType<typeof shiftedClock>
 
 /** Configuration of the box; JSON is YAML. */
@@ -52,6 +54,7 @@ if (executable !== undefined) {
       nodeFlags: clock.nodeFlags,
     })
     browser = await openBrowser(executable)
+    visits = makeVisits(browser, service.url, () => service.adminToken)
   }, LIMIT)
   care.after(async () => {
     await browser?.close()
@@ -63,10 +66,9 @@ if (executable !== undefined) {
 
 /** A page for who may do all. */
 async function asAdmin(path: string, work: (page: Page) => Promise<void>): Promise<void> {
-  const opened = await browser.open(service.url + path)
-  await signInWithToken(opened.page, service.adminToken)
-  await work(opened.page)
-  await isWell(opened)
+  const { page } = await visits.enter('admin', path)
+  await work(page)
+  await visits.leave(page)
 }
 
 /** Nothing was complained of, nobody else was asked. */

@@ -86,9 +86,8 @@ if (executable !== undefined) {
       const issued = await service.request('POST', '/v1/sims', { body: { label: 'valley' } })
       assert.is(issued.status, 201)
       const { batch_id, imsi_sha256_12: hash } = issued.body.sims[0]
-      const { page, problems } = await browser.open(service.url)
+      const { page, problems } = await browser.open(`${service.url}/sims/${hash}`)
       await signInWithToken(page, service.adminToken)
-      await page.goto(`${service.url}/sims/${hash}`)
       const { moment } = await withoutTime(page, () =>
         page.getByText('offline', { exact: true }).first().waitFor(),
       )

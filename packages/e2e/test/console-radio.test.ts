@@ -5,7 +5,8 @@ import { assert, enterOwnMachine, eventually, suite } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { about } from '../harness/builds/program.ts'
-import { isAccessible, signInWithToken, withoutTime } from '../harness/console-page.ts'
+import { isAccessible, withoutTime } from '../harness/console-page.ts'
+import { makeVisits, type Visits } from '../harness/console-visits.ts'
 import type { TokenRole } from '../harness/contract-roles.ts'
 import { type Box, makeBox } from '../harness/mesh/box.ts'
 import { boxPlace, makeLan } from '../harness/mesh/places.ts'
@@ -25,6 +26,7 @@ let air: Air
 let mast: Box
 let hill: Box
 let browser: Browser | undefined
+let visits: Visits
 
 pages.before(async () => {
   if (executable === undefined) return
@@ -52,6 +54,7 @@ pages.before(async () => {
     '--ignore-certificate-errors',
     `--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE ${place.address}`,
   ])
+  visits = makeVisits(browser, mast.url, tokenOf)
 }, LIMIT)
 
 pages.after(async () => {
@@ -61,14 +64,13 @@ pages.after(async () => {
   rmSync(folder, { recursive: true, force: true })
 }, LIMIT)
 
-/** A page of the console, as somebody with these roles sees it. */
-async function openAs(roles: readonly TokenRole[], path: string) {
-  if (browser === undefined) throw new Error('the browser was not started')
-  const made = await mast.ask('POST', '/v1/tokens', { name: roles.join(' '), roles })
+/** A page of the console, as somebody with that role sees it; `visits` takes it back. */
+const openAs = (role: TokenRole, path: string) => visits.enter(role, path)
+
+async function tokenOf(role: string): Promise<string> {
+  const made = await mast.ask('POST', '/v1/tokens', { name: role, roles: [role] })
   assert.is(made.status, 201, JSON.stringify(made.body))
-  const opened = await browser.open(mast.url + path)
-  await signInWithToken(opened.page, made.body.token)
-  return opened
+  return made.body.token
 }
 
 async function change(body: object): Promise<void> {
@@ -84,14 +86,14 @@ if (executable !== undefined) {
   about(['driver-ran'], pages)(
     'names what keeps a profile off the air, to everybody, and arms nothing meanwhile',
     async () => {
-      const { page, problems } = await openAs(['viewer'], '/radio')
+      const { page, problems } = await openAs('viewer', '/radio')
       const card = page.getByRole('article', { name: 'Profile mast' })
       await card.getByText('2,677.5 – 2,682.5 MHz').waitFor()
       await card.getByText('no license is acknowledged').waitFor()
       await page.getByText('Licence: missing').waitFor()
       await seesNo(page, /^Arm/)
       await isAccessible(page, 'radio of a viewer')
-      const admin = await openAs(['admin'], '/radio')
+      const admin = await openAs('admin', '/radio')
       await admin.page.getByRole('button', { name: 'Arm mast' }).click()
       const dialog = admin.page.getByRole('dialog')
       await dialog.getByText('no license is acknowledged').waitFor()
@@ -102,8 +104,8 @@ if (executable !== undefined) {
       assert.ok(await dialog.getByRole('button', { name: 'Go on the air' }).isDisabled())
       await isAccessible(admin.page, 'checklist that is closed')
       assert.equal([...problems, ...admin.problems], [])
-      await page.close()
-      await admin.page.close()
+      await visits.leave(page)
+      await visits.leave(admin.page)
     },
     LIMIT,
   )
@@ -111,8 +113,8 @@ if (executable !== undefined) {
   pages(
     'changes the rules, tells a second tab that its form is old, and loses nothing that was typed there',
     async () => {
-      const first = await openAs(['operator'], '/rules')
-      const second = await openAs(['operator'], '/rules')
+      const first = await openAs('operator', '/rules')
+      const second = await openAs('operator', '/rules')
       const typed = second.page.getByLabel('Audit trail, days')
       await typed.fill('500')
       await second.page.getByLabel('Arms of the radio per hour').fill('70')
@@ -142,8 +144,8 @@ if (executable !== undefined) {
       assert.equal([spectrum.license.acknowledged, spectrum.license.reference], [true, 'L-7'])
       assert.equal(spectrum.allow_list, [{ technology: 'lte', band: 'b7', country: 'DE' }])
       assert.equal([...first.problems, ...second.problems], [])
-      await first.page.close()
-      await second.page.close()
+      await visits.leave(first.page)
+      await visits.leave(second.page)
     },
     LIMIT,
   )
@@ -151,11 +153,11 @@ if (executable !== undefined) {
   pages(
     'shows the rules to a viewer, and gives no way to change them',
     async () => {
-      const { page } = await openAs(['viewer'], '/rules')
+      const { page } = await openAs('viewer', '/rules')
       await page.getByText('Your role reads these rules.').waitFor()
       assert.ok(await page.getByLabel('Audit trail, days').isDisabled())
       await seesNo(page, 'Add an entry')
-      await page.close()
+      await visits.leave(page)
     },
     LIMIT,
   )
@@ -163,7 +165,7 @@ if (executable !== undefined) {
   about(['driver-ran'], pages)(
     'puts a profile on the air after each point of the list, and takes it off with Stop',
     async () => {
-      const { page, problems } = await openAs(['admin'], '/radio')
+      const { page, problems } = await openAs('admin', '/radio')
       await page.getByRole('button', { name: 'Arm mast' }).click()
       const dialog = page.getByRole('dialog')
       const confirm = dialog.getByRole('button', { name: 'Go on the air' })
@@ -188,7 +190,7 @@ if (executable !== undefined) {
       await page.getByRole('banner').getByText('Off the air', { exact: true }).waitFor()
       assert.is((await mast.ask('GET', '/v1/tx/arm')).body.transmitter, 'off')
       assert.equal(problems, [])
-      await page.close()
+      await visits.leave(page)
     },
     LIMIT,
   )
@@ -196,7 +198,7 @@ if (executable !== undefined) {
   about(['driver-ran'], pages)(
     'shows that the radio goes on and off because it is told, and not because time goes by',
     async () => {
-      const { page, problems } = await openAs(['viewer'], '/radio')
+      const { page, problems } = await openAs('viewer', '/radio')
       const { moment } = await withoutTime(page, async () => {
         await page
           .getByText('the TX gate')
@@ -226,6 +228,7 @@ if (executable !== undefined) {
         assert.is(await page.getByText(/^off: /).count(), 1)
       })
       assert.equal(problems, [])
+      // Its clock stands.
       await page.close()
     },
     LIMIT,
@@ -234,13 +237,13 @@ if (executable !== undefined) {
   pages(
     'says of channels whether they may be used here',
     async () => {
-      const { page } = await openAs(['operator'], '/radio')
+      const { page } = await openAs('operator', '/radio')
       await page.getByLabel('Channels', { exact: true }).fill('3350, 1300')
       await page.getByRole('button', { name: 'Check', exact: true }).click()
       const results = page.getByRole('table', { name: 'Channel by channel' })
       await results.getByRole('row').filter({ hasText: '3350' }).getByText('yes').waitFor()
       await results.getByRole('row').filter({ hasText: '1300' }).getByText('no', { exact: true }).waitFor()
-      await page.close()
+      await visits.leave(page)
     },
     LIMIT,
   )
@@ -248,7 +251,7 @@ if (executable !== undefined) {
   about(['core-config', 'driver-core-a'], pages)(
     'shows what a change of the core would do, to operators alone',
     async () => {
-      const { page, problems } = await openAs(['operator'], '/core')
+      const { page, problems } = await openAs('operator', '/core')
       await page.getByText('The core is to be changed').waitFor()
       const file = page.getByRole('group').filter({ has: page.getByText('mme.yaml', { exact: true }) })
       await file.getByText('mme.yaml', { exact: true }).click()
@@ -256,13 +259,13 @@ if (executable !== undefined) {
       await page.getByRole('table', { name: 'Daemons' }).getByText('mme', { exact: true }).waitFor()
       await page.getByText('No part of the core was restarted by this box.').waitFor()
       await isAccessible(page, 'core')
-      const viewer = await openAs(['viewer'], '/core')
+      const viewer = await openAs('viewer', '/core')
       await viewer.page.getByRole('heading', { name: 'Where this box stands' }).waitFor()
       assert.is(await viewer.page.getByRole('heading', { name: 'What a change would do now' }).count(), 0)
       await seesNo(viewer.page, /^Move to/)
       assert.equal([...problems, ...viewer.problems], [])
-      await page.close()
-      await viewer.page.close()
+      await visits.leave(page)
+      await visits.leave(viewer.page)
     },
     LIMIT,
   )
@@ -271,7 +274,7 @@ if (executable !== undefined) {
     'invites a box, which joins by what is shown, and approves the route that it offers',
     async () => {
       await change({ mesh: { allow_route_advertise: true } })
-      const { page, problems } = await openAs(['admin'], '/mesh')
+      const { page, problems } = await openAs('admin', '/mesh')
       await page.getByRole('button', { name: 'Invite a box' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByRole('button', { name: 'Make the invitation' }).click()
@@ -299,7 +302,7 @@ if (executable !== undefined) {
       await page.getByRole('table', { name: 'Members of mast' }).getByText('hill').waitFor()
       await isAccessible(page, 'mesh')
       assert.equal(problems, [])
-      await page.close()
+      await visits.leave(page)
     },
     LIMIT,
   )
@@ -307,18 +310,18 @@ if (executable !== undefined) {
   about(['mesh'], pages)(
     'says what it costs to put a box out, and does it',
     async () => {
-      const { page } = await openAs(['admin'], '/mesh')
+      const { page } = await openAs('admin', '/mesh')
       await page.getByRole('button', { name: 'Put out hill' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByText('are revoked at once').waitFor()
       await dialog.getByRole('button', { name: 'Put out' }).click()
       await page.getByRole('button', { name: 'Put out hill' }).waitFor({ state: 'detached' })
       assert.is((await mast.ask('GET', '/v1/mesh/members')).body.members.length, 1)
-      const viewer = await openAs(['viewer'], '/mesh')
+      const viewer = await openAs('viewer', '/mesh')
       await viewer.page.getByRole('heading', { name: 'This box' }).waitFor()
       for (const name of ['Invite a box', 'Join a mesh', 'Change the key']) await seesNo(viewer.page, name)
-      await page.close()
-      await viewer.page.close()
+      await visits.leave(page)
+      await visits.leave(viewer.page)
     },
     LIMIT,
   )
@@ -326,7 +329,7 @@ if (executable !== undefined) {
   about(['mesh'], pages)(
     'has no page of a mesh while there is no plugin for it, and another one when it is back',
     async () => {
-      const { page, problems } = await openAs(['viewer'], '/radio')
+      const { page, problems } = await openAs('viewer', '/radio')
       const link = page.getByRole('navigation').getByRole('link', { name: 'Mesh', exact: true })
       await link.waitFor()
       assert.is((await mast.ask('POST', '/v1/plugins/mesh/unload', {})).status, 200)
@@ -335,7 +338,7 @@ if (executable !== undefined) {
       await link.click()
       await page.getByRole('heading', { name: 'Mesh', level: 1 }).waitFor()
       assert.equal(problems, [])
-      await page.close()
+      await visits.leave(page)
     },
     LIMIT,
   )

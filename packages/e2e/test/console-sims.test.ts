@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
-import { type Browser, findBrowser, type OpenPage, openBrowser } from '../harness/browser.ts'
+import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { about } from '../harness/builds/program.ts'
-import { goTo, isAccessible, signInWithToken } from '../harness/console-page.ts'
+import { goTo, isAccessible } from '../harness/console-page.ts'
+import { makeVisits, type Visits } from '../harness/console-visits.ts'
 import { mint } from '../harness/credentials.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
@@ -22,6 +23,7 @@ let folder: string
 let lab: LabProcess
 let service: Service
 let browser: Browser | undefined
+let visits: Visits
 
 if (executable !== undefined) {
   sims.before(async () => {
@@ -39,6 +41,7 @@ if (executable !== undefined) {
       },
     })
     browser = await openBrowser(executable)
+    visits = newVisits()
   }, LIMIT)
   sims.after(async () => {
     await browser?.close()
@@ -48,16 +51,26 @@ if (executable !== undefined) {
   }, LIMIT)
 }
 
-/** A page for somebody with that role, who has just signed in; nothing on it has gone wrong when `work` is done. */
-async function as(role: string, path: string, work: (page: Page) => Promise<void>): Promise<void> {
+/** A page for somebody with that role; nothing on it has gone wrong when `work` is done. */
+async function as(
+  role: string,
+  path: string,
+  work: (page: Page) => Promise<void>,
+  of: Visits = visits,
+): Promise<void> {
+  const { page } = await of.enter(role, path)
+  await work(page)
+  await of.leave(page)
+}
+
+/** Visits of pages that nobody has been to. */
+function newVisits(): Visits {
   if (browser === undefined) throw new Error('the browser was not started')
-  const { token } = await mint(service, { name: role, roles: [role] })
-  const opened: OpenPage = await browser.open(service.url + path)
-  await signInWithToken(opened.page, token)
-  await work(opened.page)
-  assert.equal(opened.problems, [])
-  assert.equal([...opened.hosts], [new URL(service.url).host])
-  await opened.page.close()
+  return makeVisits(
+    browser,
+    service.url,
+    async (role) => (await mint(service, { name: role, roles: [role] })).token,
+  )
 }
 
 interface Issued {
@@ -275,7 +288,7 @@ if (executable !== undefined) {
       const [hash = '', unused = ''] = hashes
       const usage = { report_id: 'chart-1', source: 'meter', up_bytes: 4_000_000, down_bytes: 96_000_000 }
       await service.request('POST', `/v1/sims/${hash}/usage`, { body: usage })
-      await as('operator', '/sims', async (page) => {
+      const shown = async (page: Page): Promise<void> => {
         await page.getByRole('link', { name: 'chart' }).first().waitFor()
         assert.equal(await filesOfChart(page), [], 'the library is not loaded with other pages')
         await goTo(page, `/sims/${unused}`)
@@ -310,7 +323,9 @@ if (executable !== undefined) {
           '96 MB4 MB',
         )
         await isAccessible(page, 'a chart')
-      })
+      }
+      // The library is loaded once a page.
+      await as('operator', '/sims', shown, newVisits())
     },
     LIMIT,
   )

@@ -20,7 +20,7 @@ let browser: Browser
 
 /** A tab for who may do all; a deaf one hears of no change, and so knows of one by the refusal alone. */
 async function asAdmin(path: string, isDeaf = false): Promise<OpenPage> {
-  const opened = await browser.open(`${service.url}/docs/`)
+  const opened = await browser.open(`${service.url}/v1/healthz`)
   if (isDeaf) await opened.page.route('**/v1/events*', (route) => route.abort())
   await opened.page.goto(service.url + path)
   await signInWithToken(opened.page, service.adminToken)

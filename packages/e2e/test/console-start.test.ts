@@ -149,9 +149,8 @@ if (executable !== undefined) {
   about(['core-config', 'driver-core-a'], start)(
     'shows before the number of the network is changed what that does to the core',
     async () => {
-      const { page, problems } = await browser.open(service.url)
+      const { page, problems } = await browser.open(`${service.url}/start`)
       await signInWithToken(page, service.adminToken)
-      await page.goto(`${service.url}/start`)
       const before = [readFileSync(file, 'utf8'), (await service.request('GET', '/v1/status')).body.plmn]
       const plmn = page.getByRole('region', { name: '2. Network number' })
       const [mcc, mnc] = [plmn.getByLabel('Country code'), plmn.getByLabel('Network code')]
@@ -201,9 +200,8 @@ if (executable !== undefined) {
   about(['core-config', 'driver-core-a'], start)(
     'shows beside the rules what other access points do to the core',
     async () => {
-      const { page, problems } = await browser.open(service.url)
+      const { page, problems } = await browser.open(`${service.url}/rules`)
       await signInWithToken(page, service.adminToken)
-      await page.goto(`${service.url}/rules`)
       const { apns } = (await service.request('GET', '/v1/policy')).body
       const changes = page.getByRole('region', { name: 'not saved yet' })
       const names = page.getByLabel('Names of the access points')
@@ -227,9 +225,8 @@ if (executable !== undefined) {
     async () => {
       const issued = await service.request('POST', '/v1/sims', { body: { count: 1 } })
       assert.is(issued.status, 201, JSON.stringify(issued.body))
-      const { page, problems } = await browser.open(service.url)
+      const { page, problems } = await browser.open(`${service.url}/start`)
       await signInWithToken(page, service.adminToken)
-      await page.goto(`${service.url}/start`)
       const before = readFileSync(file, 'utf8')
       rmSync(join(temp.path, 'etc'), { recursive: true })
       const plmn = page.getByRole('region', { name: '2. Network number' })

@@ -5,7 +5,8 @@ import { assert, suite, unusedPort } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { about } from '../harness/builds/program.ts'
-import { isAccessible, signInAs, signInWithToken } from '../harness/console-page.ts'
+import { isAccessible, signInAs } from '../harness/console-page.ts'
+import { makeVisits, type Visits } from '../harness/console-visits.ts'
 import { addAuthenticator } from '../harness/passkey-page.ts'
 import { addPerson, post } from '../harness/people.ts'
 import { sourceOf } from '../harness/plugins/failing-plugins.ts'
@@ -25,6 +26,7 @@ let service: Service
 let hooks: WebhookReceiver
 let treatment: Treatment = 'take'
 let browser: Browser | undefined
+let visits: Visits
 let signer: Signer
 let configure: (server: object) => void
 
@@ -58,7 +60,9 @@ upkeep.before(async () => {
     flags: ['--config', join(folder, 'control.yaml'), '--listen', listen],
     env: { SVC_PLUGINS_ALLOW_UNSIGNED: 'false' },
   })
-  if (executable !== undefined) browser = await openBrowser(executable)
+  if (executable === undefined) return
+  browser = await openBrowser(executable)
+  visits = makeVisits(browser, service.url, tokenOf)
 }, LIMIT)
 upkeep.after(async () => {
   await browser?.close()
@@ -74,24 +78,16 @@ interface Shown {
 }
 
 /** A page of the console, by a token with that role. */
-async function shown(path: string, role?: string): Promise<Shown> {
-  if (browser === undefined) throw new Error('the browser was not started')
-  let token = service.adminToken
-  if (role !== undefined) {
-    const made = await service.request('POST', '/v1/tokens', { body: { name: `as ${role}`, roles: [role] } })
-    assert.is(made.status, 201, JSON.stringify(made.body))
-    token = made.body.token
-  }
-  const { page, problems, hosts } = await browser.open(service.url + path)
-  await signInWithToken(page, token)
-  return {
-    page,
-    done: async () => {
-      assert.equal(problems, [])
-      assert.equal([...hosts], [new URL(service.url).host])
-      await page.close()
-    },
-  }
+async function shown(path: string, role = 'admin'): Promise<Shown> {
+  const { page } = await visits.enter(role, path)
+  return { page, done: () => visits.leave(page) }
+}
+
+async function tokenOf(role: string): Promise<string> {
+  if (role === 'admin') return service.adminToken
+  const made = await service.request('POST', '/v1/tokens', { body: { name: `as ${role}`, roles: [role] } })
+  assert.is(made.status, 201, JSON.stringify(made.body))
+  return made.body.token
 }
 
 const alertNow = async () =>
@@ -212,6 +208,7 @@ if (executable !== undefined) {
       const invite = page.getByRole('button', { name: 'Invite somebody' })
       const colour = () =>
         page.evaluate<string>("getComputedStyle(document.querySelector('.button.primary')).backgroundColor")
+      await invite.waitFor()
       const before = await colour()
       await invite.hover()
       assert.is(await colour(), before, 'its text is read on its own colour, under the mouse too')

@@ -44,7 +44,11 @@ export function takeBundle(context: Context, history: HealthHistory, scrub: Scru
 
 function filesOf(context: Context, history: HealthHistory, scrub: Scrub): readonly BundleFile[] {
   const looked = context.use(introspectionRef)
-  const metrics = async (): Promise<string> => publicMetrics(await looked.metricsText(), scrub)
+  let taken: Promise<string> | undefined
+  const metrics = (): Promise<string> => {
+    taken ??= looked.metricsText().then((text) => publicMetrics(text, scrub))
+    return taken
+  }
   const json = (name: string, make: () => unknown): BundleFile => ({
     name,
     make: async () => jsonOf(await make()),

@@ -48,7 +48,8 @@ export function processPlaces(pid: number): {
   return { commandLines: read('cmdline'), environments: read('environ') }
 }
 
-function childrenOf(pid: number): readonly number[] {
+/** The processes that a process has started by its first thread, and theirs. */
+export function childrenOf(pid: number): readonly number[] {
   const direct = (contentOf(`/proc/${pid}/task/${pid}/children`) ?? '')
     .toString()
     .trim()

@@ -46,6 +46,8 @@ export function createJudge(document: OpenApi): Judge {
   ajv.addSchema({ $id: 'openapi:document', ...document })
   const operations = operationsOf(document)
   const validators = new Map<string, ValidateFunction>()
+  // Most answers are alike: a check of each kind is made once.
+  const made = new Map<string, ValidateFunction>()
   for (const operation of operations) {
     for (const [status, { content = {} }] of Object.entries(operation.object.responses)) {
       for (const [type, { schema }] of Object.entries(content)) {
@@ -59,7 +61,10 @@ export function createJudge(document: OpenApi): Judge {
           'content',
         ]
         const $ref = `openapi:document#/${[...pointer, type, 'schema'].map(escaped).join('/')}`
-        validators.set(keyOf(operation, status, type), ajv.compile({ $ref }))
+        const text = JSON.stringify(schema)
+        const validate = made.get(text) ?? ajv.compile({ $ref })
+        made.set(text, validate)
+        validators.set(keyOf(operation, status, type), validate)
       }
     }
   }

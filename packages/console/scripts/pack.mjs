@@ -1,4 +1,5 @@
 // Compresses the built pages as far as it goes, once, and lists them: the service only chooses. node scripts/pack.mjs
+// With STEEPLE_LIGHTLY it goes less far, in a tenth of the time: for builds that are only tried.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,6 +8,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 const SITE = process.env.STEEPLE_OUT ?? fileURLToPath(new URL('../dist/site', import.meta.url))
 /** Below it the head of an answer is more than what is saved. */
 const LEAST_BYTES = 256
+const QUALITY = process.env.STEEPLE_LIGHTLY === undefined ? 11 : 4
 
 const sizes = {}
 for (const name of readdirSync(SITE).sort()) {
@@ -14,7 +16,7 @@ for (const name of readdirSync(SITE).sort()) {
   const content = readFileSync(join(SITE, name))
   if (content.length < LEAST_BYTES) continue
   const brotli = brotliCompressSync(content, {
-    params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: content.length },
+    params: { [constants.BROTLI_PARAM_QUALITY]: QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: content.length },
   })
   const gzip = gzipSync(content, { level: 9 })
   writeFileSync(join(SITE, `${name}.br`), brotli)

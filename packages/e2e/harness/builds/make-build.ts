@@ -3,6 +3,9 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../launch.ts'
 
+/** The pages of the console are compressed as far as it goes where somebody loads them. */
+const LIGHTLY = { STEEPLE_LIGHTLY: 'yes' }
+
 /** How a program ended: its exit code, and all that it wrote. */
 export interface Ended {
   readonly code: number | null
@@ -37,7 +40,7 @@ export async function makeBuildElsewhere(
   const mounted = 'umask 077 && mount --bind "$1" "$2" && shift 2 && exec "$@"'
   const script = join(place, 'scripts/builds/make.mjs')
   const args = ['-rm', 'sh', '-c', mounted, 'sh', ROOT, place, process.execPath, script, '--out', folder]
-  const env = { ...process.env, TZ: 'Asia/Tokyo', LANG: 'C', LC_ALL: 'C' }
+  const env = { ...process.env, ...LIGHTLY, TZ: 'Asia/Tokyo', LANG: 'C', LC_ALL: 'C' }
   const { code, said } = await run('unshare', [...args, ...flags], env)
   if (code !== 0) throw new Error(`no build (${code}):\n${said}`)
   return { folder, program: join(folder, 'bin/svc') }
@@ -46,7 +49,7 @@ export async function makeBuildElsewhere(
 /** As `makeBuild`, and says how it ended. */
 export function tryBuild(folder: string, flags: readonly string[]): Promise<Ended> {
   const script = join(ROOT, 'scripts/builds/make.mjs')
-  return run(process.execPath, [script, '--out', folder, ...flags], process.env)
+  return run(process.execPath, [script, '--out', folder, ...flags], { ...process.env, ...LIGHTLY })
 }
 
 /** Runs a program to its end. */

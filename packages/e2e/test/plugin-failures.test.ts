@@ -16,8 +16,8 @@ import { type Answer, type Service, startService } from '../harness/service.ts'
 
 /** What the service keeps of its log for a support bundle fills up meanwhile (640 KiB of text). */
 const LOG_LINES_BYTES = 700_000
-/** Between two requests of a client: while a version is tried it sends many. */
-const BETWEEN_MS = 2
+/** Between two requests of a client: while a version is tried all of them together send dozens. */
+const BETWEEN_MS = 8
 /** The same where a version hangs: that lasts for seconds. */
 const WHILE_HANGING_MS = 25
 const failures = suite('e2e/plugin-failures')

@@ -11,6 +11,8 @@ export interface Attempt {
   readonly mayEcho: boolean
 }
 
+/** The one field that a costly operation takes itself. */
+const PASSPHRASE = 'x-backup-passphrase'
 /** Header fields that people put secrets into, and that a service may be tempted to note. */
 const FIELDS = [
   'idempotency-key',
@@ -18,7 +20,7 @@ const FIELDS = [
   'if-none-match',
   'last-event-id',
   'cookie',
-  'x-backup-passphrase',
+  PASSPHRASE,
   'x-api-key',
   'proxy-authorization',
   'user-agent',
@@ -34,6 +36,9 @@ const FIELDS = [
 
 const SCHEMES = ['', 'Bearer ', 'Basic ', 'Token ', 'Digest username=', 'Bearer x ', 'bearer  ']
 
+/** What works longest for each answer: what all operations have alike is tried on the others, each place with each text many times. */
+const COSTLY: readonly string[] = ['/v1/backup', '/v1/support/bundle']
+
 /** Of the query, where no operation takes them. */
 const UNDECLARED = ['unknown', 'token', 'access_token', 'password']
 
@@ -41,7 +46,8 @@ const UNDECLARED = ['unknown', 'token', 'access_token', 'password']
  * The places of an operation in which a text can be misplaced: path, query, headers, credential, body of any kind.
  *
  * Each text alone is in each place that the operation describes, since what becomes of it there depends on the text. Of those that
- * are the same in all operations each has all texts at once, and one alone: `turn`, another one for each operation, says which.
+ * are the same in all operations each has all texts at once, and one alone, but in costly ones: `turn`, another one for each operation,
+ * says which.
  *
  * Places whose schema takes the text are left out: what is typed there is data, and `typedAttempts` has them.
  */
@@ -70,8 +76,16 @@ export function misplacedAttempts(
       ...inBody(operation, text, authorization, false),
     ]),
     ...anywhere(texts.join(' ')),
-    ...texts.flatMap((text, nth) => anywhere(text).filter((_, place) => isTurnOf(nth, place))),
+    ...texts.flatMap((text, nth) =>
+      anywhere(text).filter(
+        ({ sent }, place) => isTurnOf(nth, place) && (!isCostly(operation) || PASSPHRASE in sent.headers),
+      ),
+    ),
   ]
+}
+
+function isCostly({ method, path }: Operation): boolean {
+  return method === 'GET' && COSTLY.includes(path)
 }
 
 /** Every place of an operation where a text may be typed and is kept or looked for. */
@@ -87,12 +101,17 @@ export function tokenAttempts(
 ): readonly Attempt[] {
   const path = operation.path.replaceAll(/\{[^}]+\}/g, 'ffffffffffff')
   const { method } = operation
+  const asRequestId = isCostly(operation) ? tokens.slice(0, 1) : tokens
   return tokens.flatMap((token) => [
-    {
-      place: 'request id',
-      mayEcho: false,
-      sent: { method, path, headers: { authorization, 'x-request-id': token } },
-    },
+    ...(asRequestId.includes(token)
+      ? [
+          {
+            place: 'request id',
+            mayEcho: false,
+            sent: { method, path, headers: { authorization, 'x-request-id': token } },
+          },
+        ]
+      : []),
     {
       place: 'its own credential',
       mayEcho: false,

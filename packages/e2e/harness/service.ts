@@ -225,15 +225,25 @@ async function ask(url: string, method: string, path: string, options: RequestOp
   }
 }
 
+/** Looks after so long again at first, and never more seldom than so, but where a look takes long. */
+const PAUSES_MS = { first: 5, most: 50 }
+/** So many times what a look took passes before the next one: else who is waited for has the answers for its main work. */
+const LOOKS_REST = 3
+const LONGEST_REST_MS = 500
+
 /** Tries until it holds, with a bound; the longer it takes, the more seldom, since what is asked has to work for each answer. */
 export async function until(holds: () => Promise<boolean>, limitMs = 120_000): Promise<void> {
   const begun = performance.now()
   for (;;) {
+    const lookedAt = performance.now()
     const isTrue = await holds().catch(() => false)
     if (isTrue) return
-    const waitedMs = performance.now() - begun
+    const now = performance.now()
+    const waitedMs = now - begun
     if (waitedMs > limitMs) throw new Error(`not true within ${limitMs} ms: ${holds}`)
-    await new Promise((resolve) => setTimeout(resolve, Math.min(50, 5 + waitedMs / 20)))
+    const pauseMs = Math.min(PAUSES_MS.most, PAUSES_MS.first + waitedMs / 20)
+    const restMs = Math.min(LONGEST_REST_MS, LOOKS_REST * (now - lookedAt))
+    await new Promise((resolve) => setTimeout(resolve, Math.max(pauseMs, restMs)))
   }
 }
 

@@ -13,7 +13,8 @@ export class SqnBook {
 
   /** Looks into the database; gives how many subscribers it holds. */
   async check(): Promise<number> {
-    const docs = await this.#mongo.subscribers.find().toArray()
+    const projection = { imsi: 1, 'security.sqn': 1 }
+    const docs = await this.#mongo.subscribers.find({}, { projection }).toArray()
     const twice = docs.length - new Set(docs.map(({ imsi }) => imsi)).size
     assert.is(twice, 0, `${twice} subscribers are there twice`)
     for (const { imsi, security } of docs) {

@@ -47,9 +47,9 @@ export function fittingRequestsTo(world: FuzzWorld): Arbitrary<FuzzRequest> {
   return fc.oneof(...world.operations.map((operation) => fitting(world, operation)))
 }
 
-/** A change has more ways to go wrong than a read; each load of a plugin costs memory for good. */
+/** A change has more ways to go wrong than a read; each load of a plugin costs memory for good, and each backup a process. */
 function weightOf({ method, path }: Operation): number {
-  if (path.startsWith('/v1/plugins/')) return 1
+  if (path.startsWith('/v1/plugins/') || (method === 'GET' && path === '/v1/backup')) return 1
   return method === 'GET' ? 2 : 5
 }
 

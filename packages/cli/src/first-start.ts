@@ -2,8 +2,8 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expandRoles, meshIdentityRef, systemPrincipal, tokenMintRef } from '@steeple/contracts'
 import type { Kernel } from '@steeple/kernel'
-import { part as webConsole } from './parts/console.ts'
-import { part as labCore } from './parts/lab-core.ts'
+import { part as webConsole } from './welcome/parts/console.ts'
+import { part as labCore } from './welcome/parts/lab-core.ts'
 
 /**
  * Tells a newcomer where everything is and how to authenticate.

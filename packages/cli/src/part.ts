@@ -14,8 +14,6 @@ export interface Part {
   readonly values?: Readonly<Record<string, ValueList>>
   /** Names of arguments, by the kind of the values that they take. */
   readonly arguments?: Readonly<Record<string, string>>
-  /** What a newcomer is told at the first start, beside the rest. */
-  readonly welcome?: (at: WelcomePlace) => Welcome | Promise<Welcome>
 }
 
 /** A list of the service and which of its fields completes a word. */
@@ -24,24 +22,4 @@ export interface ValueList {
   /** The key of the list in the answer. */
   readonly key: string
   readonly field: string
-}
-
-/** What the lines for a newcomer name. */
-export interface WelcomePlace {
-  readonly url: string
-  /** How the token is written in a shell. */
-  readonly token: string
-  /** curl with what it needs to trust the box. */
-  readonly curl: string
-  readonly dataDir: string
-  /** Draws what opens the console once; undefined when nobody can. */
-  readonly drawLink: () => Promise<string | undefined>
-}
-
-/** Lines for a newcomer. */
-export interface Welcome {
-  /** What else there is, below the addresses. */
-  readonly addresses: readonly string[]
-  /** What to try. */
-  readonly trial: readonly string[]
 }

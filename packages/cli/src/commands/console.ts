@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { baseUrl, type ConnectionOptions } from '../client/credentials.ts'
 import { connect } from '../client/rest-client.ts'
+import { consoleLink } from '../console-link.ts'
 import { printRecord } from '../output/print.ts'
 import type { Terminal } from '../terminal.ts'
 import { restCommand } from './options.ts'
@@ -16,9 +17,4 @@ export function addConsoleCommand(program: Command, terminal: Terminal): void {
     const link = consoleLink(baseUrl(terminal, options).origin, String(body.token))
     printRecord(terminal, options.json === true, { link, expires_at: body.expires_at })
   })
-}
-
-/** The link: its token is behind #, which is sent to nobody and gets into no log. RFC 3986 §3.5. */
-export function consoleLink(origin: string, token: string): string {
-  return `${origin}/#${token}`
 }

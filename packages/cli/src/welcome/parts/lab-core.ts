@@ -1,7 +1,7 @@
-import type { Part } from '../part.ts'
+import type { WelcomePart } from '../welcome-part.ts'
 
 /** Where the phones are and how one attaches, when `npm start` has a lab core beside the service. */
-export const part: Part = {
+export const part: WelcomePart = {
   welcome: ({ url, token, curl, dataDir }) => {
     const { LAB_CORE_URL: address = '', LAB_CORE_COUNTED: counted } = process.env
     if (address === '') return { addresses: [], trial: [] }

@@ -8,10 +8,11 @@
  */
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createRequire, flushCompileCache, getCompileCacheDir } from 'node:module'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cachedDataVersionTag, setFlagsFromString } from 'node:v8'
 import { crc32 } from 'node:zlib'
+import { compileAsUsual, compileLate } from '../../packages/cli/src/compile-late.ts'
 
 /** Five numbers of 32 bits, lowest octet first: which kind of file it is, then these. */
 const HEADER = { bytes: 20, codeBytes: 4, dataBytes: 8, codeSum: 12, dataSum: 16 }
@@ -27,21 +28,31 @@ const { ModuleWrap } = internalBinding('module_wrap')
 const { compileFunction } = internalBinding('contextify')
 const symbols = internalBinding('symbols')
 
-const tag = cachedDataVersionTag()
 process.once('exit', keep)
 
 function keep() {
-  // As when the program started: V8 compares the flags, and this one the service sets when it listens.
-  setFlagsFromString('--heap-growing-percent=0')
-  flushCompileCache()
   const folder = getCompileCacheDir()
-  if (folder === undefined || cachedDataVersionTag() !== tag) return
+  if (folder === undefined || !hasFlagsOf(folder)) return
+  flushCompileCache()
   const files = filesIn(folder)
   for (const [path, compiled] of loaded()) {
     const source = readFileSync(path)
     const found = files.get(keyOf(crc32(source), source.length)) ?? []
     if (found.length > 0) replace(found, compiled(source.toString()))
   }
+}
+
+/**
+ * Sets V8's flags to what they were when the program began to keep what it compiles, which V8 compares: the service has others once
+ * it listens. Node names the folder by them: version of node, machine, V8's version with the flags, user.
+ */
+function hasFlagsOf(folder) {
+  const tag = Number.parseInt(basename(folder).split('-').at(-2), 16)
+  setFlagsFromString('--heap-growing-percent=0')
+  return [compileAsUsual, compileLate].some((set) => {
+    set()
+    return cachedDataVersionTag() === tag
+  })
 }
 
 /** The modules of this process that lie in files, each with how V8 is asked for what it has compiled of it. */

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 
 /** Files that make builds and packages themselves, or try the checkout: its `npm start`, its drivers without a service. */
 const NOT_OF_A_BUILD =
-  /^(archive|build(-.+)?|first-start|plugin-new|plugin-tutorials|readme|real-(arm64|packages|upgrade|.+-conformance))$/
+  /^(archive|build(-.+)?|compiled|first-start|plugin-new|plugin-tutorials|readme|real-(arm64|packages|upgrade|.+-conformance))$/
 /** Files that hold the service against what all packages give together. */
 const OF_ALL = /^(canary|client|documentation-site|documented-commands|monitoring|reference)$/
 /** Files that are about packages from the first line to the last. In others single tests are (`about` of the harness). */

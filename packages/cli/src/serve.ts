@@ -19,6 +19,7 @@ import {
 import { createLog, type KernelLog } from '@steeple/telemetry'
 import { adminTokenFrom } from './admin-token.ts'
 import { failure } from './command-error.ts'
+import { compileAsUsual } from './compile-late.ts'
 import { documentationHere } from './composition/documentation.ts'
 import { type ListenerTls, listenerTls } from './composition/listener-tls.ts'
 import { incompleteBuild, pluginPackages, sectionsHere } from './composition/plugin-packages.ts'
@@ -101,13 +102,14 @@ async function serveOnce({ flags, packages, watch, isFirst }: Run): Promise<bool
     await Promise.race([kernel.registry.loadInstalled(), delay(INSTALLED_HEAD_START_MS)])
     const address = await edge.listen()
     kernel.begin()
-    if (isFirst) keepHeapSmall()
     sayListening(kernel, edge, urlOf(address, tls !== undefined))
     log.flush()
     if (flags.firstStart === true && isFirst) {
       const { introduce } = await import('./first-start.ts')
       await introduce(kernel, urlOf(address, tls !== undefined))
     }
+    // Last: code that is loaded with other flags than it was compiled with is compiled anew.
+    if (isFirst) settle()
     watch.hangUp.begin(() => void reload(kernel, source, log))
     const why = await Promise.race([watch.ending, kernel.replaced])
     log.info(why === undefined ? {} : { signal: why }, why === undefined ? 'starting anew' : 'stopping')
@@ -125,6 +127,12 @@ async function serveOnce({ flags, packages, watch, isFirst }: Run): Promise<bool
     log.info({}, 'stopped')
     log.close()
   }
+}
+
+/** What a start has of V8 gives way to what a service needs that runs for months. */
+function settle(): void {
+  compileAsUsual()
+  keepHeapSmall()
 }
 
 function watchedTls(kernel: Kernel, secrets: Secrets): ListenerTls {

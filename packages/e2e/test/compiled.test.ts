@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite, tempDir } from '@steeple/testkit'
+import { runSvc, startService } from '../harness/service.ts'
 
 const KEEP = join(import.meta.dirname, '../../../scripts/compiled/keep.mjs')
 /** As the service does when it listens. */
@@ -58,6 +59,34 @@ compiled('leaves a file alone that it does not know', async () => {
   assert.is(kept.stdout, '3 0-1-2-3\n')
   assert.is(run(folder, 'kept').stdout, '3 0-1-2-3\n')
 })
+
+compiled(
+  'is taken by each module of a start of this checkout, and by those of a command after it',
+  async () => {
+    const env = { NODE_DEBUG_NATIVE: 'COMPILE_CACHE,CODE_CACHE' }
+    const service = await startService({ env: { ...env, SVC_HSS_DRIVER: 'none' } })
+    await service.stop()
+    const start = service.output()
+    assert.ok(linesWith(start, 'accepted').filter(isOurs).length > 50, start.slice(-2_000))
+    // What of node itself is loaded by what it loads later is not ours to name.
+    assert.equal(
+      linesWith(start, 'rejected').filter((line) => !line.includes(' of internal/')),
+      [],
+    )
+
+    const { stderr } = await runSvc(['sim', 'list', '--url', 'http://127.0.0.1:1'], env)
+    assert.ok(linesWith(stderr, 'accepted').filter(isOurs).length > 5, stderr.slice(-2_000))
+    assert.equal(linesWith(stderr, 'rejected'), [])
+  },
+)
+
+function linesWith(text: string, word: string): readonly string[] {
+  return text.split('\n').filter((line) => line.includes(`was ${word}`) || line.endsWith(`is ${word}`))
+}
+
+function isOurs(line: string): boolean {
+  return line.startsWith('[compile cache]')
+}
 
 /** Puts a program of three modules into a folder, and gives that. */
 function program(folder: string): string {

@@ -20,7 +20,7 @@ import { tenMinutes } from '../harness/upgrade/ten-minutes.ts'
 
 /** Programs of the release may have to be built, on a machine that may be busy. */
 const LIMIT = { limitMs: 900_000 }
-const SIMS = 10_000
+const SIMS = 4_000
 const PHONES = 3
 const RATES = { sim_issue_per_hour: 1_000_000, sim_import_rows_per_hour: 1_000_000 }
 

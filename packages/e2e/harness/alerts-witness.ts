@@ -30,7 +30,7 @@ export interface AlertsWitness {
 /** Minutes of `for` and `clear_for`, and a busy machine. */
 const PATIENCE_MS = 240_000
 /** Between two looks: what is waited for takes a minute, and asking is work for the machine. */
-const PAUSE_MS = 250
+const PAUSE_MS = 1_000
 
 /** As `eventually`, for what takes minutes. */
 export async function patiently<T>(look: () => Promise<T>): Promise<T> {

@@ -7,6 +7,7 @@ import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { about } from '../harness/builds/program.ts'
 import { isAccessible, signInAs } from '../harness/console-page.ts'
 import { makeVisits, type Visits } from '../harness/console-visits.ts'
+import { mint } from '../harness/credentials.ts'
 import { addAuthenticator } from '../harness/passkey-page.ts'
 import { addPerson, post } from '../harness/people.ts'
 import { sourceOf } from '../harness/plugins/failing-plugins.ts'
@@ -85,9 +86,7 @@ async function shown(path: string, role = 'admin'): Promise<Shown> {
 
 async function tokenOf(role: string): Promise<string> {
   if (role === 'admin') return service.adminToken
-  const made = await service.request('POST', '/v1/tokens', { body: { name: `as ${role}`, roles: [role] } })
-  assert.is(made.status, 201, JSON.stringify(made.body))
-  return made.body.token
+  return (await mint(service, { name: `as ${role}`, roles: [role] })).token
 }
 
 const alertNow = async () =>

@@ -226,6 +226,25 @@ function countingVault(): {
   return { vault: { ...vault, open }, opened: () => opened }
 }
 
+index('knows for a whole ICCID in which part of the index it is, however its row is indexed', async () => {
+  const vault = testVault()
+  const { db } = await storeOf020(vault, 3)
+  const of = iccidIndex(db, vault)
+  const mac = await of.mac()
+  await addOld(db, vault, 10)
+  await addOld(db, vault, 11, mac(iccidOf(11)))
+  await addOld(db, vault, 12, wholeMac(createSecretKey(randomBytes(32)))(iccidOf(12)))
+  for (const number of [0, 10, 11, 12]) {
+    const pieces = await of.piecesOf(iccidOf(number))
+    assert.equal(await hashesByIccidEnd(db, [iccidOf(number).slice(-4)], pieces, 9), [hashOf(number)])
+  }
+  // Rows with the same last digits stand in other parts, unless nothing is known of them.
+  await addOld(db, vault, 20_011, mac(iccidOf(20_011)))
+  const own = await hashesByIccidEnd(db, [iccidOf(11).slice(-4)], await of.piecesOf(iccidOf(11)), 9)
+  assert.equal(own, [hashOf(11)])
+  db.close()
+})
+
 index('finds cards of version 0.2.0 without opening one, and indexes them by block', async () => {
   const { vault, opened } = countingVault()
   const { db, macOf } = await storeOf020(vault, 120)

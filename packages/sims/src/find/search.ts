@@ -51,7 +51,7 @@ export async function search(
     isMatch(sim, terms, longEnds) &&
     (filter.msisdn === undefined || sim.msisdn === filter.msisdn) &&
     (filter.attached === undefined || (present?.has(sim.hash) === true) === filter.attached)
-  const candidates = await candidatesOf(parts, { filter, present }, terms)
+  const candidates = await candidatesOf(parts, { filter, present }, terms, longEnds)
   return candidates === undefined
     ? await lookThrough(reader, filter, isFound, limit, after)
     : await pickFrom(reader, filter, candidates, isFound, limit, after)
@@ -62,6 +62,7 @@ async function candidatesOf(
   parts: SimsParts,
   { filter, present }: Search,
   terms: readonly string[],
+  longEnds: LongEnds,
 ): Promise<ReadonlySet<string> | undefined> {
   const reader = parts.context.db
   let best = filter.attached === true ? present : undefined
@@ -72,12 +73,16 @@ async function candidatesOf(
     offer(fewOf([await hashesByIccidEnds(parts, [filter.iccid_last4], RARE)]))
   if (!(await areWordsBuilt(reader))) return best
   if (filter.msisdn !== undefined) offer(new Set(await hashesByWord(reader, msisdnKey(filter.msisdn), RARE)))
-  for (const term of terms) offer(await hashesOfTerm(parts, term))
+  for (const term of terms) offer(await hashesOfTerm(parts, term, longEnds.get(term)))
   return best
 }
 
-/** Undefined when there are too many. */
-async function hashesOfTerm(parts: SimsParts, term: string): Promise<ReadonlySet<string> | undefined> {
+/** Undefined when there are too many. `ofLongEnd`: those whose ICCID ends with it, where that was looked for already. */
+async function hashesOfTerm(
+  parts: SimsParts,
+  term: string,
+  ofLongEnd: ReadonlySet<string> | undefined,
+): Promise<ReadonlySet<string> | undefined> {
   const reader = parts.context.db
   const lists = [await hashesByWord(reader, labelKey(term), RARE)]
   if (isHashStart(term)) lists.push(await hashesByStart(reader, term, RARE))
@@ -86,7 +91,7 @@ async function hashesOfTerm(parts: SimsParts, term: string): Promise<ReadonlySet
     const ends = iccidEnds(term)
     // One or two digits are the end of every tenth or hundredth ICCID.
     if (ends.length > 10) return undefined
-    lists.push(await hashesByIccidEnds(parts, ends, RARE))
+    lists.push(ofLongEnd === undefined ? await hashesByIccidEnds(parts, ends, RARE) : [...ofLongEnd])
   }
   return fewOf(lists)
 }

@@ -20,7 +20,15 @@ import {
   simWithIccid,
 } from '../store/iccid-store.ts'
 import { wipeCard } from './card.ts'
-import { blockMac, ICCID_END, type IccidMac, rangesBeside, rangesUnder, wholeMac } from './iccid-mac.ts'
+import {
+  blockMac,
+  ICCID_END,
+  type IccidMac,
+  rangeOfOne,
+  rangesBeside,
+  rangesUnder,
+  wholeMac,
+} from './iccid-mac.ts'
 import { openCard } from './sealing.ts'
 
 interface IndexRow {
@@ -71,6 +79,8 @@ export interface IccidIndex {
   ): Promise<ReadonlyMap<string, string>>
   /** All of the index for whoever looks by last digits alone, in pieces that suit a store of so many SIMs. */
   pieces(sims: number): Promise<readonly IccidPiece[]>
+  /** The part of it in which that ICCID is, for whoever knows it whole. */
+  piecesOf(iccid: string): Promise<readonly IccidPiece[]>
 }
 
 /** An ICCID and its keyed hash. */
@@ -108,14 +118,14 @@ export function iccidIndex(db: Db, vault: Vault): IccidIndex {
     return macs
   }
   const holder: IccidIndex['holder'] = async (reader, { iccid, mac: wanted }, indexedTo) => {
-    const { now, before } = await macsNow()
+    const all = await macsNow()
+    const { before } = all
     const last4 = lastFour(iccid)
     const found =
       (await simWithIccid(reader, last4, wanted)) ??
       (before === undefined ? undefined : await simWithIccid(reader, last4, before(iccid)))
     if (found !== undefined || indexedTo >= ALL_INDEXED) return found
-    const others: readonly IccidPiece[] = ['unindexed', ...rangesBeside(tagsOf({ now, before }))]
-    for (const sim of await cardsWithIccidEnd(reader, last4, others))
+    for (const sim of await cardsWithIccidEnd(reader, last4, unknownPieces(all)))
       if (sim.state !== 'revoked' && iccidOf(vault, sim) === iccid) return sim.hash
     return undefined
   }
@@ -140,7 +150,12 @@ export function iccidIndex(db: Db, vault: Vault): IccidIndex {
       const pieces = Math.min(wanted, MOST_PIECES)
       const before = all.before === undefined ? [] : rangesUnder(all.before.tag, pieces)
       // A row that is indexed meanwhile goes from the first of these to the last: it is in one of them at least.
-      return ['unindexed', ...rangesBeside(tagsOf(all)), ...before, ...rangesUnder(all.now.tag, pieces)]
+      return [...unknownPieces(all), ...before, ...rangesUnder(all.now.tag, pieces)]
+    },
+    piecesOf: async (iccid) => {
+      const all = await macsNow()
+      const before = all.before === undefined ? [] : [rangeOfOne(all.before(iccid))]
+      return [...unknownPieces(all), ...before, rangeOfOne(all.now(iccid))]
     },
   }
 }
@@ -149,8 +164,10 @@ async function indexedTo(reader: Reader): Promise<string> {
   return (await ICCID_INDEX.find(reader, { id: BLOCKS }))?.indexed_to ?? ''
 }
 
-function tagsOf({ now, before }: Macs): readonly number[] {
-  return before === undefined ? [now.tag] : [now.tag, before.tag]
+/** Where cards stand that have no hash under a known key. */
+function unknownPieces({ now, before }: Macs): readonly IccidPiece[] {
+  const tags = before === undefined ? [now.tag] : [now.tag, before.tag]
+  return ['unindexed', ...rangesBeside(tags)]
 }
 
 function rowIdOf(id: string): string {

@@ -95,6 +95,11 @@ export function rangesBeside(tags: readonly number[]): readonly MacRange[] {
   return from < BOUNDS ? [...ranges, rangeOf(from, BOUNDS)] : ranges
 }
 
+/** That hash alone. */
+export function rangeOfOne(mac: Uint8Array): MacRange {
+  return { from: mac, to: Uint8Array.of(...mac, 0) }
+}
+
 function rangeOf(from: number, to: number): MacRange {
   return { from: boundOf(from), to: boundOf(to) }
 }

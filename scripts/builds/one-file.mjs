@@ -5,11 +5,12 @@ import { isAbsolute } from 'node:path'
  * Puts a package of somebody else, with all that it requires, into one file beside the program: node finds, reads and keeps what it
  * compiled of one file in the place of hundreds. `names` are what is imported of it; none: its default, which is the whole of it.
  * `beside` are packages that share code with it, each with what is imported of it, `default` included: they are in its file.
+ * `before` are those that have to be loaded first, for what they do and not for what they export; they are in its file too.
  * `changes` are texts of it and what stands in their place, by the end of a file's path; each has to be there.
  * tsup has to leave the package to this plugin (`noExternal`). The file names its package, which a build takes along: its terms and its
  * place in the bill of materials are there.
  */
-export function oneFile(name, { names = [], beside = {}, external = [], changes = {} } = {}) {
+export function oneFile(name, { names = [], beside = {}, before = [], external = [], changes = {} } = {}) {
   const file = `${name
     .replace(/^@/, '')
     .replace(/(\.js)?$/, '')
@@ -18,8 +19,11 @@ export function oneFile(name, { names = [], beside = {}, external = [], changes 
   const contents =
     named.length === 0
       ? `module.exports = require('${name}')`
-      : named.map(([from, all]) => `export { ${all.join(', ')} } from '${from}'`).join('\n')
-  const inside = new Set([name, ...Object.keys(beside)])
+      : [
+          ...before.map((first) => `import '${first}'`),
+          ...named.map(([from, all]) => `export { ${all.join(', ')} } from '${from}'`),
+        ].join('\n')
+  const inside = new Set([name, ...Object.keys(beside), ...before])
   return {
     name: `one-file-${name}`,
     setup: (build) => {

@@ -12,8 +12,10 @@ const FILE = 'sealed-tables.json'
  */
 export interface SealedTables {
   all(): readonly SealedColumns[]
-  /** Remembers a table, durable before it returns. */
+  /** Remembers a table, durable after `keep`. */
   add(columns: SealedColumns): void
+  /** Writes down what was added. Before any value of these tables is sealed, and not for each table that a start adds. */
+  keep(): void
 }
 
 /** Opens the list in a keys directory. Throws `secrets_invalid`. */
@@ -22,13 +24,19 @@ export function openSealedTables(directory: string): SealedTables {
   const tables = new Map(
     bytes === undefined ? [] : parse(directory, bytes).map((entry) => [entry.table, entry]),
   )
+  let isKept = true
   return {
     all: () => [...tables.values()],
     add: ({ table, key, columns }) => {
       const entry = { table, key, columns: [...columns] }
       if (isDeepStrictEqual(tables.get(table), entry)) return
       tables.set(table, entry)
+      isKept = false
+    },
+    keep: () => {
+      if (isKept) return
       replaceKeyFile(directory, FILE, Buffer.from(`${JSON.stringify([...tables.values()], undefined, 2)}\n`))
+      isKept = true
     },
   }
 }

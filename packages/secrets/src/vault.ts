@@ -61,6 +61,7 @@ export function createVault(keyring: Keyring): KernelVault {
       return keyring.current.id
     },
     seal: (plain, rowId) => {
+      keyring.tables.keep()
       const { id, key } = keyring.current
       const head = headerOf(id)
       const nonce = nextNonce()

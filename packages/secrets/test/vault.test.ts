@@ -149,15 +149,18 @@ vault('refuses a key file that is damaged or was renamed', () => {
   assert.throws(() => openKeyring(other), /must be 32 bytes/)
 })
 
-vault('remembers every table that was registered', () => {
+vault('remembers every table that was registered before anything is sealed', () => {
   const path = directory()
-  const { register } = createVault(openKeyring(path))
+  const { register, seal } = createVault(openKeyring(path))
   register({ table: 'a_x', key: 'id', columns: ['k'] })
   register({ table: 'b_x', key: 'id', columns: ['k'] })
+  seal(Buffer.from('k'), 'a_x/1')
   const bytes = readFileSync(join(path, 'sealed-tables.json'), 'utf8')
   register({ table: 'a_x', key: 'id', columns: ['k'] })
+  seal(Buffer.from('k'), 'a_x/1')
   assert.is(readFileSync(join(path, 'sealed-tables.json'), 'utf8'), bytes)
   register({ table: 'b_x', key: 'id', columns: ['k', 'l'] })
+  seal(Buffer.from('k'), 'b_x/1')
   assert.equal(createVault(openKeyring(path)).registered(), [
     { table: 'a_x', key: 'id', columns: ['k'] },
     { table: 'b_x', key: 'id', columns: ['k', 'l'] },

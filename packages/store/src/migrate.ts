@@ -42,7 +42,7 @@ export interface Migrating {
 
 /**
  * Brings the tables of one owner up: one transaction for each migration's schema, then the steps over rows, one for
- * each batch. The kernel's own migrations may hold any DDL, those of plugins only additive steps on their own tables.
+ * each batch. Whoever has none yet gets all in one transaction: a first start is not to wait for the disk a hundred times. The kernel's own migrations may hold any DDL, those of plugins only additive steps on their own tables.
  *
  * Throws `store_invalid` when the database has migrations that the list lacks (a newer version made them), when one
  * would have to run before another that has run, and when a step is refused; then the failing step is undone. Of a
@@ -54,6 +54,7 @@ export async function migrate(migrating: Migrating): Promise<void> {
   await writer.transact((tx) => tx.run(TABLE), MIGRATION_LIMIT_MS)
   // Read by the writer: several instances may start at the same time.
   const before = await writer.transact((tx) => appliedOf(tx, owner))
+  if (before.length === 0 && migrations.length > 0 && (await begin(migrating))) return
   if (newerOf(before, migrations).length > 0) await fallBack(writer, owner, tables)
   for (const migration of missingOf(before, owner, migrations)) {
     await writer.transact(async (tx) => {
@@ -64,6 +65,18 @@ export async function migrate(migrating: Migrating): Promise<void> {
   await writer.transact((tx) => learnColumns(tx, owner, tables))
   const waiting = migrations.filter(({ id }) => !before.includes(`${id}${ROWS_DONE}`))
   for (const { id, rows } of waiting) if (rows !== undefined) await stepOverRows(migrating, before, id, rows)
+}
+
+/** The tables of an owner that has none; there is no row that a step would have to look at. False when another instance was faster. */
+async function begin({ writer, clock, owner, migrations, tables }: Migrating): Promise<boolean> {
+  return await writer.transact(async (tx) => {
+    if ((await appliedOf(tx, owner)).length > 0) return false
+    for (const migration of migrations) await apply(tx, clock, owner, migration)
+    for (const { id, rows } of migrations)
+      if (rows !== undefined) await tx.run(RECORD, { owner, id: `${id}${ROWS_DONE}`, at: clock.nowMs() })
+    await learnColumns(tx, owner, tables)
+    return true
+  }, MIGRATION_LIMIT_MS)
 }
 
 /** See `Database.fallBack`: rows that the older version writes lack what the newer one's steps have added. */

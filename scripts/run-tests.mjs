@@ -31,6 +31,8 @@ const LONG = [
   'canary-hss',
   'fuzz',
 ]
+/** The same of other packages, which come after those of packages/e2e. */
+const LONG_OF_PACKAGES = ['forged', 'progress', 'conformance', 'escapes', 'exact', 'batch']
 /** Files at a time: about half of what each takes is waiting, more of it where it starts browsers or containers. */
 const LANES = 2 * availableParallelism()
 /** Files of `--e2e` that are run again, alone; where more fail it is the product. */
@@ -79,13 +81,16 @@ async function runE2e() {
   const ofPackages = files.filter(({ name }) => name !== 'e2e')
   const sharing = ofPackages.filter(({ name, file }) => kindOf(name, file) !== 'programs')
   const starting = ofPackages.filter(({ name, file }) => kindOf(name, file) === 'programs')
-  const takesLong = ({ file }) => LONG.includes(basename(file, '.test.ts'))
+  const takesLong = ({ name, file }) =>
+    name === 'e2e'
+      ? LONG.includes(basename(file, '.test.ts'))
+      : LONG_OF_PACKAGES.includes(basename(file, '.e2e.test.ts'))
   const rank = (one) => (takesLong(one) ? 0 : isOnContainers(one) ? 1 : 2)
   const others = ofE2e.filter((one) => !isWaiting(one)).sort((a, b) => rank(a) - rank(b))
   await runTogether(sharing, WORKERS_TOGETHER, report)
   await Promise.all([
     inLanes(alone(ofE2e.filter(isWaiting), report), 1),
-    inLanes(alone([...others, ...starting], report), LANES),
+    inLanes(alone([...others, ...starting.sort((a, b) => rank(a) - rank(b))], report), LANES),
   ])
   const failed = files.filter(({ name, file }) => again.has(`packages/${name}/${file}`))
   await inLanes(alone(failed, report), 1)

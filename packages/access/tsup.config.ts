@@ -2,6 +2,15 @@ import { defineConfig } from 'tsup'
 // @boundaries-ignore a build's own script, which no program loads
 import { oneFile } from '../../scripts/builds/one-file.mjs'
 
+/** What passkeys need, with what reads attestations by itself. */
+const CEREMONIES = [
+  'generateAuthenticationOptions',
+  'generateRegistrationOptions',
+  'verifyAuthenticationResponse',
+  'verifyRegistrationResponse',
+]
+const ATTESTATIONS = { '@simplewebauthn/server/helpers': ['decodeAttestationObject', 'isoBase64URL'] }
+
 export default defineConfig({
   entry: ['src/plugin.ts', 'src/offline.ts'],
   format: ['esm'],
@@ -9,6 +18,9 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   dts: false,
-  noExternal: ['jose'],
-  esbuildPlugins: [oneFile('jose', { names: ['errors', 'jwtVerify', 'SignJWT'] })],
+  noExternal: ['jose', /^@simplewebauthn\/server/],
+  esbuildPlugins: [
+    oneFile('jose', { names: ['errors', 'jwtVerify', 'SignJWT'] }),
+    oneFile('@simplewebauthn/server', { names: CEREMONIES, beside: ATTESTATIONS }),
+  ],
 })

@@ -6,10 +6,12 @@ import { dirname, join } from 'node:path'
 const FOR_COMPILERS = /^(node-addon-api|nan|@types\/.+)$/
 
 /**
- * What `roots` need, all of it: `{path, folder, manifest, needs}`, sorted, where `path` is its place below `node_modules` and `needs` are
- * such places. The first version that is met of a name lies on top, where all find it; others lie below whom they are for.
+ * What `roots` need, all of it: `{path, folder, manifest, needs, isRun}`, sorted, where `path` is its place below `node_modules` and
+ * `needs` are such places. The first version that is met of a name lies on top, where all find it; others lie below whom they are for.
  *
- * `roots` are `{folder, at, names}`: a folder of the workspace, its place in the build and what it uses of its dependencies.
+ * `roots` are `{folder, at, names, inside, outside}`: a folder of the workspace, its place in the build and what it uses of its
+ * dependencies. `inside` are those of the names that lie, with all that they require, in a file of its own, and `outside` are what that
+ * file still requires by name. `isRun` is false of what is needed by those files alone: nothing loads it from its own place.
  * `skip` are names that stay out.
  */
 export function closureOf(roots, skip = new Set()) {
@@ -23,7 +25,29 @@ export function closureOf(roots, skip = new Set()) {
     waiting.push(...placedFor(placed, asked))
   }
   const all = [...placed.values()].sort((a, b) => compare(a.path, b.path))
-  return all.map((one) => ({ ...one, needs: needsIn(placed, one, skip) }))
+  const found = all.map((one) => ({ ...one, needs: needsIn(placed, one, skip) }))
+  const run = runOf(found, placed, roots)
+  return found.map((one) => ({ ...one, isRun: run.has(one.path) }))
+}
+
+/** The places of what is loaded from there. */
+function runOf(found, placed, roots) {
+  const needs = new Map(found.map((one) => [one.path, one.needs]))
+  const outside = new Set(roots.flatMap((one) => one.outside))
+  const waiting = [
+    ...roots.flatMap(({ at, names, inside }) =>
+      names.filter((name) => !inside.includes(name)).map((name) => lookUp(placed, name, at)?.path),
+    ),
+    ...found.filter(({ manifest }) => outside.has(manifest.name)).map(({ path }) => path),
+  ]
+  const run = new Set()
+  while (waiting.length > 0) {
+    const path = waiting.pop()
+    if (path === undefined || run.has(path)) continue
+    run.add(path)
+    waiting.push(...(needs.get(path) ?? []))
+  }
+  return run
 }
 
 /** The places of what a package finds in the build, which is what it finds in the workspace. */

@@ -35,12 +35,16 @@ const CHOSEN = {
   pcap: (path) => /^(build\/Release\/pcap_binding\.node|decode\/.*\.js|[a-z_]+\.js)$/.test(path),
 }
 
-/** The files of somebody else's package that a build has, as paths from its folder, sorted. */
-export function filesOfOthers({ folder, manifest }, arch) {
+/**
+ * The files of somebody else's package that a build has, as paths from its folder, sorted. Of one that is in a file of ours, and that
+ * nothing loads from its own place, these are what it is called and its terms.
+ */
+export function filesOfOthers({ folder, manifest, isRun }, arch) {
   const chosen = CHOSEN[manifest.name]
   return listed(folder, '').filter((path) => {
     const name = path.slice(path.lastIndexOf('/') + 1)
     if (path === 'package.json' || TERMS.test(name)) return true
+    if (!isRun) return false
     return chosen === undefined ? !NOT_RUN.test(path) : chosen(path, arch)
   })
 }

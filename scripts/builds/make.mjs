@@ -12,6 +12,7 @@ import { absentKeys } from './config.mjs'
 import { copyFiles, filesBelow, filesOfOthers, filesOfOurs, put, settle } from './files.mjs'
 import { nodeFor } from './node.mjs'
 import { takeNpm } from './npm.mjs'
+import { isOneFile, packagesIn, requiredBy } from './one-file.mjs'
 import { askedFrom, manifestOf, packages, root } from './parts.mjs'
 import { stateOfSource } from './source.mjs'
 
@@ -63,7 +64,7 @@ function refuseTaken(out) {
     throw new Error(`${out} is no build; give --out an empty folder, or remove it`)
 }
 
-/** Our packages, each with what its programs name of its dependencies: `{name, place, names}`. */
+/** Our packages, each with what its programs name of its dependencies: `{name, place, names, inside, outside}`, as `closureOf` has it. */
 function copyOurs(out, { has, lacks }) {
   const taken = new Map()
   const waiting = ['cli', ...has]
@@ -72,8 +73,9 @@ function copyOurs(out, { has, lacks }) {
     if (taken.has(name)) continue
     const place = join(out, MODULES, '@steeple', name)
     copyOne(name, place, lacks)
-    const names = namedIn(place, manifestOf(name))
-    taken.set(name, { name, place, names })
+    const named = namedIn(place, manifestOf(name))
+    const { names } = named
+    taken.set(name, { name, place, ...named })
     waiting.push(...names.filter(isOurs).map(nameOfOurs))
   }
   for (const { name, place, names } of taken.values())
@@ -134,17 +136,32 @@ function consoleWithout(lacks, site) {
   }
 }
 
-/** What the programs of a package name of what it may depend on, sorted. */
+/** What the programs of a package name of what it may depend on, sorted, and what of it is in files of its own (one-file.mjs). */
 function namedIn(place, { dependencies = {}, optionalDependencies = {} }) {
-  const text = filesBelow(place)
+  const texts = filesBelow(place)
     .filter((path) => /\.c?js$/.test(path))
     .map((path) => readFileSync(join(place, path), 'utf8'))
-    .join('\n')
-  return Object.keys({ ...dependencies, ...optionalDependencies })
-    .filter((name) =>
-      ['"', "'"].some((q) => text.includes(`${q}${name}${q}`) || text.includes(`${q}${name}/`)),
-    )
+  const [files, own] = [texts.filter(isOneFile), texts.filter((text) => !isOneFile(text))]
+  const names = Object.keys({ ...dependencies, ...optionalDependencies })
+    .filter((name) => texts.some((text) => namesIt(text, name)))
     .sort(compare)
+  return {
+    names,
+    inside: names.filter(
+      (name) =>
+        files.some((text) => packagesIn(text).includes(name)) && !own.some((text) => loadsIt(text, name)),
+    ),
+    outside: files.flatMap(requiredBy),
+  }
+}
+
+function namesIt(text, name) {
+  return ['"', "'"].some((q) => text.includes(`${q}${name}${q}`) || text.includes(`${q}${name}/`))
+}
+
+/** Whether it is imported, required or looked for. */
+function loadsIt(text, name) {
+  return new RegExp(`\\b(from|import|require|resolve)\\s*\\(?\\s*["']${RegExp.escape(name)}["'/]`).test(text)
 }
 
 /** The manifest of a package as a build has it: nothing of how it is made. */
@@ -169,10 +186,12 @@ function manifestFor(manifest, names) {
 }
 
 function copyOthers(out, ours, arch) {
-  const roots = ours.map(({ name, names }) => ({
+  const roots = ours.map(({ name, names, inside, outside }) => ({
     folder: join(packages, name),
     at: `@steeple/${name}`,
     names: names.filter((one) => !isOurs(one)),
+    inside,
+    outside,
   }))
   const skip = new Set(arch === process.arch && isCompiled() ? [] : [COMPILED])
   const others = closureOf(roots, skip)

@@ -1,6 +1,26 @@
 import { readFile } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 
+const WITH_ALL = 'with all that is required.'
+const FIRST_LINE = new RegExp(`^// (".*") ${RegExp.escape(WITH_ALL)}\n`)
+
+/** Whether a program is one that `oneFile` made. */
+export function isOneFile(text) {
+  return FIRST_LINE.test(text)
+}
+
+/** The packages that such a file was made of. */
+export function packagesIn(text) {
+  return FIRST_LINE.exec(text)[1]
+    .split(' and ')
+    .map((quoted) => JSON.parse(quoted))
+}
+
+/** The packages that such a file still requires by name. */
+export function requiredBy(text) {
+  return [...text.matchAll(/\brequire\(["']([^"'.][^"']*)["']\)/g)].map(([, name]) => packageOf(name))
+}
+
 /**
  * Puts a package of somebody else, with all that it requires, into one file beside the program: node finds, reads and keeps what it
  * compiled of one file in the place of hundreds. `names` are what is imported of it; none: its default, which is the whole of it.
@@ -41,7 +61,7 @@ export function oneFile(name, { names = [], beside = {}, before = [], external =
           target: 'node24',
           minifyWhitespace: true,
           banner: {
-            js: `// ${[...inside].map((one) => `"${packageOf(one)}"`).join(' and ')} with all that is required.`,
+            js: `// ${[...new Set([...inside].map(packageOf))].map((one) => JSON.stringify(one)).join(' and ')} ${WITH_ALL}`,
           },
           legalComments: 'inline',
           external,

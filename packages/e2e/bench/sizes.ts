@@ -13,7 +13,7 @@ import {
 } from './store-of-sims.ts'
 
 const IMPORT_ROWS = 5_000
-const IMPORT_ROUNDS = 5
+const IMPORT_ROUNDS = 9
 const ICCID_SLACK = 1.2
 const LEAST_ROWS_PER_SECOND = 6_000
 const GET_LIMIT_US = 65

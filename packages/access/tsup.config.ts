@@ -18,9 +18,10 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   dts: false,
-  noExternal: ['jose', /^@simplewebauthn\/server/],
+  noExternal: ['jose', 'qrcode', /^@simplewebauthn\/server/],
   esbuildPlugins: [
     oneFile('jose', { names: ['errors', 'jwtVerify', 'SignJWT'] }),
+    oneFile('qrcode', { names: ['create'] }),
     oneFile('@simplewebauthn/server', { names: CEREMONIES, beside: ATTESTATIONS }),
   ],
 })

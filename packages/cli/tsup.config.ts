@@ -36,11 +36,12 @@ export default defineConfig({
   clean: true,
   dts: false,
   define: { STEEPLE_BUILD_DATE: JSON.stringify(buildDate()) },
-  noExternal: ['commander'],
+  noExternal: ['commander', 'qrcode'],
   esbuildPlugins: [
     emptyParts,
     oneFile('commander', {
       names: ['Argument', 'Command', 'CommanderError', 'InvalidArgumentError', 'Option'],
     }),
+    oneFile('qrcode', { names: ['create', 'toBuffer', 'toString'] }),
   ],
 })

@@ -20,6 +20,8 @@ import { stateOfSource } from './source.mjs'
 const MODULES = 'lib/node_modules'
 /** Compiled where it is installed, and so had for the machine that builds alone; its package works without, by nft. */
 const COMPILED = 'pcap'
+/** For scripts that the next build runs again. */
+const SCRIPTS = { ...process.env, NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/build') }
 
 process.umask(0o022)
 try {
@@ -262,7 +264,7 @@ function configurationOf({ lacks }) {
   const script = join(packages, 'settings/scripts/make-config-docs.mjs')
   const { status, stdout, stderr } = spawnSync(execPath, [script, '--print', '--without', lacks.join(',')], {
     encoding: 'utf8',
-    env: { ...process.env, NODE_NO_WARNINGS: '1' },
+    env: { ...SCRIPTS, NODE_NO_WARNINGS: '1' },
   })
   if (status !== 0) throw new Error(`the configuration could not be described: ${stderr}`)
   return stdout
@@ -272,7 +274,7 @@ function configurationOf({ lacks }) {
 function makeSite(out, { lacks }) {
   const script = join(packages, 'docs/src/make.ts')
   const args = [script, '--out', join(out, 'share/doc/html'), '--without', lacks.join(',')]
-  const { status, stderr } = spawnSync(execPath, args, { encoding: 'utf8' })
+  const { status, stderr } = spawnSync(execPath, args, { encoding: 'utf8', env: SCRIPTS })
   if (status !== 0) throw new Error(`the documentation could not be made: ${stderr}`)
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { type SealedColumns, secretsInvalid } from '@steeple/contracts'
+import { type SealedColumns, secretsInvalid, storeUnavailable } from '@steeple/contracts'
 import { readKeyFile, replaceKeyFile } from './key-files.ts'
 
 const FILE = 'sealed-tables.json'
@@ -14,7 +14,10 @@ export interface SealedTables {
   all(): readonly SealedColumns[]
   /** Remembers a table, durable after `keep`. */
   add(columns: SealedColumns): void
-  /** Writes down what was added. Before any value of these tables is sealed, and not for each table that a start adds. */
+  /**
+   * Writes down what was added. Before any value of these tables is sealed, and not for each table that a start adds.
+   * Throws `store_unavailable`; then the next call tries again.
+   */
   keep(): void
 }
 
@@ -35,7 +38,12 @@ export function openSealedTables(directory: string): SealedTables {
     },
     keep: () => {
       if (isKept) return
-      replaceKeyFile(directory, FILE, Buffer.from(`${JSON.stringify([...tables.values()], undefined, 2)}\n`))
+      const text = `${JSON.stringify([...tables.values()], undefined, 2)}\n`
+      try {
+        replaceKeyFile(directory, FILE, Buffer.from(text))
+      } catch (cause) {
+        throw unwritable(directory, cause)
+      }
       isKept = true
     },
   }
@@ -58,6 +66,14 @@ function isSealedColumns(value: unknown): value is SealedColumns {
     typeof key === 'string' &&
     Array.isArray(columns) &&
     columns.every((name) => typeof name === 'string')
+  )
+}
+
+function unwritable(directory: string, cause: unknown): Error {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return storeUnavailable(
+    `${join(directory, FILE)} cannot be written (${reason}), and nothing is sealed without it; make room on the disk, or put it right, and try again`,
+    { cause },
   )
 }
 

@@ -159,6 +159,8 @@ class Candidate implements Leadership {
       return await takeLease(tx, by, row)
     })
     if (isTaken) this.#begin(row.epoch + 1, askedAt.ms + LEASE_MS - MARGIN_MS)
+    // Another was faster: who has it now, and with which keys, is what counts.
+    else this.#seen = { row: (await readLease(this.#options.side)) ?? row, sinceMs: this.#nowMs() }
   }
 
   /** Given back; or ended by the database's clock, and not renewed as long as this instance looks: clocks may leap. */

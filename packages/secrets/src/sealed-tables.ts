@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { type SealedColumns, secretsInvalid, storeUnavailable } from '@steeple/contracts'
+import { type SealedColumns, secretsInvalid } from '@steeple/contracts'
 import { readKeyFile, replaceKeyFile } from './key-files.ts'
 
 const FILE = 'sealed-tables.json'
@@ -12,13 +12,8 @@ const FILE = 'sealed-tables.json'
  */
 export interface SealedTables {
   all(): readonly SealedColumns[]
-  /** Remembers a table, durable after `keep`. */
+  /** Remembers a table, durable before it returns. */
   add(columns: SealedColumns): void
-  /**
-   * Writes down what was added. Before any value of these tables is sealed, and not for each table that a start adds.
-   * Throws `store_unavailable`; then the next call tries again.
-   */
-  keep(): void
 }
 
 /** Opens the list in a keys directory. Throws `secrets_invalid`. */
@@ -27,24 +22,13 @@ export function openSealedTables(directory: string): SealedTables {
   const tables = new Map(
     bytes === undefined ? [] : parse(directory, bytes).map((entry) => [entry.table, entry]),
   )
-  let isKept = true
   return {
     all: () => [...tables.values()],
     add: ({ table, key, columns }) => {
       const entry = { table, key, columns: [...columns] }
       if (isDeepStrictEqual(tables.get(table), entry)) return
       tables.set(table, entry)
-      isKept = false
-    },
-    keep: () => {
-      if (isKept) return
-      const text = `${JSON.stringify([...tables.values()], undefined, 2)}\n`
-      try {
-        replaceKeyFile(directory, FILE, Buffer.from(text))
-      } catch (cause) {
-        throw unwritable(directory, cause)
-      }
-      isKept = true
+      replaceKeyFile(directory, FILE, Buffer.from(`${JSON.stringify([...tables.values()], undefined, 2)}\n`))
     },
   }
 }
@@ -66,14 +50,6 @@ function isSealedColumns(value: unknown): value is SealedColumns {
     typeof key === 'string' &&
     Array.isArray(columns) &&
     columns.every((name) => typeof name === 'string')
-  )
-}
-
-function unwritable(directory: string, cause: unknown): Error {
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return storeUnavailable(
-    `${join(directory, FILE)} cannot be written (${reason}), and nothing is sealed without it; make room on the disk, or put it right, and try again`,
-    { cause },
   )
 }
 

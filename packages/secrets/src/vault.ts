@@ -51,8 +51,7 @@ export function createVault(keyring: Keyring): KernelVault {
   let header: { readonly of: string; readonly octets: Buffer } | undefined
   /** What all values under a key begin with. */
   const headerOf = (id: string): Buffer => {
-    if (header?.of !== id)
-      header = { of: id, octets: Buffer.concat([Buffer.of(VERSION), Buffer.from(id, 'hex')]) }
+    if (header?.of !== id) header = { of: id, octets: headFor(id) }
     return header.octets
   }
   return {
@@ -61,7 +60,6 @@ export function createVault(keyring: Keyring): KernelVault {
       return keyring.current.id
     },
     seal: (plain, rowId) => {
-      keyring.tables.keep()
       const { id, key } = keyring.current
       const head = headerOf(id)
       const nonce = nextNonce()
@@ -96,6 +94,17 @@ export function createVault(keyring: Keyring): KernelVault {
 export function sealedKeyId(sealed: Uint8Array): string | undefined {
   if (sealed.length < PREFIX_BYTES || sealed[0] !== VERSION) return undefined
   return Buffer.from(sealed.subarray(1, HEADER_BYTES)).toString('hex')
+}
+
+/** What every value under one of these keys begins with. */
+export function sealedHeads(
+  ids: readonly string[],
+): readonly { readonly id: string; readonly octets: Buffer }[] {
+  return ids.map((id) => ({ id, octets: headFor(id) }))
+}
+
+function headFor(id: string): Buffer {
+  return Buffer.concat([Buffer.of(VERSION), Buffer.from(id, 'hex')])
 }
 
 function additionalData(header: Uint8Array, rowId: string): Buffer {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { suite, type TempDir, tempDir } from '@steeple/testkit'
@@ -67,6 +67,38 @@ rotation('does nothing when it is only to resume and nothing is unfinished', asy
   const report = await rotateVault({ ...bench, tables: [SECRETS], isResumeOnly: true })
   assert.equal(report, { keyId, resealed: 0, retired: [], kept: [] })
   await bench.db.close()
+})
+
+rotation('keeps a key that values name which nobody has registered, and finishes when they are', async () => {
+  const path = fresh()
+  const bench = await openBench(path)
+  await addRows(bench, 30)
+  const old = bench.vault.keyId
+  await bench.db.close()
+  // As of a process that ended before its plugins had come.
+  rmSync(join(bench.keys, 'sealed-tables.json'))
+  const { db } = await openBench(path)
+  rmSync(join(bench.keys, 'sealed-tables.json'))
+  const unaware = { db, vault: createVault(openKeyring(bench.keys)), tables: [SECRETS], isOffline: true }
+  const report = await rotateVault({ ...unaware, settle: async () => undefined })
+  assert.equal(report.retired, [])
+  assert.equal(
+    report.kept.map((line) => line.split(' has ')[0]),
+    ['sims_secrets.ki', 'sims_secrets.opc'],
+  )
+  await db.close()
+  const again = await openBench(path)
+  await assertWhole(again, 30)
+  const finished = await rotateVault({
+    ...again,
+    tables: [SECRETS],
+    isOffline: true,
+    settle: async () => undefined,
+  })
+  assert.equal(finished.retired, [old])
+  assert.is(finished.resealed, 30 + 27)
+  await assertWhole(again, 30)
+  await again.db.close()
 })
 
 rotation('goes on where it was stopped instead of making yet another key', async () => {

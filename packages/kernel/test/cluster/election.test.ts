@@ -1,6 +1,6 @@
 import { thisMachine } from '@steeple/clock'
 import { joinElection, LEASE_DDL, type Leadership } from '@steeple/reconcile'
-import { openDatabase, type SideConnection } from '@steeple/store'
+import { type Database, openDatabase, type SideConnection } from '@steeple/store'
 import { onPostgres, type StoreBox } from '@steeple/store/testing'
 import { assert, eventually, fakeClock } from '@steeple/testkit'
 
@@ -14,6 +14,11 @@ interface Joined {
   close(): Promise<void>
 }
 
+function neededSide({ side }: Pick<Database, 'side'>): SideConnection {
+  if (side === undefined) throw new Error('PostgreSQL has a side connection')
+  return side
+}
+
 /** Joins the instances of a store that another one, which is not there, has the lease of. */
 async function joined(box: StoreBox, expiresAtMs: string): Promise<Joined> {
   for (const ddl of LEASE_DDL) await box.raw(ddl)
@@ -21,10 +26,9 @@ async function joined(box: StoreBox, expiresAtMs: string): Promise<Joined> {
     `update kernel_lease set holder = 'other', name = 'a', keys = 'same', epoch = 3, expires_at_ms = ${expiresAtMs}`,
   )
   const db = await openDatabase({ url: box.url, clock: box.clock, log: SILENT })
-  if (db.side === undefined) throw new Error('PostgreSQL has a side connection')
   let looks = 0
   const counting: SideConnection = {
-    ...db.side,
+    ...neededSide(db),
     all: async (sql, params) => {
       const rows = await db.side?.all(sql, params)
       looks += 1
@@ -70,6 +74,48 @@ onPostgres('kernel/cluster/election', (test, store) => {
     await eventually(() => assert.is(leadership.view().role, 'leader'))
     assert.is(leadership.view().epoch, 4)
     await close()
+  })
+
+  test('has two that join an empty store at the same time, one of which leads', async () => {
+    await using box = await store()
+    for (const ddl of LEASE_DDL) await box.raw(ddl)
+    const both = Promise.withResolvers<void>()
+    let looked = 0
+    const joining = async (name: string) => {
+      const db = await openDatabase({ url: box.url, clock: box.clock, log: SILENT })
+      const side: SideConnection = {
+        ...neededSide(db),
+        all: async (sql, params) => {
+          const rows = await db.side?.all(sql, params)
+          looked += 1
+          // Both have seen that nobody leads before one of them does.
+          if (looked === 2) both.resolve()
+          await both.promise
+          // The rows are those that were asked for.
+          return rows as never
+        },
+      }
+      const clock = fakeClock()
+      const machine = { ...thisMachine(), upMs: () => clock.monotonicMs() }
+      const leadership = await joinElection({
+        db,
+        side,
+        machine,
+        timers: clock,
+        log: SILENT,
+        name,
+        keys: 'same',
+      })
+      return { db, leadership }
+    }
+    const instances = await Promise.all([joining('a'), joining('b')])
+    const views = instances.map(({ leadership }) => leadership.view())
+    assert.equal(views.map(({ role }) => role).toSorted(), ['follower', 'leader'])
+    assert.is(views[0]?.leader, views[1]?.leader)
+    for (const { db, leadership } of instances) {
+      await leadership.close()
+      await db.close()
+    }
   })
 
   test('takes nothing from one that leads when the clock of the database leaps ahead', async () => {

@@ -18,6 +18,16 @@ export function reportError(terminal: Terminal, error: unknown, isJson: boolean)
   return fault.exitCode
 }
 
+/** What is to be done about what the system refuses. errno(3) */
+const REMEDIES: Readonly<Record<string, string>> = {
+  EACCES: 'give it to the user that runs this, or run this as the user that owns it',
+  EDQUOT: 'the quota of the disk is used up; make room and try again',
+  ENOSPC: 'the disk is full; make room and try again',
+  ENOTDIR: 'a file lies in the place of a folder; name another folder, or move the file away',
+  EPERM: 'give it to the user that runs this, or run this as the user that owns it',
+  EROFS: 'the disk is mounted for reading alone; name a folder on another one',
+}
+
 function faultOf(error: unknown): Fault {
   if (error instanceof CommandError) return error
   const { code, message, details } = error as {
@@ -25,14 +35,17 @@ function faultOf(error: unknown): Fault {
     readonly message?: unknown
     readonly details?: unknown
   }
+  const name = typeof code === 'string' ? code : 'internal'
+  const text = typeof message === 'string' ? message : String(error)
   return {
     exitCode: 1,
-    code: typeof code === 'string' ? code : 'internal',
-    message: typeof message === 'string' ? message : String(error),
+    code: name,
+    // What the system says begins with its code.
+    message: text.startsWith(`${name}: `) ? text.slice(name.length + 2) : text,
     // A `ServiceError` of the kernel carries its details in this very shape.
     details: Array.isArray(details) ? (details as Fault['details']) : [],
     requestId: undefined,
-    hint: undefined,
+    hint: REMEDIES[name],
   }
 }
 

@@ -6,8 +6,9 @@ import { dbctlTool } from '../../src/dbctl/tool.ts'
 import { mongoLink } from '../../src/links/mongo-link.ts'
 import { open5gsDriver } from '../../src/open5gs/open5gs-driver.ts'
 import { keysIn, lookInto, open5gsKeys } from '../support/database.ts'
+import { makeConnectedDbctl } from '../support/mongo-dbctl.ts'
 import { sharedMongo } from '../support/mongo-server.ts'
-import { fileStore, makeDbctl, makeMongoDbctl, runDbctl } from '../support/stand-in-dbctl.ts'
+import { fileStore, makeDbctl, runDbctl } from '../support/stand-in-dbctl.ts'
 import { subscriber } from '../support/subscribers.ts'
 
 // The start of the server is no part of a test's time.
@@ -53,7 +54,7 @@ hssDriverConformance(
     const url = mongo.url('open5gs')
     const look = await lookInto(url)
     await look.clear()
-    const tool = await makeMongoDbctl()
+    const tool = await makeConnectedDbctl()
     const documents = open5gsDriver({
       name: 'dbctl',
       link: mongoLink(url, 'open5gs'),
@@ -64,7 +65,7 @@ hssDriverConformance(
     return {
       driver,
       subscribers: [subscriber(1), subscriber(2)],
-      // Each costs the start of a mongosh, at each call.
+      // Each costs the start of the tool, at each call.
       many: 4,
       stored: (imsi) => open5gsKeys(look, imsi),
       empty: () => look.clear(),
@@ -76,6 +77,6 @@ hssDriverConformance(
       },
     }
   },
-  // Each step of each subscriber starts a mongosh.
+  // Each step of each subscriber starts the tool.
   { limitMs: 360_000 },
 )

@@ -1,9 +1,9 @@
 import { appendFileSync } from 'node:fs'
-import { text } from 'node:stream/consumers'
-import { type Executable, fileStore, makeDbctl, runDbctl } from './stand-in-dbctl.ts'
+import { makeAnsweredDbctl, type Printed } from './answered-dbctl.ts'
+import { type Executable, fileStore, runDbctl } from './stand-in-dbctl.ts'
 
-/** The stand-in with `batch` and `show`; each of its runs leaves its command line in `<store>.runs`. */
-export async function runBatchDbctl(argv: readonly string[], storePath: string): Promise<void> {
+/** Runs one command of the stand-in with `batch` and `show`; each leaves its command line in `<store>.runs`. */
+async function runBatchDbctl(argv: readonly string[], storePath: string, input: string): Promise<Printed> {
   appendFileSync(`${storePath}.runs`, `${JSON.stringify(argv)}\n`)
   const store = fileStore(storePath)
   const one = async (words: readonly string[]): Promise<string> => {
@@ -11,22 +11,16 @@ export async function runBatchDbctl(argv: readonly string[], storePath: string):
     const docs = (await store.list()).filter(({ imsi }) => imsi === words[1])
     return (await runDbctl(['showpretty'], { ...store, list: async () => docs }, true)).output
   }
-  if (argv[0] !== 'batch') {
-    process.stdout.write(await one(argv))
-    if (argv[0] === 'help') process.stdout.write('   show {imsi}: one\n   batch: many\n')
-    return
-  }
-  for (const line of (await text(process.stdin)).trim().split('\n'))
-    process.stdout.write(`${JSON.stringify(await one(JSON.parse(line) as string[]))}\n`)
+  if (argv[0] === 'help')
+    return { output: `${await one(argv)}   show {imsi}: one\n   batch: many\n`, code: 0 }
+  if (argv[0] !== 'batch') return { output: await one(argv), code: 0 }
+  const answers: string[] = []
+  for (const line of input.trim().split('\n'))
+    answers.push(`${JSON.stringify(await one(JSON.parse(line) as string[]))}\n`)
+  return { output: answers.join(''), code: 0 }
 }
 
 /** Makes it as an executable. */
 export async function makeBatchDbctl(): Promise<Executable> {
-  const file = JSON.stringify(import.meta.url)
-  // The store is beside it.
-  const code = `#!${process.execPath} --no-warnings
-import(${file}).then(({ runBatchDbctl }) =>
-  runBatchDbctl(process.argv.slice(2), process.argv[1].replace(/[^/]*$/, 'store.json')))
-`
-  return await makeDbctl(true, code)
+  return await makeAnsweredDbctl(runBatchDbctl)
 }

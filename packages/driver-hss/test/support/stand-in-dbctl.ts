@@ -258,6 +258,6 @@ import(${JSON.stringify(import.meta.url)}).then(async ({ runDbctl, fileStore }) 
 
 /** As `makeDbctl`, over the database that it is told to use. */
 export async function makeMongoDbctl(): Promise<Executable> {
-  const file = new URL('mongo-dbctl.ts', import.meta.url).href
+  const file = new URL('run-mongo-dbctl.ts', import.meta.url).href
   return await makeDbctl(false, `${BEGIN}\nimport(${JSON.stringify(file)})\n`)
 }

@@ -100,4 +100,15 @@ units('compiles a schema once, and holds none alive', () => {
   ])
 })
 
+units('holds a number in a query to its bounds, however large its text is', () => {
+  const months = { type: 'integer', minimum: 1, maximum: 60 }
+  const check = createSchemaChecks().check('url', { type: 'object', properties: { months } })
+  assert.is(check({ months: '60' }, true), undefined)
+  for (const text of ['61', '1e999', '-1e999']) {
+    const [first] = check({ months: text }, true) ?? []
+    assert.is(first?.pointer, '/months', text)
+    assert.is.not(check({ months: text }, false), undefined, text)
+  }
+})
+
 units.run()

@@ -69,11 +69,19 @@ function checkFrom(schema: JsonSchema, quick: Compile, source: Source): Check {
   const first = quick(schema)
   let all: Compiled | undefined
   return (value, explainAll) => {
-    if (first(value)) return undefined
+    // Coerced from a text, a number without an end passes bounds; as a number it does not pass for one.
+    if (first(value) && (source === 'body' || !isEndless(value) || first(value))) return undefined
     if (!explainAll) return detailsFrom(first.errors ?? [])
     all ??= compiler(source, true)(schema)
     return all(value) ? undefined : detailsFrom(all.errors ?? [])
   }
+}
+
+/** Whether one of the values of an object is a number that is not finite: `1e999` was its text. */
+function isEndless(values: unknown): boolean {
+  return Object.values(Object(values))
+    .flat()
+    .some((value) => typeof value === 'number' && !Number.isFinite(value))
 }
 
 /** A plain object schema without a word on unknown properties gets one: they are errors (contract section 2). */

@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -72,31 +71,36 @@ return found.slice(0, ${MOST_PROBLEMS})
  */
 export async function sqliteFileProblems(path: string, signal: AbortSignal): Promise<readonly string[]> {
   signal.throwIfAborted()
-  if (sizeOf(path) + sizeOf(`${path}-wal`) <= SMALL_BYTES) return await problemsOfSmall(path, signal)
+  const connection = openSqliteConnection(path, 'read')
+  try {
+    if (bytesIn(connection) <= SMALL_BYTES) return await problemsOfSmall(connection, signal)
+  } finally {
+    connection.close()
+  }
   const { PRIORITY_LOW } = constants.priority
   return (await runSqliteProgram(INTEGRITY_PROGRAM, [path], PRIORITY_LOW, signal)) as readonly string[] // our own program wrote it
 }
 
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+/** Of what there is to check: the write-ahead log beside the file keeps its length, whatever of it counts. */
+function bytesIn(connection: SqliteConnection): number {
+  const of = (name: string): number => Number(connection.pragma(name, { simple: true }))
+  return of('page_count') * of('page_size')
 }
 
 /** What `INTEGRITY_PROGRAM` does, a table in each turn of the event loop. */
-async function problemsOfSmall(path: string, signal: AbortSignal): Promise<readonly string[]> {
-  const connection = openSqliteConnection(path, 'read')
-  try {
-    const tables = connection.prepare(TABLES).all() as readonly { readonly name: string }[] // as selected
-    const found: string[] = []
-    for (const name of ['sqlite_schema', ...tables.map((table) => table.name)]) {
-      if (found.length >= MOST_PROBLEMS) break
-      await nextTurn()
-      signal.throwIfAborted()
-      const rows = connection.pragma(`integrity_check('${name.replaceAll("'", "''")}')`)
-      for (const { integrity_check: words } of rows as readonly { readonly integrity_check: unknown }[])
-        if (words !== 'ok') found.push(String(words))
-    }
-    return found.slice(0, MOST_PROBLEMS)
-  } finally {
-    connection.close()
+async function problemsOfSmall(
+  connection: SqliteConnection,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const tables = connection.prepare(TABLES).all() as readonly { readonly name: string }[] // as selected
+  const found: string[] = []
+  for (const name of ['sqlite_schema', ...tables.map((table) => table.name)]) {
+    if (found.length >= MOST_PROBLEMS) break
+    await nextTurn()
+    signal.throwIfAborted()
+    const rows = connection.pragma(`integrity_check('${name.replaceAll("'", "''")}')`)
+    for (const { integrity_check: words } of rows as readonly { readonly integrity_check: unknown }[])
+      if (words !== 'ok') found.push(String(words))
   }
+  return found.slice(0, MOST_PROBLEMS)
 }

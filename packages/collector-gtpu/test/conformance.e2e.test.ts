@@ -14,6 +14,7 @@ import {
   noLog,
   openNft,
   openPcap,
+  PROGRAM,
   send,
   sendFrames,
   startPcap,
@@ -180,6 +181,7 @@ collectorConformance('collector-gtpu file', async () => {
       capture,
       clock: systemClock,
       log: noLog,
+      program: PROGRAM,
     })
   let tap = open()
   let received = 1

@@ -23,6 +23,8 @@ export interface ChildTapOptions {
   readonly capture: string
   readonly clock: Clock
   readonly log: Log
+  /** The child's program; that of this build, or of the sources, when absent. */
+  readonly program?: string
 }
 
 /** A tap that must be looked after. */
@@ -58,6 +60,7 @@ export function createChildTap(options: ChildTapOptions): ChildTap {
     beat: () => readWrites(counters),
     clock,
     log,
+    ...(options.program === undefined ? {} : { program: options.program }),
   })
   child.tick()
   let stats: TapStats = NO_PACKETS

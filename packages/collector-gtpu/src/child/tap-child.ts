@@ -21,6 +21,8 @@ export interface TapChildOptions {
   readonly beat: () => number | undefined
   readonly clock: Clock
   readonly log: Log
+  /** The program; the one beside this file when absent. */
+  readonly program?: string
 }
 
 /** A child that is kept alive. */
@@ -130,8 +132,7 @@ class Supervised implements TapChild {
   }
 
   #spawn(nowMs: number, inputs: readonly number[]): void {
-    const { order, right, files } = this.#options
-    const program = programFile()
+    const { order, right, files, program = programFile() } = this.#options
     const { file, args } = confined(
       {
         file: process.execPath,

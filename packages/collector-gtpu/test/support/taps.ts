@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Clock, Log } from '@steeple/contracts'
 import { eventually, runTool } from '@steeple/testkit'
 import { type ChildTap, createChildTap } from '../../src/child/child-tap.ts'
@@ -11,6 +12,9 @@ import { nftRun } from '../../src/nft/run-nft.ts'
 import type { TapCounter, TapSnapshot, UpfTap } from '../../src/upf-tap.ts'
 import { type Carried, CORE, CORE_6, frame, pcapOf } from './frames.ts'
 import { RECEIVING, SENDING } from './veth.ts'
+
+/** As it is built: it starts in a third of the time that its sources take, and dozens of times. */
+export const PROGRAM: string = fileURLToPath(new URL('../../dist/tap-main.js', import.meta.url))
 
 export const NEVER: AbortSignal = new AbortController().signal
 /** How long a child may take to come up on a busy machine. */
@@ -83,6 +87,7 @@ export function startPcap(place: PcapPlace): ChildTap {
     capture: '',
     clock,
     log: noLog,
+    program: PROGRAM,
   })
 }
 
@@ -94,6 +99,7 @@ export function startFile(ownFolder: string, capture: string): ChildTap {
     capture,
     clock: systemClock,
     log: noLog,
+    program: PROGRAM,
   })
 }
 

@@ -35,6 +35,17 @@ const slow = route({
       })
     }),
 })
+const broken = route({
+  method: 'GET',
+  path: '/v1/broken-off',
+  role: 'viewer',
+  summary: 'Fails when the client leaves, as what was begun for it does',
+  handle: (request) =>
+    new Promise((_, reject) => {
+      came.push(request.id)
+      request.signal.addEventListener('abort', () => reject(request.signal.reason))
+    }),
+})
 const echo = route<unknown, { readonly text: string }, undefined>({
   method: 'GET',
   path: '/v1/echo',
@@ -57,7 +68,7 @@ let world: World
 /** One that gives up soon; the other waits as long as a busy machine takes. */
 let hurried: World
 raw.before(async () => {
-  const routes = [TAKE, pour, slow, echo, root]
+  const routes = [TAKE, pour, slow, broken, echo, root]
   world = await serveRoutes(routes, { limits: { unreadBodyMs: 3_000, headerBytes: 4_096 } })
   hurried = await serveRoutes(routes, { limits: { bodyTimeoutMs: 150, headersTimeoutMs: 250 } })
 })
@@ -232,6 +243,19 @@ raw('tells a handler that its client has left, and answers nobody', async () => 
   await eventually(() => left.includes('leaver'))
   await eventually(() =>
     world.kernel.lines.some((line) => line.facts.request_id === 'leaver' && line.facts.status === 499),
+  )
+})
+
+raw('takes what is broken off for a client that has left for no failure', async () => {
+  const connection = await open()
+  connection.write(`GET /v1/broken-off HTTP/1.1\r\nHost: x\r\nX-Request-Id: breaker\r\n${AUTH}\r\n\r\n`)
+  await eventually(() => came.includes('breaker'))
+  connection.destroy()
+  const lines = () => world.kernel.lines.filter((line) => line.facts.request_id === 'breaker')
+  await eventually(() => lines().some((line) => line.facts.status === 499))
+  assert.equal(
+    lines().filter(({ level }) => level === 'error'),
+    [],
   )
 })
 

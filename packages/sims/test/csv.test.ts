@@ -1,6 +1,7 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { type CsvRecord, csvLines, delimiterOf, readRecord } from '../src/import/csv.ts'
+import { csvRows } from '../src/import/read-rows.ts'
 
 const csv = suite('sims/csv')
 const LINE_END = /\r\n|\n|\r/
@@ -116,6 +117,23 @@ csv('has doubts about quotes that are where none may be', () => {
   assert.match(problems[1] ?? '', /^cell 2 has a quote within a cell that is not quoted; write it as /)
   assert.match(problems[2] ?? '', /^cell 2 has text behind a closing quote; write it as /)
   assert.equal([problems[0], problems[3], problems[4]], [undefined, undefined, undefined])
+})
+
+csv('takes no text of another encoding, and names the first line of it', async () => {
+  const lines = ['imsi,ki,opc,label', `999990000000001,${'0'.repeat(32)},${'0'.repeat(32)},Zürich`, '']
+  const utf8 = Buffer.from(lines.join('\n'))
+  const pause = async (): Promise<void> => undefined
+  const rows = await csvRows(utf8, pause)
+  const [place] = [...rows.places()]
+  assert.is(place && rows.cells(place)?.get('label'), 'Zürich')
+  for (const [bytes, message] of [
+    [Buffer.from(lines.join('\n'), 'latin1'), /^line 2: the CSV is not UTF-8; save it as CSV in UTF-8/],
+    [Buffer.from(`\uFEFF${lines.join('\n')}`, 'utf16le'), /^line 1: the CSV is not UTF-8; /],
+  ] as const) {
+    const refused = await csvRows(bytes, pause).catch((error: unknown) => error)
+    assert.is((refused as { code?: string }).code, 'validation_failed')
+    assert.match((refused as Error).message, message)
+  }
 })
 
 csv.run()

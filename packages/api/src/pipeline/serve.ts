@@ -36,7 +36,7 @@ async function exchange(context: RequestContext, endpoint: Endpoint): Promise<vo
 
 /** Answers with an error, whatever was thrown. What is not the client's fault goes to the log, once. */
 export function fail(context: RequestContext, thrown: unknown): void {
-  if (thrown instanceof ClientLeft) {
+  if (thrown instanceof ClientLeft || isOfDeparture(context, thrown)) {
     if (!context.outgoing.headersSent) context.outgoing.destroy()
     return
   }
@@ -57,6 +57,11 @@ export function fail(context: RequestContext, thrown: unknown): void {
   } catch {
     context.outgoing.destroy()
   }
+}
+
+/** Whether it is the end of what was done for a client that has left, by the signal that says so. */
+function isOfDeparture({ isOver, outgoing }: RequestContext, thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.name === 'AbortError' && (isOver || outgoing.destroyed)
 }
 
 async function answer(context: RequestContext, endpoint: Endpoint): Promise<Reply> {

@@ -18,8 +18,9 @@ export interface Rows {
   cells(place: Place): Cells | undefined
 }
 
-/** The rows of a CSV. Throws `validation_failed` when it has no header row that can be used. */
+/** The rows of a CSV. Throws `validation_failed` when it is not UTF-8, or has no header row that can be used. */
 export async function csvRows(bytes: Buffer, pause: Pause): Promise<Rows> {
+  if (!isUtf8(bytes)) await refuseOther(bytes, pause)
   const { record: first, delimiter } = await headerOf(bytes, pause)
   const columns = columnsOf(first)
   return {
@@ -34,6 +35,18 @@ export async function csvRows(bytes: Buffer, pause: Pause): Promise<Rows> {
       return isEmpty(record) ? undefined : rowOf(columns, record, delimiter)
     },
   }
+}
+
+/** What is read as another encoding than it has loses letters, and nobody would see that they were lost. */
+async function refuseOther(bytes: Buffer, pause: Pause): Promise<never> {
+  let where = ''
+  for (const place of csvLines(bytes)) {
+    await pause()
+    if (place === undefined || isUtf8(bytes.subarray(place.from, place.to))) continue
+    where = `line ${place.line}: `
+    break
+  }
+  throw validationFailed(`${where}the CSV is not UTF-8; save it as CSV in UTF-8. Nothing was imported`)
 }
 
 async function headerOf(

@@ -265,14 +265,14 @@ first(
       body: JSON.stringify({ settings: { 'server.country': 'DE', 'plmn.mcc': '262', 'plmn.mnc': '98' } }),
     })
     assert.is(set.status, 200, await set.text())
-    assert.is(await countryAt(url), 'DE')
+    // Its status waits for the first look at the core.
+    await until(async () => (await countryAt(url)) === 'DE')
     assert.match(readFileSync(join(dir, 'control.yaml'), 'utf8'), /^server:\n +country: DE$/m)
     process.kill(-(run.child.pid ?? 0), 'SIGINT')
     assert.is(await run.exited, 0, run.stdout() + run.stderr())
     const withLab = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
     await introduced(withLab)
     const urlWithLab = await urlOf(withLab)
-    // Its status waits for the first look at the core.
     await until(async () => (await countryAt(urlWithLab)) === 'DE')
     assert.is(processesWith(`--dir ${dir}/lab-core --plmn 26298 `).length, 1, processesWith(dir).join('\n'))
     process.kill(-(withLab.child.pid ?? 0), 'SIGINT')

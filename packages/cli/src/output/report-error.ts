@@ -40,13 +40,19 @@ function faultOf(error: unknown): Fault {
   return {
     exitCode: 1,
     code: name,
-    // What the system says begins with its code.
-    message: text.startsWith(`${name}: `) ? text.slice(name.length + 2) : text,
+    message: withRemedy(name, text),
     // A `ServiceError` of the kernel carries its details in this very shape.
     details: Array.isArray(details) ? (details as Fault['details']) : [],
     requestId: undefined,
-    hint: REMEDIES[name],
+    hint: undefined,
   }
+}
+
+/** What the system says begins with its code, and says nothing of what to do. In one line, which is all that many logs keep of an end. */
+function withRemedy(code: string, text: string): string {
+  const words = text.startsWith(`${code}: `) ? text.slice(code.length + 2) : text
+  const remedy = REMEDIES[code]
+  return remedy === undefined ? words : `${words}; ${remedy}`
 }
 
 function asText(fault: Fault): string {

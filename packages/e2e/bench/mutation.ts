@@ -47,12 +47,17 @@ export function benchMutation(): Promise<readonly Finding[]> {
 }
 
 /**
- * Issuing one SIM per request, beside the bare binding inserting the same rows. The processor time comes first: ext4 looks at each
- * inode that was freed in the last half a minute before it gives one away, and to remove the folders of a round frees thousands.
+ * Issuing one SIM per request, beside the bare binding inserting the same rows. What was issued is removed at the end: ext4 looks at
+ * each inode that was freed in the last half a minute before it gives one away, and there are thousands of them then.
  */
 export async function benchIssue(): Promise<readonly Finding[]> {
-  const desk = await benchDesk()
-  return [...(await benchKind(SIMS)), ...desk]
+  const dataDir = mkdtempSync(join(realDiskFolder(), 'data-'))
+  try {
+    const desk = await benchDesk(dataDir)
+    return [...(await benchKind(SIMS)), ...desk]
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
 }
 
 /** As long as V8 goes on compiling what issuing runs: a desk issues for days. */
@@ -66,8 +71,7 @@ const PEERS =
   'another machine: PyHSS 74/s 13.2 ms, OsmoHLR 1,933/s 0.24 ms, etcd 5,212/s 0.25 ms, Ella 964/s 1.21 ms'
 
 /** CPU and rate of issuing, and of importing one's own keys one SIM at a time, in turns. */
-async function benchDesk(): Promise<readonly Finding[]> {
-  const dataDir = mkdtempSync(join(realDiskFolder(), 'data-'))
+async function benchDesk(dataDir: string): Promise<readonly Finding[]> {
   const service = await startService({
     dataDir,
     flags: ['--log-level', 'info'],
@@ -104,7 +108,6 @@ async function benchDesk(): Promise<readonly Finding[]> {
     ]
   } finally {
     await service.stop()
-    rmSync(dataDir, { recursive: true, force: true })
   }
 }
 

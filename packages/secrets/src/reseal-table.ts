@@ -27,7 +27,8 @@ export interface SealingPlace {
 
 /** Rows of one write: short enough not to hold up other writers. */
 const BATCH_ROWS = 200
-const SQL_NAME = /^[a-z][a-z0-9_]*$/
+/** What may stand in a statement as it is. */
+export const SQL_NAME: RegExp = /^[a-z][a-z0-9_]*$/
 
 type Row = Readonly<Record<string, SqlValue>>
 

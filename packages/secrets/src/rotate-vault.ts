@@ -13,8 +13,6 @@ export interface RotationOptions {
   readonly tables: readonly TableSpec[]
   /** Only finish what a rotation before left unfinished; make no new key. */
   readonly isResumeOnly?: boolean
-  /** No process serves the node: before a replaced key goes, every table is looked through for what nobody has registered. */
-  readonly isOffline?: boolean
   /** Waits until values that were sealed before the switch are on their way to the store; a second when absent. */
   readonly settle?: () => Promise<void>
   readonly signal?: AbortSignal
@@ -65,7 +63,7 @@ export async function rotateVault(options: RotationOptions): Promise<RotationRep
   resealed += pass.resealed
   const kept = [...pass.kept]
   if (pass.resealed > 0) kept.push('values are still being sealed under a replaced key; rotate again')
-  else if (kept.length === 0 && options.isOffline === true) kept.push(...(await leftBehind(db, vault)))
+  else if (kept.length === 0) kept.push(...(await leftBehind(db, vault, options.signal)))
   if (kept.length > 0) return { keyId: vault.keyId, resealed, retired: [], kept }
   const retired = keyring.replaced.map(({ id }) => id)
   for (const id of retired) keyring.retire(id)

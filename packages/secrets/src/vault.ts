@@ -51,7 +51,7 @@ export function createVault(keyring: Keyring): KernelVault {
   let header: { readonly of: string; readonly octets: Buffer } | undefined
   /** What all values under a key begin with. */
   const headerOf = (id: string): Buffer => {
-    if (header?.of !== id) header = { of: id, octets: headFor(id) }
+    if (header?.of !== id) header = { of: id, octets: sealedHead(id) }
     return header.octets
   }
   return {
@@ -96,14 +96,8 @@ export function sealedKeyId(sealed: Uint8Array): string | undefined {
   return Buffer.from(sealed.subarray(1, HEADER_BYTES)).toString('hex')
 }
 
-/** What every value under one of these keys begins with. */
-export function sealedHeads(
-  ids: readonly string[],
-): readonly { readonly id: string; readonly octets: Buffer }[] {
-  return ids.map((id) => ({ id, octets: headFor(id) }))
-}
-
-function headFor(id: string): Buffer {
+/** What every value under a key begins with. */
+export function sealedHead(id: string): Buffer {
   return Buffer.concat([Buffer.of(VERSION), Buffer.from(id, 'hex')])
 }
 

@@ -79,7 +79,7 @@ rotation('keeps a key that values name which nobody has registered, and finishes
   rmSync(join(bench.keys, 'sealed-tables.json'))
   const { db } = await openBench(path)
   rmSync(join(bench.keys, 'sealed-tables.json'))
-  const unaware = { db, vault: createVault(openKeyring(bench.keys)), tables: [SECRETS], isOffline: true }
+  const unaware = { db, vault: createVault(openKeyring(bench.keys)), tables: [SECRETS] }
   const report = await rotateVault({ ...unaware, settle: async () => undefined })
   assert.equal(report.retired, [])
   assert.equal(
@@ -92,7 +92,6 @@ rotation('keeps a key that values name which nobody has registered, and finishes
   const finished = await rotateVault({
     ...again,
     tables: [SECRETS],
-    isOffline: true,
     settle: async () => undefined,
   })
   assert.equal(finished.retired, [old])

@@ -42,7 +42,8 @@ export interface Migrating {
 
 /**
  * Brings the tables of one owner up: one transaction for each migration's schema, then the steps over rows, one for
- * each batch. Whoever has none yet gets all in one transaction: a first start is not to wait for the disk a hundred times. The kernel's own migrations may hold any DDL, those of plugins only additive steps on their own tables.
+ * each batch. Whoever has none yet gets all in one transaction: a first start is not to wait for the disk a hundred
+ * times. The kernel's own migrations may hold any DDL, those of plugins only additive steps on their own tables.
  *
  * Throws `store_invalid` when the database has migrations that the list lacks (a newer version made them), when one
  * would have to run before another that has run, and when a step is refused; then the failing step is undone. Of a

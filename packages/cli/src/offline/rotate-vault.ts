@@ -38,7 +38,6 @@ export async function rotateVaultHere(
       mutations: store.mutations(),
       principal: systemPrincipal('svc vault rotate'),
       tables,
-      isOffline: true,
       settle: async () => {},
     })
     const { keyId, resealed, retired, kept } = report

@@ -21,6 +21,7 @@ import { createCursors } from './pipeline/cursor.ts'
 import { createDenials } from './pipeline/denials.ts'
 import { FailedCredentials } from './pipeline/failed-credentials.ts'
 import { headerProblem } from './pipeline/header-problem.ts'
+import { queryProblem } from './pipeline/query-problem.ts'
 import { refuseUnmatched } from './pipeline/refuse-unmatched.ts'
 import { RequestContext } from './pipeline/request-context.ts'
 import { requestIdFrom } from './pipeline/request-id.ts'
@@ -213,7 +214,7 @@ class GenerationHost implements Edge {
 
   #begin(incoming: IncomingMessage, outgoing: ServerResponse): void {
     incoming.url = originForm(incoming.url ?? '/')
-    const problem = headerProblem(incoming)
+    const problem = headerProblem(incoming) ?? queryProblem(incoming)
     if (problem !== undefined) {
       if (problem.isFraming) {
         outgoing.shouldKeepAlive = false

@@ -367,6 +367,8 @@ requests('refuses unknown paths, features that are not here and methods that a p
     ['OPTIONS', '/v1/list', 405, 'method_not_allowed', 'GET, HEAD'],
     ['PATCH', '/v1/things/00ff', 405, 'method_not_allowed', 'POST'],
     ['GET', '/v1/%zz', 400, 'validation_failed', null],
+    ['GET', '/v1/list?limit=%zz', 400, 'validation_failed', null],
+    ['GET', '/v1/list?nothing=%ff', 400, 'validation_failed', null],
     ['GET', `/v1/things/${'a'.repeat(600)}`, 404, 'not_found', null],
   ]
   for (const [method, path, status, code, allow] of cases) {

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEdge, type Edge } from '@steeple/api'
 import { systemClock } from '@steeple/clock'
-import { completeRestore, createKernel, isRestorePending, type Kernel } from '@steeple/kernel'
+import type { Settings } from '@steeple/contracts'
+import { completeRestore, createKernel, fileOfStore, isRestorePending, type Kernel } from '@steeple/kernel'
 import { initNode, openSecrets, type Secrets } from '@steeple/secrets'
 import {
   type ConfigOptions,
@@ -78,7 +79,7 @@ async function serveOnce({ flags, packages, watch, isFirst }: Run): Promise<bool
   for (const warning of config.warnings) log.warn({ warning }, 'configuration is odd')
   if (kept !== undefined) log.warn({ kept }, 'a backup was restored; what was before is kept')
   watch.log = log
-  const secrets = await secretsOf(server.data_dir, flags.firstStart === true)
+  const secrets = await secretsOf(config.settings, flags.firstStart === true)
   const built = buildDate()
   const kernel = await createKernel({
     config,
@@ -185,9 +186,10 @@ function configSource(flags: ServiceFlags): ConfigOptions {
   }
 }
 
-async function secretsOf(dataDir: string, isFirstStart: boolean): Promise<Secrets> {
+async function secretsOf(settings: Settings, isFirstStart: boolean): Promise<Secrets> {
+  const dataDir = settings.server.data_dir
   if (!isFirstStart) return openSecrets(dataDir)
-  return (await initNode({ dataDir, clock: systemClock() })).secrets
+  return (await initNode({ dataDir, clock: systemClock(), storeFile: fileOfStore(settings) })).secrets
 }
 
 function edgeOptions(

@@ -6,7 +6,7 @@ export {
   openOffline,
 } from './composition/offline.ts'
 export { missingStore, permitNewStore } from './composition/store-presence.ts'
-export { storeUrlOf } from './composition/store-url.ts'
+export { fileOfStore, storeUrlOf } from './composition/store-url.ts'
 export { createKernel, type KernelOptions } from './create-kernel.ts'
 export type { Kernel } from './kernel.ts'
 export { KERNEL_TABLES, kernelMigrations } from './mutation/kernel-migrations.ts'

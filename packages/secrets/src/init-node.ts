@@ -1,4 +1,5 @@
 import { createPublicKey, generateKeyPairSync, randomBytes, randomUUID, X509Certificate } from 'node:crypto'
+import { statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, localHostName, secretsInvalid } from '@steeple/contracts'
@@ -28,6 +29,8 @@ export interface InitOptions {
   /** What people call the node; the machine's name when absent. */
   readonly name?: string
   readonly clock: Clock
+  /** The file in which the node has its store, there or not: new keys beside an old store open nothing of it. */
+  readonly storeFile?: string | undefined
 }
 
 /** What `initNode` found or made. */
@@ -48,8 +51,9 @@ const DNS_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a
 /**
  * Makes the node: mesh root CA, its own certificate, vault key, JWT key and identity in `<data_dir>/keys`.
  *
- * Run again it changes nothing but to add home network keys to a node of before there were any. Killed at any point, the next run completes it. Throws `secrets_invalid` when the
- * directory or a file is open to others, when files of a completed node are missing, or when the clock is not set.
+ * Run again it changes nothing but to add home network keys to a node of before there were any. Killed at any point, the next run
+ * completes it. Throws `secrets_invalid` when the directory or a file is open to others, when files of a completed node are missing,
+ * when there is a store whose keys are not there, or when the clock is not set.
  */
 export async function initNode(options: InitOptions): Promise<InitResult> {
   const { dataDir, clock } = options
@@ -60,6 +64,7 @@ export async function initNode(options: InitOptions): Promise<InitResult> {
       'the name of a node is 1 to 64 letters, digits, spaces, dots, dashes and underscores',
     )
   }
+  refuseForeignStore(directory, options.storeFile)
   makeKeysDirectory(directory)
   if (readKeyFile(directory, KEY_FILES.node) !== undefined) {
     removeLeftovers(directory)
@@ -77,6 +82,17 @@ export async function initNode(options: InitOptions): Promise<InitResult> {
   removeLeftovers(directory)
   const message = `node ${nodeId} (${name}) made; its keys are in ${directory}`
   return { isNew: true, secrets: openSecrets(dataDir), message }
+}
+
+/** The vault key comes before any store, and so a store without one has lost it. */
+function refuseForeignStore(directory: string, storeFile: string | undefined): void {
+  if (storeFile === undefined || readKeyFile(directory, KEY_FILES.vaultKey) !== undefined) return
+  const size = statSync(storeFile, { throwIfNoEntry: false })?.size ?? 0
+  if (size === 0) return
+  throw secretsInvalid(
+    `there is a store ${storeFile} and no key of it, ${join(directory, KEY_FILES.vaultKey)}; put back the keys directory that ` +
+      'belongs to this store, or move the store away to begin anew; nothing was changed',
+  )
 }
 
 /** Every file that is absent, in an order in which each only needs those before it. Returns the node's id. */

@@ -66,6 +66,22 @@ async function refusal(work: () => unknown): Promise<string> {
   throw new Error('nothing was refused')
 }
 
+node('makes no keys beside a store that was sealed under others, and touches nothing', async () => {
+  const dataDir = fresh()
+  const storeFile = join(dataDir, 'svc.db')
+  mkdirSync(dataDir)
+  writeFileSync(storeFile, 'a store')
+  const said = await refusal(() => initNode({ dataDir, clock: fakeClock(), storeFile }))
+  assert.match(said, /svc\.db and no key of it, .*vault\.key; put back the keys directory/)
+  assert.equal(readdirSync(dataDir), ['svc.db'])
+
+  writeFileSync(storeFile, '')
+  await initNode({ dataDir, clock: fakeClock(), storeFile })
+  writeFileSync(storeFile, 'a store')
+  const again = await initNode({ dataDir, clock: fakeClock(), storeFile })
+  assert.is(again.isNew, false, 'with its keys it is its own')
+})
+
 node('gives a node of before them its home network keys, and keeps those that are on cards', async () => {
   const dataDir = fresh()
   await initNode({ dataDir, clock: fakeClock() })

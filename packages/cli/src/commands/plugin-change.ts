@@ -13,9 +13,9 @@ import type { Terminal } from '../terminal.ts'
 export type LoadOptions = ConnectionOptions & PlaceOptions & { readonly allowUnsigned?: boolean }
 
 /**
- * `name` with a slash is a folder, one that ends in `.tgz` a package: it is installed first, and taken back when the service
- * does not load it. A package goes to the service, which looks who has signed it; what nobody has is put into the data directory
- * here, by somebody who may write there and says so.
+ * `name` with a slash is a folder, and so are `.` and `..`; one that ends in `.tgz` a package: it is installed first, and taken
+ * back when the service does not load it. A package goes to the service, which looks who has signed it; what nobody has is put
+ * into the data directory here, by somebody who may write there and says so.
  */
 export async function loadPlugin(terminal: Terminal, name: string, options: LoadOptions): Promise<void> {
   const isPackage = name.endsWith('.tgz')
@@ -27,7 +27,7 @@ export async function loadPlugin(terminal: Terminal, name: string, options: Load
     )
     return
   }
-  if (!isPackage && !name.includes('/')) {
+  if (!isPackage && !isFolder(name)) {
     await changePlugin(terminal, name, 'load', options).catch((error: unknown) => {
       throw withFolderHint(error, name, terminal)
     })
@@ -38,6 +38,10 @@ export async function loadPlugin(terminal: Terminal, name: string, options: Load
     options.json === true,
     await installAndLoad(terminal, resolve(terminal.cwd, name), options),
   )
+}
+
+function isFolder(name: string): boolean {
+  return name.includes('/') || name === '.' || name === '..'
 }
 
 /** Sends a package to the service, which installs and loads it. */

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { type Clock, isServiceError, type Settings, secretsInvalid } from '@steeple/contracts'
 import {
+  fileOfStore,
   isRestorePending,
   missingStore,
   type OfflineStore,
   offlineTables,
   openOffline,
-  storeUrlOf,
 } from '@steeple/kernel'
 import { readLease } from '@steeple/reconcile'
 import { openSecrets } from '@steeple/secrets'
@@ -26,8 +26,7 @@ const LOW_MEBIBYTES = 1024
 
 /** Whether the store opens, answers and is whole: file, rows and audit trail. Changes nothing. */
 export async function checkStore(terminal: Terminal, settings: Settings, clock: Clock): Promise<Check> {
-  const url = storeUrlOf(settings)
-  const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
+  const file = fileOfStore(settings)
   if (isRestorePending(settings.server.data_dir))
     return doubtful('store', 'a restore was decided and is not complete', 'the next start completes it')
   try {

@@ -10,11 +10,13 @@ export async function initNodeHere(
   terminal: Terminal,
   options: PlaceOptions & { readonly name?: string; readonly json?: boolean },
 ): Promise<void> {
+  const { fileOfStore } = await import('@steeple/kernel')
   const settings = await settledHere(terminal, options, true)
   const { isNew, message, secrets } = await initNode({
     dataDir: settings.server.data_dir,
     ...(options.name === undefined ? {} : { name: options.name }),
     clock: systemClock(),
+    storeFile: fileOfStore(settings),
   })
   const { nodeId, name, caSha256, certificateExpiresAtMs } = secrets.identity
   if (options.json === true) {

@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { dataDirInUse } from '@steeple/contracts'
 import { openSqliteConnection, sqliteError } from '@steeple/store'
+import { fileOf } from './store-url.ts'
 
 /**
  * Takes the data directory for this process until `release` or its end, however it ends.
@@ -20,7 +21,7 @@ export function lockDataDir(dataDir: string): { release(): void } {
  */
 export function lockPlace(dataDir: string, url: string): { release(): void } {
   const directory = lockDataDir(dataDir)
-  const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
+  const file = fileOf(url)
   if (file === undefined) return directory
   try {
     const store = lockFile(`${realPath(file)}.lock`, file)

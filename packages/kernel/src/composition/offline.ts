@@ -21,7 +21,7 @@ import { createMutations, type MutationOptions } from '../mutation/create-mutati
 import { KERNEL_TABLES } from '../mutation/kernel-migrations.ts'
 import type { Mutations } from '../mutation/mutations.ts'
 import { lockPlace } from './data-dir-lock.ts'
-import { storeUrlOf } from './store-url.ts'
+import { fileOf, storeUrlOf } from './store-url.ts'
 
 /** What `openOffline` opens. */
 export interface OfflineOptions {
@@ -51,7 +51,7 @@ export interface OfflineStore {
 export async function openOffline(options: OfflineOptions): Promise<OfflineStore> {
   const { settings, secrets, clock, log, use } = options
   const url = storeUrlOf(settings)
-  const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
+  const file = fileOf(url)
   if (file !== undefined && !existsSync(file))
     throw storeInvalid(`there is no store ${file}; the first start makes it`)
   const lock = use === 'exclusive' ? lockPlace(settings.server.data_dir, url) : undefined

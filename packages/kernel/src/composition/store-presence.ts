@@ -4,7 +4,7 @@ import { type Settings, storeInvalid } from '@steeple/contracts'
 import { createKeyFile, openSecrets, readKeyFile, removeKeyFile } from '@steeple/secrets'
 import type { Database } from '@steeple/store'
 import { lockDataDir } from './data-dir-lock.ts'
-import { storeUrlOf } from './store-url.ts'
+import { fileOf, storeUrlOf } from './store-url.ts'
 
 /** In the keys directory from `svc store new` until the new store stands. */
 const PERMIT = 'new-store.permit'
@@ -94,8 +94,4 @@ function refuse({ directory, anchor, dataDir }: StorePresence, what: string): vo
 async function wasMigrated(db: Database): Promise<boolean> {
   if ((await db.get(HAS_MIGRATIONS[db.dialect])) === undefined) return false
   return (await db.get('select 1 as one from kernel_migration limit 1')) !== undefined
-}
-
-function fileOf(url: string): string | undefined {
-  return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
 }

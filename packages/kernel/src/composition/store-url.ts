@@ -8,6 +8,10 @@ export function storeUrlOf({ store, server }: Settings): string {
 
 /** The file of the store; undefined when it is none. */
 export function fileOfStore(settings: Settings): string | undefined {
-  const url = storeUrlOf(settings)
+  return fileOf(storeUrlOf(settings))
+}
+
+/** The file that an address of a store names; undefined when it names none. */
+export function fileOf(url: string): string | undefined {
   return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
 }

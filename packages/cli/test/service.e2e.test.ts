@@ -180,7 +180,10 @@ service(
     const manifest = join(dir, 'package.json')
     await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('1.0.0', '1.1.0'))
     const { env } = here()
-    const later = await svc(['plugin', 'load', '--allow-unsigned', '.', ...place, '--json'], { env, cwd: dir })
+    const later = await svc(['plugin', 'load', '--allow-unsigned', '.', ...place, '--json'], {
+      env,
+      cwd: dir,
+    })
     assert.is(JSON.parse(later.out).version, '1.1.0', later.err)
     assert.is((await ask<Answer>('plugin', 'rollback', 'lasting')).version, '1.0.0')
     const early = await svc(['plugin', 'uninstall', 'lasting', '--offline', ...place], { env })

@@ -75,7 +75,7 @@ export function filesBelow(folder, below = '') {
  * A piece of a bundle that others load: its name has a hash, and an earlier one may lie there still; and a package in one file, which a
  * program without one of its parts may not need.
  */
-const PIECE = /(^|\/)((chunk|[a-z0-9-]+)-[A-Z0-9]{8}\.js|[a-z0-9-]+\.cjs)$/
+const PIECE = /(^|\/)((chunk|[a-z0-9-]+)-[A-Z0-9]{8}\.js|[a-z0-9-]+\.mjs)$/
 const RELATIVE = /(?:from|import|new URL)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g
 
 /**

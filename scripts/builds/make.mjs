@@ -141,7 +141,7 @@ function consoleWithout(lacks, site) {
 /** What the programs of a package name of what it may depend on, sorted, and what of it is in files of its own (one-file.mjs). */
 function namedIn(place, { dependencies = {}, optionalDependencies = {} }) {
   const texts = filesBelow(place)
-    .filter((path) => /\.c?js$/.test(path))
+    .filter((path) => /\.m?js$/.test(path))
     .map((path) => readFileSync(join(place, path), 'utf8'))
   const [files, own] = [texts.filter(isOneFile), texts.filter((text) => !isOneFile(text))]
   const names = Object.keys({ ...dependencies, ...optionalDependencies })

@@ -4,6 +4,12 @@ import { isAbsolute } from 'node:path'
 const WITH_ALL = 'with all that is required.'
 const FIRST_LINE = new RegExp(`^// (".*") ${RegExp.escape(WITH_ALL)}\n`)
 
+/** What a module of node's older kind is given. As such a one the whole file would be searched for what it exports, at each start. */
+const AS_COMMON = [
+  "import{createRequire as madeRequire}from'node:module'",
+  'const require=madeRequire(import.meta.url),{filename:__filename,dirname:__dirname}=import.meta',
+].join(';')
+
 /** Whether a program is one that `oneFile` made. */
 export function isOneFile(text) {
   return FIRST_LINE.test(text)
@@ -18,7 +24,7 @@ export function packagesIn(text) {
 
 /** The packages that such a file still requires by name. */
 export function requiredBy(text) {
-  return [...text.matchAll(/\brequire\(["']([^"'.][^"']*)["']\)/g)].map(([, name]) => packageOf(name))
+  return [...text.matchAll(/(?:\b|__)require\(["']([^"'.][^"']*)["']\)/g)].map(([, name]) => packageOf(name))
 }
 
 /**
@@ -34,11 +40,11 @@ export function oneFile(name, { names = [], beside = {}, before = [], external =
   const file = `${name
     .replace(/^@/, '')
     .replace(/(\.js)?$/, '')
-    .replaceAll('/', '-')}.cjs`
+    .replaceAll('/', '-')}.mjs`
   const named = Object.entries(names.length === 0 ? {} : { [name]: names, ...beside })
   const contents =
     named.length === 0
-      ? `module.exports = require('${name}')`
+      ? `export default require('${name}')`
       : [
           ...before.map((first) => `import '${first}'`),
           ...named.map(([from, all]) => `export { ${all.join(', ')} } from '${from}'`),
@@ -57,11 +63,11 @@ export function oneFile(name, { names = [], beside = {}, before = [], external =
           outfile: isAbsolute(outdir) ? `${outdir}/${file}` : `${absWorkingDir}/${outdir}/${file}`,
           bundle: true,
           platform: 'node',
-          format: 'cjs',
+          format: 'esm',
           target: 'node24',
           minifyWhitespace: true,
           banner: {
-            js: `// ${[...new Set([...inside].map(packageOf))].map((one) => JSON.stringify(one)).join(' and ')} ${WITH_ALL}`,
+            js: `// ${[...new Set([...inside].map(packageOf))].map((one) => JSON.stringify(one)).join(' and ')} ${WITH_ALL}\n${AS_COMMON}`,
           },
           legalComments: 'inline',
           external,

@@ -133,6 +133,32 @@ live('shows what has changed alone, and loses no call for another read', async (
   assert.equal(shown, [])
 })
 
+live('says when what was asked for then has come, and not what was asked for before', async () => {
+  const tags = ['first', 'second']
+  const asked: (() => void)[] = []
+  const shown: string[] = []
+  const reader = queryReader<string, string>(
+    () => {
+      const { promise, resolve } = Promise.withResolvers<Result<string>>()
+      const tag = tags.shift() ?? 'more'
+      asked.push(() => resolve(came(tag, tag)))
+      return promise
+    },
+    (result) => result.ok && shown.push(result.data),
+  )
+  reader.look()
+  let isThere = false
+  const there = reader.looked().then(() => {
+    isThere = true
+  })
+  asked.shift()?.()
+  await settled()
+  assert.equal([shown, isThere], [['first'], false])
+  asked.shift()?.()
+  await there
+  assert.equal(shown, ['first', 'second'])
+})
+
 live(
   'looks at a transmitter seldom, since events tell of it, and less seldom while it does not do as it is told',
   () => {

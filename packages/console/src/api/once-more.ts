@@ -1,17 +1,22 @@
-/** Does `work` when it is called; while it is being done already, once more behind that. */
-export function onceMore(work: () => Promise<void>): () => void {
-  let isDoing = false
-  let isAgain = false
-  const run = async (): Promise<void> => {
-    isDoing = true
-    do {
-      isAgain = false
-      await work()
-    } while (isAgain)
-    isDoing = false
+/**
+ * Does `work` when it is called; while it is being done already, once more behind that. What is given back settles when the work that
+ * began with the call, or after it, is done.
+ */
+export function onceMore(work: () => Promise<void>): () => Promise<void> {
+  let now: Promise<void> | undefined
+  let next: Promise<void> | undefined
+  const run = (): Promise<void> => {
+    now = work().finally(() => {
+      now = undefined
+    })
+    return now
   }
   return () => {
-    if (isDoing) isAgain = true
-    else void run()
+    if (now === undefined && next === undefined) return run()
+    next ??= (now ?? Promise.resolve()).then(() => {
+      next = undefined
+      return run()
+    })
+    return next
   }
 }

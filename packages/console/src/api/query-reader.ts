@@ -6,6 +6,8 @@ import { tagged } from './tagged.ts'
 export interface QueryReader {
   /** Reads now; while it reads already, once more behind that. */
   look(): void
+  /** The same; settles when that has come. */
+  looked(): Promise<void>
   end(): void
 }
 
@@ -20,7 +22,7 @@ export function queryReader<Data, Code extends string>(
   let isOver = false
   let last: Result<Data, Code> | undefined
   const ask = tagged<Data, Code>((_, etag) => read(etag))
-  const look = onceMore(async () => {
+  const looked = onceMore(async () => {
     if (isOver) return
     const result = await ask('')
     if (isOver || result === last) return
@@ -28,7 +30,8 @@ export function queryReader<Data, Code extends string>(
     take(result)
   })
   return {
-    look,
+    look: () => void looked(),
+    looked,
     end: () => {
       isOver = true
     },

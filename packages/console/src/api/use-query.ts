@@ -14,6 +14,8 @@ export interface Query<Data, Code extends string = string> {
   readonly etag: string | undefined
   /** Reads it anew. */
   readonly reload: () => void
+  /** The same; settles when that has come. */
+  readonly reloaded: () => Promise<void>
 }
 
 /** When a read is repeated. */
@@ -42,12 +44,12 @@ export function useQuery<P extends PathOf<'GET'>>(
   request: RequestOf<'GET', P> | Record<string, never> = {},
   { on = [], everyMs }: Repeat = {},
 ): Query<AnswerOf<'GET', P>, CodeOf<'GET', P>> {
-  type Known = Omit<Query<AnswerOf<'GET', P>, CodeOf<'GET', P>>, 'reload' | 'isLoading'> & {
+  type Known = Pick<Query<AnswerOf<'GET', P>, CodeOf<'GET', P>>, 'data' | 'error' | 'etag'> & {
     readonly key: string
   }
   const key = path === undefined ? '' : `${path} ${JSON.stringify(request)}`
   const [known, setKnown] = useState<Known>({ data: undefined, error: undefined, etag: undefined, key: '' })
-  const reload = useRef<() => void>(() => undefined)
+  const reloaded = useRef<() => Promise<void>>(async () => undefined)
   const types = on.join(' ')
   useEffect(() => {
     if (path === undefined) return undefined
@@ -64,7 +66,7 @@ export function useQuery<P extends PathOf<'GET'>>(
               },
         ),
     )
-    reload.current = reader.look
+    reloaded.current = reader.looked
     reader.look()
     // What changed while the connection was lost is read by all.
     const stop = soonAfter(types === '' ? ['-'] : types.split(' '), reader.look)
@@ -82,7 +84,8 @@ export function useQuery<P extends PathOf<'GET'>>(
     error: isOf ? known.error : undefined,
     etag: isOf ? known.etag : undefined,
     isLoading: key !== '' && !isOf,
-    reload: () => reload.current(),
+    reload: () => void reloaded.current(),
+    reloaded: () => reloaded.current(),
   }
 }
 

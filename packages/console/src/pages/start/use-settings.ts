@@ -44,9 +44,16 @@ export function useSettings(): SettingsForm {
     { on: ['settings.*'], ...(waiting === undefined ? {} : { everyMs: LOOK_MS }) },
   )
   const { etag: ifMatch } = settings
-  const plan = useAction((wanted: Wanted) =>
-    api.put('/v1/settings', { query: { dry_run: true }, body: { settings: wanted }, ifMatch }),
-  )
+  const plan = useAction(async (wanted: Wanted) => {
+    const planned = await api.put('/v1/settings', {
+      query: { dry_run: true },
+      body: { settings: wanted },
+      ifMatch,
+    })
+    // Refused as stale: what is in force now is read, and shown beside what is typed. Tried before that, it would be refused again.
+    if (!planned.ok) await settings.reloaded()
+    return planned
+  })
   const write = useAction((wanted: Wanted) =>
     api.put('/v1/settings', { body: { settings: wanted }, ifMatch }),
   )
@@ -65,14 +72,8 @@ export function useSettings(): SettingsForm {
   useEffect(() => {
     if (broughtIntoForce.value > 0) settings.reload()
   }, [broughtIntoForce.value])
-  const judge = async (wanted: Wanted): ReturnType<typeof plan.run> => {
-    const planned = await plan.run(wanted)
-    // Refused as stale: what is in force now is read, and shown beside what is typed.
-    if (planned?.ok === false) settings.reload()
-    return planned
-  }
   const save = async (wanted: Wanted): Promise<void> => {
-    const planned = await judge(wanted)
+    const planned = await plan.run(wanted)
     if (planned?.ok !== true) return
     if (!planned.data.writable || planned.data.fixed.length > 0) {
       setWaiting({ wanted, planned: planned.data })
@@ -86,7 +87,7 @@ export function useSettings(): SettingsForm {
   }
   return {
     inForce,
-    isAllowed: async (wanted) => (await judge(wanted))?.ok === true,
+    isAllowed: async (wanted) => (await plan.run(wanted))?.ok === true,
     save,
     byHand: waiting?.planned,
     isBusy: plan.isBusy || write.isBusy,

@@ -55,10 +55,11 @@ export function Page({ params: { hash = '' } }: PageProps) {
       <div class="columns">
         <div>
           <Why key={hash} sim={sim} />
-          {has('fair-use') ? <Quota key={hash} sim={sim} /> : null}
         </div>
         <div>
           <Facts sim={sim} />
+          {/* Below what is there at once: an answer that comes late moves no button away from under a finger. */}
+          {has('fair-use') ? <Quota key={hash} sim={sim} /> : null}
           {has('fair-use') ? <UsageChart key={hash} hash={hash} /> : null}
         </div>
       </div>

@@ -5,13 +5,17 @@ import { existsSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { compileLate } from './compile-late.ts'
+import { findOwnModules } from './own-modules.ts'
 import { serviceFlagsOf } from './service-arguments.ts'
 
 // Whoever imports node:http gets these too, and node loads the whole of its fetch for them: 70 ms of each start, for nobody.
 for (const name of ['WebSocket', 'CloseEvent', 'MessageEvent'])
   Reflect.deleteProperty(process.getBuiltinModule('node:http'), name)
 // A command is over before it would matter.
-if (serviceFlagsOf(process.argv.slice(2)) !== undefined) compileLate()
+if (serviceFlagsOf(process.argv.slice(2)) !== undefined) {
+  compileLate()
+  findOwnModules()
+}
 // What lies in it is run. The build of a checkout makes the folder, beside the program and as hard to write to; there is none elsewhere.
 // Node keeps apart in it what was compiled with other flags.
 const compiled = join(import.meta.dirname, '../.compiled')

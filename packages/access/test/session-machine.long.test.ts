@@ -82,7 +82,7 @@ async function world() {
   const clock = fakeClock(STARTED_MS)
   const { context } = fakeContext({ config: {}, db, clock, id: 'access' })
   const keys = testKeys()
-  const jwts = await createJwts(keys, 'svc:test')
+  const jwts = createJwts(keys, 'svc:test')
   const authenticator = createSessionAuthenticator({ reader: db, clock, jwts, mayCache: () => true })
   const { forget } = authenticator
   const sessions = createSessions({ context, jwts, refreshTokens: createRefreshTokens(keys), forget })
@@ -205,16 +205,16 @@ machine('gives in every order of events exactly what is open', async () => {
 
 machine('takes no JWT of another key, issuer, algorithm or time', async () => {
   const keys = testKeys()
-  const jwts = await createJwts(keys, 'svc:here')
+  const jwts = createJwts(keys, 'svc:here')
   const claims = { userId: 'u', sessionId: 's', expiresAtMs: STARTED_MS + 900_000 }
   const good = await jwts.sign(claims, ['viewer'], STARTED_MS)
   assert.equal(await jwts.read(good, STARTED_MS), claims)
   const [head = '', payload = '', signature = ''] = good.split('.')
   const none = Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')
   const others = [
-    await (await createJwts(testKeys(), 'svc:here')).sign(claims, ['viewer'], STARTED_MS),
-    await (await createJwts(keys, 'svc:there')).sign(claims, ['viewer'], STARTED_MS),
-    await (await createJwts({ ...keys, keyId: '00000002' }, 'svc:here')).sign(claims, ['viewer'], STARTED_MS),
+    await createJwts(testKeys(), 'svc:here').sign(claims, ['viewer'], STARTED_MS),
+    await createJwts(keys, 'svc:there').sign(claims, ['viewer'], STARTED_MS),
+    await createJwts({ ...keys, keyId: '00000002' }, 'svc:here').sign(claims, ['viewer'], STARTED_MS),
     `${none}.${payload}.`,
     `${none}.${payload}.${signature}`,
     `${head}.${payload}.${'A'.repeat(43)}`,
@@ -223,10 +223,7 @@ machine('takes no JWT of another key, issuer, algorithm or time', async () => {
   ]
   for (const token of others) assert.is(await jwts.read(token, STARTED_MS), undefined)
   assert.is(await codeOf(jwts.read(good, claims.expiresAtMs)), 'token_expired')
-  assert.is(
-    await codeOf((await createJwts(keys, 'svc:here')).read(good, claims.expiresAtMs)),
-    'token_expired',
-  )
+  assert.is(await codeOf(createJwts(keys, 'svc:here').read(good, claims.expiresAtMs)), 'token_expired')
 })
 
 machine('reads back every refresh token that it makes, and nothing that is changed', () => {

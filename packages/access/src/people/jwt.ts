@@ -27,17 +27,23 @@ export interface Jwts {
 const FORM = /^eyJ[\w-]{2,512}\.[\w-]{2,2048}\.[\w-]{43}$/
 /** Only tokens that were signed here get in. */
 const MAX_KNOWN = 10_000
+const ALGORITHM = { name: 'HMAC', hash: 'SHA-256' }
 
 /** Opens the key for JWT. `issuer` is the node: another one's tokens are not taken, even under the same key. */
-export async function createJwts(keys: SessionKeys, issuer: string): Promise<Jwts> {
-  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+export function createJwts(keys: SessionKeys, issuer: string): Jwts {
   const bytes = Buffer.from(keys.derive('session jwt'))
-  const key = await webcrypto.subtle.importKey('raw', bytes, algorithm, false, ['sign', 'verify'])
-  bytes.fill(0)
+  let imported: Promise<webcrypto.CryptoKey> | undefined
+  // Once somebody has logged in: node loads the whole of its Web Crypto for it.
+  const key = (): Promise<webcrypto.CryptoKey> => {
+    imported ??= webcrypto.subtle
+      .importKey('raw', bytes, ALGORITHM, false, ['sign', 'verify'])
+      .finally(() => bytes.fill(0))
+    return imported
+  }
   const known = new Map<string, JwtClaims>()
   const verified = async (token: string, nowMs: number): Promise<JwtClaims | undefined> => {
     try {
-      const { payload, protectedHeader } = await jwtVerify(token, key, {
+      const { payload, protectedHeader } = await jwtVerify(token, await key(), {
         issuer,
         algorithms: ['HS256'],
         typ: 'JWT',
@@ -55,7 +61,7 @@ export async function createJwts(keys: SessionKeys, issuer: string): Promise<Jwt
     }
   }
   return {
-    sign: ({ userId, sessionId, expiresAtMs }, roles, nowMs) =>
+    sign: async ({ userId, sessionId, expiresAtMs }, roles, nowMs) =>
       new SignJWT({ roles: [...roles], sid: sessionId })
         .setProtectedHeader({ alg: 'HS256', typ: 'JWT', kid: keys.keyId })
         .setIssuer(issuer)
@@ -63,7 +69,7 @@ export async function createJwts(keys: SessionKeys, issuer: string): Promise<Jwt
         .setJti(randomUUID())
         .setIssuedAt(Math.floor(nowMs / 1_000))
         .setExpirationTime(Math.floor(expiresAtMs / 1_000))
-        .sign(key),
+        .sign(await key()),
     read: async (token, nowMs) => {
       if (!FORM.test(token)) return undefined
       const sha256 = createHash('sha256').update(token).digest('base64url')

@@ -40,7 +40,7 @@ export async function createPeople(context: Context, forget: () => void, cost?: 
   const keys = context.use(sessionKeysRef)
   const identity = context.use(nodeIdentityRef)
   vault.register({ table: 'access_totp', key: 'user_id', columns: ['secret'] })
-  const jwts = await createJwts(keys, `svc:${identity.nodeId}`)
+  const jwts = createJwts(keys, `svc:${identity.nodeId}`)
   const refreshTokens = createRefreshTokens(keys)
   const lockout = createLockout(context, keys)
   return {

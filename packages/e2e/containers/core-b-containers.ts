@@ -11,7 +11,7 @@ export const CORE_B_ROLES = ['nrf', 'udr', 'udm', 'ausf', 'nssf', 'pcf', 'upf', 
 /** One of them. */
 export type CoreBRole = (typeof CORE_B_ROLES)[number]
 
-const FUNCTIONS_FOLDER = join(homedir(), '.cache', 'steeple-test', 'free5gc-functions-4')
+const FUNCTIONS_FOLDER = join(homedir(), '.cache', 'steeple-test', 'free5gc-functions-5')
 /** Where whoever has built the functions that no registry gives has put them. */
 const FURTHER_FOLDER = process.env.SVC_TEST_CORE_FUNCTIONS ?? ''
 /** Of which release those are. */

@@ -9,7 +9,7 @@ import { assert, eventually, runTool } from '@steeple/testkit'
 
 /** The program of free5GC's CHF: that of release 3.4, or what somebody has built of another one (package `cmd` of its module). */
 const CHF =
-  process.env.SVC_TEST_CHF ?? join(homedir(), '.cache', 'steeple-test', 'free5gc-functions-4', 'chf')
+  process.env.SVC_TEST_CHF ?? join(homedir(), '.cache', 'steeple-test', 'free5gc-functions-5', 'chf')
 
 /** Ends the file of tests with a word of what it needs when there is none. In CI that is a failure. */
 export function needChf(): void {

@@ -10,7 +10,7 @@ import { runTool } from '@steeple/testkit'
 import type { StandInCore } from './stand-in-core.ts'
 import { nrfAnswer } from './stand-in-nrf.ts'
 
-const FOLDER = join(homedir(), '.cache', 'steeple-test', 'free5gc-functions-4')
+const FOLDER = join(homedir(), '.cache', 'steeple-test', 'free5gc-functions-5')
 const SCRIPT = 'packages/driver-core-b/scripts/get-real-core.sh'
 const SBI_PORT = 8000
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openDatabase } from '@steeple/store'
 import { assert, fakeClock, rounds, suite, tempDir } from '@steeple/testkit'
@@ -36,8 +37,7 @@ killed(
       const over = once(child, 'exit')
       await counts(child)
       // Anywhere in the rounds that follow: 0 to some hundred ms later.
-      const until = performance.now() + ((kill * 37) % 101)
-      while (performance.now() < until) await new Promise(setImmediate)
+      await wait((kill * 37) % 101)
       child.kill('SIGKILL')
       await over
       ticks = Math.floor((Date.now() - Number(began)) / 5)

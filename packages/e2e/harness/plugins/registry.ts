@@ -103,7 +103,6 @@ function hold(name: string, asker: string, folder: string, held: Map<string, Hel
   const manifest = JSON.parse(readFileSync(file, 'utf8')) as Manifest
   const archive = join(folder, `${name.replace('/', '-')}.tgz`)
   execFileSync('tar', [
-    `--use-compress-program=gzip -1`,
     `--transform=s,^${basename(dir)},package,`,
     '--exclude=node_modules',
     '-cf',

@@ -14,7 +14,7 @@ export interface Untried {
 export function untriedOf(sections: readonly Section[]): Untried {
   const schemas = sections.filter(({ origin }) => origin === 'installed').map(({ schema }) => schema ?? {})
   return {
-    keys: new Set(schemas.flatMap((schema) => leavesOf(schema).map(({ path }) => dotted(path)))),
+    keys: new Set(schemas.flatMap((schema) => leavesOf(schema).map(({ key }) => key))),
     relations: new Set(schemas.flatMap(relationsOf)),
   }
 }

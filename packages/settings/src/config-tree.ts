@@ -48,9 +48,11 @@ export function pathOf(pointer: string): readonly string[] {
 /** A path as people write it: `alerts.rules[0].metric`. */
 export function dotted(path: readonly Segment[]): string {
   return path
-    .map((segment, index) => (/^\d+$/.test(String(segment)) && index > 0 ? `[${segment}]` : `.${segment}`))
+    .map((segment, index) => {
+      if (index === 0) return String(segment)
+      return typeof segment === 'number' || /^\d+$/.test(segment) ? `[${segment}]` : `.${segment}`
+    })
     .join('')
-    .replace(/^\./, '')
 }
 
 /** The mark of a value or of the nearest thing around it that has one. */

@@ -82,7 +82,7 @@ function unknownKey(
   const full = [...path, name]
   // With `verbose` the validator hands over the schema that was broken.
   const siblings = Object.keys(propertiesOf((error.parentSchema ?? {}) as JsonSchema))
-  const everywhere = leavesOf(schema).map((leaf) => dotted(leaf.path))
+  const everywhere = leavesOf(schema).map(({ key }) => key)
   const sibling = closest(name, siblings)
   const near =
     sibling !== undefined

@@ -1,5 +1,5 @@
 import { ADMIN_TOKEN_VARIABLE, type JsonSchema } from '@steeple/contracts'
-import { type ConfigTree, dotted, place } from './config-tree.ts'
+import { type ConfigTree, place } from './config-tree.ts'
 import { closest } from './did-you-mean.ts'
 import { leavesOf } from './schema-tree.ts'
 
@@ -23,13 +23,13 @@ const TEST_PREFIX = 'SVC_TEST_'
 
 /** The flat table of override variables, derived from the `x-env` keywords of a schema, in its order. */
 export function environmentTable(schema: JsonSchema): readonly EnvironmentRow[] {
-  return leavesOf(schema).flatMap(({ path, schema: leaf, env }) =>
+  return leavesOf(schema).flatMap(({ path, key, schema: leaf, env }) =>
     env === undefined
       ? []
       : [
           {
             variable: env.name,
-            key: dotted(path),
+            key,
             path,
             isInverted: env.invert === true,
             type: String(leaf.type),

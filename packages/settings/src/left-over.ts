@@ -31,7 +31,7 @@ export function takeAbsent(
   schema: JsonSchema,
   sections: readonly Section[],
 ): readonly Problem[] {
-  const here = new Set(leavesOf(schema).map(({ path }) => dotted(path)))
+  const here = new Set(leavesOf(schema).map(({ key }) => key))
   return inOrder(sections).flatMap(({ plugin, origin, keys = [] }) => {
     if (origin !== 'known') return []
     const set = keys

@@ -2,7 +2,7 @@ import { type JsonSchema, SERVICE_CONFIG, SERVICE_METRICS, type Settings } from 
 import { schemaOfWhatIsSet, untriedOf } from './asked-schema.ts'
 import { refuse } from './config-error.ts'
 import { applyFlags, type ConfigFlags, readConfigFile } from './config-sources.ts'
-import { type ConfigTree, dotted, markOf, type Problem, valueAt } from './config-tree.ts'
+import { type ConfigTree, markOf, type Problem, valueAt } from './config-tree.ts'
 import { applyEnvironment, type Environment, environmentTable, unknownVariables } from './environment.ts'
 import { type ConfigSurroundings, formsOf, systemSurroundings } from './forms.ts'
 import { absentFeatures, takeAbsent, takeStrayed } from './left-over.ts'
@@ -89,8 +89,8 @@ function judge(file: ParsedFile, options: ConfigOptions, sections: readonly Sect
     problemsOf: (plugin) => held.get(plugin) ?? [],
     withSections: (next) => judge(file, options, next),
     sources: new Map(
-      leavesOf(schema).map(({ path }) => [
-        dotted(path),
+      leavesOf(schema).map(({ path, key }) => [
+        key,
         valueAt(tree.root, path) === undefined ? 'default' : (markOf(tree, path)?.place ?? 'default'),
       ]),
     ),

@@ -1,10 +1,12 @@
 import { type Apply, type EnvOverride, type JsonSchema, SERVICE_CONFIG } from '@steeple/contracts'
-import { isMap } from './config-tree.ts'
+import { dotted, isMap } from './config-tree.ts'
 import { inOrder, type Section } from './section.ts'
 
 /** One key of the configuration: what stands under `properties` and carries a value of its own. */
 export interface Leaf {
   readonly path: readonly string[]
+  /** The path with dots. */
+  readonly key: string
   readonly schema: JsonSchema
   readonly apply: Apply
   readonly env: EnvOverride | undefined
@@ -22,23 +24,39 @@ export function isGroup(schema: JsonSchema): boolean {
   return isMap(schema.properties) && schema['x-apply'] === undefined && schema['x-env'] === undefined
 }
 
+/** What has been made of a schema or of sections, neither of which changes: a check asks for it many times. */
+const leaves = new WeakMap<JsonSchema, readonly Leaf[]>()
+const merged = new WeakMap<readonly Section[], JsonSchema>()
+
 /** Every key of a schema in its order. */
-export function leavesOf(schema: JsonSchema, path: readonly string[] = []): readonly Leaf[] {
+export function leavesOf(schema: JsonSchema): readonly Leaf[] {
+  const known = leaves.get(schema)
+  if (known !== undefined) return known
+  const found = leavesBelow(schema, [])
+  leaves.set(schema, found)
+  return found
+}
+
+function leavesBelow(schema: JsonSchema, path: readonly string[]): readonly Leaf[] {
   return Object.entries(propertiesOf(schema)).flatMap(([name, inner]) => {
     const here = [...path, name]
-    if (isGroup(inner)) return leavesOf(inner, here)
+    if (isGroup(inner)) return leavesBelow(inner, here)
     // The two keywords are ours; `schemaProblem` looks at their form.
     const apply = (inner['x-apply'] as Apply | undefined) ?? 'reload'
     const env = inner['x-env'] as EnvOverride | undefined
-    return [{ path: here, schema: inner, apply, env }]
+    return [{ path: here, key: dotted(here), schema: inner, apply, env }]
   })
 }
 
 /** The schema of everything: the service's own and those of plugins. What came first keeps a key. */
 export function mergedSchema(sections: readonly Section[]): JsonSchema {
+  const known = merged.get(sections)
+  if (known !== undefined) return known
   const schemas = [SERVICE_CONFIG, ...inOrder(sections).map(({ schema }) => schema ?? {})]
-  const merged = schemas.reduce<JsonSchema>(union, { type: 'object', properties: {} })
-  return { ...chosen(grouped(merged), sections, []), allOf: schemas.flatMap(relationsOf) }
+  const together = schemas.reduce<JsonSchema>(union, { type: 'object', properties: {} })
+  const schema = { ...chosen(grouped(together), sections, []), allOf: schemas.flatMap(relationsOf) }
+  merged.set(sections, schema)
+  return schema
 }
 
 /** Whose relation an index of the merged `allOf` is; undefined for the service's own. */

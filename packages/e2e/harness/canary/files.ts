@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
 /** A place that was looked at, and what was in it. */
@@ -30,6 +30,30 @@ function contentOf(path: string): Buffer | undefined {
   }
 }
 
+const SCRATCH = Buffer.allocUnsafe(2 ** 16)
+
+/**
+ * A file of `/proc`, whose length nobody knows before: `readFileSync` takes 64 KB of new memory for each. Undefined when its process is
+ * gone.
+ */
+export function ofProcess(path: string): Buffer | undefined {
+  try {
+    const file = openSync(path, 'r')
+    try {
+      const pieces: Buffer[] = []
+      for (let length = readSync(file, SCRATCH); length > 0; length = readSync(file, SCRATCH))
+        pieces.push(Buffer.from(SCRATCH.subarray(0, length)))
+      return Buffer.concat(pieces)
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ENOENT' || code === 'ESRCH') return undefined
+    throw error
+  }
+}
+
 /**
  * Command line and environment of a process and of its children, as everyone on the machine may read the first; without
  * those of children that end meanwhile.
@@ -50,7 +74,7 @@ export function processPlaces(pid: number): {
 
 /** The processes that a process has started by its first thread, and theirs. */
 export function childrenOf(pid: number): readonly number[] {
-  const direct = (contentOf(`/proc/${pid}/task/${pid}/children`) ?? '')
+  const direct = (ofProcess(`/proc/${pid}/task/${pid}/children`) ?? '')
     .toString()
     .trim()
     .split(' ')

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { childrenOf, type Place } from './files.ts'
+import { readdirSync } from 'node:fs'
+import { childrenOf, ofProcess, type Place } from './files.ts'
 
 /**
  * Looks at the command lines of all that this process has started, and of what that has, again and again, and now and then at those of
@@ -45,11 +45,13 @@ function everyProcess(): readonly string[] {
   return readdirSync('/proc').filter((name) => /^\d+$/.test(name))
 }
 
+const NOTHING = Buffer.alloc(0)
+
 function commandLine(pid: string): Buffer {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`)
+    return ofProcess(`/proc/${pid}/cmdline`) ?? NOTHING
   } catch {
-    // It has ended.
-    return Buffer.alloc(0)
+    // It is not ours to look at.
+    return NOTHING
   }
 }

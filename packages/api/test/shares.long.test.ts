@@ -241,7 +241,7 @@ shares(
   'reads no more of unfinished bodies than the share of their sender',
   async () => {
     const bodies = { each: 2 * MIB, inAll: 3 * MIB }
-    const { world } = await counting({ bodies, bodyTimeoutMs: stretched(5_000) })
+    const { world } = await counting({ bodies, bodyTimeoutMs: stretched(3_000) })
     try {
       const viewer = world.kernel.token('uploader', ['operator'])
       const head = `POST /v1/take HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${viewer}\r\nContent-Type: application/json\r\nContent-Length: ${MIB}\r\n\r\n`

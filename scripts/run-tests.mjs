@@ -33,7 +33,10 @@ const LONG = [
 ]
 /** The same of other packages, which come after those of packages/e2e. */
 const LONG_OF_PACKAGES = ['forged', 'progress', 'conformance', 'escapes', 'exact', 'batch']
-/** Files at a time: about half of what each takes is waiting, more of it where it starts browsers or containers. */
+/**
+ * Files at a time: about half of what each takes is waiting, more of it where it starts browsers or containers. With two a processor a
+ * tenth of it had nothing to do; with these it has.
+ */
 const LANES = Math.ceil(2.5 * availableParallelism())
 /** Files of `--e2e` that are run again, alone; where more fail it is the product. */
 const MOST_AGAIN = 3

@@ -84,13 +84,17 @@ export async function initNode(options: InitOptions): Promise<InitResult> {
   return { isNew: true, secrets: openSecrets(dataDir), message }
 }
 
-/** The vault key comes before any store, and so a store without one has lost it. */
+/** The keys that seal what is in a store and its audit trail come before any store, and so a store without one of them has lost it. */
 function refuseForeignStore(directory: string, storeFile: string | undefined): void {
-  if (storeFile === undefined || readKeyFile(directory, KEY_FILES.vaultKey) !== undefined) return
+  if (storeFile === undefined) return
+  const lost = [KEY_FILES.vaultKey, KEY_FILES.auditKey].find(
+    (name) => readKeyFile(directory, name) === undefined,
+  )
+  if (lost === undefined) return
   const size = statSync(storeFile, { throwIfNoEntry: false })?.size ?? 0
   if (size === 0) return
   throw secretsInvalid(
-    `there is a store ${storeFile} and no key of it, ${join(directory, KEY_FILES.vaultKey)}; put back the keys directory that ` +
+    `there is a store ${storeFile} and no key of it, ${join(directory, lost)}; put back the keys directory that ` +
       'belongs to this store, or move the store away to begin anew; nothing was changed',
   )
 }

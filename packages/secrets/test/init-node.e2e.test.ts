@@ -80,6 +80,14 @@ node('makes no keys beside a store that was sealed under others, and touches not
   writeFileSync(storeFile, 'a store')
   const again = await initNode({ dataDir, clock: fakeClock(), storeFile })
   assert.is(again.isNew, false, 'with its keys it is its own')
+
+  // A new one would find the whole audit trail signed by somebody else.
+  rmSync(join(dataDir, 'keys/node.json'))
+  rmSync(join(dataDir, 'keys/audit.key'))
+  const left = readdirSync(join(dataDir, 'keys')).sort()
+  const half = await refusal(() => initNode({ dataDir, clock: fakeClock(), storeFile }))
+  assert.match(half, /svc\.db and no key of it, .*audit\.key; put back the keys directory/)
+  assert.equal(readdirSync(join(dataDir, 'keys')).sort(), left)
 })
 
 node('gives a node of before them its home network keys, and keeps those that are on cards', async () => {

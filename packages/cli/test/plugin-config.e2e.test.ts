@@ -178,6 +178,14 @@ config(
         EVENTUALLY_MS,
       )
 
+      await write(node, 'tac: 9\nbeacon: {url: "http://north", level: 2, lamp: 3}\n')
+      node.child.kill('SIGHUP')
+      await eventually(
+        () => assert.ok(node.log.some((line) => /"level":"warn".*beacon\.lamp is no key/.test(line))),
+        EVENTUALLY_MS,
+      )
+      assert.is((await get(node, '/v1/beacon')).body.config.level, 2, 'it goes on')
+
       await write(node, 'tac: 10\nbeacon: {url: "http://north", level: 0}\n')
       assert.match(
         (await svc(['config', 'check', node.file])).err,

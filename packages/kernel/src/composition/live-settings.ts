@@ -91,8 +91,23 @@ export function createLiveSettings(first: LoadedConfig, log: Log): LiveSettings 
       const { kept, applied } = enforce(next)
       if (kept.length > 0) log.warn({ keys: kept }, 'changed keys need a restart')
       log.info({ keys: applied }, 'configuration reloaded')
+      complain(next, applied, log)
       for (const listener of listeners) listener()
     },
+  }
+}
+
+/** Of sections that their plugins would refuse. Where a key has changed a plugin is told, and complains itself. */
+function complain({ sections, problemsOf }: LoadedConfig, changed: readonly string[], log: Log): void {
+  for (const { plugin, configPath } of sections) {
+    const problems = problemsOf(plugin)
+    const isTold = changed.some((key) => key === configPath || key.startsWith(`${configPath}.`))
+    if (problems.length === 0 || isTold) continue
+    const problem = problems.map(lineOf).join('; ')
+    log.warn(
+      { plugin, problem },
+      'its configuration is wrong: it goes on with what it has, and would not start with it',
+    )
   }
 }
 

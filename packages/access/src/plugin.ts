@@ -64,7 +64,7 @@ async function setUp(context: Context, passwordCost: ScryptCost | undefined): Pr
   // On PostgreSQL another instance may delete a token; so may another copy of this plugin during an upgrade.
   const mayCache = (): boolean =>
     db.dialect === 'sqlite' && !context.retiring.aborted && clock.monotonicMs() >= cachesFromMs
-  const people = await createPeople(context, () => authenticator.forgetSessions(), passwordCost)
+  const people = createPeople(context, () => authenticator.forgetSessions(), passwordCost)
   const sessions = createSessionAuthenticator({ reader: db, clock, jwts: people.jwts, mayCache })
   const authenticator = createAuthenticator({ reader: db, clock, lastUse, sessions, mayCache })
   const links = createLinks(clock)

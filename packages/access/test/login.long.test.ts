@@ -25,7 +25,7 @@ async function world(): Promise<World> {
   const db = tokenDb()
   const clock = fakeClock(Date.UTC(2026, 5, 1))
   const { context } = accessContext(db, clock)
-  const people = await createPeople(context, () => undefined)
+  const people = createPeople(context, () => undefined)
   const made = await drawUser(people, { name: 'ada', roles: ['viewer'], password: PASSWORD, createdBy: '{}' })
   await db.write((tx) => storeUser(tx, made))
   return {

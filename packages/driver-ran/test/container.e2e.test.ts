@@ -6,7 +6,7 @@ import { type EngineStandIn, engineStandIn } from './support/engine-stand-in.ts'
 import { GOOD, type Lab, nowMs, openLab, standInFiles } from './support/lab.ts'
 import { processSuite } from './support/process-suite.ts'
 import { recordingPath } from './support/recordings.ts'
-import { assertOver, block } from './support/silence.ts'
+import { assertSilent, block, disarm } from './support/silence.ts'
 
 const container = processSuite('driver-ran/container')
 
@@ -31,24 +31,13 @@ async function inContainer(
 
 const STUBBORN: Partial<Scenario> = { ...GOOD, onTerm: 'ignore', ignoresInput: true }
 
-/** Closes the gate, stops the radio and asserts what a disarm promises. */
-async function disarm(lab: Lab): Promise<void> {
-  const askedMs = nowMs()
-  lab.gate.disarm()
-  await lab.supervisor.stop()
-  const answeredMs = nowMs()
-  await wait(200)
-  assert.is(lab.samplesAfter(answeredMs), 0, 'samples after the disarm was answered')
-  assertOver(lab, askedMs)
-}
-
 container('is on air once TX is armed, connected, and off when the stop resolves', () =>
   inContainer(GOOD, async (lab, engine) => {
     lab.gate.arm('mast')
     await lab.onAir()
     await eventually(() => lab.supervisor.snapshot().state === 's1_up')
     assert.is(lab.supervisor.snapshot().pid, engine.pid)
-    await disarm(lab)
+    await assertSilent(lab, await disarm(lab))
     assert.is(engine.pid, undefined)
     assert.equal(lab.ends, ['stopped'])
   }),
@@ -58,7 +47,7 @@ container('kills a radio that ignores its signals and its input', () =>
   inContainer(STUBBORN, async (lab) => {
     lab.gate.arm('mast')
     await lab.onAir()
-    await disarm(lab)
+    await assertSilent(lab, await disarm(lab))
   }),
 )
 
@@ -67,7 +56,7 @@ container('is off air within a second although the engine does not kill, by its 
     lab.gate.arm('mast')
     await lab.onAir()
     engine.refusesToKill = true
-    await disarm(lab)
+    await assertSilent(lab, await disarm(lab))
   }),
 )
 
@@ -101,7 +90,7 @@ for (const afterMs of [0, 20, 60, 120]) {
       lab.gate.arm('mast')
       await eventually(() => lab.gate.asked > 0)
       await wait(afterMs)
-      await disarm(lab)
+      await assertSilent(lab, await disarm(lab))
     }),
   )
 }

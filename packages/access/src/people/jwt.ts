@@ -42,8 +42,9 @@ export function createJwts(keys: SessionKeys, issuer: string): Jwts {
   }
   const known = new Map<string, JwtClaims>()
   const verified = async (token: string, nowMs: number): Promise<JwtClaims | undefined> => {
+    const opened = await key()
     try {
-      const { payload, protectedHeader } = await jwtVerify(token, await key(), {
+      const { payload, protectedHeader } = await jwtVerify(token, opened, {
         issuer,
         algorithms: ['HS256'],
         typ: 'JWT',

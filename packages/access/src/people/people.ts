@@ -35,7 +35,7 @@ export interface People {
 }
 
 /** Opens keys and counters of people. `forget` makes the authenticator read sessions again, `cost` is that of new passwords. */
-export async function createPeople(context: Context, forget: () => void, cost?: ScryptCost): Promise<People> {
+export function createPeople(context: Context, forget: () => void, cost?: ScryptCost): People {
   const vault = context.use(vaultRef)
   const keys = context.use(sessionKeysRef)
   const identity = context.use(nodeIdentityRef)

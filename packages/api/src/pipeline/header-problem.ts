@@ -6,14 +6,14 @@ const SINGLE: ReadonlyMap<number, string> = new Map(
 )
 
 /** What forbids to serve a request. */
-export interface HeaderProblem {
+export interface RequestProblem {
   readonly message: string
   /** Nobody can be sure where this request ends: nothing behind it on its connection is read. */
   readonly isFraming: boolean
 }
 
 /** What forbids to serve a request with these headers; undefined when nothing does. */
-export function headerProblem(incoming: IncomingMessage): HeaderProblem | undefined {
+export function headerProblem(incoming: IncomingMessage): RequestProblem | undefined {
   const framing = framingProblem(incoming)
   if (framing !== undefined) return { message: framing, isFraming: true }
   const { headers, httpVersion, rawHeaders } = incoming

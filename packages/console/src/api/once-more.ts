@@ -12,8 +12,9 @@ export function onceMore(work: () => Promise<void>): () => Promise<void> {
     return now
   }
   return () => {
-    if (now === undefined && next === undefined) return run()
-    next ??= (now ?? Promise.resolve()).then(() => {
+    if (next !== undefined) return next
+    if (now === undefined) return run()
+    next = now.then(() => {
       next = undefined
       return run()
     })

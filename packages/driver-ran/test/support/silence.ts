@@ -33,7 +33,7 @@ export async function disarmBlocked(lab: Lab): Promise<Disarm> {
 }
 
 /** Not one sample more than a second after the question; how slow this machine is gets measured only where there was one. */
-export function assertOver(lab: Lab, askedMs: number): void {
+function assertOver(lab: Lab, askedMs: number): void {
   if (lab.samplesAfter(askedMs + 1_000) === 0) return
   assert.is(lab.samplesAfter(askedMs + stretched(1_000)), 0, 'samples more than a second after the disarm')
 }

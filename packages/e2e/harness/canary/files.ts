@@ -19,10 +19,14 @@ export function filesOf(folder: string, except: readonly string[]): readonly Pla
     })
 }
 
-/** Undefined when it is gone again: what is of the moment alone is not kept. The files of a process that ends answer ESRCH. */
 function contentOf(path: string): Buffer | undefined {
+  return unlessGone(() => readFileSync(path))
+}
+
+/** Undefined when it is gone again: what is of the moment alone is not kept. The files of a process that ends answer ESRCH. */
+function unlessGone(read: () => Buffer): Buffer | undefined {
   try {
-    return readFileSync(path)
+    return read()
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'ENOENT' || code === 'ESRCH') return undefined
@@ -37,7 +41,7 @@ const SCRATCH = Buffer.allocUnsafe(2 ** 16)
  * gone.
  */
 export function ofProcess(path: string): Buffer | undefined {
-  try {
+  return unlessGone(() => {
     const file = openSync(path, 'r')
     try {
       const pieces: Buffer[] = []
@@ -47,11 +51,7 @@ export function ofProcess(path: string): Buffer | undefined {
     } finally {
       closeSync(file)
     }
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'ENOENT' || code === 'ESRCH') return undefined
-    throw error
-  }
+  })
 }
 
 /**

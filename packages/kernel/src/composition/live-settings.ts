@@ -80,9 +80,7 @@ export function createLiveSettings(first: LoadedConfig, log: Log): LiveSettings 
       })
     },
     changes: (before, configPath) =>
-      diffSettings(before, settings, loaded.schema).filter(
-        ({ key }) => key === configPath || key.startsWith(`${configPath}.`),
-      ),
+      diffSettings(before, settings, loaded.schema).filter(({ key }) => isOf(configPath, key)),
     onChange: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -97,12 +95,16 @@ export function createLiveSettings(first: LoadedConfig, log: Log): LiveSettings 
   }
 }
 
+/** Whether a key is of the section at `configPath`, or that itself. */
+function isOf(configPath: string, key: string): boolean {
+  return key === configPath || key.startsWith(`${configPath}.`)
+}
+
 /** Of sections that their plugins would refuse. Where a key has changed a plugin is told, and complains itself. */
 function complain({ sections, problemsOf }: LoadedConfig, changed: readonly string[], log: Log): void {
   for (const { plugin, configPath } of sections) {
     const problems = problemsOf(plugin)
-    const isTold = changed.some((key) => key === configPath || key.startsWith(`${configPath}.`))
-    if (problems.length === 0 || isTold) continue
+    if (problems.length === 0 || changed.some((key) => isOf(configPath, key))) continue
     const problem = problems.map(lineOf).join('; ')
     log.warn(
       { plugin, problem },

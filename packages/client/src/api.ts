@@ -2260,9 +2260,13 @@ export interface Operations {
           readonly technology: 'lte' | 'nr' | (string & {})
           /** b3, n78. */
           readonly band: string
-          /** First downlink channel; the low edge of the band when absent. */
+          /** Low edge of the licensed downlink block, as the licence has it. */
+          readonly low_mhz?: number
+          /** High edge of the licensed downlink block. */
+          readonly high_mhz?: number
+          /** First downlink channel, instead of low_mhz; the low edge of the band when both are absent. */
           readonly earfcn_min?: number
-          /** Last downlink channel; the high edge of the band when absent. */
+          /** Last downlink channel, instead of high_mhz; the high edge of the band when both are absent. */
           readonly earfcn_max?: number
           readonly max_eirp_dbm?: number
           /** ISO 3166-1 alpha-2. */
@@ -2320,9 +2324,13 @@ export interface Operations {
             readonly technology: 'lte' | 'nr'
             /** b3, n78. */
             readonly band: string
-            /** First downlink channel; the low edge of the band when absent. */
+            /** Low edge of the licensed downlink block, as the licence has it. */
+            readonly low_mhz?: number
+            /** High edge of the licensed downlink block. */
+            readonly high_mhz?: number
+            /** First downlink channel, instead of low_mhz; the low edge of the band when both are absent. */
             readonly earfcn_min?: number
-            /** Last downlink channel; the high edge of the band when absent. */
+            /** Last downlink channel, instead of high_mhz; the high edge of the band when both are absent. */
             readonly earfcn_max?: number
             readonly max_eirp_dbm?: number
             /** ISO 3166-1 alpha-2. */
@@ -2375,9 +2383,13 @@ export interface Operations {
           readonly technology: 'lte' | 'nr' | (string & {})
           /** b3, n78. */
           readonly band: string
-          /** First downlink channel; the low edge of the band when absent. */
+          /** Low edge of the licensed downlink block, as the licence has it. */
+          readonly low_mhz?: number
+          /** High edge of the licensed downlink block. */
+          readonly high_mhz?: number
+          /** First downlink channel, instead of low_mhz; the low edge of the band when both are absent. */
           readonly earfcn_min?: number
-          /** Last downlink channel; the high edge of the band when absent. */
+          /** Last downlink channel, instead of high_mhz; the high edge of the band when both are absent. */
           readonly earfcn_max?: number
           readonly max_eirp_dbm?: number
           /** ISO 3166-1 alpha-2. */
@@ -3346,12 +3358,21 @@ export interface Operations {
   /** Whether channels may be used here. Roles: operator, admin. */
   'POST /v1/spectrum/check': {
     readonly request: {
-      readonly body: {
-        readonly technology: 'lte' | 'nr'
+      readonly body?: {
+        /** Taken from the band or the channel numbers when absent. */
+        readonly technology?: 'lte' | 'nr'
         /** EARFCNs (lte) or NR-ARFCNs (nr), downlink numbers. */
-        readonly channels: readonly number[]
-        /** b3, n78. */
-        readonly band?: string
+        readonly channels?: readonly number[]
+        /** One channel. */
+        readonly channel?: number
+        /** Downlink EARFCNs; the technology is LTE. */
+        readonly earfcn?: number | readonly number[]
+        /** NR-ARFCNs; the technology is NR. */
+        readonly nr_arfcn?: number | readonly number[]
+        /** Centre frequencies of the downlink; the nearest channels are checked. */
+        readonly frequency_mhz?: number | readonly number[]
+        /** b3, n78; as a number, the band of the technology. */
+        readonly band?: string | number
         readonly bandwidth_mhz?: number
         /** ISO 3166-1 alpha-2; the node's own when absent. Says which entries of the allow-list count. */
         readonly country?: string
@@ -3362,6 +3383,8 @@ export interface Operations {
       /** The blocking gate; empty when allowed. More values may be added within v1: treat an unknown one as something new, not as an error. */
       readonly gate: 'country-code' | 'license' | 'allow-list' | '' | (string & {})
       readonly reason: string
+      /** The one that was checked. More values may be added within v1: treat an unknown one as something new, not as an error. */
+      readonly technology: 'lte' | 'nr' | (string & {})
       readonly channels_checked: number
       readonly results: readonly {
         readonly channel: number
@@ -3374,6 +3397,8 @@ export interface Operations {
         /** More values may be added within v1: treat an unknown one as something new, not as an error. */
         readonly gate: 'country-code' | 'license' | 'allow-list' | null | (string & {})
         readonly reason: string | null
+        /** Channels of this width next to it that the allow-list covers; empty when it is covered. */
+        readonly nearest_channels: readonly number[]
       }[]
     }
     readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
@@ -3389,9 +3414,9 @@ export interface Operations {
         readonly technology: 'lte' | 'nr' | (string & {})
         readonly band: string
         readonly country: string
-        /** Null: from the low edge of the band. */
+        /** Null: from low_mhz, or the low edge of the band. */
         readonly first_channel: number | null
-        /** Null: to the high edge of the band. */
+        /** Null: to high_mhz, or the high edge of the band. */
         readonly last_channel: number | null
         /** Of the downlink; null where the band has none. */
         readonly low_mhz: number | null

@@ -6,7 +6,10 @@ export interface AllowListEntry {
   readonly technology: Technology
   /** `b3`, `n78`. */
   readonly band: string
-  /** First and last channel (EARFCN or NR-ARFCN, downlink numbers); the whole band when absent. */
+  /** Edges of the licensed downlink block in MHz; the edge of the band when neither this nor the channel is there. */
+  readonly low_mhz?: number
+  readonly high_mhz?: number
+  /** First and last channel (EARFCN or NR-ARFCN, downlink numbers), for an edge without MHz. */
   readonly earfcn_min?: number
   readonly earfcn_max?: number
   readonly max_eirp_dbm?: number

@@ -18,8 +18,9 @@ import { patiently, waitable, waitFrom } from './patiently.ts'
 type StatusOptions = ConnectionOptions & { readonly wait?: number | true }
 
 interface SpectrumOptions extends ConnectionOptions {
-  readonly technology: string
-  readonly channel: readonly number[]
+  readonly technology?: string
+  readonly channel?: readonly number[]
+  readonly frequency?: readonly number[]
   readonly band?: string
   readonly bandwidth?: number
   readonly country?: string
@@ -57,12 +58,18 @@ function addSpectrum(program: Command, terminal: Terminal): void {
   const spectrum = program.command('spectrum').description('what may be emitted')
   restCommand(spectrum, 'check', 'ask the three layers about channels; exit code 1 when one says no')
     .addOption(
-      new Option('--technology <technology>', 'lte or nr').choices(['lte', 'nr']).makeOptionMandatory(),
+      new Option('--technology <technology>', 'lte or nr; taken from band or channel when absent').choices([
+        'lte',
+        'nr',
+      ]),
     )
     .addOption(
-      new Option('--channel <number>', 'EARFCN or NR-ARFCN, may be given several times')
-        .argParser(channels)
-        .makeOptionMandatory(),
+      new Option('--channel <number>', 'EARFCN or NR-ARFCN, may be given several times').argParser(channels),
+    )
+    .addOption(
+      new Option('--frequency <mhz>', 'centre of the downlink in MHz, may be given several times').argParser(
+        frequencies,
+      ),
     )
     .option('--band <band>', 'such as b3 or n78')
     .option('--bandwidth <mhz>', 'of the carrier, MHz', positiveNumber)
@@ -73,6 +80,10 @@ function addSpectrum(program: Command, terminal: Terminal): void {
 function channels(text: string, before: readonly number[] = []): readonly number[] {
   const parsed = gathered(text).map((word) => (word === '0' ? 0 : positiveInteger(word)))
   return [...before, ...parsed]
+}
+
+function frequencies(text: string, before: readonly number[] = []): readonly number[] {
+  return [...before, ...gathered(text).map(positiveNumber)]
 }
 
 async function status(terminal: Terminal, options: StatusOptions): Promise<void> {
@@ -135,8 +146,9 @@ async function move(
 
 async function check(terminal: Terminal, options: SpectrumOptions): Promise<void> {
   const { body } = await connect(terminal, options).change('POST', '/v1/spectrum/check', {
-    technology: options.technology,
-    channels: options.channel,
+    ...(options.technology === undefined ? {} : { technology: options.technology }),
+    ...(options.channel === undefined ? {} : { channels: options.channel }),
+    ...(options.frequency === undefined ? {} : { frequency_mhz: options.frequency }),
     ...(options.band === undefined ? {} : { band: options.band }),
     ...(options.bandwidth === undefined ? {} : { bandwidth_mhz: options.bandwidth }),
     ...(options.country === undefined ? {} : { country: options.country }),

@@ -1,6 +1,6 @@
 import { type AllowListEntry, type ErrorDetail, msFromTimestamp } from '@steeple/contracts'
-import { apnProblem, bandwidthsMhz } from '@steeple/telecom'
-import { channelIn } from '../spectrum/allowed-range.ts'
+import { apnProblem, bandwidthsMhz, downlinkSpan, khzFromMhz, mhzFromKhz } from '@steeple/telecom'
+import { allowedRange, channelIn } from '../spectrum/allowed-range.ts'
 import { isCountryCode } from './country-codes.ts'
 import type { PolicyContent } from './default-bundle.ts'
 
@@ -40,14 +40,38 @@ function bandProblems(entry: AllowListEntry, pointer: string): readonly ErrorDet
       ? []
       : sentence(`${pointer}/${key}`, `channel ${channel} is no downlink channel of ${band}`)
   })
-  return [...limits, ...orderProblems(entry, pointer)]
+  return [...limits, ...edgeProblems(entry, pointer), ...orderProblems(entry, pointer)]
+}
+
+/** Both edges of a licensed block lie in its band, and each edge is given once. */
+function edgeProblems(entry: AllowListEntry, pointer: string): readonly ErrorDetail[] {
+  const { technology, band } = entry
+  const span = downlinkSpan(technology, band)
+  return (['low', 'high'] as const).flatMap((side) => {
+    const edge = entry[`${side}_mhz`]
+    const channel = side === 'low' ? 'earfcn_min' : 'earfcn_max'
+    if (edge === undefined) return []
+    if (entry[channel] !== undefined)
+      return sentence(`${pointer}/${side}_mhz`, `give ${side}_mhz or ${channel}, not both`)
+    if (span === undefined) return sentence(`${pointer}/${side}_mhz`, `${band} has no downlink`)
+    const isInBand = khzFromMhz(edge) >= span.lowKhz && khzFromMhz(edge) <= span.highKhz
+    const edges = `${mhzFromKhz(span.lowKhz)} to ${mhzFromKhz(span.highKhz)} MHz`
+    return isInBand
+      ? []
+      : sentence(`${pointer}/${side}_mhz`, `${edge} MHz lies outside the downlink of ${band}, ${edges}`)
+  })
 }
 
 function orderProblems(entry: AllowListEntry, pointer: string): readonly ErrorDetail[] {
-  const { earfcn_min: first, earfcn_max: last } = entry
-  const isReversed = first !== undefined && last !== undefined && first > last
-  return isReversed
-    ? sentence(`${pointer}/earfcn_min`, `must not be above earfcn_max: ${first} > ${last}`)
+  const { earfcn_min: first, earfcn_max: last, low_mhz: low, high_mhz: high } = entry
+  if (first !== undefined && last !== undefined && first > last)
+    return sentence(`${pointer}/earfcn_min`, `must not be above earfcn_max: ${first} > ${last}`)
+  const { lowKhz, highKhz } = allowedRange(entry)
+  return (low ?? high) !== undefined && lowKhz >= highKhz
+    ? sentence(
+        `${pointer}/${low === undefined ? 'high' : 'low'}_mhz`,
+        'the low edge must be below the high edge',
+      )
     : []
 }
 

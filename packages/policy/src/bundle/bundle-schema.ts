@@ -21,12 +21,24 @@ const nullableText: JsonSchema = { type: ['string', 'null'], maxLength: 200, pat
 /** TS 38.104 §5.4.2.1: the highest NR-ARFCN. */
 const channel: JsonSchema = { type: 'integer', minimum: 0, maximum: 3_279_165 }
 
+const mhz: JsonSchema = { type: 'number', exclusiveMinimum: 0, maximum: 100_000 }
+
 const ALLOW_LIST_ENTRY: JsonSchema = objectSchema(
   {
     technology: { type: 'string', enum: ['lte', 'nr'] },
     band: { type: 'string', pattern: '^[bn][1-9][0-9]{0,2}$', description: 'b3, n78.' },
-    earfcn_min: { ...channel, description: 'First downlink channel; the low edge of the band when absent.' },
-    earfcn_max: { ...channel, description: 'Last downlink channel; the high edge of the band when absent.' },
+    low_mhz: { ...mhz, description: 'Low edge of the licensed downlink block, as the licence has it.' },
+    high_mhz: { ...mhz, description: 'High edge of the licensed downlink block.' },
+    earfcn_min: {
+      ...channel,
+      description:
+        'First downlink channel, instead of low_mhz; the low edge of the band when both are absent.',
+    },
+    earfcn_max: {
+      ...channel,
+      description:
+        'Last downlink channel, instead of high_mhz; the high edge of the band when both are absent.',
+    },
     max_eirp_dbm: { type: 'number', minimum: -60, maximum: 90 },
     country: { type: 'string', pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.' },
   },

@@ -1,18 +1,41 @@
 import { type Context, type JsonSchema, objectSchema, type Route, route } from '@steeple/contracts'
 import type { CurrentPolicy } from '../bundle/current-policy.ts'
-import { type CheckRequest, checkSpectrum } from '../spectrum/check.ts'
+import type { CheckBody } from '../spectrum/asked.ts'
+import { type CheckResult, checkAsked } from '../spectrum/check.ts'
+
+const NUMBER: JsonSchema = { type: 'integer', minimum: 0, maximum: 3_279_165 }
+const oneOrMore = (items: JsonSchema): JsonSchema => ({
+  anyOf: [items, { type: 'array', items, minItems: 1, maxItems: 256 }],
+})
 
 const BODY: JsonSchema = objectSchema(
   {
-    technology: { type: 'string', enum: ['lte', 'nr'] },
+    technology: {
+      type: 'string',
+      enum: ['lte', 'nr'],
+      description: 'Taken from the band or the channel numbers when absent.',
+    },
     channels: {
       type: 'array',
-      items: { type: 'integer', minimum: 0, maximum: 3_279_165 },
+      items: NUMBER,
       minItems: 1,
       maxItems: 256,
       description: 'EARFCNs (lte) or NR-ARFCNs (nr), downlink numbers.',
     },
-    band: { type: 'string', pattern: '^[bn][1-9][0-9]{0,2}$', description: 'b3, n78.' },
+    channel: { ...NUMBER, description: 'One channel.' },
+    earfcn: { ...oneOrMore(NUMBER), description: 'Downlink EARFCNs; the technology is LTE.' },
+    nr_arfcn: { ...oneOrMore(NUMBER), description: 'NR-ARFCNs; the technology is NR.' },
+    frequency_mhz: {
+      ...oneOrMore({ type: 'number', exclusiveMinimum: 0, maximum: 100_000 }),
+      description: 'Centre frequencies of the downlink; the nearest channels are checked.',
+    },
+    band: {
+      anyOf: [
+        { type: 'string', pattern: '^[bn][1-9][0-9]{0,2}$' },
+        { type: 'integer', minimum: 1, maximum: 999 },
+      ],
+      description: 'b3, n78; as a number, the band of the technology.',
+    },
     bandwidth_mhz: { type: 'number', exclusiveMinimum: 0, maximum: 2000 },
     country: {
       type: 'string',
@@ -21,7 +44,7 @@ const BODY: JsonSchema = objectSchema(
         "ISO 3166-1 alpha-2; the node's own when absent. Says which entries of the allow-list count.",
     },
   },
-  ['technology', 'channels'],
+  [],
 )
 
 const nullableText: JsonSchema = { type: ['string', 'null'] }
@@ -38,8 +61,13 @@ const CHANNEL_RESULT: JsonSchema = objectSchema(
     allowed: { type: 'boolean' },
     gate: { ...nullableText, enum: [...gates, null] },
     reason: nullableText,
+    nearest_channels: {
+      type: 'array',
+      items: { type: 'integer' },
+      description: 'Channels of this width next to it that the allow-list covers; empty when it is covered.',
+    },
   },
-  ['channel', 'bands', 'band', 'downlink_mhz', 'uplink_mhz', 'allowed', 'gate', 'reason'],
+  ['channel', 'bands', 'band', 'downlink_mhz', 'uplink_mhz', 'allowed', 'gate', 'reason', 'nearest_channels'],
 )
 
 const RESULT: JsonSchema = objectSchema(
@@ -47,10 +75,11 @@ const RESULT: JsonSchema = objectSchema(
     allowed: { type: 'boolean' },
     gate: { type: 'string', enum: [...gates, ''], description: 'The blocking gate; empty when allowed.' },
     reason: { type: 'string' },
+    technology: { type: 'string', enum: ['lte', 'nr'], description: 'The one that was checked.' },
     channels_checked: { type: 'integer' },
     results: { type: 'array', items: CHANNEL_RESULT },
   },
-  ['allowed', 'gate', 'reason', 'channels_checked', 'results'],
+  ['allowed', 'gate', 'reason', 'technology', 'channels_checked', 'results'],
 )
 
 /** Channels that an audit entry lists; it counts the others. */
@@ -63,7 +92,7 @@ export function spectrumRoutes(
   checked: (isAllowed: boolean) => void,
 ): readonly Route[] {
   return [
-    route<unknown, unknown, CheckRequest>({
+    route<unknown, unknown, CheckBody>({
       method: 'POST',
       path: '/v1/spectrum/check',
       role: 'operator',
@@ -71,7 +100,7 @@ export function spectrumRoutes(
       summary: 'Whether channels may be used here',
       description:
         "Checks the three layers: the node's country, its license, and the allow-list, which must hold the whole " +
-        'carrier. Changes nothing.',
+        'carrier. Name the channels in one of channels, channel, earfcn, nr_arfcn and frequency_mhz. Changes nothing.',
       schema: { body: BODY, response: RESULT },
       errors: ['validation_failed', 'store_corrupt'],
       audit: 'spectrum.check',
@@ -80,8 +109,8 @@ export function spectrumRoutes(
         request.mutate('spectrum', async (tx) => {
           const { spectrum } = await policy.read(tx)
           const { country } = context.settings.server
-          const result = checkSpectrum(request.body, { country, spectrum, nowMs: context.clock.nowMs() })
-          tx.audit({ detail: auditDetail(request.body, result.allowed, result.gate) })
+          const result = checkAsked(request.body, { country, spectrum, nowMs: context.clock.nowMs() })
+          tx.audit({ detail: auditDetail(request.body, result) })
           tx.afterCommit(() => checked(result.allowed))
           return { status: 200, body: result }
         }),
@@ -90,14 +119,13 @@ export function spectrumRoutes(
 }
 
 function auditDetail(
-  request: CheckRequest,
-  allowed: boolean,
-  gate: string,
+  request: CheckBody,
+  { allowed, gate, technology, channels_checked, results }: CheckResult,
 ): Readonly<Record<string, unknown>> {
   return {
-    technology: request.technology,
-    channels: request.channels.slice(0, AUDITED_CHANNELS),
-    channels_checked: request.channels.length,
+    technology,
+    channels: results.slice(0, AUDITED_CHANNELS).map(({ channel }) => channel),
+    channels_checked,
     country: request.country ?? null,
     allowed,
     gate,

@@ -9,10 +9,11 @@ import {
 import { bandwidthsMhz, type Carrier, carriersOf, mhzFromKhz } from '@steeple/telecom'
 import { isCountryCode } from '../bundle/country-codes.ts'
 import { countryList } from './allowed-range.ts'
+import { type CheckBody, requestsOf } from './asked.ts'
 import { type Coverage, channelName, coverageOf } from './coverage.ts'
 import { type ClosedGate, countryGate, type GateName, licenseGate } from './layers.ts'
 
-/** The body of `POST /v1/spectrum/check`. */
+/** What is asked, with everything said. */
 export interface CheckRequest {
   readonly technology: Technology
   readonly channels: readonly number[]
@@ -31,6 +32,8 @@ interface ChannelResult {
   readonly allowed: boolean
   readonly gate: GateName | null
   readonly reason: string | null
+  /** Channels of this width next to it that the allow-list covers; empty when it is covered itself. */
+  readonly nearest_channels: readonly number[]
 }
 
 /** The answer. `gate` is the first closed gate in the order of the layers, empty when the check passes. */
@@ -38,6 +41,7 @@ export interface CheckResult {
   readonly allowed: boolean
   readonly gate: GateName | ''
   readonly reason: string
+  readonly technology: Technology
   readonly channels_checked: number
   readonly results: readonly ChannelResult[]
 }
@@ -47,6 +51,21 @@ export interface CheckBasis {
   readonly country: string
   readonly spectrum: { readonly license: SpectrumLicense } & PolicyBundle['spectrum']
   readonly nowMs: number
+}
+
+/** Judges a body that may leave a technology or band open: the first reading that is allowed counts, else the first. */
+export function checkAsked(body: CheckBody, basis: CheckBasis): CheckResult {
+  const requests = requestsOf(body)
+  const [first] = requests
+  if (first === undefined) {
+    const message = `no ${body.band ?? 'band'} has a downlink at ${[body.frequency_mhz].flat().join(', ')} MHz`
+    throw validationFailed(message, { details: [{ pointer: '/frequency_mhz', message }] })
+  }
+  for (const request of requests.slice(1)) {
+    const result = checkSpectrum(request, basis)
+    if (result.allowed) return result
+  }
+  return checkSpectrum(first, basis)
 }
 
 /**
@@ -75,6 +94,7 @@ export function checkSpectrum(request: CheckRequest, basis: CheckBasis): CheckRe
     allowed: blocked === undefined,
     gate: blocked?.gate ?? '',
     reason: blocked?.reason ?? passReason(results, request.technology, country),
+    technology: request.technology,
     channels_checked: results.length,
     results,
   }
@@ -108,6 +128,7 @@ function channelResult(
     allowed: closed === undefined,
     gate: closed?.gate ?? null,
     reason: closed?.reason ?? null,
+    nearest_channels: coverage.isCovered ? [] : coverage.nearest,
   }
 }
 

@@ -82,6 +82,13 @@ change('refuses an allow-list that the band tables contradict', () => {
   assert.equal(listed({ earfcn_max: 1950 }), ['/0/earfcn_max'])
   assert.equal(listed({ earfcn_min: 1500, earfcn_max: 1400 }), ['/0/earfcn_min'])
   assert.equal(listed({ earfcn_min: 19_200 }), ['/0/earfcn_min'])
+  assert.equal(listed({ low_mhz: 1805, high_mhz: 1880 }), [])
+  assert.equal(listed({ low_mhz: 1810.5, earfcn_max: 1400 }), [])
+  assert.equal(listed({ low_mhz: 1804.9 }), ['/0/low_mhz'])
+  assert.equal(listed({ high_mhz: 1880.1 }), ['/0/high_mhz'])
+  assert.equal(listed({ low_mhz: 1810, earfcn_min: 1250 }), ['/0/low_mhz'])
+  assert.equal(listed({ low_mhz: 1820, high_mhz: 1810 }), ['/0/low_mhz'])
+  assert.equal(listed({ earfcn_min: 1350, high_mhz: 1810 }), ['/0/high_mhz'])
   assert.equal(listed({ colour: 'red' }), ['/0/colour'])
 })
 

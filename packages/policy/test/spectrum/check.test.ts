@@ -1,7 +1,10 @@
 import type { AllowListEntry, SpectrumLicense } from '@steeple/contracts'
 import { isServiceError } from '@steeple/contracts'
 import { assert, cpuMs, suite } from '@steeple/testkit'
-import { type CheckRequest, type CheckResult, checkSpectrum } from '../../src/spectrum/check.ts'
+import { countryList } from '../../src/spectrum/allowed-range.ts'
+import type { CheckBody } from '../../src/spectrum/asked.ts'
+import { type CheckRequest, type CheckResult, checkAsked } from '../../src/spectrum/check.ts'
+import { coverageOf } from '../../src/spectrum/coverage.ts'
 
 const check = suite('policy/spectrum-check')
 const NOW = Date.UTC(2026, 0, 1)
@@ -21,15 +24,15 @@ interface Basis {
   readonly license?: Partial<SpectrumLicense>
 }
 
-function ask(request: CheckRequest, { list = [B3], country = 'DE', license = {} }: Basis = {}): CheckResult {
-  return checkSpectrum(request, {
+function ask(request: CheckBody, { list = [B3], country = 'DE', license = {} }: Basis = {}): CheckResult {
+  return checkAsked(request, {
     country,
     nowMs: NOW,
     spectrum: { allow_list: list, license: { ...LICENSE, ...license } },
   })
 }
 
-function pointersOf(request: CheckRequest): readonly string[] {
+function pointersOf(request: CheckBody): readonly string[] {
   try {
     ask(request)
   } catch (error) {
@@ -63,6 +66,7 @@ check('allows a carrier inside the allow-list and names channel, band and freque
       allowed: true,
       gate: null,
       reason: null,
+      nearest_channels: [],
     },
   ])
 })
@@ -87,6 +91,146 @@ check('counts a license as expired from its very instant on', () => {
   assert.is(ask(lte(1300), at(1)).gate, '')
   assert.is(ask(lte(1300), at(0)).gate, 'license')
   assert.is(ask(lte(1300), at(-1)).gate, 'license')
+})
+
+interface License {
+  readonly what: string
+  readonly entries: readonly Partial<AllowListEntry>[]
+  readonly bandwidth_mhz: number
+  readonly fits: readonly number[]
+  readonly sticksOut: readonly number[]
+}
+
+const N78: AllowListEntry = { technology: 'nr', band: 'n78', country: 'DE' }
+/** Blocks of real licences, each with the channels next to their edges and one step of the raster beyond them. */
+const LICENSES: readonly License[] = [
+  {
+    what: 'a campus network: all of 3700 to 3800 MHz (Bundesnetzagentur)',
+    entries: [{ low_mhz: 3700, high_mhz: 3800 }],
+    bandwidth_mhz: 100,
+    fits: [650_000],
+    sticksOut: [649_999, 650_001],
+  },
+  {
+    what: 'the same by the channels inside of it',
+    entries: [{ earfcn_min: 646_667, earfcn_max: 653_333 }],
+    bandwidth_mhz: 100,
+    fits: [650_000],
+    sticksOut: [649_998, 650_002],
+  },
+  {
+    what: 'a shared access block of 10 MHz, the middle of which is no channel (Ofcom)',
+    entries: [{ band: 'n77', low_mhz: 3800, high_mhz: 3810 }],
+    bandwidth_mhz: 10,
+    fits: [653_666, 653_667],
+    sticksOut: [653_665, 653_668],
+  },
+  {
+    what: 'two blocks that touch, for one carrier over both',
+    entries: [
+      { band: 'n77', low_mhz: 3810, high_mhz: 3820 },
+      { band: 'n77', low_mhz: 3800, high_mhz: 3810 },
+    ],
+    bandwidth_mhz: 20,
+    fits: [654_000],
+    sticksOut: [653_998, 654_002],
+  },
+  {
+    what: 'blocks by channels with no channel between them',
+    entries: [
+      { technology: 'lte', band: 'b3', earfcn_min: 1250, earfcn_max: 1299 },
+      { technology: 'lte', band: 'b3', earfcn_min: 1300, earfcn_max: 1350 },
+    ],
+    bandwidth_mhz: 10,
+    fits: [1300],
+    sticksOut: [1299, 1301],
+  },
+  {
+    what: 'CBRS (FCC part 96): 3550 to 3700 MHz',
+    entries: [{ technology: 'lte', band: 'b48', low_mhz: 3550, high_mhz: 3700 }],
+    bandwidth_mhz: 20,
+    fits: [55_340, 55_990, 56_640],
+    sticksOut: [],
+  },
+  {
+    what: 'a rural LTE block',
+    entries: [{ technology: 'lte', band: 'b28', low_mhz: 758, high_mhz: 768 }],
+    bandwidth_mhz: 10,
+    fits: [9260],
+    sticksOut: [9261],
+  },
+]
+
+for (const { what, entries, bandwidth_mhz, fits, sticksOut } of LICENSES) {
+  check(`holds a carrier to ${what}`, () => {
+    const list = entries.map((entry) => ({ ...N78, ...entry }))
+    const [{ technology, band } = N78] = list
+    const result = (channel: number): CheckResult =>
+      ask({ technology, channels: [channel], band, bandwidth_mhz }, { list })
+    for (const channel of fits)
+      assert.is(result(channel).allowed, true, `${channel}: ${result(channel).reason}`)
+    for (const channel of sticksOut) {
+      const [refused] = result(channel).results
+      assert.is(refused?.allowed, false, String(channel))
+      const [nearest = 0] = refused?.nearest_channels ?? []
+      assert.is(Math.abs(nearest - channel) <= 2 && result(nearest).allowed, true, `${channel} -> ${nearest}`)
+      assert.match(refused?.reason ?? '', new RegExp(`nearest channel that fits is ${nearest}`))
+    }
+  })
+}
+
+check('does not join blocks with spectrum between them, and says when no channel of the width fits', () => {
+  const list = [
+    { ...N78, low_mhz: 3700, high_mhz: 3710 },
+    { ...N78, low_mhz: 3710.1, high_mhz: 3720 },
+  ]
+  const result = ask({ channels: [647_333], band: 'n78', bandwidth_mhz: 20 }, { list })
+  assert.is(result.allowed, false)
+  assert.match(result.reason, /3699.995 to 3719.995 MHz.*no channel of this width fits/)
+  assert.equal(ask({ channels: [640_000], band: 'n78', bandwidth_mhz: 10 }, { list }).allowed, false)
+})
+
+check('keeps the power limit of each part of joined blocks', () => {
+  const list = [
+    { ...B3, earfcn_min: 1250, earfcn_max: 1300, max_eirp_dbm: 10 },
+    { ...B3, earfcn_min: 1300, earfcn_max: 1350 },
+  ]
+  const carrier = { technology: 'lte' as const, channel: 1300, bandwidthMhz: 10, eirpDbm: 20 }
+  const covered = coverageOf(countryList(list, 'DE'), { carrier, isForSending: true })
+  assert.match(covered.isCovered ? '' : covered.reason, /limits b3 to 10 dBm/)
+  const weaker = { carrier: { ...carrier, eirpDbm: 10 }, isForSending: true }
+  assert.is(coverageOf(countryList(list, 'DE'), weaker).isCovered, true)
+})
+
+check('takes channels by each name that people have for them', () => {
+  const list = [B3, N78]
+  const same: readonly CheckBody[] = [
+    { technology: 'lte', channels: [1300] },
+    { channel: 1300 },
+    { earfcn: 1300 },
+    { earfcn: [1300], band: 3 },
+    { channels: [1300], band: 'b3' },
+    { frequency_mhz: 1815 },
+    { frequency_mhz: [1815], technology: 'lte', band: 3 },
+  ]
+  for (const body of same) {
+    const { allowed, technology, results } = ask(body, { list })
+    assert.equal([allowed, technology, results[0]?.channel], [true, 'lte', 1300], JSON.stringify(body))
+  }
+  for (const body of [
+    { nr_arfcn: 650_000 },
+    { channel: 650_000, band: 78 },
+    { frequency_mhz: 3750, band: 'n78' },
+    { frequency_mhz: 3750 },
+  ]) {
+    const { allowed, technology, results } = ask(body, { list })
+    assert.equal([allowed, technology, results[0]?.channel], [true, 'nr', 650_000], JSON.stringify(body))
+  }
+  assert.is(ask({ frequency_mhz: 2655 }, { list }).gate, 'allow-list')
+  assert.equal(pointersOf({}), ['/channels'])
+  assert.equal(pointersOf({ earfcn: 1300, nr_arfcn: 1300 }), ['/nr_arfcn'])
+  assert.equal(pointersOf({ earfcn: 1300, band: 'n3' }), ['/band'])
+  assert.equal(pointersOf({ frequency_mhz: 1 }), ['/frequency_mhz'])
 })
 
 check('wants the edges of the carrier inside the entry, not only its centre', () => {

@@ -1,8 +1,11 @@
 import type { Technology } from '@steeple/contracts'
 import type { Carrier } from './carrier.ts'
+import { LTE_BANDS } from './data/lte-bands.ts'
 import { lteCarrier } from './lte-carrier.ts'
+import { earfcnFromKhz } from './lte-channel.ts'
 import type { NrCarrierOptions } from './nr-carrier.ts'
 import { nrCarriers } from './nr-carrier.ts'
+import { nearestNrArfcn } from './nr-raster.ts'
 
 /** What narrows `carriersOf`; sub-carrier spacing and raster say nothing in LTE. */
 export interface CarriersOptions extends NrCarrierOptions {
@@ -27,6 +30,30 @@ export function carriersOf(
   const carriers =
     technology === 'lte' ? lteCarriers(channel, options.bandwidthMhz) : nrCarriers(channel, options)
   return options.band === undefined ? carriers : carriers.filter((carrier) => carrier.band === options.band)
+}
+
+/**
+ * The downlink channel nearest to a frequency in kHz, in each band that has one there, in table order.
+ *
+ * Source: TS 36.101 §5.7.3, TS 38.104 §5.4.2.
+ */
+export function channelsAtKhz(
+  technology: Technology,
+  khz: number,
+): readonly { readonly band: string; readonly channel: number }[] {
+  if (technology === 'lte') {
+    // Edges of LTE bands are whole 100 kHz, and so are its channels.
+    const nearest = Math.round(khz / 100) * 100
+    return LTE_BANDS.flatMap(([number]) => {
+      const channel = earfcnFromKhz(`b${number}`, 'DL', nearest)
+      return channel === undefined ? [] : [{ band: `b${number}`, channel }]
+    })
+  }
+  const channel = nearestNrArfcn(khz)
+  if (channel === undefined) return []
+  return nrCarriers(channel, {})
+    .filter(({ direction }) => direction !== 'UL')
+    .map(({ band }) => ({ band, channel }))
 }
 
 function lteCarriers(channel: number, bandwidthMhz: number | undefined): readonly Carrier[] {

@@ -17,6 +17,17 @@ export function khzFromNrArfcn(channel: number): number | undefined {
   return undefined
 }
 
+/** The NR-ARFCN nearest to a frequency in kHz; `undefined` beyond the raster. Source: TS 38.104 §5.4.2.1. */
+export function nearestNrArfcn(khz: number): NrArfcn | undefined {
+  const row = NR_GLOBAL_RASTER.findLast(([lowKhz]) => khz >= lowKhz)
+  return row === undefined ? undefined : parseNrArfcn(row[4] + Math.round((khz - row[3]) / row[2]))
+}
+
+/** Step of the global raster at a frequency in kHz: 5, 15 or 60 kHz. Source: TS 38.104 table 5.4.2.1-1. */
+export function nrRasterStepKhz(khz: number): number {
+  return NR_GLOBAL_RASTER.findLast(([lowKhz]) => khz >= lowKhz)?.[2] ?? 0
+}
+
 /**
  * The NR-ARFCN whose frequency is exactly `khz`; `undefined` when no point of the global raster is there.
  *

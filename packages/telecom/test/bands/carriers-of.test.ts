@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Carrier } from '../../src/bands/carrier.ts'
 import { carrierEdgesMhz, isUsableCarrier } from '../../src/bands/carrier.ts'
 import type { CarriersOptions } from '../../src/bands/carriers-of.ts'
-import { carriersOf } from '../../src/bands/carriers-of.ts'
+import { carriersOf, channelsAtKhz } from '../../src/bands/carriers-of.ts'
 import { LTE_BANDS } from '../../src/bands/data/lte-bands.ts'
 import { cell, numberIn, rowsOf } from '../support/tables.ts'
 
@@ -215,6 +215,34 @@ carriers('keeps every usable NR carrier inside its band and centred', () => {
         }
       }
     }),
+    { numRuns: 1000 },
+  )
+})
+
+carriers('finds the channel of a frequency in each band that has a downlink there', () => {
+  const at = (technology: 'lte' | 'nr', khz: number): readonly string[] =>
+    channelsAtKhz(technology, khz).map(({ band, channel }) => `${band} ${channel}`)
+  assert.equal(at('lte', 1_815_000), ['b3 1300'])
+  assert.equal(at('nr', 3_750_000), ['n77 650000', 'n78 650000'])
+  // 3805 MHz is no channel: 653666 lies 10 kHz below it, 653667 5 kHz above.
+  assert.equal(at('nr', 3_805_000), ['n77 653667'])
+  assert.equal(at('lte', 1_720_000), [])
+  assert.equal(at('nr', 200_000_000), [])
+})
+
+carriers('finds each downlink channel again by its frequency', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom('lte' as const, 'nr' as const),
+      fc.integer({ min: 0, max: 700_000 }),
+      (technology, n) => {
+        for (const { band, direction, downlink } of carriersOf(technology, n)) {
+          if (direction === 'UL' || downlink === undefined) continue
+          const found = channelsAtKhz(technology, downlink.centreKhz).find((place) => place.band === band)
+          assert.is(found?.channel, n)
+        }
+      },
+    ),
     { numRuns: 1000 },
   )
 })

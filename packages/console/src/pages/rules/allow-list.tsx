@@ -6,7 +6,7 @@ import { Field, Select } from '../../ui/field.tsx'
 import { type EntryTyped, emptyEntry } from './rule-fields.ts'
 import type { Rules } from './use-rules.ts'
 
-/** The allow-list, row by row. Empty channels mean the edges of the band. */
+/** The allow-list, row by row: edges in MHz as the licence has them, or channels; empty ones mean the edges of the band. */
 export function AllowList({
   path,
   rules,
@@ -57,7 +57,8 @@ interface EntryProps {
   readonly onRemove: () => void
 }
 
-const COLUMNS = ['band', 'earfcn_min', 'earfcn_max', 'max_eirp_dbm', 'country'] as const
+const EDGES = ['low_mhz', 'high_mhz', 'earfcn_min', 'earfcn_max'] as const
+const COLUMNS = ['band', ...EDGES, 'max_eirp_dbm', 'country'] as const
 
 function Entry({ number, entry, isReader, error, onChange, onRemove }: EntryProps) {
   return (
@@ -80,7 +81,7 @@ function Entry({ number, entry, isReader, error, onChange, onRemove }: EntryProp
           value={entry[column]}
           isDisabled={isReader}
           isRequired={column === 'band' || column === 'country'}
-          placeholder={column === 'earfcn_min' || column === 'earfcn_max' ? t('rules.allow.edge') : ''}
+          placeholder={EDGES.some((edge) => edge === column) ? t('rules.allow.edge') : ''}
           onInput={(text) => onChange({ ...entry, [column]: text })}
         />
       ))}

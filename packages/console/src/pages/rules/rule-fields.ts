@@ -10,6 +10,8 @@ export type PolicyPatch = NonNullable<RequestOf<'PUT', '/v1/policy'>['body']>
 export interface EntryTyped {
   readonly technology: string
   readonly band: string
+  readonly low_mhz: string
+  readonly high_mhz: string
   readonly earfcn_min: string
   readonly earfcn_max: string
   readonly max_eirp_dbm: string
@@ -103,7 +105,8 @@ export type Draft = Readonly<Record<string, Typed>>
 
 /** A row of the allow-list with nothing in it but the country. */
 export function emptyEntry(country: string): EntryTyped {
-  return { technology: 'lte', band: '', earfcn_min: '', earfcn_max: '', max_eirp_dbm: '', country }
+  const none = { low_mhz: '', high_mhz: '', earfcn_min: '', earfcn_max: '', max_eirp_dbm: '' }
+  return { technology: 'lte', band: '', ...none, country }
 }
 
 /** What somebody would have typed to get these rules. */
@@ -148,8 +151,10 @@ export function shown(typed: Typed | undefined): string {
 
 function entryText(entry: EntryTyped): string {
   const { technology, band, earfcn_min: min, earfcn_max: max, max_eirp_dbm: power, country } = entry
+  const { low_mhz: low, high_mhz: high } = entry
   const channels = min === '' && max === '' ? '' : ` ${min}–${max}`
-  return `${country} ${technology} ${band}${channels}${power === '' ? '' : ` ≤ ${power} dBm`}`
+  const edges = low === '' && high === '' ? '' : ` ${low}–${high} MHz`
+  return `${country} ${technology} ${band}${edges}${channels}${power === '' ? '' : ` ≤ ${power} dBm`}`
 }
 
 function isSame(one: Typed | undefined, other: Typed | undefined): boolean {
@@ -177,8 +182,18 @@ function entryTyped(entry: unknown): EntryTyped {
     return value === undefined ? '' : String(value)
   }
   const [technology, band, country] = [text('technology'), text('band'), text('country')]
+  const [low_mhz, high_mhz] = [text('low_mhz'), text('high_mhz')]
   const [earfcn_min, earfcn_max] = [text('earfcn_min'), text('earfcn_max')]
-  return { technology, band, earfcn_min, earfcn_max, max_eirp_dbm: text('max_eirp_dbm'), country }
+  return {
+    technology,
+    band,
+    low_mhz,
+    high_mhz,
+    earfcn_min,
+    earfcn_max,
+    max_eirp_dbm: text('max_eirp_dbm'),
+    country,
+  }
 }
 
 /** What is sent; undefined when it cannot be. */

@@ -73,6 +73,11 @@ export interface PlannedDaemon {
 export interface CoreObserved {
   readonly configSha256: string | undefined
   readonly services: ReadonlyMap<string, 'up' | 'down' | 'unknown'>
+  /**
+   * What keeps functions that answer from doing their work, in words that follow their name: `smf` → `it has no PFCP association
+   * with the UPF`. Absent where the driver does not look for that.
+   */
+  readonly problems?: ReadonlyMap<string, string>
   /** Connected base stations; undefined when the core did not tell. */
   readonly radios: number | undefined
   /** Of the connected base stations; absent when there is none or the core does not tell. */

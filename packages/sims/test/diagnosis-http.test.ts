@@ -37,6 +37,7 @@ let hss: FakeHss
 let core: FakeCore
 let radios: number | undefined = 1
 let services: ReadonlyMap<string, 'up' | 'down'> = new Map([['mme', 'up']])
+let problems: ReadonlyMap<string, string> = new Map()
 let phone: UeDiagnosis = { state: undefined, attempts: [], logProblem: undefined }
 
 http.before(
@@ -47,6 +48,7 @@ http.before(
     core.observe = async () => ({
       configSha256: undefined,
       services,
+      problems,
       radios,
       attachedUes: core.attached.size,
     })
@@ -134,6 +136,14 @@ http('names the core and the radio that are not there', async () => {
   assert.equal([statuses(await why(1)).core, statuses(await why(1)).radio], ['unknown', 'unknown'])
   radios = 1
   services = new Map([['mme', 'up']])
+})
+
+http('names a function that answers and does not do its work', async () => {
+  problems = new Map([['smf', 'it has no PFCP association with the UPF']])
+  const told = await why(1)
+  assert.is(told.verdict, 'core: not at work: smf: it has no PFCP association with the UPF')
+  assert.is(checkIn(told, 'attempts').advice, null, 'nobody is sent to look at the phone')
+  problems = new Map()
 })
 
 http('notices a subscriber that somebody took out of the HSS, blocked or changed', async () => {

@@ -64,7 +64,7 @@ export async function askCore(
   return { seen, phone, problem: problems[0] }
 }
 
-/** Whether the core runs. */
+/** Whether the core runs, and does its work. */
 export function coreCheck(answers: CoreAnswers | undefined): Check {
   if (answers === undefined) return unknown('core', 'no core driver is loaded', 'set core')
   const { seen, problem } = answers
@@ -75,6 +75,13 @@ export function coreCheck(answers: CoreAnswers | undefined): Check {
       'core',
       `down: ${down.join(', ')}`,
       'start what is down, or correct where it is: svc doctor',
+    )
+  const idle = [...(seen?.problems ?? [])].map(([name, words]) => `${name}: ${words}`)
+  if (idle.length > 0)
+    return failed(
+      'core',
+      `not at work: ${idle.join('; ')}`,
+      'mend what is named, or restart that function: svc health, and its log',
     )
   if (services.length === 0)
     return unknown('core', problem ?? 'the core does not say what runs', 'svc health says more')

@@ -8,6 +8,7 @@ import type { Restart } from './daemon.ts'
 import { planConfigSet } from './plan.ts'
 import { restartAll } from './restart-set.ts'
 import { rollBack } from './roll-back.ts'
+import { asked } from './verify.ts'
 
 /** What an apply did. */
 export interface ApplyResult {
@@ -24,8 +25,8 @@ export interface ApplyResult {
  * Throws
  * - `southbound_unavailable`: the directory or the engine cannot be used, or a container is missing. Nothing was
  *   changed, or the next apply takes it up again.
- * - `core_config_refused`: a daemon did not get well with it. The last good files are back and the daemons were
- *   restarted with them; the message says which daemon, its own last words, and how the way back went.
+ * - `core_config_refused`: a daemon did not get well with it, or one that is not restarted lost what it needs of another.
+ *   The last good files are back and the daemons were restarted with them; the message says which daemon, its own last words, and how the way back went.
  * - the signal's reason.
  */
 export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal): Promise<ApplyResult> {
@@ -38,20 +39,25 @@ export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal)
   }
   const restarts = plan.state.restarts.filter(isRestartable)
   for (const restart of restarts) await expectContainer(options.engine, restart, signal)
+  const bystanders = await bystandersOf(options, plan, signal)
   const backups = backupsIn(options.backupDir)
   const fallback = await fallbackOf(plan, backups, options.clock)
   // Before anything is touched: what fails only afterwards would have the core restarted again and again.
   const copy = await backups.keep(options.files, options.clock.nowMs())
   const touched = plan.files.filter(({ change }) => change !== 'same')
   const begun = await begin(options, plan, fallback, signal)
-  const parts = restartPartsOf(options, options.addresses ?? {})
+  const parts = { ...restartPartsOf(options, options.addresses ?? {}), bystanders }
   const { restarted, unwell } = await restartAll(plan.state.restarts, parts, signal)
   if (unwell !== undefined) {
     const again = plan.state.restarts.filter(
       (one) => restarted.includes(one) || manifest.pending?.daemons.includes(one.daemon.name) === true,
     )
-    const words = await rollBack(options, begun, again, backups, signal)
-    const why = `${unwell.restart.daemon.name} does not get well with its new configuration: ${unwell.words}`
+    const words = await rollBack(options, begun, { restarts: again, bystanders }, backups, signal)
+    const { name } = unwell.restart.daemon
+    const what = bystanders.includes(unwell.restart)
+      ? 'no longer does its work beside the new configuration of others'
+      : 'does not get well with its new configuration'
+    const why = `${name} ${what}: ${unwell.words}`
     await refuse(options, why)
     if (copy.isNew) await backups.drop(copy.name)
     throw coreConfigRefused(`${why}. ${words}`)
@@ -63,6 +69,22 @@ export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal)
     restarted: restarted.map(({ daemon }) => daemon.name),
     unmanaged: plan.state.restarts.filter((one) => !isRestartable(one)).map(({ daemon }) => daemon.name),
   }
+}
+
+/** The daemons that are not restarted and do their work now: a change must not cost them that. One look, all at once. */
+async function bystandersOf(
+  options: ApplyOptions,
+  { state: { restarts, manifest } }: Awaited<ReturnType<typeof planConfigSet>>,
+  signal: AbortSignal,
+): Promise<readonly Restart[]> {
+  const { probe } = restartPartsOf(options, manifest.applied?.addresses)
+  if (probe === undefined) return []
+  const others = options.daemons.filter(({ name }) => !restarts.some(({ daemon }) => daemon.name === name))
+  const looks = others.map(async (daemon) => {
+    const problem = await asked(probe, daemon.name, Number.POSITIVE_INFINITY, signal)
+    return problem === undefined ? [{ daemon, reason: 'it did its work before' }] : []
+  })
+  return (await Promise.all(looks)).flat()
 }
 
 async function expectContainer(engine: Engine, { daemon }: Restart, signal: AbortSignal): Promise<void> {

@@ -10,6 +10,8 @@ export interface RestartParts {
   readonly probe?: PlacedProbe | undefined
   /** Told of each restart. */
   restarted?(daemon: string): void
+  /** Those that are not restarted and must do their work afterwards all the same: they did before. */
+  readonly bystanders?: readonly Restart[]
   /** Whether the words of a daemon say that it waits for something that is away, whatever its files say. */
   isOutage?(words: string): boolean
 }
@@ -21,7 +23,8 @@ export interface RestartResult {
 }
 
 /**
- * Restarts daemons one after the other, each once the one before stays up, then waits until all of them do their work.
+ * Restarts daemons one after the other, each once the one before stays up, then waits until all of them and the bystanders do
+ * their work.
  * Stops at the first that does not. Daemons without a container are left alone; a container that several share is
  * restarted once. Throws `southbound_unavailable` when the engine does not answer.
  */
@@ -49,19 +52,24 @@ export async function restartAll(
     if (unwell !== undefined) return unwell
   }
   const settledOnes = restarted.filter(({ daemon }) => !waiting.has(daemon.name))
-  return (await probeAll(settledOnes, parts, unwellWith, signal)) ?? { restarted, unwell: undefined }
+  return (
+    (await probeAll([...settledOnes, ...(parts.bystanders ?? [])], parts, unwellWith, signal)) ?? {
+      restarted,
+      unwell: undefined,
+    }
+  )
 }
 
 /** Waits until all of these do their work; the result of the first that does not. */
 async function probeAll(
-  restarted: readonly Restart[],
+  asked: readonly Restart[],
   { probe, limits, engine }: RestartParts,
   unwellWith: (restart: Restart, problem: string) => Promise<RestartResult | undefined>,
   signal: AbortSignal,
 ): Promise<RestartResult | undefined> {
   if (probe === undefined) return undefined
   let deadlineMs = performance.now() + limits.healthMs
-  for (const restart of restarted) {
+  for (const restart of asked) {
     const problem = await probed(probe, restart.daemon.name, deadlineMs, limits, signal)
     if (problem === undefined) continue
     const ended = await endOf(engine, restart.daemon.container ?? '', signal)

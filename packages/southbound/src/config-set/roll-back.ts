@@ -24,7 +24,7 @@ function returningOf(
 export async function rollBack(
   options: ApplyOptions,
   begun: Manifest,
-  restarts: readonly Restart[],
+  { restarts, bystanders }: Readonly<Record<'restarts' | 'bystanders', readonly Restart[]>>,
   backups: Backups,
   signal: AbortSignal,
 ): Promise<string> {
@@ -38,7 +38,8 @@ export async function rollBack(
   const staged = await stageFiles(options.dir, new Map([...touched].map((path) => [path, good.get(path)])))
   await staged.commit()
   const returning = returningOf(options, restarts, good)
-  const { unwell } = await restartAll(returning, restartPartsOf(options, begun.applied?.addresses), signal)
+  const parts = { ...restartPartsOf(options, begun.applied?.addresses), bystanders }
+  const { unwell } = await restartAll(returning, parts, signal)
   if (unwell === undefined) {
     // What it was found with was never seen well by us: it stays to be looked at.
     const pending = begun.applied === undefined ? begun.pending : undefined

@@ -133,8 +133,8 @@ export async function probed(
   }
 }
 
-/** A probe that fails or hangs is not content. */
-async function asked(
+/** One look of a probe: what is missing. A probe that fails or hangs is not content. */
+export async function asked(
   probe: PlacedProbe,
   daemon: string,
   deadlineMs: number,

@@ -4,7 +4,7 @@ import { assert, suite } from '@steeple/testkit'
 import { applyConfigSet } from '../../src/config-set/apply.ts'
 import { planConfigSet } from '../../src/config-set/plan.ts'
 import { renderedOf } from '../../src/config-set/sha256.ts'
-import { failureOf, filesOf, inWorld } from '../support/world.ts'
+import { failureOf, filesOf, inWorld, LIMITS } from '../support/world.ts'
 
 const test = suite('southbound/apply')
 const never = new AbortController().signal
@@ -142,6 +142,33 @@ test('takes a damaged manifest for none and applies everything anew', () =>
       await applyConfigSet(world.options(filesOf('1')), never)
       assert.ok((await planConfigSet(world.options(filesOf('1')))).isInSync)
     }
+  }))
+
+test('takes a change back that costs a daemon beside it what it needs, and none that was at fault before', () =>
+  inWorld(async (world) => {
+    const good = filesOf('1')
+    let hasTun = true
+    /** The MME has its peer while the HSS runs with a good file. */
+    const probe = async (daemon: string): Promise<string | undefined> => {
+      if (daemon === 'upf') return hasTun ? undefined : 'it has no tun device'
+      const isLost = world.running.get('hss')?.get('hss.yaml')?.includes('another realm') === true
+      return daemon === 'mme' && isLost ? 'it has no Diameter connection to the HSS' : undefined
+    }
+    const limits = { ...LIMITS, healthMs: 100 }
+    const apply = async (files: ReadonlyMap<string, string>) =>
+      await applyConfigSet(world.options(files, { probe, limits, addresses: {} }), never)
+    await apply(good)
+    await apply(filesOf('1', { 'mme.yaml': 'tac: 8\n' }))
+    const count = world.engine.restarts.length
+    hasTun = false
+    const error = await failureOf(
+      apply(filesOf('1', { 'mme.yaml': 'tac: 8\n', 'hss.yaml': 'another realm\n' })),
+    )
+    assert.is(error.code, 'core_config_refused')
+    assert.match(error.message, /^mme no longer does its work .*: it has no Diameter connection to the HSS/)
+    assert.match(error.message, /The last good files are back, and the core is well with them/)
+    assert.is(world.running.get('hss')?.get('hss.yaml'), good.get('hss.yaml'))
+    assert.equal(world.engine.restarts.slice(count), ['c-hss', 'c-hss'])
   }))
 
 test('honours a signal that has fired', () =>

@@ -3,7 +3,6 @@ import type { BackupConfig } from './config.ts'
 import { backupCount } from './metrics.ts'
 import type { BackupParts } from './parts.ts'
 import { backupRoute } from './routes/backup-route.ts'
-import { closedHealth, closedRoutes } from './routes/closed-routes.ts'
 import { restoreRoute } from './routes/restore-route.ts'
 import { createSchedule } from './schedule.ts'
 
@@ -13,12 +12,12 @@ export const plugin: Plugin<BackupConfig> = {
     const parts: BackupParts = { context, count: backupCount(context.metrics) }
     const schedule = createSchedule(parts)
     return {
-      routes: [backupRoute(parts), restoreRoute(parts), ...closedRoutes(parts)],
+      routes: [backupRoute(parts), restoreRoute(parts)],
       start: async () => {
         if (schedule.lookEveryMs !== undefined)
           context.every(schedule.lookEveryMs, (signal) => schedule.run(signal))
       },
-      health: async () => [...(await schedule.health()), ...(await closedHealth(parts))],
+      health: () => schedule.health(),
     }
   },
 }

@@ -55,6 +55,41 @@ test(
 )
 
 test(
+  'replaces files of others only once these were named and agreed to, and puts them back',
+  async () => {
+    const plan = { ...PLAN, held: ['freeDiameter/mme.conf', 'mme.yaml'] }
+    const copy = '/var/lib/core-originals/core_a/20261128T084506994Z-7a57fc5f'
+    const restored = { copy: 'c', changed: ['mme.yaml'], restarted: [], problem: 'mme does not get well' }
+    const service = await fakeService(({ path }) => ({
+      body: path.endsWith('plan') ? plan : path.endsWith('take-over') ? { files: plan.held, copy } : restored,
+    }))
+    try {
+      const env = { SVC_URL: service.url, SVC_TOKEN: 'svc_test' }
+      const asked = await svc(['core', 'take-over'], { env })
+      assert.is(asked.code, 1)
+      assert.match(
+        asked.err,
+        /in \/srv\/core would be replaced.*\n {2}freeDiameter\/mme\.conf\n {2}mme\.yaml\n/,
+      )
+      assert.equal(
+        service.seen.map(({ method }) => method),
+        ['GET'],
+      )
+      const agreed = await svc(['core', 'take-over', '--yes'], { env })
+      assert.is(agreed.code, 0)
+      assert.ok(agreed.out.includes(copy))
+      assert.equal(service.seen.at(-1)?.body, { files: plan.held })
+      const back = await svc(['core', 'restore-original'], { env })
+      assert.is(back.code, 1)
+      assert.match(back.out, /mme does not get well/)
+    } finally {
+      await service.close()
+    }
+  },
+  PROCESS_LIMIT,
+)
+
+test(
   'says none where nothing restarts, and shows no table without a row',
   async () => {
     const [file] = PLAN.files

@@ -44,6 +44,21 @@ export interface CorePlan {
   readonly problems: readonly string[]
   /** The core has refused exactly this before: why. It is not tried again by itself. */
   readonly refused: string | undefined
+  /** Files of others in the places of ours: nothing is applied until `takeOver` was told of exactly these. Absent: none. */
+  readonly held?: readonly string[]
+  /** Folders with copies of what others had written there, oldest first. Nothing removes them. Absent: none. */
+  readonly originals?: readonly string[]
+}
+/** Files of others that were put back. */
+export interface CoreRestored {
+  /** The name of the copy. */
+  readonly copy: string
+  /** Paths of the files that were written or removed. */
+  readonly changed: readonly string[]
+  /** Daemons that were restarted, in that order. */
+  readonly restarted: readonly string[]
+  /** Why daemons have not restarted, or do not get well with them, in words; undefined when all are well. */
+  readonly problem: string | undefined
 }
 /** One file of a plan. */
 export interface PlannedFile {
@@ -167,6 +182,16 @@ export interface CoreDriver {
    */
   apply(config: Rendered, signal: AbortSignal): Promise<CoreApplied>
   /**
+   * Agrees that `apply` replaces exactly these files of others, of which a copy is kept for good; gives its folder. Throws
+   * `validation_failed` when others are in the way. Absent where `plan` never holds anything.
+   */
+  takeOver?(config: Rendered, files: readonly string[], signal: AbortSignal): Promise<string>
+  /**
+   * Puts back what others had written: the copy of that name, else the oldest. The next `apply` is held until it is agreed to
+   * again. Throws `not_found`. Absent where nothing is kept.
+   */
+  restoreOriginal?(config: Rendered, copy: string | undefined, signal: AbortSignal): Promise<CoreRestored>
+  /**
    * Really disconnects the subscriber; says whether its session is gone. Where the core only takes note and acts later, it
    * looks again until it is; the signal fires after 5 s, and whoever asks then or hears `pending` asks again.
    */
@@ -195,6 +220,8 @@ export const coreDriverRef: ServiceRef<CoreDriver> = serviceRef<CoreDriver>('cor
   kick: 'function',
   ues: 'function',
   plan: 'function?',
+  takeOver: 'function?',
+  restoreOriginal: 'function?',
   diagnose: 'function?',
   attaches: 'function?',
   pools: 'function?',

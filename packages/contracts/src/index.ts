@@ -1,6 +1,5 @@
 export { type Backoff, backoffMs } from './backoff.ts'
 export { changeTag, namesTag, refuseStale } from './change-tag.ts'
-export { type ClosedItem, type ClosedItems, type ClosedKind, closedItemsRef } from './closed-items.ts'
 export {
   ADMIN_TOKEN_VARIABLE,
   type Apply,
@@ -18,6 +17,7 @@ export {
   type CoreDriver,
   type CoreObserved,
   type CorePlan,
+  type CoreRestored,
   coreDriverRef,
   type HssDriver,
   hssDriverRef,

@@ -22,9 +22,13 @@ export function coreBoard(context: Context): CoreBoard {
   }
   return {
     say,
-    inForce: (set, { dir, problems }) => {
+    inForce: (set, { dir, problems, originals = [] }) => {
       const where = dir === '' ? '' : ` in ${dir}`
-      if (problems.length === 0) say('ok', `${counted(set.files.size, 'file')} in force${where}`)
+      const kept =
+        originals.length === 0
+          ? ''
+          : `; files that were there before are kept in ${originals.join(', ')} (svc core restore-original)`
+      if (problems.length === 0) say('ok', `${counted(set.files.size, 'file')} in force${where}${kept}`)
       else say('degraded', problems.join('; '))
     },
     compared: (plan) => say(...comparedWords(plan)),
@@ -54,7 +58,10 @@ function comparedWords(plan: CorePlan): readonly [ComponentHealth['status'], str
     plan.files.length === 0
       ? 'the configuration would change'
       : `${counted(files, 'file')}${where} would change and ${restarts}`
-  return ['degraded', `${why}: ${what}; see GET /v1/core/plan`]
+  const held = plan.held ?? []
+  const asked =
+    held.length === 0 ? '' : `; ${counted(held.length, 'file')} of others would be asked for first`
+  return ['degraded', `${why}: ${what}${asked}; see GET /v1/core/plan`]
 }
 
 /** `3 files`. */

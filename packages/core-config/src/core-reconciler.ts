@@ -46,7 +46,7 @@ const FINAL: ReadonlySet<string> = new Set([coreConfigRefused.code, validationFa
  *
  * What the core refused, and what cannot be rendered, is terminal until something else is wanted or the configuration
  * is reloaded (SIGHUP); what an outage prevented is tried again with backoff. With `southbound.driver: none` it only
- * compares.
+ * compares. Over files of others nothing is applied until an operator agrees.
  */
 export function coreReconciler({ context, board, applier, key }: CoreParts): CoreControl {
   let mayRetry = false
@@ -77,7 +77,7 @@ export function coreReconciler({ context, board, applier, key }: CoreParts): Cor
       board.compared(plan)
       return { state: 'converged' }
     }
-    if (plan.state === 'unconfigured') return giveUp(plan.problems.join('; '))
+    if (plan.state === 'unconfigured' || (plan.held ?? []).length > 0) return giveUp(plan.problems.join('; '))
     if (plan.state === 'in_sync') {
       applier.isGood(set)
       board.inForce(set, plan)

@@ -28,6 +28,8 @@ export function planRecord({ core, southbound }: Settings, plan: CorePlan): obje
     ),
     subscribers_dropped: plan.dropped ?? null,
     expected_s: plan.expectedS ?? null,
+    held: plan.held ?? [],
+    originals: plan.originals ?? [],
     notes: plan.notes,
     problems: plan.problems,
   }
@@ -99,6 +101,18 @@ export const CORE_PLAN_SCHEMA: JsonSchema = objectSchema(
       description:
         'Until all daemons are back and the phones that were dropped have been told to come back; null when unknown.',
     },
+    held: {
+      type: 'array',
+      items: text,
+      description:
+        'Files that the service did not write and would replace: nothing is applied before POST /v1/core/take-over names them.',
+    },
+    originals: {
+      type: 'array',
+      items: text,
+      description:
+        'Folders with copies of files that others had written, oldest first. Nothing removes them.',
+    },
     notes: { type: 'array', items: text, description: 'What else it asks of the machine, such as memory.' },
     problems: { type: 'array', items: text },
   },
@@ -112,6 +126,8 @@ export const CORE_PLAN_SCHEMA: JsonSchema = objectSchema(
     'daemons',
     'subscribers_dropped',
     'expected_s',
+    'held',
+    'originals',
     'notes',
     'problems',
   ],

@@ -10,6 +10,7 @@ import { createApplier } from './apply.ts'
 import { coreBoard } from './core-board.ts'
 import { CORE_CONFIG_RESOURCE, coreReconciler } from './core-reconciler.ts'
 import { planRoute } from './plan-route.ts'
+import { takeOverRoutes } from './take-over-routes.ts'
 
 /** The owner of the core's settings: renders, plans, applies and rolls back through whichever core driver is installed. */
 export const plugin: Plugin = {
@@ -26,7 +27,7 @@ export const plugin: Plugin = {
     context.onChange(coreDriverRef, wake)
     return {
       reconcilers: [control.reconciler],
-      routes: [planRoute(context)],
+      routes: [planRoute(context), ...takeOverRoutes(context, wake)],
       health: async () => board.health(),
     }
   },

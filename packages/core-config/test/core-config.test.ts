@@ -5,11 +5,13 @@ import {
   coreConfigRefused,
   coreDriverRef,
   type Instance,
+  type MutationTx,
   type PolicyReader,
   policyRef,
   type Rendered,
   type Settings,
   southboundUnavailable,
+  systemPrincipal,
   validationFailed,
 } from '@steeple/contracts'
 import { assert, type FakeContext, fakeContext, memoryDb, type Overrides, suite } from '@steeple/testkit'
@@ -26,6 +28,7 @@ interface OtherCore {
   /** Keeps what it has refused in force, as a driver without a way back does. */
   keepsRefused: boolean
   plan: CoreDriver['plan']
+  takeOver?: CoreDriver['takeOver']
 }
 
 function driverOf(core: OtherCore): CoreDriver {
@@ -52,6 +55,7 @@ function driverOf(core: OtherCore): CoreDriver {
       return { changed: ['core.txt'], restarted: [] }
     },
     ...(core.plan === undefined ? {} : { plan: core.plan }),
+    ...(core.takeOver === undefined ? {} : { takeOver: core.takeOver }),
     kick: async () => 'not_attached',
     ues: async () => [],
   }
@@ -275,6 +279,48 @@ for (const [what, own, action, daemons] of [
       { plan: async () => own },
       'none',
     ))
+
+test('applies nothing over files of others until an operator agrees to exactly these, and audits that', () => {
+  let held: readonly string[] = ['mme.yaml']
+  const problems = ['this service did not write mme.yaml']
+  const plan = async (): Promise<CorePlan> => ({
+    ...FILES_ALONE,
+    ...(held.length === 0 ? {} : { held, problems }),
+    originals: held.length === 0 ? ['/data/core-originals/core_a/c'] : [],
+  })
+  const takeOver = async (_set: Rendered, files: readonly string[]): Promise<string> => {
+    if (files.join() !== held.join()) throw validationFailed('name exactly these')
+    held = []
+    return '/data/core-originals/core_a/c'
+  }
+  return inBed(
+    async ({ core, fake, instance, pass, health, plan: shown }) => {
+      const post = async (files: readonly string[]): Promise<unknown> => {
+        const route = instance.routes?.find(({ path }) => path === '/v1/core/take-over')
+        const mutate = async (target: string, work: (tx: MutationTx) => Promise<unknown>): Promise<void> =>
+          await fake.context.mutate(systemPrincipal('test'), 'core.take_over', target, async (tx) => {
+            await work(tx)
+          })
+        const request = { signal, body: { files }, mutate }
+        return (await route?.handle(request as never))?.body
+      }
+      assert.equal(await pass(), { state: 'terminal', reason: 'this service did not write mme.yaml' })
+      assert.equal([core.applies, (await shown()).held], [0, ['mme.yaml']])
+      assert.equal(await health(), ['degraded', 'this service did not write mme.yaml', true])
+      assert.match(String(await post(['smf.yaml']).catch((error: unknown) => error)), /name exactly these/)
+      assert.equal(await post(['mme.yaml']), { files: ['mme.yaml'], copy: '/data/core-originals/core_a/c' })
+      assert.equal(fake.enqueued, [{ resource: 'core_config', key: 'core' }])
+      assert.equal(fake.mutations.at(-1)?.detail.files, ['mme.yaml'])
+      await pass()
+      assert.is(core.applies, 1)
+      assert.match(
+        (await health())[1],
+        /kept in \/data\/core-originals\/core_a\/c \(svc core restore-original\)/,
+      )
+    },
+    { plan, takeOver },
+  )
+})
 
 test('tells no action of a driver that tells no plan and wants something else', () =>
   inBed(async ({ plan }) => assert.equal((await plan()).action, 'unknown')))

@@ -18,6 +18,7 @@ import { deregNotify } from './kick/dereg-notify.ts'
 import { type KickLimits, kicker } from './kick/kick.ts'
 import { type DeafHss, deafHss } from './mend/deaf-hss.ts'
 import { sessionFaults } from './mend/lost-sessions.ts'
+import { phonesOfOurs, recordRecall } from './mend/our-phones.ts'
 import { type SessionMender, sessionMender } from './mend/session-mender.ts'
 import { type ContainerState, daemonLook } from './observe/daemon-states.ts'
 import { listUes, type ObserveParts, observeCore } from './observe/observe-core.ts'
@@ -113,6 +114,8 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
       observe: (signal) => observeCore(observeParts, signal),
       plan: files.plan,
       apply: files.apply,
+      takeOver: files.takeOver,
+      restoreOriginal: files.restoreOriginal,
       kick,
       ues: (signal) => listUes(info, signal),
       attaches: attachTeller(logs),
@@ -145,29 +148,35 @@ function menders(
   },
 ): Pick<CoreA, 'deaf' | 'sessions'> {
   const { clock, log } = context
-  const mayMend = (): boolean => seams.mayMend ?? context.settings.core_a.mend
+  /** Look only means look only: what a mender writes into a database or tells a phone is a change like any other. */
+  const keepsOff = (): string | undefined => {
+    if (context.settings.southbound.driver === 'none') return 'southbound.driver is none'
+    return (seams.mayMend ?? context.settings.core_a.mend) ? undefined : 'core_a.mend is off'
+  }
   const restart = (daemon: Daemon, why: string, signal: AbortSignal): Promise<boolean> =>
     files.restart(daemon, why, signal)
-  return {
-    deaf: deafHss({
-      clock,
-      log,
-      mayMend,
-      restart: (signal) => restart('hss', 'it does not hear of changes in its database', signal),
-    }),
-    sessions: sessionMender({
-      clock,
-      log,
-      mayMend,
-      restart,
-      look: (signal) => sessionFaults(info, places().urlOf, signal),
-      recall: async (imsi, technology, signal) => {
-        if (technology === 'lte') return await cancelLocation(imsi, signal)
-        const how = await deregNotify(places().busOf('amf'), imsi, 'REREGISTRATION_REQUIRED', signal)
-        return how === 'accepted'
-      },
-    }),
-  }
+  const deaf = deafHss({
+    clock,
+    log,
+    mayMend: () => keepsOff() === undefined,
+    restart: (signal) => restart('hss', 'it does not hear of changes in its database', signal),
+  })
+  const sessions = sessionMender({
+    clock,
+    log,
+    keepsOff,
+    restart,
+    ours: (phones) => phonesOfOurs(context, phones),
+    record: (phones) => recordRecall(context, phones),
+    inVain: (signal) => deaf.unheard(signal),
+    look: (signal) => sessionFaults(info, places().urlOf, signal),
+    recall: async (imsi, technology, signal) => {
+      if (technology === 'lte') return await cancelLocation(imsi, signal)
+      const how = await deregNotify(places().busOf('amf'), imsi, 'REREGISTRATION_REQUIRED', signal)
+      return how === 'accepted'
+    },
+  })
+  return { deaf, sessions }
 }
 
 /** The daemons of a rendered set, in the order of their restarts, with their files. */

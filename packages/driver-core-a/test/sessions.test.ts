@@ -1,4 +1,5 @@
-import { type HssDriver, hssDriverRef, type Imsi } from '@steeple/contracts'
+import { type HssDriver, hssDriverRef, type Imsi, subscribersRef } from '@steeple/contracts'
+import { imsiHash } from '@steeple/telecom'
 import { assert, suite } from '@steeple/testkit'
 import { desiredOf } from './support/desired.ts'
 import { type Phone, phone } from './support/phones.ts'
@@ -7,6 +8,8 @@ import { type World, world } from './support/world.ts'
 
 const sessions = suite('driver-core-a/sessions')
 const patient = () => AbortSignal.timeout(60_000)
+/** A phone whose SIM is somebody else's: nobody issued or imported it here. */
+const STRANGER = 77
 const SEAMS = { kickLimits: { overallMs: 3_000, graceMs: 50, pollMs: 10 } }
 
 async function withWorld(
@@ -15,6 +18,9 @@ async function withWorld(
   mend = true,
 ): Promise<void> {
   const it = await world(generation, {}, { ...SEAMS, mayMend: mend })
+  it.fake.services.set(subscribersRef.id, {
+    find: async (hash: string) => (hash === imsiHash(phone(STRANGER).imsi) ? undefined : { state: 'in-use' }),
+  })
   try {
     // Nobody restarts the daemons of a core that this service has not set up.
     const { driver } = it.a
@@ -86,8 +92,57 @@ sessions('restarts the MME once when recalls do not help, and who keeps its sess
     await look(it)
     for (const one of it.core.phones) one.hasSession = false
     for (let turn = 0; turn < 6; turn += 1) await look(it)
-    assert.ok(asked.length >= 3, String(asked.length))
-    assert.equal(it.engine.restarts, ['core-mme', 'core-sgwc', 'core-smf'])
+    assert.is(asked.length, 3)
+    // The HSS as well: none of what it was asked for has shown.
+    assert.equal(it.engine.restarts, ['core-hss', 'core-mme', 'core-sgwc', 'core-smf'])
+    const recorded = it.fake.mutations.filter(({ action }) => action === 'core.recall')
+    assert.equal(
+      recorded.map(({ detail }) => detail.sims),
+      [1, 2, 3].map(() => [imsiHash(phone(1).imsi)]),
+    )
+  }),
+)
+
+sessions('does not go on for ever where nothing helps, and begins anew for another fault', () =>
+  withWorld('epc', async (it) => {
+    const one = phone(1)
+    it.core.phones.push(one)
+    const asked = hssOf(it, () => undefined)
+    one.hasSession = false
+    for (let turn = 0; turn < 170; turn += 1) await look(it)
+    assert.is(asked.length, 3)
+    const times = (name: string): number => it.engine.restarts.filter((one) => one === name).length
+    assert.equal([times('core-mme'), times('core-hss')], [2, 1])
+    assert.match(await look(it), /1 attached phones have no session.*did not help: switch them off and on/)
+    one.hasSession = true
+    assert.match(await look(it), /^ok/)
+    one.hasSession = false
+    for (let turn = 0; turn < 3; turn += 1) await look(it)
+    assert.ok(asked.length > 3)
+  }),
+)
+
+sessions('leaves phones of SIMs alone that are not of this service', () =>
+  withWorld('epc', async (it) => {
+    it.core.phones.push(phone(STRANGER))
+    const asked = hssOf(it, () => undefined)
+    for (const one of it.core.phones) one.hasSession = false
+    for (let turn = 0; turn < 20; turn += 1) await look(it)
+    assert.match(await look(it), /^degraded: 1 attached phones.*1 of them are not of SIMs of this service/)
+    assert.equal([asked, it.engine.restarts, it.fake.mutations.length], [[], [], 0])
+  }),
+)
+
+sessions('changes nothing at all under southbound.driver none', () =>
+  withWorld('epc', async (it) => {
+    it.fake.changeSettings({ ...it.fake.context.settings, southbound: { driver: 'none' } })
+    it.core.phones.push(phone(1), phone(STRANGER))
+    const asked = hssOf(it, () => undefined)
+    for (const one of it.core.phones) one.hasSession = false
+    for (let turn = 0; turn < 20; turn += 1) await look(it)
+    assert.match(await look(it), /^degraded: 2 attached phones.*southbound\.driver is none: nothing is done/)
+    assert.equal([asked, it.engine.restarts], [[], []])
+    assert.match(it.a.deaf.health().detail, /^whether cancels .* is not known yet/)
   }),
 )
 

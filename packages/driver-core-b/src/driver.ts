@@ -11,7 +11,7 @@ export interface DriverParts {
   readonly diagnose: NonNullable<CoreDriver['diagnose']>
   readonly attaches: NonNullable<CoreDriver['attaches']>
   readonly watched: WatchedCore
-  readonly files: Pick<CoreFiles, 'plan' | 'apply' | 'appliedSha256'>
+  readonly files: Pick<CoreFiles, 'plan' | 'apply' | 'appliedSha256' | 'takeOver' | 'restoreOriginal'>
   readonly render: CoreDriver['render']
   readonly pools: () => Promise<readonly string[]>
 }
@@ -46,6 +46,8 @@ export function createDriver({
     attaches,
     plan: files.plan,
     apply: files.apply,
+    takeOver: files.takeOver,
+    restoreOriginal: files.restoreOriginal,
     observe: async (signal) => {
       signal.throwIfAborted()
       const [configSha256, services, attachedUes] = await Promise.all([

@@ -137,6 +137,8 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   ),
   read('/v1/audit', 'operator'),
   read('/v1/core/plan', 'operator'),
+  change('POST', '/v1/core/take-over', 'admin', { body: {} }, 400),
+  change('POST', '/v1/core/restore-original', 'admin', { body: { copy: 1 } }, 400),
   read('/v1/tokens', 'admin'),
   read('/v1/settings', 'admin'),
   // The file of the machine that the tests run on is left alone.

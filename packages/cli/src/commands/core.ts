@@ -1,17 +1,54 @@
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, isObject, type Json } from '../client/rest-client.ts'
-import { jsonText } from '../output/print.ts'
+import { jsonText, printRecord } from '../output/print.ts'
 import { fields, printable, table } from '../output/table.ts'
 import type { Terminal } from '../terminal.ts'
 import { restCommand } from './options.ts'
 
-/** `svc core plan` */
+/** `svc core plan`, `take-over`, `restore-original` */
 export function addCoreCommands(program: Command, terminal: Terminal): void {
   const core = program.command('core').description('the mobile core')
   restCommand(core, 'plan', "what a change of the core's configuration would do now").action(
     (options: ConnectionOptions) => plan(terminal, options),
   )
+  restCommand(
+    core,
+    'take-over',
+    'agree that files of the core that others wrote are replaced; a copy is kept',
+  )
+    .option('--yes', 'agree; without it the files are named and nothing is done')
+    .action((options: ConnectionOptions & { readonly yes?: boolean }) => takeOver(terminal, options))
+  restCommand(
+    core,
+    'restore-original [copy]',
+    'put files back as they were before the service replaced them: that copy, else the oldest',
+  ).action(async (copy: string | undefined, options: ConnectionOptions) => {
+    const given = copy === undefined ? {} : { copy }
+    const { body } = await connect(terminal, options).change('POST', '/v1/core/restore-original', given)
+    printRecord(terminal, options.json === true, body)
+    if (body.problem !== null) terminal.answer(1)
+  })
+}
+
+async function takeOver(
+  terminal: Terminal,
+  options: ConnectionOptions & { readonly yes?: boolean },
+): Promise<void> {
+  const client = connect(terminal, options)
+  const { held, config_dir: dir } = (await client.get('/v1/core/plan')).body
+  const files = texts(held)
+  if (files.length > 0 && options.yes !== true) {
+    terminal.err(
+      `These files in ${printable(String(dir))} would be replaced, and a copy of them kept:\n` +
+        `${files.map((path) => `  ${printable(path)}\n`).join('')}` +
+        'svc core plan shows what changes in them. To agree: svc core take-over --yes\n',
+    )
+    terminal.answer(1)
+    return
+  }
+  const { body } = await client.change('POST', '/v1/core/take-over', { files })
+  printRecord(terminal, options.json === true, body)
 }
 
 async function plan(terminal: Terminal, options: ConnectionOptions): Promise<void> {

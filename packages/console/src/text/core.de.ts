@@ -36,6 +36,9 @@ export const coreDe: Readonly<Record<keyof typeof coreEn, string>> = {
   'core.plan.seconds': 'Es dauert etwa {count} {count|Sekunde|Sekunden}.',
   'core.plan.seconds.unknown': 'Wie lange es dauert, ist nicht bekannt.',
   'core.plan.problems': 'Was im Weg steht:',
+  'core.takeOver':
+    'Diese Dateien des Kernnetzes hat die Box nicht geschrieben. Sie ersetzt sie erst, wenn Sie zustimmen, und behält für immer eine Kopie:',
+  'core.takeOver.agree': 'Kopie behalten und ersetzen',
   'core.whatIf.look': 'Nachsehen, was es bewirkt',
   'core.whatIf': 'Was es am Kernnetz bewirkt',
   'core.whatIf.state.in_sync': 'Das Kernnetz bleibt, wie es ist',

@@ -33,6 +33,9 @@ export const coreEn = {
   'core.plan.seconds': 'It takes about {count} {count|second|seconds}.',
   'core.plan.seconds.unknown': 'How long it takes is not known.',
   'core.plan.problems': 'What stands in the way:',
+  'core.takeOver':
+    'The box did not write these files of the core. It replaces them once you agree, and keeps a copy for good:',
+  'core.takeOver.agree': 'Keep a copy and replace them',
   'core.whatIf.look': 'Look at what it does',
   'core.whatIf': 'What it does to the core',
   'core.whatIf.state.in_sync': 'The core stays as it is',

@@ -30,10 +30,12 @@ const RESTART_REST_MS = 600_000
 export function deafHss({ clock, log, restart, mayMend }: DeafHssParts): DeafHss {
   let unheard = 0
   let restartedAtMs: number | undefined
+  let isHeard = false
   const isDeaf = (): boolean => unheard >= PATIENCE
   return {
     unheard: async (signal) => {
       unheard += 1
+      isHeard = false
       const nowMs = clock.monotonicMs()
       const isEarly = restartedAtMs !== undefined && nowMs - restartedAtMs < RESTART_REST_MS
       if (!isDeaf() || !mayMend() || isEarly) return
@@ -43,10 +45,18 @@ export function deafHss({ clock, log, restart, mayMend }: DeafHssParts): DeafHss
     heard: () => {
       unheard = 0
       restartedAtMs = undefined
+      isHeard = true
     },
     health: () => {
       const base = { name: 'hss_events', kind: 'core' } as const
-      if (!isDeaf()) return { ...base, status: 'ok', detail: 'cancels of the HSS reach the phones' }
+      if (!isDeaf())
+        return {
+          ...base,
+          status: 'ok',
+          detail: isHeard
+            ? 'cancels of the HSS reach the phones'
+            : 'whether cancels of the HSS reach the phones is not known yet: none was seen to',
+        }
       const done = restartedAtMs === undefined ? 'it has to be restarted' : 'it was restarted'
       return {
         ...base,

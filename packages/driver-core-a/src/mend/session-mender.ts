@@ -8,12 +8,18 @@ export interface MenderParts {
   readonly log: Log
   /** Throws `southbound_unavailable` while the core does not tell. */
   look(signal: AbortSignal): Promise<SessionFaults>
+  /** Of these phones the ones whose SIM is this service's and may be on: all others are somebody else's. */
+  ours(phones: SessionFaults['phones']): Promise<SessionFaults['phones']>
   /** Has a phone come back: detached with the word to attach again. False when nobody can do that. */
   recall(imsi: Imsi, technology: Technology, signal: AbortSignal): Promise<boolean>
+  /** Told of the phones that are about to be recalled; what is not written down is not done. */
+  record(phones: SessionFaults['phones']): Promise<void>
+  /** Told that a recall through the HSS was asked for, and the phone is as it was. */
+  inVain(signal: AbortSignal): Promise<void>
   /** Restarts a daemon, and who follows it; false when it is not for the service to do that. */
   restart(daemon: Daemon, why: string, signal: AbortSignal): Promise<boolean>
-  /** Whether anything may be done; otherwise faults are told alone. */
-  mayMend(): boolean
+  /** Why nothing may be done and faults are told alone; undefined when it may. */
+  keepsOff(): string | undefined
 }
 
 /** Looks, mends, and tells. */
@@ -26,10 +32,11 @@ export interface SessionMender {
 /** A fault is believed at the second look in a row: it is seen and mended within 15 s. */
 const EVERY_MS = 4_000
 const RECALLS = 8
-/** So many looks in a row that a recall has not helped at, and the daemon that lists the phones is restarted. */
-const RECALL_ROUNDS = 3
-/** A daemon is restarted for this at most so often, ms. */
+/** So often one phone is recalled for one fault. When that has not helped, the daemon that lists it is restarted. */
+const MOST_RECALLS = 3
+/** A daemon is restarted for this at most so often, ms, and so many times for one fault. */
 const RESTART_REST_MS = 300_000
+const MOST_RESTARTS = 2
 const LISTS: Readonly<Record<Technology, Daemon>> = { lte: 'mme', nr: 'amf' }
 
 /**
@@ -38,44 +45,54 @@ const LISTS: Readonly<Record<Technology, Daemon>> = { lte: 'mme', nr: 'amf' }
  * until it is switched off and on.
  */
 export function sessionMender(parts: MenderParts): SessionMender {
-  const { clock, log } = parts
+  const { log } = parts
   let before: SessionFaults | undefined
-  let standing: SessionFaults = { phones: new Map(), isUpfEmpty: false }
-  let rounds = 0
-  const restartedMs = new Map<Daemon, number>()
+  let standing: SessionFaults = NO_FAULTS
+  let others = 0
+  /** How often each phone was recalled for the fault that stands. */
+  const recalls = new Map<Imsi, number>()
+  const restarts = fewRestarts(parts)
 
-  const restart = async (daemon: Daemon, why: string, signal: AbortSignal): Promise<void> => {
-    const last = restartedMs.get(daemon)
-    const nowMs = clock.monotonicMs()
-    if (last !== undefined && nowMs - last < RESTART_REST_MS) return
-    restartedMs.set(daemon, nowMs)
-    if (await parts.restart(daemon, why, signal)) log.warn({ daemon, why }, 'daemon restarted')
-  }
-  const recallAll = async (phones: SessionFaults['phones'], signal: AbortSignal): Promise<boolean> => {
+  const recallAll = async (phones: SessionFaults['phones'], signal: AbortSignal): Promise<void> => {
+    await parts.record(phones)
     const waiting = [...phones]
-    let isAble = false
     const worker = async (): Promise<void> => {
       for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+        const [imsi] = next
+        const tried = recalls.get(imsi) ?? 0
         try {
-          isAble = (await parts.recall(...next, signal)) || isAble
+          recalls.set(imsi, (await parts.recall(...next, signal)) ? tried + 1 : MOST_RECALLS)
         } catch (error) {
           signal.throwIfAborted()
+          recalls.set(imsi, tried + 1)
           log.debug({ err: error }, 'phone without a session could not be recalled')
         }
       }
     }
     await Promise.all(Array.from({ length: Math.min(RECALLS, waiting.length) }, worker))
-    return isAble
   }
-  const mend = async ({ phones, isUpfEmpty }: SessionFaults, signal: AbortSignal): Promise<void> => {
-    if (isUpfEmpty) await restart('smf', 'the UPF has none of its sessions', signal)
-    if (phones.size === 0) return
-    log.warn({ phones: phones.size }, 'phones without a session at the SMF are recalled')
-    const isAble = await recallAll(phones, signal)
-    rounds += 1
-    if (isAble && rounds < RECALL_ROUNDS) return
-    for (const technology of new Set(phones.values()))
-      await restart(LISTS[technology], 'it lists phones whose sessions the SMF does not have', signal)
+  const mend = async (ours: SessionFaults['phones'], signal: AbortSignal): Promise<void> => {
+    if (standing.isUpfEmpty) await restarts.restart('smf', 'the UPF has none of its sessions', signal)
+    else restarts.over('smf')
+    for (const imsi of recalls.keys()) if (!ours.has(imsi)) recalls.delete(imsi)
+    if (ours.size === 0) {
+      for (const daemon of Object.values(LISTS)) restarts.over(daemon)
+      return
+    }
+    const due = new Map([...ours].filter(([imsi]) => (recalls.get(imsi) ?? 0) < MOST_RECALLS))
+    if ([...due].some(([imsi, technology]) => technology === 'lte' && recalls.has(imsi)))
+      await parts.inVain(signal)
+    if (due.size > 0) {
+      log.warn({ phones: due.size }, 'phones without a session at the SMF are recalled')
+      await recallAll(due, signal)
+    }
+    const left = [...ours].filter(([imsi]) => (recalls.get(imsi) ?? 0) >= MOST_RECALLS)
+    for (const technology of new Set(left.map(([, technology]) => technology)))
+      await restarts.restart(
+        LISTS[technology],
+        'it lists phones whose sessions the SMF does not have',
+        signal,
+      )
   }
   return {
     everyMs: EVERY_MS,
@@ -90,26 +107,63 @@ export function sessionMender(parts: MenderParts): SessionMender {
       }
       standing = lasting(before, now)
       before = now
-      if (standing.phones.size === 0) rounds = 0
-      if (parts.mayMend()) await mend(standing, signal)
+      const ours = standing.phones.size === 0 ? standing.phones : await parts.ours(standing.phones)
+      others = standing.phones.size - ours.size
+      if (parts.keepsOff() === undefined) await mend(ours, signal)
     },
-    health: () => ({ name: 'sessions', kind: 'core', ...judged(standing, parts.mayMend()) }),
+    health: () => ({
+      name: 'sessions',
+      kind: 'core',
+      ...judged(standing, others, recalls, parts.keepsOff()),
+    }),
   }
 }
 
+/** Restarts a daemon a few times for one fault, with a rest between. */
+function fewRestarts({ clock, log, restart }: Pick<MenderParts, 'clock' | 'log' | 'restart'>): {
+  restart(daemon: Daemon, why: string, signal: AbortSignal): Promise<void>
+  /** The fault is gone. */
+  over(daemon: Daemon): void
+} {
+  const done = new Map<Daemon, { readonly atMs: number; readonly count: number }>()
+  return {
+    restart: async (daemon, why, signal) => {
+      const last = done.get(daemon)
+      const nowMs = clock.monotonicMs()
+      if (last !== undefined && (last.count >= MOST_RESTARTS || nowMs - last.atMs < RESTART_REST_MS)) return
+      done.set(daemon, { atMs: nowMs, count: (last?.count ?? 0) + 1 })
+      if (await restart(daemon, why, signal)) log.warn({ daemon, why }, 'daemon restarted')
+    },
+    over: (daemon) => {
+      done.delete(daemon)
+    },
+  }
+}
+
+const NO_FAULTS: SessionFaults = { phones: new Map(), isUpfEmpty: false }
+
 function judged(
   { phones, isUpfEmpty }: SessionFaults,
-  mayMend: boolean,
+  others: number,
+  recalls: ReadonlyMap<Imsi, number>,
+  keptOff: string | undefined,
 ): Pick<ComponentHealth, 'status' | 'detail'> {
+  const isSpent = recalls.size > 0 && [...recalls.values()].every((count) => count >= MOST_RECALLS)
+  const doing = isSpent
+    ? 'they were told to attach again, which did not help: switch them off and on, or restart MME and AMF'
+    : 'they are told to attach again'
+  const ofOthers = others === 0 ? '' : ` (${others} of them are not of SIMs of this service: left alone)`
   const faults = [
     ...(phones.size === 0
       ? []
       : [
-          `${phones.size} attached phones have no session at the SMF, so no data: they are told to attach again`,
+          `${phones.size} attached phones have no session at the SMF, so no data${ofOthers}${
+            keptOff !== undefined || phones.size === others ? '' : `: ${doing}`
+          }`,
         ]),
     ...(isUpfEmpty ? ['the UPF has none of the sessions of the SMF, which has to restart'] : []),
   ]
   if (faults.length === 0) return { status: 'ok', detail: 'every attached phone has its session' }
-  const idle = mayMend ? '' : ' (core_a.mend is off: nothing is done)'
+  const idle = keptOff === undefined ? '' : ` (${keptOff}: nothing is done)`
   return { status: 'degraded', detail: `${faults.join('; ')}${idle}` }
 }

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Context, Settings } from '@steeple/contracts'
-import { type FakeContext, fakeContext, type Overrides, tempDir } from '@steeple/testkit'
+import { type FakeContext, fakeContext, memoryDb, type Overrides, tempDir } from '@steeple/testkit'
 import { type CoreA, type CoreSeams, coreA } from '../../src/core-driver.ts'
 import { corePlaces } from '../../src/core-places.ts'
 import { type Daemon, daemonsOf } from '../../src/render/roles.ts'
@@ -38,9 +38,11 @@ export async function world(
   const daemons = daemonsOf([generation])
   const containers = Object.fromEntries(daemons.map((daemon) => [daemon, `core-${daemon}`]))
   const engine = standInEngine(Object.values(containers))
+  const db = memoryDb()
   const fake = fakeContext({
     id: 'driver-core-a',
     config: undefined,
+    db,
     settings: {
       southbound: { driver: 'container' },
       core_a: { config_dir: join(folder.path, 'core'), containers },
@@ -79,6 +81,7 @@ export async function world(
     text: async () => JSON.stringify([await filesIn(join(folder.path, 'core')), engine.restarts]),
     close: async () => {
       await fake.dispose()
+      db.close()
       await Promise.all([core.close(), bus.close()])
       await folder.remove()
     },

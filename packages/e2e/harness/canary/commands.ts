@@ -161,6 +161,8 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('tx arm', 'nobody'),
     call('tx disarm'),
     call('core plan'),
+    call('core take-over', '--yes'),
+    call('core restore-original'),
     call('sim issue', '--count', '2', '--label', 'from the command'),
     call('sim list'),
     call('sim show', world.simHash),
@@ -235,7 +237,6 @@ export function offlineCommands(world: CommandWorld): readonly Command[] {
   return [
     { name: 'vault rotate', args: ['vault', 'rotate', ...place] },
     { name: 'audit verify', args: ['audit', 'verify', ...place] },
-    { name: 'store accept', args: ['store', 'accept', ...place] },
     { name: 'store new', args: ['store', 'new', ...place] },
     { name: 'doctor', args: ['doctor', ...place] },
     {

@@ -20,6 +20,7 @@ backup.create backup: a backup was taken
 compliance.export compliance: somebody took the regulator's file
 core.config_apply core-config: a configuration of the core is in force
 core.config_refused core-config: the core did not take its configuration
+core.recall driver-core-a: phones without a session were told to attach again
 core.restart southbound: a daemon of the core was restarted
 esim.cancel_order esim-smdp: an order system has cancelled an order
 esim.cancelled esim-smdp: a phone has cancelled its download

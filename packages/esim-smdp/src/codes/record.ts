@@ -6,7 +6,6 @@ import {
   timestampFromMs,
   timestampOrNull,
 } from '@steeple/contracts'
-import { OPEN_STATES } from '../store/code-queries.ts'
 import type { CodeRow, HeldRow } from '../store/rows.ts'
 
 const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] }
@@ -44,11 +43,6 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   iccid_last4: { type: 'string' },
   confirmation_required: { type: 'boolean' },
   single_use: { type: 'boolean' },
-  closed: {
-    type: 'boolean',
-    description:
-      'By a restore: nobody gets the profile by it until it is reopened (POST /v1/restore/reopen).',
-  },
   batch_id: NULLABLE_TEXT,
   last_error: NULLABLE_TEXT,
   profile: PROFILE,
@@ -58,11 +52,7 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
 export const CODE_SCHEMA: JsonSchema = objectSchema(PROPERTIES, Object.keys(PROPERTIES))
 
 /** A code as answered: neither its matching id nor its confirmation code. `held`: where its profile is. */
-export function codeRecord(
-  row: CodeRow,
-  held: HeldRow | undefined,
-  closed: ReadonlySet<string>,
-): Readonly<Record<string, unknown>> {
+export function codeRecord(row: CodeRow, held: HeldRow | undefined): Readonly<Record<string, unknown>> {
   return {
     token: row.token,
     imsi_sha256_12: row.hash,
@@ -76,7 +66,6 @@ export function codeRecord(
     iccid_last4: row.iccid_last4,
     confirmation_required: row.confirmation_sealed !== null,
     single_use: row.single_use === 1,
-    closed: OPEN_STATES.includes(row.state) && closed.has(row.token),
     batch_id: row.batch_id,
     last_error: row.last_error,
     profile:

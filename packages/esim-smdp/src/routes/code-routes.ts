@@ -10,7 +10,6 @@ import {
   route,
 } from '@steeple/contracts'
 import { CODE_SCHEMA, codeRecord } from '../codes/record.ts'
-import { ESIM_CODE } from '../codes/restored.ts'
 import { revokeCode } from '../codes/revoke.ts'
 import type { EsimParts } from '../parts.ts'
 import {
@@ -64,7 +63,7 @@ export function codeRoutes(parts: EsimParts): readonly Route[] {
       handle: async (request) => {
         const row = await codeBy(parts, request.params.token)
         const held = await heldOfCodes(parts.context.db, [row.token])
-        return ok(codeRecord(row, held[0], await parts.closed.among(ESIM_CODE, [row.token])))
+        return ok(codeRecord(row, held[0]))
       },
     }),
     route<unknown, unknown, TokenParams>({
@@ -91,11 +90,7 @@ export async function codeBy({ context }: EsimParts, token: string): Promise<Cod
   return row
 }
 
-async function codePage(
-  { context, closed: items }: EsimParts,
-  filter: CodeFilter,
-  page: Page,
-): Promise<object> {
+async function codePage({ context }: EsimParts, filter: CodeFilter, page: Page): Promise<object> {
   const rows = await listCodes(context.db, filter, page.limit + 1, positionFrom(page.after))
   const shown = rows.slice(0, page.limit)
   const held = new Map<string, HeldRow>()
@@ -103,14 +98,10 @@ async function codePage(
     const tokens = shown.slice(at, at + AT_ONCE).map(({ token }) => token)
     for (const one of await heldOfCodes(context.db, tokens)) held.set(one.token, one)
   }
-  const closed = await items.among(
-    ESIM_CODE,
-    shown.map(({ token }) => token),
-  )
   const last = shown.at(-1)
   const isMore = rows.length > page.limit && last !== undefined
   return {
-    codes: shown.map((row) => codeRecord(row, held.get(row.token), closed)),
+    codes: shown.map((row) => codeRecord(row, held.get(row.token))),
     next_cursor: isMore ? page.cursor([last.created_at_ms, last.token]) : null,
   }
 }

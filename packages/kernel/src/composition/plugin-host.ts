@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import type { ServiceInfo } from '@steeple/contracts'
 import { hostContracts } from '@steeple/plugin-packages'
-import { closedItems } from '@steeple/store'
 import type { KernelOptions } from '../create-kernel.ts'
 import { createSubscriptions } from '../mutation/subscriptions.ts'
 import { createPluginSecrets } from '../plugins/plugin-secrets.ts'
@@ -51,7 +50,7 @@ export function createPluginHost(options: KernelOptions, ground: Ground, work: W
     'kernel',
     kernelServices({
       ...{ log, vault, audit, health, metrics, edge, timekeeper, info, nodeState, mesh },
-      ...{ secrets, settings, registry, closed: closedItems(db, clock) },
+      ...{ secrets, settings, registry },
     }),
   )
   return { registry, forward, info, replaced: replaced.promise }

@@ -17,7 +17,6 @@ import {
   asFullDisk,
   checkRoom,
   checkStateName,
-  stampOf,
   syncFolder,
   syncFoldersBelow,
   writeStateFile,
@@ -112,7 +111,7 @@ export function decide(parts: Place, staging: string, hasKeys: boolean): string 
 }
 
 function keptName({ dataDir, clock }: Place): string {
-  const stamp = stampOf(clock.nowMs())
+  const stamp = new Date(clock.nowMs()).toISOString().replaceAll(/[-:]|\.\d+/g, '')
   for (let again = 0; ; again++) {
     const name = `restore-${stamp}${again === 0 ? '' : `-${again}`}`
     if (!existsSync(join(dataDir, name))) return name

@@ -24,6 +24,9 @@ const KICK_MS = 5_000
 const PATIENCE = 3
 const REST_MS = 5_000
 
+/** With neither files nor subscribers to write, nobody is cut off either: a phone would be back at once. */
+const LOOKS_ONLY = 'southbound.driver and hss.driver are none: nobody is cut off'
+
 /** The breaker of a context. */
 export function coreBreaker(context: Context<SimsConfig>, vault: Vault): CoreBreaker {
   let silent = 0
@@ -31,6 +34,8 @@ export function coreBreaker(context: Context<SimsConfig>, vault: Vault): CoreBre
   let reason = ''
   /** Gives up the kicks that are under way when the core is left alone. */
   let patience = new AbortController()
+  const looksOnly = (): boolean =>
+    context.settings.southbound.driver === 'none' && context.settings.hss.driver === 'none'
   const isResting = (): boolean => restsUntilMs > context.clock.monotonicMs()
 
   const unanswered = (error: unknown): void => {
@@ -59,10 +64,11 @@ export function coreBreaker(context: Context<SimsConfig>, vault: Vault): CoreBre
   }
 
   return {
-    problem: () => (silent < PATIENCE ? undefined : reason),
+    problem: () => (looksOnly() ? LOOKS_ONLY : silent < PATIENCE ? undefined : reason),
     kick: async (rows, signal) => {
       const core = context.maybe(coreDriverRef)
       if (core === undefined) return new Map(rows.map(({ hash }) => [hash, 'not_attached']))
+      if (looksOnly()) return new Map(rows.map(({ hash }) => [hash, 'unknown']))
       const kicked = new Map<string, Kicked>()
       const waiting = [...rows]
       const worker = async (): Promise<void> => {

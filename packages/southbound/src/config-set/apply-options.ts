@@ -1,14 +1,13 @@
 import type { Clock } from '@steeple/contracts'
 import type { Engine } from '../engine/engine.ts'
+import type { BackupPlace } from './backups.ts'
 import type { ConfigSet } from './config-set.ts'
 import type { RestartParts } from './restart-set.ts'
 import { type Addresses, DEFAULT_LIMITS, type Limits, type Probe } from './verify.ts'
 
 /** A set to apply, and with what. */
-export interface ApplyOptions extends ConfigSet {
+export interface ApplyOptions extends ConfigSet, BackupPlace {
   readonly engine: Engine
-  /** Where copies of good sets are kept; made when it is needed, mode 0700. */
-  readonly backupDir: string
   readonly clock: Clock
   /** Asked for each restarted daemon once all of them are up. Without it a container that stays up is well. */
   readonly probe?: Probe | undefined

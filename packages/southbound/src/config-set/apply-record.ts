@@ -2,25 +2,27 @@ import type { Clock } from '@steeple/contracts'
 import type { ApplyOptions } from './apply-options.ts'
 import type { Backups } from './backups.ts'
 import type { AppliedFile, Manifest } from './manifest.ts'
+import { othersIn } from './others.ts'
 import { appliedFiles, type ConfigSetPlan } from './plan.ts'
 import { readManifest } from './read-set.ts'
 import { renderedOf, sha256Of } from './sha256.ts'
 import { removeLeftovers, stageFiles, writeManifest } from './write-set.ts'
 
-/** The name of the copy to go back to; undefined when there is nothing to go back to. */
+/** The name of the copy to go back to; undefined when there is nothing to go back to. What others have written is kept first. */
 export async function fallbackOf(
   plan: ConfigSetPlan,
+  files: ReadonlyMap<string, string>,
   backups: Backups,
   { nowMs }: Clock,
 ): Promise<string | undefined> {
   const { manifest, found } = plan.state
   const known = manifest.applied?.backup ?? manifest.pending?.fallback
   const isKnown = known !== undefined && (await backups.read(known)) !== undefined
-  const isUntouched = appliedFiles(plan) !== undefined
-  // Whatever somebody else has put there is kept, too, before it is replaced.
-  const hasOthers = manifest.pending === undefined && !isUntouched && found.size > 0
-  const kept = hasOthers || (!isKnown && isUntouched) ? await backups.keep(found, nowMs()) : undefined
-  return isKnown ? known : kept?.name
+  const others = await othersIn(plan.state, files, backups)
+  const original = others.length === 0 ? undefined : await backups.keepOriginal(found, nowMs())
+  if (isKnown) return known
+  if (original !== undefined) return original.name
+  return appliedFiles(plan) === undefined ? undefined : (await backups.keep(found, nowMs())).name
 }
 
 /** Puts the files in place; writes down before what is about to happen, and gives that. */
@@ -85,6 +87,7 @@ export async function finish(options: ApplyOptions, plan: ConfigSetPlan, backup:
     files: Object.fromEntries(entries),
     pending: undefined,
     refused: undefined,
+    takenOver: [],
   })
 }
 

@@ -5,8 +5,10 @@ import { isSafePath } from './paths.ts'
 import { renderedOf } from './sha256.ts'
 import { flushFolder, writeWhole } from './whole-file.ts'
 
-/** Copies that are kept, beside those in use. */
+/** Copies of our own sets that are kept, beside those in use. */
 const KEPT = 5
+/** In the copy of a set that was rendered here. No rule removes a copy without it: nobody could make that again. */
+const OURS = '.steeple-rendered'
 /** `<time>-<first 8 characters of the set's hash>`. */
 const NAME = /^\d{8}T\d{9}Z-([0-9a-f]{8})$/
 const UNFINISHED = '.unfinished-'
@@ -17,34 +19,55 @@ export interface Copy {
   readonly isNew: boolean
 }
 
+/** Where copies lie. Folders are made when they are needed. */
+export interface BackupPlace {
+  /** Of sets that were rendered here. */
+  readonly backupDir: string
+  /** Of what others have written in the places of ours. Nothing is ever removed from it. */
+  readonly originalsDir: string
+}
+
 /** Copies of configuration sets, each in a folder of its own (0700, files 0600), in which the files lie as applied. */
 export interface Backups {
-  /** Keeps a set. The copy is an older one when that has the same content. */
+  /** Keeps a set that was rendered here. The copy is an older one when that has the same content. */
   keep(files: ReadonlyMap<string, string>, nowMs: number): Promise<Copy>
-  /** The set of that name, or undefined when it is gone or damaged. */
+  /** Keeps what others have written, for good. */
+  keepOriginal(files: ReadonlyMap<string, string>, nowMs: number): Promise<Copy>
+  /** The names of the copies of what others have written, oldest first. */
+  originals(): Promise<readonly string[]>
+  /** The sets that were rendered here, of which there still are copies. */
+  ownSets(): Promise<readonly ReadonlyMap<string, string>[]>
+  /** The set of that name, ours or not, or undefined when it is gone or damaged. */
   read(name: string): Promise<ReadonlyMap<string, string> | undefined>
-  /** Removes a copy. */
+  /** Removes a copy of ours. */
   drop(name: string): Promise<void>
-  /** Removes all but the newest copies and those in use. */
+  /** Removes all of our copies but the newest and those in use. */
   prune(inUse: readonly (string | undefined)[]): Promise<void>
 }
 
-/** The copies in `dir`, which is made when it is needed. Throws `southbound_unavailable`. */
-export function backupsIn(dir: string): Backups {
-  const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
+/** The copies in those folders. Throws `southbound_unavailable`. */
+export function backupsIn({ backupDir: dir, originalsDir }: BackupPlace): Backups {
+  const guarded = async <T>(work: () => Promise<T>, place = dir): Promise<T> => {
     try {
       return await work()
     } catch (error) {
-      throw diskError(dir, error)
+      throw diskError(place, error)
     }
   }
   return {
-    keep: (files, nowMs) => guarded(() => keep(dir, files, nowMs)),
-    read: (name) => guarded(() => read(dir, name)),
+    keep: (files, nowMs) => guarded(() => keep(dir, files, nowMs, true)),
+    keepOriginal: (files, nowMs) => guarded(() => keep(originalsDir, files, nowMs, false), originalsDir),
+    originals: () => guarded(() => namesIn(originalsDir), originalsDir),
+    ownSets: () =>
+      guarded(async () => {
+        const sets = await Promise.all((await ownNames(dir)).map((name) => read(dir, name)))
+        return sets.filter((set) => set !== undefined)
+      }),
+    read: (name) => guarded(async () => (await read(dir, name)) ?? (await read(originalsDir, name))),
     drop: (name) => guarded(() => rm(join(dir, name), { recursive: true, force: true })),
     prune: (inUse) =>
       guarded(async () => {
-        const names = await namesIn(dir)
+        const names = await ownNames(dir)
         const old = names.slice(0, Math.max(0, names.length - KEPT)).filter((name) => !inUse.includes(name))
         const unfinished = (await entriesOf(dir)).filter((name) => name.startsWith(UNFINISHED))
         for (const name of [...old, ...unfinished])
@@ -53,7 +76,12 @@ export function backupsIn(dir: string): Backups {
   }
 }
 
-async function keep(dir: string, files: ReadonlyMap<string, string>, nowMs: number): Promise<Copy> {
+async function keep(
+  dir: string,
+  files: ReadonlyMap<string, string>,
+  nowMs: number,
+  isOurs: boolean,
+): Promise<Copy> {
   const sha8 = renderedOf(files).sha256.slice(0, 8)
   for (const name of (await namesIn(dir)).reverse())
     if (name.endsWith(sha8) && (await read(dir, name)) !== undefined) return { name, isNew: false }
@@ -70,6 +98,7 @@ async function keep(dir: string, files: ReadonlyMap<string, string>, nowMs: numb
     folders.add(dirname(place))
     await writeWhole(place, content, { mode: 0o600 })
   }
+  if (isOurs) await writeWhole(join(unfinished, OURS), '', { mode: 0o600 })
   for (const folder of folders) await flushFolder(folder)
   await rm(join(dir, name), { recursive: true, force: true }) // a damaged one
   await rename(unfinished, join(dir, name))
@@ -97,6 +126,13 @@ async function read(dir: string, name: string): Promise<ReadonlyMap<string, stri
 /** Oldest first. */
 async function namesIn(dir: string): Promise<string[]> {
   return (await entriesOf(dir)).filter((name) => NAME.test(name)).sort()
+}
+
+/** Of the sets that were rendered here. */
+async function ownNames(dir: string): Promise<string[]> {
+  const own: string[] = []
+  for (const name of await namesIn(dir)) if ((await entriesOf(join(dir, name))).includes(OURS)) own.push(name)
+  return own
 }
 
 async function entriesOf(dir: string): Promise<readonly string[]> {

@@ -39,6 +39,8 @@ export interface Manifest {
     | undefined
   /** The last set that the core refused, and why. */
   readonly refused: { readonly key: string; readonly words: string; readonly at: string } | undefined
+  /** Paths of files of others that an operator has agreed to be replaced; none once they are. */
+  readonly takenOver: readonly string[]
 }
 
 /** A manifest of a directory where nothing was applied. */
@@ -48,6 +50,7 @@ export const NO_MANIFEST: Manifest = {
   files: {},
   pending: undefined,
   refused: undefined,
+  takenOver: [],
 }
 
 /** Reads a manifest's text; undefined when it is none. */
@@ -64,7 +67,8 @@ export function parseManifest(text: string): Manifest | undefined {
   const pending = pendingOf(read.pending)
   const refused = textsOf(read.refused, ['key', 'words', 'at'])
   if (files === undefined || applied === false || pending === false || refused === false) return undefined
-  return { version: 1, applied, files, pending, refused }
+  const takenOver = isTexts(read.takenOver) ? read.takenOver : []
+  return { version: 1, applied, files, pending, refused, takenOver }
 }
 
 /** The paths that are ours: applied, or written by an apply that has begun. */

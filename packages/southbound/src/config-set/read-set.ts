@@ -1,5 +1,7 @@
+import { isUtf8 } from 'node:buffer'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { southboundUnavailable } from '@steeple/contracts'
 import { openPlain } from '../open-plain.ts'
 import { codeOf, diskError } from './disk-errors.ts'
 import { MANIFEST_NAME, type Manifest, NO_MANIFEST, parseManifest } from './manifest.ts'
@@ -15,29 +17,38 @@ export interface ManifestFound {
 export async function readManifest(dir: string): Promise<ManifestFound> {
   const text = await guarded(dir, async () => {
     if (!(await stat(dir)).isDirectory()) throw Object.assign(new Error('no directory'), { code: 'ENOTDIR' })
-    return await textAt(join(dir, MANIFEST_NAME))
+    return (await bytesAt(join(dir, MANIFEST_NAME)))?.toString('utf8')
   })
   if (text === undefined) return { manifest: NO_MANIFEST, isBroken: false }
   const manifest = parseManifest(text)
   return { manifest: manifest ?? NO_MANIFEST, isBroken: manifest === undefined }
 }
 
-/** The contents of those files of `dir`; a file that is not there is left out. */
+/**
+ * The contents of those files of `dir`; a file that is not there is left out. Throws `southbound_unavailable` for one that is
+ * not UTF-8: a copy of it would have lost what cannot be read.
+ */
 export async function readFiles(dir: string, paths: Iterable<string>): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   await guarded(dir, async () => {
     for (const path of paths) {
-      const text = await textAt(await placeOf(dir, path))
-      if (text !== undefined) found.set(path, text)
+      const place = await placeOf(dir, path)
+      const bytes = await bytesAt(place)
+      if (bytes === undefined) continue
+      if (!isUtf8(bytes))
+        throw southboundUnavailable(
+          `${place} is not UTF-8; it was left as it is, save it as UTF-8 or move it away`,
+        )
+      found.set(path, bytes.toString('utf8'))
     }
   })
   return found
 }
 
-async function textAt(path: string): Promise<string | undefined> {
+async function bytesAt(path: string): Promise<Buffer | undefined> {
   try {
     await using file = await openPlain(path)
-    return await file.readFile('utf8')
+    return await file.readFile()
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error

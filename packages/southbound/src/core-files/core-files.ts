@@ -2,6 +2,7 @@ import {
   type Context,
   type CoreApplied,
   type CorePlan,
+  type CoreRestored,
   createTurns,
   type Rendered,
   southboundUnavailable,
@@ -14,6 +15,7 @@ import { makePlan } from './make-plan.ts'
 import { restartCounter } from './metrics.ts'
 import type { CoreFilesParts } from './parts.ts'
 import { restartDaemon } from './restart-daemon.ts'
+import { restoreSet, takeOverSet } from './take-over-set.ts'
 
 /** A core whose configuration is a directory of files and whose daemons are containers: what its driver stands on. */
 export interface CoreFiles {
@@ -21,6 +23,10 @@ export interface CoreFiles {
   apply(config: Rendered, signal: AbortSignal): Promise<CoreApplied>
   /** For `CoreDriver.plan`. */
   plan(config: Rendered, signal: AbortSignal): Promise<CorePlan>
+  /** For `CoreDriver.takeOver`. Refused with `southbound_unavailable` while `southbound.driver` is `none`. */
+  takeOver(config: Rendered, named: readonly string[], signal: AbortSignal): Promise<string>
+  /** For `CoreDriver.restoreOriginal`. Restarts nobody while `southbound.driver` is `none`. */
+  restoreOriginal(config: Rendered, copy: string | undefined, signal: AbortSignal): Promise<CoreRestored>
   /** For `CoreObserved.configSha256`: hash of the set that the core was last seen well with; undefined when its files differ. */
   appliedSha256(): Promise<string | undefined>
   /**
@@ -45,10 +51,16 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
   const applied = async () => await planConfigSet({ ...coreSetOf(context, parts, NOTHING), daemons: [] })
   return {
     plan: (config, signal) => makePlan(coreSetOf(context, parts, config), { context, parts, engine }, signal),
+    takeOver: async (config, named, signal) => {
+      signal.throwIfAborted()
+      refuseWhereNone(context)
+      return await inTurn(() => takeOverSet(coreSetOf(context, parts, config), named, work))
+    },
+    restoreOriginal: async (config, copy, signal) =>
+      await inTurn(() => restoreSet(coreSetOf(context, parts, config), copy, work, signal)),
     apply: async (config, signal) => {
       signal.throwIfAborted()
-      if (context.settings.southbound.driver === 'none')
-        throw southboundUnavailable('southbound.driver is none: nothing is written and nobody is restarted')
+      refuseWhereNone(context)
       return await inTurn(() => applySet(coreSetOf(context, parts, config), work, signal))
     },
     appliedSha256: async () => {
@@ -67,6 +79,11 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
       return await inTurn(() => restartDaemon(daemons, daemon, why, work, signal))
     },
   }
+}
+
+function refuseWhereNone({ settings }: Context): void {
+  if (settings.southbound.driver === 'none')
+    throw southboundUnavailable('southbound.driver is none: nothing is written and nobody is restarted')
 }
 
 /** No set: what is in a directory is looked at for its own sake. */

@@ -1,11 +1,15 @@
+import { join } from 'node:path'
 import type { Context, CorePlan, PlannedFile } from '@steeple/contracts'
+import { type BackupPlace, backupsIn } from '../config-set/backups.ts'
+import { heldFiles } from '../config-set/others.ts'
 import { type ConfigSetPlan, planConfigSet, planOfNothing } from '../config-set/plan.ts'
 import type { Engine } from '../engine/engine.ts'
+import { backupPlaceOf } from './apply-set.ts'
 import type { CoreSet } from './core-set.ts'
 import { type Dropped, droppedBy } from './dropped.ts'
 import { fileDiff } from './file-diff.ts'
 import type { CoreFilesParts } from './parts.ts'
-import { errorWords, unmanagedWords } from './words.ts'
+import { errorWords, heldWords, originalsWords, unmanagedWords } from './words.ts'
 
 /** What a plan is made with. */
 export interface PlanParts {
@@ -14,7 +18,7 @@ export interface PlanParts {
   readonly engine: Engine
 }
 
-interface Looked extends Pick<CorePlan, 'state' | 'problems' | 'refused'> {
+interface Looked extends Pick<CorePlan, 'state' | 'problems' | 'notes' | 'refused' | 'held' | 'originals'> {
   readonly plan: ConfigSetPlan
 }
 
@@ -27,7 +31,8 @@ export async function makePlan(
   signal.throwIfAborted()
   const { settings } = context
   const driver = settings.southbound.driver
-  const { plan, state, problems, refused } = await look(set, driver === 'none')
+  const looked = await look(set, context, parts.core)
+  const { plan, state, problems, notes, refused, held, originals } = looked
   const isKnown = state === 'in_sync' || state === 'changes'
   const restarting = plan.daemons.filter(({ action }) => action === 'restart')
   const [dropped, standing] = await Promise.all([
@@ -38,6 +43,8 @@ export async function makePlan(
     dir: set.dir,
     state,
     refused,
+    ...(held === undefined ? {} : { held }),
+    ...(originals === undefined ? {} : { originals }),
     // Nothing is compared where there is no place: what every file would hold tells nobody anything.
     files: await Promise.all(plan.files.map((file) => plannedFile(file, isKnown))),
     daemons: plan.daemons.map((daemon) => ({
@@ -47,7 +54,7 @@ export async function makePlan(
       expectedS: daemon.action === 'none' ? 0 : RESTART_S,
     })),
     ...(isKnown ? costOf(plan, restarting, dropped) : { dropped: undefined, expectedS: undefined }),
-    notes: isKnown ? (parts.notes?.(settings) ?? []) : [],
+    notes: isKnown ? [...notes, ...(parts.notes?.(settings) ?? [])] : [],
     problems: [...problems, ...standing, ...(dropped.problem === undefined ? [] : [dropped.problem])],
   }
 }
@@ -67,23 +74,43 @@ function costOf(
   return { dropped: count, expectedS: restarting.length * RESTART_S + returning }
 }
 
-async function look(set: CoreSet, comparesOnly: boolean): Promise<Looked> {
-  const nothing = { plan: planOfNothing(set), refused: undefined }
+async function look(set: CoreSet, context: Context, core: string): Promise<Looked> {
+  const nothing = { plan: planOfNothing(set), refused: undefined, notes: [] }
   if (set.obstacle !== undefined) return { ...nothing, state: 'unconfigured', problems: [set.obstacle] }
+  const comparesOnly = context.settings.southbound.driver === 'none'
   try {
     const plan = await planConfigSet(set, { comparesOnly })
     const { refused } = plan.state.manifest
     const isRefused = !comparesOnly && !plan.isInSync && refused?.key === set.key
+    const others = await lookAtOthers(set, plan, backupPlaceOf(context, core))
     const problems = [
       ...(plan.state.isManifestBroken
         ? ['what was applied last is not known: .steeple.json is damaged']
         : []),
       ...(isRefused ? [`the core has refused this configuration at ${refused.at}: ${refused.words}`] : []),
+      ...others.problems,
     ]
     const state = plan.isInSync ? 'in_sync' : 'changes'
-    return { plan, state, problems, refused: isRefused ? refused.words : undefined }
+    return { plan, state, ...others, problems, refused: isRefused ? refused.words : undefined }
   } catch (error) {
     return { ...nothing, state: 'unknown', problems: [errorWords(error)] }
+  }
+}
+
+/** What others have written in the places of ours, and where earlier such files are kept. */
+async function lookAtOthers(
+  { dir, files }: CoreSet,
+  plan: ConfigSetPlan,
+  place: BackupPlace,
+): Promise<Pick<Looked, 'held' | 'originals' | 'notes' | 'problems'>> {
+  const backups = backupsIn(place)
+  const held = await heldFiles(plan, files, backups)
+  const originals = (await backups.originals()).map((name) => join(place.originalsDir, name))
+  return {
+    problems: held.length === 0 ? [] : [heldWords(dir, held)],
+    notes: originals.length === 0 ? [] : [originalsWords(originals)],
+    ...(held.length === 0 ? {} : { held }),
+    ...(originals.length === 0 ? {} : { originals }),
   }
 }
 

@@ -11,6 +11,7 @@ await applyConfigSet(
   {
     dir,
     backupDir,
+    originalsDir: `${backupDir}-originals`,
     files: filesOf(version, bad === '' ? {} : { [bad]: 'bad\n' }),
     daemons: DAEMONS,
     engine: engineAt(socket),

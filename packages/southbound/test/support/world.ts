@@ -29,6 +29,7 @@ export interface World {
   readonly root: TempDir
   readonly dir: string
   readonly backupDir: string
+  readonly originalsDir: string
   readonly engine: StandInEngine
   /** What each daemon has read at its last start: path → content. */
   readonly running: Map<string, ReadonlyMap<string, string>>
@@ -54,6 +55,7 @@ export async function makeWorld(): Promise<World> {
   const root = await tempDir()
   const dir = join(root.path, 'config')
   const backupDir = join(root.path, 'backups')
+  const originalsDir = join(root.path, 'originals')
   await mkdir(dir)
   const engine = await startEngine()
   const running = new Map<string, ReadonlyMap<string, string>>()
@@ -78,11 +80,13 @@ export async function makeWorld(): Promise<World> {
     root,
     dir,
     backupDir,
+    originalsDir,
     engine,
     running,
     options: (files, more = {}) => ({
       dir,
       backupDir,
+      originalsDir,
       files,
       daemons: DAEMONS,
       engine: engineAt(engine.socket, { answerMs: 3_000 }),

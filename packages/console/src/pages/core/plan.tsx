@@ -1,5 +1,7 @@
 import type { AnswerOf } from '@steeple/client'
-import { useQuery } from '../../api/use-query.ts'
+import { api } from '../../api/client.ts'
+import { may } from '../../api/session.ts'
+import { useAction, useQuery } from '../../api/use-query.ts'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
@@ -23,10 +25,33 @@ export function Plan({ isLab }: { readonly isLab: boolean }) {
       <h2 id="core-plan">{t('core.plan')}</h2>
       {error === undefined ? null : <ErrorNotice error={error} onRetry={reload} />}
       {data === undefined ? null : <Planned plan={data} isLab={isLab} />}
+      {data === undefined || data.held.length === 0 || data.driver === 'none' ? null : (
+        <TakeOver files={data.held} onDone={reload} />
+      )}
       <div class="toolbar again">
         <Button onClick={reload}>{t('core.plan.again')}</Button>
       </div>
     </section>
+  )
+}
+
+/** Agrees that files of others are replaced; they are kept. */
+function TakeOver({ files, onDone }: { readonly files: readonly string[]; readonly onDone: () => void }) {
+  const agree = useAction(() => api.post('/v1/core/take-over', { body: { files: [...files] } }))
+  const go = async (): Promise<void> => {
+    if ((await agree.run())?.ok === true) onDone()
+  }
+  return (
+    <Notice tone="warn">
+      <p>{t('core.takeOver')}</p>
+      <Lines lines={files} />
+      {agree.error === undefined ? null : <ErrorNotice error={agree.error} />}
+      {may('admin') ? (
+        <Button isBusy={agree.isBusy} onClick={() => void go()}>
+          {t('core.takeOver.agree')}
+        </Button>
+      ) : null}
+    </Notice>
   )
 }
 

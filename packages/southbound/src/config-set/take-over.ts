@@ -1,0 +1,70 @@
+import { type Clock, notFound, southboundUnavailable, validationFailed } from '@steeple/contracts'
+import { type BackupPlace, backupsIn } from './backups.ts'
+import type { ConfigSet } from './config-set.ts'
+import { NO_MANIFEST, ownPaths } from './manifest.ts'
+import { heldFiles, othersIn } from './others.ts'
+import { planConfigSet } from './plan.ts'
+import { readFiles, readManifest } from './read-set.ts'
+import { stageFiles, writeManifest } from './write-set.ts'
+
+/** A set, and where copies of what it replaces are kept. */
+export interface KeptSet extends ConfigSet, BackupPlace {
+  readonly clock: Clock
+}
+
+/**
+ * Writes down that an apply may replace exactly these files of others, and keeps a copy of them for good; gives its name.
+ *
+ * Throws `validation_failed` when other files than these are in the way, `southbound_unavailable`.
+ */
+export async function takeOver(set: KeptSet, named: readonly string[]): Promise<string> {
+  const backups = backupsIn(set)
+  const plan = await planConfigSet(set)
+  const held = await heldFiles(plan, set.files, backups)
+  if (held.length === 0) throw validationFailed('no file of others is in the way of the configuration')
+  if ([...new Set(named)].toSorted().join('\n') !== held.join('\n'))
+    throw validationFailed(`the files to be replaced are ${held.join(', ')}: name exactly these`)
+  const { found, manifest } = plan.state
+  const { name } = await backups.keepOriginal(found, set.clock.nowMs())
+  await writeManifest(set.dir, { ...manifest, takenOver: [...manifest.takenOver, ...held] })
+  return name
+}
+
+/** What a restore has put back. */
+export interface Restored {
+  /** The name of the copy. */
+  readonly copy: string
+  /** Paths that were written or removed. */
+  readonly changed: readonly string[]
+}
+
+/**
+ * Puts a copy of what others have written back, the oldest when none is named, removes the other files of ours, and forgets
+ * that these places were ours: the next apply asks first. What is there now and was not written here is kept, too.
+ *
+ * Throws `not_found`, `southbound_unavailable`.
+ */
+export async function restoreOriginal(set: KeptSet, named: string | undefined): Promise<Restored> {
+  const backups = backupsIn(set)
+  const names = await backups.originals()
+  const copy = named ?? names[0]
+  if (copy === undefined || !names.includes(copy))
+    throw notFound(`such copy of files that were not written here (there are: ${names.join(', ') || 'none'})`)
+  const files = await backups.read(copy)
+  if (files === undefined) throw southboundUnavailable(`the copy ${copy} is damaged; nothing was changed`)
+  const { manifest } = await readManifest(set.dir)
+  const found = await readFiles(set.dir, new Set([...ownPaths(manifest), ...files.keys()]))
+  if ((await othersIn({ manifest, found }, new Map(), backups)).length > 0)
+    await backups.keepOriginal(found, set.clock.nowMs())
+  const after = [...found.keys(), ...files.keys()].map((path) => [path, files.get(path)] as const)
+  const changed = new Map(after.filter(([path, content]) => found.get(path) !== content))
+  const staged = await stageFiles(set.dir, changed)
+  try {
+    // First: what is put back must never be taken for an edit of ours.
+    await writeManifest(set.dir, NO_MANIFEST)
+    await staged.commit()
+  } finally {
+    await staged.abandon()
+  }
+  return { copy, changed: [...changed.keys()].toSorted() }
+}

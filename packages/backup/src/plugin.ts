@@ -3,6 +3,7 @@ import type { BackupConfig } from './config.ts'
 import { backupCount } from './metrics.ts'
 import type { BackupParts } from './parts.ts'
 import { backupRoute } from './routes/backup-route.ts'
+import { closedHealth, closedRoutes } from './routes/closed-routes.ts'
 import { restoreRoute } from './routes/restore-route.ts'
 import { createSchedule } from './schedule.ts'
 
@@ -12,12 +13,12 @@ export const plugin: Plugin<BackupConfig> = {
     const parts: BackupParts = { context, count: backupCount(context.metrics) }
     const schedule = createSchedule(parts)
     return {
-      routes: [backupRoute(parts), restoreRoute(parts)],
+      routes: [backupRoute(parts), restoreRoute(parts), ...closedRoutes(parts)],
       start: async () => {
         if (schedule.lookEveryMs !== undefined)
           context.every(schedule.lookEveryMs, (signal) => schedule.run(signal))
       },
-      health: () => schedule.health(),
+      health: async () => [...(await schedule.health()), ...(await closedHealth(parts))],
     }
   },
 }

@@ -954,6 +954,8 @@ export interface Operations {
         readonly iccid_last4: string
         readonly confirmation_required: boolean
         readonly single_use: boolean
+        /** By a restore: nobody gets the profile by it until it is reopened (POST /v1/restore/reopen). */
+        readonly closed: boolean
         readonly batch_id: string | null
         readonly last_error: string | null
         /** Where its profile is, as far as the eUICC has told; null: nowhere. */
@@ -996,6 +998,8 @@ export interface Operations {
       readonly iccid_last4: string
       readonly confirmation_required: boolean
       readonly single_use: boolean
+      /** By a restore: nobody gets the profile by it until it is reopened (POST /v1/restore/reopen). */
+      readonly closed: boolean
       readonly batch_id: string | null
       readonly last_error: string | null
       /** Where its profile is, as far as the eUICC has told; null: nowhere. */
@@ -1156,6 +1160,8 @@ export interface Operations {
       readonly iccid_last4: string
       readonly confirmation_required: boolean
       readonly single_use: boolean
+      /** By a restore: nobody gets the profile by it until it is reopened (POST /v1/restore/reopen). */
+      readonly closed: boolean
       readonly batch_id: string | null
       readonly last_error: string | null
       /** Where its profile is, as far as the eUICC has told; null: nowhere. */
@@ -2467,12 +2473,56 @@ export interface Operations {
       readonly counts: Readonly<Record<string, number>>
       /** Rows of each table of this node now. */
       readonly present: Readonly<Record<string, number>>
+      /** What is good for one use and may have been used since the backup was taken, by kind: it opens nothing until it is reopened (POST /v1/restore/reopen). */
+      readonly closed: Readonly<Record<string, number>>
       readonly with_keys: boolean
       readonly dry_run: boolean
       /** Where what was before is kept; null after a dry run. */
       readonly kept_in: string | null
     }
     readonly code: CommonCode | 'backup_decrypt_failed' | 'backup_invalid' | 'backup_version_unsupported' | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
+  }
+  /** List what restores have closed: good for one use, and perhaps used since the backup was taken. Roles: admin. */
+  'GET /v1/restore/closed': {
+    readonly request: {
+      readonly query?: {
+        /** esim_code, bootstrap_token, invitation, recovery_code; more may come. */
+        readonly kind?: string | undefined
+        /** Page size. */
+        readonly limit?: number | undefined
+        /** The next_cursor of the page before, with the same filters. Opaque. */
+        readonly cursor?: string | undefined
+      }
+    }
+    readonly answer: {
+      readonly closed: readonly {
+        /** esim_code, bootstrap_token, invitation, recovery_code; more may come. */
+        readonly kind: string
+        /** Its id among those of its kind; no secret. */
+        readonly id: string
+        /** When it is over anyway. */
+        readonly expires_at: string | null
+      }[]
+      readonly next_cursor: string | null
+    }
+    readonly list: 'closed'
+    readonly code: CommonCode | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'invalid_cursor' | 'invalid_limit' | 'rate_limited' | 'token_expired' | 'unauthenticated'
+  }
+  /** Let what a restore has closed be used again: of a kind, some or all of it. Roles: admin. */
+  'POST /v1/restore/reopen': {
+    readonly request: {
+      readonly body: {
+        /** esim_code, bootstrap_token, invitation, recovery_code; more may come. */
+        readonly kind: string
+        readonly ids?: readonly string[]
+      }
+    }
+    readonly answer: {
+      /** esim_code, bootstrap_token, invitation, recovery_code; more may come. */
+      readonly kind: string
+      readonly reopened: number
+    }
+    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
   }
   /** List the sessions of phones, newest first. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
   'GET /v1/sessions': {

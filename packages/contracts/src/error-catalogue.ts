@@ -90,7 +90,7 @@ export const esimDisabled: ErrorFactory = defineError('esim_disabled', 409, 'eSI
 export const idempotencyKeyReused: ErrorFactory = defineError(
   'idempotency_key_reused',
   409,
-  'this Idempotency-Key was used with another body; take a new key',
+  'this Idempotency-Key was used %s; take a new key',
 )
 export const idempotencyInProgress: ErrorFactory = defineError(
   'idempotency_in_progress',

@@ -1,5 +1,6 @@
 export { type Backoff, backoffMs } from './backoff.ts'
 export { changeTag, namesTag, refuseStale } from './change-tag.ts'
+export { type ClosedItem, type ClosedItems, type ClosedKind, closedItemsRef } from './closed-items.ts'
 export {
   ADMIN_TOKEN_VARIABLE,
   type Apply,

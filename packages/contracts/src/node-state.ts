@@ -49,6 +49,8 @@ export interface StagedFindings {
   readonly facts: StateFacts
   /** Rows of each table of the present state. */
   readonly present: Readonly<Record<string, number>>
+  /** How much of each kind of what is good for one use is closed in it: see `ClosedItems`. */
+  readonly closed: Readonly<Record<string, number>>
 }
 
 /** A state that is brought in beside the present one, which stays untouched until `commit`. */

@@ -1,3 +1,4 @@
+import type { ClosedItem } from './closed-items.ts'
 import type { Reconciler, RunsOn } from './reconciler.ts'
 import type { Principal, Role } from './roles.ts'
 import type { Reply, Route } from './route.ts'
@@ -240,6 +241,8 @@ export interface RestoredAt {
   readonly nowMs: number
   /** Undefined when the backup is of another node. */
   readonly present?: PresentTables
+  /** Closes what is good for one use and may have been used since `takenAtMs`; `closedItemsRef` knows of it then. */
+  close(item: ClosedItem): void
 }
 
 /** The tables of a plugin that those of a backup of the same node are about to replace. */
@@ -256,7 +259,7 @@ export interface Plugin<Config = unknown> {
   readonly tables?: readonly TableSpec[]
   /**
    * Runs on its tables as a backup held them, once, before they take the place of the present ones: ends what must not come
-   * back by itself (a session, a transmitter that was armed). Of an installed plugin it runs when the backup brings the version
+   * back by itself (a session, a transmitter that was armed), and closes what is good for one use. Of an installed plugin it runs when the backup brings the version
    * that runs now.
    */
   restored?(tx: Tx, at: RestoredAt): Promise<void>

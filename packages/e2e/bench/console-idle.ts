@@ -27,7 +27,7 @@ export async function benchConsoleIdle(): Promise<readonly Finding[]> {
   const browser = await benchBrowser()
   try {
     await liftLimits(service)
-    await importSims(service, simsCsv(0, SIMS, false), SIMS)
+    await importSims(service, simsCsv(0, SIMS, []), SIMS)
     await delay(SETTLE_MS)
     const none: number[] = []
     const one: number[] = []

@@ -57,7 +57,7 @@ export async function benchConsoleScroll(): Promise<readonly Finding[]> {
   const browser = await benchBrowser()
   try {
     await liftLimits(service)
-    await importSims(service, simsCsv(0, SIMS, true), SIMS)
+    await importSims(service, simsCsv(0, SIMS, ['iccid']), SIMS)
     const page = await signedInTab(browser, service.adminToken)
     const protocol = await page.context().newCDPSession(page)
     await page.goto(`${service.url}/sims`)

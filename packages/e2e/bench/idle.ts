@@ -15,7 +15,7 @@ export async function benchIdle(): Promise<readonly Finding[]> {
     const service = await startService()
     try {
       await liftLimits(service)
-      if (waiting > 0) await importSims(service, simsCsv(0, waiting, true), waiting)
+      if (waiting > 0) await importSims(service, simsCsv(0, waiting, ['iccid']), waiting)
       await delay(SETTLE_MS)
       const before = cpuMs(service.child.pid ?? 0)
       await delay(SAMPLE_MS)

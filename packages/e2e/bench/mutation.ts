@@ -138,7 +138,7 @@ async function ownKeys(service: Service, clients: number): Promise<number> {
   const client = async (): Promise<void> => {
     while (performance.now() < endMs) {
       number += 1
-      await importSims(service, simsCsv(number, 1, true), 1)
+      await importSims(service, simsCsv(number, 1, ['iccid']), 1)
     }
   }
   await Promise.all(Array.from({ length: clients }, client))

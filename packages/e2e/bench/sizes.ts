@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Service } from '../harness/service.ts'
 import { startService } from '../harness/service.ts'
 import { cpuMs, type Finding, load, median, quantile } from './measure.ts'
+import { type SearchCost, searchFindings } from './searches.ts'
 import {
   importSims,
   liftLimits,
@@ -14,12 +15,21 @@ import {
 
 const IMPORT_ROWS = 5_000
 const IMPORT_ROUNDS = 9
+/** Imports in turns. */
+const IMPORTS = [
+  ['bare', []],
+  ['carded', ['iccid']],
+  ['labelled', ['label']],
+] as const
 const ICCID_SLACK = 1.2
+const LABEL_SLACK = 1.5
 const LEAST_ROWS_PER_SECOND = 6_000
 const GET_LIMIT_US = 65
 const LIST_LIMIT_MS = 1
 const READ_SLACK = 1.5
 const READ_WINDOWS = 3
+const READ_SECONDS = 4
+const SEARCH_SECONDS = 1
 const CHECK_SLACK = 2
 const CHECK_SHARE = 10
 const RESTART_LIMIT_MS = 700
@@ -35,9 +45,11 @@ export async function benchSizes(): Promise<readonly Finding[]> {
   try {
     const findings: Finding[] = []
     const smallest = new Map<string, number>()
+    const searched = new Map<string, SearchCost>()
     for (const sims of SIZES) {
       findings.push(...(await importLines(stores, sims)))
       findings.push(...(await readLines(stores, sims, smallest)))
+      findings.push(...(await searchLines(stores, sims, searched)))
       findings.push(await restartLine(stores, sims))
     }
     return findings
@@ -51,12 +63,12 @@ async function importLines(stores: SimStores, sims: number): Promise<readonly Fi
   const service = await stores.service(sims)
   try {
     await liftLimits(service)
-    const times = { bare: [] as number[], carded: [] as number[] }
-    const cpu = { bare: [] as number[], carded: [] as number[] }
+    const times = { bare: [] as number[], carded: [] as number[], labelled: [] as number[] }
+    const cpu = { bare: [] as number[], carded: [] as number[], labelled: [] as number[] }
     let first = 100_000_000
     for (let round = 0; round <= IMPORT_ROUNDS; round++)
-      for (const kind of ['bare', 'carded'] as const) {
-        const csv = simsCsv(first, IMPORT_ROWS, kind === 'carded')
+      for (const [kind, columns] of IMPORTS) {
+        const csv = simsCsv(first, IMPORT_ROWS, columns)
         first += IMPORT_ROWS
         const before = cpuMs(service.child.pid ?? 0)
         const ms = await importSims(service, csv, IMPORT_ROWS)
@@ -85,6 +97,14 @@ async function importLines(stores: SimStores, sims: number): Promise<readonly Fi
         beside: { what: 'without ICCIDs', value: median(cpu.bare) },
         target: `≤ ${ICCID_SLACK * 100} %`,
         isMet: ratio <= ICCID_SLACK,
+      },
+      {
+        name: `CPU of an import with labels of three words at ${sims} SIMs`,
+        value: median(cpu.labelled),
+        unit: 'ms',
+        beside: { what: 'without labels', value: median(cpu.bare) },
+        target: `≤ ${LABEL_SLACK * 100} %`,
+        isMet: median(cpu.labelled) <= LABEL_SLACK * median(cpu.bare),
       },
       {
         name: `resident memory ${AFTER_MS / 1_000} s after imports at ${sims} SIMs`,
@@ -168,6 +188,22 @@ async function readLines(
   }
 }
 
+/** Reads of the searches, once the check of the store is over. */
+async function searchLines(
+  stores: SimStores,
+  sims: number,
+  smallest: Map<string, SearchCost>,
+): Promise<readonly Finding[]> {
+  const service = await stores.service(sims)
+  try {
+    while (await isChecking(service)) await delay(5_000)
+    const cost = async (path: string): Promise<number> => (await read(service, path, SEARCH_SECONDS)).cpuUs
+    return await searchFindings(service, sims, smallest, cost)
+  } finally {
+    await service.stop()
+  }
+}
+
 function readFinding(name: string, value: number, unit: string, limit: number, peers: string): Finding {
   return {
     name,
@@ -195,14 +231,14 @@ interface ReadResult {
 }
 
 /** The middle of some windows: what a processor manages changes by a third from one to the next on machines that others use, too. */
-async function read(service: Service, path: string): Promise<ReadResult> {
+async function read(service: Service, path: string, seconds = READ_SECONDS): Promise<ReadResult> {
   const headers = { authorization: `Bearer ${service.adminToken}` }
   const url = service.url + path
   await load({ url, connections: 16, seconds: 1, headers })
   const windows: ReadResult[] = []
   for (let window = 0; window < READ_WINDOWS; window++) {
     const before = cpuMs(service.child.pid ?? 0)
-    const result = await load({ url, connections: 16, seconds: 4, headers })
+    const result = await load({ url, connections: 16, seconds, headers })
     if (result.non2xx > 0 || result.errors > 0)
       throw new Error(`${path}: ${result.non2xx} answers were not 2xx`)
     const cpuUs = (1_000 * (cpuMs(service.child.pid ?? 0) - before)) / result.total

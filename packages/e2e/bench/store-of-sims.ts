@@ -5,7 +5,7 @@ import { type Service, startService } from '../harness/service.ts'
 import { realDiskFolder } from './real-disk.ts'
 
 /** Sizes at which what depends on the number of SIMs is measured; `BENCH_SIMS=1000,100000` measures others. */
-export const SIZES: readonly number[] = (process.env.BENCH_SIMS ?? '1000,100000,500000')
+export const SIZES: readonly number[] = (process.env.BENCH_SIMS ?? '1000,100000,1000000')
   .split(',')
   .map(Number)
 
@@ -23,13 +23,26 @@ function checkDigit(digits: string): number {
   return (10 - (sum % 10)) % 10
 }
 
-/** CSV of SIMs numbered from `first`, with an ICCID each or with none. */
-export function simsCsv(first: number, rows: number, hasIccids: boolean): string {
-  const lines = [hasIccids ? 'imsi,ki,opc,iccid' : 'imsi,ki,opc']
+/** What a CSV of SIMs has beside their keys. */
+type Column = 'iccid' | 'label' | 'msisdn'
+
+/** The number, label and card of the SIM of that number. */
+export function named(n: number): Readonly<Record<Column, string>> {
+  const body = `898821${String(n).padStart(12, '0')}`
+  return {
+    iccid: body + checkDigit(body),
+    label: `meter ${n} place${Math.floor(n / 100)}`,
+    msisdn: `49${String(n).padStart(10, '0')}`,
+  }
+}
+
+/** CSV of SIMs numbered from `first`, with these columns. */
+export function simsCsv(first: number, rows: number, columns: readonly Column[]): string {
+  const lines = [['imsi', 'ki', 'opc', ...columns].join(',')]
   for (let n = first; n < first + rows; n++) {
-    const row = `99999${String(n).padStart(10, '0')},${KEYS}`
-    const body = `898821${String(n).padStart(12, '0')}`
-    lines.push(hasIccids ? `${row},${body}${checkDigit(body)}` : row)
+    const names = named(n)
+    const more = columns.map((column) => names[column])
+    lines.push([`99999${String(n).padStart(10, '0')},${KEYS}`, ...more].join(','))
   }
   return lines.join('\n')
 }
@@ -95,7 +108,7 @@ async function fill(dataDir: string, sims: number): Promise<string> {
   await liftLimits(service)
   for (let first = 0; first < sims; first += FILE_ROWS) {
     const rows = Math.min(FILE_ROWS, sims - first)
-    await importSims(service, simsCsv(first, rows, true), rows)
+    await importSims(service, simsCsv(first, rows, ['iccid', 'label', 'msisdn']), rows)
     process.stderr.write(`  ${first + rows} of ${sims} SIMs stored\n`)
   }
   await service.stop()

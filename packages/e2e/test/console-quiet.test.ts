@@ -45,7 +45,7 @@ async function isQuiet(paths: readonly string[]): Promise<void> {
 if (executable !== undefined) {
   quiet.before(async () => {
     service = await startService({ env: { SVC_HSS_DRIVER: 'none' } })
-    await importSims(service, simsCsv(0, SIMS, false), SIMS)
+    await importSims(service, simsCsv(0, SIMS, []), SIMS)
     browser = await openBrowser(executable)
   }, LIMIT)
   quiet.after(async () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { assert, eventually, suite, tempDir } from '@steeple/testkit'
 import { type Started, startedProcesses } from '../harness/launch.ts'
 import { runSvc, type Service, until } from '../harness/service.ts'
@@ -140,6 +141,59 @@ box(
   },
   LIMIT,
 )
+
+box(
+  'goes on after a kill and a look into its store, refuses a store that lost an answered change, and goes on once that is accepted',
+  async () => {
+    await inDirectory(async (dataDir, processes) => {
+      const first = await processes.start({ dataDir, env: AS_NPM_START })
+      const { adminToken } = first
+      const [known = ''] = await issue(first, 1)
+      await first.kill()
+      const file = join(dataDir, 'svc.db')
+      const look = new DatabaseSync(file)
+      assert.is(look.prepare('select count(*) as n from sims_sim').get()?.n, 1)
+      look.close()
+      assert.not.ok(existsSync(`${file}-wal`), 'whoever looks last takes the log into the database')
+      const second = await processes.start({ dataDir, env: AS_NPM_START, adminToken })
+      assert.is(await stateOf(second, known), 'issued')
+      await issue(second, 1)
+      await second.kill()
+
+      const log = readFileSync(`${file}-wal`)
+      const last = lastFrame(log) + 100
+      log[last] = (log[last] ?? 0) ^ 1
+      writeFileSync(`${file}-wal`, log)
+      const said =
+        /store_invalid: .*svc\.db lacks the last \d+ answered commit.*svc store accept --data-dir \S+data/
+      assert.match(await refusedStart(processes, dataDir), said)
+      const doctor = await runSvc(['doctor', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], AS_NPM_START)
+      assert.match(doctor.stdout, /lacks the last \d+ answered commit/)
+      assert.equal(readFileSync(`${file}-wal`), log, 'what is left is as it was')
+
+      const accepted = await runSvc(['store', 'accept', '--data-dir', dataDir])
+      assert.is(accepted.code, 0, accepted.stderr)
+      const third = await processes.start({ dataDir, env: AS_NPM_START, adminToken })
+      assert.is(await stateOf(third, known), 'issued')
+      const { body } = await third.request('GET', '/v1/audit?limit=50&action=store.accept')
+      assert.match(body.entries[0]?.detail?.lost ?? '', /lacks the last \d+ answered commit/)
+      assert.is(await third.stop(), 0)
+      assert.is((await runSvc(['store', 'accept', '--data-dir', dataDir])).code, 1, 'nothing is lost now')
+      const kept = readdirSync(dataDir).filter((name) => name.startsWith('svc.db-wal-'))
+      assert.is(kept.length, 1)
+    })
+  },
+  LIMIT,
+)
+
+/** Where the last frame of the newest generation of a write-ahead log begins. */
+function lastFrame(log: Buffer): number {
+  const frame = log.readUInt32BE(8) + 24
+  let last = 32
+  for (let at = 32; at + frame <= log.length; at += frame)
+    if (log.compare(log, 16, 24, at + 8, at + 16) === 0) last = at
+  return last
+}
 
 box(
   'does not start with another vault key, and neither does a command',

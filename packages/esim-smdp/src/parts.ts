@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import type { Context, SimCredentials, SimIssuer, Subscribers, Vault } from '@steeple/contracts'
+import type { ClosedItems, Context, SimCredentials, SimIssuer, Subscribers, Vault } from '@steeple/contracts'
 import type { Certificate } from '@steeple/sgp22'
 import type { EsimConfig } from './config.ts'
 
@@ -75,6 +75,8 @@ export interface EsimParts {
   readonly issuer: SimIssuer
   readonly certs: CertStore
   readonly lookup: Lookup
+  /** What restores have closed. */
+  readonly closed: Pick<ClosedItems, 'among'>
   /** The template in force, or why there is none. */
   template(): ProfileTemplate
 }

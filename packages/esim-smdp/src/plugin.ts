@@ -1,5 +1,6 @@
 import {
   type Context,
+  closedItemsRef,
   type Instance,
   type Plugin,
   simIssuerRef,
@@ -11,6 +12,7 @@ import { certStore } from './certs/store.ts'
 import { codeCounts } from './codes/count.ts'
 import { followSims } from './codes/follow-sims.ts'
 import { forgetCodes } from './codes/forget-codes.ts'
+import { closeCodes } from './codes/restored.ts'
 import type { EsimConfig } from './config.ts'
 import { createEs2Service } from './es2/service.ts'
 import { createEs9 } from './es9/es9.ts'
@@ -43,6 +45,7 @@ export function esimPlugin(own: OwnParts = {}): Plugin<EsimConfig> {
   return {
     migrations: MIGRATIONS,
     tables: [CODES, SESSIONS, EUICCS, HELD, NOTICES, CERTS, DROPPED, REVOKED, KEYS, ORDERS, CALLS, PROGRESS],
+    restored: closeCodes,
     setup: async (context) => await setUp(context, own),
   }
 }
@@ -62,6 +65,7 @@ async function setUp(context: Context<EsimConfig>, own: OwnParts): Promise<Insta
     issuer: context.use(simIssuerRef),
     certs: own.certs ?? held,
     lookup: lookupBy(context.db, vault),
+    closed: context.use(closedItemsRef),
     template: own.template ?? templateInForce(context.config.template),
   }
   const es9 = createEs9(parts)

@@ -5,7 +5,7 @@ export {
   offlineTables,
   openOffline,
 } from './composition/offline.ts'
-export { missingStore, permitNewStore } from './composition/store-presence.ts'
+export { acceptStoreLoss, missingStore, permitNewStore } from './composition/store-presence.ts'
 export { fileOfStore, storeUrlOf } from './composition/store-url.ts'
 export { createKernel, type KernelOptions } from './create-kernel.ts'
 export type { Kernel } from './kernel.ts'

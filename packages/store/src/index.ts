@@ -1,3 +1,4 @@
+export { CLOSED, CLOSED_DDL, closedItems, closeItems } from './closed-items.ts'
 export type { CommitGroup, Database, SideConnection, StoreMigration, WriterTx } from './database.ts'
 export {
   type IntegrityProblem,
@@ -6,6 +7,7 @@ export {
   type ScanPosition,
   scanIntegrity,
 } from './integrity.ts'
+export { leaveOut } from './leave-out.ts'
 export { openDatabase, type StoreOptions } from './open.ts'
 export { loadPostgres, type PostgresLoad } from './postgres-load.ts'
 export { type ScanMemory, type ScanState, scanMemory } from './scan-memory.ts'
@@ -14,3 +16,4 @@ export { limitedTx, type SqlGuard, sqlGuard } from './scoped-db.ts'
 export { openSqliteConnection, type SqliteConnection, type SqliteStatement } from './sqlite-binding.ts'
 export type { StoreCopy } from './sqlite-copy.ts'
 export { isOtherSchema, sqliteError } from './store-error.ts'
+export { acceptLoss } from './wal-check.ts'

@@ -6,8 +6,7 @@ import { fallBack, migrate } from './migrate.ts'
 import { postgresBackend } from './postgres-backend.ts'
 import { scopedDb } from './scoped-db.ts'
 import { openSqliteConnections, sqliteBackend } from './sqlite-backend.ts'
-import { checkWalIsThere } from './store-place.ts'
-import { checkWal } from './wal-check.ts'
+import { checkAnswered } from './wal-check.ts'
 import { createWriter } from './writer.ts'
 
 /** What a store needs. `url` is `sqlite:<path>` or `postgres://…`. */
@@ -35,8 +34,7 @@ async function openBackend(url: string): Promise<Backend> {
   const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : ''
   if (path === '' || path === ':memory:')
     throw storeInvalid('store.url must be sqlite:<path of a file> or postgres://…')
-  checkWalIsThere(path)
-  await checkWal(path)
+  await checkAnswered(path)
   return sqliteBackend(path, openSqliteConnections(path))
 }
 

@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type SqlParams, type SqlValue, storeInvalid } from '@steeple/contracts'
 import type { Backend, Savepoint, WriterSession } from './backend.ts'
+import { type CommitNote, commitAfter, commitNote } from './commit-note.ts'
 import { type SqlCompiler, sqlCompiler, valuesOf } from './compiler.ts'
 import {
   openSqliteConnection,
@@ -122,6 +123,7 @@ function sqliteWriter(
   connection: SqliteConnection,
   compile: SqlCompiler,
   checkpoints: Checkpoints,
+  note: CommitNote,
 ): WriterSession {
   const reads = new SqliteReads(connection, compile)
   const control = (sql: string): (() => Promise<void>) => {
@@ -148,6 +150,18 @@ function sqliteWriter(
     }
   }
   const committing = control('commit')
+  const numberOfLast = connection.prepare('pragma user_version')
+  /** Gives this commit its number, in the transaction: what was answered can be told from what is there. */
+  const numbered = (): number => {
+    const { user_version: last } = numberOfLast.get() as { readonly user_version: number } // what the pragma gives
+    const number = commitAfter(last)
+    try {
+      connection.exec(`pragma user_version = ${number}`)
+    } catch (error) {
+      throw sqliteError(error)
+    }
+    return number
+  }
   /** Rows that this transaction has changed, whether it keeps them or not. */
   let changed = 0
   const rollback = control('rollback')
@@ -165,7 +179,10 @@ function sqliteWriter(
     all: (sql, params) => reads.all(sql, params),
     begin,
     commit: async () => {
+      // One that changes nothing writes nothing, a number least of all.
+      const number = changed === 0 ? undefined : numbered()
       await committing()
+      if (number !== undefined) note.write(number)
       checkpoints.committed(changed)
     },
     rollback: async () => {
@@ -196,6 +213,7 @@ function isLocked(error: unknown): boolean {
 export function sqliteBackend(path: string, connections: SqliteConnections): Backend {
   const compile = sqlCompiler('sqlite')
   const place = storePlace(path)
+  const note = commitNote(path)
   const checkpoints = sqliteCheckpoints({
     write: connections.write,
     path,
@@ -208,14 +226,14 @@ export function sqliteBackend(path: string, connections: SqliteConnections): Bac
       return problem === undefined ? undefined : `${problem}; ${whatNow(connections.write, path, place)}`
     },
     reader: new SqliteReads(connections.read, compile),
-    writer: sqliteWriter(connections.write, compile, checkpoints),
+    writer: sqliteWriter(connections.write, compile, checkpoints, note),
     fileProblems: (signal) => sqliteFileProblems(path, signal),
     copyTo: (target, signal) => copySqlite(path, target, signal),
     close: async () => {
       await checkpoints.close()
       connections.read.close()
       connections.write.close()
-      place.left()
+      note.close()
     },
   }
 }
@@ -227,10 +245,8 @@ function whatNow(write: SqliteConnection, path: string, place: StorePlace): stri
   // The next look does.
   if (write.inTransaction)
     return `no change is taken; do not restart the service yet: what was answered is still to be taken into ${path}`
-  if (isCheckpointed(write)) {
-    place.saved()
+  if (isCheckpointed(write))
     return `all that was answered is in ${path} now, and no change is taken; restart the service`
-  }
   return 'no change is taken; make sure that the disk has space, then restart the service'
 }
 

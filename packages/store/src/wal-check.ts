@@ -1,6 +1,11 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { copyFile, type FileHandle, open } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { storeInvalid } from '@steeple/contracts'
+import { commitsMissing, forgetCommit, notedCommit } from './commit-note.ts'
+import { openSqliteConnection } from './sqlite-binding.ts'
+import { sqliteError } from './store-error.ts'
 import {
   frameBytes,
   restoredHeader,
@@ -21,40 +26,87 @@ const LOOKS = 3
 const PAUSE_MS = 20
 /** Where the header of the database file states its page size; 1 stands for 65536. */
 const PAGE_SIZE_AT = 16
+/** Where it keeps the number of the last commit (`user_version`). */
+const NUMBER_AT = 60
 /** Frames that are read at once. */
 const FRAMES_AT_ONCE = 64
 /** As much of the first frame as holds its salts. */
 const FRAME_START = 24
 
 /**
- * Refuses a SQLite file whose WAL is damaged in the middle. SQLite itself would read up to the damage and drop every
- * commit behind it without a word.
+ * Refuses a SQLite file that lacks what was answered: commits up to the number that was noted, or commits behind a damage of
+ * its WAL. SQLite itself would read up to the damage, and do without a WAL that is missing, without a word. That a file
+ * is missing proves nothing: whoever looks into the store takes the WAL into it and removes it.
  *
- * Throws `store_invalid`. Not seen: damage in the last commit (it looks as a torn write does) and in frames that were
- * copied into the database file already.
+ * Throws `store_invalid`. Not seen: damage in the last commits before a power cut that took the note of them too.
  */
-export async function checkWal(path: string): Promise<void> {
-  let lost = 0
+export async function checkAnswered(path: string): Promise<void> {
+  let loss: string | undefined
   for (let look = 0; look < LOOKS; look++) {
-    lost = await lostCommits(path)
-    if (lost < COMMITS_THAT_PROVE_DAMAGE) return
+    loss = await answeredLoss(path)
+    if (loss === undefined) return
     await pause(PAUSE_MS)
   }
   throw storeInvalid(
-    `${path}-wal is damaged and at least ${lost} answered commits behind the damage would be lost; ` +
-      'restore a backup, or move the -wal file away to go on without them',
+    `${loss}; put back what is missing beside ${path}, or restore a backup; to go on without these commits, run: svc store accept --data-dir ${dirname(path)}`,
   )
 }
 
-/** How many commits follow the first broken frame. */
-async function lostCommits(path: string): Promise<number> {
-  const file = await open(`${path}-wal`, 'r').catch(() => undefined)
-  if (file === undefined) return 0
+/** What of the answered commits `path` lacks, in words; undefined when nothing is known to be lost. */
+async function answeredLoss(path: string): Promise<string | undefined> {
+  // Before the store: a commit of another process stands there first.
+  const noted = notedCommit(path)
+  const { behindDamage, number } = await lookInto(path)
+  if (behindDamage >= COMMITS_THAT_PROVE_DAMAGE)
+    return `${path}-wal is damaged and at least ${behindDamage} answered commits behind the damage would be lost`
+  const missing = number === undefined ? 0 : commitsMissing(number, noted)
+  if (missing === 0) return undefined
+  const name = basename(path)
+  return (
+    `${path} lacks the last ${missing} answered commit(s), up to number ${noted}: ` +
+    `${name}-wal is missing or damaged, or ${name} is an older copy`
+  )
+}
+
+/**
+ * Takes the store file at `path`, which nobody else has open, for what it holds, although it lacks answered commits. Its WAL is kept as
+ * `<path>-wal-<stamp>` first. Gives what is lost, in words. Throws `store_invalid` when nothing is known to be lost.
+ */
+export async function acceptLoss(path: string, stamp: string): Promise<string> {
+  const loss = await answeredLoss(path)
+  if (loss === undefined) throw storeInvalid(`${path} lacks nothing that was answered; start the service`)
+  if (existsSync(`${path}-wal`)) await copyFile(`${path}-wal`, `${path}-wal-${stamp}`)
   try {
-    const header = await headerOf(file, path)
-    return header === undefined ? 0 : await commitsBehindDamage(file, header)
+    const connection = openSqliteConnection(path, 'write')
+    try {
+      connection.pragma('wal_checkpoint(TRUNCATE)')
+    } finally {
+      connection.close()
+    }
+  } catch (error) {
+    throw sqliteError(error)
+  }
+  forgetCommit(path)
+  return loss
+}
+
+/** What the files of a store come to, as SQLite reads them. */
+interface Look {
+  /** Whole commits behind the first broken frame of the WAL. */
+  readonly behindDamage: number
+  /** Of the last commit that counts; undefined without a database. */
+  readonly number: number | undefined
+}
+
+async function lookInto(path: string): Promise<Look> {
+  const wal = await open(`${path}-wal`, 'r').catch(() => undefined)
+  if (wal === undefined) return { behindDamage: 0, number: await numberInDatabase(path) }
+  try {
+    const header = await headerOf(wal, path)
+    const walk = header === undefined ? { behindDamage: 0, number: undefined } : await walkOf(wal, header)
+    return { ...walk, number: walk.number ?? (await numberInDatabase(path)) }
   } finally {
-    await file.close()
+    await wal.close()
   }
 }
 
@@ -62,12 +114,21 @@ async function lostCommits(path: string): Promise<number> {
 async function headerOf(file: FileHandle, path: string): Promise<WalHeader | undefined> {
   const header = walHeader(await bytesAt(file, 0, WAL_HEADER_BYTES))
   if (header?.isIntact === true) return header
+  const size = await bytesOfDatabase(path, PAGE_SIZE_AT, 2)
+  const stated = size.length < 2 ? 0 : size.readUInt16BE(0)
+  return restoredHeader(await bytesAt(file, WAL_HEADER_BYTES, FRAME_START), stated === 1 ? 65_536 : stated)
+}
+
+async function numberInDatabase(path: string): Promise<number | undefined> {
+  const bytes = await bytesOfDatabase(path, NUMBER_AT, 4)
+  return bytes.length < 4 ? undefined : bytes.readUInt32BE(0)
+}
+
+async function bytesOfDatabase(path: string, at: number, length: number): Promise<Buffer> {
   const database = await open(path, 'r').catch(() => undefined)
-  if (database === undefined) return undefined
+  if (database === undefined) return Buffer.alloc(0)
   try {
-    const size = await bytesAt(database, PAGE_SIZE_AT, 2)
-    const stated = size.length < 2 ? 0 : size.readUInt16BE(0)
-    return restoredHeader(await bytesAt(file, WAL_HEADER_BYTES, FRAME_START), stated === 1 ? 65_536 : stated)
+    return await bytesAt(database, at, length)
   } finally {
     await database.close()
   }
@@ -80,21 +141,25 @@ async function bytesAt(file: FileHandle, at: number, length: number): Promise<Bu
 }
 
 /** Frames of older generations of the file carry other salts and end the walk's interest, not the walk. */
-async function commitsBehindDamage(file: FileHandle, header: WalHeader): Promise<number> {
+async function walkOf(file: FileHandle, header: WalHeader): Promise<Look> {
   let sums: WalSums = header.sums
   let isSound = header.isIntact
-  let commits = 0
+  let behindDamage = 0
+  let number: number | undefined
+  let coming: number | undefined
   for await (const bytes of framesOf(file, frameBytes(header))) {
     const frame = walFrame(header, bytes)
     if (isSound) {
       const after = frame.sumsAfter(sums)
       isSound = frame.salts === header.salts && after[0] === frame.stated[0] && after[1] === frame.stated[1]
       sums = after
+      if (isSound && frame.page === 1) coming = frame.content.readUInt32BE(NUMBER_AT)
+      if (isSound && frame.isCommit) number = coming
       continue
     }
-    if (frame.salts === header.salts && frame.isCommit) commits++
+    if (frame.salts === header.salts && frame.isCommit) behindDamage++
   }
-  return commits
+  return { behindDamage, number }
 }
 
 /** The whole frames of a WAL, each until the next one is asked for. */

@@ -15,6 +15,9 @@ export type WalSums = readonly [number, number]
 export interface WalFrame {
   readonly salts: string
   readonly isCommit: boolean
+  /** Page of the database that it holds; the first is 1. */
+  readonly page: number
+  readonly content: Buffer
   /** The checksum that the frame states. */
   readonly stated: WalSums
   /** The checksum of the frame's content, continuing `before`. */
@@ -77,6 +80,8 @@ export function walFrame(header: WalHeader, bytes: Buffer): WalFrame {
   return {
     salts: bytes.toString('hex', 8, 16),
     isCommit: bytes.readUInt32BE(4) !== 0,
+    page: bytes.readUInt32BE(0),
+    content: bytes.subarray(FRAME_HEADER_BYTES),
     stated: [bytes.readUInt32BE(16), bytes.readUInt32BE(20)],
     sumsAfter: (before) => {
       const head = sumsOf(bytes, 0, 8, header.isLittleEndian, before)

@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process'
-import { copyFile, readdir, rename, rm } from 'node:fs/promises'
+import { copyFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { assert, fakeClock, suite, tempDir } from '@steeple/testkit'
+import { assert, fakeClock, rounds, suite, tempDir } from '@steeple/testkit'
+import { commitAfter, commitsMissing } from '../src/commit-note.ts'
 import type { Database } from '../src/database.ts'
 import { openDatabase } from '../src/open.ts'
+import { openSqliteConnection } from '../src/sqlite-binding.ts'
 import { failure, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
+import { acceptLoss } from '../src/wal-check.ts'
 
 const place = suite('store/place')
 const quiet = (): void => undefined
@@ -96,45 +99,143 @@ place('saves what was answered when somebody has opened the store since its WAL 
   })
 })
 
-/** Runs `code` with an open store in a process of its own, which kills itself. */
-async function killed(path: string): Promise<void> {
+/** Adds rows with an open store in a process of its own, which kills itself. */
+async function killed(path: string, rows: readonly string[]): Promise<void> {
   const source = `
     const { openDatabase } = await import(${JSON.stringify(new URL('../src/open.ts', import.meta.url).href)})
     const quiet = () => undefined
     const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
     const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
     const db = await openDatabase({ url: ${JSON.stringify(`sqlite:${path}`)}, clock, log })
-    await db.transact((tx) => tx.run("create table toy_item (id text)"))
-    await db.transact((tx) => tx.run("insert into toy_item (id) values ('a')"))
+    await db.transact((tx) => tx.run("create table if not exists toy_item (id text)"))
+    for (const id of ${JSON.stringify(rows)})
+      await db.transact((tx) => tx.run("insert into toy_item (id) values (:id)", { id }))
     process.kill(process.pid, 'SIGKILL')`
   const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: 'ignore' })
   await new Promise((resolve) => child.once('close', resolve))
 }
 
-place('refuses at the start a store whose WAL has vanished since it was killed', async () => {
+/** A killed store with the rows a to e, of which the WAL alone has most. */
+async function withKilled(work: (path: string, folder: string) => Promise<void>): Promise<void> {
   await using dir = await tempDir()
   const path = join(dir.path, 'svc.db')
-  await killed(path)
-  const wal = `${path}-wal`
-  await rename(wal, `${wal}.away`)
-  const error = await failure(() => open(path))
-  assert.is(error?.code, 'store_invalid')
-  assert.match(error?.message ?? '', /svc\.db-wal is missing .*remove .*svc\.db-in-use/)
-  await rename(`${wal}.away`, wal)
+  await killed(path, ROWS)
+  await work(path, dir.path)
+}
+const ROWS = ['a', 'b', 'c', 'd', 'e']
+
+/** The rows that the store has when it opens. */
+async function rowsOf(path: string): Promise<readonly string[]> {
   const db = await open(path)
-  assert.equal(await ids(db), ['a'])
-  await db.close()
-  assert.equal(await readdir(dir.path), ['svc.db'], 'a proper end leaves no mark')
+  try {
+    return await ids(db)
+  } finally {
+    await db.close()
+  }
+}
+
+place(
+  'refuses at the start a store whose WAL has vanished with answered commits, until that is accepted',
+  async () => {
+    await withKilled(async (path, folder) => {
+      const wal = `${path}-wal`
+      await rename(wal, `${wal}.away`)
+      const error = await failure(() => open(path))
+      assert.is(error?.code, 'store_invalid')
+      assert.match(
+        error?.message ?? '',
+        /svc\.db lacks the last 5 answered commit.*-wal is missing.*svc store accept/,
+      )
+      await rename(`${wal}.away`, wal)
+      assert.equal(await rowsOf(path), ROWS)
+      assert.equal(await readdir(folder), ['svc.db', 'svc.db-committed'])
+      assert.match(
+        (await failure(async () => void (await acceptLoss(path, 'x'))))?.message ?? '',
+        /lacks nothing that was answered/,
+      )
+    })
+  },
+)
+
+place('opens a killed store that somebody has looked into, whose WAL is in the database since', async () => {
+  await withKilled(async (path, folder) => {
+    const look = openSqliteConnection(path, 'write')
+    look.prepare('select count(*) as n from toy_item').get()
+    look.close()
+    assert.equal(await readdir(folder), ['svc.db', 'svc.db-committed'])
+    assert.equal(await rowsOf(path), ROWS)
+  })
 })
 
-place('opens a store that was killed and then closed properly by a command', async () => {
-  await using dir = await tempDir()
-  const path = join(dir.path, 'svc.db')
-  await killed(path)
-  await (await open(path)).close()
-  const db = await open(path)
-  assert.equal(await ids(db), ['a'])
-  await db.close()
+place('is never without an answered commit for a flipped byte of the WAL, wherever it is', async () => {
+  await withKilled(async (path, folder) => {
+    const wal = await readFile(`${path}-wal`)
+    const [database, note] = [await readFile(path), await readFile(`${path}-committed`)]
+    const seen = { refused: 0, whole: 0 }
+    const last = wal.length - 8_300
+    const flips = rounds(40)
+    for (let n = 0; n < flips; n++) {
+      // Each fourth in the last commit, which looks like one that a power cut has torn.
+      const at = Math.floor(n % 4 === 0 ? last + (n * 8_300) / flips : (n * wal.length) / flips)
+      const flipped = Buffer.from(wal)
+      flipped[at] = (flipped[at] ?? 0) ^ (1 << (n % 8))
+      for (const name of await readdir(folder)) await rm(join(folder, name))
+      await writeFile(path, database)
+      await writeFile(`${path}-wal`, flipped)
+      await writeFile(`${path}-committed`, note)
+      const error = await failure(async () => assert.equal(await rowsOf(path), ROWS, `octet ${at}`))
+      if (error !== undefined) assert.is(error.code, 'store_invalid', error.message)
+      seen[error === undefined ? 'whole' : 'refused'] += 1
+    }
+    assert.ok(seen.refused > flips / 2, JSON.stringify(seen))
+  })
+})
+
+place('goes on without what a damaged WAL has lost once that is accepted, and keeps the WAL', async () => {
+  await withKilled(async (path, folder) => {
+    const wal = await readFile(`${path}-wal`)
+    wal[wal.length - 1] = (wal.at(-1) ?? 0) ^ 1
+    await writeFile(`${path}-wal`, wal)
+    assert.match((await failure(() => open(path)))?.message ?? '', /lacks the last 1 answered commit/)
+    assert.match(await acceptLoss(path, 'then'), /lacks the last 1 answered commit/)
+    assert.equal(await rowsOf(path), ['a', 'b', 'c', 'd'])
+    assert.equal(await readFile(join(folder, 'svc.db-wal-then')), wal)
+  })
+})
+
+place('refuses an older copy of the store, and takes one that is as new', async () => {
+  await withKilled(async (path) => {
+    assert.equal(await rowsOf(path), ROWS)
+    await copyFile(path, `${path}.older`)
+    const db = await open(path)
+    await db.transact((tx) => tx.run("insert into toy_item (id) values ('f')"))
+    await db.close()
+    await copyFile(path, `${path}.newest`)
+    await copyFile(`${path}.older`, path)
+    assert.match((await failure(() => open(path)))?.message ?? '', /lacks the last 1 answered.*an older copy/)
+    await copyFile(`${path}.newest`, path)
+    assert.equal(await rowsOf(path), [...ROWS, 'f'])
+  })
+})
+
+place('believes no damaged note, and writes no number for what changes nothing', async () => {
+  await withKilled(async (path) => {
+    const note = await readFile(`${path}-committed`, 'latin1')
+    await writeFile(`${path}-committed`, note.replace('5', '9'))
+    const db = await open(path)
+    await db.transact((tx) => tx.run("delete from toy_item where id = 'none'"))
+    assert.not.match(await readFile(`${path}-committed`, 'latin1'), /6/)
+    await db.close()
+    assert.equal(await rowsOf(path), ROWS)
+  })
+})
+
+place('takes numbers that went round for what they are', () => {
+  const last = 2 ** 31 - 1
+  assert.is(commitAfter(last), 0)
+  assert.is(commitsMissing(last, 0), 1)
+  assert.is(commitsMissing(0, last), 0)
+  assert.is(commitsMissing(7, undefined), 0)
 })
 
 place.run()

@@ -9,7 +9,7 @@ import {
   unauthenticated,
   validationFailed,
 } from '@steeple/contracts'
-import type { IdempotencyClaim } from '@steeple/kernel'
+import type { IdempotencyClaim, StoredReply } from '@steeple/kernel'
 import type { Endpoint } from '../host/endpoint.ts'
 import { ANONYMOUS } from './anonymous.ts'
 import type { RequestContext } from './request-context.ts'
@@ -21,6 +21,7 @@ const KEY = /^[\x21-\x7e]{1,255}$/
 /** Refusals at the door: another try of the same request may pass. */
 const PASSING: readonly number[] = [unauthenticated.status, forbidden.status, rateLimited.status]
 
+const OTHER_BODY = 'with another body'
 /** The header of an answer that repeats an earlier one. */
 const REPLAYED: Readonly<Record<string, string>> = { 'Idempotency-Replayed': 'true' }
 
@@ -56,7 +57,8 @@ export async function answerOnce(
 ): Promise<Reply> {
   const { running, kernel } = context.core
   const other = running.get(claim.scope)
-  if (other !== undefined) throw other === claim.bodySha256 ? idempotencyInProgress() : idempotencyKeyReused()
+  if (other !== undefined)
+    throw other === claim.bodySha256 ? idempotencyInProgress() : idempotencyKeyReused(OTHER_BODY)
   running.set(claim.scope, claim.bodySha256)
   try {
     const first = await kernel.mutations.stored(claim.scope)
@@ -68,11 +70,10 @@ export async function answerOnce(
   }
 }
 
-function replay(
-  first: { readonly bodySha256: string; readonly reply: Reply },
-  claim: IdempotencyClaim,
-): Reply {
-  if (first.bodySha256 !== claim.bodySha256) throw idempotencyKeyReused()
+function replay(first: StoredReply, claim: IdempotencyClaim): Reply {
+  if (first.isUndone === true)
+    throw idempotencyKeyReused('before a restore, which has undone what it did: look what is there')
+  if (first.bodySha256 !== claim.bodySha256) throw idempotencyKeyReused(OTHER_BODY)
   return { ...first.reply, headers: { ...first.reply.headers, ...REPLAYED } }
 }
 

@@ -36,6 +36,11 @@ const RESPONSE: JsonSchema = objectSchema(
     },
     counts: { ...COUNTS, description: 'Rows of each table in it.' },
     present: { ...COUNTS, description: 'Rows of each table of this node now.' },
+    closed: {
+      ...COUNTS,
+      description:
+        'What is good for one use and may have been used since the backup was taken, by kind: it opens nothing until it is reopened (POST /v1/restore/reopen).',
+    },
     with_keys: { type: 'boolean' },
     dry_run: { type: 'boolean' },
     kept_in: {
@@ -51,6 +56,7 @@ const RESPONSE: JsonSchema = objectSchema(
     'schema',
     'counts',
     'present',
+    'closed',
     'with_keys',
     'dry_run',
     'kept_in',
@@ -71,7 +77,7 @@ export function restoreRoute(parts: BackupParts): Route {
     description:
       `An encrypted one needs its passphrase in ${PASSPHRASE_HEADER}. Everything is checked before anything changes: each ` +
       'octet, the store, its audit trail, keys and versions. Then the service starts anew with what was restored, all ' +
-      'sessions have ended, TX is disarmed, and the core is brought to what the store says. What was before stays in ' +
+      'sessions have ended, TX is disarmed, what is good for one use is closed, and the core is brought to what the store says. What was before stays in ' +
       '`restore-<time>` of the data directory. Of another node, or wrong in any way: 400, and nothing has changed.',
     consumes: ['application/octet-stream', 'application/gzip', 'application/x-gzip'],
     // The setting can change while the service runs: see `bounded`.
@@ -130,7 +136,7 @@ async function* bounded(body: AsyncIterable<Uint8Array>, limit: number): AsyncGe
   }
 }
 
-function answerOf({ facts, present }: StagedFindings, keptIn: string | null): object {
+function answerOf({ facts, present, closed }: StagedFindings, keptIn: string | null): object {
   return {
     restored_from: facts.nodeId,
     node_name: facts.nodeName,
@@ -139,6 +145,7 @@ function answerOf({ facts, present }: StagedFindings, keptIn: string | null): ob
     schema: facts.schema,
     counts: facts.counts,
     present,
+    closed,
     with_keys: facts.hasKeys,
     dry_run: keptIn === null,
     kept_in: keptIn,

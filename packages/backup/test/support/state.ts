@@ -14,7 +14,7 @@ export const FACTS: StateFacts = {
   nodeId: '5c0d8a1e-5c3b-4f43-9d3c-0f6a4d3f2b11',
   nodeName: 'hill',
   version: '0.1.0',
-  schema: { kernel: '0008_secret' },
+  schema: { kernel: '0009_closed' },
   counts: { sims_sim: 3 },
   hasKeys: true,
   takenAtMs: Date.UTC(2026, 10, 22),

@@ -6,12 +6,12 @@ import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, type Json } from '../client/rest-client.ts'
 import { failure, usageError } from '../command-error.ts'
 import { askLines } from '../output/ask-lines.ts'
-import { jsonText } from '../output/print.ts'
+import { jsonText, printList } from '../output/print.ts'
 import { withProgress } from '../output/progress.ts'
 import { saveDownload } from '../output/save-download.ts'
 import { fields, table } from '../output/table.ts'
 import type { Terminal } from '../terminal.ts'
-import { restCommand } from './options.ts'
+import { type ListOptions, limitOption, restCommand } from './options.ts'
 
 interface PassphraseOptions extends ConnectionOptions {
   readonly passphraseFile?: string
@@ -29,7 +29,7 @@ const HEADER = 'x-backup-passphrase'
 const MAGIC = 'SVCBKP'
 const MIB = 1_048_576
 
-/** `svc backup`, `svc restore` */
+/** `svc backup`, `svc restore`, `svc reopen` */
 export function addBackupCommands(program: Command, terminal: Terminal): void {
   restCommand(program, 'backup [file]', 'take a backup; its name is made of node and time when none is given')
     .option(
@@ -43,6 +43,37 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
     .option('--adopt', 'take a backup of another node too: this node becomes that one')
     .option('--passphrase-file <file>', 'file with the passphrase')
     .action((file: string, options: RestoreOptions) => restore(terminal, file, options))
+  restCommand(
+    program,
+    'reopen [kind] [ids...]',
+    'list what a restore has closed, or let a kind (or some of it) be used again',
+  )
+    .addOption(limitOption())
+    .action((kind: string | undefined, ids: readonly string[], options: ListOptions) =>
+      kind === undefined ? closed(terminal, options) : reopen(terminal, { kind, ids }, options),
+    )
+}
+
+const CLOSED_COLUMNS = [
+  { title: 'KIND', value: (row: Json) => row.kind },
+  { title: 'ID', value: (row: Json) => row.id },
+  { title: 'EXPIRES', value: (row: Json) => row.expires_at },
+]
+
+async function closed(terminal: Terminal, options: ListOptions): Promise<void> {
+  const rows = await connect(terminal, options).list('/v1/restore/closed', 'closed', options.limit)
+  printList(terminal, options.json === true, rows, CLOSED_COLUMNS)
+}
+
+async function reopen(
+  terminal: Terminal,
+  { kind, ids }: { readonly kind: string; readonly ids: readonly string[] },
+  options: ConnectionOptions,
+): Promise<void> {
+  const wish = ids.length === 0 ? { kind } : { kind, ids }
+  const { body } = await connect(terminal, options).change('POST', '/v1/restore/reopen', wish)
+  if (options.json === true) terminal.out(jsonText(body))
+  else terminal.out(`${String(body.reopened)} of ${kind} can be used again\n`)
 }
 
 async function backup(terminal: Terminal, file: string | undefined, options: BackupOptions): Promise<void> {
@@ -108,6 +139,11 @@ function show(terminal: Terminal, body: Json, { dryRun: isDryRun }: RestoreOptio
   const changes = changesOf(body)
   if (changes.length > 0) terminal.out(`\n${table(changes, COLUMNS, terminal.columns)}`)
   else terminal.out('\nno table has another number of rows\n')
+  const shut = Object.entries((body.closed ?? {}) as Readonly<Record<string, number>>)
+  if (shut.length > 0)
+    terminal.out(
+      `\nclosed, since they may have been used after the backup: ${shut.map(([kind, count]) => `${count} ${kind}`).join(', ')}\nsvc reopen lists them, svc reopen KIND lets them be used again\n`,
+    )
   terminal.out(
     isDryRun === true
       ? '\nnothing was changed\n'

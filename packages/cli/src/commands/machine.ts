@@ -7,7 +7,7 @@ interface LocalOptions extends PlaceOptions {
   readonly json?: boolean
 }
 
-/** `svc node init`, `config check`, `vault rotate`, `store new`, `doctor`: what works on this machine's files. */
+/** `svc node init`, `config check`, `vault rotate`, `store new`, `store accept`, `doctor`: what works on this machine's files. */
 export function addMachineCommands(program: Command, terminal: Terminal): void {
   const node = program.command('node').description('this node')
   placeOptions(
@@ -38,6 +38,16 @@ export function addMachineCommands(program: Command, terminal: Terminal): void {
   ).action(async (options: LocalOptions) => {
     const { permitNewStoreHere } = await import('../offline/new-store.ts')
     await permitNewStoreHere(terminal, options)
+  })
+  placeOptions(
+    localCommand(
+      store,
+      'accept',
+      'let the next start go on without answered commits that the store has lost',
+    ),
+  ).action(async (options: LocalOptions) => {
+    const { acceptStoreHere } = await import('../offline/new-store.ts')
+    await acceptStoreHere(terminal, options)
   })
   placeOptions(localCommand(program, 'doctor', 'look for what is wrong here and say what to do'))
     .option('--listen <address>', 'listen address of the service (from the configuration when absent)')

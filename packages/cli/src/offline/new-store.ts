@@ -1,7 +1,11 @@
-import { permitNewStore } from '@steeple/kernel'
+import { systemClock } from '@steeple/clock'
+import { systemPrincipal } from '@steeple/contracts'
+import { acceptStoreLoss, openOffline, permitNewStore } from '@steeple/kernel'
+import { openSecrets } from '@steeple/secrets'
 import { jsonText } from '../output/print.ts'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
+import { commandLog } from './command-log.ts'
 import { settledHere } from './settled-here.ts'
 
 /** `svc store new`: lets the next start begin with an empty store. Throws `store_invalid` while there is one. */
@@ -16,4 +20,35 @@ export async function permitNewStoreHere(
     terminal.out(
       `the next start makes a new, empty store in ${store}; its SIMs, tokens and audit trail begin anew\n`,
     )
+}
+
+/**
+ * `svc store accept`: has the next start go on without answered commits that the store lacks; the audit trail says so. Throws
+ * `store_invalid` when nothing is known to be lost, `data_dir_in_use`.
+ */
+export async function acceptStoreHere(
+  terminal: Terminal,
+  options: PlaceOptions & { readonly json?: boolean },
+): Promise<void> {
+  const settings = await settledHere(terminal, options)
+  const clock = systemClock()
+  const lost = await acceptStoreLoss(settings, clock)
+  const secrets = openSecrets(settings.server.data_dir)
+  const store = await openOffline({ settings, secrets, clock, log: commandLog(terminal), use: 'exclusive' })
+  try {
+    await store.mutations().run({
+      principal: systemPrincipal('svc store'),
+      action: 'store.accept',
+      target: secrets.identity.nodeId,
+      owner: 'kernel',
+      work: async (tx) => {
+        tx.audit({ detail: { lost } })
+        return { status: 200 }
+      },
+    })
+  } finally {
+    await store.close()
+  }
+  if (options.json === true) terminal.out(jsonText({ accepted: true, lost }))
+  else terminal.out(`${lost}; the next start goes on without, and the audit trail says so\n`)
 }

@@ -237,6 +237,7 @@ export function offlineCommands(world: CommandWorld): readonly Command[] {
   return [
     { name: 'vault rotate', args: ['vault', 'rotate', ...place] },
     { name: 'audit verify', args: ['audit', 'verify', ...place] },
+    { name: 'store accept', args: ['store', 'accept', ...place] },
     { name: 'store new', args: ['store', 'new', ...place] },
     { name: 'doctor', args: ['doctor', ...place] },
     {

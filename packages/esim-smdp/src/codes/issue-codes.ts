@@ -34,7 +34,7 @@ export async function issueCodes(parts: EsimParts, request: IssueRequest): Promi
     codes.push(await newCode(parts, card, await candidates.credentials(card), terms))
   const reply = await request.mutate(candidates.target, async (tx) => {
     const sims = await candidates.issueIn?.(tx)
-    const placed = await placeCodes(tx, codes, termsNow(parts))
+    const placed = await placeCodes(parts, tx, codes, termsNow(parts))
     say(tx, placed, { target: candidates.target, sims, terms })
     return { status: 201, sealed: true, body: answer(placed, codes, candidates) }
   })

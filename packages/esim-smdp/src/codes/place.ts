@@ -1,9 +1,11 @@
 import type { ImsiHash, Tx } from '@steeple/contracts'
+import type { EsimParts } from '../parts.ts'
 import { move, type Terms } from '../states/move.ts'
 import { AT_ONCE, codesOfSims, heldOfCodes, OPEN_STATES } from '../store/code-queries.ts'
 import { CODES, type CodeRow, type HeldRow } from '../store/rows.ts'
 import { esimCodeConflict } from './conflict.ts'
 import type { NewCode } from './new-codes.ts'
+import { ESIM_CODE } from './restored.ts'
 
 /** The codes that took the place of others, as they are stored. */
 export interface Placed {
@@ -18,7 +20,12 @@ export interface Placed {
  * has told that it deleted the profile. So no two eUICCs ever get the same keys.
  * Throws `esim_code_conflict`.
  */
-export async function placeCodes(tx: Tx, codes: readonly NewCode[], terms: Terms): Promise<Placed> {
+export async function placeCodes(
+  { closed }: Pick<EsimParts, 'closed'>,
+  tx: Tx,
+  codes: readonly NewCode[],
+  terms: Terms,
+): Promise<Placed> {
   const rows: CodeRow[] = []
   const replaced: string[] = []
   for (let at = 0; at < codes.length; at += AT_ONCE) {
@@ -27,6 +34,8 @@ export async function placeCodes(tx: Tx, codes: readonly NewCode[], terms: Terms
       tx,
       some.map(({ row }) => row.hash),
     )
+    const open = before.filter(({ state }) => OPEN_STATES.includes(state)).map(({ token }) => token)
+    refuseClosed(before, await closed.among(ESIM_CODE, open))
     const bySim = Map.groupBy(before, ({ hash }) => hash)
     const held = await heldOfCodes(
       tx,
@@ -47,6 +56,15 @@ export async function placeCodes(tx: Tx, codes: readonly NewCode[], terms: Terms
     }
   }
   return { rows, replaced }
+}
+
+/** Somebody may have got the profile by it: a second code would give the same keys to another eUICC. */
+function refuseClosed(codes: readonly CodeRow[], closed: ReadonlySet<string>): void {
+  const found = codes.find(({ token }) => closed.has(token))
+  if (found === undefined) return
+  throw esimCodeConflict(
+    `code ${found.token} of SIM ${found.hash} was closed by a restore, since it may have been used after the backup; if nobody has used it, let it be used again (svc reopen ${ESIM_CODE} ${found.token}), else issue a new SIM with replaces`,
+  )
 }
 
 function boundTo(row: CodeRow, others: readonly CodeRow[], held: ReadonlyMap<string, HeldRow>): CodeRow {

@@ -6,6 +6,7 @@ import {
   timestampFromMs,
   timestampOrNull,
 } from '@steeple/contracts'
+import { OPEN_STATES } from '../store/code-queries.ts'
 import type { CodeRow, HeldRow } from '../store/rows.ts'
 
 const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] }
@@ -43,6 +44,11 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   iccid_last4: { type: 'string' },
   confirmation_required: { type: 'boolean' },
   single_use: { type: 'boolean' },
+  closed: {
+    type: 'boolean',
+    description:
+      'By a restore: nobody gets the profile by it until it is reopened (POST /v1/restore/reopen).',
+  },
   batch_id: NULLABLE_TEXT,
   last_error: NULLABLE_TEXT,
   profile: PROFILE,
@@ -52,7 +58,11 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
 export const CODE_SCHEMA: JsonSchema = objectSchema(PROPERTIES, Object.keys(PROPERTIES))
 
 /** A code as answered: neither its matching id nor its confirmation code. `held`: where its profile is. */
-export function codeRecord(row: CodeRow, held: HeldRow | undefined): Readonly<Record<string, unknown>> {
+export function codeRecord(
+  row: CodeRow,
+  held: HeldRow | undefined,
+  closed: ReadonlySet<string>,
+): Readonly<Record<string, unknown>> {
   return {
     token: row.token,
     imsi_sha256_12: row.hash,
@@ -66,6 +76,7 @@ export function codeRecord(row: CodeRow, held: HeldRow | undefined): Readonly<Re
     iccid_last4: row.iccid_last4,
     confirmation_required: row.confirmation_sealed !== null,
     single_use: row.single_use === 1,
+    closed: OPEN_STATES.includes(row.state) && closed.has(row.token),
     batch_id: row.batch_id,
     last_error: row.last_error,
     profile:

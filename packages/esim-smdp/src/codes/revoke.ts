@@ -24,6 +24,6 @@ export async function revokeCode(
     const isHeld = held !== undefined && held.state !== 'deleted'
     tx.audit({ detail: { imsi_sha256_12: before.hash, from: before.state, is_delivered: isHeld } })
     tx.event({ type: 'esim.revoke', subject: token, data: { from: before.state } })
-    return { body: codeRecord(after, held) }
+    return { body: codeRecord(after, held, new Set()) }
   })
 }

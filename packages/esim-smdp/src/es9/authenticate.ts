@@ -1,5 +1,6 @@
 import type { OpenableSim, Tx } from '@steeple/contracts'
 import { signP1363 } from '@steeple/sgp22'
+import { ESIM_CODE } from '../codes/restored.ts'
 import { noteStep } from '../es2/progress.ts'
 import type { RspIdentity } from '../parts.ts'
 import { type AuthenticateOk, readAuthenticateResponse } from '../rsp/authenticate-response.ts'
@@ -23,6 +24,8 @@ import { type ProvenEuicc, proveEuicc } from './prove-euicc.ts'
 interface Sought {
   readonly code: CodeRow
   readonly sim: OpenableSim | undefined
+  /** By a restore. */
+  readonly isClosed: boolean
 }
 /** What is answered when nothing stands in the way. */
 interface Offer {
@@ -92,7 +95,9 @@ async function soughtBy(
     matchingId === ''
       ? await codeOfEid(db, euicc.hash)
       : await codeOfMatching(db, await parts.lookup.mac(matchingId))
-  return code === undefined ? undefined : { code, sim: await parts.issuer.sim(simOf(code)) }
+  if (code === undefined) return undefined
+  const closed = await parts.closed.among(ESIM_CODE, [code.token])
+  return { code, sim: await parts.issuer.sim(simOf(code)), isClosed: closed.has(code.token) }
 }
 
 function offerOf(
@@ -187,6 +192,7 @@ async function judge(
   const by = { eid: euicc.hash, eidLast4: euicc.last4 }
   const moved = move(before, { kind: 'attempt', sim: standingOf(sought?.sim?.view), ...by }, core.terms())
   if (moved.refusal !== undefined) return { ...moved, before }
+  if (sought?.isClosed === true) return { refusal: 'not_released', before }
   if (await isHeldElsewhere(tx, before.hash, euicc.hash)) return { refusal: 'other_eid' }
   const { profileMajor = PROFILE_MAJOR, freeMemory = LEAST_MEMORY, svn } = response.info
   if (profileMajor < PROFILE_MAJOR || !isSpoken(svn) || !isFit)

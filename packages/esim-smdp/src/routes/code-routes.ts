@@ -10,6 +10,7 @@ import {
   route,
 } from '@steeple/contracts'
 import { CODE_SCHEMA, codeRecord } from '../codes/record.ts'
+import { ESIM_CODE } from '../codes/restored.ts'
 import { revokeCode } from '../codes/revoke.ts'
 import type { EsimParts } from '../parts.ts'
 import {
@@ -63,7 +64,7 @@ export function codeRoutes(parts: EsimParts): readonly Route[] {
       handle: async (request) => {
         const row = await codeBy(parts, request.params.token)
         const held = await heldOfCodes(parts.context.db, [row.token])
-        return ok(codeRecord(row, held[0]))
+        return ok(codeRecord(row, held[0], await parts.closed.among(ESIM_CODE, [row.token])))
       },
     }),
     route<unknown, unknown, TokenParams>({
@@ -90,7 +91,11 @@ export async function codeBy({ context }: EsimParts, token: string): Promise<Cod
   return row
 }
 
-async function codePage({ context }: EsimParts, filter: CodeFilter, page: Page): Promise<object> {
+async function codePage(
+  { context, closed: items }: EsimParts,
+  filter: CodeFilter,
+  page: Page,
+): Promise<object> {
   const rows = await listCodes(context.db, filter, page.limit + 1, positionFrom(page.after))
   const shown = rows.slice(0, page.limit)
   const held = new Map<string, HeldRow>()
@@ -98,10 +103,14 @@ async function codePage({ context }: EsimParts, filter: CodeFilter, page: Page):
     const tokens = shown.slice(at, at + AT_ONCE).map(({ token }) => token)
     for (const one of await heldOfCodes(context.db, tokens)) held.set(one.token, one)
   }
+  const closed = await items.among(
+    ESIM_CODE,
+    shown.map(({ token }) => token),
+  )
   const last = shown.at(-1)
   const isMore = rows.length > page.limit && last !== undefined
   return {
-    codes: shown.map((row) => codeRecord(row, held.get(row.token))),
+    codes: shown.map((row) => codeRecord(row, held.get(row.token), closed)),
     next_cursor: isMore ? page.cursor([last.created_at_ms, last.token]) : null,
   }
 }

@@ -75,6 +75,8 @@ export interface World {
   readonly identities: EsimParts['certs'] extends { identities(): readonly (infer I)[] } ? I[] : never
   /** Serial numbers of certificates that are taken back; a test may change them. */
   readonly revoked: Set<string>
+  /** Tokens of codes that a restore has closed; a test may change them. */
+  readonly closed: Set<string>
   /** States of SIMs; a test may change them. */
   readonly states: Map<string, SubscriberState>
   issue(number: number, options?: CodeOptions): Promise<TestCode>
@@ -113,6 +115,7 @@ export async function world(
   const fake = fakeContext({ config: { ...CONFIG, ...options.config }, id: 'esim-smdp', clock, db })
   const identities = [hierarchy.identity]
   const revoked = new Set<string>()
+  const closed = new Set<string>()
   const seen = new Map<string, RspIdentity>()
   const states = new Map<string, SubscriberState>()
   const template = readTemplate('')
@@ -133,6 +136,7 @@ export async function world(
       reload: async () => {},
     },
     lookup: { mac: async (text) => createHmac('sha256', 'test').update(text).digest() },
+    closed: { among: async (_kind, ids) => new Set(ids.filter((id) => closed.has(id))) },
     template: () => template,
   }
   const es9 = createEs9(parts)
@@ -157,6 +161,7 @@ export async function world(
     pki: hierarchy,
     identities,
     revoked,
+    closed,
     states,
     call,
     issue: (number, more) => issue(parts, states, number, more),

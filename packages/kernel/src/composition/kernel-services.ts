@@ -2,7 +2,9 @@ import {
   type AuditTrail,
   auditTrailRef,
   type ClockJudge,
+  type ClosedItems,
   clockJudgeRef,
+  closedItemsRef,
   type HealthBoard,
   healthBoardRef,
   introspectionRef,
@@ -29,13 +31,14 @@ export interface Provided extends Looked {
   readonly timekeeper: ClockJudge
   readonly info: ServiceInfo
   readonly nodeState: NodeState
+  readonly closed: ClosedItems
   readonly mesh: readonly (readonly [id: string, service: object])[]
   readonly secrets: Secrets
 }
 
 /** The services of the kernel by id. */
 export function kernelServices(provided: Provided): ReadonlyMap<string, object> {
-  const { vault, audit, health, timekeeper, info, nodeState, mesh, secrets, metrics, log } = provided
+  const { vault, audit, health, timekeeper, info, nodeState, closed, mesh, secrets, metrics, log } = provided
   return new Map<string, object>([
     [vaultRef.id, vault],
     [nodeIdentityRef.id, secrets.identity],
@@ -47,6 +50,7 @@ export function kernelServices(provided: Provided): ReadonlyMap<string, object> 
     [serviceInfoRef.id, info],
     [sessionKeysRef.id, sessionKeysOf(secrets)],
     [nodeStateRef.id, nodeState],
+    [closedItemsRef.id, closed],
     [logControlRef.id, log.control],
     [introspectionRef.id, introspection(provided)],
   ])

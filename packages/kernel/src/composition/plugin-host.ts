@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { ServiceInfo } from '@steeple/contracts'
 import { hostContracts } from '@steeple/plugin-packages'
+import { closedItems } from '@steeple/store'
 import type { KernelOptions } from '../create-kernel.ts'
 import { createSubscriptions } from '../mutation/subscriptions.ts'
 import { createPluginSecrets } from '../plugins/plugin-secrets.ts'
@@ -50,7 +51,7 @@ export function createPluginHost(options: KernelOptions, ground: Ground, work: W
     'kernel',
     kernelServices({
       ...{ log, vault, audit, health, metrics, edge, timekeeper, info, nodeState, mesh },
-      ...{ secrets, settings, registry },
+      ...{ secrets, settings, registry, closed: closedItems(db, clock) },
     }),
   )
   return { registry, forward, info, replaced: replaced.promise }

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { type AuditAnchor, auditAnchor } from '@steeple/audit'
-import { type Settings, storeInvalid } from '@steeple/contracts'
+import { type Clock, type Settings, storeInvalid } from '@steeple/contracts'
 import { createKeyFile, openSecrets, readKeyFile, removeKeyFile } from '@steeple/secrets'
-import type { Database } from '@steeple/store'
-import { lockDataDir } from './data-dir-lock.ts'
+import { acceptLoss, type Database } from '@steeple/store'
+import { stampOf } from '../state/state-files.ts'
+import { lockDataDir, lockPlace } from './data-dir-lock.ts'
 import { fileOf, storeUrlOf } from './store-url.ts'
 
 /** In the keys directory from `svc store new` until the new store stands. */
@@ -74,6 +75,24 @@ export function permitNewStore(settings: Settings): string {
       throw storeInvalid(`there is a store ${file}; move it away first, with its -wal file`)
     createKeyFile(directory, PERMIT, Buffer.from('the next start may make a new store\n'))
     return file ?? 'the database of store.url'
+  } finally {
+    lock.release()
+  }
+}
+
+/**
+ * Has the next start go on with what the store holds, although answered commits are missing from it. Gives what is lost, in words.
+ *
+ * Throws `data_dir_in_use` while a service runs, `store_invalid` when nothing is known to be lost, or the store cannot be read.
+ */
+export async function acceptStoreLoss(settings: Settings, clock: Clock): Promise<string> {
+  const url = storeUrlOf(settings)
+  const file = fileOf(url)
+  if (file === undefined)
+    throw storeInvalid('PostgreSQL keeps what it has answered by itself; look at its log')
+  const lock = lockPlace(settings.server.data_dir, url)
+  try {
+    return await acceptLoss(file, stampOf(clock.nowMs()))
   } finally {
     lock.release()
   }

@@ -26,6 +26,8 @@ interface IdempotencyRow {
 /** The sealed column is not summed: the vault authenticates it, and a rotation of its key rewrites it. */
 const SUMMED: readonly string[] = ['scope', 'body_sha256', 'at_ms', 'reply']
 const TABLE = 'kernel_idempotency'
+/** In the place of a digest: what the key did was undone by a restore. */
+const UNDONE = 'undone'
 /** Contract section 2. */
 const KEPT_MS = 24 * 3_600_000
 /** Rows removed in one transaction. */
@@ -40,6 +42,23 @@ const PUT = `insert into ${TABLE} (scope, scope_number, body_sha256, at_ms, repl
   sealed_reply = excluded.sealed_reply, row_sum = excluded.row_sum`
 const PUT_UNLESS_LIVE = `${PUT} where ${TABLE}.at_ms <= :expired`
 const REMOVE = `delete from ${TABLE} where scope in (select scope from ${TABLE} where at_ms <= :expired limit :limit)`
+
+const LATER = `select scope from ${TABLE} where scope > :after and at_ms > :expired order by scope limit :limit`
+const PUT_UNLESS_THERE = PUT.replace(/on conflict[\s\S]*/, 'on conflict (scope) do nothing')
+
+/** Keys that `present` knows, and the store that takes its place does not: nothing runs by them a second time. */
+export async function closeKeys(tx: Tx, present: Reader, clock: WindowClock): Promise<void> {
+  const at = { expired: agoMs(clock, KEPT_MS), limit: REMOVED_AT_ONCE }
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const page: readonly Pick<IdempotencyRow, 'scope'>[] = await present.all(LATER, { ...at, after })
+    for (const { scope } of page) {
+      const row = { scope, body_sha256: UNDONE, at_ms: clock.nowMs(), reply: null }
+      const rest = { scope_number: numberOf(scope), sealed_reply: null, row_sum: rowSum(SUMMED, row) }
+      await tx.run(PUT_UNLESS_THERE, { ...row, ...rest })
+    }
+    after = page.length < at.limit ? undefined : page.at(-1)?.scope
+  }
+}
 
 /** The kept first results. */
 export interface IdempotencyStore {
@@ -73,6 +92,7 @@ export function createIdempotencyStore(vault: Vault): IdempotencyStore {
       const row = await find(reader, scope)
       if (row === undefined || row.at_ms <= agoMs(clock, KEPT_MS)) return undefined
       if (!hasValidSum(SUMMED, { ...row })) throw storeCorrupt(TABLE)
+      if (row.body_sha256 === UNDONE) return { bodySha256: UNDONE, reply: {}, isUndone: true }
       return decodeReply(textOf(row, vault), row)
     },
     claim: async (tx, claim, reply, clock) => {

@@ -3,7 +3,7 @@ import { CLOCK_DDL, CLOCK_SPEC } from '@steeple/clock'
 import type { TableSpec } from '@steeple/contracts'
 import { LEASE_DDL } from '@steeple/reconcile'
 import { VAULT_CHECK_DDL } from '@steeple/secrets'
-import type { StoreMigration } from '@steeple/store'
+import { CLOSED, CLOSED_DDL, type StoreMigration } from '@steeple/store'
 import { SECRET_DDL } from '../plugins/plugin-secrets.ts'
 import { SUBSCRIPTION_DDL, SUBSCRIPTIONS } from './subscriptions.ts'
 
@@ -44,6 +44,7 @@ export function kernelMigrations(dialect: Dialect, beginning: AuditBeginning): r
     { id: '0006_cluster', up: dialect === 'postgres' ? LEASE_DDL : [] },
     { id: '0007_subscription', up: [SUBSCRIPTION_DDL] },
     { id: '0008_secret', up: [SECRET_DDL] },
+    { id: '0009_closed', up: [CLOSED_DDL] },
   ]
 }
 
@@ -54,4 +55,5 @@ export const KERNEL_TABLES: readonly TableSpec[] = [
   { name: 'kernel_rate', columns: ['name', 'started_at_ms', 'used'], key: ['name'] },
   CLOCK_SPEC,
   SUBSCRIPTIONS,
+  CLOSED,
 ]

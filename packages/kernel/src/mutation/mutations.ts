@@ -10,6 +10,8 @@ export interface IdempotencyClaim {
 export interface StoredReply {
   readonly bodySha256: string
   readonly reply: Reply
+  /** It ran before a restore that has undone it: there is nothing to repeat, and it is not run again. */
+  readonly isUndone?: boolean
 }
 
 /** What a limit says after it was asked. Seconds until the window ends. */

@@ -21,7 +21,7 @@ import { COMING, isRestorePending, PENDING, type RestorePlan, readPlan } from '.
 import { KEYS_FOLDER, PLUGINS_FOLDER, STORE_FILE, syncFolder } from './state-files.ts'
 
 /** The files of a store, the database itself last: as long as it stands, the old one is meant. */
-const STORE_PARTS: readonly string[] = ['-wal', '-shm', '-in-use', '']
+const STORE_PARTS: readonly string[] = ['-committed', '-wal', '-shm', '-in-use', '']
 
 /**
  * Brings a decided restore to its end, before anything of the node is read: what came takes the place of what was, which is

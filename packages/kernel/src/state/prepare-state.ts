@@ -1,9 +1,10 @@
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { auditAnchor, auditBeginning, createAuditTrail } from '@steeple/audit'
+import { auditAnchor, auditBeginning, auditTriggerSteps, createAuditTrail, plainSql } from '@steeple/audit'
 import {
   backupInvalid,
   backupVersionUnsupported,
+  type ClosedItem,
   isServiceError,
   type Log,
   type Plugin,
@@ -12,11 +13,11 @@ import {
   type StateFacts,
 } from '@steeple/contracts'
 import { checkVaultKey, createVault, openSecrets, type Secrets } from '@steeple/secrets'
-import { type Database, openDatabase, scanIntegrity } from '@steeple/store'
+import { closedItems, closeItems, type Database, leaveOut, openDatabase, scanIntegrity } from '@steeple/store'
 import { createMutations } from '../mutation/create-mutations.ts'
+import { closeKeys } from '../mutation/idempotency.ts'
 import { KERNEL_TABLES, kernelMigrations } from '../mutation/kernel-migrations.ts'
 import type { Mutations } from '../mutation/mutations.ts'
-import { leaveOut } from './leave-out.ts'
 import { asFullDisk, KEYS_FOLDER, PLUGINS_FOLDER, STORE_FILE } from './state-files.ts'
 import type { StateParts } from './state-parts.ts'
 
@@ -29,6 +30,8 @@ const TABLES = {
   postgres:
     'select tablename as name from pg_catalog.pg_tables where schemaname = current_schema() order by 1',
 } as const
+/** Every code of a large network. */
+const CLOSING_LIMIT_MS = 30_000
 const QUIET: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /**
@@ -48,23 +51,20 @@ export async function prepareState(
   const secrets = secretsOf(parts, coming, facts)
   const leftOut = withoutStrangers(store)
   const db = await openStaged(parts, store)
+  let closed: StagedFindings['closed']
   try {
     await refuseNewer(parts, db, facts)
     await bringUp(parts, db, secrets)
     await checkStaged(parts, db, secrets)
-    await settle(
-      { ...parts, db },
-      secrets,
-      { facts, leftOut, present: presentTables(running, facts, secrets) },
-      order,
-    )
+    const present = presentTables(running, facts, secrets)
+    closed = await settle({ ...parts, db }, secrets, { facts, leftOut, present }, order)
   } catch (error) {
     throw asInvalid(error)
   } finally {
     await db.close()
   }
   syncFile(store)
-  return { facts, present: await countRows(parts.db) }
+  return { facts, present: await countRows(parts.db), closed }
 }
 
 /**
@@ -112,7 +112,8 @@ function secretsOf({ secrets }: StateParts, coming: string, facts: StateFacts): 
 
 function withoutStrangers(store: string): readonly string[] {
   try {
-    return leaveOut(store)
+    const own = new Set(auditTriggerSteps('sqlite').map(plainSql))
+    return leaveOut(store, (sql) => own.has(plainSql(sql)))
   } catch (error) {
     throw asInvalid(error)
   }
@@ -193,22 +194,35 @@ function presentTables(
   return (owner) => ({ present: { db: db.scoped(owner), reseal } })
 }
 
-/** What must not come back (sessions, a transmitter that was armed) goes; the trail says who restored it. */
+/**
+ * What must not come back (sessions, a transmitter that was armed) goes, what is good for one use is closed; the trail says
+ * who restored it. Gives how much of each kind is closed.
+ */
 async function settle(
   parts: StateParts,
   secrets: Secrets,
   { facts, leftOut, present }: Coming,
   { principal, requestId }: RestoreOrder,
-): Promise<void> {
-  const { clock } = parts
+): Promise<StagedFindings['closed']> {
+  const { clock, db } = parts
   const mutations = stagedMutations(parts, secrets)
+  const items: ClosedItem[] = []
+  const at = {
+    takenAtMs: facts.takenAtMs,
+    nowMs: clock.nowMs(),
+    close: (item: ClosedItem) => void items.push(item),
+  }
   for (const { id, plugin } of parts.plugins()) {
     const restored = plugin.restored?.bind(plugin)
-    if (restored !== undefined)
-      await mutations.observe(id, (tx) =>
-        restored(tx, { takenAtMs: facts.takenAtMs, nowMs: clock.nowMs(), ...present(id) }),
-      )
+    if (restored !== undefined) await mutations.observe(id, (tx) => restored(tx, { ...at, ...present(id) }))
   }
+  const now = present('kernel').present?.db
+  await db.transact(async (tx) => {
+    await closeItems(tx, items, at.nowMs)
+    if (now !== undefined) await closeKeys(tx, now, clock)
+  }, CLOSING_LIMIT_MS)
+  const kinds = await closedItems(db, clock).kinds()
+  const closed = Object.fromEntries(kinds.map(({ kind, items: count }) => [kind, count]))
   await mutations.run({
     principal,
     action: ACTION,
@@ -223,11 +237,13 @@ async function settle(
           restored_on: parts.identity.nodeId,
           with_keys: facts.hasKeys,
           ...(leftOut.length === 0 ? {} : { left_out: leftOut }),
+          closed,
         },
       })
       return { status: 200 }
     },
   })
+  return closed
 }
 
 function stagedMutations({ clock, db }: StateParts, secrets: Secrets): Mutations {

@@ -17,6 +17,7 @@ import {
   asFullDisk,
   checkRoom,
   checkStateName,
+  stampOf,
   syncFolder,
   syncFoldersBelow,
   writeStateFile,
@@ -111,7 +112,7 @@ export function decide(parts: Place, staging: string, hasKeys: boolean): string 
 }
 
 function keptName({ dataDir, clock }: Place): string {
-  const stamp = new Date(clock.nowMs()).toISOString().replaceAll(/[-:]|\.\d+/g, '')
+  const stamp = stampOf(clock.nowMs())
   for (let again = 0; ; again++) {
     const name = `restore-${stamp}${again === 0 ? '' : `-${again}`}`
     if (!existsSync(join(dataDir, name))) return name

@@ -18,6 +18,11 @@ const TAKEN_CODES: readonly string[] = ['EEXIST', 'ENOTDIR', 'EISDIR']
 /** File systems without hard links, or with another file system between, answer one of these. */
 const NO_LINK_CODES: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK']
 
+/** A moment as it stands in the names of what is kept: `20261128T094500Z`. */
+export function stampOf(ms: number): string {
+  return new Date(ms).toISOString().replaceAll(/[-:]|\.\d+/g, '')
+}
+
 /** Throws `backup_invalid` unless a file of a state may have that name. */
 export function checkStateName(name: string): void {
   const [first, ...rest] = name.split('/')

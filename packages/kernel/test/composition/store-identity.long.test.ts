@@ -9,7 +9,7 @@ import { failure, onPostgres } from '@steeple/store/testing'
 import { assert, fakeClock, suite, tempDir } from '@steeple/testkit'
 import { rotateVaultAudited } from '../../src/composition/audited-rotation.ts'
 import { openOffline } from '../../src/composition/offline.ts'
-import { permitNewStore } from '../../src/composition/store-presence.ts'
+import { acceptStoreLoss, permitNewStore } from '../../src/composition/store-presence.ts'
 import type { Kernel } from '../../src/kernel.ts'
 import { startKernel } from '../start-kernel.ts'
 
@@ -129,6 +129,11 @@ identity(
     assert.ok(report.resealed > 0)
     await (await startKernel(path, { clock })).close()
     await rename(join(path, 'old.db'), join(path, 'svc.db'))
+    assert.match(
+      (await failure(() => startKernel(path, { clock })))?.message ?? '',
+      /lacks the last \d+ answered/,
+    )
+    await acceptStoreLoss(settingsOf(path), clock)
     assert.match((await failure(() => startKernel(path, { clock })))?.message ?? '', /sealed under the key/)
   },
   LIMIT,

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Reader } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
 import { ICCID_END } from '../secrets/iccid-mac.ts'
+import { hashesByIccidEnd } from '../store/iccid-store.ts'
 import {
   type FoundSim,
   foundAfter,
@@ -11,7 +12,7 @@ import {
   type SimPosition,
 } from '../store/sim-store.ts'
 import { areWordsBuilt, hashesByWord } from '../store/word-store.ts'
-import { hashesByIccidEnds, hashesByLongIccidEnd } from './iccid-end.ts'
+import { hashesByLongIccidEnd } from './iccid-end.ts'
 import { iccidEnds, isDigits, isHashStart, isMatch, type LongEnds, termsOf } from './terms.ts'
 import { labelKey, msisdnKey } from './words.ts'
 
@@ -70,7 +71,7 @@ async function candidatesOf(
     if (found !== undefined && (best === undefined || found.size < best.size)) best = found
   }
   if (filter.iccid_last4 !== undefined)
-    offer(fewOf([await hashesByIccidEnds(parts, [filter.iccid_last4], RARE)]))
+    offer(fewOf([await hashesByIccidEnd(reader, [filter.iccid_last4], RARE)]))
   if (!(await areWordsBuilt(reader))) return best
   if (filter.msisdn !== undefined) offer(new Set(await hashesByWord(reader, msisdnKey(filter.msisdn), RARE)))
   for (const term of terms) offer(await hashesOfTerm(parts, term, longEnds.get(term)))
@@ -91,7 +92,7 @@ async function hashesOfTerm(
     const ends = iccidEnds(term)
     // One or two digits are the end of every tenth or hundredth ICCID.
     if (ends.length > 10) return undefined
-    lists.push(ofLongEnd === undefined ? await hashesByIccidEnds(parts, ends, RARE) : [...ofLongEnd])
+    lists.push(ofLongEnd === undefined ? await hashesByIccidEnd(reader, ends, RARE) : [...ofLongEnd])
   }
   return fewOf(lists)
 }

@@ -8,7 +8,7 @@ import {
   route,
 } from '@steeple/contracts'
 import { imsiHash, parseIccid, parseImsi } from '@steeple/telecom'
-import { hashesByIccid, hashesByLongIccidEnd } from '../find/iccid-end.ts'
+import { hashesByLongIccidEnd } from '../find/iccid-end.ts'
 import { msisdnKey } from '../find/words.ts'
 import type { SimsParts } from '../parts.ts'
 import { SIM_SCHEMA } from '../record.ts'
@@ -80,7 +80,7 @@ function byImsi(digits: string): ReadonlySet<string> {
 
 function byIccid(parts: SimsParts, text: string): Promise<ReadonlySet<string>> {
   const iccid = parseIccid(text)
-  return iccid === undefined ? hashesByLongIccidEnd(parts, text) : hashesByIccid(parts, iccid)
+  return hashesByLongIccidEnd(parts, iccid ?? text)
 }
 
 async function byMsisdn(parts: SimsParts, msisdn: string): Promise<ReadonlySet<string>> {

@@ -11,24 +11,9 @@ import {
   type Tx,
   type Vault,
 } from '@steeple/contracts'
-import {
-  cardsWithIccidEnd,
-  hasIccids,
-  hasMacIn,
-  type IccidPiece,
-  simsWithIccids,
-  simWithIccid,
-} from '../store/iccid-store.ts'
+import { cardsWithIccidEnd, hasIccids, hasMacIn, simsWithIccids, simWithIccid } from '../store/iccid-store.ts'
 import { wipeCard } from './card.ts'
-import {
-  blockMac,
-  ICCID_END,
-  type IccidMac,
-  rangeOfOne,
-  rangesBeside,
-  rangesUnder,
-  wholeMac,
-} from './iccid-mac.ts'
+import { blockMac, ICCID_END, type IccidMac, wholeMac } from './iccid-mac.ts'
 import { openCard } from './sealing.ts'
 
 interface IndexRow {
@@ -54,9 +39,6 @@ const WHOLE = 'iccid'
 const FEW_CARDS = 5
 /** Behind every hash. */
 export const ALL_INDEXED = 'g'
-/** Rows of the index that are looked through without giving others a turn, about: half a millisecond. */
-const ROWS_OF_PIECE = 4_096
-const MOST_PIECES = 256
 
 /**
  * Finds SIMs by their ICCID, which is stored sealed: beside it stand its last four digits and the HMAC-SHA-256 of the others
@@ -77,10 +59,6 @@ export interface IccidIndex {
     cards: readonly IndexedIccid[],
     search: { readonly indexedTo: string; readonly pause: Pause },
   ): Promise<ReadonlyMap<string, string>>
-  /** All of the index for whoever looks by last digits alone, in pieces that suit a store of so many SIMs. */
-  pieces(sims: number): Promise<readonly IccidPiece[]>
-  /** The part of it in which that ICCID is, for whoever knows it whole. */
-  piecesOf(iccid: string): Promise<readonly IccidPiece[]>
 }
 
 /** An ICCID and its keyed hash. */
@@ -125,8 +103,10 @@ export function iccidIndex(db: Db, vault: Vault): IccidIndex {
       (await simWithIccid(reader, last4, wanted)) ??
       (before === undefined ? undefined : await simWithIccid(reader, last4, before(iccid)))
     if (found !== undefined || indexedTo >= ALL_INDEXED) return found
-    for (const sim of await cardsWithIccidEnd(reader, last4, unknownPieces(all)))
-      if (sim.state !== 'revoked' && iccidOf(vault, sim) === iccid) return sim.hash
+    for (const sim of await cardsWithIccidEnd(reader, last4)) {
+      const isIndexed = all.now.isUnder(sim.iccid_mac) || before?.isUnder(sim.iccid_mac) === true
+      if (!isIndexed && sim.state !== 'revoked' && iccidOf(vault, sim) === iccid) return sim.hash
+    }
     return undefined
   }
   return {
@@ -144,30 +124,11 @@ export function iccidIndex(db: Db, vault: Vault): IccidIndex {
       }
       return holders
     },
-    pieces: async (sims) => {
-      const all = await macsNow()
-      const wanted = 2 ** Math.ceil(Math.log2(Math.max(1, sims / ROWS_OF_PIECE)))
-      const pieces = Math.min(wanted, MOST_PIECES)
-      const before = all.before === undefined ? [] : rangesUnder(all.before.tag, pieces)
-      // A row that is indexed meanwhile goes from the first of these to the last: it is in one of them at least.
-      return [...unknownPieces(all), ...before, ...rangesUnder(all.now.tag, pieces)]
-    },
-    piecesOf: async (iccid) => {
-      const all = await macsNow()
-      const before = all.before === undefined ? [] : [rangeOfOne(all.before(iccid))]
-      return [...unknownPieces(all), ...before, rangeOfOne(all.now(iccid))]
-    },
   }
 }
 
 async function indexedTo(reader: Reader): Promise<string> {
   return (await ICCID_INDEX.find(reader, { id: BLOCKS }))?.indexed_to ?? ''
-}
-
-/** Where cards stand that have no hash under a known key. */
-function unknownPieces({ now, before }: Macs): readonly IccidPiece[] {
-  const tags = before === undefined ? [now.tag] : [now.tag, before.tag]
-  return ['unindexed', ...rangesBeside(tags)]
 }
 
 function rowIdOf(id: string): string {
@@ -179,8 +140,7 @@ async function macsOf(db: Db, vault: Vault, keyNow: () => Promise<KeyObject>): P
   const key = await keyBefore(db, vault)
   if (key === undefined) return { now, before: undefined }
   const before = wholeMac(key)
-  const [range] = rangesUnder(before.tag, 1)
-  const hasRows = range !== undefined && (await hasMacIn(db, range))
+  const hasRows = await hasMacIn(db, before.range)
   const upTo = await indexedTo(db)
   if (!hasRows && upTo >= ALL_INDEXED) {
     // No earlier version has written meanwhile. One that does all the same makes a key for itself, which the next start finds.

@@ -9,12 +9,6 @@ const TAG_OCTETS = 2
 const BLOCK_MAC_OCTETS = 10
 /** Of the keyed hash of a whole ICCID, which is how rows were indexed up to 0.2.0. */
 const WHOLE_MAC_OCTETS = 16
-/** Octets of a bound between hashes: the tag and one more. */
-const BOUND_OCTETS = 3
-const BOUNDS = 256 ** BOUND_OCTETS
-const BOUNDS_OF_TAG = 256
-/** Behind every keyed hash. */
-const BEHIND_ALL = new Uint8Array(WHOLE_MAC_OCTETS + 1).fill(0xff)
 
 /** Blocks whose hashes are remembered. */
 const MOST_BLOCKS = 256
@@ -23,8 +17,8 @@ const MOST_BLOCKS = 256
 export interface IccidMac {
   /** Leave it as it is: others of its block get the same octets. */
   (iccid: string): Uint8Array
-  /** With what every one of its hashes begins. */
-  readonly tag: number
+  /** All of its hashes. */
+  readonly range: MacRange
   /** Whether that is one of its hashes. */
   isUnder(mac: Uint8Array | null): boolean
 }
@@ -61,7 +55,7 @@ export function wholeMac(key: KeyObject): IccidMac {
   return Object.assign((iccid: string) => octetsOf(iccid), rest)
 }
 
-interface Mac extends Pick<IccidMac, 'tag' | 'isUnder'> {
+interface Mac extends Pick<IccidMac, 'range' | 'isUnder'> {
   octetsOf(text: string): Uint8Array
 }
 
@@ -74,39 +68,7 @@ function macUnder(key: KeyObject, octets: number): Mac {
   }
   const isUnder = (one: Uint8Array | null): boolean =>
     one !== null && one.length === octets && mark.every((octet, i) => octet === one[i])
-  return { octetsOf, tag: mark.readUInt16BE(), isUnder }
-}
-
-/** All hashes with a tag, in `pieces` of about as many each: a power of two, 256 at most. */
-export function rangesUnder(tag: number, pieces: number): readonly MacRange[] {
-  const first = tag * BOUNDS_OF_TAG
-  const step = BOUNDS_OF_TAG / pieces
-  return Array.from({ length: pieces }, (_, i) => rangeOf(first + i * step, first + (i + 1) * step))
-}
-
-/** All hashes that have none of these tags. */
-export function rangesBeside(tags: readonly number[]): readonly MacRange[] {
-  const ranges: MacRange[] = []
-  let from = 0
-  for (const tag of [...tags].sort((a, b) => a - b)) {
-    if (tag * BOUNDS_OF_TAG > from) ranges.push(rangeOf(from, tag * BOUNDS_OF_TAG))
-    from = (tag + 1) * BOUNDS_OF_TAG
-  }
-  return from < BOUNDS ? [...ranges, rangeOf(from, BOUNDS)] : ranges
-}
-
-/** That hash alone. */
-export function rangeOfOne(mac: Uint8Array): MacRange {
-  return { from: mac, to: Uint8Array.of(...mac, 0) }
-}
-
-function rangeOf(from: number, to: number): MacRange {
-  return { from: boundOf(from), to: boundOf(to) }
-}
-
-function boundOf(value: number): Uint8Array {
-  if (value >= BOUNDS) return BEHIND_ALL
-  const octets = Buffer.alloc(BOUND_OCTETS)
-  octets.writeUIntBE(value, 0, BOUND_OCTETS)
-  return octets
+  // No hash is as long as the bound.
+  const range = { from: mark, to: Buffer.concat([mark, new Uint8Array(WHOLE_MAC_OCTETS).fill(0xff)]) }
+  return { octetsOf, range, isUnder }
 }

@@ -1,5 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Reader, SqlParams, SqlValue } from '@steeple/contracts'
+import type { Reader, SqlValue } from '@steeple/contracts'
 import type { MacRange } from '../secrets/iccid-mac.ts'
 import { listed } from './listed.ts'
 import type { SimRow } from './sim-row.ts'
@@ -69,58 +68,24 @@ export async function hasMacIn(reader: Reader, { from, to }: MacRange): Promise<
   return (await reader.get(sql, { from, to })) !== undefined
 }
 
-/** A part of the index of cards: those of a range of keyed hashes, or those that have none. */
-export type IccidPiece = MacRange | 'unindexed'
-
 /** A SIM with its card, sealed. */
-type CardOfSim = Pick<SimRow, 'hash' | 'state' | 'secrets_sealed'>
+type CardOfSim = Pick<SimRow, 'hash' | 'state' | 'secrets_sealed' | 'iccid_mac'>
 
-/**
- * The SIMs whose ICCID ends in these four digits, revoked ones included, from pieces of the index, each of which is looked
- * through without giving others a turn. Not checked, but sealed.
- */
-export async function cardsWithIccidEnd(
-  reader: Reader,
-  end: string,
-  pieces: readonly IccidPiece[],
-): Promise<readonly CardOfSim[]> {
-  return await fromPieces<CardOfSim>(reader, 'hash, state, secrets_sealed', [end], pieces)
+const BY_END = 'select hash, state, secrets_sealed, iccid_mac from sims_sim where iccid_last4 = :last4'
+
+/** The SIMs whose ICCID ends in these four digits, revoked ones included. Not checked, but sealed. */
+export async function cardsWithIccidEnd(reader: Reader, last4: string): Promise<readonly CardOfSim[]> {
+  return await reader.all<CardOfSim>(BY_END, { last4 })
 }
 
-/** `limit` hashes of SIMs whose ICCID ends in one of these four digits, or somewhat more; all of them when they are fewer. */
+/** `limit` hashes of SIMs whose ICCID ends in one of these four digits; all of them when they are fewer. */
 export async function hashesByIccidEnd(
   reader: Reader,
   ends: readonly string[],
-  pieces: readonly IccidPiece[],
   limit: number,
 ): Promise<readonly string[]> {
-  const found = await fromPieces<Pick<SimRow, 'hash'>>(reader, 'hash', ends, pieces, limit)
-  // One that was indexed meanwhile is in two pieces.
-  return [...new Set(found.map(({ hash }) => hash))]
-}
-
-async function fromPieces<Row>(
-  reader: Reader,
-  columns: string,
-  ends: readonly string[],
-  pieces: readonly IccidPiece[],
-  limit = Number.POSITIVE_INFINITY,
-): Promise<readonly Row[]> {
   const { where, params } = listed('iccid_last4', ends)
-  const found: Row[] = []
-  for (const piece of pieces) {
-    const [of, bounds]: readonly [string, SqlParams] =
-      piece === 'unindexed' ? ['iccid_mac is null', {}] : [IN_RANGE, { ...piece }]
-    found.push(
-      ...(await reader.all<Row>(`select ${columns} from sims_sim where ${of} and ${where}`, {
-        ...params,
-        ...bounds,
-      })),
-    )
-    if (found.length >= limit) break
-    if (pieces.length > 1) await nextTurn()
-  }
-  return found
+  const sql = `select hash from sims_sim where ${where} limit :limit`
+  const found = await reader.all<Pick<SimRow, 'hash'>>(sql, { ...params, limit })
+  return found.map(({ hash }) => hash)
 }
-
-const IN_RANGE = 'iccid_mac >= :from and iccid_mac < :to'

@@ -5,24 +5,29 @@ import type { SimRow } from './sim-row.ts'
 /** What of a SIM its words come from. */
 export type Worded = Pick<SimRow, 'hash' | 'label' | 'msisdn'>
 
-/** Words that one statement adds. */
-const MOST_AT_ONCE = 8
-/** Statements by their number of words. */
-const ADD: readonly string[] = Array.from({ length: MOST_AT_ONCE }, (_, i) => {
-  const values = Array.from({ length: i + 1 }, (_none, at) => `(:hash, :word_${at})`)
-  return `insert into sims_word (hash, word) values ${values.join(', ')} on conflict (hash, word) do nothing`
-})
+/** Words that one statement adds, most first: any number of words is added by few of these. */
+const SIZES = [128, 32, 8, 4, 2, 1] as const
+const ADD: ReadonlyMap<number, string> = new Map(
+  SIZES.map((size) => {
+    const values = Array.from({ length: size }, (_, at) => `(:hash_${at}, :word_${at})`)
+    const sql = `insert into sims_word (hash, word) values ${values.join(', ')} on conflict (hash, word) do nothing`
+    return [size, sql]
+  }),
+)
 const REMOVE = 'delete from sims_word where hash = :hash'
 
 /** Adds the words of new SIMs, inside the transaction that adds them. */
 export async function addWords(tx: Tx, rows: readonly Worded[]): Promise<void> {
-  for (const row of rows) {
-    const words = keysOf(row)
-    for (let from = 0; from < words.length; from += MOST_AT_ONCE) {
-      const some = words.slice(from, from + MOST_AT_ONCE)
-      const params = Object.fromEntries(some.map((word, i) => [`word_${i}`, word]))
-      await tx.run(ADD[some.length - 1] ?? '', { hash: row.hash, ...params })
+  const pairs = rows.flatMap((row) => keysOf(row).map((word) => [row.hash, word] as const))
+  for (let from = 0; from < pairs.length; ) {
+    const size = SIZES.find((each) => each <= pairs.length - from) ?? 1
+    const params: Record<string, string> = {}
+    for (const [at, [hash, word]] of pairs.slice(from, from + size).entries()) {
+      params[`hash_${at}`] = hash
+      params[`word_${at}`] = word
     }
+    await tx.run(ADD.get(size) ?? '', params)
+    from += size
   }
 }
 

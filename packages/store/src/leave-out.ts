@@ -1,6 +1,5 @@
-import { auditTriggerSteps, plainSql } from '@steeple/audit'
 import { backupInvalid } from '@steeple/contracts'
-import { openSqliteConnection } from '@steeple/store'
+import { openSqliteConnection } from './sqlite-binding.ts'
 
 /** Triggers before views: those of a view go with it. */
 const OBJECTS = `select type, name, sql from sqlite_schema
@@ -15,16 +14,15 @@ interface StoredObject {
 }
 
 /**
- * Takes out of a store file what no version of this service makes and what would act by itself: triggers but those of the
- * audit trail, and views. To be called before anything is written into it. Gives what it was (`view every_row`), at most 20.
+ * Takes out of a store file what no version of this service makes and what would act by itself: triggers but one's
+ * own, and views. To be called before anything is written into it. Gives what it was (`view every_row`), at most 20.
  * Throws `backup_invalid` for a virtual table, whose module would run as it is taken out.
  */
-export function leaveOut(path: string): readonly string[] {
+export function leaveOut(path: string, isOwn: (sql: string) => boolean): readonly string[] {
   const file = openSqliteConnection(path, 'write')
   try {
-    const own = new Set(auditTriggerSteps('sqlite').map(plainSql))
     const objects = file.prepare(OBJECTS).all() as readonly StoredObject[] // as the statement says
-    const strange = objects.filter(({ type, sql }) => type !== 'trigger' || !own.has(plainSql(sql)))
+    const strange = objects.filter(({ type, sql }) => type !== 'trigger' || !isOwn(sql))
     const [table] = strange.filter(({ type }) => type === 'table')
     if (table !== undefined) throw backupInvalid(`it holds a virtual table (${shown(table.name)})`)
     for (const { type, name } of strange) file.exec(`drop ${type} if exists "${name.replaceAll('"', '""')}"`)

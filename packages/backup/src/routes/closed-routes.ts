@@ -1,0 +1,115 @@
+import {
+  type ComponentHealth,
+  closedItemsRef,
+  NULLABLE_TIMESTAMP_SCHEMA,
+  objectSchema,
+  PAGE_QUERY,
+  type Page,
+  PLAIN_TEXT_PATTERN,
+  pageSchema,
+  type Route,
+  route,
+  timestampFromMs,
+  timestampOrNull,
+} from '@steeple/contracts'
+import type { BackupParts } from '../parts.ts'
+
+const KIND = {
+  type: 'string',
+  pattern: '^[a-z][a-z_]{0,63}$',
+  description: 'esim_code, bootstrap_token, invitation, recovery_code; more may come.',
+} as const
+const ID = { type: 'string', minLength: 1, maxLength: 255, pattern: PLAIN_TEXT_PATTERN } as const
+const ITEM = objectSchema(
+  {
+    kind: KIND,
+    id: { type: 'string', description: 'Its id among those of its kind; no secret.' },
+    expires_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'When it is over anyway.' },
+  },
+  ['kind', 'id', 'expires_at'],
+)
+const MOST_IDS = 500
+
+interface Reopening {
+  readonly kind: string
+  readonly ids?: readonly string[]
+}
+
+/** What restores have closed, and what lets it be used again. */
+export function closedRoutes({ context }: BackupParts): readonly Route[] {
+  return [
+    route<unknown, { readonly kind?: string }, unknown>({
+      method: 'GET',
+      path: '/v1/restore/closed',
+      role: 'admin',
+      summary:
+        'List what restores have closed: good for one use, and perhaps used since the backup was taken',
+      schema: { query: objectSchema({ ...PAGE_QUERY, kind: KIND }), response: pageSchema('closed', ITEM) },
+      paged: true,
+      handle: async (request) => ({
+        body: await closedPage({ context }, request.query.kind, request.page()),
+      }),
+    }),
+    route<unknown, unknown, Reopening>({
+      method: 'POST',
+      path: '/v1/restore/reopen',
+      role: 'admin',
+      summary: 'Let what a restore has closed be used again: of a kind, some or all of it',
+      description:
+        'What somebody has used since the backup can be used a second time then: two eUICCs with the same keys, an invitation that is accepted twice.',
+      example: { kind: 'esim_code', ids: ['e-0123456789abcdefghjk'] },
+      schema: {
+        body: objectSchema(
+          {
+            kind: KIND,
+            ids: { type: 'array', minItems: 1, maxItems: MOST_IDS, uniqueItems: true, items: ID },
+          },
+          ['kind'],
+        ),
+        response: objectSchema({ kind: KIND, reopened: { type: 'integer', minimum: 0 } }, [
+          'kind',
+          'reopened',
+        ]),
+      },
+      audit: 'restore.reopen',
+      handle: (request) => {
+        const { kind, ids } = request.body
+        return request.mutate(kind, async (tx) => {
+          const reopened = await context.use(closedItemsRef).reopen(tx, kind, ids)
+          tx.audit({ detail: { reopened, ...(ids === undefined ? {} : { ids }) } })
+          return { body: { kind, reopened } }
+        })
+      },
+    }),
+  ]
+}
+
+async function closedPage(
+  { context }: Pick<BackupParts, 'context'>,
+  kind: string | undefined,
+  { limit, after, cursor }: Page,
+): Promise<object> {
+  const [afterKind = '', afterId = ''] = after ?? []
+  const position = { kind: String(afterKind), id: String(afterId) }
+  const items = await context.use(closedItemsRef).list(limit + 1, position, kind)
+  const shown = items.slice(0, limit)
+  const last = shown.at(-1)
+  return {
+    closed: shown.map((item) => ({
+      ...{ kind: item.kind, id: item.id },
+      expires_at: timestampOrNull(item.untilMs ?? null),
+    })),
+    next_cursor: items.length > limit && last !== undefined ? cursor([last.kind, last.id]) : null,
+  }
+}
+
+/** Says what is closed; nothing when all is open. */
+export async function closedHealth({ context }: BackupParts): Promise<readonly ComponentHealth[]> {
+  const kinds = await context.use(closedItemsRef).kinds()
+  const [first] = kinds
+  if (first === undefined) return []
+  const closed = kinds.map(({ kind, items }) => `${items} ${kind}`).join(', ')
+  const at = timestampFromMs(Math.max(...kinds.map(({ closedAtMs }) => closedAtMs)))
+  const detail = `closed by the restore of ${at}: ${closed}; svc reopen lists them and lets them be used again`
+  return [{ name: 'restore', kind: 'feature', status: 'ok', detail }]
+}

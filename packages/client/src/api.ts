@@ -1218,9 +1218,10 @@ export interface Operations {
   'POST /v1/lifecycle/transition': {
     readonly request: {
       readonly body: {
-        /** The current state. */
-        readonly from: 'provision' | 'register' | 'on-air' | 'on_air' | 'peer' | 'breakout'
-        readonly to: 'provision' | 'register' | 'on-air' | 'on_air' | 'peer' | 'breakout'
+        /** The current state. provision, register, on-air, peer or breakout; also as GET /v1/status calls it: bootstrap, registered, peered. Any other word is a transition that there is not: 409. degraded: whatever state lies below it. */
+        readonly from: string
+        /** provision, register, on-air, peer or breakout; also as GET /v1/status calls it: bootstrap, registered, peered. Any other word is a transition that there is not: 409. */
+        readonly to: string
         /** Skips mesh prerequisites and nothing else; needs admin. No force passes the TX gate. */
         readonly force?: boolean
       }

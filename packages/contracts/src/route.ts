@@ -92,6 +92,12 @@ interface RouteBase {
   readonly produces?: readonly string[]
   /** Begun at once, whatever else of the same principal is under way: a probe, or what switches off. */
   readonly urgent?: boolean
+  /**
+   * For what switches off: it is refused for nothing but its sender. `true`: neither query nor body are looked at. A function is given
+   * the octets of the body, whatever their media type; what it returns is the body, and nothing else of the request is checked. It is
+   * done again for an Idempotency-Key that was used. Undefined: the request is judged as any other.
+   */
+  readonly unrefusable?: true | ((octets: Uint8Array) => unknown)
   /** Bytes; 1 MiB when absent. */
   readonly bodyLimit?: number
   /**
@@ -101,8 +107,8 @@ interface RouteBase {
   readonly rawBody?: true
   /**
    * Told of an admitted request that the edge refuses for its URL or body (413 `body_too_large`, 415, 400) before the handler
-   * is asked, for a route whose audit trail has to tell of it; the answer goes out afterwards. It may `mutate`. Params, query
-   * and body are unchecked: look at none of them without care.
+   * is asked, for a route whose audit trail has to tell of it; the answer goes out afterwards. It may `mutate`, and what it throws
+   * is answered. Params, query and body are unchecked: look at none of them without care.
    */
   onRefused?(request: Request<never, never, never>, error: unknown): Promise<void>
   handle(request: Request<never, never, never>): Promise<Reply>
@@ -133,8 +139,11 @@ export interface MutatingRoute extends RouteBase {
    * handler refuses any other with a code of `errors` whose status is 409 or 412, and answers with the new `ETag`. Documented in OpenAPI.
    */
   readonly guarded?: boolean
-  /** Counts against `policy.rate_limits`: the limit's name, and how much one request costs (1 when absent). */
-  readonly rateLimit?: { readonly name: string; cost?(body: never): number }
+  /**
+   * Counts against `policy.rate_limits`: the limit's name, and how much one request costs (1 when absent). With `isOfSuccess` what the
+   * handler's `mutate` refuses costs nothing.
+   */
+  readonly rateLimit?: { readonly name: string; cost?(body: never): number; readonly isOfSuccess?: true }
 }
 
 /** A route as data: the edge turns it into HTTP, authorisation, validation and documentation. */

@@ -5,10 +5,9 @@ import {
   type Route,
   route,
   TIMESTAMP_SCHEMA,
-  validationFailed,
 } from '@steeple/contracts'
-import type { NodeLifecycle, TransitionRequest, TransitionResult } from './lifecycle.ts'
-import { SPELLINGS, spelling, stateFrom } from './lifecycle-table.ts'
+import type { NodeLifecycle, TransitionResult } from './lifecycle.ts'
+import { spelling } from './lifecycle-table.ts'
 
 interface TransitionBody {
   readonly from: string
@@ -16,10 +15,18 @@ interface TransitionBody {
   readonly force?: boolean
 }
 
-const STATE = { type: 'string', enum: SPELLINGS }
+const STATE = {
+  type: 'string',
+  description:
+    'provision, register, on-air, peer or breakout; also as GET /v1/status calls it: bootstrap, registered, peered. Any other ' +
+    'word is a transition that there is not: 409.',
+}
 const BODY_SCHEMA = objectSchema(
   {
-    from: { ...STATE, description: 'The current state.' },
+    from: {
+      ...STATE,
+      description: `The current state. ${STATE.description} degraded: whatever state lies below it.`,
+    },
     to: STATE,
     force: {
       type: 'boolean',
@@ -53,7 +60,7 @@ export function lifecycleRoutes(context: Context, lifecycle: NodeLifecycle): rea
       audit: 'lifecycle.transition',
       errors: ['invalid_transition'],
       handle: async (request) => {
-        const move = await lifecycle.prepare(transitionFrom(request.body), request.principal)
+        const move = await lifecycle.prepare({ force: false, ...request.body }, request.principal)
         return request.mutate(context.use(nodeIdentityRef).nodeId, async (tx) => {
           const result = resultRecord(await move(tx))
           const { from, to, forced } = result
@@ -64,17 +71,6 @@ export function lifecycleRoutes(context: Context, lifecycle: NodeLifecycle): rea
       },
     }),
   ]
-}
-
-function transitionFrom(body: TransitionBody): TransitionRequest {
-  return { from: stateOf('/from', body.from), to: stateOf('/to', body.to), force: body.force ?? false }
-}
-
-function stateOf(pointer: string, text: string): TransitionRequest['from'] {
-  const state = stateFrom(text)
-  if (state !== undefined) return state
-  const message = `must be one of ${SPELLINGS.join(', ')}`
-  throw validationFailed(`${pointer} ${message}`, { details: [{ pointer, message }] })
 }
 
 function resultRecord(result: TransitionResult) {

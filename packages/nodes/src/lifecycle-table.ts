@@ -39,23 +39,27 @@ const REMEDY: Readonly<Record<Prerequisite, string>> = {
 
 /** What a request comes to: a move, forced when a missing prerequisite was skipped, or a refusal and why. */
 export type Decision =
-  | { readonly isAllowed: true; readonly isForced: boolean }
+  | { readonly isAllowed: true; readonly to: LifecycleState; readonly isForced: boolean }
   | { readonly isAllowed: false; readonly reason: string }
 
+/** A requested transition, in the words of the request. */
+export interface TransitionRequest {
+  readonly from: string
+  readonly to: string
+  readonly force: boolean
+}
+
 /** Decides a requested transition. `from` must be the current state and the pair one of `TRANSITIONS`. */
-export function decide(
-  current: LifecycleState,
-  request: { readonly from: LifecycleState; readonly to: LifecycleState; readonly force: boolean },
-  facts: Facts,
-): Decision {
-  const [from, to] = [spelling(request.from), spelling(request.to)]
-  if (request.from !== current) {
+export function decide(current: LifecycleState, request: TransitionRequest, facts: Facts): Decision {
+  const [from, to] = [shortened(request.from), shortened(request.to)]
+  if (request.from !== DEGRADED && stateFrom(request.from, current) !== current) {
     return {
       isAllowed: false,
       reason: `the node is in ${spelling(current)}, not in ${from}; it cannot move to ${to}`,
     }
   }
-  const transition = TRANSITIONS.find((line) => line.from === request.from && line.to === request.to)
+  const target = stateFrom(request.to, current)
+  const transition = TRANSITIONS.find((line) => line.from === current && line.to === target)
   if (transition === undefined) {
     return { isAllowed: false, reason: `there is no transition from ${from} to ${to}; ${waysFrom(current)}` }
   }
@@ -65,7 +69,7 @@ export function decide(
     const reasons = blocking.map((need) => REMEDY[need]).join('; ')
     return { isAllowed: false, reason: `from ${from} to ${to}: ${reasons}` }
   }
-  return { isAllowed: true, isForced: missing.length > 0 }
+  return { isAllowed: true, to: transition.to, isForced: missing.length > 0 }
 }
 
 function waysFrom(state: LifecycleState): string {
@@ -75,26 +79,36 @@ function waysFrom(state: LifecycleState): string {
     : `possible from ${spelling(state)}: ${targets.join(', ')}`
 }
 
-/** The spellings that requests may use. */
-export const SPELLINGS: readonly string[] = ['provision', 'register', 'on-air', 'on_air', 'peer', 'breakout']
-
 /** A state as answers spell it: `on-air`, the rest as stored. */
 export function spelling(state: LifecycleState): string {
   return state === 'on_air' ? 'on-air' : state
 }
 
+/** The words of requests: the states, and what `GET /v1/status` calls them. */
 const STATES: ReadonlyMap<string, LifecycleState> = new Map<string, LifecycleState>([
   ['provision', 'provision'],
+  ['bootstrap', 'provision'],
   ['register', 'register'],
+  ['registered', 'register'],
   ['on-air', 'on_air'],
   ['on_air', 'on_air'],
   ['peer', 'peer'],
   ['breakout', 'breakout'],
 ])
+/** A status over two states: the one that the node is in, otherwise the first. */
+const PEERED = 'peered'
+/** A status that lies over any state: a node that is called so is in the state that it is in. */
+const DEGRADED = 'degraded'
 
-/** The state of a spelling; undefined for any other text. */
-export function stateFrom(text: string): LifecycleState | undefined {
+function stateFrom(text: string, current: LifecycleState): LifecycleState | undefined {
+  if (text === PEERED) return current === 'breakout' ? 'breakout' : 'peer'
   return STATES.get(text)
+}
+
+/** A word of a request as answers spell it. */
+function shortened(text: string): string {
+  const state = STATES.get(text)
+  return state === undefined ? text.slice(0, 64) : spelling(state)
 }
 
 /** The status that `GET /v1/status` and the node record show for a state. */

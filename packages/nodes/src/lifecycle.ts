@@ -13,17 +13,17 @@ import {
   type Tx,
   txGateRef,
 } from '@steeple/contracts'
-import { afterArming, afterDisarming, decide, type Facts, spelling } from './lifecycle-table.ts'
+import {
+  afterArming,
+  afterDisarming,
+  decide,
+  type Facts,
+  spelling,
+  type TransitionRequest,
+} from './lifecycle-table.ts'
 import { meshFollower } from './mesh-follower.ts'
 import { findNode, moveNode, type NodeRow } from './node-store.ts'
 import { recordMove } from './record-move.ts'
-
-/** A requested transition. */
-export interface TransitionRequest {
-  readonly from: LifecycleState
-  readonly to: LifecycleState
-  readonly force: boolean
-}
 
 /** What was done. `atMs`: ms since the epoch. */
 export interface TransitionResult {
@@ -93,16 +93,15 @@ export function createLifecycle(context: Context): NodeLifecycle {
       return async (tx) => {
         if (request.force && !principal.roles.has('admin')) throw forbidden('admin (to force a transition)')
         if (gateMoves !== movesBefore) {
-          const names = `${spelling(request.from)} to ${spelling(request.to)}`
-          throw invalidTransition(`from ${names}: the TX gate moved meanwhile; read the state and ask again`)
+          throw invalidTransition('the TX gate moved meanwhile; read the state and ask again')
         }
         const row = await ownRow(tx)
         const decision = decide(row.state, request, known)
         if (!decision.isAllowed) throw invalidTransition(decision.reason)
         const atMs = clock.nowMs()
-        await moveNode(tx, row, request.to, atMs, decision.isForced)
-        await recordMove(context, tx, row, request.to)
-        return { nodeId: row.node_id, from: row.state, to: request.to, atMs, isForced: decision.isForced }
+        await moveNode(tx, row, decision.to, atMs, decision.isForced)
+        await recordMove(context, tx, row, decision.to)
+        return { nodeId: row.node_id, from: row.state, to: decision.to, atMs, isForced: decision.isForced }
       }
     },
     heal: async () => {

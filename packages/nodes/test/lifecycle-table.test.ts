@@ -6,9 +6,7 @@ import {
   afterDisarming,
   decide,
   type Facts,
-  SPELLINGS,
   spelling,
-  stateFrom,
   statusOf,
   TRANSITIONS,
 } from '../src/lifecycle-table.ts'
@@ -17,6 +15,7 @@ const table = suite('nodes/lifecycle-table')
 const STATES: readonly LifecycleState[] = ['provision', 'register', 'on_air', 'peer', 'breakout']
 const NOTHING: Facts = { certificate: false, tx_armed: false, mesh_joined: false, routes_exchanged: false }
 const EVERYTHING: Facts = { certificate: true, tx_armed: true, mesh_joined: true, routes_exchanged: true }
+const WORDS = new Set([...STATES, 'on-air', 'bootstrap', 'registered', 'peered'] as string[])
 const anyState = fc.constantFrom(...STATES)
 const anyFacts = fc.record({
   certificate: fc.boolean(),
@@ -61,10 +60,12 @@ table('forces mesh prerequisites and says so, but nothing that is fulfilled', ()
   const facts = { ...NOTHING, tx_armed: true }
   assert.equal(decide('on_air', { from: 'on_air', to: 'peer', force: true }, facts), {
     isAllowed: true,
+    to: 'peer',
     isForced: true,
   })
   assert.equal(decide('on_air', { from: 'on_air', to: 'peer', force: true }, EVERYTHING), {
     isAllowed: true,
+    to: 'peer',
     isForced: false,
   })
 })
@@ -95,11 +96,31 @@ table('maps states to statuses and lays the overlay over any of them', () => {
   assert.ok(STATES.every((state) => statusOf(state, true) === 'degraded'))
 })
 
-table('reads both spellings of on-air and writes one', () => {
-  assert.equal([stateFrom('on-air'), stateFrom('on_air')], ['on_air', 'on_air'])
-  assert.is(stateFrom('onair'), undefined)
-  assert.ok(SPELLINGS.every((text) => stateFrom(text) !== undefined))
-  assert.ok(STATES.every((state) => stateFrom(spelling(state)) === state))
+table('reads each state as answers spell it and as the status calls it', () => {
+  for (const { from, to } of TRANSITIONS) {
+    for (const name of [from, spelling(from), statusOf(from, false), 'degraded']) {
+      for (const target of [to, spelling(to), ...(to === 'breakout' ? [] : [statusOf(to, false)])]) {
+        const decision = decide(from, { from: name, to: target, force: false }, EVERYTHING)
+        assert.equal(decision, { isAllowed: true, to, isForced: false }, `${name} > ${target}`)
+      }
+    }
+  }
+})
+
+table('has no transition from or to a word that is no state', () => {
+  const anyWord = fc.oneof(
+    fc.string(),
+    fc.constantFrom('degraded', 'onair', 'ON-AIR', 'toString', '__proto__'),
+  )
+  fc.assert(
+    fc.property(anyState, anyState, anyWord, (from, to, word) => {
+      fc.pre(!WORDS.has(word))
+      return (
+        !decide(from, { from, to: word, force: true }, EVERYTHING).isAllowed &&
+        (word === 'degraded' || !decide(from, { from: word, to, force: true }, EVERYTHING).isAllowed)
+      )
+    }),
+  )
 })
 
 table('has every pair once', () => {

@@ -12,7 +12,7 @@ const BACKOFF = { firstMs: 1_000, longestMs: 1_000 }
 
 /** What the reconciler works with. */
 export interface GateParts {
-  readonly control: Pick<TxControl, 'review' | 'lastReasons' | 'disarmItself'>
+  readonly control: Pick<TxControl, 'review' | 'lastReasons' | 'holdItself' | 'disarmItself'>
   readonly transmitters: Transmitters
   readonly clock: Clock
   /** Told after each pass. */
@@ -24,8 +24,8 @@ export interface GateParts {
 /**
  * Keeps the transmitter from being armed without its legal basis, and off while it is not armed.
  *
- * - Armed and a gate is red, or the profile or the country has changed: stops the transmitter and stores the disarm beside
- *   it. It stops whatever the store does with that, when the policy cannot be read because it is corrupt, and when what was
+ * - Armed and a gate is red, or the profile or the country has changed: notes the disarm, stops the transmitter and stores the
+ *   disarm beside it, so that a gate that turns green again, or a crash, does not undo it. It stops whatever the store does with that, when the policy cannot be read because it is corrupt, and when what was
  *   read last does not permit it any more while the store does not answer.
  * - Disarmed and the transmitter has not confirmed that it is off: tells it again.
  * - Armed, and one that was withdrawn or told to stop has not confirmed that it is off: tells that one again.
@@ -53,6 +53,7 @@ async function step(parts: GateParts): Promise<Outcome> {
     return whileArmed(review, parts.clock)
   }
   if (review !== undefined) {
+    control.holdItself()
     const [stopped, stored] = await Promise.allSettled([transmitters.stop(), control.disarmItself(review)])
     if (stored.status === 'fulfilled') parts.selfDisarmed()
     for (const each of [stopped, stored]) if (each.status === 'rejected') throw each.reason
@@ -66,7 +67,9 @@ async function reviewOrStop({ control, transmitters }: GateParts): Promise<ArmRe
     return await control.review()
   } catch (error) {
     const isCorrupt = isServiceError(error) && error.code === storeCorrupt.code
-    if (isCorrupt || control.lastReasons().length > 0) await transmitters.stop()
+    const isClosed = control.lastReasons().length > 0
+    if (isClosed) control.holdItself()
+    if (isCorrupt || isClosed) await transmitters.stop()
     throw error
   }
 }

@@ -157,6 +157,39 @@ http('does not replay a success for a disarm that was never confirmed', async ()
   const replayed = await bed.request('POST', '/v1/tx/disarm', { headers })
   assert.is(replayed.headers.get('idempotency-replayed'), 'true')
   assert.equal(replayed.body, confirmed.body)
+  await bed.request('POST', '/v1/tx/arm', { body: { arm: true, profile_id: 'b3-lab' } })
+  radio.isOnAir = true
+  assert.is((await bed.request('POST', '/v1/tx/disarm', { headers })).status, 200)
+  assert.is(radio.isOnAir, false, 'a key that was used stops what is on again')
+})
+
+http('refuses a disarm for nothing that comes with it, and takes nothing for a refused arm', async () => {
+  const token = bed.credential({ kind: 'token', id: 'arms', roles: ['sim:admin', 'operator'] })
+  const send = async (path: string, body: string, type = 'application/json'): Promise<number> =>
+    (await bed.request('POST', path, { body, token, headers: { 'content-type': type } })).status
+  for (const [body, type] of [
+    ['{"a":1}'],
+    ['{'],
+    ['stop', 'text/plain'],
+    ['[]'],
+    ['null', 'application/xml'],
+  ] as const)
+    assert.is(await send('/v1/tx/disarm?why=now', body, type), 200, body)
+  for (const body of [
+    '{"arm":false,"profile_id":null}',
+    '{"arm":false,"profile_id":7,"x":[]}',
+    '{"arm": false,',
+  ])
+    assert.is(await send('/v1/tx/arm', body, 'text/plain'), 200, body)
+  await put({ rate_limits: { tx_arm_per_hour: 1 }, spectrum: { license: { acknowledged: false } } })
+  for (const profile_id of ['b3-lab', 'nope', '', null, 7, 'x'.repeat(65), undefined])
+    assert.is(await send('/v1/tx/arm', JSON.stringify({ arm: true, profile_id })), 409, `${profile_id}`)
+  await put(OPEN_POLICY)
+  assert.is(await send('/v1/tx/arm', '{"arm":true,"profile_id":null}'), 400)
+  assert.is(await send('/v1/tx/arm', '{"arm":true,"profile_id":"b3-lab"}'), 200)
+  assert.is(await send('/v1/tx/arm', '{"arm":true,"profile_id":"b3-lab"}'), 429)
+  assert.is(await send('/v1/tx/arm', '{"arm":false}'), 200)
+  await put({ rate_limits: { tx_arm_per_hour: 100 } })
 })
 
 http('disarms by itself soon after the license is withdrawn, with audit entry and event', async () => {

@@ -70,6 +70,25 @@ export async function answerOnce(
   }
 }
 
+/**
+ * Answers what switches off: it is done each time, since what it switched off may be on again. Its key says only whether that was
+ * answered before; one that is none, or that another request has used, refuses nothing.
+ */
+export async function answerEachTime(
+  context: RequestContext,
+  endpoint: Endpoint,
+  run: () => Promise<Reply>,
+): Promise<Reply> {
+  const reply = await run()
+  const claim = KEY.test(context.header('idempotency-key') ?? '') ? claimOf(context, endpoint) : undefined
+  if (claim === undefined) return reply
+  const first = await context.core.kernel.mutations.stored(claim.scope).catch(() => undefined)
+  if (first !== undefined) return { ...reply, headers: { ...reply.headers, ...REPLAYED } }
+  // The answer waits for no store.
+  keep(context, claim, reply).catch(() => undefined)
+  return reply
+}
+
 function replay(first: StoredReply, claim: IdempotencyClaim): Reply {
   if (first.isUndone === true)
     throw idempotencyKeyReused('before a restore, which has undone what it did: look what is there')

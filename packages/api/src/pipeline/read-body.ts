@@ -26,11 +26,28 @@ export async function takeBody(context: RequestContext, endpoint: Endpoint): Pro
     context.bodyKind = kind
     return
   }
-  const bytes = await readBody(context, endpoint.bodyLimit)
+  const bytes = context.bodyBytes ?? (await readBody(context, endpoint.bodyLimit))
   if (bytes.length === 0) return
   context.bodyBytes = bytes
   context.body = kind === 'bytes' ? bytes : kind === 'json' ? parseJson(bytes) : bytes.toString('utf8')
   context.bodyKind = kind
+}
+
+/** Gives `context.body` its value where the route refuses nothing of this request: see `Route.unrefusable`. Says whether it did. */
+export async function takeUnrefusable(context: RequestContext, endpoint: Endpoint): Promise<boolean> {
+  const { unrefusable } = endpoint.route
+  if (unrefusable === undefined) return false
+  if (unrefusable === true) {
+    context.body = {}
+    return true
+  }
+  if (!hasBody(context)) return false
+  refuseAnnounced(context, endpoint.bodyLimit)
+  context.bodyBytes = await readBody(context, endpoint.bodyLimit)
+  const body = unrefusable(context.bodyBytes)
+  if (body === undefined) return false
+  context.body = body
+  return true
 }
 
 function kindOf(type: string): 'json' | 'text' | 'stream' {

@@ -198,7 +198,7 @@ function mutationOf(context: RequestContext, target: string, work: Mutation['wor
     owner: endpoint.plugin,
     requestId: context.id,
     ...(claim === undefined ? {} : { idempotency: claim }),
-    ...(limit === undefined ? {} : { rateLimit: { name: limit.name, cost } }),
+    ...(limit === undefined ? {} : { rateLimit: { ...limit, cost } }),
     work,
   }
 }

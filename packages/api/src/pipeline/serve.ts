@@ -5,9 +5,9 @@ import { ClientLeft } from './client-left.ts'
 import { conditional } from './conditional.ts'
 import { answerableError } from './error-mapping.ts'
 import { refuseForeignPage } from './foreign-page.ts'
-import { answerOnce, claimOf } from './idempotency.ts'
+import { answerEachTime, answerOnce, claimOf } from './idempotency.ts'
 import { rateOfRefusal } from './rate-of-refusal.ts'
-import { takeBody } from './read-body.ts'
+import { takeBody, takeUnrefusable } from './read-body.ts'
 import type { RequestContext } from './request-context.ts'
 import { respond, respondError } from './respond.ts'
 import { traced } from './traced.ts'
@@ -81,8 +81,10 @@ async function answer(context: RequestContext, endpoint: Endpoint): Promise<Repl
     validateUrl(context, endpoint)
     return await handle(context, endpoint)
   }
-  await takeValid(context, endpoint)
+  const isHeeded = await takeUnrefusable(context, endpoint)
+  if (!isHeeded) await takeValid(context, endpoint)
   if (isLate(context)) await admitAgain(context, endpoint)
+  if (isHeeded) return await answerEachTime(context, endpoint, () => handle(context, endpoint))
   const claim = claimOf(context, endpoint)
   if (claim === undefined) return await handle(context, endpoint)
   return await answerOnce(context, claim, () => handle(context, endpoint))

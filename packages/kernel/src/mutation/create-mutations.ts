@@ -79,17 +79,15 @@ export function createMutations(options: MutationOptions): Mutations {
   async function apply(tx: WriterTx, mutation: Mutation, trace: TraceParent | undefined): Promise<Ended> {
     const { target } = mutation
     const facts: WorkFacts = { target, detail: undefined, event: undefined, told: [], dirty: [] }
-    let rate: RateState | undefined
-    let reply: Reply
+    let result: MutationResult
     try {
-      rate = await limited(tx, mutation, records)
-      reply = await tx.attempt(() => mutation.work(workTx(tx, guardOf(mutation.owner), facts)))
+      result = await attempted(records, tx, mutation, workTx(tx, guardOf(mutation.owner), facts))
     } catch (error) {
       await recordFailure(records, tx, mutation, error, facts.detail)
       return { error }
     }
-    await recordSuccess(records, tx, mutation, { ...facts, trace }, reply)
-    return { reply, rate }
+    await recordSuccess(records, tx, mutation, { ...facts, trace }, result.reply)
+    return result
   }
 
   /** The job itself was undone (it took too long, its commit failed, its key was taken), and its audit entry with it. */
@@ -155,6 +153,21 @@ function recordsOf(options: MutationOptions): Records {
     outbox: createOutboxWriter((types) => options.onEvents(types)),
     rates: createRates(options.clock),
   }
+}
+
+/** Takes from the limit of a mutation and does its work. */
+async function attempted(
+  records: Records,
+  tx: WriterTx,
+  mutation: Mutation,
+  said: MutationTx,
+): Promise<MutationResult> {
+  const isOfSuccess = mutation.rateLimit?.isOfSuccess === true
+  const before = isOfSuccess ? undefined : await limited(tx, mutation, records)
+  return await tx.attempt(async () => {
+    const reply = await mutation.work(said)
+    return { reply, rate: isOfSuccess ? await limited(tx, mutation, records) : before }
+  })
 }
 
 async function limited(

@@ -31,8 +31,11 @@ export interface Mutation {
   readonly owner: string
   readonly requestId?: string
   readonly idempotency?: IdempotencyClaim
-  /** Taken before `work`, kept even when `work` throws. Throws `rate_limited` (with retryAfterS) when exceeded. */
-  readonly rateLimit?: { readonly name: string; readonly cost: number }
+  /**
+   * Taken before `work`, kept even when `work` throws; with `isOfSuccess` after it, and not when it throws. Throws `rate_limited`
+   * (with retryAfterS) when exceeded.
+   */
+  readonly rateLimit?: { readonly name: string; readonly cost: number; readonly isOfSuccess?: true }
   work(tx: MutationTx): Promise<Reply>
 }
 

@@ -292,6 +292,24 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     )
   })
 
+  test('takes nothing for work that failed where only success counts', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    bench.limits.toy_per_hour = 1
+    const rateLimit = { name: 'toy_per_hour', cost: 1, isOfSuccess: true } as const
+    const run = (id: string) => bench.mutations.run(making(id, { rateLimit }))
+    assert.is((await run('a')).rate?.remaining, 0)
+    assert.is((await failure(() => run('b')))?.code, 'rate_limited')
+    assert.equal(
+      (await TOY.select(bench.db, '')).map(({ id }) => id),
+      ['a'],
+      'what the limit refuses is undone',
+    )
+    await box.clock.advance(HOUR_MS)
+    assert.ok(await failure(() => run('a')), 'there is one already')
+    assert.is((await run('c')).rate?.remaining, 0)
+  })
+
   test('counts all takes of one commit, and gives back that of a mutation that was undone', async () => {
     await using box = await store()
     const bench = await mutationBench(box)

@@ -9,7 +9,6 @@ import {
   route,
   southboundUnavailable,
   type TxGateState,
-  validationFailed,
 } from '@steeple/contracts'
 import { disarmNow } from '../tx/disarm.ts'
 import type { Transmitters } from '../tx/transmitters.ts'
@@ -78,10 +77,6 @@ export function txRoutes(control: TxControl, transmitters: Transmitters, clock: 
     await disarmNow({ control, transmitters, nowMs }, request.principal, record)
     return stateReply()
   }
-  const arm = (request: Request<unknown, unknown, ArmBody>): Promise<Reply> =>
-    request.mutate('tx', async (tx) =>
-      ok(stateRecord(await control.arm(tx, request.principal, profileId(request.body)))),
-    )
   return [
     route({
       method: 'GET',
@@ -92,29 +87,7 @@ export function txRoutes(control: TxControl, transmitters: Transmitters, clock: 
       errors: ['store_corrupt'],
       handle: stateReply,
     }),
-    route<unknown, unknown, ArmBody>({
-      method: 'POST',
-      path: '/v1/tx/arm',
-      role: 'sim:admin',
-      summary: 'Arm or disarm TX',
-      urgent: true,
-      description:
-        'Arms a radio profile when all three layers are green; otherwise 409 names each missing one. Another profile ' +
-        'is armed only after a disarm. With arm: false it disarms as POST /v1/tx/disarm does.',
-      example: { arm: true, profile_id: 'default' },
-      schema: { body: ARM_BODY, response: STATE },
-      errors: [
-        'validation_failed',
-        'tx_gate_closed',
-        'invalid_transition',
-        'southbound_unavailable',
-        'store_unavailable',
-        'store_corrupt',
-      ],
-      audit: 'tx.arm',
-      rateLimit: { name: 'tx_arm', cost: (body: ArmBody) => (body.arm ? 1 : 0) },
-      handle: (request) => (request.body.arm ? arm(request) : disarm(request)),
-    }),
+    armRoute(control, disarm),
     route({
       method: 'POST',
       path: '/v1/tx/disarm',
@@ -124,7 +97,10 @@ export function txRoutes(control: TxControl, transmitters: Transmitters, clock: 
       description:
         'Stops the transmitter at once, whatever the store does, and answers when it has confirmed that it is off. When it ' +
         'does not within 7 s: 503 southbound_unavailable; TX stays disarmed, and it is told again until it confirms. When ' +
-        'the store does not take the disarm: 503 store_unavailable; the transmitter is off, and held off until it does.',
+        'the store has not taken the disarm within 1 s: 503 store_unavailable; the transmitter is off, and held off until it ' +
+        'has, over a restart as well. It is refused for nothing but its sender: query and body are not looked at, and with an ' +
+        'Idempotency-Key that was used it stops once more.',
+      unrefusable: true,
       schema: { response: STATE },
       errors: ['southbound_unavailable', 'store_unavailable', 'store_corrupt'],
       audit: 'tx.disarm',
@@ -133,10 +109,55 @@ export function txRoutes(control: TxControl, transmitters: Transmitters, clock: 
   ]
 }
 
-function profileId(body: ArmBody): string {
-  if (body.profile_id !== undefined) return body.profile_id
-  const message = 'profile_id is required to arm: the name of a radio profile of ran.profiles'
-  throw validationFailed(message, { details: [{ pointer: '/profile_id', message }] })
+function armRoute(
+  control: TxControl,
+  disarm: (request: Request<unknown, unknown, ArmBody>) => Promise<Reply>,
+): Route {
+  const arm = (request: Request<unknown, unknown, ArmBody>): Promise<Reply> =>
+    request.mutate('tx', async (tx) =>
+      ok(stateRecord(await control.arm(tx, request.principal, request.body.profile_id ?? ''))),
+    )
+  return route<unknown, unknown, ArmBody>({
+    method: 'POST',
+    path: '/v1/tx/arm',
+    role: 'sim:admin',
+    summary: 'Arm or disarm TX',
+    urgent: true,
+    description:
+      'Arms a radio profile when all three layers are green; otherwise 409 names each missing one, whatever profile_id is. ' +
+      'Another profile is armed only after a disarm. What is refused does not count against tx_arm_per_hour. With ' +
+      'arm: false, whatever stands beside it, it disarms as POST /v1/tx/disarm does.',
+    example: { arm: true, profile_id: 'default' },
+    schema: { body: ARM_BODY, response: STATE },
+    errors: [
+      'validation_failed',
+      'tx_gate_closed',
+      'invalid_transition',
+      'southbound_unavailable',
+      'store_unavailable',
+      'store_corrupt',
+    ],
+    audit: 'tx.arm',
+    rateLimit: { name: 'tx_arm', cost: (body: ArmBody) => (body.arm ? 1 : 0), isOfSuccess: true },
+    unrefusable: disarmOf,
+    // Missing gates come before what is wrong with the request.
+    onRefused: async ({ body }) => {
+      if (Object(body).arm === true) await control.refuseWhileClosed()
+    },
+    handle: (request) => (request.body.arm ? arm(request) : disarm(request)),
+  })
+}
+
+/** The body of a disarm among those of `POST /v1/tx/arm`, whatever stands beside it, and although it is no whole JSON. */
+function disarmOf(octets: Uint8Array): ArmBody | undefined {
+  const text = Buffer.from(octets).toString()
+  let isDisarm: boolean
+  try {
+    isDisarm = Object(JSON.parse(text)).arm === false
+  } catch {
+    isDisarm = /"arm"\s*:\s*false\b/.test(text)
+  }
+  return isDisarm ? { arm: false } : undefined
 }
 
 function stateRecord(state: TxGateState): Readonly<Record<string, unknown>> {

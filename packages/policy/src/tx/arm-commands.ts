@@ -48,16 +48,16 @@ export function armCommands(context: Context, parts: ArmParts): ArmCommands {
     tx.dirty(TX_RESOURCE, TX_KEY)
     tx.afterCommit(() => {
       memory.lastArm = undefined
-      unstored.forget()
     })
   }
   return {
     arm: async (tx, principal, profileId) => {
-      refuseUnsettled(memory, transmitters)
       const bundle = await policy.read(tx)
       const basis = basisOf(bundle)
-      const profile = openProfile(basis, profileId)
       const armed = await currentArm(tx)
+      // Nothing is awaited between this look and the arm that it makes: a disarm that comes later means that one too.
+      refuseUnsettled(memory, transmitters)
+      const profile = openProfile(basis, profileId)
       if (armed !== undefined) {
         refuseSwitch(armed, profileId, profile, basis.country)
         tx.audit({ detail: { arm: true, profile: profileId, changed: false } })
@@ -76,13 +76,17 @@ export function armCommands(context: Context, parts: ArmParts): ArmCommands {
       await context.maybe(lifecycleRef)?.txArmed(tx)
       tx.audit({ detail: { arm: true, ...armFacts(arm), license: license.reference, changed: true } })
       tx.dirty(TX_RESOURCE, TX_KEY)
-      tx.afterCommit(() => note.prepare().catch(() => undefined))
+      tx.afterCommit(() => {
+        memory.lastArm = arm
+        note.prepare().catch(() => undefined)
+      })
       return gateState(basis, arm, transmitters.state())
     },
     disarm: async (tx, principal, atMs) => {
       const arm = await currentArm(tx)
       tx.audit({ detail: { arm: false, profile: arm?.profileId ?? null, changed: arm !== undefined } })
       if (arm !== undefined) await end(tx, arm, { atMs, by: principalText(principal), reason: 'disarmed' })
+      tx.afterCommit(unstored.forget)
     },
     disarmItself: async ({ arm, reasons }) => {
       const system = systemPrincipal(TX_RESOURCE)
@@ -90,27 +94,37 @@ export function armCommands(context: Context, parts: ArmParts): ArmCommands {
         const still = await currentArm(tx)
         const isSameArm = still?.intervalId === arm.intervalId
         tx.audit({ detail: { ...armFacts(arm), reasons, changed: isSameArm } })
+        tx.afterCommit(unstored.forget)
+        if (!isSameArm) return
         tx.event({
           type: 'tx.auto_disarmed',
           subject: arm.profileId,
           data: { ...armFacts(arm), reasons },
         })
-        if (!isSameArm) return
         const { atMs, by } = unstored.of(arm) ?? { atMs: context.clock.nowMs(), by: principalText(system) }
         await end(tx, arm, { atMs, by, reason: reasons.join('; ') })
       })
       context.log.error({ profile: arm.profileId, reasons }, 'TX disarmed because its legal basis is gone')
     },
-    changeLicense: async (tx, before, after, by) => {
-      const [old, next] = [before.spectrum.license, after.spectrum.license]
-      if (old.reference === next.reference && old.holder === next.holder) return
-      const arm = await currentArm(tx)
-      // One that is about to end keeps its name: the note of its disarm has it.
-      if (arm === undefined || memory.unstored !== undefined) return
-      const atMs = context.clock.nowMs()
-      await endArm(tx, arm, { atMs, by, reason: 'another license' })
-      await startArm(tx, { ...arm, intervalId: randomUUID(), armedAtMs: atMs, armedBy: by }, next)
-    },
+    changeLicense: licenseChange(context, memory),
+  }
+}
+
+/** See `TxControl.changeLicense`. */
+function licenseChange(context: Context, memory: GateMemory): ArmCommands['changeLicense'] {
+  return async (tx, before, after, by) => {
+    const [old, next] = [before.spectrum.license, after.spectrum.license]
+    if (old.reference === next.reference && old.holder === next.holder) return
+    const arm = await currentArm(tx)
+    // One that is about to end keeps its name: the note of its disarm has it.
+    if (arm === undefined || memory.unstored !== undefined) return
+    const atMs = context.clock.nowMs()
+    await endArm(tx, arm, { atMs, by, reason: 'another license' })
+    const changed: Arm = { ...arm, intervalId: randomUUID(), armedAtMs: atMs, armedBy: by }
+    await startArm(tx, changed, next)
+    tx.afterCommit(() => {
+      memory.lastArm = changed
+    })
   }
 }
 

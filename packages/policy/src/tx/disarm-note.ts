@@ -1,19 +1,23 @@
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { createTurns } from '@steeple/contracts'
 import type { UnstoredDisarm } from './gate-memory.ts'
 
 /**
- * A file that keeps a disarm which the store did not take over a restart: without it the node would go on air again.
+ * A file that keeps a disarm over a restart until the store has it: without it the node would go on air again.
  *
- * Its room is taken beforehand and written in place, so that a full disk does not refuse it.
+ * Its room is taken beforehand and written in place, so that a full disk does not refuse it. Reads and writes take turns.
  */
 export interface DisarmNote {
   /** Takes the room. Throws what the file system throws. */
   prepare(): Promise<void>
-  /** The disarm in it; undefined when there is none. Rejects when it cannot be known whether there is one. */
+  /**
+   * The disarm in it; undefined when there is none. Rejects when it cannot be known within a second whether there is one: with
+   * a `code` when the system could not read it now.
+   */
   read(): Promise<UnstoredDisarm | undefined>
-  /** On the disk when it resolves. Rejects when that is not certain within a second. */
+  /** This, or what was written after it, is on the disk when it resolves. Rejects when that is not certain within a second. */
   write(disarm: UnstoredDisarm | undefined): Promise<void>
 }
 
@@ -21,7 +25,7 @@ export interface DisarmNote {
 const ROOM = 2_048
 /** A name that fills more is cut. */
 const LONGEST_NAME = 200
-const WRITE_BOUND_MS = 1_000
+const BOUND_MS = 1_000
 /** Neither follows a link, which would lead a write into another file, nor waits for the other end of a pipe. */
 const NO_DETOUR = constants.O_NOFOLLOW | constants.O_NONBLOCK
 const TO_READ = constants.O_RDONLY | NO_DETOUR
@@ -39,29 +43,51 @@ export function disarmNote(path: string): DisarmNote {
     await file.write(bytes, 0, ROOM, 0)
     await file.datasync()
   }
+  const inTurn = createTurns()
+  let latest: UnstoredDisarm | undefined
+  /** How often something was to be written, and which of it was. */
+  let wanted = 0
+  let written = 0
+  const writeLatest = async (): Promise<void> => {
+    if (written === wanted) return
+    const [number, disarm] = [wanted, latest]
+    await inPlace(path, (file) => write(file, disarm))
+    written = number
+  }
   return {
-    prepare: async () => {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-      await using file = await openFile(path, TO_WRITE | constants.O_CREAT | constants.O_APPEND)
-      if ((await file.stat()).size < ROOM) {
-        await file.write(Buffer.alloc(ROOM, ' '))
-        await file.datasync()
-      }
-    },
+    prepare: () =>
+      inTurn(async () => {
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+        await using file = await openFile(path, TO_WRITE | constants.O_CREAT | constants.O_APPEND)
+        if ((await file.stat()).size < ROOM) {
+          await file.write(Buffer.alloc(ROOM, ' '))
+          await file.datasync()
+        }
+      }),
     read: async () => {
-      const text = await textOf(path)
+      const text = await inTime(inTurn(() => textOf(path)))
       return text === undefined || BLANK.test(text) ? undefined : disarmFrom(text, path)
     },
     write: async (disarm) => {
-      const late = Promise.withResolvers<never>()
-      const timer = setTimeout(() => late.reject(new Error('the disk does not answer')), WRITE_BOUND_MS)
-      try {
-        await Promise.race([inPlace(path, (file) => write(file, disarm)), late.promise])
-      } finally {
-        clearTimeout(timer)
-      }
+      latest = disarm
+      wanted += 1
+      await inTime(inTurn(writeLatest))
     },
   }
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(notAnswering()), BOUND_MS)
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function notAnswering(): Error {
+  return Object.assign(new Error('the disk does not answer'), { code: 'ETIMEDOUT' })
 }
 
 async function inPlace(path: string, work: (file: FileHandle) => Promise<void>): Promise<void> {

@@ -9,9 +9,9 @@ export interface HeldTransmitter {
   isToldToStop: boolean
 }
 
-/** A disarm that somebody asked for and that the store did not take. */
+/** A disarm that was asked for and that the store does not have yet. */
 export interface UnstoredDisarm {
-  /** The interval that it ends; null when the store could not say which: any that began before it. */
+  /** The interval that was known to be open; it ends any other that began before it as well. */
   readonly intervalId: string | null
   readonly atMs: number
   readonly by: string
@@ -28,7 +28,7 @@ export interface GateMemory {
   isSilenceKnown: boolean
   /** Counts stops and disarms: a permit that was on its way meanwhile is none. */
   stops: number
-  /** Disarms that are being stored: nothing is permitted meanwhile. */
+  /** Disarms whose records are on their way to the store: nothing is permitted meanwhile. */
   disarms: number
   unstored: UnstoredDisarm | undefined
   /** The armed transmitter as the store gave it last; for the time in which it does not answer. */

@@ -35,16 +35,14 @@ export function refuseUnsettled({ unstored }: GateMemory, transmitters: Transmit
   )
 }
 
-/** The profile when all gates are open for it. Throws `tx_gate_closed`, `validation_failed` (unknown profile). */
+/** The profile when all gates are open for it. Throws `tx_gate_closed` first, then `validation_failed` (unknown or no profile). */
 export function openProfile(basis: GateBasis, profileId: string): RadioProfile {
   const profile = profileOf(basis.profiles, profileId)
-  if (profile !== undefined) {
-    refuseClosed(basis, carrierOfProfile(profile))
-    return profile
-  }
-  // Whatever the gates say: opening them would not help.
+  refuseClosed(basis, profile === undefined ? undefined : carrierOfProfile(profile))
+  if (profile !== undefined) return profile
   const known = Object.keys(basis.profiles).join(', ') || 'none'
-  const message = `there is no radio profile ${profileId}; configured under ran.profiles: ${known}`
+  const which = profileId === '' ? 'profile_id is required to arm' : `there is no radio profile ${profileId}`
+  const message = `${which}; configured under ran.profiles: ${known}`
   throw validationFailed(message, { details: [{ pointer: '/profile_id', message }] })
 }
 

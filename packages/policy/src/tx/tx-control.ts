@@ -34,11 +34,16 @@ export interface ArmReview {
 
 /** The TX gate with its commands. They run inside the caller's mutation. */
 export interface TxControl extends TxGate, Remembering {
-  /** Throws `tx_gate_closed`, `validation_failed` (unknown profile), `invalid_transition` (another one is armed). */
+  /**
+   * Throws `tx_gate_closed`, `validation_failed` (unknown profile; an empty id: none is named), `invalid_transition` (another one
+   * is armed).
+   */
   arm(tx: MutationTx, principal: Principal, profileId: string): Promise<TxGateState>
+  /** Throws `tx_gate_closed` when no configured profile could be armed. */
+  refuseWhileClosed(): Promise<void>
   /** Writes the disarmed state, as of `atMs`. The caller has stopped the transmitter. Twice changes nothing. */
   disarm(tx: MutationTx, principal: Principal, atMs: number): Promise<void>
-  /** From this turn on nothing is permitted, until the function that it returns is called. */
+  /** The record of a disarm is on its way: nothing is permitted until the function that it returns says that this is over. */
   beginDisarm(): () => void
   /** The armed transmitter against the gates as they are now; undefined while disarmed. */
   review(): Promise<ArmReview | undefined>
@@ -52,10 +57,12 @@ export interface TxControl extends TxGate, Remembering {
   /** Disarms for reasons that `review` gave, in the name of the service. */
   disarmItself(review: ArmReview): Promise<void>
   /**
-   * Nothing may go on air until that disarm, which the store did not take, is stored; `review` gives it as a reason. True
-   * when it is on the disk, so that a restart keeps it.
+   * From this turn on nothing may go on air until that disarm is stored. `review` gives it as a reason once no record of it is
+   * on its way. True when it is on the disk, so that a restart keeps it.
    */
   hold(by: string, atMs: number): Promise<boolean>
+  /** From this turn on nothing may go on air until the disarm that the service has begun itself is stored. */
+  holdItself(): void
   /** Takes over what an earlier run has left in the note. */
   recall(): Promise<void>
   /** Nothing is permitted any more: the service ends. */
@@ -87,6 +94,8 @@ export function txControlOf(
   }
   const permit = async (profileId: string): Promise<RadioProfile> => {
     const { stops } = memory
+    // Who disarms beside the service leaves it in the note.
+    await unstored.look()
     const basis = await basisNow()
     const arm = await armNow()
     if (arm?.profileId !== profileId) throw txNotArmed(notArmedText(profileId, arm))
@@ -104,10 +113,12 @@ export function txControlOf(
     memory,
     ...armCommands(context, { policy, transmitters, memory, note, unstored, basisOf }),
     hold: unstored.hold,
+    holdItself: unstored.holdItself,
     recall: unstored.recall,
     state: async () => gateState(await basisNow(), await armNow(), transmitters.state()),
     profiles: async () => judgedProfiles(await basisNow(), (await armNow())?.profileId),
     permit,
+    refuseWhileClosed: async () => refuseClosed(await basisNow(), undefined),
     permitCarrier: async (carrier) => {
       refuseClosed(await basisNow(), carrier)
     },
@@ -115,14 +126,20 @@ export function txControlOf(
       memory.disarms += 1
       return () => {
         memory.disarms -= 1
+        // A permit that has read the arm before the record was in is none.
+        memory.stops += 1
+        if (memory.unstored !== undefined) context.enqueue(TX_RESOURCE, TX_KEY)
       }
     },
     review: async () => {
       const basis = await basisNow()
       const arm = await armNow()
-      if (arm === undefined || unstored.of(arm) === undefined) unstored.forget()
+      // What a record on its way says it says itself.
+      const isOnItsWay = memory.disarms > 0
+      if (!isOnItsWay && (arm === undefined || unstored.of(arm) === undefined)) unstored.forget()
       if (arm === undefined) return undefined
-      return { arm, reasons: reasonsOf(basis, arm), expiresAtMs: expiryMs(basis.spectrum.license) }
+      const reasons = isOnItsWay ? disarmReasons(basis, arm) : reasonsOf(basis, arm)
+      return { arm, reasons, expiresAtMs: expiryMs(basis.spectrum.license) }
     },
     lastReasons: () => {
       const { lastArm } = memory

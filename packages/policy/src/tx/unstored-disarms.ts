@@ -1,14 +1,14 @@
-import { type Context, systemPrincipal } from '@steeple/contracts'
+import { type Context, systemPrincipal, txGateClosed } from '@steeple/contracts'
 import { principalText } from '../principal-text.ts'
 import type { Arm } from '../store.ts'
 import type { DisarmNote } from './disarm-note.ts'
 import type { GateMemory, UnstoredDisarm } from './gate-memory.ts'
-import { TX_KEY, TX_RESOURCE } from './tx-resource.ts'
+import { TX_RESOURCE } from './tx-resource.ts'
 
 /** In whose name TX is disarmed when it cannot be known whether somebody had. */
 const UNREADABLE_NOTE = principalText(systemPrincipal('unreadable-note'))
 
-/** A disarm that the store did not take: held in memory, and in the note so that a restart keeps it. */
+/** A disarm that the store does not have yet: held in memory, and in the note so that a restart keeps it. */
 export interface UnstoredDisarms {
   /** The one that is meant for that arm. */
   of(arm: Arm): UnstoredDisarm | undefined
@@ -16,19 +16,39 @@ export interface UnstoredDisarms {
   forget(): void
   /** See `TxControl.hold`. */
   hold(by: string, atMs: number): Promise<boolean>
+  /** See `TxControl.holdItself`. */
+  holdItself(): void
   /** See `TxControl.recall`. */
   recall(): Promise<void>
+  /** Takes over what somebody has left in the note meanwhile. Throws `tx_gate_closed` when it cannot be read now. */
+  look(): Promise<void>
 }
 
 /** Over the memory of the gate and its note. */
 export function unstoredDisarms(context: Context, memory: GateMemory, note: DisarmNote): UnstoredDisarms {
   const { clock } = context
+  const hold = async (by: string, atMs: number): Promise<boolean> => {
+    const unstored = { intervalId: memory.lastArm?.intervalId ?? null, atMs, by }
+    memory.unstored = unstored
+    try {
+      await note.write(unstored)
+      return true
+    } catch (error) {
+      context.log.error({ err: error }, 'a disarm could not be noted')
+      return false
+    }
+  }
+  const damaged = (error: unknown): UnstoredDisarm => {
+    context.log.error({ err: error }, 'the note of a disarm cannot be read, so TX is taken for disarmed')
+    return { intervalId: null, atMs: clock.nowMs(), by: UNREADABLE_NOTE }
+  }
   return {
+    hold,
     of: (arm) => {
       const { unstored } = memory
       if (unstored === undefined) return undefined
-      const isMeant =
-        unstored.intervalId === null ? arm.armedAtMs <= unstored.atMs : unstored.intervalId === arm.intervalId
+      // One whose commit was under way has an interval that the disarm could not know.
+      const isMeant = unstored.intervalId === arm.intervalId || arm.armedAtMs <= unstored.atMs
       return isMeant ? unstored : undefined
     },
     forget: () => {
@@ -37,26 +57,22 @@ export function unstoredDisarms(context: Context, memory: GateMemory, note: Disa
       // Should it stay, it names an interval that is over.
       note.write(undefined).catch(() => undefined)
     },
-    hold: async (by, atMs) => {
-      const unstored = { intervalId: memory.lastArm?.intervalId ?? null, atMs, by }
-      memory.unstored = unstored
-      context.enqueue(TX_RESOURCE, TX_KEY)
-      try {
-        await note.write(unstored)
-        return true
-      } catch (error) {
-        context.log.error({ err: error }, 'a disarm could neither be stored nor noted')
-        return false
-      }
+    holdItself: () => {
+      if (memory.unstored === undefined) void hold(principalText(systemPrincipal(TX_RESOURCE)), clock.nowMs())
     },
     recall: async () => {
-      memory.unstored ??= await note.read().catch((error: unknown) => {
-        context.log.error({ err: error }, 'the note of a disarm cannot be read, so TX is taken for disarmed')
-        return { intervalId: null, atMs: clock.nowMs(), by: UNREADABLE_NOTE }
-      })
+      memory.unstored ??= await note.read().catch(damaged)
       await note.prepare().catch((error: unknown) => {
         context.log.warn({ err: error }, 'there is no room for the note of a disarm')
       })
+    },
+    look: async () => {
+      if (memory.unstored !== undefined) return
+      const found = await note.read().catch((error: unknown) => {
+        if (!(error instanceof Error && 'code' in error)) return damaged(error)
+        throw txGateClosed(`TX may not go on air: the note of a disarm cannot be read (${error.message})`)
+      })
+      memory.unstored ??= found
     },
   }
 }

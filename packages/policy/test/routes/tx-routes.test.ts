@@ -1,4 +1,4 @@
-import { readFile, rename, symlink } from 'node:fs/promises'
+import { readFile, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TxGate, transmitterRef, txGateRef } from '@steeple/contracts'
 import { assert, eventually, suite } from '@steeple/testkit'
@@ -55,10 +55,10 @@ tx('arm once: the same profile again changes nothing', async () => {
 
 tx('name each missing gate when they refuse', async () => {
   const lab = await world(settingsOf('LAB'))
-  const unknown = await lab.call('POST', '/v1/tx/arm', { arm: true, profile_id: 'any' })
-  // Opening gates would not help a profile that is not there.
-  assert.is(unknown.error, 'validation_failed')
-  assert.match(String(unknown.body.message), /there is no radio profile any; configured under ran.profiles: /)
+  for (const profile_id of ['any', '', undefined]) {
+    const unknown = await lab.call('POST', '/v1/tx/arm', { arm: true, profile_id })
+    assert.is(unknown.error, 'tx_gate_closed', 'gates come first')
+  }
   const answer = await lab.call('POST', '/v1/tx/arm', { arm: true, profile_id: 'b3-lab' })
   assert.is(answer.error, 'tx_gate_closed')
   assert.equal(
@@ -89,6 +89,13 @@ tx('refuse a profile that is not configured, or missing from the body', async ()
       ['/profile_id'],
     )
   }
+})
+
+tx('name the missing gates on a box without profiles', async () => {
+  const bare = await world(settingsOf('DE', {}))
+  const answer = await bare.call('POST', '/v1/tx/arm', { arm: true, profile_id: 'b3-lab' })
+  await bare.close()
+  assert.is(answer.error, 'tx_gate_closed')
 })
 
 tx('refuse a profile that the allow-list does not cover', async () => {
@@ -186,6 +193,56 @@ tx('do not wait for the store: the transmitter is off while the record is still 
   held.resolve()
   assert.equal([(await answer).status, (await answer).body.armed], [200, false])
   assert.is((await answer).body.transmitter, 'off')
+})
+
+tx(
+  'keep a disarm over a crash while the store has not taken it, and say within a second that it has not',
+  async () => {
+    await arm()
+    await gate().permit('b3-lab')
+    here.transmitter.isOnAir = true
+    here.holdStore(new Promise(() => undefined))
+    const answer = here.call('POST', '/v1/tx/disarm')
+    assert.is(here.transmitter.isOnAir, false)
+    await eventually(async () =>
+      assert.match(await readFile(join(here.dataDir, 'tx-disarm.json'), 'utf8'), /"by":"token:tok-1/),
+    )
+    const next = await here.restart()
+    assert.is((await answer).error, 'store_unavailable')
+    assert.match(
+      String((await answer).body.message),
+      /has not taken it within 1000 ms.*a restart before that/,
+    )
+    here = next
+    assert.equal([(await gate().state()).armed, await permitCode()], [true, 'tx_gate_closed'])
+    await here.reconcile()
+    assert.is((await gate().state()).armed, false)
+  },
+)
+
+tx('stay off after a gate was red, though it is green again before the store has the disarm', async () => {
+  await arm()
+  await gate().permit('b3-lab')
+  here.failStore(true)
+  here.fake.changeSettings({ ...settingsOf('FR'), server: { country: 'FR', data_dir: here.dataDir } })
+  assert.is((await here.reconcile()).state, 'failed')
+  here.fake.changeSettings({ ...settingsOf('DE'), server: { country: 'DE', data_dir: here.dataDir } })
+  assert.is(await permitCode(), 'tx_gate_closed')
+  here = await here.restart()
+  assert.is(await permitCode(), 'tx_gate_closed')
+  await here.reconcile()
+  assert.is((await gate().state()).armed, false)
+})
+
+tx('obey a note that somebody writes beside the service', async () => {
+  await arm()
+  assert.is(await permitCode(), 'permitted')
+  const note = { intervalId: null, atMs: here.fake.clock.nowMs(), by: 'local:root' }
+  await writeFile(join(here.dataDir, 'tx-disarm.json'), JSON.stringify(note).padEnd(2_048))
+  assert.is(await permitCode(), 'tx_gate_closed')
+  await here.reconcile()
+  const [interval] = await intervals()
+  assert.equal([(await gate().state()).armed, interval?.ended_by], [false, 'local:root'])
 })
 
 tx('say what is stored and what is not on a full disk, and keep the disarm over a restart', async () => {

@@ -57,9 +57,8 @@ const STEPS: Readonly<Record<string, Step>> = {
     const couldArm = isGreen(model) && model.hasProfile
     const isFree = model.armedIn === undefined || model.armedIn === model.country
     assert.is(answer.status === 200, couldArm && isFree, JSON.stringify([answer, model]))
-    // Opening gates would not help a profile that is not there.
-    if (!model.hasProfile) assert.is(answer.error, 'validation_failed')
-    else if (!isGreen(model)) assert.is(answer.error, 'tx_gate_closed')
+    if (!isGreen(model)) assert.is(answer.error, 'tx_gate_closed')
+    else if (!model.hasProfile) assert.is(answer.error, 'validation_failed')
     if (answer.status === 200) {
       model.armedIn = model.country
       real.transmitter.isOnAir = true

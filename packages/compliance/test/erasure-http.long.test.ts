@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Imsi } from '@steeple/contracts'
+import { DatabaseSync } from 'node:sqlite'
+import { type Imsi, simIssuerRef } from '@steeple/contracts'
 import { assert, driverPlugin, eventually, type FakeHss, fakeCore, fakeHss, suite } from '@steeple/testkit'
 import { begun, type World, world } from './support/world.ts'
 
@@ -40,11 +40,6 @@ interface Sim {
   readonly batch_id: string | null
   readonly quota_bytes: number | null
   readonly provisioning: { readonly status: string }
-}
-
-interface Manifest {
-  readonly label: string | null
-  readonly sims: readonly { readonly imsi_sha256_12: string }[]
 }
 
 const sim = async (hash: string): Promise<Sim> =>
@@ -184,11 +179,19 @@ test('revokes one in use first, and its phone is off before it goes', async () =
 
 test('a batch keeps a label as long as another SIM has it', async () => {
   const [one = '', two = ''] = await held({ count: 2, label: 'fritz and his sister' })
-  const path = join(all.bed.dataDir, 'batches', (await sim(one)).batch_id ?? '', 'manifest.json')
+  const id = (await sim(one)).batch_id ?? ''
+  const labelOf = (): unknown => {
+    const store = new DatabaseSync(join(all.bed.dataDir, 'svc.db'), { readOnly: true })
+    try {
+      return store.prepare('select label from sims_batch where id = ?').get(id)?.label
+    } finally {
+      store.close()
+    }
+  }
   const isLeft = (hashes: readonly string[], label: string | null): Promise<void> =>
     eventually(async () => {
-      const manifest = JSON.parse(await readFile(path, 'utf8')) as Manifest
-      assert.equal([manifest.sims.map((left) => left.imsi_sha256_12), manifest.label], [hashes, label])
+      const left = (await all.bed.service(simIssuerRef)?.batch(id, '', 10)) ?? []
+      assert.equal([left.map(({ imsi }) => String(imsi)), labelOf()], [hashes, label])
     })
   await forget(one)
   await isLeft([two], 'fritz and his sister')

@@ -139,8 +139,6 @@ export interface PreparedSims {
    * event `sim.issue` beside the caller's own. Once.
    */
   issueIn(tx: MutationTx): Promise<{ readonly detail: Readonly<Record<string, unknown>> }>
-  /** After the commit: writes the files of the batch. */
-  committed(): void
 }
 /** One SIM as it was when it was read, with what is sealed of it, which is opened when it is asked for. */
 export interface OpenableSim {

@@ -148,6 +148,9 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     id: '0012_card_ends',
     // The last digits of a card, which people search by: without it a search reads the whole index of blocks.
-    up: ['create index sims_sim_card_end on sims_sim (iccid_last4) where iccid_last4 is not null'],
+    up: [
+      'create index sims_sim_card_end on sims_sim (iccid_last4) where iccid_last4 is not null',
+      'drop index if exists sims_batch_files',
+    ],
   },
 ]

@@ -1,17 +1,6 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import {
-  isServiceError,
-  notFound,
-  type Reader,
-  type Settings,
-  storeCorrupt,
-  type Vault,
-} from '@steeple/contracts'
+import { notFound, type Reader, type Settings, storeCorrupt, type Vault } from '@steeple/contracts'
 import { parsePlmn } from '@steeple/telecom'
-import { batchDir, CARDS_FILE } from './batch/batch-files.ts'
-import { openCards } from './batch/cards-file.ts'
-import { cardsFromRows, cardsOfImport } from './batch/rebuild.ts'
+import { cardsOfBatch, cardsOfImport } from './batch/cards.ts'
 import { wipe } from './secrets/octets.ts'
 import { suciInfo } from './secrets/suci-info.ts'
 import { BATCHES, type BatchRow } from './store/batch-store.ts'
@@ -34,14 +23,13 @@ export function homeKeysOf({ core, core_a: coreA }: Pick<Settings, 'core' | 'cor
 }
 
 /**
- * The cards of a batch or an import in clear text, for a card writer. The one way in which keys leave the node as text. A file that
- * is missing or damaged is made up for from the rows.
- * Throws `not_found` when there is neither a batch nor an import of that id, `store_corrupt` when its rows are damaged too.
+ * The cards of a batch or an import in clear text, for a card writer. The one way in which keys leave the node as text.
+ * Throws `not_found` when there is neither a batch nor an import of that id, `store_corrupt` when its rows are damaged.
  */
 export async function unsealBatch(place: BatchPlace, batchId: string, format: CardFormat): Promise<string> {
   const batch = await BATCHES.find(place.reader, { id: batchId })
   if (batch === undefined) return await unsealImport(place, batchId, format)
-  const csv = (await cardsFromFile(place, batch)) ?? (await cardsFromRows(place.reader, place.vault, batch))
+  const csv = await cardsOfBatch(place.reader, place.vault, batch)
   const text = Buffer.from(csv).toString('ascii')
   wipe(csv)
   return written(
@@ -52,7 +40,6 @@ export async function unsealBatch(place: BatchPlace, batchId: string, format: Ca
   )
 }
 
-/** An import has no file of its own: its cards are in the rows alone. */
 async function unsealImport(place: BatchPlace, id: string, format: CardFormat): Promise<string> {
   const found = await cardsOfImport(place.reader, place.vault, id)
   if (found === undefined) throw notFound(`batch ${id}`)
@@ -60,22 +47,6 @@ async function unsealImport(place: BatchPlace, id: string, format: CardFormat): 
   wipe(found.csv)
   const suci = format === 'json' ? await suciInfo(place.dataDir, place.homeKeys) : undefined
   return written(text, { plmn: found.plmn, label: null }, format, suci)
-}
-
-/** Undefined: there is no file that could be used. */
-async function cardsFromFile(place: BatchPlace, batch: BatchRow): Promise<Uint8Array | undefined> {
-  const path = join(batchDir(place.dataDir, batch.id), CARDS_FILE)
-  const sealed = await readFile(path).catch(() => undefined)
-  if (sealed === undefined) return undefined
-  const key = place.vault.open(batch.key_sealed, `sims_batch/${batch.id}`)
-  try {
-    return openCards(sealed, key, batch.id)
-  } catch (error) {
-    if (isServiceError(error) && error.code === storeCorrupt('').code) return undefined
-    throw error
-  } finally {
-    wipe(key)
-  }
 }
 
 /** TS 31.102 §4.2.12. */

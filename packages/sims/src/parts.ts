@@ -1,7 +1,6 @@
 import type { Context, Turns, Vault } from '@steeple/contracts'
 import type { Presence } from './attach/presence.ts'
 import type { Seen } from './attach/seen.ts'
-import type { BatchTrouble } from './batch/batch-trouble.ts'
 import type { SimsConfig } from './config.ts'
 import type { SimCounters } from './counters.ts'
 import type { CoreBreaker } from './provision/core-breaker.ts'
@@ -24,7 +23,6 @@ export interface SimsParts {
   readonly detaches: DetachBoard
   readonly cuts: OpenCuts
   readonly futile: FutilePushes
-  readonly batchTrouble: BatchTrouble
   readonly moves: MoveFeed
   readonly seen: Seen
   readonly presence: Presence
@@ -39,5 +37,3 @@ export const SIM_RESOURCE = 'sim'
 export const RATES_RESOURCE = 'sim_rates'
 /** Reconciler that looks for drift. */
 export const DRIFT_RESOURCE = 'sim_drift'
-/** Reconciler that keeps the files of batches. */
-export const FILES_RESOURCE = 'sim_files'

@@ -14,16 +14,14 @@ import {
 import { attachWatch } from './attach/attach-watch.ts'
 import { presence } from './attach/presence.ts'
 import { nobodySeen } from './attach/seen.ts'
-import { sweepBatches } from './batch/batch-sweep.ts'
-import { batchTrouble } from './batch/batch-trouble.ts'
-import { filesReconciler } from './batch/files-reconciler.ts'
+import { removeOldFiles } from './batch/old-files.ts'
 import type { SimsConfig } from './config.ts'
 import { simCounters } from './counters.ts'
 import { expireDue } from './expiry.ts'
 import { OPEN_IMPORTS, sweepImports } from './import/open-imports.ts'
 import { simIssuer } from './issue/issuer.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { DRIFT_RESOURCE, FILES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
+import { DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
 import { coreBreaker } from './provision/core-breaker.ts'
 import { detachBoard } from './provision/detach-board.ts'
 import { driftReconciler, slices } from './provision/drift-reconciler.ts'
@@ -79,7 +77,6 @@ export const plugin: Plugin<SimsConfig> = {
       detaches: detachBoard(),
       cuts: openCuts(),
       futile,
-      batchTrouble: batchTrouble(),
       moves: moveFeed(),
       seen: nobodySeen(),
       presence: presence(context),
@@ -106,12 +103,7 @@ export const plugin: Plugin<SimsConfig> = {
         bulkRoute(parts),
         ...stateRoutes(parts),
       ],
-      reconcilers: [
-        simReconciler(parts),
-        ratesReconciler(parts),
-        driftReconciler(parts),
-        filesReconciler(parts),
-      ],
+      reconcilers: [simReconciler(parts), ratesReconciler(parts), driftReconciler(parts)],
       start: async () => {
         const attaches = attachWatch(parts)
         context.every(EXPIRY_MS, (signal) => expireDue(parts, signal))
@@ -123,11 +115,11 @@ export const plugin: Plugin<SimsConfig> = {
         context.every(SWEEP_MS, () => sweep(context, false), 'each')
         await sweep(context, context.db.dialect === 'sqlite')
         void wordsOfEarlier(context)
+        void removeOldFiles(context, vault)
       },
       health: async () => [
         await hssHealth(parts),
         parts.cuts.health(parts.core, context.clock.monotonicMs()),
-        batchHealth(parts),
       ],
     }
   },
@@ -180,16 +172,12 @@ async function wordsOfEarlier(context: Context<SimsConfig>): Promise<void> {
 
 /** What cannot be swept now is swept later: it keeps nobody from starting. */
 async function sweep(context: Context<SimsConfig>, isAlone: boolean): Promise<void> {
-  // What is under way is known by the age of its files.
+  // What is under way is known by its age.
   if (context.clock.doubt?.() !== undefined) return
   try {
     await sweepImports(context, isAlone)
-    const found = await sweepBatches(context.settings.server.data_dir, context.db, context.clock)
-    const { removed, missing } = found
-    if (removed.length > 0) context.log.warn({ batches: removed }, 'batches without SIMs removed')
-    for (const id of missing) context.enqueue(FILES_RESOURCE, id)
   } catch (error) {
-    context.log.warn({ err: error }, 'batches and imports could not be swept')
+    context.log.warn({ err: error }, 'imports could not be swept')
   }
 }
 
@@ -205,15 +193,5 @@ async function hssHealth(parts: SimsParts): Promise<ComponentHealth> {
     kind: 'feature',
     status: problem === undefined && failed === 0 && futile.sims === 0 ? 'ok' : 'degraded',
     detail: problem === undefined ? `${driver}: ${counts}` : `${driver}: ${problem}; ${counts}`,
-  }
-}
-
-function batchHealth({ batchTrouble: trouble }: SimsParts): ComponentHealth {
-  const problem = trouble.view()
-  return {
-    name: 'batch_files',
-    kind: 'feature',
-    status: problem === undefined ? 'ok' : 'degraded',
-    detail: problem ?? 'every batch has its files',
   }
 }

@@ -1,5 +1,5 @@
 import { type MutationTx, type SimRegister, simNotFound, simStateConflict } from '@steeple/contracts'
-import { FILES_RESOURCE, type SimsParts } from './parts.ts'
+import type { SimsParts } from './parts.ts'
 import { noCard } from './secrets/sealing.ts'
 import { changeSim, recordedState } from './states/change.ts'
 import { BATCHES, isLabelOfBatch } from './store/batch-store.ts'
@@ -73,9 +73,7 @@ async function forgetBeside(own: MutationTx, row: SimRow): Promise<void> {
   // A label that was given at issue is the batch's too, and says whose SIM it was as long as no other one has it.
   const isOthers = batch.label !== null && (await isLabelOfBatch(own, batch.id, batch.label, row.hash))
   const label = isOthers ? batch.label : null
-  // The files of the batch hold the card: they are written anew without it.
-  await BATCHES.put(own, { ...batch, label, sims: batch.sims - 1, files_at_ms: null })
-  own.dirty(FILES_RESOURCE, batch.id)
+  await BATCHES.put(own, { ...batch, label, sims: batch.sims - 1 })
 }
 
 function isAwaited({ hss_status, state }: SimRow): boolean {

@@ -1,24 +1,13 @@
 import { createECDH, createPrivateKey } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isServiceError } from '@steeple/contracts'
+import { type Context, isServiceError } from '@steeple/contracts'
 import { imsiHash, luhnCheckDigit, opcFrom, parseImsi } from '@steeple/telecom'
-import {
-  assert,
-  fakeClock,
-  loadTestbed,
-  memoryDb,
-  pluginFrom,
-  suite,
-  type Testbed,
-  tempDir,
-} from '@steeple/testkit'
+import { assert, loadTestbed, memoryDb, pluginFrom, suite, type Testbed, tempDir } from '@steeple/testkit'
 import fc from 'fast-check'
-import { batchFiles, removeBatch, writeNewBatch } from '../src/batch/batch-files.ts'
-import { sweepBatches } from '../src/batch/batch-sweep.ts'
 import { cardsCsv } from '../src/batch/cards-csv.ts'
-import { drawBatchKey, openCards, sealCards } from '../src/batch/cards-file.ts'
+import { removeOldFiles } from '../src/batch/old-files.ts'
 import { drawCard, drawImsi } from '../src/issue/draw.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { unsealBatch } from '../src/offline.ts'
@@ -27,7 +16,7 @@ import { CARD_FIELDS, packCard, unpackCard } from '../src/secrets/card.ts'
 import { hexAscii, octetsFromHex } from '../src/secrets/octets.ts'
 import { drawDigits, drawOctets } from '../src/secrets/random.ts'
 import { sealSim } from '../src/secrets/sealing.ts'
-import { BATCHES, batchesWithoutFiles } from '../src/store/batch-store.ts'
+import { BATCHES, type BatchRow } from '../src/store/batch-store.ts'
 import { SIMS } from '../src/store/sim-row.ts'
 import { bodyOf, codeOf, type IssueAnswer } from './support/answers.ts'
 import { simRow } from './support/rows.ts'
@@ -35,6 +24,16 @@ import { testVault } from './support/vault.ts'
 
 const batch = suite('sims/batch')
 const LAB = { mcc: '999', mnc: '99' }
+const BATCH: Omit<BatchRow, 'key_sealed'> = {
+  id: 'b-1',
+  created_at_ms: 0,
+  sims: 1,
+  profile: 'p',
+  plmn: '999-99',
+  label: null,
+  issued_by: null,
+  files_at_ms: null,
+}
 const text = (octets: Uint8Array): string => Buffer.from(octets).toString('ascii')
 
 batch('draws cards with a whole ICCID, codes of digits and an OPc of the OP that was given', () => {
@@ -95,21 +94,6 @@ batch('writes octets as hex and back without a string', () => {
   for (const bad of ['0', 'zz', '0 ']) assert.is(octetsFromHex(Buffer.from(bad)), undefined)
 })
 
-batch('opens a cards file with its own key and name alone, and not when a byte of it differs', () => {
-  const cards = [{ imsi: parseImsi('999990000000001')!, card: drawCard(LAB, undefined) }]
-  const csv = cardsCsv(cards)
-  const key = drawBatchKey()
-  const sealed = sealCards(csv, key, 'b-1')
-  assert.is(text(openCards(sealed, key, 'b-1')), text(csv))
-  assert.throws(() => openCards(sealed, drawBatchKey(), 'b-1'), isServiceError)
-  assert.throws(() => openCards(sealed, key, 'b-2'), isServiceError)
-  for (let at = 0; at < sealed.length; at++) {
-    const changed = Uint8Array.from(sealed)
-    changed[at]! ^= 1
-    assert.throws(() => openCards(changed, key, 'b-1'), isServiceError, `octet ${at}`)
-  }
-})
-
 /** The keys of TS 33.501 annexes C.4.3 and C.4.4 as `svc node init` would have left them; gives the public ones. */
 async function withHomeKeys(
   dataDir: string,
@@ -156,124 +140,97 @@ function base64url(hex: string): string {
   return Buffer.from(hex, 'hex').toString('base64url')
 }
 
-batch(
-  'unseals a batch in every format, from its file or from its rows, and says what is missing',
-  async () => {
-    const dir = await tempDir()
-    const db = memoryDb(MIGRATIONS)
-    const vault = testVault()
-    const card = drawCard(LAB, undefined)
-    const imsi = parseImsi('999990000000001')!
-    const key = drawBatchKey()
-    const row = {
-      id: 'b-1',
-      created_at_ms: 0,
-      sims: 1,
-      profile: 'p',
-      plmn: '999-99',
-      label: 'a,b',
-      key_sealed: vault.seal(key, 'sims_batch/b-1'),
-      issued_by: null,
-      files_at_ms: null,
-    }
-    const hash = imsiHash(imsi)
-    await db.write((tx) => BATCHES.insert(tx, row))
-    await db.write((tx) =>
-      SIMS.insert(tx, simRow({ hash, batch_id: 'b-1', ...sealSim(vault, hash, imsi, card) })),
-    )
-    const manifest = { batch_id: 'b-1', created_at: '', plmn: '999-99', profile: 'p', label: null, sims: [] }
-    const csv = cardsCsv([{ imsi, card }])
-    writeNewBatch(dir.path, 'b-1', batchFiles(manifest, sealCards(csv, key, 'b-1')))
-    const place = { reader: db, vault, dataDir: dir.path, homeKeys: new Set([1, 2]) }
-    assert.is(await unsealBatch(place, 'b-1', 'csv'), text(csv))
-    const keys = [text(hexAscii(card.ki)), text(hexAscii(card.opc))]
-    const pysim = (await unsealBatch(place, 'b-1', 'pysim')).split('\n')
-    assert.is(pysim[0], 'name,iccid,mcc,mnc,imsi,smsp,ki,opc,adm1')
-    assert.is(pysim[1], `a_b,${text(card.iccid)},999,99,999990000000001,,${keys.join()},${text(card.adm1)}`)
-    const [json] = JSON.parse(await unsealBatch(place, 'b-1', 'json'))
-    assert.equal([json.ki, json.opc, json.puk2], [...keys, text(card.puk2)])
-    assert.is(json.ef_suci_calc_info, undefined)
-    await withHomeKeys(dir.path, async (publicKeys) => {
-      const [told] = JSON.parse(await unsealBatch(place, 'b-1', 'json'))
-      assert.equal(told.ef_suci_calc_info, {
-        prot_scheme_id_list: [
-          { priority: 0, identifier: 1, key_index: 1 },
-          { priority: 1, identifier: 2, key_index: 2 },
-        ],
-        hnet_pubkey_list: [
-          { hnet_pubkey_identifier: 1, hnet_pubkey: publicKeys[0] },
-          { hnet_pubkey_identifier: 2, hnet_pubkey: publicKeys[1] },
-        ],
-      })
-      assert.not.match(JSON.stringify(told), /PRIVATE/)
-      // Of the keys that lie here cards are told those alone by which the core's UDM can tell who they are.
-      const toldOf = async (homeKeys: readonly number[]) => {
-        const [card] = JSON.parse(await unsealBatch({ ...place, homeKeys: new Set(homeKeys) }, 'b-1', 'json'))
-        return card.ef_suci_calc_info?.hnet_pubkey_list.map(
-          (key: Record<string, unknown>) => key.hnet_pubkey_identifier,
-        )
-      }
-      assert.equal([await toldOf([2, 3]), await toldOf([])], [[2], undefined])
-    })
-    await unsealBatch(place, 'b-2', 'csv').then(assert.unreachable, (error: Error) =>
-      assert.match(error.message, /b-2/),
-    )
-    await writeFile(join(dir.path, 'batches/b-1/cards.csv.sealed'), 'damaged')
-    assert.is(await unsealBatch(place, 'b-1', 'csv'), text(csv))
-    await removeBatch(dir.path, 'b-1')
-    assert.is(await unsealBatch(place, 'b-1', 'csv'), text(csv))
-    await db.write((tx) => SIMS.remove(tx, { hash }))
-    await unsealBatch(place, 'b-1', 'csv').then(assert.unreachable, (error) =>
-      assert.is(isServiceError(error) && error.code, 'store_corrupt'),
-    )
-    db.close()
-    await dir.remove()
-  },
-)
-
-batch('sweeps directories that the store does not know, and tells which batches have none', async () => {
+batch('unseals a batch in every format from its rows, and says what is missing', async () => {
   const dir = await tempDir()
   const db = memoryDb(MIGRATIONS)
-  const clock = fakeClock()
-  const make = async (name: string, ageMs: number): Promise<string> => {
-    const path = join(dir.path, 'batches', name)
-    await mkdir(path, { recursive: true })
-    await writeFile(join(path, 'cards.csv.sealed'), 'x')
-    const at = (clock.nowMs() - ageMs) / 1000
-    await utimes(path, at, at)
-    return path
-  }
-  const orphan = await make('b-orphan', 3_600_000)
-  const young = await make('b-young', 1_000)
-  const known = await make('b-known', 3_600_000)
-  const other = await make('notes', 3_600_000)
-  await db.write(async (tx) => {
-    for (const id of ['b-gone', 'b-known']) {
-      const key_sealed = new Uint8Array(1)
-      const row = {
-        id,
-        created_at_ms: 0,
-        sims: 0,
-        profile: '',
-        plmn: '',
-        label: null,
-        issued_by: null,
-        key_sealed,
-      }
-      await BATCHES.insert(tx, { ...row, files_at_ms: 1 })
+  const vault = testVault()
+  const card = drawCard(LAB, undefined)
+  const imsi = parseImsi('999990000000001')!
+  const row = { ...BATCH, label: 'a,b', key_sealed: vault.seal(new Uint8Array(), 'sims_batch/b-1') }
+  const hash = imsiHash(imsi)
+  await db.write((tx) => BATCHES.insert(tx, row))
+  await db.write((tx) =>
+    SIMS.insert(tx, simRow({ hash, batch_id: 'b-1', ...sealSim(vault, hash, imsi, card) })),
+  )
+  const csv = cardsCsv([{ imsi, card }])
+  const place = { reader: db, vault, dataDir: dir.path, homeKeys: new Set([1, 2]) }
+  assert.is(await unsealBatch(place, 'b-1', 'csv'), text(csv))
+  const keys = [text(hexAscii(card.ki)), text(hexAscii(card.opc))]
+  const pysim = (await unsealBatch(place, 'b-1', 'pysim')).split('\n')
+  assert.is(pysim[0], 'name,iccid,mcc,mnc,imsi,smsp,ki,opc,adm1')
+  assert.is(pysim[1], `a_b,${text(card.iccid)},999,99,999990000000001,,${keys.join()},${text(card.adm1)}`)
+  const [json] = JSON.parse(await unsealBatch(place, 'b-1', 'json'))
+  assert.equal([json.ki, json.opc, json.puk2], [...keys, text(card.puk2)])
+  assert.is(json.ef_suci_calc_info, undefined)
+  await withHomeKeys(dir.path, async (publicKeys) => {
+    const [told] = JSON.parse(await unsealBatch(place, 'b-1', 'json'))
+    assert.equal(told.ef_suci_calc_info, {
+      prot_scheme_id_list: [
+        { priority: 0, identifier: 1, key_index: 1 },
+        { priority: 1, identifier: 2, key_index: 2 },
+      ],
+      hnet_pubkey_list: [
+        { hnet_pubkey_identifier: 1, hnet_pubkey: publicKeys[0] },
+        { hnet_pubkey_identifier: 2, hnet_pubkey: publicKeys[1] },
+      ],
+    })
+    assert.not.match(JSON.stringify(told), /PRIVATE/)
+    // Of the keys that lie here cards are told those alone by which the core's UDM can tell who they are.
+    const toldOf = async (homeKeys: readonly number[]) => {
+      const [card] = JSON.parse(await unsealBatch({ ...place, homeKeys: new Set(homeKeys) }, 'b-1', 'json'))
+      return card.ef_suci_calc_info?.hnet_pubkey_list.map(
+        (key: Record<string, unknown>) => key.hnet_pubkey_identifier,
+      )
     }
-    // Damage is never taken for absence.
-    await tx.run("update sims_batch set row_sum = 0 where id = 'b-known'")
+    assert.equal([await toldOf([2, 3]), await toldOf([])], [[2], undefined])
   })
-  assert.equal(await sweepBatches(dir.path, db, clock), { removed: ['b-orphan'], missing: ['b-gone'] })
-  assert.equal(await batchesWithoutFiles(db, 9), ['b-gone'])
-  assert.equal([orphan, known, young, other].map(existsSync), [false, true, true, true])
+  await unsealBatch(place, 'b-2', 'csv').then(assert.unreachable, (error: Error) =>
+    assert.match(error.message, /b-2/),
+  )
+  await db.write((tx) => SIMS.remove(tx, { hash }))
+  await unsealBatch(place, 'b-1', 'csv').then(assert.unreachable, (error) =>
+    assert.is(isServiceError(error) && error.code, 'store_corrupt'),
+  )
   db.close()
   await dir.remove()
 })
 
+batch('removes the card files of earlier versions, but not of a batch with damaged rows', async () => {
+  await using dir = await tempDir()
+  const db = memoryDb(MIGRATIONS)
+  const vault = testVault()
+  const imsis = ['999990000000001', '999990000000002'].map((digits) => parseImsi(digits)!)
+  await db.write(async (tx) => {
+    for (const [at, imsi] of imsis.entries()) {
+      const id = `b-${at}`
+      const hash = imsiHash(imsi)
+      const sealed = sealSim(vault, hash, imsi, drawCard(LAB, undefined))
+      await SIMS.insert(tx, simRow({ hash, batch_id: id, ...sealed }))
+      await BATCHES.insert(tx, { ...BATCH, id, key_sealed: vault.seal(new Uint8Array(), `sims_batch/${id}`) })
+    }
+    await tx.run("update sims_sim set row_sum = 0 where batch_id = 'b-1'")
+  })
+  const folder = (name: string): string => join(dir.path, 'batches', name)
+  for (const name of ['b-0', 'b-1', 'b-unknown', 'notes']) {
+    await mkdir(folder(name), { recursive: true })
+    await writeFile(join(folder(name), 'cards.csv.sealed'), 'x')
+  }
+  const warned: unknown[] = []
+  // Of a context no more is used.
+  const context = {
+    db,
+    settings: { server: { data_dir: dir.path } },
+    retiring: new AbortController().signal,
+    log: { warn: (facts: { readonly batch: unknown }) => warned.push(facts.batch) },
+  } as unknown as Context
+  await removeOldFiles(context, vault)
+  assert.equal(['b-0', 'b-1', 'b-unknown', 'notes'].map(folder).map(existsSync), [false, true, false, true])
+  assert.equal(warned, ['b-1'])
+  db.close()
+})
+
 batch(
-  'leaves no file behind when the batch is refused, and takes the OP from its file',
+  'writes no file at an issue, and takes the OP from its file',
   async () => {
     const { startTestbed } = await loadTestbed()
     const dir = await tempDir()
@@ -289,8 +246,8 @@ batch(
         await bed.request('POST', '/v1/sims', { body: { count: 2, imsi: undefined } }),
         201,
       )
-      const manifest = JSON.parse(await readFile(join(output_dir, 'manifest.json'), 'utf8'))
-      assert.is(manifest.batch_id, batch_id)
+      assert.is(output_dir, join(bed.dataDir, 'batches', batch_id))
+      assert.not.ok(existsSync(join(bed.dataDir, 'batches')))
       assert.is(
         codeOf(await bed.request('POST', '/v1/sims', { body: { count: 2 } }), 409),
         'capacity_exceeded',

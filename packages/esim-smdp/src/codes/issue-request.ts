@@ -12,7 +12,6 @@ export interface Candidates {
   credentials(card: SimCard): Promise<SimCredentials>
   /** Makes SIMs that are new durable, and says what the audit is to say of that. */
   issueIn?(tx: MutationTx): Promise<Readonly<Record<string, unknown>>>
-  committed?(): void
   /** SIMs of a batch that still have none after this request. */
   readonly remaining?: number
 }

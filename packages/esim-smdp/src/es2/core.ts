@@ -23,8 +23,6 @@ export interface Es2Work {
   readonly target: string
   /** In the transaction: the members of the answer. Throws `Es2Refused`. */
   run(tx: MutationTx): Promise<Es2Done>
-  /** After the commit. */
-  committed?(): void
 }
 /** What came of it. */
 export interface Es2Done {

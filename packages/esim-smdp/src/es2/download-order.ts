@@ -26,7 +26,6 @@ interface Taken {
   readonly iccid: string
   /** Makes a SIM that is new durable. */
   issueIn?(tx: MutationTx): Promise<{ readonly detail: Readonly<Record<string, unknown>> }>
-  committed?(): void
 }
 
 /**
@@ -41,7 +40,6 @@ export async function downloadOrder(call: Es2Call): Promise<Es2Work> {
     action: 'esim.order',
     target: taken.card.imsi,
     run: (tx) => place(tx, call, taken),
-    ...(taken.committed && { committed: taken.committed }),
   }
 }
 
@@ -64,7 +62,6 @@ async function newSim(call: Es2Call, profileType: string | undefined): Promise<T
     code,
     iccid,
     issueIn: (tx) => prepared.issueIn(tx),
-    committed: () => prepared.committed(),
   }
 }
 

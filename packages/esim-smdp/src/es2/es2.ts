@@ -95,7 +95,6 @@ async function executeOnce(
     tx.event({ type: work.action, subject: done.token })
     answer = done.answer
   })
-  work.committed?.()
   return answer
 }
 

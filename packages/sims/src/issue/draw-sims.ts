@@ -1,9 +1,6 @@
 import { capacityExceeded, type Imsi, simExists, timestampFromMs } from '@steeple/contracts'
 import { formatPlmn, imsiHash } from '@steeple/telecom'
-import { type BatchFiles, batchFiles } from '../batch/batch-files.ts'
-import { cardsCsv, type NewCard } from '../batch/cards-csv.ts'
-import { drawBatchKey, sealCards } from '../batch/cards-file.ts'
-import { manifestOf } from '../batch/manifest.ts'
+import type { NewCard } from '../batch/cards-csv.ts'
 import type { SimsParts } from '../parts.ts'
 import { firstHss } from '../provision/first-hss.ts'
 import { wipeCard } from '../secrets/card.ts'
@@ -18,11 +15,10 @@ import { drawCard, drawImsi } from './draw.ts'
 import type { IssuePlan } from './issue-plan.ts'
 import { readOp } from './op-file.ts'
 
-/** SIMs that are drawn and sealed, but neither in the store nor on the disk yet. */
+/** SIMs that are drawn and sealed, but not in the store yet. */
 export interface DrawnSims {
   readonly rows: readonly SimRow[]
   readonly batch: BatchRow
-  readonly files: BatchFiles
 }
 
 /**
@@ -38,7 +34,6 @@ export async function drawSims(
   const numbers = plan.imsis === undefined ? await drawImsis(parts, plan) : await freeImsis(parts, plan.imsis)
   const op = await readOp(context.config.op_file)
   const cards = numbers.map((number) => ({ ...number, card: drawCard(plan.plmn, op) }))
-  const key = drawBatchKey()
   try {
     const { nowMs } = plan
     const id = batchId(nowMs)
@@ -51,17 +46,14 @@ export async function drawSims(
       profile: plan.profile,
       plmn: formatPlmn(plan.plmn),
       label: plan.label,
-      key_sealed: vault.seal(key, `sims_batch/${id}`),
+      key_sealed: vault.seal(new Uint8Array(), `sims_batch/${id}`),
       issued_by: issuer,
       files_at_ms: null,
     }
-    const csv = cardsCsv(cards)
-    const sealed = sealCards(csv, key, id)
-    wipe(csv)
-    return { rows, batch, files: batchFiles(manifestOf(batch, rows), sealed) }
+    return { rows, batch }
   } finally {
     for (const { card } of cards) wipeCard(card)
-    wipe(key, ...(op === undefined ? [] : [op]))
+    if (op !== undefined) wipe(op)
   }
 }
 
@@ -92,7 +84,6 @@ async function drawImsis({ context }: SimsParts, { count, plmn }: IssuePlan): Pr
   }
   if (drawn.size < count)
     throw capacityExceeded(`the network ${formatPlmn(plmn)} has no ${count} free subscriber numbers`)
-  // The order of the files, which can be made from the rows again.
   return [...drawn]
     .map(([hash, imsi]) => ({ hash, imsi }))
     .sort((one, other) => (one.imsi < other.imsi ? -1 : 1))

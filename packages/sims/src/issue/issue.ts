@@ -11,10 +11,9 @@ import {
   simExists,
   simNotFound,
 } from '@steeple/contracts'
-import { safeText } from '@steeple/telecom'
 import { newSight } from '../attach/sight.ts'
-import { type BatchFiles, batchDir, writeNewBatch } from '../batch/batch-files.ts'
-import { FILES_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
+import { batchDir } from '../batch/old-files.ts'
+import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { simRecord } from '../record.ts'
 import { noteMoves } from '../states/change.ts'
 import { BATCHES } from '../store/batch-store.ts'
@@ -37,8 +36,6 @@ export interface Issue {
   readonly drawn: DrawnSims
   /** Makes them durable in a mutation, and gives what the audit says of it. Throws `forbidden`, and as `swapOut`. */
   issueIn(tx: MutationTx): Promise<Readonly<Record<string, unknown>>>
-  /** After the commit: writes the files of the batch. */
-  committed(): void
 }
 
 /**
@@ -74,13 +71,11 @@ export async function prepareIssue(parts: SimsParts, body: IssueBody, asker: Ask
         replaces: replaced?.hash ?? null,
       }
     },
-    committed: () => putFiles(parts, drawn.batch.id, drawn.files),
   }
 }
 
 /**
- * Issues SIMs: their rows are durable and the files of the batch are there before the answer. The files hold nothing
- * that the rows do not: what a crash or a full disk does to them is repaired from the rows.
+ * Issues SIMs: their rows are durable before the answer. Their cards are made from the rows when they are exported.
  * Throws `validation_failed`, `plmn_mismatch`, `sim_exists`, `sim_not_found`, `sim_swap_cooldown`, `capacity_exceeded`,
  * `forbidden` and `rate_limited` for a SIM that may not be replaced.
  */
@@ -93,7 +88,7 @@ export async function issueSims(
   const { rows, batch } = drawn
   const [first] = rows
   const target = plan.count === 1 && first !== undefined ? first.hash : batch.id
-  const reply = await request.mutate(target, async (tx) => {
+  return await request.mutate(target, async (tx) => {
     tx.audit({ detail: await issue.issueIn(tx) })
     tx.event({ type: 'sim.issue', subject: first?.hash ?? batch.id, data: factsOf(plan, drawn) })
     return {
@@ -110,8 +105,6 @@ export async function issueSims(
       },
     }
   })
-  issue.committed()
-  return reply
 }
 
 function factsOf({ profile }: IssuePlan, { rows, batch }: DrawnSims): Readonly<Record<string, unknown>> {
@@ -145,18 +138,6 @@ async function grantQuota(
   const imsis = rows.map(({ hash }) => hash as ImsiHash)
   const like = replaced === undefined ? undefined : (replaced.hash as ImsiHash)
   await context.maybe(quotaKeeperRef)?.granted(tx, imsis, quotaBytes, like)
-}
-
-/** The SIMs are issued whatever comes of their files: those that cannot be written now are written later. */
-function putFiles({ context, batchTrouble }: SimsParts, batchId: string, files: BatchFiles): void {
-  try {
-    writeNewBatch(context.settings.server.data_dir, batchId, files)
-  } catch (error) {
-    const reason = safeText(error)
-    batchTrouble.failed(batchId, reason)
-    context.log.warn({ batch: batchId, reason }, 'files of a batch could not be written')
-    context.enqueue(FILES_RESOURCE, batchId)
-  }
 }
 
 /** The APNs of the policy in force. */

@@ -41,7 +41,6 @@ export function simIssuer(parts: SimsParts): SimIssuer {
             tx.tell({ type: 'sim.issue', subject: hash, data: { batch_id: batch.id, count: 1, profile } })
           return { detail }
         },
-        committed: issue.committed,
       }
     },
     credentials: async (imsi) => {

@@ -58,7 +58,6 @@ export async function es2World(options: { readonly db?: Db; readonly pki?: Pki }
           batchId: 'b',
           credentials: () => credentials,
           issueIn: async () => ({ detail: {} }),
-          committed: () => undefined,
         }
       },
     },

@@ -43,6 +43,8 @@ export interface ClockKeeperOptions {
   readonly nodeId: string
   readonly log: Log
   readonly earliest: readonly Earliest[]
+  /** Told when the service's time has leapt, is believed again, or the machine has slept: what was not due may be. */
+  readonly moved: () => void
 }
 
 /** Remembers the service's time over restarts and settles doubts that something else than its own past can settle. */
@@ -67,7 +69,7 @@ const LEAST_SLEEP_MS = 1_000
 
 /** Makes the keeper; nothing is read before `atStart`. */
 export function createClockKeeper(options: ClockKeeperOptions): ClockKeeper {
-  const { clock, machine, db, nodeId, log, earliest } = options
+  const { clock, machine, db, nodeId, log, earliest, moved } = options
   const awake = (): number => machine.upMs() - clock.monotonicMs()
   let asleepMs = awake()
   const isKept = keptClock(options)
@@ -87,14 +89,17 @@ export function createClockKeeper(options: ClockKeeperOptions): ClockKeeper {
   const believe = (why: string): void => {
     const { byMs } = clock.believe()
     log.info({ now: timeText(clock.nowMs()), step_ms: Math.round(byMs), why }, 'the clock is believed')
+    moved()
   }
   const noticeSleep = (): void => {
     const sleptMs = awake() - asleepMs
     if (sleptMs < LEAST_SLEEP_MS) return
     clock.slept(sleptMs)
     asleepMs += sleptMs
+    moved()
   }
   const told = doubtRecord(options, save)
+  let wasDoubted = false
 
   return {
     atStart: async () => {
@@ -117,6 +122,8 @@ export function createClockKeeper(options: ClockKeeperOptions): ClockKeeper {
       const doubt = clock.doubtful()
       if (doubt !== undefined && (await isKept(doubt))) believe('the machine keeps its clock synchronised')
       const left = clock.doubtful()
+      if (wasDoubted && left === undefined) moved()
+      wasDoubted = left !== undefined
       await told(mutations, left)
     },
     save,

@@ -43,6 +43,8 @@ export interface Cluster {
   /** Undefined where nobody else has the store. */
   readonly shared: SharedStore | undefined
   view(): InstanceView
+  /** Runs after each beginning and end of a term of this instance. */
+  onTerm(listener: () => void): void
   /** Leaves a key to the instance that reconciles it. */
   send(key: WantedKey): void
   /** From now on the listeners hear of others and of the beginning and end of terms. */
@@ -86,6 +88,7 @@ function alone(settings: Settings): Cluster {
     places: placesOf(leadership, settings),
     shared: undefined,
     view: () => ({ ...leadership.view(), isMachine: true }),
+    onTerm: () => undefined,
     send: () => undefined,
     follow: async () => undefined,
     close: async () => undefined,
@@ -136,6 +139,7 @@ async function amongOthers(
       },
     },
     view: () => ({ ...leadership.view(), isMachine: isMachine(settings) }),
+    onTerm: (listener) => leadership.onChange(listener),
     send: (key) => wanted.send(key),
     follow: async (heard) => {
       listeners = heard

@@ -5,4 +5,4 @@ export { currentTerm, inTerm, type Leadership, mustOutlast, type Term, termSigna
 export { LEASE_DDL, readLease } from './lease-row.ts'
 export type { Places } from './places.ts'
 export { createReconcileEngine, type ReconcileEngine } from './reconcile-engine.ts'
-export { createScheduler, type Scheduler } from './scheduler.ts'
+export { createReasons, createScheduler, type Reasons, type Scheduler } from './scheduler.ts'

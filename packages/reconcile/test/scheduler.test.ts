@@ -1,6 +1,6 @@
 import { fakeClock, suite } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
-import { createScheduler } from '../src/scheduler.ts'
+import { createReasons, createScheduler } from '../src/scheduler.ts'
 import { createTestLog, type Line } from './test-log.ts'
 
 const scheduler = suite('kernel/scheduler')
@@ -39,6 +39,62 @@ scheduler('spreads periods by a tenth in both directions', async () => {
     assert.ok(Math.abs(atMs - expectedMs) < 1, `${atMs}`)
     await made.close()
   }
+})
+
+scheduler(
+  'does not wait for a long period at the start, nor where there is a reason to look now',
+  async () => {
+    const clock = fakeClock()
+    const reasons = createReasons()
+    const made = createScheduler({ timers: clock, log: createTestLog([]), reasons, random: () => 0.5 })
+    const runs: Record<string, number[]> = { daily: [], each: [] }
+    const DAY_MS = 86_400_000
+    for (const [name, everyMs] of [['daily', DAY_MS] as const, ['each', 600] as const])
+      made.every(everyMs, async () => void runs[name]?.push(clock.monotonicMs()))
+    reasons.tell()
+    await clock.advance(60_000)
+    assert.equal(runs.daily, [], 'nothing runs before the start')
+    made.start()
+    await clock.advance(20_000)
+    assert.is(runs.daily?.length, 1)
+    await clock.advance(DAY_MS / 2)
+    const quick = runs.each?.length
+    reasons.tell()
+    reasons.tell()
+    assert.is(runs.each?.length, quick)
+    await clock.advance(2_000)
+    assert.is(runs.daily?.length, 2, 'once, however many reasons there are')
+    await clock.advance(DAY_MS)
+    assert.is(runs.daily?.length, 3, 'and by the period from then on')
+    await made.close()
+    reasons.tell()
+    await clock.advance(DAY_MS)
+    assert.is(runs.daily?.length, 3)
+    assert.is(clock.pending, 0)
+  },
+)
+
+scheduler('looks once more where a reason comes while it looks', async () => {
+  const clock = fakeClock()
+  const reasons = createReasons()
+  const made = createScheduler({ timers: clock, log: createTestLog([]), reasons, random: () => 0.5 })
+  const gate = Promise.withResolvers<void>()
+  let runs = 0
+  made.every(3_600_000, async () => {
+    runs += 1
+    await gate.promise
+  })
+  made.start()
+  await clock.advance(20_000)
+  reasons.tell()
+  await clock.advance(20_000)
+  assert.is(runs, 1)
+  gate.resolve()
+  await clock.advance(5_000)
+  assert.is(runs, 2)
+  await clock.advance(60_000)
+  assert.is(runs, 2)
+  await made.close()
 })
 
 scheduler('never runs a task beside itself', async () => {

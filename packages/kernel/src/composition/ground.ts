@@ -7,7 +7,7 @@ import {
   thisMachine,
 } from '@steeple/clock'
 import { type Tracer, tracerRef } from '@steeple/contracts'
-import { joinCluster, observeCluster } from '@steeple/reconcile'
+import { createReasons, joinCluster, observeCluster, type Reasons } from '@steeple/reconcile'
 import {
   createMetricsBoard,
   createTracing,
@@ -30,6 +30,8 @@ export interface Ground {
   /** This instance among those that share the store. */
   readonly cluster: Awaited<ReturnType<typeof joinCluster>>
   readonly settings: LiveSettings
+  /** What all schedules hear of. */
+  readonly reasons: Reasons
   readonly metrics: MetricsBoard
   readonly tracing: Tracing
   readonly services: ServiceContainer
@@ -43,13 +45,18 @@ export async function openGround(options: KernelOptions): Promise<Ground> {
   const clock = judgeClock(options.clock)
   const machine = options.machine ?? thisMachine()
   const { settings } = config
-  const store = await openStore({ settings, secrets, clock, machine, earliest: earliestOf(options), log })
+  const reasons = createReasons()
+  const clockwork = { clock, machine, earliest: earliestOf(options), moved: reasons.tell }
+  const store = await openStore({ settings, secrets, log, ...clockwork })
   const nowMs = (): number => clock.nowMs()
   const joining = joinCluster({ ...store, settings, machine, timers, log, nowMs, secrets })
   const cluster = await joining.catch(async (error: unknown) => {
     await store.close()
     throw error
   })
+  cluster.onTerm(reasons.tell)
+  const live = createLiveSettings(config, log)
+  live.onChange(reasons.tell)
   const metrics = createMetricsBoard(log)
   observeCluster(metrics.kernel, () => cluster.view())
   const tracing = createTracing()
@@ -59,8 +66,8 @@ export async function openGround(options: KernelOptions): Promise<Ground> {
     if (ids.has(tracerRef.id)) tracing.use(services.current(tracerRef.id) as Tracer | undefined)
   })
   return {
-    ...{ clock, machine, timers, store, cluster, metrics, tracing, services },
-    settings: createLiveSettings(config, log),
+    ...{ clock, machine, timers, store, cluster, reasons, metrics, tracing, services },
+    settings: live,
     stopObserving: observeProcess(metrics.kernel),
   }
 }

@@ -43,7 +43,9 @@ export function createHousekeeping(options: HousekeepingOptions): Housekeeping {
     if (count > refused.count) refused = { count, untilMs: clock.nowMs() + REFUSED_MS }
     return clock.nowMs() < refused.untilMs ? `writes have just failed: ${last}` : undefined
   }
+  let scannedMs = Number.NEGATIVE_INFINITY
   const scan = async (signal: AbortSignal): Promise<void> => {
+    scannedMs = clock.monotonicMs()
     const problems = await check.run(signal)
     const first = problems[0]
     finding =
@@ -52,7 +54,10 @@ export function createHousekeeping(options: HousekeepingOptions): Housekeeping {
         : `${problems.length} problem(s) in ${tablesOf(problems)}, the first: ${first.reason}; restore a backup`
   }
   scheduler.every(SWEEP_MS, () => mutations.sweep())
-  scheduler.every(INTEGRITY_MS, scan)
+  scheduler.every(INTEGRITY_MS, async (signal) => {
+    // What wakes schedules is no reason to read the whole store again.
+    if (clock.monotonicMs() - scannedMs >= INTEGRITY_MS / 2) await scan(signal)
+  })
   scheduler.every(CERTIFICATE_MS, () => renewWhenDue(secrets, clock, log), 'each')
   return {
     scan,

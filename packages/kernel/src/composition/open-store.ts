@@ -24,6 +24,8 @@ export interface StoreOpening {
   /** No clock is right that says a time before these. */
   readonly earliest: readonly Earliest[]
   readonly log: Log
+  /** As of `ClockKeeperOptions`. */
+  readonly moved: () => void
 }
 
 /** A store that this process alone serves, checked and up to date. */

@@ -26,7 +26,7 @@ export interface PluginHost {
 /** Makes the registry, which loads nothing yet. */
 export function createPluginHost(options: KernelOptions, ground: Ground, work: WorkPath): PluginHost {
   const { config, secrets, log } = options
-  const { clock, timers, store, cluster, settings, metrics, tracing, services } = ground
+  const { clock, timers, store, cluster, reasons, settings, metrics, tracing, services } = ground
   const { db, vault, timekeeper } = store
   const { outbox, audit, reconciler, mutations, health } = work
   const { data_dir: dataDir } = config.settings.server
@@ -35,7 +35,7 @@ export function createPluginHost(options: KernelOptions, ground: Ground, work: W
   const { edge } = forward
   const registry = new PluginRegistry({
     ...{ edge, db, mutations, log, tracing, clock, timers, settings, metrics, reconciler, services, health },
-    places: cluster.places,
+    ...{ places: cluster.places, reasons },
     secrets: createPluginSecrets(db, vault, settings.current),
     logOf: (plugin) => log.child({ plugin }),
     events: createSubscriptions({ db, outbox, log }),

@@ -29,7 +29,7 @@ export interface WorkPath {
 /** Wires them. Nothing runs before it is begun. */
 export function createWorkPath(
   { secrets, log }: { readonly secrets: Secrets; readonly log: KernelLog },
-  { clock, timers, store, cluster, metrics, tracing, services }: Ground,
+  { clock, timers, store, cluster, reasons, metrics, tracing, services }: Ground,
 ): WorkPath {
   const { db, vault, anchor } = store
   const { auditKey } = secrets
@@ -54,5 +54,6 @@ export function createWorkPath(
     tell: healthNews(clock, mutations),
   })
   const audit = createAuditTrail({ db, clock, auditKey, anchor })
-  return { outbox, audit, reconciler, mutations, health, scheduler: createScheduler({ timers, log, places }) }
+  const scheduler = createScheduler({ timers, log, places, reasons })
+  return { outbox, audit, reconciler, mutations, health, scheduler }
 }

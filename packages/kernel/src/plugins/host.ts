@@ -1,6 +1,6 @@
 import type { Timers } from '@steeple/clock'
 import type { Clock, Log, Settings } from '@steeple/contracts'
-import type { Places, ReconcileEngine } from '@steeple/reconcile'
+import type { Places, Reasons, ReconcileEngine } from '@steeple/reconcile'
 import type { Section, SettingsChange } from '@steeple/settings'
 import type { Database } from '@steeple/store'
 import type { MetricsBoard, Tracing } from '@steeple/telemetry'
@@ -47,4 +47,6 @@ export interface PluginHost {
   readonly health: HealthPoller
   /** What runs on this instance; everything when absent. */
   readonly places?: Places
+  /** When schedules look before their time; never when absent. */
+  readonly reasons?: Reasons
 }

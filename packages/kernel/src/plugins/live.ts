@@ -73,6 +73,7 @@ export async function setUp(
     timers: host.timers,
     log,
     ...(host.places === undefined ? {} : { places: host.places }),
+    ...(host.reasons === undefined ? {} : { reasons: host.reasons }),
   })
   const metrics = host.metrics.open(id, found.section.metrics)
   const used = new Set<string>()

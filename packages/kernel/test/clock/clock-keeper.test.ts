@@ -219,4 +219,58 @@ keeper('runs no request twice and gives no second allowance because of a leap', 
   })
 })
 
+/** What makes work due that was not: each row brings a kernel whose node certificate has ended into a state that is believed. */
+const REASONS: Readonly<Record<string, (box: Box) => Promise<Kernel>>> = {
+  'a start': async ({ machine, start, off }) => {
+    machine.isKept = true
+    await off(40 * DAY, false)
+    const kernel = await start()
+    kernel.begin()
+    return kernel
+  },
+  'a confirmation after a start': async ({ clock, start, off }) => {
+    await off(40 * DAY, true)
+    const kernel = await start()
+    kernel.begin()
+    await clock.advance(60_000)
+    assert.match(doubtOf(kernel), /40 days ahead/)
+    await judgeOf(kernel).confirm()
+    return kernel
+  },
+  'a time source that is heard again': async ({ clock, machine, start, off }) => {
+    await off(30 * DAY, true)
+    const kernel = await start()
+    kernel.begin()
+    await clock.advance(60_000)
+    assert.match(doubtOf(kernel), /30 days ahead/)
+    machine.isKept = true
+    return kernel
+  },
+  'the end of a sleep': async ({ clock, machine, start }) => {
+    const kernel = await start()
+    kernel.begin()
+    await clock.advance(60_000)
+    clock.jump(clock.nowMs() + 40 * DAY)
+    machine.upBeforeMs += 40 * DAY
+    return kernel
+  },
+}
+for (const [reason, happens] of Object.entries(REASONS)) {
+  keeper(`does what has become due at ${reason}, and not a period later`, async () => {
+    await inBox(async (box) => {
+      const before = await box.start()
+      before.begin()
+      const { certificateExpiresAtMs: endMs } = before.identity
+      const kernel = await happens(box)
+      const happenedMs = box.clock.monotonicMs()
+      await eventually(async () => {
+        await box.clock.advance(6_000)
+        assert.ok(kernel.identity.certificateExpiresAtMs > endMs)
+      })
+      assert.ok(box.clock.monotonicMs() - happenedMs < HOUR / 2, 'its period is an hour')
+      assert.ok(kernel.identity.certificateExpiresAtMs > kernel.clock.nowMs())
+    })
+  })
+}
+
 keeper.run()

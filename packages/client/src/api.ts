@@ -1418,6 +1418,8 @@ export interface Operations {
           readonly endpoint?: string | null
           readonly listen_port: number
           readonly advertised: readonly string[]
+          /** What the node routes to members now: the id of the member and the network, with a space between. */
+          readonly takes?: readonly string[]
         } | null
       }[]
     }
@@ -1437,6 +1439,10 @@ export interface Operations {
         readonly endpoint?: string | null
         readonly listen_port: number
         readonly advertised: readonly string[]
+        /** What the node routes to members now: the id of the member and the network, with a space between. */
+        readonly takes?: readonly string[]
+        /** Where the API of the node answers, host:port; null: nowhere for others. As it was when absent. */
+        readonly address?: string | null
       }
     }
     readonly answer: {
@@ -1484,12 +1490,17 @@ export interface Operations {
         readonly name: string
         /** bootstrap, registered, on-air, peered or degraded; more may come. */
         readonly state: string
+        /** MCC-MNC, as the node says; of this one until it has. */
         readonly plmn: string
         /** Last heartbeat; for this node without an agent, now. */
         readonly last_seen: string
         /** The lifecycle state under the status, spelled as in requests. */
         readonly lifecycle: string
         readonly degraded_reason: string | null
+        /** Of the service there; null until the node has told. */
+        readonly version: string | null
+        /** Whether TX is armed there; null until the node has told. */
+        readonly on_air: boolean | null
       }[]
       readonly next_cursor: string | null
     }
@@ -3524,19 +3535,22 @@ export interface Operations {
       readonly tac: number
       readonly apns: readonly string[]
       readonly enb: {
-        /** Null while neither the core nor an own radio tells; so below. */
-        readonly connected: boolean | null
-        /** lte, nr or none. */
-        readonly mode: string | null
-        readonly s1_setup: boolean | null
+        readonly connected: boolean
+        /** lte, nr, none, or unknown; more may come. */
+        readonly mode: string
+        readonly s1_setup: boolean
+        /** False while neither the core nor an own radio tells; connected and s1_setup are false then. */
+        readonly known: boolean
       }
       readonly ue: {
-        /** Whether at least one phone is. */
-        readonly registered: boolean | null
+        /** Whether at least one phone is seen to be. */
+        readonly registered: boolean
         /** activated, suspended or none: the most recent phone. */
         readonly sim_state: string
         /** Null while the core does not tell. */
         readonly attached: number | null
+        /** False while the core does not tell; registered is false then. */
+        readonly known: boolean
       }
       readonly breakout: {
         /** local, peer or off, as observed. */
@@ -3599,6 +3613,14 @@ export interface Operations {
         }[]
         readonly counters?: Readonly<Record<string, number>>
         readonly versions?: Readonly<Record<string, string>>
+        /** How the node itself is: what the list of nodes shows of it. */
+        readonly node?: {
+          readonly lifecycle: 'provision' | 'register' | 'on-air' | 'on_air' | 'peer' | 'breakout'
+          /** MCC-MNC. */
+          readonly plmn: string
+          /** Whether TX is armed there. */
+          readonly on_air: boolean
+        }
       }
     }
     readonly answer: {

@@ -41,10 +41,15 @@ export interface MeshAuthority {
   readRequest(pem: string, own: readonly string[]): Promise<Uint8Array>
   /** Never outlives the CA. Throws `validation_failed` for a key that is not P-256. */
   issue(wish: CertificateWish): Promise<IssuedCertificate>
-  /** An X.509 CRL of the CA, PEM. RFC 5280 §5. */
+  /** An X.509 CRL of the CA, PEM. RFC 5280 §5. `url`: where the CA's node answers, as its issuerAltName (§5.2.2). */
   signRevocations(
     list: readonly Revocation[],
-    validity: { readonly number: number; readonly thisUpdateMs: number; readonly nextUpdateMs: number },
+    validity: {
+      readonly number: number
+      readonly thisUpdateMs: number
+      readonly nextUpdateMs: number
+      readonly url?: string
+    },
   ): Promise<string>
 }
 export const meshAuthorityRef: ServiceRef<MeshAuthority> = serviceRef<MeshAuthority>('kernel.mesh_authority')
@@ -74,9 +79,14 @@ export interface MeshIdentity {
   sign(octets: Uint8Array): Uint8Array
   /**
    * What an X.509 CRL of the CA of the mesh that this node is in says. Throws `validation_failed` for another form, another
-   * issuer or a signature that does not hold. Whether it is fresh is the caller's to judge.
+   * issuer or a signature that does not hold. Whether it is fresh is the caller's to judge. `url`: where the root says that it
+   * answers, `https://host:port`.
    */
-  readRevocations(pem: string): Promise<{ readonly number: number; readonly list: readonly Revocation[] }>
+  readRevocations(pem: string): Promise<{
+    readonly number: number
+    readonly list: readonly Revocation[]
+    readonly url?: string
+  }>
   /** Durable: killed at any point the node is a member or it is not. Checks the chain and the key. */
   adopt(membership: MeshMembership): Promise<void>
   /** The node is the root of its own mesh again. */
@@ -153,7 +163,10 @@ export const bootstrapTokensRef: ServiceRef<BootstrapTokens> = serviceRef<Bootst
 
 /** The records of nodes, for whoever lets them in and out. Each call is within the caller's mutation. */
 export interface NodeRegistry {
-  /** The node has a certificate: made now, or a newer one. What it was before it left, it is not again: state `provision`. */
+  /**
+   * The node has a certificate: made now, or a newer one. From `provision` it goes to `register`; what it was before it left, it
+   * is not again.
+   */
   enrolled(
     tx: Tx,
     node: { readonly nodeId: string; readonly name: string; readonly certificateExpiresAtMs: number },
@@ -172,6 +185,8 @@ export interface MeshStanding {
   state(): Promise<{
     /** Whether there is another member in the mesh of this node. */
     readonly isJoined: boolean
+    /** Whether this node was let into the mesh of another one; absent is false. */
+    readonly isMember?: boolean
     /** Whether routes of an active peer are serving and phones are let out, here or there. */
     readonly hasRoutes: boolean
     readonly breakout: {

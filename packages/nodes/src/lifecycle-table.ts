@@ -142,6 +142,8 @@ export function afterDisarming(state: LifecycleState): LifecycleState {
 export interface MeshFacts {
   readonly isJoined: boolean
   readonly hasRoutes: boolean
+  /** Whether the node was let into the mesh of another one; absent is false. */
+  readonly isMember?: boolean
 }
 
 /**
@@ -150,9 +152,10 @@ export interface MeshFacts {
  */
 export function towardsMesh(
   state: LifecycleState,
-  { isJoined, hasRoutes }: MeshFacts,
+  { isJoined, hasRoutes, isMember = false }: MeshFacts,
   isForced: boolean,
 ): { readonly to: LifecycleState; readonly why: string } | undefined {
+  if (state === 'provision' && isMember) return { to: 'register', why: 'the node was let into a mesh' }
   if (state === 'on_air' && isJoined) return { to: 'peer', why: 'the node is in a mesh' }
   if (state === 'peer' && isJoined && hasRoutes) {
     return { to: 'breakout', why: 'routes are exchanged and phones are let out' }

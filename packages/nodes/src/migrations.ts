@@ -49,4 +49,8 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    id: '0003_heartbeat_node',
+    up: ['alter table nodes_heartbeat add column node text'],
+  },
 ]

@@ -4,14 +4,17 @@ import {
   NULLABLE_TIMESTAMP_SCHEMA,
   nodeIdentityRef,
   objectSchema,
+  serviceInfoRef,
   TIMESTAMP_SCHEMA,
   timestampFromMs,
   timestampOrNull,
+  txGateRef,
 } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
 import { degradedReason } from './degraded.ts'
 import { spelling, statusOf } from './lifecycle-table.ts'
-import { findHeartbeat, type NodeRow } from './node-store.ts'
+import { findHeartbeat, type HeartbeatRow, type NodeRow } from './node-store.ts'
+import type { ReportedNode } from './telemetry-request.ts'
 
 /** A node in the list. */
 export const NODE_SCHEMA: JsonSchema = objectSchema(
@@ -22,15 +25,20 @@ export const NODE_SCHEMA: JsonSchema = objectSchema(
       type: 'string',
       description: 'bootstrap, registered, on-air, peered or degraded; more may come.',
     },
-    plmn: { type: 'string' },
+    plmn: { type: 'string', description: 'MCC-MNC, as the node says; of this one until it has.' },
     last_seen: { ...TIMESTAMP_SCHEMA, description: 'Last heartbeat; for this node without an agent, now.' },
     lifecycle: {
       type: 'string',
       description: 'The lifecycle state under the status, spelled as in requests.',
     },
     degraded_reason: { type: ['string', 'null'] },
+    version: { type: ['string', 'null'], description: 'Of the service there; null until the node has told.' },
+    on_air: {
+      type: ['boolean', 'null'],
+      description: 'Whether TX is armed there; null until the node has told.',
+    },
   },
-  ['node_id', 'name', 'state', 'plmn', 'last_seen', 'lifecycle', 'degraded_reason'],
+  ['node_id', 'name', 'state', 'plmn', 'last_seen', 'lifecycle', 'degraded_reason', 'version', 'on_air'],
 )
 
 /** The status of a node's enrollment. */
@@ -56,23 +64,46 @@ export const LEAVE_SCHEMA: JsonSchema = objectSchema(
   ['node_id', 'left', 'state', 'left_at'],
 )
 
-/** A node in the list. All nodes of a mesh group share the PLMN. */
+/** A node in the list. */
 export async function nodeRecord(context: Context, row: NodeRow): Promise<object> {
   const [heartbeat, reason] = await Promise.all([
     findHeartbeat(context.db, row.node_id),
     degradedReason(context, row.node_id),
   ])
   const isOwn = row.node_id === context.use(nodeIdentityRef).nodeId
+  const told = isOwn ? await ownTold(context) : toldBy(heartbeat)
   const silentSinceMs = isOwn ? context.clock.nowMs() : row.state_since_ms
   return {
     node_id: row.node_id,
     name: row.name,
     state: statusOf(row.state, reason !== undefined),
-    plmn: formatPlmn(context.settings.plmn),
+    plmn: told.plmn ?? formatPlmn(context.settings.plmn),
     last_seen: timestampFromMs(heartbeat?.received_at_ms ?? silentSinceMs),
     lifecycle: spelling(row.state),
     degraded_reason: reason ?? null,
+    version: told.version ?? null,
+    on_air: told.isOnAir ?? null,
   }
+}
+
+/** What a node says of itself. */
+interface Told {
+  readonly plmn?: string | undefined
+  readonly version?: string | undefined
+  readonly isOnAir?: boolean | undefined
+}
+
+async function ownTold(context: Context): Promise<Told> {
+  const gate = await context.maybe(txGateRef)?.state()
+  return { version: context.use(serviceInfoRef).version, isOnAir: gate?.armed ?? false }
+}
+
+function toldBy(heartbeat: HeartbeatRow | undefined): Told {
+  if (heartbeat === undefined) return {}
+  // Both were checked as they came in.
+  const { svc } = JSON.parse(heartbeat.versions) as { readonly svc?: string }
+  const node = heartbeat.node === null ? undefined : (JSON.parse(heartbeat.node) as ReportedNode)
+  return { version: svc, plmn: node?.plmn, isOnAir: node?.on_air }
 }
 
 /** The status of a node's enrollment. This node's certificate is its own, made with its identity. */

@@ -10,11 +10,13 @@ export function nodeRegistry(context: Context): NodeRegistry {
       const before = await findNode(own, nodeId)
       const nowMs = clock.nowMs()
       const isBack = before === undefined || before.left_at_ms !== null
+      const isRegistered = !isBack && before.state !== 'provision'
       await putNode(own, {
         node_id: nodeId,
         name,
-        state: isBack ? 'provision' : before.state,
-        state_since_ms: isBack ? nowMs : before.state_since_ms,
+        // Specification, "Node lifecycle": enrollment moves it there. What it was before it left it is not again.
+        state: isRegistered ? before.state : 'register',
+        state_since_ms: isRegistered ? before.state_since_ms : nowMs,
         created_at_ms: before?.created_at_ms ?? nowMs,
         enrolled_at_ms: isBack ? nowMs : before.enrolled_at_ms,
         certificate_expires_at_ms: certificateExpiresAtMs,

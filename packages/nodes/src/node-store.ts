@@ -34,6 +34,8 @@ export interface HeartbeatRow {
   readonly components: string
   readonly counters: string
   readonly versions: string
+  /** JSON of `ReportedNode`; null from an agent that tells nothing of its node. */
+  readonly node: string | null
 }
 
 /** A node that is degraded now. */
@@ -82,6 +84,7 @@ const HEARTBEATS: Table<HeartbeatRow> = defineTable<HeartbeatRow>(
     'components',
     'counters',
     'versions',
+    'node',
   ],
   ['node_id'],
 )

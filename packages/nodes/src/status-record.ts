@@ -20,7 +20,6 @@ import type { RadioLook } from './radio-view.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
 const FLAG: JsonSchema = { type: 'boolean' }
-const UNSURE_FLAG: JsonSchema = { type: ['boolean', 'null'] }
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 }
 
 /** The body of `GET /v1/status`: the specification's fields and the additive ones of contract section 3. */
@@ -32,26 +31,29 @@ export const STATUS_SCHEMA: JsonSchema = objectSchema(
     apns: { type: 'array', items: TEXT },
     enb: objectSchema(
       {
-        connected: {
-          ...UNSURE_FLAG,
-          description: 'Null while neither the core nor an own radio tells; so below.',
+        connected: FLAG,
+        mode: { ...TEXT, description: 'lte, nr, none, or unknown; more may come.' },
+        s1_setup: FLAG,
+        known: {
+          ...FLAG,
+          description:
+            'False while neither the core nor an own radio tells; connected and s1_setup are false then.',
         },
-        mode: { type: ['string', 'null'], description: 'lte, nr or none.' },
-        s1_setup: UNSURE_FLAG,
       },
-      ['connected', 'mode', 's1_setup'],
+      ['connected', 'mode', 's1_setup', 'known'],
     ),
     ue: objectSchema(
       {
-        registered: { ...UNSURE_FLAG, description: 'Whether at least one phone is.' },
+        registered: { ...FLAG, description: 'Whether at least one phone is seen to be.' },
         sim_state: { ...TEXT, description: 'activated, suspended or none: the most recent phone.' },
         attached: {
           type: ['integer', 'null'],
           minimum: 0,
           description: 'Null while the core does not tell.',
         },
+        known: { ...FLAG, description: 'False while the core does not tell; registered is false then.' },
       },
-      ['registered', 'sim_state', 'attached'],
+      ['registered', 'sim_state', 'attached', 'known'],
     ),
     breakout: objectSchema(
       { mode: { ...TEXT, description: 'local, peer or off, as observed.' }, peer_count: COUNT },
@@ -122,11 +124,17 @@ export async function statusRecord(
     plmn: formatPlmn(settings.plmn),
     tac: settings.tac,
     apns: settings.apns,
-    enb: { connected: radio.isConnected, mode: radio.mode, s1_setup: radio.isConnected },
+    enb: {
+      connected: radio.isConnected ?? false,
+      mode: radio.mode ?? 'unknown',
+      s1_setup: radio.isConnected ?? false,
+      known: radio.isConnected !== null,
+    },
     ue: {
-      registered: radio.attachedUes === null ? null : radio.attachedUes > 0,
+      registered: (radio.attachedUes ?? 0) > 0,
       sim_state: simState(last, radio.attachedUes ?? 0),
       attached: radio.attachedUes,
+      known: radio.attachedUes !== null,
     },
     breakout: breakoutRecord(standing),
     mode: settings.server.mode,

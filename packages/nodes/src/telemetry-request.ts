@@ -6,12 +6,22 @@ import {
   TIMESTAMP_SCHEMA,
   validationFailed,
 } from '@steeple/contracts'
+import { SPELLINGS } from './lifecycle-table.ts'
 
 /** One component as an agent reports it. */
 interface ReportedComponent {
   readonly name: string
   readonly status: 'ok' | 'degraded' | 'down'
   readonly detail?: string
+}
+
+/** What a box says of itself. */
+export interface ReportedNode {
+  /** As requests spell it. */
+  readonly lifecycle: string
+  readonly plmn: string
+  /** Whether its TX is armed. */
+  readonly on_air: boolean
 }
 
 /** The body of `POST /v1/telemetry`. */
@@ -22,6 +32,7 @@ export interface TelemetryBody {
   readonly components: readonly ReportedComponent[]
   readonly counters?: Readonly<Record<string, number>>
   readonly versions?: Readonly<Record<string, string>>
+  readonly node?: ReportedNode
 }
 
 const MAX_COMPONENTS = 32
@@ -64,6 +75,17 @@ export const TELEMETRY_BODY: JsonSchema = objectSchema(
       maxProperties: MAX_COMPONENTS,
       propertyNames: { type: 'string', pattern: NAME_PATTERN },
       additionalProperties: { type: 'string', maxLength: 64, pattern: PLAIN_TEXT_PATTERN },
+    },
+    node: {
+      ...objectSchema(
+        {
+          lifecycle: { type: 'string', enum: SPELLINGS },
+          plmn: { type: 'string', pattern: '^[0-9]{3}-[0-9]{2,3}$', description: 'MCC-MNC.' },
+          on_air: { type: 'boolean', description: 'Whether TX is armed there.' },
+        },
+        ['lifecycle', 'plmn', 'on_air'],
+      ),
+      description: 'How the node itself is: what the list of nodes shows of it.',
     },
   },
   ['node_id', 'at', 'seq', 'components'],

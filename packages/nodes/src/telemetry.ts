@@ -3,12 +3,15 @@ import {
   type Db,
   forbidden,
   introspectionRef,
+  nodeIdentityRef,
   nodeNotFound,
   type Principal,
+  type Tx,
 } from '@steeple/contracts'
 import type { AgentComponent } from './agent-components.ts'
 import { agentTrouble, componentsOf, isStale } from './agent-components.ts'
-import { findHeartbeat, findNode, type HeartbeatRow, putHeartbeat } from './node-store.ts'
+import { stateFrom } from './lifecycle-table.ts'
+import { findHeartbeat, findNode, type HeartbeatRow, moveNode, putHeartbeat } from './node-store.ts'
 import { sentAtMs, type TelemetryBody } from './telemetry-request.ts'
 
 /** How often an agent is asked to send. Three missed ones make its node degraded. */
@@ -35,13 +38,29 @@ export async function takeHeartbeat(
     const nowMs = context.clock.nowMs()
     const row = heartbeatRow(withoutSecrets(context, body), atMs, nowMs, before)
     await putHeartbeat(tx, row)
-    return before !== undefined && agentTrouble(before, nowMs) === agentTrouble(row, nowMs)
+    const hasMoved = await followAgent(context, tx, body, nowMs)
+    return !hasMoved && before !== undefined && agentTrouble(before, nowMs) === agentTrouble(row, nowMs)
       ? 'same'
       : 'changed'
   })
   // Thrown inside, it would end the writes of the others in the group.
   if (taken === 'unknown') throw nodeNotFound(body.node_id)
   return taken
+}
+
+/** The record of another node is in the state that the node says; whether it has moved. */
+async function followAgent(
+  context: Context,
+  tx: Tx,
+  { node_id: nodeId, node }: TelemetryBody,
+  nowMs: number,
+): Promise<boolean> {
+  const state = node === undefined ? undefined : stateFrom(node.lifecycle)
+  if (state === undefined || nodeId === context.use(nodeIdentityRef).nodeId) return false
+  const row = await findNode(tx, nodeId)
+  if (row === undefined || row.state === state) return false
+  await moveNode(tx, row, state, nowMs)
+  return true
 }
 
 /** An agent tells what its core answers: that is kept, shown, and told to receivers of alerts. */
@@ -72,6 +91,7 @@ function heartbeatRow(
     components: JSON.stringify(mergedComponents(body, nowMs, before)),
     counters: JSON.stringify(body.counters ?? {}),
     versions: JSON.stringify(body.versions ?? {}),
+    node: body.node === undefined ? null : JSON.stringify(body.node),
   }
 }
 

@@ -7,7 +7,7 @@ const grouped = suite('nodes/grouped-writes')
 
 function row(seq: number) {
   const rest = { at_ms: 0, received_at_ms: 0, fresh_since_ms: 0, interval_ms: 1, components: '[]' }
-  return { node_id: `node ${seq}`, seq, counters: '{}', versions: '{}', ...rest }
+  return { node_id: `node ${seq}`, seq, counters: '{}', versions: '{}', node: null, ...rest }
 }
 
 grouped('shares commits among what comes close together, and answers each when it is written', async () => {

@@ -25,9 +25,16 @@ async function setting() {
       world.isArmed = true
     },
     pass: () => reconciler.reconcile([OWN_ID], new AbortController().signal),
-    mesh: (isJoined: boolean, hasRoutes: boolean): void => {
+    mesh: (isJoined: boolean, hasRoutes: boolean, isMember?: boolean): void => {
       const breakout = { mode: hasRoutes ? ('local' as const) : ('off' as const), peerCount: 0 }
-      const standing: MeshStanding = { state: async () => ({ isJoined, hasRoutes, breakout }) }
+      const standing: MeshStanding = {
+        state: async () => ({
+          isJoined,
+          hasRoutes,
+          breakout,
+          ...(isMember === undefined ? {} : { isMember }),
+        }),
+      }
       services.set(meshStandingRef.id, standing)
     },
     leaveOut: () => services.delete(meshStandingRef.id),
@@ -65,6 +72,23 @@ follower('moves up with what is seen of the mesh and back with its loss, audited
   assert.is(await lifecycle.state(), 'on_air')
   assert.equal(moves(), ['on-air>peer', 'peer>breakout', 'breakout>peer', 'peer>on-air'])
 })
+
+follower(
+  'is registered once it was let into the mesh of another one, audited, and not for having members',
+  async () => {
+    const { lifecycle, pass, mesh, moves } = await setting()
+    mesh(true, false, false)
+    await pass()
+    assert.is(await lifecycle.state(), 'provision', 'a root was let in by nobody')
+    mesh(true, false, true)
+    await pass()
+    assert.is(await lifecycle.state(), 'register')
+    assert.equal(moves(), ['provision>register'])
+    mesh(false, false, false)
+    await pass()
+    assert.is(await lifecycle.state(), 'register', 'it has its certificate still')
+  },
+)
 
 follower('goes all the way in one pass', async () => {
   const { lifecycle, arm, pass, mesh } = await setting()

@@ -7,7 +7,7 @@ const registry = suite('nodes/registry')
 const ID = '22222222-2222-4333-8444-555555555555'
 
 registry(
-  'makes the record of a node, keeps its state at a renewal, and begins anew after it left',
+  'makes the record of a node that is let in, keeps its state at a renewal, and begins anew after it left',
   async () => {
     const { fake, clock, db } = nodesWorld()
     const nodes = nodeRegistry(fake.context)
@@ -16,14 +16,14 @@ registry(
       db.write((tx) => nodes.enrolled(tx, { nodeId: ID, name, certificateExpiresAtMs }))
     await enroll('mast', 50)
     const first = await findNode(db, ID)
-    assert.equal([first?.state, first?.enrolled_at_ms, first?.left_at_ms], ['provision', madeAtMs, null])
-    if (first !== undefined) await db.write((tx) => moveNode(tx, first, 'register', madeAtMs))
+    assert.equal([first?.state, first?.enrolled_at_ms, first?.left_at_ms], ['register', madeAtMs, null])
+    if (first !== undefined) await db.write((tx) => moveNode(tx, first, 'on_air', madeAtMs))
     await clock.advance(1_000)
     await enroll('mast', 99)
     const renewed = await findNode(db, ID)
     assert.equal(
       [renewed?.state, renewed?.enrolled_at_ms, renewed?.certificate_expires_at_ms],
-      ['register', madeAtMs, 99],
+      ['on_air', madeAtMs, 99],
     )
     await db.write((tx) =>
       putHeartbeat(tx, {
@@ -36,6 +36,7 @@ registry(
         components: '[]',
         counters: '{}',
         versions: '{}',
+        node: null,
       }),
     )
     await db.write((tx) => nodes.left(tx, ID))
@@ -44,7 +45,8 @@ registry(
     assert.is(await findHeartbeat(db, ID), undefined, 'a node that left is not stale')
     await enroll('mast again', 120)
     const back = await findNode(db, ID)
-    assert.equal([back?.name, back?.created_at_ms, back?.left_at_ms], ['mast again', madeAtMs, null])
+    assert.equal([back?.name, back?.state, back?.created_at_ms], ['mast again', 'register', madeAtMs])
+    assert.is(back?.left_at_ms, null)
     await db.write((tx) => nodes.left(tx, 'nobody'))
   },
 )

@@ -30,7 +30,7 @@ service('asks anew for a radio that has changed, and not for each request', asyn
   isConnected = true
   assert.equal(await connected(), before)
   await world.fake.emit({ type: 'ran.state', subject: 'ran' })
-  assert.equal(await connected(), { connected: true, mode: 'lte', s1_setup: true })
+  assert.equal(await connected(), { connected: true, mode: 'lte', s1_setup: true, known: true })
 })
 
 service('is not ready until the first reconcile pass is over', async () => {
@@ -47,8 +47,8 @@ service('tells the status of a fresh node', async () => {
     plmn: '999-99',
     tac: 7,
     apns: ['internet', 'ims'],
-    enb: { connected: null, mode: null, s1_setup: null },
-    ue: { registered: null, sim_state: 'none', attached: null },
+    enb: { connected: false, mode: 'unknown', s1_setup: false, known: false },
+    ue: { registered: false, sim_state: 'none', attached: null, known: false },
     breakout: { mode: 'off', peer_count: 0 },
     mode: 'lab',
     core: 'core_a',
@@ -81,8 +81,8 @@ service('tells what drivers, TX gate, settings and components say', async () => 
     [status.state, status.enb, status.ue, status.breakout, status.tx],
     [
       'on-air',
-      { connected: true, mode: 'nr', s1_setup: true },
-      { registered: true, sim_state: 'activated', attached: 2 },
+      { connected: true, mode: 'nr', s1_setup: true, known: true },
+      { registered: true, sim_state: 'activated', attached: 2, known: true },
       { mode: 'peer', peer_count: 1 },
       { armed: true },
     ],
@@ -99,7 +99,7 @@ service('takes from the core what its own radio driver cannot know', async () =>
   })
   const { body } = await read(routes, '/v1/status')
   const { enb, ue } = body as { readonly enb: unknown; readonly ue: { readonly attached: number } }
-  assert.equal([enb, ue.attached], [{ connected: true, mode: 'lte', s1_setup: true }, 3])
+  assert.equal([enb, ue.attached], [{ connected: true, mode: 'lte', s1_setup: true, known: true }, 3])
 })
 
 service(
@@ -118,8 +118,8 @@ service(
       },
     })
     const nothing = [
-      { connected: null, mode: null, s1_setup: null },
-      { registered: null, sim_state: 'none', attached: null },
+      { connected: false, mode: 'unknown', s1_setup: false, known: false },
+      { registered: false, sim_state: 'none', attached: null, known: false },
     ]
     assert.equal(await shown(), nothing)
     world.fake.services.set(coreDriverRef.id, {
@@ -128,8 +128,8 @@ service(
     assert.equal(await shown(), nothing)
     world.fake.services.set(coreDriverRef.id, { observe: async () => ({ radios: 0, attachedUes: 0 }) })
     assert.equal(await shown(), [
-      { connected: false, mode: 'none', s1_setup: false },
-      { registered: false, sim_state: 'none', attached: 0 },
+      { connected: false, mode: 'none', s1_setup: false, known: true },
+      { registered: false, sim_state: 'none', attached: 0, known: true },
     ])
   },
 )

@@ -3,7 +3,8 @@ import { assert, suite } from '@steeple/testkit'
 import { allComponents, overallStatus } from '../src/component-record.ts'
 import { degradedReason } from '../src/degraded.ts'
 import { groupedWrites } from '../src/grouped-writes.ts'
-import { findHeartbeat } from '../src/node-store.ts'
+import { nodeRecord } from '../src/node-record.ts'
+import { findHeartbeat, findNode } from '../src/node-store.ts'
 import { ensureOwnNode } from '../src/own-node.ts'
 import { takeHeartbeat } from '../src/telemetry.ts'
 import { sentAtMs, type TelemetryBody } from '../src/telemetry-request.ts'
@@ -75,6 +76,37 @@ telemetry('accepts and ignores an older or equal seq', async () => {
   assert.is(await takeHeartbeat(context, late, AGENT), 'ignored')
   assert.is(await takeHeartbeat(context, { ...late, seq: 4 }, AGENT), 'ignored')
   assert.is(await degradedReason(context, OTHER_ID), undefined)
+})
+
+telemetry('shows another node as it says that it is, and as this one until it says something', async () => {
+  const world = await setting()
+  const { context } = world.fake
+  const shown = async (nodeId: string) => {
+    const row = await findNode(world.db, nodeId)
+    assert.ok(row)
+    const { state, lifecycle, plmn, version, on_air } = (await nodeRecord(context, row)) as Record<
+      string,
+      unknown
+    >
+    return [state, lifecycle, plmn, version, on_air]
+  }
+  const { mcc, mnc } = context.settings.plmn
+  assert.equal(await shown(OTHER_ID), ['registered', 'register', `${mcc}-${mnc}`, null, null])
+  const node = { lifecycle: 'on_air', plmn: '310-410', on_air: true }
+  const versions = { svc: '9.9.9' }
+  assert.is(await takeHeartbeat(context, heartbeat(world, 1, { node, versions }), AGENT), 'changed')
+  assert.equal(await shown(OTHER_ID), ['on-air', 'on-air', '310-410', '9.9.9', true])
+  assert.is(await takeHeartbeat(context, heartbeat(world, 2, { node, versions }), AGENT), 'same')
+  const off = { ...node, lifecycle: 'register', on_air: false }
+  assert.is(await takeHeartbeat(context, heartbeat(world, 3, { node: off }), AGENT), 'changed')
+  assert.equal(await shown(OTHER_ID), ['registered', 'register', '310-410', null, false])
+  const own = heartbeat(world, 1, { node_id: OWN_ID, node })
+  await takeHeartbeat(context, own, OPERATOR)
+  assert.equal(
+    (await shown(OWN_ID)).slice(0, 2),
+    ['bootstrap', 'provision'],
+    'nobody moves this node by a word',
+  )
 })
 
 telemetry('takes it from the node itself or an operator, for a node that exists', async () => {

@@ -129,6 +129,7 @@ async function nodes(terminal: Terminal, options: ListOptions): Promise<void> {
     { title: 'NAME', value: (row) => row.name },
     { title: 'STATE', value: (row) => row.state },
     { title: 'PLMN', value: (row) => row.plmn },
+    { title: 'VERSION', value: (row) => row.version },
     { title: 'LAST SEEN', value: (row) => moment(row.last_seen) },
   ])
 }

@@ -1,9 +1,15 @@
-import { healthBoardRef, type MeshMembership, serviceInfoRef, timestampFromMs } from '@steeple/contracts'
+import {
+  healthBoardRef,
+  lifecycleRef,
+  type MeshMembership,
+  serviceInfoRef,
+  timestampFromMs,
+  txGateRef,
+} from '@steeple/contracts'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { putNote, readNote } from '../enroll/store.ts'
 import { refusal } from './answers.ts'
-import type { MeshClient } from './mesh-client.ts'
-import { toRoot } from './root-call.ts'
+import type { RootClient } from './root-call.ts'
 
 /** What the intake takes; see POST /v1/telemetry. */
 const MOST_COMPONENTS = 32
@@ -14,7 +20,7 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 export type SendHeartbeat = (membership: MeshMembership, signal: AbortSignal) => Promise<void>
 
 /** Makes the sender. `seq` grows over restarts, lost stores and clocks that go back. */
-export function heartbeats(parts: EnrollParts, client: MeshClient): SendHeartbeat {
+export function heartbeats(parts: EnrollParts, root: RootClient): SendHeartbeat {
   const { context, node } = parts
   let seq: number | undefined
   const nextSeq = async (): Promise<number> => {
@@ -36,8 +42,8 @@ export function heartbeats(parts: EnrollParts, client: MeshClient): SendHeartbea
         status: status === 'down' && !required ? 'degraded' : status,
         detail: detail.slice(0, LONGEST_DETAIL),
       }))
-    const answer = await client.call({
-      ...toRoot(membership, signal),
+    const answer = await root.call(membership, {
+      signal,
       method: 'POST',
       path: '/v1/telemetry',
       body: {
@@ -47,7 +53,18 @@ export function heartbeats(parts: EnrollParts, client: MeshClient): SendHeartbea
         components,
         versions: { svc: context.use(serviceInfoRef).version },
       },
+      more: { node: await nodeNow(context) },
     })
     if (answer.status >= 300) throw refusal(answer)
   }
+}
+
+/** How this node itself is, as the list of nodes at the root shows it. */
+async function nodeNow(context: EnrollParts['context']): Promise<object> {
+  const [state = 'provision', gate] = await Promise.all([
+    context.maybe(lifecycleRef)?.state(),
+    context.maybe(txGateRef)?.state(),
+  ])
+  const { mcc, mnc } = context.settings.plmn
+  return { lifecycle: state, plmn: `${mcc}-${mnc}`, on_air: gate?.armed ?? false }
 }

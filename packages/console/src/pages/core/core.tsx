@@ -54,11 +54,7 @@ export function Page() {
               <dt>{t('core.apns')}</dt>
               <dd>{data.apns.join(', ')}</dd>
               <dt>{t('core.radio')}</dt>
-              <dd>
-                {t(
-                  `core.radio.${data.enb.connected === null ? 'unknown' : data.enb.connected ? 'yes' : 'no'}`,
-                )}
-              </dd>
+              <dd>{t(`core.radio.${!data.enb.known ? 'unknown' : data.enb.connected ? 'yes' : 'no'}`)}</dd>
               <dt>{t('core.attached')}</dt>
               <dd>{data.ue.attached ?? t('core.untold')}</dd>
             </dl>

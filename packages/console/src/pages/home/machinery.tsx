@@ -93,7 +93,7 @@ function ThisMonth({ backhaul: { cap_bytes: cap, months } }: { readonly backhaul
 
 function Parts({ status }: { readonly status: Status }) {
   const { enb, ue, components } = status
-  const radio = enb.connected
+  const radio = enb.known ? enb.connected : null
   const parts = components.filter(({ kind }) => KINDS.includes(kind))
   const ill = parts.filter(({ status: state }) => state !== 'ok')
   const well = parts.length - ill.length

@@ -10,6 +10,7 @@ const X509 = [
   'ExtendedKeyUsageExtension',
   'Extension',
   'ExtensionsAttribute',
+  'IssuerAlternativeNameExtension',
   'KeyUsageFlags',
   'KeyUsagesExtension',
   'Pkcs10CertificateRequest',

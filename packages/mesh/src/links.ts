@@ -13,6 +13,11 @@ export interface Links {
   wayOut(): { readonly peerId: string; readonly name: string } | undefined
   /** CIDR; what this node itself offers to carry for the others. */
   offered(): readonly string[]
+  /**
+   * CIDR; networks of active members whose boxes take packets from all of these pools (CIDR) of this one as they are: no address
+   * needs to be translated on the way there.
+   */
+  direct(pools: readonly string[]): readonly string[]
   /** Calls the listener after each change of the above, until the returned function is called. */
   onChange(listener: () => void): () => void
 }

@@ -12,6 +12,8 @@ export interface PublishedWireguard {
   readonly listenPort: number
   /** CIDR; what the member offers to carry. Nobody routes them without approval. */
   readonly advertised: readonly string[]
+  /** What the member routes to others now: `<node id> <CIDR>`. */
+  readonly takes: readonly string[]
 }
 
 /** A member of the mesh, as all members see it. */
@@ -35,6 +37,10 @@ export interface Members {
   overlay(): { readonly address: string; readonly subnet: string } | undefined
   /** All of them, this node too. Revoked ones are not in it. From memory. */
   list(): readonly Member[]
+  /** Whether this mesh has put out a node that was a member: not where this node itself has left it since. */
+  hasPutOut(nodeId: string): boolean
+  /** Whether a certificate of the mesh is revoked, by its serial. */
+  isRevoked(serial: string): boolean
   /** Tells the others; the root keeps it, and a member sends it there when it next reaches it. Durable here when it resolves. */
   publish(wireguard: PublishedWireguard): Promise<void>
   /** Calls the listener after each change of `list` or `overlay`, until the returned function is called. */

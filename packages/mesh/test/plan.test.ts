@@ -237,26 +237,57 @@ plan(
   'follows members: they join, change keys, leave and come back; what an operator removed stays away',
   () => {
     const south = member('south', { advertised: ['10.7.0.0/16', 'junk'] })
-    const [joined] = memberChanges([], [south], 1)
+    const [joined] = memberChanges([], [south], 1, () => true)
     assert.is(joined?.action, 'peer.join')
     const row = rowOf(joined)
     assert.equal([row.advertised, row.approved, row.address], ['["10.7.0.0/16"]', '[]', '100.64.0.2'])
-    assert.equal(memberChanges([row], [south], 2), [])
+    assert.equal(
+      memberChanges([row], [south], 2, () => true),
+      [],
+    )
     const next = someKey()
-    const [told] = memberChanges([row], [changed(south, { nextPublicKey: next })], 3)
+    const [told] = memberChanges([row], [changed(south, { nextPublicKey: next })], 3, () => true)
     assert.is(rowOf(told).next_key, next)
     // Its packets came under the next key before the list said so.
     const over = { ...rowOf(told), public_key: next, next_key: null, former_key: row.public_key }
-    assert.equal(memberChanges([over], [changed(south, { nextPublicKey: next })], 4), [])
-    assert.equal(memberChanges([over], [changed(south, { publicKey: next })], 5), [])
-    const [left] = memberChanges([over], [], 6)
+    assert.equal(
+      memberChanges([over], [changed(south, { nextPublicKey: next })], 4, () => true),
+      [],
+    )
+    assert.equal(
+      memberChanges([over], [changed(south, { publicKey: next })], 5, () => true),
+      [],
+    )
+    const [left] = memberChanges([over], [], 6, () => true)
     assert.equal([left?.action, left?.row.removed_by], ['peer.leave', 'mesh'])
-    const [back] = memberChanges([rowOf(left)], [changed(south, { publicKey: next })], 7)
+    const [back] = memberChanges([rowOf(left)], [changed(south, { publicKey: next })], 7, () => true)
     assert.equal([back?.row.id, back?.row.removed_at_ms, back?.row.approved], [row.id, null, '[]'])
     const removed = { ...row, removed_at_ms: 8, removed_by: 'operator' as const }
-    assert.equal(memberChanges([removed], [south], 9), [])
+    assert.equal(
+      memberChanges([removed], [south], 9, () => true),
+      [],
+    )
   },
 )
+
+plan('keeps what was approved of boxes that it meets again under another root, by id and key', () => {
+  const south = member('south', { advertised: ['10.7.0.0/16'] })
+  const [joined] = memberChanges([], [south], 1, () => false)
+  const row = { ...rowOf(joined), approved: '["10.7.0.0/16"]' }
+  const back = (put: boolean, as = south) => {
+    const [left] = memberChanges([row], [], 2, () => put)
+    assert.is(rowOf(left).removed_by, 'mesh')
+    return rowOf(memberChanges([rowOf(left)], [as], 3, () => false)[0]).approved
+  }
+  assert.is(back(false), row.approved)
+  assert.is(back(true), '[]', 'it was put out of the mesh')
+  assert.is(
+    back(false, changed(south, { publicKey: someKey() })),
+    '[]',
+    'the other root gave that id to another',
+  )
+  assert.is(back(false, { ...south, nodeId: 'another' }), '[]', 'and that key to another id')
+})
 
 function changed(one: ReturnType<typeof member>, wireguard: object): ReturnType<typeof member> {
   if (one.wireguard === undefined) throw new Error('it has published nothing')

@@ -31,7 +31,14 @@ async function activePeer(dir: string) {
   const parts: PeersParts = {
     // The keys that are not here are of other parts of the plugin.
     context: context as unknown as Context<PeeringConfig>,
-    members: { overlay: () => undefined, list: () => [], publish: async () => {}, onChange: () => () => {} },
+    members: {
+      overlay: () => undefined,
+      list: () => [],
+      hasPutOut: () => false,
+      isRevoked: () => false,
+      publish: async () => {},
+      onChange: () => () => {},
+    },
     suggestions: { list: () => [], get: () => undefined, confirm: never, onChange: () => () => {} },
     // Nothing is sealed.
     vault: {} as Vault,

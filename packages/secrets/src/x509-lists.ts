@@ -3,13 +3,14 @@ import { createPrivateKey, createPublicKey, type webcrypto } from 'node:crypto'
 import {
   AuthorityKeyIdentifierExtension,
   Extension,
+  IssuerAlternativeNameExtension,
   Pkcs10CertificateRequest,
   Pkcs10CertificateRequestGenerator,
   X509Certificate,
   X509Crl,
   X509CrlGenerator,
 } from '@peculiar/x509'
-import { type Revocation, validationFailed } from '@steeple/contracts'
+import { type MeshIdentity, type Revocation, validationFailed } from '@steeple/contracts'
 import { wrongWish } from './requested-extensions.ts'
 
 /** Certificate requests and revocation lists. Import it dynamically, as x509.ts. */
@@ -25,6 +26,8 @@ const REQUEST =
 const CRL = /^-----BEGIN X509 CRL-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END X509 CRL-----\s*$/
 /** RFC 5280 §5.2.3. */
 const CRL_NUMBER = '2.5.29.20'
+/** RFC 5280 §5.2.2. */
+const ISSUER_ALT_NAME = '2.5.29.18'
 /** RFC 5480: SubjectPublicKeyInfo of an uncompressed P-256 point begins so, 65 octets follow (04 x y). */
 const P256_PREFIX = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d030107034200', 'hex')
 const P256_LENGTH = 91
@@ -82,6 +85,7 @@ export async function createCrl(options: {
   readonly number: number
   readonly thisUpdateMs: number
   readonly nextUpdateMs: number
+  readonly url?: string
 }): Promise<string> {
   const ca = new X509Certificate(options.caPem)
   const key = createPrivateKey(options.caKeyPem).export({ format: 'der', type: 'pkcs8' })
@@ -98,6 +102,9 @@ export async function createCrl(options: {
     extensions: [
       await AuthorityKeyIdentifierExtension.create(await ca.publicKey.export()),
       new Extension(CRL_NUMBER, false, derInteger(options.number)),
+      ...(options.url === undefined
+        ? []
+        : [new IssuerAlternativeNameExtension([{ type: 'url', value: options.url }])]),
     ],
   })
   // RFC 7468 §6: the label that others look for.
@@ -109,10 +116,7 @@ export async function createCrl(options: {
 }
 
 /** What a CRL of that CA says. Throws `validation_failed` for another form, issuer or signature. */
-export async function readCrl(
-  pem: string,
-  caPem: string,
-): Promise<{ readonly number: number; readonly list: readonly Revocation[] }> {
+export async function readCrl(pem: string, caPem: string): ReturnType<MeshIdentity['readRevocations']> {
   const base64 = pem.length > MAX_CRL_CHARS ? undefined : CRL.exec(pem)?.[1]
   if (base64 === undefined) throw badCrl('is none (X.509, PEM)')
   const ca = new X509Certificate(caPem)
@@ -127,12 +131,28 @@ export async function readCrl(
   if (!(await holds(() => crl.verify({ publicKey })))) throw badCrl('has a signature that does not hold')
   const number = crl.getExtension(CRL_NUMBER)
   if (number === null) throw badCrl('has no number')
+  const url = urlIn(crl)
   return {
+    ...(url === undefined ? {} : { url }),
     number: numberFrom(Buffer.from(number.value)),
     list: crl.entries.map(({ serialNumber, revocationDate }) => ({
       serial: serialNumber.toLowerCase().replace(/^0+(?=.)/, ''),
       revokedAtMs: revocationDate.getTime(),
     })),
+  }
+}
+
+/** Where the CA's node says that it answers: what is no `https://host:port` says nothing. */
+function urlIn(crl: X509Crl): string | undefined {
+  const names = crl.getExtension(ISSUER_ALT_NAME)
+  if (names === null) return undefined
+  try {
+    const { items } = new IssuerAlternativeNameExtension(names.rawData).names
+    return items
+      .map(({ value }) => value)
+      .find((text) => new URL(text).origin === text && /^https:/.test(text))
+  } catch {
+    return undefined
   }
 }
 

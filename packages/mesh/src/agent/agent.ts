@@ -14,7 +14,7 @@ import type { MeshClient } from './mesh-client.ts'
 import { meshNews } from './news.ts'
 import { isCertificateRefused, ownCertificate } from './own-certificate.ts'
 import { peerLists } from './peer-lists.ts'
-import { toRoot } from './root-call.ts'
+import { type RootClient, rootClient } from './root-call.ts'
 
 const RETRY = { firstMs: 1_000, longestMs: 15_000 }
 /** Without news for so long other members are asked for the revoked certificates. */
@@ -36,11 +36,12 @@ export interface MeshAgent {
 export function meshAgent(parts: EnrollParts, client: MeshClient): MeshAgent {
   const { context, identity } = parts
   const woken = createChanges()
-  const heard = hearing(parts, client)
-  const news = meshNews(parts, client, heard)
+  const asking = rootClient(parts, client)
+  const heard = hearing(parts, asking)
+  const news = meshNews(parts, asking, heard)
   const root = rootWatch(parts)
-  const certificate = ownCertificate(parts, client)
-  const sendHeartbeat = heartbeats(parts, client)
+  const certificate = ownCertificate(parts, asking)
+  const sendHeartbeat = heartbeats(parts, asking)
   const askPeers = peerLists(parts, client, heard.take)
   // What the root then says of this node is no news.
   let isLeaving = false
@@ -98,7 +99,7 @@ export function meshAgent(parts: EnrollParts, client: MeshClient): MeshAgent {
     leave: async (signal) => {
       isLeaving = true
       try {
-        return await leaveMesh(parts, client, signal)
+        return await leaveMesh(parts, asking, signal)
       } finally {
         isLeaving = false
       }
@@ -118,14 +119,14 @@ async function failureOf(work: () => Promise<void>): Promise<unknown> {
 
 async function leaveMesh(
   { identity, learnt, node }: EnrollParts,
-  client: MeshClient,
+  root: RootClient,
   signal: AbortSignal,
 ): Promise<{ readonly isRootTold: boolean }> {
   const membership = identity.membership()
   if (membership === undefined) return { isRootTold: true }
   const path = `/v1/nodes/${node.nodeId}/leave`
-  const answer = await client
-    .call({ ...toRoot(membership, signal), method: 'POST', path, body: {} })
+  const answer = await root
+    .call(membership, { signal, method: 'POST', path, body: {} })
     .catch(() => undefined)
   await identity.forget()
   await learnt.clear()

@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import { type MeshMembership, systemPrincipal } from '@steeple/contracts'
 import { serialOf } from '../certificate.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
-import { fieldOf, type MeshClient } from './mesh-client.ts'
-import { toRoot } from './root-call.ts'
+import { fieldOf } from './mesh-client.ts'
+import type { RootClient } from './root-call.ts'
 
 /** How this node hears which certificates are revoked, its own among them. */
 export interface Hearing {
@@ -14,7 +14,7 @@ export interface Hearing {
 }
 
 /** Makes it. */
-export function hearing(parts: EnrollParts, client: MeshClient): Hearing {
+export function hearing(parts: EnrollParts, root: RootClient): Hearing {
   const { context, identity, learnt, node } = parts
   const expelled = async (membership: MeshMembership): Promise<void> => {
     await identity.forget()
@@ -37,8 +37,8 @@ export function hearing(parts: EnrollParts, client: MeshClient): Hearing {
   return {
     take,
     askRoot: async (membership) => {
-      const { body } = await client.call({
-        ...toRoot(membership, context.retiring),
+      const { body } = await root.call(membership, {
+        signal: context.retiring,
         method: 'GET',
         path: '/v1/mesh/crl',
         isAnonymous: true,

@@ -1,12 +1,17 @@
 import type { MeshMembership } from '@steeple/contracts'
 import { memberOf } from '../enroll/learnt.ts'
-import { publishedFrom, type WireguardRecord, wireguardRecord } from '../enroll/member-record.ts'
+import {
+  type MemberRecord,
+  publishedFrom,
+  type WireguardRecord,
+  wireguardRecord,
+} from '../enroll/member-record.ts'
+import { ownAddress } from '../enroll/own-address.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { putNote, readNote } from '../enroll/store.ts'
 import { newsFrom, refusal } from './answers.ts'
 import type { Hearing } from './hearing.ts'
-import type { MeshClient } from './mesh-client.ts'
-import { toRoot } from './root-call.ts'
+import type { RootClient } from './root-call.ts'
 
 /** A question for news waits so long at the root, and the answer a little longer on its way. */
 const WAIT_S = 50
@@ -23,14 +28,17 @@ export interface News {
 }
 
 /** Makes it. */
-export function meshNews(parts: EnrollParts, client: MeshClient, heard: Hearing): News {
+export function meshNews(parts: EnrollParts, root: RootClient, heard: Hearing): News {
   const { context, identity, learnt, node } = parts
+  /** What was sent last: a root of an earlier version keeps less of it than it is told. */
+  let sent: string | undefined
   return {
     ask: async (membership, mayWait) => {
       const known = learnt.view()
       const query = known === undefined || !mayWait ? '' : `?after=${known.revision}&wait_s=${WAIT_S}`
-      const answer = await client.call({
-        ...toRoot(membership, context.retiring, NEWS_TIMEOUT_MS),
+      const answer = await root.call(membership, {
+        signal: context.retiring,
+        timeoutMs: NEWS_TIMEOUT_MS,
         method: 'GET',
         path: `/v1/mesh/members${query}`,
       })
@@ -46,18 +54,44 @@ export function meshNews(parts: EnrollParts, client: MeshClient, heard: Hearing)
       if (wanted === undefined) return
       // Written by `keep`.
       const record = JSON.parse(wanted) as WireguardRecord
-      const known = memberOf(learnt.view(), node.nodeId)?.wireguard ?? undefined
-      // Where this node names no endpoint the root has filled one in.
-      const shown =
-        known && wireguardRecord(publishedFrom({ ...known, endpoint: record.endpoint && known.endpoint }))
-      if (shown !== undefined && JSON.stringify(shown) === wanted) return
-      const answer = await client.call({
-        ...toRoot(membership, context.retiring),
+      const address = ownAddress(context) ?? null
+      const known = memberOf(learnt.view(), node.nodeId)
+      const text = JSON.stringify([record, address])
+      if (
+        known !== undefined &&
+        isTold(known, record) &&
+        (isToldAll(known, record, address) || text === sent)
+      )
+        return
+      const { takes, ...body } = record
+      const answer = await root.call(membership, {
+        signal: context.retiring,
         method: 'PUT',
         path: `/v1/mesh/members/${node.nodeId}/wireguard`,
-        body: record,
+        body,
+        more: { takes, address },
       })
       if (answer.status !== 200) throw refusal(answer)
+      sent = text
     },
   }
+}
+
+/** Whether the root has what each keeps. Where this node names no endpoint the root has filled one in. */
+function isTold({ wireguard }: MemberRecord, record: WireguardRecord): boolean {
+  if (wireguard === null) return false
+  const shown = { ...wireguard, endpoint: record.endpoint && wireguard.endpoint, takes: record.takes ?? [] }
+  return textOf(shown) === textOf(record)
+}
+
+function isToldAll(
+  { wireguard, address }: MemberRecord,
+  { takes = [] }: WireguardRecord,
+  own: string | null,
+): boolean {
+  return address === own && takes.join() === wireguard?.takes?.join()
+}
+
+function textOf(record: WireguardRecord): string {
+  return JSON.stringify(wireguardRecord(publishedFrom(record)))
 }

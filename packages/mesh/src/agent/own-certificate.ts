@@ -4,8 +4,8 @@ import { serialOf } from '../certificate.ts'
 import { CERTIFICATE_LIFE_MS, renewalPurpose } from '../enroll/certificate-life.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { enrolledFrom, refusal } from './answers.ts'
-import { fieldOf, type MeshClient } from './mesh-client.ts'
-import { toRoot } from './root-call.ts'
+import { fieldOf } from './mesh-client.ts'
+import type { RootClient } from './root-call.ts'
 
 /** The root gives the same certificate again while half of its life is left, and its clock may be another. */
 const AGAIN_MS = 3_600_000
@@ -19,19 +19,19 @@ export interface OwnCertificate {
 /** Keeps the certificate. */
 export function ownCertificate(
   parts: Pick<EnrollParts, 'context' | 'identity' | 'node'>,
-  client: MeshClient,
+  root: RootClient,
 ): OwnCertificate {
   const { context, identity, node } = parts
-  let triedMs = Number.NEGATIVE_INFINITY
+  let askedMs = Number.NEGATIVE_INFINITY
   const ask = async (membership: MeshMembership, isExpired: boolean, signal: AbortSignal) => {
-    const to = toRoot(membership, signal)
     const csrPem = await identity.request()
     if (!isExpired) {
       const path = `/v1/nodes/${node.nodeId}/enroll`
-      return await client.call({ ...to, method: 'POST', path, body: { csr_pem: csrPem, name: node.name } })
+      const body = { csr_pem: csrPem, name: node.name }
+      return await root.call(membership, { signal, method: 'POST', path, body })
     }
-    const anonymous = { ...to, isAnonymous: true }
-    const challenge = await client.call({ ...anonymous, method: 'GET', path: '/v1/mesh/challenge' })
+    const anonymous = { signal, isAnonymous: true }
+    const challenge = await root.call(membership, { ...anonymous, method: 'GET', path: '/v1/mesh/challenge' })
     const nonce = fieldOf(challenge.body, 'nonce')
     if (typeof nonce !== 'string') throw refusal(challenge)
     const body = {
@@ -40,7 +40,7 @@ export function ownCertificate(
       nonce,
       signature: Buffer.from(identity.sign(renewalPurpose(nonce, csrPem))).toString('base64'),
     }
-    return await client.call({ ...anonymous, method: 'POST', path: '/v1/mesh/renew', body })
+    return await root.call(membership, { ...anonymous, method: 'POST', path: '/v1/mesh/renew', body })
   }
   return {
     renewWhenDue: async (membership, signal) => {
@@ -48,12 +48,15 @@ export function ownCertificate(
       const endMs = Date.parse(new X509Certificate(membership.certificatePem).validTo)
       const isExpired = nowMs >= endMs
       if (nowMs < endMs - CERTIFICATE_LIFE_MS / 2) return
-      const sinceMs = context.clock.monotonicMs() - triedMs
+      const sinceMs = context.clock.monotonicMs() - askedMs
       if (!isExpired && sinceMs < AGAIN_MS) return
-      triedMs = context.clock.monotonicMs()
       const enrolled = enrolledFrom(await ask(membership, isExpired, signal))
+      askedMs = context.clock.monotonicMs()
       if (enrolled.certificatePem === membership.certificatePem) return
-      await identity.adopt({ ...membership, certificatePem: enrolled.certificatePem })
+      // The node may have left meanwhile, or know the root at another address.
+      const now = identity.membership()
+      if (now?.rootNodeId !== membership.rootNodeId) return
+      await identity.adopt({ ...now, certificatePem: enrolled.certificatePem })
       context.log.info(
         { serial: serialOf(new X509Certificate(enrolled.certificatePem)) },
         'certificate of the mesh renewed',

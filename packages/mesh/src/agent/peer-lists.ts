@@ -1,12 +1,13 @@
 import { isServiceError } from '@steeple/contracts'
 import type { MemberRecord } from '../enroll/member-record.ts'
+import { apiPlace } from '../enroll/own-address.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { fieldOf, type MeshClient } from './mesh-client.ts'
 
 const TIMEOUT_MS = 5_000
 /** Members that are asked in one round. */
 const MOST_ASKED = 3
-const DEFAULT_PORT = '8080'
+const HTTPS_PORT = 443
 
 /**
  * Asks some other members for the list of revoked certificates, when the root is away. Their word is worth its signature.
@@ -27,8 +28,9 @@ export function peerLists(
     return drawn
   }
   return async () => {
+    const ownPort = apiPlace(context).port ?? HTTPS_PORT
     for (const other of next()) {
-      for (const url of addressesOf(other)) {
+      for (const url of addressesOf(other, ownPort)) {
         if (context.retiring.aborted) return
         const pem = await listAt(parts, client, url, other.node_id)
         if (pem === undefined) continue
@@ -66,9 +68,9 @@ async function listAt(
   }
 }
 
-/** Where it says that it answers, and the same port through the overlay. */
-function addressesOf({ address, overlay_address }: MemberRecord): readonly string[] {
-  const port = /:(\d+)$/.exec(address ?? '')?.[1] ?? DEFAULT_PORT
+/** Where it says that it answers, and the same port through the overlay: of one that says nothing, the port of this node. */
+function addressesOf({ address, overlay_address }: MemberRecord, ownPort: number): readonly string[] {
+  const port = /:(\d+)$/.exec(address ?? '')?.[1] ?? ownPort
   const overlay = `https://${overlay_address}:${port}`
   return address === null ? [overlay] : [`https://${address}`, overlay]
 }

@@ -51,6 +51,7 @@ export async function breakout(
     overlay: members.overlay()?.subnet,
     hasWayOut: links.wayOut() !== undefined,
     offered: links.offered(),
+    direct: links.direct,
     isForwarding: await kernel.forwarding.isOn(),
   })
   const reconciler = breakoutReconciler(context, keeper, look, (now) => {
@@ -122,9 +123,11 @@ function meshStanding(members: Members, links: Links, seen: () => Breakout): Mes
   return {
     state: async () => {
       const { mode } = seen()
-      const isJoined = members.list().some(({ isSelf }) => !isSelf)
+      const all = members.list()
+      const isJoined = all.some(({ isSelf }) => !isSelf)
       return {
         isJoined,
+        isMember: all.some(({ isSelf, isRoot }) => isSelf && !isRoot),
         hasRoutes: isJoined && links.hasRoutes() && mode !== 'off',
         breakout: { mode, peerCount: links.active() },
       }

@@ -23,10 +23,14 @@ export function rulesetText(wanted: TableWanted, wasForwarding: boolean): string
     ...set('pools4', 'ipv4_addr', wanted.pools4),
     ...set('pools6', 'ipv6_addr', wanted.pools6),
     ...(mesh === undefined || isAll(mesh.offered) ? [] : set('offered4', 'ipv4_addr', mesh.offered)),
+    ...(mesh === undefined ? [] : set('direct4', 'ipv4_addr', mesh.direct)),
     chain('note', {}),
     rule('note', [{ return: null }], `ip_forward was ${wasForwarding ? 1 : 0}`),
     chain('out', { type: 'nat', hook: 'postrouting', prio: 100, policy: 'accept' }),
     ...outRules(wanted),
+    // Before all that accepts: a filter of the chain below would let answers by.
+    chain('fit', { type: 'filter', hook: 'forward', prio: -150, policy: 'accept' }),
+    ...fitRules(wanted),
     chain('through', { type: 'filter', hook: 'forward', prio: 0, policy: 'accept' }),
     ...(mesh === undefined ? [] : throughRules(mesh)),
   ]
@@ -78,16 +82,40 @@ function outRules({ pools4, pools6, isLocal, mesh }: TableWanted): readonly Nft[
   }
   if (mesh === undefined) return rules
   const intoMesh = match('==', meta('oifname'), mesh.device)
-  // Pools of boxes may be the same; a peer takes from this box what has its overlay address.
+  // Pools of boxes may be the same: a peer takes from this box what has its overlay address, and more where it says so.
   if (pools4.length > 0) {
     const phones = match('==', field('ip', 'saddr'), '@pools4')
-    rules.push(rule('out', [intoMesh, phones, ...translate], 'phones, into the mesh'))
+    const others = match('!=', field('ip', 'daddr'), '@direct4')
+    rules.push(rule('out', [intoMesh, phones, others, ...translate], 'phones, into the mesh'))
   }
   if (mesh.offered.length > 0) {
     const members = match('==', field('ip', 'saddr'), prefix(mesh.overlay))
-    rules.push(rule('out', [...elsewhere, members, ...translate], `${OVERLAY}, to what is offered`))
+    // Phones of this box answer by this box.
+    const others = match('!=', field('ip', 'daddr'), '@pools4')
+    rules.push(rule('out', [...elsewhere, members, others, ...translate], `${OVERLAY}, to what is offered`))
   }
   return rules
+}
+
+/**
+ * TCP of phones and through the mesh asks for no more octets at once than its way takes (RFC 9293 §3.7.1): where "fragmentation
+ * needed" is dropped on the way nobody would hear of it.
+ */
+function fitRules({ pools4, pools6, mesh }: TableWanted): readonly Nft[] {
+  const opening = match('in', { '&': [field('tcp', 'flags'), ['syn', 'rst']] }, 'syn')
+  const fit: Nft = {
+    mangle: { key: { 'tcp option': { name: 'maxseg', field: 'size' } }, value: { rt: { key: 'mtu' } } },
+  }
+  const ways: readonly Nft[] = [
+    ...(mesh === undefined ? [] : ['iifname', 'oifname'].map((key) => match('==', meta(key), mesh.device))),
+    ...(pools4.length === 0
+      ? []
+      : ['saddr', 'daddr'].map((name) => match('==', field('ip', name), '@pools4'))),
+    ...(pools6.length === 0
+      ? []
+      : ['saddr', 'daddr'].map((name) => match('==', field('ip6', name), '@pools6'))),
+  ]
+  return ways.map((way) => rule('fit', [way, opening, fit], 'segments that fit'))
 }
 
 /** Whoever comes through the mesh, member or behind one, reaches what this box offers and answers; offers are of IPv4. */
@@ -142,7 +170,7 @@ function meta(key: string): Nft {
   return { meta: { key } }
 }
 
-function field(protocol: 'ip' | 'ip6', name: string): Nft {
+function field(protocol: 'ip' | 'ip6' | 'tcp', name: string): Nft {
   return { payload: { protocol, field: name } }
 }
 

@@ -16,6 +16,8 @@ export interface Surroundings {
   readonly hasWayOut: boolean
   /** CIDR; what this node carries for others. */
   readonly offered: readonly string[]
+  /** As of `Links.direct`. */
+  readonly direct: (pools: readonly string[]) => readonly string[]
   /** Whether the kernel passes packets on now, for whomever. */
   readonly isForwarding: boolean
 }
@@ -46,6 +48,8 @@ export interface TableWanted {
         readonly overlay: string
         /** What members may reach through this box. Empty: nothing. */
         readonly offered: readonly string[]
+        /** Networks of members that phones of this box reach under their own addresses. */
+        readonly direct: readonly string[]
       }
     | undefined
 }
@@ -58,7 +62,7 @@ export function wantedOf(around: Surroundings): Wanted {
   const { isLocal, routes, device } = around
   const pools = outermost(here(around.pools, routes, device))
   const pools4 = pools.filter(is4)
-  const mesh = meshOf(around)
+  const mesh = meshOf(around, pools4)
   const hasUplink = routes.some((route) => isDefault(route.network) && route.device !== device)
   const canPeer = around.hasWayOut && mesh !== undefined && pools4.length > 0
   const mode = modeOf(isLocal && hasUplink && pools.length > 0, canPeer)
@@ -81,9 +85,13 @@ function modeOf(canLocal: boolean, canPeer: boolean): Wanted['mode'] {
   return canPeer ? 'peer' : 'off'
 }
 
-function meshOf({ device, overlay, offered }: Surroundings): TableWanted['mesh'] {
+function meshOf(
+  { device, overlay, offered, direct }: Surroundings,
+  pools4: readonly string[],
+): TableWanted['mesh'] {
   if (device === undefined || overlay === undefined) return undefined
-  return { device, overlay, offered: outermost(offered.filter(is4)) }
+  const through = pools4.length === 0 ? [] : direct(pools4).filter(is4)
+  return { device, overlay, offered: outermost(offered.filter(is4)), direct: outermost(through) }
 }
 
 /** Those that the kernel routes to somewhere on this machine or beside it, not to a peer and not by a default route. */

@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import { request } from 'node:https'
 import type { PeerCertificate } from 'node:tls'
 import { defineError, type ErrorFactory, MESH_SERVER_NAME, type MeshIdentity } from '@steeple/contracts'
-import { fingerprintOf } from '../certificate.ts'
-import type { PublishedWireguard } from '../members.ts'
+import { fingerprintOf, serialOf } from '../certificate.ts'
+import type { Members, PublishedWireguard } from '../members.ts'
 import type { ConfirmedNode, Suggestion } from '../suggestions.ts'
 
 export const peerUntrusted: ErrorFactory = defineError('peer_untrusted', 409, '%s')
@@ -11,6 +11,13 @@ export const peerUntrusted: ErrorFactory = defineError('peer_untrusted', 409, '%
 const ANSWER_BOUND_MS = 10_000
 /** Octets: a thousand members have some 400,000. */
 const ANSWER_LIMIT = 4 * 1024 * 1024
+
+/** As whom this node asks, and what it knows of certificates. */
+interface OwnMesh extends Pick<Members, 'isRevoked'> {
+  readonly tls: ReturnType<MeshIdentity['tls']>
+  /** Of the mesh that this node is in. */
+  readonly caPem: string
+}
 
 /** What of a member's record is needed. A box tells it that is in the mesh, and it is looked at all the same. */
 interface MemberRecord {
@@ -25,11 +32,10 @@ interface MemberRecord {
  */
 export async function confirmNode(
   suggestion: Suggestion,
-  identity: MeshIdentity,
-  ownCaPem: string,
+  mesh: OwnMesh,
   signal: AbortSignal,
 ): Promise<ConfirmedNode> {
-  const text = await ask(suggestion, identity, ownCaPem, signal)
+  const text = await ask(suggestion, mesh, signal)
   const { nodeId } = suggestion
   const member = membersFrom(text).find((one) => one.node_id === nodeId)
   const wireguard = member === undefined ? undefined : wireguardFrom(member)
@@ -45,11 +51,13 @@ export async function confirmNode(
 export function certificateProblem(
   der: Uint8Array,
   { nodeId, fingerprint, name }: Suggestion,
+  isRevoked: Members['isRevoked'],
 ): string | undefined {
   const certificate = new X509Certificate(der)
   if (fingerprintOf(certificate) !== fingerprint) {
     return `${name} shows another certificate than the announced one; compare the fingerprint again`
   }
+  if (isRevoked(serialOf(certificate))) return `${name} was put out of this mesh; invite it again`
   const names = (certificate.subjectAltName ?? '').split(', ')
   return names.includes(`URI:svc://node/${nodeId}`)
     ? undefined
@@ -58,12 +66,10 @@ export function certificateProblem(
 
 function ask(
   suggestion: Suggestion,
-  identity: MeshIdentity,
-  ownCaPem: string,
+  { tls: { key, cert }, caPem, isRevoked }: OwnMesh,
   signal: AbortSignal,
 ): Promise<string> {
   const { address, port, name } = suggestion
-  const { key, cert } = identity.tls()
   return new Promise((resolve, reject) => {
     const refuse = (why: string): void => reject(peerUntrusted(why))
     const asked = request(
@@ -75,10 +81,10 @@ function ask(
         servername: MESH_SERVER_NAME,
         key,
         cert,
-        ca: identity.membership()?.caPem ?? ownCaPem,
+        ca: caPem,
         signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_BOUND_MS)]),
         checkServerIdentity: (_host: string, { raw }: PeerCertificate) => {
-          const problem = certificateProblem(raw, suggestion)
+          const problem = certificateProblem(raw, suggestion, isRevoked)
           return problem === undefined ? undefined : new Error(problem)
         },
       },
@@ -122,6 +128,7 @@ function wireguardFrom({ wireguard }: MemberRecord): PublishedWireguard | undefi
     endpoint: text(told.endpoint),
     listenPort,
     advertised: texts(told.advertised),
+    takes: texts(told.takes),
   }
 }
 

@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto'
-import { isIP } from 'node:net'
 import {
   type ComponentHealth,
   type Context,
@@ -10,6 +9,7 @@ import {
 } from '@steeple/contracts'
 import { fingerprintOf } from '../certificate.ts'
 import type { PeeringConfig } from '../config.ts'
+import { type ApiPlace, apiPlace } from '../enroll/own-address.ts'
 import type { Members } from '../members.ts'
 import type { MeshPart, PartTables } from '../part.ts'
 import type { Suggestions } from '../suggestions.ts'
@@ -41,7 +41,8 @@ export async function discovery(
   const tell = (): void => {
     for (const listener of listeners) listener()
   }
-  const place = apiPlace(context)
+  const { enabled, mdns } = context.config
+  const place = enabled && mdns ? apiPlace(context) : { port: undefined, why: 'peering.mdns is false' }
   let airwaves: Airwaves | undefined
   let problem: string | undefined
   const announce = (): void => airwaves?.announce(announcementOf(context, place))
@@ -95,8 +96,10 @@ function suggestionsOf(
     confirm: async (id, signal) => {
       const suggestion = heard.get(id)
       if (suggestion === undefined) throw peerNotFound(id)
-      const { caPem } = context.use(meshAuthorityRef)
-      return await confirmNode(suggestion, context.use(meshIdentityRef), caPem, signal)
+      const identity = context.use(meshIdentityRef)
+      const caPem = identity.membership()?.caPem ?? context.use(meshAuthorityRef).caPem
+      const { isRevoked } = members
+      return await confirmNode(suggestion, { tls: identity.tls(), caPem, isRevoked }, signal)
     },
     onChange: (listener) => {
       listeners.add(listener)
@@ -105,29 +108,10 @@ function suggestionsOf(
   }
 }
 
-/** Where other boxes reach the API; no port where they do not, and why. */
-interface ApiPlace {
-  readonly port: number | undefined
-  readonly why: string
-}
-
-function apiPlace({ config, settings }: Context<PeeringConfig>): ApiPlace {
-  const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(settings.server.listen) ?? []
-  const silent = (why: string): ApiPlace => ({ port: undefined, why })
-  if (!config.enabled || !config.mdns) return silent('peering.mdns is false')
-  if (!settings.tls.enabled)
-    return silent('tls.enabled is false, and boxes speak to one another by TLS alone')
-  if (isLoopback(host)) return silent('server.listen is a loopback address')
-  if (Number(port) === 0) return silent('server.listen names no port')
-  return { port: Number(port), why: '' }
-}
-
-function isLoopback(host: string): boolean {
-  const bare = host.replace(/^\[|\]$/g, '')
-  return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'))
-}
-
-function announcementOf(context: Context<PeeringConfig>, { port }: ApiPlace): Announcement | undefined {
+function announcementOf(
+  context: Context<PeeringConfig>,
+  { port }: Pick<ApiPlace, 'port'>,
+): Announcement | undefined {
   if (port === undefined) return undefined
   const { nodeId, name } = context.use(nodeIdentityRef)
   const identity = context.use(meshIdentityRef)
@@ -141,7 +125,10 @@ function announcementOf(context: Context<PeeringConfig>, { port }: ApiPlace): An
   }
 }
 
-function healthOf({ port, why }: ApiPlace, problem: string | undefined): ComponentHealth {
+function healthOf(
+  { port, why }: Pick<ApiPlace, 'port' | 'why'>,
+  problem: string | undefined,
+): ComponentHealth {
   const detail = port === undefined ? `not announced: ${why}` : `announced on port ${port}`
   return problem === undefined
     ? { name: 'mdns', kind: 'feature', status: 'ok', detail }

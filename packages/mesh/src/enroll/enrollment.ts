@@ -22,6 +22,7 @@ import { leaveRoute } from './leave-route.ts'
 import { membersRoutes } from './members-routes.ts'
 import { meshMembers } from './mesh-members.ts'
 import { MIGRATIONS } from './migrations.ts'
+import { announcedUrl } from './own-address.ts'
 import type { EnrollParts } from './parts.ts'
 import { createRefusals } from './refusals.ts'
 import { renewRoutes } from './renew-routes.ts'
@@ -89,7 +90,13 @@ async function partsOf(context: Context<PeeringConfig>): Promise<EnrollParts> {
     tokens: context.use(bootstrapTokensRef),
     nodes: context.use(nodeRegistryRef),
     roster,
-    revocations: revocationList({ db, clock, authority, changes: roster.changes }),
+    revocations: revocationList({
+      db,
+      clock,
+      authority,
+      changes: roster.changes,
+      url: () => announcedUrl(context),
+    }),
     learnt: await openLearnt(db, identity),
   }
 }

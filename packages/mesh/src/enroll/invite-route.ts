@@ -1,4 +1,3 @@
-import { networkInterfaces } from 'node:os'
 import {
   DURATION_PATTERN,
   msFromDuration,
@@ -12,8 +11,11 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import { NODE_ID_SCHEMA } from '../shapes.ts'
+import { ownAddress } from './own-address.ts'
 import { type EnrollParts, ownMeshName } from './parts.ts'
 import { wordsOf } from './words.ts'
+
+const ANY = /^(?:0\.0\.0\.0|\[::\])?(?=:\d+$)/
 
 interface Body {
   readonly name?: string
@@ -89,17 +91,8 @@ export function inviteRoute(parts: EnrollParts): Route {
 
 /** Where others reach this node: as configured, else the first address of the machine that is not its own alone. */
 export function ownUrl({ context, node }: Pick<EnrollParts, 'context' | 'node'>): string {
-  const { url } = context.config
-  if (url !== '') return `${url}#${node.nodeId}`
-  const { listen } = context.settings.server
-  const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(listen) ?? []
-  const isAny = host === '' || host === '0.0.0.0' || host === '[::]'
-  return `https://${isAny ? (firstAddress() ?? '127.0.0.1') : host}:${port}#${node.nodeId}`
-}
-
-function firstAddress(): string | undefined {
-  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
-  return all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address
+  const address = ownAddress(context) ?? context.settings.server.listen.replace(ANY, '127.0.0.1')
+  return `${context.config.url || `https://${address}`}#${node.nodeId}`
 }
 
 function refuseUnlessReady({ context, identity }: EnrollParts): void {

@@ -9,6 +9,7 @@ import {
   timestampFromMs,
 } from '@steeple/contracts'
 import { HOST_PORT_PATTERN, NODE_ID_SCHEMA, NODE_NAME_PATTERN } from '../shapes.ts'
+import { ownAddress } from './own-address.ts'
 import type { EnrollParts } from './parts.ts'
 import { wordsOf } from './words.ts'
 
@@ -79,7 +80,7 @@ export function joinRoute(parts: EnrollParts, askToJoin: AskToJoin): Route {
 async function join(parts: EnrollParts, request: Request<unknown, unknown, Body>, askToJoin: AskToJoin) {
   const { identity, node, learnt } = parts
   refuseToJoin(parts)
-  const { token, url, name = node.name, address = ownAddress(parts) } = request.body
+  const { token, url, name = node.name, address = ownAddress(parts.context) } = request.body
   const membership = await askToJoin({ token, url, name, address }, request.signal)
   // The file first, and then the trail: killed between them the node is a member, and has an answer to ask for no more.
   await learnt.clear()
@@ -112,10 +113,4 @@ function refuseToJoin({ context, identity, roster }: EnrollParts): void {
     )
   if (roster.members().length > 1)
     throw nodeStateConflict('this node is the root of a mesh with members; remove them first')
-}
-
-/** Where others reach this node, as far as the configuration says. */
-function ownAddress({ context }: EnrollParts): string | undefined {
-  const { url } = context.config
-  return url === '' ? undefined : url.replace('https://', '')
 }

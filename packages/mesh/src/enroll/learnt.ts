@@ -1,5 +1,5 @@
 import { createHash, X509Certificate } from 'node:crypto'
-import type { Db, MeshIdentity, Revocation } from '@steeple/contracts'
+import type { Db, MeshIdentity } from '@steeple/contracts'
 import { type Changes, createChanges } from './changes.ts'
 import type { MemberRecord, MeshView } from './member-record.ts'
 import type { SignedList } from './revocation-list.ts'
@@ -20,6 +20,8 @@ export interface Learnt {
   /** The newest signed list that it has heard of, from whomever. */
   list(): SignedList | undefined
   isRevoked(serial: string): boolean
+  /** Where the root says that it answers, in the newest list. */
+  rootUrl(): string | undefined
   /** SHA-256 of the mesh CA's DER, hexadecimal; undefined while the node is no member. */
   caSha256(): string | undefined
   expelled(): Expulsion | undefined
@@ -39,15 +41,15 @@ export interface Learnt {
 export async function openLearnt(db: Db, identity: MeshIdentity): Promise<Learnt> {
   const changes = createChanges()
   let view: MeshView | undefined
-  let list: SignedList | undefined
+  let list: (SignedList & { readonly rootUrl: string | undefined }) | undefined
   let revoked: ReadonlySet<string> = new Set()
   let expelled: Expulsion | undefined
   /** Another one after each end of a membership: what was being read for the one before is not for the next. */
   let term = 0
   let ca: { readonly pem: string; readonly sha256: string } | undefined
-  const adopt = (pem: string, number: number, entries: readonly Revocation[]): void => {
-    list = { number, pem }
-    revoked = new Set(entries.map(({ serial }) => serial))
+  const adopt = (pem: string, read: Awaited<ReturnType<MeshIdentity['readRevocations']>>): void => {
+    list = { number: read.number, pem, rootUrl: read.url }
+    revoked = new Set(read.list.map(({ serial }) => serial))
   }
   const load = async (): Promise<void> => {
     const [kept, pem, gone] = await notesIn(db)
@@ -55,15 +57,15 @@ export async function openLearnt(db: Db, identity: MeshIdentity): Promise<Learnt
     if (gone !== undefined) expelled = JSON.parse(gone) as Expulsion
     if (identity.membership() === undefined) return
     if (kept !== undefined) view = JSON.parse(kept) as MeshView
-    if (pem === undefined) return
-    const read = await identity.readRevocations(pem).catch(() => undefined)
-    if (read !== undefined) adopt(pem, read.number, read.list)
+    const read = pem && (await identity.readRevocations(pem).catch(() => undefined))
+    if (pem && read) adopt(pem, read)
   }
   await load()
   return {
     view: () => view,
     list: () => list,
     isRevoked: (serial) => revoked.has(serial),
+    rootUrl: () => list?.rootUrl,
     caSha256: () => {
       const pem = identity.membership()?.caPem
       if (pem === undefined) return undefined
@@ -89,7 +91,7 @@ export async function openLearnt(db: Db, identity: MeshIdentity): Promise<Learnt
       if (term !== began || (list !== undefined && read.number <= list.number)) return false
       await db.write((tx) => putNote(tx, 'crl', pem))
       if (term !== began) return false
-      adopt(pem, read.number, read.list)
+      adopt(pem, read)
       changes.tell()
       return true
     },

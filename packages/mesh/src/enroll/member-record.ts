@@ -2,6 +2,7 @@ import { type JsonSchema, objectSchema, TIMESTAMP_SCHEMA, timestampFromMs } from
 import type { Member, PublishedWireguard } from '../members.ts'
 import { hostPort } from '../peers/endpoint.ts'
 import { NODE_ID_SCHEMA, WIREGUARD_KEY_PATTERN } from '../shapes.ts'
+import { ownAddress } from './own-address.ts'
 import { type EnrollParts, ownMeshName } from './parts.ts'
 import type { MemberRow } from './rows.ts'
 
@@ -13,6 +14,8 @@ export interface WireguardRecord {
   readonly endpoint: string | null
   readonly listen_port: number
   readonly advertised: readonly string[]
+  /** As `PublishedWireguard.takes`; absent from a node of an earlier version. */
+  readonly takes?: readonly string[]
 }
 
 /** A member as `GET /v1/mesh/members` shows it. */
@@ -36,6 +39,7 @@ export interface MeshView {
 
 const KEY: JsonSchema = { type: 'string', pattern: WIREGUARD_KEY_PATTERN }
 const MOST_PREPARED = 4_096
+const MOST_TAKEN = 4_096
 
 /** Schema of what a member tells of its WireGuard. */
 export const WIREGUARD_SCHEMA: JsonSchema = objectSchema(
@@ -50,6 +54,13 @@ export const WIREGUARD_SCHEMA: JsonSchema = objectSchema(
     },
     listen_port: { type: 'integer', minimum: 1, maximum: 65_535 },
     advertised: { type: 'array', maxItems: 256, items: { type: 'string', maxLength: 64 } },
+    takes: {
+      type: 'array',
+      maxItems: MOST_TAKEN,
+      items: { type: 'string', pattern: '^[0-9a-f-]{36} [0-9a-f.:/]{9,43}$' },
+      description:
+        'What the node routes to members now: the id of the member and the network, with a space between.',
+    },
   },
   ['public_key', 'listen_port', 'advertised'],
 )
@@ -75,7 +86,10 @@ export function rootView(parts: EnrollParts): MeshView {
     mesh: { name: ownMeshName(parts), root_node_id: node.nodeId },
     subnet: context.config.subnet,
     revision: roster.revision(),
-    members: roster.members().map((row) => memberRecord(row, node.nodeId)),
+    members: roster.members().map((row) => {
+      const record = memberRecord(row, node.nodeId)
+      return record.is_root ? { ...record, address: ownAddress(context) ?? null } : record
+    }),
   }
 }
 
@@ -123,6 +137,7 @@ export function publishedFrom(record: WireguardRecord): PublishedWireguard {
     endpoint: record.endpoint ?? undefined,
     listenPort: record.listen_port,
     advertised: record.advertised,
+    takes: record.takes ?? [],
   }
 }
 
@@ -135,5 +150,6 @@ export function wireguardRecord(published: PublishedWireguard): WireguardRecord 
     endpoint: published.endpoint ?? null,
     listen_port: published.listenPort,
     advertised: published.advertised,
+    takes: published.takes,
   }
 }

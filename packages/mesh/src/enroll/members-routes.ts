@@ -1,5 +1,6 @@
 import {
   forbidden,
+  type JsonSchema,
   nodeNotFound,
   nodeStateConflict,
   notFound,
@@ -10,7 +11,8 @@ import {
   rateLimited,
   route,
 } from '@steeple/contracts'
-import { NODE_ID_SCHEMA, PEM_SCHEMA } from '../shapes.ts'
+import { isIn } from '../peers/cidr.ts'
+import { HOST_PORT_PATTERN, NODE_ID_SCHEMA, PEM_SCHEMA } from '../shapes.ts'
 import { type Allowance, changeAllowance } from './allowance.ts'
 import {
   MEMBER_SCHEMA,
@@ -22,6 +24,7 @@ import {
   wireguardFrom,
   wireguardRecord,
 } from './member-record.ts'
+import { plainAddress } from './own-names.ts'
 import type { EnrollParts } from './parts.ts'
 import type { SignedList } from './revocation-list.ts'
 import type { MemberRow } from './rows.ts'
@@ -33,6 +36,24 @@ const LONGEST_WAIT_S = 55
 interface Query {
   readonly after?: number
   readonly wait_s?: number
+}
+
+/** What a member tells of itself. */
+interface Told extends WireguardRecord {
+  readonly address?: string | null
+}
+
+const TOLD_SCHEMA: JsonSchema = {
+  ...WIREGUARD_SCHEMA,
+  properties: {
+    ...(WIREGUARD_SCHEMA.properties as Readonly<Record<string, JsonSchema>>),
+    address: {
+      type: ['string', 'null'],
+      pattern: HOST_PORT_PATTERN,
+      description:
+        'Where the API of the node answers, host:port; null: nowhere for others. As it was when absent.',
+    },
+  },
 }
 
 /** The routes that members ask of the root, and of each other. */
@@ -87,7 +108,7 @@ function membersRoute(parts: EnrollParts, allowance: Allowance): Route {
 }
 
 function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
-  return route<{ readonly id: string }, unknown, WireguardRecord>({
+  return route<{ readonly id: string }, unknown, Told>({
     method: 'PUT',
     path: '/v1/mesh/members/:id/wireguard',
     role: 'node',
@@ -100,7 +121,7 @@ function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
     },
     schema: {
       params: objectSchema({ id: NODE_ID_SCHEMA }, ['id']),
-      body: WIREGUARD_SCHEMA,
+      body: TOLD_SCHEMA,
       response: objectSchema({ revision: { type: 'integer' } }, ['revision']),
     },
     audit: 'mesh.publish',
@@ -112,16 +133,17 @@ function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
         throw forbidden('node, for its own id')
       if (identity.membership() !== undefined)
         throw nodeStateConflict('only the root keeps what members tell')
-      const { next_public_key = null, prepared = [], endpoint = null, ...rest } = request.body
+      const { address, next_public_key = null, prepared = [], endpoint = null, ...rest } = request.body
       const whole = { ...rest, next_public_key, prepared, endpoint }
       const wireguard = JSON.stringify(wireguardRecord(publishedFrom(whole)))
       return await request.mutate(id, async (tx) => {
         const row = await findMember(tx, id)
         if (row === undefined || row.left_at_ms !== null) throw nodeNotFound(id)
         refuseTaken(await allMembers(tx), id, [rest.public_key, next_public_key])
-        if (row.wireguard !== wireguard) {
+        const next = { ...row, wireguard, address: address === undefined ? row.address : address }
+        if (row.wireguard !== wireguard || row.address !== next.address) {
           refuseTooMany(allowance, id)
-          await roster.change(tx, { ...row, wireguard })
+          await roster.change(tx, next)
         }
         tx.audit({ detail: { advertised: rest.advertised } })
         return { body: { revision: roster.revision() } }
@@ -214,7 +236,9 @@ function refuseRevoked({ roster, identity }: EnrollParts, { principal }: Request
 async function noteAddress(parts: EnrollParts, request: Request, allowance: Allowance): Promise<void> {
   const { roster, identity, context } = parts
   if (request.principal.kind !== 'node' || identity.membership() !== undefined) return
-  const seen = request.peerAddress.replace(/^::ffff:(?=\d+\.)/i, '')
+  const seen = plainAddress(request.peerAddress)
+  // Asked through the mesh: its WireGuard is not reached there.
+  if (isIn(context.config.subnet, seen)) return
   const row = roster.member(request.principal.id)
   if (row === undefined || row.left_at_ms !== null || row.seen_address === seen) return
   // Its next question says it again.

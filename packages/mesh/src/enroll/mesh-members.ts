@@ -1,14 +1,10 @@
 import type { MeshAgent } from '../agent/agent.ts'
 import type { Members } from '../members.ts'
-import { contains, hostCidr, parseCidr } from '../peers/cidr.ts'
+import { isIn } from '../peers/cidr.ts'
+import { memberOf } from './learnt.ts'
 import { memberFrom, rootView, wireguardRecord } from './member-record.ts'
 import type { EnrollParts } from './parts.ts'
 import { findMember } from './store.ts'
-
-function isIn(subnet: string, address: string): boolean {
-  const [network, host] = [parseCidr(subnet), hostCidr(address)]
-  return network !== undefined && host !== undefined && contains(network, host)
-}
 
 /** The members as the other parts of the plugin see them, at the root and elsewhere. */
 export function meshMembers(parts: EnrollParts, agent: Pick<MeshAgent, 'publish'>): Members {
@@ -34,6 +30,15 @@ export function meshMembers(parts: EnrollParts, agent: Pick<MeshAgent, 'publish'
       if (!context.config.enabled) return []
       return (view()?.members ?? []).map((record) => memberFrom(record, node.nodeId))
     },
+    hasPutOut: (nodeId) => {
+      if (identity.membership() === undefined) return (roster.member(nodeId)?.left_at_ms ?? null) !== null
+      const known = learnt.view()
+      return known !== undefined && memberOf(known, nodeId) === undefined
+    },
+    isRevoked: (serial) =>
+      identity.membership() === undefined
+        ? (roster.certificate(serial)?.isRevoked ?? false)
+        : learnt.isRevoked(serial),
     publish: async (wireguard) => {
       const record = wireguardRecord(wireguard)
       // The root's own is kept at once; in the mesh of another one it is sent there.

@@ -15,7 +15,7 @@ export interface SignedList {
 
 /** The revoked certificates of this node's own CA, signed. */
 export interface RevocationList {
-  /** One that holds everything that is committed. Signed anew after each revocation, each day, and once after a start. */
+  /** One that holds everything that is committed. Signed anew after each revocation, each day, after a start, and where this node moves. */
   current(): Promise<SignedList>
 }
 
@@ -25,13 +25,17 @@ export function revocationList(options: {
   readonly clock: Clock
   readonly authority: MeshAuthority
   readonly changes: Changes
+  /** Where this node answers now; undefined where others do not reach it. */
+  readonly url: () => string | undefined
 }): RevocationList {
   const { db, clock, authority, changes } = options
-  let made: { readonly atMs: number; readonly list: Promise<SignedList> } | undefined
+  let made:
+    | { readonly atMs: number; readonly url: string | undefined; readonly list: Promise<SignedList> }
+    | undefined
   changes.listen(() => {
     made = undefined
   })
-  const sign = async (nowMs: number): Promise<SignedList> => {
+  const sign = async (nowMs: number, url: string | undefined): Promise<SignedList> => {
     const { number, rows } = await db.write(async (tx) => ({
       rows: await liveCertificates(tx, nowMs),
       // At least the time: a root that was restored from an old backup has counted fewer than its members know.
@@ -44,14 +48,16 @@ export function revocationList(options: {
       number,
       thisUpdateMs: nowMs,
       nextUpdateMs: nowMs + VALID_MS,
+      ...(url === undefined ? {} : { url }),
     })
     return { number, pem }
   }
   return {
     current: () => {
       const nowMs = clock.nowMs()
-      if (made === undefined || Math.abs(nowMs - made.atMs) > FRESH_MS) {
-        const next = { atMs: nowMs, list: sign(nowMs) }
+      const url = options.url()
+      if (made === undefined || made.url !== url || Math.abs(nowMs - made.atMs) > FRESH_MS) {
+        const next = { atMs: nowMs, url, list: sign(nowMs, url) }
         made = next
         next.list.catch(() => {
           if (made === next) made = undefined

@@ -13,6 +13,8 @@ export interface Board {
   serving: ReadonlyMap<string, readonly string[]>
   /** Names of peers by id. */
   names: ReadonlyMap<string, string>
+  /** Ids of members by those of their peers. */
+  nodes: ReadonlyMap<string, string>
   /** Ids of active peers. */
   active: ReadonlySet<string>
   /** Members that are no peers because something of them does not fit. */
@@ -43,6 +45,7 @@ export function createBoard(clock: Clock): Board {
     isUp: false,
     serving: new Map(),
     names: new Map(),
+    nodes: new Map(),
     active: new Set(),
     refused: [],
     foreign: [],

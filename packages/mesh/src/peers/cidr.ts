@@ -50,6 +50,12 @@ export function cidrText({ version, bits, prefix }: Cidr): string {
   return `${version === 4 ? text4(bits) : text6(bits)}/${prefix}`
 }
 
+/** Whether an address lies in a network (CIDR). */
+export function isIn(subnet: string, address: string): boolean {
+  const [network, host] = [parseCidr(subnet), hostCidr(address)]
+  return network !== undefined && host !== undefined && contains(network, host)
+}
+
 /** Whether two networks have an address in common. */
 export function overlaps(one: Cidr, other: Cidr): boolean {
   if (one.version !== other.version) return false

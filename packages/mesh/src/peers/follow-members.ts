@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { systemPrincipal } from '@steeple/contracts'
-import type { Member, PublishedWireguard } from '../members.ts'
+import type { Member, Members, PublishedWireguard } from '../members.ts'
 import { isKey } from '../wireguard/keys.ts'
 import { parseCidr } from './cidr.ts'
 import { endpointText, parseHostPort } from './endpoint.ts'
@@ -40,7 +40,7 @@ export async function adoptMembers(parts: PeersParts): Promise<void> {
   // A refused one that is a peer stays what it is: that it is a member still is not in doubt.
   const kept = rows.filter(({ node_id }) => node_id !== null && ids.has(node_id)).map(({ id }) => id)
   const sound = members.list().filter(({ nodeId }) => !ids.has(nodeId))
-  const changes = memberChanges(rows, sound, context.clock.nowMs())
+  const changes = memberChanges(rows, sound, context.clock.nowMs(), members.hasPutOut)
   for (const { action, row } of changes.filter(({ row }) => !kept.includes(row.id))) {
     await context.mutate(systemPrincipal('mesh'), action, row.id, async (tx) => {
       await PEERS.put(tx, row)
@@ -89,6 +89,7 @@ export function memberChanges(
   rows: readonly PeerRow[],
   members: readonly Member[],
   nowMs: number,
+  hasPutOut: Members['hasPutOut'],
 ): readonly MemberChange[] {
   const names = new Set(rows.filter(({ removed_at_ms }) => removed_at_ms === null).map(({ name }) => name))
   const changes: MemberChange[] = []
@@ -98,7 +99,7 @@ export function memberChanges(
     names.add(change.row.name)
     changes.push(change)
   }
-  return [...changes, ...departed(rows, members, nowMs)]
+  return [...changes, ...departed(rows, members, nowMs, hasPutOut)]
 }
 
 interface FollowTerms {
@@ -128,8 +129,7 @@ function followed(
     endpoint: endpointOf(wireguard) ?? before?.endpoint ?? null,
     address: member.overlayAddress,
     advertised: JSON.stringify(soundRoutes(wireguard.advertised)),
-    // A key is no secret, and nobody has proved it: what was approved of a peer is not of whoever says to be that peer.
-    approved: before === undefined || before.node_id !== member.nodeId ? '[]' : before.approved,
+    approved: before === undefined || !isSameBox(before, member.nodeId, wireguard) ? '[]' : before.approved,
     node_id: member.nodeId,
     removed_at_ms: null,
     removed_by: null,
@@ -140,6 +140,14 @@ function followed(
 }
 
 /**
+ * Whether what was approved of a peer counts for a member. A key is no secret, and nobody has proved it: it is not of whoever says
+ * to be that peer. Nor is it of the id alone where a peer comes back, which another root may have given to another box.
+ */
+function isSameBox(before: PeerRow, nodeId: string, { publicKey }: PublishedWireguard): boolean {
+  return before.node_id === nodeId && (before.removed_at_ms === null || before.public_key === publicKey)
+}
+
+/**
  * The row of a key that nobody is linked by now: it has its place in the table still. Whoever an operator has linked by hand
  * and removed again may come as a member.
  */
@@ -147,10 +155,12 @@ function formerHolder(rows: readonly PeerRow[], publicKey: string): PeerRow | un
   return rows.find(({ public_key, removed_at_ms }) => public_key === publicKey && removed_at_ms !== null)
 }
 
+/** Where it is this node that has left, what was approved is kept for those that it meets again under another root. */
 function departed(
   rows: readonly PeerRow[],
   members: readonly Member[],
   nowMs: number,
+  hasPutOut: Members['hasPutOut'],
 ): readonly MemberChange[] {
   const present = new Set(members.map(({ nodeId }) => nodeId))
   return rows
@@ -158,7 +168,13 @@ function departed(
     .filter(({ node_id }) => node_id === null || !present.has(node_id))
     .map((row) => ({
       action: 'peer.leave',
-      row: { ...row, removed_at_ms: nowMs, removed_by: 'mesh', approved: '[]', changed_at_ms: nowMs },
+      row: {
+        ...row,
+        removed_at_ms: nowMs,
+        removed_by: 'mesh',
+        approved: row.node_id === null || hasPutOut(row.node_id) ? '[]' : row.approved,
+        changed_at_ms: nowMs,
+      },
     }))
 }
 

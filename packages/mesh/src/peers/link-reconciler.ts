@@ -61,7 +61,7 @@ async function look(parts: PeersParts, signal: AbortSignal): Promise<void> {
     board.ownKeys = { present: await key.present(), next: undefined }
     if (rows.length > 0 && driver.exists()) await driver.setKey(key.file, context.config.listen_port, signal)
   }
-  await publishOwn(parts)
+  await publishOwn(parts, rows)
 }
 
 async function hold(
@@ -86,6 +86,7 @@ async function hold(
   board.serving = aim.serving
   board.active = aim.active
   board.names = new Map(rows.map(({ id, name }) => [id, name]))
+  board.nodes = new Map(rows.flatMap(({ id, node_id }) => (node_id === null ? [] : [[id, node_id]])))
   board.unresolved = aim.unresolved
   board.isUp = true
 }

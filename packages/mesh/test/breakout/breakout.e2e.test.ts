@@ -15,7 +15,7 @@ import type { Links } from '../../src/links.ts'
 import type { Members } from '../../src/members.ts'
 import { type Run, systemRun } from '../../src/wireguard/run.ts'
 import { type Neighbour, neighbour } from '../support/neighbour.ts'
-import { askedFrom, isUnreachable, tellsSource } from '../support/source-teller.ts'
+import { askedFrom, comesWhole, isUnreachable, tellsSource } from '../support/source-teller.ts'
 
 enterOwnNetwork(import.meta.filename)
 
@@ -40,7 +40,8 @@ out.before(async () => {
   phone.run('ip', 'route', 'add', 'default', 'via', '10.45.0.1')
   peer.run('ip', 'addr', 'add', `${BEHIND_PEER}/32`, 'dev', 'lo')
   peer.run('ip', 'route', 'add', '192.0.2.0/24', 'via', '100.64.0.1')
-  ends.push(await tellsSource(internet.inside), await tellsSource(peer.inside))
+  peer.run('ip', 'route', 'add', POOL, 'via', '100.64.0.1')
+  for (const one of [phone, internet, peer]) ends.push(await tellsSource(one.inside))
 }, LIMIT)
 
 out.before.each(() => {
@@ -55,7 +56,13 @@ out.after(() => {
 })
 
 interface Turned {
-  links: { device: string | undefined; wayOut: boolean; offered: readonly string[]; isActive: boolean }
+  links: {
+    device: string | undefined
+    wayOut: boolean
+    offered: readonly string[]
+    isActive: boolean
+    direct?: readonly string[]
+  }
   isLocal: boolean
   pools: readonly string[]
 }
@@ -73,6 +80,7 @@ async function box(over: Partial<Turned> = {}, seams: BreakoutSeams = {}) {
     hasRoutes: () => turned.links.isActive,
     wayOut: () => (turned.links.wayOut ? { peerId: 'p', name: 'peer' } : undefined),
     offered: () => turned.links.offered,
+    direct: () => turned.links.direct ?? [],
     onChange: () => () => undefined,
   }
   const members: Members = {
@@ -91,6 +99,8 @@ async function box(over: Partial<Turned> = {}, seams: BreakoutSeams = {}) {
               wireguard: undefined,
             },
           ],
+    hasPutOut: () => false,
+    isRevoked: () => false,
     publish: async () => undefined,
     onChange: () => () => undefined,
   }
@@ -236,6 +246,7 @@ out(
     await pass()
     assert.equal(await state(), {
       isJoined: true,
+      isMember: false,
       hasRoutes: true,
       breakout: { mode: 'peer', peerCount: 1 },
     })
@@ -293,6 +304,43 @@ out(
     turned.links = { ...turned.links, offered: ['192.0.2.128/25'] }
     await pass()
     assert.ok(await isUnreachable(peer.inside, INTERNET))
+    await end('unload')
+  },
+  LIMIT,
+)
+
+out(
+  'translates no address between phones of two boxes where both take the pools of the other, and else once',
+  async () => {
+    const { turned, pass, end } = await box()
+    turned.links = { device: DEVICE, wayOut: false, offered: [POOL], isActive: true }
+    runTool('ip', 'route', 'replace', `${BEHIND_PEER}/32`, 'dev', DEVICE, 'via', '100.64.0.2')
+    await pass()
+    assert.is(await askedFrom(phone.inside, BEHIND_PEER), '100.64.0.1', 'the peer may have the same pool')
+    assert.is(await askedFrom(peer.inside, '10.45.0.2'), '100.64.0.2', 'it was translated on its way in')
+    turned.links = { ...turned.links, direct: [`${BEHIND_PEER}/32`] }
+    await pass()
+    assert.is(await askedFrom(phone.inside, BEHIND_PEER), '10.45.0.2')
+    assert.is(await askedFrom(phone.inside, INTERNET), '192.0.2.1')
+    runTool('ip', 'route', 'del', `${BEHIND_PEER}/32`)
+    await end('unload')
+  },
+  LIMIT,
+)
+
+out(
+  'has TCP ask for no more than its way takes, where nobody hears that it is too much',
+  async () => {
+    const { turned, pass, end } = await box({ isLocal: false })
+    turned.links = { device: DEVICE, wayOut: true, offered: [], isActive: true }
+    // A cable drops what is longer without a word, as a way does on which "fragmentation needed" is dropped.
+    runTool('ip', 'link', 'set', DEVICE, 'mtu', '1300')
+    peer.run('ip', 'link', 'set', 'e0', 'gso_max_segs', '1')
+    await pass()
+    assert.ok(await comesWhole(phone.inside, BEHIND_PEER))
+    runTool('nft', 'flush', 'chain', 'inet', 'svc_breakout', 'fit')
+    assert.not.ok(await comesWhole(phone.inside, BEHIND_PEER), 'without it nothing gets through')
+    runTool('ip', 'link', 'set', DEVICE, 'mtu', '1500')
     await end('unload')
   },
   LIMIT,

@@ -18,6 +18,7 @@ const AROUND: Surroundings = {
   overlay: undefined,
   hasWayOut: false,
   offered: [],
+  direct: () => [],
   isForwarding: false,
 }
 const MESH = { device: DEVICE, overlay: '100.64.0.0/16' }
@@ -62,7 +63,7 @@ wanted('sends phones through a peer whose default route was approved', () => {
   const { mode, reason, viaPeer, table } = wantedOf({ ...AROUND, ...MESH, isLocal: false, hasWayOut: true })
   assert.equal([mode, reason, viaPeer], ['peer', undefined, [POOL]])
   assert.is(table?.isLocal, false)
-  assert.equal(table?.mesh, { ...MESH, offered: [] })
+  assert.equal(table?.mesh, { ...MESH, offered: [], direct: [] })
 })
 
 wanted('falls back to the peer when its own way out is gone, and says why', () => {

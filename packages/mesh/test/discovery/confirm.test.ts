@@ -16,15 +16,23 @@ const HEARD = {
   fingerprint: SOME_FINGERPRINT,
   heardAtMs: 0,
 }
+const no = (): boolean => false
 
 confirming('takes the announced certificate of the announced node, and no other', () => {
-  assert.is(certificateProblem(DER, HEARD), undefined)
+  assert.is(certificateProblem(DER, HEARD, no), undefined)
   assert.match(
-    certificateProblem(DER, { ...HEARD, fingerprint: 'ab'.repeat(32) }) ?? '',
+    certificateProblem(DER, { ...HEARD, fingerprint: 'ab'.repeat(32) }, no) ?? '',
     /another certificate/,
   )
-  assert.match(certificateProblem(DER, { ...HEARD, nodeId: NODE.replace('6', '5') }) ?? '', /another node/)
-  assert.match(certificateProblem(DER, { ...HEARD, nodeId: NODE.slice(0, -1) }) ?? '', /another node/)
+  assert.match(
+    certificateProblem(DER, { ...HEARD, nodeId: NODE.replace('6', '5') }, no) ?? '',
+    /another node/,
+  )
+  assert.match(certificateProblem(DER, { ...HEARD, nodeId: NODE.slice(0, -1) }, no) ?? '', /another node/)
+})
+
+confirming('takes none that the mesh has revoked', () => {
+  assert.match(certificateProblem(DER, HEARD, () => true) ?? '', /put out of this mesh/)
 })
 
 confirming.run()

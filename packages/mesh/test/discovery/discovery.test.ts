@@ -19,6 +19,8 @@ async function setting(settings: Overrides<Settings> = {}, config: Partial<Peeri
   const members: Members = {
     overlay: () => undefined,
     list: () => list,
+    hasPutOut: () => false,
+    isRevoked: () => false,
     publish: async () => undefined,
     onChange: () => () => undefined,
   }

@@ -60,6 +60,7 @@ agents(
       endpoint: undefined,
       listenPort: 51820,
       advertised: ['10.9.0.0/16'],
+      takes: ['22222222-2222-4333-8444-555555555555 10.8.0.0/16'],
     }
     one.isCut = true
     one.agent.start()
@@ -139,7 +140,9 @@ agents(
       await root.bed.request('GET', '/v1/mesh/crl', { token: false }),
     )
     const address = gossip.identity.membership()?.overlayAddress ?? ''
-    one.neighbours.set(`https://${address}:8080`, () => ({ status: 200, body: list }))
+    // What docs/how-to/mesh.md has each box listen on, without `peering.url`.
+    one.fake.changeSettings({ tls: { enabled: true }, server: { listen: '0.0.0.0:8443' } })
+    one.neighbours.set(`https://${address}:8443`, () => ({ status: 200, body: list }))
     await eventually(async () => {
       await root.clock.advance(61_000)
       assert.is(one.identity.membership(), undefined)

@@ -46,6 +46,8 @@ const CONFIG: Partial<PeeringConfig> = {
   enabled: true,
   mdns: false,
   heartbeat: '15s',
+  url: '',
+  interface: 'svcmesh0',
   subnet: '100.64.0.0/16',
 }
 
@@ -81,7 +83,7 @@ export async function memberBed(root: RootBed, name = 'member'): Promise<MemberB
     tokens: { check: refused, burn: refused, mint: refused },
     nodes: { enrolled: async () => {}, left: async () => {} },
     roster,
-    revocations: revocationList({ db, clock, authority, changes: roster.changes }),
+    revocations: revocationList({ db, clock, authority, changes: roster.changes, url: () => undefined }),
     learnt: await openLearnt(db, identity),
   }
   const box = { id: node.nodeId, keyPem: '', csr: await identity.request() }

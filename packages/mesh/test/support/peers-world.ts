@@ -189,6 +189,7 @@ export function member(name: string, wireguard: Partial<PublishedWireguard> = {}
       endpoint: `192.0.2.${octet}:51820`,
       listenPort: 51820,
       advertised: [],
+      takes: [],
       ...wireguard,
     },
   }
@@ -208,6 +209,8 @@ function fakeMembers(): FakeMembers {
     },
     overlay: () => overlay,
     list: () => list,
+    hasPutOut: () => true,
+    isRevoked: () => false,
     publish: async (wireguard) => void published.push(wireguard),
     onChange: (listener) => {
       listeners.add(listener)
@@ -227,7 +230,7 @@ function suggestionsOf(list: readonly Suggestion[]): Suggestions {
       return {
         nodeId: heard.nodeId,
         name: heard.name,
-        wireguard: { ...wireguard, listenPort: 51821, advertised: ['10.77.0.0/16'] },
+        wireguard: { ...wireguard, listenPort: 51821, advertised: ['10.77.0.0/16'], takes: [] },
       }
     },
     onChange: () => () => undefined,

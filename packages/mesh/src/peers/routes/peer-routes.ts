@@ -216,8 +216,10 @@ async function unaccepted({ context, suggestions }: PeersParts): Promise<readonl
   const heard = suggestions.list()
   if (heard.length === 0) return []
   const rows = await allPeers(context.db)
-  const linked = new Set(rows.filter((row) => row.removed_at_ms === null).map((row) => row.node_id))
-  return heard.filter(({ nodeId }) => !linked.has(nodeId))
+  // One that has left the mesh, or was put out of it, comes back by an invitation.
+  const known = rows.filter((row) => row.removed_at_ms === null || row.removed_by === 'mesh')
+  const ids = new Set(known.map((row) => row.node_id))
+  return heard.filter(({ nodeId }) => !ids.has(nodeId))
 }
 
 async function pageOf(parts: PeersParts, isRemoved: boolean, page: Page): Promise<object> {

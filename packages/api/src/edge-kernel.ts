@@ -18,7 +18,7 @@ export interface EdgeKernel
     | 'onSettings'
   > {
   readonly tracing?: Kernel['tracing']
-  readonly db: Pick<Kernel['db'], 'probe'>
+  readonly db: Pick<Kernel['db'], 'probe' | 'mayMissRows'>
   readonly registry: Pick<
     Kernel['registry'],
     | 'secrets'

@@ -205,4 +205,23 @@ idempotency('says what is left of a limit, refuses beyond it, and a replay costs
   assert.is(refused.headers.get('ratelimit-reset'), '3600')
 })
 
+idempotency('does not say of a damaged store that something is not there, nor repeats it later', async () => {
+  const ask = () => post('/v1/make', 'damaged', { fail: 'early' })
+  world.kernel.mayMissRows = true
+  try {
+    const { status, body } = await ask()
+    assert.equal([status, body.error.code], [500, 'store_corrupt'])
+    assert.match(body.error.message, /whether this is there cannot be told/)
+    assert.is((await post('/v1/make', 'of-use', {})).status, 201)
+    assert.is(
+      (await world.ask('/v1/no-such-path', { token: ADMIN_TOKEN })).status,
+      404,
+      'no row is looked for',
+    )
+  } finally {
+    world.kernel.mayMissRows = false
+  }
+  assert.is((await ask()).status, 404)
+})
+
 idempotency.run()

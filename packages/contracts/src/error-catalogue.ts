@@ -141,6 +141,12 @@ export const storeCorrupt: ErrorFactory = defineError(
   500,
   'a stored row of %s fails its checksum and is not served; restore a backup (svc doctor says more)',
 )
+/** The same of a store whose structure is damaged, where a row was not found: it may be there all the same. */
+export const rowsHidden: ErrorFactory = defineError(
+  storeCorrupt.code,
+  500,
+  'the store is damaged: whether this is there cannot be told; restore a backup (svc doctor says more)',
+)
 export const southboundUnavailable: ErrorFactory = defineError('southbound_unavailable', 503, '%s')
 export const storeUnavailable: ErrorFactory = defineError(
   'store_unavailable',

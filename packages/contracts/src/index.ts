@@ -79,6 +79,7 @@ export {
   policyConflict,
   rateLimited,
   requestTimeout,
+  rowsHidden,
   secretsInvalid,
   settingsFixed,
   simExists,

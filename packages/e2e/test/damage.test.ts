@@ -1,4 +1,4 @@
-import { chmodSync, constants, cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, constants, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, rounds, suite, testSeed } from '@steeple/testkit'
@@ -206,6 +206,43 @@ damage(
 )
 
 damage(
+  'finds a SIM that its index hides, and says of nothing that it is not there once it knows that it may be',
+  async () => {
+    const base = mkdtempSync(join(tmpdir(), 'steeple-index-'))
+    const env = { SVC_HSS_DRIVER: 'none' }
+    try {
+      let service = await started.start({ dataDir: base, adminToken: ADMIN, env })
+      const { body } = await service.request('POST', '/v1/sims', { body: { count: 12 } })
+      const hash: string = body.sims[7].imsi_sha256_12
+      await service.stop()
+      const path = join(base, 'svc.db')
+      const index = "select rootpage from sqlite_schema where name = 'sqlite_autoindex_sims_sim_1'"
+      const from = (Number(valueIn(path, index)) - 1) * 4_096
+      const at = readFileSync(path).indexOf(hash, from)
+      assert.ok(at > from && at < from + 4_096)
+      flipByte(path, at + 3, 0x40)
+
+      service = await started.start({ dataDir: base, adminToken: ADMIN, env })
+      const read = (id: string) => service.request('GET', `/v1/sims/${id}`)
+      assert.is((await read(hash)).body.state, 'issued')
+      await assertReported(service, '(database file)')
+      assert.is((await read(hash)).body.state, 'issued')
+      const unknown = await read('0123456789ab')
+      assert.equal([unknown.status, unknown.body.error.code], [500, 'store_corrupt'])
+      const bulk = await service.request('POST', '/v1/sims/bulk', {
+        body: { action: 'suspend', ids: [hash] },
+      })
+      assert.not.match(JSON.stringify(bulk.body), /sim_not_found/)
+      assert.is((await read(hash)).body.state, 'suspended', JSON.stringify(bulk.body))
+      assert.is(await service.stop(), 0)
+    } finally {
+      rmSync(base, { recursive: true, force: true })
+    }
+  },
+  { limitMs: 360_000 },
+)
+
+damage(
   'serves the truth, an error or a warning after any flipped byte',
   async () => {
     const random = randomFrom(SEED)
@@ -346,6 +383,7 @@ async function judge(
   token = ADMIN,
 ): Promise<'truth' | 'error' | 'other'> {
   const { status, body } = await read(url, path, token)
+  assert.is.not(status, 404, path)
   if (status !== 200) return 'error'
   return lasting(body) === expected ? 'truth' : 'other'
 }

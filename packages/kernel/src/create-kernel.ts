@@ -145,7 +145,7 @@ function lifeOf(
       background.run('other instances could not be followed', cluster.follow({ reconciler, outbox }))
       background.run('the time was not kept', timekeeper.save())
       // What the scan found is seen at once, not at the next round.
-      const scanned = isStoreNew ? Promise.resolve() : housekeeping.scan(signal)
+      const scanned = isStoreNew ? db.fileProblems(signal) : housekeeping.scan(signal)
       const scan = scanned.then(() => health.poll())
       background.run('store integrity could not be checked', scan)
       background.run('the rotation of the vault key could not be finished', finishRotation())

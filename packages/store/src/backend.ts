@@ -33,6 +33,8 @@ export interface Backend {
   lost(): string | undefined
   /** Problems of the database's own structure; empty when sound or when the server watches it itself. */
   fileProblems(signal: AbortSignal): Promise<readonly string[]>
+  /** See `Database.mayMissRows`. */
+  mayMissRows(): boolean
   /** See `Database.copyTo`. */
   copyTo(target: string, signal: AbortSignal): Promise<StoreCopy>
   close(): Promise<void>

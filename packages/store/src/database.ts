@@ -66,8 +66,13 @@ export interface Database extends Reader {
   fallBack(owner: string, tables: readonly TableSpec[]): Promise<void>
   /** A handle limited to tables `<owner_>*`. */
   scoped(owner: string): Db
-  /** Problems of the database's own structure (SQLite's integrity check, in a thread); empty when sound. */
+  /**
+   * Problems of the database's own structure (SQLite's integrity check, beside the service), each with its table; empty when sound. Until the first
+   * look, and in the tables that it finds damaged, a row that no index finds is looked for without one.
+   */
   fileProblems(signal: AbortSignal): Promise<readonly string[]>
+  /** Whether the last look at the structure found it damaged: that a row is not found does not say that it is not there. */
+  mayMissRows(): boolean
   /**
    * Writes all there is at one moment as a SQLite file, whatever the engine; `target` must not exist. Reads and writes go on
    * meanwhile. Gives what is in it. Rejects with `store_unavailable` (no room, away) or what the abort says.

@@ -48,6 +48,8 @@ export async function scanIntegrity(
   signal: AbortSignal = new AbortController().signal,
   options: ScanOptions = { pace: fullPace(signal) },
 ): Promise<IntegrityReport> {
+  // First, since reads go by what it finds.
+  const ofFile = await structure(db, signal)
   const problems: IntegrityProblem[] = []
   const { from } = options
   let rows = from?.rows ?? 0
@@ -55,8 +57,7 @@ export async function scanIntegrity(
     if (from !== undefined && spec.name < from.table) continue
     rows = await scanTable({ db, spec, problems, signal, options }, rows)
   }
-  for (const reason of await structure(db, signal))
-    problems.push({ table: '(database file)', key: undefined, reason })
+  for (const reason of ofFile) problems.push({ table: '(database file)', key: undefined, reason })
   return { ok: problems.length === 0, rows, problems }
 }
 

@@ -65,6 +65,7 @@ export function databaseOver(backend: Backend, { clock, log, guard }: Omit<Store
     fallBack: (owner, tables) => fallBack(writer, owner, tables),
     scoped: (owner) => scopedDb(owner, reader, { dialect, transact }),
     fileProblems: (signal) => backend.fileProblems(signal),
+    mayMissRows: () => backend.mayMissRows(),
     copyTo: (target, signal) => backend.copyTo(target, signal),
     probe: async () => {
       try {

@@ -41,6 +41,7 @@ export async function postgresBackend(url: string): Promise<Backend> {
     // The server watches its own files.
     lost: () => undefined,
     fileProblems: async () => [],
+    mayMissRows: () => false,
     copyTo: (target, signal) =>
       copyPostgres(() => new Client(postgresSettings(url, 'copy', numbers)), target, signal),
     close: async () => {

@@ -2,6 +2,8 @@
 export interface SqlToken {
   readonly kind: 'word' | 'name' | 'param' | 'string' | 'number' | 'mark'
   readonly text: string
+  /** Where the text goes on behind it. */
+  readonly end: number
 }
 
 const PATTERN =
@@ -23,12 +25,12 @@ export function sqlTokens(sql: string): readonly SqlToken[] {
     if (groups === undefined)
       throw new Error(`SQL that this store does not read, at "${sql.slice(at, at + 20)}": ${sql}`)
     const token = tokenOf(groups)
-    if (token !== undefined) tokens.push(token)
+    if (token !== undefined) tokens.push({ ...token, end: pattern.lastIndex })
   }
   return tokens
 }
 
-function tokenOf(groups: Readonly<Record<string, string | undefined>>): SqlToken | undefined {
+function tokenOf(groups: Readonly<Record<string, string | undefined>>): Omit<SqlToken, 'end'> | undefined {
   if (groups.space !== undefined) return undefined
   if (groups.word !== undefined) return { kind: 'word', text: groups.word.toLowerCase() }
   if (groups.name !== undefined) return { kind: 'name', text: groups.name }

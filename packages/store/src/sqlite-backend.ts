@@ -4,6 +4,7 @@ import { type SqlParams, type SqlValue, storeInvalid } from '@steeple/contracts'
 import type { Backend, Savepoint, WriterSession } from './backend.ts'
 import { type CommitNote, commitAfter, commitNote } from './commit-note.ts'
 import { type SqlCompiler, sqlCompiler, valuesOf } from './compiler.ts'
+import { OtherWays } from './other-ways.ts'
 import {
   openSqliteConnection,
   type SqliteConnection,
@@ -93,39 +94,74 @@ function statementsOf(connection: SqliteConnection, compile: SqlCompiler): State
 /** Reads on one connection. Synchronous underneath: a read costs little more than the binding's own. */
 class SqliteReads {
   readonly statements: StatementCache<Prepared>
+  readonly #ways: OtherWays
+  /** At most so many rows a table has. */
+  readonly #rows = (table: string): number => {
+    const last = this.#prepared(`select max(rowid) as n from "${table}"`)?.statement.get()
+    return Number((last as { readonly n: number | null } | undefined)?.n ?? 0)
+  }
 
-  constructor(connection: SqliteConnection, compile: SqlCompiler) {
+  constructor(connection: SqliteConnection, compile: SqlCompiler, ways: OtherWays) {
     this.statements = statementsOf(connection, compile)
+    this.#ways = ways
+  }
+
+  /**
+   * What `ask` gives, by the statement as it stands; asked once more past the indexes where these may have hidden it. Throws what
+   * the store throws, translated.
+   */
+  ask<T>(sql: string, params: SqlParams, ask: Ask<T>, hasFound: (answer: T) => boolean): T {
+    try {
+      const { statement, names } = this.statements.get(sql)
+      const answer = ask(statement, valuesOf<SqlValue>(names, params))
+      const other = this.#ways.textFor(sql, hasFound(answer), this.#rows)
+      const otherwise = other === undefined ? undefined : this.#prepared(other)
+      if (otherwise === undefined) return answer
+      const beganMs = performance.now()
+      const found = ask(otherwise.statement, valuesOf<SqlValue>(otherwise.names, params))
+      this.#ways.spent(performance.now() - beganMs)
+      return found
+    } catch (error) {
+      throw sqliteError(error)
+    }
+  }
+
+  /** Undefined for what has no such form, such as a table that a function gives. */
+  #prepared(sql: string): Prepared | undefined {
+    try {
+      return this.statements.get(sql)
+    } catch {
+      return undefined
+    }
   }
 
   async get<Row>(sql: string, params: SqlParams = NO_PARAMS): Promise<Row | undefined> {
-    try {
-      const { statement, names } = this.statements.get(sql)
-      // The caller names the row type; the statement's column list is what it relies on.
-      return statement.get(...valuesOf<SqlValue>(names, params)) as Row | undefined
-    } catch (error) {
-      throw sqliteError(error)
-    }
+    // The caller names the row type; the statement's column list is what it relies on.
+    return this.ask(sql, params, GET, isThere) as Row | undefined
   }
 
   async all<Row>(sql: string, params: SqlParams = NO_PARAMS): Promise<readonly Row[]> {
-    try {
-      const { statement, names } = this.statements.get(sql)
-      // As above.
-      return statement.all(...valuesOf<SqlValue>(names, params)) as Row[]
-    } catch (error) {
-      throw sqliteError(error)
-    }
+    // As above.
+    return this.ask(sql, params, ALL, hasRows) as Row[]
   }
 }
+
+type Ask<T> = (statement: SqliteStatement, values: readonly SqlValue[]) => T
+const GET: Ask<unknown> = (statement, values) => statement.get(...values)
+const ALL: Ask<unknown[]> = (statement, values) => statement.all(...values)
+const RUN: Ask<number> = (statement, values) => statement.run(...values).changes
+const isThere = (row: unknown): boolean => row !== undefined
+const hasRows = (rows: readonly unknown[]): boolean => rows.length > 0
+const hasChanged = (changes: number): boolean => changes > 0
 
 function sqliteWriter(
   connection: SqliteConnection,
   compile: SqlCompiler,
   checkpoints: Checkpoints,
   note: CommitNote,
+  ways: OtherWays,
 ): WriterSession {
-  const reads = new SqliteReads(connection, compile)
+  const reads = new SqliteReads(connection, compile, ways)
   const control = (sql: string): (() => Promise<void>) => {
     const statement = connection.prepare(sql)
     return async () => {
@@ -190,14 +226,9 @@ function sqliteWriter(
       if (connection.inTransaction) await rollback().catch(() => undefined)
     },
     run: async (sql, params = NO_PARAMS) => {
-      try {
-        const { statement, names } = reads.statements.get(sql)
-        const { changes } = statement.run(...valuesOf<SqlValue>(names, params))
-        changed += changes
-        return changes
-      } catch (error) {
-        throw sqliteError(error)
-      }
+      const changes = reads.ask(sql, params, RUN, hasChanged)
+      changed += changes
+      return changes
     },
     mark: (savepoint) => mark[savepoint](),
     release: (savepoint) => release[savepoint](),
@@ -214,6 +245,7 @@ export function sqliteBackend(path: string, connections: SqliteConnections): Bac
   const compile = sqlCompiler('sqlite')
   const place = storePlace(path)
   const note = commitNote(path)
+  const ways = new OtherWays()
   const checkpoints = sqliteCheckpoints({
     write: connections.write,
     path,
@@ -225,9 +257,10 @@ export function sqliteBackend(path: string, connections: SqliteConnections): Bac
       const problem = place.problem()
       return problem === undefined ? undefined : `${problem}; ${whatNow(connections.write, path, place)}`
     },
-    reader: new SqliteReads(connections.read, compile),
-    writer: sqliteWriter(connections.write, compile, checkpoints, note),
-    fileProblems: (signal) => sqliteFileProblems(path, signal),
+    reader: new SqliteReads(connections.read, compile, ways),
+    writer: sqliteWriter(connections.write, compile, checkpoints, note, ways),
+    fileProblems: (signal) => problemsOf(path, signal, ways),
+    mayMissRows: () => ways.isDamaged,
     copyTo: (target, signal) => copySqlite(path, target, signal),
     close: async () => {
       await checkpoints.close()
@@ -235,6 +268,19 @@ export function sqliteBackend(path: string, connections: SqliteConnections): Bac
       connections.write.close()
       note.close()
     },
+  }
+}
+
+/** What the file's own check finds; reads go by it from then on. */
+async function problemsOf(path: string, signal: AbortSignal, ways: OtherWays): Promise<readonly string[]> {
+  try {
+    const problems = await sqliteFileProblems(path, signal)
+    ways.checked(problems)
+    return problems.map(({ table, reason }) => `${table}: ${reason}`)
+  } catch (error) {
+    // Given up, it says nothing of the file.
+    if (!signal.aborted) ways.checked(undefined)
+    throw error
   }
 }
 

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FileProblem } from './other-ways.ts'
 import { runSqliteProgram, SQLITE_PACKAGE } from './sqlite-program.ts'
 
 /** A prepared statement of the binding. Values are given in placeholder order. */
@@ -59,7 +60,7 @@ const found = []
 for (const name of ['sqlite_schema', ...tables.map((table) => table.name)]) {
   if (found.length >= ${MOST_PROBLEMS} || process.ppid !== parent) break
   for (const row of connection.pragma("integrity_check('" + name.replaceAll("'", "''") + "')"))
-    if (row.integrity_check !== 'ok') found.push(String(row.integrity_check))
+    if (row.integrity_check !== 'ok') found.push({ table: name, reason: String(row.integrity_check) })
 }
 connection.close()
 return found.slice(0, ${MOST_PROBLEMS})
@@ -69,7 +70,7 @@ return found.slice(0, ${MOST_PROBLEMS})
  * Runs SQLite's own integrity check on a connection of its own; of a large file in a process, so that the service goes on
  * meanwhile. Gives SQLite's findings, at most 100; empty when the file is sound. Rejects when the file cannot even be read.
  */
-export async function sqliteFileProblems(path: string, signal: AbortSignal): Promise<readonly string[]> {
+export async function sqliteFileProblems(path: string, signal: AbortSignal): Promise<readonly FileProblem[]> {
   signal.throwIfAborted()
   const connection = openSqliteConnection(path, 'read')
   try {
@@ -78,7 +79,7 @@ export async function sqliteFileProblems(path: string, signal: AbortSignal): Pro
     connection.close()
   }
   const { PRIORITY_LOW } = constants.priority
-  return (await runSqliteProgram(INTEGRITY_PROGRAM, [path], PRIORITY_LOW, signal)) as readonly string[] // our own program wrote it
+  return (await runSqliteProgram(INTEGRITY_PROGRAM, [path], PRIORITY_LOW, signal)) as readonly FileProblem[] // our own program wrote it
 }
 
 /** Of what there is to check: the write-ahead log beside the file keeps its length, whatever of it counts. */
@@ -91,16 +92,16 @@ function bytesIn(connection: SqliteConnection): number {
 async function problemsOfSmall(
   connection: SqliteConnection,
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<readonly FileProblem[]> {
   const tables = connection.prepare(TABLES).all() as readonly { readonly name: string }[] // as selected
-  const found: string[] = []
+  const found: FileProblem[] = []
   for (const name of ['sqlite_schema', ...tables.map((table) => table.name)]) {
     if (found.length >= MOST_PROBLEMS) break
     await nextTurn()
     signal.throwIfAborted()
     const rows = connection.pragma(`integrity_check('${name.replaceAll("'", "''")}')`)
     for (const { integrity_check: words } of rows as readonly { readonly integrity_check: unknown }[])
-      if (words !== 'ok') found.push(String(words))
+      if (words !== 'ok') found.push({ table: name, reason: String(words) })
   }
   return found.slice(0, MOST_PROBLEMS)
 }

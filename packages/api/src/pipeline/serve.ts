@@ -1,4 +1,4 @@
-import { forbidden, isServiceError, type Principal, type Reply } from '@steeple/contracts'
+import { forbidden, isServiceError, type Principal, type Reply, rowsHidden } from '@steeple/contracts'
 import type { Endpoint } from '../host/endpoint.ts'
 import { mayUse, neededRole, nodeIdFrom } from './authorize.ts'
 import { ClientLeft } from './client-left.ts'
@@ -142,7 +142,13 @@ async function later(context: RequestContext, admitted: Promise<Principal>): Pro
 
 function handle(context: RequestContext, endpoint: Endpoint): Promise<Reply> {
   // Params, query and body were checked against the schemas that the handler's types stand for.
-  return endpoint.route.handle(context as never)
+  const reply = endpoint.route.handle(context as never)
+  return context.core.kernel.db.mayMissRows() ? reply.catch(asHidden) : reply
+}
+
+/** What a damaged store did not find may be there. */
+function asHidden(thrown: unknown): never {
+  throw isServiceError(thrown) && thrown.status === 404 ? rowsHidden({ cause: thrown }) : thrown
 }
 
 /** Refuses for want of a role; an attempt to change something is audited. Target is the pattern, not the URL. */

@@ -52,6 +52,8 @@ export interface FakeKernel extends EdgeKernel {
   readonly plugins: Map<string, PluginRecord>
   /** When set, the store answers nothing. */
   isDown: boolean
+  /** Its store is damaged, and says so. */
+  mayMissRows: boolean
   /** Makes a scoped token with these roles and gives it. */
   token(name: string, roles: readonly Role[]): string
   /** Makes a scoped token with that very text. */
@@ -192,6 +194,7 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
     services,
     plugins,
     isDown: false,
+    mayMissRows: false,
     settings: defaultSettings(overrides),
     log: {
       debug: log('debug'),
@@ -243,7 +246,10 @@ export function fakeKernel(overrides: Overrides<Settings> = {}): FakeKernel {
       enable: async (name) => change(name, 'running'),
       uninstall: async (name) => change(name, 'unloaded'),
     },
-    db: { probe: async () => (kernel.isDown ? 'the disk is full' : undefined) },
+    db: {
+      probe: async () => (kernel.isDown ? 'the disk is full' : undefined),
+      mayMissRows: () => kernel.mayMissRows,
+    },
     // The map holds what was put there under that ref.
     service: <T extends object>(ref: ServiceRef<T>) => services.get(ref.id) as T | undefined,
     settingsInForce: () => [

@@ -3615,7 +3615,7 @@ export interface Operations {
         readonly versions?: Readonly<Record<string, string>>
         /** How the node itself is: what the list of nodes shows of it. */
         readonly node?: {
-          readonly lifecycle: 'provision' | 'register' | 'on-air' | 'on_air' | 'peer' | 'breakout'
+          readonly lifecycle: 'provision' | 'register' | 'on_air' | 'peer' | 'breakout'
           /** MCC-MNC. */
           readonly plmn: string
           /** Whether TX is armed there. */

@@ -1,12 +1,12 @@
 import {
   type ErrorDetail,
   type JsonSchema,
+  type LifecycleState,
   objectSchema,
   PLAIN_TEXT_PATTERN,
   TIMESTAMP_SCHEMA,
   validationFailed,
 } from '@steeple/contracts'
-import { SPELLINGS } from './lifecycle-table.ts'
 
 /** One component as an agent reports it. */
 interface ReportedComponent {
@@ -15,10 +15,11 @@ interface ReportedComponent {
   readonly detail?: string
 }
 
+const STATES: readonly LifecycleState[] = ['provision', 'register', 'on_air', 'peer', 'breakout']
+
 /** What a box says of itself. */
 export interface ReportedNode {
-  /** As requests spell it. */
-  readonly lifecycle: string
+  readonly lifecycle: LifecycleState
   readonly plmn: string
   /** Whether its TX is armed. */
   readonly on_air: boolean
@@ -79,7 +80,7 @@ export const TELEMETRY_BODY: JsonSchema = objectSchema(
     node: {
       ...objectSchema(
         {
-          lifecycle: { type: 'string', enum: SPELLINGS },
+          lifecycle: { type: 'string', enum: STATES },
           plmn: { type: 'string', pattern: '^[0-9]{3}-[0-9]{2,3}$', description: 'MCC-MNC.' },
           on_air: { type: 'boolean', description: 'Whether TX is armed there.' },
         },

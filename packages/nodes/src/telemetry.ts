@@ -10,7 +10,6 @@ import {
 } from '@steeple/contracts'
 import type { AgentComponent } from './agent-components.ts'
 import { agentTrouble, componentsOf, isStale } from './agent-components.ts'
-import { stateFrom } from './lifecycle-table.ts'
 import { findHeartbeat, findNode, type HeartbeatRow, moveNode, putHeartbeat } from './node-store.ts'
 import { sentAtMs, type TelemetryBody } from './telemetry-request.ts'
 
@@ -55,7 +54,7 @@ async function followAgent(
   { node_id: nodeId, node }: TelemetryBody,
   nowMs: number,
 ): Promise<boolean> {
-  const state = node === undefined ? undefined : stateFrom(node.lifecycle)
+  const state = node?.lifecycle
   if (state === undefined || nodeId === context.use(nodeIdentityRef).nodeId) return false
   const row = await findNode(tx, nodeId)
   if (row === undefined || row.state === state) return false

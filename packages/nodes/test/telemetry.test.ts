@@ -92,12 +92,12 @@ telemetry('shows another node as it says that it is, and as this one until it sa
   }
   const { mcc, mnc } = context.settings.plmn
   assert.equal(await shown(OTHER_ID), ['registered', 'register', `${mcc}-${mnc}`, null, null])
-  const node = { lifecycle: 'on_air', plmn: '310-410', on_air: true }
+  const node = { lifecycle: 'on_air' as const, plmn: '310-410', on_air: true }
   const versions = { svc: '9.9.9' }
   assert.is(await takeHeartbeat(context, heartbeat(world, 1, { node, versions }), AGENT), 'changed')
   assert.equal(await shown(OTHER_ID), ['on-air', 'on-air', '310-410', '9.9.9', true])
   assert.is(await takeHeartbeat(context, heartbeat(world, 2, { node, versions }), AGENT), 'same')
-  const off = { ...node, lifecycle: 'register', on_air: false }
+  const off = { ...node, lifecycle: 'register' as const, on_air: false }
   assert.is(await takeHeartbeat(context, heartbeat(world, 3, { node: off }), AGENT), 'changed')
   assert.equal(await shown(OTHER_ID), ['registered', 'register', '310-410', null, false])
   const own = heartbeat(world, 1, { node_id: OWN_ID, node })

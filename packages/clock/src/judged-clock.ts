@@ -5,6 +5,12 @@ export const TOLERANCE_MS = 60_000
 /** How far ahead it may be at a start after a reboot: nobody knows how long the machine was off. */
 export const START_TOLERANCE_MS = 3_600_000
 
+/**
+ * So much of what the machine's clock differs by within the tolerance is forgiven in each ms that passes: a minute in a day. Many small
+ * steps, none of them beyond the tolerance, then neither stop the service's time nor let it run.
+ */
+const FORGIVEN = TOLERANCE_MS / 86_400_000
+
 /** What the machine's clock should say, and how far it may be ahead of that. */
 export interface Expectation {
   readonly expectedMs: number
@@ -54,18 +60,22 @@ export interface JudgedClock extends Clock {
 
 /** Judges `machine` by its own past until something else is expected of it. */
 export function judgeClock(machine: Clock): JudgedClock {
-  let base = { wallMs: machine.nowMs(), monoMs: machine.monotonicMs() }
-  let servedMs = base.wallMs
+  const pace = paceOf(machine)
+  let servedMs = pace.expectedMs()
   let doubt: { readonly aheadMs: number; readonly from: string } | undefined
   let step: ClockStep | undefined
 
-  const expectedMs = (): number => base.wallMs + machine.monotonicMs() - base.monoMs
   const settle = (wallMs: number): void => {
-    const byMs = Math.round(wallMs - expectedMs())
+    const byMs = Math.round(wallMs - pace.expectedMs())
     if (Math.abs(byMs) > TOLERANCE_MS) step = { atMs: wallMs, byMs }
-    base = { wallMs, monoMs: machine.monotonicMs() }
-    // A clock that is set back a little stands still for that long.
+    pace.begin(wallMs)
     servedMs = Math.abs(byMs) > TOLERANCE_MS ? wallMs : Math.max(servedMs, wallMs)
+    doubt = undefined
+  }
+  /** It is where it should be: a clock that was set back a little stands still for that long. */
+  const follow = (wallMs: number): void => {
+    pace.follow(wallMs)
+    servedMs = Math.max(servedMs, wallMs)
     doubt = undefined
   }
   const isWithin = (aheadByMs: number, aheadMs: number): boolean =>
@@ -73,19 +83,19 @@ export function judgeClock(machine: Clock): JudgedClock {
   const judge = (): void => {
     const wallMs = machine.nowMs()
     const aheadMs = doubt?.aheadMs ?? TOLERANCE_MS
-    if (isWithin(wallMs - expectedMs(), aheadMs)) settle(wallMs)
+    if (isWithin(wallMs - pace.expectedMs(), TOLERANCE_MS)) follow(wallMs)
+    else if (isWithin(wallMs - pace.expectedMs(), aheadMs)) settle(wallMs)
     else doubt ??= { aheadMs, from: 'the time that has passed since the service started' }
   }
   const nowMs = (): number => {
     judge()
-    if (doubt !== undefined) servedMs = Math.max(servedMs, expectedMs())
+    if (doubt !== undefined) servedMs = Math.max(servedMs, pace.expectedMs())
     // Whole, as the machine's: the monotonic clock has fractions, which no column for a time takes.
     return Math.floor(servedMs)
   }
   const doubtful = (): Doubt | undefined => {
     judge()
-    if (doubt === undefined) return undefined
-    return { wallMs: machine.nowMs(), expectedMs: expectedMs(), from: doubt.from }
+    return doubt && { wallMs: machine.nowMs(), expectedMs: pace.expectedMs(), from: doubt.from }
   }
 
   return {
@@ -93,10 +103,7 @@ export function judgeClock(machine: Clock): JudgedClock {
     monotonicMs: () => machine.monotonicMs(),
     wallMs: () => machine.nowMs(),
     doubtful,
-    doubt: () => {
-      const found = doubtful()
-      return found === undefined ? undefined : doubtText(found)
-    },
+    doubt: () => doubtText(doubtful()),
     agoMs: (ms) => {
       const now = nowMs()
       if (step === undefined || step.byMs <= 0 || now - ms >= step.atMs) return now - ms
@@ -104,14 +111,13 @@ export function judgeClock(machine: Clock): JudgedClock {
     },
     expect: ({ expectedMs: wanted, aheadMs, from }) => {
       const wallMs = machine.nowMs()
-      if (isWithin(wallMs - wanted, aheadMs)) return
-      base = { wallMs: wanted, monoMs: machine.monotonicMs() }
-      servedMs = wanted
-      doubt = { aheadMs, from }
+      const isPlausible = isWithin(wallMs - wanted, aheadMs)
+      const isPassed = isPlausible && aheadMs > TOLERANCE_MS
+      pace.begin(isPassed ? Math.max(wanted, wallMs) : wanted)
+      servedMs = isPlausible ? Math.max(wanted, wallMs) : wanted
+      if (!isPlausible) doubt = { aheadMs, from }
     },
-    slept: (ms) => {
-      base = { ...base, wallMs: base.wallMs + ms }
-    },
+    slept: (ms) => pace.begin(pace.expectedMs() + ms),
     believe: () => {
       const before = nowMs()
       const wallMs = machine.nowMs()
@@ -125,6 +131,25 @@ export function judgeClock(machine: Clock): JudgedClock {
   }
 }
 
+/** What the machine's clock should say by its own past. */
+function paceOf(machine: Clock) {
+  let base = { wallMs: machine.nowMs(), monoMs: machine.monotonicMs() }
+  const expectedMs = (): number => base.wallMs + machine.monotonicMs() - base.monoMs
+  const begin = (wallMs: number): void => {
+    base = { wallMs, monoMs: machine.monotonicMs() }
+  }
+  return {
+    expectedMs,
+    begin,
+    /** It says that, which is close: so much of the difference is forgiven as has time passed. */
+    follow: (wallMs: number): void => {
+      const most = (machine.monotonicMs() - base.monoMs) * FORGIVEN
+      const expected = expectedMs()
+      begin(expected + Math.max(-most, Math.min(most, wallMs - expected)))
+    },
+  }
+}
+
 const UNITS: readonly (readonly [ms: number, name: string])[] = [
   [86_400_000, 'days'],
   [3_600_000, 'hours'],
@@ -133,7 +158,11 @@ const UNITS: readonly (readonly [ms: number, name: string])[] = [
 ]
 
 /** `the machine's clock says …, 800 days ahead of …` */
-export function doubtText({ wallMs, expectedMs, from }: Doubt): string {
+export function doubtText(doubt: Doubt): string
+export function doubtText(doubt: Doubt | undefined): string | undefined
+export function doubtText(doubt: Doubt | undefined): string | undefined {
+  if (doubt === undefined) return undefined
+  const { wallMs, expectedMs, from } = doubt
   const byMs = Math.abs(wallMs - expectedMs)
   const [unitMs, unit] = UNITS.find(([ms]) => byMs >= 2 * ms) ?? [1_000, 'seconds']
   const way = wallMs > expectedMs ? 'ahead of' : 'behind'

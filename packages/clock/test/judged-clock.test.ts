@@ -1,4 +1,5 @@
 import { assert, fakeClock, suite } from '@steeple/testkit'
+import * as fc from 'fast-check'
 import { judgeClock } from '../src/judged-clock.ts'
 
 const judged = suite('kernel/judged-clock')
@@ -113,6 +114,58 @@ judged('measures by something else than its own past at a start', () => {
   assert.is(early.nowMs(), START + DAY)
   machine.jump(START + DAY + 3_000_000)
   assert.is(early.doubt(), undefined, 'nobody knows how long the machine was off')
+})
+
+judged('neither stops nor runs away by small steps of the machine, however many', async () => {
+  const step = fc.record({
+    stepMs: fc.integer({ min: -59_000, max: 59_000 }),
+    waitMs: fc.integer({ max: 3_600_000, min: 0 }),
+  })
+  const setBack = fc.constant({ stepMs: -50_000, waitMs: 50_000 })
+  const setForth = fc.constant({ stepMs: 50_000, waitMs: 1_000 })
+  const steps = fc.array(fc.oneof(step, setBack, setForth), { minLength: 1, maxLength: 200 })
+  await fc.assert(
+    fc.asyncProperty(steps, async (all) => {
+      const machine = fakeClock(START)
+      const clock = judgeClock(machine)
+      let passedMs = 0
+      let before = clock.nowMs()
+      for (const { stepMs, waitMs } of all) {
+        machine.jump(machine.nowMs() + stepMs)
+        clock.nowMs()
+        await machine.advance(waitMs)
+        passedMs += waitMs
+        const now = clock.nowMs()
+        const slackMs = MINUTE + passedMs / 1_440 + 1
+        assert.ok(now >= before, 'back')
+        assert.ok(
+          Math.abs(now - START - passedMs) <= slackMs,
+          `${now - START} ms where ${passedMs} have passed`,
+        )
+        before = now
+      }
+    }),
+    { numRuns: 200 },
+  )
+})
+
+judged('forgives a small step within a day, so that a month of corrections is no doubt', async () => {
+  const machine = fakeClock(START)
+  const clock = judgeClock(machine)
+  for (let day = 1; day <= 30; day += 1) {
+    machine.jump(machine.nowMs() - 50_000)
+    await machine.advance(DAY)
+    assert.is(clock.doubt(), undefined, `day ${day}`)
+  }
+})
+
+judged('goes back over no restart, also within the tolerance', () => {
+  const machine = fakeClock(START)
+  for (const aheadMs of [MINUTE, 3_600_000]) {
+    const clock = judgeClock(machine)
+    clock.expect({ expectedMs: START + 50_000, aheadMs, from: 'the last commit' })
+    assert.equal([clock.nowMs(), clock.doubt()], [START + 50_000, undefined])
+  }
 })
 
 judged.run()

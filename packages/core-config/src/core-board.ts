@@ -29,7 +29,7 @@ export function coreBoard(context: Context): CoreBoard {
           ? ''
           : `; files that were there before are kept in ${originals.join(', ')} (svc core restore-original)`
       if (problems.length === 0) say('ok', `${counted(set.files.size, 'file')} in force${where}${kept}`)
-      else say('degraded', problems.join('; '))
+      else say('degraded', `${problems.join('; ')}${kept}`)
     },
     compared: (plan) => say(...comparedWords(plan)),
     health: () => [

@@ -14,7 +14,8 @@ interface Mark {
 /**
  * A mark in the database has an identity and a turn, which goes on after writes: who finds no mark, another one or an
  * earlier turn looks at a database that was emptied, replaced or restored. One whose `subscribers` have all gone was
- * emptied, too. Without the right to read and write a mark only that is seen.
+ * emptied, too. Without the right to read and write a mark only that is seen. There is no mark before this process has written
+ * something else: a database that is only looked at stays as it is.
  *
  * What is made tells how often the database was found to be another than it was left; it throws as the link does.
  */
@@ -59,7 +60,7 @@ export function lineageOf(link: DocumentLink, subscribers: string): (signal: Abo
     const isBehind = link.writes !== marked
     // What is written from here on, the turn below may not hold: the next look makes another.
     marked = link.writes
-    if (found === 'none') known = await write({ id: randomUUID(), turn: 1 }, signal)
+    if (found === 'none') known = isBehind ? await write({ id: randomUUID(), turn: 1 }, signal) : undefined
     else known = isBehind ? await write({ id: found.id, turn: found.turn + 1 }, signal) : found
     return changes
   }

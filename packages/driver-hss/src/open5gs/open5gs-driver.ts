@@ -47,6 +47,7 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
   const { name, link, cancelMs = CANCEL_MS } = options
   const look = lineageOf(link, COLLECTION)
   let index: 'ok' | 'conflict' | undefined
+  const removals = recentRemovals()
   const prepare = async (signal: AbortSignal): Promise<void> => {
     if (index !== 'ok') index = await link.ensureIndex(COLLECTION, 'imsi', true, signal)
   }
@@ -70,8 +71,12 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
     compare: (subscribers, signal) => compare(link, options.slices(), subscribers, signal),
     upsert: (subscribers, signal) =>
       inBatches(subscribers, imsiOf, signal, (batch, results) => upsert(batch, results, signal)),
-    remove: (imsis, signal) =>
-      inBatches(imsis, itself, signal, (batch, results) => remove(link, batch, cancelMs, results, signal)),
+    remove: (imsis, signal) => {
+      removals.add(imsis)
+      return inBatches(imsis, itself, signal, (batch, results) =>
+        remove(link, batch, cancelMs, results, signal),
+      )
+    },
     setBlocked: (imsis, toBlocked, signal): Promise<BatchResult> =>
       inBatches(imsis, itself, signal, (batch, results) =>
         change(link, batch, toBlocked ? blockWrites : unblockWrites, results, signal),
@@ -90,7 +95,7 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
           }
         : { isOk: true, detail: link.where, changes }
     },
-    sweep: (signal) => sweep(link, signal),
+    sweep: (signal) => sweep(link, removals.take(), signal),
     close: () => link.close(),
   }
 }
@@ -175,10 +180,30 @@ async function remove(
   await writeInWaves(link, work, results, signal)
 }
 
-async function sweep(link: DocumentLink, signal: AbortSignal): Promise<void> {
+/** Whom this driver has removed lately: what the core writes of them afterwards is nobody's. */
+function recentRemovals(): { add(imsis: readonly Imsi[]): void; take(): readonly Imsi[] } {
+  let before: readonly Imsi[] = []
+  const now = new Set<Imsi>()
+  return {
+    add: (imsis) => {
+      for (const imsi of imsis) now.add(imsi)
+    },
+    // Twice each: a core may write right after the first sweep.
+    take: () => {
+      const all = [...new Set([...before, ...now])]
+      before = [...now]
+      now.clear()
+      return all
+    },
+  }
+}
+
+async function sweep(link: DocumentLink, removed: readonly Imsi[], signal: AbortSignal): Promise<void> {
   const absent = { $exists: false }
-  const filter = { imsi: { $exists: true }, security: absent, slice: absent, schema_version: absent }
-  await link.write(COLLECTION, [{ deleteMany: { filter } }], signal)
+  for (const batch of chunksOf(removed)) {
+    const filter = { imsi: { $in: batch }, security: absent, slice: absent, schema_version: absent }
+    await link.write(COLLECTION, [{ deleteMany: { filter } }], signal)
+  }
 }
 
 function placed(ops: readonly WriteOp[]): readonly PlacedWrite[] {

@@ -56,6 +56,7 @@ const writeOne = async (link: DocumentLink): Promise<void> => {
 lineages('sees a copy from before a write that came while the turn was made', async () => {
   const db = database()
   const look = lineageOf(db.link, SUBSCRIBERS)
+  await writeOne(db.link)
   await look(signal)
   await writeOne(db.link)
   db.duringWrite = async (collection) => {
@@ -74,6 +75,7 @@ lineages('sees a copy from before a write that came while the turn was made', as
 lineages('sees a copy from before a write that lands after the turn was made', async () => {
   const db = database()
   const look = lineageOf(db.link, SUBSCRIBERS)
+  await writeOne(db.link)
   await look(signal)
   let copy: Doc | undefined
   db.duringWrite = async (collection) => {
@@ -85,6 +87,21 @@ lineages('sees a copy from before a write that lands after the turn was made', a
   await look(signal)
   db.mark = copy
   assert.is(await look(signal), 1)
+})
+
+lineages('writes nothing into a database that nothing else was written into', async () => {
+  const db = database()
+  const look = lineageOf(db.link, SUBSCRIBERS)
+  for (let turn = 0; turn < 3; turn += 1) assert.is(await look(signal), 0)
+  assert.equal([db.mark, db.link.writes], [undefined, 0])
+  await writeOne(db.link)
+  await look(signal)
+  assert.is(db.mark?.turn === undefined, false)
+  const { writes } = db.link
+  db.mark = undefined
+  assert.is(await look(signal), 1)
+  assert.is(await look(signal), 1, 'it is another one once')
+  assert.is(db.link.writes, writes)
 })
 
 lineages('looks at the subscribers alone where it may not read a mark', async () => {

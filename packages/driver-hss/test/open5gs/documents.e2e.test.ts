@@ -129,27 +129,34 @@ documents('repairs what was edited by hand: AMBR, APN, types, a block that was l
   })
 })
 
-documents('gives a ghost of the core its keys and its SQN, and sweeps the others alone', async () => {
-  await withDriver(async (driver, look) => {
-    const subscribers = look.collection('subscribers')
-    const hardBlocked = { imsi: '999990000000077', slice: [], schema_version: 1 }
-    await subscribers.insertMany([
-      { imsi: RECORDED.imsi, imeisv: '8665070400405301' },
-      { imsi: '999990000000078', imeisv: '8665070400405302', mme_timestamp: Long.fromNumber(5) },
-      hardBlocked,
-    ])
-    assert.is((await driver.observe([RECORDED.imsi], patient())).size, 0)
-    await driver.upsert([RECORDED], patient())
-    await driver.sweep(patient())
-    const left = await subscribers.find({}, { sort: { imsi: 1 } }).toArray()
-    assert.equal(
-      left.map(({ imsi }) => imsi),
-      [RECORDED.imsi, hardBlocked.imsi],
-    )
-    assert.is(String(left[0]?.security.sqn), '32')
-    assert.is(left[0]?.imeisv, '8665070400405301')
-  })
-})
+documents(
+  'gives a ghost of the core its keys and its SQN, and sweeps those alone that it has removed',
+  async () => {
+    await withDriver(async (driver, look) => {
+      const subscribers = look.collection('subscribers')
+      const removed = subscriber(78)
+      await driver.upsert([removed], patient())
+      await driver.remove([removed.imsi], patient())
+      const hardBlocked = { imsi: '999990000000077', slice: [], schema_version: 1 }
+      await subscribers.insertMany([
+        { imsi: RECORDED.imsi, imeisv: '8665070400405301' },
+        { imsi: removed.imsi, imeisv: '8665070400405302', mme_timestamp: Long.fromNumber(5) },
+        { imsi: '999990000009999', imeisv: '8665070400405303' },
+        hardBlocked,
+      ])
+      assert.is((await driver.observe([RECORDED.imsi], patient())).size, 0)
+      await driver.upsert([RECORDED], patient())
+      await driver.sweep(patient())
+      const left = await subscribers.find({}, { sort: { imsi: 1 } }).toArray()
+      assert.equal(
+        left.map(({ imsi }) => imsi),
+        [RECORDED.imsi, hardBlocked.imsi, '999990000009999'],
+      )
+      assert.is(String(left[0]?.security.sqn), '32')
+      assert.is(left[0]?.imeisv, '8665070400405301')
+    })
+  },
+)
 
 documents('keeps a second MSISDN, writes the first, reports it', async () => {
   await withDriver(async (driver, look) => {

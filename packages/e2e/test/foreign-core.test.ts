@@ -1,0 +1,192 @@
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assert, eventually, suite } from '@steeple/testkit'
+import { Int32 } from 'bson'
+import { type Mongo, needMongo, startMongo } from '../harness/hss/mongo.ts'
+import { startWatchedDatabase } from '../harness/hss/watched-database.ts'
+import { ROOT } from '../harness/launch.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
+
+needMongo()
+
+/** A core that somebody else has set up: its files, its subscribers, its phones. */
+const foreign = suite('e2e/foreign-core')
+const LIMIT = { limitMs: 360_000 }
+const THEIRS = { 'mme.yaml': 'HAND-MADE: mme\n', 'smf.yaml': 'HAND-MADE: smf\n', 'mine.txt': 'notes\n' }
+const IMSI = '999990000000777'
+
+/** What the tests use of the engine of southbound's own tests. */
+interface TestEngine {
+  readonly socket: string
+  readonly restarts: readonly string[]
+  add(name: string): unknown
+  close(): Promise<void>
+}
+
+let folder: string
+let configDir: string
+let mongo: Mongo
+let engine: TestEngine
+const servers: Server[] = []
+/** Requests to the core that are more than a question. */
+const told: string[] = []
+
+foreign.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'steeple-foreign-'))
+  configDir = join(folder, 'core')
+  mkdirSync(configDir)
+  const support = join(ROOT, 'packages/southbound/test/support/stand-in-engine.ts')
+  engine = await ((await import(support)) as { startEngine(): Promise<TestEngine> }).startEngine()
+  for (const name of ['mme', 'smf']) engine.add(name)
+  mongo = await startMongo()
+}, LIMIT)
+foreign.after(async () => {
+  for (const server of servers) server.close()
+  await Promise.all([engine.close(), mongo.close()])
+  rmSync(folder, { recursive: true, force: true })
+}, LIMIT)
+
+/** A daemon that lists these, whatever it is asked for; everything but a question is noted. */
+async function daemon(lists: Readonly<Record<string, readonly unknown[]>>): Promise<string> {
+  const server = createServer((request, response) => {
+    const path = new URL(request.url ?? '/', 'http://core').pathname
+    if (request.method !== 'GET') told.push(`${request.method} ${path}`)
+    const items = lists[path]
+    const body =
+      items === undefined ? 'OK\n' : JSON.stringify({ items, pager: { page: 0, count: items.length } })
+    response.writeHead(200, { connection: 'close' }).end(body)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  servers.push(server)
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+function putTheirs(): void {
+  for (const [name, text] of Object.entries(THEIRS)) writeFileSync(join(configDir, name), text)
+}
+
+function filesNow(): Readonly<Record<string, string>> {
+  const names = readdirSync(configDir, { withFileTypes: true }).filter((entry) => entry.isFile())
+  return Object.fromEntries(names.map(({ name }) => [name, readFileSync(join(configDir, name), 'utf8')]))
+}
+
+/** A node at that core. */
+async function node(settings: object, containers: object = { mme: 'mme', smf: 'smf' }): Promise<Service> {
+  const file = join(folder, 'control.yaml')
+  const pdn = [{ apn: 'internet', ebi: 5, bearer_count: 1, pdu_state: 'active' }]
+  const phone = { supi: IMSI, cm_state: 'connected', mm_state: 'registered', pdn, pdn_count: 1 }
+  const mmeUrl = await daemon({ '/ue-info': [phone], '/enb-info': [] })
+  const smfUrl = await daemon({ '/pdu-info': [] })
+  const config = {
+    hss: { engine_socket: engine.socket },
+    core_a: {
+      config_dir: configDir,
+      mme_url: mmeUrl,
+      smf_url: smfUrl,
+      containers,
+    },
+    ...settings,
+  }
+  writeFileSync(file, JSON.stringify(config))
+  return await startService({ flags: ['--config', file] })
+}
+
+async function detailOf(service: Service, name: string): Promise<string> {
+  const { body } = await service.request('GET', '/v1/health')
+  return body.components.find((one: { name: string }) => one.name.endsWith(name))?.detail ?? ''
+}
+
+for (const [core, driver, database] of [
+  ['core_a', 'docdb_shell', 'open5gs'],
+  ['core_b', 'core_b', 'free5gc'],
+] as const)
+  foreign(
+    `is only looked at under southbound.driver none: no write, no kick, no restart (${core})`,
+    async () => {
+      putTheirs()
+      await mongo.clear()
+      const slice = [{ sst: new Int32(1), session: [{ name: 'corp', type: new Int32(1) }] }]
+      await mongo.subscribers.insertOne({ imsi: IMSI, security: { k: '0' }, slice, msisdn: ['4711'] })
+      await mongo.subscribers.insertOne({ imsi: '999990000000778', imeisv: '8665070400405303' })
+      const before = JSON.stringify(await mongo.subscribers.find().toArray())
+      const watched = await startWatchedDatabase(mongo.port)
+      const service = await node({
+        core,
+        hss: { driver, mongo_url: `${watched.url}/${database}`, engine_socket: engine.socket },
+        sims: { drift_interval: '1s', attach_interval: '1s' },
+        collector: { enabled: true },
+      })
+      try {
+        if (core === 'core_a')
+          await eventually(async () =>
+            assert.match(
+              await detailOf(service, 'sessions'),
+              /1 attached phones have no session.*1 of them are not of SIMs of this service.*southbound\.driver is none/,
+            ),
+          )
+        const from = watched.reads
+        await eventually(() => assert.ok(watched.reads > from + 8))
+        assert.equal([watched.writes, told, engine.restarts], [[], [], []])
+        assert.is(JSON.stringify(await mongo.subscribers.find().toArray()), before)
+        assert.equal(filesNow(), THEIRS)
+      } finally {
+        await service.stop()
+        await watched.close()
+      }
+    },
+    LIMIT,
+  )
+
+foreign(
+  'is taken over once its files are named and agreed to, and given back by one command',
+  async () => {
+    putTheirs()
+    const service = await node(
+      { southbound: { driver: 'container' }, hss: { driver: 'none', engine_socket: engine.socket } },
+      // Of daemons that are there it would ask more than that they run.
+      {},
+    )
+    const svc = (...args: readonly string[]) =>
+      runSvc(['core', ...args], { SVC_URL: service.url, SVC_TOKEN: service.adminToken })
+    try {
+      await eventually(async () =>
+        assert.match(
+          await detailOf(service, '.core'),
+          /did not write mme\.yaml, smf\.yaml .* svc core take-over/,
+        ),
+      )
+      assert.equal([filesNow(), engine.restarts], [THEIRS, []])
+      const asked = await svc('take-over')
+      assert.is(asked.code, 1)
+      assert.match(asked.stderr, /mme\.yaml\n {2}smf\.yaml\n/)
+      assert.equal(filesNow(), THEIRS)
+      const agreed = await svc('take-over', '--yes')
+      assert.is(agreed.code, 0, agreed.stderr)
+      await eventually(async () =>
+        assert.match(await detailOf(service, '.core'), /kept in .*core-originals\/core_a/),
+      )
+      assert.match(filesNow()['mme.yaml'] ?? '', /Written by Steeple/)
+      const back = await svc('restore-original')
+      assert.is(back.code, 0, back.stderr + back.stdout)
+      const { '.steeple.json': _, ...files } = filesNow()
+      assert.equal(files, THEIRS)
+      await eventually(async () => assert.match(await detailOf(service, '.core'), /did not write mme\.yaml/))
+      const { body } = await service.request('GET', '/v1/audit?limit=50')
+      const actions = body.entries.map(({ action }: { action: string }) => action)
+      assert.ok(
+        actions.includes('core.take_over') && actions.includes('core.restore_original'),
+        actions.join(),
+      )
+    } finally {
+      await service.stop()
+    }
+  },
+  LIMIT,
+)
+
+foreign.run()

@@ -6,6 +6,7 @@ import {
   meshStandingRef,
   nodeIdentityRef,
   objectSchema,
+  policyRef,
   type SubscriberView,
   serviceInfoRef,
   subscribersRef,
@@ -123,7 +124,7 @@ export async function statusRecord(
     state: status,
     plmn: formatPlmn(settings.plmn),
     tac: settings.tac,
-    apns: settings.apns,
+    apns: apnsOf(context),
     enb: {
       connected: radio.isConnected ?? false,
       mode: radio.mode ?? 'unknown',
@@ -145,6 +146,15 @@ export async function statusRecord(
     tx: { armed: gate?.armed ?? false },
     instance: instanceRecord(context.use(serviceInfoRef).instance()),
     components: components.map(componentRecord),
+  }
+}
+
+/** Those of the policy, which the core is set to; the configured ones while no policy can be read. */
+function apnsOf(context: Context): readonly string[] {
+  try {
+    return context.use(policyRef).bundle().apns
+  } catch {
+    return context.settings.apns
   }
 }
 

@@ -1,4 +1,4 @@
-import { coreDriverRef, meshStandingRef, ranDriverRef, subscribersRef } from '@steeple/contracts'
+import { coreDriverRef, meshStandingRef, policyRef, ranDriverRef, subscribersRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { createLifecycle } from '../src/lifecycle.ts'
 import { nodeRoutes } from '../src/node-routes.ts'
@@ -60,6 +60,13 @@ service('tells the status of a fresh node', async () => {
     components: [],
     instance: { name: '', role: 'alone', leader: '', epoch: 0 },
   })
+})
+
+service('tells the APNs that the core is set to, which the policy says', async () => {
+  const { world, routes } = await setting()
+  world.fake.services.set(policyRef.id, { bundle: () => ({ apns: ['internet', 'iot.example'] }) })
+  const { apns } = (await read(routes, '/v1/status')).body as { apns: unknown }
+  assert.equal(apns, ['internet', 'iot.example'])
 })
 
 service('tells what drivers, TX gate, settings and components say', async () => {

@@ -76,6 +76,8 @@ export interface Settings {
     readonly oauth: boolean
     /** Whether a CHF is rendered. */
     readonly charging: boolean
+    /** Whether the service restarts functions that the NRF has forgotten. */
+    readonly mend: boolean
   }
   readonly collector: {
     readonly enabled: boolean

@@ -62,8 +62,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     const { settings } = context
     return (seams.places ?? corePlaces)({ ...settings, core_a: { ...settings.core_a, addresses } })
   }
-  /** Where the core is: after a refused change it is where it was before. */
-  const places = (): CorePlaces => placesAt(files?.addressesInForce() ?? context.settings.core_a.addresses)
+  const places = (): CorePlaces => placesAt(files.addresses())
   const engine = seams.engine ?? engineAt(context.settings.hss.engine_socket)
   const info = coreInfo(clock, retiring, places)
   const files = createCoreFiles(context, {
@@ -154,7 +153,7 @@ function menders(
     return (seams.mayMend ?? context.settings.core_a.mend) ? undefined : 'core_a.mend is off'
   }
   const restart = (daemon: Daemon, why: string, signal: AbortSignal): Promise<boolean> =>
-    files.restart(daemon, why, signal)
+    files.restart([daemon], why, signal)
   const deaf = deafHss({
     clock,
     log,

@@ -12,18 +12,21 @@ import { attachTeller } from './diagnose/attaches.ts'
 import { diagnoser } from './diagnose/diagnose.ts'
 import { createDriver } from './driver.ts'
 import { type SteerHealth, steerHealth } from './health.ts'
+import { registryMender } from './mend/registry-mender.ts'
 import { type SteerMetrics, steerMetrics } from './metrics.ts'
 import { coreUrls } from './places.ts'
 import { renderSettings } from './render/core-plan.ts'
 import { daemonsOf } from './render/daemons.ts'
-import { isNetworkFunction } from './render/functions.ts'
+import { functionsOf, isNetworkFunction } from './render/functions.ts'
 import { renderCore } from './render/render.ts'
-import { createCaller } from './sbi/caller.ts'
+import { type Caller, createCaller } from './sbi/caller.ts'
 import type { HttpClient } from './sbi/http-client.ts'
 import { createTokenSource, type TokenSource } from './sbi/token-source.ts'
 import { createSmfClient } from './smf/smf-client.ts'
 import { problemOf, type WatchedCore } from './steer/function-states.ts'
 import { createKick, type Kick } from './steer/kick.ts'
+import { spoken } from './work/spoken.ts'
+import { type WorkWatch, workWatch } from './work/work-watch.ts'
 
 /** Ten functions that each wait for the NRF take longer than those of other cores, ms. */
 const HEALTH_MS = 60_000
@@ -43,7 +46,11 @@ export function createCoreB(
   http: HttpClient,
   more: Pick<CoreFilesParts, 'engine' | 'limits'> = {},
 ): CoreB {
-  const urls = coreUrls(() => context.settings)
+  const urls = coreUrls(
+    () => context.settings.core_b,
+    () => files.addresses(),
+  )
+  const settings = (): Settings => context.settings
   const metrics = steerMetrics(context)
   const tokens = createTokenSource({
     http,
@@ -59,13 +66,14 @@ export function createCoreB(
     http,
     urls,
     hasCharging: () => context.settings.core_b.charging,
-    container: containerState(() => context.settings, engine),
+    container: containerState(settings, engine),
     answered: new Map(),
   }
+  const work = workOf(context, watched, caller, engine)
   const render: CoreDriver['render'] = async (desired) =>
     renderCore({ ...desired, addresses: context.settings.core_b.addresses }, renderSettings(context.settings))
   const files = createCoreFiles(context, {
-    ...filesParts(watched, () => context.settings),
+    ...filesParts(watched, work, () => context.settings),
     // free5GC serves no LTE.
     ues: async (technology, signal) => (technology === 'nr' ? await driver.ues(signal) : []),
     ...more,
@@ -76,9 +84,10 @@ export function createCoreB(
   const driver = createDriver({
     list,
     kick: timedKick(metrics, kick),
-    diagnose: diagnoser({ list, settings: () => context.settings, engine }),
-    attaches: attachTeller({ settings: () => context.settings, engine }),
+    diagnose: diagnoser({ list, settings, engine }),
+    attaches: attachTeller({ settings, engine }),
     watched,
+    work,
     files,
     render,
     pools: async () => [context.settings.core_b.subnet],
@@ -88,6 +97,13 @@ export function createCoreB(
     amf,
     smf,
     watched,
+    work,
+    mender: registryMender({
+      log: context.log,
+      mayMend: () => context.settings.core_b.mend,
+      restart: files.restart,
+    }),
+    files,
     isRequired: () => context.settings.southbound.driver === 'container',
     seen: metrics.daemon,
     changed: () => context.healthChanged(),
@@ -95,8 +111,20 @@ export function createCoreB(
   return { driver, files, tokens, health, oam }
 }
 
+/** What functions lack that answer. */
+function workOf(context: Context, watched: WatchedCore, caller: Caller, engine: Engine): WorkWatch {
+  return workWatch({
+    caller,
+    clock: context.clock,
+    spoken: spoken(engine),
+    nrfUrl: watched.urls.nrf,
+    functions: () => functionsOf(watched.hasCharging()),
+    containers: () => ownContainers(context.settings),
+  })
+}
+
 /** What the shared part of core drivers needs of this one. */
-function filesParts(watched: WatchedCore, settings: () => Settings): CoreFilesParts {
+function filesParts(watched: WatchedCore, work: WorkWatch, settings: () => Settings): CoreFilesParts {
   return {
     core: 'core_b',
     place: ({ core_b }) => ({
@@ -107,17 +135,23 @@ function filesParts(watched: WatchedCore, settings: () => Settings): CoreFilesPa
     daemons: daemonsOf,
     probe: async (daemon, signal, addresses) => {
       if (!isNetworkFunction(daemon)) return undefined
-      const urls = coreUrls(() => {
-        const { core_b } = settings()
-        return { ...settings(), core_b: { ...core_b, addresses } }
-      })
+      const urls = coreUrls(
+        () => settings().core_b,
+        () => addresses,
+      )
       const problem = await problemOf(daemon, { ...watched, urls }, signal)
       // Where a function is not to be found from here, its container is all there is to judge by.
       const isHidden = problem?.isUnknownName === true || !urls.isNamed(daemon)
-      return isHidden ? undefined : problem?.words
+      if (problem !== undefined && !isHidden) return problem.words
+      return await work.problemOf(daemon, urls.nrf, signal)
     },
     limits: { healthMs: HEALTH_MS },
   }
+}
+
+/** The containers of the functions, where this node keeps the core. */
+function ownContainers({ southbound, core_b }: Settings): Readonly<Record<string, string>> {
+  return southbound.driver === 'container' ? core_b.containers : {}
 }
 
 /** How long the engine may take to tell of one container, ms. */
@@ -126,9 +160,8 @@ const INSPECT_MS = 4_000
 /** The state of containers, where this node keeps the core. */
 function containerState(settings: () => Settings, engine: Engine): WatchedCore['container'] {
   return async (nf, signal) => {
-    const { southbound, core_b } = settings()
-    const container = core_b.containers[nf]
-    if (southbound.driver !== 'container' || container === undefined) return undefined
+    const container = ownContainers(settings())[nf]
+    if (container === undefined) return undefined
     try {
       const limited = AbortSignal.any([signal, AbortSignal.timeout(INSPECT_MS)])
       return (await engine.inspect(container, limited))?.isRunning === true ? 'up' : 'down'

@@ -3,6 +3,7 @@ import type { SharedList } from '@steeple/free5gc-oam'
 import type { CoreFiles } from '@steeple/southbound'
 import { functionStates, type WatchedCore } from './steer/function-states.ts'
 import { uesFrom } from './steer/ues.ts'
+import type { WorkWatch } from './work/work-watch.ts'
 
 /** What the driver stands on. */
 export interface DriverParts {
@@ -11,10 +12,14 @@ export interface DriverParts {
   readonly diagnose: NonNullable<CoreDriver['diagnose']>
   readonly attaches: NonNullable<CoreDriver['attaches']>
   readonly watched: WatchedCore
+  readonly work: WorkWatch
   readonly files: Pick<CoreFiles, 'plan' | 'apply' | 'appliedSha256' | 'takeOver' | 'restoreOriginal'>
   readonly render: CoreDriver['render']
   readonly pools: () => Promise<readonly string[]>
 }
+
+/** What functions lack is looked at with health; a look so old counts for who asks for the state of the core, ms. */
+const WORK_AGE_MS = 5_000
 
 /** The driver of a free5GC core. Of what it reads of a subscriber, only references of sessions outlive the call. */
 export function createDriver({
@@ -23,6 +28,7 @@ export function createDriver({
   diagnose,
   attaches,
   watched,
+  work,
   files,
   render,
   pools,
@@ -50,13 +56,14 @@ export function createDriver({
     restoreOriginal: files.restoreOriginal,
     observe: async (signal) => {
       signal.throwIfAborted()
-      const [configSha256, services, attachedUes] = await Promise.all([
+      const [configSha256, services, problems, attachedUes] = await Promise.all([
         files.appliedSha256().catch(() => undefined),
         functionStates(watched, signal),
+        work.problems(WORK_AGE_MS, signal),
         attached(signal),
       ])
       // No interface of free5GC lists the gNBs.
-      return { configSha256, services, radios: undefined, attachedUes }
+      return { configSha256, services, problems, radios: undefined, attachedUes }
     },
   }
 }

@@ -1,7 +1,10 @@
 import type { ComponentHealth } from '@steeple/contracts'
+import type { CoreFiles } from '@steeple/southbound'
 import type { AmfClient } from './amf/amf-client.ts'
+import type { RegistryMender } from './mend/registry-mender.ts'
 import type { SmfClient } from './smf/smf-client.ts'
 import { functionStates, type WatchedCore } from './steer/function-states.ts'
+import { problemWords, unfoundIn, type WorkWatch } from './work/work-watch.ts'
 
 /** Which functions serve, and whether AMF and SMF let themselves be asked, as of the last look. */
 export interface SteerHealth {
@@ -14,6 +17,9 @@ export interface HealthParts {
   readonly amf: AmfClient
   readonly smf: SmfClient
   readonly watched: WatchedCore
+  readonly work: WorkWatch
+  readonly mender: RegistryMender
+  readonly files: Pick<CoreFiles, 'appliedSha256'>
   /** Whether this node keeps the core; then the node is degraded with it. */
   isRequired(): boolean
   /** Called when a status may be another one. */
@@ -37,6 +43,8 @@ export function steerHealth(parts: HealthParts): SteerHealth {
   }
   return {
     look: async (signal) => {
+      // Where the functions are goes by the files that are in force now.
+      await parts.files.appliedSha256().catch(() => undefined)
       const [daemons, amfSeen, smfSeen] = await Promise.all([
         daemonsOf(parts, signal),
         asked('down', 'nobody can be listed or cut off', (bound) => amf.ping(bound), signal),
@@ -56,8 +64,14 @@ export function steerHealth(parts: HealthParts): SteerHealth {
   }
 }
 
-async function daemonsOf({ watched, seen }: HealthParts, signal: AbortSignal): Promise<Judgement> {
-  const all = [...(await functionStates(watched, signal))]
+async function daemonsOf(
+  { watched, work, mender, seen }: HealthParts,
+  signal: AbortSignal,
+): Promise<Judgement> {
+  const [services, problems] = await Promise.all([functionStates(watched, signal), work.problems(0, signal)])
+  const all = [...services]
+  const unfound = unfoundIn(problems).filter((nf) => services.get(nf) === 'up')
+  await mender.look(unfound, signal)
   const states = all.filter(([, state]) => state !== 'unknown')
   for (const [nf, state] of states) seen(nf, state === 'up')
   const namesOf = (wanted: string): string =>
@@ -69,9 +83,15 @@ async function daemonsOf({ watched, seen }: HealthParts, signal: AbortSignal): P
   const [down, unknown] = [namesOf('down'), namesOf('unknown')]
   const rest = unknown === '' ? '' : `; not known: ${unknown}`
   if (states.length === 0) return ['ok', 'no function is to be found from here']
-  if (down === '') return ['ok', `up: ${namesOf('up')}${rest}`]
+  const idle = new Map([...problems].filter(([nf]) => services.get(nf) !== 'down'))
+  const told = [
+    ...(down === '' ? [] : [`down: ${down}`]),
+    ...(idle.size === 0 ? [] : [`not at work: ${problemWords(idle)}`]),
+    ...(unfound.length === 0 ? [] : [mender.words()].filter((words) => words !== '')),
+  ]
+  if (told.length === 0) return ['ok', `up: ${namesOf('up')}${rest}`]
   const isAll = states.every(([, state]) => state === 'down')
-  return [isAll ? 'down' : 'degraded', `down: ${down}${rest}`]
+  return [isAll ? 'down' : 'degraded', `${told.join('; ')}${rest}`]
 }
 
 async function asked(

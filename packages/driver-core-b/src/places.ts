@@ -12,22 +12,25 @@ export interface CoreUrls {
   isNamed(nf: NetworkFunction): boolean
 }
 
-/** Follows the configuration: `core_b.amf_oam_url`, `smf_oam_url` and `nrf_url`, else `core_b.addresses`. */
-export function coreUrls(settings: () => Settings): CoreUrls {
+/** Follows `core_b.amf_oam_url`, `smf_oam_url` and `nrf_url`, else the addresses by role: those that are in force. */
+export function coreUrls(
+  section: () => Pick<Settings['core_b'], 'amf_oam_url' | 'smf_oam_url' | 'nrf_url'>,
+  addresses: () => Readonly<Record<string, string>>,
+): CoreUrls {
   const configured = (nf: NetworkFunction): string => {
-    const { amf_oam_url, smf_oam_url, nrf_url } = settings().core_b
+    const { amf_oam_url, smf_oam_url, nrf_url } = section()
     const url = nf === 'amf' ? amf_oam_url : nf === 'smf' ? smf_oam_url : nf === 'nrf' ? nrf_url : ''
     return url.replace(/\/+$/, '')
   }
   const of = (nf: NetworkFunction): string => {
     const url = configured(nf)
-    return url === '' ? `http://${placesOf(settings().core_b.addresses).of(nf)}:${SBI_PORT}` : url
+    return url === '' ? `http://${placesOf(addresses()).of(nf)}:${SBI_PORT}` : url
   }
   return {
     of,
     amf: () => of('amf'),
     smf: () => of('smf'),
     nrf: () => of('nrf'),
-    isNamed: (nf) => configured(nf) !== '' || settings().core_b.addresses[nf] !== undefined,
+    isNamed: (nf) => configured(nf) !== '' || addresses()[nf] !== undefined,
   }
 }

@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 import { parse } from 'yaml'
 import { attach, failure, imsiOf, patient, refOf } from './support/clients.ts'
 import { desiredOf, desiredWith } from './support/desired.ts'
+import { ownAddresses } from './support/real-functions.ts'
 import { makeWorld, type World } from './support/world.ts'
 
 const driver = suite('driver-core-b/driver')
@@ -96,6 +98,31 @@ driver('puts the last good files back when a function does not come back', () =>
   }),
 )
 
+driver('asks the core where it is after a refused change, not where it should have been', async () => {
+  const { chf } = ownAddresses()
+  const server = createServer((_request, response) => response.end())
+  server.listen(8000, chf)
+  const world = await makeWorld({ addresses: { chf } })
+  try {
+    const { b, engine, fake } = world
+    const render = async () => await b.driver.render(desiredOf(fake.context.settings))
+    const stateOfChf = async () => (await b.driver.observe(patient())).services.get('chf')
+    await b.driver.apply(await render(), patient())
+    assert.is(await stateOfChf(), 'up')
+    const { settings } = fake.context
+    fake.changeSettings({ ...settings, core_b: { ...settings.core_b, addresses: { chf: '127.9.9.9' } } })
+    engine.refuseNext('no such address')
+    const error = await failure(b.driver.apply(await render(), patient()))
+    assert.is(error.code, 'core_config_refused', error.message)
+    await stateOfChf()
+    assert.is(await stateOfChf(), 'up')
+  } finally {
+    server.closeAllConnections()
+    server.close()
+    await world.close()
+  }
+})
+
 driver('keeps the files to their owner, since they can hold the password of the database', () =>
   inWorld(async ({ b, dir, fake }) => {
     fake.changeSettings({
@@ -141,6 +168,113 @@ driver('sees what answers, what does not, and by the containers what has no addr
     fake.changeSettings({ ...fake.context.settings, southbound: { driver: 'none' } })
     await b.health.look(patient())
     assert.is(b.health.components()[0]?.detail, 'down: amf; not known: udr, udm, ausf, nssf, pcf, chf, upf')
+  }),
+)
+
+driver('names the functions that the NRF has lost, and has them register again', () =>
+  inWorld(async ({ b, core, engine, fake }) => {
+    await b.driver.apply(await b.driver.render(desiredOf(fake.context.settings)), patient())
+    engine.restarted.length = 0
+    // Its database was replaced: all answer, and none finds another.
+    core.profiles.clear()
+    const seen = await b.driver.observe(patient())
+    assert.ok([...seen.services.values()].every((state) => state === 'up'))
+    assert.equal(
+      [...(seen.problems?.keys() ?? [])],
+      ['udr', 'udm', 'ausf', 'nssf', 'pcf', 'chf', 'smf', 'amf'],
+    )
+    await b.health.look(patient())
+    const [daemons] = b.health.components()
+    assert.is(daemons?.status, 'degraded')
+    assert.match(
+      daemons?.detail ?? '',
+      /^not at work: udr, udm, ausf, nssf, pcf, chf, smf, amf: the NRF does not have it/,
+    )
+    assert.equal(engine.restarted, [], 'one that restarts is missed for one look')
+    await b.health.look(patient())
+    assert.equal(engine.restarted.toSorted(), [
+      'c-amf',
+      'c-ausf',
+      'c-chf',
+      'c-nssf',
+      'c-pcf',
+      'c-smf',
+      'c-udm',
+      'c-udr',
+    ])
+    await b.health.look(patient())
+    assert.is(b.health.components()[0]?.detail.startsWith('up: nrf, udr'), true)
+    assert.is((await b.driver.observe(patient())).problems?.size, 0)
+  }),
+)
+
+driver('restarts nobody whom the NRF has lost where that is left to people, and goes on telling it', () =>
+  inWorld(
+    async ({ b, core, engine, fake }) => {
+      await b.driver.apply(await b.driver.render(desiredOf(fake.context.settings)), patient())
+      engine.restarted.length = 0
+      for (const [id, type] of core.profiles) if (type === 'AUSF') core.profiles.delete(id)
+      for (let look = 0; look < 4; look += 1) await b.health.look(patient())
+      assert.equal(engine.restarted, [])
+      assert.match(b.health.components()[0]?.detail ?? '', /^not at work: ausf: /)
+    },
+    { mend: false },
+  ),
+)
+
+driver('tells of an NRF that has lost its database', () =>
+  inWorld(async ({ b, core }) => {
+    core.behaviour.instead.set('nrf', ({ path }) =>
+      path.startsWith('/nnrf-disc') ? { status: 500, body: '{"cause":"SYSTEM_FAILURE"}' } : undefined,
+    )
+    await b.health.look(patient())
+    assert.match(b.health.components()[0]?.detail ?? '', /not at work: nrf: it answers 500/)
+  }),
+)
+
+const DEAF =
+  '2026-11-28T07:20:01.5Z 2026-11-28T07:20:01.4Z [ERRO][AMF][Ngap] Failed to listen: cannot assign requested address\n'
+const HEARS = '2026-11-28T07:20:09.5Z 2026-11-28T07:20:09.4Z [INFO][AMF][Ngap] Listen on 127.0.0.18:38412\n'
+
+driver('takes a change back with which the AMF listens to no base station', () =>
+  inWorld(async ({ b, dir, engine }) => {
+    engine.say('c-amf', HEARS)
+    await b.driver.apply(await b.driver.render(desiredWith()), patient())
+    const before = await readFile(join(dir, 'amfcfg.yaml'), 'utf8')
+    engine.say('c-amf', `${HEARS}${DEAF.replaceAll('07:20:01', '07:21:01')}`)
+    const error = await failure(b.driver.apply(await b.driver.render(desiredWith({ tac: 9 })), patient()))
+    assert.is(error.code, 'core_config_refused')
+    assert.match(
+      error.message,
+      /amf does not get well.*it does not listen for base stations \(N2\).*cannot assign/,
+    )
+    assert.is(await readFile(join(dir, 'amfcfg.yaml'), 'utf8'), before)
+    await b.health.look(patient())
+    assert.match(b.health.components()[0]?.detail ?? '', /^not at work: amf: it does not listen/)
+  }),
+)
+
+driver('tells of an AMF without N2 and of an SMF without its UPF, until they say better', () =>
+  inWorld(async ({ b, engine }) => {
+    const smf = (second: number, words: string): string =>
+      `2026-11-28T07:20:0${second}.5Z 2026-11-28T07:20:0${second}.4Z [WARN][SMF][Main] ${words}\n`
+    const lost = smf(
+      2,
+      'PFCP Heartbeat error: SendPfcpHeartbeatRequest error: Request Transaction [5]: retry-out',
+    )
+    engine.say('c-amf', DEAF)
+    engine.say(
+      'c-smf',
+      `${smf(1, 'Received PFCP Association Setup Accepted Response from UPF[127.0.0.8]')}${lost}`,
+    )
+    const { problems } = await b.driver.observe(patient())
+    assert.equal([...(problems?.keys() ?? [])], ['smf', 'amf'])
+    assert.match(problems?.get('smf') ?? '', /no PFCP association with the UPF \(N4\).*retry-out/)
+    const back = smf(3, 'Received PFCP Association Setup Accepted Response from UPF[127.0.0.8]')
+    engine.say('c-smf', `${lost}${back}`)
+    engine.say('c-amf', `${DEAF}${HEARS}`)
+    await b.health.look(patient())
+    assert.match(b.health.components()[0]?.detail ?? '', /^up: /)
   }),
 )
 

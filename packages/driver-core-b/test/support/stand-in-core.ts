@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -107,10 +107,7 @@ export async function startStandInCore(): Promise<StandInCore> {
     },
     ues: new Map(),
     sessions: new Set(),
-    profiles: new Map([
-      ['11111111-1111-4111-8111-111111111111', 'AMF'],
-      ['22222222-2222-4222-8222-222222222222', 'SMF'],
-    ]),
+    profiles: new Map([['11111111-1111-4111-8111-111111111111', 'AMF']]),
     key: KEY,
     tokens: [],
     asked: { amf: [], smf: [], nrf: [] },
@@ -123,6 +120,7 @@ export async function startStandInCore(): Promise<StandInCore> {
       for (const server of servers.values()) await closed(server)
     },
   }
+  for (const type of ['UDR', 'UDM', 'AUSF', 'NSSF', 'PCF', 'CHF', 'SMF']) comeUp(core, type)
   for (const nf of ['amf', 'smf', 'nrf'] as const) {
     const server = createServer((request, response) => {
       serve(core, nf, request, response).catch(() => response.destroy())
@@ -133,6 +131,12 @@ export async function startStandInCore(): Promise<StandInCore> {
     servers.set(nf, server)
   }
   return core
+}
+
+/** A function has started: the NRF ends without its profiles, and each other one registers under another id. */
+export function comeUp({ profiles }: StandInCore, type: string): void {
+  if (type === 'NRF') profiles.clear()
+  else if (type !== 'UPF') profiles.set(randomUUID(), type)
 }
 
 async function serve(

@@ -12,8 +12,11 @@ export interface StandInEngine extends Engine {
   say(container: string, output: string | Error): void
 }
 
-/** Makes one with those containers. */
-export function standInEngine(containers: readonly string[]): StandInEngine {
+/** Makes one with those containers; `came` is told of each that was restarted. */
+export function standInEngine(
+  containers: readonly string[],
+  came: (container: string) => void = () => undefined,
+): StandInEngine {
   const restarted: string[] = []
   const ended: StandInEngine['ended'] = new Map()
   const outputs = new Map<string, string | Error>()
@@ -38,6 +41,7 @@ export function standInEngine(containers: readonly string[]): StandInEngine {
     },
     restart: async (container) => {
       restarted.push(container)
+      came(container)
       const words = refusal
       refusal = undefined
       return words

@@ -11,6 +11,7 @@ const SCOPES: Readonly<Record<string, readonly string[]>> = {
 export function nrfAnswer(core: StandInCore, request: StandInRequest): StandInAnswer {
   const { method, path, body } = request
   if (method === 'POST' && path === '/oauth2/token') return tokenAnswer(core, new URLSearchParams(body))
+  if (method === 'GET' && path.startsWith('/nnrf-disc/v1/nf-instances?')) return discovered(core, request)
   const [, id] = /^\/nnrf-nfm\/v1\/nf-instances\/([0-9a-f-]{36})$/.exec(path) ?? []
   if (id === undefined) return NO_ROUTE
   if (method === 'DELETE') {
@@ -25,6 +26,23 @@ export function nrfAnswer(core: StandInCore, request: StandInRequest): StandInAn
   core.profiles.set(id, profile.nfType)
   const answer = JSON.stringify({ ...profile, customInfo: { oauth2: core.behaviour.oauth } })
   return isKnown ? { status: 200, body: answer } : { status: 201, body: answer, location: path }
+}
+
+/** Whoever is registered; `null` for nobody, as its library writes an empty list. */
+function discovered(core: StandInCore, request: StandInRequest): StandInAnswer {
+  const refused = refusal(core, request, 'nnrf-disc')
+  if (refused !== undefined) return refused
+  const asked = new URL(request.path, 'http://nrf').searchParams
+  const [target, requester] = [asked.get('target-nf-type'), asked.get('requester-nf-type')]
+  if (target === null || requester === null) return { status: 400, body: '{"status":400}' }
+  const found = [...core.profiles].filter(([, type]) => type === target)
+  const nfInstances = found.map(([nfInstanceId, nfType]) => ({
+    nfInstanceId,
+    nfType,
+    nfStatus: 'REGISTERED',
+  }))
+  const body = { validityPeriod: 100, nfInstances: nfInstances.length === 0 ? null : nfInstances }
+  return { status: 200, body: JSON.stringify(body) }
 }
 
 function tokenAnswer(core: StandInCore, form: URLSearchParams): StandInAnswer {

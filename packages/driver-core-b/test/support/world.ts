@@ -5,7 +5,7 @@ import { type FakeContext, fakeContext, memoryDb, type Overrides, tempDir } from
 import { type CoreB, createCoreB } from '../../src/core-b.ts'
 import { FUNCTIONS } from '../../src/render/functions.ts'
 import { createHttpClient } from '../../src/sbi/http-client.ts'
-import { type StandInCore, startStandInCore } from './stand-in-core.ts'
+import { comeUp, type StandInCore, startStandInCore } from './stand-in-core.ts'
 import { type StandInEngine, standInEngine } from './stand-in-engine.ts'
 
 /** A core, an engine, a directory, and a driver that reaches them. */
@@ -28,7 +28,9 @@ export async function makeWorld(more: Overrides<Settings['core_b']> = {}): Promi
   const dir = join(root.path, 'config')
   await mkdir(dir)
   const core = await startStandInCore()
-  const engine = standInEngine(Object.values(CONTAINERS))
+  const engine = standInEngine(Object.values(CONTAINERS), (container) =>
+    comeUp(core, container.replace('c-', '').toUpperCase()),
+  )
   const db = memoryDb()
   const fake = fakeContext<unknown>({
     id: 'driver-core-b',

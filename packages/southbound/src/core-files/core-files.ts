@@ -14,7 +14,7 @@ import { coreSetOf } from './core-set.ts'
 import { makePlan } from './make-plan.ts'
 import { restartCounter } from './metrics.ts'
 import type { CoreFilesParts } from './parts.ts'
-import { restartDaemon } from './restart-daemon.ts'
+import { restartDaemons } from './restart-daemons.ts'
 import { restoreSet, takeOverSet } from './take-over-set.ts'
 
 /** A core whose configuration is a directory of files and whose daemons are containers: what its driver stands on. */
@@ -30,15 +30,15 @@ export interface CoreFiles {
   /** For `CoreObserved.configSha256`: hash of the set that the core was last seen well with; undefined when its files differ. */
   appliedSha256(): Promise<string | undefined>
   /**
-   * Where the daemons listen by the set that is in force, as of the last `appliedSha256`: after a refused change they are
-   * not where the settings say. Undefined while that is not known, or a change is under way.
+   * Where the daemons listen: by the set that is in force as of the last `appliedSha256`, since after a refused change they
+   * are not where the settings say; by the settings while that is not known, or a change is under way.
    */
-  addressesInForce(): Readonly<Record<string, string>> | undefined
+  addresses(): Readonly<Record<string, string>>
   /**
-   * Restarts a daemon and those that follow it with the files that they have, in turn with applies. False when nobody
-   * restarts it: nothing was applied, no container is named, or `southbound.driver` is `none`. Throws `southbound_unavailable`.
+   * Restarts daemons and those that follow them with the files that they have, in turn with applies. False when nobody restarts
+   * one of them: nothing was applied, no container is named, or `southbound.driver` is `none`. Throws `southbound_unavailable`.
    */
-  restart(daemon: string, why: string, signal: AbortSignal): Promise<boolean>
+  restart(daemons: readonly string[], why: string, signal: AbortSignal): Promise<boolean>
 }
 
 /** Call it in `setup`; it opens nothing. `Rendered` sets must be made by `renderedOf`, so that hashes are those of `appliedSha256`. */
@@ -69,14 +69,14 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
       inForce = appliedSha256 === undefined ? undefined : state.manifest.applied?.addresses
       return appliedSha256
     },
-    addressesInForce: () => inForce,
-    restart: async (daemon, why, signal) => {
+    addresses: () => inForce ?? parts.place(context.settings).addresses,
+    restart: async (names, why, signal) => {
       if (coreSetOf(context, parts, NOTHING).obstacle !== undefined) return false
       const { applied: before, files } = (await applied()).state.manifest
       if (before === undefined) return false
       const paths = new Map(Object.keys(files).map((path) => [path, '']))
       const { daemons } = coreSetOf(context, parts, { ...NOTHING, files: paths })
-      return await inTurn(() => restartDaemon(daemons, daemon, why, work, signal))
+      return await inTurn(() => restartDaemons(daemons, names, why, work, signal))
     },
   }
 }

@@ -6,20 +6,20 @@ import { DEFAULT_LIMITS } from '../config-set/verify.ts'
 import type { ApplyParts } from './apply-set.ts'
 
 /**
- * Restarts a daemon with the files that it has, and those that follow it. False when nobody restarts it. Throws
+ * Restarts daemons with the files that they have, and those that follow them. False when nobody restarts one of them. Throws
  * `southbound_unavailable` when the engine does not answer, or one of them does not stay up.
  */
-export async function restartDaemon(
+export async function restartDaemons(
   daemons: readonly Daemon[],
-  name: string,
+  names: readonly string[],
   why: string,
   { context, parts, engine, restarted: count }: ApplyParts,
   signal: AbortSignal,
 ): Promise<boolean> {
   signal.throwIfAborted()
-  const restarts = restartsOf(daemons, new Map([[name, why]])).filter(isRestartable)
+  const restarts = restartsOf(daemons, new Map(names.map((name) => [name, why]))).filter(isRestartable)
   const isOurs = context.settings.southbound.driver === 'container'
-  if (!isOurs || !restarts.some(({ daemon }) => daemon.name === name)) return false
+  if (!isOurs || !names.every((name) => restarts.some(({ daemon }) => daemon.name === name))) return false
   const limits = { ...DEFAULT_LIMITS, ...parts.limits }
   const { restarted, unwell } = await restartAll(restarts, { engine, limits, restarted: count }, signal)
   const facts = { core: parts.core, daemons: restarted.map(({ daemon }) => daemon.name), reason: why }

@@ -727,6 +727,8 @@ export interface Operations {
         readonly added_at: string
         /** Whether its private key is here, sealed. No answer holds it. */
         readonly has_key: boolean
+        /** Whether the private key of its CI is published (SGP.26): what is made with it is for tests alone. */
+        readonly is_test: boolean
         /** Whether its issuer or somebody here has taken it back. */
         readonly revoked: boolean
         /** Whether sessions or the listener use it now. */
@@ -767,6 +769,8 @@ export interface Operations {
       readonly added_at: string
       /** Whether its private key is here, sealed. No answer holds it. */
       readonly has_key: boolean
+      /** Whether the private key of its CI is published (SGP.26): what is made with it is for tests alone. */
+      readonly is_test: boolean
       /** Whether its issuer or somebody here has taken it back. */
       readonly revoked: boolean
       /** Whether sessions or the listener use it now. */
@@ -797,6 +801,8 @@ export interface Operations {
           /** DER or PEM. */
           readonly base64?: string
         }[]
+        /** Also a CI whose private key is published (SGP.26) beside another one. */
+        readonly force?: boolean
       }
     }
     readonly answer: {
@@ -823,6 +829,8 @@ export interface Operations {
         readonly added_at: string
         /** Whether its private key is here, sealed. No answer holds it. */
         readonly has_key: boolean
+        /** Whether the private key of its CI is published (SGP.26): what is made with it is for tests alone. */
+        readonly is_test: boolean
         /** Whether its issuer or somebody here has taken it back. */
         readonly revoked: boolean
         /** Whether sessions or the listener use it now. */
@@ -870,6 +878,8 @@ export interface Operations {
         readonly added_at: string
         /** Whether its private key is here, sealed. No answer holds it. */
         readonly has_key: boolean
+        /** Whether the private key of its CI is published (SGP.26): what is made with it is for tests alone. */
+        readonly is_test: boolean
         /** Whether its issuer or somebody here has taken it back. */
         readonly revoked: boolean
         /** Whether sessions or the listener use it now. */
@@ -1041,6 +1051,8 @@ export interface Operations {
       readonly euiccs?: readonly {
         /** The first 12 characters of the SHA-256 of its EID. */
         readonly eid_sha256_12?: string
+        /** Who answers for its EID: own (a CI whose key is here), test (a CI whose key is published), else the key identifier of its CI. Two that have the same EID by different ones are two. Null: last seen by a version that did not look. */
+        readonly authority?: string | null
         readonly eid_last4?: string
         readonly first_seen_at?: string | null
         readonly last_seen_at?: string | null
@@ -1080,6 +1092,8 @@ export interface Operations {
         readonly expires_in?: string
         /** The only eUICC that gets the profile; whoever comes first when absent. */
         readonly eid?: string
+        /** Key identifier of the CI that the eUICC of that EID is of. Needed where certificates of several are in use. */
+        readonly ci_pkid?: string
         readonly count?: number
         /** default when absent. */
         readonly profile?: string

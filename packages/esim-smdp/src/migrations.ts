@@ -178,4 +178,8 @@ export const MIGRATIONS: readonly Migration[] = [
     // Of sessions that no eUICC has claimed nothing is kept any more, whatever network they come from.
     up: ['drop index if exists esim_smdp_session_peer'],
   },
+  {
+    id: '0006_euiccs_by_authority',
+    up: ['alter table esim_smdp_euicc add column authority text'],
+  },
 ]

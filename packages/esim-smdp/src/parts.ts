@@ -7,6 +7,8 @@ import type { EsimConfig } from './config.ts'
 export interface RspIdentity {
   /** Subject key identifier of the CI, hexadecimal. */
   readonly ciPkid: string
+  /** See `authorityOf`. */
+  readonly authority: string
   readonly curve: 'P-256' | 'brainpoolP256r1'
   /** The CI's certificate, DER. */
   readonly ci: Uint8Array

@@ -45,6 +45,7 @@ function identityOn(curve: RspCurve, namedCurve: string): { identity: RspIdentit
       pb: certified,
       owner: '2.999.10',
       ownerOctets: none,
+      authority: 'own',
     },
     publicKey,
   }

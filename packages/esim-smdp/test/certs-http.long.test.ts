@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
+import { createHash, createPublicKey } from 'node:crypto'
 import { copyFile, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemPrincipal } from '@steeple/contracts'
-import { readCertificate } from '@steeple/sgp22'
+import { newKey, readCertificate } from '@steeple/sgp22'
 import { assert, eventually, suite, type TestResponse, tempDir } from '@steeple/testkit'
 import { anyClient } from '../src/certs/sets.ts'
 import { type CertBed, certBed } from './support/cert-bed.ts'
@@ -148,6 +148,36 @@ routes('imports the published test hierarchy whole, and again without a change',
   })
 })
 
+routes(
+  'takes a CI whose key is published beside another one when it is forced alone, and says what it is',
+  async () => {
+    await withBed(async ({ bed, certs, health }) => {
+      await bed.request('POST', '/v1/esim/certs/init', { body: { host: 'a.example.org', curves: ['P-256'] } })
+      const body = await filesOf([
+        'CERT_CI_ECDSA_NIST.der',
+        'CERT_S_SM_DPauth_ECDSA_NIST.der',
+        'SK_S_SM_DPauth_ECDSA_NIST.pem',
+        'CERT_S_SM_DPpb_ECDSA_NIST.der',
+        'SK_S_SM_DPpb_ECDSA_NIST.pem',
+      ])
+      const refused = await bed.request('POST', '/v1/esim/certs/import', { body })
+      assert.is(refused.status, 400)
+      assert.match(messageOf(refused), /CERT_CI_ECDSA_NIST.*private key of this CI \(SGP\.26\) is published/)
+      assert.equal([certs().identities().length, health().status], [1, 'ok'])
+      const forced = await bed.request('POST', '/v1/esim/certs/import', { body: { ...body, force: true } })
+      assert.is(forced.status, 200)
+      assert.ok((forced.body as { certs: { is_test: boolean }[] }).certs.every(({ is_test }) => is_test))
+      assert.equal(
+        [health().status, /a test CI of SGP\.26 is beside another one/.test(health().detail)],
+        ['degraded', true],
+      )
+      const key = createPublicKey(newKey('P-256')).export({ format: 'der', type: 'spki' }).toString('base64')
+      const eum = await bed.request('POST', '/v1/esim/certs/lab-eum', { body: { public_keys: [key] } })
+      assert.equal([eum.status, codeOf(eum)], [409, 'esim_cert_conflict'])
+    })
+  },
+)
+
 routes('names each file that it refuses, with what to do, and takes none of the others', async () => {
   await withBed(async ({ bed, certs }) => {
     const all = [
@@ -277,7 +307,9 @@ routes('looks into the folder again when the configuration is read again', async
           if (/_NIST\.(der|pem)$/.test(name)) await copyFile(new URL(name, FIXTURES), join(dir.path, name))
         changed()
         await eventually(() => assert.is(certs().identities().length, 1))
-        await eventually(() => assert.equal([health().status, health().detail], ['ok', '1 set']))
+        await eventually(() =>
+          assert.equal([health().status, health().detail.split(',')[0]], ['ok', '1 set']),
+        )
         await dir.remove()
         changed()
         await eventually(() => assert.match(health().detail, /certs_dir cannot be read/))
@@ -321,7 +353,9 @@ routes(
           ),
         )
         assert.not.ok(isThere())
-        await eventually(() => assert.equal([health().status, health().detail], ['ok', '2 sets']))
+        await eventually(() =>
+          assert.equal([health().status, health().detail.split(',')[0]], ['ok', '2 sets']),
+        )
         const body = await filesOf(names)
         assert.is((await bed.request('POST', '/v1/esim/certs/import', { body })).status, 200)
         assert.ok(isThere())

@@ -16,6 +16,9 @@ interface InitOptions extends ConnectionOptions {
   readonly curve?: readonly string[]
   readonly force?: boolean
 }
+interface ImportOptions extends ConnectionOptions {
+  readonly force?: boolean
+}
 interface ExportOptions extends ConnectionOptions {
   readonly curve?: (typeof CURVES)[number]
 }
@@ -63,7 +66,9 @@ export function addEsimCerts(esim: Command, terminal: Terminal): void {
     certs,
     'import <files...>',
     'take certificates and their keys, and revocation lists (PEM or DER), or folders of them; all or none',
-  ).action((files: readonly string[], options: ConnectionOptions) => importFiles(terminal, files, options))
+  )
+    .option('--force', 'also a CI whose private key is published (SGP.26) beside another one')
+    .action((files: readonly string[], options: ImportOptions) => importFiles(terminal, files, options))
   restCommand(certs, 'remove <id>', 'remove a certificate and its key').action(
     async (id: string, options: ConnectionOptions) => {
       await connect(terminal, options).change('DELETE', certPath(id), undefined)
@@ -121,6 +126,10 @@ function shown(terminal: Terminal, isJson: boolean, body: Json): void {
   const rows = Array.isArray(body.certs) ? body.certs.filter(isObject) : []
   if (isJson) terminal.out(jsonText(body))
   else printList(terminal, false, { key: 'certs', rows, nextCursor: null }, COLUMNS)
+  if (!isJson && rows.some((row) => row.is_test === true))
+    terminal.err(
+      'The private key of this CI is published: whoever has it can make eUICCs, and read profiles. Issue SIMs for tests alone.\n',
+    )
 }
 
 async function list(terminal: Terminal, options: ListOptions): Promise<void> {
@@ -134,13 +143,19 @@ const COLUMNS = [
   { title: 'KEY', value: (row: Json) => (row.has_key === true ? 'yes' : '') },
   {
     title: 'IN USE',
-    value: (row: Json) => (row.revoked === true ? 'revoked' : row.in_use === true ? 'yes' : ''),
+    value: (row: Json) => usedWord(row),
   },
   { title: 'UNTIL', value: (row: Json) => moment(row.not_after) },
   { title: 'HOSTS', value: (row: Json) => (Array.isArray(row.hosts) ? row.hosts.join(', ') : '') },
   { title: 'SUBJECT', value: (row: Json) => row.subject },
   { title: 'ID', value: (row: Json) => row.id },
 ] as const
+
+function usedWord({ revoked: isRevoked, in_use: isUsed, is_test: isTest }: Json): string {
+  if (isRevoked === true) return 'revoked'
+  if (isUsed !== true) return ''
+  return isTest === true ? 'for tests' : 'yes'
+}
 
 async function exportCi(terminal: Terminal, options: ExportOptions): Promise<void> {
   const client = connect(terminal, options)
@@ -165,13 +180,13 @@ async function exportCi(terminal: Terminal, options: ExportOptions): Promise<voi
 async function importFiles(
   terminal: Terminal,
   names: readonly string[],
-  options: ConnectionOptions,
+  { force, ...options }: ImportOptions,
 ): Promise<void> {
   const paths = (await Promise.all(names.map(filesAt))).flat()
   const files = await Promise.all(
     paths.map(async (path) => ({ name: basename(path), base64: (await readFile(path)).toString('base64') })),
   )
-  const { body } = await connect(terminal, options).change('POST', '/v1/esim/certs/import', { files })
+  const { body } = await connect(terminal, options).change('POST', '/v1/esim/certs/import', { files, force })
   shown(terminal, options.json === true, body)
 }
 

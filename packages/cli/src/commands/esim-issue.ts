@@ -16,6 +16,7 @@ interface IssueOptions extends ConnectionOptions {
   readonly expiresIn?: string
   readonly confirmationCode?: string
   readonly eid?: string
+  readonly ci?: string
   readonly profile?: string
   readonly apn?: readonly string[]
   readonly simExpiresIn?: string
@@ -40,6 +41,7 @@ export function addEsimIssue(esim: Command, terminal: Terminal): void {
       'what the phone asks for; - reads it from standard input, as other users see the process list',
     )
     .option('--eid <digits>', 'the only eUICC that gets it')
+    .option('--ci <key id>', 'of that EID, where certificates of several CIs are in use')
     .option('--count <sims>', 'so many new SIMs; 1 when absent', positiveInteger)
     .option('--label <text>', 'of new SIMs')
     .option('--profile <name>', 'of new SIMs')
@@ -63,6 +65,7 @@ async function issue(terminal: Terminal, hash: string | undefined, options: Issu
     confirmation_code: await confirmationCode(terminal, options.confirmationCode),
     expires_in: options.expiresIn,
     eid: options.eid,
+    ci_pkid: options.ci,
     count: options.count,
     label: options.label,
     profile: options.profile,

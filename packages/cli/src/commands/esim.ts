@@ -129,6 +129,7 @@ async function euiccs(terminal: Terminal, options: ListOptions): Promise<void> {
   const list = await connect(terminal, options).list('/v1/esim/euiccs', 'euiccs', options.limit)
   printList(terminal, options.json === true, list, [
     { title: 'EID', value: (row) => last(row.eid_last4), fit: 'whole' },
+    { title: 'CI', value: (row) => (typeof row.authority === 'string' ? row.authority.slice(0, 8) : '') },
     { title: 'PROFILES', value: (row) => profilesOf(row) },
     { title: 'FIRST SEEN', value: (row) => moment(row.first_seen_at) },
     { title: 'LAST SEEN', value: (row) => moment(row.last_seen_at) },

@@ -1,6 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { type JsonSchema, objectSchema, type Route, route, validationFailed } from '@steeple/contracts'
 import { type Certificate, type Issued, issueEum, type RspCurve } from '@steeple/sgp22'
+import { authorityOf } from './authority.ts'
 import { esimCertConflict } from './errors.ts'
 import { fits, type HeldCertificate, type NewCertificate } from './held.ts'
 import { type CertParts, keepCertificates } from './keep.ts'
@@ -116,7 +117,7 @@ function newEum(ci: Issued, key: KeyObject, nowMs: number): Certificate {
 /** The newest CI of that curve, which has to be the box's own, as have all the others. */
 function ownCi(curve: RspCurve, held: readonly HeldCertificate[]): Issued {
   const authorities = held.filter(({ row }) => row.role === 'ci').toSorted(newestFirst)
-  if (authorities.some(({ key }) => key === undefined))
+  if (authorities.some(({ row, key }) => authorityOf(row.ci_pkid, key !== undefined) !== 'own'))
     throw esimCertConflict(
       "there are certificates of a CI that is not this box's own; eUICCs of a lab have no place beside them",
     )

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { type Certificate, isSameName, isSignedBy, nameText, publicKeyOf } from '@steeple/sgp22'
 import type { CertRow } from '../store/rows.ts'
+import { isPublished, PUBLISHED_WORDS } from './authority.ts'
 import type { FileProblem, FoundInFiles } from './files.ts'
 import { certificateId, fits, type HeldCertificate, type NewCertificate } from './held.ts'
 import { listProblem, revocationsIn } from './revoked.ts'
@@ -38,6 +39,8 @@ export interface ImportTerms {
   readonly left?: ReadonlySet<string>
   /** What is revoked already: `revocationId`. */
   readonly revoked?: ReadonlySet<string>
+  /** Also a CI whose key is published beside others, and the other way round. */
+  readonly isForced?: boolean
 }
 const NONE: ReadonlySet<string> = new Set()
 
@@ -48,7 +51,7 @@ const NONE: ReadonlySet<string> = new Set()
 export function planImport(
   found: FoundInFiles,
   held: readonly HeldCertificate[],
-  { nowMs, left = NONE, revoked = NONE }: ImportTerms,
+  { nowMs, left = NONE, revoked = NONE, isForced = false }: ImportTerms,
 ): ImportPlan {
   const problems: FileProblem[] = [...found.problems]
   const refuse = (file: string, problem: string | undefined): boolean => {
@@ -92,7 +95,12 @@ export function planImport(
   // One that is here already is no problem of its file, even if its partner has been removed since.
   const good = [...newCis, ...signed].filter(
     (one) =>
-      !isNew(one, held, keyOf) || !refuse(one.file, ownerProblem(one.role, one.certificate, signed, held)),
+      !isNew(one, held, keyOf) ||
+      !refuse(
+        one.file,
+        ownerProblem(one.role, one.certificate, signed, held) ??
+          (isForced ? undefined : mixProblem(one, signed, held)),
+      ),
   )
   const all = [...found.certificates, ...held].map(({ certificate }) => certificate)
   for (const { file, key } of found.keys)
@@ -181,6 +189,28 @@ function ownerProblem(
   return `${ROLE_WORDS[role]} has the owner ${owner}, and each ${ROLE_WORDS[other]} of its CI another one (${[...new Set(others)].join(', ')}); import both of one SM-DP+`
 }
 
+/** A published CI names eUICCs as it likes, and whoever is served under another one may be among them. */
+function mixProblem(
+  { role, certificate }: Candidate,
+  signed: readonly Candidate[],
+  held: readonly HeldCertificate[],
+): string | undefined {
+  if (role !== 'ci' && role !== 'dpauth') return undefined
+  const isOpen = isPublished(ciOf(role, certificate))
+  const others = [
+    ...held.filter(({ row, isRevoked }) => row.role === 'dpauth' && isRevoked !== true),
+    ...signed.filter((one) => one.role === 'dpauth'),
+  ].filter((one) => isPublished(one.certificate.authorityKeyId ?? '') !== isOpen)
+  if (others.length === 0) return undefined
+  return isOpen
+    ? `${ROLE_WORDS[role]} is for tests: ${PUBLISHED_WORDS}; beside certificates of another CI it is refused unless forced`
+    : `${ROLE_WORDS[role]} would stand beside a test CI of SGP.26: ${PUBLISHED_WORDS}; remove that one first (svc esim certs list), or force it`
+}
+
+function ciOf(role: CertRow['role'], certificate: Certificate): string {
+  return (role === 'ci' ? certificate.subjectKeyId : certificate.authorityKeyId) ?? ''
+}
+
 function isNew(
   { certificate }: Candidate,
   held: readonly HeldCertificate[],
@@ -191,6 +221,5 @@ function isNew(
 }
 
 function newCertificate({ role, certificate }: Candidate, key: KeyObject | undefined): NewCertificate {
-  const ciPkid = (role === 'ci' ? certificate.subjectKeyId : certificate.authorityKeyId) ?? ''
-  return { role, certificate, ciPkid, key }
+  return { role, certificate, ciPkid: ciOf(role, certificate), key }
 }

@@ -1,5 +1,6 @@
 import { type JsonSchema, objectSchema, TIMESTAMP_SCHEMA, timestampFromMs } from '@steeple/contracts'
 import { nameText } from '@steeple/sgp22'
+import { isPublished } from './authority.ts'
 import type { HeldCertificate } from './held.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
@@ -20,6 +21,11 @@ const RECORD: Readonly<Record<string, JsonSchema>> = {
   not_after: TIMESTAMP_SCHEMA,
   added_at: TIMESTAMP_SCHEMA,
   has_key: { type: 'boolean', description: 'Whether its private key is here, sealed. No answer holds it.' },
+  is_test: {
+    type: 'boolean',
+    description:
+      'Whether the private key of its CI is published (SGP.26): what is made with it is for tests alone.',
+  },
   revoked: { type: 'boolean', description: 'Whether its issuer or somebody here has taken it back.' },
   in_use: { type: 'boolean', description: 'Whether sessions or the listener use it now.' },
 }
@@ -51,6 +57,7 @@ export function certRecord(
     not_after: timestampFromMs(row.not_after_ms),
     added_at: timestampFromMs(row.added_at_ms),
     has_key: key !== undefined,
+    is_test: isPublished(row.ci_pkid),
     revoked: isRevoked,
     in_use: inUse.has(row.id),
   }

@@ -29,6 +29,7 @@ interface InitBody {
 }
 interface ImportBody {
   readonly files: readonly { readonly name: string; readonly pem?: string; readonly base64?: string }[]
+  readonly force?: boolean
 }
 
 const CURVES: readonly RspCurve[] = ['P-256', 'brainpoolP256r1']
@@ -71,6 +72,10 @@ const IMPORT_BODY: JsonSchema = objectSchema(
         },
         ['name'],
       ),
+    },
+    force: {
+      type: 'boolean',
+      description: 'Also a CI whose private key is published (SGP.26) beside another one.',
     },
   },
   ['files'],
@@ -165,7 +170,7 @@ function importRoute(parts: CertParts): Route {
     summary: 'Import certificates and their private keys',
     description:
       'PEM or DER: CERT.CI, CERT.DPauth, CERT.DPpb, CERT.DPtls, each with its key (EC, SEC 1 or PKCS #8) but the CI, in any ' +
-      'order; revocation lists of a CI. All are taken or none: each file that is refused is named with what is wrong. Keys are sealed at once.',
+      'order; revocation lists of a CI. A test CI whose private key is published is refused beside others unless forced. All are taken or none: each file that is refused is named with what is wrong. Keys are sealed at once.',
     schema: { body: IMPORT_BODY, response: IMPORTED_SCHEMA },
     audit: 'esim_cert.import',
     handle: async (request) => {
@@ -173,6 +178,7 @@ function importRoute(parts: CertParts): Route {
       const plan = planImport(readFiles(files), parts.certs.all(), {
         nowMs: parts.context.clock.nowMs(),
         revoked: parts.certs.revoked(),
+        isForced: request.body.force === true,
       })
       if (plan.problems.length > 0) {
         const details = plan.problems.map(({ file, problem }) => ({

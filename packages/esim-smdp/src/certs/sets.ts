@@ -1,4 +1,5 @@
 import type { RspIdentity, TlsWishes } from '../parts.ts'
+import { authorityOf } from './authority.ts'
 import type { HeldCertificate } from './held.ts'
 
 /** A set that a session can sign with, and the certificates that it is made of. */
@@ -127,6 +128,7 @@ function setOf(ci: HeldCertificate, auth: HeldCertificate, pb: HeldCertificate):
     identity: {
       id: `${auth.row.id} ${pb.row.id}`,
       ciPkid: auth.row.ci_pkid,
+      authority: authorityOf(auth.row.ci_pkid, ci.key !== undefined),
       curve: auth.row.curve,
       ci: ci.row.der,
       auth: { der: auth.row.der, key: auth.key },

@@ -1,4 +1,6 @@
 import type { ComponentHealth } from '@steeple/contracts'
+import type { RspIdentity } from '../parts.ts'
+import { PUBLISHED_WORDS } from './authority.ts'
 import type { HeldCertificate } from './held.ts'
 import type { CertParts } from './keep.ts'
 import { isRenewable } from './renew.ts'
@@ -38,12 +40,14 @@ export function certificateHealth(
 ): () => ComponentHealth {
   return () => {
     const problem = context.config.enabled ? problemOf() : undefined
-    const sets = certs.identities().length
+    const all = certs.identities()
+    const sets = all.length
+    const words = `${sets} ${sets === 1 ? 'set' : 'sets'}`
     return {
       name: 'certificates',
       kind: 'feature',
       status: problem === undefined ? 'ok' : 'degraded',
-      detail: problem ?? `${sets} ${sets === 1 ? 'set' : 'sets'}`,
+      detail: problem ?? (all.some(isTest) ? `${words}, for tests alone: ${PUBLISHED_WORDS}` : words),
     }
   }
   function problemOf(): string | undefined {
@@ -51,6 +55,8 @@ export function certificateHealth(
       return `${certs.unreadable()} certificates in the store cannot be opened; is the vault key the one they were sealed with?`
     if (certs.identities().length === 0)
       return 'no complete and valid set of CERT.CI, CERT.DPauth and CERT.DPpb; svc esim certs init makes one for a lab, svc esim certs import takes yours'
+    if (certs.identities().some(isTest) && !certs.identities().every(isTest))
+      return `a test CI of SGP.26 is beside another one: ${PUBLISHED_WORDS}; remove what belongs to one of them (svc esim certs list, svc esim certs remove ID)`
     const files = refused()
     if (files === undefined) return 'esim.certs_dir cannot be read; see the log'
     if (files > 0) return `${files} files of esim.certs_dir are refused; the log says why`
@@ -68,6 +74,10 @@ export function certificateHealth(
       ? `${role} (${curve}) was valid until ${when}; import a new one`
       : `${role} (${curve}) is valid until ${when}; import a new one before that day`
   }
+}
+
+function isTest({ authority }: RspIdentity): boolean {
+  return authority === 'test'
 }
 
 /** Those in use, and those that were until they ended: nothing has taken their place. */

@@ -10,6 +10,7 @@ export interface EsimIssueBody {
   /** Of a new SIM. */
   readonly sim_expires_in?: string
   readonly eid?: string
+  readonly ci_pkid?: string
   /** Of new SIMs. */
   readonly count?: number
   readonly label?: string
@@ -49,6 +50,12 @@ export function issueBodySchema(sims: JsonSchema): JsonSchema {
       pattern: '^[0-9]{32}$',
       writeOnly: true,
       description: 'The only eUICC that gets the profile; whoever comes first when absent.',
+    },
+    ci_pkid: {
+      type: 'string',
+      pattern: '^[0-9a-fA-F]{40}$',
+      description:
+        'Key identifier of the CI that the eUICC of that EID is of. Needed where certificates of several are in use.',
     },
     ...Object.fromEntries(Object.entries(ofSims).map(([name, { default: __, ...schema }]) => [name, schema])),
     sim_expires_in: { ...DURATION, description: 'Life of a new SIM; as POST /v1/sims when absent.' },

@@ -11,7 +11,10 @@ import {
 } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
 import { termsNow } from '../states/terms.ts'
+import type { NamedEuicc } from '../store/adopt-store.ts'
 import { batchPart } from './batch-part.ts'
+import { boundEid } from './bound-eid.ts'
+import { esimCodeConflict } from './conflict.ts'
 import type { EsimIssueBody } from './issue-body.ts'
 import type { Candidates, IssueRequest } from './issue-request.ts'
 import { type CodeTerms, type NewCode, newCode } from './new-codes.ts'
@@ -27,7 +30,7 @@ export async function issueCodes(parts: EsimParts, request: IssueRequest): Promi
   needReady(parts)
   const body = request.body ?? {}
   checkBody(body)
-  const terms = termsOf(parts, body)
+  const terms = await termsOf(parts, body)
   const candidates = await candidatesOf(parts, request)
   const codes: NewCode[] = []
   for (const card of candidates.cards)
@@ -44,7 +47,7 @@ async function candidatesOf(parts: EsimParts, request: IssueRequest): Promise<Ca
   const body = request.body ?? {}
   if (body.imsi_sha256_12 !== undefined) return await existing(parts, body.imsi_sha256_12)
   if (body.batch_id !== undefined) return await batchPart(parts, request, body.batch_id)
-  const { confirmation_code: _, eid: __, expires_in: ___, sim_expires_in, ...sims } = body
+  const { confirmation_code: _, eid: __, ci_pkid: ____, expires_in: ___, sim_expires_in, ...sims } = body
   const prepared = await parts.issuer.prepare(
     sim_expires_in === undefined ? sims : { ...sims, expires_in: sim_expires_in },
     request,
@@ -76,7 +79,7 @@ function checkBody(body: EsimIssueBody): void {
   const details: ErrorDetail[] = []
   const ways = (['imsi_sha256_12', 'batch_id'] as const).filter((key) => body[key] !== undefined)
   const [way] = ways
-  const fits = new Set([...OF_CODES, ...(way === 'batch_id' ? [] : ['eid'])])
+  const fits = new Set([...OF_CODES, ...(way === 'batch_id' ? [] : ['eid', 'ci_pkid'])])
   if (way !== undefined)
     for (const key of Object.keys(body))
       if (key !== way && !fits.has(key))
@@ -99,7 +102,8 @@ function lifeOf(text: string): number | undefined {
   return lifeMs === undefined || lifeMs > MAX_LIFE_MS ? undefined : lifeMs
 }
 
-function termsOf({ context }: EsimParts, body: EsimIssueBody): CodeTerms {
+async function termsOf(parts: EsimParts, body: EsimIssueBody): Promise<CodeTerms> {
+  const { context } = parts
   const { smdp_address, single_use, code_expiry } = context.config
   const nowMs = Math.floor(context.clock.nowMs())
   const lifeMs = lifeOf(body.expires_in ?? code_expiry)
@@ -108,10 +112,31 @@ function termsOf({ context }: EsimParts, body: EsimIssueBody): CodeTerms {
     smdpAddress: smdp_address,
     isSingleUse: single_use,
     confirmationCode: body.confirmation_code,
-    eid: body.eid,
+    euicc: await euiccOf(parts, body),
     nowMs,
     expiresAtMs: nowMs + Math.floor(lifeMs),
   }
+}
+
+async function euiccOf(
+  parts: EsimParts,
+  { eid, ci_pkid: ciPkid }: EsimIssueBody,
+): Promise<NamedEuicc | undefined> {
+  if (eid === undefined && ciPkid !== undefined)
+    throw validationFailed('/ci_pkid goes with eid', {
+      details: [{ pointer: '/ci_pkid', message: 'goes with eid' }],
+    })
+  if (eid === undefined) return undefined
+  const euicc = await boundEid(parts, eid, ciPkid)
+  if (typeof euicc === 'object') return euicc
+  if (euicc === 'ci_unknown')
+    throw validationFailed('no set of certificates in use is under the CI that ci_pkid names', {
+      details: [{ pointer: '/ci_pkid', message: 'has to be the key identifier of a CI in use' }],
+    })
+  const cis = parts.certs.identities().map((set) => set.ciPkid)
+  throw esimCodeConflict(
+    `certificates of several CIs are in use, and an EID counts under one alone; say in ci_pkid which one the eUICC is of: ${cis.join(', ')}`,
+  )
 }
 
 function say(

@@ -1,6 +1,6 @@
 import type { SimCard, SimCredentials } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
-import { eidHash } from '../store/euicc-store.ts'
+import type { NamedEuicc } from '../store/adopt-store.ts'
 import type { CodeRow } from '../store/rows.ts'
 import { activationCode } from './activation.ts'
 import { confirmationDigest } from './confirmation.ts'
@@ -12,8 +12,8 @@ export interface CodeTerms {
   readonly smdpAddress: string
   readonly isSingleUse: boolean
   readonly confirmationCode: string | undefined
-  /** 32 digits: the only eUICC that gets it. */
-  readonly eid: string | undefined
+  /** The only one that gets it. */
+  readonly euicc: NamedEuicc | undefined
   readonly nowMs: number
   readonly expiresAtMs: number
 }
@@ -43,7 +43,7 @@ export async function newCode(
   const token = drawToken()
   const matchingId = drawMatchingId()
   const aad = `esim_smdp_code/${token}`
-  const { confirmationCode, eid, nowMs } = terms
+  const { confirmationCode, euicc, nowMs } = terms
   const row: CodeRow = {
     token,
     hash: card.imsi,
@@ -54,8 +54,8 @@ export async function newCode(
       confirmationCode === undefined ? null : vault.seal(confirmationDigest(confirmationCode), aad),
     iccid_mac: await lookup.mac(iccid),
     iccid_last4: iccid.slice(-4),
-    eid_hash: eid === undefined ? null : eidHash(eid),
-    eid_last4: eid?.slice(-4) ?? null,
+    eid_hash: euicc?.hash ?? null,
+    eid_last4: euicc?.eid.slice(-4) ?? null,
     smdp_address: terms.smdpAddress,
     single_use: terms.isSingleUse ? 1 : 0,
     attempts: 0,

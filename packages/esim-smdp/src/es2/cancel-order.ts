@@ -3,7 +3,7 @@ import { drawMatchingId } from '../codes/draw.ts'
 import { move } from '../states/move.ts'
 import { termsNow } from '../states/terms.ts'
 import { CODES, type CodeRow } from '../store/rows.ts'
-import { type Es2Call, type Es2Done, type Es2Work, eidIn, neededIccid, noOrder, ownOrder } from './core.ts'
+import { type Es2Call, type Es2Done, type Es2Work, euiccIn, neededIccid, noOrder, ownOrder } from './core.ts'
 import { Es2Refused } from './refusal.ts'
 
 const ANY_MATCHING_ID = /^[\s\S]{0,512}$/
@@ -33,7 +33,7 @@ export async function cancelOrder(call: Es2Call): Promise<Es2Work> {
   const id = drawMatchingId()
   const asked: Cancellation = {
     iccidMac: await parts.lookup.mac(iccid),
-    eidHash: eidIn(call)?.hash,
+    eidHash: (await euiccIn(call))?.hash,
     matchingMac:
       matchingId === undefined || matchingId === '' ? undefined : await parts.lookup.mac(matchingId),
     isFinal: final === 'Unavailable',

@@ -2,13 +2,14 @@ import type { MutationTx } from '@steeple/contracts'
 import { confirmationDigest } from '../codes/confirmation.ts'
 import { move } from '../states/move.ts'
 import { termsNow } from '../states/terms.ts'
+import type { NamedEuicc } from '../store/adopt-store.ts'
 import { codeOfMatching } from '../store/order-store.ts'
 import type { CodeRow } from '../store/rows.ts'
 import {
   type Es2Call,
   type Es2Done,
   type Es2Work,
-  eidIn,
+  euiccIn,
   isOver,
   neededIccid,
   noOrder,
@@ -28,7 +29,7 @@ interface Confirmation {
   /** Undefined: the drawn one. Empty: none is told, the eUICC is known by its EID. */
   readonly matchingId: string | undefined
   readonly matchingMac: Uint8Array | undefined
-  readonly eid: { readonly eid: string; readonly hash: string } | undefined
+  readonly eid: NamedEuicc | undefined
   /** SHA-256 of the confirmation code. */
   readonly confirmation: Uint8Array | undefined
   readonly isReleased: boolean
@@ -49,7 +50,7 @@ export async function confirmOrder(call: Es2Call): Promise<Es2Work> {
     matchingId,
     matchingMac:
       matchingId === undefined || matchingId === '' ? undefined : await parts.lookup.mac(matchingId),
-    eid: eidIn(call),
+    eid: await euiccIn(call),
     confirmation: code === undefined ? undefined : confirmationDigest(code),
     isReleased,
   }

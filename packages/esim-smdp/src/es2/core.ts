@@ -1,7 +1,8 @@
 import type { MutationTx } from '@steeple/contracts'
+import { boundEid } from '../codes/bound-eid.ts'
 import type { EsimParts } from '../parts.ts'
+import type { NamedEuicc } from '../store/adopt-store.ts'
 import { type Ordered, orderedOf } from '../store/es2-store.ts'
-import { eidHash } from '../store/euicc-store.ts'
 import type { CodeRow } from '../store/rows.ts'
 import { CODES } from '../store/rows.ts'
 import type { Es2Caller } from './caller.ts'
@@ -60,10 +61,13 @@ export function iccidOut(digits: string): string {
   return digits.padEnd(20, 'F')
 }
 
-/** The EID of a message, hashed as codes have it. */
-export function eidIn({ message }: Es2Call): { readonly eid: string; readonly hash: string } | undefined {
+/** The eUICC of the EID of a message. Throws `Es2Refused`. */
+export async function euiccIn({ message, parts }: Es2Call): Promise<NamedEuicc | undefined> {
   const eid = message.text('eid', EID)
-  return eid === undefined ? undefined : { eid, hash: eidHash(eid) }
+  if (eid === undefined) return undefined
+  const euicc = await boundEid(parts, eid)
+  if (typeof euicc === 'string') throw new Es2Refused('eid_unclear')
+  return euicc
 }
 
 /** The order of an ICCID, as it is in this transaction, when it is the caller's. Throws `Es2Refused`. */

@@ -10,7 +10,7 @@ import { withoutCode } from '../codes/place.ts'
 import { ORDERS } from '../store/es2-rows.ts'
 import { ordersSince } from '../store/es2-store.ts'
 import { CODES, type CodeRow } from '../store/rows.ts'
-import { type Es2Call, type Es2Done, type Es2Work, eidIn, iccidIn, iccidOut } from './core.ts'
+import { type Es2Call, type Es2Done, type Es2Work, euiccIn, iccidIn, iccidOut } from './core.ts'
 import { Es2Refused } from './refusal.ts'
 
 const HOUR_MS = 3_600_000
@@ -90,7 +90,7 @@ async function allocated(
     smdpAddress: smdp_address,
     isSingleUse: single_use,
     confirmationCode: undefined,
-    eid: eidIn(call)?.eid,
+    euicc: await euiccIn(call),
     nowMs: call.nowMs,
     expiresAtMs: call.nowMs + (msFromDuration(code_expiry) ?? DEFAULT_LIFE_MS),
   })

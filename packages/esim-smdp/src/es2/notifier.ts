@@ -2,6 +2,7 @@ import { backoffMs, type ImsiHash } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
 import { ORDERS, PROGRESS, type ProgressRow } from '../store/es2-rows.ts'
 import { progressDue, progressWaiting, pruneCalls, pruneProgress } from '../store/es2-store.ts'
+import { eidOfRow } from '../store/euicc-store.ts'
 import { CODES, EUICCS } from '../store/rows.ts'
 import { iccidOut } from './core.ts'
 import type { Es2Metrics } from './metrics.ts'
@@ -101,10 +102,7 @@ async function progressBody(parts: EsimParts, row: ProgressRow): Promise<object 
   const iccid = Buffer.from(credentials.iccid).toString('latin1')
   credentials.wipe()
   const euicc = row.eid_hash === null ? undefined : await EUICCS.find(context.db, { eid_hash: row.eid_hash })
-  const eid =
-    euicc === undefined
-      ? undefined
-      : Buffer.from(vault.open(euicc.eid_sealed, `esim_smdp_euicc/${euicc.eid_hash}`)).toString('latin1')
+  const eid = euicc && eidOfRow(vault, euicc)
   return {
     header: {
       functionRequesterIdentifier: certs.identities()[0]?.owner ?? context.config.smdp_address,

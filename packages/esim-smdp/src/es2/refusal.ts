@@ -13,6 +13,7 @@ export type Es2RefusalName =
   | 'type_differs'
   | 'eid_missing'
   | 'eid_differs'
+  | 'eid_unclear'
   | 'matching_id_format'
   | 'matching_id_weak'
   | 'matching_id_taken'
@@ -41,6 +42,11 @@ export const ES2_REFUSALS: Readonly<Record<Es2RefusalName, readonly [string, str
   type_differs: ['8.2.5', '3.8', 'The profile of this ICCID is of another type.'],
   eid_missing: ['8.1.1', '2.2', 'Without a matching id the order needs an EID.'],
   eid_differs: ['8.1.1', '3.10', 'The order is for another EID.'],
+  eid_unclear: [
+    '8.1.1',
+    '3.10',
+    'Certificates of no CI or of several are in use here, and ES2+ cannot say which one this EID is of.',
+  ],
   matching_id_format: ['8.2.6', '2.1', 'A matching id has 1 to 64 of A-Z, 0-9 and hyphens.'],
   matching_id_weak: [
     '8.2.6',

@@ -10,6 +10,7 @@ import { type RefusalName, Refused } from '../rsp/refusal.ts'
 import { smdpSigned2 } from '../rsp/server-messages.ts'
 import { type Move, move } from '../states/move.ts'
 import { standingOf } from '../states/standing.ts'
+import { adoptEarlier } from '../store/adopt-store.ts'
 import { euiccSeen, isLocked, withFailure } from '../store/euicc-store.ts'
 import { codeOfEid, codeOfMatching, isHeldElsewhere } from '../store/order-store.ts'
 import { CODES, type CodeRow, EUICCS, type EuiccRow, type SessionRow } from '../store/rows.ts'
@@ -69,6 +70,7 @@ export async function authenticateClient(
   if (!response.isOk) return await giveUp(core, session, response)
   const identity = identityOf(core, session)
   const euicc = proveEuicc(core, session, response)
+  await adoptEarlier(core.parts, euicc)
   const sought = await soughtBy(core, response, euicc)
   const offer = offerOf(core, session, identity, response, sought)
   const { refusal, locked } = await db.write((tx) =>

@@ -1,3 +1,4 @@
+import { eidOfRow, shownEid } from '../store/euicc-store.ts'
 import type { EuiccRow } from '../store/rows.ts'
 import type { Es9Core } from './core.ts'
 
@@ -5,7 +6,7 @@ import type { Es9Core } from './core.ts'
 export async function tellLocked({ parts }: Es9Core, row: EuiccRow): Promise<void> {
   const { log } = parts.context
   const data = {
-    eid_sha256_12: row.eid_hash.slice(0, 12),
+    eid_sha256_12: shownEid(eidOfRow(parts.vault, row)),
     eid_last4: row.eid_last4,
     failures: row.failures,
     locked_s: Math.ceil(((row.locked_until_ms ?? 0) - row.last_seen_ms) / 1_000),

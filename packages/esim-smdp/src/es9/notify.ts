@@ -10,6 +10,7 @@ import {
 } from '../rsp/notification.ts'
 import { Refused } from '../rsp/refusal.ts'
 import { type CodeEvent, move } from '../states/move.ts'
+import { adoptEarlier } from '../store/adopt-store.ts'
 import { heldAfter } from '../store/held-store.ts'
 import { putNotice } from '../store/notice-store.ts'
 import { codesOfIccid } from '../store/order-store.ts'
@@ -34,7 +35,7 @@ interface Proven {
 export async function handleNotification(core: Es9Core, octets: Uint8Array): Promise<NoticeResult> {
   const notice = noticeIn(octets)
   if (notice === undefined) return 'unreadable'
-  const proven = notice.kind === 'result' ? await provenResult(core, notice) : provenOther(core, notice)
+  const proven = notice.kind === 'result' ? await provenResult(core, notice) : await provenOther(core, notice)
   if (proven === undefined) return 'not_verified'
   const token = await tokenOf(core, proven)
   if (token === undefined) return 'unknown_profile'
@@ -62,14 +63,16 @@ async function provenResult(core: Es9Core, notice: InstallNotice): Promise<Prove
   return { notice, eidHash: session.eid_hash, session }
 }
 
-/** By its certificates, under whichever CI of ours they are. */
-function provenOther(core: Es9Core, notice: OtherNotice): Proven | undefined {
+/** By its certificates, under whichever CI of ours they are: it counts for what went out under that one. */
+async function provenOther(core: Es9Core, notice: OtherNotice): Promise<Proven | undefined> {
   const pkids = new Set(core.parts.certs.identities().map(({ ciPkid }) => ciPkid))
   for (const ci_pkid of pkids) {
     try {
       const euicc = euiccOfChain(core, { ci_pkid }, notice)
       const isSigned = verifyP1363(euicc.key, notice.signature, notice.signed)
-      return isSigned ? { notice, eidHash: euicc.hash, session: undefined } : undefined
+      if (!isSigned) return undefined
+      await adoptEarlier(core.parts, euicc)
+      return { notice, eidHash: euicc.hash, session: undefined }
     } catch (error) {
       if (!(error instanceof Refused)) throw error
     }

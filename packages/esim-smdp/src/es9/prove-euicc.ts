@@ -2,7 +2,7 @@ import { type KeyObject, timingSafeEqual } from 'node:crypto'
 import { checkEuiccChain, verifyP1363 } from '@steeple/sgp22'
 import type { AuthenticateOk } from '../rsp/authenticate-response.ts'
 import { type RefusalName, Refused } from '../rsp/refusal.ts'
-import { eidHash } from '../store/euicc-store.ts'
+import { euiccId } from '../store/euicc-store.ts'
 import type { SessionRow } from '../store/rows.ts'
 import type { Es9Core } from './core.ts'
 
@@ -10,6 +10,9 @@ import type { Es9Core } from './core.ts'
 export interface ProvenEuicc {
   /** 32 digits. */
   readonly eid: string
+  /** Who answers for that EID: the CI of its certificates. */
+  readonly authority: string
+  /** `euiccId` */
   readonly hash: string
   readonly last4: string
   /** SubjectPublicKeyInfo, DER. */
@@ -46,18 +49,19 @@ export function euiccOfChain(
   certificates: { readonly euicc: Uint8Array; readonly eum: Uint8Array },
 ): ProvenEuicc {
   const identities = core.parts.certs.identities()
-  const ci = identities.find(({ ciPkid }) => ciPkid === session.ci_pkid)?.ci
-  if (ci === undefined) throw new Refused('transaction')
+  const identity = identities.find(({ ciPkid }) => ciPkid === session.ci_pkid)
+  if (identity === undefined) throw new Refused('transaction')
   const { euicc, eum } = certificates
   const found = checkEuiccChain(
-    { euicc, eum, ci, nowMs: core.nowMs(), isRevoked: core.parts.certs.isRevoked },
+    { euicc, eum, ci: identity.ci, nowMs: core.nowMs(), isRevoked: core.parts.certs.isRevoked },
     core.verified,
   )
   if ('code' in found)
     throw new Refused(CHAIN_REFUSALS[found.code] ?? 'euicc_certificate', { cause: found.message })
   const { eid, spki, publicKey } = found
   core.keys.keep(spki, publicKey)
-  return { eid, hash: eidHash(eid), last4: eid.slice(-4), spki, key: publicKey }
+  const { authority } = identity
+  return { eid, authority, hash: euiccId(authority, eid), last4: eid.slice(-4), spki, key: publicKey }
 }
 
 /** Compares in a time that does not depend on where they differ. */

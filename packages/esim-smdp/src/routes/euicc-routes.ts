@@ -1,5 +1,6 @@
 import { type JsonSchema, objectSchema, ok, type Route, route, timestampFromMs } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
+import { eidOfRow, shownEid } from '../store/euicc-store.ts'
 import { heldBy } from '../store/held-store.ts'
 import { EUICCS, type EuiccRow, type HeldRow } from '../store/rows.ts'
 
@@ -20,6 +21,12 @@ const PROFILE: JsonSchema = objectSchema({
 })
 const EUICC: JsonSchema = objectSchema({
   eid_sha256_12: { type: 'string', description: 'The first 12 characters of the SHA-256 of its EID.' },
+  authority: {
+    type: ['string', 'null'],
+    description:
+      'Who answers for its EID: own (a CI whose key is here), test (a CI whose key is published), else the key identifier of its ' +
+      'CI. Two that have the same EID by different ones are two. Null: last seen by a version that did not look.',
+  },
   eid_last4: { type: 'string' },
   first_seen_at: TIME,
   last_seen_at: TIME,
@@ -33,7 +40,7 @@ const LIST: JsonSchema = objectSchema({
 })
 
 /** The eUICCs that have been here, and what they hold. */
-export function euiccRoutes({ context }: EsimParts): readonly Route[] {
+export function euiccRoutes({ context, vault }: EsimParts): readonly Route[] {
   return [
     route({
       method: 'GET',
@@ -59,7 +66,10 @@ export function euiccRoutes({ context }: EsimParts): readonly Route[] {
         )
         const last = shown.at(-1)
         return ok({
-          euiccs: shown.map((row) => euiccRecord(row, held.get(row.eid_hash) ?? [], context.clock.nowMs())),
+          euiccs: shown.map((row) => ({
+            eid_sha256_12: shownEid(eidOfRow(vault, row)),
+            ...euiccRecord(row, held.get(row.eid_hash) ?? [], context.clock.nowMs()),
+          })),
           next_cursor: rows.length > shown.length && last !== undefined ? page.cursor([last.eid_hash]) : null,
         })
       },
@@ -70,7 +80,7 @@ export function euiccRoutes({ context }: EsimParts): readonly Route[] {
 function euiccRecord(row: EuiccRow, held: readonly HeldRow[], nowMs: number): object {
   const isLocked = row.locked_until_ms !== null && row.locked_until_ms > nowMs
   return {
-    eid_sha256_12: row.eid_hash.slice(0, 12),
+    authority: row.authority,
     eid_last4: row.eid_last4,
     first_seen_at: timestampFromMs(row.first_seen_ms),
     last_seen_at: timestampFromMs(row.last_seen_ms),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Tx, Vault } from '@steeple/contracts'
+import type { Authority } from '../certs/authority.ts'
 import type { EuiccRow } from './rows.ts'
 
 /** Failures are counted anew after so long. */
@@ -12,20 +13,38 @@ const LONGEST_LOCK_MS = 3_600_000
 const FORGET_MS: number = 30 * WINDOW_MS
 const MOST_STRANGERS = 5_000
 
-/** SHA-256 (hex) of the 32 digits of an EID. */
-export function eidHash(eid: string): string {
-  return createHash('sha256').update(eid).digest('hex')
+/**
+ * What an eUICC is called in the store (hex): SHA-256 of the 32 digits of its EID where this service answers for it by a CI of
+ * its own, and SHA-256 of that behind the authority where another one does. Versions before had the first for all.
+ */
+export function euiccId(authority: Authority, eid: string): string {
+  const plain = sha256(eid)
+  return authority === 'own' ? plain : sha256(`${authority} ${plain}`)
+}
+
+/** The 32 digits of the EID of a row. Throws `store_corrupt`. */
+export function eidOfRow(vault: Vault, { eid_sealed, eid_hash }: EuiccRow): string {
+  return Buffer.from(vault.open(eid_sealed, `esim_smdp_euicc/${eid_hash}`)).toString('latin1')
+}
+
+/** The first 12 characters of SHA-256 of an EID, as answers and events show it. */
+export function shownEid(eid: string): string {
+  return sha256(eid).slice(0, 12)
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** The row of an eUICC that has proved who it is, with the time of this visit; a new one at its first. */
 export function euiccSeen(
   vault: Vault,
-  euicc: { readonly eid: string; readonly hash: string },
+  euicc: { readonly eid: string; readonly hash: string; readonly authority: Authority },
   known: EuiccRow | undefined,
   nowMs: number,
 ): EuiccRow {
-  const { eid, hash } = euicc
-  if (known !== undefined) return { ...known, last_seen_ms: nowMs }
+  const { eid, hash, authority } = euicc
+  if (known !== undefined) return { ...known, last_seen_ms: nowMs, authority }
   return {
     eid_hash: hash,
     eid_sealed: vault.seal(Buffer.from(eid), `esim_smdp_euicc/${hash}`),
@@ -35,6 +54,7 @@ export function euiccSeen(
     locked_until_ms: null,
     first_seen_ms: nowMs,
     last_seen_ms: nowMs,
+    authority,
   }
 }
 

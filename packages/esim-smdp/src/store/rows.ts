@@ -30,7 +30,7 @@ export interface CodeRow {
   /** HMAC of the ICCID's digits under the same key. */
   readonly iccid_mac: Uint8Array
   readonly iccid_last4: string
-  /** SHA-256 (hex) of the 32 digits of the EID that it belongs to; null: whoever comes first. */
+  /** The eUICC that it belongs to (`euiccId`); null: whoever comes first. */
   readonly eid_hash: string | null
   readonly eid_last4: string | null
   readonly smdp_address: string
@@ -130,6 +130,7 @@ export const SESSIONS: Table<SessionRow> = defineTable<SessionRow>(
 
 /** One eUICC that has been here. */
 export interface EuiccRow {
+  /** `euiccId`; so everywhere. */
   readonly eid_hash: string
   /** The 32 digits; AAD `esim_smdp_euicc/<eid_hash>`. */
   readonly eid_sealed: Uint8Array
@@ -140,6 +141,8 @@ export interface EuiccRow {
   readonly locked_until_ms: number | null
   readonly first_seen_ms: number
   readonly last_seen_ms: number
+  /** Who answers for its EID; null in rows of earlier versions. */
+  readonly authority: string | null
 }
 export const EUICCS: Table<EuiccRow> = defineTable<EuiccRow>(
   'esim_smdp_euicc',
@@ -152,6 +155,7 @@ export const EUICCS: Table<EuiccRow> = defineTable<EuiccRow>(
     'locked_until_ms',
     'first_seen_ms',
     'last_seen_ms',
+    'authority',
   ],
   ['eid_hash'],
 )

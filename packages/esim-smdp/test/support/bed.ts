@@ -52,6 +52,7 @@ export function standIns(): Required<OwnParts> {
   const one: RspIdentity = {
     id: '00',
     ciPkid: '00',
+    authority: 'own',
     curve: 'P-256',
     ci: new Uint8Array(),
     auth: part,

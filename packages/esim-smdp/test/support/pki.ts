@@ -43,6 +43,7 @@ export function pki(curve: RspCurve, eumValidity: Partial<Validity> = {}): Pki {
     return {
       id: Buffer.from(pb.certificate.raw).toString('base64'),
       ciPkid: ci.certificate.subjectKeyId ?? '',
+      authority: 'own',
       curve,
       ci: ci.certificate.raw,
       auth: { der: auth.certificate.raw, key: auth.key },

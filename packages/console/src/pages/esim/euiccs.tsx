@@ -12,7 +12,7 @@ import { pageOf } from '../sims/sim.tsx'
 
 type Euicc = ItemOf<'/v1/esim/euiccs'>
 
-const keyOf = (euicc: Euicc): string => euicc.eid_sha256_12 ?? ''
+const keyOf = (euicc: Euicc): string => `${euicc.eid_sha256_12 ?? ''} ${euicc.authority ?? ''}`
 
 /** The eUICCs that have downloaded from here, and what is on them. */
 export function Euiccs() {

@@ -303,6 +303,8 @@ export interface RanDriver {
   start(profile: RadioProfile, signal: AbortSignal): Promise<void>
   /** Off the air and gone when it resolves; idempotent. */
   stop(signal: AbortSignal): Promise<void>
+  /** Why this profile can never be on air with the driver as it is configured; empty when nothing is known. An arm asks. */
+  problems?(profile: RadioProfile): readonly string[]
 }
 export const ranDriverRef: ServiceRef<RanDriver> = serviceRef<RanDriver>('ran.driver', {
   observe: 'function',

@@ -1,4 +1,5 @@
 import { type Context, type RanDriver, southboundUnavailable, txNotArmed } from '@steeple/contracts'
+import { cellPlan, type RenderProblem, technologyProblem } from './render/cell-plan.ts'
 import { ueCountOf } from './stream/radio-facts.ts'
 import { desiredRadio } from './supervisor/desired-radio.ts'
 import { isSameProfile } from './supervisor/same-profile.ts'
@@ -12,6 +13,14 @@ export function ranDriver(
 ): RanDriver {
   let stops = 0
   return {
+    problems: (profile) => {
+      if (!isConfigured) return []
+      const { program, scs_khz } = context.settings.ran
+      const technology = technologyProblem(program, profile)
+      const plan = cellPlan(profile, scs_khz)
+      const problems = technology === undefined ? (Array.isArray(plan) ? plan : []) : [technology]
+      return problems.map(({ message }: RenderProblem) => message)
+    },
     observe: async (signal) => {
       signal.throwIfAborted()
       const { facts, pid } = supervisor.snapshot()

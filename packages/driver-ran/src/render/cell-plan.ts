@@ -33,13 +33,26 @@ const RESOURCE_BLOCKS: ReadonlyMap<number, number> = new Map([
   [20, 100],
 ])
 
-/** Bands behind the end of srsenb's table: it refuses their EARFCNs and ends. */
-const NOT_IN_SRSENB: ReadonlySet<string> = new Set('b72 b73 b74 b85 b87 b88'.split(' '))
+/**
+ * The band in SIB1 of TS 36.331; a higher one stands in an extension (v9e0) that srsenb does not write. It sends, and no phone can
+ * read what it sends; EARFCNs behind the end of its table of bands, in b71, it refuses.
+ */
+const SRSENB_BAND_MAX = 64
 /** TS 36.101 table 5.7.3-1 begins b22 at 3510 MHz and srsenb at 3500: it would send 10 MHz below the channel that was permitted. */
 const MISPLACED_IN_SRSENB: ReadonlySet<string> = new Set(['b22'])
 
 /** Bandwidths in MHz that gnb takes for a carrier in frequency range 1. */
 const NR_BANDWIDTHS: readonly number[] = [5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100]
+
+/** Why a program emits no profile of that technology; undefined when it does. */
+export function technologyProblem(
+  program: 'srsenb' | 'gnb',
+  { technology }: Pick<RadioProfile, 'technology'>,
+): RenderProblem | undefined {
+  const needed = program === 'srsenb' ? 'lte' : 'nr'
+  if (technology === needed) return undefined
+  return { key: 'ran.program', message: `${program} emits ${needed}, and the profile is ${technology}` }
+}
 
 /**
  * The carrier of a profile, or every reason why the programs cannot emit it. The wanted spacing is that of the carrier where
@@ -70,10 +83,12 @@ function ltePlan(profile: RadioProfile): CellPlan | readonly RenderProblem[] {
     })
     return problems
   }
-  if (NOT_IN_SRSENB.has(place.band))
+  if (Number(place.band.slice(1)) > SRSENB_BAND_MAX)
     problems.push({
       key: 'channel',
-      message: `channel ${profile.channel} lies in ${place.band}, which srsenb does not know`,
+      message:
+        `channel ${profile.channel} lies in ${place.band}; srsenb can announce bands up to b${SRSENB_BAND_MAX}, so no phone ` +
+        'would see the cell: choose a channel of another band',
     })
   if (MISPLACED_IN_SRSENB.has(place.band))
     problems.push({

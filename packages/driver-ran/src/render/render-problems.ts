@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net'
 import { isAbsolute } from 'node:path'
 import { isMcc, isMnc, isTac } from '@steeple/telecom'
-import type { RenderProblem } from './cell-plan.ts'
+import { type RenderProblem, technologyProblem } from './cell-plan.ts'
 import { overlayProblems } from './overlay-problems.ts'
 import { coreAddress, gtpAddress, isVirtualDevice, type RadioInput } from './radio-input.ts'
 
@@ -67,12 +67,8 @@ function identityProblems({ plmn, tac, ran, profile }: RadioInput): readonly Ren
   if (!isMcc(plmn.mcc)) problems.push({ key: 'plmn.mcc', message: 'the MCC must be 3 digits' })
   if (!isMnc(plmn.mnc)) problems.push({ key: 'plmn.mnc', message: 'the MNC must be 2 or 3 digits' })
   const needed = ran.program === 'srsenb' ? 'lte' : 'nr'
-  if (profile.technology !== needed) {
-    problems.push({
-      key: 'ran.program',
-      message: `${ran.program} emits ${needed}, and the profile is ${profile.technology}`,
-    })
-  }
+  const technology = technologyProblem(ran.program, profile)
+  if (technology !== undefined) problems.push(technology)
   const reserved = needed === 'lte' ? LTE_TAC_RESERVED : NR_TAC_RESERVED
   if (!isTac(needed, tac) || tac === 0 || tac === reserved) {
     const allowed = `1 to ${reserved + 1}, and ${reserved} is reserved`

@@ -1,3 +1,4 @@
+import { cellFaultOf, GNB_CELL_FAULTS } from './cell-faults.ts'
 import {
   CAUSE_CHARACTERS,
   firstMeaning,
@@ -74,5 +75,6 @@ const RULES: readonly Rule[] = [
 
 /** What a line of gnb's standard output or error means; undefined when nothing that the driver needs. */
 export function gnbEvent(line: string): RadioEvent | undefined {
-  return firstMeaning(RULES, plainLine(line, FIGURES_CHARACTERS))
+  const plain = plainLine(line, FIGURES_CHARACTERS)
+  return cellFaultOf(GNB_CELL_FAULTS, plain) ?? firstMeaning(RULES, plain)
 }

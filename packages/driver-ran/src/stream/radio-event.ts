@@ -41,6 +41,8 @@ export type RadioEvent =
   | { readonly kind: 'attempt'; readonly reason: string | undefined }
   /** The cell is on air and can serve no phone. */
   | { readonly kind: 'cell_fault'; readonly text: string }
+  /** The same, if it comes again and again. */
+  | { readonly kind: 'cell_doubt'; readonly text: string }
   /** Why it is about to end: it refuses its configuration, or it cannot open the device. */
   | { readonly kind: 'cause'; readonly of: 'config' | 'device' | 'core'; readonly text: string }
   | { readonly kind: 'ue_connected'; readonly rnti: string }

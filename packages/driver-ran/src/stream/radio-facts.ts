@@ -22,6 +22,8 @@ export interface RadioFacts {
   readonly hasGivenUp: boolean
   /** Why the cell serves no phone. */
   readonly cellFault: string | undefined
+  /** Times in a row that it has said what would be such a reason, and since when. */
+  readonly cellDoubts: { readonly count: number; readonly sinceMs: number }
   /** The first cause of its end that it has told, by what it concerns. */
   readonly causes: Readonly<Partial<Record<'config' | 'device' | 'core', string>>>
   readonly rntis: ReadonlySet<string>
@@ -53,6 +55,7 @@ export function freshFacts(): RadioFacts {
     attempt: undefined,
     hasGivenUp: false,
     cellFault: undefined,
+    cellDoubts: { count: 0, sinceMs: 0 },
     causes: {},
     rntis: new Set(),
     ueCount: undefined,
@@ -100,6 +103,8 @@ export function nextFacts(facts: RadioFacts, event: RadioEvent, nowMs: number): 
       return { ...facts, attempt: event.reason }
     case 'cell_fault':
       return { ...facts, cellFault: facts.cellFault ?? event.text }
+    case 'cell_doubt':
+      return doubted(facts, event.text, nowMs)
     case 'cause':
       return { ...facts, causes: { [event.of]: event.text, ...facts.causes } }
     case 'given_up':
@@ -130,6 +135,17 @@ function connected(facts: RadioFacts, nowMs: number): RadioFacts {
     lossReason: undefined,
     attempt: undefined,
   }
+}
+
+/** So many lines within so long, and no phone: the cell serves none. */
+const DOUBTS = { most: 20, withinMs: 10_000 }
+
+function doubted(facts: RadioFacts, text: string, nowMs: number): RadioFacts {
+  const { count, sinceMs } = facts.cellDoubts
+  const isRow = count > 0 && nowMs - sinceMs <= DOUBTS.withinMs && ueCountOf(facts) === 0
+  const cellDoubts = isRow ? { count: count + 1, sinceMs } : { count: 1, sinceMs: nowMs }
+  const isFault = cellDoubts.count >= DOUBTS.most
+  return { ...facts, cellDoubts, cellFault: facts.cellFault ?? (isFault ? text : undefined) }
 }
 
 /** Whether samples may flow: it has said so, or said at which frequency. */

@@ -1,3 +1,4 @@
+import { cellFaultOf, SRSENB_CELL_FAULTS } from './cell-faults.ts'
 import {
   CAUSE_CHARACTERS,
   firstMeaning,
@@ -107,10 +108,6 @@ const RULES: readonly Rule[] = [
     }),
   ],
   [/\bTX failed: /u, () => ({ kind: 'rf_error', count: 1 })],
-  [
-    /^(?:Invalid P[UR]\S+ configuration|SCHED: Current cfi=)/u,
-    ({ input }) => ({ kind: 'cell_fault', text: input }),
-  ],
   [CONFIG_CAUSE, ({ input }) => ({ kind: 'cause', of: 'config', text: input.slice(0, CAUSE_CHARACTERS) })],
   [DEVICE_CAUSE, ({ input }) => ({ kind: 'cause', of: 'device', text: input.slice(0, CAUSE_CHARACTERS) })],
   [/^srsRAN crashed\./u, () => ({ kind: 'crashed' })],
@@ -120,5 +117,6 @@ const RULES: readonly Rule[] = [
 
 /** What a line of srsenb's standard output or error means; undefined when nothing that the driver needs. */
 export function srsenbEvent(line: string): RadioEvent | undefined {
-  return firstMeaning(RULES, plainLine(line))
+  const plain = plainLine(line)
+  return cellFaultOf(SRSENB_CELL_FAULTS, plain) ?? firstMeaning(RULES, plain)
 }

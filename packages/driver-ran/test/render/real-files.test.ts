@@ -37,11 +37,6 @@ const FIRST_CHANNELS: Readonly<Record<string, number>> = {
   b28: 9_210,
   b30: 9_770,
   b31: 9_870,
-  b65: 65_536,
-  b66: 66_436,
-  b68: 67_536,
-  b70: 68_336,
-  b71: 68_586,
 }
 
 /** What the program says of files that differ from the rendered ones by `edit`. */
@@ -106,6 +101,18 @@ files('are refused as the program refuses them', async () => {
     await verdict(5, 3_350, (_, content) => content.replace('dl_earfcn = 3350', 'dl_earfcn = 68960')),
     /Invalid DL_EARFCN=68960 .* \| 255/,
   )
+})
+
+files('leave no phone a cell to see in a band above b64, and are not rendered for one', async () => {
+  for (const channel of [65_536, 66_436, 67_536, 68_336, 68_586]) {
+    const edit = (_: string, content: string): string =>
+      content.replace('dl_earfcn = 3350', `dl_earfcn = ${channel}`)
+    assert.match(await verdict(5, 3_350, edit), /Couldn't generate SIBs\. \| starts/)
+    assert.throws(
+      () => renderRadio(radioInput({ profile: { ...PROFILE, channel: channel + 10 } })),
+      /lies in b\d+; srsenb can announce bands up to b64, so no phone would see the cell/,
+    )
+  }
 })
 
 files.run()

@@ -19,8 +19,10 @@ export function readEnbFiles(enbConf: string): FileVerdict {
     const blocks = Number(enb.get('enb.n_prb'))
     const read = (key: string, what: string): Group => libconfigFile(enb.get(`enb_files.${key}`) ?? '', what)
     checkBearers(read('rb_config', 'RB'))
-    checkCells(read('rr_config', 'Radio Resources'))
-    return { lines: cellLines(read('sib_config', 'SIB'), blocks), code: undefined }
+    const radio = read('rr_config', 'Radio Resources')
+    checkCells(radio)
+    const cells = cellLines(read('sib_config', 'SIB'), blocks)
+    return { lines: [...cells, ...announcementLines(radio)], code: undefined }
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     return { lines: [...error.lines, REFUSED], code: 255 }
@@ -83,6 +85,8 @@ function checkParts(bearers: Setting | undefined, kind: string, names: readonly 
   }
 }
 
+/** The first downlink channel above b64. */
+const FIRST_UNANNOUNCED = 65_536
 /** The end of the program's table of bands, in b71. */
 const LAST_EARFCN = 68_935
 
@@ -123,6 +127,16 @@ function cellLines(sib: Group, blocks: number): readonly string[] {
     return [`Invalid PUCCH configuration: nrb_pucch=${pucch} does not allow space for Msg3 transmission..`]
   }
   return []
+}
+
+/** SIB1 holds bands up to b64: what the program was seen to say of another, and to go on. */
+function announcementLines({ cell_list }: Group): readonly string[] {
+  if (items(cell_list).every(({ dl_earfcn }) => Number(dl_earfcn) < FIRST_UNANNOUNCED)) return []
+  return [
+    '[ASN1   ] [E] [lib/src/asn1/rrc/bcch_msg.cc]Encoding failure.',
+    '[RRC    ] [E] Failed to pack SIB message 0',
+    "[RRC    ] [E] Couldn't generate SIBs.",
+  ]
 }
 
 function items(value: Setting | undefined): readonly Group[] {

@@ -1,10 +1,11 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
+import { GNB_CELL_FAULTS, SRSENB_CELL_FAULTS } from '../../src/stream/cell-faults.ts'
 import { gnbEvent } from '../../src/stream/gnb-line.ts'
 import { LINE_CHARACTERS, lineSplitter } from '../../src/stream/line-splitter.ts'
 import { ownWords } from '../../src/stream/own-words.ts'
 import type { RadioEvent } from '../../src/stream/radio-event.ts'
-import { freshFacts, nextFacts, ueCountOf } from '../../src/stream/radio-facts.ts'
+import { freshFacts, nextFacts, type RadioFacts, ueCountOf } from '../../src/stream/radio-facts.ts'
 import { muteLine, srsenbEvent } from '../../src/stream/srsenb-line.ts'
 import { linesOf, recording } from '../support/recordings.ts'
 
@@ -66,6 +67,90 @@ lines('reads the same from a recording however it arrives', () => {
     { numRuns: 20 },
   )
 })
+
+/** A line of each entry of the tables, as the source formats it, stamps and all. */
+const CELL_FAULTS: readonly (readonly [program: 'srsenb' | 'gnb', line: string])[] = [
+  ['srsenb', "2026-11-28T10:08:53.101010 [RRC    ] [E] Couldn't generate SIBs."],
+  ['srsenb', '2026-11-28T10:08:53.101010 [RRC    ] [E] Failed to pack SIB message 0'],
+  ['srsenb', "[RRC    ] [E] Couldn't allocate PDU in generate_sibs()."],
+  ['srsenb', '[MAC    ] [E] SCHED: Invalid si-window length 0 ms'],
+  ['srsenb', 'Invalid PUCCH configuration: nrb_pucch=2 does not allow space for Msg3 transmission..'],
+  ['srsenb', 'Invalid PRACH configuration: frequency offset=7 outside bandwidth limits'],
+  ['srsenb', '[MAC    ] [E] Getting DCI locations'],
+  [
+    'srsenb',
+    'SCHED: Current cfi=1 is not valid for broadcast (check scheduler.max_nof_ctrl_symbols in conf file).',
+  ],
+  ['srsenb', '[MAC    ] [E] SCHED: Failed to calculate the number of CCEs in the PDCCH'],
+  [
+    'srsenb',
+    '[MAC    ] [E] [  101] SCHED: Could not allocate SI message, idx=1, len=120. Cause: Effective coderate exceeds threshold',
+  ],
+  ['srsenb', '[PHY    ] [E] Error initiating ENB DL (cc=0)'],
+  ['srsenb', '[ERROR in init]:Error initiating ENB UL'],
+  ['srsenb', '[PHY    ] [E] Error setting the CFR'],
+  ['srsenb', '[PHY    ] [E] Error initiating PRACH'],
+  [
+    'gnb',
+    '2026-11-28T10:08:53.101010 [DU-MNG  ] [E] F1 Setup attempt 5/5 failed. Cause: CU-CP did not respond to F1 Setup Request. No more retries left.',
+  ],
+  ['gnb', '[DU-F1   ] [E] Reached maximum number of F1 Setup connection retries (10)'],
+  [
+    'gnb',
+    '[MAC     ] [W] Failed to encode SIB1 PDSCH. Cause: PDSCH TB size 84 is smaller than the SIB1 length 101',
+  ],
+  ['gnb', '[SCHED   ] [E] Could not allocate SIB1 for beam idx 0 as slot is not DL enabled.'],
+]
+const CELL_DOUBTS: typeof CELL_FAULTS = [
+  [
+    'srsenb',
+    '[MAC    ] [E] [  101] SCHED: Could not allocate SI message, idx=0, len=18. Cause: Requested number of PRBs not available',
+  ],
+  ['srsenb', '[PHY    ] [E] [  101] Getting DL scheduling from MAC'],
+  ['gnb', '[SCHED   ] [E] No valid PDSCH time domain resource exists to schedule SIB1'],
+  ['gnb', '[SCHED   ] [E] Not enough PDSCH space for SIB1 in beam idx: 0'],
+  ['gnb', "[SCHED   ] [W] Could not allocated SIB1's DCI in PDCCH for beam idx: 0"],
+  ['gnb', '[SCHED   ] [E] Failed to allocate SSB'],
+  ['gnb', '[PHY     ] [W] [   101.4] Failed to process SSB: slot=101.4 phys_cell_id=1'],
+]
+const EVENTS = { srsenb: srsenbEvent, gnb: gnbEvent }
+
+function afterLines(program: 'srsenb' | 'gnb', all: readonly string[], everyMs: number): RadioFacts {
+  let facts = freshFacts()
+  for (const [at, line] of all.entries()) {
+    const event = EVENTS[program](line)
+    if (event !== undefined) facts = nextFacts(facts, event, at * everyMs)
+  }
+  return facts
+}
+
+lines('takes each line that says that no phone can see the cell for the end of it', () => {
+  const tables = { srsenb: SRSENB_CELL_FAULTS, gnb: GNB_CELL_FAULTS }
+  for (const [program, line] of CELL_FAULTS)
+    assert.ok(afterLines(program, [line], 0).cellFault !== undefined, line)
+  for (const program of ['srsenb', 'gnb'] as const) {
+    const known = [...CELL_FAULTS, ...CELL_DOUBTS].filter(([of]) => of === program)
+    for (const { pattern, source } of tables[program])
+      assert.ok(
+        known.some(([, line]) => pattern.test(line)),
+        source,
+      )
+  }
+})
+
+lines(
+  'takes a moment without room for one, and many in a row without a phone for the end of the cell',
+  () => {
+    for (const [program, line] of CELL_DOUBTS) {
+      assert.is(afterLines(program, [line], 0).cellFault, undefined, line)
+      assert.ok(afterLines(program, Array(20).fill(line), 160).cellFault !== undefined, line)
+      assert.is(afterLines(program, Array(100).fill(line), 1_000).cellFault, undefined, line)
+    }
+    const [[, line]] = CELL_DOUBTS as [readonly [string, string]]
+    const busy = ['User 0x46 connected', ...Array<string>(40).fill(line)]
+    assert.is(afterLines('srsenb', busy, 160).cellFault, undefined)
+  },
+)
 
 lines('counts phones by their radio names, and none once S1 is lost', () => {
   let facts = freshFacts()

@@ -4,6 +4,7 @@ import {
   lifecycleRef,
   type MutationTx,
   type PolicyBundle,
+  ranDriverRef,
   systemPrincipal,
 } from '@steeple/contracts'
 import type { CurrentPolicy } from '../bundle/current-policy.ts'
@@ -12,7 +13,7 @@ import { type Arm, currentArm, endArm, startArm } from '../store.ts'
 import type { DisarmNote } from './disarm-note.ts'
 import { type GateBasis, gateState } from './gate-evaluation.ts'
 import type { GateMemory } from './gate-memory.ts'
-import { openProfile, refuseSwitch, refuseUnsettled } from './gate-refusals.ts'
+import { openProfile, refuseSwitch, refuseUnfit, refuseUnsettled } from './gate-refusals.ts'
 import type { Transmitters } from './transmitters.ts'
 import type { TxControl } from './tx-control.ts'
 import { TX_KEY, TX_RESOURCE } from './tx-resource.ts'
@@ -58,6 +59,7 @@ export function armCommands(context: Context, parts: ArmParts): ArmCommands {
       // Nothing is awaited between this look and the arm that it makes: a disarm that comes later means that one too.
       refuseUnsettled(memory, transmitters)
       const profile = openProfile(basis, profileId)
+      refuseUnfit(context.maybe(ranDriverRef)?.problems?.(profile) ?? [], profileId)
       if (armed !== undefined) {
         refuseSwitch(armed, profileId, profile, basis.country)
         tx.audit({ detail: { arm: true, profile: profileId, changed: false } })

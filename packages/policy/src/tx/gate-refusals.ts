@@ -46,6 +46,13 @@ export function openProfile(basis: GateBasis, profileId: string): RadioProfile {
   throw validationFailed(message, { details: [{ pointer: '/profile_id', message }] })
 }
 
+/** Throws `validation_failed` when the radio can never be on air with that profile. */
+export function refuseUnfit(problems: readonly string[], profileId: string): void {
+  if (problems.length === 0) return
+  const message = `the radio cannot send profile ${profileId}: ${problems.join('; ')}`
+  throw validationFailed(message, { details: [{ pointer: '/profile_id', message }] })
+}
+
 /** Throws `tx_gate_closed` naming each layer that keeps the carrier (any configured one when absent) off the air. */
 export function refuseClosed(basis: GateBasis, carrier: CarrierRequest | undefined): void {
   const closed = closedGates(basis, carrier)

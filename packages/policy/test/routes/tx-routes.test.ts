@@ -1,6 +1,6 @@
 import { readFile, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type TxGate, transmitterRef, txGateRef } from '@steeple/contracts'
+import { ranDriverRef, type TxGate, transmitterRef, txGateRef } from '@steeple/contracts'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { OPEN_POLICY, openWorld, PROFILES, settingsOf, type World, world } from '../support/world.ts'
 
@@ -89,6 +89,13 @@ tx('refuse a profile that is not configured, or missing from the body', async ()
       ['/profile_id'],
     )
   }
+})
+
+tx('refuse a profile that the radio can never send, with its reason', async () => {
+  here.fake.services.set(ranDriverRef.id, { problems: () => ['channel 66446 lies in b66'] })
+  const answer = await arm()
+  assert.equal([answer.error, (await gate().state()).armed], ['validation_failed', false])
+  assert.match(String(answer.body.message), /the radio cannot send profile b3-lab: channel 66446 lies in b66/)
 })
 
 tx('name the missing gates on a box without profiles', async () => {

@@ -310,4 +310,5 @@ export const ranDriverRef: ServiceRef<RanDriver> = serviceRef<RanDriver>('ran.dr
   observe: 'function',
   start: 'function',
   stop: 'function',
+  problems: 'function?',
 })

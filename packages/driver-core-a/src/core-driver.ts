@@ -21,15 +21,18 @@ import { sessionFaults } from './mend/lost-sessions.ts'
 import { phonesOfOurs, recordRecall } from './mend/our-phones.ts'
 import { type SessionMender, sessionMender } from './mend/session-mender.ts'
 import { type ContainerState, daemonLook } from './observe/daemon-states.ts'
+import { logTales } from './observe/log-tales.ts'
 import { listUes, type ObserveParts, observeCore } from './observe/observe-core.ts'
 import { otherNetworks } from './observe/other-networks.ts'
+import { tunLook } from './observe/tun-device.ts'
 import { renderSettings } from './render/core-plan.ts'
 import { homeKeys } from './render/home-keys.ts'
 import { machineNotes } from './render/machine-notes.ts'
 import { daemonOfFile, renderCore } from './render/render.ts'
 import { DAEMONS, type Daemon } from './render/roles.ts'
+import { keptBus } from './sbi/bus.ts'
 import { isDatabaseAway, withHints } from './verify/hints.ts'
-import { probeDaemon } from './verify/probe.ts'
+import { probeDaemon, type WorkParts } from './verify/probe.ts'
 
 /** What tests put in place of the real surroundings. */
 export interface CoreSeams {
@@ -65,6 +68,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
   const places = (): CorePlaces => placesAt(files.addresses())
   const engine = seams.engine ?? engineAt(context.settings.hss.engine_socket)
   const info = coreInfo(clock, retiring, places)
+  const work = workParts(context, engine, places)
   const files = createCoreFiles(context, {
     core: 'core_a',
     place: ({ core_a }) => ({
@@ -75,7 +79,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     daemons: configDaemons,
     probe: (daemon, signal, addresses) => {
       const now = placesAt(addresses)
-      return probeDaemon(daemon, { ...now, nrfOrigin: now.busOf('nrf') }, signal)
+      return probeDaemon(daemon, now, work, signal)
     },
     ues: (technology, signal) => listUes(info, signal, technology),
     notes: machineNotes,
@@ -86,7 +90,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
   const observeParts: ObserveParts = {
     info,
     places,
-    daemons: daemonLook(containerStateOf(context, engine, places)),
+    work,
     appliedSha256: () => files.appliedSha256(),
   }
   const cancelLocation = batchCancel(() => context.maybe(hssDriverRef), retiring)
@@ -120,6 +124,23 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
       attaches: attachTeller(logs),
       pools: async () => [context.settings.core_a.subnet],
       diagnose: diagnoser({ info, ...logs }),
+    },
+  }
+}
+
+/** What daemons are asked by whether they do their work. */
+function workParts(context: Context, engine: Engine, places: () => CorePlaces): WorkParts {
+  const bus = keptBus(context.retiring)
+  const isOurs = (): boolean => context.settings.southbound.driver === 'container'
+  return {
+    bus,
+    look: daemonLook(containerStateOf(context, engine, places), bus),
+    tales: logTales(context.clock, engine, () => context.settings),
+    tun: tunLook(),
+    upfContainer: async (signal) => {
+      const { upf } = places().containers
+      if (!isOurs() || upf === undefined) return undefined
+      return await engine.inspect(upf, signal).catch(() => undefined)
     },
   }
 }

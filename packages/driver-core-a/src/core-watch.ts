@@ -4,6 +4,8 @@ import {
   type CoreDriver,
   type CoreObserved,
   isServiceError,
+  ranDriverRef,
+  timestampFromMs,
 } from '@steeple/contracts'
 import type { CoreA } from './core-driver.ts'
 
@@ -11,9 +13,9 @@ import type { CoreA } from './core-driver.ts'
 export interface CoreWatch {
   readonly everyMs: number
   look(signal: AbortSignal): Promise<void>
-  health(): ComponentHealth
+  health(): readonly ComponentHealth[]
   /** The same after another look, when the last one was not a moment ago; does not wait long for it. */
-  freshHealth(signal: AbortSignal): Promise<ComponentHealth>
+  freshHealth(signal: AbortSignal): Promise<readonly ComponentHealth[]>
 }
 
 type Judgement = readonly [status: ComponentHealth['status'], detail: string]
@@ -29,12 +31,14 @@ const LOOK_MS = 9_000
 /** What is watched. */
 type WatchedCore = Pick<CoreA, 'driver' | 'places' | 'others'>
 
-/** Watches daemons and counts. The component is `daemons`. */
+/** Watches daemons and counts. The components are `daemons` (who answers), `work` (who does its work) and `radios`. */
 export function coreWatch(context: Context, { driver, places, others }: WatchedCore): CoreWatch {
   const up = context.metrics.gauge('svc_driver_core_a_daemon_up', 'Whether a daemon of the core answers.', [
     'daemon',
   ])
   let last: Judgement = ['ok', 'the core was not asked yet']
+  let work: Judgement = last
+  const radios = radioWatch(context)
   let wasSeen = false
   let lookedMs = Number.NEGATIVE_INFINITY
   const judge = async (signal: AbortSignal): Promise<Judgement> => {
@@ -45,12 +49,15 @@ export function coreWatch(context: Context, { driver, places, others }: WatchedC
     // Nobody said that there is one, and nobody has seen one: a box before its core is not ill.
     if (!wasSeen && context.settings.southbound.driver === 'none')
       return ['ok', 'no core answers, and none was seen since the start']
+    work = workJudged(seen)
+    await radios.look(seen.radios, signal)
     const problem = await problemOf(driver, signal)
     return judged(seen, problem, others())
   }
   const look = async (signal: AbortSignal): Promise<void> => {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)])
-    const [before] = last
+    const statuses = (): string => [last, work, radios.judged()].map(([status]) => status).join()
+    const before = statuses()
     try {
       last = await judge(limited)
     } catch (error) {
@@ -58,16 +65,20 @@ export function coreWatch(context: Context, { driver, places, others }: WatchedC
       last = ['down', limited.aborted ? 'the core does not answer' : wordsOf(error)]
     } finally {
       lookedMs = context.clock.monotonicMs()
-      if (last[0] !== before) context.healthChanged()
+      if (statuses() !== before) context.healthChanged()
     }
   }
-  const health = (): ComponentHealth => ({
-    name: 'daemons',
-    kind: 'core',
-    status: last[0],
-    detail: `${last[1]} (${places().generations.join(' and ')})`,
-    required: context.settings.southbound.driver === 'container',
-  })
+  const health = (): readonly ComponentHealth[] => {
+    const required = context.settings.southbound.driver === 'container'
+    const daemons: Judgement = [last[0], `${last[1]} (${places().generations.join(' and ')})`]
+    return Object.entries({ daemons, work, radios: radios.judged() }).map(([name, [status, detail]]) => ({
+      name,
+      kind: 'core',
+      status,
+      detail,
+      required,
+    }))
+  }
   return {
     everyMs: EVERY_MS,
     look,
@@ -77,6 +88,50 @@ export function coreWatch(context: Context, { driver, places, others }: WatchedC
       // A core in trouble is looked at by the clock alone: nobody waits for it.
       if (isOld && last[0] === 'ok') await orAfter(look(signal), HEALTH_WAIT_MS)
       return health()
+    },
+  }
+}
+
+/** A core that lacks something is down for phones although its daemons answer: so it is told to whoever listens to alerts. */
+function workJudged({ services, problems }: CoreObserved): Judgement {
+  const idle = [...(problems ?? [])].map(([daemon, words]) => `${daemon}: ${words}`)
+  const known = [...services].filter(([, state]) => state !== 'unknown')
+  const down = known.filter(([, state]) => state === 'down')
+  // Of a core that is away as a whole `daemons` tells.
+  if (down.length === known.length && known.length > 0) return ['degraded', 'none of its daemons answers']
+  const lost = [...down.map(([daemon]) => `${daemon}: it does not answer`), ...idle]
+  if (lost.length > 0) return ['down', lost.join('; ')]
+  return ['ok', 'its functions have what they need of one another']
+}
+
+/** What is known of base stations that were there. */
+interface RadioWatch {
+  look(radios: number | undefined, signal: AbortSignal): Promise<void>
+  judged(): Judgement
+}
+
+/** Misses base stations that were connected, unless the only one is this node's own and is off. */
+function radioWatch(context: Context): RadioWatch {
+  let had: { readonly count: number; readonly untilMs: number } | undefined
+  let last: Judgement = ['ok', 'no base station was seen yet']
+  const isOwnOff = async (signal: AbortSignal): Promise<boolean> => {
+    const own = await context.maybe(ranDriverRef)?.observe(signal)
+    return own !== undefined && own.mode !== 'none' && own.pid === undefined
+  }
+  return {
+    judged: () => last,
+    look: async (radios, signal) => {
+      // A core that does not tell is told of elsewhere.
+      if (radios === undefined) return
+      if (radios > 0) {
+        had = { count: radios, untilMs: context.clock.nowMs() }
+        last = ['ok', `${radios} connected`]
+      } else if (had === undefined || (had.count === 1 && (await isOwnOff(signal).catch(() => false)))) {
+        last = ['ok', had === undefined ? last[1] : 'none is connected: the radio of this node is off']
+      } else {
+        const was = had.count === 1 ? 'one was' : `${had.count} were`
+        last = ['down', `no base station is connected; ${was} until ${timestampFromMs(had.untilMs)}`]
+      }
     },
   }
 }

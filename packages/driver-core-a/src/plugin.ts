@@ -24,7 +24,7 @@ export const plugin: Plugin = {
         [open5gsInfoRef.id, core.info],
       ]),
       health: async (): Promise<readonly ComponentHealth[]> => [
-        await watch.freshHealth(context.retiring),
+        ...(await watch.freshHealth(context.retiring)),
         core.sessions.health(),
         core.deaf.health(),
       ],

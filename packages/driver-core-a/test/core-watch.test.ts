@@ -1,4 +1,4 @@
-import type { CoreObserved, Settings } from '@steeple/contracts'
+import { type CoreObserved, ranDriverRef, type Settings } from '@steeple/contracts'
 import { assert, defaultSettings, fakeContext, suite } from '@steeple/testkit'
 import { coreWatch } from '../src/core-watch.ts'
 
@@ -29,8 +29,8 @@ function watched(driver: Settings['southbound']['driver']): {
     },
     told: async () => {
       await made.look(patient())
-      const { status, detail } = made.health()
-      return `${status}: ${detail}`
+      const daemons = made.health().find(({ name }) => name === 'daemons')
+      return `${daemons?.status}: ${daemons?.detail}`
     },
   }
 }
@@ -66,7 +66,46 @@ watch('says how many phones there are now to who asks, not how many there were',
   await made.look(patient())
   phones = 3
   await clock.advance(1_001)
-  assert.match((await made.freshHealth(patient())).detail, /^1 base stations, 3 phones attached/)
+  assert.match((await made.freshHealth(patient()))[0]?.detail ?? '', /^1 base stations, 3 phones attached/)
+})
+
+watch('tells of functions that answer and do not work, and of base stations that were there', async () => {
+  let seen: CoreObserved = {
+    configSha256: undefined,
+    services: new Map([['smf', 'up']]),
+    problems: new Map(),
+    radios: undefined,
+    attachedUes: 0,
+  }
+  const own: { mode: 'lte' | 'none'; pid: number | undefined } = { mode: 'none', pid: undefined }
+  const ran = { observe: async () => ({ ...own, isConnected: false, attachedUes: 0 }) }
+  const services = new Map<string, object>([[ranDriverRef.id, ran]])
+  const made = coreWatch(fakeContext({ id: 'driver-core-a', config: {}, services }).context, {
+    // Only what a watch asks.
+    driver: { observe: async () => seen, ues: async () => [] } as never,
+    places: () => ({ generations: ['epc'] }) as never,
+    others: () => undefined,
+  })
+  const told = async (more: Partial<CoreObserved>): Promise<readonly string[]> => {
+    seen = { ...seen, ...more }
+    await made.look(patient())
+    return made.health().map(({ name, status }) => `${name} ${status}`)
+  }
+  assert.equal(await told({ radios: 0 }), ['daemons ok', 'work ok', 'radios ok'], 'none was there yet')
+  assert.equal(await told({ radios: 1 }), ['daemons ok', 'work ok', 'radios ok'])
+  assert.equal(await told({ radios: 0 }), ['daemons ok', 'work ok', 'radios down'])
+  assert.match(made.health()[2]?.detail ?? '', /^no base station is connected; one was until \d{4}-/)
+  own.mode = 'lte'
+  assert.equal(await told({}), ['daemons ok', 'work ok', 'radios ok'], "the node's own, which is off")
+  own.pid = 7
+  assert.equal(await told({}), ['daemons ok', 'work ok', 'radios down'], 'it runs, and is not connected')
+  assert.equal(await told({ radios: undefined }), ['daemons ok', 'work ok', 'radios down'], 'not known')
+  const lost = await told({
+    radios: 2,
+    problems: new Map([['smf', 'it has no PFCP association with the UPF']]),
+  })
+  assert.equal(lost, ['daemons ok', 'work down', 'radios ok'])
+  assert.is(made.health()[1]?.detail, 'smf: it has no PFCP association with the UPF')
 })
 
 watch.run()

@@ -1,10 +1,10 @@
 import { assert, suite } from '@steeple/testkit'
-import type { Daemon } from '../src/render/roles.ts'
+import { daemonLook } from '../src/observe/daemon-states.ts'
+import { keptBus } from '../src/sbi/bus.ts'
 import { hintFor, withHints } from '../src/verify/hints.ts'
 import { probeDaemon } from '../src/verify/probe.ts'
 import { desiredOf } from './support/desired.ts'
 import { recording } from './support/recordings.ts'
-import type { StandInDaemon } from './support/stand-in-core.ts'
 import { standInEngine } from './support/stand-in-engine.ts'
 import { type World, world } from './support/world.ts'
 
@@ -21,12 +21,16 @@ async function withWorld(generation: 'epc' | '5gc', body: (it: World) => Promise
 }
 
 function probe(it: World, generation: 'epc' | '5gc', daemon: string): Promise<string | undefined> {
-  const places = {
-    generations: [generation],
-    urlOf: (name: Daemon) => it.core.url(name as StandInDaemon), // those with a server are asked
-    nrfOrigin: it.bus.origin,
+  const bus = keptBus(it.fake.context.retiring)
+  const nothing = async (): Promise<undefined> => undefined
+  const parts = {
+    bus,
+    look: daemonLook(nothing, bus),
+    tales: { problem: nothing },
+    tun: { problem: nothing },
   }
-  return probeDaemon(daemon, places, patient())
+  const places = { ...it.a.places(), generations: [generation] }
+  return probeDaemon(daemon, places, { ...parts, upfContainer: nothing }, patient())
 }
 
 /** What the MME printed with a faulty file. */
@@ -62,7 +66,7 @@ verify('takes daemons for well that answer, have their peer and are registered',
 verify('says what is missing', () =>
   withWorld('epc', async (it) => {
     it.core.odd = (_daemon, path) => (path === '/metrics' ? { body: 'pfcp_peers_active 0\n' } : undefined)
-    assert.is(await probe(it, 'epc', 'smf'), 'it has no PFCP peer: the UPF is not there')
+    assert.is(await probe(it, 'epc', 'smf'), 'it has no PFCP association with the UPF')
     it.core.odd = () => ({ status: 500 })
     assert.is(await probe(it, 'epc', 'mme'), 'its metrics server answers 500')
     await it.core.stop('hss')

@@ -1,8 +1,8 @@
 import type { CoreAttaches, CoreDriver, Imsi, Settings } from '@steeple/contracts'
-import { type Engine, type NewLines, newLinesOfFile, newLinesOfOutput } from '@steeple/southbound'
+import type { Engine } from '@steeple/southbound'
 import { parseImsi } from '@steeple/telecom'
 import type { Daemon, Generation } from '../render/roles.ts'
-import { daemonLog, logPath } from './daemon-log.ts'
+import { daemonLog, newLinesOf } from './daemon-log.ts'
 import { type DiagnoseParts, WRITERS } from './diagnose.ts'
 import { COLOURS, textOf } from './refusals.ts'
 
@@ -25,7 +25,7 @@ export function attachTeller(
       const settings = parts.settings()
       const heard = before[daemon]
       const tellsAlready = heard?.tells ?? (await isTelling(daemon, settings, parts.engine, signal))
-      const found = await newLines(daemon, settings, parts.engine, heard?.to, signal)
+      const found = await newLinesOf(daemon, settings, parts.engine, heard?.to, signal)
       if (found === undefined) return undefined
       imsis.push(...found.lines.flatMap((line) => attachIn(line) ?? []))
       after[daemon] = { to: found.position, tells: tellsAlready || found.lines.some((line) => tellsIn(line)) }
@@ -66,19 +66,6 @@ async function isTelling(
 ): Promise<boolean> {
   const log = await daemonLog(daemon, settings, engine, signal)
   return 'text' in log && tellsIn(log.text)
-}
-
-async function newLines(
-  daemon: Daemon,
-  { core_a, southbound }: Pick<Settings, 'core_a' | 'southbound'>,
-  engine: Engine,
-  position: string | undefined,
-  signal: AbortSignal,
-): Promise<NewLines | undefined> {
-  if (core_a.log_dir !== '') return await newLinesOfFile(logPath(core_a.log_dir, daemon), position)
-  const container = core_a.containers[daemon]
-  if (southbound.driver !== 'container' || container === undefined) return undefined
-  return await newLinesOfOutput(engine, container, position, signal)
 }
 
 function positionsFrom(text: string | undefined): Readonly<Record<string, Heard | undefined>> {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Settings } from '@steeple/contracts'
-import { type Engine, openPlain } from '@steeple/southbound'
+import { type Engine, type NewLines, newLinesOfFile, newLinesOfOutput, openPlain } from '@steeple/southbound'
 import type { Daemon } from '../render/roles.ts'
 
 /** What is read of a log: the attempts of the last minutes. */
@@ -29,8 +29,22 @@ export async function daemonLog(
   }
 }
 
+/** What a daemon has written since a position, as the two readers give it; undefined when its log is not known. */
+export async function newLinesOf(
+  daemon: Daemon,
+  { core_a, southbound }: Pick<Settings, 'core_a' | 'southbound'>,
+  engine: Engine,
+  position: string | undefined,
+  signal: AbortSignal,
+): Promise<NewLines | undefined> {
+  if (core_a.log_dir !== '') return await newLinesOfFile(logPath(core_a.log_dir, daemon), position)
+  const container = core_a.containers[daemon]
+  if (southbound.driver !== 'container' || container === undefined) return undefined
+  return await newLinesOfOutput(engine, container, position, signal)
+}
+
 /** The file of a daemon in `core_a.log_dir`. */
-export function logPath(folder: string, daemon: Daemon): string {
+function logPath(folder: string, daemon: Daemon): string {
   return join(folder, `${daemon}.log`)
 }
 

@@ -1,6 +1,8 @@
 import { httpGet } from '@steeple/open5gs-info'
 import type { CorePlaces } from '../core-places.ts'
 import { type Daemon, FACTS } from '../render/roles.ts'
+import type { Bus } from '../sbi/bus.ts'
+import { ECHOES, echoes } from './echo.ts'
 
 /** What can be said of a daemon. */
 export type DaemonState = 'up' | 'down' | 'unknown'
@@ -11,46 +13,70 @@ const ALIVE_MS = 800
 /** Asks the containers of daemons; undefined for one that is none. */
 export type ContainerState = (daemon: Daemon, signal: AbortSignal) => Promise<DaemonState | undefined>
 
+/** Where daemons are looked for. */
+type LookPlaces = Pick<CorePlaces, 'daemons' | 'urlOf' | 'busOf' | 'at' | 'containers'>
+
 /** Looks at daemons, and remembers which it has seen. */
-export type DaemonLook = (
-  places: Pick<CorePlaces, 'daemons' | 'urlOf' | 'containers'>,
-  signal: AbortSignal,
-) => Promise<ReadonlyMap<Daemon, DaemonState>>
+export interface DaemonLook {
+  all(places: LookPlaces, signal: AbortSignal): Promise<ReadonlyMap<Daemon, DaemonState>>
+  one(daemon: Daemon, places: LookPlaces, signal: AbortSignal): Promise<DaemonState>
+}
 
 /** Without these nobody can be seen or kicked: they are down when they do not answer, whoever named them. */
 const INDISPENSABLE: readonly Daemon[] = ['mme', 'amf']
 
 /**
- * Which daemons are up: one whose container is gone or stopped is down, if the service can see it. Those with a metrics
- * server are asked besides (`GET /` shows that their main loop turns).
+ * Which daemons are up: one whose container is gone or stopped is down, if the service can see it. All are asked besides
+ * whether their main loop turns: by `GET /` of the metrics server, else by a PING on the service bus, an echo of GTP-C
+ * (SGW-C) or GTP-U (SGW-U).
  *
  * One that does not answer is down if it answered before, has a container or is indispensable; otherwise it may not be
- * there at all, or not within reach, and is unknown.
+ * there at all, or not within reach, and is unknown. What speaks no HTTP/1 may be out of reach although it has a container:
+ * that counts once another of its kind has answered.
  */
-export function daemonLook(containerState: ContainerState): DaemonLook {
+export function daemonLook(containerState: ContainerState, bus: Bus): DaemonLook {
   const seen = new Set<Daemon>()
-  return async ({ daemons, urlOf, containers }, signal) => {
-    const states = await Promise.all(
-      daemons.map(async (daemon): Promise<[Daemon, DaemonState]> => {
-        const container = await containerState(daemon, signal)
-        if (!FACTS[daemon].services.includes('metrics')) return [daemon, container ?? 'unknown']
-        // Somebody else may answer at the address of one that is gone.
-        if (container === 'down') return [daemon, 'down']
-        if (await isAlive(daemon, urlOf(daemon), signal)) {
-          seen.add(daemon)
-          return [daemon, 'up']
-        }
-        const isExpected = seen.has(daemon) || INDISPENSABLE.includes(daemon) || daemon in containers
-        return [daemon, isExpected ? 'down' : 'unknown']
-      }),
-    )
-    return new Map(states)
+  const one: DaemonLook['one'] = async (daemon, places, signal) => {
+    const container = await containerState(daemon, signal)
+    // Somebody else may answer at the address of one that is gone.
+    if (container === 'down') return 'down'
+    if (await isAlive(daemon, places, bus, signal)) {
+      seen.add(daemon)
+      return 'up'
+    }
+    const way = wayTo(daemon)
+    const isInReach = way === 'http' || [...seen].some((other) => wayTo(other) === way)
+    const isExpected =
+      seen.has(daemon) || INDISPENSABLE.includes(daemon) || (daemon in places.containers && isInReach)
+    if (isExpected) return 'down'
+    return way === 'http' ? 'unknown' : (container ?? 'unknown')
+  }
+  return {
+    one,
+    all: async (places, signal) =>
+      new Map(
+        await Promise.all(
+          places.daemons.map(async (daemon) => [daemon, await one(daemon, places, signal)] as const),
+        ),
+      ),
   }
 }
 
-async function isAlive(daemon: Daemon, base: string, signal: AbortSignal): Promise<boolean> {
+function wayTo(daemon: Daemon): 'http' | 'bus' | 'gtp' {
+  const { services } = FACTS[daemon]
+  if (services.includes('metrics')) return 'http'
+  return services.includes('sbi') ? 'bus' : 'gtp'
+}
+
+async function isAlive(daemon: Daemon, places: LookPlaces, bus: Bus, signal: AbortSignal): Promise<boolean> {
+  const way = wayTo(daemon)
+  if (way === 'bus') return await bus.isAlive(places.busOf(daemon), ALIVE_MS, signal)
+  if (way === 'gtp') {
+    const echo = FACTS[daemon].services.includes('gtpu') ? ECHOES.gtpu : ECHOES.gtpc
+    return await echoes(echo, places.at(daemon), ALIVE_MS, signal)
+  }
   try {
-    return (await httpGet(daemon, `${base}/`, signal, ALIVE_MS)).status === 200
+    return (await httpGet(daemon, `${places.urlOf(daemon)}/`, signal, ALIVE_MS)).status === 200
   } catch {
     signal.throwIfAborted()
     return false

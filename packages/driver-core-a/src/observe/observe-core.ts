@@ -1,18 +1,20 @@
 import type { CoreObserved, ObservedUe, Technology } from '@steeple/contracts'
 import type { CoreInfo, SharedWalk } from '@steeple/open5gs-info'
 import type { CorePlaces } from '../core-places.ts'
-import type { DaemonLook } from './daemon-states.ts'
+import { type WorkParts, workProblems } from '../verify/probe.ts'
 import { phonesByNetwork } from './other-networks.ts'
 
 /** What a look at the core needs. */
 export interface ObserveParts {
   readonly info: CoreInfo
   readonly places: () => CorePlaces
-  readonly daemons: DaemonLook
+  readonly work: WorkParts
   /** SHA-256 of the configuration that the core was last seen well with. */
   readonly appliedSha256: () => Promise<string | undefined>
 }
 
+/** How long daemons are asked whether they do their work, ms. */
+const WORK_MS = 1_500
 /** Callers within this time share a walk, ms. */
 const SHARED_MS = 1_000
 /** Who looks does not wait longer for a count, ms: a long list is not walked in the time of a status request. */
@@ -26,24 +28,40 @@ const OLD_COUNT_MS = 15_000
  */
 export async function observeCore(parts: ObserveParts, signal: AbortSignal): Promise<CoreObserved> {
   signal.throwIfAborted()
-  const { info, places, daemons } = parts
-  const [configSha256, services, radios, ues] = await Promise.all([
+  const { info, work } = parts
+  const places = parts.places()
+  const [configSha256, { services, problems }, radios, ues] = await Promise.all([
     // A directory that cannot be read says nothing of what is applied.
     parts.appliedSha256().catch(() => undefined),
-    daemons(places(), signal),
+    daemonsAt(places, work, signal),
     counted(info.radios, signal),
     counted(info.ues, signal),
   ])
   signal.throwIfAborted()
-  const attachedUes = ues === undefined ? undefined : phonesByNetwork(ues, places().plmn).own
+  const attachedUes = ues === undefined ? undefined : phonesByNetwork(ues, places.plmn).own
   const technology = radios?.technology
   return {
     configSha256,
     services,
+    problems,
     radios: radios?.count,
     attachedUes,
     ...(technology === undefined ? {} : { technology }),
   }
+}
+
+/** Who answers, and who of them does not do its work. What takes longer than a status may is not known. */
+async function daemonsAt(
+  places: CorePlaces,
+  work: WorkParts,
+  signal: AbortSignal,
+): Promise<{ readonly services: CoreObserved['services']; readonly problems: ReadonlyMap<string, string> }> {
+  const services = await work.look.all(places, signal)
+  const up = [...services].filter(([, state]) => state === 'up').map(([daemon]) => daemon)
+  const inTime = AbortSignal.any([signal, AbortSignal.timeout(WORK_MS)])
+  const problems = await workProblems(up, places, work, inTime).catch(() => new Map<string, string>())
+  signal.throwIfAborted()
+  return { services, problems }
 }
 
 /**

@@ -14,7 +14,7 @@ const RESOLVERS: Readonly<Record<4 | 6, readonly string[]>> = {
 /** What is left of 1500 octets under GTP-U, with room for IPv6: the stock value. */
 const SESSION_MTU = 1400
 /** The TUN device of the stock installation. */
-const TUN_DEVICE = 'ogstun'
+export const TUN_DEVICE = 'ogstun'
 
 /** `smf` of smf.yaml: both generations share it. Diameter only toward a PCRF, the service bus only in 5G. */
 export function smfSection(plan: CorePlan): Section {

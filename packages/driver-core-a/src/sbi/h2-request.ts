@@ -31,24 +31,45 @@ export async function h2Request(
   signal: AbortSignal,
 ): Promise<H2Answer> {
   signal.throwIfAborted()
+  const session = connect(origin)
+  // A late error of a connection that is given up is nobody's any more.
+  session.on('error', () => undefined)
+  try {
+    return await requestOn(session, who, request, signal)
+  } finally {
+    session.destroy()
+  }
+}
+
+/** The same on a connection that is there, or is just made, whose late errors somebody else takes. */
+export async function requestOn(
+  session: ClientHttp2Session,
+  who: string,
+  request: H2Request,
+  signal: AbortSignal,
+): Promise<H2Answer> {
+  signal.throwIfAborted()
   const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])
   const { promise, resolve, reject } = Promise.withResolvers<H2Answer>()
   const fail = (why: string): void => reject(southboundUnavailable(`${who} cannot be asked: ${why}`))
   const stop = (): void => fail(`no answer within ${ANSWER_MS} ms`)
+  const failed = (error: NodeJS.ErrnoException): void => fail(codeOf(error))
+  const closed = (): void => fail('the connection broke')
+  // Not before: a stream that never was complains of itself and hides why.
+  const begin = (): void => exchange(session, request, resolve, fail)
   limit.addEventListener('abort', stop, { once: true })
-  const session = connect(origin)
+  session.on('error', failed)
+  session.on('close', closed)
   try {
-    session.on('error', (error) => fail(codeOf(error)))
-    session.on('close', () => fail('the connection broke'))
-    // Not before: a stream that never was complains of itself and hides why.
-    session.on('connect', () => exchange(session, request, resolve, fail))
+    if (session.connecting) session.on('connect', begin)
+    else begin()
     return await promise
   } catch (error) {
     signal.throwIfAborted()
     throw error
   } finally {
     limit.removeEventListener('abort', stop)
-    session.destroy()
+    session.off('error', failed).off('close', closed).off('connect', begin)
   }
 }
 

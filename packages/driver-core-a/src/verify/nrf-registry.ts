@@ -1,39 +1,70 @@
 import { southboundUnavailable } from '@steeple/contracts'
 import { recordOf } from '@steeple/open5gs-info'
 import type { Daemon } from '../render/roles.ts'
-import { type H2Answer, h2Request } from '../sbi/h2-request.ts'
+import type { Bus } from '../sbi/bus.ts'
+import type { H2Answer } from '../sbi/h2-request.ts'
 
 const LIST_PATH = '/nnrf-nfm/v1/nf-instances'
 /** More functions than any core of this driver has. */
 const INSTANCES_MAX = 64
 
-/** Types of network functions as the NRF names them, of the daemons that register. Source: TS 29.510 §6.1.6.3.3. */
-export const NF_TYPES: Readonly<Partial<Record<Daemon, string>>> = {
-  amf: 'AMF',
-  smf: 'SMF',
-  ausf: 'AUSF',
-  udm: 'UDM',
-  udr: 'UDR',
-  pcf: 'PCF',
-  nssf: 'NSSF',
-  bsf: 'BSF',
+interface Registration {
+  readonly type: string
+  readonly services: readonly string[]
 }
 
 /**
- * The types that are registered at the NRF now: who can be found by the others. Throws `southbound_unavailable`.
+ * What the daemons register at the NRF as (TS 29.510 §6.1.6.3.3), and the services that others of this core look for there
+ * (§6.1.6.3.11).
+ */
+export const REGISTRATIONS: Readonly<Partial<Record<Daemon, Registration>>> = {
+  amf: { type: 'AMF', services: ['namf-comm'] },
+  smf: { type: 'SMF', services: ['nsmf-pdusession'] },
+  ausf: { type: 'AUSF', services: ['nausf-auth'] },
+  udm: { type: 'UDM', services: ['nudm-ueau', 'nudm-uecm', 'nudm-sdm'] },
+  udr: { type: 'UDR', services: ['nudr-dr'] },
+  pcf: { type: 'PCF', services: ['npcf-am-policy-control', 'npcf-smpolicycontrol'] },
+  nssf: { type: 'NSSF', services: ['nnssf-nsselection'] },
+  bsf: { type: 'BSF', services: ['nbsf-management'] },
+}
+
+/** Types that are registered at the NRF now, each with its registered services. */
+export type Registry = ReadonlyMap<string, ReadonlySet<string>>
+
+/**
+ * Who can be found by the others. Throws `southbound_unavailable`.
  *
  * Source: TS 29.510 §5.2.2.8 (list retrieval) and §5.2.2.9 (profile retrieval).
  */
-export async function registeredTypes(origin: string, signal: AbortSignal): Promise<ReadonlySet<string>> {
-  const list = await h2Request('nrf', origin, { method: 'GET', path: LIST_PATH }, signal)
-  const paths = instancePaths(list)
-  const types = await Promise.all(
+export async function registryAt(bus: Bus, origin: string, signal: AbortSignal): Promise<Registry> {
+  const paths = instancePaths(await bus.get('nrf', origin, LIST_PATH, signal))
+  const profiles = await Promise.all(
     paths.map(async (path) => {
-      const profile = recordOf(parsed(await h2Request('nrf', origin, { method: 'GET', path }, signal)))
-      return profile.nfStatus === 'REGISTERED' && typeof profile.nfType === 'string' ? [profile.nfType] : []
+      const answer = await bus.get('nrf', origin, path, signal)
+      // It left meanwhile.
+      return answer.status === 404 ? {} : recordOf(parsed(answer))
     }),
   )
-  return new Set(types.flat())
+  const found = new Map<string, Set<string>>()
+  for (const { nfType, nfStatus, nfServices, nfServiceList } of profiles) {
+    if (nfStatus !== 'REGISTERED' || typeof nfType !== 'string') continue
+    const services = Array.isArray(nfServices) ? nfServices : Object.values(recordOf(nfServiceList))
+    const names = found.get(nfType) ?? new Set()
+    found.set(nfType, names)
+    for (const { serviceName, nfServiceStatus } of services.map(recordOf))
+      if (nfServiceStatus === 'REGISTERED') names.add(String(serviceName))
+  }
+  return found
+}
+
+/** Why the others do not find a daemon, or not what they need of it; undefined when they do. */
+export function registryProblem(daemon: Daemon, registry: Registry): string | undefined {
+  const own = REGISTRATIONS[daemon]
+  if (own === undefined) return undefined
+  const found = registry.get(own.type)
+  if (found === undefined) return 'it is not registered at the NRF'
+  const missing = own.services.filter((name) => !found.has(name))
+  return missing.length === 0 ? undefined : `the NRF does not have its ${missing.join(', ')}`
 }
 
 function instancePaths(list: H2Answer): readonly string[] {

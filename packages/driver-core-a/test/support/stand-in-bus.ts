@@ -1,4 +1,5 @@
 import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import { REGISTRATIONS } from '../../src/verify/nrf-registry.ts'
 import { recording } from './recordings.ts'
 
 /** A service bus: an AMF that is told of deregistrations and an NRF that lists functions. HTTP/2 in the clear only. */
@@ -10,6 +11,8 @@ export interface StandInBus {
   answer: (supi: string) => number
   /** Types that are registered at the NRF. */
   types: readonly string[]
+  /** Services that are not registered although their function is. */
+  readonly withdrawn: Set<string>
   close(): Promise<void>
 }
 
@@ -27,6 +30,7 @@ export async function standInBus(): Promise<StandInBus> {
     origin: '',
     told: [],
     answer: () => 204,
+    withdrawn: new Set(),
     types: ['AMF', 'SMF', 'AUSF', 'UDM', 'UDR', 'PCF', 'NSSF', 'BSF'],
     close: () => closed(server, sessions),
   }
@@ -61,7 +65,15 @@ function answerNrf(bus: StandInBus, path: string, stream: ServerHttp2Stream): vo
     return
   }
   const profile = JSON.parse(/\{"nfInstanceId".*\}/.exec(recording('nrf-nf-instances.http.txt'))?.[0] ?? '{}')
-  stream.end(JSON.stringify({ ...profile, nfType: bus.types[Number(path.split('/').at(-1))] }))
+  const nfType = bus.types[Number(path.split('/').at(-1))]
+  const services = Object.values(REGISTRATIONS).find(({ type }) => type === nfType)?.services ?? []
+  // One release names them in a list, another by their identities.
+  const nfServices = services
+    .filter((serviceName) => !bus.withdrawn.has(serviceName))
+    .map((serviceName) => ({ serviceName, nfServiceStatus: 'REGISTERED' }))
+  const told =
+    nfType === 'UDM' ? { nfServices, nfServiceList: undefined } : { nfServiceList: { ...nfServices } }
+  stream.end(JSON.stringify({ ...profile, ...told, nfType }))
 }
 
 async function closed(server: Http2Server, sessions: ReadonlySet<ServerHttp2Session>): Promise<void> {

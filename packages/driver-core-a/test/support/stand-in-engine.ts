@@ -5,6 +5,8 @@ export interface StandInEngine extends Engine {
   readonly restarts: string[]
   /** Containers whose next restart leaves them dead, with these last words. */
   readonly failing: Map<string, string>
+  /** What containers have written, each line with its colours and its end. */
+  readonly written: Map<string, string[]>
   /** Containers that were taken away. */
   readonly gone: Set<string>
 }
@@ -16,7 +18,9 @@ export function standInEngine(containers: readonly string[]): StandInEngine {
   const restarts: string[] = []
   const failing = new Map<string, string>()
   const gone = new Set<string>()
+  const written = new Map<string, string[]>()
   return {
+    written,
     restarts,
     failing,
     gone,
@@ -37,7 +41,12 @@ export function standInEngine(containers: readonly string[]): StandInEngine {
       else dead.set(container, words)
       return undefined
     },
-    logsTail: async (container) => dead.get(container) ?? '',
-    logsSince: async () => '',
+    logsTail: async (container) => dead.get(container) ?? written.get(container)?.join('\n') ?? '',
+    logsSince: async (container, lines, at) =>
+      (written.get(container) ?? [])
+        .map((line, number) => `${new Date(number * 1_000).toISOString()} ${line}`)
+        .filter((line) => at === undefined || line >= at.slice(0, 19))
+        .slice(-lines)
+        .join('\n'),
   }
 }

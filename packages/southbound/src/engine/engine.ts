@@ -9,6 +9,8 @@ import { textOfLog } from './log-frames.ts'
 export interface ContainerState {
   readonly id: string
   readonly isRunning: boolean
+  /** As the engine's machine counts; undefined while it does not run, or the engine does not tell. */
+  readonly pid?: number | undefined
   /** Ms since the epoch; undefined when it never ran. */
   readonly startedAtMs: number | undefined
   /** Of its last run; undefined while it runs. */
@@ -162,6 +164,7 @@ function stateOf(info: Docker.ContainerInspectInfo): ContainerState {
   return {
     id: info.Id,
     isRunning: state.Running && !state.Restarting,
+    pid: state.Pid > 0 ? state.Pid : undefined,
     startedAtMs: startedAtMs > 0 ? startedAtMs : undefined,
     exitCode: state.Running ? undefined : state.ExitCode,
     restartCount: info.RestartCount ?? 0,

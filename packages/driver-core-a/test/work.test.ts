@@ -1,0 +1,228 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { createServer, type Server } from 'node:net'
+import { assert, eventually, suite } from '@steeple/testkit'
+import { tunLook } from '../src/observe/tun-device.ts'
+import { type World, world } from './support/world.ts'
+
+const work = suite('driver-core-a/work')
+const patient = () => AbortSignal.timeout(60_000)
+
+/** What the real daemons wrote when it happened to them (v2.8.0+66), with their colours. */
+const line = (domain: string, level: string, text: string): string =>
+  `\u001b[32m11/28 09:50:47.649\u001b[0m: [\u001b[33m${domain}\u001b[0m] \u001b[1;33m${level}\u001b[0m: ${text}`
+const START = line('app', 'INFO', "Configuration: '/etc/open5gs/x.yaml' (../src/lib/app/ogs-init.c:144)")
+const ASSOCIATED = line('sgwc', 'INFO', 'PFCP associated [127.0.0.6]:8805 (../src/src/sgwc/pfcp-sm.c:167)')
+const RELEASED = line('sgwc', 'INFO', 'PFCP de-associated [127.0.0.6]:8805 (../src/src/sgwc/pfcp-sm.c:181)')
+const connected = (peer: string): string =>
+  line(
+    'diam',
+    'INFO',
+    `CONNECTED TO '${peer}.localdomain' (TCP,soc#10): (../src/lib/diameter/common/logger.c:81)`,
+  )
+const state = (to: string, peer: string): string =>
+  line(
+    'diam',
+    'ERROR',
+    `pid:PSM/${peer}.localdomain in fd_psm_change_state@p_psm.c:284: 'STATE_OPEN'\t-> 'STATE_${to}'\t'${peer}.localdomain'`,
+  )
+const UNWRITABLE = line('upf', 'WARNING', 'ogs_tun_write() failed (../src/src/upf/gtp-path.c:876)')
+
+const problemsOf = async (it: World): Promise<Readonly<Record<string, string>>> => {
+  // A look of a moment ago counts for who asks at once.
+  await it.fake.clock.advance(1_500)
+  return Object.fromEntries((await it.a.driver.observe(patient())).problems ?? [])
+}
+
+async function withWorld(generation: 'epc' | '5gc', body: (it: World) => Promise<void>): Promise<void> {
+  const it = await world(generation)
+  try {
+    it.engine.written.set('core-sgwc', [START, ASSOCIATED])
+    it.engine.written.set('core-mme', [START, connected('hss')])
+    it.engine.written.set('core-smf', [START, connected('pcrf')])
+    it.engine.written.set('core-upf', [START])
+    assert.equal(await problemsOf(it), {}, 'all is well before')
+    await body(it)
+  } finally {
+    await it.close()
+  }
+}
+
+/** What can be lost while everybody answers: how it dies, what is said of whom, and how it comes back. */
+const LOSSES: readonly (readonly [
+  what: string,
+  generation: 'epc' | '5gc',
+  dies: (it: World) => unknown,
+  said: Readonly<Record<string, string>>,
+  mends: (it: World) => unknown,
+])[] = [
+  [
+    'PFCP between SMF and UPF',
+    'epc',
+    (it) => {
+      it.core.odd = (_daemon, path) => (path === '/metrics' ? { body: 'pfcp_peers_active 0\n' } : undefined)
+    },
+    {
+      upf: 'it has no PFCP association with the SMF',
+      smf: 'it has no PFCP association with the UPF',
+    },
+    (it) => {
+      it.core.odd = () => undefined
+    },
+  ],
+  [
+    'PFCP between SGW-C and SGW-U',
+    'epc',
+    (it) => it.engine.written.get('core-sgwc')?.push(RELEASED),
+    { sgwc: 'it has no PFCP association with the SGW-U' },
+    (it) => it.engine.written.get('core-sgwc')?.push(ASSOCIATED),
+  ],
+  [
+    'Diameter between MME and HSS',
+    'epc',
+    (it) => it.engine.written.get('core-mme')?.push(state('SUSPECT', 'hss'), state('CLOSED', 'hss')),
+    { mme: 'it has no Diameter connection to the HSS' },
+    (it) => it.engine.written.get('core-mme')?.push(connected('hss')),
+  ],
+  [
+    'Diameter between SMF and PCRF, since a restart',
+    'epc',
+    (it) => it.engine.written.get('core-smf')?.push(START),
+    { smf: 'it has no Diameter connection to the PCRF' },
+    (it) => it.engine.written.get('core-smf')?.push(connected('pcrf')),
+  ],
+  [
+    'a watchdog of Diameter, of which nothing is written when it is answered again',
+    'epc',
+    (it) => it.engine.written.get('core-mme')?.push(state('SUSPECT', 'hss')),
+    { mme: 'it has no Diameter connection to the HSS' },
+    (it) => it.fake.clock.advance(45_000),
+  ],
+  [
+    'the TUN device under a running UPF',
+    'epc',
+    (it) => it.engine.written.get('core-upf')?.push(UNWRITABLE, UNWRITABLE),
+    { upf: 'it cannot use its TUN device' },
+    (it) => it.fake.clock.advance(20_000),
+  ],
+  [
+    'registrations at the NRF, one of them in part',
+    '5gc',
+    (it) => {
+      it.bus.types = ['AMF', 'SMF', 'UDM', 'UDR', 'PCF', 'NSSF', 'BSF']
+      it.bus.withdrawn.add('nudm-ueau')
+    },
+    { ausf: 'it is not registered at the NRF', udm: 'the NRF does not have its nudm-ueau' },
+    (it) => {
+      it.bus.types = [...it.bus.types, 'AUSF']
+      it.bus.withdrawn.clear()
+    },
+  ],
+]
+
+for (const [what, generation, dies, said, mends] of LOSSES)
+  work(`misses ${what}`, () =>
+    withWorld(generation, async (it) => {
+      dies(it)
+      assert.equal(await problemsOf(it), said)
+      assert.equal(await problemsOf(it), said, 'until it is back')
+      await mends(it)
+      assert.equal(await problemsOf(it), {})
+    }),
+  )
+
+work('takes a core that does not count PFCP peers, and one whose logs cannot be read, for no fault', () =>
+  withWorld('epc', async (it) => {
+    it.core.odd = (_daemon, path) => (path === '/metrics' ? { body: 'up 1\n' } : undefined)
+    it.engine.logsSince = async () => await Promise.reject(new Error('no engine'))
+    assert.equal(await problemsOf(it), {})
+  }),
+)
+
+work('takes functions of the service bus that turn no more for down', () =>
+  withWorld('5gc', async (it) => {
+    const frozen = await listening()
+    const { port } = frozen.address() as { port: number } // it listens at an address
+    it.bus.origin = `http://127.0.0.1:${port}`
+    const { services } = await it.a.driver.observe(patient())
+    const silent = [...services].filter(([, one]) => one === 'down').map(([daemon]) => daemon)
+    assert.equal(silent.sort(), ['ausf', 'bsf', 'nrf', 'nssf', 'scp', 'udm', 'udr'])
+    frozen.close()
+  }),
+)
+
+work(
+  'takes SGW-C and SGW-U for down once they echo no more, and for what their container says before they did',
+  () =>
+    withWorld('epc', async (it) => {
+      const states = async (): Promise<readonly unknown[]> => {
+        const { services } = await it.a.driver.observe(patient())
+        return [services.get('sgwc'), services.get('sgwu')]
+      }
+      const { settings } = it.fake.context
+      const addresses = { sgwc: '127.98.1.3', sgwu: '127.98.1.6' }
+      it.fake.changeSettings({ ...settings, core_a: { ...settings.core_a, addresses } })
+      assert.equal(await states(), ['up', 'up'], 'nobody is within reach')
+      const asked: string[] = []
+      const gateways = await Promise.all([
+        echoing('127.98.1.3', 2123, asked),
+        echoing('127.98.1.6', 2152, asked),
+      ])
+      await eventually(async () => {
+        await states()
+        assert.equal(new Set(asked).size, 2)
+      })
+      await Promise.all(gateways.map((gateway) => closed(gateway)))
+      assert.equal(await states(), ['down', 'down'])
+    }),
+)
+
+/** Echo Responses as the real ones answered. */
+async function echoing(address: string, port: number, asked: string[]): Promise<Socket> {
+  const answers: Readonly<Record<number, string>> = {
+    2123: '4002000e0000010003000100009800010000',
+    2152: '3202000600000000000100000e00',
+  }
+  const socket = createSocket('udp4')
+  socket.on('message', (request, from) => {
+    assert.is(request[1], 1)
+    asked.push(address)
+    socket.send(Buffer.from(answers[port] ?? '', 'hex'), from.port, from.address)
+  })
+  await new Promise<void>((resolve) => socket.bind(port, address, resolve))
+  return socket
+}
+
+const closed = async (socket: Socket): Promise<void> =>
+  await new Promise((resolve) => socket.close(() => resolve()))
+
+async function listening(): Promise<Server> {
+  const server = createServer((socket) => socket.on('error', () => undefined).unref())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return server
+}
+
+const HEAD = 'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n'
+const ROUTE = `${HEAD}ogstun\t00002D0A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n`
+const container = {
+  id: 'c0ffee',
+  isRunning: true,
+  startedAtMs: 1,
+  exitCode: undefined,
+  restartCount: 0,
+  pid: 7,
+}
+
+work('misses the TUN device of a UPF that it knows, and elsewhere only one that was there', async () => {
+  const files = new Map([['/proc/7/net/route', HEAD]])
+  const look = tunLook(async (path) => files.get(path) ?? Promise.reject(new Error('ENOENT')))
+  assert.is(await look.problem(undefined), undefined, 'nothing can be read')
+  assert.is(await look.problem(container), undefined, 'it may be the network of another process')
+  files.set('/proc/7/comm', 'open5gs-upfd\n')
+  assert.match((await look.problem(container)) ?? '', /^its TUN device ogstun is missing/)
+  files.set('/proc/7/net/route', ROUTE)
+  assert.is(await look.problem(container), undefined)
+  files.set('/proc/self/net/route', HEAD)
+  assert.match((await look.problem(undefined)) ?? '', /ogstun/)
+})
+
+work.run()

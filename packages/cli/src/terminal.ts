@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { text } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
 import { outlet } from './output/outlet.ts'
 
 /** Where a command runs: its streams, environment and exit code. Tests may give another one. */
@@ -18,6 +18,8 @@ export interface Terminal {
   err(chunk: string): void
   /** Everything on standard input, as UTF-8. */
   input(): Promise<string>
+  /** The same as it is. */
+  octets(): Promise<Uint8Array>
   /** Asks a person for a line; absent where standard input is no terminal. What is typed is not shown with `isHidden`. */
   readonly ask?: (question: string, isHidden: boolean) => Promise<string>
   /** The command did its work and the answer is "no": the process ends with this code. */
@@ -56,6 +58,7 @@ export function processTerminal(): ProcessTerminal {
     out: out.write,
     err: err.write,
     input: () => text(process.stdin),
+    octets: () => buffer(process.stdin),
     ...(process.stdin.isTTY === true ? { ask } : {}),
     answer: (exitCode) => {
       code = exitCode

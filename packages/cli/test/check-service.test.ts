@@ -14,6 +14,7 @@ const terminal: Terminal = {
   out: nothing,
   err: nothing,
   input: async () => '',
+  octets: async () => Buffer.alloc(0),
   answer: nothing,
 }
 

@@ -28,6 +28,7 @@ function terminal(env: Terminal['env']): Terminal {
     out: nothing,
     err: nothing,
     input: async () => '',
+    octets: async () => Buffer.alloc(0),
     answer: nothing,
   }
 }

@@ -14,6 +14,7 @@ const terminal: Terminal = {
   out: () => {},
   err: () => {},
   input: async () => '',
+  octets: async () => Buffer.alloc(0),
   answer: () => {},
 }
 

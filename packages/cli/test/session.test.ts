@@ -19,6 +19,7 @@ session('is there for other commands at each moment while it is exchanged', asyn
     out: nothing,
     err: nothing,
     input: async () => '',
+    octets: async () => Buffer.alloc(0),
     answer: nothing,
   }
   const keep = async (n: number): Promise<void> => {

@@ -86,7 +86,8 @@ sim(
     await using dir = await tempDir()
     const csv = 'imsi,ki,opc\nx,y,z\n'
     await writeFile(join(dir.path, 'cards.csv'), csv)
-    const results = [{ row: 1, imsi_sha256_12: null, status: 'error', error: 'imsi must be 6 to 15 digits' }]
+    const error = 'imsi must be 6 to 15 digits'
+    const results = [{ row: 1, line: 2, imsi_sha256_12: null, status: 'error', error }]
     const answer = (): Answer => ({ body: { imported: 0, skipped: 0, failed: 1, batch_id: null, results } })
     const file = await against(answer, ['sim', 'import', join(dir.path, 'cards.csv'), '--dry-run'])
     assert.equal([file.code, file.seen[0]?.body, file.seen[0]?.query], [1, csv, { dry_run: 'true' }])
@@ -104,17 +105,26 @@ sim(
 )
 
 sim(
-  'names the line of a row, whatever lines are empty, and the label for all',
+  'names the line of a row, the columns that are not read and the first rows, and the label for all',
   async () => {
     const csv = '\uFEFF\r\nimsi,ki,opc\r\n\r\na,b,c\r\n   \r\nx,y,z\r\n'
     const results = [
-      { row: 1, imsi_sha256_12: HASH, status: 'imported', error: null },
-      { row: 2, imsi_sha256_12: null, status: 'error', error: 'line 6: has 9 cells' },
+      { row: 1, line: 4, imsi_sha256_12: HASH, status: 'imported', error: null },
+      { row: 2, line: 6, imsi_sha256_12: null, status: 'error', error: 'line 6: has 9 cells' },
     ]
-    const answer = (): Answer => ({ body: { imported: 1, skipped: 0, failed: 1, batch_id: 'i-1', results } })
+    const columns = [
+      { name: 'imsi', read_as: 'imsi' },
+      { name: 'kic1', read_as: null },
+    ]
+    const first = { row: 1, imsi_sha256_12: HASH, iccid_last4: '0123', apns: ['internet'], label: 'shore' }
+    const answer = (): Answer => ({
+      body: { imported: 1, skipped: 0, failed: 1, batch_id: 'i-1', columns, first_rows: [first], results },
+    })
     const run = await against(answer, ['sim', 'import', '-', '--label', 'harbour team'], csv)
     assert.equal(run.seen[0]?.query, { label: 'harbour team' })
     assert.match(run.out, /^standard input:6 +- +has 9 cells$/m)
+    assert.match(run.out, /^Columns that are not read: kic1$/m)
+    assert.match(run.out, new RegExp(`^1 +${HASH} +…0123 .* internet +shore$`, 'm'))
     const empty = await against(answer, ['sim', 'import', '-'], ' \n')
     assert.equal([empty.code, empty.seen.length], [1, 0])
     assert.match(empty.err, /^file_empty: there is nothing in standard input/)

@@ -3452,6 +3452,23 @@ export interface Operations {
       readonly failed: number
       /** Filter of the list of SIMs; null when nothing was imported. */
       readonly batch_id: string | null
+      /** Columns of a CSV, and what each is read as; null: it is not read. Empty for JSON. */
+      readonly columns: readonly {
+        readonly name: string
+        readonly read_as: string | null
+      }[]
+      /** Of a dry run: the first rows as they are understood, without their keys. */
+      readonly first_rows?: readonly {
+        readonly row: number
+        readonly line: number | null
+        readonly imsi_sha256_12: string
+        readonly iccid_last4: string | null
+        readonly msisdn: string | null
+        readonly profile: string
+        readonly apns: readonly string[]
+        readonly label: string | null
+        readonly expires_at: string
+      }[]
       readonly results: readonly {
         /** Data row, from 1; the header is not counted. */
         readonly row: number

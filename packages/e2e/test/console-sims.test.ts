@@ -236,6 +236,8 @@ if (executable !== undefined) {
         await page.getByRole('button', { name: 'Look through it' }).click()
         await page.getByText('2 would be imported, 1 with an error').waitFor()
         assert.is((await service.request('GET', '/v1/sims?q=pier')).body.sims.length, 0)
+        const first = page.getByRole('table', { name: 'The first rows as they are read' })
+        await first.getByRole('row', { name: /^2 .* pier 1$/ }).waitFor()
         await page.getByRole('row', { name: /^3 error/ }).waitFor()
         assert.is(
           await page

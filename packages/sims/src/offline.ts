@@ -53,7 +53,12 @@ async function unsealImport(place: BatchPlace, id: string, format: CardFormat): 
 const SPN_CHARACTERS = 16
 
 /** The columns that pySim-prog reads with `--source csv`. */
-const PYSIM: readonly string[] = ['name', 'iccid', 'mcc', 'mnc', 'imsi', 'smsp', 'ki', 'opc', 'adm1']
+const PYSIM: readonly string[] = [
+  ...['name', 'iccid', 'mcc', 'mnc', 'imsi', 'smsp', 'ki', 'opc'],
+  ...['adm1', 'pin_adm_hex'],
+]
+/** ADM1 as octets. pySim-prog takes a cell of `adm1` as text, and one of `pin_adm_hex` as octets, with both columns there. */
+const HEX_ADM = /^[0-9a-fA-F]{16}$/
 
 function written(
   csv: string,
@@ -72,7 +77,9 @@ function written(
   // What the phone shows as the name of its network (EF.SPN, TS 31.102 §4.2.12): no profile's name is one.
   const name = (batch.label ?? 'Steeple').replaceAll(/[^A-Za-z0-9 ._-]/g, '_').slice(0, SPN_CHARACTERS)
   const lines = cards.map((card) => {
-    const cells: Readonly<Record<string, string>> = { name, mcc: plmn.mcc, mnc: plmn.mnc, ...card }
+    const adm = card.adm1 ?? ''
+    const adms = HEX_ADM.test(adm) ? { adm1: '', pin_adm_hex: adm } : {}
+    const cells: Readonly<Record<string, string>> = { name, mcc: plmn.mcc, mnc: plmn.mnc, ...card, ...adms }
     return PYSIM.map((column) => cells[column] ?? '').join(',')
   })
   return `${[PYSIM.join(','), ...lines].join('\n')}\n`

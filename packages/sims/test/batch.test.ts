@@ -157,8 +157,8 @@ batch('unseals a batch in every format from its rows, and says what is missing',
   assert.is(await unsealBatch(place, 'b-1', 'csv'), text(csv))
   const keys = [text(hexAscii(card.ki)), text(hexAscii(card.opc))]
   const pysim = (await unsealBatch(place, 'b-1', 'pysim')).split('\n')
-  assert.is(pysim[0], 'name,iccid,mcc,mnc,imsi,smsp,ki,opc,adm1')
-  assert.is(pysim[1], `a_b,${text(card.iccid)},999,99,999990000000001,,${keys.join()},${text(card.adm1)}`)
+  assert.is(pysim[0], 'name,iccid,mcc,mnc,imsi,smsp,ki,opc,adm1,pin_adm_hex')
+  assert.is(pysim[1], `a_b,${text(card.iccid)},999,99,999990000000001,,${keys.join()},${text(card.adm1)},`)
   const [json] = JSON.parse(await unsealBatch(place, 'b-1', 'json'))
   assert.equal([json.ki, json.opc, json.puk2], [...keys, text(card.puk2)])
   assert.is(json.ef_suci_calc_info, undefined)

@@ -1,7 +1,9 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
+import { isJson, readableBody } from '../src/import/body-text.ts'
 import { type CsvRecord, csvLines, delimiterOf, readRecord } from '../src/import/csv.ts'
-import { csvRows } from '../src/import/read-rows.ts'
+import { jsonRows } from '../src/import/json-rows.ts'
+import { csvRows, jsonRowsOf } from '../src/import/read-rows.ts'
 
 const csv = suite('sims/csv')
 const LINE_END = /\r\n|\n|\r/
@@ -119,21 +121,156 @@ csv('has doubts about quotes that are where none may be', () => {
   assert.equal([problems[0], problems[3], problems[4]], [undefined, undefined, undefined])
 })
 
-csv('takes no text of another encoding, and names the first line of it', async () => {
+const pause = async (): Promise<void> => undefined
+const refusedBody = async (bytes: Buffer): Promise<string> => {
+  const refused = await readableBody(bytes, pause).catch((error: unknown) => error)
+  assert.is((refused as { code?: string }).code, 'validation_failed')
+  return (refused as Error).message
+}
+
+csv('takes UTF-16 of a spreadsheet, and says of other files what they are and how to save them', async () => {
   const lines = ['imsi,ki,opc,label', `999990000000001,${'0'.repeat(32)},${'0'.repeat(32)},Zürich`, '']
-  const utf8 = Buffer.from(lines.join('\n'))
-  const pause = async (): Promise<void> => undefined
-  const rows = await csvRows(utf8, pause)
-  const [place] = [...rows.places()]
-  assert.is(place && rows.cells(place)?.get('label'), 'Zürich')
-  for (const [bytes, message] of [
-    [Buffer.from(lines.join('\n'), 'latin1'), /^line 2: the CSV is not UTF-8; save it as CSV in UTF-8/],
-    [Buffer.from(`\uFEFF${lines.join('\n')}`, 'utf16le'), /^line 1: the CSV is not UTF-8; /],
-  ] as const) {
-    const refused = await csvRows(bytes, pause).catch((error: unknown) => error)
-    assert.is((refused as { code?: string }).code, 'validation_failed')
-    assert.match((refused as Error).message, message)
+  for (const bytes of [
+    Buffer.from(lines.join('\n')),
+    Buffer.from(`\uFEFF${lines.join('\n')}`, 'utf16le'),
+    Buffer.from(`\uFEFF${lines.join('\n')}`, 'utf16le').swap16(),
+  ]) {
+    const rows = await csvRows(await readableBody(bytes, pause), pause)
+    const [place] = [...rows.places()]
+    assert.is(place && rows.cells(place)?.get('label'), 'Zürich')
   }
+  const latin1 = await refusedBody(Buffer.from(lines.join('\n'), 'latin1'))
+  assert.match(latin1, /^line 2: the CSV is not UTF-8; .*"CSV UTF-8/)
+  assert.match(await refusedBody(Buffer.from('504b0304', 'hex')), /workbook.*"CSV UTF-8/)
+})
+
+const KI = '465b5ce8b199b49faa5f0a2ee238a6bc'
+const OPC = 'cd63cb71954a9f4e48a5994e37a02baf'
+const IMSI = '999990000001001'
+const DOCUMENT = {
+  imsi: IMSI,
+  msisdn: ['4915'],
+  security: { k: KI, opc: OPC, amf: '8000', sqn: { $numberLong: '5' } },
+}
+const SLICE = [{ sst: 1, session: [{ name: 'internet', qos: { index: 9 } }, { name: 'ims' }] }]
+const FREE5GC = {
+  plmnID: '99999',
+  ueId: `imsi-${IMSI}`,
+  AuthenticationSubscription: {
+    permanentKey: { permanentKeyValue: KI },
+    milenage: { op: { opValue: '' } },
+    opc: { opcValue: OPC },
+  },
+  AccessAndMobilitySubscriptionData: { gpsis: ['msisdn-4915'] },
+  SessionManagementSubscriptionData: [{ dnnConfigurations: { internet: {}, ims: {} } }],
+}
+
+/** Files of other tools, each with what its only row says beside IMSI, Ki and OPc. */
+const FILES: readonly (readonly [what: string, text: string, more: Readonly<Record<string, string>>])[] = [
+  [
+    'Magma NMS',
+    `Name,IMSI,Auth Key,Auth OPC,Service,Data Plan,Active APNs\nSchool,IMSI${IMSI},${KI},${OPC},ACTIVE,default,internet`,
+    { label: 'School', apns: 'internet' },
+  ],
+  [
+    'srsEPC',
+    `#\n# Kept in the following format: "Name,Auth,IMSI,Key,OP_Type,OP/OPc,AMF,SQN,QCI,IP_alloc"\n#\nue1,mil,${IMSI},${KI},opc,${OPC},8000,000000001234,9,dynamic`,
+    { label: 'ue1', auth: 'mil', op_type: 'opc', op_or_opc: OPC },
+  ],
+  [
+    'a spreadsheet',
+    `\uFEFFsep=;\r\nimsi;ki;opc;label\r\n${IMSI};${KI};${OPC};"Haus 1\nKeller"\r\n;;;\r\n`,
+    { label: 'Haus 1 Keller' },
+  ],
+  ['cells as text', `imsi,ki,opc,msisdn\n="${IMSI}",'${KI},${OPC},+49 (15)`, { msisdn: '+4915' }],
+  ['keys in groups', `imsi,ki,opc\n999 99 0000001001,465B5CE8 B199B49F AA5F0A2E E238A6BC,0x${OPC}`, {}],
+  [
+    'pySim',
+    `imsi,ki,opc,pin_adm_hex\n${IMSI},${KI},${OPC},4142434431323334`,
+    { adm1_hex: '4142434431323334' },
+  ],
+  [
+    'own JSON',
+    JSON.stringify({ sims: [{ imsi: IMSI, ki: KI, opc: OPC, apns: ['a', 'b'] }] }),
+    { apns: 'a;b' },
+  ],
+  ['a list', JSON.stringify([{ imsi: IMSI, ki: KI, opc: OPC }], undefined, 2), {}],
+  [
+    'Ella Core',
+    `{"page":1,"total_count":1,"items":[{"imsi":"${IMSI}","key":"${KI}","opc":"${OPC}","sequenceNumber":"000000000022","profile_name":"default"}],"next":null}`,
+    { profile: 'default' },
+  ],
+  ['one object', JSON.stringify({ imsi: IMSI, key: KI, opc: OPC }), {}],
+  [
+    'mongoexport of Open5GS',
+    `${JSON.stringify({ ...DOCUMENT, slice: SLICE, __v: 0 })}\n`,
+    { msisdn: '4915', apns: 'internet;ims' },
+  ],
+  ['free5GC', JSON.stringify(FREE5GC), { msisdn: '-4915'.slice(1), apns: 'internet;ims' }],
+]
+
+for (const [what, text, more] of FILES)
+  csv(`reads the file of ${what}`, async () => {
+    const bytes = await readableBody(Buffer.from(text), pause)
+    const rows = isJson(bytes) ? jsonRowsOf(bytes) : await csvRows(bytes, pause)
+    const found = [...rows.places()].flatMap((place) => (place && rows.cells(place)) ?? [])
+    const { imsi, ki, opc, op_or_opc, ...rest } = Object.fromEntries(found[0] ?? [])
+    assert.equal([found.length, imsi, ki?.toLowerCase(), opc ?? op_or_opc], [1, IMSI, KI, OPC])
+    const { op_or_opc: _opc, ...wanted } = more
+    assert.equal(rest, wanted)
+  })
+
+csv('finds the same rows of JSON in any of the forms in which they come', () => {
+  const row = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 })
+  const space = fc.constantFrom('', ' ', '\n', '\r\n\t')
+  fc.assert(
+    fc.property(
+      fc.array(row, { minLength: 1, maxLength: 4 }),
+      space,
+      fc.constantFrom(undefined, 2),
+      (rows, gap, indent) => {
+        const texts = rows.map((one) => JSON.stringify(one, undefined, indent))
+        const forms = [
+          `{"sims"${gap}:${gap}[${texts.join(`${gap},`)}]}`,
+          `${gap}[${texts.join(`,${gap}`)}${gap}]`,
+          `{"page":{"a":[1]},"items":[${texts.join()}],"next":"]"}${gap}`,
+          ...(rows.some((one) => Object.keys(one).some((key) => LISTED.includes(key)))
+            ? []
+            : [texts.join(`\n${gap}`)]),
+        ]
+        for (const form of forms) {
+          const bytes = Buffer.from(form)
+          const found = [...jsonRows(bytes)].flatMap((place) =>
+            place === undefined ? [] : [JSON.parse(bytes.toString('utf8', place.from, place.to))],
+          )
+          assert.equal(
+            found,
+            rows.map((one) => JSON.parse(JSON.stringify(one))),
+            form,
+          )
+        }
+      },
+    ),
+  )
+})
+const LISTED: readonly string[] = ['sims', 'items', 'subscribers', 'data', 'results']
+
+csv('leaves a quote that is not closed to its own line, and rows behind it to themselves', async () => {
+  const lines = ['imsi,ki,opc,label', `1,2,3,"open`, ...Array.from({ length: 20 }, (_, i) => `${i},2,3,x`)]
+  const rows = await csvRows(Buffer.from(lines.join('\n')), pause)
+  const places = [...rows.places()]
+  assert.is(places.length, 21)
+  assert.throws(
+    () => places[0] && rows.cells(places[0]),
+    /^line 2: the quote that opens in cell 4 is not closed/,
+  )
+})
+
+csv('says which columns a header lacks, and the names that are read', async () => {
+  const refused = await csvRows(Buffer.from('name,id,secret\n'), pause).catch((error: Error) => error)
+  assert.match((refused as Error).message, /lacks imsi and ki and opc \(or op\);.*authkey/)
+  const rows = await csvRows(Buffer.from('IMSI,KI,OPC,KIC1\n'), pause)
+  assert.equal(rows.columns.at(-1), { name: 'KIC1', read_as: null })
 })
 
 csv.run()

@@ -330,4 +330,48 @@ http('gives the label of the request to rows that have none', async () => {
   assert.equal(labels, ['Anna', 'harbour team'])
 })
 
+http('says of a damaged cell by what it was damaged, and never what stood there', async () => {
+  const rows = [
+    `9.99E+14,${KI},${OPC},,,`,
+    `${imsi(8001)},${KI},${OPC},8988211000000120000,,`,
+    `${imsi(8002)},${KI},${OPC},,${'00112233445566778899aabbccddeeff'},`,
+    `${imsi(8003)},4.65E+31,${OPC},,,`,
+    `${imsi(8004)},${KI},${OPC},,,4142434431323334`,
+    `${imsi(8005)},${KI},${OPC},,,AB12`,
+  ]
+  const { results } = await report(
+    csv(`imsi,ki,opc,iccid,op,pin_adm_hex\n${rows.join('\n')}`, '?dry_run=true'),
+  )
+  const wanted = [
+    /rounded this number/,
+    /ends in zeros behind 15 digits/,
+    /opc does not follow from ki and op/,
+    /rounded this number/,
+    undefined,
+    /adm1_hex/,
+  ]
+  for (const [at, pattern] of wanted.entries()) {
+    if (pattern === undefined) assert.is(results[at]?.error, null)
+    else assert.match(results[at]?.error ?? '', pattern)
+    assert.not.match(results[at]?.error ?? '', /E\+|8988|4.65/)
+  }
+})
+
+http('shows of a dry run the first rows as they are understood, in the order of the file', async () => {
+  const lines = Array.from({ length: 8 }, (_, n) => `${imsi(8100 + n)},${KI},${OPC},place ${n},x`)
+  const body = `imsi,ki,opc,name,kic1\n${lines.join('\n')}`
+  const answer = bodyOf<
+    Report & { readonly columns: object[]; readonly first_rows: { label: string; line: number }[] }
+  >(await csv(body, '?dry_run=true'))
+  assert.equal(
+    answer.first_rows.map(({ label, line }) => [label, line]),
+    [0, 1, 2, 3, 4].map((n) => [`place ${n}`, n + 2]),
+  )
+  assert.equal(answer.columns.slice(3), [
+    { name: 'name', read_as: 'label' },
+    { name: 'kic1', read_as: null },
+  ])
+  assert.not.ok(JSON.stringify(answer).includes(KI))
+})
+
 http.run()

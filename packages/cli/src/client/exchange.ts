@@ -10,7 +10,7 @@ export interface Outgoing {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | undefined
+  readonly body: string | Uint8Array | undefined
   /** For TLS: as whom it goes and who may answer. */
   readonly identity?: Identity | undefined
 }

@@ -41,8 +41,8 @@ export interface RestClient {
     query?: Readonly<Record<string, string | undefined>>,
   ): Promise<List>
   /**
-   * Sends a change under an `Idempotency-Key` of its own; repeated once when the connection breaks. A text goes as it
-   * is and needs a `content-type` in `headers`; everything else goes as JSON.
+   * Sends a change under an `Idempotency-Key` of its own; repeated once when the connection breaks. Text and octets go as they
+   * are and need a `content-type` in `headers`; everything else goes as JSON.
    */
   change(
     method: 'POST' | 'PUT' | 'DELETE',
@@ -114,7 +114,8 @@ export function connect(terminal: Terminal, options: ConnectionOptions, isStrang
     },
     change: async (method, path, body, headers = {}) => {
       const { common, identity } = await spoken()
-      const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+      const isSent = body === undefined || typeof body === 'string' || body instanceof Uint8Array
+      const text = isSent ? body : JSON.stringify(body)
       const type = text === undefined ? {} : { 'content-type': 'application/json' }
       const key = { 'idempotency-key': randomUUID(), 'content-length': String(Buffer.byteLength(text ?? '')) }
       return answerOf(

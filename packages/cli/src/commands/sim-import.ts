@@ -14,13 +14,13 @@ interface ImportOptions extends ConnectionOptions {
   readonly dryRun?: boolean
   readonly atomic?: boolean
   readonly label?: string
+  readonly yes?: boolean
 }
 
-/** What is imported: its text, what people call it, and the line of each row where it has lines. */
+/** What is imported: its octets as they are, which the service reads, and what people call it. */
 interface Source {
-  readonly text: string
+  readonly octets: Uint8Array
   readonly name: string
-  readonly isJson: boolean
 }
 
 /** `svc sim import` */
@@ -28,60 +28,92 @@ export function addImportCommand(sim: Command, terminal: Terminal): void {
   restCommand(
     sim,
     'import <file>',
-    'SIMs whose cards exist already: CSV, or JSON when the name ends in .json; - for standard input',
+    'SIMs whose cards exist already: CSV or JSON, as many tools write it; - for standard input',
   )
     .option('--dry-run', 'report what would be done and change nothing')
     .option('--atomic', 'all rows or none')
+    .option('--yes', 'do not ask after the first rows were shown')
     .option('--label <text>', 'for every row that has none, to find them again')
     .action((file: string, options: ImportOptions) => importFile(terminal, file, options))
 }
 
 async function importFile(terminal: Terminal, file: string, options: ImportOptions): Promise<void> {
   const source = await sourceOf(terminal, file)
-  if (source.text.trim() === '') throw failure('file_empty', `there is nothing in ${source.name}`)
+  if (source.octets.every((octet) => octet <= 0x20))
+    throw failure('file_empty', `there is nothing in ${source.name}`)
   const query = new URLSearchParams({
-    ...(options.dryRun === true ? { dry_run: 'true' } : {}),
     ...(options.atomic === true ? { atomic: 'true' } : {}),
     ...(options.label === undefined ? {} : { label: options.label }),
   })
-  const path = `/v1/sims/import${query.size === 0 ? '' : `?${query}`}`
-  const type = { 'content-type': source.isJson ? 'application/json' : 'text/csv' }
-  const lines = source.isJson ? undefined : linesOfRows(source.text)
-  const what = `importing ${lines === undefined ? source.name : `${lines.length} rows of ${source.name}`}`
-  const { body } = await withProgress(terminal, what, () =>
-    connect(terminal, options).change('POST', path, source.text, type),
-  )
+  const send = async (isDry: boolean): Promise<Json> => {
+    if (isDry) query.set('dry_run', 'true')
+    else query.delete('dry_run')
+    const path = `/v1/sims/import${query.size === 0 ? '' : `?${query}`}`
+    const type = { 'content-type': 'text/csv' }
+    return (await connect(terminal, options).change('POST', path, source.octets, type)).body
+  }
+  // A person sees the first rows as they are understood before anything is written.
+  const isAsked =
+    options.dryRun !== true && options.yes !== true && terminal.ask !== undefined && options.json !== true
+  if (isAsked && !(await isWanted(terminal, source, await send(true)))) {
+    terminal.err('Nothing was imported.\n')
+    return terminal.answer(1)
+  }
+  const isDry = options.dryRun === true
+  const body = await withProgress(terminal, `importing ${source.name}`, () => send(isDry))
   if (options.json === true) terminal.out(jsonText(body))
-  else report(terminal, body, { source, lines, isDry: options.dryRun === true })
+  else {
+    if (!isAsked) terminal.out(understood(terminal, body))
+    report(terminal, body, { source, isDry })
+  }
   if (body.failed !== 0) terminal.answer(1)
 }
 
+async function isWanted(terminal: Terminal, source: Source, dry: Json): Promise<boolean> {
+  terminal.out(understood(terminal, dry))
+  report(terminal, dry, { source, isDry: true })
+  if (Number(dry.imported) + Number(dry.updated) === 0) return false
+  const answer = await terminal.ask?.(`Import ${dry.imported} SIMs? [y/N] `, false)
+  return /^y(es)?$/i.test(answer?.trim() ?? '')
+}
+
+/** The first rows as they are understood, and the columns that are not read. */
+function understood(terminal: Terminal, { columns, first_rows: rows }: Json): string {
+  const unread = (Array.isArray(columns) ? columns : [])
+    .filter(isObject)
+    .flatMap(({ name, read_as: column }) => (column === null && name !== '' ? [String(name)] : []))
+  const left = unread.length === 0 ? '' : `Columns that are not read: ${unread.join(', ')}\n\n`
+  const first = Array.isArray(rows) ? rows.filter(isObject) : []
+  if (first.length === 0) return left
+  const shown = [
+    { title: 'ROW', value: (row: Json) => row.row },
+    { title: 'SIM', value: (row: Json) => row.imsi_sha256_12, fit: 'whole' },
+    { title: 'ICCID', value: (row: Json) => (row.iccid_last4 === null ? '' : `…${String(row.iccid_last4)}`) },
+    { title: 'NUMBER', value: (row: Json) => row.msisdn },
+    { title: 'PROFILE', value: (row: Json) => row.profile },
+    { title: 'APNS', value: (row: Json) => row.apns },
+    { title: 'LABEL', value: (row: Json) => row.label },
+  ] as const
+  return `The first rows are read as:\n${table(first, shown, terminal.columns)}\n${left}`
+}
+
 async function sourceOf(terminal: Terminal, file: string): Promise<Source> {
-  if (file === '-') return { text: await terminal.input(), name: 'standard input', isJson: false }
+  if (file === '-') return { octets: await terminal.octets(), name: 'standard input' }
   const path = resolve(terminal.cwd, file)
   try {
-    return { text: await readFile(path, 'utf8'), name: basename(file), isJson: file.endsWith('.json') }
+    return { octets: await readFile(path), name: basename(file) }
   } catch (cause) {
     throw failure('file_unreadable', `${path} cannot be read: ${(cause as Error).message}`, { cause })
   }
 }
 
-/** The line of each data row, from 1: empty lines are no rows, the first that is not is the header. */
-function linesOfRows(text: string): readonly number[] {
-  const numbers = text
-    .split(/\r\n|\n|\r/)
-    .flatMap((line, i) => (line.replace('\uFEFF', '').trim() === '' ? [] : [i + 1]))
-  return numbers.slice(1)
-}
-
 interface Told {
   readonly source: Source
-  readonly lines: readonly number[] | undefined
   readonly isDry: boolean
 }
 
-function report(terminal: Terminal, body: Json, { source, lines, isDry }: Told): void {
-  const { results, ...totals } = body
+function report(terminal: Terminal, body: Json, { source, isDry }: Told): void {
+  const { results, columns: _columns, first_rows: _rows, ...totals } = body
   if (isDry) {
     const { imported, updated, ...rest } = totals
     const would = {
@@ -96,8 +128,9 @@ function report(terminal: Terminal, body: Json, { source, lines, isDry }: Told):
     : []
   if (faults.length === 0) return
   const where = (row: Json): string => {
-    const line = lines?.[Number(row.row) - 1]
-    return line === undefined ? `${source.name}: row ${Number(row.row)}` : `${source.name}:${line}`
+    return typeof row.line === 'number'
+      ? `${source.name}:${row.line}`
+      : `${source.name}: row ${Number(row.row)}`
   }
   const columns = [
     { title: 'WHERE', value: where, fit: 'whole' },

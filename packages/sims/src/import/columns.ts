@@ -11,6 +11,13 @@ export type Column =
   | 'expires_at'
   | 'label'
   | 'adm1'
+  /** ADM1 as the hexadecimal of its octets: pySim's `pin_adm_hex`. */
+  | 'adm1_hex'
+  /** OP or OPc as `op_type` says: srsEPC's file. */
+  | 'op_or_opc'
+  | 'op_type'
+  /** The algorithm, of which Milenage alone is supported: srsEPC's file. */
+  | 'auth'
   | 'pin1'
   | 'puk1'
   | 'pin2'
@@ -21,24 +28,49 @@ export type Column =
 /** One row as texts; what it lacks or leaves empty is not there. */
 export type Cells = ReadonlyMap<Column, string>
 
-/** Names of columns without case, spaces and signs: this service's own and those of card vendors' and pySim's files. */
+/**
+ * Names of columns without case, spaces and signs: this service's own and those in files of card vendors, pySim, Magma's NMS,
+ * srsEPC, Ella Core and free5GC.
+ */
 const NAMES: ReadonlyMap<string, Column> = new Map([
   ['imsi', 'imsi'],
+  ['supi', 'imsi'],
+  ['ueid', 'imsi'],
   ['ki', 'ki'],
   ['k', 'ki'],
   ['key', 'ki'],
+  ['authkey', 'ki'],
+  ['authenticationkey', 'ki'],
+  ['permanentkey', 'ki'],
   ['opc', 'opc'],
+  ['opckey', 'opc'],
+  ['authopc', 'opc'],
   ['op', 'op'],
+  ['opkey', 'op'],
+  ['opopc', 'op_or_opc'],
+  ['optype', 'op_type'],
+  ['auth', 'auth'],
   ['iccid', 'iccid'],
+  ['icc', 'iccid'],
   ['msisdn', 'msisdn'],
+  ['gpsi', 'msisdn'],
+  ['phonenumber', 'msisdn'],
   ['profile', 'profile'],
+  ['profilename', 'profile'],
   ['apns', 'apns'],
   ['apn', 'apns'],
+  ['activeapns', 'apns'],
+  ['dnn', 'apns'],
+  ['dnns', 'apns'],
   ['expiresat', 'expires_at'],
   ['label', 'label'],
+  ['name', 'label'],
   ['adm1', 'adm1'],
   ['adm', 'adm1'],
   ['pinadm', 'adm1'],
+  ['pinadmhex', 'adm1_hex'],
+  ['adm1hex', 'adm1_hex'],
+  ['admhex', 'adm1_hex'],
   ['pin1', 'pin1'],
   ['pin', 'pin1'],
   ['puk1', 'puk1'],
@@ -57,9 +89,17 @@ export function headerProblem(columns: readonly (Column | undefined)[]): string 
   const known = columns.filter((column) => column !== undefined)
   const twice = known.find((column, i) => known.indexOf(column) !== i)
   if (twice !== undefined) return `the column ${twice} is there twice`
-  const missing = (['imsi', 'ki'] as const).filter((column) => !known.includes(column))
-  if (missing.length > 0) return `the header row lacks ${missing.join(' and ')}`
-  return known.includes('opc') || known.includes('op') ? undefined : 'the header row lacks opc or op'
+  const missing: string[] = (['imsi', 'ki'] as const).filter((column) => !known.includes(column))
+  if (!OPERATOR_KEYS.some((column) => known.includes(column))) missing.push('opc (or op)')
+  if (missing.length === 0) return undefined
+  const names = [...new Set(NAMES.values())].map((column) => `${column} (${namesOf(column).join(', ')})`)
+  return `the header row lacks ${missing.join(' and ')}; names that are read, in any case, with or without spaces and signs: ${names.join('; ')}`
+}
+
+const OPERATOR_KEYS: readonly Column[] = ['opc', 'op', 'op_or_opc']
+
+function namesOf(column: Column): readonly string[] {
+  return [...NAMES].filter(([, read]) => read === column).map(([name]) => name)
 }
 
 /** The cells of a CSV record under its header. Those that it lacks at its end count as empty. */
@@ -69,37 +109,34 @@ export function cellsOf(
 ): Map<Column, string> {
   const cells = new Map<Column, string>()
   columns.forEach((column, i) => {
-    const text = record[i]?.trim() ?? ''
+    const text = column === undefined ? '' : plainText(column, record[i] ?? '')
     if (column !== undefined && text !== '') cells.set(column, text)
   })
   return cells
 }
 
-/**
- * The cells of a JSON row. A list counts as its texts with `;` between. What a file of CSV may have beside (columns of
- * other tools) is a mistake here: `problem` names it.
- */
-export function cellsFromJson(row: unknown): Cells {
-  const cells = new Map<Column, string>()
-  if (typeof row !== 'object' || row === null || Array.isArray(row))
-    return cells.set('problem', 'the row is not an object')
-  for (const [name, value] of Object.entries(row)) {
-    const column = columnOf(name)
-    const text = textOf(value)
-    if (column === undefined) return cells.set('problem', `unknown property ${shown(name)}`)
-    if (text === undefined) return cells.set('problem', `${column} must be a text`)
-    if (text !== '') cells.set(column, text)
-  }
-  return cells
-}
+/** Where signs and blanks only make a value readable for people. */
+const SPACED: ReadonlySet<Column> = new Set([
+  'imsi',
+  'ki',
+  'opc',
+  'op',
+  'op_or_opc',
+  'iccid',
+  'msisdn',
+  'adm1_hex',
+])
 
-function textOf(value: unknown): string | undefined {
-  if (value === null) return ''
-  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(';')
-  return typeof value === 'string' ? value.trim() : undefined
-}
-
-/** A name out of a request; not one that could be a key or an IMSI in the wrong place. */
-function shown(name: string): string {
-  return /^[A-Za-z_][\w -]{0,39}$/.test(name) && !/[0-9a-fA-F]{10}/.test(name) ? `"${name}"` : '(not shown)'
+/** A cell without what other tools put around its value: `="…"`, `'…`, blanks and signs, prefixes of names. */
+export function plainText(column: Column, cell: string): string {
+  const text = cell
+    .trim()
+    .replace(/^="(.*)"$/, '$1')
+    .replace(/^'/, '')
+    .replaceAll(/\s*[\r\n]+\s*/g, ' ')
+  if (!SPACED.has(column)) return text
+  const bare = text.replaceAll(/[\s()\u00a0:-]/g, '')
+  if (column === 'imsi') return bare.replace(/^imsi/i, '')
+  if (column === 'msisdn') return bare.replace(/^msisdn/i, '')
+  return bare.replace(/^0x/i, '')
 }

@@ -21,7 +21,7 @@ const QUOTE = '"'
 const NEWLINE = 0x0a
 const RETURN = 0x0d
 /** Octets of the byte order mark in UTF-8. */
-const MARK = [0xef, 0xbb, 0xbf] as const
+export const MARK = [0xef, 0xbb, 0xbf] as const
 /** Line ends that are passed over without giving others a turn. */
 const PASSED_AT_ONCE = 65_536
 
@@ -56,9 +56,47 @@ export function* csvLines(bytes: Buffer): Generator<Place | undefined> {
   }
 }
 
+/** Lines that one quoted cell may go over. */
+const MOST_LINES = 16
+
 /**
- * Reads one line of CSV (RFC 4180): quoted cells, doubled quotes. A cell ends in its own line: one that went on would
- * take whole rows into itself when a quote is missing. Throws `validation_failed` for it, naming the line.
+ * As `csvLines`, but a line in which a quote stays open goes on to the line that closes it, as a label of two lines in a
+ * spreadsheet does. Where none of the next lines closes it, the line stands alone.
+ */
+export function* wholeCells(bytes: Buffer): Generator<Place | undefined> {
+  let open: Place[] = []
+  for (const place of csvLines(bytes)) {
+    if (place === undefined) {
+      yield undefined
+      continue
+    }
+    const isOdd = hasOddQuotes(bytes, place)
+    if (open.length === 0 && !isOdd) {
+      yield place
+      continue
+    }
+    open.push(place)
+    if (open.length === 1 || (!isOdd && open.length <= MOST_LINES)) continue
+    yield* isOdd ? [joined(open, place)] : open
+    open = []
+  }
+  yield* open
+}
+
+function joined(lines: readonly Place[], { to }: Place): Place {
+  return { line: lines[0]?.line ?? null, from: lines[0]?.from ?? to, to }
+}
+
+function hasOddQuotes(bytes: Buffer, { from, to }: Place): boolean {
+  let isOdd = false
+  const text = bytes.subarray(from, to)
+  for (let at = text.indexOf(QUOTE); at !== -1; at = text.indexOf(QUOTE, at + 1)) isOdd = !isOdd
+  return isOdd
+}
+
+/**
+ * Reads one record of CSV (RFC 4180): quoted cells, doubled quotes. Throws `validation_failed` for a quote that is not
+ * closed, naming the line.
  */
 export function readRecord(line: number, text: string, delimiter: string): CsvRecord {
   return new LineReader(line, text, delimiter).read()
@@ -93,6 +131,8 @@ class LineReader {
   #cell(): string {
     let from = this.#at
     while (this.#text[from] === ' ') from += 1
+    // A spreadsheet's way to keep a number as text.
+    if (this.#text.startsWith('="', from)) from += 1
     if (this.#text[from] !== QUOTE) return this.#plain()
     this.#at = from + 1
     const quoted = this.#quoted()
@@ -136,7 +176,7 @@ class LineReader {
 
 function unclosed(line: number, cell: number): Error {
   return validationFailed(
-    `line ${line}: the quote that opens in cell ${cell} is not closed in that line; close it, or double it if it is part of a quoted text. A cell cannot hold a line break. Nothing was imported`,
+    `line ${line}: the quote that opens in cell ${cell} is not closed in that line; close it, or double it if it is part of a quoted text. Nothing was imported`,
   )
 }
 

@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto'
 import {
   type Imsi,
   isServiceError,
@@ -41,6 +42,8 @@ export type ImportRow =
   | { readonly error: string; readonly hash: string | null }
 
 const DIGITS = /^[0-9]+$/
+/** TS 23.003 §2.2. */
+const IMSI_DIGITS = 15
 const PLAIN = new RegExp(PLAIN_TEXT_PATTERN)
 const MAX_NAME = 64
 
@@ -48,7 +51,8 @@ const MAX_NAME = 64
 export function importRow(cells: Cells, facts: ImportFacts, known?: string): ImportRow {
   const imsi = parseImsi(cells.get('imsi') ?? '')
   const problem = cells.get('problem')
-  if (imsi === undefined) return { error: problem ?? 'imsi must be 6 to 15 digits', hash: null }
+  if (imsi === undefined)
+    return { error: problem ?? `imsi must be 6 to 15 digits${damageOf(cells.get('imsi'))}`, hash: null }
   const hash = known ?? imsiHash(imsi)
   if (problem !== undefined) return { error: problem, hash }
   try {
@@ -60,8 +64,13 @@ export function importRow(cells: Cells, facts: ImportFacts, known?: string): Imp
 }
 
 function draftOf(imsi: Imsi, hash: string, cells: Cells, facts: ImportFacts): ImportDraft {
-  if (!isImsiOf(facts.plmn, imsi))
-    throw validationFailed(`imsi is not one of the network ${formatPlmn(facts.plmn)}`)
+  if (!isImsiOf(facts.plmn, imsi)) {
+    const isShortened = [1, 2].some((zeros) => isOfNetwork(facts.plmn, '0'.repeat(zeros) + imsi))
+    const hint = isShortened
+      ? '; with leading zeros it is one: a spreadsheet has removed them. Format the column as text'
+      : ''
+    throw validationFailed(`imsi is not one of the network ${formatPlmn(facts.plmn)}${hint}`)
+  }
   const iccid = iccidOf(cells)
   const rest = {
     msisdn: digitsOf(cells, 'msisdn', 3, 15),
@@ -84,16 +93,26 @@ function draftOf(imsi: Imsi, hash: string, cells: Cells, facts: ImportFacts): Im
 function keysOf(cells: Cells): { readonly ki: Uint8Array; readonly opc: Uint8Array } {
   const ki = keyOf(cells, 'ki')
   if (ki === undefined) throw validationFailed('ki is missing')
-  const opc = keyOf(cells, 'opc')
-  const op = keyOf(cells, 'op')
-  if (opc !== undefined && op !== undefined) {
-    wipe(op)
+  const auth = cells.get('auth')?.toLowerCase()
+  if (auth !== undefined && auth !== 'mil' && auth !== 'milenage')
+    throw validationFailed(
+      'auth must be mil: keys of other algorithms than Milenage (TS 35.206) are not supported',
+    )
+  const isOp = cells.get('op_type')?.toLowerCase() === 'op'
+  const opc = keyOf(cells, 'opc') ?? (isOp ? undefined : keyOf(cells, 'op_or_opc'))
+  const op = keyOf(cells, 'op') ?? (isOp ? keyOf(cells, 'op_or_opc') : undefined)
+  if (op === undefined) {
+    if (opc === undefined) throw validationFailed('opc or op is missing')
     return { ki, opc }
   }
-  if (opc !== undefined) return { ki, opc }
-  if (op === undefined) throw validationFailed('opc or op is missing')
   const computed = opcFrom(ki, op)
   wipe(op)
+  if (opc !== undefined && !timingSafeEqual(opc, computed)) {
+    wipe(ki, opc, computed)
+    throw validationFailed(
+      'opc does not follow from ki and op (TS 35.206 §4.1): one of the three is wrong. Leave out opc or op',
+    )
+  }
   return { ki, opc: computed }
 }
 
@@ -101,7 +120,8 @@ function keyOf(cells: Cells, column: Column): Uint8Array | undefined {
   const text = cells.get(column)
   if (text === undefined) return undefined
   const octets = octetsFromHex(ascii(text))
-  if (octets?.length !== 16) throw validationFailed(`${column} must be 32 hexadecimal digits`)
+  if (octets?.length !== 16)
+    throw validationFailed(`${column} must be 32 hexadecimal digits${damageOf(text)}`)
   return octets
 }
 
@@ -115,15 +135,22 @@ function iccidOf(cells: Cells): string | undefined {
   const text = iccidText(cells)
   if (text === undefined) return undefined
   if (parseIccid(text) === undefined)
-    throw validationFailed('iccid must be 19 or 20 digits that begin with 89 and end in their check digit')
+    throw validationFailed(
+      `iccid must be 19 or 20 digits that begin with 89 and end in their check digit${damageOf(text)}`,
+    )
   return Buffer.from(text).toString()
 }
 
-/** ADM1 is 8 digits, or 16 hexadecimal digits of any 8 octets. */
+const HEX_ADM = /^[0-9a-fA-F]{16}$/
+
+/** ADM1 is 4 to 8 letters and digits, or 16 hexadecimal digits of any 8 octets. */
 function admOf(cells: Cells): Uint8Array {
-  const text = cells.get('adm1') ?? ''
-  const isAdm = text === '' || /^[0-9]{4,8}$/.test(text) || /^[0-9a-fA-F]{16}$/.test(text)
-  if (!isAdm) throw validationFailed('adm1 must be 4 to 8 digits or 16 hexadecimal digits')
+  const hex = cells.get('adm1_hex')
+  if (hex !== undefined && !HEX_ADM.test(hex))
+    throw validationFailed('adm1_hex (pin_adm_hex) must be 16 hexadecimal digits')
+  const text = cells.get('adm1') ?? hex ?? ''
+  if (text !== '' && !HEX_ADM.test(text) && !/^[!-~]{4,8}$/.test(text))
+    throw validationFailed('adm1 must be 4 to 8 letters and digits, or 16 hexadecimal digits')
   return ascii(text)
 }
 
@@ -131,7 +158,23 @@ function digitsOf(cells: Cells, column: Column, least: number, most: number): st
   const text = (cells.get(column) ?? '').replace(/^\+/, '')
   if (text === '') return null
   if (DIGITS.test(text) && text.length >= least && text.length <= most) return text
-  throw validationFailed(`${column} must be ${least === most ? least : `${least} to ${most}`} digits`)
+  throw validationFailed(
+    `${column} must be ${least === most ? least : `${least} to ${most}`} digits${damageOf(text)}`,
+  )
+}
+
+/** What a spreadsheet has done to a long number, which no check of digits would tell; nothing of the value is shown. */
+function damageOf(text: string | undefined): string {
+  if (text !== undefined && /^[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i.test(text))
+    return ': a spreadsheet has rounded this number. Import the original file, or format the column as text before you paste into it'
+  if (text !== undefined && /^[0-9]{15}0{3,5}$/.test(text))
+    return ': it ends in zeros behind 15 digits, as a spreadsheet leaves a longer number. Import the original file'
+  return ''
+}
+
+function isOfNetwork(plmn: Plmn, digits: string): boolean {
+  const imsi = parseImsi(digits)
+  return imsi !== undefined && digits.length === IMSI_DIGITS && isImsiOf(plmn, imsi)
 }
 
 function nameOf(cells: Cells, column: Column): string | null {

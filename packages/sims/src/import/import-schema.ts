@@ -41,6 +41,32 @@ export const IMPORT_REPORT: JsonSchema = objectSchema(
       type: ['string', 'null'],
       description: 'Filter of the list of SIMs; null when nothing was imported.',
     },
+    columns: {
+      type: 'array',
+      description: 'Columns of a CSV, and what each is read as; null: it is not read. Empty for JSON.',
+      items: objectSchema({ name: { type: 'string' }, read_as: { type: ['string', 'null'] } }, [
+        'name',
+        'read_as',
+      ]),
+    },
+    first_rows: {
+      type: 'array',
+      description: 'Of a dry run: the first rows as they are understood, without their keys.',
+      items: objectSchema(
+        {
+          row: { type: 'integer' },
+          line: { type: ['integer', 'null'] },
+          imsi_sha256_12: { type: 'string' },
+          iccid_last4: { type: ['string', 'null'] },
+          msisdn: { type: ['string', 'null'] },
+          profile: { type: 'string' },
+          apns: { type: 'array', items: { type: 'string' } },
+          label: { type: ['string', 'null'] },
+          expires_at: { type: 'string', format: 'date-time' },
+        },
+        ['row', 'line', 'imsi_sha256_12', 'iccid_last4', 'msisdn', 'profile', 'apns', 'label', 'expires_at'],
+      ),
+    },
     results: {
       type: 'array',
       items: objectSchema(
@@ -59,5 +85,5 @@ export const IMPORT_REPORT: JsonSchema = objectSchema(
       ),
     },
   },
-  ['imported', 'updated', 'skipped', 'failed', 'batch_id', 'results'],
+  ['imported', 'updated', 'skipped', 'failed', 'batch_id', 'columns', 'results'],
 )

@@ -1,9 +1,10 @@
 import { malformedJson, validationFailed } from '@steeple/contracts'
-import type { Place } from './csv.ts'
+import { MARK, type Place } from './csv.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COMMA = 0x2c
+const COLON = 0x3a
 const OPEN_LIST = 0x5b
 const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
@@ -17,12 +18,20 @@ const LOOKED_AT_ONCE = 262_144
 /** A body up to this size is parsed to say what is wrong with it. */
 const EXPLAINED_BYTES = 65_536
 
+/** Members that hold a list of subscribers: this service's own, Ella Core's, free5GC's, PyHSS's. */
+const LISTS: ReadonlySet<string> = new Set(['sims', 'items', 'subscribers', 'data', 'results'])
+
 /**
- * Where the rows of `{"sims": [row, …]}` are, without parsing them. Undefined now and then, where no row ended for
- * long: others may have a turn. Throws `malformed_json`, and `validation_failed` for JSON of another form.
+ * Where the rows of a body are, without parsing them: those of `{"sims": [row, …]}` (or another list of `LISTS`, whatever
+ * stands before and behind it), of a list, or objects one after the other, a line each as mongoexport writes them.
+ * Undefined now and then, where no row ended for long: others may have a turn. Throws `malformed_json`.
  */
 export function* jsonRows(bytes: Buffer): Generator<Place | undefined> {
-  let at = yield* behindSpace(bytes, yield* startOfList(bytes))
+  const start = yield* behindSpace(bytes, MARK.every((octet, i) => bytes[i] === octet) ? MARK.length : 0)
+  const isInside = bytes[start] === OPEN_OBJECT
+  const list = isInside ? yield* listIn(bytes, start) : bytes[start] === OPEN_LIST ? start : undefined
+  if (list === undefined) return yield* sequence(bytes, start)
+  let at = yield* behindSpace(bytes, list + 1)
   let isMore = bytes[at] !== CLOSE_LIST
   if (!isMore) at += 1
   while (isMore) {
@@ -33,11 +42,47 @@ export function* jsonRows(bytes: Buffer): Generator<Place | undefined> {
     at = to + 1
     isMore = bytes[to] === COMMA
   }
-  at = yield* behindSpace(bytes, at)
-  if (bytes[at] === COMMA) throw otherForm(bytes)
-  if (bytes[at] !== CLOSE_OBJECT) throw malformedAt(at)
-  at = yield* behindSpace(bytes, at + 1)
+  yield* endOfBody(bytes, yield* behindSpace(bytes, at), isInside)
+}
+
+/** Behind the list there may be members of the object around it, and nothing else. */
+function* endOfBody(bytes: Buffer, from: number, isInside: boolean): Generator<undefined> {
+  let at = from
+  if (isInside) {
+    while (bytes[at] === COMMA) at = yield* endOfValue(bytes, at + 1)
+    if (bytes[at] !== CLOSE_OBJECT) throw malformedAt(at)
+    at = yield* behindSpace(bytes, at + 1)
+  }
   if (at < bytes.length) throw malformedAt(at)
+}
+
+/** Where the list of rows begins in the object at `from`; undefined when the object has none, and is a row itself. */
+function* listIn(bytes: Buffer, from: number): Generator<undefined, number | undefined> {
+  let at = from
+  do {
+    const nameFrom = yield* behindSpace(bytes, at + 1)
+    if (bytes[nameFrom] !== QUOTE) return undefined
+    const nameTo = bytes.indexOf(QUOTE, nameFrom + 1)
+    const colon = nameTo === -1 ? -1 : yield* behindSpace(bytes, nameTo + 1)
+    if (colon === -1 || bytes[colon] !== COLON) return undefined
+    const value = yield* behindSpace(bytes, colon + 1)
+    if (bytes[value] === OPEN_LIST && LISTS.has(bytes.toString('utf8', nameFrom + 1, nameTo))) return value
+    at = yield* endOfValue(bytes, value)
+  } while (bytes[at] === COMMA)
+  return undefined
+}
+
+/** Objects with white space or commas between them. */
+function* sequence(bytes: Buffer, from: number): Generator<Place | undefined> {
+  let at = from
+  if (at >= bytes.length) throw otherForm(bytes)
+  while (at < bytes.length) {
+    if (bytes[at] !== OPEN_OBJECT) throw otherForm(bytes)
+    const to = 1 + (yield* endOfValue(bytes, at, CLOSE_OBJECT))
+    yield { line: null, from: at, to }
+    at = yield* behindSpace(bytes, to)
+    if (bytes[at] === COMMA) at = yield* behindSpace(bytes, at + 1)
+  }
 }
 
 /** The value of a row's octets. Throws `malformed_json`. */
@@ -54,20 +99,9 @@ export function jsonRow(bytes: Buffer, { from, to }: Place): unknown {
   }
 }
 
-/** Just behind the `[` of `{"sims": [`. */
-function* startOfList(bytes: Buffer): Generator<undefined, number> {
-  let at = 0
-  for (const part of ['{', '"sims"', ':', '[']) {
-    at = yield* behindSpace(bytes, at)
-    if (bytes.toString('latin1', at, at + part.length) !== part) throw otherForm(bytes)
-    at += part.length
-  }
-  return at
-}
-
-/** The end of the value that begins at `from`: the `,`, `]` or `}` behind it. */
-function* endOfValue(bytes: Buffer, from: number): Generator<undefined, number> {
-  const place = { at: from, depth: 0, isText: false }
+/** The end of the value that begins at `from`: the `,`, `]` or `}` behind it, or the sign `closing` that closes it. */
+function* endOfValue(bytes: Buffer, from: number, closing?: number): Generator<undefined, number> {
+  const place = { at: from, depth: 0, isText: false, closing }
   while (place.at < bytes.length) {
     if (isEndFound(bytes, place, Math.min(bytes.length, place.at + LOOKED_AT_ONCE))) return place.at
     yield undefined
@@ -78,17 +112,24 @@ function* endOfValue(bytes: Buffer, from: number): Generator<undefined, number> 
 /** Goes on up to `limit`; true when `at` is the end of the value. */
 function isEndFound(
   bytes: Buffer,
-  place: { at: number; depth: number; isText: boolean },
+  place: { at: number; depth: number; isText: boolean; readonly closing: number | undefined },
   limit: number,
 ): boolean {
   for (; place.at < limit; place.at++) {
     const octet = bytes[place.at] ?? 0
     if (octet === QUOTE) place.isText = !place.isText
     else if (place.isText) place.at += octet === BACKSLASH ? 1 : 0
-    else if (place.depth === 0 && ENDS.includes(octet)) return true
+    else if (isEnd(place, octet)) return true
     else place.depth += stepOf(octet)
   }
   return false
+}
+
+function isEnd(
+  { depth, closing }: { readonly depth: number; readonly closing: number | undefined },
+  octet: number,
+): boolean {
+  return depth === 0 ? ENDS.includes(octet) : depth === 1 && octet === closing
 }
 
 function stepOf(octet: number): number {
@@ -123,6 +164,6 @@ function otherForm(bytes: Buffer): Error {
       return malformedJson('it ends too early or is misspelt')
     }
   }
-  const message = 'must be {"sims": [row, …]} and have nothing beside it'
+  const message = 'must be {"sims": [row, …]}, a list of rows, or one object a line'
   return validationFailed(`body: ${message}`, { details: [{ pointer: '', message }] })
 }

@@ -1,14 +1,23 @@
 import { isUtf8 } from 'node:buffer'
 import { malformedJson, type Pause, validationFailed } from '@steeple/contracts'
-import { type Cells, type Column, cellsFromJson, cellsOf, columnOf, headerProblem } from './columns.ts'
-import { type CsvRecord, csvLines, delimiterOf, type Place, readRecord } from './csv.ts'
+import { type Cells, type Column, cellsOf, columnOf, headerProblem } from './columns.ts'
+import { type CsvRecord, csvLines, delimiterOf, type Place, readRecord, wholeCells } from './csv.ts'
+import { cellsFromJson } from './json-cells.ts'
 import { jsonRow, jsonRows } from './json-rows.ts'
 
 /** A row with more octets is not read: nothing that a SIM has is as long. */
 const MAX_ROW_BYTES = 16_384
 
+/** A column of a CSV, and what it is read as; null: it is not read. */
+export interface ReadColumn {
+  readonly name: string
+  readonly read_as: Column | null
+}
+
 /** The rows of a body, each read where it is wanted. */
 export interface Rows {
+  /** Of a CSV. */
+  readonly columns: readonly ReadColumn[]
   /** Where they are, in order. Undefined now and then, where there was none for long: others may have a turn. */
   places(): Iterable<Place | undefined>
   /**
@@ -18,58 +27,85 @@ export interface Rows {
   cells(place: Place): Cells | undefined
 }
 
-/** The rows of a CSV. Throws `validation_failed` when it is not UTF-8, or has no header row that can be used. */
+/** The rows of a CSV. Throws `validation_failed` when it has no header row that can be used. */
 export async function csvRows(bytes: Buffer, pause: Pause): Promise<Rows> {
-  if (!isUtf8(bytes)) await refuseOther(bytes, pause)
-  const { record: first, delimiter } = await headerOf(bytes, pause)
-  const columns = columnsOf(first)
+  const { line: headerLine, cells: names, delimiter } = await headerOf(bytes, pause)
+  const columns = names.map(columnOf)
   return {
+    columns: names.map((name, at) => ({ name: name.trim(), read_as: columns[at] ?? null })),
     places: function* () {
-      for (const place of csvLines(bytes))
-        if (place === undefined || (place.line ?? 0) > first.line) yield place
+      for (const place of wholeCells(bytes))
+        if (place === undefined || (place.line ?? 0) > headerLine) yield place
     },
     cells: (place) => {
       const line = place.line ?? 0
       if (place.to - place.from > MAX_ROW_BYTES) return tooLong(`line ${line}: `)
-      const record = readRecord(line, textAt(bytes, place), delimiter)
+      const text = textAt(bytes, place)
+      if (isComment(text)) return undefined
+      const record = readRecord(line, text, delimiter)
       return isEmpty(record) ? undefined : rowOf(columns, record, delimiter)
     },
   }
 }
 
-/** What is read as another encoding than it has loses letters, and nobody would see that they were lost. */
-async function refuseOther(bytes: Buffer, pause: Pause): Promise<never> {
-  let where = ''
-  for (const place of csvLines(bytes)) {
-    await pause()
-    if (place === undefined || isUtf8(bytes.subarray(place.from, place.to))) continue
-    where = `line ${place.line}: `
-    break
-  }
-  throw validationFailed(`${where}the CSV is not UTF-8; save it as CSV in UTF-8. Nothing was imported`)
+interface Header {
+  readonly line: number
+  readonly cells: readonly string[]
+  readonly delimiter: string
 }
 
-async function headerOf(
-  bytes: Buffer,
-  pause: Pause,
-): Promise<{ readonly record: CsvRecord; readonly delimiter: string }> {
+/** Excel's first line, which names the delimiter. */
+const SEPARATOR = /^"?sep=(.)"?$/i
+
+/** The first line that is none of Excel's `sep=`, or a comment that names the columns, as in srsEPC's file. */
+async function headerOf(bytes: Buffer, pause: Pause): Promise<Header> {
+  let separator: string | undefined
   for (const place of csvLines(bytes)) {
     await pause()
     if (place === undefined) continue
     if (place.to - place.from > MAX_ROW_BYTES)
       throw validationFailed(`line ${place.line}: the header row is longer than ${MAX_ROW_BYTES} octets`)
     const text = textAt(bytes, place)
-    const delimiter = delimiterOf(text)
-    const record = readRecord(place.line ?? 0, text, delimiter)
-    if (!isEmpty(record)) return { record, delimiter }
+    const named = SEPARATOR.exec(text.trim())?.[1]
+    separator ??= named
+    const header = named === undefined ? headerIn(place.line ?? 0, text, separator) : undefined
+    if (header !== undefined) return header
   }
   throw validationFailed('the CSV is empty; its first line must be a header row')
 }
 
-/** The rows of `{"sims": [row, …]}`. Throws `malformed_json`, `validation_failed`. */
+/** Undefined for a line that is empty or a comment about something else. Throws `validation_failed`. */
+function headerIn(line: number, text: string, separator: string | undefined): Header | undefined {
+  if (isComment(text)) {
+    const cells = columnsInComment(text)
+    return cells && { line, cells, delimiter: ',' }
+  }
+  const delimiter = separator ?? delimiterOf(text)
+  const record = readRecord(line, text, delimiter)
+  if (isEmpty(record)) return undefined
+  const { cells, problem } = record
+  const refused =
+    problem === undefined ? headerProblem(cells.map(columnOf)) : `the header row: line ${line}: ${problem}`
+  if (refused !== undefined) throw validationFailed(refused)
+  return { line, cells, delimiter }
+}
+
+function isComment(text: string): boolean {
+  return text.trimStart().startsWith('#')
+}
+
+/** The names of columns in a comment, in quotes or not; undefined when it names none that make rows. */
+function columnsInComment(text: string): readonly string[] | undefined {
+  const quoted = /"([^"]+)"/.exec(text)?.[1]
+  const cells = (quoted ?? text.replace(/^[\s#]+/, '')).split(',')
+  return headerProblem(cells.map(columnOf)) === undefined ? cells : undefined
+}
+
+/** The rows of JSON. Throws `malformed_json`, `validation_failed`. */
 export function jsonRowsOf(bytes: Buffer): Rows {
   if (!isUtf8(bytes)) throw malformedJson('it is not UTF-8')
   return {
+    columns: [],
     places: () => jsonRows(bytes),
     cells: (place) =>
       place.to - place.from > MAX_ROW_BYTES ? tooLong('') : cellsFromJson(jsonRow(bytes, place)),
@@ -84,15 +120,9 @@ function tooLong(where: string): Cells {
   return new Map([['problem', `${where}the row is longer than ${MAX_ROW_BYTES} octets`]])
 }
 
+/** Rows that were cleared in a spreadsheet have cells with nothing in them. */
 function isEmpty({ cells, problem }: CsvRecord): boolean {
-  return cells.length <= 1 && (cells[0] ?? '').trim() === '' && problem === undefined
-}
-
-function columnsOf({ line, cells, problem }: CsvRecord): readonly (Column | undefined)[] {
-  const columns = cells.map(columnOf)
-  const refused = problem === undefined ? headerProblem(columns) : `the header row: line ${line}: ${problem}`
-  if (refused !== undefined) throw validationFailed(refused)
-  return columns
+  return cells.every((cell) => cell.trim() === '') && problem === undefined
 }
 
 /** The row, with a problem when one of its cells may have landed in the wrong column or in none. */

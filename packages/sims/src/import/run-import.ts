@@ -13,6 +13,8 @@ import { policyApns } from '../issue/issue.ts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { noteMoves } from '../states/change.ts'
 import type { SimRow } from '../store/sim-row.ts'
+import { isJson, readableBody } from './body-text.ts'
+import { firstRows, isFirst } from './first-rows.ts'
 import { type ImportPlan, type PlannedRow, planImport } from './import-plan.ts'
 import { ImportRows, type Ready } from './import-rows.ts'
 import type { ImportQuery } from './import-schema.ts'
@@ -80,9 +82,9 @@ async function rowsOf(request: ImportRequest, pause: Pause): Promise<Rows> {
   const { body } = request
   if (body === undefined) throw validationFailed('the import has no body')
   const octets = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  return /json/i.test(request.header('content-type') ?? '')
-    ? jsonRowsOf(octets)
-    : await csvRows(octets, pause)
+  const readable = await readableBody(octets, pause)
+  const isCalledJson = /json/i.test(request.header('content-type') ?? '')
+  return isCalledJson || isJson(readable) ? jsonRowsOf(readable) : await csvRows(readable, pause)
 }
 
 interface Body {
@@ -107,7 +109,7 @@ async function begin(parts: SimsParts, request: ImportRequest, { rows, plan, pau
   const [mac, indexedTo] = [await iccids.mac(), await iccids.indexedTo(context.db)]
   const { mayHaveTwins } = plan
   const imported = new ImportRows({ parts, id, facts, rows, mayHaveTwins, results, mac, indexedTo })
-  return new Run({ parts, request, id, nowMs, plan, pause, results, rows: imported })
+  return new Run({ parts, request, id, nowMs, plan, pause, results, rows: imported, body: rows })
 }
 
 interface RunPart {
@@ -119,6 +121,7 @@ interface RunPart {
   readonly pause: Pause
   readonly results: Results
   readonly rows: ImportRows
+  readonly body: Rows
 }
 
 class Run {
@@ -130,15 +133,17 @@ class Run {
 
   async dry(): Promise<object> {
     const { parts, rows, pause } = this.#of
+    const first: Ready[] = []
     for (const chunk of this.#chunks()) {
       const read = await this.#read(chunk)
       await rows.findHolders(parts.context.db, read, pause)
+      first.push(...read.filter(isFirst))
       for (const ready of read) {
         await rows.look(parts.context.db, ready)
         await pause()
       }
     }
-    return this.#report()
+    return { ...this.#report(), first_rows: firstRows(first) }
   }
 
   /** A few rows with their audit entry in one transaction, which those of other requests may share. */
@@ -280,6 +285,7 @@ class Run {
     const { results, request, id } = this.#of
     const totals = results.totals()
     const isNothing = totals.imported === 0 || request.query.dry_run === true
-    return { ...totals, batch_id: isNothing ? null : id, results: results.list() }
+    const { columns } = this.#of.body
+    return { ...totals, batch_id: isNothing ? null : id, columns, results: results.list() }
   }
 }

@@ -28,9 +28,10 @@ export function importRoute(parts: SimsParts): Route {
     example: IMPORT_EXAMPLE,
     summary: 'Import SIMs whose cards exist already',
     description:
-      'CSV with a header row (columns in any order and case, comma, semicolon or tab; also as card vendors and pySim ' +
-      'write it), or JSON. At most 50,000 rows; one bad row never stops the others unless atomic is asked for. A CSV in ' +
-      'which a quote is not closed in its line is refused as a whole. A SIM that is there gets the label of its row when ' +
+      'CSV with a header row (columns in any order and case; comma, semicolon or tab; UTF-8 or UTF-16; as spreadsheets, card ' +
+      'vendors, pySim, Magma and srsEPC write it), or JSON ({"sims": […]}, a list, an object a line; as Ella Core, ' +
+      'Open5GS by mongoexport and free5GC have it). At most 50,000 rows; one bad row never stops the others unless atomic ' +
+      'is asked for. A CSV in which a quote is not closed is refused as a whole. A SIM that is there gets the label of its row when ' +
       'that is another one. The limit sim_import_rows counts rows, except those of a dry run.',
     schema: { query: IMPORT_QUERY, body: IMPORT_BODY, response: IMPORT_REPORT },
     consumes: ['text/csv'],

@@ -1,112 +1,63 @@
 import type { AnswerOf, Problem } from '@steeple/client'
 import { api } from '../../api/client.ts'
 
-/** What became of one row of a file. */
-export type ImportResult = AnswerOf<'POST', '/v1/sims/import'>['results'][number]
+type Answer = AnswerOf<'POST', '/v1/sims/import'>
 
-/** What an import, or its rehearsal, has come to so far. */
-export interface ImportProgress {
-  readonly results: readonly ImportResult[]
-  readonly batches: readonly string[]
-  /** Rows that were sent, of how many. */
-  readonly sent: number
-  readonly total: number
-  /** Why it did not go on; what is in stays in. */
+/** What became of one row of a file. */
+export type ImportResult = Answer['results'][number]
+
+/** What an import, or its rehearsal, has come to. */
+export interface ImportOutcome {
+  readonly answer: Answer | undefined
+  /** Why there is none; what is in stays in. */
   readonly error: Problem | undefined
 }
 
 /** How it is done. */
 export interface ImportOptions {
   readonly isDry: boolean
-  /** All rows or none: one request, however many they are. */
+  /** All rows or none. */
   readonly isAtomic: boolean
   /** For every row that has none. */
   readonly label: string
 }
 
-/** Rows of one request of a large file: each gives a batch of its own, so a shelf of cards is one. */
-const PART = 5_000
 const LIMIT_MS = 600_000
 
-/** Rows of a file, without the header and empty lines: no cell holds a line break. */
-export function rowsOf(csv: string): number {
-  return linesOf(csv).length
-}
-
 /**
- * Imports a file, part by part, from the row after `done` on. What was imported before an error is told as existing when the same file
- * comes again, so nothing is lost and nothing is doubled.
+ * Imports a file as it is: the service reads its encoding and its form. What was imported before an error is told as existing
+ * when the same file comes again, so nothing is lost and nothing is doubled.
  */
 export async function runImport(
-  csv: string,
+  content: Blob,
   { isDry, isAtomic, label }: ImportOptions,
-  tell: (progress: ImportProgress) => void,
-): Promise<ImportProgress> {
-  const lines = linesOf(csv)
-  const header = csv.split(/\r?\n/, 1)[0] ?? ''
-  const size = isAtomic || isDry ? Math.max(1, lines.length) : PART
-  let progress: ImportProgress = { results: [], batches: [], sent: 0, total: lines.length, error: undefined }
-  do {
-    tell(progress)
-    const part = lines.slice(progress.sent, progress.sent + size)
-    const answer = await api.post('/v1/sims/import', {
-      query: {
-        ...(isDry ? { dry_run: true } : {}),
-        ...(isAtomic ? { atomic: true } : {}),
-        ...(label === '' ? {} : { label }),
-      },
-      body: { type: 'text/csv', content: [header, ...part.map(({ text }) => text)].join('\n') },
-      timeoutMs: LIMIT_MS,
-    })
-    if (!answer.ok) {
-      progress = { ...progress, error: answer.error }
-      break
-    }
-    progress = after(progress, answer.data, part)
-  } while (progress.sent < progress.total)
-  tell(progress)
-  return progress
+): Promise<ImportOutcome> {
+  const answer = await api.post('/v1/sims/import', {
+    query: {
+      ...(isDry ? { dry_run: true } : {}),
+      ...(isAtomic ? { atomic: true } : {}),
+      ...(label === '' ? {} : { label }),
+    },
+    body: { type: 'text/csv', content },
+    timeoutMs: LIMIT_MS,
+  })
+  return answer.ok ? { answer: answer.data, error: undefined } : { answer: undefined, error: answer.error }
 }
 
-function after(
-  { results, batches, sent, total }: ImportProgress,
-  { results: fresh, batch_id: batch }: AnswerOf<'POST', '/v1/sims/import'>,
-  part: readonly Line[],
-): ImportProgress {
-  // Rows and lines are those of the whole file.
-  const placed = fresh.map((result) => ({
-    ...result,
-    row: result.row + sent,
-    line: part[result.row - 1]?.place ?? result.line,
-  }))
-  return {
-    results: [...results, ...placed],
-    batches: batch === null ? batches : [...batches, batch],
-    sent: sent + part.length,
-    total,
-    error: undefined,
-  }
-}
-
-interface Line {
-  /** From 1, as editors count. */
-  readonly place: number
-  readonly text: string
-}
-
-function linesOf(csv: string): readonly Line[] {
-  return csv
-    .split(/\r?\n/)
-    .map((text, index) => ({ place: index + 1, text }))
-    .slice(1)
-    .filter(({ text }) => text.trim() !== '')
-}
-
-/** The header and the rows that were refused, to be put right and imported again. */
+/** What stands before the first row, and the rows that were refused, to be put right and imported again. */
 export function refusedRows(csv: string, results: readonly ImportResult[]): string {
   const all = csv.split(/\r?\n/)
+  const head = all.slice(0, (results[0]?.line ?? 2) - 1)
   const refused = results
     .filter(({ status }) => status === 'error' || status === 'not_imported')
     .map(({ line }) => all[(line ?? 0) - 1] ?? '')
-  return `${[all[0] ?? '', ...refused].join('\n')}\n`
+  return `${[...head, ...refused].join('\n')}\n`
+}
+
+/** The text of a file in UTF-8 or, with a byte order mark, UTF-16. */
+export async function textOf(file: Blob): Promise<string> {
+  const octets = await file.arrayBuffer()
+  const [first, second] = new Uint8Array(octets)
+  const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
+  return new TextDecoder(isUtf16 ? (first === 0xff ? 'utf-16le' : 'utf-16be') : 'utf-8').decode(octets)
 }

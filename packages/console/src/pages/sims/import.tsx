@@ -6,25 +6,28 @@ import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Checkbox, Field } from '../../ui/field.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
+import { FirstRows } from './first-rows.tsx'
 import { rowsToImport } from './import-count.ts'
 import { ImportResults } from './import-results.tsx'
-import { type ImportProgress, rowsOf, runImport } from './import-run.ts'
+import { type ImportOutcome, runImport, textOf } from './import-run.ts'
 
 /** What is imported: a file, or what was pasted. */
 interface Source {
   readonly name: string
+  /** As text, for people. */
   readonly csv: string
+  readonly content: Blob
 }
 
-const NOTHING: Source = { name: '', csv: '' }
+const NOTHING: Source = { name: '', csv: '', content: new Blob() }
 
 /** Brings in cards that exist: looked through first, then imported, with what became of each row. */
 export function Page() {
   const [source, setSource] = useState<Source>(NOTHING)
   const [label, setLabel] = useState('')
   const [isAtomic, setAtomic] = useState(false)
-  const [tried, setTried] = useState<ImportProgress | undefined>(undefined)
-  const [done, setDone] = useState<ImportProgress | undefined>(undefined)
+  const [tried, setTried] = useState<ImportOutcome | undefined>(undefined)
+  const [done, setDone] = useState<ImportOutcome | undefined>(undefined)
   const [running, setRunning] = useState<'dry' | 'real' | undefined>(undefined)
   const isUnsaved = source.csv !== '' && (done === undefined || done.error !== undefined)
   useLeavingGuard(isUnsaved ? t('import.leave') : undefined)
@@ -36,10 +39,10 @@ export function Page() {
   const run = async (isDry: boolean): Promise<void> => {
     setRunning(isDry ? 'dry' : 'real')
     const tell = isDry ? setTried : setDone
-    await runImport(source.csv, { isDry, isAtomic: isAtomic && !isDry, label: label.trim() }, tell)
+    tell(await runImport(source.content, { isDry, isAtomic: isAtomic && !isDry, label: label.trim() }))
     setRunning(undefined)
   }
-  const count = tried === undefined || tried.error !== undefined ? undefined : rowsToImport(tried, isAtomic)
+  const count = tried?.answer && rowsToImport(tried.answer, isAtomic)
   const isReady = source.csv.trim() !== '' && running === undefined
   return (
     <>
@@ -91,35 +94,34 @@ function Outcome({
   onRetry,
 }: {
   readonly source: Source
-  readonly tried: ImportProgress | undefined
-  readonly done: ImportProgress | undefined
+  readonly tried: ImportOutcome | undefined
+  readonly done: ImportOutcome | undefined
   readonly running: 'dry' | 'real' | undefined
   readonly onRetry: () => void
 }) {
   const shown = done ?? tried
-  if (shown === undefined) return null
+  if (running === undefined && shown === undefined) return null
   const isDry = done === undefined
+  const answer = shown?.answer
   return (
     <section class="card" aria-label={t('import.results')}>
       <h2>{t(isDry ? 'import.tried' : 'import.done')}</h2>
-      {running === undefined ? null : (
-        <Progress
-          label={t('import.running')}
-          {...(shown.total > 0 && shown.sent > 0 ? { value: shown.sent, max: shown.total } : {})}
-        />
-      )}
-      {shown.error === undefined ? null : (
+      {running === undefined ? null : <Progress label={t('import.running')} />}
+      {shown?.error === undefined ? null : (
         <>
           <ErrorNotice error={shown.error} {...(isDry ? {} : { onRetry })} />
-          {isDry ? null : <Notice>{t('import.cut', { sent: shown.sent, total: shown.total })}</Notice>}
+          {isDry ? null : <Notice>{t('import.cut')}</Notice>}
         </>
       )}
-      <ImportResults csv={source.csv} results={shown.results} isDry={isDry} />
-      {shown.batches.map((batch) => (
-        <p key={batch}>
-          <ButtonLink href={`/sims?batch_id=${batch}`}>{t('import.show', { batch })}</ButtonLink>
+      {answer === undefined ? null : <FirstRows answer={answer} />}
+      <ImportResults csv={source.csv} results={answer?.results ?? []} isDry={isDry} />
+      {answer?.batch_id == null ? null : (
+        <p>
+          <ButtonLink href={`/sims?batch_id=${answer.batch_id}`}>
+            {t('import.show', { batch: answer.batch_id })}
+          </ButtonLink>
         </p>
-      ))}
+      )}
     </section>
   )
 }
@@ -135,7 +137,7 @@ function SourceFields({
 }) {
   const pick = async (files: FileList | null): Promise<void> => {
     const file = files?.[0]
-    if (file !== undefined) onChange({ name: file.name, csv: await file.text() })
+    if (file !== undefined) onChange({ name: file.name, csv: await textOf(file), content: file })
   }
   return (
     <>
@@ -145,7 +147,7 @@ function SourceFields({
         <input
           id="import-file"
           type="file"
-          accept=".csv,.tsv,.txt,text/csv"
+          accept=".csv,.tsv,.txt,.json,.jsonl,text/csv,application/json"
           disabled={isDisabled}
           onChange={(event) => void pick(event.currentTarget.files)}
         />
@@ -158,13 +160,11 @@ function SourceFields({
           lines={6}
           isDisabled={isDisabled}
           value={source.name === '' ? source.csv : ''}
-          onInput={(csv) => onChange({ name: '', csv })}
+          onInput={(csv) => onChange({ name: '', csv, content: new Blob([csv]) })}
         />
       </details>
       {source.csv === '' ? null : (
-        <p class="fine">
-          {t('import.source', { name: source.name || t('import.pasted'), count: rowsOf(source.csv) })}
-        </p>
+        <p class="fine">{t('import.source', { name: source.name || t('import.pasted') })}</p>
       )}
     </>
   )

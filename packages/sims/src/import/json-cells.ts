@@ -1,0 +1,115 @@
+import { type Cells, type Column, columnOf, plainText } from './columns.ts'
+
+/** Properties of other cores that a SIM here does not have: their SQN is not taken over, a phone resynchronises once. */
+const PASSED_OVER: ReadonlySet<string> = new Set([
+  '_id',
+  '__v',
+  'schema_version',
+  'sequenceNumber',
+  'sequence_number',
+  'sqn',
+  'amf',
+  'algo',
+  'policy_name',
+  'policyName',
+  'ef_suci_calc_info',
+])
+
+/**
+ * The cells of a JSON row: this service's own properties, a subscriber of Open5GS (`mongoexport`), of free5GC's web console
+ * or of Ella Core. A list counts as its texts with `;` between. A property that nothing is known of is a mistake: `problem`
+ * names it.
+ */
+export function cellsFromJson(row: unknown): Cells {
+  if (!isObject(row)) return new Map([['problem', 'the row is not an object']])
+  return isObject(row.security) ? ofOpen5gs(row) : isFree5gc(row) ? ofFree5gc(row) : ofOwn(row)
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+function ofOwn(row: Json): Cells {
+  const cells = new Map<Column, string>()
+  for (const [name, value] of Object.entries(row)) {
+    const column = columnOf(name)
+    if (column === undefined) {
+      if (PASSED_OVER.has(name)) continue
+      return cells.set('problem', `unknown property ${shown(name)}`)
+    }
+    const text = textOf(value)
+    if (text === undefined) return cells.set('problem', `${column} must be a text`)
+    put(cells, column, text)
+  }
+  return cells
+}
+
+/** A document of the collection `subscribers`: Open5GS lib/dbi/subscription.c, as mongoexport writes it. */
+function ofOpen5gs(row: Json): Cells {
+  const security = objectOf(row.security)
+  const sessions = listOf(row.slice).flatMap((slice) => listOf(objectOf(slice).session))
+  return cellsOf([
+    ['imsi', row.imsi],
+    ['ki', security.k],
+    ['opc', security.opc],
+    ['op', security.opc == null ? security.op : undefined],
+    ['msisdn', listOf(row.msisdn)[0]],
+    ['apns', [...new Set(sessions.map((session) => objectOf(session).name))]],
+  ])
+}
+
+function isFree5gc(row: Json): boolean {
+  return Object.keys(row).some((name) => name.toLowerCase() === 'authenticationsubscription')
+}
+
+/** A subscriber of free5GC's web console (`GET /api/subscriber/{ueId}/{plmn}`), of versions before and after 4.0. */
+function ofFree5gc(row: Json): Cells {
+  const member = (name: string): Json =>
+    objectOf(Object.entries(row).find(([key]) => key.toLowerCase() === name)?.[1])
+  const auth = member('authenticationsubscription')
+  const milenage = objectOf(auth.milenage)
+  const opc = auth.encOpcKey ?? objectOf(auth.opc).opcValue
+  const configurations = listOf(row.SessionManagementSubscriptionData).flatMap((slice) =>
+    Object.keys(objectOf(objectOf(slice).dnnConfigurations)),
+  )
+  return cellsOf([
+    ['imsi', row.ueId],
+    ['ki', auth.encPermanentKey ?? objectOf(auth.permanentKey).permanentKeyValue],
+    ['opc', opc],
+    ['op', opc === undefined || opc === '' ? objectOf(milenage.op).opValue : undefined],
+    ['msisdn', listOf(member('accessandmobilitysubscriptiondata').gpsis)[0]],
+    ['apns', [...new Set(configurations)]],
+  ])
+}
+
+function cellsOf(values: readonly (readonly [Column, unknown])[]): Cells {
+  const cells = new Map<Column, string>()
+  for (const [column, value] of values) put(cells, column, textOf(value) ?? '')
+  return cells
+}
+
+function put(cells: Map<Column, string>, column: Column, text: string): void {
+  const plain = plainText(column, text)
+  if (plain !== '') cells.set(column, plain)
+}
+
+function textOf(value: unknown): string | undefined {
+  if (value === null || value === undefined) return ''
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(';')
+  return typeof value === 'string' ? value : undefined
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function objectOf(value: unknown): Json {
+  return isObject(value) ? value : {}
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
+}
+
+/** A name out of a request; not one that could be a key or an IMSI in the wrong place. */
+function shown(name: string): string {
+  return /^[A-Za-z_][\w -]{0,39}$/.test(name) && !/[0-9a-fA-F]{10}/.test(name) ? `"${name}"` : '(not shown)'
+}

@@ -6,13 +6,12 @@ import {
   NOTHING_COLLECTED,
 } from '@steeple/contracts'
 import { imsiHash, inGroups, parseImsi } from '@steeple/telecom'
-import { contentOf, countFile } from './count/count-file.ts'
+import { contentOf, countFile, type FileContent } from './count/count-file.ts'
 import { type KnownRun, knownFrom, lineFrom } from './count/known.ts'
 import { type Position, positionFrom, textFrom } from './count/position.ts'
 import { type Tally, tally } from './count/tally.ts'
 import { type CdrFolder, cdrFolder, type Listing } from './folder/cdr-folder.ts'
 import type { Reading } from './folder/read-whole.ts'
-import type { ChargingRecord } from './format/charging-record.ts'
 import type { CdrMetrics } from './metrics.ts'
 
 /** What the collector stands on. */
@@ -141,28 +140,23 @@ async function take(around: Around, name: string, reading: Reading): Promise<boo
   metrics.read('ok')
   metrics.records(content.records.length)
   state.faults.delete(name)
-  const { imsi, records } = content
+  const { imsi } = content
   if (imsi === undefined) return false
   state.owners.set(name, imsi)
   // What the look before did not show was written since, whatever the clock of the machine said then.
   const writtenMs = Math.max(Math.round(reading.writtenMs), state.lookedMs)
-  return await count(around, imsi, records, Math.min(writtenMs, around.nowMs))
+  return await count(around, imsi, content, Math.min(writtenMs, around.nowMs))
 }
 
 /** Counts what records that were written at `toMs` have grown by; whether it changes the position. */
-async function count(
-  around: Around,
-  imsi: ImsiHash,
-  records: readonly ChargingRecord[],
-  toMs: number,
-): Promise<boolean> {
+async function count(around: Around, imsi: ImsiHash, content: FileContent, toMs: number): Promise<boolean> {
   const { state, moved } = around
   const known = knownFrom(state.lines.get(imsi))
-  const { growths, isIncomplete, isChanged } = await countFile(known, records, toMs, (run, openedMs) =>
+  const { growths, isIncomplete, isChanged } = await countFile(known, content, toMs, (run, openedMs) =>
     isSureOf(around, run, openedMs),
   )
   const span = (sinceMs: number) => ({ fromMs: Math.min(sinceMs, toMs - 1), toMs })
-  for (const { sinceMs, ...growth } of growths) {
+  for (const { sinceMs, groups: _groups, ...growth } of growths) {
     const since = sinceMs ?? (state.lookedMs === 0 ? toMs : state.lookedMs)
     moved.add({ imsi, ...growth, ...span(since) })
   }

@@ -54,6 +54,105 @@ reading('counts what a real CHF wrote, over updates, a second session and a rele
   }),
 )
 
+reading('counts nothing again when an older copy of a file comes back', () =>
+  inWorld(async (world, _chf, ledger) => {
+    const collector = world.open()
+    for (const name of [
+      '3update2',
+      '2update',
+      '3update2',
+      '2update',
+      '3update2',
+      '5release_first',
+      '2update',
+    ]) {
+      await copyFile(join(FIXTURES, `${name}.cdr`), join(world.dir.path, NAME))
+      await ledger.round(collector)
+    }
+    // Of the release ten up came, and the seven of the second session were in no file.
+    assert.equal(ledger.of(RECORDED), [30_001_010, 2_025])
+  }),
+)
+
+reading('counts nothing again of a run of the CHF of long ago', () =>
+  inWorld(async (world, chf, ledger) => {
+    const collector = world.open()
+    let copy: Buffer | undefined
+    for (let run = 0; run < 8; run += 1) {
+      chf.update(chf.create(imsiOf(1)), report(10, 1))
+      copy ??= await readFile(chf.fileOf(imsiOf(1)))
+      await ledger.round(collector)
+      await world.clock.advance(5_000)
+      chf.crash()
+    }
+    await writeFile(chf.fileOf(imsiOf(1)), copy ?? '')
+    await ledger.round(world.open())
+    assert.equal(ledger.of(imsiOf(1)), [80, 8])
+  }),
+)
+
+/** What was counted of a phone, by APN. */
+function apnsOf({ volumes }: Ledger): Readonly<Record<string, readonly [number, number]>> {
+  const sums: Record<string, readonly [number, number]> = {}
+  for (const { key, upBytes, downBytes } of volumes) {
+    const apn = (key.by === 'imsi' ? key.apn : undefined) ?? 'not known'
+    const [up, down] = sums[apn] ?? [0, 0]
+    if (upBytes + downBytes > 0) sums[apn] = [up + upBytes, down + downBytes]
+  }
+  return sums
+}
+
+reading('adds up what a CHF before 1.2.3 writes of two sessions into one record, each under its APN', () =>
+  inWorld(
+    async (world, chf, ledger) => {
+      const [internet, iot] = [chf.create(imsiOf(1), 'internet'), chf.create(imsiOf(1), 'iot.example')]
+      chf.update(internet, report(1_000_000, 5_000_000, 3))
+      chf.update(iot, report(400_000, 2_000_000, 4))
+      await ledger.round(world.open())
+      chf.release(internet, report(1, 1, 3))
+      await ledger.round(world.open())
+      chf.update(iot, report(10, 20, 4))
+      await ledger.round(world.open())
+      assert.equal(ledger.of(imsiOf(1)), [1_400_011, 7_000_021])
+      assert.equal(apnsOf(ledger), { internet: [1_000_001, 5_000_001], 'iot.example': [400_010, 2_000_020] })
+      assert.not.ok(ledger.isIncomplete(imsiOf(1)))
+    },
+    { names: 'supi' },
+  ),
+)
+
+reading('leaves the APN open where such a record does not tell it', () =>
+  inWorld(
+    async (world, chf, ledger) => {
+      const [internet] = [chf.create(imsiOf(1), 'internet'), chf.create(imsiOf(1), 'ims')]
+      // One of the two is silent, and nothing says which.
+      chf.update(internet, report(1_000, 5_000, 3))
+      await ledger.round(world.open())
+      assert.equal(apnsOf(ledger), { 'not known': [1_000, 5_000] })
+      // It was the first: its record gets what it reports last.
+      chf.release(internet, report(1, 1, 3))
+      await ledger.round(world.open())
+      assert.equal(apnsOf(ledger), { 'not known': [1_000, 5_000], internet: [1, 1] })
+    },
+    { names: 'supi' },
+  ),
+)
+
+reading('takes a file that shows the released session alone for what it is', () =>
+  inWorld(
+    async (world, chf, ledger) => {
+      const [internet, iot] = [chf.create(imsiOf(1), 'internet'), chf.create(imsiOf(1), 'iot.example')]
+      chf.update(internet, report(1_000_000, 5_000_000, 3))
+      chf.update(iot, report(400_000, 2_000_000, 4))
+      chf.release(iot, report(0, 0, 4))
+      await ledger.round(world.open())
+      assert.equal(ledger.of(imsiOf(1)), [1_400_000, 7_000_000])
+      assert.equal(Object.keys(apnsOf(ledger)), ['not known'])
+    },
+    { names: 'supi' },
+  ),
+)
+
 reading('counts partial records of online charging, and volumes that a real SMF cut to 32 bits', () =>
   inWorld(async (world, chf, ledger) => {
     const collector = world.open()

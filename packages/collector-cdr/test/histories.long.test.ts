@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import type { Collector } from '@steeple/contracts'
 import { assert, fakeClock, rounds, suite } from '@steeple/testkit'
 import fc from 'fast-check'
@@ -159,6 +160,74 @@ async function follow(steps: readonly Step[], options: ModelOptions): Promise<vo
     await world.close()
   }
 }
+
+/** A version of the file of one phone: its bytes, and the reports that it holds. */
+interface Version {
+  readonly bytes: Buffer
+  readonly reports: readonly ModelReport[]
+}
+
+const written: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('create' as const), phone: fc.constant(0) }) },
+  { weight: 9, arbitrary: onSession('update') },
+  { weight: 3, arbitrary: onSession('release') },
+)
+
+/** Every version of a file that a CHF writes while it does these steps. No two reports are the same, as no two of a UPF are. */
+async function versionsOf(
+  world: Awaited<ReturnType<typeof makeWorld>>,
+  chf: ModelChf,
+  steps: readonly Step[],
+): Promise<readonly Version[]> {
+  const versions: Version[] = []
+  const history = new History(chf)
+  for (const [index, one] of [{ kind: 'create', phone: 0 } as const, ...steps].entries()) {
+    await world.clock.advance(1_000)
+    const isReport = 'report' in one
+    history.take(isReport ? { ...one, report: { ratingGroup: 1, upBytes: index + 1, downBytes: 1 } } : one)
+    if (!isReport) continue
+    const reports = (chf.shown.get(PHONES[0]) ?? []).flatMap((record) => record.reports)
+    versions.push({ bytes: readFileSync(chf.fileOf(PHONES[0])), reports })
+  }
+  return versions
+}
+
+for (const [words, options] of [
+  ['each in a record of its own', {}],
+  ['all in the last one', { names: 'supi' }],
+  ['in records that are split early', { splitBytes: 420 }],
+] as const)
+  histories(
+    `counts each report once, in whatever order and however often versions of a file come: ${words}`,
+    async () => {
+      const orders = fc.array(fc.nat({ max: 60 }), { minLength: 5, maxLength: 40 })
+      await fc.assert(
+        fc.asyncProperty(fc.array(written, { minLength: 5, maxLength: 40 }), orders, async (steps, order) => {
+          const world = await makeWorld(fakeClock(BEGIN_MS))
+          try {
+            const chf = modelChf(world.dir.path, () => world.clock.nowMs(), options)
+            const versions = await versionsOf(world, chf, steps)
+            const [ledger, seen] = [new Ledger(), new Set<ModelReport>()]
+            let collector = world.open()
+            for (const pick of versions.length === 0 ? [] : order) {
+              const version = versions[pick % versions.length]
+              if (version === undefined) continue
+              writeFileSync(chf.fileOf(PHONES[0]), version.bytes)
+              if (pick % 7 === 0) collector = world.open()
+              await ledger.round(collector)
+              for (const each of version.reports) seen.add(each)
+              const up = [...seen].reduce((sum, { upBytes }) => sum + upBytes, 0)
+              assert.equal(ledger.of(PHONES[0]), [up, seen.size])
+            }
+          } finally {
+            await world.close()
+          }
+        }),
+        { numRuns: rounds(60) },
+      )
+    },
+    { limitMs: 360_000 },
+  )
 
 for (const [words, options] of [
   ['of a CHF whose id is another after each start', {}],

@@ -2,6 +2,8 @@
 export interface KnownRecord {
   readonly number: number
   readonly opened: string
+  /** Of its session; kept where reports of other sessions may stand in it. */
+  readonly apn: string | undefined
   /** When it last grew, ms since the epoch. */
   grewMs: number
   /** Octets counted by rating group. */
@@ -10,10 +12,14 @@ export interface KnownRecord {
   readonly fragments: Fragment[]
 }
 
-/** How far a fragment was counted: so many reports, whose bytes have this digest. */
+/**
+ * How far a fragment was counted: so many reports, whose bytes have this digest. `marks` are those of its first 1, 2, 4, 8, …
+ * reports, by which an older copy of it is known.
+ */
 export interface Fragment {
-  reports: number
-  digest: string
+  readonly reports: number
+  readonly digest: string
+  readonly marks: readonly string[]
 }
 
 /** What tells a record from every other of its run. */
@@ -28,6 +34,8 @@ export interface KnownRun {
   readonly records: Map<string, KnownRecord>
   /** Records that the last reading did not show: they may have grown before they went, and may come back. */
   hasHidden: boolean
+  /** It was so long ago that nothing else is kept of it: up to which opening its records were counted, ms since the epoch. */
+  readonly countedMs?: number
 }
 
 /** All that is known of a subscriber: the runs of CHFs that have written its records, the latest last. */
@@ -36,49 +44,57 @@ export type Known = KnownRun[]
 /** A known subscriber as a line of text without line breaks. */
 export function lineFrom(known: Known): string {
   return JSON.stringify(
-    known.map(({ writer, records, hasHidden }) => [
-      writer,
-      hasHidden ? 1 : 0,
-      [...records.values()].map(({ number, opened, grewMs, groups, fragments }) => [
-        number,
-        opened,
-        grewMs,
-        [...groups].map(([group, [up, down]]) => [group, up, down]),
-        fragments.map(({ reports, digest }) => [reports, digest]),
-      ]),
-    ]),
+    known.map(({ writer, records, hasHidden, countedMs }) =>
+      countedMs === undefined
+        ? [writer, hasHidden ? 1 : 0, [...records.values()].map(partsOf)]
+        : [writer, 0, [], countedMs],
+    ),
   )
 }
+
+function partsOf({ number, opened, apn, grewMs, groups, fragments }: KnownRecord): RecordParts {
+  const counted = [...groups].map(([group, [up, down]]) => [group, up, down] as const)
+  const seen = fragments.map(({ reports, digest, marks }) => [reports, digest, ...marks] as const)
+  return apn === undefined
+    ? [number, opened, grewMs, counted, seen]
+    : [number, opened, grewMs, counted, seen, apn]
+}
+
+type RecordParts = readonly [
+  number: number,
+  opened: string,
+  grewMs: number,
+  groups: readonly (readonly [number, number, number])[],
+  fragments: readonly (readonly [reports: number, digest: string, ...marks: readonly string[]])[],
+  apn?: string,
+]
 
 type Line = readonly (readonly [
   writer: string,
   hasHidden: 0 | 1,
-  records: readonly (readonly [
-    number: number,
-    opened: string,
-    grewMs: number,
-    groups: readonly (readonly [number, number, number])[],
-    fragments: readonly (readonly [number, string])[],
-  ])[],
+  records: readonly RecordParts[],
+  countedMs?: number,
 ])[]
 
 /** What `lineFrom` has written; the line must be one of its own. */
 export function knownFrom(line: string | undefined): Known {
   if (line === undefined) return []
   const runs = JSON.parse(line) as Line // written by lineFrom, kept by who counts
-  return runs.map(([writer, hasHidden, records]) => ({
+  return runs.map(([writer, hasHidden, records, countedMs]) => ({
     writer,
     hasHidden: hasHidden === 1,
+    ...(countedMs === undefined ? {} : { countedMs }),
     records: new Map(records.map(recordFrom).map((record) => [identityOf(record), record])),
   }))
 }
 
-function recordFrom([number, opened, grewMs, groups, fragments]: Line[number][2][number]): KnownRecord {
+function recordFrom([number, opened, grewMs, groups, fragments, apn]: RecordParts): KnownRecord {
   return {
     number,
     opened,
+    apn,
     grewMs,
     groups: new Map(groups.map(([group, up, down]) => [group, [up, down] as const])),
-    fragments: fragments.map(([reports, digest]) => ({ reports, digest })),
+    fragments: fragments.map(([reports, digest, ...marks]) => ({ reports, digest, marks })),
   }
 }

@@ -50,6 +50,11 @@ const TAG = {
 /** SubscriptionIDType (TS 32.298): the others are no subscribers of this network. */
 const IS_IMSI = 1
 
+/** Whether a CHF up to 1.2.2 (release 4.2.1) has named the file: 1.2.3 names it otherwise, and writes each report into its own record. */
+export function isOldName(name: string): boolean {
+  return !name.startsWith('chf-')
+}
+
 /** Whose file this may be, told by its name: both that a CHF gives (release 4.2.2 changed it). */
 export function isNameOf(name: string, supi: string): boolean {
   return name === `chf-${hash('sha256', supi)}.cdr` || name === `${supi}.cdr`

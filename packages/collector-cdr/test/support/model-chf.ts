@@ -5,7 +5,7 @@ import { element, fileBytes, type ModelRecord, type ModelReport, recordBytes, re
 
 /** How a model CHF differs from the newest one. */
 export interface ModelOptions {
-  /** `supi` is how releases up to 4.2.1 name files. */
+  /** `supi` is how releases up to 4.2.1 name files; these write each report into the record that the subscriber opened last. */
   readonly names?: 'digest' | 'supi'
   /** The id of the instance; another one after each start when it is left out. */
   readonly fixedId?: string
@@ -61,8 +61,10 @@ export function modelChf(dir: string, nowMs: () => number, options: ModelOptions
     records.clear()
     sessions.clear()
   }
+  const isShared = names === 'supi'
   const add = (session: string, report: ModelReport): ModelRecord | undefined => {
-    const record = sessions.get(session)
+    const own = sessions.get(session)
+    const record = isShared ? records.get(own?.imsi ?? '')?.at(-1) : own
     if (record === undefined) return undefined
     // The CHF adds the size of the record to that of the list of what comes.
     if (recordBytes(record).length + element(0x30, reportBytes(report)).length <= splitBytes) {
@@ -70,7 +72,7 @@ export function modelChf(dir: string, nowMs: () => number, options: ModelOptions
       return record
     }
     const next = { ...record, reports: [report] }
-    sessions.set(session, next)
+    if (!isShared) sessions.set(session, next)
     records.get(record.imsi)?.push(next)
     return next
   }

@@ -147,7 +147,10 @@ function give(memory: Memory, tally: Tally, whose: Whose, moved: Moved, isLate: 
     const sessions = memory.known
       .ofImsi(key.imsi)
       .filter(({ apn }) => key.apn === undefined || apn === key.apn)
-    const session = sessions.findLast((each) => isIn(each, moved)) ?? sessions.at(-1)
+    const then = sessions.filter((each) => isIn(each, moved))
+    // Of several APNs it is not known which one moved them: the subscriber has them, and none of its sessions.
+    const isOpen = new Set(then.map(({ apn }) => apn)).size > 1
+    const session = isOpen ? undefined : (then.at(-1) ?? sessions.at(-1))
     add(key.imsi, key.apn ?? '', moved, isIncomplete, session)
     return true
   }

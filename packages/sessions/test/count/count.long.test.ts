@@ -358,6 +358,26 @@ count('refuses octets of a time that no calendar has, and counts the rest', asyn
   assert.is(world.fake.metrics.value('svc_sessions_refused_volumes_total', refused), 2)
 })
 
+count(
+  'gives octets whose APN is not known to the subscriber, and to its session where there is one',
+  async () => {
+    const world = await sessionsWorld()
+    const open = (up: number, fromMs: number) =>
+      charged(up, fromMs, fromMs + 1, { key: { by: 'imsi', imsi: ANN } })
+    await world.round({ ...SEEN, cdr: { volumes: [open(5, START_MS + 1)] } })
+    const ims = sighting({ apn: 'ims', reference: 'ims', address: '10.45.0.9' })
+    await world.round({
+      mme: { sightings: [sighting(), ims] },
+      cdr: { volumes: [open(7, START_MS + 60_000)] },
+    })
+    assert.equal(await world.counted(), { counted: [12, 120], cdr: [12, 120] })
+    assert.equal((await shown(world)).toSorted(), [
+      ['active', '{"cdr":[5,50,0]}'],
+      ['active', '{}'],
+    ])
+  },
+)
+
 count('keeps totals exact up to the largest number and stays there', async () => {
   const world = await sessionsWorld()
   const most = Number.MAX_SAFE_INTEGER

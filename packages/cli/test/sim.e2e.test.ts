@@ -95,6 +95,13 @@ sim(
     assert.match(file.out, /^cards\.csv:2 +- +imsi must be 6 to 15 digits$/m)
     assert.match(file.out, /^would import +0$/m)
     assert.match(file.out, /this was a dry run/)
+    const overwrites = [{ field: 'msisdn', before: '4917', after: null }]
+    const there = { ...results[0], status: 'imported', error: null, overwrites }
+    const told = await against(
+      () => ({ body: { imported: 1, failed: 0, results: [there] } }),
+      ['sim', 'import', join(dir.path, 'cards.csv'), '--dry-run'],
+    )
+    assert.match(told.out, /HSS has already would change:\n.*\ncards\.csv:2 +msisdn +4917 +-$/m)
     const piped = await against(answer, ['sim', 'import', '-', '--atomic'], csv)
     assert.equal([piped.seen[0]?.body, piped.seen[0]?.query], [csv, { atomic: 'true' }])
     const missing = await svc(['sim', 'import', join(dir.path, 'no.csv')])

@@ -242,6 +242,28 @@ export interface Subscriber {
 }
 /** What an HSS holds of a subscriber, without secrets. */
 export type SubscriberObserved = Omit<Subscriber, 'ki' | 'opc' | 'sqn'>
+/** Bit/s in both directions. */
+export interface Ambr {
+  readonly up: number
+  readonly down: number
+}
+/** What an HSS holds of a subscriber whoever wrote it, for an import that leaves it as it is. No secret. */
+export interface SubscriberHeld {
+  /** In their order; empty when they cannot be read. */
+  readonly apns: readonly string[]
+  /** Of the subscriber; undefined when it cannot be read. */
+  readonly ambrBps: Ambr | undefined
+  /** Of the sessions of an APN, where it is another one. */
+  readonly sessionAmbrBps: ReadonlyMap<string, Ambr>
+  readonly msisdn: string | undefined
+  readonly isBlocked: boolean
+}
+/** What an HSS holds altogether, whoever wrote it. */
+export interface HssSurvey {
+  readonly subscribers: number
+  /** Addresses that are given to one subscriber for good, at most 1,000 of them, by APN. */
+  readonly addresses: readonly { readonly apn: string; readonly address: string }[]
+}
 /** How what an HSS holds of a subscriber differs from what an `upsert` of it would leave there. */
 export interface SubscriberDifference {
   /** Names of what differs, for people; never a value. Empty when nothing does. */
@@ -269,6 +291,10 @@ export interface HssDriver {
     subscribers: readonly Subscriber[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<Imsi, SubscriberDifference>>
+  /** What these have now, whoever wrote it. Absent ones are left out. Never changes anything. */
+  existing?(imsis: readonly Imsi[], signal: AbortSignal): Promise<ReadonlyMap<Imsi, SubscriberHeld>>
+  /** What the HSS holds altogether. Never changes anything. Absent where it cannot be counted. */
+  survey?(signal: AbortSignal): Promise<HssSurvey>
   /** Removing an absent one succeeds. */
   remove(imsis: readonly Imsi[], signal: AbortSignal): Promise<BatchResult>
   /** Blocks or unblocks without touching the rest. */
@@ -284,6 +310,8 @@ export const hssDriverRef: ServiceRef<HssDriver> = serviceRef<HssDriver>('hss.dr
   observe: 'function',
   upsert: 'function',
   compare: 'function?',
+  existing: 'function?',
+  survey: 'function?',
   remove: 'function',
   setBlocked: 'function',
   cancelLocation: 'function?',

@@ -11,6 +11,7 @@ export {
 } from './config-schema.ts'
 export { type DrawnKeyPlace, drawnKey } from './drawn-key.ts'
 export {
+  type Ambr,
   type BatchResult,
   type CoreApplied,
   type CoreAttaches,
@@ -21,6 +22,7 @@ export {
   type CoreRestored,
   coreDriverRef,
   type HssDriver,
+  type HssSurvey,
   hssDriverRef,
   type Imsi,
   type ImsiHash,
@@ -33,6 +35,7 @@ export {
   ranDriverRef,
   type Subscriber,
   type SubscriberDifference,
+  type SubscriberHeld,
   type SubscriberObserved,
   type UeAttempt,
   type UeDiagnosis,

@@ -153,4 +153,8 @@ export const MIGRATIONS: readonly Migration[] = [
       'drop index if exists sims_batch_files',
     ],
   },
+  {
+    id: '0013_as_it_is',
+    up: ['alter table sims_sim add column as_is text'],
+  },
 ]

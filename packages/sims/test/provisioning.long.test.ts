@@ -59,6 +59,18 @@ async function begin(config: object, clock: FakeClock): Promise<void> {
   await bed.settled()
 }
 
+interface ImportAnswer {
+  readonly hss?: string
+  readonly results: readonly {
+    readonly status: string
+    readonly overwrites?: readonly {
+      readonly field: string
+      readonly before: string | null
+      readonly after: string | null
+    }[]
+  }[]
+}
+
 const IMSI = '999990000000001' as Imsi
 const HASH = imsiHash(IMSI)
 const issue = async (body: object = { imsi: IMSI }): Promise<IssueAnswer> =>
@@ -105,6 +117,101 @@ scene('tells of a SIM that the HSS takes, holds otherwise, refuses, and of its p
   assert.equal((await told()).slice(-2), [`sim.pending ${HASH}`, `sim.refused ${HASH}`])
   hss.failsFor = () => false
   await last('sim.synced')
+})
+
+const KEYS = 'ki,opc\n'
+const OF_ROW = ',465b5ce8b199b49faa5f0a2ee238a6bc,cd63cb71954a9f4e48a5994e37a02baf'
+const importCsv = async (text: string, query = ''): Promise<ImportAnswer> =>
+  bodyOf(
+    await bed.request('POST', `/v1/sims/import${query}`, {
+      body: text,
+      headers: { 'content-type': 'text/csv' },
+    }),
+  )
+
+/** A subscriber that somebody else has made, with an APN that the policy does not have. */
+const FOREIGN: Subscriber = {
+  imsi: IMSI,
+  ki: new Uint8Array(16),
+  opc: new Uint8Array(16).fill(1),
+  sqn: 4096n,
+  apns: ['internet', 'corp.example'],
+  ambrBps: { up: 5_000_000, down: 20_000_000 },
+  isBlocked: false,
+  msisdn: '491701234567',
+}
+
+scene('takes a subscriber of the HSS over as it is, where the import does not say otherwise', async () => {
+  hss.held.set(IMSI, FOREIGN)
+  hss.isDown = true
+  await importCsv(`imsi,${KEYS}${IMSI}${OF_ROW}\n`)
+  hss.isDown = false
+  await synced()
+  const withoutKeys = ({ ki: _ki, opc: _opc, ...rest }: Subscriber): object => rest
+  assert.equal(withoutKeys(hss.held.get(IMSI) ?? FOREIGN), withoutKeys(FOREIGN))
+  assert.match(hss.keys.get(IMSI) ?? '', /^465b5ce8b199b49faa5f0a2ee238a6bc/)
+  const sim = (await show()) as SimBody & { readonly msisdn: string; readonly ambr: object }
+  assert.equal(
+    [sim.apns, sim.msisdn, sim.ambr, sim.expires_at],
+    [
+      FOREIGN.apns,
+      FOREIGN.msisdn,
+      { downlink_bps: 20_000_000, uplink_bps: 5_000_000 },
+      '9999-12-31T23:59:59.000Z',
+    ],
+  )
+  assert.equal(
+    (await bodyOf<{ sims: object[] }>(await bed.request('GET', '/v1/sims?q=1701234567'))).sims.length,
+    1,
+  )
+})
+
+scene('writes what the import does say, and what is usual for a SIM that the HSS does not have', async () => {
+  hss.held.set(IMSI, FOREIGN)
+  const other = '999990000000002' as Imsi
+  const columns = `imsi,msisdn,apns,downlink_bps,uplink_bps,expires_at,${KEYS}`
+  const said = `${IMSI},49555,internet,1000000,2000000,2040-01-01T00:00:00Z${OF_ROW}\n`
+  await importCsv(`${columns}${said}${other},,,,,${OF_ROW}\n`)
+  for (const imsi of [IMSI, other]) await synced(imsiHash(imsi))
+  assert.equal(
+    [hss.held.get(IMSI)?.msisdn, hss.held.get(IMSI)?.apns, hss.held.get(IMSI)?.ambrBps],
+    ['49555', ['internet'], { down: 1_000_000, up: 2_000_000 }],
+  )
+  assert.is((await show()).expires_at, '2040-01-01T00:00:00.000Z')
+  assert.equal([hss.held.get(other)?.msisdn, hss.held.get(other)?.apns], [undefined, ['internet', 'ims']])
+  assert.not.match((await show(imsiHash(other))).expires_at, /^9999/)
+})
+
+scene('says in a dry run, field by field, what an import would overwrite in the HSS', async () => {
+  hss.held.set(IMSI, FOREIGN)
+  hss.compare = async (all) =>
+    new Map(all.map(({ imsi }) => [imsi, { fields: ['Ki', 'MSISDN'], isSqnLost: false }]))
+  const plain = await importCsv(`imsi,${KEYS}${IMSI}${OF_ROW}\n999990000000002${OF_ROW}\n`, '?dry_run=true')
+  assert.is(plain.hss, 'asked')
+  assert.equal(
+    plain.results.map(({ status, overwrites }) => [status, overwrites]),
+    [
+      ['imported', [{ field: 'Ki', before: null, after: null }]],
+      ['imported', undefined],
+    ],
+  )
+  const columns = `imsi,msisdn,apns,downlink_bps,uplink_bps,${KEYS}`
+  const other = await importCsv(
+    `${columns}${IMSI},49555,internet,1000000,2000000${OF_ROW}\n`,
+    '?dry_run=true',
+  )
+  assert.equal(other.results[0]?.overwrites?.slice(0, 3), [
+    { field: 'msisdn', before: '491701234567', after: '49555' },
+    { field: 'apns', before: 'internet;corp.example', after: 'internet' },
+    { field: 'ambr', before: '20000000/5000000', after: '1000000/2000000' },
+  ])
+  assert.equal(
+    hss.calls.filter((call) => call.startsWith('upsert')),
+    [],
+  )
+  hss.isDown = true
+  const silent = await importCsv(`imsi,${KEYS}${IMSI}${OF_ROW}\n`, '?dry_run=true')
+  assert.equal([silent.hss, silent.results[0]?.overwrites], ['silent', undefined])
 })
 
 scene('tells of many SIMs at once by how many they are', async () => {

@@ -17,6 +17,9 @@ interface ImportOptions extends ConnectionOptions {
   readonly yes?: boolean
 }
 
+/** Changes that a dry run shows. */
+const MOST_CHANGES = 50
+
 /** What is imported: its octets as they are, which the service reads, and what people call it. */
 interface Source {
   readonly octets: Uint8Array
@@ -123,21 +126,41 @@ function report(terminal: Terminal, body: Json, { source, isDry }: Told): void {
     }
     terminal.out(`${fields(would)}Nothing was changed: this was a dry run.\n`)
   } else terminal.out(fields(totals))
-  const faults = Array.isArray(results)
-    ? results.filter(isObject).filter((row) => row.status === 'error')
-    : []
-  if (faults.length === 0) return
+  const rows = Array.isArray(results) ? results.filter(isObject) : []
   const where = (row: Json): string => {
     return typeof row.line === 'number'
       ? `${source.name}:${row.line}`
       : `${source.name}: row ${Number(row.row)}`
   }
+  if (isDry) showOverwritten(terminal, rows, where)
+  const faults = rows.filter((row) => row.status === 'error')
+  if (faults.length === 0) return
   const columns = [
     { title: 'WHERE', value: where, fit: 'whole' },
     { title: 'SIM', value: (row: Json) => row.imsi_sha256_12, fit: 'whole' },
     { title: 'ERROR', value: (row: Json) => withoutLine(row.error), fit: 'wrap' },
   ] as const
   terminal.out(`\n${table(faults, columns, terminal.columns)}`)
+}
+
+/** What the HSS has already and would have otherwise afterwards; the first rows, since all may be there. */
+function showOverwritten(terminal: Terminal, rows: readonly Json[], where: (row: Json) => string): void {
+  const changes = rows.flatMap((row) =>
+    (Array.isArray(row.overwrites) ? row.overwrites.filter(isObject) : []).map((change) => ({ row, change })),
+  )
+  if (changes.length === 0) return
+  const shown = changes.slice(0, MOST_CHANGES).map(({ row, change }) => ({ ...change, where: where(row) }))
+  const columns = [
+    { title: 'WHERE', value: (one: Json) => one.where, fit: 'whole' },
+    { title: 'IN THE HSS', value: (one: Json) => one.field, fit: 'whole' },
+    { title: 'NOW', value: (one: Json) => one.before, fit: 'wrap' },
+    { title: 'AFTERWARDS', value: (one: Json) => one.after, fit: 'wrap' },
+  ] as const
+  const more = changes.length - shown.length
+  const rest = more === 0 ? '' : `and ${more} more changes; --json shows all\n`
+  terminal.out(
+    `\nSubscribers that the HSS has already would change:\n${table(shown, columns, terminal.columns)}${rest}`,
+  )
 }
 
 /** Some errors begin with the line, which is said already. */

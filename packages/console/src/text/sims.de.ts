@@ -136,6 +136,8 @@ export const simsDe: Readonly<Record<keyof typeof simsEn, string>> = {
   'import.status': 'Ergebnis',
   'import.all': 'Alle Zeilen zeigen',
   'import.refused.save': 'Die abgelehnten Zeilen als Datei sichern',
+  'import.overwrites': 'HSS: {field} {before} → {after}',
+  'import.overwrites.name': 'HSS: {field} ändert sich',
   'import.count.would': '{count} {count|würde|würden} importiert',
   'import.count.imported': '{count} importiert',
   'import.count.updated': '{count} mit anderer Bezeichnung',

@@ -133,6 +133,8 @@ export const simsEn = {
   'import.status': 'Result',
   'import.all': 'Show all rows',
   'import.refused.save': 'Save the refused rows as a file',
+  'import.overwrites': 'HSS: {field} {before} → {after}',
+  'import.overwrites.name': 'HSS: {field} changes',
   'import.count.would': '{count} would be imported',
   'import.count.imported': '{count} imported',
   'import.count.updated': '{count} with another label',

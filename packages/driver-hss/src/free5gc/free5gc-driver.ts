@@ -1,9 +1,11 @@
 import {
+  type HssSurvey,
   type Imsi,
   notFound,
   type Settings,
   type Subscriber,
   type SubscriberDifference,
+  type SubscriberHeld,
   type SubscriberObserved,
 } from '@steeple/contracts'
 import {
@@ -24,8 +26,9 @@ import { blockWrites, removeWrites } from './block.ts'
 import type { Place } from './documents.ts'
 import { fitting } from './fitting.ts'
 import { COLLECTIONS } from './names.ts'
-import { observedOf } from './observed.ts'
+import { heldOf, observedOf } from './observed.ts'
 import { docsIn, hasSpelling, readHeld } from './read.ts'
+import { docOf } from './same.ts'
 import { type Spelling, spellingOf } from './spelling.ts'
 
 /** The database that free5GC reads. */
@@ -45,6 +48,9 @@ export interface Free5gcOptions {
   /** Which release of free5GC runs, such as `4.2.3`: it decides how documents are spelled. */
   release(): string
 }
+
+/** Session documents that a survey reads. */
+const MOST_READ = 1_000
 
 /** Subscribers in the documents of free5GC. */
 export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
@@ -89,6 +95,8 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
       }
       return seen
     },
+    existing: (imsis, signal) => heldIn(link, options.slices(), imsis, signal),
+    survey: (signal) => surveyOf(link, signal),
     upsert: (subscribers, signal) =>
       inBatches(subscribers, imsiOf, signal, (batch, results) => upsertBatch(batch, results, signal)),
     compare: async (subscribers, signal) => {
@@ -113,6 +121,37 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
     sweep: async () => undefined,
     close: () => link.close(),
   }
+}
+
+async function heldIn(
+  link: DocumentLink,
+  slices: readonly Snssai[],
+  imsis: readonly Imsi[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Imsi, SubscriberHeld>> {
+  const found = new Map<Imsi, SubscriberHeld>()
+  for (const batch of chunksOf(imsis)) {
+    for (const [imsi, docs] of await readHeld(link, batch, 'without keys', signal)) {
+      const one = heldOf(docs, slices)
+      if (one !== undefined) found.set(imsi, one)
+    }
+  }
+  return found
+}
+
+/** Who can be authenticated, and the addresses in the session documents. */
+async function surveyOf(link: DocumentLink, signal: AbortSignal): Promise<HssSurvey> {
+  const subscribers = await link.count(COLLECTIONS.auth, {}, signal)
+  // The DNN is a key of its own, so that none can be asked for by it: no more are read than are told of.
+  const docs = await link.find(COLLECTIONS.sm, {}, { dnnConfigurations: 1 }, signal, MOST_READ)
+  const addresses = docs
+    .flatMap(({ dnnConfigurations }) => Object.entries(docOf(dnnConfigurations)))
+    .flatMap(([apn, dnn]) => {
+      const { staticIpAddress: list } = docOf(dnn)
+      const given = Array.isArray(list) ? list.map((one) => docOf(one).ipv4Addr) : []
+      return given.filter((one) => typeof one === 'string').map((address) => ({ apn, address }))
+    })
+  return { subscribers, addresses: addresses.slice(0, MOST_READ) }
 }
 
 async function compareBatch(

@@ -1,9 +1,9 @@
-import type { Imsi, SubscriberObserved } from '@steeple/contracts'
+import type { Ambr, Imsi, SubscriberHeld, SubscriberObserved } from '@steeple/contracts'
 import type { Doc } from '../links/document-link.ts'
 import type { Snssai } from '../open5gs/document.ts'
 import { COLLECTIONS, policyDnnKey, snssaiKey } from './names.ts'
 import { parseRate, sessionRate } from './rate.ts'
-import { docOfSlice, docsIn, type Held, isBlockedNow } from './read.ts'
+import { docOfSlice, docsIn, type Held, isBlockedNow, isOfSlice } from './read.ts'
 import { docOf } from './same.ts'
 
 /**
@@ -30,7 +30,7 @@ export function observedOf(
   const isOdd = sm
     .flatMap(({ dnnConfigurations }) => Object.values(docOf(dnnConfigurations)))
     .some((dnn) => !fits(docOf(dnn).sessionAmbr, ue))
-  const gpsi = /^msisdn-([0-9]+)$/.exec(Array.isArray(am?.gpsis) ? String(am.gpsis[0]) : '')?.[1]
+  const gpsi = msisdnOf(am)
   return {
     imsi,
     apns: agreed(place.slices.map((slice) => apnsOf(docs, slice))),
@@ -76,4 +76,39 @@ function fits(sessionAmbr: unknown, ue: { readonly up: number; readonly down: nu
   if (ue.up <= 0 || ue.down <= 0) return false
   const { uplink, downlink } = docOf(sessionAmbr)
   return uplink === sessionRate(ue.up) && downlink === sessionRate(ue.down)
+}
+
+function msisdnOf(am: Doc | undefined): string | undefined {
+  return /^msisdn-([0-9]+)$/.exec(Array.isArray(am?.gpsis) ? String(am.gpsis[0]) : '')?.[1]
+}
+
+/** What documents hold, whoever wrote them and for whichever network: the DNNs of our slices, of all where there is none of ours. */
+export function heldOf(held: Held, slices: readonly Snssai[]): SubscriberHeld | undefined {
+  if (docsIn(held, COLLECTIONS.auth).live.length === 0) return undefined
+  const isBlocked = isBlockedNow(held)
+  const [am] = docsIn(held, COLLECTIONS.am).live
+  const all = docsIn(held, COLLECTIONS.sm)[isBlocked ? 'aside' : 'live']
+  const ours = all.filter((doc) => slices.some((slice) => isOfSlice(doc, slice)))
+  const dnns = (ours.length === 0 ? all : ours).flatMap(({ dnnConfigurations }) =>
+    Object.entries(docOf(dnnConfigurations)),
+  )
+  const ue = rateOf(am?.subscribedUeAmbr)
+  const [selection] = docsIn(held, COLLECTIONS.selection).live
+  const [first] = Object.values(docOf(selection?.subscribedSnssaiInfos)).flatMap((info) => {
+    const { dnnInfos } = docOf(info)
+    return Array.isArray(dnnInfos) ? dnnInfos.map((one) => String(docOf(one).dnn)) : []
+  })
+  const names = [...new Set(dnns.map(([name]) => name))]
+  return {
+    // What a phone gets that names none stays the first.
+    apns: names.toSorted((a, b) => Number(b === first) - Number(a === first)),
+    ambrBps: ue.up > 0 && ue.down > 0 ? ue : undefined,
+    sessionAmbrBps: new Map(
+      dnns
+        .filter(([, dnn]) => !fits(docOf(dnn).sessionAmbr, ue))
+        .map(([name, dnn]): [string, Ambr] => [name, rateOf(docOf(dnn).sessionAmbr)]),
+    ),
+    msisdn: msisdnOf(am),
+    isBlocked,
+  }
 }

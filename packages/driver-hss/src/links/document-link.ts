@@ -35,6 +35,8 @@ export interface DocumentLink {
     signal: AbortSignal,
     limit?: number,
   ): Promise<readonly Doc[]>
+  /** How many documents match. */
+  count(collection: string, filter: Doc, signal: AbortSignal): Promise<number>
   /** Unordered: one write that fails keeps none of the others back. One entry per write. */
   write(
     collection: string,

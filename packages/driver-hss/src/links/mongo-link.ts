@@ -64,6 +64,8 @@ export function mongoLink(url: string, fallback: string, options: MongoLinkOptio
     },
     find: (collection, filter, projection, signal, limit = 0) =>
       guarded(collection, signal, (held) => held.find(filter, { projection, limit, ...AS_STORED }).toArray()),
+    count: (collection, filter, signal) =>
+      guarded(collection, signal, async (held) => Number(await held.countDocuments(filter))),
     write: (collection, ops, signal) =>
       guarded(collection, signal, async (held) => {
         if (ops.length === 0) return []

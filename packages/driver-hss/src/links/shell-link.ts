@@ -42,6 +42,10 @@ export function shellLink(host: ShellHost, database: string, options: ShellLinkO
       if (!Array.isArray(docs)) throw nonsense(host)
       return docs as readonly Doc[] // EJSON of documents
     },
+    count: async (collection, filter, signal) => {
+      const { count } = checked(await ask({ op: 'count', collection, filter }, signal), host)
+      return numberOf(count)
+    },
     write: async (collection, ops, signal) => {
       if (ops.length === 0) return []
       const request = { op: 'write', collection, ops }

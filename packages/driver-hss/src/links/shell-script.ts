@@ -51,6 +51,8 @@ for (;;) {
     const target = db.getSiblingDB(request.database).getCollection(request.collection);
     if (request.op === 'find') {
       answer = { docs: target.find(request.filter, request.projection, { promoteValues: false, promoteLongs: false }).limit(Number(request.limit)).toArray() };
+    } else if (request.op === 'count') {
+      answer = { count: target.countDocuments(request.filter) };
     } else if (request.op === 'write') {
       answer = { failures: [] };
       try {

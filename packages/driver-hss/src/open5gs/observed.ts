@@ -1,7 +1,8 @@
-import type { Imsi, SubscriberObserved } from '@steeple/contracts'
+import type { Ambr, Imsi, SubscriberHeld, SubscriberObserved } from '@steeple/contracts'
 import type { Doc } from '../links/document-link.ts'
 import { decodeAmbr, isInt32 } from './ambr.ts'
-import { docsOf } from './slices.ts'
+import type { Snssai } from './document.ts'
+import { docsOf, isSlice } from './slices.ts'
 import { isBlocked, isGhost } from './writes.ts'
 
 /** What of a document is read: everything but the keys. */
@@ -45,5 +46,29 @@ export function observedOf(doc: Doc, slices: number): SubscriberObserved | undef
     ambrBps: isOdd ? { up: 0, down: 0 } : ue,
     isBlocked: blocked,
     ...(typeof msisdn === 'string' ? { msisdn } : {}),
+  }
+}
+
+/** What a document holds, whoever wrote it: the APNs of our slices, of all its slices where it has none of ours. */
+export function heldOf(doc: Doc, slices: readonly Snssai[]): SubscriberHeld | undefined {
+  if (typeof doc.imsi !== 'string' || isGhost(doc)) return undefined
+  const blocked = isBlocked(doc)
+  const all = docsOf(blocked ? doc.suspended_slice : doc.slice)
+  const ours = all.filter((slice) => slices.some((snssai) => isSlice(slice, snssai)))
+  const sessions = (ours.length === 0 ? all : ours)
+    .flatMap((slice) => docsOf(slice.session))
+    .filter(({ name }) => typeof name === 'string' && name !== '')
+  const ue = decodeAmbr(doc.ambr)
+  const msisdn = Array.isArray(doc.msisdn) ? doc.msisdn[0] : undefined
+  return {
+    apns: [...new Set(sessions.map(({ name }) => String(name)))],
+    ambrBps: ue.up > 0 && ue.down > 0 ? ue : undefined,
+    sessionAmbrBps: new Map(
+      sessions
+        .map(({ name, ambr }): [string, Ambr] => [String(name), decodeAmbr(ambr)])
+        .filter(([, { up, down }]) => up !== ue.up || down !== ue.down),
+    ),
+    msisdn: typeof msisdn === 'string' && msisdn !== '' ? msisdn : undefined,
+    isBlocked: blocked,
   }
 }

@@ -1,9 +1,11 @@
 import {
   type BatchResult,
+  type HssSurvey,
   type Imsi,
   notFound,
   type Subscriber,
   type SubscriberDifference,
+  type SubscriberHeld,
   type SubscriberObserved,
 } from '@steeple/contracts'
 import { pause } from '@steeple/southbound'
@@ -23,7 +25,8 @@ import type { Doc, DocumentLink, WriteOp } from '../links/document-link.ts'
 import { lineageOf } from '../links/lineage.ts'
 import { differencesOf, KEY_FIELDS } from './differences.ts'
 import type { Snssai } from './document.ts'
-import { observedOf, READ_FIELDS } from './observed.ts'
+import { heldOf, observedOf, READ_FIELDS } from './observed.ts'
+import { docsOf } from './slices.ts'
 import { blockWrites, cancelWrites, isBlocked, isGhost, unblockWrites, upsertWrites } from './writes.ts'
 
 /** The database and collection that Open5GS reads. */
@@ -31,6 +34,9 @@ export const OPEN5GS_DATABASE = 'open5gs'
 const COLLECTION = 'subscribers'
 /** The HSS looks a changed document up when it hears of it: a removal waits so long after a block, ms. */
 const CANCEL_MS = 1_100
+
+/** Addresses that a survey tells of. */
+const MOST_ADDRESSES = 1_000
 
 /** What the driver needs beside the database. */
 export interface Open5gsOptions {
@@ -68,6 +74,8 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
   return {
     name,
     observe: (imsis, signal) => observe(link, options.slices().length, imsis, signal),
+    existing: (imsis, signal) => held(link, options.slices(), imsis, signal),
+    survey: (signal) => surveyOf(link, signal),
     compare: (subscribers, signal) => compare(link, options.slices(), subscribers, signal),
     upsert: (subscribers, signal) =>
       inBatches(subscribers, imsiOf, signal, (batch, results) => upsert(batch, results, signal)),
@@ -123,6 +131,38 @@ async function observe(
     }
   }
   return seen
+}
+
+async function held(
+  link: DocumentLink,
+  slices: readonly Snssai[],
+  imsis: readonly Imsi[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Imsi, SubscriberHeld>> {
+  const found = new Map<Imsi, SubscriberHeld>()
+  for (const batch of chunksOf(imsis)) {
+    for (const [imsi, doc] of await read(link, batch, signal)) {
+      const one = heldOf(doc, slices)
+      if (one !== undefined) found.set(imsi, one)
+    }
+  }
+  return found
+}
+
+/** Documents that can authenticate, and the addresses in them. */
+async function surveyOf(link: DocumentLink, signal: AbortSignal): Promise<HssSurvey> {
+  const subscribers = await link.count(COLLECTION, { security: { $exists: true } }, signal)
+  const paths = ['slice.session.ue.ipv4', 'suspended_slice.session.ue.ipv4']
+  const filter = { $or: paths.map((path) => ({ [path]: { $exists: true } })) }
+  const docs = await link.find(COLLECTION, filter, { slice: 1, suspended_slice: 1 }, signal, MOST_ADDRESSES)
+  const addresses = docs
+    .flatMap(({ slice, suspended_slice: aside }) => [...docsOf(slice), ...docsOf(aside)])
+    .flatMap((slice) => docsOf(slice.session))
+    .flatMap(({ name, ue }) => {
+      const address = (ue as Doc | undefined)?.ipv4
+      return typeof address === 'string' ? [{ apn: String(name), address }] : []
+    })
+  return { subscribers, addresses: addresses.slice(0, MOST_ADDRESSES) }
 }
 
 async function compare(

@@ -53,7 +53,8 @@ function mergedSessions(old: unknown, wish: SliceWish): readonly Doc[] {
   })
 }
 
-function isSlice(slice: Doc, { sst, sd }: Snssai): boolean {
+/** Whether a stored slice is that one. */
+export function isSlice(slice: Doc, { sst, sd }: Snssai): boolean {
   const heldSst = numberOf(slice.sst)
   const heldSd = typeof slice.sd === 'string' ? slice.sd.toLowerCase() : undefined
   return heldSst === sst && heldSd === sd?.toLowerCase()

@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { EJSON } from 'bson'
+import { EJSON, Int32 } from 'bson'
 import type { WriteBackDriver } from '../../src/driver.ts'
 import { free5gcDriver } from '../../src/free5gc/free5gc-driver.ts'
 import { asideIdOf, COLLECTIONS, ueIdOf } from '../../src/free5gc/names.ts'
@@ -43,6 +43,39 @@ async function one(look: Look, collection: string, filter: object = { ueId }): P
   const doc = await look.collection(collection).findOne(filter, { projection: { _id: 0 } })
   return doc === null ? undefined : JSON.parse(EJSON.stringify(doc, { relaxed: false }))
 }
+
+documents('takes over as it is what an operator has made in the web console', async () => {
+  await withDriver(async (driver, look) => {
+    const { apns, ambrBps, ...rest } = subscriber(1)
+    await driver.upsert(
+      [{ ...rest, apns: ['internet', 'corp.example'], ambrBps, msisdn: '491701' }],
+      patient(),
+    )
+    const inSm = 'dnnConfigurations.internet'
+    await look.collection(COLLECTIONS.sm).updateOne(
+      {},
+      {
+        $set: {
+          [`${inSm}.staticIpAddress`]: [{ ipv4Addr: '10.60.0.77' }],
+          [`${inSm}.5gQosProfile.5qi`]: new Int32(5),
+        },
+      },
+    )
+    const all = async (): Promise<unknown> =>
+      await Promise.all(Object.values(COLLECTIONS).map((collection) => one(look, collection)))
+    const before = await all()
+    const has = (await driver.existing?.([ONE.imsi], patient()))?.get(ONE.imsi)
+    assert.equal([has?.apns, has?.ambrBps, has?.msisdn], [['internet', 'corp.example'], ambrBps, '491701'])
+    const adopted = { ...rest, apns: has?.apns ?? [], ambrBps, msisdn: has?.msisdn ?? '' }
+    assert.equal((await driver.compare?.([adopted], patient()))?.get(ONE.imsi)?.fields, [])
+    await driver.upsert([adopted], patient())
+    assert.equal(await all(), before)
+    assert.equal(await driver.survey?.(patient()), {
+      subscribers: 1,
+      addresses: [{ apn: 'internet', address: '10.60.0.77' }],
+    })
+  })
+})
 
 documents('writes the eight documents of release 4', async () => {
   await withDriver(async (driver, look) => {

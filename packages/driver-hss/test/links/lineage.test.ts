@@ -42,6 +42,7 @@ function database(mayUseMarks = true): Database {
         writes += 1
         return ops.map(() => undefined)
       },
+      count: async () => 1,
       ensureIndex: async () => 'ok',
       close: async () => undefined,
     },

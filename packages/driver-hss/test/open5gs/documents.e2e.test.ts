@@ -158,6 +158,81 @@ documents(
   },
 )
 
+documents('takes over as it is what an operator has made in the web interface', async () => {
+  await withDriver(async (driver, look) => {
+    const rate = (value: number, unit: number) => ({ value: new Int32(value), unit: new Int32(unit) })
+    const ambr = { uplink: rate(50, 2), downlink: rate(200, 2) }
+    const arp = {
+      priority_level: new Int32(2),
+      pre_emption_capability: new Int32(2),
+      pre_emption_vulnerability: new Int32(1),
+    }
+    const session = (name: string, rates: object, more: object = {}) => ({
+      name,
+      type: new Int32(1),
+      qos: { index: new Int32(5), arp },
+      ambr: rates,
+      pcc_rule: [],
+      ...more,
+    })
+    const rule = {
+      flow: [{ direction: new Int32(1), description: 'permit out ip from any to assigned' }],
+      qos: { index: new Int32(1), arp },
+    }
+    const sliceAt = (rates: object) => [
+      {
+        sst: new Int32(1),
+        default_indicator: true,
+        session: [
+          session('corp', rates, { pcc_rule: [rule], ue: { ipv4: '10.45.0.77' } }),
+          session('internet', rates),
+        ],
+      },
+      { sst: new Int32(2), sd: '00000a', default_indicator: false, session: [session('iot', ambr)] },
+    ]
+    const slice = sliceAt(ambr)
+    const doc = {
+      imsi: RECORDED.imsi,
+      schema_version: new Int32(1),
+      msisdn: ['491701', '491702'],
+      slice,
+      ambr,
+    }
+    const security = {
+      k: '465B5CE8 B199B49F',
+      opc: null,
+      op: '00'.repeat(16),
+      amf: '9001',
+      sqn: Long.fromNumber(97_000),
+    }
+    await look.collection('subscribers').insertOne({ ...doc, security })
+    const has = (await driver.existing?.([RECORDED.imsi], patient()))?.get(RECORDED.imsi)
+    assert.equal(has, {
+      apns: ['corp', 'internet'],
+      ambrBps: { up: 50_000_000, down: 200_000_000 },
+      sessionAmbrBps: new Map(),
+      msisdn: '491701',
+      isBlocked: false,
+    })
+    const { apns, ambrBps = RECORDED.ambrBps, msisdn = '' } = has ?? RECORDED
+    const adopted = { ...RECORDED, apns, ambrBps, msisdn }
+    const difference = (await driver.compare?.([adopted], patient()))?.get(RECORDED.imsi)
+    const inRate = { ...ambr, downlink: rate(200_000_000, 0), uplink: rate(50_000_000, 0) }
+    await driver.upsert([adopted], patient())
+    const after = await look.collection('subscribers').findOne({})
+    assert.equal(
+      plain({ slice: after?.slice, msisdn: after?.msisdn }),
+      plain({ slice: sliceAt(inRate), msisdn: doc.msisdn }),
+    )
+    assert.is(after?.security.amf, '9001')
+    assert.is(String(after?.security.sqn), '97000')
+    for (const name of ['Ki', 'OPc', 'OP']) assert.ok(difference?.fields.includes(name), name)
+    assert.not.ok(difference?.fields.includes('MSISDN'))
+    const survey = await driver.survey?.(patient())
+    assert.equal(survey, { subscribers: 1, addresses: [{ apn: 'corp', address: '10.45.0.77' }] })
+  })
+})
+
 documents('keeps a second MSISDN, writes the first, reports it', async () => {
   await withDriver(async (driver, look) => {
     const one = subscriber(3, { msisdn: '43660001' })

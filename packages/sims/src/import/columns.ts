@@ -9,6 +9,8 @@ export type Column =
   | 'profile'
   | 'apns'
   | 'expires_at'
+  | 'downlink_bps'
+  | 'uplink_bps'
   | 'label'
   | 'adm1'
   /** ADM1 as the hexadecimal of its octets: pySim's `pin_adm_hex`. */
@@ -63,6 +65,10 @@ const NAMES: ReadonlyMap<string, Column> = new Map([
   ['dnn', 'apns'],
   ['dnns', 'apns'],
   ['expiresat', 'expires_at'],
+  ['downlinkbps', 'downlink_bps'],
+  ['ambrdownlinkbps', 'downlink_bps'],
+  ['uplinkbps', 'uplink_bps'],
+  ['ambruplinkbps', 'uplink_bps'],
   ['label', 'label'],
   ['name', 'label'],
   ['adm1', 'adm1'],

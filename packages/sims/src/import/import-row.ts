@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import {
+  type Ambr,
   type Imsi,
   isServiceError,
   msFromTimestamp,
@@ -7,7 +8,9 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import { formatPlmn, imsiHash, isImsiOf, opcFrom, type Plmn, parseIccid, parseImsi } from '@steeple/telecom'
+import { MAX_BPS } from '../config.ts'
 import { apnProblems } from '../issue/issue-plan.ts'
+import { AS_IS, type AsIs } from '../provision/adopt.ts'
 import type { Card } from '../secrets/card.ts'
 import { ascii, octetsFromHex, wipe } from '../secrets/octets.ts'
 import type { Cells, Column } from './columns.ts'
@@ -33,7 +36,11 @@ export interface ImportDraft {
   readonly profile: string
   readonly apns: readonly string[]
   readonly expiresAtMs: number
+  /** Undefined when the row does not say. */
+  readonly ambrBps: Ambr | undefined
   readonly label: string | null
+  /** What the row does not say, and an HSS may. */
+  readonly asIs: readonly AsIs[]
 }
 
 /** What became of reading a row: a draft, or what is wrong with it. Never a secret in the words. */
@@ -78,6 +85,8 @@ function draftOf(imsi: Imsi, hash: string, cells: Cells, facts: ImportFacts): Im
     label: nameOf(cells, 'label') ?? facts.label ?? null,
     apns: apnsOf(cells, facts),
     expiresAtMs: expiryOf(cells, facts),
+    ambrBps: ambrOf(cells),
+    asIs: asIsOf(cells),
   }
   const codes = {
     iccid: ascii(iccid ?? ''),
@@ -191,6 +200,33 @@ function apnsOf(cells: Cells, { policyApns }: ImportFacts): readonly string[] {
   const [problem] = apnProblems(apns, policyApns)
   if (problem !== undefined) throw validationFailed(`apns: ${problem.message}`)
   return apns
+}
+
+function ambrOf(cells: Cells): Ambr | undefined {
+  const [down, up] = [rateOf(cells, 'downlink_bps'), rateOf(cells, 'uplink_bps')]
+  if (down === undefined && up === undefined) return undefined
+  if (down === undefined || up === undefined)
+    throw validationFailed('downlink_bps and uplink_bps go together: one of them is missing')
+  return { down, up }
+}
+
+function rateOf(cells: Cells, column: 'downlink_bps' | 'uplink_bps'): number | undefined {
+  const text = cells.get(column)
+  if (text === undefined) return undefined
+  const rate = DIGITS.test(text) ? Number(text) : 0
+  if (rate >= 1 && rate <= MAX_BPS) return rate
+  throw validationFailed(`${column} must be 1 to ${MAX_BPS} bit/s in digits`)
+}
+
+/** What the HSS is asked for: whoever is there already keeps what the row does not say. */
+function asIsOf(cells: Cells): readonly AsIs[] {
+  const said: Readonly<Record<AsIs, boolean>> = {
+    apns: cells.has('apns'),
+    ambr: cells.has('downlink_bps'),
+    msisdn: cells.has('msisdn'),
+    expires_at: cells.has('expires_at'),
+  }
+  return AS_IS.filter((what) => !said[what])
 }
 
 function expiryOf(cells: Cells, facts: ImportFacts): number {

@@ -93,11 +93,12 @@ export class ImportRows {
     this.#holders = await parts.iccids.holders(reader, cards, { indexedTo, pause })
   }
 
-  /** Compares a row with the store and reports what would be done. True when there is something to do. */
-  async look(reader: Reader, ready: Ready): Promise<boolean> {
+  /** Compares a row with the store and reports what would be done; undefined when there is nothing to do. */
+  async look(reader: Reader, ready: Ready): Promise<'imported' | 'updated' | undefined> {
     const verdict = (await this.#known(reader, ready)) ?? this.#clash(ready) ?? this.#fault() ?? IMPORTED
     this.#report(ready, verdict)
-    return verdict.status === 'imported' || verdict.status === 'updated'
+    const { status } = verdict
+    return status === 'imported' || status === 'updated' ? status : undefined
   }
 
   /** Stores a row, or the label of one that is there, and reports on it. Gives what is new, whose move is for the caller to note. */
@@ -172,12 +173,13 @@ export class ImportRows {
       previous_state: null,
       suspend_reason: null,
       apns: JSON.stringify(draft.apns),
-      downlink_bps: config.default_downlink_bps,
-      uplink_bps: config.default_uplink_bps,
+      downlink_bps: draft.ambrBps?.down ?? config.default_downlink_bps,
+      uplink_bps: draft.ambrBps?.up ?? config.default_uplink_bps,
       quota_bytes: null,
       usage_bytes: 0,
       cap_bps: null,
       reach: null,
+      as_is: draft.asIs.length === 0 ? null : draft.asIs.join(' '),
       msisdn: draft.msisdn,
       label: draft.label,
       batch_id: id,

@@ -23,7 +23,7 @@ export const IMPORT_BODY: JsonSchema = objectSchema(
   {
     sims: {
       type: 'array',
-      description: `At most ${MAX_ROWS} rows with imsi, ki, opc or op, and optionally iccid, msisdn, profile, apns, expires_at, label, adm1, pin1, puk1, pin2, puk2.`,
+      description: `At most ${MAX_ROWS} rows with imsi, ki, opc or op, and optionally iccid, msisdn, profile, apns, downlink_bps and uplink_bps, expires_at, label, adm1, pin1, puk1, pin2, puk2.`,
       items: {},
     },
   },
@@ -37,6 +37,11 @@ export const IMPORT_REPORT: JsonSchema = objectSchema(
     updated: { type: 'integer', description: 'SIMs that were there and have another label now.' },
     skipped: { type: 'integer' },
     failed: { type: 'integer' },
+    hss: {
+      type: 'string',
+      enum: ['asked', 'silent'],
+      description: 'In a dry run: whether the HSS said what would be overwritten in it.',
+    },
     batch_id: {
       type: ['string', 'null'],
       description: 'Filter of the list of SIMs; null when nothing was imported.',
@@ -80,6 +85,22 @@ export const IMPORT_REPORT: JsonSchema = objectSchema(
               'imported, updated (it was there, with another label), exists, error, or not_imported when another row stopped an atomic import.',
           },
           error: { type: ['string', 'null'] },
+          overwrites: {
+            type: 'array',
+            description:
+              'In a dry run, where the HSS has the subscriber already: what importing it would change there. Absent where it has none.',
+            items: objectSchema(
+              {
+                field: { type: 'string' },
+                before: {
+                  type: ['string', 'null'],
+                  description: 'null where it is a secret, or no one value.',
+                },
+                after: { type: ['string', 'null'] },
+              },
+              ['field', 'before', 'after'],
+            ),
+          },
         },
         ['row', 'line', 'imsi_sha256_12', 'status', 'error'],
       ),

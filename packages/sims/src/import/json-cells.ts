@@ -35,7 +35,8 @@ function ofOwn(row: Json): Cells {
       if (PASSED_OVER.has(name)) continue
       return cells.set('problem', `unknown property ${shown(name)}`)
     }
-    const text = textOf(value)
+    const isRate = column === 'downlink_bps' || column === 'uplink_bps'
+    const text = isRate && typeof value === 'number' ? `${value}` : textOf(value)
     if (text === undefined) return cells.set('problem', `${column} must be a text`)
     put(cells, column, text)
   }
@@ -53,6 +54,8 @@ function ofOpen5gs(row: Json): Cells {
     ['op', security.opc == null ? security.op : undefined],
     ['msisdn', listOf(row.msisdn)[0]],
     ['apns', [...new Set(sessions.map((session) => objectOf(session).name))]],
+    ['downlink_bps', open5gsRate(objectOf(row.ambr).downlink)],
+    ['uplink_bps', open5gsRate(objectOf(row.ambr).uplink)],
   ])
 }
 
@@ -70,6 +73,7 @@ function ofFree5gc(row: Json): Cells {
   const configurations = listOf(row.SessionManagementSubscriptionData).flatMap((slice) =>
     Object.keys(objectOf(objectOf(slice).dnnConfigurations)),
   )
+  const ambr = objectOf(member('accessandmobilitysubscriptiondata').subscribedUeAmbr)
   return cellsOf([
     ['imsi', row.ueId],
     ['ki', auth.encPermanentKey ?? objectOf(auth.permanentKey).permanentKeyValue],
@@ -77,7 +81,30 @@ function ofFree5gc(row: Json): Cells {
     ['op', opc === undefined || opc === '' ? objectOf(milenage.op).opValue : undefined],
     ['msisdn', listOf(member('accessandmobilitysubscriptiondata').gpsis)[0]],
     ['apns', [...new Set(configurations)]],
+    ['downlink_bps', free5gcRate(ambr.downlink)],
+    ['uplink_bps', free5gcRate(ambr.uplink)],
   ])
+}
+
+/** Bit/s of value · 1000^unit; undefined where it cannot be read. */
+function open5gsRate(rate: unknown): string | undefined {
+  const [value, unit] = [numberOf(objectOf(rate).value), numberOf(objectOf(rate).unit ?? 0)]
+  return value > 0 && unit >= 0 ? `${value * 1000 ** unit}` : undefined
+}
+
+/** A number as JSON or as mongoexport writes it in canonical form. */
+function numberOf(value: unknown): number {
+  const plain = isObject(value) ? (value.$numberInt ?? value.$numberLong) : value
+  return Number(plain)
+}
+
+const FREE5GC_UNITS: readonly string[] = ['bps', 'Kbps', 'Mbps', 'Gbps', 'Tbps']
+
+/** Bit/s of a BitRate, TS 29.571 §5.5.2. */
+function free5gcRate(rate: unknown): string | undefined {
+  const [, value = '', unit = ''] = /^(\d+(?:\.\d+)?) ([KMGT]?bps)$/.exec(String(rate)) ?? []
+  const power = FREE5GC_UNITS.indexOf(unit)
+  return power < 0 ? undefined : `${Math.round(Number(value) * 1000 ** power)}`
 }
 
 function cellsOf(values: readonly (readonly [Column, unknown])[]): Cells {

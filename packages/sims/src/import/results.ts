@@ -1,4 +1,5 @@
 import type { PlannedRow } from './import-plan.ts'
+import type { Overwritten } from './overwritten.ts'
 
 /** What became of a row. */
 export type RowStatus = 'imported' | 'updated' | 'exists' | 'error' | 'not_imported'
@@ -10,6 +11,8 @@ export interface RowResult {
   readonly imsi_sha256_12: string | null
   readonly status: RowStatus
   readonly error: string | null
+  /** In a dry run, of a subscriber that the HSS has already. */
+  readonly overwrites?: readonly Overwritten[]
 }
 
 /** How many rows came to what. */
@@ -23,6 +26,8 @@ export interface Totals {
 /** The report of an import while it grows. Rows may come in any order. */
 export interface Results {
   set(row: PlannedRow, status: RowStatus, error?: string): void
+  /** What importing a row would change in the HSS. */
+  overwrites(row: PlannedRow, changes: readonly Overwritten[]): void
   /** Takes back what an atomic import was about to do. */
   withhold(): void
   readonly hasErrors: boolean
@@ -44,6 +49,10 @@ export function createResults(rows: number): Results {
         status,
         error: error ?? null,
       }
+    },
+    overwrites: ({ number }, changes) => {
+      const result = results[number - 1]
+      if (result !== undefined) results[number - 1] = { ...result, overwrites: changes }
     },
     withhold: () => {
       results.forEach((result, at) => {

@@ -19,6 +19,7 @@ import { type ImportPlan, type PlannedRow, planImport } from './import-plan.ts'
 import { ImportRows, type Ready } from './import-rows.ts'
 import type { ImportQuery } from './import-schema.ts'
 import { auditCutShort, noteBegun, noteEnded } from './open-imports.ts'
+import { tellOverwritten } from './overwritten.ts'
 import { csvRows, jsonRowsOf, type Rows } from './read-rows.ts'
 import { createResults, type Results } from './results.ts'
 
@@ -132,18 +133,21 @@ class Run {
   }
 
   async dry(): Promise<object> {
-    const { parts, rows, pause } = this.#of
+    const { parts, request, rows, results, pause } = this.#of
     const first: Ready[] = []
+    let isTold = true
     for (const chunk of this.#chunks()) {
       const read = await this.#read(chunk)
       await rows.findHolders(parts.context.db, read, pause)
       first.push(...read.filter(isFirst))
+      const added: Ready[] = []
       for (const ready of read) {
-        await rows.look(parts.context.db, ready)
+        if ((await rows.look(parts.context.db, ready)) === 'imported') added.push(ready)
         await pause()
       }
+      isTold = (await tellOverwritten(parts, results, added, request.signal)) && isTold
     }
-    return { ...this.#report(), first_rows: firstRows(first) }
+    return { ...this.#report(), first_rows: firstRows(first), hss: isTold ? 'asked' : 'silent' }
   }
 
   /** A few rows with their audit entry in one transaction, which those of other requests may share. */
@@ -179,7 +183,7 @@ class Run {
       const read = await this.#read(chunk)
       await rows.findHolders(parts.context.db, read, pause)
       for (const ready of read) {
-        if (await rows.look(parts.context.db, ready)) wanted.push(ready)
+        if ((await rows.look(parts.context.db, ready)) !== undefined) wanted.push(ready)
         await pause()
       }
     }

@@ -125,6 +125,7 @@ function newRow(
     usage_bytes: 0,
     cap_bps: null,
     reach: null,
+    as_is: null,
     msisdn: plan.msisdn,
     label: plan.label,
     batch_id: facts.id,

@@ -2,6 +2,7 @@ import type { HssDriver } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
 import { openImsi } from '../secrets/sealing.ts'
 import type { SimRow } from '../store/sim-row.ts'
+import { adoptRows } from './adopt.ts'
 import { markDrifted } from './marks.ts'
 import { withSubscribers } from './subscriber.ts'
 
@@ -22,7 +23,8 @@ export async function upsertRows(
   rows: readonly SimRow[],
   signal: AbortSignal,
 ): Promise<readonly (Error | undefined)[] | undefined> {
-  const ready = await withLaterSeq(parts, driver, rows, signal)
+  const whole = await adoptRows(parts, driver, rows, signal)
+  const ready = whole === undefined ? undefined : await withLaterSeq(parts, driver, whole, signal)
   if (ready === undefined) return undefined
   return await withSubscribers(parts.vault, ready, (subscribers) => {
     const imsis = subscribers.map(({ imsi }) => imsi)

@@ -32,7 +32,9 @@ export function importRoute(parts: SimsParts): Route {
       'vendors, pySim, Magma and srsEPC write it), or JSON ({"sims": […]}, a list, an object a line; as Ella Core, ' +
       'Open5GS by mongoexport and free5GC have it). At most 50,000 rows; one bad row never stops the others unless atomic ' +
       'is asked for. A CSV in which a quote is not closed is refused as a whole. A SIM that is there gets the label of its row when ' +
-      'that is another one. The limit sim_import_rows counts rows, except those of a dry run.',
+      'that is another one. What a row does not say stays as the HSS has it, where it has the subscriber already: number, AMBR, ' +
+      'APNs with their rules; such a SIM has no end. A dry run says what would be overwritten there. The limit ' +
+      'sim_import_rows counts rows, except those of a dry run.',
     schema: { query: IMPORT_QUERY, body: IMPORT_BODY, response: IMPORT_REPORT },
     consumes: ['text/csv'],
     bodyLimit: BODY_LIMIT,

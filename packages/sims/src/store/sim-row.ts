@@ -49,6 +49,11 @@ export interface SimRow extends SimStanding {
   readonly cap_bps: number | null
   /** Its rates have changed and its phone may have those of before: whether its session is ended or waited for. */
   readonly reach: 'kick' | 'wait' | null
+  /**
+   * What an import did not say of it (`AsIs`, with blanks between): as the HSS has it, which is looked up before the first push
+   * and written into the row then; null when nothing is open.
+   */
+  readonly as_is: string | null
 }
 
 /** The SIMs. */
@@ -86,6 +91,7 @@ export const SIMS: Table<SimRow> = defineTable<SimRow>(
     'iccid_mac',
     'cap_bps',
     'reach',
+    'as_is',
   ],
   ['hash'],
 )

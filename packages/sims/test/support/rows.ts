@@ -33,6 +33,7 @@ export function simRow(
     iccid_mac: null,
     cap_bps: null,
     reach: null,
+    as_is: null,
     ...own,
   }
 }

@@ -1,4 +1,4 @@
-import type { Imsi, Subscriber, SubscriberDifference } from '@steeple/contracts'
+import type { Imsi, Subscriber, SubscriberDifference, SubscriberHeld } from '@steeple/contracts'
 import * as assert from 'uvu/assert'
 import { type Check, changesNothing, honoursAbort, patient } from './common.ts'
 import type { HssFixture } from './hss.ts'
@@ -56,6 +56,48 @@ export const COMPARING: readonly Check<HssFixture>[] = [
       // A SQN that has been counted on is the core's.
       const counted = (await told(fixture, [{ ...one, sqn: one.sqn + 64n }]))?.get(one.imsi)
       assert.equal(counted, { fields: [], isSqnLost: false })
+    },
+  },
+  {
+    sentence: 'tells what a subscriber has, so that an import can leave it as it is',
+    body: async (fixture) => {
+      const { existing } = fixture.driver
+      const [one, absent] = fixture.subscribers
+      assert.ok(one !== undefined && absent !== undefined, 'the fixture must give two subscribers')
+      if (existing === undefined) return
+      const more = fixture.cannot?.includes('MSISDN') === true ? {} : { msisdn: '491700000' }
+      const ambrBps = { up: 3_000_000, down: 7_000_000 }
+      const own: Subscriber = { ...one, ...more, apns: [...one.apns, 'corp.example'], ambrBps }
+      await fixture.driver.upsert([own], patient())
+      const tell = async (): Promise<SubscriberHeld | undefined> => {
+        const all = await existing([one.imsi, absent.imsi], patient())
+        assert.not.ok(all.has(absent.imsi), 'an absent subscriber must be left out')
+        return all.get(one.imsi)
+      }
+      const has = await tell()
+      assert.equal([has?.apns, has?.ambrBps, has?.isBlocked], [own.apns, own.ambrBps, false])
+      assert.is(has?.msisdn, own.msisdn)
+      assert.is(has?.sessionAmbrBps.size, 0)
+      await changesNothing(fixture, tell)
+      await fixture.driver.setBlocked([one.imsi], true, patient())
+      const blocked = await tell()
+      assert.equal([blocked?.apns, blocked?.ambrBps, blocked?.isBlocked], [own.apns, own.ambrBps, true])
+      await honoursAbort(fixture, (signal) => existing([one.imsi], signal), 'existing')
+    },
+  },
+  {
+    sentence: 'counts everybody whom the HSS holds, whoever wrote it',
+    body: async (fixture) => {
+      const { survey } = fixture.driver
+      if (survey === undefined) return
+      const before = (await survey(patient())).subscribers
+      await fixture.driver.upsert(fixture.subscribers, patient())
+      const count = async () => (await survey(patient())).subscribers - before
+      assert.is(await count(), fixture.subscribers.length)
+      await changesNothing(fixture, count)
+      await fixture.driver.remove([...fixture.subscribers.map(({ imsi }) => imsi)], patient())
+      assert.is(await count(), 0)
+      await honoursAbort(fixture, (signal) => survey(signal), 'survey')
     },
   },
   {

@@ -34,7 +34,8 @@ export function ImportResults({
     status,
     count: results.filter((result) => result.status === status).length,
   }))
-  const shown = isAll ? [...refused, ...results.filter((result) => !refused.includes(result))] : refused
+  const told = [...refused, ...results.filter(({ overwrites = [] }) => overwrites.length > 0)]
+  const shown = isAll ? [...told, ...results.filter((result) => !told.includes(result))] : told
   return (
     <>
       <p aria-live="polite">
@@ -68,7 +69,13 @@ export function ImportResults({
                 />
               ),
             },
-            { key: 'why', title: t('sims.why'), cell: ({ error }) => <Said>{error}</Said> },
+            {
+              key: 'why',
+              title: t('sims.why'),
+              cell: ({ error, overwrites }) => (
+                <Said>{error ?? (overwrites ?? []).map(changeText).join('; ')}</Said>
+              ),
+            },
             {
               key: 'sim',
               title: t('sims.hash'),
@@ -79,6 +86,21 @@ export function ImportResults({
       )}
     </>
   )
+}
+
+/** What changes in a subscriber that the HSS has already. */
+function changeText({
+  field,
+  before,
+  after,
+}: {
+  field: string
+  before: string | null
+  after: string | null
+}): string {
+  return before === null && after === null
+    ? t('import.overwrites.name', { field })
+    : t('import.overwrites', { field, before: before ?? '–', after: after ?? '–' })
 }
 
 /** A link where there is a SIM now: not of what was only looked through, nor of a refused row. */

@@ -3440,7 +3440,7 @@ export interface Operations {
         readonly label?: string | undefined
       }
       readonly body: {
-        /** At most 50000 rows with imsi, ki, opc or op, and optionally iccid, msisdn, profile, apns, expires_at, label, adm1, pin1, puk1, pin2, puk2. */
+        /** At most 50000 rows with imsi, ki, opc or op, and optionally iccid, msisdn, profile, apns, downlink_bps and uplink_bps, expires_at, label, adm1, pin1, puk1, pin2, puk2. */
         readonly sims: readonly unknown[]
       } | { readonly type: 'text/csv'; readonly content: RawBody }
     }
@@ -3450,6 +3450,8 @@ export interface Operations {
       readonly updated: number
       readonly skipped: number
       readonly failed: number
+      /** In a dry run: whether the HSS said what would be overwritten in it. More values may be added within v1: treat an unknown one as something new, not as an error. */
+      readonly hss?: 'asked' | 'silent' | (string & {})
       /** Filter of the list of SIMs; null when nothing was imported. */
       readonly batch_id: string | null
       /** Columns of a CSV, and what each is read as; null: it is not read. Empty for JSON. */
@@ -3478,6 +3480,13 @@ export interface Operations {
         /** imported, updated (it was there, with another label), exists, error, or not_imported when another row stopped an atomic import. */
         readonly status: string
         readonly error: string | null
+        /** In a dry run, where the HSS has the subscriber already: what importing it would change there. Absent where it has none. */
+        readonly overwrites?: readonly {
+          readonly field: string
+          /** null where it is a secret, or no one value. */
+          readonly before: string | null
+          readonly after: string | null
+        }[]
       }[]
     }
     readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'

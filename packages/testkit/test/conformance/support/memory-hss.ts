@@ -62,6 +62,20 @@ export function memoryHss(rows: Rows): HssDriver {
         }),
       )
     },
+    existing: async (imsis, signal) => {
+      answer(signal)
+      const found = imsis.map((imsi) => rows.get(imsi)).filter((row) => row !== undefined)
+      return new Map(
+        found.map(({ imsi, apns, ambrBps, isBlocked, msisdn }) => [
+          imsi,
+          { apns, ambrBps, isBlocked, msisdn, sessionAmbrBps: new Map() },
+        ]),
+      )
+    },
+    survey: async (signal) => {
+      answer(signal)
+      return { subscribers: rows.size, addresses: [] }
+    },
     remove: async (imsis, signal) =>
       each(imsis, signal, (imsi) => {
         rows.delete(imsi)

@@ -317,6 +317,24 @@ const WRONG_COMPARISONS: Readonly<Record<string, WrongHss>> = {
   })),
 }
 
+const WRONG_TAKE_OVERS: Readonly<Record<string, WrongHss>> = {
+  'tells one APN of those that a subscriber has': wrong((right) => ({
+    existing: async (imsis, signal) =>
+      new Map(
+        [...((await right.existing?.(imsis, signal)) ?? [])].map(([imsi, has]) => [
+          imsi,
+          { ...has, apns: has.apns.slice(0, 1) },
+        ]),
+      ),
+  })),
+  'counts nobody as one': wrong((right) => ({
+    survey: async (signal) => ({
+      addresses: [],
+      subscribers: Math.max(1, (await right.survey?.(signal))?.subscribers ?? 0),
+    }),
+  })),
+}
+
 const deaf = new AbortController().signal
 const DEAF: Readonly<Record<string, WrongHss>> = {
   'observes with an aborted signal': wrong((right) => ({ observe: (imsis) => right.observe(imsis, deaf) })),
@@ -336,6 +354,7 @@ export const WRONG_HSS: Readonly<Record<string, WrongHss>> = {
   ...WRONG_BLOCKS,
   ...WRONG_LOOKS,
   ...WRONG_COMPARISONS,
+  ...WRONG_TAKE_OVERS,
   ...DEAF,
 }
 

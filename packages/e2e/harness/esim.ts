@@ -12,8 +12,6 @@ export interface LabEum {
   readonly key: KeyObject
 }
 
-const YEAR_MS = 365 * 86_400_000
-
 /** Settings of a service under test with eSIM. */
 export const ESIM_ENV: Readonly<Record<string, string>> = {
   SVC_ESIM_ENABLED: 'true',
@@ -50,7 +48,7 @@ export function newEuicc(eums: readonly LabEum[]): Euicc {
     const { country, organization = '' } = certificate.subject
     const issued = issueEuicc(maker, {
       notBeforeMs: certificate.notBeforeMs,
-      notAfterMs: certificate.notBeforeMs + YEAR_MS,
+      notAfterMs: certificate.notAfterMs,
       subject: {
         ...(country === undefined ? {} : { country }),
         organization,

@@ -1,3 +1,5 @@
+import type { Settings } from '@steeple/contracts'
+
 /** Configuration at `esim`; see config.schema.json. Durations as written. */
 export interface EsimConfig {
   readonly enabled: boolean
@@ -18,6 +20,18 @@ export interface EsimConfig {
   readonly max_confirmation_attempts: number
   readonly provider_name: string
   readonly es2: Es2Config
+}
+
+/** What the plugin works by: a lab serves programs that come over loopback, unless it is told where phones reach it. */
+export function configInForce(written: EsimConfig, { server }: Pick<Settings, 'server'>): EsimConfig {
+  if (written.smdp_address !== '' || server.mode !== 'lab') return written
+  return { ...written, smdp_address: loopbackOf(server.listen) }
+}
+
+/** A port that the system chooses stands in no code. */
+function loopbackOf(listen: string): string {
+  const port = Number(/:(\d+)$/.exec(listen)?.[1] ?? 0)
+  return port === 0 ? '127.0.0.1' : `127.0.0.1:${port}`
 }
 
 /** Configuration at `esim.es2`. */

@@ -8,6 +8,12 @@ export function esimHealth(parts: EsimParts): ComponentHealth {
   if (!enabled) return { ...part, status: 'ok', detail: 'eSIM is off (esim.enabled)' }
   if (smdp_address === '') return { ...part, status: 'degraded', detail: 'esim.smdp_address is empty' }
   const sets = parts.certs.identities()
+  if (sets.length === 0 && parts.isMadeForLab())
+    return {
+      ...part,
+      status: 'ok',
+      detail: `${smdp_address}: test certificates are made with the first code`,
+    }
   if (sets.length === 0)
     return { ...part, status: 'degraded', detail: 'there is no complete and valid set of certificates' }
   try {

@@ -1,5 +1,13 @@
 import type { KeyObject } from 'node:crypto'
-import type { ClosedItems, Context, SimCredentials, SimIssuer, Subscribers, Vault } from '@steeple/contracts'
+import type {
+  ClosedItems,
+  ComponentHealth,
+  Context,
+  SimCredentials,
+  SimIssuer,
+  Subscribers,
+  Vault,
+} from '@steeple/contracts'
 import type { Certificate } from '@steeple/sgp22'
 import type { EsimConfig } from './config.ts'
 
@@ -79,6 +87,11 @@ export interface EsimParts {
   readonly lookup: Lookup
   /** What restores have closed. */
   readonly closed: Pick<ClosedItems, 'among'>
+  /** Whether this is a lab that gets test certificates when they are first needed, and what makes them there. */
+  isMadeForLab(): boolean
+  makeCertificates(): Promise<void>
+  /** The listener for phones; undefined while none is configured: a proxy or a program of this machine comes another way. */
+  phones(): ComponentHealth | undefined
   /** The template in force, or why there is none. */
   template(): ProfileTemplate
 }

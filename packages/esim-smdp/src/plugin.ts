@@ -8,12 +8,13 @@ import {
   vaultRef,
 } from '@steeple/contracts'
 import { certificates } from './certs/certificates.ts'
+import { isMadeForLab, makeLabCertificates } from './certs/lab.ts'
 import { certStore } from './certs/store.ts'
 import { codeCounts } from './codes/count.ts'
 import { followSims } from './codes/follow-sims.ts'
 import { forgetCodes } from './codes/forget-codes.ts'
 import { closeCodes } from './codes/restored.ts'
-import type { EsimConfig } from './config.ts'
+import { configInForce, type EsimConfig } from './config.ts'
 import { createEs2Service } from './es2/service.ts'
 import { createEs9 } from './es9/es9.ts'
 import { esimHealth } from './health.ts'
@@ -53,11 +54,14 @@ export function esimPlugin(own: OwnParts = {}): Plugin<EsimConfig> {
 /** Activation codes and an SM-DP+. */
 export const plugin: Plugin<EsimConfig> = esimPlugin()
 
-async function setUp(context: Context<EsimConfig>, own: OwnParts): Promise<Instance> {
+async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instance> {
+  const config = configInForce(given.config, given.settings)
+  const context: Context<EsimConfig> = Object.create(given, { config: { value: config } })
   const vault = context.use(vaultRef)
   registerSealed(vault)
   const held = await certStore(context, vault)
-  const certs = certificates({ context, vault, certs: held })
+  const certParts = { context, vault, certs: held }
+  const certs = certificates(certParts)
   const parts: EsimParts = {
     context,
     vault,
@@ -66,6 +70,9 @@ async function setUp(context: Context<EsimConfig>, own: OwnParts): Promise<Insta
     certs: own.certs ?? held,
     lookup: lookupBy(context.db, vault),
     closed: context.use(closedItemsRef),
+    isMadeForLab: () => isMadeForLab(certParts),
+    makeCertificates: () => makeLabCertificates(certParts),
+    phones: () => phones.health(),
     template: own.template ?? templateInForce(context.config.template),
   }
   const es9 = createEs9(parts)

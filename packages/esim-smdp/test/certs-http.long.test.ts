@@ -1,4 +1,4 @@
-import { createHash, createPublicKey } from 'node:crypto'
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
 import { copyFile, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemPrincipal } from '@steeple/contracts'
@@ -6,6 +6,7 @@ import { newKey, readCertificate } from '@steeple/sgp22'
 import { assert, eventually, suite, type TestResponse, tempDir } from '@steeple/testkit'
 import { anyClient } from '../src/certs/sets.ts'
 import { type CertBed, certBed } from './support/cert-bed.ts'
+import { pki } from './support/pki.ts'
 
 const routes = suite('esim-smdp/certs-http')
 const FIXTURES = new URL('./fixtures/sgp26/', import.meta.url)
@@ -177,6 +178,48 @@ routes(
     })
   },
 )
+
+routes('makes the CERT.DPtls that sets lack, under their CI when its key is here', async () => {
+  const { ci, identity } = pki('P-256')
+  const pem = (name: string, key: KeyObject) => ({
+    name,
+    pem: String(key.export({ type: 'pkcs8', format: 'pem' })),
+  })
+  const der = (name: string, octets: Uint8Array) => ({ name, base64: Buffer.from(octets).toString('base64') })
+  const files = [
+    der('ci.der', ci.certificate.raw),
+    der('auth.der', identity.auth.der),
+    pem('auth.key', identity.auth.key),
+    der('pb.der', identity.pb.der),
+    pem('pb.key', identity.pb.key),
+  ]
+  for (const key of [[], [pem('ci.key', ci.key)]])
+    await withBed(async ({ bed, certs }) => {
+      const imported = await bed.request('POST', '/v1/esim/certs/import', {
+        body: { files: [...files, ...key] },
+      })
+      assert.is(imported.status, 200, JSON.stringify(imported.body))
+      const made = await bed.request('POST', '/v1/esim/certs/init', { body: { host: 'smdp.example.org' } })
+      assert.equal(
+        certsOf(made).map(({ role, ci_pkid: pkid, in_use }) => [role, pkid === identity.ciPkid, in_use]),
+        key.length === 0
+          ? [
+              ['ci', false, false],
+              ['dptls', false, true],
+            ]
+          : [['dptls', true, true]],
+      )
+      assert.ok(certs().tls(anyClient('smdp.example.org')))
+      assert.equal(
+        certs()
+          .identities()
+          .map(({ ciPkid }) => ciPkid),
+        [identity.ciPkid],
+      )
+      const again = await bed.request('POST', '/v1/esim/certs/init', { body: { host: 'smdp.example.org' } })
+      assert.equal([again.status, codeOf(again)], [409, 'esim_cert_conflict'])
+    })
+})
 
 routes('names each file that it refuses, with what to do, and takes none of the others', async () => {
   await withBed(async ({ bed, certs }) => {

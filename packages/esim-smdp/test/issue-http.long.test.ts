@@ -1,4 +1,5 @@
-import { assert, eventually, suite, type Testbed } from '@steeple/testkit'
+import { assert, eventually, suite, type Testbed, unusedPort } from '@steeple/testkit'
+import type { OwnParts } from '../src/plugin.ts'
 import { bodyOf, code, errorOf, type Issued, issue, standIns, startBed } from './support/bed.ts'
 import { limits } from './support/limits.ts'
 
@@ -211,9 +212,11 @@ http(
   async () => {
     const missing = async (
       config: object,
-      own = standIns(),
+      own: OwnParts = standIns(),
+      mode: 'lab' | 'rf' = 'rf',
     ): Promise<Issued | { code: string; message: string }> => {
-      const other = await startBed(config as Record<string, unknown>, {}, own)
+      const server = { mode, country: 'DE' }
+      const other = await startBed(config as Record<string, unknown>, { config: { server } }, own)
       try {
         return errorOf(await other.request('POST', '/v1/esim/issue', { body: {} }), 409)
       } finally {
@@ -229,6 +232,35 @@ http(
       JSON.stringify(await missing({}, { ...standIns(), certs })),
       /esim_not_ready.*svc esim certs init/,
     )
+    assert.match(JSON.stringify(await missing({}, {})), /esim_not_ready.*svc esim certs init/)
+    const listen = `127.0.0.1:${await unusedPort()}`
+    const unserved = await missing({ listen }, { certs: standIns().certs })
+    assert.match(
+      JSON.stringify(unserved),
+      /esim_not_ready.*no phone could download it: there is no valid CERT\.DPtls for esim\.listen.*svc esim certs init/,
+    )
+  },
+  { limitMs: 360_000 },
+)
+
+http(
+  'issues at once in a lab, with test certificates that it makes for it, and not where a radio may transmit',
+  async () => {
+    for (const mode of ['lab', 'rf'] as const) {
+      const config = { server: { mode, country: 'DE' }, esim: { enabled: true } }
+      const other = await startBed({}, { config }, {})
+      try {
+        const answer = await other.request('POST', '/v1/esim/issue', { body: {} })
+        const { body } = await other.request('GET', '/v1/esim/certs')
+        const { certs } = body as { certs: readonly { has_key: boolean }[] }
+        if (mode === 'lab') {
+          assert.match(bodyOf<Issued>(answer, 201).activation_code, /^LPA:1\$127\.0\.0\.1(:\d+)?\$/)
+          assert.equal([certs.length, certs.every(({ has_key }) => has_key)], [8, true])
+        } else assert.equal([errorOf(answer, 409).code, certs.length], ['esim_not_ready', 0])
+      } finally {
+        await other.stop()
+      }
+    }
   },
   { limitMs: 360_000 },
 )

@@ -61,7 +61,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   {
     page: 'how-to/esim.md',
     begins: 'svc esim certs import',
-    why: 'needs certificates of a GSMA CI; esim.test makes and imports such',
+    why: 'needs certificates of a CI; esim-documented.test imports those of SGP.26 and goes on by the page',
   },
   {
     page: 'how-to/esim.md',

@@ -1,5 +1,8 @@
+import { isIP } from 'node:net'
 import { type Issued, issueCi, issueDp, issueTls, type RspCurve } from '@steeple/sgp22'
+import type { RspIdentity } from '../parts.ts'
 import type { HeldCertificate, NewCertificate } from './held.ts'
+import { anyClient, tlsCertificate } from './sets.ts'
 
 /** Those of SGP.26 for the first test SM-DP+ and the test CI: nobody else's. */
 const OWNER = '2.999.10'
@@ -53,8 +56,37 @@ export function newTls(ci: Issued, hosts: readonly [string, ...string[]], nowMs:
   return kept('dptls', tls, ci)
 }
 
+/**
+ * CERT.DPtls where sets are there and none is valid: under each CI of theirs whose key is here. Where no such key is, there is
+ * only an own CI to sign it, which programs that look at no certificate take, as lpac does, and a phone does not.
+ */
+export function missingTls(
+  certs: { all(): readonly HeldCertificate[]; identities(): readonly RspIdentity[] },
+  host: string,
+  nowMs: number,
+): readonly NewCertificate[] {
+  const held = certs.all()
+  const sets = certs.identities()
+  if (sets.length === 0 || tlsCertificate(held, anyClient(), nowMs) !== undefined) return []
+  const signed = sets.flatMap(({ ciPkid }) => {
+    const ci = ownCiOf({ row: { ci_pkid: ciPkid } }, held)
+    return ci === undefined ? [] : [newTls(ci, [host], nowMs)]
+  })
+  if (signed.length > 0) return signed
+  return newHierarchy('P-256', host, nowMs).filter(({ role }) => role === 'ci' || role === 'dptls')
+}
+
+/** The host of an address: without its port, in lower case. */
+export function hostOf(address: string): string {
+  const text = address.replace(/^\[(.*)\](:\d+)?$/, '$1')
+  return (isIP(text) === 0 ? text.replace(/:\d{1,5}$/, '') : text).toLowerCase()
+}
+
 /** The CI of a certificate, when its key is here. */
-export function ownCiOf(one: HeldCertificate, held: readonly HeldCertificate[]): Issued | undefined {
+export function ownCiOf(
+  one: { readonly row: Pick<HeldCertificate['row'], 'ci_pkid'> },
+  held: readonly HeldCertificate[],
+): Issued | undefined {
   const ci = held.find(
     ({ row, key }) => row.role === 'ci' && row.ci_pkid === one.row.ci_pkid && key !== undefined,
   )

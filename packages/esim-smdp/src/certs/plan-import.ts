@@ -195,8 +195,11 @@ function mixProblem(
   signed: readonly Candidate[],
   held: readonly HeldCertificate[],
 ): string | undefined {
-  if (role !== 'ci' && role !== 'dpauth') return undefined
-  const isOpen = isPublished(ciOf(role, certificate))
+  const pkid = ciOf(role, certificate)
+  const isOpen = isPublished(pkid)
+  // A CI alone signs for nobody.
+  const isUsed = signed.some((one) => one.role === 'dpauth' && one.certificate.authorityKeyId === pkid)
+  if (!isUsed || (role !== 'ci' && role !== 'dpauth')) return undefined
   const others = [
     ...held.filter(({ row, isRevoked }) => row.role === 'dpauth' && isRevoked !== true),
     ...signed.filter((one) => one.role === 'dpauth'),

@@ -13,8 +13,8 @@ import type { RspCurve } from '@steeple/sgp22'
 import { CERTS } from '../store/rows.ts'
 import { esimCertConflict, esimCertNotFound } from './errors.ts'
 import { type CertFile, readFiles } from './files.ts'
-import type { HeldCertificate } from './held.ts'
-import { newHierarchy } from './hierarchy.ts'
+import type { HeldCertificate, NewCertificate } from './held.ts'
+import { hostOf, missingTls, newHierarchy } from './hierarchy.ts'
 import { type CertParts, keepCertificates, keepRevocations } from './keep.ts'
 import { labEumRoute } from './lab-eum-route.ts'
 import { planImport } from './plan-import.ts'
@@ -141,19 +141,22 @@ function initRoute(parts: CertParts): Route {
     summary: "Make the SM-DP+'s own test hierarchy",
     description:
       'A CI, CERT.DPauth, CERT.DPpb and CERT.DPtls on each curve. Phones that are sold accept none of them: their eUICCs know ' +
-      'the CI of GSMA alone. Test eUICCs that take this CI do, and programs. Refused while there are sets, unless forced.',
+      'the CI of GSMA alone. Test eUICCs that take this CI do, and programs. Where sets are there and no CERT.DPtls is valid, that ' +
+      'alone is made: under their CI when its key is here (phones look at that), else under an own one. Refused where nothing is missing, unless forced.',
     example: { host: 'smdp.example.org' },
     schema: { body: INIT_BODY, response: CERTS_SCHEMA, status: 201 },
     audit: 'esim_cert.init',
     errors: [esimCertConflict.code],
     handle: async (request) => {
       const { curves = CURVES, force = false } = request.body
-      const host = hostOf(request.body.host, parts.context.config.smdp_address)
+      const host = hostFor(request.body.host, parts.context.config.smdp_address)
       const nowMs = parts.context.clock.nowMs()
-      const made = curves.flatMap((curve) => newHierarchy(curve, host, nowMs))
       const reply = await request.mutate(host, async (tx) => {
         const [other] = await CERTS.select(tx, 'order by id limit 1')
-        refuseSecond(other === undefined ? 0 : 1, force)
+        const whole = (): readonly NewCertificate[] =>
+          curves.flatMap((curve) => newHierarchy(curve, host, nowMs))
+        const made = other === undefined || force ? whole() : missingTls(parts.certs, host, nowMs)
+        if (made.length === 0) throw isThere()
         return { status: 201, body: { certs: await keepCertificates(tx, parts, made) } }
       })
       await parts.certs.reload()
@@ -203,16 +206,14 @@ function importRoute(parts: CertParts): Route {
   })
 }
 
-function refuseSecond(there: number, isForced: boolean): void {
-  if (there > 0 && !isForced)
-    throw esimCertConflict(
-      'there are certificates already; with force another hierarchy is made beside them, and its sets come first',
-    )
+function isThere(): Error {
+  return esimCertConflict(
+    'there are certificates already; with force another hierarchy is made beside them, and its sets come first',
+  )
 }
 
-function hostOf(asked: string | undefined, address: string): string {
-  const text = (asked ?? address).replace(/^\[(.*)\](:\d+)?$/, '$1')
-  const host = isIP(text) === 0 ? text.replace(/:\d{1,5}$/, '') : text
+function hostFor(asked: string | undefined, address: string): string {
+  const host = hostOf(asked ?? address)
   if (isIP(host) === 0 && !HOST_NAME.test(host))
     throw validationFailed(
       host === ''
@@ -220,7 +221,7 @@ function hostOf(asked: string | undefined, address: string): string {
         : 'host is no host name and no address',
       { details: [{ pointer: '/host', message: 'has to be a host name or an address' }] },
     )
-  return host.toLowerCase()
+  return host
 }
 
 function fileOf({ name, pem, base64 }: ImportBody['files'][number], at: number): CertFile {

@@ -3,6 +3,7 @@ import type { RspIdentity } from '../parts.ts'
 import { PUBLISHED_WORDS } from './authority.ts'
 import type { HeldCertificate } from './held.ts'
 import type { CertParts } from './keep.ts'
+import { isMadeForLab } from './lab.ts'
 import { isRenewable } from './renew.ts'
 
 const DAY_MS = 86_400_000
@@ -35,11 +36,12 @@ export function countCertificates({ context, certs }: CertParts): () => void {
 
 /** What the certificates are like: missing, ending, refused. Says nothing is wrong while eSIM is off. */
 export function certificateHealth(
-  { context, certs }: CertParts,
+  parts: CertParts,
   refused: () => number | undefined,
 ): () => ComponentHealth {
+  const { context, certs } = parts
   return () => {
-    const problem = context.config.enabled ? problemOf() : undefined
+    const problem = context.config.enabled && !isMadeForLab(parts) ? problemOf() : undefined
     const all = certs.identities()
     const sets = all.length
     const words = `${sets} ${sets === 1 ? 'set' : 'sets'}`

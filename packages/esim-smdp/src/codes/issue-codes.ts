@@ -27,7 +27,7 @@ import { needReady } from './ready.ts'
  * `sim_state_conflict`, and as `POST /v1/sims`.
  */
 export async function issueCodes(parts: EsimParts, request: IssueRequest): Promise<Reply> {
-  needReady(parts)
+  await needReady(parts)
   const body = request.body ?? {}
   checkBody(body)
   const terms = await termsOf(parts, body)

@@ -7,6 +7,7 @@ import {
 } from '@steeple/contracts'
 import { newCode } from '../codes/new-codes.ts'
 import { withoutCode } from '../codes/place.ts'
+import { needReady } from '../codes/ready.ts'
 import { ORDERS } from '../store/es2-rows.ts'
 import { ordersSince } from '../store/es2-store.ts'
 import { CODES, type CodeRow } from '../store/rows.ts'
@@ -83,8 +84,10 @@ async function allocated(
   card: SimCard,
   credentials: Awaited<ReturnType<Es2Call['parts']['issuer']['credentials']>>,
 ): Promise<{ readonly code: CodeRow; readonly iccid: string }> {
+  await needReady(call.parts).catch((error: unknown) => {
+    throw isServiceError(error) ? new Es2Refused('unavailable', { detail: `(${error.message})` }) : error
+  })
   const { smdp_address, single_use, code_expiry } = call.parts.context.config
-  if (smdp_address === '') throw new Es2Refused('unavailable', { detail: '(esim.smdp_address is empty)' })
   const iccid = Buffer.from(credentials.iccid).toString('latin1')
   const { row } = await newCode(call.parts, card, credentials, {
     smdpAddress: smdp_address,

@@ -94,7 +94,11 @@ export function keptListener(options: KeptListenerOptions): KeptListener {
       const part = { name: key.replace('esim.', ''), kind: 'feature' } as const
       if (listener === undefined) return { ...part, status: 'down', detail: problem ?? 'not open yet' }
       return options.material(NOBODY) === undefined
-        ? { ...part, status: 'down', detail: 'there is no valid CERT.DPtls: connections are closed at once' }
+        ? {
+            ...part,
+            status: 'down',
+            detail: `there is no valid CERT.DPtls for ${key}, so connections are closed at once; svc esim certs init makes one, svc esim certs import takes yours`,
+          }
         : { ...part, status: 'ok', detail: `port ${listener.port}, ${listener.connections} connections` }
     },
   }

@@ -137,6 +137,9 @@ export async function world(
     },
     lookup: { mac: async (text) => createHmac('sha256', 'test').update(text).digest() },
     closed: { among: async (_kind, ids) => new Set(ids.filter((id) => closed.has(id))) },
+    isMadeForLab: () => false,
+    makeCertificates: async () => {},
+    phones: () => undefined,
     template: () => template,
   }
   const es9 = createEs9(parts)

@@ -20,6 +20,8 @@ export interface AuthenticatorParts {
   readonly lastUse: LastUse
   /** Knows the JWT of people; without it there are none. */
   readonly sessions?: SessionAuthenticator
+  /** Whether what a token ends with is alive. */
+  isBoundAlive(parent: string | null): Promise<boolean>
   /** Whether live tokens may be kept in memory now: not while another process or copy may delete them. */
   mayCache(): boolean
 }
@@ -28,7 +30,7 @@ export interface AuthenticatorParts {
 export interface CachedAuthenticator extends Authenticator {
   /** Forgets a token; call it when its deletion is committed. */
   forget(sha256: string): void
-  /** Forgets all sessions of people, and what their tokens may; call it when one has ended, or a user has lost something. */
+  /** Forgets all tokens and sessions: what is derived from one ends with it. Call it when one has ended, or a user has lost something. */
   forgetSessions(): void
 }
 
@@ -52,6 +54,9 @@ export function createAuthenticator(parts: AuthenticatorParts): CachedAuthentica
     if (row?.kind !== 'api' || !isSameSha256(row.token_sha256, sha256)) return undefined
     const roles = await rolesNow(reader, row)
     if (roles.size === 0) return undefined
+    // Of one that is over itself it is said so.
+    const isOver = row.expires_at_ms !== null && row.expires_at_ms <= clock.nowMs()
+    if (!isOver && !(await parts.isBoundAlive(row.parent))) return undefined
     const found = knownFrom(row, roles)
     if (parts.mayCache() && epoch === epochBefore) remember(known, sha256, found)
     return found

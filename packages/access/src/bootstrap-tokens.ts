@@ -2,9 +2,11 @@ import {
   type BootstrapTokens,
   bootstrapTokenInvalid,
   type Context,
+  closedItemsRef,
   msFromDuration,
   type Reader,
 } from '@steeple/contracts'
+import { BOOTSTRAP_TOKEN } from './closed-kinds.ts'
 import { withinMaker } from './token-limits.ts'
 import { drawToken } from './token-mint.ts'
 import { rolesOfOwner } from './token-owner.ts'
@@ -12,14 +14,20 @@ import { burnToken, findByHash, insertToken, type TokenRow } from './token-store
 import { isSameSha256, tokenKindOf, tokenSha256 } from './token-text.ts'
 
 /** Makes, checks and burns bootstrap tokens. One answer for unknown, used, expired and bound to another node. */
-export function createBootstrapTokens(context: Context): BootstrapTokens {
+export function createBootstrapTokens(
+  context: Context,
+  isBoundAlive: (reader: Reader, parent: string | null) => Promise<boolean>,
+): BootstrapTokens {
   const { db, clock } = context
+  const closed = context.use(closedItemsRef)
   const live = async (reader: Reader, token: string, nodeId: string): Promise<TokenRow> => {
     if (tokenKindOf(token) !== 'bootstrap') throw bootstrapTokenInvalid()
     const sha256 = tokenSha256(token)
     const row = await findByHash(reader, sha256)
     if (row === undefined || !isSameSha256(row.token_sha256, sha256)) throw bootstrapTokenInvalid()
     if (!isOpenTo(row, nodeId, clock.nowMs())) throw bootstrapTokenInvalid()
+    if (!(await isBoundAlive(reader, row.parent))) throw bootstrapTokenInvalid()
+    if ((await closed.among(BOOTSTRAP_TOKEN, [row.id])).has(row.id)) throw bootstrapTokenInvalid()
     // Letting boxes in is for administrators, and whoever made it may be none any more.
     const held = await rolesOfOwner(reader, row)
     if (held !== 'any' && !held.has('admin')) throw bootstrapTokenInvalid()

@@ -1,5 +1,6 @@
 import type { Migration } from '@steeple/contracts'
 import { CERTIFICATE_MIGRATIONS } from './certificates/certificate-migrations.ts'
+import { DERIVED_MIGRATIONS } from './derived/derived-migrations.ts'
 import { PASSKEY_MIGRATIONS } from './passkeys/passkey-migrations.ts'
 import { PEOPLE_MIGRATIONS } from './people/migrations.ts'
 
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ...PEOPLE_MIGRATIONS,
   ...CERTIFICATE_MIGRATIONS,
   ...PASSKEY_MIGRATIONS,
+  ...DERIVED_MIGRATIONS,
 ]

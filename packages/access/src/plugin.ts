@@ -5,6 +5,7 @@ import {
   type Instance,
   operatorCertificatesRef,
   type Plugin,
+  type Reader,
   tokenMintRef,
 } from '@steeple/contracts'
 import { auditRoutes } from './audit-routes.ts'
@@ -13,6 +14,7 @@ import { createBootstrapTokens } from './bootstrap-tokens.ts'
 import { certificateRoutes } from './certificates/certificate-routes.ts'
 import { findHolder } from './certificates/find-holder.ts'
 import { createOperatorCertificates } from './certificates/operator-certificates.ts'
+import { isBoundAlive } from './derived/source.ts'
 import { createLastUse } from './last-use.ts'
 import { linkRoutes } from './links/link-routes.ts'
 import { createLinks } from './links/links.ts'
@@ -27,9 +29,9 @@ import type { ScryptCost } from './people/password.ts'
 import { createPeople } from './people/people.ts'
 import { createSessionAuthenticator } from './people/session-authenticator.ts'
 import { sessionRoutes } from './people/session-routes.ts'
-import { endWhatWasOpen } from './people/session-store.ts'
 import { PEOPLE_TABLES } from './people/tables.ts'
 import { userRoutes } from './people/user-routes.ts'
+import { endWhatWasOpen } from './restored.ts'
 import { keepRetention } from './retention.ts'
 import { createTokenMint } from './token-mint.ts'
 import { tokenRoutes } from './token-routes.ts'
@@ -50,8 +52,7 @@ export function pluginWith(passwordCost?: ScryptCost): Plugin {
   return {
     migrations: MIGRATIONS,
     tables: [...TABLES, ...PEOPLE_TABLES],
-    // Whoever was logged in then is not now; an invitation that was taken up since would be open again.
-    restored: (tx) => endWhatWasOpen(tx),
+    restored: endWhatWasOpen,
     setup: (context) => setUp(context, passwordCost),
   }
 }
@@ -65,12 +66,21 @@ async function setUp(context: Context, passwordCost: ScryptCost | undefined): Pr
   const mayCache = (): boolean =>
     db.dialect === 'sqlite' && !context.retiring.aborted && clock.monotonicMs() >= cachesFromMs
   const people = createPeople(context, () => authenticator.forgetSessions(), passwordCost)
-  const sessions = createSessionAuthenticator({ reader: db, clock, jwts: people.jwts, mayCache })
-  const authenticator = createAuthenticator({ reader: db, clock, lastUse, sessions, mayCache })
-  const links = createLinks(clock)
+  const { environment } = people
+  const isAliveIn = (reader: Reader, parent: string | null): Promise<boolean> =>
+    isBoundAlive({ reader, nowMs: clock.nowMs(), environment }, parent)
+  const parts = {
+    reader: db,
+    clock,
+    mayCache,
+    isBoundAlive: (parent: string | null) => isAliveIn(db, parent),
+  }
+  const sessions = createSessionAuthenticator({ ...parts, jwts: people.jwts })
+  const authenticator = createAuthenticator({ ...parts, lastUse, sessions })
+  const links = createLinks(clock, environment)
   return {
     routes: [
-      ...linkRoutes(people, links, authenticator),
+      ...linkRoutes(people, links),
       ...tokenRoutes(context, authenticator, lastUse),
       ...auditRoutes(context),
       ...authRoutes(people),
@@ -81,15 +91,15 @@ async function setUp(context: Context, passwordCost: ScryptCost | undefined): Pr
       ...userRoutes(people),
       ...invitationRoutes(people),
       ...passkeyRoutes(people),
-      ...certificateRoutes(context),
+      ...certificateRoutes(people),
     ],
     services: new Map<string, object>([
       [authenticatorRef.id, authenticator],
-      [bootstrapTokensRef.id, createBootstrapTokens(context)],
+      [bootstrapTokensRef.id, createBootstrapTokens(context, isAliveIn)],
       [tokenMintRef.id, createTokenMint(context, links)],
       [
         operatorCertificatesRef.id,
-        createOperatorCertificates({ reader: db, caSha256: people.identity.caSha256, findHolder }),
+        createOperatorCertificates({ ...parts, caSha256: people.identity.caSha256, findHolder }),
       ],
     ]),
     start: async () => {

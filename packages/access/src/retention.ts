@@ -1,7 +1,8 @@
 import { auditTrailRef, type Context, policyRef, systemPrincipal } from '@steeple/contracts'
 import { removeOver } from './certificates/certificate-store.ts'
+import { endToken } from './derived/end-derived.ts'
 import { removeUsed } from './passkeys/passkey-store.ts'
-import { listExpired, removeToken } from './token-store.ts'
+import { listExpired } from './token-store.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -38,7 +39,7 @@ async function pruneTokens(context: Context): Promise<void> {
     const rows = await listExpired(context.db, beforeMs, CHUNK_TOKENS)
     if (rows.length === 0) return
     await context.mutate(systemPrincipal('access'), 'token.prune', 'expired', async (tx) => {
-      for (const row of rows) await removeToken(tx, row.id)
+      for (const row of rows) await endToken(tx, row.id, context.clock.nowMs())
       tx.audit({ detail: { removed: rows.length } })
     })
     removed += rows.length

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Context, nodeIdentityRef, type Principal, type TokenMint } from '@steeple/contracts'
-import type { Link, Links } from './links/links.ts'
+import { lastingParent } from './derived/parent.ts'
+import type { Links } from './links/links.ts'
 import { tokenMakerText } from './token-owner.ts'
 import type { TokenRequest } from './token-request.ts'
 import { countTokens, insertToken, type TokenRow } from './token-store.ts'
@@ -17,6 +18,7 @@ export async function drawToken(
   context: Context,
   asked: TokenRequest,
   principal: Principal,
+  parent: string | null = lastingParent(principal),
 ): Promise<NewToken> {
   const token = newToken(asked.kind, context.use(nodeIdentityRef).caSha256)
   const nowMs = context.clock.nowMs()
@@ -32,6 +34,7 @@ export async function drawToken(
     expires_at_ms: asked.livesMs === undefined ? null : nowMs + asked.livesMs,
     used_at_ms: null,
     created_by: await tokenMakerText(context.db, principal),
+    parent,
   }
   return { token, row }
 }
@@ -46,11 +49,8 @@ export function createTokenMint(context: Context, links: Links): TokenMint {
   return {
     count: () => countTokens(context.db),
     link: async (principal) => {
-      let link: Link | undefined
-      await context.mutate(principal, 'auth.link', principal.id, async () => {
-        link = links.draw(principal)
-      })
-      if (link === undefined) throw new Error('the link was not drawn')
+      const link = links.draw(principal)
+      await context.mutate(principal, 'auth.link', link.id, link.store)
       return link
     },
     mint: async (principal, name, roles) => {

@@ -6,10 +6,12 @@ import {
   type Tx,
   unauthenticated,
 } from '@steeple/contracts'
+import { endToken } from './derived/end-derived.ts'
 import { findUser, principalOf } from './people/user-store.ts'
 import { UUID_PATTERN } from './people/uuid.ts'
 import { createdByText, rolesOf } from './token-record.ts'
-import { findById, removeToken, type TokenRow, tokensNaming } from './token-store.ts'
+import { findById, type TokenRow, tokensNaming } from './token-store.ts'
+import type { TokenKind } from './token-text.ts'
 
 /**
  * Tokens are bound to the person whom they go back to, however many tokens lie between: none may do what the person may no
@@ -63,9 +65,12 @@ export async function rolesNow(reader: Reader, row: TokenRow): Promise<ReadonlyS
   return held === 'any' ? roles : new Set([...roles].filter((role) => held.has(role)))
 }
 
-/** Removes the tokens that are bound to a user; says how many that were. */
-export async function removeTokensOf(tx: Tx, userId: string): Promise<number> {
-  const rows = (await tokensNaming(tx, userId)).filter((row) => ownerIdOf(row) === userId)
-  for (const { id } of rows) await removeToken(tx, id)
+/** Removes the tokens that are bound to a user, or those of a kind that nobody has used; says how many that were. */
+export async function endTokensOf(tx: Tx, userId: string, nowMs: number, kind?: TokenKind): Promise<number> {
+  const rows = (await tokensNaming(tx, userId)).filter(
+    (row) =>
+      ownerIdOf(row) === userId && (kind === undefined || (row.kind === kind && row.used_at_ms === null)),
+  )
+  for (const { id } of rows) await endToken(tx, id, nowMs)
   return rows.length
 }

@@ -8,6 +8,7 @@ import {
   timestampFromMs,
   timestampOrNull,
 } from '@steeple/contracts'
+import { PARENT_SCHEMA, parentRecord } from './derived/parent.ts'
 import type { TokenRow } from './token-store.ts'
 
 /** Roles that a token may hold. `node` is for certificates: its rule is the caller's own node. */
@@ -33,6 +34,7 @@ export const TOKEN_SCHEMA: JsonSchema = objectSchema(
     created_at: TIMESTAMP_SCHEMA,
     last_used_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'Exact to a minute.' },
     created_by: BY_SCHEMA,
+    parent: PARENT_SCHEMA,
     user_id: {
       type: ['string', 'null'],
       description:
@@ -50,6 +52,7 @@ export const TOKEN_SCHEMA: JsonSchema = objectSchema(
     'created_at',
     'last_used_at',
     'created_by',
+    'parent',
     'user_id',
     'node_id',
     'node_name',
@@ -95,6 +98,7 @@ export function tokenRecord(
     expires_at: timestampOrNull(row.expires_at_ms),
     last_used_at: timestampOrNull(row.used_at_ms ?? lastUsedAtMs ?? null),
     created_by: byRecord(row.created_by),
+    parent: parentRecord(row.parent),
     user_id: ownerId ?? null,
     node_id: row.node_id,
     node_name: row.node_name,

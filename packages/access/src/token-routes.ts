@@ -10,13 +10,14 @@ import {
   tokenNotFound,
 } from '@steeple/contracts'
 import type { CachedAuthenticator } from './authenticator.ts'
+import { endToken } from './derived/end-derived.ts'
 import type { LastUse } from './last-use.ts'
 import { withinMaker } from './token-limits.ts'
 import { auditDetail, drawToken } from './token-mint.ts'
 import { ownerIdOf } from './token-owner.ts'
 import { NEW_TOKEN_SCHEMA, newTokenRecord, TOKEN_SCHEMA, tokenRecord } from './token-record.ts'
 import { TOKEN_BODY, type TokenBody, tokenRequestFrom } from './token-request.ts'
-import { findById, insertToken, listTokens, removeToken, type TokenPosition } from './token-store.ts'
+import { findById, insertToken, listTokens, type TokenPosition } from './token-store.ts'
 
 const ID_PARAMS = objectSchema(
   { id: { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN } },
@@ -74,7 +75,9 @@ export function tokenRoutes(
       method: 'DELETE',
       path: '/v1/tokens/:id',
       role: 'admin',
-      summary: 'Delete a token; it opens nothing from the next request on',
+      summary: 'Delete a token; it opens nothing from the next request on, and neither does what it has made',
+      description:
+        'Tokens, certificates, invitations and links that it has made, and what these have opened, end with it.',
       schema: { params: ID_PARAMS, status: 204 },
       audit: 'token.delete',
       errors: ['token_not_found'],
@@ -84,9 +87,10 @@ export function tokenRoutes(
         if (!TOKEN_ID.test(id)) throw tokenNotFound('with such an id; GET /v1/tokens has the ids')
         return request.mutate(id, async (tx) => {
           const row = await findById(tx, id)
-          if (row === undefined || !(await removeToken(tx, row.id))) throw tokenNotFound(id)
+          if (row === undefined || !(await endToken(tx, row.id, context.clock.nowMs())))
+            throw tokenNotFound(id)
           tx.audit({ detail: { name: row.name, kind: row.kind } })
-          tx.afterCommit(() => authenticator.forget(row.token_sha256))
+          tx.afterCommit(() => authenticator.forgetSessions())
           return { status: 204 }
         })
       },

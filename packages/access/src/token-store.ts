@@ -26,6 +26,8 @@ export interface TokenRow {
   readonly used_at_ms: number | null
   /** JSON of the principal that made it: `{kind, id, name}`. */
   readonly created_by: string
+  /** The credential that it ends with: see `derived/source.ts`. Null: none. */
+  readonly parent: string | null
 }
 
 interface UseRow {
@@ -53,6 +55,7 @@ const TOKENS: Table<TokenRow> = defineTable<TokenRow>(
     'expires_at_ms',
     'used_at_ms',
     'created_by',
+    'parent',
   ],
   ['id'],
 )
@@ -122,6 +125,24 @@ export function listTokens(
 /** The tokens whose maker's entry has that id in it: of whatever kind, and wherever. */
 export function tokensNaming(reader: Reader, id: string): Promise<readonly TokenRow[]> {
   return TOKENS.select(reader, 'where created_by like :naming', { naming: `%"${id}"%` })
+}
+
+/** What a token is called that a link has opened the console with. */
+export const CONSOLE_TOKEN = 'console'
+
+/** The tokens that links have opened. */
+export function consoleTokens(reader: Reader): Promise<readonly TokenRow[]> {
+  return TOKENS.select(reader, 'where name = :name and parent is not null', { name: CONSOLE_TOKEN })
+}
+
+/** The bootstrap tokens that nobody has used. */
+export function openBootstraps(reader: Reader): Promise<readonly TokenRow[]> {
+  return TOKENS.select(reader, "where kind = 'bootstrap' and used_at_ms is null")
+}
+
+/** The tokens that end with that credential. */
+export function tokensUnder(reader: Reader, parent: string): Promise<readonly TokenRow[]> {
+  return TOKENS.select(reader, 'where parent = :parent', { parent })
 }
 
 /** How many tokens there are, expired ones included. */

@@ -2,6 +2,8 @@ import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
 /** What a device does other than it should. */
 export interface Misbehaviour {
+  /** What the browser says of the page around the one that asks. */
+  readonly frame?: { readonly crossOrigin?: unknown; readonly topOrigin?: string }
   /** Nobody gave a PIN or a finger. */
   readonly isUnverified?: boolean
   /** The count that it says; its own otherwise. */
@@ -97,14 +99,14 @@ export function device(userId: string, counts = true): Device {
       return {
         ...common,
         response: {
-          clientDataJSON: clientData('webauthn.create', options.challenge, origin),
+          clientDataJSON: clientData('webauthn.create', options.challenge, origin, otherwise),
           attestationObject: Buffer.from(otherwise.attestation ?? cbor(attestation)).toString('base64url'),
           transports: [],
         },
       }
     },
     get: (options, origin, otherwise = {}) => {
-      const clientDataJSON = clientData('webauthn.get', options.challenge, origin)
+      const clientDataJSON = clientData('webauthn.get', options.challenge, origin, otherwise)
       const hash = createHash('sha256').update(Buffer.from(clientDataJSON, 'base64url')).digest()
       const data = head(otherwise.rpId ?? options.rpId ?? '', flagsOf(otherwise), counted(otherwise))
       return {
@@ -120,8 +122,9 @@ export function device(userId: string, counts = true): Device {
   }
 }
 
-function clientData(type: string, challenge: string, origin: string): string {
-  return Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false })).toString('base64url')
+function clientData(type: string, challenge: string, origin: string, { frame }: Misbehaviour): string {
+  const data = { type, challenge, origin, crossOrigin: false, ...frame }
+  return Buffer.from(JSON.stringify(data)).toString('base64url')
 }
 
 /** What of CBOR is needed here. RFC 8949 §3. */

@@ -3,7 +3,7 @@ import { assert, cpuMs, fakeClock, suite } from '@steeple/testkit'
 import { createAuthenticator } from '../src/authenticator.ts'
 import { createLastUse } from '../src/last-use.ts'
 import { lastUseOf, removeToken } from '../src/token-store.ts'
-import { storedToken, tokenDb } from './helpers.ts'
+import { storedToken, tokenDb, UNBOUND } from './helpers.ts'
 
 const authentication = suite('access/authenticator')
 
@@ -11,7 +11,13 @@ function parts(mayCache = true) {
   const db = tokenDb()
   const clock = fakeClock(1_000_000)
   const lastUse = createLastUse(db)
-  const authenticator = createAuthenticator({ reader: db, clock, lastUse, mayCache: () => mayCache })
+  const authenticator = createAuthenticator({
+    ...UNBOUND,
+    reader: db,
+    clock,
+    lastUse,
+    mayCache: () => mayCache,
+  })
   return { db, clock, lastUse, authenticator }
 }
 
@@ -76,6 +82,7 @@ authentication('does not let a read from before a deletion into the cache', asyn
     },
   }
   const authenticator = createAuthenticator({
+    ...UNBOUND,
     reader: slowReader,
     clock,
     lastUse: createLastUse(db),

@@ -1,8 +1,8 @@
-import { isServiceError, nodeIdentityRef, systemPrincipal } from '@steeple/contracts'
+import { closedItemsRef, isServiceError, nodeIdentityRef, systemPrincipal } from '@steeple/contracts'
 import { assert, fakeClock, fakeContext, suite } from '@steeple/testkit'
 import { createBootstrapTokens } from '../src/bootstrap-tokens.ts'
 import { findById } from '../src/token-store.ts'
-import { CA_SHA256, NODE_ID, storedToken, tokenDb } from './helpers.ts'
+import { CA_SHA256, NODE_ID, NONE_CLOSED, storedToken, tokenDb, UNBOUND } from './helpers.ts'
 
 const bootstrap = suite('access/bootstrap-tokens')
 
@@ -10,9 +10,12 @@ async function setting(over: { readonly node_id?: string } = {}) {
   const db = tokenDb()
   const clock = fakeClock(1_000)
   const { token } = await storedToken(db, { id: 'b', kind: 'bootstrap', expires_at_ms: 301_000, ...over })
-  const services = new Map<string, object>([[nodeIdentityRef.id, { caSha256: CA_SHA256 }]])
+  const services = new Map<string, object>([
+    [nodeIdentityRef.id, { caSha256: CA_SHA256 }],
+    [closedItemsRef.id, NONE_CLOSED],
+  ])
   const { context } = fakeContext({ config: {}, id: 'access', db, clock, services })
-  const tokens = createBootstrapTokens(context)
+  const tokens = createBootstrapTokens(context, UNBOUND.isBoundAlive)
   const isRefused = async (work: Promise<unknown>): Promise<boolean> =>
     work.then(
       () => false,

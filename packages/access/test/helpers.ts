@@ -3,6 +3,8 @@ import {
   type AuditEntry,
   type AuditTrail,
   auditTrailRef,
+  type ClosedItems,
+  closedItemsRef,
   type NodeIdentity,
   nodeIdentityRef,
   type Role,
@@ -51,6 +53,7 @@ export async function storedToken(
     expires_at_ms: null,
     used_at_ms: null,
     created_by: JSON.stringify({ kind: 'admin-env', id: 'admin', name: 'admin' }),
+    parent: null,
     ...over,
   }
   await db.write((tx) => insertToken(tx, row))
@@ -80,6 +83,12 @@ export function fakeTrail(
   }
 }
 
+/** Of credentials that no other one has made. */
+export const UNBOUND = { isBoundAlive: async (): Promise<boolean> => true }
+
+/** Nothing was restored. */
+export const NONE_CLOSED: Pick<ClosedItems, 'among'> = { among: async () => new Set() }
+
 /** A context with the services of the kernel that the plugin uses. */
 export function accessContext(
   db: MemoryDb,
@@ -96,6 +105,7 @@ export function accessContext(
   const services = new Map<string, object>([
     [nodeIdentityRef.id, identity],
     [auditTrailRef.id, trail],
+    [closedItemsRef.id, NONE_CLOSED],
     [vaultRef.id, testVault()],
     [sessionKeysRef.id, testKeys()],
   ])

@@ -1,6 +1,5 @@
 import { type ClientCertificate, isServiceError, type Role } from '@steeple/contracts'
 import { assert, memoryDb, suite } from '@steeple/testkit'
-import { CERTIFICATE_MIGRATIONS } from '../src/certificates/certificate-migrations.ts'
 import {
   countLive,
   findCertificate,
@@ -9,7 +8,8 @@ import {
   revokeCertificate,
 } from '../src/certificates/certificate-store.ts'
 import { createOperatorCertificates } from '../src/certificates/operator-certificates.ts'
-import { CA_SHA256 } from './helpers.ts'
+import { MIGRATIONS } from '../src/migrations.ts'
+import { CA_SHA256, UNBOUND } from './helpers.ts'
 
 const operators = suite('access/operator-certificates')
 
@@ -22,14 +22,16 @@ const ROW = {
   expires_at_ms: 9_000,
   revoked_at_ms: null,
   created_by: '{}',
+  parent: null,
 }
 const SHOWN: ClientCertificate = { serial: 'abc1', name: 'zoe', caSha256: CA_SHA256, notAfterMs: 9_500 }
 
 async function setting() {
-  const db = memoryDb(CERTIFICATE_MIGRATIONS)
+  const db = memoryDb(MIGRATIONS)
   const users = new Map<string, readonly Role[]>([['u1', ['operator']]])
   await db.write((tx) => insertCertificate(tx, ROW))
   const service = createOperatorCertificates({
+    ...UNBOUND,
     reader: db,
     caSha256: CA_SHA256,
     findHolder: async (_, id) => {
@@ -56,6 +58,7 @@ operators('is the user with the roles that it has now', async () => {
     name: 'zoe',
     roles: new Set(['operator', 'viewer']),
     expiresAtMs: 9_000,
+    via: 'certificate:abc1',
   })
   users.set('u1', ['viewer'])
   assert.is(await ask(), 'viewer')

@@ -53,6 +53,9 @@ async function register(key: Device, otherwise: Misbehaviour = {}, origin = PART
   return madePasskey(key.create(options, origin, otherwise), options.challenge, PARTY)
 }
 
+/** What a browser says of a page that stands within another one. */
+const FRAMES = [{ crossOrigin: true }, { crossOrigin: 'true' }, { topOrigin: 'https://evil.example' }]
+
 const whyRefused = (assertion: Assertion): string =>
   assertion.kind === 'refused' ? assertion.reason : assertion.kind
 
@@ -138,6 +141,7 @@ ceremonies(
     const foreign = challenges.draw({ purpose: 'login', party: other, userId: '' })
     const options = await requestOptions(other, foreign)
     assert.is(whyRefused(await judge(key.get(options, other.origin), other)), 'other')
+    for (const frame of FRAMES) assert.is(whyRefused(await logIn({ frame })), 'signature')
     const late = key.get(await asked(), PARTY.origin)
     await clock.advance(CHALLENGE_LIFE_MS)
     assert.is(whyRefused(await judge(late)), 'challenge')
@@ -188,6 +192,7 @@ ceremonies(
     assert.match(await refused({ isUnverified: true }), /^validation_failed .*verif/)
     assert.match(await refused({ rpId: 'evil.example' }), /^validation_failed/)
     assert.match(await refused({}, 'https://evil.example'), /^validation_failed .*origin/)
+    for (const frame of FRAMES) assert.match(await refused({ frame }), /^validation_failed .*another origin/)
     const statement = new Map<string, unknown>([
       ['fmt', 'packed'],
       [

@@ -8,7 +8,7 @@ import { createSessionAuthenticator } from '../src/people/session-authenticator.
 import { removeSession } from '../src/people/session-store.ts'
 import { createSessions, SESSION_IDLE_MS, SESSION_LIFE_MS } from '../src/people/sessions.ts'
 import { findUser, insertUser, putUser, type UserRow } from '../src/people/user-store.ts'
-import { tokenDb } from './helpers.ts'
+import { tokenDb, UNBOUND } from './helpers.ts'
 import { testKeys } from './people-helpers.ts'
 import { fakeRequest } from './people-request.ts'
 
@@ -83,7 +83,13 @@ async function world() {
   const { context } = fakeContext({ config: {}, db, clock, id: 'access' })
   const keys = testKeys()
   const jwts = createJwts(keys, 'svc:test')
-  const authenticator = createSessionAuthenticator({ reader: db, clock, jwts, mayCache: () => true })
+  const authenticator = createSessionAuthenticator({
+    ...UNBOUND,
+    reader: db,
+    clock,
+    jwts,
+    mayCache: () => true,
+  })
   const { forget } = authenticator
   const sessions = createSessions({ context, jwts, refreshTokens: createRefreshTokens(keys), forget })
   for (const id of ['0', '1', '2']) await db.write((tx) => insertUser(tx, userRow(id)))

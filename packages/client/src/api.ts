@@ -245,11 +245,54 @@ export interface Operations {
       readonly body?: Readonly<Record<string, never>>
     }
     readonly answer: {
+      /** What withdraws it. */
+      readonly id: string
       /** What stands behind #. Shown here and never again. */
       readonly token: string
       readonly expires_at: string
     }
     readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
+  }
+  /** List the links that nobody has opened yet. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
+  'GET /v1/auth/links': {
+    readonly request: {
+      readonly query?: {
+        /** Page size. */
+        readonly limit?: number | undefined
+        /** The next_cursor of the page before, with the same filters. Opaque. */
+        readonly cursor?: string | undefined
+      }
+    }
+    readonly answer: {
+      readonly links: readonly {
+        readonly id: string
+        readonly created_by: {
+          readonly kind: string
+          readonly id: string
+          readonly name: string
+        }
+        /** The credential that it ends with: token, session or certificate with its id, environment, system; more may come. Null: none. */
+        readonly parent: {
+          readonly kind: string
+          readonly id: string
+        } | null
+        readonly created_at: string
+        readonly expires_at: string
+      }[]
+      readonly next_cursor: string | null
+    }
+    readonly list: 'links'
+    readonly code: CommonCode | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'invalid_cursor' | 'invalid_limit' | 'rate_limited' | 'token_expired' | 'unauthenticated'
+  }
+  /** Withdraw a link of your own, or with the role admin that of anybody. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
+  'DELETE /v1/auth/links/{id}': {
+    readonly request: {
+      readonly path: {
+        readonly id: string
+      }
+    }
+    readonly answer: undefined
+    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'link_not_found' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
   }
   /** End the token of this request when a link has given it; it opens nothing from the next request on. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
   'POST /v1/auth/links/close': {
@@ -507,6 +550,11 @@ export interface Operations {
         readonly address: string
         /** What the client called itself. */
         readonly agent: string
+        /** The credential that it ends with: token, session or certificate with its id, environment, system; more may come. Null: none. */
+        readonly parent: {
+          readonly kind: string
+          readonly id: string
+        } | null
         /** Whether this request is of it. */
         readonly current: boolean
       }[]
@@ -3697,6 +3745,11 @@ export interface Operations {
           readonly id: string
           readonly name: string
         }
+        /** The credential that it ends with: token, session or certificate with its id, environment, system; more may come. Null: none. */
+        readonly parent: {
+          readonly kind: string
+          readonly id: string
+        } | null
         /** The person who made it, also by way of another token: it may do no more, and goes with the person. */
         readonly user_id: string | null
         /** The node that a bootstrap token is bound to. */
@@ -3737,7 +3790,7 @@ export interface Operations {
     }
     readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'request_timeout' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
   }
-  /** Delete a token; it opens nothing from the next request on. Roles: admin. */
+  /** Delete a token; it opens nothing from the next request on, and neither does what it has made. Roles: admin. */
   'DELETE /v1/tokens/{id}': {
     readonly request: {
       readonly path: {

@@ -37,6 +37,8 @@ export interface Principal {
   readonly roles: ReadonlySet<Role>
   /** When the credential that it came with ends, ms since the epoch; absent when it does not. */
   readonly expiresAtMs?: number
+  /** The credential that it came with, where the id does not say: `session:<id>`, `certificate:<serial>`. */
+  readonly via?: string
 }
 
 /** The principal of work that no person asked for: reconciler, scheduler, self-disarm. `id` says which part. */

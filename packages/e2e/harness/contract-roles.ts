@@ -188,6 +188,8 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   gate('/v1/auth/refresh', {}, 401),
   gate('/v1/auth/logout', {}, 204),
   change('POST', '/v1/auth/links', 'viewer', { body: {} }, 201),
+  read('/v1/auth/links', 'viewer'),
+  change('DELETE', '/v1/auth/links/{id}', 'viewer', { path: `/v1/auth/links/${NODE}` }, 404),
   gate('/v1/auth/links/open', { body: {} }, 400),
   change('POST', '/v1/auth/links/close', 'viewer', { body: {} }, 204),
   open('/v1/auth/invitation'),
@@ -269,6 +271,8 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   read('/v1/compliance/erasures', 'operator'),
   change('POST', '/v1/sims/{imsi}/forget', 'admin', { path: `/v1/sims/${NOBODY}/forget`, body: {} }, 404),
   change('POST', '/v1/restore', 'admin', { path: '/v1/restore' }, 400),
+  read('/v1/restore/closed', 'admin'),
+  change('POST', '/v1/restore/reopen', 'admin', { body: {} }, 400),
   ...['reload', 'disable', 'enable', 'uninstall'].map((verb) =>
     change('POST', `/v1/plugins/{name}/${verb}`, 'admin', { path: `/v1/plugins/nobody/${verb}` }, 404),
   ),

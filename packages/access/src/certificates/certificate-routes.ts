@@ -18,6 +18,9 @@ import {
   userNotFound,
   validationFailed,
 } from '@steeple/contracts'
+import { endCertificate } from '../derived/end-derived.ts'
+import { lastingParent } from '../derived/parent.ts'
+import type { People } from '../people/people.ts'
 import { UUID_PATTERN } from '../people/uuid.ts'
 import { createdByText } from '../token-record.ts'
 import { certificateNotFound } from './certificate-errors.ts'
@@ -36,7 +39,6 @@ import {
   findCertificate,
   insertCertificate,
   listCertificates,
-  revokeCertificate,
 } from './certificate-store.ts'
 import { findHolder } from './find-holder.ts'
 import type { Holder } from './operator-certificates.ts'
@@ -65,7 +67,7 @@ interface SerialParams extends UserParams {
 }
 
 /** The routes under `/v1/users/{id}/certificates`. */
-export function certificateRoutes(context: Context): readonly Route[] {
+export function certificateRoutes({ context, forget }: Pick<People, 'context' | 'forget'>): readonly Route[] {
   return [
     route<UserParams, unknown, unknown>({
       method: 'GET',
@@ -102,6 +104,8 @@ export function certificateRoutes(context: Context): readonly Route[] {
       path: '/v1/users/:id/certificates/:serial',
       role: 'admin',
       summary: 'Revoke a client certificate; it opens nothing from the next request on',
+      description:
+        'Tokens, invitations and links that were made with it, and what these have opened, end with it.',
       schema: { params: SERIAL_PARAMS, status: 204 },
       audit: 'user.certificate_revoke',
       errors: ['certificate_not_found'],
@@ -110,8 +114,9 @@ export function certificateRoutes(context: Context): readonly Route[] {
         return request.mutate(id, async (tx) => {
           const row = await findCertificate(tx, serial)
           if (row?.user_id !== id) throw certificateNotFound(serial)
-          await revokeCertificate(tx, row, context.clock.nowMs())
+          await endCertificate(tx, row, context.clock.nowMs())
           tx.audit({ detail: { serial, name: row.name, label: row.label } })
+          tx.afterCommit(forget)
           return { status: 204 }
         })
       },
@@ -148,6 +153,7 @@ async function issue(
     expires_at_ms: issued.notAfterMs,
     revoked_at_ms: null,
     created_by: createdByText(principal),
+    parent: lastingParent(principal),
   }
   return request.mutate(user.id, async (tx) => {
     const still = await findHolder(tx, user.id)

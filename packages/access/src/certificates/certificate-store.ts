@@ -14,6 +14,8 @@ export interface CertificateRow {
   readonly revoked_at_ms: number | null
   /** JSON of the principal that made it: `{kind, id, name}`. */
   readonly created_by: string
+  /** The credential that it ends with: see `derived/source.ts`. Null: none. */
+  readonly parent: string | null
 }
 
 /** Position in the list of a user's certificates: newest first. */
@@ -24,7 +26,17 @@ export interface CertificatePosition {
 
 const CERTIFICATES: Table<CertificateRow> = defineTable<CertificateRow>(
   'access_certificate',
-  ['serial', 'user_id', 'name', 'label', 'issued_at_ms', 'expires_at_ms', 'revoked_at_ms', 'created_by'],
+  [
+    'serial',
+    'user_id',
+    'name',
+    'label',
+    'issued_at_ms',
+    'expires_at_ms',
+    'revoked_at_ms',
+    'created_by',
+    'parent',
+  ],
   ['serial'],
 )
 
@@ -51,11 +63,14 @@ export async function revokeCertificate(tx: Tx, row: CertificateRow, revokedAtMs
   if (row.revoked_at_ms === null) await CERTIFICATES.put(tx, { ...row, revoked_at_ms: revokedAtMs })
 }
 
-/** Revokes all certificates of a user; says how many that were. */
-export async function revokeCertificatesOf(tx: Tx, userId: string, revokedAtMs: number): Promise<number> {
-  const rows = await CERTIFICATES.select(tx, `${OF_USER} and revoked_at_ms is null`, { user_id: userId })
-  for (const row of rows) await revokeCertificate(tx, row, revokedAtMs)
-  return rows.length
+/** The certificates of a user that are not revoked. */
+export function certificatesOf(reader: Reader, userId: string): Promise<readonly CertificateRow[]> {
+  return CERTIFICATES.select(reader, `${OF_USER} and revoked_at_ms is null`, { user_id: userId })
+}
+
+/** The certificates that end with that credential and are not revoked. */
+export function certificatesUnder(reader: Reader, parent: string): Promise<readonly CertificateRow[]> {
+  return CERTIFICATES.select(reader, 'where parent = :parent and revoked_at_ms is null', { parent })
 }
 
 /** At most `limit` certificates of a user after `after`, newest first. */

@@ -24,6 +24,8 @@ export interface OperatorCertificateParts {
   /** SHA-256 of the DER of this box's own CA: no other one makes operators here. */
   readonly caSha256: string
   readonly findHolder: FindHolder
+  /** Whether what a certificate ends with is alive. */
+  isBoundAlive(parent: string | null): Promise<boolean>
 }
 
 /**
@@ -40,7 +42,8 @@ export function createOperatorCertificates(parts: OperatorCertificateParts): Cer
       if (certificate.caSha256 !== caSha256) return undefined
       const row = await findCertificate(reader, certificate.serial)
       if (row === undefined || row.name !== certificate.name) return undefined
-      const user = row.revoked_at_ms === null ? await findHolder(reader, row.user_id) : undefined
+      const isLive = row.revoked_at_ms === null && (await parts.isBoundAlive(row.parent))
+      const user = isLive ? await findHolder(reader, row.user_id) : undefined
       if (user === undefined) throw certificateRevoked()
       return {
         kind: 'cli',
@@ -48,6 +51,7 @@ export function createOperatorCertificates(parts: OperatorCertificateParts): Cer
         name: user.name,
         roles: expandRoles(user.roles),
         expiresAtMs: Math.min(row.expires_at_ms, certificate.notAfterMs),
+        via: `certificate:${row.serial}`,
       }
     },
   }

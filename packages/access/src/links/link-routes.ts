@@ -1,5 +1,10 @@
 import {
+  defineError,
+  type ErrorFactory,
   objectSchema,
+  PAGE_QUERY,
+  type Principal,
+  pageSchema,
   type Reply,
   type Request,
   ROLES,
@@ -7,18 +12,43 @@ import {
   type Route,
   route,
   TIMESTAMP_SCHEMA,
+  type Tx,
   timestampFromMs,
 } from '@steeple/contracts'
-import type { CachedAuthenticator } from '../authenticator.ts'
+import { endToken } from '../derived/end-derived.ts'
+import { PARENT_SCHEMA, parentRecord } from '../derived/parent.ts'
 import { LOGGED_IN_SCHEMA } from '../people/auth-routes.ts'
 import { networkOf } from '../people/network-of.ts'
 import type { People } from '../people/people.ts'
 import { requireSameOrigin } from '../people/same-origin.ts'
 import { findUser } from '../people/user-store.ts'
+import { UUID_PATTERN } from '../people/uuid.ts'
 import { withinMaker } from '../token-limits.ts'
 import { auditDetail, drawToken } from '../token-mint.ts'
-import { findById, insertToken, removeToken, type TokenRow } from '../token-store.ts'
-import { LINK_PATTERN, type Links, linkInvalid } from './links.ts'
+import { BY_SCHEMA } from '../token-record.ts'
+import { CONSOLE_TOKEN, findById, insertToken, type TokenRow } from '../token-store.ts'
+import { findLinkById, type LinkRow, openLinks, removeLink } from './link-store.ts'
+import { LINK_PATTERN, type Links, linkInvalid, makerOf } from './links.ts'
+
+const LINK_SCHEMA = objectSchema(
+  {
+    id: { type: 'string' },
+    created_by: BY_SCHEMA,
+    parent: PARENT_SCHEMA,
+    created_at: TIMESTAMP_SCHEMA,
+    expires_at: TIMESTAMP_SCHEMA,
+  },
+  ['id', 'created_by', 'parent', 'created_at', 'expires_at'],
+)
+/** They live five minutes, and each credential has few. */
+const MOST_READ = 1_000
+
+/** No link that is open, or that of somebody else. */
+const linkNotFound: ErrorFactory = defineError(
+  'link_not_found',
+  404,
+  'there is no open link %s of yours; GET /v1/auth/links has them',
+)
 
 interface LinkBody {
   readonly token: string
@@ -26,18 +56,71 @@ interface LinkBody {
 
 /** A working day: the console of a token cannot go on by a cookie. */
 const TOKEN_LIFE_MS = 43_200_000
-/** What the token of a link is called. */
-const TOKEN_NAME = 'console'
 /** What failures with links count as. No user has such a name. */
 const NO_NAME = '(link)'
 
 /** Links that open the console: `POST /v1/auth/links`, what they are exchanged for, and its end. */
-export function linkRoutes(
-  people: People,
-  links: Links,
-  authenticator: Pick<CachedAuthenticator, 'forget'>,
-): readonly Route[] {
-  return [drawRoute(links), openRoute(people, links), closeRoute(people, authenticator)]
+export function linkRoutes(people: People, links: Links): readonly Route[] {
+  return [drawRoute(links), openRoute(people, links), closeRoute(people), listRoute(people), withdrawRoute()]
+}
+
+function listRoute({ context }: People): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/auth/links',
+    role: 'viewer',
+    summary: 'List the links that nobody has opened yet',
+    description: 'Your own ones; those of everybody for the role admin.',
+    schema: { query: objectSchema(PAGE_QUERY), response: pageSchema('links', LINK_SCHEMA) },
+    paged: true,
+    handle: async (request) => {
+      const { limit, after, cursor } = request.page()
+      const all = await openLinks(context.db, context.clock.nowMs(), MOST_READ, String(after?.[0] ?? ''))
+      const own = all.filter((row) => mayTouch(request.principal, row))
+      const shown = own.slice(0, limit)
+      const last = shown.at(-1)
+      const next_cursor = own.length > limit && last !== undefined ? cursor([last.id]) : null
+      return { body: { links: shown.map(linkRecord), next_cursor } }
+    },
+  })
+}
+
+function withdrawRoute(): Route {
+  return route<{ readonly id: string }, unknown, unknown>({
+    method: 'DELETE',
+    path: '/v1/auth/links/:id',
+    role: 'viewer',
+    summary: 'Withdraw a link of your own, or with the role admin that of anybody',
+    description: 'What it has opened stands among the sessions and tokens.',
+    schema: { params: objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id']), status: 204 },
+    audit: 'auth.unlink',
+    errors: ['link_not_found'],
+    handle: (request) => {
+      const { id } = request.params
+      return request.mutate(id, async (tx) => {
+        const row = await findLinkById(tx, id)
+        if (row === undefined || !mayTouch(request.principal, row)) throw linkNotFound(id)
+        await removeLink(tx, id)
+        return { status: 204 }
+      })
+    },
+  })
+}
+
+function mayTouch(principal: Principal, row: LinkRow): boolean {
+  const { kind, id } = makerOf(row)
+  return principal.roles.has('admin') || (principal.kind === kind && principal.id === id)
+}
+
+function linkRecord(row: LinkRow): object {
+  const { kind, id, name } = makerOf(row)
+  return {
+    id: row.id,
+    created_by: { kind, id, name },
+    parent: parentRecord(row.parent),
+    created_at: timestampFromMs(row.created_at_ms),
+    expires_at: timestampFromMs(row.expires_at_ms),
+  }
 }
 
 function drawRoute(links: Links): Route {
@@ -47,24 +130,29 @@ function drawRoute(links: Links): Route {
     role: 'viewer',
     summary: 'Make a link that opens the console as who asks, once, within five minutes',
     description:
-      'The link is the address of the console, # and the token: what is behind # is sent to nobody.',
+      'The link is the address of the console, # and the token: what is behind # is sent to nobody. It opens at every instance, and ends ' +
+      'with the credential of this request, as does what it opens.',
     schema: {
       body: objectSchema({}),
       response: objectSchema(
         {
+          id: { type: 'string', description: 'What withdraws it.' },
           token: { type: 'string', description: 'What stands behind #. Shown here and never again.' },
           expires_at: TIMESTAMP_SCHEMA,
         },
-        ['token', 'expires_at'],
+        ['id', 'token', 'expires_at'],
       ),
       status: 201,
     },
     audit: 'auth.link',
-    handle: (request) =>
-      request.mutate(request.principal.id, async () => {
-        const { token, expiresAtMs } = links.draw(request.principal)
-        return { status: 201, body: { token, expires_at: timestampFromMs(expiresAtMs) }, sealed: true }
-      }),
+    handle: (request) => {
+      const link = links.draw(request.principal)
+      return request.mutate(link.id, async (tx) => {
+        await link.store(tx)
+        const { id, token, expiresAtMs } = link
+        return { status: 201, body: { id, token, expires_at: timestampFromMs(expiresAtMs) }, sealed: true }
+      })
+    },
   })
 }
 
@@ -75,8 +163,8 @@ function openRoute(people: People, links: Links): Route {
     role: 'public',
     summary: 'Exchange the token of a link for what its maker may do, once',
     description:
-      'A link that a person made opens a session, as a login does. That of a token or of the environment gives a scoped token ' +
-      'with the same roles for twelve hours, no longer than its maker lasts.',
+      'A link that a person made opens a session, as a login does. That of a token, a certificate or the environment gives a scoped ' +
+      'token with the same roles for twelve hours. Either ends with the credential that the link was made with.',
     example: { token: `svcl_${'A'.repeat(43)}` },
     schema: {
       body: objectSchema({ token: { type: 'string', pattern: LINK_PATTERN } }, ['token']),
@@ -91,7 +179,8 @@ function openRoute(people: People, links: Links): Route {
   })
 }
 
-function closeRoute({ context }: People, authenticator: Pick<CachedAuthenticator, 'forget'>): Route {
+function closeRoute(people: People): Route {
+  const { context } = people
   return route({
     method: 'POST',
     path: '/v1/auth/links/close',
@@ -106,8 +195,8 @@ function closeRoute({ context }: People, authenticator: Pick<CachedAuthenticator
       const row = kind === 'token' ? await findById(context.db, id) : undefined
       if (row === undefined || !isOfLink(row)) return { status: 204 }
       return request.mutate(row.id, async (tx) => {
-        await removeToken(tx, row.id)
-        tx.afterCommit(() => authenticator.forget(row.token_sha256))
+        await endToken(tx, row.id, context.clock.nowMs())
+        tx.afterCommit(people.forget)
         return { status: 204 }
       })
     },
@@ -115,8 +204,8 @@ function closeRoute({ context }: People, authenticator: Pick<CachedAuthenticator
 }
 
 /** Whoever is given a token for longer, under whatever name, cannot end it for all others who have it. */
-function isOfLink({ name, expires_at_ms: endMs, created_at_ms: startMs }: TokenRow): boolean {
-  return name === TOKEN_NAME && endMs !== null && endMs - startMs <= TOKEN_LIFE_MS
+function isOfLink({ name, parent, expires_at_ms: endMs, created_at_ms: startMs }: TokenRow): boolean {
+  return name === CONSOLE_TOKEN && parent !== null && endMs !== null && endMs - startMs <= TOKEN_LIFE_MS
 }
 
 async function open(
@@ -125,25 +214,35 @@ async function open(
   request: Request<unknown, unknown, LinkBody>,
 ): Promise<Reply> {
   const network = networkOf(request.peerAddress)
-  const maker = links.take(request.body.token)
-  if (maker === undefined) {
+  const { context, sessions } = people
+  const link = await links.find(context.db, request.body.token)
+  if (link === undefined) {
     await people.lockout.beginOfNetwork({ name: NO_NAME, network, userId: undefined })
     return people.failures.refuse(request, { target: 'nobody', network, error: linkInvalid() })
   }
-  const { context, sessions } = people
+  /** Of several at once, and of an end of its source at the same time, one comes first. */
+  const claim = async (tx: Tx): Promise<void> => {
+    const isGood = (await links.find(tx, request.body.token)) !== undefined
+    if (!isGood || !(await removeLink(tx, link.id))) throw linkInvalid()
+  }
+  const { maker, source } = link
   const user = maker.kind === 'user' ? await findUser(context.db, maker.id) : undefined
-  if (user !== undefined) return sessions.open(request, { user, method: 'link' })
+  if (user !== undefined) {
+    const parent = { source, expiresAtMs: maker.expiresAtMs ?? Number.POSITIVE_INFINITY }
+    return sessions.open(request, { user, method: 'link', claim, parent })
+  }
   const roles = [...maker.roles].filter(isGivable).sort()
   const wish = {
-    name: TOKEN_NAME,
+    name: CONSOLE_TOKEN,
     kind: 'api',
     livesMs: TOKEN_LIFE_MS,
     nodeId: undefined,
     nodeName: undefined,
   } as const
   const asked = withinMaker({ ...wish, roles }, false, maker, context.clock.nowMs())
-  const { token, row } = await drawToken(context, asked, maker)
+  const { token, row } = await drawToken(context, asked, maker, source)
   return request.mutate(row.id, async (tx) => {
+    await claim(tx)
     await insertToken(tx, row)
     tx.audit({ principal: maker, detail: auditDetail(row, asked) })
     const expires_at = timestampFromMs(row.expires_at_ms ?? 0)

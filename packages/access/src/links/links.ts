@@ -1,26 +1,49 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { type Clock, defineError, type ErrorFactory, type Principal } from '@steeple/contracts'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import {
+  type Clock,
+  defineError,
+  type ErrorFactory,
+  type Principal,
+  type Reader,
+  type Role,
+  type Tx,
+} from '@steeple/contracts'
+import { sourceOf } from '../derived/parent.ts'
+import { sourceNow } from '../derived/source.ts'
+import { findLink, insertLink, type LinkRow } from './link-store.ts'
 
 /** A link that opens the console as who made it, once. */
 export interface Link {
-  /** What stands behind # in the link. Shown once; here its SHA-256 alone is kept. */
+  readonly id: string
+  /** What stands behind # in the link. Shown once; its SHA-256 alone is kept. */
   readonly token: string
   readonly expiresAtMs: number
+  /** Stores it; without that it opens nothing. */
+  store(tx: Tx): Promise<void>
 }
 
-/** The links that are good still. They are in memory alone: whoever restarts the service asks for another one. */
+/** A link that is good still. */
+export interface OpenLink {
+  readonly id: string
+  /** Who made it, as they are now. */
+  readonly maker: Principal
+  /** The credential that what it opens ends with: see `derived/source.ts`. */
+  readonly source: string
+}
+
+/** The links in the store: they open at any instance, and end with the credential that they were made with. */
 export interface Links {
   /** Draws a link that opens what its maker may do. */
   draw(maker: Principal): Link
-  /** Uses a link up: who made it; undefined when it is unknown, used or over. */
-  take(token: string): Principal | undefined
+  /** Who made a link; undefined when it is unknown, used or over, or its credential has ended. */
+  find(reader: Reader, token: string): Promise<OpenLink | undefined>
 }
 
 /** One answer for an unknown, used and expired link. */
 export const linkInvalid: ErrorFactory = defineError(
   'link_invalid',
   401,
-  'the link is unknown, used or older than five minutes; ask for another one',
+  'the link is unknown, used or older than five minutes, or what it was made with has ended; ask for another one',
 )
 
 /** The form of a link's token. */
@@ -29,30 +52,41 @@ export const LINK_PATTERN = '^svcl_[A-Za-z0-9_-]{43}$'
 /** Long enough to click, too short to be found lying about. */
 const LIFE_MS = 300_000
 const SECRET_BYTES = 32
-/** The oldest gives way: who draws links has a credential, and needs one link. */
-const MOST_OPEN = 64
 
-/** Links in memory, by the hash of their tokens. */
-export function createLinks(clock: Pick<Clock, 'nowMs'>): Links {
-  const open = new Map<string, { readonly maker: Principal; readonly expiresAtMs: number }>()
+/** Links over the store. `environment`: see `environmentPrint`. */
+export function createLinks(clock: Pick<Clock, 'nowMs'>, environment: string): Links {
   return {
     draw: (maker) => {
       const token = `svcl_${randomBytes(SECRET_BYTES).toString('base64url')}`
-      const expiresAtMs = Math.min(clock.nowMs() + LIFE_MS, maker.expiresAtMs ?? Number.POSITIVE_INFINITY)
-      open.set(sha256Of(token), { maker, expiresAtMs })
-      for (const oldest of open.keys()) {
-        if (open.size <= MOST_OPEN) break
-        open.delete(oldest)
+      const nowMs = clock.nowMs()
+      const { kind, id, name, roles, expiresAtMs = Number.POSITIVE_INFINITY } = maker
+      const row: LinkRow = {
+        id: randomUUID(),
+        token_sha256: sha256Of(token),
+        maker: JSON.stringify({ kind, id, name, roles: [...roles] }),
+        parent: sourceOf(maker, environment),
+        created_at_ms: nowMs,
+        expires_at_ms: Math.min(nowMs + LIFE_MS, expiresAtMs),
       }
-      return { token, expiresAtMs }
+      return { id: row.id, token, expiresAtMs: row.expires_at_ms, store: (tx) => insertLink(tx, row) }
     },
-    take: (token) => {
-      const key = sha256Of(token)
-      const found = open.get(key)
-      open.delete(key)
-      return found === undefined || found.expiresAtMs <= clock.nowMs() ? undefined : found.maker
+    find: async (reader, token) => {
+      const row = await findLink(reader, sha256Of(token))
+      const nowMs = clock.nowMs()
+      if (row === undefined || row.expires_at_ms <= nowMs) return undefined
+      const maker = await sourceNow({ reader, nowMs, environment }, row.parent, makerOf(row))
+      return maker === undefined ? undefined : { id: row.id, maker, source: row.parent }
     },
   }
+}
+
+/** Who made a link, as they were then. */
+export function makerOf({ maker }: LinkRow): Principal {
+  // Written by `draw` alone, and its row is checksummed.
+  const { roles, ...who } = JSON.parse(maker) as Omit<Principal, 'roles'> & {
+    readonly roles: readonly Role[]
+  }
+  return { ...who, roles: new Set(roles) }
 }
 
 function sha256Of(token: string): string {

@@ -74,6 +74,8 @@ export async function madePasskey(
   party: RelyingParty,
 ): Promise<MadePasskey> {
   try {
+    if (isFramed(response.response.clientDataJSON))
+      throw new Error('it was made within a page of another origin')
     await refuseAttestation(response)
     const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
     const { registrationInfo } = await verifyRegistrationResponse({
@@ -126,6 +128,7 @@ export async function signedCount(
   party: RelyingParty,
   passkey: PasskeyRow,
 ): Promise<number | undefined> {
+  if (isFramed(response.response.clientDataJSON)) return undefined
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
@@ -156,11 +159,21 @@ export function isCopied(storedCount: number, signed: number): boolean {
 
 /** The challenge that a browser says it has signed; undefined when there is none. W3C WebAuthn Level 3 §5.8.1. */
 export function challengeIn(clientDataJson: string): string | undefined {
+  const { challenge } = clientData(clientDataJson)
+  return typeof challenge === 'string' ? challenge : undefined
+}
+
+/** Whether the page that asked stood within one of another origin: the console never does. W3C WebAuthn Level 3 §7.1 step 10, §7.2 step 14. */
+function isFramed(clientDataJson: string): boolean {
+  const { crossOrigin, topOrigin } = clientData(clientDataJson)
+  return topOrigin !== undefined || (crossOrigin !== undefined && crossOrigin !== false)
+}
+
+function clientData(json: string): { readonly [name: string]: unknown } {
   try {
-    const data: unknown = JSON.parse(Buffer.from(clientDataJson, 'base64url').toString())
-    const { challenge } = data as { readonly challenge?: unknown }
-    return typeof challenge === 'string' ? challenge : undefined
+    const data: unknown = JSON.parse(Buffer.from(json, 'base64url').toString())
+    return typeof data === 'object' && data !== null ? { ...data } : {}
   } catch {
-    return undefined
+    return {}
   }
 }

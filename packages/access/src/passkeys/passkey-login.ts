@@ -48,7 +48,7 @@ export async function judgeAssertion(
   if (signed === undefined) return refused('signature', userId)
   const sha256 = challengeSha256(text)
   // The same response a second time has the same count: that is a repeated request, and no copy.
-  if (await isChallengeUsed(parts.reader, sha256)) return refused('used', userId)
+  if (await isChallengeUsed(parts.reader, sha256, challenge.expiresAtMs)) return refused('used', userId)
   const useOnce = (tx: Tx): Promise<boolean> => useChallenge(tx, sha256, challenge.expiresAtMs)
   if (isCopied(passkey.counter, signed)) return { kind: 'copied', passkey, signed, use: useOnce }
   const nowMs = parts.clock.nowMs()

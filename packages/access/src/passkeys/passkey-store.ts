@@ -50,6 +50,8 @@ const USED: Table<UsedRow> = defineTable<UsedRow>(
 /** The tables of passkeys, for the integrity scan. */
 export const PASSKEY_TABLES: readonly TableSpec[] = [PASSKEYS, USED]
 
+/** In the place of a challenge's digest: a restore. */
+const RESTORED = 'restored'
 const COUNT_UP = `update access_passkey
   set counter = :counter, last_used_at_ms = :last_used_at_ms, row_sum = :row_sum
   where id = :id and counter = :before and disabled_at_ms is null`
@@ -108,9 +110,29 @@ export function useChallenge(tx: Tx, sha256: string, expiresAtMs: number): Promi
   return USED.insertNew(tx, { challenge_sha256: sha256, expires_at_ms: expiresAtMs })
 }
 
-/** Whether a challenge was used. */
-export async function isChallengeUsed(reader: Reader, sha256: string): Promise<boolean> {
-  return (await USED.find(reader, { challenge_sha256: sha256 })) !== undefined
+/** Whether a challenge was used, or was drawn before a restore. */
+export async function isChallengeUsed(reader: Reader, sha256: string, expiresAtMs: number): Promise<boolean> {
+  if ((await USED.find(reader, { challenge_sha256: sha256 })) !== undefined) return true
+  const restored = await USED.find(reader, { challenge_sha256: RESTORED })
+  return restored !== undefined && expiresAtMs <= restored.expires_at_ms
+}
+
+/** Uses up every challenge that ends until then. */
+export async function useChallengesUntil(tx: Tx, expiresAtMs: number): Promise<void> {
+  await USED.put(tx, { challenge_sha256: RESTORED, expires_at_ms: expiresAtMs })
+}
+
+/** All passkeys. */
+export function allPasskeys(reader: Reader): Promise<readonly PasskeyRow[]> {
+  return PASSKEYS.select(reader, '')
+}
+
+/** Takes over from another copy of a passkey what tells a copied authenticator: the greater count, and that it was found. */
+export async function keepNewerCount(tx: Tx, other: PasskeyRow): Promise<void> {
+  const row = await findPasskey(tx, other.id)
+  if (row === undefined) return
+  const counter = Math.max(row.counter, other.counter)
+  await PASSKEYS.put(tx, { ...row, counter, disabled_at_ms: row.disabled_at_ms ?? other.disabled_at_ms })
 }
 
 /** Removes at most `limit` marks of challenges that were over before `beforeMs`; says how many. */

@@ -6,11 +6,11 @@ import {
   route,
   TIMESTAMP_SCHEMA,
 } from '@steeple/contracts'
+import { endSession } from '../derived/end-derived.ts'
 import { refreshTokenOf } from './cookie.ts'
 import { type LoginBody, login } from './login.ts'
 import type { People } from './people.ts'
 import { requireSameOrigin } from './same-origin.ts'
-import { removeSession } from './session-store.ts'
 import { findUser, principalOf } from './user-store.ts'
 
 /** What every login and refresh answers. */
@@ -97,7 +97,7 @@ function logoutRoute({ context, sessions, forget }: People): Route {
       const user = session === undefined ? undefined : await findUser(context.db, session.user_id)
       if (session === undefined || user === undefined) return farewell
       return request.mutate(session.id, async (tx) => {
-        await removeSession(tx, session.id)
+        await endSession(tx, session.id, context.clock.nowMs())
         tx.audit({ principal: principalOf(user), detail: { user: user.name } })
         tx.afterCommit(forget)
         return farewell

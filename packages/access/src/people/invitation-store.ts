@@ -11,11 +11,13 @@ export interface InvitationRow {
   readonly expires_at_ms: number
   /** JSON of the principal that made it: `{kind, id, name}`. */
   readonly created_by: string
+  /** The credential that it ends with: see `derived/source.ts`. Null: none. */
+  readonly parent: string | null
 }
 
 const INVITATIONS: Table<InvitationRow> = defineTable<InvitationRow>(
   'access_invitation',
-  ['id', 'token_sha256', 'name', 'roles', 'created_at_ms', 'expires_at_ms', 'created_by'],
+  ['id', 'token_sha256', 'name', 'roles', 'created_at_ms', 'expires_at_ms', 'created_by', 'parent'],
   ['id'],
 )
 
@@ -55,6 +57,21 @@ export function insertInvitation(tx: Tx, row: InvitationRow): Promise<void> {
 /** Uses up an invitation; false when another was faster. */
 export function removeInvitation(tx: Tx, id: string): Promise<boolean> {
   return INVITATIONS.remove(tx, { id })
+}
+
+/** Removes the invitations that end with that credential. */
+export async function removeInvitationsUnder(tx: Tx, parent: string): Promise<void> {
+  await tx.run('delete from access_invitation where parent = :parent', { parent })
+}
+
+/** Removes the invitations that a user has made. */
+export async function removeInvitationsBy(tx: Tx, userId: string): Promise<void> {
+  await tx.run('delete from access_invitation where created_by like :naming', { naming: `%"${userId}"%` })
+}
+
+/** All invitations. */
+export function allInvitations(reader: Reader): Promise<readonly InvitationRow[]> {
+  return INVITATIONS.select(reader, '')
 }
 
 /** Removes the invitations that are over. */

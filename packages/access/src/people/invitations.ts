@@ -1,5 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import {
+  closedItemsRef,
   defineError,
   type ErrorFactory,
   expandRoles,
@@ -12,6 +13,9 @@ import {
   type Role,
   validationFailed,
 } from '@steeple/contracts'
+import { INVITATION } from '../closed-kinds.ts'
+import { lastingParent } from '../derived/parent.ts'
+import { isBoundAlive } from '../derived/source.ts'
 import { rolesNow } from '../token-owner.ts'
 import { createdByText } from '../token-record.ts'
 import { findById } from '../token-store.ts'
@@ -77,6 +81,7 @@ export function drawInvitation(people: People, wish: InvitationWish, maker: Prin
     created_at_ms: nowMs,
     expires_at_ms: nowMs + livesMs,
     created_by: createdByText(maker),
+    parent: lastingParent(maker),
   }
   return { token, row }
 }
@@ -125,11 +130,14 @@ export async function acceptInvitation(
 
 /** In time, and from somebody who could still give these roles. */
 async function isGood(
-  { context }: People,
-  { expires_at_ms, created_by, roles }: InvitationRow,
+  people: Pick<People, 'context' | 'environment'>,
+  { id, expires_at_ms, created_by, roles, parent }: InvitationRow,
 ): Promise<boolean> {
+  const { context, environment } = people
   const nowMs = context.clock.nowMs()
-  if (expires_at_ms <= nowMs) return false
+  if (expires_at_ms <= nowMs || !(await isBoundAlive({ reader: context.db, nowMs, environment }, parent)))
+    return false
+  if ((await context.use(closedItemsRef).among(INVITATION, [id])).has(id)) return false
   // Both columns are written by this package alone and their row is checksummed.
   const maker = JSON.parse(created_by) as Maker
   const held = await rolesOfMaker(context.db, maker, nowMs)

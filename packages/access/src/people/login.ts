@@ -1,4 +1,4 @@
-import { loginFailed, type Reply, type Request } from '@steeple/contracts'
+import { closedItemsRef, loginFailed, type Reply, type Request } from '@steeple/contracts'
 import type { Attempt } from './lockout.ts'
 import { networkOf } from './network-of.ts'
 import { checkPassword, hashPassword } from './password.ts'
@@ -73,7 +73,8 @@ export async function judgeCredentials(
   return gate.run(visitor, async () => {
     const { locks } = await lockout.begin(attempt)
     const { isRight, isOutdated } = await checkPassword(password, user?.password_hash, gate.cost)
-    const proof = await proofOf(context.db, vault, user?.id ?? NOBODY, code, context.clock.nowMs())
+    const at = { nowMs: context.clock.nowMs(), closed: context.use(closedItemsRef) }
+    const proof = await proofOf(context.db, vault, user?.id ?? NOBODY, code, at)
     if (!isRight || proof === undefined) return { proof: undefined, newHash: undefined, locks }
     return { proof, newHash: isOutdated ? await hashPassword(password, gate.cost) : undefined, locks }
   })

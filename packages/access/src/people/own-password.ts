@@ -1,9 +1,10 @@
 import { objectSchema, type Route, route } from '@steeple/contracts'
+import { endDerived, endSessionsOf } from '../derived/end-derived.ts'
 import { sessionOfCredential } from './jwt.ts'
 import { OWN_PROOF, type OwnProofBody, proveOwner } from './own-account.ts'
 import { hashPassword } from './password.ts'
 import type { People } from './people.ts'
-import { removeSessionsOf } from './session-store.ts'
+import { findSession, putSession } from './session-store.ts'
 import { NEW_PASSWORD_SCHEMA } from './user-record.ts'
 import { putUser } from './user-store.ts'
 
@@ -35,7 +36,12 @@ export function ownPasswordRoute(people: People): Route {
       const current = sessionOfCredential(request.header('authorization'))
       return request.mutate(user.id, async (tx) => {
         await putUser(tx, { ...(await claim(tx)), password_hash })
-        await removeSessionsOf(tx, user.id, current)
+        const nowMs = people.context.clock.nowMs()
+        const own = current === undefined ? undefined : await findSession(tx, current)
+        // Whoever has just proven to be the owner stays, also where a link of another session has let them in.
+        if (own !== undefined) await putSession(tx, { ...own, parent: null })
+        await endSessionsOf(tx, user.id, nowMs, own?.id)
+        if (own !== undefined) await endDerived(tx, `session:${own.id}`, nowMs)
         tx.audit({ detail: { name: user.name } })
         tx.afterCommit(people.forget)
         return { status: 204 }

@@ -7,6 +7,8 @@ import {
   type Vault,
   vaultRef,
 } from '@steeple/contracts'
+import { endOverSessions } from '../derived/end-derived.ts'
+import { environmentPrint } from '../derived/parent.ts'
 import { createFailureTrail, type FailureTrail } from './failure-trail.ts'
 import { removeExpiredInvitations } from './invitation-store.ts'
 import { createJwts, type Jwts } from './jwt.ts'
@@ -14,7 +16,6 @@ import { createLockout, type Lockout } from './lockout.ts'
 import type { ScryptCost } from './password.ts'
 import { createPasswordGate, GATE_LIMITS, type PasswordGate } from './password-gate.ts'
 import { createRefreshTokens } from './refresh-token.ts'
-import { removeEndedSessions } from './session-store.ts'
 import { createSessions, SESSION_IDLE_MS, type Sessions } from './sessions.ts'
 
 /** What the routes of people work with. */
@@ -23,6 +24,8 @@ export interface People {
   readonly vault: Vault
   readonly keys: SessionKeys
   readonly identity: NodeIdentity
+  /** See `environmentPrint`. */
+  readonly environment: string
   readonly jwts: Jwts
   readonly gate: PasswordGate
   readonly lockout: Lockout
@@ -48,6 +51,7 @@ export function createPeople(context: Context, forget: () => void, cost?: Scrypt
     vault,
     keys,
     identity,
+    environment: environmentPrint(keys, process.env[context.settings.auth.admin_token_env]),
     jwts,
     forget,
     gate: createPasswordGate(GATE_LIMITS, cost),
@@ -59,7 +63,7 @@ export function createPeople(context: Context, forget: () => void, cost?: Scrypt
       await lockout.sweep()
       const nowMs = context.clock.nowMs()
       await context.db.write(async (tx) => {
-        await removeEndedSessions(tx, nowMs, nowMs - SESSION_IDLE_MS)
+        await endOverSessions(tx, nowMs, nowMs - SESSION_IDLE_MS)
         await removeExpiredInvitations(tx, nowMs)
       })
     },

@@ -14,8 +14,11 @@ export interface TotpRow {
 export interface RecoveryRow {
   readonly user_id: string
   readonly code_sha256: string
+  /** `CLOSED`: by a restore, after which it counts as used until it is reopened. */
   readonly used_at_ms: number | null
 }
+
+const CLOSED = -1
 
 const TOTPS: Table<TotpRow> = defineTable<TotpRow>(
   'access_totp',
@@ -58,6 +61,24 @@ export function findRecoveryCode(
   return CODES.find(reader, { user_id: userId, code_sha256: codeSha256 })
 }
 
+/** Whether nobody is known to have used it. */
+export function isUnused({ used_at_ms }: RecoveryRow): boolean {
+  return used_at_ms === null || used_at_ms === CLOSED
+}
+
+/** Lets the codes that are left count as used; gives the users whose they are. */
+export async function closeRecoveryCodes(tx: Tx): Promise<ReadonlySet<string>> {
+  const rows = await CODES.select(tx, 'where used_at_ms is null')
+  for (const row of rows) await CODES.put(tx, { ...row, used_at_ms: CLOSED })
+  return new Set(rows.map(({ user_id }) => user_id))
+}
+
+/** Uses up every time step until `step`, of everybody. */
+export async function useStepsUntil(tx: Tx, step: number): Promise<void> {
+  for (const row of await TOTPS.select(tx, 'where last_step < :step', { step }))
+    await TOTPS.put(tx, { ...row, last_step: step })
+}
+
 /** Uses up a recovery code; false when it was used before. */
 export async function claimRecoveryCode(
   tx: Tx,
@@ -66,7 +87,7 @@ export async function claimRecoveryCode(
   nowMs: number,
 ): Promise<boolean> {
   const row = await findRecoveryCode(tx, userId, codeSha256)
-  if (row === undefined || row.used_at_ms !== null) return false
+  if (row === undefined || !isUnused(row)) return false
   await CODES.put(tx, { ...row, used_at_ms: nowMs })
   return true
 }

@@ -1,11 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Reader, Tx, Vault } from '@steeple/contracts'
+import type { ClosedItems, Reader, Tx, Vault } from '@steeple/contracts'
 import { Secret, TOTP } from 'otpauth'
+import { RECOVERY_CODE } from '../closed-kinds.ts'
 import {
   claimRecoveryCode,
   claimStep,
   findRecoveryCode,
   findTotp,
+  isUnused,
   putTotp,
   replaceRecoveryCodes,
 } from './second-factor-store.ts'
@@ -82,13 +84,14 @@ export async function proofOf(
   vault: Vault,
   userId: string,
   code: string,
-  nowMs: number,
+  { nowMs, closed }: { readonly nowMs: number; readonly closed: Pick<ClosedItems, 'among'> },
 ): Promise<FactorProof | undefined> {
   const text = code.replaceAll(/[\s-]/g, '').toUpperCase()
   if (RECOVERY_FORM.test(text)) {
     const sha256 = recoverySha256(text)
     const row = await findRecoveryCode(reader, userId, sha256)
-    if (row === undefined || row.used_at_ms !== null) return undefined
+    if (row === undefined || !isUnused(row)) return undefined
+    if (row.used_at_ms !== null && (await closed.among(RECOVERY_CODE, [userId])).has(userId)) return undefined
     return { kind: 'recovery', claim: (tx, atMs) => claimRecoveryCode(tx, userId, sha256, atMs) }
   }
   const row = await findTotp(reader, userId)
@@ -106,7 +109,12 @@ function stepOf(octets: Uint8Array, text: string, nowMs: number): number | undef
   const token = TOTP_FORM.test(text) ? text : '000000'
   const delta = totp.validate({ token, timestamp: nowMs, window: WINDOW })
   if (delta === null || token !== text) return undefined
-  return Math.floor(nowMs / 1_000 / PERIOD_S) + delta
+  return stepAt(nowMs) + delta
+}
+
+/** The time step of a moment. */
+export function stepAt(nowMs: number): number {
+  return Math.floor(nowMs / 1_000 / PERIOD_S)
 }
 
 /** AAD of a sealed secret: see `SealedColumns`. */

@@ -16,6 +16,8 @@ export interface SessionAuthenticatorParts {
   readonly reader: Reader
   readonly clock: Clock
   readonly jwts: Jwts
+  /** Whether the session whose link has opened one is alive. */
+  isBoundAlive(parent: string | null): Promise<boolean>
   /** Whether sessions may be kept in memory now: not while another process or copy may end them. */
   mayCache(): boolean
 }
@@ -38,8 +40,8 @@ export function createSessionAuthenticator(parts: SessionAuthenticatorParts): Se
     if (session === undefined || session.user_id !== userId || isOver(session, clock.nowMs()))
       return undefined
     const user = await findUser(reader, userId)
-    if (user === undefined) return undefined
-    const principal = principalOf(user)
+    if (user === undefined || !(await parts.isBoundAlive(session.parent))) return undefined
+    const principal = { ...principalOf(user), via: `session:${sessionId}` }
     if (parts.mayCache() && epoch === epochBefore) {
       if (known.size >= MAX_KNOWN) known.clear()
       known.set(sessionId, principal)

@@ -13,9 +13,11 @@ import {
   TIMESTAMP_SCHEMA,
   timestampFromMs,
 } from '@steeple/contracts'
+import { endSession } from '../derived/end-derived.ts'
+import { PARENT_SCHEMA, parentRecord } from '../derived/parent.ts'
 import { sessionOfCredential } from './jwt.ts'
 import type { People } from './people.ts'
-import { findSession, listSessions, removeSession, type SessionRow } from './session-store.ts'
+import { findSession, listSessions, type SessionRow } from './session-store.ts'
 import { SESSION_IDLE_MS } from './sessions.ts'
 import { findUser } from './user-store.ts'
 import { UUID_PATTERN } from './uuid.ts'
@@ -30,6 +32,7 @@ const FIELDS: Readonly<Record<string, JsonSchema>> = {
   expires_at: TIMESTAMP_SCHEMA,
   address: { type: 'string', description: 'Where it was opened or last refreshed from.' },
   agent: { type: 'string', description: 'What the client called itself.' },
+  parent: PARENT_SCHEMA,
   current: { type: 'boolean', description: 'Whether this request is of it.' },
 }
 const SESSION_SCHEMA = objectSchema(FIELDS, Object.keys(FIELDS))
@@ -73,13 +76,14 @@ function listRoute(people: People): Route {
   })
 }
 
-function endRoute({ forget }: People): Route {
+function endRoute({ context, forget }: People): Route {
   return route<{ readonly id: string }, unknown, unknown>({
     method: 'DELETE',
     path: '/v1/auth/sessions/:id',
     role: 'viewer',
     summary: 'End a session of your own, or with the role admin that of anybody',
-    description: 'Its JWT opens nothing from the next request on.',
+    description:
+      'Its JWT opens nothing from the next request on, and neither does what its links have opened.',
     schema: { params: objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id']), status: 204 },
     audit: 'auth.session.end',
     errors: ['session_not_found'],
@@ -90,7 +94,7 @@ function endRoute({ forget }: People): Route {
         if (session === undefined || !mayTouch(request.principal, session.user_id)) {
           throw sessionNotFound(id)
         }
-        await removeSession(tx, id)
+        await endSession(tx, id, context.clock.nowMs())
         const user = await findUser(tx, session.user_id)
         tx.audit({ detail: { user: user?.name ?? session.user_id } })
         tx.afterCommit(forget)
@@ -139,6 +143,7 @@ function sessionRecord(row: SessionRow, userName: string, current: boolean): obj
     expires_at: timestampFromMs(row.expires_at_ms),
     address: row.address,
     agent: row.agent,
+    parent: parentRecord(row.parent),
     current,
   }
 }

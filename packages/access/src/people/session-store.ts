@@ -18,6 +18,8 @@ export interface SessionRow {
   readonly address: string
   /** What the client calls itself; for people to tell their sessions apart. */
   readonly agent: string
+  /** The session whose link has opened it, which it ends with: see `derived/source.ts`. Null: it was logged in. */
+  readonly parent: string | null
 }
 
 /** Position in the list of sessions: newest first. */
@@ -38,6 +40,7 @@ const SESSIONS: Table<SessionRow> = defineTable<SessionRow>(
     'expires_at_ms',
     'address',
     'agent',
+    'parent',
   ],
   ['id'],
 )
@@ -77,25 +80,32 @@ export function removeSession(tx: Tx, id: string): Promise<boolean> {
   return SESSIONS.remove(tx, { id })
 }
 
-/** Removes every session of a user, except one if it is named; says how many. */
-export function removeSessionsOf(tx: Tx, userId: string, exceptId = ''): Promise<number> {
-  return tx.run('delete from access_session where user_id = :user_id and id <> :except_id', {
-    user_id: userId,
-    except_id: exceptId,
-  })
-}
-
-/** Removes every session and every invitation: of a store that comes out of a backup. */
-export async function endWhatWasOpen(tx: Tx): Promise<void> {
+/** Removes every session. */
+export async function removeAllSessions(tx: Tx): Promise<void> {
   await tx.run('delete from access_session')
-  await tx.run('delete from access_invitation')
 }
 
-/** Removes the sessions that are over; says how many. */
-export function removeEndedSessions(tx: Tx, nowMs: number, idleMs: number): Promise<number> {
-  return tx.run('delete from access_session where expires_at_ms <= :now_ms or used_at_ms <= :idle_ms', {
+/** The sessions of a user. */
+export function sessionsOf(reader: Reader, userId: string): Promise<readonly SessionRow[]> {
+  return SESSIONS.select(reader, 'where user_id = :user_id', { user_id: userId })
+}
+
+/** The sessions that end with that credential. */
+export function sessionsUnder(reader: Reader, parent: string): Promise<readonly SessionRow[]> {
+  return SESSIONS.select(reader, 'where parent = :parent', { parent })
+}
+
+/** The sessions that are over, at most `limit`. */
+export function sessionsOver(
+  reader: Reader,
+  nowMs: number,
+  idleMs: number,
+  limit: number,
+): Promise<readonly SessionRow[]> {
+  return SESSIONS.select(reader, 'where expires_at_ms <= :now_ms or used_at_ms <= :idle_ms limit :limit', {
     now_ms: nowMs,
     idle_ms: idleMs,
+    limit,
   })
 }
 

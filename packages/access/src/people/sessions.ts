@@ -7,18 +7,11 @@ import {
   timestampFromMs,
   unauthenticated,
 } from '@steeple/contracts'
+import { endOverSessions, endSession } from '../derived/end-derived.ts'
 import { refreshCookie } from './cookie.ts'
 import { JWT_LIFE_MS, type Jwts } from './jwt.ts'
 import type { RefreshTokens } from './refresh-token.ts'
-import {
-  findSession,
-  insertSession,
-  type LoginMethod,
-  putSession,
-  removeEndedSessions,
-  removeSession,
-  type SessionRow,
-} from './session-store.ts'
+import { findSession, insertSession, type LoginMethod, putSession, type SessionRow } from './session-store.ts'
 import { findUser, principalOf, putUser, rolesOfUser, type UserRow } from './user-store.ts'
 
 /** How long a session lasts, however much it is used. */
@@ -33,6 +26,8 @@ export interface Entry {
   readonly method: LoginMethod
   /** Uses up what proved it, in the transaction that opens the session. Throws `login_failed` when it was used before. */
   readonly claim?: (tx: MutationTx) => Promise<void>
+  /** The session whose link has opened it, and when that ends at the latest. */
+  readonly parent?: { readonly source: string; readonly expiresAtMs: number }
 }
 
 /** Opens, continues and ends the sessions of people. */
@@ -88,16 +83,16 @@ export function createSessions(parts: SessionParts): Sessions {
     }
   }
   return {
-    open: async (request, { user, method, claim }) => {
+    open: async (request, { user, method, claim, parent }) => {
       const nowMs = clock.nowMs()
-      const session = newSession(request, user, method, nowMs)
+      const session = newSession(request, user, { method, ...(parent && { parent }) }, nowMs)
       const reply = await replyFor(request, session, user)
       return request.mutate(session.id, async (tx) => {
         await claim?.(tx)
         // It may have been removed while its password was checked.
         const now = await findUser(tx, user.id)
         if (now === undefined) throw unauthenticated('the user is gone')
-        await removeEndedSessions(tx, nowMs, nowMs - SESSION_IDLE_MS)
+        await endOverSessions(tx, nowMs, nowMs - SESSION_IDLE_MS)
         await putUser(tx, { ...now, last_login_at_ms: nowMs })
         await insertSession(tx, session)
         tx.audit({
@@ -113,7 +108,7 @@ export function createSessions(parts: SessionParts): Sessions {
       const { session, user } = found
       if (found.kind === 'next') return replyFor(request, session, user)
       await context.mutate(principalOf(user), 'auth.reuse', session.id, async (tx) => {
-        await removeSession(tx, session.id)
+        await endSession(tx, session.id, context.clock.nowMs())
         tx.audit({ detail: { user: user.name, address: request.peerAddress } })
         tx.afterCommit(parts.forget)
       })
@@ -159,7 +154,7 @@ export function isOver(session: SessionRow, nowMs: number): boolean {
 function newSession(
   request: Pick<Request, 'header' | 'peerAddress'>,
   user: UserRow,
-  method: LoginMethod,
+  { method, parent }: Pick<Entry, 'method' | 'parent'>,
   nowMs: number,
 ): SessionRow {
   return {
@@ -169,9 +164,10 @@ function newSession(
     generation: 0,
     created_at_ms: nowMs,
     used_at_ms: nowMs,
-    expires_at_ms: nowMs + SESSION_LIFE_MS,
+    expires_at_ms: Math.min(nowMs + SESSION_LIFE_MS, parent?.expiresAtMs ?? Number.POSITIVE_INFINITY),
     address: request.peerAddress,
     agent: agentOf(request.header('user-agent') ?? ''),
+    parent: parent?.source ?? null,
   }
 }
 

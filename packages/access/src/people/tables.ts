@@ -1,5 +1,6 @@
 import type { TableSpec } from '@steeple/contracts'
 import { CERTIFICATE_TABLES } from '../certificates/certificate-store.ts'
+import { LINK_TABLES } from '../links/link-store.ts'
 import { PASSKEY_TABLES } from '../passkeys/passkey-store.ts'
 import { INVITATION_TABLES } from './invitation-store.ts'
 import { LOCKOUT_TABLES } from './lockout.ts'
@@ -16,4 +17,5 @@ export const PEOPLE_TABLES: readonly TableSpec[] = [
   ...LOCKOUT_TABLES,
   ...CERTIFICATE_TABLES,
   ...PASSKEY_TABLES,
+  ...LINK_TABLES,
 ]

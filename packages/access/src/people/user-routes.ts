@@ -15,11 +15,13 @@ import {
   route,
   userNotFound,
 } from '@steeple/contracts'
+import { endDerived } from '../derived/end-derived.ts'
 import { createdByText } from '../token-record.ts'
 import { endCredentials, eraseUser } from './erase-user.ts'
 import { drawCredentials, drawUser, storeUser } from './new-user.ts'
 import type { People } from './people.ts'
 import { drawSecondFactor } from './second-factor.ts'
+import { sessionsOf } from './session-store.ts'
 import {
   NEW_FACTOR_SCHEMA,
   NEW_PASSWORD_SCHEMA,
@@ -192,7 +194,7 @@ function resetRoute(people: People): Route {
     role: 'admin',
     summary: 'Give a person another password, authenticator and recovery codes, and end every other way in',
     description:
-      'Sessions, passkeys and certificates end; tokens stay (GET /v1/tokens has their user_id). The answer shows the new credentials once.',
+      'Sessions, passkeys, certificates, links, invitations and unused bootstrap tokens end, with all that they have opened; tokens stay (GET /v1/tokens has their user_id). The answer shows the new credentials once.',
     schema: { params: ID_PARAMS, body: objectSchema({}), response: NEW_USER_SCHEMA },
     audit: 'user.reset',
     errors: ['user_not_found', 'rate_limited'],
@@ -220,7 +222,7 @@ function totpRoute(people: People): Route {
     role: 'admin',
     summary: 'Give a person another authenticator and other recovery codes',
     description:
-      'Those before are good for nothing then. The answer shows the new ones once; sessions go on.',
+      'Those before are good for nothing then. The answer shows the new ones once; sessions go on, but for those that links have opened, and links end.',
     schema: { params: ID_PARAMS, body: objectSchema({}), response: NEW_FACTOR_SCHEMA },
     audit: 'user.totp',
     errors: ['user_not_found'],
@@ -229,8 +231,11 @@ function totpRoute(people: People): Route {
       return request.mutate(id, async (tx) => {
         const { name } = await mustFind(tx, id)
         const factor = drawSecondFactor(people.vault, id, people.identity.name, name)
-        await factor.store(tx, people.context.clock.nowMs())
+        const nowMs = people.context.clock.nowMs()
+        await factor.store(tx, nowMs)
+        for (const session of await sessionsOf(tx, id)) await endDerived(tx, `session:${session.id}`, nowMs)
         tx.audit({ detail: { name } })
+        tx.afterCommit(people.forget)
         return { body: { id, ...factor.shown }, sealed: true }
       })
     },

@@ -109,6 +109,22 @@ events('ends when the credential is revoked', async () => {
   stream.destroy()
 })
 
+events('gives nothing that happens after the credential has ended, and ends at once', async () => {
+  const own = await serveRoutes([], { limits: { heartbeatMs: 60_000, recheckMs: 60_000, drainMs: 200 } })
+  token = own.kernel.token('watcher', ['viewer'])
+  await world.close()
+  world = own
+  const stream = await listen()
+  world.kernel.emit('sim.issue', 'before')
+  await eventually(() => stream.text().includes('before'))
+  world.kernel.revoke(token)
+  world.kernel.emit('token.delete', 'watcher')
+  world.kernel.emit('sim.issue', 'after')
+  await eventually(() => stream.text().endsWith('0\r\n\r\n'))
+  assert.not.match(stream.text(), /after/)
+  stream.destroy()
+})
+
 events('goes on while the store does not answer for a moment', async () => {
   const stream = await listen()
   world.kernel.isDown = true

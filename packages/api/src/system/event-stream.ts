@@ -7,10 +7,14 @@ import type { EventBatch, EventHub } from './event-hub.ts'
 
 /** Milliseconds that a client is asked to wait before it connects again. */
 const RETRY_MS = 2_000
+/** Between two looks at a credential that is over, should nobody be able to say so. */
+const LEAST_WAIT_MS = 50
 /** One of so many streams is kept for administrators. */
 const RESERVED_PART = 8
 /** Who lets whom in: told to those who may read it in the audit trail, and to whom it is about. */
 const OF_PEOPLE = /^(auth|token|user|plugin\.secret)\./
+/** By which credentials end: of people, tokens, passkeys, operators' and nodes' certificates. */
+const OF_ACCESS = /^(auth|token|user|passkey|mesh|node)\./
 
 /**
  * The events after `from` (the newest when undefined) as server-sent events, until the client leaves, its credential
@@ -72,11 +76,12 @@ async function* follow(
   let spokenMs = checkedMs
   while (!context.signal.aborted) {
     const nowMs = kernel.clock.monotonicMs()
-    if (nowMs - checkedMs >= limits.recheckMs) {
+    const batch = await hub.after(position)
+    // Behind the read: what was committed after a credential had ended is not sent to it.
+    if (nowMs - checkedMs >= limits.recheckMs || mayEnd(batch) || isOver(core, context)) {
       if (!(await context.stillAllowed())) return
       checkedMs = nowMs
     }
-    const batch = await hub.after(position)
     const text = batchText(position, {
       ...batch,
       events: batch.events.filter((event) => maySee(context, event)),
@@ -86,9 +91,25 @@ async function* follow(
       yield text === '' ? ': still here\n\n' : text
       spokenMs = nowMs
     } else {
-      await hub.wait(Math.min(limits.heartbeatMs, limits.recheckMs), context.signal)
+      await hub.wait(Math.min(limits.heartbeatMs, limits.recheckMs, leftMs(core, context)), context.signal)
     }
   }
+}
+
+/** Whether something has happened by which a credential may have ended, here or at another instance. */
+function mayEnd({ events, gapUntil }: EventBatch): boolean {
+  return gapUntil !== undefined || events.some(({ type, isLost }) => isLost === true || OF_ACCESS.test(type))
+}
+
+function isOver({ kernel }: EdgeCore, { principal: { expiresAtMs } }: RequestContext): boolean {
+  return expiresAtMs !== undefined && expiresAtMs <= kernel.clock.nowMs()
+}
+
+/** Until the credential ends by itself. */
+function leftMs({ kernel }: EdgeCore, { principal: { expiresAtMs } }: RequestContext): number {
+  return expiresAtMs === undefined
+    ? Number.POSITIVE_INFINITY
+    : Math.max(LEAST_WAIT_MS, expiresAtMs - kernel.clock.nowMs())
 }
 
 /** An event that is hidden leaves no gap: the next one's id is enough to go on from. */

@@ -1,4 +1,4 @@
-import type { UeDiagnosis } from '@steeple/contracts'
+import type { UeDiagnosis, UeRefusal } from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import {
   assert,
@@ -183,6 +183,39 @@ http('says that a phone is on, and knows no SIM that is not there', async () => 
   core.attached.add(parsed(1))
   await eventually(async () => assert.is((await why(1)).verdict, 'its phone is on the network'))
   assert.is(codeOf(await bed.request('GET', '/v1/sims/000000000000/diagnosis'), 404), 'sim_not_found')
+})
+
+http('believes a refusal that is newer than the list, when the list cannot know of it', async () => {
+  const refusedAs = (refusal: UeRefusal, isCertain = true): void => {
+    const attempt = { refusal, detail: 'words', at: '11/28 09:55:28', isCertain }
+    phone = { state: 'registered', attempts: [attempt], logProblem: undefined }
+  }
+  // As the MME does: a card with other keys came under its identity, and the phone stays registered.
+  refusedAs('wrong_keys')
+  for (const isListed of [true, false]) {
+    if (!isListed) core.attached.delete(parsed(1))
+    await eventually(async () => {
+      const told = await why(1)
+      assert.match(told.verdict, /^attempts: refused: words, 11\/28 09:55:28/)
+      assert.equal([statuses(told).attached, statuses(told).attempts], ['unknown', 'failed'])
+      assert.match(checkIn(told, 'attached').detail, /from before its last attempt/)
+    })
+  }
+  core.attached.add(parsed(1))
+  // Another connection was refused, or perhaps another phone: it is on all the same, and hears of that.
+  for (const [refusal, isCertain] of [
+    ['wrong_apn', true],
+    ['wrong_keys', false],
+  ] as const) {
+    refusedAs(refusal, isCertain)
+    await eventually(async () => {
+      const told = await why(1)
+      assert.is(told.verdict, 'its phone is on the network')
+      assert.equal([statuses(told).attached, statuses(told).attempts], ['ok', 'warning'])
+      assert.match(checkIn(told, 'attempts').detail, /^refused: words/)
+    })
+  }
+  phone = { state: undefined, attempts: [], logProblem: undefined }
 })
 
 http('says what it could not find out when HSS and core do not answer', async () => {

@@ -70,6 +70,8 @@ const NAMED: readonly (readonly [RegExp, UeRefusal, string])[] = [
     'the HSS has no service for it (blocked, or without a slice)',
   ],
   [/\] MAC failure/, 'wrong_keys', 'its card has other keys than the HSS'],
+  // Behind the line that says why, which may name nobody.
+  [/\] Failure in transaction; restoring context/, 'other', 'it was refused, and stays as it was before'],
   [
     /Ue requested DNN ".*" Not Supported OR Not Subscribed/,
     'wrong_apn',
@@ -198,12 +200,15 @@ function meaningIn(
   return undefined
 }
 
-/** A reject that follows its own explanation is the same attempt: the first one says more. */
+/** A reject that follows its own explanation is the same attempt: the first one says more, and the phone is named where one does. */
 function explained(attempts: readonly UeAttempt[]): UeAttempt[] {
-  return attempts.filter((attempt, i) => {
-    const before = attempts[i - 1]
-    return before === undefined || before.at === undefined || before.at !== attempt.at
-  })
+  const found: UeAttempt[] = []
+  for (const attempt of attempts) {
+    const before = found.at(-1)
+    if (before?.at === undefined || before.at !== attempt.at) found.push(attempt)
+    else found.splice(-1, 1, { ...before, isCertain: before.isCertain || attempt.isCertain })
+  }
+  return found
 }
 
 const WORDS: Readonly<Record<UeRefusal, string>> = {

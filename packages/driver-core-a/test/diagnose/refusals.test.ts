@@ -42,6 +42,15 @@ refusals('reads a card with other keys, in both generations and with colours', (
   assert.equal(told(nr), [['wrong_keys', true]])
 })
 
+refusals('knows whom a wrong answer was of by the line behind it', () => {
+  const text = [
+    '11/28 10:17:51.063: [emm] INFO: [999707364000060] Attach request (../src/src/mme/emm-sm.c:488)',
+    '11/28 10:17:51.073: [emm] ERROR: emm_handle_authentication_response() failed (../src/src/mme/emm-sm.c:1123)',
+    '11/28 10:17:51.073: [emm] WARNING: [999707364000060] Failure in transaction; restoring context and transitioning to REGISTERED. (../src/src/mme/emm-sm.c:1127)',
+  ].join('\n')
+  assert.equal(told(text), [['wrong_keys', true]])
+})
+
 refusals('takes lines without a name for the phone that was named last, and says so', () => {
   const apn = log(
     '[mme] INFO: [999707364000060] Attach request',

@@ -2,25 +2,31 @@ import type { UeAttempt, UeDiagnosis, UeRefusal } from '@steeple/contracts'
 import { wantedInHss } from '../states/machine.ts'
 import { apnsOf } from '../store/sim-row.ts'
 import { type Check, doubtful, failed, fine, unknown } from './check.ts'
-import { type Facts, isHeldAsOn } from './core-checks.ts'
+import { type Facts, isHeldAsOn, refusedSince } from './core-checks.ts'
 
 const name = 'attempts'
 
 /** What became of its attempts, as far as the core tells. */
 export function attemptsCheck(facts: Facts, isHindered: boolean): Check {
   const { row, sight, answers } = facts
-
   const phone = answers?.phone
-  if (sight.attached === true) return fine(name, 'the last one succeeded')
+  const isOn = sight.attached === true || isHeldAsOn(facts)
+  const [attempt] = phone?.attempts ?? []
+  if (attempt !== undefined) {
+    const words = wordsOf(attempt)
+    const advice = ADVICE[attempt.refusal](facts)
+    // Who is on may have been refused another connection since.
+    if (isOn && refusedSince(facts) === undefined) return doubtful(name, words, advice)
+    // One that is to be off is refused as it should be: its state says what to do.
+    return wantedInHss(row.state) === 'open' ? failed(name, words, advice) : doubtful(name, words, null)
+  }
+  if (isOn)
+    return fine(
+      name,
+      sight.attached === true ? 'the last one succeeded' : `the core has it as ${phone?.state}`,
+    )
   if (answers === undefined) return unknown(name, 'no core driver is loaded')
   if (phone === undefined) return unknown(name, answers.problem ?? 'this core does not say who tried')
-  if (isHeldAsOn(facts)) return fine(name, `the core has it as ${phone.state}`)
-  const [attempt] = phone.attempts ?? []
-  if (attempt !== undefined) {
-    // One that is to be off is refused as it should be: its state says what to do.
-    if (wantedInHss(row.state) !== 'open') return doubtful(name, wordsOf(attempt), null)
-    return failed(name, wordsOf(attempt), ADVICE[attempt.refusal](facts))
-  }
   return quietCheck(facts, phone, isHindered)
 }
 

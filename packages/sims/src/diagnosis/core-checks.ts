@@ -5,6 +5,7 @@ import {
   type Imsi,
   type Settings,
   timestampOrNull,
+  type UeAttempt,
   type UeDiagnosis,
 } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
@@ -41,6 +42,15 @@ export interface Facts {
 /** Both cores call a phone so that is on; the list of all phones may be some seconds older than the look at this one. */
 export function isHeldAsOn({ answers, sight }: Facts): boolean {
   return sight.attached === false && /^registered\b/i.test(answers?.phone?.state ?? '')
+}
+
+/**
+ * The attempt that the core's list does not know of: a core leaves a phone as it had it while who comes under its identity does
+ * not authenticate, so what it wrote of that is newer than what it lists.
+ */
+export function refusedSince({ answers }: Pick<Facts, 'answers'>): UeAttempt | undefined {
+  const [attempt] = answers?.phone?.attempts ?? []
+  return attempt?.refusal === 'wrong_keys' && attempt.isCertain ? attempt : undefined
 }
 
 /** Asks the core all at once. Never throws but for its signal. */
@@ -118,6 +128,11 @@ export function radioCheck({ answers, sight }: Facts): Check {
 export function attachedCheck(facts: Facts): Check {
   const { attached, lastSeenAtMs } = facts.sight
   const last = lastSeenAtMs === null ? 'it was never seen' : `last seen ${timestampOrNull(lastSeenAtMs)}`
+  if (refusedSince(facts) !== undefined && (attached === true || isHeldAsOn(facts)))
+    return unknown(
+      'attached',
+      'the core still has it as registered, from before its last attempt, which was refused',
+    )
   if (attached === true) return fine('attached', 'its phone is on the network now')
   if (attached === null) return unknown('attached', `the core does not say; ${last}`)
   if (isHeldAsOn(facts))

@@ -1,6 +1,6 @@
 import { attemptsCheck } from './attempts-check.ts'
 import type { Check } from './check.ts'
-import { attachedCheck, coreCheck, type Facts, isHeldAsOn, radioCheck } from './core-checks.ts'
+import { attachedCheck, coreCheck, type Facts, isHeldAsOn, radioCheck, refusedSince } from './core-checks.ts'
 import { clockCheck, networkCheck } from './network-check.ts'
 import { stateCheck } from './sim-checks.ts'
 
@@ -30,7 +30,8 @@ export function judge(facts: Facts): Diagnosis {
     attemptsCheck(facts, isHindered),
     clockCheck(facts),
   ]
-  return { verdict: verdictOf(checks, sight.attached === true || isHeldAsOn(facts)), checks }
+  const isOn = (sight.attached === true || isHeldAsOn(facts)) && refusedSince(facts) === undefined
+  return { verdict: verdictOf(checks, isOn), checks }
 }
 
 function verdictOf(checks: readonly Check[], isOn: boolean): string {

@@ -22,31 +22,20 @@ const AGE_MAX_MS = 5_000
  */
 export function mmeCollector(context: Context): Collector {
   const { clock, retiring } = context
-  const mismatches = context.metrics.gauge(
-    'svc_collector_mme_mismatches',
-    'What the daemons of the core do not agree on: phones with a connection that the SMF has not, sessions of the SMF whose phone MME and AMF do not list.',
-    ['kind'],
-  )
+  const said = teller(context)
   const places = infoPlaces(context.settings)
   const starts = sessionStarts()
   let own: Open5gsInfo | undefined
   let wasSeen = false
   let detail = 'not asked yet'
+  /** Why one of MME and AMF cannot be asked, while the other can. */
+  let missing = ''
   const ownInfo = (): Open5gsInfo => {
     own ??= open5gsInfo(
       coreInfo(clock, retiring, () => places),
       places.hasSmf,
     )
     return own
-  }
-  const said = ({ sightings, withoutSession, withoutPhone }: Seen): string => {
-    mismatches.set(withoutSession, { kind: 'phone_without_session' })
-    mismatches.set(withoutPhone, { kind: 'session_without_phone' })
-    const odd = [
-      ...(withoutSession === 0 ? [] : [`${withoutSession} connections that the SMF has not`]),
-      ...(withoutPhone === 0 ? [] : [`${withoutPhone} sessions of phones that are not attached any more`]),
-    ]
-    return [`${sightings.length} sessions`, ...odd].join(', ')
   }
   return {
     source: 'mme',
@@ -70,18 +59,44 @@ export function mmeCollector(context: Context): Collector {
         const { beganMs } = look.sessions ?? look.ues
         const seenAtMs = Math.round(clock.nowMs() - (clock.monotonicMs() - beganMs))
         const seen = sightingsIn(look, seenAtMs)
+        const { problems } = look.ues.value
+        const unseen = [...problems.keys()]
         wasSeen = true
+        missing = [...problems.values()].map(safeText).join('; ')
         detail = said(seen)
-        return { ...NOTHING_COLLECTED, sightings: starts.noted(seen.sightings, seenAtMs), isWhole: true }
+        const sightings = starts.noted(seen.sightings, seenAtMs, unseen)
+        return { ...NOTHING_COLLECTED, sightings, isWhole: true, unseen }
       } catch (error) {
         signal.throwIfAborted()
+        missing = ''
         // Beside a core of another make nobody said that there is an Open5GS: one that was never there is not ill.
         if (wasSeen || driver !== undefined) throw error
         detail = `no Open5GS answers, and none was seen since the start (${safeText(error)})`
         return NOTHING_COLLECTED
       }
     },
-    health: () => ({ status: 'ok', detail }),
+    health: () =>
+      missing === ''
+        ? { status: 'ok', detail }
+        : { status: 'degraded', detail: `${detail}; the sessions of the other are as they were: ${missing}` },
+  }
+}
+
+/** Words for what was seen, and its odd ones as a metric. */
+function teller({ metrics }: Context): (seen: Seen) => string {
+  const mismatches = metrics.gauge(
+    'svc_collector_mme_mismatches',
+    'What the daemons of the core do not agree on: phones with a connection that the SMF has not, sessions of the SMF whose phone MME and AMF do not list.',
+    ['kind'],
+  )
+  return ({ sightings, withoutSession, withoutPhone }) => {
+    mismatches.set(withoutSession, { kind: 'phone_without_session' })
+    mismatches.set(withoutPhone, { kind: 'session_without_phone' })
+    const odd = [
+      ...(withoutSession === 0 ? [] : [`${withoutSession} connections that the SMF has not`]),
+      ...(withoutPhone === 0 ? [] : [`${withoutPhone} sessions of phones that are not attached any more`]),
+    ]
+    return [`${sightings.length} sessions`, ...odd].join(', ')
   }
 }
 

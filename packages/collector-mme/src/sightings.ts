@@ -1,5 +1,5 @@
 import type { SessionSighting, Technology } from '@steeple/contracts'
-import type { Connection, CoreLook, PduSession, SessionList, UeEntry } from '@steeple/open5gs-info'
+import type { Connection, CoreLook, PduSession, SessionList, UeEntry, UeList } from '@steeple/open5gs-info'
 import { imsiHash } from '@steeple/telecom'
 import { prefix64Of } from './prefix.ts'
 
@@ -42,7 +42,7 @@ export function sightingsIn({ ues, sessions }: CoreLook, seenAtMs: number): Seen
   return {
     sightings,
     withoutSession: Math.max(0, connections - held),
-    withoutPhone: sizeOf(sessions.value) - held,
+    withoutPhone: sizeOf(sessions.value, ues.value.problems) - held,
   }
 }
 
@@ -112,8 +112,10 @@ function referenceOf({ imsi, technology }: Place, apn: string, address: string):
   return `${technology}/${imsi}/${apn}/${address}`
 }
 
-function sizeOf(sessions: SessionList): number {
+/** Those of a technology whose phones could not be seen are no odd ones. */
+function sizeOf(sessions: SessionList, unseen: UeList['problems']): number {
   let count = 0
-  for (const list of sessions.values()) count += list.length
+  for (const list of sessions.values())
+    count += list.filter(({ technology }) => !unseen.has(technology)).length
   return count
 }

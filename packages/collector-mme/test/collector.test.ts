@@ -263,8 +263,38 @@ collector('asks by the configuration beside a core driver of another make', asyn
   it.core.attach(phone(2, 'nr'))
   assert.is((await it.poll()).sightings.length, 2)
   await it.core.stop('mme')
-  assert.match((await failure(it.poll())).message, /mme cannot be asked/)
+  assert.equal((await it.poll()).unseen, ['lte'])
+  await it.core.stop('smf')
+  assert.match((await failure(it.poll())).message, /smf cannot be asked/)
 })
+
+for (const [gone, technology, other] of [
+  ['amf', 'nr', 'lte'],
+  ['mme', 'lte', 'nr'],
+] as const)
+  collector(`goes on with what the other one tells while the ${gone} is away`, async () => {
+    await using it = await collected()
+    it.core.attach(phone(1, other))
+    it.core.attach(phone(2, technology))
+    assert.equal((await it.poll()).unseen, [])
+    await it.core.stop(gone)
+    it.core.attach(phone(3, other))
+    const { sightings, isWhole, unseen } = await it.poll()
+    assert.equal([isWhole, unseen], [true, [technology]])
+    assert.equal(
+      sightings.map(({ imsi }) => imsi),
+      [imsiHash(phone(1).imsi), imsiHash(phone(3).imsi)],
+    )
+    assert.ok((sightings[1]?.startedAtMs ?? 0) > 0, 'it was seen to come')
+    const { status, detail } = it.collector.health?.() ?? {}
+    assert.is(status, 'degraded')
+    assert.match(
+      detail ?? '',
+      `2 sessions; the sessions of the other are as they were: ${gone} cannot be asked`,
+    )
+    await it.core.stop(other === 'lte' ? 'mme' : 'amf')
+    assert.match((await failure(it.poll())).message, /cannot be asked/)
+  })
 
 collector('tells what the MME knows where nobody said where the SMF is', async () => {
   await using it = await collected({

@@ -13,9 +13,11 @@ const TECHNOLOGIES: readonly unknown[] = ['lte', 'nr']
  * anybody's plain JavaScript, and one bad row must not make the take of all others fail. Long lists are looked at in several turns.
  */
 export async function collectionProblem(value: unknown): Promise<string | undefined> {
-  const { sightings, isWhole, volumes, position, lost, over } = fieldsOf(value)
+  const { sightings, isWhole, unseen = [], volumes, position, lost, over } = fieldsOf(value)
   if (!Array.isArray(sightings) || !Array.isArray(volumes)) return 'it gave no list of sightings or volumes'
   if (typeof isWhole !== 'boolean') return 'isWhole is no boolean'
+  if (!Array.isArray(unseen) || unseen.some((one) => !TECHNOLOGIES.includes(one)))
+    return 'unseen is no list of lte and nr'
   if (position !== undefined && typeof position !== 'string') return 'position is no text'
   if (over !== undefined && !isText(over)) return 'over is no text'
   if (lost !== undefined && !isLoss(lost)) return 'lost is no count of packets in a span'

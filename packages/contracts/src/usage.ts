@@ -59,6 +59,11 @@ export interface Collection {
   readonly sightings: readonly SessionSighting[]
   /** Every live session of this source is among the sightings: those that are not have ended. */
   readonly isWhole: boolean
+  /**
+   * Technologies of which it could not be seen what there is, while it could of others: their sessions go on as they were, and the
+   * source is known up to when it last saw all.
+   */
+  readonly unseen?: readonly Technology[]
   readonly volumes: readonly Volume[]
   /** Kept with the volumes in one commit and given back at the next poll; undefined: the one before stays. */
   readonly position: string | undefined

@@ -57,7 +57,8 @@ property(
         }
         const list = (): UeList => {
           const ues = new Map([[IMSI, entryOf(it.technology, isOn())]])
-          return { ues, by: { lte: new Map(), nr: new Map(), [it.technology]: ues } }
+          const by = { lte: new Map(), nr: new Map(), [it.technology]: ues }
+          return { ues, by, problems: new Map() }
         }
         const tell = (how: string) => async () => {
           told.push(how)

@@ -1,7 +1,9 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { createServer, type Server } from 'node:net'
+import { hssDriverRef, type Imsi } from '@steeple/contracts'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { tunLook } from '../src/observe/tun-device.ts'
+import { phone } from './support/phones.ts'
 import { type World, world } from './support/world.ts'
 
 const work = suite('driver-core-a/work')
@@ -174,6 +176,32 @@ work(
       await Promise.all(gateways.map((gateway) => closed(gateway)))
       assert.equal(await states(), ['down', 'down'])
     }),
+)
+
+work(
+  'cuts off a phone of the MME while the AMF is away, and says of others that it does not know',
+  async () => {
+    const addresses = { mme: '127.0.0.2', amf: '127.0.0.5' }
+    const it = await world('epc', { core_a: { addresses } }, { kickLimits: { graceMs: 1, pollMs: 5 } })
+    const one = phone(1)
+    it.core.phones.push(one, phone(2, 'nr'))
+    await it.core.stop('amf')
+    it.fake.services.set(hssDriverRef.id, {
+      cancelLocation: async (imsis: readonly Imsi[]) => {
+        Object.assign(one, { state: 'cut', hasSession: false })
+        return new Map(imsis.map((imsi) => [imsi, undefined]))
+      },
+    })
+    const { driver } = it.a
+    assert.is((await driver.diagnose?.(one.imsi, patient()))?.state, 'registered')
+    assert.is(await driver.kick(one.imsi, patient()), 'yes')
+    const other = phone(2).imsi
+    for (const ask of [() => driver.kick(other, patient()), () => driver.diagnose?.(other, patient())])
+      assert.match(String(await ask()?.catch((error: unknown) => error)), 'amf cannot be asked')
+    const { radios, attachedUes } = await driver.observe(patient())
+    assert.equal([radios, attachedUes], [1, undefined], 'of two lists one is no count')
+    await it.close()
+  },
 )
 
 /** Echo Responses as the real ones answered. */

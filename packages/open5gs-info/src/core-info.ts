@@ -1,5 +1,6 @@
 import { type Clock, type Imsi, southboundUnavailable, type Technology } from '@steeple/contracts'
 import { amfUe, enb, gnb, mmeUe, type RadioEntry, type UeEntry } from './entries.ts'
+import { joinedWalk, takeUe, type UeList, type UesByImsi, type UeWalk } from './joined-walk.ts'
 import { type InfoList, type ListEnds, pagesOf } from './pages.ts'
 import { type PduSession, smfPdu } from './sessions.ts'
 import { type SharedWalk, sharedWalk } from './shared-walk.ts'
@@ -9,13 +10,6 @@ export type Generation = 'epc' | '5gc'
 
 /** The daemons with lists. */
 export type InfoDaemon = 'mme' | 'amf' | 'smf'
-
-/** Every phone that MME and AMF list, by IMSI. In memory only. */
-export interface UeList {
-  /** Of a phone that both list, the entry of the one where it is on. */
-  readonly ues: ReadonlyMap<Imsi, UeEntry>
-  readonly by: Readonly<Record<Technology, ReadonlyMap<Imsi, UeEntry>>>
-}
 
 /** The sessions that the SMF lists; a phone that is listed has at least one. */
 export type SessionList = ReadonlyMap<Imsi, readonly PduSession[]>
@@ -72,7 +66,13 @@ export function coreInfo(
         )
       }
     })
-  return { ues: shared(walkUes), sessions: shared(walkSessions), radios: shared(walkRadios) }
+  const listOf = (generation: Generation): UeWalk => ({
+    ...LISTS[generation],
+    walk: shared((at, ends, signal) => walkUes(generation, at, ends, signal)),
+  })
+  const lists = { epc: listOf('epc'), '5gc': listOf('5gc') }
+  const ues = joinedWalk(() => places().generations.map((generation) => lists[generation]))
+  return { ues, sessions: shared(walkSessions), radios: shared(walkRadios) }
 }
 
 const LISTS = {
@@ -81,25 +81,16 @@ const LISTS = {
 } as const
 
 async function walkUes(
-  { generations, urlOf }: InfoPlaces,
+  generation: Generation,
+  { urlOf }: InfoPlaces,
   ends: ListEnds,
   signal: AbortSignal,
-): Promise<UeList> {
-  const by = { lte: new Map<Imsi, UeEntry>(), nr: new Map<Imsi, UeEntry>() }
-  for (const generation of generations) {
-    const { daemon, ueOf, technology } = LISTS[generation]
-    const list = { daemon, base: urlOf(daemon), path: '/ue-info' }
-    await eachEntry<UeEntry>({ list, ends, signal }, ueOf, (entry) => takeUe(by[technology], entry))
-  }
-  const ues = by.nr.size === 0 ? by.lte : new Map(by.lte)
-  if (ues !== by.lte) for (const entry of by.nr.values()) takeUe(ues, entry)
-  return { ues, by }
-}
-
-/** Listed twice, by a move between pages or by both daemons: the one that is on counts. */
-function takeUe(ues: Map<Imsi, UeEntry>, entry: UeEntry): void {
-  const held = ues.get(entry.imsi)
-  if (held === undefined || (entry.isRegistered && !held.isRegistered)) ues.set(entry.imsi, entry)
+): Promise<UesByImsi> {
+  const { daemon, ueOf } = LISTS[generation]
+  const found = new Map<Imsi, UeEntry>()
+  const list = { daemon, base: urlOf(daemon), path: '/ue-info' }
+  await eachEntry<UeEntry>({ list, ends, signal }, ueOf, (entry) => takeUe(found, entry))
+  return found
 }
 
 async function walkSessions(
@@ -123,14 +114,21 @@ async function walkRadios(
   let count = 0
   let last: Technology | undefined
   const others = new Map<string, number>()
-  for (const generation of generations) {
-    const { daemon, radios: path, radioOf, technology } = LISTS[generation]
-    // The same one can be there twice, until its lost association has timed out.
-    const radios = new Map<string, RadioEntry>()
-    const list = { daemon, base: urlOf(daemon), path }
-    await eachEntry<RadioEntry>({ list, ends, signal }, radioOf, (entry) => {
-      if (entry.isSetUp) radios.set(entry.id, entry)
-    })
+  const lists = await Promise.allSettled(
+    generations.map(async (generation) => {
+      const { daemon, radios: path, radioOf, technology } = LISTS[generation]
+      // The same one can be there twice, until its lost association has timed out.
+      const radios = new Map<string, RadioEntry>()
+      const list = { daemon, base: urlOf(daemon), path }
+      await eachEntry<RadioEntry>({ list, ends, signal }, radioOf, (entry) => {
+        if (entry.isSetUp) radios.set(entry.id, entry)
+      })
+      return { radios, technology }
+    }),
+  )
+  for (const { radios, technology } of lists.flatMap((list) =>
+    list.status === 'fulfilled' ? [list.value] : [],
+  )) {
     for (const { plmns } of radios.values()) {
       const [first] = plmns
       if (first === undefined || plmns.includes(own)) {
@@ -139,6 +137,9 @@ async function walkRadios(
       } else others.set(first, (others.get(first) ?? 0) + 1)
     }
   }
+  const failed = lists.find((list) => list.status === 'rejected')
+  // Of one daemon that has some it is known that there are some; of one that has none and one that is silent, nothing.
+  if (failed !== undefined && count === 0) throw failed.reason
   return { count, technology: last, others }
 }
 

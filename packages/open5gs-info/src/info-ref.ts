@@ -1,5 +1,6 @@
 import { type ServiceRef, serviceRef } from '@steeple/contracts'
-import type { CoreInfo, SessionList, UeList } from './core-info.ts'
+import type { CoreInfo, SessionList } from './core-info.ts'
+import type { UeList } from './joined-walk.ts'
 import type { Walked } from './shared-walk.ts'
 
 /** Phones and sessions of a core. */

@@ -18,7 +18,7 @@ export function sessionHealth(context: Context, times: SourceTimes): ComponentHe
     return {
       ...base,
       status: 'degraded',
-      detail: `not heard of: ${words.join(', ')}; its sessions are shown as they were then`,
+      detail: `not all was seen: ${words.join(', ')}; what was not is shown as it was then`,
     }
   }
   const names = sources.map(({ source }) => source)

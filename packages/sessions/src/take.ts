@@ -154,12 +154,13 @@ async function storeRound(
   await eachPaced(tally.counters, ([key, row]) => memory.counters.set(key, row))
   await forgetCounters(tx, memory, collections)
   await storeHeld(tx, memory, tally)
-  for (const [source, { position }] of collections) {
+  for (const [source, { position, unseen = [] }] of collections) {
     const before = memory.sources.get(source)
+    const seenAllMs = unseen.length === 0 ? nowMs : (before?.at_ms ?? nowMs)
     const row: SourceRow = {
       source,
       position: position ?? before?.position ?? null,
-      at_ms: nowMs,
+      at_ms: seenAllMs,
       until_ms: tally.untilMs.get(source) ?? before?.until_ms ?? null,
     }
     await SOURCES.put(tx, row)

@@ -117,17 +117,17 @@ function exact(octets: number | string): number {
 function knownUntil(context: Context, times: SourceTimes): ReturnType<UsageLedger['knownUntil']> {
   const { enabled = false } = sectionOf(context.settings, 'collector')
   const nowMs = context.clock.nowMs()
-  // One that has given no octets for a day has left, or never had any.
-  const counting = [...times.all()].filter(
-    ({ at_ms: atMs, until_ms: untilMs }) => untilMs !== null && nowMs - atMs < DAY_MS,
-  )
+  // One that has given nothing for a day has left.
+  const there = [...times.all()].filter(({ at_ms: atMs }) => nowMs - atMs < DAY_MS)
+  const counting = there.filter(({ until_ms: untilMs }) => untilMs !== null)
   if (!enabled) return { atMs: undefined, reason: 'collector.enabled is false: nothing counts octets' }
   if (counting.length === 0) return { atMs: undefined, reason: 'no collector has counted octets yet' }
-  const oldest = counting.reduce((a, b) => (b.at_ms < a.at_ms ? b : a))
+  // Who sees sessions counts, too: octets of an address that nobody was seen to hold are nobody's.
+  const oldest = there.reduce((a, b) => (b.at_ms < a.at_ms ? b : a))
   const lateMs = LATE_AFTER * intervalMs(context)
   const isLate = nowMs - oldest.at_ms > lateMs
   const reason = isLate
-    ? `${oldest.source} was last counted at ${timestampFromMs(oldest.at_ms)}; GET /v1/health says why`
+    ? `${oldest.source} last saw all at ${timestampFromMs(oldest.at_ms)}; GET /v1/health says why`
     : undefined
   return { atMs: oldest.at_ms, reason }
 }

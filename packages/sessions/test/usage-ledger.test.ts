@@ -129,18 +129,48 @@ usage('knows nothing before a collector has counted, and says when one is late',
   assert.equal(world.usage.knownUntil(), { atMs: undefined, reason: 'no collector has counted octets yet' })
   await world.round({ mme: { sightings: [sighting()] }, gtpu: { volumes: [reading(1, START_MS + 15_000)] } })
   assert.equal(world.usage.knownUntil(), { atMs: START_MS + 15_000, reason: undefined })
-  // One that knows sessions alone says nothing of octets.
+  // Where sessions are not seen octets are nobody's: who sees them is asked for, too.
   await world.round({ gtpu: {} }, 120_000)
-  assert.is(world.usage.knownUntil().reason, undefined)
+  assert.is(world.usage.knownUntil().atMs, START_MS + 15_000)
+  assert.match(world.usage.knownUntil().reason ?? '', 'mme last saw all at 2026-11-22T10:00:15.000Z')
   await world.round({ mme: {} }, 120_000)
   const { atMs, reason } = world.usage.knownUntil()
   assert.is(atMs, START_MS + 135_000)
-  assert.match(reason ?? '', 'gtpu was last counted at 2026-11-22T10:02:15.000Z')
+  assert.match(reason ?? '', 'gtpu last saw all at 2026-11-22T10:02:15.000Z')
   const again = await world.restarted()
   assert.is(again.usage.knownUntil().atMs, START_MS + 135_000)
   again.fake.changeSettings({ collector: { enabled: false } })
   assert.match(again.usage.knownUntil().reason ?? '', 'collector.enabled is false')
 })
+
+usage(
+  'goes on with one technology while the other cannot be seen, and knows all usage up to then alone',
+  async () => {
+    const world = await sessionsWorld()
+    const [lte, nr] = [sighting(), sighting({ reference: 'nr/2', technology: 'nr', address: '10.45.0.9' })]
+    await world.round({
+      mme: { sightings: [lte, nr], isWhole: true },
+      gtpu: { volumes: [reading(1, START_MS + 15_000)] },
+    })
+    const { atMs } = world.usage.knownUntil()
+    const next = sighting({ reference: 'lte/3', address: '10.45.0.3' })
+    // The AMF is away: an LTE session ends, another begins, and the one of NR goes on as it was.
+    for (let round = 0; round < 6; round += 1)
+      await world.round({ mme: { sightings: [next], isWhole: true, unseen: ['nr'] }, gtpu: {} })
+    const open = (await world.sessions()).filter(({ ended_at_ms: endedAtMs }) => endedAtMs === null)
+    assert.equal(
+      open.map(({ technology, address }) => [technology, address]),
+      [
+        ['nr', '10.45.0.9'],
+        ['lte', '10.45.0.3'],
+      ],
+    )
+    assert.is(world.usage.knownUntil().atMs, atMs)
+    assert.match(world.usage.knownUntil().reason ?? '', /^mme last saw all at/)
+    await world.round({ mme: { sightings: [next], isWhole: true }, gtpu: {} })
+    assert.is(world.usage.knownUntil().reason, undefined)
+  },
+)
 
 usage('adds up rows beyond what a sum of the store holds', async () => {
   const world = await sessionsWorld()

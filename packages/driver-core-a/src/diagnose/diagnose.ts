@@ -24,7 +24,10 @@ const LEFT_ALONE = 'initial_context_setup'
 export function diagnoser(parts: DiagnoseParts): NonNullable<CoreDriver['diagnose']> {
   return async (imsi, signal) => {
     const listed = await parts.info.ues.recent(LIST_AGE_MS, signal)
-    const state = listed.value.ues.get(imsi)?.state
+    const { ues, problems: missing } = listed.value
+    // Where the other list cannot be had it may be there.
+    if (!ues.has(imsi)) for (const problem of missing.values()) throw problem
+    const state = ues.get(imsi)?.state
     const { attempts, logProblem, refusedRadio } = await readLogs(parts, imsi, signal)
     const isLeftAlone = state === LEFT_ALONE && attempts !== undefined && attempts.length === 0
     return { state, attempts: isLeftAlone ? [UNANSWERED] : attempts, logProblem, refusedRadio }

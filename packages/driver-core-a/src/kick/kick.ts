@@ -37,7 +37,8 @@ const JUST_NOW_MS = 5_000
  *
  * LTE: the HSS, whose driver has blocked the subscriber before, cancels the location; it is asked again when that does
  * not show within a moment. NR: the AMF is told. Then the lists of MME, AMF and SMF say whether the phone is gone; all
- * kicks of a moment share each walk. Throws `southbound_unavailable` when MME or AMF cannot be asked.
+ * kicks of a moment share each walk. Throws `southbound_unavailable` when
+ * the daemon cannot be asked that has the phone, or could have it.
  */
 export function kicker(parts: KickParts): (imsi: Imsi, signal: AbortSignal) => Promise<Kicked> {
   const limits = { ...LIMITS, ...parts.limits }
@@ -51,6 +52,7 @@ export function kicker(parts: KickParts): (imsi: Imsi, signal: AbortSignal) => P
       const isOff = await cutAndWatch(parts, limits, { imsi, beganMs, seen }, signal)
       return isOff ? 'yes' : 'pending'
     }
+    refuseBlind(seen.value)
     const wasOn = before !== undefined && isOn(before, imsi)
     return wasOn || isBeingCut(seen, imsi) ? 'yes' : 'not_attached'
   }
@@ -84,6 +86,7 @@ async function cutAndWatch(
     }
     await parts.pause(restMs, signal)
     seen = await info.ues.since(clock.monotonicMs(), signal)
+    refuseBlind(seen.value, technologyOf(first, imsi))
   }
   if (done.has('lte')) await parts.cancelShown?.(true, signal)
   return true
@@ -107,6 +110,15 @@ function cutter(
     else if (!(await parts.cancelLocation(imsi, signal))) return
     done.add(technology)
   }
+}
+
+/** Of a phone that is not on where one can look, nothing is known while the other list cannot be had; likewise of one whose own cannot. */
+function refuseBlind({ problems }: UeList, own?: Technology): void {
+  for (const [technology, problem] of problems) if (own === undefined || own === technology) throw problem
+}
+
+function technologyOf({ value }: Walked<UeList>, imsi: Imsi): Technology | undefined {
+  return value.ues.get(imsi)?.technology
 }
 
 function isOn({ value }: Walked<UeList>, imsi: Imsi): boolean {

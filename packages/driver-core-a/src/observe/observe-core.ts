@@ -38,7 +38,9 @@ export async function observeCore(parts: ObserveParts, signal: AbortSignal): Pro
     counted(info.ues, signal),
   ])
   signal.throwIfAborted()
-  const attachedUes = ues === undefined ? undefined : phonesByNetwork(ues, places.plmn).own
+  // Of two lists one is no count.
+  const attachedUes =
+    ues === undefined || ues.problems.size > 0 ? undefined : phonesByNetwork(ues, places.plmn).own
   const technology = radios?.technology
   return {
     configSha256,
@@ -74,6 +76,7 @@ export async function listUes(
   technology?: Technology,
 ): Promise<readonly ObservedUe[]> {
   const { value } = await info.ues.recent(SHARED_MS, signal)
+  for (const [missing, problem] of value.problems) if ((technology ?? missing) === missing) throw problem
   const entries = [...value.ues.values()].filter((ue) => (technology ?? ue.technology) === ue.technology)
   return entries.map(({ imsi, isRegistered, isConnected, apns }) => ({
     imsi,

@@ -1,4 +1,4 @@
-import type { Collection, SessionSighting } from '@steeple/contracts'
+import type { Collection, SessionSighting, Technology } from '@steeple/contracts'
 import { type Round, sessionChanges } from './changes.ts'
 import { candidateFor, isAddressOf, isSame } from './identity.ts'
 import type { Known } from './known.ts'
@@ -28,7 +28,7 @@ export function joinRound(known: Known, collections: ReadonlyMap<string, Collect
   // A list that moves while it is read has some entries twice.
   for (const { source, sighting } of fresh)
     if (!joining.update(source, sighting)) joining.find(source, sighting)
-  for (const [source, { isWhole }] of collections) if (isWhole) joining.close(source)
+  for (const [source, { isWhole, unseen = [] }] of collections) if (isWhole) joining.close(source, unseen)
   return joining.settle()
 }
 
@@ -36,8 +36,8 @@ interface Joining {
   /** Whether the reference is known, and of the same session. */
   update(source: string, sighting: SessionSighting): boolean
   find(source: string, sighting: SessionSighting): void
-  /** Ends what the source does not list any more. */
-  close(source: string): void
+  /** Ends what the source does not list any more, but of what it could not see. */
+  close(source: string, unseen: readonly Technology[]): void
   settle(): Joined
 }
 
@@ -87,8 +87,9 @@ function createJoining(known: Known, round: Round): Joining {
       apply(link, sighting)
       unsettled.add(owner)
     },
-    close: (source) => {
-      for (const link of [...known.liveLinks(source)]) if (link.round !== number) leave(link)
+    close: (source, unseen) => {
+      for (const link of [...known.liveLinks(source)])
+        if (link.round !== number && !unseen.includes(link.technology)) leave(link)
     },
     settle: () => {
       for (const session of unsettled) settle(session, round, end)

@@ -65,7 +65,7 @@ export interface HeldRow {
 export interface SourceRow {
   readonly source: string
   readonly position: string | null
-  /** When its last collection was counted, by this service's time. */
+  /** When its last collection was counted in which it could see all, by this service's time. */
   readonly at_ms: number
   /** The end of the last span that it has given, by its own clock. */
   readonly until_ms: number | null

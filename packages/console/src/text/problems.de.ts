@@ -50,6 +50,7 @@ export const problemsDe: Readonly<Record<keyof typeof problemsEn, string>> = {
   'problem.not_found': 'Das gibt es nicht, oder nicht mehr.',
   'problem.not_ready': 'Die Box ist dafür noch nicht bereit. Versuche es gleich noch einmal.',
   'problem.passkey_not_found': 'Diesen Passkey gibt es nicht mehr.',
+  'problem.link_not_found': 'Diesen Link gibt es nicht mehr.',
   'problem.passkey_unavailable': 'Hier lässt sich kein Passkey benutzen oder anlegen.',
   'problem.peer_exists': 'Eine andere verbundene Box hat diesen Namen oder Schlüssel.',
   'problem.peer_not_found': 'Diese verbundene Box gibt es nicht mehr.',

@@ -47,6 +47,7 @@ export const problemsEn = {
   'problem.not_found': 'There is no such thing, or not any more.',
   'problem.not_ready': 'The box is not ready for this yet. Try again in a moment.',
   'problem.passkey_not_found': 'There is no such passkey any more.',
+  'problem.link_not_found': 'There is no such link any more.',
   'problem.passkey_unavailable': 'No passkey can be used or made here.',
   'problem.peer_exists': 'Another linked box has this name or key.',
   'problem.peer_not_found': 'There is no such linked box any more.',

@@ -37,6 +37,7 @@ async function dropKernelTables(box: StoreBox, db: Database): Promise<void> {
     'vault',
     'subscription',
     'secret',
+    'closed',
   ]
   await box.raw(tables.map((table) => `drop table kernel_${table}`).join('; '))
   await box.raw("delete from kernel_migration where owner = 'kernel'")
@@ -48,7 +49,7 @@ async function dropKernelTables(box: StoreBox, db: Database): Promise<void> {
 /** As if nothing behind the first migration had run. */
 async function forgetLaterMigrations(box: StoreBox): Promise<void> {
   await box.raw(
-    'drop table kernel_clock; drop table kernel_vault; drop table kernel_subscription; drop table kernel_secret; drop index kernel_idempotency_number',
+    'drop table kernel_clock; drop table kernel_vault; drop table kernel_subscription; drop table kernel_secret; drop table kernel_closed; drop index kernel_idempotency_number',
   )
   await box.raw('alter table kernel_idempotency drop column scope_number')
   await box.raw("delete from kernel_migration where owner = 'kernel' and id >= '0002'")

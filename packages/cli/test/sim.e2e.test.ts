@@ -250,6 +250,14 @@ sim(
     assert.equal([shown.seen[0]?.method, shown.seen[0]?.path], ['GET', `/v1/sims/${HASH}/usage`])
     assert.match(shown.out, /^quota +5\.0 GB, then suspend$/m)
     assert.match(shown.out, /^left +3\.0 GB$/m)
+    const idle = await against(
+      () => ({ body: { ...record, enforcement: 'alert_only' } }),
+      ['sim', 'quota', HASH],
+    )
+    assert.match(
+      idle.out,
+      /^quota +5\.0 GB, then an alert alone: suspend is not enforced \(fairuse\.enabled is false\)$/m,
+    )
     const bodies = await Promise.all(
       [
         ['--bytes', '5GB', '--period', 'day', '--action', 'throttle', '--throttle-bps', '64000'],

@@ -3032,7 +3032,7 @@ export interface Operations {
       readonly time_zone: string
       /** suspend, throttle or alert when it is used up; null without a quota. */
       readonly action: string | null
-      /** none; pending; suspended; throttled; alert_only: it would be suspended, and fairuse.enabled is false; more may come. */
+      /** none; pending; suspended; throttled; alert_only: nobody suspends it when its quota is used up, since fairuse.enabled is false; more may come. */
       readonly enforcement: string
       /** The rate that the SIM is held to in both directions; null while its AMBR holds. */
       readonly throttle: {
@@ -3256,7 +3256,7 @@ export interface Operations {
       readonly time_zone: string
       /** suspend, throttle or alert when it is used up; null without a quota. */
       readonly action: string | null
-      /** none; pending; suspended; throttled; alert_only: it would be suspended, and fairuse.enabled is false; more may come. */
+      /** none; pending; suspended; throttled; alert_only: nobody suspends it when its quota is used up, since fairuse.enabled is false; more may come. */
       readonly enforcement: string
       /** The rate that the SIM is held to in both directions; null while its AMBR holds. */
       readonly throttle: {
@@ -3327,7 +3327,7 @@ export interface Operations {
       readonly time_zone: string
       /** suspend, throttle or alert when it is used up; null without a quota. */
       readonly action: string | null
-      /** none; pending; suspended; throttled; alert_only: it would be suspended, and fairuse.enabled is false; more may come. */
+      /** none; pending; suspended; throttled; alert_only: nobody suspends it when its quota is used up, since fairuse.enabled is false; more may come. */
       readonly enforcement: string
       /** The rate that the SIM is held to in both directions; null while its AMBR holds. */
       readonly throttle: {

@@ -54,7 +54,7 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   enforcement: {
     type: 'string',
     description:
-      'none; pending; suspended; throttled; alert_only: it would be suspended, and fairuse.enabled is false; more may come.',
+      'none; pending; suspended; throttled; alert_only: nobody suspends it when its quota is used up, since fairuse.enabled is false; more may come.',
   },
   throttle: {
     type: ['object', 'null'],
@@ -184,11 +184,12 @@ function quotaPart(account: Account | undefined): Readonly<Record<string, unknow
 
 function enforcementOf(parts: FairUseParts, view: SubscriberView, account: Account | undefined): string {
   if (view.state === 'suspended' && view.suspendReason === 'quota') return 'suspended'
+  const terms = termsOf(parts)
+  // Known before it is used up: nobody is to rely on what will not come.
+  if (account?.quota.action === 'suspend' && !terms.isEnabled) return 'alert_only'
   const wanted = account === undefined ? undefined : wantedHold(account)
   if (account === undefined || wanted === undefined) return view.capBps === undefined ? 'none' : 'throttled'
-  const terms = termsOf(parts)
   if (wanted === 'throttle') return view.capBps === throttleBpsOf(account, terms) ? 'throttled' : 'pending'
-  if (!terms.isEnabled) return 'alert_only'
   // Whom somebody else keeps off needs nothing more.
   return view.state === 'issued' || view.state === 'in-use' ? 'pending' : 'none'
 }

@@ -84,7 +84,9 @@ export async function quotaHealth({ context, ledger }: FairUseParts): Promise<Co
   }
   const facts = [
     `${quotas} SIMs have a quota`,
-    ...(context.config.enabled ? [] : ['fairuse.enabled is false: nobody is suspended']),
+    ...(context.config.enabled
+      ? []
+      : ['fairuse.enabled is false: nobody is suspended, whatever a quota says']),
     ...(isCollecting ? [] : ['collector.enabled is false: only reports count']),
   ]
   return { ...part, status: 'ok', detail: facts.join('; ') }

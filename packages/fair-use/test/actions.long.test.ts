@@ -71,6 +71,7 @@ scene(
   { enabled: false },
   async (all, hash) => {
     await all.quota(hash, { quota_bytes: 100 })
+    assert.is((await all.usage(hash)).enforcement, 'alert_only', 'before it is used up')
     await all.count(hash, 150)
     await eventually(async () =>
       assert.ok((await all.bed.events()).some(({ type }) => type === 'quota.exceeded')),

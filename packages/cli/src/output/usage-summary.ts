@@ -24,7 +24,7 @@ export function usageSummary(body: Json): Json {
     used: `${octets(body.total_bytes)} (${octets(body.up_bytes)} up, ${octets(body.down_bytes)} down)${more}`,
     ...quotaOf(body),
     period: periodOf(body),
-    enforcement: body.enforcement === 'none' ? undefined : body.enforcement,
+    enforcement: ['none', 'alert_only'].includes(String(body.enforcement)) ? undefined : body.enforcement,
     throttle: isObject(body.throttle)
       ? `${cell(body.throttle.bps)} bit/s (${cell(body.throttle.state)})`
       : undefined,
@@ -38,7 +38,11 @@ export function usageSummary(body: Json): Json {
 function quotaOf({ quota_bytes: quota, ...body }: Json): Json {
   if (typeof quota !== 'number') return { quota: 'none' }
   return {
-    quota: `${octets(quota)}, then ${cell(body.action)}`,
+    quota: `${octets(quota)}, then ${
+      body.enforcement === 'alert_only'
+        ? `an alert alone: ${cell(body.action)} is not enforced (fairuse.enabled is false)`
+        : cell(body.action)
+    }`,
     added: body.added_bytes === 0 ? undefined : `${octets(body.added_bytes)} for this period`,
     left: body.over_quota === true ? 'nothing' : octets(body.remaining_bytes),
     overridden: body.overridden === true ? 'an operator lets it go on for this period' : undefined,

@@ -253,7 +253,7 @@ export const simsDe: Readonly<Record<keyof typeof simsEn, string>> = {
   'quota.enforcement.suspended': 'Sie ist wegen ihres Kontingents gesperrt.',
   'quota.enforcement.throttled': 'Sie ist wegen ihres Kontingents gebremst.',
   'quota.enforcement.alert_only':
-    'Sie würde gesperrt, aber die Box ist so eingestellt, dass sie nur meldet (fairuse.enabled).',
+    'Niemand sperrt sie: Die Box ist so eingestellt, dass sie nur meldet (fairuse.enabled).',
   'quota.unknown': 'Manches vom letzten Verbrauch ist vielleicht nicht gezählt:',
   'usage.title': 'Verbrauch',
   'usage.span': 'Über',

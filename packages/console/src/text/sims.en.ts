@@ -248,7 +248,7 @@ export const simsEn = {
   'quota.enforcement.pending': 'It is being held off.',
   'quota.enforcement.suspended': 'It is suspended because of its quota.',
   'quota.enforcement.throttled': 'It is slowed down because of its quota.',
-  'quota.enforcement.alert_only': 'It would be suspended, but the box is set to tell only (fairuse.enabled).',
+  'quota.enforcement.alert_only': 'Nobody suspends it: the box is set to tell only (fairuse.enabled).',
   'quota.unknown': 'Some of what it used lately may not be counted:',
   'usage.title': 'Usage',
   'usage.span': 'Over',

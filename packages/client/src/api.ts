@@ -3350,7 +3350,7 @@ export interface Operations {
         readonly is_incomplete: boolean
       }>>
     }
-    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'report_id_reused' | 'request_timeout' | 'sim_not_found' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
+    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'rate_limited' | 'report_id_reused' | 'request_timeout' | 'sim_not_found' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type' | 'usage_implausible'
   }
   /** Change many SIMs at once. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
   'POST /v1/sims/bulk': {

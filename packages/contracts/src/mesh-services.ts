@@ -181,6 +181,8 @@ export const nodeRegistryRef: ServiceRef<NodeRegistry> = serviceRef<NodeRegistry
 
 /** What the lifecycle and the status ask the mesh. While nobody provides it the node has joined none. */
 export interface MeshStanding {
+  /** Whether an address of a phone lies behind that member: in a network that it offers and that was approved, the default route apart. */
+  carries?(nodeId: string, address: string): Promise<boolean>
   /** From memory, as last observed. The provider says `changed` when something of it is another. */
   state(): Promise<{
     /** Whether there is another member in the mesh of this node. */
@@ -199,5 +201,6 @@ export interface MeshStanding {
 }
 /** Provided by mesh. */
 export const meshStandingRef: ServiceRef<MeshStanding> = serviceRef<MeshStanding>('mesh.membership', {
+  carries: 'function?',
   state: 'function',
 })

@@ -1,3 +1,4 @@
+import type { ImsiHash } from './drivers.ts'
 import type { RecordedSession, TimeSpan } from './record-types.ts'
 import { type ServiceRef, serviceRef } from './service-ref.ts'
 
@@ -14,7 +15,10 @@ export interface SessionHistory {
     after: number,
     limit: number,
   ): Promise<{ readonly sessions: readonly RecordedSession[]; readonly next: number | undefined }>
+  /** Those of one SIM that reach into a span, at most 100, the newest first. Throws `store_corrupt`. */
+  of?(imsi: ImsiHash, span: TimeSpan): Promise<readonly RecordedSession[]>
 }
 export const sessionHistoryRef: ServiceRef<SessionHistory> = serviceRef<SessionHistory>('sessions.history', {
   page: 'function',
+  of: 'function?',
 })

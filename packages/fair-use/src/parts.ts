@@ -1,6 +1,7 @@
 import type { Context, Subscribers, UsageLedger } from '@steeple/contracts'
 import type { FairUseConfig } from './config.ts'
 import type { FairUseMetrics } from './metrics.ts'
+import type { NodeReports } from './node-reports.ts'
 import type { PeriodClock } from './period-clock.ts'
 import type { Terms } from './steps.ts'
 
@@ -11,6 +12,7 @@ export interface FairUseParts {
   readonly ledger: UsageLedger
   readonly clock: PeriodClock
   readonly metrics: FairUseMetrics
+  readonly nodes: NodeReports
 }
 
 /** Reconciler that does what quotas ask for. */

@@ -14,6 +14,7 @@ import { quotaKeeper } from './keeper.ts'
 import { usageListener } from './listener.ts'
 import { fairUseMetrics } from './metrics.ts'
 import { MIGRATIONS } from './migrations.ts'
+import { nodeReports } from './node-reports.ts'
 import type { FairUseParts } from './parts.ts'
 import { periodClock } from './period-clock.ts'
 import { calendarOf } from './periods.ts'
@@ -35,12 +36,14 @@ export const plugin: Plugin<FairUseConfig> = {
   tables: [QUOTAS],
   setup: async (context: Context<FairUseConfig>): Promise<Instance> => {
     const calendar = calendarOf(context.config.time_zone || undefined)
+    const metrics = fairUseMetrics(context.metrics)
     const parts: FairUseParts = {
       context,
       subscribers: context.use(subscribersRef),
       ledger: context.use(usageLedgerRef),
       clock: periodClock(context.clock, calendar),
-      metrics: fairUseMetrics(context.metrics),
+      metrics,
+      nodes: nodeReports({ context, metrics }),
     }
     const edges = quotaEdges()
     return {
@@ -64,7 +67,7 @@ export const plugin: Plugin<FairUseConfig> = {
           }),
         )
       },
-      health: async () => [await quotaHealth(parts)],
+      health: async () => [await quotaHealth(parts), ...parts.nodes.health()],
     }
   },
 }

@@ -1,5 +1,5 @@
-import type { ImsiHash } from '@steeple/contracts'
-import { assert, rounds, suite } from '@steeple/testkit'
+import { type HealthBoard, healthBoardRef, type ImsiHash, type RecordedSession } from '@steeple/contracts'
+import { assert, eventually, rounds, suite } from '@steeple/testkit'
 import { bodyOf, codeOf, type UsageBody, type World, world } from './support/world.ts'
 
 const reports = suite('fair-use/reports')
@@ -39,6 +39,8 @@ reports('adds what was used, and answers with all of it', async () => {
 
 reports('takes them from nodes for themselves alone, and from nobody who only looks', async () => {
   const node = all.bed.credential({ kind: 'node', id: 'node-1', roles: ['node'] })
+  const session = attached('10.45.0.9', 3_600_000)
+  all.ledger.behind.set('node-1', '10.45.0.9')
   const own = bodyOf<UsageBody>(await report({ up_bytes: 1, down_bytes: 0, report_id: 'n1' }, node))
   assert.is(own.by_source['submission:node-1']?.up_bytes, 1)
   const others = { up_bytes: 1, down_bytes: 0, report_id: 'n2', source: 'node-2' }
@@ -46,6 +48,49 @@ reports('takes them from nodes for themselves alone, and from nobody who only lo
   const viewer = all.bed.credential({ kind: 'user', id: 'v', roles: ['viewer'] })
   assert.is(codeOf(await report({ up_bytes: 1, down_bytes: 0, report_id: 'v' }, viewer), 403), 'forbidden')
   assert.is((await all.bed.request('GET', `/v1/sims/${hash}/usage`, { token: viewer })).status, 200)
+  all.ledger.sessions.splice(all.ledger.sessions.indexOf(session), 1)
+})
+
+/** A session of the SIM that began so long ago. */
+function attached(address: string, agoMs: number): RecordedSession {
+  const session: RecordedSession = {
+    ...{ id: 1, imsi: hash, apn: 'internet', plmn: '999-99', address, technology: 'lte', cell: null },
+    ...{ source: 'mme', startedAtMs: all.clock.nowMs() - agoMs, endedAtMs: null, upBytes: 0, downBytes: 0 },
+  }
+  all.ledger.sessions.push(session)
+  return session
+}
+
+reports('believes a node of sessions behind it alone, and no more than a link carries', async () => {
+  const node = all.bed.credential({ kind: 'node', id: 'rogue', roles: ['node'] })
+  const before = (await all.usage(hash)).total_bytes
+  const told = (down_bytes: number, id: string, more: object = {}): Promise<string> =>
+    report({ up_bytes: 0, down_bytes, report_id: `rogue-${id.replaceAll(' ', '-')}`, ...more }, node).then(
+      (answer) => (answer.status === 200 ? 'counted' : codeOf(answer, 409)),
+    )
+  assert.is(await told(5, 'no session'), 'usage_implausible')
+  const session = attached('10.45.0.7', 9_000)
+  assert.is(await told(5, 'elsewhere'), 'usage_implausible')
+  all.ledger.behind.set('rogue', '10.45.0.7')
+  assert.is(await told(99_000_000_000, 'too much'), 'usage_implausible')
+  // 1 Gbit/s for 9 s and a minute of slack, however it is told: in parts, and the latest first.
+  assert.is(await told(8_000_000_000, 'late'), 'counted')
+  const early = { at: new Date(session.startedAtMs + 1_000).toISOString() }
+  assert.is(await told(2_000_000_000, 'early', early), 'usage_implausible')
+  assert.is(await told(8_000_000_000, 'late'), 'counted')
+  const yesterday = { at: new Date(all.clock.nowMs() - DAY_MS).toISOString() }
+  assert.is(await told(5, 'before the session', yesterday), 'usage_implausible')
+  assert.is((await all.usage(hash)).total_bytes - before, 8_000_000_000)
+  const trail = (await all.bed.audit()).filter(({ action }) => action === 'usage.refuse')
+  assert.equal(
+    trail.map(({ principal, target }) => [principal.kind, principal.id, target]),
+    [['node', 'rogue', hash]],
+  )
+  const board = all.bed.service(healthBoardRef) as HealthBoard
+  await eventually(async () => {
+    const seen = (await board.fresh()).find(({ name }) => name.includes('usage_reports'))
+    assert.equal([seen?.status, /5 of node rogue/.test(seen?.detail ?? '')], ['degraded', true])
+  })
 })
 
 reports('refuses what could count twice or has not happened yet', async () => {

@@ -54,7 +54,8 @@ mesh('keeps a member away that an operator has removed, until it is added again'
 })
 
 mesh('uses routes of a member when they are approved and the policy allows it', async () => {
-  const { id, public_key } = await joined(member('south', { advertised: ['10.70.0.0/16', '10.45.0.0/16'] }))
+  const south = member('south', { advertised: ['10.70.0.0/16', '10.45.0.0/16'] })
+  const { id, public_key } = await joined(south)
   await eventually(() => assert.ok(world.link.peer(public_key)))
   world.shake(public_key)
   await eventually(async () => assert.is((await world.get(id)).state, 'active'))
@@ -64,7 +65,16 @@ mesh('uses routes of a member when they are approved and the policy allows it', 
   assert.is(codeOf(await approve(['10.70.0.0/16']), 409), 'node_state_conflict')
   await world.allow(true)
   assert.is(codeOf(await approve(['10.71.0.0/16']), 400), 'validation_failed')
+  const carries = (address: string): Promise<boolean> => world.links().carries(south.nodeId, address)
+  assert.is(await carries('10.70.0.9'), false)
   assert.equal(bodyOf<PeerBody>(await approve(['10.70.0.0/16'])).approved, ['10.70.0.0/16'])
+  assert.equal(await Promise.all(['10.70.0.9', '10.45.0.9', '10.71.0.9', 'nonsense'].map(carries)), [
+    true,
+    false,
+    false,
+    false,
+  ])
+  assert.is(await world.links().carries(member('west', {}, 3).nodeId, '10.70.0.9'), false)
   await eventually(async () => assert.equal((await world.get(id)).serving, ['10.70.0.0/16']))
   assert.equal(world.link.peer(public_key)?.allowedIps, ['100.64.0.2/32', '10.70.0.0/16'])
   bodyOf(await approve([]))

@@ -2,7 +2,7 @@ import type { Context, ImsiHash, RecordedSession, SessionHistory } from '@steepl
 import { volumesFromText } from './join/session.ts'
 import type { SourceOrder } from './ledger/counting.ts'
 import { bestOf } from './routes/session-record.ts'
-import { sessionNumbers, sessionsBetween } from './store/session-store.ts'
+import { sessionNumbers, sessionsBetween, sessionsOfSim } from './store/session-store.ts'
 import type { SessionRow } from './store/tables.ts'
 
 /** Sessions for whoever keeps a record. */
@@ -19,6 +19,7 @@ export function sessionHistory({ db }: Pick<Context, 'db'>, order: SourceOrder):
         next: upTo < last ? upTo : undefined,
       }
     },
+    of: async (imsi, span) => (await sessionsOfSim(db, imsi, span)).map((row) => recordedOf(row, order)),
   }
 }
 

@@ -60,6 +60,11 @@ onEachStore('sessions/history', (test, store) => {
     assert.equal(await ids(0, 100), [101, 102, 110, 111])
     assert.equal(await ids(11, 30), [102, 110])
     assert.equal(await ids(50, 60), [110])
+    const ofAnn = await history.of?.(ANN, { fromMs: 11, toMs: 30 })
+    assert.equal(
+      ofAnn?.map(({ id }) => id),
+      [110, 102],
+    )
     assert.equal(
       (await all(0, 100, 1_000)).map(({ address, endedAtMs, upBytes }) => [address, endedAtMs, upBytes]),
       [

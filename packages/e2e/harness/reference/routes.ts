@@ -34,7 +34,10 @@ export function partOf({ object }: Operation, parts: readonly Part[]): Part | un
 }
 
 function rowOf({ method, path, object }: Operation, common: ReadonlySet<string>): string {
-  const role = object.security.length === 0 ? 'none' : (object['x-roles'][0] ?? 'its own')
+  const [least = 'its own'] = object['x-roles']
+  // What a member of the mesh may do beside people, about itself: the lattice of roles does not hold it.
+  const isForNodesToo = least !== 'node' && object['x-roles'].includes('node')
+  const role = object.security.length === 0 ? 'none' : isForNodesToo ? `${least}; node for itself` : least
   const codes = codesOf(object).filter((code) => !common.has(code))
   return [
     `| \`${method} ${path}\``,

@@ -11,10 +11,13 @@ import {
   type Request,
   type Route,
   route,
+  type SubscriberView,
   TIMESTAMP_SCHEMA,
+  type Tx,
   timestampFromMs,
   validationFailed,
 } from '@steeple/contracts'
+import { usageImplausible } from '../node-reports.ts'
 import type { FairUseParts } from '../parts.ts'
 import { type ReportRow, takeReport } from '../store/report-store.ts'
 import { AHEAD_MS, REPORT_DAYS, REPORT_MS } from '../sweep.ts'
@@ -101,9 +104,19 @@ export function usageRoutes(parts: FairUseParts): readonly Route[] {
       role: 'operator',
       nodeToo: true,
       summary: 'Report what a SIM has used',
-      description: 'Adds once for each `report_id`: send it again until it is answered, in whatever order.',
+      description:
+        'Adds once for each `report_id`: send it again until it is answered, in whatever order. A member of the mesh (role node) tells of ' +
+        'sessions that lie behind it alone: those with an address in a network that is approved for it, and no more octets than a link ' +
+        'of 1 Gbit/s carries since the session began. Anything else is `usage_implausible`, and told in health and in the audit trail.',
       schema: { params: HASH_PARAMS, body: BODY, response: USAGE_SCHEMA },
-      errors: ['sim_not_found', reportIdReused.code, 'validation_failed', 'forbidden', 'store_corrupt'],
+      errors: [
+        'sim_not_found',
+        reportIdReused.code,
+        usageImplausible.code,
+        'validation_failed',
+        'forbidden',
+        'store_corrupt',
+      ],
       audit: {
         none: 'a report is observed: it is kept under its report_id, and what it brings about is audited',
       },
@@ -115,7 +128,7 @@ export function usageRoutes(parts: FairUseParts): readonly Route[] {
 async function takeIn(parts: FairUseParts, request: Request<SimParams, unknown, ReportBody>): Promise<Reply> {
   const { body, principal } = request
   const { imsi } = request.params
-  const { context, ledger, metrics } = parts
+  const { context, nodes } = parts
   const view = await knownSim(parts, imsi)
   const atMs = momentOf(body.at, Math.floor(context.clock.nowMs()))
   const report: ReportRow = {
@@ -126,16 +139,33 @@ async function takeIn(parts: FairUseParts, request: Request<SimParams, unknown, 
     down_bytes: body.down_bytes,
     taken_at_ms: atMs,
   }
+  if (principal.kind !== 'node') return await take(parts, request, view, report)
+  return await nodes.judged(report, principal, async () => {
+    const session = await nodes.sessionOf(report, principal)
+    return await take(parts, request, view, report, (tx) => nodes.bound(tx, report, session, principal))
+  })
+}
+
+async function take(
+  { ledger, metrics, ...parts }: FairUseParts,
+  request: Pick<Request, 'mutate'>,
+  view: SubscriberView,
+  report: ReportRow,
+  judge?: (tx: Tx) => Promise<void>,
+): Promise<Reply> {
+  const { imsi } = view
+  const totals = { upBytes: report.up_bytes, downBytes: report.down_bytes, isIncomplete: false }
   return await request.mutate(imsi, async (tx) => {
     const found = await takeReport(tx, report)
     if (found === 'other') {
       metrics.reported('refused')
       throw reportIdReused(imsi)
     }
-    const totals = { upBytes: body.up_bytes, downBytes: body.down_bytes, isIncomplete: false }
-    if (found === 'new') await ledger.submit(tx, imsi, `submission:${report.source}`, totals, atMs)
+    await judge?.(tx)
+    if (found === 'new')
+      await ledger.submit(tx, imsi, `submission:${report.source}`, totals, report.taken_at_ms)
     tx.afterCommit(() => metrics.reported(found === 'new' ? 'counted' : 'repeated'))
-    return { body: await usageRecord(parts, view, tx) }
+    return { body: await usageRecord({ ...parts, ledger, metrics }, view, tx) }
   })
 }
 

@@ -1,4 +1,4 @@
-import type { Tx } from '@steeple/contracts'
+import type { Reader, Tx } from '@steeple/contracts'
 import { storableName } from '@steeple/telecom'
 
 /** A usage report that was taken. */
@@ -29,6 +29,21 @@ export async function takeReport(tx: Tx, report: ReportRow): Promise<'new' | 'sa
     known.up_bytes === report.up_bytes &&
     known.down_bytes === report.down_bytes
   return isSame ? 'same' : 'other'
+}
+
+const REPORTED = `select sum(up_bytes) as up, sum(down_bytes) as down from fair_use_report
+  where hash = :hash and source = :source and taken_at_ms >= :from_ms and taken_at_ms <= :to_ms`
+
+/** What the source of a report has told of its SIM between two moments, this report included once it is taken. */
+export async function reportedBy(
+  reader: Reader,
+  { hash, source }: Pick<ReportRow, 'hash' | 'source'>,
+  fromMs: number,
+  toMs: number,
+): Promise<{ readonly upBytes: number; readonly downBytes: number }> {
+  const params = { hash, source, from_ms: fromMs, to_ms: toMs }
+  const row = await reader.get<{ readonly up: number | null; readonly down: number | null }>(REPORTED, params)
+  return { upBytes: Number(row?.up ?? 0), downBytes: Number(row?.down ?? 0) }
 }
 
 const OLD = `delete from fair_use_report where (hash, report_id) in

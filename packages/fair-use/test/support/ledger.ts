@@ -1,8 +1,13 @@
 import {
   type Db,
+  type MeshStanding,
   type Migration,
+  meshStandingRef,
   type Plugin,
   type Reader,
+  type RecordedSession,
+  type SessionHistory,
+  sessionHistoryRef,
   type Tx,
   type UsageIncrement,
   type UsageLedger,
@@ -33,6 +38,10 @@ export interface TestLedger extends UsageLedger {
   count(increments: readonly UsageIncrement[]): Promise<void>
   /** What `knownUntil` says. */
   known: ReturnType<UsageLedger['knownUntil']>
+  /** Sessions that were recorded. */
+  readonly sessions: RecordedSession[]
+  /** Members of the mesh, and the addresses of phones behind them. */
+  readonly behind: Map<string, string>
 }
 
 /** A ledger over a store handle. */
@@ -60,6 +69,8 @@ export function testLedger(db: Db, listener: () => UsageListener | undefined): T
   }
   const ledger: TestLedger = {
     known: { atMs: undefined, reason: undefined },
+    sessions: [],
+    behind: new Map(),
     count: (increments) => db.write((tx) => add(tx, increments)),
     totals: async (imsi, fromMs, toMs) => totalsOf(await rowsOf(db, imsi, fromMs, toMs)),
     totalsIn: async (tx, imsi, fromMs, toMs) => totalsOf(await rowsOf(db.join(tx), imsi, fromMs, toMs)),
@@ -107,7 +118,23 @@ export function ledgerPlugin(made: (ledger: TestLedger) => void): InlinePlugin {
     setup: async (context) => {
       const ledger = testLedger(context.db, () => context.maybe(usageListenerRef))
       made(ledger)
-      return { services: new Map([[usageLedgerRef.id, ledger]]) }
+      const history: Pick<SessionHistory, 'of'> = {
+        of: async (imsi, { fromMs, toMs }) =>
+          ledger.sessions.filter(
+            (one) => one.imsi === imsi && one.startedAtMs < toMs && (one.endedAtMs ?? toMs) >= fromMs,
+          ),
+      }
+      const mesh: Pick<MeshStanding, 'carries'> = {
+        carries: async (nodeId, address) => ledger.behind.get(nodeId) === address,
+      }
+      const none = async (): Promise<never> => Promise.reject(new Error('not asked for here'))
+      return {
+        services: new Map<string, object>([
+          [usageLedgerRef.id, ledger],
+          [sessionHistoryRef.id, { ...history, page: none }],
+          [meshStandingRef.id, { ...mesh, state: none }],
+        ]),
+      }
     },
   }
   return {
@@ -119,7 +146,7 @@ export function ledgerPlugin(made: (ledger: TestLedger) => void): InlinePlugin {
       kind: 'feature',
       contracts: '*',
       config_path: 'test_ledger',
-      provides: [usageLedgerRef.id],
+      provides: [usageLedgerRef.id, sessionHistoryRef.id, meshStandingRef.id],
       handover: 'overlap',
     },
   }

@@ -121,6 +121,7 @@ function breakoutReconciler(
 
 function meshStanding(members: Members, links: Links, seen: () => Breakout): MeshStanding {
   return {
+    carries: links.carries,
     state: async () => {
       const { mode } = seen()
       const all = members.list()

@@ -1,4 +1,5 @@
 import {
+  type ErrorDetail,
   forbidden,
   type JsonSchema,
   nodeNotFound,
@@ -10,8 +11,10 @@ import {
   type Route,
   rateLimited,
   route,
+  validationFailed,
 } from '@steeple/contracts'
-import { isIn } from '../peers/cidr.ts'
+import { isIn, parseCidr } from '../peers/cidr.ts'
+import { parseHostPort } from '../peers/endpoint.ts'
 import { HOST_PORT_PATTERN, NODE_ID_SCHEMA, PEM_SCHEMA } from '../shapes.ts'
 import { type Allowance, changeAllowance } from './allowance.ts'
 import {
@@ -32,6 +35,9 @@ import { allMembers, findMember } from './store.ts'
 
 /** A member's question waits so long for something new at most. */
 const LONGEST_WAIT_S = 55
+
+/** Of what is wrong with one request. */
+const MOST_DETAILS = 20
 
 interface Query {
   readonly after?: number
@@ -134,6 +140,7 @@ function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
       if (identity.membership() !== undefined)
         throw nodeStateConflict('only the root keeps what members tell')
       const { address, next_public_key = null, prepared = [], endpoint = null, ...rest } = request.body
+      refuseUnsound(endpoint, rest)
       const whole = { ...rest, next_public_key, prepared, endpoint }
       const wireguard = JSON.stringify(wireguardRecord(publishedFrom(whole)))
       return await request.mutate(id, async (tx) => {
@@ -150,6 +157,28 @@ function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
       })
     },
   })
+}
+
+/** What is no network and no endpoint is heard by all members: it goes no further. Throws `validation_failed`. */
+function refuseUnsound(
+  endpoint: string | null,
+  { advertised, takes = [] }: Pick<WireguardRecord, 'advertised' | 'takes'>,
+): void {
+  const details: ErrorDetail[] = []
+  if (endpoint !== null && parseHostPort(endpoint) === undefined)
+    details.push({ pointer: '/endpoint', message: 'must be host:port, IPv6 in brackets' })
+  for (const [name, networks] of [
+    ['advertised', advertised],
+    ['takes', takes.map((text) => text.slice(text.indexOf(' ') + 1))],
+  ] as const)
+    for (const [at, text] of networks.entries())
+      if (parseCidr(text) === undefined)
+        details.push({ pointer: `/${name}/${at}`, message: 'must be a network such as 10.45.0.0/16' })
+  const shown = details.slice(0, MOST_DETAILS)
+  if (shown.length > 0)
+    throw validationFailed(shown.map(({ pointer, message }) => `${pointer} ${message}`).join('; '), {
+      details: shown,
+    })
 }
 
 /** Each change makes every member fetch the list. Throws `rate_limited`. */

@@ -1,10 +1,23 @@
 import type { Links } from '../links.ts'
-import { contains, parseCidr } from './cidr.ts'
+import { contains, isIn, parseCidr } from './cidr.ts'
 import type { PeersParts } from './parts.ts'
+import { listOf, PEERS } from './peer-store.ts'
 
 /** What breakout and the lifecycle see of the links. */
 export function linksOf({ context, board, members }: PeersParts): Links {
   return {
+    // By what is stored: another instance may have the links.
+    carries: async (nodeId, address) => {
+      const rows = await PEERS.select(context.db, 'where node_id = :node_id and removed_at_ms is null', {
+        node_id: nodeId,
+      })
+      return rows.some((row) => {
+        const advertised = listOf(row.advertised)
+        return listOf(row.approved).some(
+          (cidr) => advertised.includes(cidr) && !cidr.endsWith('/0') && isIn(cidr, address),
+        )
+      })
+    },
     device: () => (board.isUp ? context.config.interface : undefined),
     active: () => (board.isUp ? board.active.size : 0),
     hasRoutes: () => board.isUp && [...board.serving.values()].some((routes) => routes.length > 0),

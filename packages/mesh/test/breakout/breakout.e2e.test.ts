@@ -75,6 +75,7 @@ async function box(over: Partial<Turned> = {}, seams: BreakoutSeams = {}) {
     ...over,
   }
   const links: Links = {
+    carries: async () => false,
     device: () => turned.links.device,
     active: () => (turned.links.isActive ? 1 : 0),
     hasRoutes: () => turned.links.isActive,

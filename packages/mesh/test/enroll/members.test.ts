@@ -74,7 +74,19 @@ members('lets a member tell of itself alone, and fills in where it was seen', as
   bodyOf(await root.as(box, 'PUT', path, { ...WIREGUARD, endpoint: 'box.example:7' }))
   const named = (await view(other)).members.find(({ node_id }) => node_id === box.id)
   assert.is(named?.wireguard?.endpoint, 'box.example:7')
-  assert.is((await root.as(box, 'PUT', path, { ...WIREGUARD, public_key: 'short' })).status, 400)
+  for (const wrong of [
+    { public_key: 'short' },
+    { endpoint: '$(id):1' },
+    { endpoint: 'evil;id:1' },
+    { advertised: ['10.45.0.0/16', '$(id)'] },
+    { advertised: ['10.45.0.1/16'] },
+    { takes: [`${other.id} 10.45.0.0/99`] },
+  ])
+    assert.is(
+      (await root.as(box, 'PUT', path, { ...WIREGUARD, ...wrong })).status,
+      400,
+      JSON.stringify(wrong),
+    )
 })
 
 members('lets nobody tell a key that another member has, or goes over to', async () => {

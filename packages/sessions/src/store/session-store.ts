@@ -38,6 +38,18 @@ export function listSessions(
 
 const BETWEEN = `where id > :after and id <= :up_to and started_at_ms < :to_ms
   and (ended_at_ms is null or ended_at_ms >= :from_ms) order by id`
+const OF_SIM = `where imsi = :imsi and started_at_ms < :to_ms
+  and (ended_at_ms is null or ended_at_ms >= :from_ms) order by id desc limit 100`
+
+/** The newest sessions of a SIM that reach into a span. Throws `store_corrupt`. */
+export function sessionsOfSim(
+  reader: Reader,
+  imsi: string,
+  { fromMs, toMs }: TimeSpan,
+): Promise<readonly SessionRow[]> {
+  return SESSIONS.select(reader, OF_SIM, { imsi, from_ms: fromMs, to_ms: toMs })
+}
+
 const LAST = 'select coalesce(max(id), 0) as id from sessions_session'
 const FIRST = 'select coalesce(min(id), 0) as id from sessions_session'
 

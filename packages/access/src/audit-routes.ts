@@ -63,6 +63,8 @@ export function auditRoutes(context: Context): readonly Route[] {
       path: '/v1/audit',
       role: 'operator',
       summary: 'List the audit trail, newest first',
+      description:
+        'Each entry names who did what to what, and how it ended. Entries are chained by their hashes; svc audit verify checks the chain.',
       schema: { query: AUDIT_QUERY, response: pageSchema('entries', ENTRY_SCHEMA) },
       paged: true,
       conditional: true,

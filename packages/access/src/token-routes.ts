@@ -39,6 +39,7 @@ export function tokenRoutes(
       path: '/v1/tokens',
       role: 'admin',
       summary: 'List the scoped tokens, newest first',
+      description: 'Names, roles and times. The token itself was shown once, when it was made.',
       schema: { query: objectSchema(PAGE_QUERY), response: pageSchema('tokens', TOKEN_SCHEMA) },
       paged: true,
       handle: async (request) => ({ body: await tokenPage(context, lastUse, request.page()) }),

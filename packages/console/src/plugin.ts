@@ -13,8 +13,15 @@ export const plugin: Plugin = {
       folder: SITE,
       prefix: '/console-files',
       summary: 'What the console loads: scripts, styles, pictures',
+      description: 'Files with a hash in their name; they may be kept for a year.',
       group: 'This API',
-      page: { file: 'index.html', path: '/', summary: 'The console: a page for people', everyPage: true },
+      page: {
+        file: 'index.html',
+        path: '/',
+        summary: 'The console: a page for people',
+        description: 'Static HTML. It talks to /v1 alone, with the rights of the person who signs in.',
+        everyPage: true,
+      },
     }),
   }),
 }

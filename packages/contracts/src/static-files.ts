@@ -13,6 +13,7 @@ export interface StaticFiles {
   readonly prefix: `/${string}`
   /** What the files are, for the documentation of the API. */
   readonly summary: string
+  readonly description?: string
   /** Where the documentation groups the routes. */
   readonly group?: string
   /** The page itself: its file, the path at which it is served, and whether pages without a route of their own are it too. */
@@ -20,6 +21,7 @@ export interface StaticFiles {
     readonly file: string
     readonly path: `/${string}`
     readonly summary: string
+    readonly description?: string
     readonly everyPage?: boolean
   }
 }
@@ -84,6 +86,7 @@ export function staticRoutes(files: StaticFiles): readonly Route[] {
     path: `${files.prefix}/:file`,
     role: 'public',
     summary: files.summary,
+    ...(files.description === undefined ? {} : { description: files.description }),
     produces: [...new Set(Object.values(TYPES).map(mediaType)), OTHER_TYPE],
     errors: ['not_found'],
     conditional: true,
@@ -97,6 +100,7 @@ export function staticRoutes(files: StaticFiles): readonly Route[] {
     path: page.path,
     role: 'public',
     summary: page.summary,
+    ...(page.description === undefined ? {} : { description: page.description }),
     produces: ['text/html'],
     conditional: true,
     ...(page.everyPage === true ? { everyPage: true, schema: { query: FILTERS } } : {}),

@@ -56,6 +56,8 @@ export function lifecycleRoutes(context: Context, lifecycle: NodeLifecycle): rea
       role: 'operator',
       example: { from: 'provision', to: 'register' },
       summary: 'Move this node to another lifecycle state',
+      description:
+        'Each move checks its prerequisites; force skips those of the mesh, never the TX gate. A move that the table lacks is 409 invalid_transition.',
       schema: { body: BODY_SCHEMA, response: RESULT_SCHEMA },
       audit: 'lifecycle.transition',
       errors: ['invalid_transition'],

@@ -42,6 +42,7 @@ export function serviceRoutes(context: Context, lifecycle: NodeLifecycle, look: 
       path: '/v1/status',
       role: 'viewer',
       summary: 'State of the node and its core; answers once the node is ready',
+      description: 'The summary for people and scripts. GET /v1/health tells of each component.',
       schema: { response: STATUS_SCHEMA },
       errors: ['not_ready'],
       handle: async () => {

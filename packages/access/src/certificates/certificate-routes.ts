@@ -74,6 +74,7 @@ export function certificateRoutes({ context, forget }: Pick<People, 'context' | 
       path: '/v1/users/:id/certificates',
       role: 'admin',
       summary: 'List the client certificates of a user, newest first',
+      description: 'Subjects, fingerprints and validity; revoked ones included.',
       schema: {
         params: USER_PARAMS,
         query: objectSchema(PAGE_QUERY),

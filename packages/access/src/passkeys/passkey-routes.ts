@@ -107,6 +107,8 @@ function registerRoute(people: People, challenges: Challenges): Route {
     path: '/v1/auth/passkey/register/verify',
     role: 'viewer',
     summary: 'Take the passkey that the browser has made',
+    description:
+      "The second half of a registration: checks the browser's answer against the challenge of POST /v1/auth/passkey/register (WebAuthn level 2, §7.1).",
     schema: { body: MADE_BODY, response: PASSKEY_SCHEMA, status: 201 },
     bodyLimit: BODY_BYTES,
     audit: 'passkey.create',

@@ -87,6 +87,7 @@ function logoutRoute({ context, sessions, forget }: People): Route {
     path: '/v1/auth/logout',
     role: 'public',
     summary: 'End the session of the refresh cookie; its JWT opens nothing from the next request on',
+    description: 'Takes the refresh cookie away. A request without one is answered the same.',
     schema: { body: objectSchema({}), status: 204 },
     audit: 'auth.logout',
     errors: ['forbidden'],

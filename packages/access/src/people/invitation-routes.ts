@@ -84,6 +84,7 @@ function listRoute({ context }: People): Route {
     path: '/v1/users/invitations',
     role: 'admin',
     summary: 'List the invitations that can be accepted still',
+    description: 'Who is invited, with which roles, by whom and until when. The link was shown once.',
     schema: { query: objectSchema(PAGE_QUERY), response: pageSchema('invitations', LISTED_SCHEMA) },
     paged: true,
     handle: async (request) => {
@@ -104,6 +105,7 @@ function withdrawRoute(): Route {
     path: '/v1/users/invitations/:id',
     role: 'admin',
     summary: 'Withdraw an invitation; it is good for nothing from the next request on',
+    description: 'For a link that was sent to the wrong person.',
     schema: { params: objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id']), status: 204 },
     audit: 'user.uninvite',
     errors: ['invitation_not_found'],

@@ -17,6 +17,8 @@ export function ownPasswordRoute(people: People): Route {
     path: '/v1/auth/password',
     role: 'viewer',
     summary: 'Change your own password; every other session of yours ends',
+    description:
+      'Takes the current password and a second factor. Other sessions, and what was derived from them, end with the answer.',
     example: { password: 'the one before', code: '123456', new_password: 'correct horse battery staple' },
     schema: {
       body: objectSchema({ ...OWN_PROOF, new_password: NEW_PASSWORD_SCHEMA }, [

@@ -17,6 +17,7 @@ export function ownPrincipalRoute(): Route {
     path: '/v1/auth/me',
     role: 'viewer',
     summary: 'Say as whom the credential of this request speaks, and what it may do',
+    description: 'Kind, name and roles of the credential, with everything that these roles include.',
     schema: { response: SCHEMA },
     handle: async ({ principal: { kind, name, roles, expiresAtMs } }) => ({
       body: { kind, name, roles: [...roles].sort(), expires_at: timestampOrNull(expiresAtMs ?? null) },

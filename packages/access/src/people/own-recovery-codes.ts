@@ -18,6 +18,7 @@ function leftRoute({ context }: People): Route {
     path: PATH,
     role: 'viewer',
     summary: 'Say how many recovery codes of your own are left',
+    description: 'The codes themselves were shown once, when they were made.',
     schema: {
       response: objectSchema(
         {

@@ -83,6 +83,7 @@ function listRoute({ db }: Context): Route {
     path: '/v1/users',
     role: 'admin',
     summary: 'List the people who may log in, newest first',
+    description: 'Names, roles, second factors and last log-in.',
     schema: { query: objectSchema(PAGE_QUERY), response: pageSchema('users', USER_SCHEMA) },
     paged: true,
     handle: async (request) => ({ body: await userPage(db, request.page()) }),
@@ -139,6 +140,7 @@ function removeRoute({ context, forget }: People): Route {
     path: '/v1/users/:id',
     role: 'admin',
     summary: 'Remove a person; all sessions, credentials and tokens open nothing from the next request on',
+    description: 'The audit trail keeps the name. The last admin goes with force=true alone.',
     schema: { params: ID_PARAMS, query: FORCE_QUERY, status: 204 },
     audit: 'user.remove',
     errors: ['user_not_found', 'last_admin'],
@@ -161,6 +163,7 @@ function rolesRoute({ forget }: People): Route {
     role: 'admin',
     summary:
       'Set the roles of a person; one that is gone opens nothing from the next request on, by a token neither',
+    description: 'Replaces all roles. Nobody gives roles that they lack.',
     example: { roles: ['viewer'] },
     schema: {
       params: ID_PARAMS,

@@ -54,6 +54,8 @@ export function alertRoutes(parts: AlertParts): readonly Route[] {
       path: '/v1/alerts',
       role: 'viewer',
       summary: 'List alerts, newest first, those that are over included',
+      description:
+        'An alert is pending until its condition has held for the time of its rule, then firing, then resolved.',
       schema: {
         query: objectSchema({ ...PAGE_QUERY, ...FILTER }),
         response: pageSchema('alerts', ALERT_SCHEMA),

@@ -54,6 +54,8 @@ export function webhookRoutes(parts: AlertParts): readonly Route[] {
       path: '/v1/alerts/webhooks',
       role: 'viewer',
       summary: 'The receivers of alerts, and what they have not taken yet',
+      description:
+        'Deliveries are tried again for 24 hours with growing pauses, then parked. Secrets are not shown.',
       schema: {
         response: objectSchema(
           {

@@ -91,7 +91,7 @@ function textExample(schema: JsonSchema, name: string): string | undefined {
   const pattern = typeof schema.pattern === 'string' ? new RegExp(schema.pattern, 'u') : undefined
   const fits = (text: string): boolean =>
     text.length >= least && text.length <= most && pattern?.test(text) !== false
-  const isTime = /(^|_)at$|^from$|^to$|^since$/.test(name)
+  const isTime = schema.format === 'date-time' || /(^|_)at$|^from$|^to$|^since$/.test(name)
   const first = isTime ? [TEXTS[1] ?? '', ...TEXTS] : TEXTS
   return [...first, 'x'.repeat(least)].find(fits)
 }

@@ -10,7 +10,7 @@ import type { Endpoint } from '../host/endpoint.ts'
 import { errorsByStatus, isIdempotent } from './error-responses.ts'
 import { exampleOf } from './example.ts'
 import { groupOf } from './groups.ts'
-import { isSchema, responseSchema } from './schema-text.ts'
+import { isSchema, requestSchema, responseSchema } from './schema-text.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -38,9 +38,9 @@ export function operationOf(endpoint: Endpoint): Json {
   }
 }
 
-/** `GET /v1/nodes/:id` becomes `get_v1_nodes_id`. */
-function operationId(route: Route): string {
-  return `${route.method.toLowerCase()}${route.path.replaceAll(/[^A-Za-z0-9]+/g, '_')}`
+/** `GET /v1/nodes/:id` becomes `get_v1_nodes_id`, `GET /` `get_root`. */
+function operationId({ method, path }: Route): string {
+  return method.toLowerCase() + (path === '/' ? '_root' : path.replaceAll(/[^A-Za-z0-9]+/g, '_'))
 }
 
 /** One of them is enough. */
@@ -104,8 +104,11 @@ function requestBodyOf({ route, bodyLimit }: Endpoint): Json {
   if (route.method === 'GET' || (body === undefined && route.consumes === undefined)) return {}
   const content: Record<string, Json> = {}
   if (body !== undefined)
-    content[JSON_TYPE] = { schema: body, ...withExample(route.example ?? exampleOf(body, false)) }
-  for (const type of route.consumes ?? []) content[type] ??= {}
+    content[JSON_TYPE] = {
+      schema: requestSchema(body),
+      ...withExample(route.example ?? exampleOf(body, false)),
+    }
+  for (const type of route.consumes ?? []) content[type] ??= { schema: contentSchema(type) }
   const required = body?.required
   const isRequired =
     body === undefined || body.type !== 'object' || (Array.isArray(required) && required.length > 0)
@@ -133,11 +136,18 @@ function successOf(route: Route): Json {
       type,
       type.endsWith('json') && response !== undefined
         ? { schema: responseSchema(response), ...withExample(exampleOf(response, true)) }
-        : {},
+        : { schema: contentSchema(type) },
     ]),
   )
   const description = status === 204 ? 'Done; nothing to show.' : 'Done.'
   return types.length === 0 ? { description, headers } : { description, headers, content }
+}
+
+/** Text, or octets as generators know them. */
+function contentSchema(type: string): Json {
+  return type.startsWith('text/') || type.endsWith('xml')
+    ? { type: 'string' }
+    : { type: 'string', format: 'binary' }
 }
 
 function withExample(example: unknown): Json {

@@ -2,17 +2,38 @@ import type { JsonSchema } from '@steeple/contracts'
 
 const GROWS = 'More values may be added within v1: treat an unknown one as something new, not as an error.'
 
+type Change = (schema: JsonSchema) => JsonSchema
+
 /** A response schema with a word to clients at each enumeration: it may grow (contract section 2). */
 export function responseSchema(schema: JsonSchema): JsonSchema {
-  const copy: Record<string, unknown> = {}
-  for (const [keyword, value] of Object.entries(schema)) copy[keyword] = copied(keyword, value)
-  if (!Array.isArray(schema.enum)) return copy
+  return mapped(schema, (one) => growing(portable(one)))
+}
+
+/** A request schema as foreign programs read it. */
+export function requestSchema(schema: JsonSchema): JsonSchema {
+  return mapped(schema, portable)
+}
+
+/** Without a pattern of Unicode classes, which regular expressions of Python, Go and Rust have in other forms or not at all. */
+function portable({ pattern, ...rest }: JsonSchema): JsonSchema {
+  const isForeign = typeof pattern === 'string' && /\\p\{/.test(pattern)
+  return pattern === undefined || isForeign ? rest : { ...rest, pattern }
+}
+
+function growing(schema: JsonSchema): JsonSchema {
+  if (!Array.isArray(schema.enum)) return schema
   const { description } = schema
   return {
-    ...copy,
+    ...schema,
     description: typeof description === 'string' ? `${description} ${GROWS}` : GROWS,
     'x-growable': true,
   }
+}
+
+function mapped(schema: JsonSchema, change: Change): JsonSchema {
+  const copy: Record<string, unknown> = {}
+  for (const [keyword, value] of Object.entries(schema)) copy[keyword] = copied(keyword, value, change)
+  return change(copy)
 }
 
 /** Keywords whose members are schemas by name. */
@@ -34,16 +55,16 @@ const NESTED = new Set([
   'unevaluatedProperties',
 ])
 
-function copied(keyword: string, value: unknown): unknown {
+function copied(keyword: string, value: unknown, change: Change): unknown {
   if (NAMED.has(keyword) && isSchema(value)) {
-    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, nested(member)]))
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, nested(member, change)]))
   }
-  return NESTED.has(keyword) ? nested(value) : value
+  return NESTED.has(keyword) ? nested(value, change) : value
 }
 
-function nested(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(nested)
-  return isSchema(value) ? responseSchema(value) : value
+function nested(value: unknown, change: Change): unknown {
+  if (Array.isArray(value)) return value.map((one) => nested(one, change))
+  return isSchema(value) ? mapped(value, change) : value
 }
 
 /** Whether a value is a schema object (a schema may be a boolean too, which has nothing to say). */

@@ -34,6 +34,7 @@ export function docsRoutes(): readonly Route[] {
         path === '/v1/docs'
           ? 'The documentation of this API, to read and try'
           : `${file} of the documentation page`,
+      description: 'Part of the build: it needs no other network, and sends requests to this service alone.',
       produces: [type.replace(/;.*/, '')],
       conditional: true,
       handle: async (request: RequestContext) => {

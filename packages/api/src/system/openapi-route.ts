@@ -13,6 +13,7 @@ export function openapiRoute(core: EdgeCore, live: () => readonly Endpoint[]): R
     path: '/v1/openapi.json',
     role: 'public',
     summary: 'This API as an OpenAPI 3.1 document',
+    description: 'Made from the routes that serve now: a part that is left out or not loaded has none.',
     schema: { response: { type: 'object' } },
     conditional: true,
     handle: async (request: RequestContext) => {

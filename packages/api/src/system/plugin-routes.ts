@@ -114,6 +114,7 @@ export function pluginRoutes(core: EdgeCore): readonly Route[] {
       path: '/v1/plugins',
       role: 'admin',
       summary: 'Every plugin that is known, with its state',
+      description: 'Loaded, disabled, failed with its reason, or waiting for what it requires.',
       paged: true,
       conditional: true,
       schema: { response: pageSchema('plugins', PLUGIN_SCHEMA) },

@@ -44,6 +44,7 @@ export function secretRoutes(core: EdgeCore): readonly Route[] {
       path: '/v1/plugins/:name/secrets',
       role: 'admin',
       summary: 'The secrets that a plugin keeps, and where each value is',
+      description: 'Names only: a value is sealed in the store, in a file, or missing.',
       schema: {
         params: objectSchema({ name: NAME }, ['name']),
         response: objectSchema({ secrets: { type: 'array', items: STATE } }, ['secrets']),
@@ -68,6 +69,8 @@ export function secretRoutes(core: EdgeCore): readonly Route[] {
       role: 'admin',
       audit: 'plugin.secret.remove',
       summary: 'Removes the sealed value of a secret',
+      description:
+        'The plugin goes on without it from the next start, or reload, on. A value in a file stays.',
       schema: { params: KEY_PARAMS, response: STATE },
       errors,
       handle: async (request) => await change(request.params, undefined, request),

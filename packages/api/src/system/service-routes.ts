@@ -28,6 +28,8 @@ export function serviceRoutes(core: EdgeCore): readonly Route[] {
       path: '/v1/healthz',
       role: 'public',
       summary: 'Whether the process serves and its store answers',
+      description:
+        '200 while it does, 503 when the store does not answer. Asks neither core nor radio: GET /v1/health does.',
       urgent: true,
       schema: { response: objectSchema({ status: { const: 'ok' }, version: TEXT }, ['status', 'version']) },
       errors: [storeUnavailable.code],
@@ -42,6 +44,7 @@ export function serviceRoutes(core: EdgeCore): readonly Route[] {
       path: '/v1/version',
       role: 'public',
       summary: 'What is running: service, API and plugins',
+      description: 'Versions of the service, of this API and of each plugin that serves.',
       schema: {
         response: objectSchema(
           {

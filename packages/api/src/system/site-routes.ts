@@ -33,6 +33,7 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
       path: '/docs',
       role: 'public',
       summary: 'The documentation: leads to its first page',
+      description: 'Redirects. The pages are part of the build and need no internet.',
       schema: { status: 302 },
       errors: ['not_found'],
       handle: async () => {
@@ -46,6 +47,7 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
         path,
         role: 'public',
         summary: 'A page of the documentation, or what a page loads',
+        description: "HTML, styles and pictures of the build's own documentation.",
         produces: [...Object.values(TYPES), TEXT],
         errors: ['not_found'],
         conditional: true,

@@ -44,6 +44,7 @@ export function closedRoutes({ context }: BackupParts): readonly Route[] {
       role: 'admin',
       summary:
         'List what restores have closed: good for one use, and perhaps used since the backup was taken',
+      description: 'By kind. Each opens nothing until POST /v1/restore/reopen.',
       schema: { query: objectSchema({ ...PAGE_QUERY, kind: KIND }), response: pageSchema('closed', ITEM) },
       paged: true,
       handle: async (request) => ({

@@ -112,6 +112,8 @@ function listRoute({ certs }: CertParts): Route {
     path: '/v1/esim/certs',
     role: 'admin',
     summary: 'List the certificates of the SM-DP+, newest first',
+    description:
+      'CI, EUM, DPauth, DPpb and DPtls (SGP.22 §4.5), with what each is used for and until when it is valid.',
     schema: { query: objectSchema(PAGE_QUERY), response: pageSchema('certs', CERT_SCHEMA) },
     paged: true,
     handle: async (request) => ({ body: certPage(certs.all(), certs.inUse(), request.page()) }),
@@ -124,6 +126,7 @@ function oneRoute({ certs }: CertParts): Route {
     path: '/v1/esim/certs/:id',
     role: 'admin',
     summary: 'Show a certificate with its PEM; never its key',
+    description: 'The key of a certificate never leaves the box.',
     schema: { params: PARAMS, response: CERT_PEM_SCHEMA },
     errors: [esimCertNotFound.code],
     handle: async ({ params }) => {

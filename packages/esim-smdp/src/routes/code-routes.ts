@@ -46,6 +46,8 @@ export function codeRoutes(parts: EsimParts): readonly Route[] {
       path: '/v1/esim/codes',
       role: 'sim:issuer',
       summary: 'List the activation codes, newest first',
+      description:
+        'State of each code and of its download. The matching id is shown when a code is issued and in its QR code alone.',
       schema: {
         query: objectSchema({ ...PAGE_QUERY, ...FILTER }),
         response: pageSchema('codes', CODE_SCHEMA),
@@ -59,6 +61,7 @@ export function codeRoutes(parts: EsimParts): readonly Route[] {
       path: '/v1/esim/codes/:token',
       role: 'sim:issuer',
       summary: 'One activation code',
+      description: "As in the list. The token is the code's own id, not its matching id.",
       schema: { params: TOKEN_PARAMS, response: CODE_SCHEMA },
       errors: ['esim_code_not_found', 'store_corrupt'],
       handle: async (request) => {

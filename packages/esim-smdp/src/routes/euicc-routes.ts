@@ -48,6 +48,8 @@ export function euiccRoutes({ context, vault }: EsimParts): readonly Route[] {
       // It shows no secret: neither matching ids nor whole EIDs.
       role: 'viewer',
       summary: 'List the eUICCs that have downloaded from here, and what became of their profiles',
+      description:
+        'An eUICC is known by its EID and the CI that vouches for it. Of the EID the last four digits are shown.',
       schema: { response: LIST },
       errors: ['store_corrupt'],
       paged: true,

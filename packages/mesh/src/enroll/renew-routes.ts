@@ -40,6 +40,8 @@ export function renewRoutes(parts: EnrollParts, refusals: Refusals): readonly Ro
       path: '/v1/mesh/challenge',
       role: 'public',
       summary: 'Get a nonce to renew a certificate that has expired',
+      description:
+        'The member signs it with the key of its certificate, and sends both to POST /v1/nodes/{id}/enroll.',
       schema: {
         response: objectSchema({ nonce: { type: 'string' }, expires_in_s: { type: 'integer' } }, [
           'nonce',

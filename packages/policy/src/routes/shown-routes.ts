@@ -53,6 +53,7 @@ export function shownRoutes(context: Context, policy: CurrentPolicy, control: Tx
       path: '/v1/tx/profiles',
       role: 'viewer',
       summary: 'The radio profiles that are configured, and whether each may be armed',
+      description: 'Profiles of ran.profiles with their frequencies, and what keeps each off the air now.',
       schema: { response: all({ profiles: { type: 'array', items: PROFILE } }) },
       errors: ['store_corrupt'],
       handle: async () => ok({ profiles: await control.profiles() }),

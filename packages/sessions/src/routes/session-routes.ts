@@ -36,6 +36,8 @@ export function sessionRoutes(context: Context, order: SourceOrder): readonly Ro
       path: '/v1/sessions',
       role: 'viewer',
       summary: 'List the sessions of phones, newest first',
+      description:
+        'Live sessions; those that have ended with state=ended, as long as the policy keeps them. Subscribers are named by hash.',
       schema: {
         query: objectSchema({ ...PAGE_QUERY, ...FILTERS }),
         response: pageSchema('sessions', SESSION_SCHEMA),

@@ -39,6 +39,8 @@ export function exportRoute(parts: SimsParts): Route {
     path: '/v1/sims/export',
     role: 'sim:issuer',
     summary: 'All SIMs as CSV, without secrets',
+    description:
+      'Streamed. Takes the filters of the list. Cells that begin with = + - @ are neutralised for spreadsheets.',
     schema: { query: objectSchema(FILTER_PROPERTIES) },
     produces: ['text/csv'],
     errors: ['southbound_unavailable', 'store_corrupt'],

@@ -25,6 +25,7 @@ export function labelRoute(parts: SimsParts): Route {
     path: '/v1/sims/:imsi/label',
     role: 'sim:issuer',
     summary: 'Give a SIM a label, to find it again',
+    description: 'A text for people: a name, a place, a shelf. null takes it away.',
     schema: { params: HASH_PARAMS, body: BODY, response: SIM_SCHEMA },
     errors: ['sim_not_found', staleChange.code, 'store_corrupt'],
     audit: 'sim.label',

@@ -30,6 +30,8 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
       path: '/v1/sims',
       role: 'viewer',
       summary: 'List the SIMs, newest first, or search them',
+      description:
+        'Filters can be combined. q finds words of labels, and ends of card and phone numbers; identifiers as a whole go to POST /v1/sims/find.',
       schema: {
         query: objectSchema({ ...PAGE_QUERY, ...FILTER_PROPERTIES }),
         response: pageSchema('sims', SIM_SCHEMA),
@@ -43,6 +45,7 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
       path: '/v1/sims/:imsi',
       role: 'viewer',
       summary: 'One SIM',
+      description: 'By the hash of its IMSI. Its keys and its IMSI are in no answer.',
       schema: { params: HASH_PARAMS, response: SIM_SCHEMA },
       conditional: true,
       errors: ['sim_not_found', 'store_corrupt'],

@@ -63,6 +63,7 @@ export function levelRoutes(parts: SupportParts): readonly Route[] {
       path: '/v1/log-level',
       role: 'admin',
       summary: 'What is logged, by component, and until when',
+      description: 'Levels that were set for a while return by themselves.',
       schema: { response: VIEW_SCHEMA },
       handle: async () => ok(viewOf(parts, context.use(logControlRef).holds())),
     }),

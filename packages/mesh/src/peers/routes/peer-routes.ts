@@ -90,6 +90,7 @@ export function peerRoutes(parts: PeersParts): readonly Route[] {
       path: '/v1/peers/:id',
       role: 'viewer',
       summary: 'One peer',
+      description: 'As in the list, with its routes and why it is not active.',
       schema: { params: PEER_PARAMS, response: PEER_SCHEMA },
       errors: ['peer_not_found', 'store_corrupt'],
       handle: async ({ params }) => {

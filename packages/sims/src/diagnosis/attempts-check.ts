@@ -13,12 +13,13 @@ export function attemptsCheck(facts: Facts, isHindered: boolean): Check {
   const isOn = sight.attached === true || isHeldAsOn(facts)
   const [attempt] = phone?.attempts ?? []
   if (attempt !== undefined) {
-    const words = wordsOf(attempt)
-    const advice = ADVICE[attempt.refusal](facts)
-    // Who is on may have been refused another connection since.
-    if (isOn && refusedSince(facts) === undefined) return doubtful(name, words, advice)
     // One that is to be off is refused as it should be: its state says what to do.
-    return wantedInHss(row.state) === 'open' ? failed(name, words, advice) : doubtful(name, words, null)
+    const advice = wantedInHss(row.state) === 'open' ? ADVICE[attempt.refusal](facts) : null
+    // Who is on may have been refused another connection since.
+    const isOnSince = isOn && refusedSince(facts) === undefined
+    return advice === null || isOnSince
+      ? doubtful(name, wordsOf(attempt), advice)
+      : failed(name, wordsOf(attempt), advice)
   }
   if (isOn)
     return fine(

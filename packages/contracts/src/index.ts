@@ -261,6 +261,7 @@ export { type SessionHistory, sessionHistoryRef } from './session-history.ts'
 export { type AlertRule, type AlertWebhook, type Settings, sectionOf } from './settings.ts'
 export { type SimRegister, simRegisterRef } from './sim-register.ts'
 export {
+  type HomeNetworkKey,
   type OpenableSim,
   type PreparedSims,
   type SimCard,

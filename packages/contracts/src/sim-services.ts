@@ -140,9 +140,20 @@ export interface PreparedSims {
    */
   issueIn(tx: MutationTx): Promise<{ readonly detail: Readonly<Record<string, unknown>> }>
 }
+/** A public key of the home network, which phones conceal the IMSI with. TS 33.501 annex C. */
+export interface HomeNetworkKey {
+  /** Its identifier, of one octet. */
+  readonly id: number
+  /** Protection scheme: A is 1, B is 2. */
+  readonly scheme: number
+  /** X25519, or a point of P-256, compressed. */
+  readonly publicKey: Uint8Array
+}
 /** One SIM as it was when it was read, with what is sealed of it, which is opened when it is asked for. */
 export interface OpenableSim {
   readonly view: SubscriberView
+  /** Telephone number, digits without a plus; absent for a SIM without one. */
+  readonly msisdn?: string | undefined
   /** ASCII digits with the check digit, empty when it has none; the caller's own. Throws `store_corrupt`. */
   iccid(): Uint8Array
   /** Throws `store_corrupt`. */
@@ -170,6 +181,8 @@ export interface SimIssuer {
   batch(batchId: string, after: string, limit: number): Promise<readonly SimCard[]>
   /** The card with that ICCID (digits with the check digit), unless its SIM is revoked. */
   byIccid(iccid: string): Promise<SimCard | undefined>
+  /** The home network keys whose private halves the core has: what cards and profiles conceal the IMSI with. Absent: none. */
+  homeNetworkKeys?(): Promise<readonly HomeNetworkKey[]>
   /** Ends a SIM for good, in the caller's mutation, whose audit entry should say so. Throws `sim_not_found`. */
   revokeIn(tx: MutationTx, imsi: ImsiHash): Promise<void>
 }
@@ -181,5 +194,6 @@ export const simIssuerRef: ServiceRef<SimIssuer> = serviceRef<SimIssuer>('sims.i
   cards: 'function',
   batch: 'function',
   byIccid: 'function',
+  homeNetworkKeys: 'function?',
   revokeIn: 'function',
 })

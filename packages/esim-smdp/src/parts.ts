@@ -62,6 +62,10 @@ export interface ProfileFacts extends Omit<SimCredentials, 'imsi' | 'iccid' | 'w
   readonly iccid: string
   readonly mncLength: 2 | 3
   readonly spn: string
+  /** Digits without a plus; absent for a SIM without a number. */
+  readonly msisdn?: string | undefined
+  /** EF.SUCI_Calc_Info; absent or empty: nothing to conceal the IMSI with. */
+  readonly suci?: Uint8Array | undefined
 }
 
 /** A template that was read and found good. */

@@ -1,4 +1,4 @@
-import { notFound, type Reader, type Settings, storeCorrupt, type Vault } from '@steeple/contracts'
+import { notFound, type Reader, storeCorrupt, type Vault } from '@steeple/contracts'
 import { parsePlmn } from '@steeple/telecom'
 import { cardsOfBatch, cardsOfImport } from './batch/cards.ts'
 import { wipe } from './secrets/octets.ts'
@@ -17,10 +17,7 @@ export interface BatchPlace {
   readonly homeKeys: ReadonlySet<number>
 }
 
-/** The home network keys that the core's UDM is given, by id: of the drivers for cores that of Open5GS alone gives any. */
-export function homeKeysOf({ core, core_a: coreA }: Pick<Settings, 'core' | 'core_a'>): ReadonlySet<number> {
-  return new Set(core === 'core_a' ? coreA.hnet.map(({ id }) => id) : [])
-}
+export { homeKeysOf } from './secrets/suci-info.ts'
 
 /**
  * The cards of a batch or an import in clear text, for a card writer. The one way in which keys leave the node as text.

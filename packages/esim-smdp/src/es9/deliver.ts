@@ -127,7 +127,7 @@ async function boundFor(core: Es9Core, open: Open, { otpk }: DownloadOk): Promis
   if (refusal !== undefined || sim === undefined)
     return await refuseDelivery(core, session, refusal ?? 'matching_id')
   const identity = identityOf(core, session)
-  const { metadata, octets } = profileOf(core, code, sim)
+  const { metadata, octets } = await profileOf(core, code, sim)
   try {
     const tid = tidOctets(session.tid)
     return bindProfile({ identity, tid, eid, euiccOtpk: otpk, metadata, profile: octets, mode: 'ppk' }).bpp

@@ -1,5 +1,6 @@
 import type { OpenableSim, SubscriberView } from '@steeple/contracts'
 import { storeMetadata } from '../bpp/metadata.ts'
+import { suciOctets } from '../profile/subscription.ts'
 import type { CodeRow } from '../store/rows.ts'
 import type { Es9Core } from './core.ts'
 
@@ -17,8 +18,9 @@ export function metadataOf(core: Es9Core, code: CodeRow, { view, iccid }: Openab
 }
 
 /** The whole profile, made from the template. Throws as `metadataOf`, and what the template throws. */
-export function profileOf(core: Es9Core, code: CodeRow, sim: OpenableSim): Profile {
+export async function profileOf(core: Es9Core, code: CodeRow, sim: OpenableSim): Promise<Profile> {
   const { parts } = core
+  const keys = (await parts.issuer.homeNetworkKeys?.()) ?? []
   const { view } = sim
   const credentials = sim.credentials()
   try {
@@ -34,6 +36,8 @@ export function profileOf(core: Es9Core, code: CodeRow, sim: OpenableSim): Profi
       puk2: credentials.puk2,
       mncLength: plmnOf(view).mnc.length === 3 ? 3 : 2,
       spn: parts.context.config.provider_name,
+      msisdn: sim.msisdn,
+      suci: suciOctets(keys),
     })
     return { metadata: metadataWith(core, code, view, credentials.iccid), octets }
   } finally {

@@ -37,15 +37,21 @@ export function withRecord(file: Piece, octets: Uint8Array): Piece {
   const descriptor = partOf(file, FILE.descriptor)
   const kind = partOf(descriptor, FCP.descriptor)?.value
   const size = sizeOf(file)
-  if (descriptor === undefined || kind === undefined || kind.length !== 4 || size === undefined)
+  const length = recordLength(file)
+  if (descriptor === undefined || kind === undefined || length === undefined || size === undefined)
     return withContent(file, octets)
-  const length = ((kind[2] ?? 0) << 8) | (kind[3] ?? 0)
   if (length === 0 || length >= octets.length) return withContent(file, octets)
   const records = Math.floor(size / length)
   const wider = Uint8Array.of(kind[0] ?? 0, kind[1] ?? 0, octets.length >> 8, octets.length & 0xff)
   const described = withPart(descriptor, leaf(FCP.descriptor, wider))
   const sized = withPart(described, leaf(FCP.size, minimal(records * octets.length)))
   return withContent(withPart(file, sized), octets)
+}
+
+/** Octets of a record as its FCP says; undefined where the specification's template does, or it has no records. */
+export function recordLength(file: Piece): number | undefined {
+  const kind = partAt(file, FILE.descriptor, FCP.descriptor)?.value
+  return kind?.length === 4 ? ((kind[2] ?? 0) << 8) | (kind[3] ?? 0) : undefined
 }
 
 /** The file with `octets` from `start` on, where one of its contents has that place; otherwise itself. */

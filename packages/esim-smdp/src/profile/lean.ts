@@ -27,8 +27,8 @@ const SUCI_OCTET = 15
 const SUCI_BITS = 0x18
 
 /**
- * The template without what no network of this kind uses, so that an eUICC need not have it: CSIM, and SUCI, for which there is
- * no key of the home network in it (phones take the null scheme then, TS 33.501 §6.12.2). An eUICC refuses a profile whose
+ * The template without what no network of this kind uses, so that an eUICC need not have it: CSIM, and SUCI by the USIM, which
+ * phones calculate by themselves (`withSuci`; the null scheme without a key, TS 33.501 §6.12.2). An eUICC refuses a profile whose
  * mandatory services and file templates it has not. It is smaller by a third.
  */
 export function lean(elements: readonly ProfileElement[]): readonly ProfileElement[] {

@@ -105,12 +105,18 @@ function withValues(list: Piece, codes: ReadonlyMap<number, Uint8Array>): Piece 
   })
 }
 
-/** EF.SPN. */
+/** What TS.48 calls itself in the header: no word of it for a profile of people. */
+const TEST_PROFILE = 'GSMA Generic eUICC Test Profile'
+
+/** EF.SPN, and the type of the profile where the template's is that of the test profile. */
 export const withProvider: Step = (elements, facts) => {
   const spn = spnOctets(facts.spn)
-  return withElements(elements, ELEMENT.usim, (piece) =>
-    withEach(piece, 0xad, (file) => withContent(file, spn)),
+  const named = withElements(elements, ELEMENT.header, (piece) =>
+    withEach(piece, 0x82, (type) =>
+      Buffer.from(type.value).toString() === TEST_PROFILE ? leaf(0x82, Buffer.from(facts.spn)) : type,
+    ),
   )
+  return withElements(named, ELEMENT.usim, (piece) => withEach(piece, 0xad, (file) => withContent(file, spn)))
 }
 
 /** EF.AD of the USIM and of the ISIM: normal operation, and the digits of the MNC. TS 31.102 §4.2.18, TS 31.103 §4.2.5. */

@@ -15,15 +15,16 @@ import {
   withOperation,
   withProvider,
 } from './steps.ts'
+import { withNumber, withSuci } from './subscription.ts'
 import { type Piece, settled, written } from './tree.ts'
 import { validate } from './validate.ts'
 
 /** Who the SIM is and with what it proves it: what other tools that personalise write as well. */
 export const IDENTITY: readonly Step[] = [withIccid, withImsi, withKeys, withCodes]
-/** What is alike in all profiles of one network: nothing of it needs more than the network's code and the provider's name. */
-const NETWORK: readonly Step[] = [withProvider, withOperation, withNetwork]
+/** What is alike in all profiles of one network: it needs the network's code, the provider's name and its public keys. */
+const NETWORK: readonly Step[] = [withProvider, withOperation, withNetwork, withSuci]
 /** What is left then. */
-const SIM: readonly Step[] = [...IDENTITY, withIms, withOwnKeys]
+const SIM: readonly Step[] = [...IDENTITY, withNumber, withIms, withOwnKeys]
 /** Networks whose elements are remembered. */
 const MOST_NETWORKS = 16
 
@@ -46,7 +47,7 @@ function templateOf(elements: readonly ProfileElement[]): ProfileTemplate {
   const networks = new Map<string, readonly Piece[]>()
   const ofNetwork = (facts: ProfileFacts): readonly Piece[] => {
     const { mcc, mnc } = plmnOf(facts.imsi, facts.mncLength)
-    const name = `${mcc}-${mnc} ${facts.spn}`
+    const name = `${mcc}-${mnc} ${Buffer.from(facts.suci ?? []).toString('hex')} ${facts.spn}`
     const known = networks.get(name)
     if (known !== undefined) return known
     const made = NETWORK.reduce<readonly Piece[]>(

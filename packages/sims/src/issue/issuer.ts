@@ -9,6 +9,7 @@ import {
 import type { SimsParts } from '../parts.ts'
 import { wipeCard } from '../secrets/card.ts'
 import { openCard, openImsi } from '../secrets/sealing.ts'
+import { homeKeysOf, homeNetworkKeys } from '../secrets/suci-info.ts'
 import { changeSim } from '../states/change.ts'
 import { type CardSim, cardsAmong, cardsOfBatchAfter } from '../store/card-store.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
@@ -53,6 +54,7 @@ export function simIssuer(parts: SimsParts): SimIssuer {
       if (row === undefined) return undefined
       return {
         view: viewOf(row),
+        msisdn: row.msisdn ?? undefined,
         iccid: () => iccidOf(vault, row),
         credentials: () => credentialsOf(vault, row),
       }
@@ -65,6 +67,8 @@ export function simIssuer(parts: SimsParts): SimIssuer {
       const [card] = hash === undefined ? [] : await cardsAmong(context.db, [hash])
       return card && cardOf(card)
     },
+    homeNetworkKeys: async () =>
+      await homeNetworkKeys(context.settings.server.data_dir, homeKeysOf(context.settings)),
     revokeIn: async (tx, imsi) => {
       await changeSim(parts, context.db.join(tx), imsi, { action: 'revoke' })
     },

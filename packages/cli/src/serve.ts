@@ -29,6 +29,7 @@ import { type HangUp, keepHangUp } from './hang-up.ts'
 import { COMMAND_VARIABLES } from './place.ts'
 import { keepHeapSmall } from './spare-heap.ts'
 import { buildDate, ownVersion } from './version.ts'
+import { createWatchdog } from './watchdog.ts'
 
 /** A shutdown that takes longer is cut off: plugins have 5 s to drain and 5 s to stop. */
 const SHUTDOWN_LIMIT_MS = 15_000
@@ -90,6 +91,7 @@ async function serveOnce({ flags, packages, watch, isFirst }: Run): Promise<bool
     ...(built === undefined ? {} : { buildDate: built }),
     packages,
     isSafeMode: flags.safeMode === true,
+    watchLoop: watch.loop,
   })
   watch.blame = (error) => kernel.registry.blame(error)
   let edge: Edge | undefined
@@ -231,6 +233,8 @@ interface ProcessWatch {
   /** Says which installed plugins an error may have come from, once there is a kernel. */
   blame: (error: unknown) => readonly string[]
   readonly hangUp: HangUp
+  /** Ends the process with a note in that file when its event loop does not turn any more. */
+  readonly loop: (note: string) => void
   /**
    * The first SIGTERM or SIGINT, or the end of a parent that holds a channel to this process (`npm start`). Later ones
    * change nothing: a terminal sends SIGINT to every process of the group.
@@ -247,19 +251,40 @@ function watchProcess(): ProcessWatch {
     log: undefined,
     blame: () => [],
     hangUp: keepHangUp(),
+    loop: createWatchdog(),
     ending: Promise.race([...told, orphaned]),
   }
+  let isOver = false
   const fatal = (kind: string) => (error: unknown) => {
     const folders = watch.blame(error)
     const remedy = folders.length === 0 ? {} : { plugin_folders: folders, remedy: REMEDY }
     if (watch.log === undefined) process.stderr.write(`svc: ${kind}: ${String(error)}\n`)
     watch.log?.error({ err: error, ...remedy }, kind)
     watch.log?.flush()
+    isOver = true
     process.exit(1)
   }
+  // A plugin that ends the process has its code in the stack of that.
+  process.on('exit', (code) => {
+    const folders = isOver ? [] : watch.blame(stackOf(`the process was ended with ${code}`))
+    if (folders.length === 0) return
+    watch.log?.error({ code, plugin_folders: folders, remedy: REMEDY }, 'a plugin has ended the process')
+    watch.log?.flush()
+  })
   process.on('uncaughtException', fatal('an error was not caught'))
   process.on('unhandledRejection', fatal('a promise was not awaited'))
   return watch
+}
+
+/** An error with a stack as deep as there is. */
+function stackOf(message: string): Error {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 200
+  try {
+    return new Error(message)
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
 }
 
 async function reload(kernel: Kernel, source: ConfigOptions, log: KernelLog): Promise<void> {

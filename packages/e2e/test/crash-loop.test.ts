@@ -74,4 +74,89 @@ loop(
   { limitMs: 360_000 },
 )
 
+/** What keeps the event loop from turning, or ends the process, when it is asked for. */
+const BAD_ROUTES = `{
+  method: 'GET',
+  path: '/v1/late/:how',
+  role: 'viewer',
+  summary: 'Does not answer',
+  handle: async (request) => {
+    if (request.params.how === 'loop') for (;;);
+    if (request.params.how === 'exit') process.exit(3)
+    return { body: {} }
+  },
+},`
+
+for (const [how, line] of [
+  ['loop', /svc: the event loop has not turned for \d+ s, in handle file:.*late@1\.0\.0/],
+  ['exit', /"msg":"a plugin has ended the process"/],
+] as const)
+  loop(
+    `ends by itself when a plugin does not let it turn or ends it (${how}), and goes without it from the third start on`,
+    async () => {
+      await using dir = await tempDir()
+      const dataDir = join(dir.path, 'data')
+      const processes = startedProcesses()
+      const start = () => processes.start({ dataDir, env: AS_NPM_START })
+      try {
+        await (await start()).stop()
+        installVersion(dataDir, { id: 'late', version: '1.0.0', code: sourceOf({ routes: BAD_ROUTES }) })
+        for (let round = 0; round < 2; round++) {
+          const service = await start()
+          await until(async () => (await plugin(service))?.state === 'running', PATIENCE_MS)
+          if (how === 'loop' && round === 0) await isNotEndedByAStop(service)
+          await service.request('GET', `/v1/late/${how}`).catch(() => undefined)
+          await ended(service)
+          await until(async () => line.test(service.output()), PATIENCE_MS)
+        }
+        const third = await start()
+        await until(async () => (await plugin(third))?.state === 'failed', PATIENCE_MS)
+        assert.match((await plugin(third))?.error ?? '', /has ended the service 2 times in a row/)
+        assert.is(await third.stop(), 0)
+      } finally {
+        processes.endAll()
+      }
+    },
+    { limitMs: 360_000 },
+  )
+
+const ended = ({ child }: Service): Promise<void> =>
+  until(async () => child.exitCode !== null || child.signalCode !== null, PATIENCE_MS)
+
+/** A process that stands still as a whole, as a suspended machine does, has no loop that does not turn. */
+async function isNotEndedByAStop({ child, request }: Service): Promise<void> {
+  const sinceMs = performance.now()
+  child.kill('SIGSTOP')
+  await until(async () => performance.now() - sinceMs > 9_000, PATIENCE_MS)
+  child.kill('SIGCONT')
+  assert.is((await request('GET', '/v1/healthz')).status, 200)
+}
+
+loop(
+  'goes without a plugin whose first setup did not end or ended the process',
+  async () => {
+    await using dir = await tempDir()
+    const dataDir = join(dir.path, 'data')
+    const processes = startedProcesses()
+    const start = () => processes.start({ dataDir, env: AS_NPM_START })
+    try {
+      for (const [id, setup] of Object.entries({ endless: 'for (;;);', ending: 'process.exit(3)' })) {
+        const service = await start()
+        installVersion(dataDir, { id, version: '1.0.0', code: sourceOf({ setup }) })
+        await service.request('POST', `/v1/plugins/${id}/load`).catch(() => undefined)
+        await ended(service)
+        const next = await start()
+        const { body } = await next.request('GET', '/v1/plugins')
+        const { state, error } = body.plugins.find(({ name }: { name: string }) => name === id)
+        assert.is(state, 'failed', id)
+        assert.match(error ?? '', /has ended the service|the service ended while it was loaded/)
+        assert.is(await next.stop(), 0)
+      }
+    } finally {
+      processes.endAll()
+    }
+  },
+  { limitMs: 360_000 },
+)
+
 loop.run()

@@ -32,6 +32,8 @@ export interface KernelOptions {
   readonly packages: readonly string[]
   /** Leaves every installed plugin alone: for a service that one of them keeps from working. */
   readonly isSafeMode?: boolean
+  /** Has the process ended when its event loop does not turn any more, with a note in that file; called before installed code runs. */
+  readonly watchLoop?: (note: string) => void
 }
 
 /** How often the time is written down that the next start measures the machine's clock against. */

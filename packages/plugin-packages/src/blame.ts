@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Clock } from '@steeple/contracts'
-import type { KeptStates } from './kept-states.ts'
+import { ENDED, type KeptStates } from './kept-states.ts'
 import type { FoundPlugin } from './manifest.ts'
 
 /** Which installed plugin an error came from that ended the process, and what follows for the next start. */
@@ -12,16 +12,29 @@ export interface Blame {
    * version counts as failed: the next start goes without it. Gives the folders. Synchronous, never throws.
    */
   onFatal(error: unknown): readonly string[]
+  /**
+   * At a start: the process before was ended since its event loop did not turn, while its main thread was in `frames`. Counts as `onFatal` does for
+   * the plugin whose code that was. Gives its folder.
+   */
+  onHang(hang: Hang): readonly string[]
   /** A proper end: what came before is no row. */
   onProperEnd(): void
+}
+
+/** What a process noted of itself that was ended since its event loop did not turn. */
+export interface Hang {
+  readonly uptimeMs: number
+  /** Functions, the innermost first, each with the URL of its file. */
+  readonly frames: readonly string[]
 }
 
 /** What blaming takes. */
 export interface BlameParts {
   readonly kept: KeptStates
   readonly clock: Clock
-  /** The installed plugins whose code runs in this process. */
+  /** All that are installed, and those of them whose code runs in this process. */
   readonly installed: () => readonly FoundPlugin[]
+  readonly running: () => readonly FoundPlugin[]
 }
 
 /** A service that ran this long is no crash loop. */
@@ -29,32 +42,49 @@ const ROW_MS = 3_600_000
 const MOST_IN_A_ROW = 2
 
 /** Counts in the kept states, by the names of the folders. */
-export function createBlame({ kept, clock, installed }: BlameParts): Blame {
+export function createBlame({ kept, clock, installed, running }: BlameParts): Blame {
   const startedMs = clock.monotonicMs()
-  const count = (found: FoundPlugin, isCertain: boolean): void => {
+  const count = (found: FoundPlugin, what: string, uptimeMs: number): void => {
     const { id } = found.manifest
     const folder = basename(found.dir)
     const { crashes } = kept.of(id)
-    const isRow = clock.monotonicMs() - startedMs < ROW_MS
-    const times = (isRow ? (crashes?.[folder] ?? 0) : 0) + 1
+    const times = (uptimeMs < ROW_MS ? (crashes?.[folder] ?? 0) : 0) + 1
     kept.change(id, { crashes: { ...crashes, [folder]: times } })
-    if (times < MOST_IN_A_ROW) return
-    const whose = isCertain ? 'an error that it did not catch' : 'an error that may be its own'
-    kept.noteLoad(found, `${whose} has ended the service ${times} times in a row`)
+    if (times < MOST_IN_A_ROW && kept.failureOf(found) !== ENDED) return
+    kept.noteLoad(found, `${what} has ended the service ${times} times in a row`)
+  }
+  const countAll = (suspects: readonly FoundPlugin[], what: string, uptimeMs: number): readonly string[] => {
+    try {
+      for (const found of suspects) count(found, what, uptimeMs)
+    } catch {
+      // A full disk: the row is not counted, and the next error says the same.
+    }
+    return suspects.map(({ dir }) => dir)
+  }
+  /** Whose code comes first in a stack, or in what else names files. */
+  const guiltyBy = (stack: string): readonly FoundPlugin[] => {
+    const places = installed().map((found) => ({
+      found,
+      at: stack.indexOf(`${pathToFileURL(found.dir).href}/`),
+    }))
+    const [first] = places.filter(({ at }) => at >= 0).toSorted((one, other) => one.at - other.at)
+    return first === undefined ? [] : [first.found]
   }
   return {
     onFatal: (error) => {
       const stack = error instanceof Error ? (error.stack ?? '') : ''
-      const guilty = installed().filter(({ dir }) => stack.includes(`${pathToFileURL(dir).href}/`))
+      const guilty = guiltyBy(stack)
       const isAnonymous = !stack.includes('file://')
-      const suspects = guilty.length === 0 && isAnonymous ? installed() : guilty.slice(0, 1)
-      try {
-        for (const found of suspects) count(found, guilty.length > 0)
-      } catch {
-        // A full disk: the row is not counted, and the next error says the same.
-      }
-      return suspects.map(({ dir }) => dir)
+      const suspects = guilty.length === 0 && isAnonymous ? running() : guilty
+      const what = guilty.length > 0 ? 'an error that it did not catch' : 'an error that may be its own'
+      return countAll(suspects, what, clock.monotonicMs() - startedMs)
     },
+    onHang: ({ uptimeMs, frames }) =>
+      countAll(
+        guiltyBy(frames.join('\n')),
+        'a loop of it that does not end, or work without a pause,',
+        uptimeMs,
+      ),
     onProperEnd: () => {
       try {
         for (const [id, { crashes }] of kept.all())

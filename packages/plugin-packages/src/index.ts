@@ -1,4 +1,4 @@
-export { type Blame, createBlame } from './blame.ts'
+export { type Blame, createBlame, type Hang } from './blame.ts'
 export { Catalogue } from './catalogue.ts'
 export { createContentRecord } from './content-hash.ts'
 export { hostContracts } from './contracts-copy.ts'

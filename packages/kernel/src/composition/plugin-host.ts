@@ -4,6 +4,7 @@ import { hostContracts } from '@steeple/plugin-packages'
 import { closedItems } from '@steeple/store'
 import type { KernelOptions } from '../create-kernel.ts'
 import { createSubscriptions } from '../mutation/subscriptions.ts'
+import { hangNoteOf } from '../plugins/hang-note.ts'
 import { createPluginSecrets } from '../plugins/plugin-secrets.ts'
 import { PluginRegistry } from '../plugins/registry.ts'
 import { nodeStateOf } from '../state/node-state.ts'
@@ -39,6 +40,7 @@ export function createPluginHost(options: KernelOptions, ground: Ground, work: W
     secrets: createPluginSecrets(db, vault, settings.current),
     logOf: (plugin) => log.child({ plugin }),
     events: createSubscriptions({ db, outbox, log }),
+    watchLoop: () => options.watchLoop?.(hangNoteOf(pluginsDir)),
     sources: { packages: options.packages, pluginsDir, isSafeMode: options.isSafeMode === true },
     ...hostContracts(),
   })

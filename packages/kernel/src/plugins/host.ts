@@ -45,6 +45,8 @@ export interface PluginHost {
   readonly tracing?: Tracing
   readonly secrets: PluginSecrets
   readonly health: HealthPoller
+  /** Called before code runs that was installed: from then on what keeps the event loop from turning ends the process. */
+  readonly watchLoop?: () => void
   /** What runs on this instance; everything when absent. */
   readonly places?: Places
   /** When schedules look before their time; never when absent. */

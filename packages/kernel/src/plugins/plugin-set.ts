@@ -121,6 +121,7 @@ export class PluginSet {
     const entry = this.#entries.of(id)
     this.#entries.loading(wanted.found)
     if (!this.#kept.hasRun(wanted.found)) this.#kept.noteLoad(wanted.found, ENDED)
+    if (wanted.found.origin === 'installed') this.#host.watchLoop?.()
     let left: LivePlugin | undefined
     try {
       const setUp = await this.#provision(wanted)

@@ -66,12 +66,14 @@ export class PluginRegistry {
     this.#parts = { host, pluginsDir, catalogue, entries, kept, set, leftOutBecause: because }
     this.#isSafeMode = isSafeMode
     this.#loader = loader
-    const installed = (): readonly FoundPlugin[] =>
-      entries
-        .live()
-        .map(({ found }) => found)
-        .filter(({ origin }) => origin === 'installed')
-    this.#blame = createBlame({ kept, clock: host.clock, installed })
+    const installed = (all: readonly FoundPlugin[]): readonly FoundPlugin[] =>
+      all.filter(({ origin }) => origin === 'installed')
+    this.#blame = createBlame({
+      kept,
+      clock: host.clock,
+      installed: () => installed(catalogue.ids().flatMap((id) => catalogue.versions(id))),
+      running: () => installed(entries.live().map(({ found }) => found)),
+    })
   }
 
   /** Every plugin that is known, by name. */
@@ -92,7 +94,7 @@ export class PluginRegistry {
    */
   async loadBundled(): Promise<void> {
     await this.#inTurn(async () => {
-      this.#rest = await startBundled(this.#parts)
+      this.#rest = await startBundled(this.#parts, this.#blame)
       if (this.#isSafeMode) sayLeftAlone(this.#parts)
     })
   }

@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
-import { type FoundPlugin, inDependencyOrder, type KeptStates } from '@steeple/plugin-packages'
+import { type Blame, type FoundPlugin, inDependencyOrder, type KeptStates } from '@steeple/plugin-packages'
 import semver from 'semver'
+import { sayHang } from './hang-note.ts'
 import type { Moving } from './moves.ts'
 import type { Change } from './plugin-set.ts'
 import type { Wanted } from './provision.ts'
@@ -22,9 +23,13 @@ interface StartPlan {
  * Loads the plugins of the build, all in one generation. Throws the `plugin_failed` of an essential one, after all others
  * were tried. Gives what is left to do: one piece of work for each installed plugin; none throws.
  */
-export async function startBundled(parts: Moving): Promise<readonly (() => Promise<void>)[]> {
-  const { host, catalogue, entries, set } = parts
+export async function startBundled(
+  parts: Moving,
+  blame: Pick<Blame, 'onHang'>,
+): Promise<readonly (() => Promise<void>)[]> {
+  const { host, catalogue, entries, set, pluginsDir } = parts
   await catalogue.scan()
+  if (pluginsDir !== undefined) sayHang(host.log, pluginsDir, blame)
   const { first, later, refused } = planStart(parts)
   for (const { found, reason } of refused) entries.failed(found, reason)
   const failures = await set.apply(first)

@@ -1,5 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { installPlugin } from '@steeple/plugin-packages'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
@@ -97,6 +98,25 @@ blame('holds every plugin responsible for an error that shows nobody’s code', 
       assert.match(reason ?? '', 'an error that may be its own has ended the service 2 times in a row')
     })
   }
+})
+
+blame('goes without a plugin in whose code the service had to be ended twice in a row', async () => {
+  await inPlace(async (pluginsDir) => {
+    const [folder = ''] = (await readdir(pluginsDir)).filter((name) => name.startsWith('sample@'))
+    const after = async (uptimeMs: number, file: string): Promise<Life> => {
+      const frames = [`tick file:///opt/other.js:3`, `run ${pathToFileURL(join(pluginsDir, file)).href}:12`]
+      await writeFile(join(pluginsDir, 'hang.json'), JSON.stringify({ uptime_ms: uptimeMs, frames }))
+      return await oneLife(pluginsDir, nothing, true)
+    }
+    assert.is((await oneLife(pluginsDir, nothing)).state, 'running')
+    assert.is((await after(60_000, `${folder}/plugin.js`)).state, 'running', 'once may be bad luck')
+    assert.not.ok((await readdir(pluginsDir)).includes('hang.json'), 'it is told once')
+    assert.is((await after(60_000, 'another@1.0.0-00000000/plugin.js')).state, 'running', 'code of nobody')
+    assert.is((await after(4_000_000, `${folder}/plugin.js`)).state, 'running', 'an hour is no row')
+    const { state, error } = await after(60_000, `${folder}/plugin.js`)
+    assert.is(state, 'failed')
+    assert.match(error ?? '', /loop of it that does not end.* has ended the service 2 times in a row/)
+  })
 })
 
 blame.run()

@@ -21,6 +21,7 @@ import { sessionFaults } from './mend/lost-sessions.ts'
 import { phonesOfOurs, recordRecall } from './mend/our-phones.ts'
 import { type SessionMender, sessionMender } from './mend/session-mender.ts'
 import { type ContainerState, daemonLook } from './observe/daemon-states.ts'
+import { hasDiameterAt } from './observe/diameter-connection.ts'
 import { logTales } from './observe/log-tales.ts'
 import { listUes, type ObserveParts, observeCore } from './observe/observe-core.ts'
 import { otherNetworks } from './observe/other-networks.ts'
@@ -131,17 +132,25 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
 /** What daemons are asked by whether they do their work. */
 function workParts(context: Context, engine: Engine, places: () => CorePlaces): WorkParts {
   const bus = keptBus(context.retiring)
-  const isOurs = (): boolean => context.settings.southbound.driver === 'container'
+  const containerOf = async (daemon: Daemon, signal: AbortSignal): ReturnType<Engine['inspect']> => {
+    const container = places().containers[daemon]
+    if (context.settings.southbound.driver !== 'container' || container === undefined) return undefined
+    return await engine.inspect(container, signal).catch(() => undefined)
+  }
   return {
     bus,
     look: daemonLook(containerStateOf(context, engine, places), bus),
-    tales: logTales(context.clock, engine, () => context.settings),
+    tales: logTales(
+      context.clock,
+      engine,
+      () => context.settings,
+      async (one, other, signal) => {
+        const { at } = places()
+        return await hasDiameterAt(one, await containerOf(one, signal), [at(one), at(other)])
+      },
+    ),
     tun: tunLook(),
-    upfContainer: async (signal) => {
-      const { upf } = places().containers
-      if (!isOurs() || upf === undefined) return undefined
-      return await engine.inspect(upf, signal).catch(() => undefined)
-    },
+    upfContainer: (signal) => containerOf('upf', signal),
   }
 }
 

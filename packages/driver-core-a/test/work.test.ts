@@ -1,9 +1,12 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { createServer, type Server } from 'node:net'
 import { hssDriverRef, type Imsi } from '@steeple/contracts'
-import { assert, eventually, suite } from '@steeple/testkit'
+import { assert, eventually, fakeContext, suite } from '@steeple/testkit'
+import { hasDiameterAt } from '../src/observe/diameter-connection.ts'
+import { logTales } from '../src/observe/log-tales.ts'
 import { tunLook } from '../src/observe/tun-device.ts'
 import { phone } from './support/phones.ts'
+import { standInEngine } from './support/stand-in-engine.ts'
 import { type World, world } from './support/world.ts'
 
 const work = suite('driver-core-a/work')
@@ -97,7 +100,7 @@ const LOSSES: readonly (readonly [
     'epc',
     (it) => it.engine.written.get('core-mme')?.push(state('SUSPECT', 'hss')),
     { mme: 'it has no Diameter connection to the HSS' },
-    (it) => it.fake.clock.advance(45_000),
+    (it) => it.fake.clock.advance(75_000),
   ],
   [
     'the TUN device under a running UPF',
@@ -228,6 +231,68 @@ async function listening(): Promise<Server> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return server
 }
+
+work('misses a suspect peer until it connects again, or its connection is seen to be there', async () => {
+  const engine = standInEngine(['core-mme'])
+  const { context, clock } = fakeContext({
+    id: 'driver-core-a',
+    config: {},
+    settings: { southbound: { driver: 'container' }, core_a: { containers: { mme: 'core-mme' } } },
+  })
+  let isThere: boolean | undefined = false
+  const tales = logTales(
+    context.clock,
+    engine,
+    () => context.settings,
+    async () => isThere,
+  )
+  const told = async (afterMs: number, ...lines: readonly string[]): Promise<boolean> => {
+    await clock.advance(afterMs)
+    engine.written.set('core-mme', [...(engine.written.get('core-mme') ?? []), ...lines])
+    return (await tales.problem('mme', patient())) !== undefined
+  }
+  assert.is(await told(0, START, connected('hss')), false)
+  assert.is(await told(1_000, state('SUSPECT', 'hss')), true)
+  assert.is(await told(80_000), true, 'given up, of which nothing is written')
+  assert.is(await told(80_000, connected('hss')), false)
+  assert.is(await told(1_000, state('SUSPECT', 'hss')), true)
+  isThere = true
+  assert.is(await told(10_000), true, 'it may be there, and dead')
+  assert.is(await told(80_000), false, 'answered again, of which nothing is written')
+})
+
+work('sees whether a Diameter connection is there', async () => {
+  const row = (own: string, other: string, state: string): string =>
+    `   0: ${own} ${other} ${state} 00000000:00000000 00:00000000 00000000     0        0 5 1 0\n`
+  const table =
+    (...rows: readonly string[]) =>
+    async (path: string) =>
+      path.endsWith('/comm')
+        ? 'open5gs-mmed\n'
+        : path === '/proc/7/net/tcp'
+          ? `  sl  local_address rem_address   st\n${rows.join('')}`
+          : await Promise.reject(new Error('ENOENT'))
+  const ends = ['127.0.0.2', '127.0.0.8']
+  const there = row('0100007F:EC42', '0800007F:0F1C', '01')
+  assert.is(await hasDiameterAt('mme', container, ends, table(there)), true)
+  assert.is(
+    await hasDiameterAt('mme', container, ends, table(row('0800007F:0F1C', '0100007F:EC42', '01'))),
+    true,
+  )
+  const others = [row('0900007F:0F1C', '0100007F:9DC4', '01'), row('0100007F:EC42', '0800007F:0F1C', '02')]
+  assert.is(
+    await hasDiameterAt('mme', container, ends, table(...others)),
+    false,
+    'of another pair, and one that is only asked for',
+  )
+  assert.is(await hasDiameterAt('mme', { ...container, pid: 8 }, ends, table(there)), undefined)
+  assert.is(
+    await hasDiameterAt('hss', container, ends, table(there)),
+    undefined,
+    'the number is of another process',
+  )
+  assert.is(await hasDiameterAt('mme', container, ['hss.example', '127.0.0.8'], table(there)), undefined)
+})
 
 const HEAD = 'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n'
 const ROUTE = `${HEAD}ogstun\t00002D0A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n`

@@ -8,16 +8,19 @@ import type { Daemon } from '../render/roles.ts'
 interface Tale {
   readonly up?: RegExp
   readonly down?: RegExp
-  /** It may be lost, or is lost just now: nothing is written when it comes back. */
-  readonly doubt?: { readonly words: RegExp; readonly forMs: number }
+  /** It may be lost, or is lost just now: nothing is written when it comes back. `peer`: who can tell afterwards, if the connection is there. */
+  readonly doubt?: { readonly words: RegExp; readonly forMs: number; readonly peer?: Daemon }
   readonly problem: string
 }
 
-/** freeDiameter takes a peer for suspect after one watchdog (30 s, RFC 3539 §3.4.1), and gives it up after another. */
+/**
+ * freeDiameter takes a peer for suspect after one watchdog (30 s, RFC 3539 §3.4.1), and gives it up after another. It writes of neither the
+ * giving up nor of a watchdog that is answered again: then its connection tells.
+ */
 const diameter = (peer: 'hss' | 'pcrf'): Tale => ({
   up: new RegExp(`^CONNECTED TO '${peer}\\.`),
   down: new RegExp(`-> 'STATE_CLOSED'\\s+'${peer}\\.`),
-  doubt: { words: new RegExp(`-> 'STATE_SUSPECT'\\s+'${peer}\\.`), forMs: 45_000 },
+  doubt: { words: new RegExp(`-> 'STATE_SUSPECT'\\s+'${peer}\\.`), forMs: 75_000, peer },
   problem: `it has no Diameter connection to the ${peer.toUpperCase()}`,
 })
 
@@ -41,6 +44,9 @@ const START = /^Configuration: '/
 /** Callers within this time share a reading, ms. */
 const SHARED_MS = 900
 
+/** Whether two daemons have a Diameter connection now; undefined when their machine cannot be looked at. */
+export type DiameterLook = (one: Daemon, other: Daemon, signal: AbortSignal) => Promise<boolean | undefined>
+
 /** What logs tell of the daemons, line by line from where they were read to. */
 export interface LogTales {
   /** What a daemon is without, by its own last word; undefined when nothing is known to be amiss, or its log cannot be read. */
@@ -59,6 +65,7 @@ export function logTales(
   clock: Clock,
   engine: Engine,
   settings: () => Pick<Settings, 'core_a' | 'southbound'>,
+  hasDiameter: DiameterLook,
 ): LogTales {
   const heard = new Map<Daemon, Heard>()
   const read = async (daemon: Daemon, tale: Tale, signal: AbortSignal): Promise<Heard | undefined> => {
@@ -77,6 +84,18 @@ export function logTales(
     heard.set(daemon, one)
     return one
   }
+  const isSettled = async (
+    one: Heard,
+    daemon: Daemon,
+    { doubt }: Tale,
+    signal: AbortSignal,
+  ): Promise<boolean> => {
+    if (doubt === undefined || one.doubtedMs === Number.NEGATIVE_INFINITY) return true
+    if (clock.monotonicMs() - one.doubtedMs < doubt.forMs) return false
+    if (doubt.peer !== undefined && (await hasDiameter(daemon, doubt.peer, signal)) === false) return false
+    one.doubtedMs = Number.NEGATIVE_INFINITY
+    return true
+  }
   return {
     problem: async (daemon, signal) => {
       const tale = TALES[daemon]
@@ -84,8 +103,8 @@ export function logTales(
       try {
         const one = await read(daemon, tale, signal)
         if (one === undefined) return undefined
-        const isDoubtful = clock.monotonicMs() - one.doubtedMs < (tale.doubt?.forMs ?? 0)
-        return one.isUp === false || isDoubtful ? tale.problem : undefined
+        if (one.isUp !== false && (await isSettled(one, daemon, tale, signal))) return undefined
+        return tale.problem
       } catch {
         signal.throwIfAborted()
         return undefined // an engine that does not answer has its own word in health

@@ -1,12 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import type { ContainerState } from '@steeple/southbound'
+import type { Daemon } from '../render/roles.ts'
 import { TUN_DEVICE } from '../render/session-files.ts'
 
 /** The flag of a route that is up (RTF_UP), in the fourth field of `/proc/<pid>/net/route`. */
 const IS_UP = 1
-/** What the program of the UPF is called, as far as the kernel keeps names. */
-const UPF_PROGRAM = 'open5gs-upfd'
-
 /** Whether phones' packets have a way between the UPF and the network. */
 export interface TunLook {
   /** What is amiss, of the UPF that runs in that container, or on this machine; undefined when nothing is known to be. */
@@ -17,7 +15,7 @@ export interface TunLook {
  * Looks whether the routes of the UPF's network have its TUN device: they do while it is there, up and has an address. Where it is not
  * certain whose network that is, one counts as missing that was there before.
  */
-export function tunLook(read: (path: string) => Promise<string> = readText): TunLook {
+export function tunLook(read: ProcReader = readText): TunLook {
   let hasBeen = false
   return {
     problem: async (container) => {
@@ -28,7 +26,7 @@ export function tunLook(read: (path: string) => Promise<string> = readText): Tun
         hasBeen = true
         return undefined
       }
-      const isCertain = container?.pid !== undefined && (await isUpf(read, of, container.id))
+      const isCertain = container !== undefined && (await isProcessOf('upf', container, read))
       return hasBeen || isCertain
         ? `its TUN device ${TUN_DEVICE} is missing, down or without an address: phones get no data`
         : undefined
@@ -43,14 +41,23 @@ function hasDevice(routes: string): boolean {
   })
 }
 
-/** A number of a process may be another one's where this service runs. */
-async function isUpf(read: (path: string) => Promise<string>, of: string, id: string): Promise<boolean> {
+/** Reads a file of `/proc`. */
+export type ProcReader = (path: string) => Promise<string>
+
+/** Whether the process is that daemon's: a number of the engine's machine may be another process where this service runs. */
+export async function isProcessOf(
+  daemon: Daemon,
+  { id, pid }: Pick<ContainerState, 'id' | 'pid'>,
+  read: ProcReader = readText,
+): Promise<boolean> {
+  if (pid === undefined) return false
   const [name, groups] = await Promise.all(
-    ['comm', 'cgroup'].map(async (file) => await read(`${of}/${file}`).catch(() => '')),
+    ['comm', 'cgroup'].map(async (file) => await read(`/proc/${pid}/${file}`).catch(() => '')),
   )
-  return name?.trim() === UPF_PROGRAM || (id.length >= 12 && groups?.includes(id) === true)
+  return name?.trim() === `open5gs-${daemon}d` || (id.length >= 12 && groups?.includes(id) === true)
 }
 
-async function readText(path: string): Promise<string> {
+/** Text of a file. */
+export async function readText(path: string): Promise<string> {
   return await readFile(path, 'utf8')
 }

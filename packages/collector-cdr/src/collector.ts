@@ -5,7 +5,9 @@ import {
   type ImsiHash,
   NOTHING_COLLECTED,
 } from '@steeple/contracts'
+import type { Free5gcOam } from '@steeple/free5gc-oam'
 import { imsiHash, inGroups, parseImsi } from '@steeple/telecom'
+import { NO_SESSIONS } from './count/charged.ts'
 import { contentOf, countFile, type FileContent } from './count/count-file.ts'
 import { type KnownRun, knownFrom, lineFrom } from './count/known.ts'
 import { type Position, positionFrom, textFrom } from './count/position.ts'
@@ -13,6 +15,7 @@ import { type Tally, tally } from './count/tally.ts'
 import { type CdrFolder, cdrFolder, type Listing } from './folder/cdr-folder.ts'
 import type { Reading } from './folder/read-whole.ts'
 import type { CdrMetrics } from './metrics.ts'
+import { unchargedSessions } from './uncharged.ts'
 
 /** What the collector stands on. */
 export interface CdrParts {
@@ -20,6 +23,8 @@ export interface CdrParts {
   readonly dir: string
   readonly clock: Clock
   readonly metrics: CdrMetrics
+  /** Who tells which sessions there are, and how the CHF runs. */
+  readonly oam?: () => Free5gcOam | undefined
 }
 
 /** Longest poll; what it did not come to is read at the next, ms. */
@@ -34,11 +39,13 @@ const LONGEST_MS = 5_000
  */
 export function createCdrCollector(parts: CdrParts): Collector {
   const { dir, clock, metrics } = parts
+  const uncharged = unchargedSessions(clock, parts.oam ?? (() => undefined))
   const folder = cdrFolder(dir, clock)
   const state: State = {
     text: null,
     lookedMs: 0,
     lines: new Map(),
+    charged: NO_SESSIONS,
     owners: new Map(),
     writers: new Map(),
     faults: new Map(),
@@ -54,6 +61,7 @@ export function createCdrCollector(parts: CdrParts): Collector {
     // Whatever ends this poll early: what is in memory then is of no position.
     state.text = null
     const [nowMs, fromMs] = [clock.nowMs(), clock.monotonicMs()]
+    const { charged, volumes } = await uncharged.look(state.charged, state.lookedMs, signal)
     const { changed, gone, count, others } = await folder.list(signal)
     const moved = tally()
     const around = { state, moved, nowMs, metrics }
@@ -66,7 +74,10 @@ export function createCdrCollector(parts: CdrParts): Collector {
     metrics.files(count, others)
     problem = problemOf(state.faults, others, waiting)
     if (waiting === 0) state.lookedMs = nowMs
-    const next = hasChanged ? textFrom(state) : undefined
+    const isOther = charged !== state.charged
+    state.charged = charged
+    for (const volume of volumes) moved.add(volume)
+    const next = hasChanged || isOther ? textFrom(state) : undefined
     state.text = next ?? position
     return { ...NOTHING_COLLECTED, volumes: moved.volumes(), position: next }
   }
@@ -90,6 +101,7 @@ interface State {
   text: string | null | undefined
   lookedMs: number
   lines: Position['lines']
+  charged: Position['charged']
   /** Whose file it is, by name. */
   readonly owners: Map<string, ImsiHash>
   /** When each instance of a CHF was first seen. */

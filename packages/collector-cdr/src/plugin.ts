@@ -1,4 +1,5 @@
 import { type Context, collectorRef, type Instance, type Plugin } from '@steeple/contracts'
+import { free5gcOamRef } from '@steeple/free5gc-oam'
 import { createCdrCollector } from './collector.ts'
 import { cdrMetrics } from './metrics.ts'
 
@@ -6,7 +7,8 @@ import { cdrMetrics } from './metrics.ts'
 export const plugin: Plugin = {
   setup: async (context: Context): Promise<Instance> => {
     const { cdr_dir: dir } = context.settings.core_b
-    const collector = createCdrCollector({ dir, clock: context.clock, metrics: cdrMetrics(context) })
+    const oam = () => context.maybe(free5gcOamRef)
+    const collector = createCdrCollector({ dir, clock: context.clock, metrics: cdrMetrics(context), oam })
     return { services: new Map([[collectorRef(context.plugin.id).id, collector]]) }
   },
 }

@@ -76,7 +76,7 @@ export interface Settings {
     readonly oauth: boolean
     /** Whether a CHF is rendered. */
     readonly charging: boolean
-    /** Whether the service restarts functions that the NRF has forgotten. */
+    /** Whether the service restarts functions that the NRF has forgotten, and ends sessions that the CHF does not know. */
     readonly mend: boolean
   }
   readonly collector: {

@@ -9,6 +9,8 @@ import {
   engineAt,
   type Limits,
   pause,
+  phonesOfOurs,
+  recordRecall,
 } from '@steeple/southbound'
 import { type CorePlaces, corePlaces } from './core-places.ts'
 import { attachTeller } from './diagnose/attaches.ts'
@@ -18,7 +20,6 @@ import { deregNotify } from './kick/dereg-notify.ts'
 import { type KickLimits, kicker } from './kick/kick.ts'
 import { type DeafHss, deafHss } from './mend/deaf-hss.ts'
 import { sessionFaults } from './mend/lost-sessions.ts'
-import { phonesOfOurs, recordRecall } from './mend/our-phones.ts'
 import { type SessionMender, sessionMender } from './mend/session-mender.ts'
 import { type ContainerState, daemonLook } from './observe/daemon-states.ts'
 import { hasDiameterAt } from './observe/diameter-connection.ts'
@@ -162,6 +163,8 @@ function rendererOf(context: Context): CoreDriver['render'] {
   }
 }
 
+const RECALL = { core: 'core_a', reason: 'attached, and the SMF has no session of theirs' } as const
+
 /** Who sees to it that phones have their sessions, and that the HSS hears of changes. */
 function menders(
   context: Context,
@@ -195,8 +198,11 @@ function menders(
     log,
     keepsOff,
     restart,
-    ours: (phones) => phonesOfOurs(context, phones),
-    record: (phones) => recordRecall(context, phones),
+    ours: async (phones) => {
+      const ours = await phonesOfOurs(context, phones.keys())
+      return new Map([...phones].filter(([imsi]) => ours.has(imsi)))
+    },
+    record: (phones) => recordRecall(context, phones.keys(), RECALL),
     inVain: (signal) => deaf.unheard(signal),
     look: (signal) => sessionFaults(info, places().urlOf, signal),
     recall: async (imsi, technology, signal) => {

@@ -7,6 +7,7 @@ import {
   ranDriverRef,
   timestampFromMs,
 } from '@steeple/contracts'
+import { workJudged } from '@steeple/southbound'
 import type { CoreA } from './core-driver.ts'
 
 /** A look at the core every now and then, for health and metrics. */
@@ -90,18 +91,6 @@ export function coreWatch(context: Context, { driver, places, others }: WatchedC
       return health()
     },
   }
-}
-
-/** A core that lacks something is down for phones although its daemons answer: so it is told to whoever listens to alerts. */
-function workJudged({ services, problems }: CoreObserved): Judgement {
-  const idle = [...(problems ?? [])].map(([daemon, words]) => `${daemon}: ${words}`)
-  const known = [...services].filter(([, state]) => state !== 'unknown')
-  const down = known.filter(([, state]) => state === 'down')
-  // Of a core that is away as a whole `daemons` tells.
-  if (down.length === known.length && known.length > 0) return ['degraded', 'none of its daemons answers']
-  const lost = [...down.map(([daemon]) => `${daemon}: it does not answer`), ...idle]
-  if (lost.length > 0) return ['down', lost.join('; ')]
-  return ['ok', 'its functions have what they need of one another']
 }
 
 /** What is known of base stations that were there. */

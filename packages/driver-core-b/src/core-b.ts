@@ -6,8 +6,12 @@ import {
   createCoreFiles,
   type Engine,
   engineAt,
+  phonesOfOurs,
+  recordRecall,
 } from '@steeple/southbound'
 import { type AmfClient, createAmfClient } from './amf/amf-client.ts'
+import { type ChargingParts, chargingRun } from './charging/charging-run.ts'
+import { type Uncharged, unchargedPhones } from './charging/uncharged.ts'
 import { attachTeller } from './diagnose/attaches.ts'
 import { diagnoser } from './diagnose/diagnose.ts'
 import { createDriver } from './driver.ts'
@@ -19,7 +23,7 @@ import { renderSettings } from './render/core-plan.ts'
 import { daemonsOf } from './render/daemons.ts'
 import { functionsOf, isNetworkFunction } from './render/functions.ts'
 import { renderCore } from './render/render.ts'
-import { type Caller, createCaller } from './sbi/caller.ts'
+import { createCaller } from './sbi/caller.ts'
 import type { HttpClient } from './sbi/http-client.ts'
 import { createTokenSource, type TokenSource } from './sbi/token-source.ts'
 import { createSmfClient } from './smf/smf-client.ts'
@@ -46,18 +50,11 @@ export function createCoreB(
   http: HttpClient,
   more: Pick<CoreFilesParts, 'engine' | 'limits'> = {},
 ): CoreB {
-  const urls = coreUrls(
-    () => context.settings.core_b,
-    () => files.addresses(),
-  )
   const settings = (): Settings => context.settings
+  const section = (): Settings['core_b'] => context.settings.core_b
+  const urls = coreUrls(section, () => files.addresses())
   const metrics = steerMetrics(context)
-  const tokens = createTokenSource({
-    http,
-    clock: context.clock,
-    nrfUrl: urls.nrf,
-    requested: metrics.token,
-  })
+  const tokens = createTokenSource({ http, clock: context.clock, nrfUrl: urls.nrf, requested: metrics.token })
   const caller = createCaller(http, tokens)
   const amf = createAmfClient(caller, urls.amf)
   const smf = createSmfClient(caller, urls.smf)
@@ -65,21 +62,29 @@ export function createCoreB(
   const watched: WatchedCore = {
     http,
     urls,
-    hasCharging: () => context.settings.core_b.charging,
+    hasCharging: () => section().charging,
     container: containerState(settings, engine),
     answered: new Map(),
   }
-  const work = workOf(context, watched, caller, engine)
+  const kick = createKick(amf, smf)
+  const uncharged = unchargedOf(context, kick)
+  const reached: ChargingParts = {
+    engine,
+    caller,
+    nrfUrl: urls.nrf,
+    hasCharging: watched.hasCharging,
+    containers: () => ownContainers(context.settings),
+  }
+  const work = workOf(context, reached, uncharged)
   const render: CoreDriver['render'] = async (desired) =>
-    renderCore({ ...desired, addresses: context.settings.core_b.addresses }, renderSettings(context.settings))
+    renderCore({ ...desired, addresses: section().addresses }, renderSettings(settings()))
   const files = createCoreFiles(context, {
-    ...filesParts(watched, work, () => context.settings),
+    ...filesParts(watched, work, settings),
     // free5GC serves no LTE.
     ues: async (technology, signal) => (technology === 'nr' ? await driver.ues(signal) : []),
     ...more,
     engine,
   })
-  const kick = createKick(amf, smf)
   const list = sharedList(context.clock, counted(metrics, kick, amf))
   const driver = createDriver({
     list,
@@ -90,19 +95,21 @@ export function createCoreB(
     work,
     files,
     render,
-    pools: async () => [context.settings.core_b.subnet],
+    pools: async () => [section().subnet],
   })
-  const oam: Free5gcOam = { registrations: list.recent, session: smf.session }
+  const oam: Free5gcOam = {
+    registrations: list.recent,
+    session: smf.session,
+    charging: (signal) => chargingRun(reached, signal),
+    uncharged: uncharged.told,
+  }
   const health = steerHealth({
     amf,
     smf,
     watched,
     work,
-    mender: registryMender({
-      log: context.log,
-      mayMend: () => context.settings.core_b.mend,
-      restart: files.restart,
-    }),
+    mender: registryMender({ log: context.log, mayMend: () => section().mend, restart: files.restart }),
+    uncharged,
     files,
     isRequired: () => context.settings.southbound.driver === 'container',
     seen: metrics.daemon,
@@ -112,14 +119,33 @@ export function createCoreB(
 }
 
 /** What functions lack that answer. */
-function workOf(context: Context, watched: WatchedCore, caller: Caller, engine: Engine): WorkWatch {
+function workOf(
+  { clock }: Context,
+  { caller, engine, nrfUrl, hasCharging, containers }: ChargingParts,
+  uncharged: Uncharged,
+): WorkWatch {
   return workWatch({
     caller,
-    clock: context.clock,
+    clock,
     spoken: spoken(engine),
-    nrfUrl: watched.urls.nrf,
-    functions: () => functionsOf(watched.hasCharging()),
-    containers: () => ownContainers(context.settings),
+    nrfUrl,
+    functions: () => functionsOf(hasCharging()),
+    containers,
+    uncharged: uncharged.problem,
+  })
+}
+
+const RECALL = { core: 'core_b', reason: 'the CHF does not know its session, so nothing counts it' } as const
+
+/** Whose sessions nobody counts; they end where the service keeps the core. */
+function unchargedOf(context: Context, kick: Kick): Uncharged {
+  return unchargedPhones({
+    clock: context.clock,
+    log: context.log,
+    mayMend: () => context.settings.southbound.driver === 'container' && context.settings.core_b.mend,
+    ours: (phones) => phonesOfOurs(context, phones),
+    record: (phones) => recordRecall(context, phones, RECALL),
+    kick,
   })
 }
 

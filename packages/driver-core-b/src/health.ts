@@ -1,10 +1,11 @@
 import type { ComponentHealth } from '@steeple/contracts'
-import type { CoreFiles } from '@steeple/southbound'
+import { type CoreFiles, workJudged } from '@steeple/southbound'
 import type { AmfClient } from './amf/amf-client.ts'
+import type { Uncharged } from './charging/uncharged.ts'
 import type { RegistryMender } from './mend/registry-mender.ts'
 import type { SmfClient } from './smf/smf-client.ts'
 import { functionStates, type WatchedCore } from './steer/function-states.ts'
-import { problemWords, unfoundIn, type WorkWatch } from './work/work-watch.ts'
+import { unfoundIn, type WorkWatch } from './work/work-watch.ts'
 
 /** Which functions serve, and whether AMF and SMF let themselves be asked, as of the last look. */
 export interface SteerHealth {
@@ -19,6 +20,7 @@ export interface HealthParts {
   readonly watched: WatchedCore
   readonly work: WorkWatch
   readonly mender: RegistryMender
+  readonly uncharged: Uncharged
   readonly files: Pick<CoreFiles, 'appliedSha256'>
   /** Whether this node keeps the core; then the node is degraded with it. */
   isRequired(): boolean
@@ -36,8 +38,9 @@ const LOOK_MS = 5_000
 /** Nothing has been looked at yet: everything counts as well. */
 export function steerHealth(parts: HealthParts): SteerHealth {
   const { amf, smf } = parts
-  let found: Readonly<Record<'daemons' | 'amf' | 'smf', Judgement>> = {
+  let found: Readonly<Record<'daemons' | 'work' | 'amf' | 'smf', Judgement>> = {
     daemons: ['ok', 'not asked yet'],
+    work: ['ok', 'not asked yet'],
     amf: ['ok', 'not asked yet'],
     smf: ['ok', 'not asked yet'],
   }
@@ -45,13 +48,14 @@ export function steerHealth(parts: HealthParts): SteerHealth {
     look: async (signal) => {
       // Where the functions are goes by the files that are in force now.
       await parts.files.appliedSha256().catch(() => undefined)
-      const [daemons, amfSeen, smfSeen] = await Promise.all([
-        daemonsOf(parts, signal),
+      const [{ daemons, work }, amfSeen, smfSeen] = await Promise.all([
+        functionsSeen(parts, signal),
         asked('down', 'nobody can be listed or cut off', (bound) => amf.ping(bound), signal),
         asked('degraded', 'that a session is gone cannot be confirmed', (bound) => smf.ping(bound), signal),
       ])
-      found = { daemons, amf: amfSeen, smf: smfSeen }
+      found = { daemons, work, amf: amfSeen, smf: smfSeen }
       parts.changed()
+      await mend(parts, signal)
     },
     components: () =>
       Object.entries(found).map(([name, [status, detail]]) => ({
@@ -64,34 +68,44 @@ export function steerHealth(parts: HealthParts): SteerHealth {
   }
 }
 
-async function daemonsOf(
+/** Who answers, and who does its work. */
+async function functionsSeen(
   { watched, work, mender, seen }: HealthParts,
   signal: AbortSignal,
-): Promise<Judgement> {
+): Promise<Readonly<Record<'daemons' | 'work', Judgement>>> {
   const [services, problems] = await Promise.all([functionStates(watched, signal), work.problems(0, signal)])
-  const all = [...services]
-  const unfound = unfoundIn(problems).filter((nf) => services.get(nf) === 'up')
-  await mender.look(unfound, signal)
-  const states = all.filter(([, state]) => state !== 'unknown')
-  for (const [nf, state] of states) seen(nf, state === 'up')
+  for (const [nf, state] of services) if (state !== 'unknown') seen(nf, state === 'up')
+  const [status, words] = workJudged({ services, problems })
+  const more = unfoundIn(problems).length === 0 ? '' : mender.words()
+  return { daemons: daemonsIn(services), work: [status, more === '' ? words : `${words}; ${more}`] }
+}
+
+/** Has who was forgotten register again, and sessions that nobody counts begin again. */
+async function mend({ watched, work, mender, uncharged }: HealthParts, signal: AbortSignal): Promise<void> {
+  const [services, problems] = await Promise.all([
+    functionStates(watched, signal),
+    work.problems(LOOK_MS, signal),
+  ])
+  const unfound = unfoundIn(problems)
+  await mender.look(
+    unfound.filter((nf) => services.get(nf) === 'up'),
+    signal,
+  )
+  if (services.get('chf') === 'up' && !unfound.includes('chf')) await uncharged.mend(signal)
+}
+
+function daemonsIn(services: Awaited<ReturnType<typeof functionStates>>): Judgement {
   const namesOf = (wanted: string): string =>
-    all
+    [...services]
       .filter(([, state]) => state === wanted)
       .map(([nf]) => nf)
       .join(', ')
   // Nobody is left out without a word.
-  const [down, unknown] = [namesOf('down'), namesOf('unknown')]
+  const [up, down, unknown] = [namesOf('up'), namesOf('down'), namesOf('unknown')]
   const rest = unknown === '' ? '' : `; not known: ${unknown}`
-  if (states.length === 0) return ['ok', 'no function is to be found from here']
-  const idle = new Map([...problems].filter(([nf]) => services.get(nf) !== 'down'))
-  const told = [
-    ...(down === '' ? [] : [`down: ${down}`]),
-    ...(idle.size === 0 ? [] : [`not at work: ${problemWords(idle)}`]),
-    ...(unfound.length === 0 ? [] : [mender.words()].filter((words) => words !== '')),
-  ]
-  if (told.length === 0) return ['ok', `up: ${namesOf('up')}${rest}`]
-  const isAll = states.every(([, state]) => state === 'down')
-  return [isAll ? 'down' : 'degraded', `${told.join('; ')}${rest}`]
+  if (up === '' && down === '') return ['ok', 'no function is to be found from here']
+  if (down === '') return ['ok', `up: ${up}${rest}`]
+  return [up === '' ? 'down' : 'degraded', `down: ${down}${rest}`]
 }
 
 async function asked(

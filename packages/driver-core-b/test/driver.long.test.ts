@@ -1,11 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { subscribersRef } from '@steeple/contracts'
+import { imsiHash } from '@steeple/telecom'
 import { assert, suite } from '@steeple/testkit'
 import { parse } from 'yaml'
 import { attach, failure, imsiOf, patient, refOf } from './support/clients.ts'
 import { desiredOf, desiredWith } from './support/desired.ts'
 import { ownAddresses } from './support/real-functions.ts'
+import { comeUp } from './support/stand-in-core.ts'
 import { makeWorld, type World } from './support/world.ts'
 
 const driver = suite('driver-core-b/driver')
@@ -184,12 +187,9 @@ driver('names the functions that the NRF has lost, and has them register again',
       ['udr', 'udm', 'ausf', 'nssf', 'pcf', 'chf', 'smf', 'amf'],
     )
     await b.health.look(patient())
-    const [daemons] = b.health.components()
-    assert.is(daemons?.status, 'degraded')
-    assert.match(
-      daemons?.detail ?? '',
-      /^not at work: udr, udm, ausf, nssf, pcf, chf, smf, amf: the NRF does not have it/,
-    )
+    const [, work] = b.health.components()
+    assert.is(work?.status, 'down')
+    assert.match(work?.detail ?? '', /^udr, udm, ausf, nssf, pcf, chf, smf, amf: the NRF does not have it/)
     assert.equal(engine.restarted, [], 'one that restarts is missed for one look')
     await b.health.look(patient())
     assert.equal(engine.restarted.toSorted(), [
@@ -203,7 +203,7 @@ driver('names the functions that the NRF has lost, and has them register again',
       'c-udr',
     ])
     await b.health.look(patient())
-    assert.is(b.health.components()[0]?.detail.startsWith('up: nrf, udr'), true)
+    assert.is(b.health.components()[1]?.status, 'ok')
     assert.is((await b.driver.observe(patient())).problems?.size, 0)
   }),
 )
@@ -216,7 +216,7 @@ driver('restarts nobody whom the NRF has lost where that is left to people, and 
       for (const [id, type] of core.profiles) if (type === 'AUSF') core.profiles.delete(id)
       for (let look = 0; look < 4; look += 1) await b.health.look(patient())
       assert.equal(engine.restarted, [])
-      assert.match(b.health.components()[0]?.detail ?? '', /^not at work: ausf: /)
+      assert.match(b.health.components()[1]?.detail ?? '', /^ausf: /)
     },
     { mend: false },
   ),
@@ -228,7 +228,7 @@ driver('tells of an NRF that has lost its database', () =>
       path.startsWith('/nnrf-disc') ? { status: 500, body: '{"cause":"SYSTEM_FAILURE"}' } : undefined,
     )
     await b.health.look(patient())
-    assert.match(b.health.components()[0]?.detail ?? '', /not at work: nrf: it answers 500/)
+    assert.match(b.health.components()[1]?.detail ?? '', /^nrf: it answers 500/)
   }),
 )
 
@@ -250,7 +250,7 @@ driver('takes a change back with which the AMF listens to no base station', () =
     )
     assert.is(await readFile(join(dir, 'amfcfg.yaml'), 'utf8'), before)
     await b.health.look(patient())
-    assert.match(b.health.components()[0]?.detail ?? '', /^not at work: amf: it does not listen/)
+    assert.match(b.health.components()[1]?.detail ?? '', /^amf: it does not listen/)
   }),
 )
 
@@ -274,7 +274,52 @@ driver('tells of an AMF without N2 and of an SMF without its UPF, until they say
     engine.say('c-smf', `${lost}${back}`)
     engine.say('c-amf', `${DEAF}${HEARS}`)
     await b.health.look(patient())
-    assert.match(b.health.components()[0]?.detail ?? '', /^up: /)
+    assert.is(b.health.components()[1]?.status, 'ok')
+  }),
+)
+
+driver('tells how the CHF runs by its container, and by its registration where there is none', () =>
+  inWorld(async ({ b, core, engine, fake }) => {
+    engine.started.set('c-chf', 5_000)
+    assert.equal(await b.oam.charging(patient()), { run: '5000', isOlderThanSessions: false })
+    engine.started.set('c-smf', 6_000)
+    assert.equal(await b.oam.charging(patient()), { run: '5000', isOlderThanSessions: true })
+    engine.ended.set('c-chf', 'exited')
+    assert.is((await b.oam.charging(patient()))?.run, undefined)
+    fake.changeSettings({ ...fake.context.settings, southbound: { driver: 'none' } })
+    const first = await b.oam.charging(patient())
+    comeUp(core, 'CHF')
+    const second = await b.oam.charging(patient())
+    assert.ok(first?.run !== undefined && second?.run !== undefined && first.run !== second.run)
+    core.profiles.clear()
+    assert.is((await b.oam.charging(patient()))?.run, undefined)
+    const settings = fake.context.settings
+    fake.changeSettings({ ...settings, core_b: { ...settings.core_b, charging: false } })
+    assert.is(await b.oam.charging(patient()), undefined)
+  }),
+)
+
+driver('ends sessions of ours that the CHF does not know, once it is back, and tells whose they are', () =>
+  inWorld(async ({ b, core, engine, fake }) => {
+    for (const number of [1, 2]) attach(core, imsiOf(number), number)
+    fake.services.set(subscribersRef.id, {
+      find: async (hash: string) => (hash === imsiHash(imsiOf(1)) ? { state: 'in-use' } : undefined),
+    })
+    b.oam.uncharged([imsiOf(1), imsiOf(2)])
+    engine.ended.set('c-chf', 'exited')
+    await b.health.look(patient())
+    assert.equal([...core.sessions], [refOf(1), refOf(2)], 'what begins now would not be counted either')
+    assert.match(b.health.components()[1]?.detail ?? '', /chf: it does not answer; chf: of 2 phones/)
+    engine.ended.clear()
+    await b.health.look(patient())
+    assert.equal([...core.sessions], [refOf(2)], "somebody else's phone is left alone")
+    assert.equal(
+      fake.mutations.map(({ action, detail }) => [action, detail.core, detail.phones]),
+      [['core.recall', 'core_b', 1]],
+    )
+    b.oam.uncharged([])
+    await b.health.look(patient())
+    assert.is(b.health.components()[1]?.status, 'ok')
   }),
 )
 
@@ -343,6 +388,7 @@ driver('counts kicks by their result and says in its health who cannot be asked'
       b.health.components().map(({ name, status, required }) => [name, status, required]),
       [
         ['daemons', 'degraded', true],
+        ['work', 'down', true],
         ['amf', 'down', true],
         ['smf', 'degraded', false],
       ],

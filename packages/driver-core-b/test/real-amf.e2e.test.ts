@@ -79,7 +79,7 @@ real(
       assert.is((await b.driver.observe(patient())).attachedUes, 0)
       assert.is(await b.driver.kick(imsiOf(1), patient()), 'not_attached')
       await b.health.look(patient())
-      assert.is(b.health.components()[1]?.detail, 'its OAM service answers')
+      assert.is(b.health.components()[2]?.detail, 'its OAM service answers')
       assert.equal([...core.profiles.values()].toSorted(), ['AF', 'AMF'])
       const metrics = { method: 'GET', url: `${url.replace(/8000$/, '9091')}/metrics`, peer: 'AMF' } as const
       assert.match((await http.call(metrics, patient())).text, /free5gc_amf_business_/)

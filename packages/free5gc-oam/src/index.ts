@@ -1,4 +1,5 @@
 export {
+  type ChargingRun,
   type Free5gcOam,
   free5gcOamRef,
   type PduSession,

@@ -29,16 +29,30 @@ export interface SmfSession {
   readonly address: string | undefined
 }
 
+/** The CHF as it runs now. */
+export interface ChargingRun {
+  /** Another one after each of its starts; undefined while none is there to charge a session that begins. */
+  readonly run: string | undefined
+  /** The SMF has started later, so that every session has begun in this run. */
+  readonly isOlderThanSessions: boolean
+}
+
 /** What a free5GC core tells of its phones. Everything throws `southbound_unavailable` when it cannot be asked. */
 export interface Free5gcOam {
   /** What the AMF lists; an answer of at most `ageMs` ago will do. */
   registrations(ageMs: number, signal: AbortSignal): Promise<RegistrationList>
   /** A session by the AMF's reference to it; undefined when the SMF does not have it. */
   session(ref: string, signal: AbortSignal): Promise<SmfSession | undefined>
+  /** Undefined where there is no CHF, or nobody can tell. A CHF forgets its sessions when it ends. */
+  charging(signal: AbortSignal): Promise<ChargingRun | undefined>
+  /** Says whose sessions the CHF does not know, as of now: nothing counts them until they begin again. */
+  uncharged(phones: readonly Imsi[]): void
 }
 
 /** Provided by the driver of the core, which asks it for its own sake too. */
 export const free5gcOamRef: ServiceRef<Free5gcOam> = serviceRef<Free5gcOam>('free5gc.oam', {
   registrations: 'function',
   session: 'function',
+  charging: 'function',
+  uncharged: 'function',
 })

@@ -46,6 +46,8 @@ export function modelCore(nowMs: () => number): ModelCore {
       )
       return { registrations, askedMs: nowMs() }
     },
+    charging: async () => undefined,
+    uncharged: () => undefined,
     session: async (ref) => {
       core.questions += 1
       if (core.away.has('smf')) throw southboundUnavailable('the SMF cannot be asked')

@@ -1,5 +1,6 @@
 import { type ImsiHash, southboundUnavailable } from '@steeple/contracts'
 import { parseImsiHash } from '@steeple/telecom'
+import { type Charged, chargedFrom, chargedText, NO_SESSIONS } from './charged.ts'
 
 /** What a position says: which reports of every subscriber have been counted. */
 export interface Position {
@@ -7,6 +8,8 @@ export interface Position {
   readonly lookedMs: number
   /** What is known of each subscriber, see `lineFrom`. */
   readonly lines: Map<ImsiHash, string>
+  /** Which sessions the CHF knows. */
+  readonly charged: Charged
 }
 
 const FORMAT = 'cdr1'
@@ -14,8 +17,8 @@ const FORMAT = 'cdr1'
 const TOGETHER = 2_000
 
 /** A position as a text: a line of its own, and one for each subscriber. */
-export function textFrom({ lookedMs, lines }: Position): string {
-  const parts = [`${FORMAT} ${lookedMs}`]
+export function textFrom({ lookedMs, lines, charged }: Position): string {
+  const parts = [`${FORMAT} ${lookedMs} ${chargedText(charged)}`.trimEnd()]
   for (const [imsi, line] of lines) parts.push(`${imsi} ${line}`)
   return parts.join('\n')
 }
@@ -23,9 +26,9 @@ export function textFrom({ lookedMs, lines }: Position): string {
 /** What `textFrom` has written. Throws `southbound_unavailable` for anything else: to begin anew would count all again. */
 export async function positionFrom(text: string | undefined): Promise<Position> {
   const lines = new Map<ImsiHash, string>()
-  if (text === undefined) return { lookedMs: 0, lines }
+  if (text === undefined) return { lookedMs: 0, lines, charged: NO_SESSIONS }
   let at = text.indexOf('\n')
-  const [format, looked] = (at < 0 ? text : text.slice(0, at)).split(' ')
+  const [format, looked, sessions] = (at < 0 ? text : text.slice(0, at)).split(' ')
   const lookedMs = Number(looked)
   if (format !== FORMAT || !Number.isFinite(lookedMs)) throw unreadable()
   while (at >= 0) {
@@ -37,7 +40,7 @@ export async function positionFrom(text: string | undefined): Promise<Position> 
     at = end
     if (lines.size % TOGETHER === 0) await new Promise(setImmediate)
   }
-  return { lookedMs, lines }
+  return { lookedMs, lines, charged: chargedFrom(sessions) }
 }
 
 const HASH_LENGTH = 12

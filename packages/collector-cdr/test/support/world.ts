@@ -1,4 +1,5 @@
 import type { Clock, Collection, Collector, ImsiHash, Volume } from '@steeple/contracts'
+import type { Free5gcOam } from '@steeple/free5gc-oam'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import { assert, type FakeClock, fakeClock, fakeContext, type TempDir, tempDir } from '@steeple/testkit'
 import { createCdrCollector } from '../../src/collector.ts'
@@ -28,6 +29,8 @@ export interface World {
   readonly metrics: ReturnType<typeof fakeContext>['metrics']
   /** Another one, as after a restart. */
   open(clock?: Clock): Collector
+  /** What the core tells of its sessions; undefined: nothing. */
+  oam: Free5gcOam | undefined
   close(): Promise<void>
 }
 
@@ -35,16 +38,18 @@ export async function makeWorld(clock: FakeClock = fakeClock()): Promise<World> 
   const dir = await tempDir()
   const fake = fakeContext({ config: {}, clock })
   const metrics = cdrMetrics(fake.context)
-  return {
+  const world: World = {
     dir,
     clock,
     metrics: fake.metrics,
-    open: (own = clock) => createCdrCollector({ dir: dir.path, clock: own, metrics }),
+    oam: undefined,
+    open: (own = clock) => createCdrCollector({ dir: dir.path, clock: own, metrics, oam: () => world.oam }),
     close: async () => {
       await fake.dispose()
       await dir.remove()
     },
   }
+  return world
 }
 
 /** Counts as whoever keeps usage does. */

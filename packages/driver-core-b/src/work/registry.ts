@@ -34,21 +34,33 @@ export async function registryAt(
   functions: readonly NetworkFunction[],
   signal: AbortSignal,
 ): Promise<Registry> {
-  const service: Service = { nfType: 'NRF', scope: 'nnrf-disc', url, file: 'nrfcfg.yaml' }
   const missing: NetworkFunction[] = []
-  for (const [nf, requester] of WANTED_BY) {
+  for (const [nf] of WANTED_BY) {
     if (!functions.includes(nf)) continue
-    const query = `target-nf-type=${nf.toUpperCase()}&requester-nf-type=${requester}`
-    const call = { method: 'GET', path: `${DISCOVERY}?${query}` } as const
-    const { status, text } = await caller.call(service, call, signal)
+    const { status, ids } = await instancesOf(caller, url, nf, signal)
     if (status !== 200)
       return {
         missing,
         problem: `it answers ${status} to who looks for others: it may have lost its database`,
       }
-    const found = fieldOf(parseJson(text), 'nfInstances')
-    const isThere = Array.isArray(found) && found.some((one) => textOf(one, 'nfStatus') === 'REGISTERED')
-    if (!isThere) missing.push(nf)
+    if (ids.length === 0) missing.push(nf)
   }
   return { missing, problem: undefined }
+}
+
+/** Under which ids the NRF at `url` has a function, and the status of its answer. Throws as `registryAt`. */
+export async function instancesOf(
+  caller: Caller,
+  url: () => string,
+  nf: NetworkFunction,
+  signal: AbortSignal,
+): Promise<{ readonly status: number; readonly ids: readonly string[] }> {
+  const service: Service = { nfType: 'NRF', scope: 'nnrf-disc', url, file: 'nrfcfg.yaml' }
+  const requester = WANTED_BY.find(([wanted]) => wanted === nf)?.[1] ?? 'AMF'
+  const query = `target-nf-type=${nf.toUpperCase()}&requester-nf-type=${requester}`
+  const call = { method: 'GET', path: `${DISCOVERY}?${query}` } as const
+  const { status, text } = await caller.call(service, call, signal)
+  const found = fieldOf(parseJson(text), 'nfInstances')
+  const there = Array.isArray(found) ? found.filter((one) => textOf(one, 'nfStatus') === 'REGISTERED') : []
+  return { status, ids: there.map((one) => textOf(one, 'nfInstanceId')) }
 }

@@ -22,6 +22,8 @@ export interface WorkParts {
   readonly spoken: Spoken
   nrfUrl(): string
   functions(): readonly NetworkFunction[]
+  /** What is wrong with the CHF, as who reads its records tells. */
+  uncharged(): string | undefined
   /** Function → container, of those that the service may look at. */
   containers(): Readonly<Record<string, string>>
 }
@@ -52,7 +54,7 @@ export function workWatch(parts: WorkParts): WorkWatch {
     const problems = new Map<NetworkFunction, string>()
     if (known?.problem !== undefined) problems.set('nrf', known.problem)
     for (const nf of known?.missing ?? []) problems.set(nf, UNFOUND)
-    for (const [nf, words] of said)
+    for (const [nf, words] of [...said, ['chf', parts.uncharged()] as const])
       if (words !== undefined) problems.set(nf, [problems.get(nf), words].filter(Boolean).join('; '))
     return problems
   }
@@ -74,12 +76,6 @@ export function workWatch(parts: WorkParts): WorkWatch {
 /** The functions that the NRF was found not to have. */
 export function unfoundIn(problems: WorkProblems): readonly NetworkFunction[] {
   return [...problems].filter(([, words]) => words.startsWith(UNFOUND)).map(([nf]) => nf)
-}
-
-/** `smf: it has …; udm, ausf: the NRF …`: who has the same problem is named together. */
-export function problemWords(problems: ReadonlyMap<string, string>): string {
-  const byWords = Map.groupBy(problems.keys(), (nf) => problems.get(nf) ?? '')
-  return [...byWords].map(([words, names]) => `${names.join(', ')}: ${words}`).join('; ')
 }
 
 function bounded(signal: AbortSignal): AbortSignal {

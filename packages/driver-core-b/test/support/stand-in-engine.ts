@@ -4,6 +4,8 @@ import type { Engine } from '@steeple/southbound'
 export interface StandInEngine extends Engine {
   /** Containers in the order in which they were restarted. */
   readonly restarted: string[]
+  /** When each container has started, ms; 1 where nothing is said. */
+  readonly started: Map<string, number>
   /** Containers that do not run: exited, or gone. */
   readonly ended: Map<string, 'exited' | 'gone'>
   /** What the engine says to the next restart of any container. */
@@ -18,11 +20,13 @@ export function standInEngine(
   came: (container: string) => void = () => undefined,
 ): StandInEngine {
   const restarted: string[] = []
+  const started = new Map<string, number>()
   const ended: StandInEngine['ended'] = new Map()
   const outputs = new Map<string, string | Error>()
   let refusal: string | undefined
   return {
     restarted,
+    started,
     ended,
     refuseNext: (words) => {
       refusal = words
@@ -34,7 +38,7 @@ export function standInEngine(
       return {
         id: container,
         isRunning,
-        startedAtMs: 1,
+        startedAtMs: started.get(container) ?? 1,
         exitCode: isRunning ? undefined : 1,
         restartCount: 0,
       }

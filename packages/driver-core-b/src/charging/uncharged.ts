@@ -1,0 +1,65 @@
+import type { Clock, Imsi, Log } from '@steeple/contracts'
+
+/** What ending uncharged sessions needs. */
+export interface UnchargedParts {
+  readonly clock: Clock
+  readonly log: Log
+  mayMend(): boolean
+  /** Of these phones those that the service may cut off. */
+  ours(phones: readonly Imsi[]): Promise<ReadonlySet<Imsi>>
+  /** Writes into the trail who is cut off. */
+  record(phones: readonly Imsi[]): Promise<void>
+  kick(imsi: Imsi, signal: AbortSignal): Promise<unknown>
+}
+
+/** Phones with sessions that the CHF does not know. */
+export interface Uncharged {
+  /** Who they are now. */
+  told(phones: readonly Imsi[]): void
+  /** What is wrong with the CHF then, in words that follow its name. */
+  problem(): string | undefined
+  /** Ends those sessions, some at a time: phones begin others, which count. Only while the CHF does its work. */
+  mend(signal: AbortSignal): Promise<void>
+}
+
+/** What was told so long ago tells nothing any more, ms. */
+const LATE_MS = 300_000
+/** Phones that are cut off at one look, each with a few calls. */
+const TOGETHER = 50
+
+export function unchargedPhones({ clock, log, mayMend, ours, record, kick }: UnchargedParts): Uncharged {
+  let phones: readonly Imsi[] = []
+  let toldMs = Number.NEGATIVE_INFINITY
+  const now = (): readonly Imsi[] => (clock.monotonicMs() - toldMs > LATE_MS ? [] : phones)
+  const cutOff = async (imsi: Imsi, signal: AbortSignal): Promise<void> => {
+    try {
+      await kick(imsi, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      log.warn({ err: error }, 'a phone whose sessions are not charged could not be cut off')
+    }
+  }
+  return {
+    told: (next) => {
+      phones = [...new Set(next)]
+      toldMs = clock.monotonicMs()
+    },
+    problem: () => {
+      const { length } = now()
+      if (length === 0) return undefined
+      const who =
+        length === 1
+          ? 'of one phone it does not know a session'
+          : `of ${length} phones it does not know sessions`
+      const what = mayMend() ? 'they are ended, so that others begin' : 'cut them off, so that others begin'
+      return `${who}: they began before its last start, or while it was away, and it counts nothing of them; ${what}`
+    },
+    mend: async (signal) => {
+      if (!mayMend()) return
+      const some = [...(await ours(now().slice(0, TOGETHER)))]
+      if (some.length === 0) return
+      await record(some)
+      for (const imsi of some) await cutOff(imsi, signal)
+    },
+  }
+}

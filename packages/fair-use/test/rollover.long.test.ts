@@ -24,20 +24,16 @@ async function suspended(
   }
 }
 
-/** Sets the clock on to then, in steps that are small enough to be believed. */
-async function hasten(all: World, hash: ImsiHash, toMs: number): Promise<void> {
-  while (all.clock.nowMs() < toMs) {
-    all.clock.jump(Math.min(all.clock.nowMs() + 50_000, toMs))
-    // The service looks at its clock.
-    await all.usage(hash)
-  }
+/** Has the time pass until then: a clock that is set on again and again is not believed. */
+async function hasten(all: World, toMs: number): Promise<void> {
+  await all.clock.advance(toMs - all.clock.nowMs())
 }
 
 rollover('lets on again when the month is over, by the clock of the place', async () => {
   // 23:50 of 31 October in Berlin, a week after clocks were put back: time enough for what comes first.
   await suspended(Date.UTC(2026, 9, 31, 22, 50), { quota_bytes: 100 }, async (all, hash) => {
     assert.is((await all.usage(hash)).period_end, '2026-10-31T23:00:00.000Z')
-    await hasten(all, hash, Date.UTC(2026, 9, 31, 22, 59, 55))
+    await hasten(all, Date.UTC(2026, 9, 31, 22, 59, 55))
     await all.becomes(hash, 'issued')
     assert.ok(all.clock.nowMs() >= Date.UTC(2026, 9, 31, 23))
     const next = await all.usage(hash)
@@ -61,7 +57,7 @@ rollover('forgets an override and what was added with the period', async () => {
     bodyOf(await all.bed.request('POST', path, { body: { override: true } }))
     await all.quota(hash, { add_bytes: 7 })
     assert.equal([(await all.usage(hash)).added_bytes], [7])
-    await hasten(all, hash, Date.UTC(2026, 2, 29, 21, 59, 55))
+    await hasten(all, Date.UTC(2026, 2, 29, 21, 59, 55))
     await eventually(async () => assert.is((await all.usage(hash)).period_start, '2026-03-29T22:00:00.000Z'))
     const next = await all.usage(hash)
     assert.equal([next.overridden, next.added_bytes, next.total_bytes], [false, 0, 0])

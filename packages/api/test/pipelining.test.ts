@@ -118,6 +118,28 @@ pipelining('refuses to be a proxy, in the shape of its errors', async () => {
   }
 })
 
+pipelining('answers few requests of a connection on which nobody was admitted, and closes it', async () => {
+  const { world } = await holding()
+  const ask = (header: string, times: number): Promise<string> =>
+    rawExchange(world.port, `GET /v1/hold/x HTTP/1.1\r\nHost: x\r\n${header}\r\n`.repeat(times), {
+      halfClose: false,
+    })
+  try {
+    const stranger = await ask('', 60)
+    assert.equal(statusesOf(stranger), Array(5).fill('401'))
+    assert.match(stranger.slice(stranger.lastIndexOf('HTTP/1.1')), /connection: close/i)
+    assert.equal(statusesOf(await ask('Authorization: Bearer svc_guess\r\n', 60)), Array(12).fill('401'))
+    const known = await rawConnection(world.port)
+    known.write(get('first'))
+    await eventually(() => statusesOf(known.text()).length === 1)
+    known.write(`${get('more')}`.repeat(60) + get('last', 'Connection: close'))
+    await known.closed
+    assert.equal(statusesOf(known.text()), Array(62).fill('200'))
+  } finally {
+    await world.close()
+  }
+})
+
 pipelining('refuses HTTP/1.1 without Host', async () => {
   const { world } = await holding()
   try {

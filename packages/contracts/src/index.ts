@@ -230,6 +230,7 @@ export {
   type ClockJudge,
   type ComponentState,
   clockJudgeRef,
+  DISARM_NOTE,
   type HealthBoard,
   healthBoardRef,
   type InstanceView,

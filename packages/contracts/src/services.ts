@@ -237,6 +237,12 @@ export interface TxGateState {
    */
   readonly transmitter: 'off' | 'on' | 'unconfirmed'
 }
+/**
+ * The note of a disarm in the data directory: JSON with `by`, and spaces up to `bytes`; all spaces where there is none. Who may write
+ * there disarms by it: the guard of the radio reads it without the service, and the gate before anything goes on air.
+ */
+export const DISARM_NOTE = { file: 'tx-disarm.json', bytes: 2_048 } as const
+
 /** A carrier that somebody wants to emit. Frequencies in kHz. */
 export interface CarrierRequest {
   readonly technology: Technology

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import {
   type ComponentHealth,
   type Context,
+  DISARM_NOTE,
   type Instance,
   type Plugin,
   policyHistoryRef,
@@ -59,7 +60,7 @@ export const plugin: Plugin = {
     const memory = gateMemory(context)
     const tell = txNews(context)
     const transmitters = transmittersOf(context, memory, tell)
-    const note = disarmNote(resolve(context.settings.server.data_dir, 'tx-disarm.json'))
+    const note = disarmNote(resolve(context.settings.server.data_dir, DISARM_NOTE.file))
     const control = txControlOf(context, policy, transmitters, { memory, note })
     const checks = metrics.counter('svc_policy_spectrum_checks_total', 'Spectrum checks by result.', [
       'result',

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { ANONYMOUS } from '../pipeline/anonymous.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 
 /** Requests of one connection that are worked for or whose answers are not read yet. */
@@ -9,6 +10,12 @@ const PAUSE_AT = 32
 const RESUME_AT = 8
 /** The last of so many closes the connection: one read of a socket can hold thousands. */
 const MOST_WAITING = 128
+/**
+ * The same before anybody was admitted on the connection: who sends a credential, and who sends none. What a stranger pipelines costs
+ * others their turn, and a client that was cut sends the rest on its next connection.
+ */
+const MOST_WAITING_UNKNOWN = 8
+const MOST_WAITING_STRANGER = 1
 /** Waiting requests of all connections together. */
 const MOST_WAITING_IN_ALL = 8_192
 /** Requests behind one that closes the connection; none of them is begun. */
@@ -44,6 +51,8 @@ export class ConnectionQueue {
   #newest: IncomingMessage | undefined
   #dropped = 0
   #isPaused = false
+  /** A request of this connection was somebody's. */
+  #isKnown = false
   #afterwards: (() => void) | undefined
   /** How often in a row the answer that goes out first was seen unread. */
   #looks = 0
@@ -85,6 +94,7 @@ export class ConnectionQueue {
   /** Its answer is out, or nobody wants it any more. */
   leave(context: RequestContext): void {
     this.#begun.splice(this.#begun.indexOf(context), 1)
+    if (context.principal !== ANONYMOUS) this.#isKnown = true
     if (this.#newest === context.incoming) this.#newest = undefined
     this.#goOn()
     if (this.#ahead === 0) this.#afterwards?.()
@@ -131,7 +141,7 @@ export class ConnectionQueue {
     }
     this.#waiting.push(request)
     this.#crowd.waiting += 1
-    if (this.#waiting.length >= MOST_WAITING && !this.isEnding) {
+    if (this.#waiting.length >= this.#most(request.incoming) && !this.isEnding) {
       this.isEnding = true
       request.outgoing.shouldKeepAlive = false
       parseNoMore(this.#socket)
@@ -139,6 +149,13 @@ export class ConnectionQueue {
     if (this.#waiting.length < PAUSE_AT || this.#isPaused) return
     this.#isPaused = true
     this.#socket.pause()
+  }
+
+  /** How many may wait. A client certificate may come with any request over TLS. */
+  #most({ headers, socket }: IncomingMessage): number {
+    if (this.#isKnown) return MOST_WAITING
+    const mayBeKnown = headers.authorization !== undefined || 'encrypted' in socket
+    return mayBeKnown ? MOST_WAITING_UNKNOWN : MOST_WAITING_STRANGER
   }
 
   #goOn(): void {

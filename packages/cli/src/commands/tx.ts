@@ -1,9 +1,15 @@
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { DISARM_NOTE } from '@steeple/contracts'
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect } from '../client/rest-client.ts'
 import { printRecord } from '../output/print.ts'
+import { type PlaceOptions, settingsHere } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
-import { restCommand } from './options.ts'
+import { placeOptions, restCommand } from './options.ts'
 
 /** `svc tx arm|disarm|status` */
 export function addTxCommands(program: Command, terminal: Terminal): void {
@@ -15,10 +21,19 @@ export function addTxCommands(program: Command, terminal: Terminal): void {
       printRecord(terminal, options.json === true, answer.body)
     },
   )
-  restCommand(tx, 'disarm', 'stop the transmitter; answers when it is silent').action(
-    async (options: ConnectionOptions) => {
-      const answer = await connect(terminal, options).change('POST', '/v1/tx/disarm')
-      printRecord(terminal, options.json === true, answer.body)
+  placeOptions(restCommand(tx, 'disarm', 'stop the transmitter; answers when it is silent')).action(
+    async (options: ConnectionOptions & PlaceOptions) => {
+      const noted = await noteDisarm(terminal, options)
+      try {
+        const answer = await connect(terminal, options).change('POST', '/v1/tx/disarm')
+        printRecord(terminal, options.json === true, answer.body)
+      } catch (error) {
+        if (noted !== undefined)
+          terminal.err(
+            `svc: the disarm stands in ${noted}: the guard of a radio ends it within a second, and nothing goes on air again\n`,
+          )
+        throw error
+      }
     },
   )
   restCommand(tx, 'status', 'the three layers and whether TX is armed').action(
@@ -27,4 +42,29 @@ export function addTxCommands(program: Command, terminal: Terminal): void {
       printRecord(terminal, options.json === true, answer.body)
     },
   )
+}
+
+/**
+ * Writes the disarm where the guard of the radio and the next start read it: a service that does not answer, or does not run, stops
+ * all the same. The file, when that was possible: on this machine, for whom the data directory belongs to.
+ */
+async function noteDisarm(
+  terminal: Terminal,
+  options: ConnectionOptions & PlaceOptions,
+): Promise<string | undefined> {
+  const isElsewhere = options.url !== undefined || (terminal.env.SVC_URL ?? '') !== ''
+  if (isElsewhere && options.config === undefined && options.dataDir === undefined) return undefined
+  try {
+    const dataDir = options.dataDir ?? (await settingsHere(terminal, options)).server.data_dir
+    const path = join(dataDir, DISARM_NOTE.file)
+    // In place, and only where the service has made it.
+    await using file = await open(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    if (!(await file.stat()).isFile()) return undefined
+    const text = JSON.stringify({ intervalId: null, by: `local:${userInfo().username}` })
+    await file.write(text.padEnd(DISARM_NOTE.bytes), 0)
+    await file.datasync()
+    return path
+  } catch {
+    return undefined // The service is asked anyway.
+  }
 }

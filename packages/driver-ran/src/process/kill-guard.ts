@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { DISARM_NOTE } from '@steeple/contracts'
 import { descendantsOf, stopAll } from './descendants.ts'
 import { renewalMs } from './lease.ts'
 
@@ -11,6 +12,8 @@ const LEASE_UNTIL = 2
 /** Start of the process, clock ticks since boot. */
 const SINCE = 3
 const WORDS = 4
+/** How long the service has to end a radio in order once a disarm was noted, ms. */
+const NOTED_KILL_MS = 200
 /** What was not gone after so many kills is killed once a second. */
 const QUICK_KILLS = 25
 
@@ -27,7 +30,20 @@ const descendantsOf = ${descendantsOf.toString()}
 const stopAll = ${stopAll.toString()}
 const words = new BigInt64Array(workerData.words)
 const bell = new Int32Array(workerData.bell)
-const { entry } = workerData
+const { entry, note } = workerData
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
+const room = Buffer.alloc(${DISARM_NOTE.bytes})
+const noted = () => {
+  let file
+  try {
+    file = fs.openSync(note, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    return room.toString('latin1', 0, fs.readSync(file, room, 0, room.length, 0)).replace(/^[\\s\\0]+$/, '')
+  } catch {
+    return ''
+  } finally {
+    if (file !== undefined) fs.closeSync(file)
+  }
+}
 const familyOf = (root) =>
   descendantsOf(fs, { root, sinceTicks: Number(Atomics.load(words, ${SINCE})), entry, self: process.pid })
 const send = (target, signal) => {
@@ -37,6 +53,9 @@ const kill = (target) => send(target, 'SIGKILL')
 const stop = (target) => send(target, 'SIGSTOP')
 let pid = 0
 let look
+// A disarm that was there before is the gate's business: it is asked once more before the radio is started.
+let before = noted()
+let notedKillAt
 let kills = 0
 // Whoever cannot look must not guard.
 familyOf(process.pid)(false)
@@ -50,8 +69,12 @@ while (Atomics.wait(bell, 0, 0, 40) === 'timed-out') {
   }
   if (pid === 0) continue
   const now = process.hrtime.bigint()
+  const text = noted()
+  if (text !== before && text !== '') notedKillAt ??= now + ${NOTED_KILL_MS}000000n
+  before = text
   const killAt = Atomics.load(words, ${KILL_AT})
-  const isDue = (killAt !== 0n && now >= killAt) || now >= Atomics.load(words, ${LEASE_UNTIL})
+  const isNoted = notedKillAt !== undefined && now >= notedKillAt
+  const isDue = isNoted || (killAt !== 0n && now >= killAt) || now >= Atomics.load(words, ${LEASE_UNTIL})
   if (!isDue) continue
   kills += 1
   if (kills > ${QUICK_KILLS} && kills % ${QUICK_KILLS} !== 0) continue
@@ -65,7 +88,8 @@ while (Atomics.wait(bell, 0, 0, 40) === 'timed-out') {
 /**
  * Kills a radio in time although the event loop of the service is blocked: it has a thread of its own.
  *
- * It kills at the deadline of a stop, and when the service has not shown for the whole of the lease that its event loop
+ * It kills at the deadline of a stop, soon after a disarm was written into the note of the data directory, by the service or beside it,
+ * and when the service has not shown for the whole of the lease that its event loop
  * turns: a service that hangs could not take a disarm. A service that is stopped has stopped this thread as well; then the
  * process that holds the lease kills.
  */
@@ -84,10 +108,15 @@ export interface KillGuard {
 }
 
 /**
- * Starts the guard's thread for processes whose environment holds `entry`; `lost` is told when it ends by itself.
+ * Starts the guard's thread for processes whose environment holds `entry`; `note` is the file of a disarm. `lost` is told when it ends by
+ * itself.
  * Rejects when it does not start.
  */
-export async function startKillGuard(entry: string, lost: () => void, leaseMs: number): Promise<KillGuard> {
+export async function startKillGuard(
+  { entry, note }: { readonly entry: string; readonly note: string },
+  lost: () => void,
+  leaseMs: number,
+): Promise<KillGuard> {
   const words = new BigInt64Array(new SharedArrayBuffer(8 * WORDS))
   const bell = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(PROGRAM, {
@@ -95,7 +124,7 @@ export async function startKillGuard(entry: string, lost: () => void, leaseMs: n
     name: 'ran-kill-guard',
     env: {},
     stdin: false,
-    workerData: { words: words.buffer, bell: bell.buffer, entry },
+    workerData: { words: words.buffer, bell: bell.buffer, entry, note },
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4, stackSizeMb: 1 },
   })
   worker.unref()

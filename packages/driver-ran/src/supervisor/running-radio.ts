@@ -1,4 +1,5 @@
-import type { Clock } from '@steeple/contracts'
+import { dirname, join } from 'node:path'
+import { type Clock, DISARM_NOTE } from '@steeple/contracts'
 import { waitingRadio } from '../container/container-radio.ts'
 import { LAUNCH_SCRIPT, launchScript } from '../container/launch-script.ts'
 import { radioContainer } from '../container/radio-container.ts'
@@ -70,7 +71,11 @@ export async function prepareStart(start: RadioStart, clock: Clock): Promise<Sta
 async function processHost({ command }: RadioStart, clock: Clock): Promise<RadioHost> {
   await requireLauncher()
   let onGuardLost = (): void => undefined
-  const guard = await startKillGuard(radioMark(command.directory), () => onGuardLost(), command.leaseMs)
+  const guard = await startKillGuard(
+    { entry: radioMark(command.directory), note: join(dirname(command.directory), DISARM_NOTE.file) },
+    () => onGuardLost(),
+    command.leaseMs,
+  )
   return {
     release: () => guard.close(),
     begin: (listener) => {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { assert, eventually, stretched, suite, tempDir } from '@steeple/testkit'
 import { descendantsOf } from '../../src/process/descendants.ts'
 import { startKillGuard } from '../../src/process/kill-guard.ts'
@@ -51,7 +52,11 @@ async function family(
 for (const [how, script] of WAYS) {
   guarding(`kills what was started ${how} although no event loop turns`, async () => {
     await using folder = await tempDir()
-    const guard = await startKillGuard(radioMark(folder.path), () => undefined, 5_000)
+    const guard = await startKillGuard(
+      { entry: radioMark(folder.path), note: join(folder.path, 'note') },
+      () => undefined,
+      5_000,
+    )
     const { root, marks } = await family(folder.path, script)
     try {
       assert.ok(marks.length > 1)
@@ -98,7 +103,11 @@ guarding('kills what a script is about to start out of the group and without an 
 
 guarding('kills it although no event loop turns', async () => {
   await using folder = await tempDir()
-  const guard = await startKillGuard(radioMark(folder.path), () => undefined, 60_000)
+  const guard = await startKillGuard(
+    { entry: radioMark(folder.path), note: join(folder.path, 'note') },
+    () => undefined,
+    60_000,
+  )
   try {
     await starting(folder.path, async (root) => {
       guard.watch(root.pid, root.startTicks)
@@ -110,10 +119,38 @@ guarding('kills it although no event loop turns', async () => {
   }
 })
 
+guarding('kills soon after somebody has noted a disarm, although no event loop turns', async () => {
+  await using folder = await tempDir()
+  const note = join(folder.path, 'note')
+  const blank = ' '.repeat(2_048)
+  writeFileSync(note, '{"by":"of before"}'.padEnd(2_048))
+  const guard = await startKillGuard({ entry: radioMark(folder.path), note }, () => undefined, 60_000)
+  const { root, marks } = await family(folder.path, 'setsid -w sleep 61; :')
+  try {
+    guard.watch(root.pid, root.startTicks)
+    block(stretched(500))
+    assert.equal(marks.filter(isAlive), marks, 'one of before its start is not meant')
+    writeFileSync(note, blank)
+    block(stretched(200))
+    assert.equal(marks.filter(isAlive), marks)
+    writeFileSync(note, '{"by":"local:root"}'.padEnd(2_048))
+    block(stretched(600))
+    assert.equal(marks.filter(isAlive), [])
+  } finally {
+    guard.release()
+    await guard.close()
+    for (const { pid } of marks.filter(isAlive)) process.kill(pid, 'SIGKILL')
+  }
+})
+
 guarding('lets a group live, and others that carry another mark, as long as it is told so', async () => {
   await using folder = await tempDir()
   const leaseMs = 2_500
-  const guard = await startKillGuard(radioMark(folder.path), () => undefined, leaseMs)
+  const guard = await startKillGuard(
+    { entry: radioMark(folder.path), note: join(folder.path, 'note') },
+    () => undefined,
+    leaseMs,
+  )
   const own = await family(folder.path, 'setsid -w sleep 61; :')
   const other = await family(`${folder.path}/other`, 'setsid -w sleep 61; :')
   try {

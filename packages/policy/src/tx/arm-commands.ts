@@ -53,9 +53,12 @@ export function armCommands(context: Context, parts: ArmParts): ArmCommands {
   }
   return {
     arm: async (tx, principal, profileId) => {
+      await unstored.look()
       const bundle = await policy.read(tx)
-      const basis = basisOf(bundle)
       const armed = await currentArm(tx)
+      // What was disarmed is over: a note that came beside the service, or stayed, means no arm of now.
+      if (armed === undefined && memory.disarms === 0) await unstored.forget()
+      const basis = basisOf(bundle)
       // Nothing is awaited between this look and the arm that it makes: a disarm that comes later means that one too.
       refuseUnsettled(memory, transmitters)
       const profile = openProfile(basis, profileId)
@@ -88,7 +91,7 @@ export function armCommands(context: Context, parts: ArmParts): ArmCommands {
       const arm = await currentArm(tx)
       tx.audit({ detail: { arm: false, profile: arm?.profileId ?? null, changed: arm !== undefined } })
       if (arm !== undefined) await end(tx, arm, { atMs, by: principalText(principal), reason: 'disarmed' })
-      tx.afterCommit(unstored.forget)
+      tx.afterCommit(() => void unstored.forget())
     },
     disarmItself: async ({ arm, reasons }) => {
       const system = systemPrincipal(TX_RESOURCE)
@@ -96,7 +99,7 @@ export function armCommands(context: Context, parts: ArmParts): ArmCommands {
         const still = await currentArm(tx)
         const isSameArm = still?.intervalId === arm.intervalId
         tx.audit({ detail: { ...armFacts(arm), reasons, changed: isSameArm } })
-        tx.afterCommit(unstored.forget)
+        tx.afterCommit(() => void unstored.forget())
         if (!isSameArm) return
         tx.event({
           type: 'tx.auto_disarmed',

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { createTurns } from '@steeple/contracts'
+import { createTurns, DISARM_NOTE } from '@steeple/contracts'
 import type { UnstoredDisarm } from './gate-memory.ts'
 
 /**
@@ -16,13 +16,16 @@ export interface DisarmNote {
    * The disarm in it; undefined when there is none. Rejects when it cannot be known within a second whether there is one: with
    * a `code` when the system could not read it now.
    */
-  read(): Promise<UnstoredDisarm | undefined>
+  read(): Promise<NotedDisarm | undefined>
   /** This, or what was written after it, is on the disk when it resolves. Rejects when that is not certain within a second. */
   write(disarm: UnstoredDisarm | undefined): Promise<void>
 }
 
+/** A disarm as somebody has noted it: without a time when that was beside the service, on another clock than its own. */
+type NotedDisarm = Omit<UnstoredDisarm, 'atMs'> & { readonly atMs: number | undefined }
+
 /** Room for one disarm, bytes: less than a block of the usual file systems. */
-const ROOM = 2_048
+const ROOM = DISARM_NOTE.bytes
 /** A name that fills more is cut. */
 const LONGEST_NAME = 200
 const BOUND_MS = 1_000
@@ -115,11 +118,11 @@ async function textOf(path: string): Promise<string | undefined> {
 }
 
 /** Throws for a text that is no disarm: there may have been one. */
-function disarmFrom(text: string, path: string): UnstoredDisarm {
+function disarmFrom(text: string, path: string): NotedDisarm {
   const { intervalId, atMs, by } = Object(valueIn(text)) as Partial<Record<keyof UnstoredDisarm, unknown>> // checked below
   const isInterval = intervalId === null || typeof intervalId === 'string'
-  if (isInterval && Number.isFinite(atMs) && typeof by === 'string')
-    return { intervalId, atMs: Number(atMs), by }
+  if (isInterval && (atMs === undefined || Number.isFinite(atMs)) && typeof by === 'string')
+    return { intervalId, atMs: atMs === undefined ? undefined : Number(atMs), by }
   throw new Error(`${path} is damaged`)
 }
 

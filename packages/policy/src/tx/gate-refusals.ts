@@ -15,7 +15,7 @@ import type { Transmitters } from './transmitters.ts'
 
 /** Why TX must go off although it is armed in the store. */
 export function unstoredText({ by, atMs }: UnstoredDisarm): string {
-  return `${by} has disarmed TX at ${timestampFromMs(atMs)}, which the store could not take then`
+  return `${by} has disarmed TX at ${timestampFromMs(atMs)}, which the store did not have yet`
 }
 
 /** Throws `tx_gate_closed` when a stop is going on, or has come since a permit was asked for: then there were `stops`. */

@@ -136,7 +136,7 @@ export function txControlOf(
       const arm = await armNow()
       // What a record on its way says it says itself.
       const isOnItsWay = memory.disarms > 0
-      if (!isOnItsWay && (arm === undefined || unstored.of(arm) === undefined)) unstored.forget()
+      if (!isOnItsWay && (arm === undefined || unstored.of(arm) === undefined)) void unstored.forget()
       if (arm === undefined) return undefined
       const reasons = isOnItsWay ? disarmReasons(basis, arm) : reasonsOf(basis, arm)
       return { arm, reasons, expiresAtMs: expiryMs(basis.spectrum.license) }

@@ -13,7 +13,7 @@ export interface UnstoredDisarms {
   /** The one that is meant for that arm. */
   of(arm: Arm): UnstoredDisarm | undefined
   /** It is stored, or what it names is over. */
-  forget(): void
+  forget(): Promise<void>
   /** See `TxControl.hold`. */
   hold(by: string, atMs: number): Promise<boolean>
   /** See `TxControl.holdItself`. */
@@ -42,6 +42,9 @@ export function unstoredDisarms(context: Context, memory: GateMemory, note: Disa
     context.log.error({ err: error }, 'the note of a disarm cannot be read, so TX is taken for disarmed')
     return { intervalId: null, atMs: clock.nowMs(), by: UNREADABLE_NOTE }
   }
+  const take = (noted: Awaited<ReturnType<DisarmNote['read']>>): void => {
+    if (noted !== undefined) memory.unstored ??= { ...noted, atMs: noted.atMs ?? clock.nowMs() }
+  }
   return {
     hold,
     of: (arm) => {
@@ -51,17 +54,17 @@ export function unstoredDisarms(context: Context, memory: GateMemory, note: Disa
       const isMeant = unstored.intervalId === arm.intervalId || arm.armedAtMs <= unstored.atMs
       return isMeant ? unstored : undefined
     },
-    forget: () => {
+    forget: async () => {
       if (memory.unstored === undefined) return
       memory.unstored = undefined
       // Should it stay, it names an interval that is over.
-      note.write(undefined).catch(() => undefined)
+      await note.write(undefined).catch(() => undefined)
     },
     holdItself: () => {
       if (memory.unstored === undefined) void hold(principalText(systemPrincipal(TX_RESOURCE)), clock.nowMs())
     },
     recall: async () => {
-      memory.unstored ??= await note.read().catch(damaged)
+      take(await note.read().catch(damaged))
       await note.prepare().catch((error: unknown) => {
         context.log.warn({ err: error }, 'there is no room for the note of a disarm')
       })
@@ -72,7 +75,7 @@ export function unstoredDisarms(context: Context, memory: GateMemory, note: Disa
         if (!(error instanceof Error && 'code' in error)) return damaged(error)
         throw txGateClosed(`TX may not go on air: the note of a disarm cannot be read (${error.message})`)
       })
-      memory.unstored ??= found
+      take(found)
     },
   }
 }

@@ -72,7 +72,7 @@ export const SERVICE_CONFIG: JsonSchema = {
         texts([], { format: 'cidr' }),
       ),
       data_dir: leaf(
-        'Store, keys and installed plugins.',
+        'Store, keys and installed plugins. In a file a relative path begins where the file lies.',
         'SVC_SERVER_DATADIR',
         'restart',
         text('/var/lib/svc', { minLength: 1 }),

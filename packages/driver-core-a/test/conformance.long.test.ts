@@ -8,7 +8,9 @@ const KICK_LIMITS = { overallMs: 10_000, graceMs: 50, pollMs: 10 }
 
 /** Phones that an HSS or an AMF disconnects when it is told to. */
 function phonesOf({ core, bus, fake }: World, technology: 'lte' | 'nr'): CorePhones {
+  const staying = new Set<string>()
   const cut = (one: Phone): void => {
+    if (staying.has(one.imsi)) return
     one.state = technology === 'lte' ? 'cut' : 'deregistered'
     one.hasSession = false
   }
@@ -29,6 +31,10 @@ function phonesOf({ core, bus, fake }: World, technology: 'lte' | 'nr'): CorePho
     },
   })
   return {
+    apns: ['internet'],
+    stay: async (imsi) => {
+      staying.add(imsi)
+    },
     attach: async () => {
       const one = phone(core.phones.length + 1, technology)
       core.phones.push(one)

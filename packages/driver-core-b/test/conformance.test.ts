@@ -23,6 +23,7 @@ coreDriverConformance('free5GC', async () => {
     otherDesired: desiredWith({ tac: 8 }),
     stranger: imsiOf(99),
     phones: {
+      apns: ['internet'],
       attach: async () => {
         last += 1
         attach(core, imsiOf(last), last)

@@ -160,7 +160,7 @@ const WRONG_ALL_FOUND = /by wrong drivers[ •]+\((\d+) \/ \1\)/
 const CORE = [
   ['Next, with Node 24', /added \d+ packages/],
   [],
-  [/Total: +15\n +Passed: +15\n/, /Total: +2\n +Passed: +2\n/, WRONG_ALL_FOUND],
+  [/Total: +17\n +Passed: +17\n/, /Total: +2\n +Passed: +2\n/, WRONG_ALL_FOUND],
   [/plugins: \{trust: \["ed25519:[\w-]{43} me"\]\}/, /my-core-0\.1\.0\.tgz\n/, 'signed with the key'],
   [/^node_id +\S/m],
   [/^error +it needs core to be my_core, which is core_a$/m, /^signed_by +me \([0-9a-f-]{19}\)$/m],
@@ -174,7 +174,7 @@ const CORE = [
 
 const HSS = [
   ['Next, with Node 24', /added \d+ packages/],
-  [/Total: +32\n +Passed: +32\n/, WRONG_ALL_FOUND],
+  [/Total: +35\n +Passed: +35\n/, WRONG_ALL_FOUND],
   [/^error +it needs hss\.driver to be my_hss/m, /^signed_by +me \([0-9a-f-]{19}\)$/m],
   [/^token +store$/m],
   ['"subscribers":5', /(synced[\s\S]*){5}/],

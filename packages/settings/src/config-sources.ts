@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { refuse } from './config-error.ts'
 import { type ConfigTree, place, valueAt } from './config-tree.ts'
 import { type ParsedFile, parseConfigText } from './yaml-file.ts'
@@ -67,5 +68,20 @@ export function readConfigFile(
     const message = isAbsent ? 'there is no such file' : `cannot be read (${code ?? 'unknown error'})`
     if (!isAbsent || named !== undefined) refuse([{ place: file, key: '', message }])
   }
-  return parseConfigText(file, text)
+  const parsed = parseConfigText(file, text)
+  for (const path of FOLDERS_OF_FILE) placeBeside(parsed.tree.root, path, file)
+  return parsed
+}
+
+/** Folders that a file may name from where it lies, so that every command finds the same one. */
+const FOLDERS_OF_FILE = [
+  ['server', 'data_dir'],
+  ['plugins', 'dir'],
+] as const
+
+function placeBeside(root: unknown, [group, key]: readonly [string, string], file: string): void {
+  const members = valueAt(root, [group])
+  const folder = valueAt(members, [key])
+  if (typeof folder === 'string' && folder !== '')
+    Reflect.set(Object(members), key, resolve(dirname(file), folder))
 }

@@ -67,6 +67,18 @@ config('takes a flag before the environment before the file before the default',
   assert.is(sources.get('server.mode'), 'default')
 })
 
+config('takes a folder of the file from where the file lies, whoever reads it from where', () => {
+  const text = 'server:\n  data_dir: data\nplugins:\n  dir: ../more\n'
+  const readFile = (): string => text
+  const { settings } = loadConfig({ file: '/boxes/one/control.yaml', env: {}, readFile })
+  assert.equal([settings.server.data_dir, settings.plugins.dir], ['/boxes/one/data', '/boxes/more'])
+  const env = { SVC_SERVER_DATADIR: 'elsewhere' }
+  assert.is(
+    loadConfig({ file: '/boxes/one/control.yaml', env, readFile }).settings.server.data_dir,
+    'elsewhere',
+  )
+})
+
 config('reads JSON, comments, empty groups and an empty file', () => {
   assert.is(load('{"tac": 9}').settings.tac, 9)
   assert.is(load('# nothing\n').settings.tac, 7)

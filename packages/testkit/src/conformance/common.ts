@@ -4,7 +4,10 @@ import { type DriverFixture, MUTANTS_VARIABLE, type Mutant, mutantTests } from '
 
 /** What every fixture has: the look from outside and the end. */
 export interface WorldFixture {
-  /** Everything outside the driver that it may change, as a text: files, rows, processes. Equal texts, equal worlds. */
+  /**
+   * Everything outside the driver that it may change, as a text: files, rows, processes, and how often they were written or
+   * restarted, so that what is done again shows. Equal texts, equal worlds.
+   */
   world(): Promise<string>
   /** Ends the driver and what it talked to. */
   close(): Promise<void>

@@ -209,6 +209,28 @@ const PHONES: readonly Check<CoreFixture>[] = [
     }),
   },
   {
+    sentence: 'lists the APNs of who is attached',
+    body: withPhones(async (fixture, phones) => {
+      const one = await phones.attach()
+      await eventually(async () => {
+        const found = (await fixture.driver.ues(patient())).find(({ imsi }) => imsi === one)
+        assert.equal([...(found?.apns ?? [])].toSorted(), [...phones.apns].toSorted())
+      }, patienceOf(fixture))
+    }),
+  },
+  {
+    sentence: 'does not say yes of one who stays, whatever the core says',
+    body: withPhones(async (fixture, phones) => {
+      if (phones.stay === undefined) return
+      const one = await phones.attach()
+      await eventually(async () => (await registered(fixture)).includes(one), patienceOf(fixture))
+      await phones.stay(one)
+      const said = await fixture.driver.kick(one, patient()).catch(() => 'an error')
+      assert.is(await phones.isAttached(one), true, 'the fixture must keep a phone that is to stay')
+      assert.ok(said === 'pending' || said === 'an error', `it said ${said} of a phone that has stayed`)
+    }),
+  },
+  {
     sentence: 'disconnects two that it is told to at once',
     body: withPhones(async (fixture, phones) => {
       const both = [await phones.attach(), await phones.attach()]

@@ -174,6 +174,16 @@ const KICKS: readonly CoreMutant[] = [
       },
     }),
   },
+  {
+    what: 'believes the core that a phone is gone',
+    needs: ({ phones }) => !('none' in phones) && phones.stay !== undefined,
+    wrong: (right) => ({
+      kick: async (imsi, signal) => {
+        const said = await right.kick(imsi, signal)
+        return said === 'pending' ? 'yes' : said
+      },
+    }),
+  },
   withPhones('kicks everybody', (right) => ({
     kick: async (imsi, signal) => {
       const said = await right.kick(imsi, signal)
@@ -215,6 +225,13 @@ const LISTS: readonly CoreMutant[] = [
   withPhones('lists the first two only', (right) => ({
     ues: async (signal) => (await right.ues(signal)).slice(0, 2),
   })),
+  {
+    what: 'lists no APNs',
+    needs: ({ phones }) => !('none' in phones) && phones.apns.length > 0,
+    wrong: (right) => ({
+      ues: async (signal) => (await right.ues(signal)).map((ue) => ({ ...ue, apns: [] })),
+    }),
+  },
   withPhones('calls those whom it lists not registered', (right) => ({
     ues: async (signal) => (await right.ues(signal)).map((ue) => ({ ...ue, isRegistered: false })),
   })),

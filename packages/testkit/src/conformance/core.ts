@@ -8,8 +8,12 @@ import { CORE_MUTANTS } from './core-mutants.ts'
 export interface CorePhones {
   /** How many can be attached at once to try a list with; 3 when absent. */
   readonly many?: number
-  /** Attaches a phone with a session, another one at each call. */
+  /** APNs of the sessions of an attached phone; empty where the core does not tell of them. */
+  readonly apns: readonly string[]
+  /** Attaches a phone with a session of each of these APNs, another one at each call. */
   attach(): Promise<Imsi>
+  /** From now on the core says that it lets this phone go, and keeps it; absent for a core that cannot be made to. */
+  stay?(imsi: Imsi): Promise<void>
   /** Whether the core holds it as attached, or a session of it. */
   isAttached(imsi: Imsi): Promise<boolean>
   /** From now on the core answers nothing. */

@@ -8,6 +8,8 @@ const MANY = 60
 /** Counted to the last bit that an AuC has: TS 33.102 §6.3.2 gives a SQN 48 bits. */
 const LARGE_SQN = 2n ** 43n + 32n
 /** Whole kbit/s and no whole Mbit/s. */
+/** More than 32 bits hold: 5G sells such rates. */
+const LARGE_AMBR = { up: 5_000_000_000, down: 20_000_000_000 }
 const ODD_AMBR = { up: 1_234_000, down: 56_789_000 }
 
 function first({ subscribers }: HssFixture): Subscriber {
@@ -142,14 +144,11 @@ export const HARD: readonly Check<HssFixture>[] = [
   },
   {
     sentence: 'keeps the bit/s of an AMBR that is no whole number of Mbit/s',
-    body: async (fixture) => {
-      const one = { ...first(fixture), ambrBps: ODD_AMBR }
-      await worked(fixture, 'upsert', [one])
-      assert.equal((await fixture.driver.observe([one.imsi], patient())).get(one.imsi)?.ambrBps, ODD_AMBR)
-      const stored = await fixture.stored(one.imsi)
-      if (stored?.ambrBps !== undefined)
-        assert.equal(stored.ambrBps, ODD_AMBR, 'the HSS holds another rate than the driver shows')
-    },
+    body: (fixture) => keepsAmbr(fixture, ODD_AMBR),
+  },
+  {
+    sentence: 'keeps an AMBR that 32 bits do not hold',
+    body: (fixture) => keepsAmbr(fixture, LARGE_AMBR),
   },
   {
     sentence: 'takes an IMSI that begins with zeros',
@@ -194,3 +193,12 @@ export const HARD: readonly Check<HssFixture>[] = [
     },
   },
 ]
+
+async function keepsAmbr(fixture: HssFixture, ambrBps: Subscriber['ambrBps']): Promise<void> {
+  const one = { ...first(fixture), ambrBps }
+  await worked(fixture, 'upsert', [one])
+  assert.equal((await fixture.driver.observe([one.imsi], patient())).get(one.imsi)?.ambrBps, ambrBps)
+  const stored = await fixture.stored(one.imsi)
+  if (stored?.ambrBps !== undefined)
+    assert.equal(stored.ambrBps, ambrBps, 'the HSS holds another rate than the driver shows')
+}

@@ -4,6 +4,7 @@ import { allWell, DEAF, HSS_LOOK_MUTANTS, type HssMutant, imsisOf, type Needs } 
 /** A page of a usual API. */
 const PAGE = 50
 const THOUSAND = 1_000
+const INT_31 = 2 ** 31 - 1
 const MEGA = 1_000_000
 const OUT_OF_LINE_MS = 50
 
@@ -65,6 +66,10 @@ const PUSHES: readonly HssMutant[] = [
   pushing('keeps whole Mbit/s', (next) => ({
     ...next,
     ambrBps: { up: wholeMegabits(next.ambrBps.up), down: wholeMegabits(next.ambrBps.down) },
+  })),
+  pushing('cuts rates to 31 bits', (next) => ({
+    ...next,
+    ambrBps: { up: Math.min(next.ambrBps.up, INT_31), down: Math.min(next.ambrBps.down, INT_31) },
   })),
   {
     what: 'takes bit/s for kbit/s, both ways',

@@ -32,8 +32,13 @@ coreDriverConformance('sample-plugin', async () => {
     otherDesired: { ...desired, tac: 8 },
     stranger: '999990000000001' as Imsi,
     phones: {
+      apns: ['internet'],
       attach: () => toWrite('attach in this fixture has a phone attach to a core, simulated or real'),
       isAttached: () => toWrite('isAttached in this fixture asks that core past the driver'),
+      stay: () =>
+        toWrite(
+          'stay in this fixture has that core say that it lets a phone go, and keep it; leave it out if it cannot',
+        ),
       fallSilent: () => toWrite('fallSilent in this fixture keeps that core from answering'),
     },
     configFiles: () => readFolder(dir),

@@ -19,6 +19,8 @@ export interface MemoryCore {
   isBroken: boolean
   isSilent: boolean
   readonly attached: Set<Imsi>
+  /** Phones that it says to let go, and keeps. */
+  readonly staying: Set<Imsi>
 }
 
 /** The text of settings; a wrong driver leaves something out. */
@@ -30,6 +32,11 @@ export function renderedOf(desired: Partial<CoreDesired>): Rendered {
 /** SHA-256 in hex. */
 export function sha256Of(text: string): string {
   return createHash('sha256').update(text).digest('hex')
+}
+
+/** What the core does when it is told to let a phone go. */
+export function letGo(core: MemoryCore, imsi: Imsi): void {
+  if (!core.staying.has(imsi)) core.attached.delete(imsi)
 }
 
 /** A right driver of it. */
@@ -60,7 +67,9 @@ export function memoryDriver(core: MemoryCore): CoreDriver {
     },
     kick: async (imsi, signal) => {
       answer(signal)
-      return core.attached.delete(imsi) ? 'yes' : 'not_attached'
+      if (!core.attached.has(imsi)) return 'not_attached'
+      letGo(core, imsi)
+      return core.attached.has(imsi) ? 'pending' : 'yes'
     },
     ues: async (signal) => {
       answer(signal)
@@ -79,6 +88,7 @@ export async function memoryCoreFixture(
     isBroken: false,
     isSilent: false,
     attached: new Set(),
+    staying: new Set(),
   }
   const desired = {
     plmn: { mcc: '999', mnc: '99' },
@@ -96,6 +106,10 @@ export async function memoryCoreFixture(
     stranger: '999990000000099' as Imsi,
     phones: {
       many: 12,
+      apns: ['internet'],
+      stay: async (imsi) => {
+        core.staying.add(imsi)
+      },
       attach: async () => {
         last += 1
         const imsi = `99999000000000${last}` as Imsi

@@ -109,7 +109,7 @@ async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instanc
       esimHealth(parts),
       certs.health(),
       ...[phones.health() ?? []].flat(),
-      ...[es2.health() ?? []].flat(),
+      ...es2.health(),
     ],
   }
 }

@@ -16,7 +16,7 @@ interface Bench {
   /** What the order system answers from now on. */
   status: number
   note(): Promise<void>
-  tell(): Promise<void>
+  tell(): ReturnType<typeof tellProgress>
   sweep(): Promise<void>
   waiting(): Promise<number>
 }
@@ -52,8 +52,8 @@ async function bench(): Promise<Bench> {
 notifier('waits longer after each failure, and leaves out what it may have failed at', async () => {
   const one = await bench()
   await one.note()
-  await one.tell()
-  await one.tell()
+  assert.equal(await one.tell(), { why: 'HTTP 500' })
+  assert.is(await one.tell(), undefined)
   assert.is(one.sent.length, 1, 'it is not due')
   for (let failures = 1; failures < 4; failures += 1) {
     await one.all.clock.advance(5_000 * 2 ** (failures - 1))
@@ -67,7 +67,7 @@ notifier('waits longer after each failure, and leaves out what it may have faile
   assert.is(new Set(calls).size, 1, 'the same call each time')
   one.status = 204
   await one.all.clock.advance(HOUR_MS)
-  await one.tell()
+  assert.is(await one.tell(), 'told')
   assert.is(await one.waiting(), 0)
   await one.all.close()
 })

@@ -58,6 +58,10 @@ export function formsOf(
       words: 'a URL that begins with http:// or https://',
       is: (text) => /^https?:\/\//.test(text) && URL.canParse(text),
     },
+    'https-url': {
+      words: 'a URL that begins with https://',
+      is: (text) => text.startsWith('https://') && URL.canParse(text),
+    },
     'webhook-url': {
       words:
         'a URL that begins with http:// or https://, and not at an address that is link-local, of a metadata service or reserved',

@@ -65,6 +65,10 @@ const CASES: readonly (readonly [text: string, refusal: string])[] = [
     'collector: {interval: soon}',
     'collector.interval must be a duration such as 15s, 5m or 1h30m (more than 0, at most 100 years), not "soon"',
   ],
+  [
+    'esim: {es2: {notify_url: "http://bss.example"}}',
+    'esim.es2.notify_url must be empty or a URL that begins with https://',
+  ],
   ['collector: {mme_url: "http://"}', 'collector.mme_url must be empty or a URL that begins with'],
   [
     'collector: {mme_url: "ftp://x"}',

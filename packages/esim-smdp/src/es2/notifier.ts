@@ -19,22 +19,27 @@ const CHUNK = 200
 /** It may be the result that the order system fails at (pySim's does, with some versions of asn1tools): better the step alone. */
 const MOST_WITH_RESULT = 2
 
-/** Tells what is due, some at a time; what fails is told again later. */
+/** Tells what is due, some at a time; what fails is told again later. Gives why the last one failed, `told` when all went well; undefined: none was due. */
 export async function tellProgress(
   parts: EsimParts,
   metrics: Es2Metrics,
   post: PostJson,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<'told' | { readonly why: string } | undefined> {
   const { context } = parts
-  if (context.config.es2.notify_url === '') return
+  let outcome: 'told' | { readonly why: string } | undefined
   for (;;) {
     const due = await progressDue(context.db, Math.floor(context.clock.nowMs()), AT_ONCE)
     const results = await Promise.all(due.map((row) => tell(parts, post, row, signal)))
-    for (const result of results) if (result !== 'gone') metrics.progress(result)
-    if (signal.aborted || due.length < AT_ONCE || results.includes('failed')) break
+    for (const result of results) {
+      if (result === 'gone') continue
+      metrics.progress(result === 'told' ? 'told' : 'failed')
+      if (typeof outcome !== 'object') outcome = result
+    }
+    if (signal.aborted || due.length < AT_ONCE || typeof outcome === 'object') break
   }
   metrics.waiting(await progressWaiting(context.db))
+  return outcome
 }
 
 /** Forgets calls, and gives up what could not be told; nothing by age while the clock is in doubt. */
@@ -55,7 +60,7 @@ async function tell(
   post: PostJson,
   row: ProgressRow,
   signal: AbortSignal,
-): Promise<'told' | 'failed' | 'gone'> {
+): Promise<'told' | 'gone' | { readonly why: string }> {
   const { context } = parts
   const why = await attempt(parts, post, row, signal)
   if (why === undefined) {
@@ -71,7 +76,7 @@ async function tell(
       await PROGRESS.put(tx, { ...row, failures, next_at_ms })
   })
   context.log.warn({ point: row.point, failures, why }, 'a step of a download could not be told')
-  return 'failed'
+  return { why }
 }
 
 /** Why it was not taken; undefined when it was. */

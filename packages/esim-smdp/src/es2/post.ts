@@ -18,7 +18,6 @@ export function postToOrderSystem({ context }: EsimParts): PostJson {
   context.defer(() => agent.destroy())
   return async (body, signal) => {
     const url = new URL(notify_url)
-    if (url.protocol !== 'https:') throw new Error('esim.es2.notify_url has to begin with https://')
     const key = notify_cert === '' ? undefined : await context.secret('es2.notify_key')
     if (notify_cert !== '' && key === undefined)
       throw new Error('esim.es2.notify_key is missing; svc secret set esim-smdp es2.notify_key < FILE')

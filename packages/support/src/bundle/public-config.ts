@@ -16,7 +16,8 @@ const HARMLESS_FORMATS: ReadonlySet<unknown> = new Set([
   'metric',
   'time-zone',
 ])
-const URL_FORMATS: ReadonlySet<unknown> = new Set(['url', 'webhook-url', 'store-url'])
+/** Of every kind: one may hold a user and a password. */
+const URL_FORMAT = /^([a-z]+-)?url$/
 /** What a pattern of a duration ends with, and a duration itself. */
 const DURATION_UNITS = '(ms|s|m|h|d|w|y)'
 const DURATION = /^(\d+(\.\d+)?(ms|s|m|h|d|w|y))*$|^0$/
@@ -63,7 +64,7 @@ function isHarmlessFact(schema: JsonSchema, value: unknown): boolean {
 function shownText(schema: JsonSchema, value: string): string {
   if (Array.isArray(schema.enum) && schema.enum.includes(value)) return value
   if (HARMLESS_FORMATS.has(schema.format) || schema['x-shown'] === true) return value
-  if (URL_FORMATS.has(schema.format)) return shownUrl(value)
+  if (URL_FORMAT.test(String(schema.format))) return shownUrl(value)
   const isDuration = typeof schema.pattern === 'string' && schema.pattern.includes(DURATION_UNITS)
   return isDuration && DURATION.test(value) ? value : REPLACED
 }

@@ -98,7 +98,12 @@ export function anyClient(host?: string): TlsWishes {
 /** Ids of the certificates that sessions and listeners use. */
 export function idsInUse(held: readonly HeldCertificate[], nowMs: number): ReadonlySet<string> {
   const hosts = held.flatMap(({ certificate }) => [...certificate.dnsNames, undefined])
-  const serving = hosts.flatMap((host) => tlsCertificate(held, anyClient(host), nowMs)?.row.id ?? [])
+  // A client that takes one curve alone is served with that one.
+  const serving = hosts.flatMap((host) =>
+    Object.values(GROUPS).flatMap(
+      (groups) => tlsCertificate(held, { ...anyClient(host), groups }, nowMs)?.row.id ?? [],
+    ),
+  )
   return new Set([...completeSets(held, nowMs).flatMap(({ ids }) => ids), ...serving])
 }
 

@@ -24,6 +24,12 @@ const USER = 65_532
 const HOME = '/var/lib/svc'
 const CODE = '/usr/lib/steeple'
 const MAIN = `${CODE}/lib/node_modules/@steeple/cli/dist/main.js`
+/** Whether the service answers at all: a listener with TLS ends such a connection, one that hangs leaves it open. */
+const HEALTH = `const port = (process.env.SVC_SERVER_LISTEN ?? '').split(':').at(-1) || 8080
+const end = (code) => () => process.exit(code)
+const socket = require('net').connect(port, '127.0.0.1', () => socket.write('GET /v1/healthz HTTP/1.0\\r\\n\\r\\n'))
+socket.on('data', end(0)).on('end', end(0)).on('error', end(1))
+setTimeout(end(1), 5000)`
 const TYPES = {
   manifest: 'application/vnd.oci.image.manifest.v1+json',
   config: 'application/vnd.oci.image.config.v1+json',
@@ -129,6 +135,14 @@ function configOf({ version, commit, date, arch, node }, flags, layers, packages
       Volumes: { [HOME]: {} },
       ExposedPorts: { '8080/tcp': {} },
       StopSignal: 'SIGTERM',
+      // Of Docker's own format; podman asks for it on its command line (docs/packages.md).
+      Healthcheck: {
+        Test: ['CMD', `${CODE}/bin/node`, '-e', HEALTH],
+        Interval: 30e9,
+        Timeout: 10e9,
+        StartPeriod: 60e9,
+        Retries: 3,
+      },
       Labels: {
         'org.opencontainers.image.title': 'Steeple',
         'org.opencontainers.image.version': version,

@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto'
-import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -25,18 +24,13 @@ import { documentationHere } from './composition/documentation.ts'
 import { type ListenerTls, listenerTls } from './composition/listener-tls.ts'
 import { incompleteBuild, pluginPackages, sectionsHere } from './composition/plugin-packages.ts'
 import type { ServeOptions, ServiceFlags } from './flags.ts'
-import { type HangUp, keepHangUp } from './hang-up.ts'
 import { COMMAND_VARIABLES } from './place.ts'
+import { type ProcessWatch, watchProcess } from './process-watch.ts'
 import { keepHeapSmall } from './spare-heap.ts'
 import { buildDate, ownVersion } from './version.ts'
-import { createWatchdog } from './watchdog.ts'
 
 /** A shutdown that takes longer is cut off: plugins have 5 s to drain and 5 s to stop. */
 const SHUTDOWN_LIMIT_MS = 15_000
-
-/** What to do about an installed plugin that ends the service. */
-const REMEDY =
-  'the second time in a row the next start goes without it; svc --safe-mode goes without all installed plugins'
 
 /** How long the listener waits for installed plugins; those that take longer appear when they are ready. */
 const INSTALLED_HEAD_START_MS = 100
@@ -106,6 +100,7 @@ async function serveOnce({ flags, packages, watch, isFirst }: Run): Promise<bool
     const address = await edge.listen()
     kernel.begin()
     sayListening(kernel, edge, urlOf(address, tls !== undefined))
+    watch.isReady()
     log.flush()
     if (flags.firstStart === true && isFirst) {
       const { introduce } = await import('./first-start.ts')
@@ -225,66 +220,6 @@ function edgeOptions(
 function fileDigest({ file = DEFAULT_CONFIG_FILE }: ConfigOptions, kernel: Kernel): string {
   const text = existsSync(file) ? readFileSync(file) : ''
   return createHmac('sha256', kernel.cursorSecret()).update('settings-file').update(text).digest('base64url')
-}
-
-/** What happens to the process, and whom to tell of it now. */
-interface ProcessWatch {
-  log: KernelLog | undefined
-  /** Says which installed plugins an error may have come from, once there is a kernel. */
-  blame: (error: unknown) => readonly string[]
-  readonly hangUp: HangUp
-  /** Ends the process with a note in that file when its event loop does not turn any more. */
-  readonly loop: (note: string) => void
-  /**
-   * The first SIGTERM or SIGINT, or the end of a parent that holds a channel to this process (`npm start`). Later ones
-   * change nothing: a terminal sends SIGINT to every process of the group.
-   */
-  readonly ending: Promise<string>
-}
-
-function watchProcess(): ProcessWatch {
-  const signals = ['SIGTERM', 'SIGINT'] as const
-  for (const signal of signals) process.on(signal, () => undefined)
-  const orphaned = once(process, 'disconnect').then(() => 'its parent has ended')
-  const told = signals.map(async (signal) => ((await once(process, signal)) as [string])[0])
-  const watch: ProcessWatch = {
-    log: undefined,
-    blame: () => [],
-    hangUp: keepHangUp(),
-    loop: createWatchdog(),
-    ending: Promise.race([...told, orphaned]),
-  }
-  let isOver = false
-  const fatal = (kind: string) => (error: unknown) => {
-    const folders = watch.blame(error)
-    const remedy = folders.length === 0 ? {} : { plugin_folders: folders, remedy: REMEDY }
-    if (watch.log === undefined) process.stderr.write(`svc: ${kind}: ${String(error)}\n`)
-    watch.log?.error({ err: error, ...remedy }, kind)
-    watch.log?.flush()
-    isOver = true
-    process.exit(1)
-  }
-  // A plugin that ends the process has its code in the stack of that.
-  process.on('exit', (code) => {
-    const folders = isOver ? [] : watch.blame(stackOf(`the process was ended with ${code}`))
-    if (folders.length === 0) return
-    watch.log?.error({ code, plugin_folders: folders, remedy: REMEDY }, 'a plugin has ended the process')
-    watch.log?.flush()
-  })
-  process.on('uncaughtException', fatal('an error was not caught'))
-  process.on('unhandledRejection', fatal('a promise was not awaited'))
-  return watch
-}
-
-/** An error with a stack as deep as there is. */
-function stackOf(message: string): Error {
-  const { stackTraceLimit } = Error
-  Error.stackTraceLimit = 200
-  try {
-    return new Error(message)
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit
-  }
 }
 
 async function reload(kernel: Kernel, source: ConfigOptions, log: KernelLog): Promise<void> {

@@ -9,6 +9,7 @@ import { assert, stretched, suite } from '@steeple/testkit'
 import { processesWith } from '../harness/command-lines.ts'
 import { ANY_PORTS, type LabPhone, labPhones } from '../harness/lab-core.ts'
 import { type Launched, ROOT, startedProcesses, urlOf } from '../harness/launch.ts'
+import { childrenOf } from '../harness/open-files.ts'
 import { runSvc, until } from '../harness/service.ts'
 
 const ADMIN = 'first-start-admin-token-0123456789abcdef'
@@ -280,6 +281,22 @@ first(
     assert.is(processesWith(`--dir ${dir}/lab-core --plmn 26298 `).length, 1, processesWith(dir).join('\n'))
     process.kill(-(withLab.child.pid ?? 0), 'SIGINT')
     assert.is(await withLab.exited, 0, withLab.stdout() + withLab.stderr())
+  },
+  { limitMs: 360_000 },
+)
+
+first(
+  'starts the service again when something has ended it, and ends when it is told to',
+  async () => {
+    const run = started.launch(['start', '--no-lab', ...flags(dir)], AS_ROOT_COMMAND)
+    await introduced(run)
+    const [serving = 0, ...more] = childrenOf(run.child.pid ?? 0)
+    assert.ok(serving > 0 && more.length === 0)
+    process.kill(serving, 'SIGKILL')
+    await until(async () => run.stdout().split('"listening"').length === 3)
+    assert.match(run.stderr(), /^steeple: the service was ended \(SIGKILL\); it starts again$/m)
+    process.kill(-(run.child.pid ?? 0), 'SIGINT')
+    assert.is(await run.exited, 0, run.stdout() + run.stderr())
   },
   { limitMs: 360_000 },
 )

@@ -96,6 +96,16 @@ packages('the unit is as hard as systemd can judge', () => {
   // It ends with 1 above the threshold, which is 2.0.
   assert.is(status, 0, `${error?.message ?? ''}${stdout}${stderr}`)
   assert.match(stdout, /Overall exposure level for steeple\.service: [01]\.\d/)
+  const verified = spawnSync(
+    'systemd-analyze',
+    ['verify', '--man=no', join(ROOT, 'packaging/steeple.service')],
+    { encoding: 'utf8' },
+  )
+  // The program is in no place of this machine; of all else systemd says nothing.
+  const said = verified.stderr
+    .split('\n')
+    .filter((line) => line !== '' && !line.includes('/usr/lib/steeple/bin/svc is not executable'))
+  assert.equal(said, [])
 })
 
 packages(

@@ -1432,6 +1432,8 @@ export interface Operations {
         readonly name?: string
         /** Where the API of this node answers, for the other members. */
         readonly address?: string
+        /** Leave the mesh that this node is a member of once the new root has let it in. The old one, which is lost, hears nothing of it. */
+        readonly leave?: boolean
       }
     }
     readonly answer: {
@@ -1535,6 +1537,43 @@ export interface Operations {
       readonly overlay_address: string
     }
     readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'malformed_json' | 'node_state_conflict' | 'rate_limited' | 'request_timeout' | 'unauthenticated' | 'unsupported_media_type'
+  }
+  /** Tell this member where its root answers now. Roles: admin. */
+  'POST /v1/mesh/root-address': {
+    readonly request: {
+      readonly body: {
+        readonly url: string
+      }
+    }
+    readonly answer: {
+      readonly root_url: string
+      readonly root_node_id: string
+    }
+    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'node_state_conflict' | 'rate_limited' | 'request_timeout' | 'southbound_unavailable' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
+  }
+  /** Become the root in the place of one that is lost. Roles: admin. */
+  'POST /v1/mesh/take-root': {
+    readonly request: {
+      readonly body?: {
+        readonly force?: boolean
+      }
+    }
+    readonly answer: {
+      readonly mesh: {
+        readonly name: string
+      }
+      readonly url: string
+      readonly ca_words: string
+      /** Null without other members. */
+      readonly expires_at: string | null
+      readonly invitations: readonly {
+        readonly node_id: string
+        readonly name: string
+        /** To be given on that box, once. */
+        readonly command: string
+      }[]
+    }
+    readonly code: CommonCode | 'body_too_large' | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'idempotency_in_progress' | 'idempotency_key_reused' | 'malformed_json' | 'node_state_conflict' | 'rate_limited' | 'request_timeout' | 'token_expired' | 'unauthenticated' | 'unsupported_media_type'
   }
   /** List the nodes, oldest first. Roles: viewer, operator, sim:issuer, sim:admin, admin. */
   'GET /v1/nodes': {

@@ -92,6 +92,8 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   // Other boxes join over TLS alone, and this node serves none.
   change('POST', '/v1/mesh/invite', 'admin', { body: {} }, 409),
   change('POST', '/v1/mesh/join', 'admin', { body: {} }, 400),
+  change('POST', '/v1/mesh/root-address', 'admin', { body: {} }, 400),
+  change('POST', '/v1/mesh/take-root', 'admin', { body: {} }, 409),
   read('/v1/peers', 'viewer'),
   read('/v1/peers/self', 'viewer'),
   read('/v1/peers/{id}', 'viewer', '/v1/peers/p-0', 404),

@@ -7,6 +7,7 @@ import {
   addressesAt,
   joinMesh,
   MESH_LIMIT,
+  peersAt,
   reaches,
   together,
   untilReaches,
@@ -23,12 +24,16 @@ const faults = suite('e2e/mesh-faults')
 const HEALED_MS = 15_000
 const DAY_S = 86_400
 const KILLS = 5
+const OFFERED = '10.77.0.0/16'
 
 let five: Village
 let addresses: ReadonlyMap<string, string>
 
 faults.before(async () => {
-  five = await village(5)
+  five = await village(
+    5,
+    (number): Record<string, string> => (number === 3 ? { SVC_PEERING_ADVERTISE: OFFERED } : {}),
+  )
   for (const box of five.boxes.slice(1)) await joinMesh(box, five.root)
   await together(five.boxes)
   addresses = await addressesAt(five.root)
@@ -141,6 +146,81 @@ faults(
       3 * WAIT_MS,
     )
     await healed('renewed certificates')
+  },
+  MESH_LIMIT,
+)
+
+/** How a member says that it is one. */
+async function membershipAt(box: Box): Promise<{ readonly status: string; readonly detail: string }> {
+  const { body } = await box.ask('GET', '/v1/health')
+  const { components } = body as {
+    readonly components: readonly Record<'name' | 'status' | 'detail', string>[]
+  }
+  const found = components.find(({ name }) => name === 'mesh.membership')
+  if (found === undefined) throw new Error(`${box.name} says nothing of its membership`)
+  return found
+}
+
+faults(
+  'follows its root to another address, and is told of one by hand',
+  async () => {
+    const { root } = five
+    const members = five.boxes.slice(1)
+    const moved = '10.9.0.101'
+    root.place.run('ip', 'addr', 'add', `${moved}/24`, 'dev', 'e0')
+    root.place.run('ip', 'addr', 'del', `${root.place.address}/24`, 'dev', 'e0')
+    root.place.run('ip', 'route', 'replace', 'default', 'via', '10.9.0.254')
+    await until(async () => {
+      const rootUrls = members.map(
+        (box) =>
+          (JSON.parse(readFileSync(join(box.dataDir, 'keys/mesh/mesh.json'), 'utf8')) as { root_url: string })
+            .root_url,
+      )
+      return rootUrls.every((url) => url === `https://${moved}:8443`)
+    }, WAIT_MS)
+    for (const box of members) assert.is((await membershipAt(box)).status, 'ok', box.name)
+    root.place.run('ip', 'addr', 'add', `${root.place.address}/24`, 'dev', 'e0')
+    root.place.run('ip', 'addr', 'del', `${moved}/24`, 'dev', 'e0')
+    root.place.run('ip', 'route', 'replace', 'default', 'via', '10.9.0.254')
+    const told = await five.box('box2').svc('mesh', 'root-address', root.url)
+    assert.is(told.code, 0, told.stderr)
+    await healed('a root that was elsewhere')
+  },
+  MESH_LIMIT,
+)
+
+faults(
+  'has another root in the place of one that is lost for good, with its addresses and what was approved',
+  async () => {
+    const { root } = five
+    const rest = five.boxes.slice(1)
+    const [heir, offering, using] = [five.box('box2'), five.box('box3'), five.box('box4')]
+    const approved = async () => (await peersAt(using)).find(({ node_id: id }) => id === offering.nodeId)
+    const policy = await using.ask('PUT', '/v1/policy', { mesh: { allow_route_advertise: true } })
+    assert.is(policy.status, 200, JSON.stringify(policy.body))
+    const approving = { routes: [OFFERED] }
+    const done = await using.ask('POST', `/v1/peers/${(await approved())?.id}/approve`, approving)
+    assert.is(done.status, 200, JSON.stringify(done.body))
+    await until(async () => (await approved())?.serving[0] === OFFERED, WAIT_MS)
+    const early = await heir.svc('mesh', 'take-root')
+    assert.match(`${early.code} ${early.stderr}`, /^1 .*the root answers/s)
+    await root.kill()
+    await until(async () => (await membershipAt(heir)).status === 'degraded', WAIT_MS)
+    const taken = await heir.svc('mesh', 'take-root')
+    assert.is(taken.code, 0, taken.stderr)
+    for (const box of rest.filter((one) => one !== heir)) {
+      const [, token = '', url = ''] =
+        new RegExp(`On ${box.name}:\\n +echo (\\S+) \\| svc node join - (\\S+) --leave\\n`).exec(
+          taken.stdout,
+        ) ?? []
+      const joined = await box.svc('node', 'join', token, url, '--leave')
+      assert.is(joined.code, 0, joined.stderr)
+    }
+    await together(rest)
+    const now = await addressesAt(heir)
+    for (const { name } of rest.filter((one) => one !== heir))
+      assert.is(now.get(name), addresses.get(name), name)
+    await until(async () => (await approved())?.serving[0] === OFFERED, WAIT_MS)
   },
   MESH_LIMIT,
 )

@@ -11,6 +11,10 @@ import { isConnectionError, postgresError } from './store-error.ts'
  * (docs/adr/0014-several-instances.md).
  */
 const BEGIN = 'begin; select id from kernel_writer where id = 1 for update'
+/** After a write that failed: who holds the lock may hold it for as long as a standby is away, and others wait behind this one. */
+const HURRIED_BEGIN = BEGIN.replace(';', '; set local lock_timeout = 1000;')
+/** A commit that waits for a standby holds the lock, whoever has given up waiting for it. The wait has no end of its own. */
+const WAITS_FOR_STANDBY = `select 1 from pg_stat_activity where datname = current_database() and wait_event = 'SyncRep'`
 const MAKE_LOCK = `create table if not exists kernel_writer (id integer not null primary key);
   insert into kernel_writer (id) values (1) on conflict do nothing`
 /** SQLSTATE undefined_table. */
@@ -18,12 +22,23 @@ const NO_TABLE = '42P01'
 /** Instances that make the row at the same time see each other's halves. */
 const MAKE_ATTEMPTS = 5
 
+const STANDBY_AWAY =
+  'the database waits for a standby to confirm what was written before (synchronous_standby_names); bring it back, or take it out of that setting'
+const UNANSWERED =
+  'the database has not said whether it has committed: whether this change holds is not known. Look, or repeat it with its Idempotency-Key'
+
+/** Whether the server has not said how a commit ended: it may hold all the same. */
+function isUnanswered(error: unknown): boolean {
+  const { cause } = error as { readonly cause?: unknown }
+  return cause instanceof Error && isConnectionError(cause)
+}
+
 /** The one connection of the writer. It connects by itself, at first and after each loss. */
 interface WriterConnection {
   isUp(): boolean
   connect(): Promise<void>
-  /** Sends over the connection that there is, for at most so long; a lost one is not made again by itself. */
-  send(query: QueryConfig, limitMs: number): Promise<QueryResult>
+  /** Sends over the connection that there is and waits so long at most; a lost one is not made again by itself. */
+  send(query: QueryConfig, waitMs: number): Promise<QueryResult>
   /** Lets go of it. Nobody waits for a connection that is already of no use. */
   drop(): void
   close(): Promise<void>
@@ -53,14 +68,14 @@ function writerConnection(make: () => Client, lost: () => void): WriterConnectio
       }
       client = fresh
     },
-    send: async (query, limitMs) => {
+    send: async (query, waitMs) => {
       const current = client
       if (current === undefined) throw storeUnavailable('the connection to the database was lost; try again')
       try {
         // pg takes query_timeout with each query; its types do not say so.
         const bounded: QueryConfig & { query_timeout: number } = {
           ...query,
-          query_timeout: clientLimitMs(limitMs),
+          query_timeout: waitMs,
         }
         return await current.query(bounded)
       } catch (error) {
@@ -79,6 +94,58 @@ function writerConnection(make: () => Client, lost: () => void): WriterConnectio
   }
 }
 
+/** How a transaction begins: with the lock that all writers share. */
+interface LockedBegin {
+  begin(longerMs: number | undefined): Promise<void>
+  /** Whether a commit may hold the lock that nobody waits for any more. */
+  isHurried: boolean
+}
+
+function lockedBegin(
+  connection: WriterConnection,
+  send: (text: string) => Promise<QueryResult>,
+): LockedBegin {
+  /** The very first begin in a database finds no row to lock. */
+  async function makeLock(): Promise<void> {
+    await send('rollback')
+    for (let left = MAKE_ATTEMPTS; ; left -= 1) {
+      try {
+        await send(MAKE_LOCK)
+        return
+      } catch (error) {
+        if (left === 1 || !connection.isUp()) throw error
+      }
+    }
+  }
+
+  /** Why the lock is not to be had, where the database says it. */
+  async function explained(error: unknown): Promise<unknown> {
+    if (!connection.isUp()) return error
+    await send('rollback').catch(() => undefined)
+    const found = await send(WAITS_FOR_STANDBY).catch(() => undefined)
+    if (!found?.rowCount) return error
+    locked.isHurried = true
+    return storeUnavailable(STANDBY_AWAY, { cause: error })
+  }
+
+  const locked: LockedBegin = {
+    isHurried: false,
+    begin: async (longerMs) => {
+      const begin = locked.isHurried ? HURRIED_BEGIN : BEGIN
+      const text =
+        longerMs === undefined ? begin : `${begin}; set local statement_timeout = ${Math.round(longerMs)}`
+      try {
+        await send(text)
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== NO_TABLE) throw await explained(error)
+        await makeLock()
+        await send(text)
+      }
+    },
+  }
+  return locked
+}
+
 /** The writer's session on PostgreSQL. */
 export function postgresWriter(
   connect: () => Client,
@@ -89,7 +156,7 @@ export function postgresWriter(
   const connection = writerConnection(connect, () => {
     isOpen = false
   })
-  const send = (query: QueryConfig): Promise<QueryResult> => connection.send(query, limitMs)
+  const send = (query: QueryConfig): Promise<QueryResult> => connection.send(query, clientLimitMs(limitMs))
 
   async function rows<Row>(sql: string, params: SqlParams | undefined): Promise<readonly Row[]> {
     // The caller names the row type; the statement's column list is what it relies on.
@@ -99,29 +166,7 @@ export function postgresWriter(
   const control = async (text: string): Promise<void> => {
     await send({ text })
   }
-
-  /** The very first begin in a database finds no row to lock. */
-  async function makeLock(): Promise<void> {
-    await control('rollback')
-    for (let left = MAKE_ATTEMPTS; ; left -= 1) {
-      try {
-        await control(MAKE_LOCK)
-        return
-      } catch (error) {
-        if (left === 1 || !connection.isUp()) throw error
-      }
-    }
-  }
-
-  async function begin(text: string): Promise<void> {
-    try {
-      await control(text)
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== NO_TABLE) throw error
-      await makeLock()
-      await control(text)
-    }
-  }
+  const locked = lockedBegin(connection, (text) => send({ text }))
 
   return {
     failsAsWhole: true,
@@ -132,14 +177,17 @@ export function postgresWriter(
     begin: async (longerMs) => {
       limitMs = longerMs ?? STATEMENT_LIMIT_MS
       await connection.connect()
-      await begin(
-        longerMs === undefined ? BEGIN : `${BEGIN}; set local statement_timeout = ${Math.round(longerMs)}`,
-      )
+      await locked.begin(longerMs)
       isOpen = true
     },
     commit: async () => {
-      const result = await send({ text: 'commit' })
+      // The server bounds no commit, and one that waits for a standby waits for ever.
+      const result = await connection.send({ text: 'commit' }, limitMs).catch((error: unknown) => {
+        locked.isHurried ||= isUnanswered(error)
+        throw isUnanswered(error) ? storeUnavailable(UNANSWERED, { cause: error }) : error
+      })
       isOpen = false
+      locked.isHurried = false
       // A transaction that had failed answers COMMIT with ROLLBACK and no error.
       if (result.command !== 'COMMIT') throw storeUnavailable('the database did not commit; try again')
     },

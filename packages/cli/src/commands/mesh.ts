@@ -16,9 +16,14 @@ interface InviteOptions extends ConnectionOptions {
 interface JoinOptions extends ConnectionOptions {
   readonly name?: string
   readonly address?: string
+  readonly leave?: boolean
 }
 
-/** `svc mesh invite|members` and `svc node join|leave|remove`: who belongs to the mesh. */
+interface TakeRootOptions extends ConnectionOptions {
+  readonly force?: boolean
+}
+
+/** `svc mesh invite|members|root-address|take-root` and `svc node join|leave|remove`: who belongs to the mesh. */
 export function addMeshCommands(program: Command, terminal: Terminal): void {
   const mesh = program.command('mesh').description('the boxes that belong together')
   restCommand(mesh, 'invite', 'let another box join; shows the token once, and the fingerprint of the CA')
@@ -29,6 +34,18 @@ export function addMeshCommands(program: Command, terminal: Terminal): void {
   restCommand(mesh, 'members', 'the members, their addresses and keys').action((options: ConnectionOptions) =>
     members(terminal, options),
   )
+  restCommand(
+    mesh,
+    'root-address <url>',
+    'tell this member where its root answers now: https://host:port',
+  ).action((url: string, options: ConnectionOptions) => rootAddress(terminal, url, options))
+  restCommand(
+    mesh,
+    'take-root',
+    'become the root in the place of one that is lost; prints what to do on the others',
+  )
+    .option('--force', 'also while the root answers')
+    .action((options: TakeRootOptions) => takeRoot(terminal, options))
   const node = program.commands.find((command) => command.name() === 'node')
   if (node === undefined) throw new Error('svc node is not there yet')
   restCommand(
@@ -38,6 +55,7 @@ export function addMeshCommands(program: Command, terminal: Terminal): void {
   )
     .option('--name <name>', "what the mesh calls this node; the node's own name when absent")
     .option('--address <host:port>', 'where the other boxes reach the API of this one')
+    .option('--leave', 'leave the mesh that this node is in, whose root is lost')
     .action((token: string, root: string, options: JoinOptions) => join(terminal, token, root, options))
   restCommand(node, 'leave', 'leave the mesh that this node has joined').action(
     (options: ConnectionOptions) => leave(terminal, options),
@@ -80,6 +98,28 @@ async function members(terminal: Terminal, options: ConnectionOptions): Promise<
   ])
 }
 
+async function rootAddress(terminal: Terminal, url: string, options: ConnectionOptions): Promise<void> {
+  const { body } = await connect(terminal, options).change('POST', '/v1/mesh/root-address', { url })
+  printRecord(terminal, options.json === true, body)
+}
+
+async function takeRoot(terminal: Terminal, options: TakeRootOptions): Promise<void> {
+  const { body } = await connect(terminal, options).change('POST', '/v1/mesh/take-root', {
+    ...(options.force === undefined ? {} : { force: options.force }),
+  })
+  if (options.json === true) {
+    terminal.out(jsonText(body))
+    return
+  }
+  const { invitations, ...known } = body
+  terminal.out(fields({ ...known, mesh: nameOf(body.mesh) }))
+  for (const { name, command } of Array.isArray(invitations) ? (invitations as readonly Json[]) : [])
+    terminal.out(`\nOn ${printable(String(name))}:\n  ${printable(String(command))}\n`)
+  terminal.err(
+    'Each works once. Whoever is late, or was not known here: svc mesh invite, and svc node join with --leave.\n',
+  )
+}
+
 async function join(terminal: Terminal, given: string, root: string, options: JoinOptions): Promise<void> {
   const token = given === '-' ? (await terminal.input()).trim() : given
   if (given !== '-')
@@ -89,6 +129,7 @@ async function join(terminal: Terminal, given: string, root: string, options: Jo
     url: root,
     ...(options.name === undefined ? {} : { name: options.name }),
     ...(options.address === undefined ? {} : { address: options.address }),
+    ...(options.leave === undefined ? {} : { leave: options.leave }),
   })
   printRecord(
     terminal,

@@ -11,6 +11,7 @@ export interface Exception {
 const HARDWARE = 'needs a core in containers, which real-core.test runs'
 const THEIRS = 'needs files of a core that the service did not write; foreign-core.test has such'
 const TWO_BOXES = 'needs two boxes with TLS, which mesh.test and mesh-lifecycle.test run'
+const ROOTS = 'needs a root that moves or is lost, which mesh-faults.test has'
 const PERSON = 'waits for what a person types'
 
 /** All of them. Whoever adds one says why. */
@@ -73,6 +74,8 @@ export const EXCEPTIONS: readonly Exception[] = [
   { page: 'how-to/mesh.md', begins: 'svc node leave', why: TWO_BOXES },
   { page: 'how-to/mesh.md', begins: 'svc node remove', why: TWO_BOXES },
   { page: 'how-to/mesh.md', begins: 'svc mesh invite', why: TWO_BOXES },
+  { page: 'how-to/mesh.md', begins: 'svc mesh root-address', why: ROOTS },
+  { page: 'how-to/mesh.md', begins: 'svc mesh take-root', why: ROOTS },
   { page: 'how-to/mesh.md', begins: 'svc peer', why: 'needs WireGuard and root; peers.test links two boxes' },
   { page: 'how-to/mesh.md', begins: 'openssl s_client', why: TWO_BOXES },
   { page: 'how-to/mesh.md', begins: 'curl --cacert', why: TWO_BOXES },

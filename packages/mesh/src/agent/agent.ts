@@ -30,6 +30,8 @@ export interface MeshAgent {
   /** Leaves the mesh; says whether the root has heard of it. */
   leave(signal: AbortSignal): Promise<{ readonly isRootTold: boolean }>
   health(): ComponentHealth
+  /** Whether the root of this member has not answered the last question. */
+  isRootAway(): boolean
 }
 
 /** Makes the agent. Nothing runs before `start`. */
@@ -104,7 +106,7 @@ export function meshAgent(parts: EnrollParts, client: MeshClient): MeshAgent {
         isLeaving = false
       }
     },
-    health: () => root.health(),
+    ...{ health: root.health, isRootAway: root.isAway },
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto'
 import { request as httpsRequest } from 'node:https'
 import {
+  clockJudgeRef,
   isServiceError,
   type MeshMembership,
   nodeStateConflict,
@@ -9,7 +10,7 @@ import {
 import type { EnrollParts } from '../enroll/parts.ts'
 import { strangeAddress } from '../peers/grounds.ts'
 import { enrolledFrom, refusal } from './answers.ts'
-import { codeIn, fieldOf, type MeshClient } from './mesh-client.ts'
+import { codeIn, fieldOf, isIllTimed, type MeshClient } from './mesh-client.ts'
 
 const TIMEOUT_MS = 20_000
 const CA_BYTES = 16_384
@@ -44,8 +45,8 @@ export async function askToJoin(
   const pinned = TOKEN.exec(invitation.token)?.[1]
   if (pinned === undefined) throw nodeStateConflict('the token is no invitation (svcb_…); copy it as a whole')
   const { url, rootNodeId } = rootFrom(invitation.url)
-  const caPem = await pinnedCa(url, pinned, signal)
-  const answer = await client.call({
+  const { caPem, clockMs } = await pinnedCa(url, pinned, signal)
+  const asking = client.call({
     url,
     method: 'POST',
     path: `/v1/nodes/${node.nodeId}/enroll`,
@@ -60,6 +61,9 @@ export async function askToJoin(
     isAnonymous: true,
     timeoutMs: TIMEOUT_MS,
     signal,
+  })
+  const answer = await asking.catch((cause: unknown) => {
+    throw isIllTimed(cause) ? nodeStateConflict(clockText(context, url, clockMs), { cause }) : cause
   })
   if (answer.status >= 400 && answer.status < 500 && codeIn(answer.body) !== '') {
     throw nodeStateConflict(`the root lets this node not in: ${refusal(answer).message}`)
@@ -92,11 +96,32 @@ function rootFrom(text: string): { readonly url: string; readonly rootNodeId: st
   return { url: url.origin, rootNodeId: id === '' ? undefined : id }
 }
 
-/** The CA that the server shows, when it is the one that the token names. The connection is believed in nothing else. */
-async function pinnedCa(url: string, pinned: string, signal: AbortSignal): Promise<string> {
+/** Whose clock is to be looked at where a certificate of the other box is not good by this one's. */
+function clockText(
+  { clock, maybe }: Pick<EnrollParts['context'], 'clock' | 'maybe'>,
+  url: string,
+  theirsMs: number,
+): string {
+  const view = maybe(clockJudgeRef)?.view()
+  const oursMs = view?.machineMs ?? clock.nowMs()
+  const apart = Number.isNaN(theirsMs) ? '' : `, that of ${url} says ${new Date(theirsMs).toISOString()}`
+  const doubt = view?.doubt === undefined ? '' : ` This box does not believe its own: ${view.doubt}.`
+  return `the clocks of the two boxes do not agree: that of this machine says ${new Date(oursMs).toISOString()}${apart}.${doubt} Set the wrong one right (svc clock show, on both), then join again`
+}
+
+/**
+ * The CA that the server shows, when it is the one that the token names, and what its clock says. The connection is believed in
+ * nothing else.
+ */
+async function pinnedCa(
+  url: string,
+  pinned: string,
+  signal: AbortSignal,
+): Promise<{ readonly caPem: string; readonly clockMs: number }> {
   let text: string
+  let clockMs: number
   try {
-    text = await fetchUnverified(new URL('/v1/mesh/ca', url), signal)
+    ;({ text, clockMs } = await fetchUnverified(new URL('/v1/mesh/ca', url), signal))
   } catch (cause) {
     if (isServiceError(cause)) throw cause
     const why = cause instanceof Error ? cause.message : String(cause)
@@ -115,12 +140,15 @@ async function pinnedCa(url: string, pinned: string, signal: AbortSignal): Promi
     throw nodeStateConflict(
       `${url} is not the box that made this invitation: its CA is another one. Nothing was sent to it`,
     )
-  return ca.toString()
+  return { caPem: ca.toString(), clockMs }
 }
 
-/** A GET that believes whoever answers: what comes is compared with the token. Sends nothing but the path. */
-function fetchUnverified(url: URL, signal: AbortSignal): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
+/** A GET that believes whoever answers: what comes is compared with the token. Sends nothing but the path. `clockMs`: its Date. */
+function fetchUnverified(
+  url: URL,
+  signal: AbortSignal,
+): Promise<{ readonly text: string; readonly clockMs: number }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ text: string; clockMs: number }>()
   const outgoing = httpsRequest(
     url,
     {
@@ -135,7 +163,7 @@ function fetchUnverified(url: URL, signal: AbortSignal): Promise<string> {
         text += chunk
         if (text.length > CA_BYTES) incoming.destroy(new Error('its answer is too long'))
       })
-      incoming.on('end', () => resolve(text))
+      incoming.on('end', () => resolve({ text, clockMs: Date.parse(incoming.headers.date ?? '') }))
       incoming.on('error', reject)
     },
   )

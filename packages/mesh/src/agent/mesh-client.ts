@@ -42,6 +42,23 @@ export interface MeshClient {
 /** A thousand members, each with its names and routes. */
 const MAX_ANSWER_BYTES = 8_388_608
 const IDLE_MS = 90_000
+const CONNECT_MS = 5_000
+
+/** As OpenSSL calls a certificate that is not good at the time of this machine. */
+const ILL_TIMED: ReadonlySet<unknown> = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'])
+
+/** Whether another box was refused for the times of its certificate alone: it answers, and one of two clocks may be wrong. */
+export function isIllTimed(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { readonly code?: unknown; readonly cause?: unknown }
+  return ILL_TIMED.has(code) || (cause !== undefined && isIllTimed(cause))
+}
+
+function problemText(url: string, cause: unknown): string {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  if (!isIllTimed(cause)) return `${url} does not answer: ${why}`
+  const now = new Date().toISOString()
+  return `${url} answers, but its ${why} by the clock of this machine, which says ${now}: look at the clocks of both`
+}
 
 /** Makes one; connections are kept and made anew when the node's certificate is another. */
 export function meshClient(identity: MeshIdentity): MeshClient {
@@ -75,8 +92,7 @@ export function meshClient(identity: MeshIdentity): MeshClient {
         return await send(call, agentFor(call))
       } catch (cause) {
         if (isServiceError(cause)) throw cause
-        const why = cause instanceof Error ? cause.message : String(cause)
-        throw southboundUnavailable(`${call.url} does not answer: ${why}`, { cause })
+        throw southboundUnavailable(problemText(call.url, cause), { cause })
       }
     },
     close: () => {
@@ -116,6 +132,12 @@ function send(call: MeshCall, agent: Agent): Promise<MeshAnswer> {
     },
   )
   outgoing.on('error', reject)
+  outgoing.on('socket', (socket) => {
+    if (!socket.connecting) return
+    // An address that nobody has answers with nothing, and a question for news waits long.
+    const late = setTimeout(() => outgoing.destroy(new Error('no connection comes about')), CONNECT_MS)
+    for (const event of ['secureConnect', 'close']) socket.once(event, () => clearTimeout(late))
+  })
   outgoing.end(body)
   return promise
 }

@@ -19,6 +19,7 @@ import { inviteRoute } from './invite-route.ts'
 import { joinRoute } from './join-route.ts'
 import { openLearnt } from './learnt.ts'
 import { leaveRoute } from './leave-route.ts'
+import { lostRootRoutes } from './lost-root-routes.ts'
 import { membersRoutes } from './members-routes.ts'
 import { meshMembers } from './mesh-members.ts'
 import { MIGRATIONS } from './migrations.ts'
@@ -55,6 +56,7 @@ export async function enrollment(
       leaveRoute(parts, agent.leave),
       ...membersRoutes(parts),
       inviteRoute(parts),
+      ...lostRootRoutes(parts, client, agent.isRootAway),
       joinRoute(parts, (invitation, signal) => askToJoin(parts, client, invitation, signal)),
     ],
     services: new Map([[nodeCertificatesRef.id, nodeCertificates(parts)]]),

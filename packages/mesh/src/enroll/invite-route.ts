@@ -76,8 +76,7 @@ export function inviteRoute(parts: EnrollParts): Route {
           id,
           token,
           url,
-          // What the shell itself writes is in no process list.
-          command: `echo ${token} | svc node join - ${url}`,
+          command: joinCommand(token, url),
           mesh: { name: ownMeshName({ context, node: parts.node }) },
           ca_sha256: authority.caSha256,
           ca_words: wordsOf(authority.caSha256),
@@ -95,6 +94,17 @@ export function ownUrl({ context, node }: Pick<EnrollParts, 'context' | 'node'>)
   return `${context.config.url || `https://${address}`}#${node.nodeId}`
 }
 
+/** What to give on the other box: what the shell itself writes is in no process list. */
+export function joinCommand(token: string, url: string, ...options: readonly string[]): string {
+  return ['echo', token, '| svc node join -', url, ...options].join(' ')
+}
+
+/** Throws `node_state_conflict` where no box can join for want of TLS. */
+export function refuseWithoutTls({ settings }: Pick<EnrollParts['context'], 'settings'>): void {
+  if (!settings.tls.enabled)
+    throw nodeStateConflict('other boxes join over TLS alone; set tls.enabled and start again')
+}
+
 function refuseUnlessReady({ context, identity }: EnrollParts): void {
   if (!context.config.enabled) throw nodeStateConflict('this node takes part in no mesh; set peering.enabled')
   const membership = identity.membership()
@@ -102,8 +112,7 @@ function refuseUnlessReady({ context, identity }: EnrollParts): void {
     throw nodeStateConflict(
       `this node is itself a member of the mesh ${membership.meshName}; invite at its root, ${membership.rootUrl}`,
     )
-  if (!context.settings.tls.enabled)
-    throw nodeStateConflict('other boxes join over TLS alone; set tls.enabled and start again')
+  refuseWithoutTls(context)
 }
 
 function lifeFrom(text: string): number {

@@ -18,6 +18,7 @@ interface Body {
   readonly url: string
   readonly name?: string
   readonly address?: string
+  readonly leave?: boolean
 }
 
 /** Asks the root of an invitation. */
@@ -53,6 +54,13 @@ export function joinRoute(parts: EnrollParts, askToJoin: AskToJoin): Route {
             pattern: HOST_PORT_PATTERN,
             description: 'Where the API of this node answers, for the other members.',
           },
+          leave: {
+            type: 'boolean',
+            default: false,
+            description:
+              'Leave the mesh that this node is a member of once the new root has let it in. The old one, which is lost, hears ' +
+              'nothing of it.',
+          },
         },
         ['token', 'url'],
       ),
@@ -79,7 +87,7 @@ export function joinRoute(parts: EnrollParts, askToJoin: AskToJoin): Route {
 
 async function join(parts: EnrollParts, request: Request<unknown, unknown, Body>, askToJoin: AskToJoin) {
   const { identity, node, learnt } = parts
-  refuseToJoin(parts)
+  refuseToJoin(parts, request.body.leave === true)
   const { token, url, name = node.name, address = ownAddress(parts.context) } = request.body
   const membership = await askToJoin({ token, url, name, address }, request.signal)
   // The file first, and then the trail: killed between them the node is a member, and has an answer to ask for no more.
@@ -104,12 +112,12 @@ function answer({ learnt }: EnrollParts, membership: MeshMembership): object {
   }
 }
 
-function refuseToJoin({ context, identity, roster }: EnrollParts): void {
+function refuseToJoin({ context, identity, roster }: EnrollParts, isLeaving: boolean): void {
   if (!context.config.enabled) throw nodeStateConflict('this node takes part in no mesh; set peering.enabled')
   const membership = identity.membership()
-  if (membership !== undefined)
+  if (membership !== undefined && !isLeaving)
     throw nodeStateConflict(
-      `this node is a member of the mesh ${membership.meshName}; leave that first (svc node leave)`,
+      `this node is a member of the mesh ${membership.meshName}; leave that first (svc node leave), or with the join where its root is lost (--leave)`,
     )
   if (roster.members().length > 1)
     throw nodeStateConflict('this node is the root of a mesh with members; remove them first')

@@ -185,6 +185,23 @@ mesh('makes a peer of a suggested node that has proved what it is', async () => 
   await eventually(() => assert.ok(world.link.peer(accepted.public_key)))
 })
 
+mesh('suggests no box that the mesh has put out', async () => {
+  const south = member('south')
+  await joined(south)
+  world.suggested.push({
+    id: '00112233-4455-4677-8899-aabbccddeeff',
+    nodeId: south.nodeId,
+    name: 'south',
+    meshName: 'south',
+    address: '192.0.2.9',
+    port: 8443,
+    fingerprint: 'ab'.repeat(32),
+    heardAtMs: 0,
+  })
+  world.members.set([], OVERLAY)
+  await eventually(async () => assert.equal(await world.list(), []))
+})
+
 async function joined(one: Member): Promise<PeerBody> {
   world.members.set([one], OVERLAY)
   return await eventually(async () => {

@@ -81,7 +81,7 @@ tls('opens nothing without authorities of its clients', async () => {
     const one = await world({ config: { es2 } })
     const service = createEs2Service(one.parts)
     await service.start()
-    const { status, detail = '' } = service.health() ?? {}
+    const [{ status, detail = '' } = {}] = service.health()
     assert.is(status, 'down')
     assert.match(detail, /^esim\.es2\.listen is .*(authorities|no certificate|no such file)/)
     const { code } = await run('curl', ['-sS', '-k', `https://127.0.0.1:${port}/`])

@@ -45,6 +45,23 @@ export function decodeAmbr(ambr: unknown): { readonly up: number; readonly down:
   return { up: decodeRate(uplink), down: decodeRate(downlink) }
 }
 
+/** What stands there when it says the same rates in other units, and nothing else; otherwise what should. */
+export function keptAmbr(held: unknown, wanted: Doc): unknown {
+  const [one, other] = [decodeAmbr(held), decodeAmbr(wanted)]
+  const isSame = one.up === other.up && one.down === other.down
+  return isSame && hasOnly(held, ['downlink', 'uplink']) && Object.values(held).every(isRate) ? held : wanted
+}
+
+function isRate(rate: unknown): boolean {
+  return hasOnly(rate, ['value', 'unit']) && Object.values(rate).every(isInt32)
+}
+
+function hasOnly(value: unknown, names: readonly string[]): value is Doc {
+  if (typeof value !== 'object' || value === null) return false
+  const keys = Object.keys(value)
+  return keys.length === names.length && names.every((name) => keys.includes(name))
+}
+
 /** Whether a stored number is an Int32. By its tag: a driver can bring its own copy of `bson`. */
 export function isInt32(value: unknown): value is Int32 {
   return (value as { _bsontype?: unknown } | null | undefined)?._bsontype === 'Int32'

@@ -33,9 +33,15 @@ export function differencesOf(
 function changedBy(write: WriteOp, doc: Doc): readonly string[] {
   if (!('updateOne' in write)) return []
   const { $set = {}, $unset = {} } = write.updateOne.update as { $set?: Doc; $unset?: Doc } // as upsertWrites makes them
-  const set = Object.entries($set).filter(([path, value]) => !isSame(at(doc, path), value))
+  const set = Object.entries($set).filter(([path, value]) => !isSame(plainKey(path, at(doc, path)), value))
   const unset = Object.keys($unset).filter((path) => at(doc, path) !== undefined)
   return [...set.map(([path]) => path), ...unset]
+}
+
+/** Keys as they are written here: the core reads hexadecimal in either case. */
+function plainKey(path: string, held: unknown): unknown {
+  const isKey = path === 'security.k' || path === 'security.opc'
+  return isKey && typeof held === 'string' ? held.toLowerCase() : held
 }
 
 function at(doc: Doc, path: string): unknown {

@@ -1,6 +1,6 @@
 import { validationFailed } from '@steeple/contracts'
 import type { Doc } from '../links/document-link.ts'
-import { isInt32 } from './ambr.ts'
+import { isInt32, keptAmbr } from './ambr.ts'
 import { SLICES_MAX } from './bounds.ts'
 import { freshQos, freshSession, type Snssai, sliceHead } from './document.ts'
 
@@ -46,7 +46,7 @@ function mergedSessions(old: unknown, wish: SliceWish): readonly Doc[] {
     return {
       ...fresh,
       ...before,
-      ambr: wish.ambr,
+      ambr: keptAmbr(before.ambr, wish.ambr),
       type: isPdnType(before.type) ? before.type : fresh.type,
       qos: isQos(before.qos) ? before.qos : freshQos(),
     }

@@ -1,5 +1,6 @@
 import type { Subscriber } from '@steeple/contracts'
 import type { Doc, WriteOp } from '../links/document-link.ts'
+import { keptAmbr } from './ambr.ts'
 import { MSISDNS_MAX } from './bounds.ts'
 import { ambrOf, commonFields, encodeSqn, insertedFields, type Snssai, securityFields } from './document.ts'
 import { docsOf, mergedSlices } from './slices.ts'
@@ -35,7 +36,7 @@ export function upsertWrites(
     ...securityFields(subscriber),
     ...(amfOf(old) === undefined ? { 'security.amf': '8000' } : {}),
     msisdn: msisdnsOf(subscriber, old),
-    ambr,
+    ambr: keptAmbr(old?.ambr, ambr),
     ...Object.fromEntries(missing),
     ...state.$set,
   }

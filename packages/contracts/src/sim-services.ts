@@ -50,6 +50,11 @@ export interface Subscribers {
   find(imsi: ImsiHash): Promise<SubscriberView | undefined>
   /** How many are in each state; every state is there. */
   counts(): Promise<ReadonlyMap<SubscriberState, number>>
+  /**
+   * That SIMs have numbers of another network than this one (`999-99`), so that their phones do not get on, with what to do
+   * about it; undefined when none has.
+   */
+  misfits?(plmn: string): Promise<string | undefined>
   /** The one whose phone attached last. */
   lastAttached(): Promise<SubscriberView | undefined>
   /**
@@ -90,6 +95,7 @@ export interface Subscribers {
 export const subscribersRef: ServiceRef<Subscribers> = serviceRef<Subscribers>('sims.subscribers', {
   find: 'function',
   counts: 'function',
+  misfits: 'function?',
   lastAttached: 'function',
   suspend: 'function',
   resume: 'function',

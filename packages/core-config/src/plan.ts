@@ -1,9 +1,11 @@
 import {
   type Context,
+  type CoreDesired,
   type CoreDriver,
   type CorePlan,
   coreDriverRef,
   type Rendered,
+  subscribersRef,
 } from '@steeple/contracts'
 import { errorWords } from '@steeple/southbound'
 import { type CoreChange, coreDesired } from './desired.ts'
@@ -39,11 +41,20 @@ export async function planNow(
   const driver = context.maybe(coreDriverRef)
   if (driver === undefined) return { ...NOTHING, problems: [noDriverWords(context.settings.core)] }
   try {
-    return await planOf(driver, await driver.render(coreDesired(context, change)), signal)
+    const desired = coreDesired(context, change)
+    const plan = await planOf(driver, await driver.render(desired), signal)
+    const misfits = await misfitsOf(context, desired)
+    return misfits === undefined ? plan : { ...plan, notes: [...plan.notes, misfits] }
   } catch (error) {
     signal.throwIfAborted()
     return { ...NOTHING, problems: [errorWords(error)] }
   }
+}
+
+/** That SIMs would be of another network; a store that cannot be read is no reason for no plan. */
+async function misfitsOf(context: Context, { plmn }: CoreDesired): Promise<string | undefined> {
+  const subscribers = context.maybe(subscribersRef)
+  return await subscribers?.misfits?.(`${plmn.mcc}-${plmn.mnc}`).catch(() => undefined)
 }
 
 /** That the core of the configuration has no driver now. */

@@ -11,6 +11,7 @@ import {
   type Rendered,
   type Settings,
   southboundUnavailable,
+  subscribersRef,
   systemPrincipal,
   validationFailed,
 } from '@steeple/contracts'
@@ -321,6 +322,15 @@ test('applies nothing over files of others until an operator agrees to exactly t
     { plan, takeOver },
   )
 })
+
+test('says in a plan that another network number leaves SIMs behind', () =>
+  inBed(async ({ fake, plan }) => {
+    fake.services.set(subscribersRef.id, {
+      misfits: async (plmn: string) => (plmn === '999-99' ? undefined : `2 SIMs are not of ${plmn}`),
+    })
+    assert.not.match(String((await plan()).notes), /SIMs/)
+    assert.match(String((await plan({ mcc: '262', mnc: '98' })).notes), /2 SIMs are not of 262-98/)
+  }))
 
 test('tells no action of a driver that tells no plan and wants something else', () =>
   inBed(async ({ plan }) => assert.equal((await plan()).action, 'unknown')))

@@ -29,7 +29,7 @@ import { otherNetworks } from './observe/other-networks.ts'
 import { tunLook } from './observe/tun-device.ts'
 import { renderSettings } from './render/core-plan.ts'
 import { homeKeys } from './render/home-keys.ts'
-import { machineNotes } from './render/machine-notes.ts'
+import { planNotes } from './render/plan-notes.ts'
 import { daemonOfFile, renderCore } from './render/render.ts'
 import { DAEMONS, type Daemon } from './render/roles.ts'
 import { keptBus } from './sbi/bus.ts'
@@ -84,7 +84,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
       return probeDaemon(daemon, now, work, signal)
     },
     ues: (technology, signal) => listUes(info, signal, technology),
-    notes: machineNotes,
+    notes: planNotes(context),
     isOutage: isDatabaseAway,
     engine: withHints(engine),
     ...(seams.limits === undefined ? {} : { limits: seams.limits }),

@@ -1,3 +1,6 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { hssDriverRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { daemonLook } from '../src/observe/daemon-states.ts'
 import { keptBus } from '../src/sbi/bus.ts'
@@ -117,6 +120,34 @@ verify(
       assert.equal(it.engine.restarts, ['core-mme', 'core-sgwc', 'core-smf'])
       assert.is((await driver.observe(patient())).configSha256, moved.sha256)
     }),
+)
+
+verify('says in the plan whose static addresses land in the pool of another APN, and that IPv6 goes', () =>
+  withWorld('epc', async (it) => {
+    const { driver } = it.a
+    const addresses = [
+      { apn: 'internet', address: '10.45.0.66' },
+      { apn: 'internet', address: '10.45.128.7' },
+      { apn: 'corp', address: '10.45.0.67' },
+    ]
+    it.fake.services.set(hssDriverRef.id, { survey: async () => ({ subscribers: 3, addresses }) })
+    const desired = { ...desiredOf(it.fake.context.settings), apns: ['internet', 'ims'] }
+    await mkdir(it.dir, { recursive: true })
+    await writeFile(
+      join(it.dir, 'smf.yaml'),
+      'smf:\n  session:\n    - subnet: 10.45.0.0/16\n    - subnet: 2001:db8:cafe::/48\n',
+    )
+    const notes = (await driver.plan?.(await driver.render(desired), patient()))?.notes ?? []
+    assert.match(notes.join('\n'), /smf\.yaml has IPv6 pools, which go/)
+    assert.match(
+      notes.join('\n'),
+      /becomes the range of the APN ims, and static addresses .*: 10\.45\.0\.66 of internet, 10\.45\.0\.67 of corp\./,
+    )
+    assert.not.match(notes.join('\n'), /10\.45\.128\.7 of/)
+    // One pool for all: nobody's address is another's.
+    const alone = await driver.plan?.(await driver.render({ ...desired, apns: ['internet'] }), patient())
+    assert.not.match(alone?.notes.join('\n') ?? '', /static addresses/)
+  }),
 )
 
 verify('takes no configuration back because the database is not there yet', () =>

@@ -155,6 +155,10 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     id: '0013_as_it_is',
-    up: ['alter table sims_sim add column as_is text'],
+    up: [
+      'alter table sims_sim add column as_is text',
+      // Those of another network than the one that is configured are few or none.
+      'create index sims_sim_plmn on sims_sim (plmn)',
+    ],
   },
 ]

@@ -21,6 +21,7 @@ import { expireDue } from './expiry.ts'
 import { OPEN_IMPORTS, sweepImports } from './import/open-imports.ts'
 import { simIssuer } from './issue/issuer.ts'
 import { MIGRATIONS } from './migrations.ts'
+import { networkHealth } from './misfits.ts'
 import { DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
 import { coreBreaker } from './provision/core-breaker.ts'
 import { detachBoard } from './provision/detach-board.ts'
@@ -28,6 +29,7 @@ import { driftReconciler, slices } from './provision/drift-reconciler.ts'
 import { futilePushes } from './provision/futile.ts'
 import { hssBreaker } from './provision/hss-breaker.ts'
 import { openCuts } from './provision/open-cuts.ts'
+import { type OthersInHss, othersInHss, SURVEY_MS } from './provision/others-in-hss.ts'
 import { ratesReconciler } from './provision/rates-reconciler.ts'
 import { simReconciler } from './provision/sim-reconciler.ts'
 import { simRegister } from './register.ts'
@@ -85,7 +87,8 @@ export const plugin: Plugin<SimsConfig> = {
       imports: createTurns(),
     }
     await parts.counters.recount(context.db)
-    noticeHss(parts)
+    const others = othersInHss(parts)
+    noticeHss(parts, others)
     return {
       services: new Map<string, object>([
         [subscribersRef.id, subscribers(parts)],
@@ -107,6 +110,8 @@ export const plugin: Plugin<SimsConfig> = {
       start: async () => {
         const attaches = attachWatch(parts)
         context.every(EXPIRY_MS, (signal) => expireDue(parts, signal))
+        context.every(SURVEY_MS, others.look, 'each')
+        void others.look(context.retiring).catch(() => undefined)
         context.every(RECOUNT_MS, () => parts.counters.recount(context.db), 'each')
         context.every(msFromDuration(context.config.attach_interval) ?? DEFAULT_ATTACH_MS, (signal) =>
           attaches.look(signal),
@@ -118,7 +123,8 @@ export const plugin: Plugin<SimsConfig> = {
         void removeOldFiles(context, vault)
       },
       health: async () => [
-        await hssHealth(parts),
+        await hssHealth(parts, others.view()),
+        await networkHealth(context),
         parts.cuts.health(parts.core, context.clock.monotonicMs()),
       ],
     }
@@ -126,9 +132,12 @@ export const plugin: Plugin<SimsConfig> = {
 }
 
 /** Notices another driver, and the choice of none: then no driver comes or goes. */
-function noticeHss(parts: SimsParts): void {
+function noticeHss(parts: SimsParts, others: OthersInHss): void {
   const { context } = parts
-  context.onChange(hssDriverRef, () => lookAnew(parts))
+  context.onChange(hssDriverRef, async () => {
+    await lookAnew(parts)
+    await others.look(context.retiring)
+  })
   let chosen = context.settings.hss.driver
   context.onSettings(() => {
     if (chosen !== context.settings.hss.driver) void lookAnew(parts)
@@ -181,13 +190,13 @@ async function sweep(context: Context<SimsConfig>, isAlone: boolean): Promise<vo
   }
 }
 
-async function hssHealth(parts: SimsParts): Promise<ComponentHealth> {
+async function hssHealth(parts: SimsParts, others: string): Promise<ComponentHealth> {
   const { driver, problem } = parts.hss.view()
   const { pending, failed } = await countUnsynced(parts.context.db)
   const futile = parts.futile.view()
   const left =
     futile.sims === 0 ? '' : `; ${futile.sims} differ in the HSS whatever is pushed: ${futile.reason}`
-  const counts = `${pending} SIMs wait, ${failed} failed${left}`
+  const counts = `${pending} SIMs wait, ${failed} failed${left}${others}`
   return {
     name: 'provisioning',
     kind: 'feature',

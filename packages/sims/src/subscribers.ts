@@ -8,6 +8,7 @@ import {
   simNotFound,
   simStateConflict,
 } from '@steeple/contracts'
+import { misfits } from './misfits.ts'
 import { RATES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
 import { type Changed, changeSim, unsynced } from './states/change.ts'
 import { wantedInHss } from './states/machine.ts'
@@ -57,6 +58,7 @@ export function subscribers(parts: SimsParts): Subscribers {
   return {
     find,
     counts: async () => parts.counters.states(),
+    misfits: (plmn) => misfits(context.db, plmn),
     lastAttached: async () => {
       const hash = parts.seen.last() ?? (await lastFirstAttached(context.db))
       return hash === undefined ? undefined : await find(hash)

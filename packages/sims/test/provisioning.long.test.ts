@@ -1,4 +1,4 @@
-import { healthBoardRef, type Imsi, type Subscriber } from '@steeple/contracts'
+import { healthBoardRef, type Imsi, type Subscriber, subscribersRef } from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import {
   assert,
@@ -12,12 +12,17 @@ import {
   fakeHss,
   letTimePass,
   loadTestbed,
+  memoryDb,
   pluginFrom,
   suite,
   type Testbed,
 } from '@steeple/testkit'
+import { MIGRATIONS } from '../src/migrations.ts'
+import { networkHealth } from '../src/misfits.ts'
 import { plugin } from '../src/plugin.ts'
+import { SIMS } from '../src/store/sim-row.ts'
 import { bodyOf, type IssueAnswer, type SimBody } from './support/answers.ts'
+import { simRow } from './support/rows.ts'
 
 const provisioning = suite('sims/provisioning')
 let bed: Testbed
@@ -212,6 +217,52 @@ scene('says in a dry run, field by field, what an import would overwrite in the 
   hss.isDown = true
   const silent = await importCsv(`imsi,${KEYS}${IMSI}${OF_ROW}\n`, '?dry_run=true')
   assert.equal([silent.hss, silent.results[0]?.overwrites], ['silent', undefined])
+})
+
+const healthOf = (name: string): readonly unknown[] => {
+  const found = bed
+    .service(healthBoardRef)
+    ?.components()
+    .find((one) => one.name === `sims.${name}`)
+  return [found?.status, found?.detail]
+}
+
+scene('counts subscribers of the HSS that are no SIM of this service, and leaves them alone', async () => {
+  const stranger = '999990000000009' as Imsi
+  hss.survey = async () => ({ subscribers: hss.held.size, addresses: [] })
+  hss.held.set(stranger, { ...FOREIGN, imsi: stranger })
+  await issue()
+  await synced()
+  hss.changed?.()
+  await eventually(() =>
+    assert.match(
+      String(healthOf('provisioning')[1]),
+      /; 1 subscriber of the HSS is of no SIM here and left alone/,
+    ),
+  )
+  assert.equal(hss.held.get(stranger), { ...FOREIGN, imsi: stranger })
+})
+
+scene('says what to do about SIMs of a network number that is not the configured one any more', async () => {
+  await issue()
+  await eventually(() => assert.equal(healthOf('network'), ['ok', 'every SIM is of this network']))
+  const others = bed.service(subscribersRef)
+  const words = await others?.misfits?.('262-98')
+  assert.match(words ?? '', /^1 SIM has an IMSI of another network than 262-98, .*svc sim issue --replaces/)
+  const settings = { plmn: { mcc: '262', mnc: '98' } }
+  const db = memoryDb(MIGRATIONS)
+  const sealed = { imsi_sealed: new Uint8Array(), secrets_sealed: new Uint8Array() }
+  await db.write(async (tx) => {
+    for (const hash of ['a', 'b']) await SIMS.insertNew(tx, simRow({ hash, ...sealed }))
+    await SIMS.insertNew(tx, simRow({ hash: 'c', plmn: '262-98', ...sealed }))
+    await SIMS.insertNew(tx, simRow({ hash: 'd', state: 'revoked', ...sealed }))
+  })
+  const { status, detail } = await networkHealth({ db, settings })
+  assert.is(status, 'degraded')
+  assert.match(detail ?? '', /^2 SIMs have IMSIs of another network than 262-98/)
+  db.close()
+  await move('revoke')
+  assert.is(await others?.misfits?.('262-98'), undefined)
 })
 
 scene('tells of many SIMs at once by how many they are', async () => {

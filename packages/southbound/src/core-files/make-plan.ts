@@ -54,7 +54,7 @@ export async function makePlan(
       expectedS: daemon.action === 'none' ? 0 : RESTART_S,
     })),
     ...(isKnown ? costOf(plan, restarting, dropped) : { dropped: undefined, expectedS: undefined }),
-    notes: isKnown ? [...notes, ...(parts.notes?.(settings) ?? [])] : [],
+    notes: isKnown ? [...notes, ...((await parts.notes?.(settings, plan.files, signal)) ?? [])] : [],
     problems: [...problems, ...standing, ...(dropped.problem === undefined ? [] : [dropped.problem])],
   }
 }

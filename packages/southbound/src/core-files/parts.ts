@@ -1,4 +1,5 @@
 import type { CoreDesired, ObservedUe, Rendered, Settings, Technology } from '@steeple/contracts'
+import type { FileChange } from '../config-set/changes.ts'
 import type { Daemon } from '../config-set/daemon.ts'
 import type { Limits, Probe } from '../config-set/verify.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -34,8 +35,8 @@ export interface CoreFilesParts {
    * its files back. The engine starts it again until it is there.
    */
   isOutage?(words: string): boolean
-  /** What the settings ask of the machine, for the plan: memory. */
-  notes?(settings: Settings): readonly string[]
+  /** What else people should know of a change of these files: memory that it takes, addresses that move. */
+  notes?(settings: Settings, files: readonly FileChange[], signal: AbortSignal): Promise<readonly string[]>
   /** Instead of the engine of `hss.engine_socket`. */
   readonly engine?: Engine
   /** Where the core needs more time than others, or a test less. */

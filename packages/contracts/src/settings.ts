@@ -106,6 +106,8 @@ export interface Settings {
     readonly webhooks: readonly AlertWebhook[]
   }
   readonly ran: {
+    /** One of those that installed plugins name in `selected_by`. */
+    readonly driver: string
     readonly binary: string
     /** Container in which `binary` runs, created beforehand; empty: a process of this machine. */
     readonly container: string

@@ -10,4 +10,5 @@ export const KINDS: readonly ScaffoldKind[] = ['core', 'hss', 'ran', 'collector'
 export const SELECTED_BY: Readonly<Partial<Record<ScaffoldKind, string>>> = {
   core: 'core',
   hss: 'hss.driver',
+  ran: 'ran.driver',
 }

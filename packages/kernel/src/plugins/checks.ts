@@ -80,7 +80,8 @@ function requiresProblem(found: FoundPlugin, around: Surroundings): string | und
 function providesProblem(found: FoundPlugin, around: Surroundings): string | undefined {
   for (const service of found.manifest.provides ?? []) {
     const other = around.providerOf(service)
-    if (other !== undefined) return `it provides ${service}, which ${other} provides already`
+    if (other !== undefined)
+      return `it provides ${service}, which ${other} provides already; svc plugin disable ${other} makes way for it`
   }
   return undefined
 }

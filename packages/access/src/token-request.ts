@@ -15,6 +15,8 @@ import type { TokenKind } from './token-text.ts'
 export interface TokenBody {
   readonly name: string
   readonly roles?: readonly Role[]
+  /** One role, instead of a list of one. */
+  readonly role?: Role
   readonly expires_in?: string
   readonly kind?: TokenKind
   readonly node_name?: string
@@ -46,6 +48,7 @@ export const TOKEN_BODY: JsonSchema = objectSchema(
       items: { type: 'string', enum: TOKEN_ROLES },
       description: 'At least one for kind api; none for kind bootstrap.',
     },
+    role: { type: 'string', enum: TOKEN_ROLES, description: 'One role, instead of roles.' },
     expires_in: {
       type: 'string',
       pattern: DURATION_PATTERN,
@@ -68,7 +71,11 @@ export function tokenRequestFrom(body: TokenBody, bootstrapTtl: string): TokenRe
   const kind = body.kind ?? 'api'
   const livesMs = body.expires_in === undefined ? undefined : msFromDuration(body.expires_in)
   const ttlMs = msFromDuration(bootstrapTtl)
-  const details = kind === 'api' ? apiProblems(body) : bootstrapProblems(body, livesMs, ttlMs, bootstrapTtl)
+  const roles = body.roles ?? (body.role === undefined ? [] : [body.role])
+  const details =
+    kind === 'api' ? apiProblems(body, roles) : bootstrapProblems(roles, livesMs, ttlMs, bootstrapTtl)
+  if (body.role !== undefined && body.roles !== undefined)
+    details.push({ pointer: '/role', message: 'give role or roles, not both' })
   if (body.expires_in !== undefined && livesMs === undefined) {
     details.push({ pointer: '/expires_in', message: 'must be more than zero and at most 100y' })
   }
@@ -80,16 +87,16 @@ export function tokenRequestFrom(body: TokenBody, bootstrapTtl: string): TokenRe
   return {
     name: body.name,
     kind,
-    roles: body.roles ?? [],
+    roles,
     livesMs: kind === 'bootstrap' ? (livesMs ?? ttlMs) : livesMs,
     nodeId: body.node_id,
     nodeName: body.node_name,
   }
 }
 
-function apiProblems(body: TokenBody): ErrorDetail[] {
+function apiProblems(body: TokenBody, roles: readonly Role[]): ErrorDetail[] {
   const problems: ErrorDetail[] = []
-  if ((body.roles ?? []).length === 0) {
+  if (roles.length === 0) {
     problems.push({ pointer: '/roles', message: 'a token of kind api needs at least one role' })
   }
   for (const key of ['node_id', 'node_name'] as const) {
@@ -99,14 +106,13 @@ function apiProblems(body: TokenBody): ErrorDetail[] {
 }
 
 function bootstrapProblems(
-  body: TokenBody,
+  roles: readonly Role[],
   livesMs: number | undefined,
   ttlMs: number | undefined,
   bootstrapTtl: string,
 ): ErrorDetail[] {
   const problems: ErrorDetail[] = []
-  if ((body.roles ?? []).length > 0)
-    problems.push({ pointer: '/roles', message: 'a bootstrap token has no roles' })
+  if (roles.length > 0) problems.push({ pointer: '/roles', message: 'a bootstrap token has no roles' })
   if ((livesMs ?? 0) > (ttlMs ?? 0)) {
     const message = `must be at most ${bootstrapTtl} (auth.bootstrap_token_ttl)`
     problems.push({ pointer: '/expires_in', message })

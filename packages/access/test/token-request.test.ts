@@ -24,6 +24,11 @@ requests('takes an api token with roles, with and without an end', () => {
   })
 })
 
+requests('takes one role by its name alone, and not beside a list', () => {
+  assert.equal(tokenRequestFrom({ name: 'ci', role: 'viewer' }, '5m').roles, ['viewer'])
+  assert.equal(pointers({ name: 'ci', role: 'viewer', roles: ['viewer'] }), ['/role'])
+})
+
 requests('gives a bootstrap token the configured life, or a shorter one', () => {
   assert.is(tokenRequestFrom({ name: 'n', kind: 'bootstrap' }, '5m').livesMs, 300_000)
   assert.is(tokenRequestFrom({ name: 'n', kind: 'bootstrap', expires_in: '90s' }, '5m').livesMs, 90_000)

@@ -3104,7 +3104,7 @@ export interface Operations {
         readonly imsi: string
       }
       readonly query?: {
-        /** How long to wait until the phone is really off, at most 30s. Not at all when absent. */
+        /** How long to wait, at most 30s, until the phone is really off; after a resume, until the HSS lets it on again. Not at all when absent. */
         readonly wait?: string | undefined
       }
       readonly body?: {
@@ -3159,7 +3159,7 @@ export interface Operations {
         readonly imsi: string
       }
       readonly query?: {
-        /** How long to wait until the phone is really off, at most 30s. Not at all when absent. */
+        /** How long to wait, at most 30s, until the phone is really off; after a resume, until the HSS lets it on again. Not at all when absent. */
         readonly wait?: string | undefined
       }
       readonly body?: {
@@ -3213,7 +3213,7 @@ export interface Operations {
         readonly imsi: string
       }
       readonly query?: {
-        /** How long to wait until the phone is really off, at most 30s. Not at all when absent. */
+        /** How long to wait, at most 30s, until the phone is really off; after a resume, until the HSS lets it on again. Not at all when absent. */
         readonly wait?: string | undefined
       }
       readonly body?: {
@@ -3395,7 +3395,7 @@ export interface Operations {
   'POST /v1/sims/bulk': {
     readonly request: {
       readonly query?: {
-        /** How long to wait until the phone is really off, at most 30s. Not at all when absent. */
+        /** How long to wait, at most 30s, until the phone is really off; after a resume, until the HSS lets it on again. Not at all when absent. */
         readonly wait?: string | undefined
       }
       readonly body: {
@@ -3808,6 +3808,8 @@ export interface Operations {
         readonly kind?: 'api' | 'bootstrap'
         /** At least one for kind api; none for kind bootstrap. */
         readonly roles?: readonly ('viewer' | 'operator' | 'sim:issuer' | 'sim:admin' | 'admin')[]
+        /** One role, instead of roles. */
+        readonly role?: 'viewer' | 'operator' | 'sim:issuer' | 'sim:admin' | 'admin'
         /** A duration such as 90d or 1h30m. Without it an api token never expires and a bootstrap token lives as long as auth.bootstrap_token_ttl, which is also its maximum. */
         readonly expires_in?: string
         /** Kind bootstrap only: the name of the node that is to join. */

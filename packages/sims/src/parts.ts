@@ -4,7 +4,7 @@ import type { Seen } from './attach/seen.ts'
 import type { SimsConfig } from './config.ts'
 import type { SimCounters } from './counters.ts'
 import type { CoreBreaker } from './provision/core-breaker.ts'
-import type { DetachBoard } from './provision/detach-board.ts'
+import type { Detached, EndBoard } from './provision/end-board.ts'
 import type { FutilePushes } from './provision/futile.ts'
 import type { HssBreaker } from './provision/hss-breaker.ts'
 import type { OpenCuts } from './provision/open-cuts.ts'
@@ -20,7 +20,10 @@ export interface SimsParts {
   readonly known: KnownSims
   readonly hss: HssBreaker
   readonly core: CoreBreaker
-  readonly detaches: DetachBoard
+  /** How cuts ended. */
+  readonly detaches: EndBoard<Detached>
+  /** Pushes of SIMs that may be on air: whether the HSS has taken them. */
+  readonly pushes: EndBoard<boolean>
   readonly cuts: OpenCuts
   readonly futile: FutilePushes
   readonly moves: MoveFeed

@@ -24,8 +24,8 @@ import { MIGRATIONS } from './migrations.ts'
 import { networkHealth } from './misfits.ts'
 import { DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
 import { coreBreaker } from './provision/core-breaker.ts'
-import { detachBoard } from './provision/detach-board.ts'
 import { driftReconciler, slices } from './provision/drift-reconciler.ts'
+import { endBoard } from './provision/end-board.ts'
 import { futilePushes } from './provision/futile.ts'
 import { hssBreaker } from './provision/hss-breaker.ts'
 import { openCuts } from './provision/open-cuts.ts'
@@ -76,7 +76,8 @@ export const plugin: Plugin<SimsConfig> = {
       counters: simCounters(context.metrics),
       hss: hssBreaker(context, futile, () => void pushAll(parts)),
       core: coreBreaker(context, vault),
-      detaches: detachBoard(),
+      detaches: endBoard(),
+      pushes: endBoard(),
       cuts: openCuts(),
       futile,
       moves: moveFeed(),

@@ -341,6 +341,18 @@ scene('blocks first, then kicks, then says that the session is gone', async () =
   await synced()
 })
 
+scene('lifts a suspension, and answers once the HSS lets the phone on when it is asked to wait', async () => {
+  await issue()
+  await synced()
+  await move('suspend', '?wait=30s')
+  assert.is((await move('resume', '?wait=30s')).provisioning.status, 'synced')
+  assert.is(hss.held.get(IMSI)?.isBlocked, false)
+  await move('suspend', '?wait=30s')
+  hss.isDown = true
+  assert.is((await move('resume', '?wait=100ms')).provisioning.status, 'pending')
+  hss.isDown = false
+})
+
 scene('cuts off again who comes back although suspended', async () => {
   await issue()
   await synced()

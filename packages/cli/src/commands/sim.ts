@@ -114,6 +114,7 @@ function addMoves(sim: Command, terminal: Terminal): void {
   )
   restCommand(sim, 'resume <hash>', 'lift a suspension')
     .option('--override', 'although the quota is used up')
+    .option('--wait <duration>', 'until the HSS lets its phone on again, such as 5s')
     .action((hash: string, options: MoveOptions) => move(terminal, hash, 'resume', options))
   reason(wait(restCommand(sim, 'revoke <hash>', 'end a SIM for good'))).action(
     (hash: string, options: MoveOptions) => move(terminal, hash, 'revoke', options),

@@ -3,7 +3,7 @@ import { safeText } from '@steeple/telecom'
 import type { SimsConfig } from '../config.ts'
 import { openImsi } from '../secrets/sealing.ts'
 import type { SimRow } from '../store/sim-row.ts'
-import type { Detached } from './detach-board.ts'
+import type { Detached } from './end-board.ts'
 
 /** What a kick has come to. `unknown`: the core did not say. */
 export type Kicked = Detached | 'unknown'

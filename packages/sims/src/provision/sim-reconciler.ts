@@ -78,6 +78,7 @@ async function pushAndMark(
   if (rows.length === 0) return new Map()
   const marks = await push(parts, driver, rows, signal)
   await writeMarks(parts.context, driver.name, parts.context.clock.nowMs(), marks)
+  for (const { row, status } of marks) parts.pushes.ended(row.hash, status === 'synced')
   return new Map(marks.map((mark) => [mark.row.hash, outcomeOf(parts, mark)]))
 }
 

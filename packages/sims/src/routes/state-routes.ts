@@ -11,7 +11,7 @@ import {
 } from '@steeple/contracts'
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import type { SimsParts } from '../parts.ts'
-import type { Detached } from '../provision/detach-board.ts'
+import type { Detached } from '../provision/end-board.ts'
 import { HASH_PARAMS, MOVED_SIM_SCHEMA, recordOf } from '../record.ts'
 import { type Changed, changeSim } from '../states/change.ts'
 import { wantedInHss } from '../states/machine.ts'
@@ -63,10 +63,10 @@ async function changeState(parts: SimsParts, request: StateRequest, verb: Verb):
   const wasOn = parts.presence.now()?.hashes.has(hash as ImsiHash) === true
   const over = new AbortController()
   // Listens before the change, so that a quick cut is not missed.
-  const cut =
-    waitMs > 0 && verb !== 'resume'
-      ? parts.detaches.expect(hash, waitMs, AbortSignal.any([request.signal, over.signal]))
-      : undefined
+  const left = AbortSignal.any([request.signal, over.signal])
+  const isLifted = verb === 'resume'
+  const cut = waitMs > 0 && !isLifted ? parts.detaches.expect(hash, waitMs, left) : undefined
+  const push = waitMs > 0 && isLifted ? parts.pushes.expect(hash, waitMs, left) : undefined
   try {
     let changed: Changed | undefined
     const reply = await request.mutate(hash, async (tx) => {
@@ -80,6 +80,11 @@ async function changeState(parts: SimsParts, request: StateRequest, verb: Verb):
       const { after } = changed
       return { body: { ...(await recordOf(parts, after, tx)), detached: firstGuess(parts, after) } }
     })
+    if (push !== undefined && changed !== undefined && isPushUnderWay(parts, changed.after)) {
+      await push
+      const row = (await SIMS.find(parts.context.db, { hash })) ?? changed.after
+      return { body: { ...(await recordOf(parts, row)), detached: 'not_attached' } }
+    }
     if (cut === undefined || changed === undefined || !isCutUnderWay(parts, changed.after)) return reply
     const ended = await cut
     // The block in the HSS may have let it go before the core was asked to.
@@ -99,6 +104,10 @@ function firstGuess(parts: SimsParts, row: SimRow): Detached {
 
 function isToBeCut(row: SimRow): boolean {
   return wantedInHss(row.state) !== 'open' && row.hss_status !== 'synced'
+}
+
+function isPushUnderWay({ hss }: SimsParts, row: SimRow): boolean {
+  return wantedInHss(row.state) === 'open' && row.hss_status !== 'synced' && hss.driver() !== undefined
 }
 
 /** Whether there is something that works on it, so that waiting makes sense. */

@@ -19,7 +19,8 @@ export const WAIT_SCHEMA: JsonSchema = {
   type: 'string',
   pattern: DURATION_PATTERN,
   maxLength: 16,
-  description: 'How long to wait until the phone is really off, at most 30s. Not at all when absent.',
+  description:
+    'How long to wait, at most 30s, until the phone is really off; after a resume, until the HSS lets it on again. Not at all when absent.',
 }
 
 /** Ms to wait; 0 when nothing is waited for. Throws `validation_failed`. */

@@ -1,23 +1,22 @@
 /** Whether the session of a SIM that was cut off is gone. */
 export type Detached = 'yes' | 'pending' | 'not_attached'
 
-/** Tells those who wait how a cut ended. */
-export interface DetachBoard {
-  /** Waits for the next end of a cut of that SIM; `pending` when `ms` pass or the signal aborts before. */
-  expect(hash: string, ms: number, signal: AbortSignal): Promise<Detached>
-  /** A cut has ended. */
-  ended(hash: string, how: Detached): void
+/** Tells those who wait how a work on a SIM ended. */
+export interface EndBoard<How> {
+  /** Waits for the next end of it for that SIM; `pending` when `ms` pass or the signal aborts before. */
+  expect(hash: string, ms: number, signal: AbortSignal): Promise<How | 'pending'>
+  ended(hash: string, how: How): void
 }
 
 /** A board without anybody who waits. */
-export function detachBoard(): DetachBoard {
-  const waiting = new Map<string, Set<(how: Detached) => void>>()
+export function endBoard<How>(): EndBoard<How> {
+  const waiting = new Map<string, Set<(how: How | 'pending') => void>>()
   return {
     expect: (hash, ms, signal) =>
       new Promise((resolve) => {
         const those = waiting.get(hash) ?? new Set()
         waiting.set(hash, those)
-        const finish = (how: Detached): void => {
+        const finish = (how: How | 'pending'): void => {
           clearTimeout(timer)
           signal.removeEventListener('abort', leave)
           those.delete(finish)

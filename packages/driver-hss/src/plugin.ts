@@ -114,8 +114,7 @@ function counted(
       throw error
     }
   }
-  const cancel = driver.cancelLocation
-  const compare = driver.compare
+  const { cancelLocation: cancel, compare, existing, survey } = driver
   return {
     name: driver.name,
     ...(cancel === undefined
@@ -127,6 +126,10 @@ function counted(
     ...(compare === undefined
       ? {}
       : { compare: (all, signal) => timed('compare', signal, () => compare(all, signal)) }),
+    ...(existing === undefined
+      ? {}
+      : { existing: (imsis, signal) => timed('existing', signal, () => existing(imsis, signal)) }),
+    ...(survey === undefined ? {} : { survey: (signal) => timed('survey', signal, () => survey(signal)) }),
     observe: (imsis, signal) => timed('observe', signal, () => driver.observe(imsis, signal)),
     upsert: (all, signal) => written('upsert', all.length, signal, () => driver.upsert(all, signal)),
     remove: (imsis, signal) => written('remove', imsis.length, signal, () => driver.remove(imsis, signal)),

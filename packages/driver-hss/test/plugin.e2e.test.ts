@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { hssDriverRef } from '@steeple/contracts'
 import { assert, eventually, fakeContext, suite, unusedPort } from '@steeple/testkit'
+import { makeDriver } from '../src/make-driver.ts'
 import { plugin } from '../src/plugin.ts'
 import { lookInto } from './support/database.ts'
 import { sharedMongo, startMongo } from './support/mongo-server.ts'
@@ -51,6 +52,12 @@ pluginTests('takes the database itself when its address is set, for both cores',
     const { fake, instance, driver } = await setUp({ driver: name, mongo_url: mongo.url(database) })
     await instance.start?.()
     assert.is(driver.name, name)
+    // Whatever a driver can do is there for others, too.
+    const own = makeDriver(() => fake.context.settings)
+    const kinds = (from: object): readonly string[] =>
+      Object.keys(hssDriverRef.shape ?? {}).map((method) => `${method} ${typeof Reflect.get(from, method)}`)
+    assert.equal(kinds(driver), kinds(own))
+    await own.close()
     await driver.upsert([subscriber(1)], patient())
     assert.is(Number(await look.collection(collection).countDocuments()), 1)
     await eventually(async () => assert.is((await instance.health?.())?.[0]?.status, 'ok'))

@@ -180,6 +180,9 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     id: '0006_euiccs_by_authority',
-    up: ['alter table esim_smdp_euicc add column authority text'],
+    up: [
+      'alter table esim_smdp_euicc add column authority text',
+      'alter table esim_smdp_euicc add column profile_version text',
+    ],
   },
 ]

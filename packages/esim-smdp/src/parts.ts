@@ -68,12 +68,19 @@ export interface ProfileFacts extends Omit<SimCredentials, 'imsi' | 'iccid' | 'w
   readonly suci?: Uint8Array | undefined
 }
 
+/** Of the interoperable format (TCA): major and minor. */
+export type ProfileVersion = readonly [number, number]
+
 /** A template that was read and found good. */
 export interface ProfileTemplate {
   /** The profile for one SIM, DER: the same facts give the same octets. */
   personalise(facts: ProfileFacts): Uint8Array
   /** Bits of UICCCapability that an eUICC has to have set for its profiles. */
   readonly needs: readonly number[]
+  /** Its format's version; absent: any eUICC has to find out. */
+  readonly version?: ProfileVersion
+  /** The same for eUICCs of an earlier version; absent where there is none. */
+  readonly earlier?: ProfileTemplate
 }
 
 /** Finds by what must not be stored in the clear. */

@@ -1,3 +1,4 @@
+import { readAll } from '@steeple/sgp22'
 import { assert, suite } from '@steeple/testkit'
 import { createEuicc } from '@steeple/virtual-euicc'
 import { loadTemplate } from '../src/profile/template.ts'
@@ -57,5 +58,47 @@ eligible('refuses an eUICC that lacks a service, which ends its code', async () 
     await all.close()
   }
 })
+
+const phoneOf = (all: World, profileVersion: readonly [number, number, number]) =>
+  handset(createEuicc({ eid: eidOf(7), chains: [all.chain(7)], profileVersion }), ADDRESS)
+
+eligible(
+  'gives an eUICC of an earlier version a profile that it takes, and else leaves its code as it is',
+  async () => {
+    const all = await world()
+    try {
+      for (const [number, version, has5g] of [
+        [1, [2, 1, 0], false],
+        [2, [2, 3, 0], true],
+      ] as const) {
+        const code = await all.issue(number)
+        const phone = phoneOf(all, version)
+        const { answer } = await authenticated(all, phone, code.matchingId)
+        phone.install(await good(all, 'getBoundProfilePackage', phone.prepare(answer)))
+        const [kept] = phone.euicc.save().profiles
+        const elements = readAll(Buffer.from(kept?.package ?? '', 'hex'))
+        assert.is(
+          elements.some(({ tag }) => tag === 0xbc),
+          has5g,
+        )
+        assert.is(phone.euicc.profiles()[0]?.imsi, `99970${String(number).padStart(10, '0')}`)
+      }
+      const template = loadTemplate(BUNDLED)
+      Object.assign(all.parts, { template: () => template })
+      const code = await all.issue(3)
+      const phone = phoneOf(all, [2, 1, 0])
+      const first = await good(all, 'initiateAuthentication', phone.initiate())
+      assert.is(
+        (await all.call('authenticateClient', phone.authenticate(first, code.matchingId))).code,
+        '8.2.5/4.3',
+      )
+      const { state, last_error } = await all.row(code)
+      assert.is(state, 'released')
+      assert.match(last_error ?? '', /earlier version.*esim\.template/)
+    } finally {
+      await all.close()
+    }
+  },
+)
 
 eligible.run()

@@ -33,6 +33,8 @@ export interface EuiccOptions {
   readonly profilesMax?: number
   /** UICCCapability, its value with the count of unused bits; that of a usual one when absent. */
   readonly capability?: Uint8Array
+  /** Version of profile packages that it takes; 2.3.1 unless said. */
+  readonly profileVersion?: readonly [number, number, number]
   /** Octets for challenges; of the system unless said. */
   readonly random?: (octets: number) => Uint8Array
 }
@@ -72,6 +74,7 @@ export function createEuicc(options: EuiccOptions): Euicc {
     random: options.random ?? ((octets) => Uint8Array.from(randomBytes(octets))),
     profilesMax: options.profilesMax ?? PROFILES_MAX,
     capability: options.capability ?? UICC_CAPABILITY,
+    profileVersion: options.profileVersion ?? [2, 3, 1],
   }
   const loader = makeLoader(parts)
   return {

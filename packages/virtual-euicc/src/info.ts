@@ -18,7 +18,7 @@ export function euiccInfo2(parts: EuiccParts): Uint8Array {
   const free = Math.max(0, parts.profilesMax - parts.memory.profiles.length)
   return tlv(
     0xbf22,
-    tlv(0x81, Uint8Array.of(2, 3, 1)), // profile package version
+    tlv(0x81, Uint8Array.from(parts.profileVersion)),
     tlv(0x82, SVN),
     tlv(0x83, Uint8Array.of(1, 0, 0)), // firmware
     tlv(0x84, extCardResource(free)),

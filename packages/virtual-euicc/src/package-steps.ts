@@ -4,7 +4,7 @@ import { type Metadata, readMetadata } from './metadata.ts'
 import { isSame } from './octets.ts'
 import { headOf, structure } from './package-head.ts'
 import type { EuiccParts, Session } from './parts.ts'
-import { readProfilePackage } from './profile-package.ts'
+import { checkVersion, readProfilePackage } from './profile-package.ts'
 import { type SecureChannel, secureChannel } from './secure-channel.ts'
 
 /** Command that a segment belongs to. */
@@ -59,7 +59,7 @@ export function packageSteps(parts: EuiccParts, session: Session, channel: Secur
       step(state, segment)
       const { stage, found, left, texts } = state
       if (!isLast || stage !== 'profile' || found === undefined || left !== 0) return undefined
-      return loadedProfile(found, Buffer.concat(texts))
+      return loadedProfile(state.parts, found, Buffer.concat(texts))
     },
   }
 }
@@ -168,10 +168,12 @@ function protectionChannel(text: Uint8Array): SecureChannel {
 }
 
 function loadedProfile(
+  parts: EuiccParts,
   found: { readonly text: Uint8Array; readonly read: Metadata },
   text: Uint8Array,
 ): LoadedProfile {
   const content = readProfilePackage(text)
+  checkVersion(text, parts.profileVersion)
   if (content.iccid !== found.read.iccid)
     throw new Refusal(BPP_ERROR.dataMismatch, 'the ICCID of the metadata is not the one of the profile')
   // A test profile is one with the test algorithm's public keys. SGP.22 §5.7.6.

@@ -28,6 +28,8 @@ export interface EuiccParts {
   readonly profilesMax: number
   /** UICCCapability, its value with the count of unused bits. */
   readonly capability: Uint8Array
+  /** Version of profile packages that it takes. */
+  readonly profileVersion: readonly [number, number, number]
   /** The challenge that waits for an answer. */
   challenge?: Uint8Array | undefined
   session?: Session | undefined

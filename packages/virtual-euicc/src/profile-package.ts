@@ -60,6 +60,14 @@ export function readProfilePackage(text: Uint8Array): ProfileContent {
   }
 }
 
+/** Refuses a package that is newer than an eUICC of that version knows: as some do with its elements. Throws `Refusal`. */
+export function checkVersion(text: Uint8Array, [ownMajor, ownMinor]: readonly number[]): void {
+  const [header] = readAll(text)
+  const [major = 0, minor = 0] = [0x80, 0x81].map((tag) => header && child(header, tag)?.value[0])
+  if (major > (ownMajor ?? 0) || (major === ownMajor && minor > (ownMinor ?? 0)))
+    throw wrong(`is of version ${major}.${minor}, and this eUICC knows ${ownMajor}.${ownMinor}`)
+}
+
 function contentOf(elements: readonly Tlv[]): ProfileContent {
   const [header, mf] = elements
   if (header?.tag !== ELEMENT.header) throw wrong('does not begin with its header')

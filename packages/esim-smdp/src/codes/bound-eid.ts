@@ -1,7 +1,7 @@
 import { onlyAuthority } from '../certs/authority.ts'
 import type { EsimParts } from '../parts.ts'
-import { adoptEarlier, type NamedEuicc } from '../store/adopt-store.ts'
-import { euiccId } from '../store/euicc-store.ts'
+import { adoptEarlier } from '../store/adopt-store.ts'
+import { euiccId, type NamedEuicc } from '../store/euicc-store.ts'
 
 /** Why an EID names no eUICC here. */
 export type EidProblem = 'ci_unknown' | 'ci_needed'

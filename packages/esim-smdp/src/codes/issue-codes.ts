@@ -11,7 +11,7 @@ import {
 } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
 import { termsNow } from '../states/terms.ts'
-import type { NamedEuicc } from '../store/adopt-store.ts'
+import type { NamedEuicc } from '../store/euicc-store.ts'
 import { batchPart } from './batch-part.ts'
 import { boundEid } from './bound-eid.ts'
 import { esimCodeConflict } from './conflict.ts'

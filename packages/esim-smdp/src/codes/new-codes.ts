@@ -1,6 +1,6 @@
 import type { SimCard, SimCredentials } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
-import type { NamedEuicc } from '../store/adopt-store.ts'
+import type { NamedEuicc } from '../store/euicc-store.ts'
 import type { CodeRow } from '../store/rows.ts'
 import { activationCode } from './activation.ts'
 import { confirmationDigest } from './confirmation.ts'

@@ -2,7 +2,7 @@ import type { MutationTx } from '@steeple/contracts'
 import { confirmationDigest } from '../codes/confirmation.ts'
 import { move } from '../states/move.ts'
 import { termsNow } from '../states/terms.ts'
-import type { NamedEuicc } from '../store/adopt-store.ts'
+import type { NamedEuicc } from '../store/euicc-store.ts'
 import { codeOfMatching } from '../store/order-store.ts'
 import type { CodeRow } from '../store/rows.ts'
 import {

@@ -3,6 +3,7 @@ import { signP1363 } from '@steeple/sgp22'
 import { ESIM_CODE } from '../codes/restored.ts'
 import { noteStep } from '../es2/progress.ts'
 import type { RspIdentity } from '../parts.ts'
+import { templateFor } from '../profile/template.ts'
 import { type AuthenticateOk, readAuthenticateResponse } from '../rsp/authenticate-response.ts'
 import { isSpoken } from '../rsp/euicc-info.ts'
 import { readBody } from '../rsp/json-body.ts'
@@ -41,8 +42,8 @@ interface Call {
   readonly euicc: ProvenEuicc
   readonly sought: Sought | undefined
   readonly offer: Offer | undefined
-  /** Whether the eUICC has what the template demands. */
-  readonly isCapable: boolean
+  /** Whether the eUICC takes a profile of the template. */
+  readonly fit: Fit
 }
 
 /** An eUICC has few of these: who tries codes meets them. */
@@ -51,6 +52,9 @@ const FAILURES: ReadonlySet<RefusalName> = new Set(['matching_id', 'other_eid', 
 const ELIGIBILITY: ReadonlySet<RefusalName> = new Set(['too_many', 'not_eligible', 'memory'])
 /** Octets; no profile fits in less. */
 const LEAST_MEMORY = 8_192
+type Fit = 'yes' | 'never' | 'other_version'
+const OTHER_VERSION =
+  'the device takes profiles of an earlier version alone; set esim.template to one of that version, or take another device'
 /** Version of interoperable profiles (TCA) that templates have. */
 const PROFILE_MAJOR = 2
 
@@ -74,7 +78,7 @@ export async function authenticateClient(
   const sought = await soughtBy(core, response, euicc)
   const offer = offerOf(core, session, identity, response, sought)
   const { refusal, locked } = await db.write((tx) =>
-    decide(core, tx, { session, response, euicc, sought, offer, isCapable: isCapable(core, response) }),
+    decide(core, tx, { session, response, euicc, sought, offer, fit: fitOf(core, response) }),
   )
   if (locked !== undefined) await tellLocked(core, locked)
   if (refusal !== undefined || offer === undefined) throw new Refused(refusal ?? 'unavailable')
@@ -120,13 +124,15 @@ function offerOf(
   }
 }
 
-/** Whether the eUICC says that it has what profiles of the template demand; the template's own trouble is told at the delivery. */
-function isCapable({ parts }: Es9Core, { info: { can } }: AuthenticateOk): boolean {
-  if (can === undefined) return true
+/** What the eUICC says of profiles of the template; the template's own trouble is told at the delivery. */
+function fitOf({ parts }: Es9Core, { info: { can, profileVersion } }: AuthenticateOk): Fit {
+  if ((profileVersion?.[0] ?? PROFILE_MAJOR) < PROFILE_MAJOR) return 'never'
   try {
-    return parts.template().needs.every(can)
+    const template = templateFor(parts.template(), profileVersion)
+    if (template === undefined) return 'other_version'
+    return can === undefined || template.needs.every(can) ? 'yes' : 'never'
   } catch {
-    return true
+    return 'yes'
   }
 }
 
@@ -140,7 +146,8 @@ async function decide(
   const { session, euicc, sought, offer } = call
   const nowMs = core.nowMs()
   const known = await EUICCS.find(tx, { eid_hash: euicc.hash })
-  const seen = euiccSeen(vault, euicc, known, nowMs)
+  const { profileVersion } = call.response.info
+  const seen = euiccSeen(vault, { ...euicc, profileVersion }, known, nowMs)
   const judged = isLocked(seen, nowMs) ? { refusal: 'locked' as const } : await judge(core, tx, call)
   const refusal = judged.refusal ?? (offer === undefined ? 'unavailable' : undefined)
   const proven = { eid_hash: euicc.hash, euicc_key: euicc.spki, expires_at_ms: core.sessionEndMs(nowMs) }
@@ -187,7 +194,7 @@ async function tellEligibility(
 async function judge(
   core: Es9Core,
   tx: Tx,
-  { response, euicc, sought, isCapable: isFit }: Call,
+  { response, euicc, sought, fit }: Call,
 ): Promise<Partial<Move> & { readonly before?: CodeRow }> {
   const before = sought === undefined ? undefined : await CODES.find(tx, { token: sought.code.token })
   if (before === undefined) return { refusal: 'matching_id' }
@@ -196,8 +203,11 @@ async function judge(
   if (moved.refusal !== undefined) return { ...moved, before }
   if (sought?.isClosed === true) return { refusal: 'not_released', before }
   if (await isHeldElsewhere(tx, before.hash, euicc.hash)) return { refusal: 'other_eid' }
-  const { profileMajor = PROFILE_MAJOR, freeMemory = LEAST_MEMORY, svn } = response.info
-  if (profileMajor < PROFILE_MAJOR || !isSpoken(svn) || !isFit)
+  const { freeMemory = LEAST_MEMORY, svn } = response.info
+  // Another template may suit it: the code stays as it is.
+  if (fit === 'other_version')
+    return { refusal: 'not_eligible', before, row: { ...before, last_error: OTHER_VERSION } }
+  if (!isSpoken(svn) || fit === 'never')
     return { ...move(before, { kind: 'ineligible', ...by }, core.terms()), before }
   // Space can be made: the code stays as it is.
   if (freeMemory < LEAST_MEMORY) return { refusal: 'memory' }

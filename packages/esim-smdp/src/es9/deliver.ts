@@ -8,7 +8,7 @@ import { readBody } from '../rsp/json-body.ts'
 import { type RefusalName, Refused } from '../rsp/refusal.ts'
 import { move } from '../states/move.ts'
 import { standingOf } from '../states/standing.ts'
-import { isLocked, withFailure, withoutFailures } from '../store/euicc-store.ts'
+import { isLocked, versionOfRow, withFailure, withoutFailures } from '../store/euicc-store.ts'
 import { putDelivered } from '../store/held-store.ts'
 import { isHeldElsewhere } from '../store/order-store.ts'
 import { CODES, type CodeRow, EUICCS, type EuiccRow, type SessionRow } from '../store/rows.ts'
@@ -127,7 +127,8 @@ async function boundFor(core: Es9Core, open: Open, { otpk }: DownloadOk): Promis
   if (refusal !== undefined || sim === undefined)
     return await refuseDelivery(core, session, refusal ?? 'matching_id')
   const identity = identityOf(core, session)
-  const { metadata, octets } = await profileOf(core, code, sim)
+  const euicc = await EUICCS.find(core.parts.context.db, { eid_hash: session.eid_hash ?? '' })
+  const { metadata, octets } = await profileOf(core, code, sim, versionOfRow(euicc))
   try {
     const tid = tidOctets(session.tid)
     return bindProfile({ identity, tid, eid, euiccOtpk: otpk, metadata, profile: octets, mode: 'ppk' }).bpp

@@ -1,6 +1,8 @@
 import type { OpenableSim, SubscriberView } from '@steeple/contracts'
 import { storeMetadata } from '../bpp/metadata.ts'
+import type { ProfileVersion } from '../parts.ts'
 import { suciOctets } from '../profile/subscription.ts'
+import { templateFor } from '../profile/template.ts'
 import type { CodeRow } from '../store/rows.ts'
 import type { Es9Core } from './core.ts'
 
@@ -18,13 +20,18 @@ export function metadataOf(core: Es9Core, code: CodeRow, { view, iccid }: Openab
 }
 
 /** The whole profile, made from the template. Throws as `metadataOf`, and what the template throws. */
-export async function profileOf(core: Es9Core, code: CodeRow, sim: OpenableSim): Promise<Profile> {
+export async function profileOf(
+  core: Es9Core,
+  code: CodeRow,
+  sim: OpenableSim,
+  version: ProfileVersion | undefined,
+): Promise<Profile> {
   const { parts } = core
   const keys = (await parts.issuer.homeNetworkKeys?.()) ?? []
   const { view } = sim
   const credentials = sim.credentials()
   try {
-    const octets = parts.template().personalise({
+    const octets = (templateFor(parts.template(), version) ?? parts.template()).personalise({
       imsi: credentials.imsi,
       iccid: digits(credentials.iccid),
       ki: credentials.ki,

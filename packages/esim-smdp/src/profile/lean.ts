@@ -2,7 +2,7 @@ import { ELEMENT, SERVICE } from './elements.ts'
 import { FILE } from './files.ts'
 import type { ProfileElement } from './read.ts'
 import { SERVICES } from './services.ts'
-import { branch, leaf, type Piece, withEach, without } from './tree.ts'
+import { branch, leaf, type Piece, withEach, without, withPart } from './tree.ts'
 
 /** Elements that open a directory of their own: what follows says something of it. */
 const OPENERS: readonly number[] = [ELEMENT.mf, ELEMENT.telecom, ELEMENT.usim, ELEMENT.isim, ELEMENT.csim]
@@ -22,9 +22,15 @@ const RID_3GPP2 = Uint8Array.of(0xa0, 0x00, 0x00, 0x03, 0x43)
 /** EF.DIR of the MF, EF.UST of the USIM. */
 const DIR = 0xa5
 const UST = 0xa8
-/** Services 124 and 125: SUCI by the phone, by the USIM. TS 31.102 §4.2.8. */
-const SUCI_OCTET = 15
-const SUCI_BITS = 0x18
+/** Services of EF.UST, by octet: 124 and 125, SUCI by the phone and by the USIM; 122 to 126 and 129 to 136, files of 5G. TS 31.102 §4.2.8. */
+const SUCI: ReadonlyMap<number, number> = new Map([[15, 0x18]])
+const OF_5G: ReadonlyMap<number, number> = new Map([
+  [15, 0x3e],
+  [16, 0xff],
+])
+/** The version before profiles had files of 5G. TCA 2.1. */
+const VERSION_BEFORE_5G = 1
+const TEMPLATE_5G = 0x0d
 
 /**
  * The template without what no network of this kind uses, so that an eUICC need not have it: CSIM, and SUCI by the USIM, which
@@ -44,16 +50,32 @@ export function lean(elements: readonly ProfileElement[]): readonly ProfileEleme
 function leanPiece(piece: Piece): Piece {
   if (piece.tag === ELEMENT.header) return leanHeader(piece)
   if (piece.tag === ELEMENT.mf) return withEach(piece, DIR, withoutCsimEntry)
-  if (piece.tag === ELEMENT.usim)
-    return withEach(piece, UST, (file) =>
-      withEach(file, FILE.content, ({ tag, value }) =>
-        leaf(
-          tag,
-          value.map((octet, i) => (i === SUCI_OCTET ? octet & ~SUCI_BITS : octet)),
-        ),
-      ),
-    )
+  if (piece.tag === ELEMENT.usim) return withoutServices(piece, SUCI)
   return piece
+}
+
+/** The same for eUICCs that know no files of 5G: a phone has LTE by it, and 5G without concealing the IMSI. */
+export function without5g(elements: readonly ProfileElement[]): readonly ProfileElement[] {
+  return elements
+    .filter(({ piece }) => piece.tag !== ELEMENT['df-5gs'])
+    .map((element) => ({ ...element, piece: pieceWithout5g(element.piece) }))
+}
+
+function pieceWithout5g(piece: Piece): Piece {
+  if (piece.tag === ELEMENT.usim) return withoutServices(piece, OF_5G)
+  if (piece.tag !== ELEMENT.header) return piece
+  return withoutTemplates(withPart(piece, leaf(0x81, Uint8Array.of(VERSION_BEFORE_5G))), [TEMPLATE_5G])
+}
+
+function withoutServices(usim: Piece, services: ReadonlyMap<number, number>): Piece {
+  return withEach(usim, UST, (file) =>
+    withEach(file, FILE.content, ({ tag, value }) =>
+      leaf(
+        tag,
+        value.map((octet, i) => octet & ~(services.get(i) ?? 0)),
+      ),
+    ),
+  )
 }
 
 function leanHeader(header: Piece): Piece {
@@ -64,11 +86,15 @@ function leanHeader(header: Piece): Piece {
       ...[SERVICE['profile-a-x25519'], SERVICE['profile-b-p256']],
     ),
   )
-  return withEach(services, FILE_TEMPLATES, (list) => {
+  return withoutTemplates(services, NEEDLESS_TEMPLATES)
+}
+
+function withoutTemplates(header: Piece, templates: readonly number[]): Piece {
+  return withEach(header, FILE_TEMPLATES, (list) => {
     const parts = list.parts ?? []
     return branch(
       list.tag,
-      parts.filter(({ value }) => !NEEDLESS_TEMPLATES.includes(value.at(-1) ?? 0)),
+      parts.filter(({ value }) => !templates.includes(value.at(-1) ?? 0)),
     )
   })
 }

@@ -1,3 +1,4 @@
+import type { ProfileVersion } from '../parts.ts'
 import { CAPABILITY_BIT, ELEMENT, SERVICE, type ServiceName } from './elements.ts'
 import { headerOf, integerOf, type ProfileElement } from './read.ts'
 import { branch, leaf, type Piece, partAt, partOf } from './tree.ts'
@@ -64,6 +65,11 @@ export function withMilenage(list: Piece): Piece {
     list.tag,
     all.sort((a, b) => a.tag - b.tag),
   )
+}
+
+/** The version that a header says. */
+export function versionOf([header]: readonly ProfileElement[]): ProfileVersion {
+  return [integerOf(partOf(header?.piece, 0x80)) ?? 0, integerOf(partOf(header?.piece, 0x81)) ?? 0]
 }
 
 /** Bits of UICCCapability for what profiles of this template demand of an eUICC: their mandatory services. */

@@ -1,10 +1,10 @@
-import type { ProfileFacts, ProfileTemplate } from '../parts.ts'
+import type { ProfileFacts, ProfileTemplate, ProfileVersion } from '../parts.ts'
 import { plmnOf } from './coding.ts'
 import { withIms } from './isim.ts'
-import { lean } from './lean.ts'
+import { lean, without5g } from './lean.ts'
 import { withOwnKeys } from './own-keys.ts'
 import { type ProfileElement, readElements } from './read.ts'
-import { neededCapabilities } from './services.ts'
+import { neededCapabilities, versionOf } from './services.ts'
 import {
   type Step,
   withCodes,
@@ -28,6 +28,16 @@ const SIM: readonly Step[] = [...IDENTITY, withNumber, withIms, withOwnKeys]
 /** Networks whose elements are remembered. */
 const MOST_NETWORKS = 16
 
+/** The one for an eUICC that takes profiles up to that version; undefined when it takes none of this template. */
+export function templateFor(
+  template: ProfileTemplate,
+  version: ProfileVersion | undefined,
+): ProfileTemplate | undefined {
+  const [major, minor] = template.version ?? [0, 0]
+  const takes = version === undefined || version[0] > major || (version[0] === major && version[1] >= minor)
+  return takes ? template : template.earlier && templateFor(template.earlier, version)
+}
+
 /**
  * A template that profiles are made from. Throws `TemplateError` for a file that is no profile or lacks what is written
  * into it. TCA "eUICC Profile Package: Interoperable Format Technical Specification".
@@ -38,7 +48,8 @@ export function loadTemplate(octets: Uint8Array): ProfileTemplate {
 
 /** The same without what `lean` leaves out. */
 export function loadLeanTemplate(octets: Uint8Array): ProfileTemplate {
-  return templateOf(lean(readElements(Uint8Array.from(octets))))
+  const elements = lean(readElements(Uint8Array.from(octets)))
+  return { ...templateOf(elements), earlier: templateOf(without5g(elements)) }
 }
 
 function templateOf(elements: readonly ProfileElement[]): ProfileTemplate {
@@ -61,6 +72,7 @@ function templateOf(elements: readonly ProfileElement[]): ProfileTemplate {
   return {
     personalise: (facts) => personalised(ofNetwork(facts), facts, SIM),
     needs: neededCapabilities(elements),
+    version: versionOf(elements),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Tlv } from '@steeple/sgp22'
+import type { ProfileVersion } from '../parts.ts'
 import { type MemberList, MessageError, membersOf, objectOf, octetsIn, upperHex } from './members.ts'
 
 const SVN = 0x82
@@ -33,8 +34,8 @@ export interface EuiccInfo1 {
 /** What it says later, signed. */
 export interface EuiccInfo2 {
   readonly svn: Uint8Array
-  /** Major version of profile packages that it takes; undefined when it does not say. */
-  readonly profileMajor: number | undefined
+  /** Version of profile packages that it takes, major and minor; undefined when it does not say. */
+  readonly profileVersion: ProfileVersion | undefined
   /** Free octets for profiles; undefined when it does not say. */
   readonly freeMemory: number | undefined
   /** Whether a bit of UICCCapability is set; undefined when it does not say what it can. */
@@ -57,7 +58,7 @@ export function readEuiccInfo2(of: Tlv): EuiccInfo2 {
   const version = members.maybe(PROFILE_VERSION)
   return {
     svn: octetsIn(members.get(SVN), 3, 'svn'),
-    profileMajor: version === undefined ? undefined : octetsIn(version, 3, 'profileVersion')[0],
+    profileVersion: version === undefined ? undefined : versionIn(octetsIn(version, 3, 'profileVersion')),
     freeMemory: freeMemoryOf(members.maybe(CARD_RESOURCE)),
     can: capabilityOf(members.maybe(CAPABILITY)),
   }
@@ -66,6 +67,10 @@ export function readEuiccInfo2(of: Tlv): EuiccInfo2 {
 /** Whether a server of version 2 and this eUICC understand each other: later ones fall back to it. */
 export function isSpoken(svn: Uint8Array): boolean {
   return (svn[0] ?? 0) >= 2
+}
+
+function versionIn([major = 0, minor = 0]: Uint8Array): ProfileVersion {
+  return [major, minor]
 }
 
 function keysOf(list: Tlv): readonly string[] {

@@ -2,17 +2,8 @@ import type { Reader, Tx, Vault } from '@steeple/contracts'
 import { type Authority, onlyAuthority } from '../certs/authority.ts'
 import type { EsimParts } from '../parts.ts'
 import { PROGRESS } from './es2-rows.ts'
-import { eidOfRow, euiccId } from './euicc-store.ts'
+import { eidOfRow, euiccId, type NamedEuicc } from './euicc-store.ts'
 import { CODES, EUICCS, HELD, NOTICES, SESSIONS } from './rows.ts'
-
-/** An eUICC by its EID and who answers for that. */
-export interface NamedEuicc {
-  /** 32 digits. */
-  readonly eid: string
-  readonly authority: Authority
-  /** `euiccId` of both. */
-  readonly hash: string
-}
 
 const IS_KNOWN = `select 1 as known from esim_smdp_euicc where eid_hash = :plain
   union select 1 as known from esim_smdp_code where eid_hash = :plain

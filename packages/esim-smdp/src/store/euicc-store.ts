@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Tx, Vault } from '@steeple/contracts'
 import type { Authority } from '../certs/authority.ts'
+import type { ProfileVersion } from '../parts.ts'
 import type { EuiccRow } from './rows.ts'
 
 /** Failures are counted anew after so long. */
@@ -12,6 +13,15 @@ const LONGEST_LOCK_MS = 3_600_000
 /** eUICCs that hold nothing are forgotten after so long, and the oldest ones when there are more of them. */
 const FORGET_MS: number = 30 * WINDOW_MS
 const MOST_STRANGERS = 5_000
+
+/** An eUICC by its EID and who answers for that. */
+export interface NamedEuicc {
+  /** 32 digits. */
+  readonly eid: string
+  readonly authority: Authority
+  /** `euiccId` of both. */
+  readonly hash: string
+}
 
 /**
  * What an eUICC is called in the store (hex): SHA-256 of the 32 digits of its EID where this service answers for it by a CI of
@@ -27,6 +37,12 @@ export function eidOfRow(vault: Vault, { eid_sealed, eid_hash }: EuiccRow): stri
   return Buffer.from(vault.open(eid_sealed, `esim_smdp_euicc/${eid_hash}`)).toString('latin1')
 }
 
+/** The version of profile packages that it has said last; undefined when it said none. */
+export function versionOfRow(row: EuiccRow | undefined): ProfileVersion | undefined {
+  const [major, minor] = row?.profile_version?.split('.').map(Number) ?? []
+  return major === undefined || minor === undefined ? undefined : [major, minor]
+}
+
 /** The first 12 characters of SHA-256 of an EID, as answers and events show it. */
 export function shownEid(eid: string): string {
   return sha256(eid).slice(0, 12)
@@ -39,12 +55,13 @@ function sha256(text: string): string {
 /** The row of an eUICC that has proved who it is, with the time of this visit; a new one at its first. */
 export function euiccSeen(
   vault: Vault,
-  euicc: { readonly eid: string; readonly hash: string; readonly authority: Authority },
+  euicc: NamedEuicc & { readonly profileVersion: ProfileVersion | undefined },
   known: EuiccRow | undefined,
   nowMs: number,
 ): EuiccRow {
   const { eid, hash, authority } = euicc
-  if (known !== undefined) return { ...known, last_seen_ms: nowMs, authority }
+  const profile_version = euicc.profileVersion?.join('.') ?? null
+  if (known !== undefined) return { ...known, last_seen_ms: nowMs, authority, profile_version }
   return {
     eid_hash: hash,
     eid_sealed: vault.seal(Buffer.from(eid), `esim_smdp_euicc/${hash}`),
@@ -55,6 +72,7 @@ export function euiccSeen(
     first_seen_ms: nowMs,
     last_seen_ms: nowMs,
     authority,
+    profile_version,
   }
 }
 

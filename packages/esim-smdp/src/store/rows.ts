@@ -143,6 +143,8 @@ export interface EuiccRow {
   readonly last_seen_ms: number
   /** Who answers for its EID; null in rows of earlier versions. */
   readonly authority: string | null
+  /** Version of profile packages that it takes, such as 2.3; null when it has not said. */
+  readonly profile_version: string | null
 }
 export const EUICCS: Table<EuiccRow> = defineTable<EuiccRow>(
   'esim_smdp_euicc',
@@ -156,6 +158,7 @@ export const EUICCS: Table<EuiccRow> = defineTable<EuiccRow>(
     'first_seen_ms',
     'last_seen_ms',
     'authority',
+    'profile_version',
   ],
   ['eid_hash'],
 )

@@ -29,6 +29,8 @@ type Changes = Readonly<Record<string, unknown>>
 export interface PlannedSettings {
   /** The file that the service reads; there may be none at the default path. */
   readonly file: string
+  /** All of it as it was looked at; empty when there is none. */
+  readonly before: string
   /** All of the file, with the changes in it. */
   readonly text: string
   /** The lines of the changed keys alone, for somebody who writes the file. */
@@ -47,7 +49,7 @@ export interface PlannedSettings {
  */
 export function planSettings(options: ConfigOptions, changes: Changes): PlannedSettings {
   const file = options.file ?? DEFAULT_CONFIG_FILE
-  const before = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const before = textOf(file)
   const known = new Map(
     leavesOf(mergedSchema(options.sections ?? [])).map((leaf) => [leaf.path.join('.'), leaf]),
   )
@@ -61,6 +63,7 @@ export function planSettings(options: ConfigOptions, changes: Changes): PlannedS
   const loaded = loadedAs(text, options, changes)
   return {
     file,
+    before,
     text,
     lines: edited('', changes, file),
     isWritable: mayWrite(file),
@@ -75,19 +78,25 @@ export function planSettings(options: ConfigOptions, changes: Changes): PlannedS
 /**
  * Puts the planned text in the place of the file, all of it or nothing; owner and mode stay.
  *
- * Throws `settings_fixed` when a key is decided elsewhere, or when the file cannot be written.
+ * Throws `settings_fixed` when a key is decided elsewhere, when the file cannot be written, and when somebody has edited it since.
  */
-export function writeSettings({ file, text, fixed, isWritable }: PlannedSettings): void {
+export function writeSettings({ file, before, text, fixed, isWritable }: PlannedSettings): void {
   const [first] = fixed
   if (first !== undefined)
     throw settingsFixed(`${first.key} is set by ${first.by}, which wins over ${file}: change it there`)
   const cannot = `the service may not write ${file}: write the lines into it yourself and reload the service (SIGHUP)`
   if (!isWritable) throw settingsFixed(cannot)
+  if (textOf(file) !== before)
+    throw settingsFixed(`${file} was edited in the meantime, and nothing was changed: try it once more`)
   try {
     replaceFile(existsSync(file) ? realpathSync(file) : file, text)
   } catch (cause) {
     throw settingsFixed(cannot, { cause })
   }
+}
+
+function textOf(file: string): string {
+  return existsSync(file) ? readFileSync(file, 'utf8') : ''
 }
 
 function edited(before: string, changes: Changes, file: string): string {

@@ -62,6 +62,14 @@ change('is not kept from it by what a process of the same number left', () => {
   assert.equal(readdirSync(temp.path), ['control.yaml'])
 })
 
+change('loses no edit that somebody made between the look and the change', () => {
+  writeFileSync(file, 'tac: 9\n')
+  const planned = planSettings(optionsOf(), { tac: 10 })
+  writeFileSync(file, 'tac: 9\nplmn: {mcc: "262", mnc: "98"}\n')
+  assert.match(refusal(() => writeSettings(planned)).message, /was edited in the meantime/)
+  assert.match(readFileSync(file, 'utf8'), /262/)
+})
+
 change('follows a link to the file, and keeps it', () => {
   const target = join(temp.path, 'real.yaml')
   writeFileSync(target, 'tac: 9\n')

@@ -53,7 +53,12 @@ export async function restoreSet(
     return { copy, changed, restarted: names, problem }
   } catch (error) {
     signal.throwIfAborted()
-    return { copy, changed, restarted: [], problem: `the daemons were not restarted: ${errorWords(error)}` }
+    return {
+      copy,
+      changed,
+      restarted: [],
+      problem: `not all daemons were restarted, restart those that read these files: ${errorWords(error)}`,
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Plugin } from '@steeple/contracts'
+import { closedItemsRef, type Plugin } from '@steeple/contracts'
 import type { BackupConfig } from './config.ts'
 import { backupCount } from './metrics.ts'
 import type { BackupParts } from './parts.ts'
@@ -6,6 +6,9 @@ import { backupRoute } from './routes/backup-route.ts'
 import { closedHealth, closedRoutes } from './routes/closed-routes.ts'
 import { restoreRoute } from './routes/restore-route.ts'
 import { createSchedule } from './schedule.ts'
+
+/** How often what restores have closed, and what is over since, is removed. */
+const SWEEP_MS = 3_600_000
 
 /** Backup and restore of the whole node. */
 export const plugin: Plugin<BackupConfig> = {
@@ -17,6 +20,11 @@ export const plugin: Plugin<BackupConfig> = {
       start: async () => {
         if (schedule.lookEveryMs !== undefined)
           context.every(schedule.lookEveryMs, (signal) => schedule.run(signal))
+        context.every(SWEEP_MS, async () => {
+          // What is over by a clock that leapt may be good still.
+          if (context.clock.doubt?.() === undefined)
+            await context.db.write((tx) => context.use(closedItemsRef).sweep(tx))
+        })
       },
       health: async () => [...(await schedule.health()), ...(await closedHealth(parts))],
     }

@@ -62,6 +62,7 @@ export const problemsDe: Readonly<Record<keyof typeof problemsEn, string>> = {
   'problem.plugin_state_conflict': 'Das Plugin kann das nicht, wie die Dinge stehen.',
   'problem.policy_conflict': 'Jemand anders hat die Regeln inzwischen geändert. Nichts wurde überschrieben.',
   'problem.quota_not_set': 'Diese SIM hat kein Kontingent, das sich aufladen ließe.',
+  'problem.usage_implausible': 'Diese Box kann von diesem Verbrauch nichts wissen.',
   'problem.rate_limited': 'Das war zu viel in zu kurzer Zeit. Warte ein wenig und versuche es noch einmal.',
   'problem.report_id_reused': 'Dieser Verbrauch wurde schon gemeldet, mit anderen Zahlen.',
   'problem.request_timeout': 'Was gesendet wurde, kam nicht rechtzeitig an. Versuche es noch einmal.',

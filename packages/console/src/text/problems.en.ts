@@ -59,6 +59,7 @@ export const problemsEn = {
   'problem.plugin_state_conflict': 'The plugin cannot do this as things stand.',
   'problem.policy_conflict': 'Somebody else has changed the rules meanwhile. Nothing was overwritten.',
   'problem.quota_not_set': 'This SIM has no quota to be topped up.',
+  'problem.usage_implausible': 'That box cannot know of this usage.',
   'problem.rate_limited': 'That was too much in too short a time. Wait a little and try again.',
   'problem.report_id_reused': 'This usage was reported before, with other figures.',
   'problem.request_timeout': 'What was sent took too long to arrive. Try again.',

@@ -76,6 +76,7 @@ tx.auto_disarmed policy: the gate has disarmed TX by itself
 tx.off policy: the transmitter is off, and has said so
 tx.on policy: the transmitter is permitted to send
 tx.unconfirmed policy: the transmitter was told to stop and has not said that it did: it may be on air
+usage.refuse fair-use: a member of the mesh has reported usage that it cannot know of; once an hour for each
 vault.rotate kernel: secrets are sealed under a new key
 `
 

@@ -1485,6 +1485,8 @@ export interface Operations {
           /** What the node routes to members now: the id of the member and the network, with a space between. */
           readonly takes?: readonly string[]
         } | null
+        /** Of its certificates: who hears that all of them are revoked knows that it is out. */
+        readonly serials?: readonly string[]
       }[]
     }
     readonly code: CommonCode | 'certificate_revoked' | 'feature_not_installed' | 'forbidden' | 'node_state_conflict' | 'rate_limited' | 'token_expired' | 'unauthenticated'

@@ -161,15 +161,20 @@ async function membershipAt(box: Box): Promise<{ readonly status: string; readon
   return found
 }
 
+/** Gives a box another address on the local network in the place of the one that it has. */
+function moveTo({ place }: Box, address: string): void {
+  place.run('ip', 'addr', 'flush', 'dev', 'e0')
+  place.run('ip', 'addr', 'add', `${address}/24`, 'dev', 'e0')
+  place.run('ip', 'route', 'add', 'default', 'via', '10.9.0.254')
+}
+
 faults(
   'follows its root to another address, and is told of one by hand',
   async () => {
     const { root } = five
     const members = five.boxes.slice(1)
     const moved = '10.9.0.101'
-    root.place.run('ip', 'addr', 'add', `${moved}/24`, 'dev', 'e0')
-    root.place.run('ip', 'addr', 'del', `${root.place.address}/24`, 'dev', 'e0')
-    root.place.run('ip', 'route', 'replace', 'default', 'via', '10.9.0.254')
+    moveTo(root, moved)
     await until(async () => {
       const rootUrls = members.map(
         (box) =>
@@ -179,9 +184,7 @@ faults(
       return rootUrls.every((url) => url === `https://${moved}:8443`)
     }, WAIT_MS)
     for (const box of members) assert.is((await membershipAt(box)).status, 'ok', box.name)
-    root.place.run('ip', 'addr', 'add', `${root.place.address}/24`, 'dev', 'e0')
-    root.place.run('ip', 'addr', 'del', `${moved}/24`, 'dev', 'e0')
-    root.place.run('ip', 'route', 'replace', 'default', 'via', '10.9.0.254')
+    moveTo(root, root.place.address)
     const told = await five.box('box2').svc('mesh', 'root-address', root.url)
     assert.is(told.code, 0, told.stderr)
     await healed('a root that was elsewhere')

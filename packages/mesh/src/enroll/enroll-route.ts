@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { isIP } from 'node:net'
 import {
   bootstrapTokenInvalid,
   forbidden,
@@ -16,7 +15,8 @@ import {
 } from '@steeple/contracts'
 import { HOST_PORT_PATTERN, NODE_ID_SCHEMA, NODE_NAME_PATTERN, PEM_SCHEMA } from '../shapes.ts'
 import { CERTIFICATE_LIFE_MS } from './certificate-life.ts'
-import { localNameIn, localNameOf, ownNames, plainAddress, targetOf } from './own-names.ts'
+import { machineAddresses } from './own-address.ts'
+import { certifiedAddresses, localNameIn, localNameOf, ownNames, targetOf } from './own-names.ts'
 import { type EnrollParts, ownMeshName } from './parts.ts'
 import type { Refusals } from './refusals.ts'
 import type { CertificateRow, MemberRow } from './rows.ts'
@@ -247,9 +247,7 @@ async function issue(
     commonName: id,
     uri: `svc://node/${id}`,
     dnsNames: localName === undefined ? ['localhost'] : ['localhost', localName],
-    addresses: [...new Set(['127.0.0.1', '::1', ...addresses.map(plainAddress)])].filter(
-      (one) => isIP(one) !== 0,
-    ),
+    addresses: certifiedAddresses(id, addresses, parts.roster.members(), machineAddresses(parts.context)),
     notAfterMs: nowMs + CERTIFICATE_LIFE_MS,
   })
   return {

@@ -27,6 +27,8 @@ export interface MemberRecord {
   readonly address: string | null
   readonly joined_at: string
   readonly wireguard: WireguardRecord | null
+  /** Of its certificates that have not ended; absent from a root of an earlier version. */
+  readonly serials?: readonly string[]
 }
 
 /** The mesh as its root tells it. */
@@ -75,6 +77,11 @@ export const MEMBER_SCHEMA: JsonSchema = objectSchema(
     address: { type: ['string', 'null'], description: 'Where its API answers, host:port.' },
     joined_at: TIMESTAMP_SCHEMA,
     wireguard: { anyOf: [WIREGUARD_SCHEMA, { type: 'null' }] },
+    serials: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Of its certificates: who hears that all of them are revoked knows that it is out.',
+    },
   },
   ['node_id', 'name', 'is_root', 'overlay_address', 'address', 'joined_at', 'wireguard'],
 )
@@ -82,12 +89,13 @@ export const MEMBER_SCHEMA: JsonSchema = objectSchema(
 /** The mesh whose root this node is. */
 export function rootView(parts: EnrollParts): MeshView {
   const { context, node, roster } = parts
+  const serials = roster.serials()
   return {
     mesh: { name: ownMeshName(parts), root_node_id: node.nodeId },
     subnet: context.config.subnet,
     revision: roster.revision(),
     members: roster.members().map((row) => {
-      const record = memberRecord(row, node.nodeId)
+      const record = { ...memberRecord(row, node.nodeId), serials: serials.get(row.node_id) ?? [] }
       return record.is_root ? { ...record, address: ownAddress(context) ?? null } : record
     }),
   }

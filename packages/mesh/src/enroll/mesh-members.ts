@@ -2,13 +2,16 @@ import type { MeshAgent } from '../agent/agent.ts'
 import type { Members } from '../members.ts'
 import { isIn } from '../peers/cidr.ts'
 import { memberOf } from './learnt.ts'
-import { memberFrom, rootView, wireguardRecord } from './member-record.ts'
+import { type MemberRecord, memberFrom, rootView, wireguardRecord } from './member-record.ts'
 import type { EnrollParts } from './parts.ts'
 import { findMember } from './store.ts'
 
 /** The members as the other parts of the plugin see them, at the root and elsewhere. */
 export function meshMembers(parts: EnrollParts, agent: Pick<MeshAgent, 'publish'>): Members {
   const { context, identity, node, roster, learnt } = parts
+  // Its root may not have been heard since: the signed list says it, whoever has passed that on.
+  const isOut = ({ serials = [] }: MemberRecord): boolean =>
+    identity.membership() !== undefined && serials.length > 0 && serials.every(learnt.isRevoked)
   const view = () => (identity.membership() === undefined ? rootView(parts) : learnt.view())
   return {
     overlay: () => {
@@ -28,12 +31,14 @@ export function meshMembers(parts: EnrollParts, agent: Pick<MeshAgent, 'publish'
     },
     list: () => {
       if (!context.config.enabled) return []
-      return (view()?.members ?? []).map((record) => memberFrom(record, node.nodeId))
+      const members = (view()?.members ?? []).filter((record) => !isOut(record))
+      return members.map((record) => memberFrom(record, node.nodeId))
     },
     hasPutOut: (nodeId) => {
       if (identity.membership() === undefined) return (roster.member(nodeId)?.left_at_ms ?? null) !== null
       const known = learnt.view()
-      return known !== undefined && memberOf(known, nodeId) === undefined
+      const record = memberOf(known, nodeId)
+      return known !== undefined && (record === undefined || isOut(record))
     },
     isRevoked: (serial) =>
       identity.membership() === undefined

@@ -40,6 +40,13 @@ export function ownAddress(context: Pick<Context<PeeringConfig>, 'config' | 'set
   return port === undefined || address === undefined ? undefined : hostPort({ host: address, port })
 }
 
+/** Where this machine is, as it knows itself and as its configuration says: addresses and host names. */
+export function machineAddresses({ config }: Pick<Context<PeeringConfig>, 'config'>): readonly string[] {
+  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
+  const own = all.flatMap(({ internal, address }) => (internal ? [] : [address]))
+  return config.url === '' ? own : [...own, new URL(config.url).hostname.replace(/^\[|\]$/g, '')]
+}
+
 /** What a root tells its members of where it answers: `https://host:port`. */
 export function announcedUrl(
   context: Pick<Context<PeeringConfig>, 'config' | 'settings'>,

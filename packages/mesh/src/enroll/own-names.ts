@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { localHostName } from '@steeple/contracts'
 import { NODE_ID_PATTERN } from '../shapes.ts'
@@ -17,7 +18,7 @@ export interface Claim {
 
 /** The names that a request may ask for without being refused; whether the certificate gets them is another matter. */
 export function ownNames({ id, name, address, peerAddress }: Claim): readonly string[] {
-  const host = address?.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
+  const host = hostOf(address)
   return [
     `svc://node/${id}`,
     id,
@@ -36,6 +37,29 @@ export function targetOf(params: unknown): string {
 /** An address as it is written in a certificate: no IPv4 in IPv6 (RFC 4291 §2.5.5.2), and no zone. */
 export function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+}
+
+/**
+ * The addresses that the certificate of a node says: those of loopback, for the commands of its own box, and those at which it was
+ * seen unless somebody else has them. Behind one router the root, or another member, is seen at the same: `ofRoot`, `rows`.
+ */
+export function certifiedAddresses(
+  id: string,
+  seen: readonly string[],
+  rows: readonly Pick<MemberRow, 'node_id' | 'address' | 'seen_address' | 'overlay_address'>[],
+  ofRoot: readonly string[],
+): readonly string[] {
+  const others = rows
+    .filter(({ node_id }) => node_id !== id)
+    .flatMap(({ address, seen_address, overlay_address }) => [hostOf(address), seen_address, overlay_address])
+  const taken = new Set<string | null | undefined>([...others, ...ofRoot])
+  const free = seen.map(plainAddress).filter((one) => isIP(one) !== 0 && !taken.has(one))
+  return [...new Set(['127.0.0.1', '::1', ...free])]
+}
+
+/** The host of `host:port`; an address of IPv6 without its brackets. */
+function hostOf(address: string | null | undefined): string | undefined {
+  return address?.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
 }
 
 /**

@@ -44,6 +44,8 @@ export interface Roster {
   /** Whether a node beside this one is or was ever in. */
   readonly hadMembers: boolean
   certificate(serial: string): KnownCertificate | undefined
+  /** The serials that each node has, by its id; those that are revoked are not among them. */
+  serials(): ReadonlyMap<string, readonly string[]>
   /** Another with each change of `members` and each revocation. */
   revision(): number
   readonly changes: Changes
@@ -124,9 +126,9 @@ export async function openRoster(options: {
       return known.size > 1
     },
     certificate: (serial) => certificates.get(serial),
+    serials: () => serialsOf(certificates),
     revision: () => revision,
-    changes,
-    follow,
+    ...{ changes, follow },
     admit: async (tx, { nodeId, name, keySha256, address, certificate }) => {
       const before = await findMember(tx, nodeId)
       const number = before?.number ?? (await nextNumber(tx))
@@ -157,6 +159,14 @@ export async function openRoster(options: {
       await changed(tx, [row], [])
     },
   }
+}
+
+function serialsOf(
+  certificates: ReadonlyMap<string, KnownCertificate>,
+): ReadonlyMap<string, readonly string[]> {
+  const good = [...certificates].filter(([, { isRevoked }]) => !isRevoked)
+  const byNode = Map.groupBy(good, ([, { nodeId }]) => nodeId)
+  return new Map([...byNode].map(([nodeId, held]) => [nodeId, held.map(([serial]) => serial).toSorted()]))
 }
 
 async function givenAddresses(tx: Tx): Promise<ReadonlySet<string>> {

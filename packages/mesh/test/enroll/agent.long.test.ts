@@ -152,6 +152,31 @@ agents(
 )
 
 agents(
+  'counts nobody as a member whose certificates it hears to be revoked, before the root says that it is out',
+  async () => {
+    const [one, other] = [await member('hears'), await member('thrown out')]
+    one.agent.start()
+    await eventually(() => assert.ok(namesOf(one).includes('thrown out')), LIMIT_MS)
+    one.isCut = true
+    await root.remove(other.id)
+    const list = bodyOf<{ readonly crl_pem: string }>(
+      await root.bed.request('GET', '/v1/mesh/crl', { token: false }),
+    )
+    let changes = 0
+    const members = meshMembers(one.parts, one.agent)
+    const stop = members.onChange(() => {
+      changes += 1
+    })
+    assert.is(await one.parts.learnt.takeList(list.crl_pem), true)
+    stop()
+    assert.not.ok(namesOf(one).includes('thrown out'))
+    assert.ok(namesOf(one).includes('hears'))
+    assert.equal([members.hasPutOut(other.id), members.hasPutOut(one.id), changes], [true, false, 1])
+  },
+  LIMIT,
+)
+
+agents(
   'believes no list that the CA has not signed, and none that is older',
   async () => {
     const one = await member('sceptic')

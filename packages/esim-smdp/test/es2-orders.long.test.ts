@@ -1,5 +1,8 @@
 import { assert, suite } from '@steeple/testkit'
 import { downloadProfile } from '@steeple/virtual-euicc'
+import { callerOf } from '../src/es2/caller.ts'
+import { ORDERS } from '../src/store/es2-rows.ts'
+import { contextOf } from './support/bed.ts'
 import { type Es2Bed, HOST, type OrderSystem, startEs2 } from './support/es2-bed.ts'
 import { eidOf } from './support/pki.ts'
 
@@ -211,6 +214,18 @@ orders('lets nobody touch the order of another, nor the code of an operator', as
   await all.bed.request('POST', '/v1/esim/issue', { body: { imsi_sha256_12: sim.hash } })
   assert.is((await bss.call('cancelOrder', { iccid: sim.iccid, ...AVAILABLE })).code, '8.2.1/1.2')
   assert.is((await bss.call('downloadOrder', { iccid: sim.iccid })).code, '8.2.1/3.3')
+  // The same name, by another authority: on connections that begin anew and that go on.
+  for (let i = 0; i < 2; i++) {
+    const namesake = all.systemOfOther('bss-1')
+    for (let j = 0; j < 2; j++)
+      assert.is((await namesake.call('confirmOrder', { iccid, releaseFlag: true })).code, '8.2.1/1.2')
+    namesake.close()
+  }
+  // As an earlier version has stored it, which knew the name alone.
+  const { formerOwner } = callerOf({ subject: 'O=BSS\nCN=bss-1', sha256: '', authority: '' })
+  await contextOf(all.bed).db.write(async (tx) => {
+    for (const row of await ORDERS.select(tx, '')) await ORDERS.put(tx, { ...row, owner: formerOwner })
+  })
   // The same system with a renewed certificate.
   const renewed = all.system('bss-1')
   assert.is((await renewed.call('confirmOrder', { iccid, releaseFlag: true })).code, 'ok')

@@ -80,7 +80,8 @@ export async function ownOrder(
   const found = await orderedOf(tx, iccidMac)
   if (found === undefined) throw new Es2Refused(whenNone)
   const { code, order } = found
-  if (order?.owner !== caller.owner) throw new Es2Refused('iccid_not_allowed')
+  if (order?.owner !== caller.owner && order?.owner !== caller.formerOwner)
+    throw new Es2Refused('iccid_not_allowed')
   return { code, order }
 }
 

@@ -63,8 +63,10 @@ async function called(
   const { context } = parts
   if (!callers.admit(caller.owner, context.clock.monotonicMs())) throw new Es2Refused('busy')
   const message = readMessage(octets)
-  const id = await callId(parts, name, caller, message)
-  const known = await repeated(parts, id)
+  const id = await callId(parts, name, caller.owner, message)
+  const known =
+    (await repeated(parts, id)) ??
+    (await repeated(parts, await callId(parts, name, caller.formerOwner, message)))
   if (known !== undefined) return { answer: known, isRepeated: true }
   const call: Es2Call = { parts, caller, message, nowMs: Math.floor(context.clock.nowMs()) }
   const work = await FUNCTIONS[name](call)
@@ -117,7 +119,7 @@ async function repeated(parts: EsimParts, id: string): Promise<Members | undefin
 async function callId(
   { lookup }: EsimParts,
   name: Es2FunctionName,
-  { owner }: Es2Caller,
+  owner: string,
   { requester, call, canonical }: Es2Message,
 ): Promise<string> {
   // A keyed hash: the message may have a short confirmation code in it.

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 
@@ -19,6 +20,8 @@ export interface ListenedClient {
   readonly subject: string
   /** Of the certificate, hexadecimal. */
   readonly sha256: string
+  /** SHA-256 (hex) of the public key of the authority that has certified it; empty when it is not known. */
+  readonly authority: string
   /** When it ends, ms since the epoch: a connection may outlive it. */
   readonly notAfterMs: number
 }
@@ -134,6 +137,12 @@ function send(
   outgoing.end(text)
 }
 
+function authorityOf(socket: TLSSocket): string {
+  const { issuerCertificate } = socket.getPeerCertificate(true)
+  const key = issuerCertificate?.pubkey
+  return key === undefined ? '' : createHash('sha256').update(key).digest('hex')
+}
+
 function clientOf(incoming: IncomingMessage): ListenedCall['client'] {
   // The server is over TLS: its streams are TLS sockets.
   const socket = incoming.socket as TLSSocket
@@ -145,6 +154,7 @@ function clientOf(incoming: IncomingMessage): ListenedCall['client'] {
     name: /^CN=(.*)$/m.exec(subject ?? '')?.[1] ?? '',
     subject: subject ?? '',
     sha256: fingerprint256.replaceAll(':', '').toLowerCase(),
+    authority: authorityOf(socket),
     notAfterMs: Date.parse(validTo),
   }
 }

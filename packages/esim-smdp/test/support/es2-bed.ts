@@ -39,6 +39,8 @@ export interface Es2Bed {
   readonly clientCa: Issued
   client(commonName: string, ca?: Issued, validity?: Validity): ClientKeys
   system(commonName: string): OrderSystem
+  /** One of the other authority whose clients may order. */
+  systemOfOther(commonName: string): OrderSystem
   euicc(number: number): Euicc
   /** A SIM of `POST /v1/sims`, by its ICCID. */
   sim(body?: object): Promise<{ readonly hash: string; readonly iccid: string }>
@@ -94,7 +96,8 @@ export async function startEs2(
   const dir = await tempDir('es2-')
   const clientCa = newCa('Order systems')
   const caFile = join(dir.path, 'clients.pem')
-  writeFileSync(caFile, pemOf(clientCa.certificate.raw))
+  const otherCa = newCa('Other order systems')
+  writeFileSync(caFile, pemOf(clientCa.certificate.raw) + pemOf(otherCa.certificate.raw))
   const port = await unusedPort()
   const tls = serverUnder(hierarchy.ci, HOST)
   const template = readTemplate('')
@@ -121,6 +124,7 @@ export async function startEs2(
     clientCa,
     client: (name, ca = clientCa, validity = ALWAYS) => clientUnder(ca, name, validity),
     system: (name) => orderSystem(port, hierarchy, clientUnder(clientCa, name)),
+    systemOfOther: (name) => orderSystem(port, hierarchy, clientUnder(otherCa, name)),
     euicc: (number) => createEuicc({ eid: eidOf(number), chains: [hierarchy.chain(eidOf(number))] }),
     sim: (body = {}) => simOf(bed, body),
     stop: async () => {

@@ -77,5 +77,9 @@ export async function es2World(options: { readonly db?: Db; readonly pki?: Pki }
 }
 
 function callerNamed(name: string): Es2Caller {
-  return callerOf({ subject: `O=BSS\nCN=${name}`, sha256: createHash('sha256').update(name).digest('hex') })
+  return callerOf({
+    subject: `O=BSS\nCN=${name}`,
+    sha256: createHash('sha256').update(name).digest('hex'),
+    authority: '',
+  })
 }

@@ -15,5 +15,19 @@ export { fullPace, gentlePace, type ScanPace } from './scan-pace.ts'
 export { limitedTx, type SqlGuard, sqlGuard } from './scoped-db.ts'
 export { openSqliteConnection, type SqliteConnection, type SqliteStatement } from './sqlite-binding.ts'
 export type { StoreCopy } from './sqlite-copy.ts'
+export {
+  asFullDisk,
+  checkRoom,
+  checkStateName,
+  filesBelow,
+  KEYS_FOLDER,
+  linkOrCopy,
+  PLUGINS_FOLDER,
+  STORE_FILE,
+  stampOf,
+  syncFolder,
+  syncFoldersBelow,
+  writeStateFile,
+} from './state-files.ts'
 export { isOtherSchema, sqliteError } from './store-error.ts'
 export { acceptLoss } from './wal-check.ts'

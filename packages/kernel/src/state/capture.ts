@@ -10,8 +10,16 @@ import {
   type StateFile,
   storeUnavailable,
 } from '@steeple/contracts'
-import { type Database, openSqliteConnection } from '@steeple/store'
-import { checkRoom, filesBelow, KEYS_FOLDER, linkOrCopy, PLUGINS_FOLDER, STORE_FILE } from './state-files.ts'
+import {
+  checkRoom,
+  type Database,
+  filesBelow,
+  KEYS_FOLDER,
+  linkOrCopy,
+  openSqliteConnection,
+  PLUGINS_FOLDER,
+  STORE_FILE,
+} from '@steeple/store'
 import type { StateParts } from './state-parts.ts'
 
 const FOLDER = '.backup-'

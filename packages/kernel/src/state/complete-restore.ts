@@ -14,11 +14,10 @@ import { basename, dirname, join } from 'node:path'
 import { auditTriggerSteps } from '@steeple/audit'
 import type { Settings } from '@steeple/contracts'
 import { LEASE_DDL } from '@steeple/reconcile'
-import { loadPostgres } from '@steeple/store'
+import { KEYS_FOLDER, loadPostgres, PLUGINS_FOLDER, STORE_FILE, syncFolder } from '@steeple/store'
 import { lockDataDir } from '../composition/data-dir-lock.ts'
 import { storeUrlOf } from '../composition/store-url.ts'
 import { COMING, isRestorePending, PENDING, type RestorePlan, readPlan } from './restore-plan.ts'
-import { KEYS_FOLDER, PLUGINS_FOLDER, STORE_FILE, syncFolder } from './state-files.ts'
 
 /** The files of a store, the database itself last: as long as it stands, the old one is meant. */
 const STORE_PARTS: readonly string[] = ['-committed', '-wal', '-shm', '-in-use', '']

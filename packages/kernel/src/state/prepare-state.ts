@@ -13,12 +13,22 @@ import {
   type StateFacts,
 } from '@steeple/contracts'
 import { checkVaultKey, createVault, openSecrets, type Secrets } from '@steeple/secrets'
-import { closedItems, closeItems, type Database, leaveOut, openDatabase, scanIntegrity } from '@steeple/store'
+import {
+  asFullDisk,
+  closedItems,
+  closeItems,
+  type Database,
+  KEYS_FOLDER,
+  leaveOut,
+  openDatabase,
+  PLUGINS_FOLDER,
+  STORE_FILE,
+  scanIntegrity,
+} from '@steeple/store'
 import { createMutations } from '../mutation/create-mutations.ts'
 import { closeKeys } from '../mutation/idempotency.ts'
 import { KERNEL_TABLES, kernelMigrations } from '../mutation/kernel-migrations.ts'
 import type { Mutations } from '../mutation/mutations.ts'
-import { asFullDisk, KEYS_FOLDER, PLUGINS_FOLDER, STORE_FILE } from './state-files.ts'
 import type { StateParts } from './state-parts.ts'
 
 const ACTION = 'backup.restore'

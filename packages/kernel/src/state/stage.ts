@@ -11,8 +11,6 @@ import {
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type StagedState, type StateFacts, storeUnavailable } from '@steeple/contracts'
-import { prepareState } from './prepare-state.ts'
-import { COMING, isRestorePending, PENDING, PLAN, type RestorePlan, STAGING } from './restore-plan.ts'
 import {
   asFullDisk,
   checkRoom,
@@ -21,7 +19,9 @@ import {
   syncFolder,
   syncFoldersBelow,
   writeStateFile,
-} from './state-files.ts'
+} from '@steeple/store'
+import { prepareState } from './prepare-state.ts'
+import { COMING, isRestorePending, PENDING, PLAN, type RestorePlan, STAGING } from './restore-plan.ts'
 import type { StateParts } from './state-parts.ts'
 
 /** Brings a state in, one at a time. */

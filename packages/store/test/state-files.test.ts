@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { asFullDisk, checkStateName, writeStateFile } from '../../src/state/state-files.ts'
+import { asFullDisk, checkStateName, writeStateFile } from '../src/state-files.ts'
 
 const test = suite('files of a state')
 

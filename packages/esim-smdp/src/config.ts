@@ -10,6 +10,8 @@ export interface EsimConfig {
   readonly certs_dir: string
   /** File of the profile template; empty: the bundled one. */
   readonly template: string
+  /** Files for SIMs of some profiles, by the profile's name. */
+  readonly templates?: readonly { readonly profile: string; readonly file: string }[]
   /** Listener for phones, with TLS; empty: none. */
   readonly listen: string
   /** CIDR. */

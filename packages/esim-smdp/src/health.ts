@@ -17,7 +17,7 @@ export function esimHealth(parts: EsimParts): ComponentHealth {
   if (sets.length === 0)
     return { ...part, status: 'degraded', detail: 'there is no complete and valid set of certificates' }
   try {
-    parts.template()
+    parts.checkTemplates()
   } catch (error) {
     const detail = isServiceError(error) ? error.message : 'the profile template cannot be used'
     return { ...part, status: 'degraded', detail }

@@ -103,6 +103,8 @@ export interface EsimParts {
   makeCertificates(): Promise<void>
   /** The listener for phones; undefined while none is configured: a proxy or a program of this machine comes another way. */
   phones(): ComponentHealth | undefined
-  /** The template in force, or why there is none. */
-  template(): ProfileTemplate
+  /** The template for SIMs of that profile, the usual one when absent; throws why there is none. */
+  template(profile?: string): ProfileTemplate
+  /** Throws why one of them is of no use. */
+  checkTemplates(): void
 }

@@ -23,7 +23,7 @@ import { registerSealed } from './keys/sealed.ts'
 import { phoneListener } from './listen/phone-listener.ts'
 import { MIGRATIONS } from './migrations.ts'
 import type { CertStore, EsimParts, ProfileTemplate } from './parts.ts'
-import { templateInForce } from './profile/template-in-force.ts'
+import { templatesInForce } from './profile/template-in-force.ts'
 import { codeRoutes } from './routes/code-routes.ts'
 import { es9Routes } from './routes/es9-routes.ts'
 import { euiccRoutes } from './routes/euicc-routes.ts'
@@ -60,6 +60,7 @@ async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instanc
   const vault = context.use(vaultRef)
   registerSealed(vault)
   const held = await certStore(context, vault)
+  const templates = templatesInForce(context.config)
   const certParts = { context, vault, certs: held }
   const certs = certificates(certParts)
   const parts: EsimParts = {
@@ -73,7 +74,8 @@ async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instanc
     isMadeForLab: () => isMadeForLab(certParts),
     makeCertificates: () => makeLabCertificates(certParts),
     phones: () => phones.health(),
-    template: own.template ?? templateInForce(context.config.template),
+    template: own.template ?? ((profile = '') => templates.of(profile)),
+    checkTemplates: own.template ?? templates.check,
   }
   const es9 = createEs9(parts)
   const count = codeCounts(parts)

@@ -1,8 +1,12 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { readAll } from '@steeple/sgp22'
 import { assert, suite } from '@steeple/testkit'
 import { createEuicc } from '@steeple/virtual-euicc'
 import { loadTemplate } from '../src/profile/template.ts'
 import { readTemplate } from '../src/profile/template-file.ts'
+import { templatesInForce } from '../src/profile/template-in-force.ts'
 import { authenticated, good, handset } from './support/handset.ts'
 import { eidOf } from './support/pki.ts'
 import { BUNDLED } from './support/profiles.ts'
@@ -100,5 +104,42 @@ eligible(
     }
   },
 )
+
+eligible('makes the profile from the template for that of its SIM', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'templates-'))
+  const file = join(folder, 'gold.der')
+  try {
+    writeFileSync(file, BUNDLED)
+    const templates = templatesInForce({ template: '', templates: [{ profile: 'gold', file }] })
+    templates.check()
+    const all = await world()
+    for (const [number, profile, hasCsim] of [
+      [1, 'gold', true],
+      [2, 'default', false],
+    ] as const) {
+      Object.assign(all.parts, {
+        template: (of = '') => templates.of(of === 'default' ? profile : 'of no SIM'),
+      })
+      const { matchingId } = await all.issue(number)
+      const usual = Uint8Array.of(0, 0x7f, 0x36, 0xd3, 0xc3)
+      const phone = phoneWith(all, usual)
+      const { answer } = await authenticated(all, phone, matchingId)
+      phone.install(await good(all, 'getBoundProfilePackage', phone.prepare(answer)))
+      const elements = readAll(Buffer.from(phone.euicc.save().profiles[0]?.package ?? '', 'hex'))
+      assert.is(
+        elements.some(({ tag }) => tag === 0xb9),
+        hasCsim,
+      )
+    }
+    await all.close()
+    writeFileSync(file, BUNDLED.subarray(1))
+    const broken = templatesInForce({ template: '', templates: [{ profile: 'gold', file }] })
+    broken.of('default')
+    for (const look of [() => broken.check(), () => broken.of('gold')])
+      assert.throws(look, /gold\.der \(esim\.templates\) cannot be used: offset 0/)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
 
 eligible.run()

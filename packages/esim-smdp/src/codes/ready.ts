@@ -22,5 +22,5 @@ export async function needReady(parts: EsimParts): Promise<void> {
   const phones = parts.phones()
   if (phones?.status === 'down') throw esimNotReady(`no phone could download it: ${phones.detail}`)
   // Says what is wrong with the template now and not to the first phone.
-  parts.template()
+  parts.checkTemplates()
 }

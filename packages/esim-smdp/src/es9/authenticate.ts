@@ -78,7 +78,7 @@ export async function authenticateClient(
   const sought = await soughtBy(core, response, euicc)
   const offer = offerOf(core, session, identity, response, sought)
   const { refusal, locked } = await db.write((tx) =>
-    decide(core, tx, { session, response, euicc, sought, offer, fit: fitOf(core, response) }),
+    decide(core, tx, { session, response, euicc, sought, offer, fit: fitOf(core, response, sought) }),
   )
   if (locked !== undefined) await tellLocked(core, locked)
   if (refusal !== undefined || offer === undefined) throw new Refused(refusal ?? 'unavailable')
@@ -125,10 +125,14 @@ function offerOf(
 }
 
 /** What the eUICC says of profiles of the template; the template's own trouble is told at the delivery. */
-function fitOf({ parts }: Es9Core, { info: { can, profileVersion } }: AuthenticateOk): Fit {
+function fitOf(
+  { parts }: Es9Core,
+  { info: { can, profileVersion } }: AuthenticateOk,
+  sought: Sought | undefined,
+): Fit {
   if ((profileVersion?.[0] ?? PROFILE_MAJOR) < PROFILE_MAJOR) return 'never'
   try {
-    const template = templateFor(parts.template(), profileVersion)
+    const template = templateFor(parts.template(sought?.sim?.view.profile), profileVersion)
     if (template === undefined) return 'other_version'
     return can === undefined || template.needs.every(can) ? 'yes' : 'never'
   } catch {

@@ -31,7 +31,8 @@ export async function profileOf(
   const { view } = sim
   const credentials = sim.credentials()
   try {
-    const octets = (templateFor(parts.template(), version) ?? parts.template()).personalise({
+    const template = parts.template(view.profile)
+    const octets = (templateFor(template, version) ?? template).personalise({
       imsi: credentials.imsi,
       iccid: digits(credentials.iccid),
       ki: credentials.ki,

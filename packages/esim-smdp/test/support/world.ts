@@ -141,6 +141,7 @@ export async function world(
     makeCertificates: async () => {},
     phones: () => undefined,
     template: () => template,
+    checkTemplates: () => {},
   }
   const es9 = createEs9(parts)
   const chains = new Map<number, EuiccChain>()
@@ -261,7 +262,9 @@ export function hashOf(number: number): ImsiHash {
 function viewOf(states: Map<string, SubscriberState>, imsi: ImsiHash): SubscriberView | undefined {
   const state = states.get(imsi)
   // The rest is not looked at.
-  return state === undefined ? undefined : ({ imsi, state, plmn: '999-70' } as unknown as SubscriberView)
+  return state === undefined
+    ? undefined
+    : ({ imsi, state, plmn: '999-70', profile: 'default' } as unknown as SubscriberView)
 }
 
 function fakeSubscribers(states: Map<string, SubscriberState>): Subscribers {

@@ -11,6 +11,7 @@ let reload: () => Promise<void>
 const file: SettingsFile = {
   plan: (changes) => ({
     file: 'control.yaml',
+    before: text,
     text: JSON.stringify(changes),
     lines: JSON.stringify(changes),
     isWritable: true,

@@ -157,7 +157,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   change('PUT', '/v1/policy', 'operator', { body: { sim_swap_cooldown_hours: 24 } }, 200),
   change('POST', '/v1/spectrum/check', 'operator', { body: CHANNELS }, 200),
   change('POST', '/v1/lifecycle/transition', 'operator', { body: { from: 'peer', to: 'on-air' } }, 409),
-  change('POST', '/v1/tx/arm', 'sim:admin', { body: { arm: true, profile_id: 'none' } }, 400),
+  change('POST', '/v1/tx/arm', 'sim:admin', { body: { arm: true, profile_id: 'none' } }, 409),
   change('POST', '/v1/tx/disarm', 'operator', {}, 200),
   change('POST', '/v1/sims', 'sim:issuer', { body: {} }, 201),
   change('POST', '/v1/sims/import', 'sim:issuer', { body: { sims: [] } }, 200),

@@ -119,6 +119,8 @@ export const homeDe: Readonly<Record<keyof typeof homeEn, string>> = {
   'event.health.down': 'Geht nicht:',
   'event.lifecycle.transition': 'Die Box wechselte ihren Zustand',
   'event.log.level': 'Was ins Log kommt, wurde geändert',
+  'event.mesh.root_address': 'Die Wurzel des Mesh hat eine andere Adresse',
+  'event.mesh.take_root': 'Diese Box ist jetzt die Wurzel des Mesh',
   'event.mesh.invite': 'Eine Box wurde eingeladen',
   'event.mesh.join': 'Eine Box trat bei',
   'event.mesh.publish': 'Eine Box hat den anderen gesagt, wie sie erreicht wird',

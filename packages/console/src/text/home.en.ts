@@ -117,6 +117,8 @@ export const homeEn = {
   'event.health.down': 'Does not work:',
   'event.lifecycle.transition': 'The box went to another state',
   'event.log.level': 'What is logged was changed',
+  'event.mesh.root_address': 'The root of the mesh has another address',
+  'event.mesh.take_root': 'This box has become the root of the mesh',
   'event.mesh.invite': 'A box was invited',
   'event.mesh.join': 'A box joined',
   'event.mesh.publish': 'A box has told the others how to reach it',

@@ -44,6 +44,7 @@ async function pack({ state, passphrase, cost }: PackOrder, more: ByteReader): P
 
 async function read({ passphrase, isCheck }: ReadOrder, source: ByteReader): Promise<void> {
   const manifest = await readArchive(source.rest(), octetsOf(passphrase), {
+    room: (bytes) => give(Readable.from([messageBytes({ bytes })])),
     add: async (name, size, chunks) => {
       if (!isCheck) await give(Readable.from([messageBytes({ name, size })]))
       if (!isCheck) await give(chunks)

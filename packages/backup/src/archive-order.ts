@@ -23,8 +23,11 @@ export interface ReadOrder {
   readonly isCheck: boolean
 }
 
-/** What comes back of a backup that is read: each file with its octets behind it, and the manifest once all is proven. */
-export type ArchiveReport = { readonly name: string; readonly size: number } | { readonly manifest: Manifest }
+/** What comes back of a backup that is read: the size of all, each file with its octets behind it, and the manifest once all is proven. */
+export type ArchiveReport =
+  | { readonly bytes: number }
+  | { readonly name: string; readonly size: number }
+  | { readonly manifest: Manifest }
 
 /** Why the process gave up; on its fourth descriptor. */
 export interface ArchiveFailure {

@@ -61,7 +61,8 @@ export async function readState(
       if (report === undefined) throw new Error('the process that reads the backup ended without an answer')
       return report.manifest
     }
-    await sink?.add(report.name, report.size, output.pieces(report.size))
+    if ('bytes' in report) await sink?.room?.(report.bytes)
+    else await sink?.add(report.name, report.size, output.pieces(report.size))
   }
 }
 

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { assert, suite } from '@steeple/testkit'
-import { pack } from '../src/format/gzip-seal.ts'
+import { pack, unpack } from '../src/format/gzip-seal.ts'
 import { MANIFEST_NAME, type Member, manifestText } from '../src/format/manifest.ts'
-import { writeTar } from '../src/format/tar.ts'
+import { readTar, writeTar } from '../src/format/tar.ts'
 import { FACTS, PASSPHRASE, readBack } from './support/state.ts'
 
 const test = suite('a hostile backup')
@@ -107,6 +107,29 @@ test('zeros without end behind the last file are not unpacked', async () => {
   const bomb = await sealed(zeros())
   assert.ok(bomb.length < 2 * MIB, `${bomb.length} octets`)
   assert.is(await readBack(bomb), 'backup_invalid')
+})
+
+test('a file that unpacks to a thousand times its length is given up early', async () => {
+  const store: Part = { name: 'store.db', content: Buffer.alloc(200 * MIB) }
+  let given = 0
+  const file = await archive([store], [store])
+  const files = readTar(unpack(one(file)))
+  const code = await (async () => {
+    for await (const { chunks } of files) for await (const { length } of chunks) given += length
+  })().catch((error: unknown) => String(Reflect.get(Object(error), 'code')))
+  assert.is(code, 'backup_invalid')
+  assert.ok(given < 65 * MIB + 50 * file.length && given < 150 * MIB, `${given} octets were given`)
+})
+
+test('the room for all files is asked for before any of them comes', async () => {
+  const key: Part = { name: 'keys/vault.key', content: randomBytes(32) }
+  const said: number[] = []
+  const file = await archive([STORE, key], [STORE, key])
+  assert.type(await readBack(file, undefined, 65_536, async (bytes) => void said.push(bytes)), 'object')
+  assert.equal(said, [732])
+  const full = async (): Promise<never> =>
+    Promise.reject(Object.assign(new Error('no room'), { code: 'full' }))
+  assert.is(await readBack(file, undefined, 65_536, full), 'full')
 })
 
 test('a manifest without end, or with more files than anybody has', async () => {

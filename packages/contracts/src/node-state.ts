@@ -40,6 +40,8 @@ export interface CapturedState {
 export interface RestoreOrder {
   readonly principal: Principal
   readonly requestId?: string
+  /** Ends the check. */
+  readonly signal?: AbortSignal
   /** A state of another node is taken too: this node becomes that one. */
   readonly isAdopting: boolean
 }
@@ -55,6 +57,8 @@ export interface StagedFindings {
 
 /** A state that is brought in beside the present one, which stays untouched until `commit`. */
 export interface StagedState {
+  /** Throws `store_unavailable` when the disk has no room for so much: called before the first file. */
+  room(bytes: number): Promise<void>
   /**
    * Adds a file; its name as in `StateFile`. Throws `backup_invalid` for a name that no state has, or when it is there
    * already, `store_unavailable` when the disk has no room for it.

@@ -62,8 +62,16 @@ function read(path: string): string {
   }
 }
 
-/** Sends the first half of a backup, does something, sends the rest; the status of the answer, 0 when it was cut off. */
-async function sendInHalves(service: Service, file: Uint8Array, between: () => void): Promise<number> {
+/**
+ * Sends the first half of a backup, does something, sends the rest; the status of the answer, 0 when it was cut off. With `hold` the rest is
+ * never sent: what that gets leaves.
+ */
+async function sendInHalves(
+  service: Service,
+  file: Uint8Array,
+  between: () => void,
+  hold?: (leave: () => void) => void,
+): Promise<number> {
   return await new Promise((resolve) => {
     const sent = request(`${service.url}/v1/restore`, {
       method: 'POST',
@@ -82,7 +90,8 @@ async function sendInHalves(service: Service, file: Uint8Array, between: () => v
     sent.on('error', () => resolve(0))
     sent.write(file.subarray(0, file.length >> 1), () => {
       between()
-      sent.end(file.subarray(file.length >> 1))
+      if (hold === undefined) sent.end(file.subarray(file.length >> 1))
+      else hold(() => void sent.destroy())
     })
   })
 }
@@ -114,6 +123,37 @@ test(
     } finally {
       disk.remove()
     }
+  },
+  LONG,
+)
+
+test(
+  'nothing is left of a restore whose client leaves, or that the end of the service or a kill cuts off',
+  async () => {
+    await using dir = await tempDir()
+    let service = await bareService({ dataDir: dir.path })
+    await issue(service, 300)
+    const file = await takeBackup(service)
+    /** Sends half of a backup, and ends the exchange by `cut` once something of it lies there. */
+    const cutOff = async (cut: (leave: () => void) => unknown): Promise<void> => {
+      const held = Promise.withResolvers<() => void>()
+      const sent = sendInHalves(service, file, () => undefined, held.resolve)
+      const leave = await held.promise
+      await until(async () => leftovers(dir.path).length === 1)
+      await cut(leave)
+      leave()
+      await sent
+    }
+    await cutOff((leave) => leave())
+    await until(async () => leftovers(dir.path).length === 0)
+    await cutOff(() => service.stop())
+    assert.equal(leftovers(dir.path), [])
+    service = await bareService({ dataDir: dir.path })
+    await cutOff(() => service.kill())
+    service = await bareService({ dataDir: dir.path })
+    assert.equal(leftovers(dir.path), [])
+    assert.is(await simsOf(service), 300)
+    await service.stop()
   },
   LONG,
 )

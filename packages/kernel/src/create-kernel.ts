@@ -15,6 +15,7 @@ import { createStoreCheck } from './composition/store-check.ts'
 import { createWorkPath, type WorkPath } from './composition/work-path.ts'
 import type { Kernel } from './kernel.ts'
 import { KERNEL_TABLES } from './mutation/kernel-migrations.ts'
+import { removeStaging } from './state/stage.ts'
 
 /** What a kernel is made of. */
 export interface KernelOptions {
@@ -107,7 +108,7 @@ function housekeepingOf(
 
 /** How the kernel begins to work, and how it ends. */
 function lifeOf(
-  { log }: KernelOptions,
+  { config, log }: KernelOptions,
   { store, cluster, stopObserving }: Ground,
   { outbox, reconciler, mutations, health, scheduler }: WorkPath,
   {
@@ -138,6 +139,7 @@ function lifeOf(
     await background.over()
     await timekeeper.save().catch((error: unknown) => log.warn({ err: error }, 'the time was not kept'))
     await store.close()
+    removeStaging(config.settings.server.data_dir)
   }
   let closing: Promise<void> | undefined
   return {

@@ -20,6 +20,8 @@ const GZIP = Buffer.from([0x1f, 0x8b])
 
 /** What is done with the files of a backup as they are read. */
 export interface ArchiveSink {
+  /** Called before the first file with the size of all of them, as the manifest has it. Throws where there is no room. */
+  room?(bytes: number): Promise<void>
   /** Reads `chunks` to their end. */
   add(name: string, size: number, chunks: AsyncIterable<Uint8Array>): Promise<void>
 }
@@ -65,6 +67,7 @@ export async function readArchive(
   if (first.done === true || first.value.name !== MANIFEST_NAME || first.value.size > MANIFEST_LIMIT_BYTES)
     throw backupInvalid('it does not begin with a manifest')
   const manifest = parseManifest((await whole(first.value.chunks)).toString('utf8'))
+  await sink.room?.(manifest.members.reduce((bytes, { size }) => bytes + size, 0))
   const missing = new Map(manifest.members.map((member) => [member.name, member]))
   for await (const { name, size, chunks } of files) {
     const member = missing.get(name)

@@ -30,10 +30,33 @@ export async function* pack(source: AsyncIterable<Uint8Array>): AsyncGenerator<B
   yield sealOf(digest.digest('hex'))
 }
 
-/** Unpacks what `pack` made. Only when it ends without an error what it gave is proven. Throws `backup_invalid`. */
+/**
+ * What comes of a backup is at most so many times as long as what of it has come, beyond the first octets: what lies in a store packs to a
+ * fifth or a tenth. A file of some MiB may be made to unpack without end.
+ */
+const MOST_TIMES = 50
+const FIRST_BYTES = 64 * 1_048_576
+
+/**
+ * Unpacks what `pack` made. Only when it ends without an error what it gave is proven. Throws `backup_invalid`, also for what
+ * unpacks to far more than a backup does.
+ */
 export async function* unpack(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let packed = 0
+  let unpacked = 0
+  const counted = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const piece of source) {
+      packed += piece.length
+      yield piece
+    }
+  }
   try {
-    yield* through(unsealed(source), createGunzip({ chunkSize: PIECE_BYTES }))
+    for await (const piece of through(unsealed(counted()), createGunzip({ chunkSize: PIECE_BYTES }))) {
+      unpacked += piece.length
+      if (unpacked > FIRST_BYTES + MOST_TIMES * packed)
+        throw backupInvalid('it unpacks to far more than a backup does')
+      yield piece
+    }
   } catch (error) {
     if (!String((error as { code?: unknown }).code).startsWith('Z_') || isServiceError(error)) throw error
     throw backupInvalid('it is damaged, or not whole', { cause: error })

@@ -106,7 +106,7 @@ async function restore({ context }: BackupParts, request: RestoreRequest): Promi
   let isDecided = false
   try {
     const { facts } = await readState(bounded(request.body, limit), passphrase, request.signal, staged)
-    const order = { principal: request.principal, requestId: request.id, isAdopting }
+    const order = { principal: request.principal, requestId: request.id, isAdopting, signal: request.signal }
     const findings = await staged.check(facts, order)
     if (isDryRun) return { body: answerOf(findings, null) }
     isDecided = true

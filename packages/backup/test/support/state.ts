@@ -48,9 +48,11 @@ export async function readBack(
   archive: Uint8Array,
   passphrase?: Buffer,
   pieceBytes = 65_536,
+  room?: (bytes: number) => Promise<void>,
 ): Promise<ReadonlyMap<string, Buffer> | string> {
   const files = new Map<string, Buffer>()
   const sink: ArchiveSink = {
+    room: async (bytes) => void (await room?.(bytes)),
     add: async (name, _size, chunks) => {
       const pieces: Uint8Array[] = []
       for await (const chunk of chunks) pieces.push(chunk)

@@ -18,6 +18,7 @@ import {
   closedItems,
   closeItems,
   type Database,
+  fullPace,
   KEYS_FOLDER,
   leaveOut,
   openDatabase,
@@ -62,19 +63,23 @@ export async function prepareState(
   const leftOut = withoutStrangers(store)
   const db = await openStaged(parts, store)
   let closed: StagedFindings['closed']
+  let counts: StagedFindings['facts']['counts']
   try {
     await refuseNewer(parts, db, facts)
+    // What the manifest says of it nobody has checked.
+    counts = await countRows(db)
     await bringUp(parts, db, secrets)
-    await checkStaged(parts, db, secrets)
+    await checkStaged(parts, db, secrets, order.signal)
     const present = presentTables(running, facts, secrets)
     closed = await settle({ ...parts, db }, secrets, { facts, leftOut, present }, order)
   } catch (error) {
+    order.signal?.throwIfAborted()
     throw asInvalid(error)
   } finally {
     await db.close()
   }
   syncFile(store)
-  return { facts, present: await countRows(parts.db), closed }
+  return { facts: { ...facts, counts }, present: await countRows(parts.db), closed }
 }
 
 /**
@@ -158,15 +163,21 @@ async function bringUp(parts: StateParts, db: Database, { auditKey, directory }:
   for (const { id, plugin } of parts.plugins()) await db.migrate(id, plugin.migrations ?? [], plugin.tables)
 }
 
-async function checkStaged(parts: StateParts, db: Database, secrets: Secrets): Promise<void> {
+async function checkStaged(
+  parts: StateParts,
+  db: Database,
+  secrets: Secrets,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<void> {
   const { auditKey, directory } = secrets
   await checkVaultKey(db, createVault(secrets.keyring), directory)
   const specs = [...KERNEL_TABLES, ...parts.plugins().flatMap(({ plugin }) => plugin.tables ?? [])]
-  const { problems } = await scanIntegrity(db, specs)
+  const { problems } = await scanIntegrity(db, specs, signal)
   const [problem] = problems
   if (problem !== undefined) throw backupInvalid(`${problem.table}: ${problem.reason}`)
   const anchor = auditAnchor(directory, auditKey)
-  const verdict = await createAuditTrail({ db, clock: parts.clock, auditKey, anchor }).verify()
+  const trail = createAuditTrail({ db, clock: parts.clock, auditKey, anchor })
+  const verdict = await trail.verifyGently(fullPace(signal))
   if (!verdict.ok) throw backupInvalid(`its audit trail is broken: ${verdict.reason}`)
 }
 

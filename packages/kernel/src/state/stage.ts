@@ -29,10 +29,15 @@ export interface Staging {
   begin(): StagedState
 }
 
+/** Removes what was not decided: after a kill, and at the end of a service that a restore was under way in. */
+export function removeStaging(dataDir: string): void {
+  rmSync(join(dataDir, STAGING), { recursive: true, force: true })
+}
+
 /** Makes what stages states; what one before left behind is removed. */
 export function createStaging(parts: StateParts): Staging {
   const staging = join(parts.dataDir, STAGING)
-  rmSync(staging, { recursive: true, force: true })
+  removeStaging(parts.dataDir)
   let isBusy = false
   return {
     begin: () => {
@@ -54,6 +59,7 @@ function stagedState(parts: StateParts, staging: string, done: () => void): Stag
   let isOver = false
   const coming = join(staging, COMING)
   return {
+    room: (bytes) => checkRoom(parts.dataDir, bytes, 'the restore'),
     add: async (name, size, chunks) => {
       checkStateName(name)
       await checkRoom(parts.dataDir, size, 'the restore')

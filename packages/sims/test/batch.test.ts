@@ -9,6 +9,7 @@ import fc from 'fast-check'
 import { cardsCsv } from '../src/batch/cards-csv.ts'
 import { removeOldFiles } from '../src/batch/old-files.ts'
 import { drawCard, drawImsi } from '../src/issue/draw.ts'
+import { iccidIssuer } from '../src/issue/iccid-issuer.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { unsealBatch } from '../src/offline.ts'
 import { plugin } from '../src/plugin.ts'
@@ -50,6 +51,26 @@ batch('draws cards with a whole ICCID, codes of digits and an OPc of the OP that
     [8, 4, 8, 4, 8],
   )
   assert.is.not(text(hexAscii(drawCard(LAB, undefined).ki)), text(hexAscii(card.ki)))
+})
+
+batch('draws ICCIDs with the country calling code of the network, 19 digits whatever it is', () => {
+  for (const [mcc, mnc, head] of [
+    ['310', '410', '8910410'],
+    ['262', '01', '8949001'],
+    ['204', '08', '8931008'],
+    ['272', '03', '8935303'],
+    ['999', '70', '89999070'],
+    ['001', '01', '89001001'],
+    ['901', '70', '89901070'],
+    ['374', '130', '8910130'],
+    ['722', '310', '8954310'],
+    ['466', '92', '8988692'],
+  ] as const) {
+    assert.is(iccidIssuer({ mcc, mnc }), head)
+    const iccid = text(drawCard({ mcc, mnc }, undefined).iccid)
+    assert.match(iccid, new RegExp(`^${head}\\d{${19 - head.length}}$`))
+    assert.is(luhnCheckDigit(iccid.slice(0, -1)), Number(iccid.at(-1)))
+  }
 })
 
 batch('draws every digit about equally often and IMSIs of full length', () => {

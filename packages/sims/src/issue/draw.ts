@@ -3,9 +3,11 @@ import { imsiFrom, luhnCheckDigit, opcFrom, type Plmn } from '@steeple/telecom'
 import type { Card } from '../secrets/card.ts'
 import { ascii, wipe } from '../secrets/octets.ts'
 import { drawDigits, drawOctets } from '../secrets/random.ts'
+import { iccidIssuer } from './iccid-issuer.ts'
 import { msinDigits } from './issue-plan.ts'
 
 const KEY_OCTETS = 16
+const ICCID_DIGITS = 19
 
 /** An IMSI of the network with a random subscriber number. */
 export function drawImsi(plmn: Plmn): Imsi {
@@ -33,9 +35,9 @@ export function drawCard(plmn: Plmn, op: Uint8Array | undefined): Card {
   }
 }
 
-/** 89, MCC, MNC as three digits, ten random digits, and the check digit: 19 digits. ITU-T E.118 §4. */
+/** The issuer, random digits, and the check digit: 19 digits. ITU-T E.118 §4. */
 function drawIccid(plmn: Plmn): Uint8Array {
-  const head = `89${plmn.mcc}${plmn.mnc.padStart(3, '0')}`
-  const body = head + Buffer.from(drawDigits(10)).toString('ascii')
+  const head = iccidIssuer(plmn)
+  const body = head + Buffer.from(drawDigits(ICCID_DIGITS - 1 - head.length)).toString('ascii')
   return ascii(`${body}${luhnCheckDigit(body) ?? 0}`)
 }

@@ -90,7 +90,7 @@ function restoreRoute(context: Context, wake: () => void): Route {
         ['copy', 'changed', 'restarted', 'problem'],
       ),
     },
-    errors: ['not_found', 'southbound_unavailable'],
+    errors: ['validation_failed', 'not_found', 'southbound_unavailable'],
     audit: 'core.restore_original',
     handle: async (request) => {
       const driver = driverOf(context)

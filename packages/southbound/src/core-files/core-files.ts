@@ -23,7 +23,7 @@ export interface CoreFiles {
   apply(config: Rendered, signal: AbortSignal): Promise<CoreApplied>
   /** For `CoreDriver.plan`. */
   plan(config: Rendered, signal: AbortSignal): Promise<CorePlan>
-  /** For `CoreDriver.takeOver`. Refused with `southbound_unavailable` while `southbound.driver` is `none`. */
+  /** For `CoreDriver.takeOver`. Refused with `validation_failed` while `southbound.driver` is `none`. */
   takeOver(config: Rendered, named: readonly string[], signal: AbortSignal): Promise<string>
   /** For `CoreDriver.restoreOriginal`. Restarts nobody while `southbound.driver` is `none`. */
   restoreOriginal(config: Rendered, copy: string | undefined, signal: AbortSignal): Promise<CoreRestored>
@@ -53,14 +53,14 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
     plan: (config, signal) => makePlan(coreSetOf(context, parts, config), { context, parts, engine }, signal),
     takeOver: async (config, named, signal) => {
       signal.throwIfAborted()
-      refuseWhereNone(context)
       return await inTurn(() => takeOverSet(coreSetOf(context, parts, config), named, work))
     },
     restoreOriginal: async (config, copy, signal) =>
       await inTurn(() => restoreSet(coreSetOf(context, parts, config), copy, work, signal)),
     apply: async (config, signal) => {
       signal.throwIfAborted()
-      refuseWhereNone(context)
+      if (context.settings.southbound.driver === 'none')
+        throw southboundUnavailable('southbound.driver is none: nothing is written and nobody is restarted')
       return await inTurn(() => applySet(coreSetOf(context, parts, config), work, signal))
     },
     appliedSha256: async () => {
@@ -79,11 +79,6 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
       return await inTurn(() => restartDaemons(daemons, names, why, work, signal))
     },
   }
-}
-
-function refuseWhereNone({ settings }: Context): void {
-  if (settings.southbound.driver === 'none')
-    throw southboundUnavailable('southbound.driver is none: nothing is written and nobody is restarted')
 }
 
 /** No set: what is in a directory is looked at for its own sake. */

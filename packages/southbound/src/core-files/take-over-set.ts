@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type CoreRestored, southboundUnavailable } from '@steeple/contracts'
+import { type CoreRestored, validationFailed } from '@steeple/contracts'
 import { isRestartable } from '../config-set/changes.ts'
 import { restartsOf } from '../config-set/daemon.ts'
 import { restartAll } from '../config-set/restart-set.ts'
@@ -15,6 +15,8 @@ export async function takeOverSet(
   named: readonly string[],
   parts: ApplyParts,
 ): Promise<string> {
+  if (parts.context.settings.southbound.driver === 'none')
+    throw validationFailed('southbound.driver is none: nothing is written, so there is nothing to agree to')
   const kept = keptSetOf(set, parts)
   return join(kept.originalsDir, await takeOver(kept, named))
 }
@@ -63,6 +65,6 @@ export async function restoreSet(
 }
 
 function keptSetOf(set: CoreSet, { context, parts }: ApplyParts): KeptSet {
-  if (set.obstacle !== undefined) throw southboundUnavailable(set.obstacle)
+  if (set.obstacle !== undefined) throw validationFailed(set.obstacle)
   return { ...set, ...backupPlaceOf(context, parts.core), clock: context.clock }
 }

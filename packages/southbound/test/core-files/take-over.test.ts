@@ -93,7 +93,7 @@ test('puts files back but restarts nobody under southbound.driver none', () =>
     assert.match(done.problem ?? '', /southbound\.driver is none/)
     assert.equal(await contents(world.dir), THEIRS)
     assert.is(world.engine.restarts.length, restarts)
-    assert.is((await failureOf(one.core.takeOver(one.wanted(), HELD, never))).code, 'southbound_unavailable')
+    assert.is((await failureOf(one.core.takeOver(one.wanted(), HELD, never))).code, 'validation_failed')
   }))
 
 test('asks nobody about an empty directory, files that are the same, or files of its own without their list', () =>

@@ -1,7 +1,9 @@
+import type { IncomingMessage } from 'node:http'
 import { ok, route } from '@steeple/contracts'
 import { assert, suite, testSeed } from '@steeple/testkit'
 import fc from 'fast-check'
-import { clientOf } from '../src/pipeline/senders.ts'
+import type { EdgeKernel } from '../src/edge-kernel.ts'
+import { clientOf, createSenders } from '../src/pipeline/senders.ts'
 import { networkScope } from '../src/system/network-scope.ts'
 import { serveRoutes, type World } from './world/serve-routes.ts'
 
@@ -41,6 +43,18 @@ senders('believes nobody by default', async () => {
   const address = await addressOf({ 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' })
   assert.match(address ?? '', /127\.0\.0\.1$/)
   assert.is(seen[0]?.isTls, undefined)
+})
+
+senders('tells an IPv4 address in one form, whatever the service listens on', () => {
+  const of = createSenders({
+    settings: world.kernel.settings,
+    onSettings: () => undefined,
+  } as unknown as EdgeKernel)
+  const from = (remoteAddress: string) =>
+    of({ socket: { remoteAddress }, headers: {} } as unknown as IncomingMessage)
+  assert.is(from('::ffff:127.0.0.1').address, '127.0.0.1')
+  assert.is(from('127.0.0.1').address, '127.0.0.1')
+  assert.is(from('::1').address, '::1')
 })
 
 senders('believes a proxy that is named, from the next request on, and no other', async () => {

@@ -25,7 +25,7 @@ export function createSenders(kernel: EdgeKernel): SenderOf {
     trusted = read()
   })
   return ({ socket, headers }) => {
-    const peer = socket.remoteAddress ?? ''
+    const peer = plainAddress(socket.remoteAddress ?? '')
     if (!isAnybody || !trusted.has(peer)) return { address: peer, proxy: undefined }
     const address = clientOf(peer, listFrom(headers['x-forwarded-for']), (one) => trusted.has(one))
     return { address, proxy: { address: peer, isTls: isTlsBy(headers['x-forwarded-proto']) } }
@@ -49,6 +49,11 @@ export function clientOf(
     if (!isTrusted(address)) return client
   }
   return client
+}
+
+/** A socket that listens on [::] tells an IPv4 address in its IPv6 form (RFC 4291 §2.5.5.2). */
+function plainAddress(text: string): string {
+  return text.startsWith('::ffff:') ? (addressFrom(text) ?? text) : text
 }
 
 /** The entries of a header, which may have been sent in several lines. */

@@ -16,5 +16,6 @@ await loadTexts()
 knowPages(PAGES)
 followLinks(isPagePath)
 const root = document.getElementById('app')
+root?.replaceChildren()
 if (root !== null) render(<App />, root)
 await begun

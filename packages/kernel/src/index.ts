@@ -1,3 +1,4 @@
+export { isRestorePending } from '@steeple/store'
 export { type AuditedRotation, rotateVaultAudited } from './composition/audited-rotation.ts'
 export {
   type OfflineOptions,
@@ -27,4 +28,3 @@ export type { PluginRecord } from './plugins/plugin-entries.ts'
 export type { SecretState } from './plugins/plugin-secrets.ts'
 export type { PluginRegistry } from './plugins/registry.ts'
 export { completeRestore } from './state/complete-restore.ts'
-export { isRestorePending } from './state/restore-plan.ts'

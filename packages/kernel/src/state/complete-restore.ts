@@ -14,10 +14,20 @@ import { basename, dirname, join } from 'node:path'
 import { auditTriggerSteps } from '@steeple/audit'
 import type { Settings } from '@steeple/contracts'
 import { LEASE_DDL } from '@steeple/reconcile'
-import { KEYS_FOLDER, loadPostgres, PLUGINS_FOLDER, STORE_FILE, syncFolder } from '@steeple/store'
+import {
+  COMING,
+  isRestorePending,
+  KEYS_FOLDER,
+  loadPostgres,
+  PENDING,
+  PLUGINS_FOLDER,
+  type RestorePlan,
+  readPlan,
+  STORE_FILE,
+  syncFolder,
+} from '@steeple/store'
 import { lockDataDir } from '../composition/data-dir-lock.ts'
 import { storeUrlOf } from '../composition/store-url.ts'
-import { COMING, isRestorePending, PENDING, type RestorePlan, readPlan } from './restore-plan.ts'
 
 /** The files of a store, the database itself last: as long as it stands, the old one is meant. */
 const STORE_PARTS: readonly string[] = ['-committed', '-wal', '-shm', '-in-use', '']

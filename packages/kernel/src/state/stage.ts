@@ -13,15 +13,20 @@ import { join } from 'node:path'
 import { type StagedState, type StateFacts, storeUnavailable } from '@steeple/contracts'
 import {
   asFullDisk,
+  COMING,
   checkRoom,
   checkStateName,
+  isRestorePending,
+  PENDING,
+  PLAN,
+  type RestorePlan,
+  STAGING,
   stampOf,
   syncFolder,
   syncFoldersBelow,
   writeStateFile,
 } from '@steeple/store'
 import { prepareState } from './prepare-state.ts'
-import { COMING, isRestorePending, PENDING, PLAN, type RestorePlan, STAGING } from './restore-plan.ts'
 import type { StateParts } from './state-parts.ts'
 
 /** Brings a state in, one at a time. */

@@ -26,6 +26,12 @@ export function heardNodes(): Heard {
         byId.set(suggestion.id, suggestion)
         return false
       }
+      // What a node said of itself before, such as the certificate of a mesh that it has left.
+      const { nodeId, address: there, port } = suggestion
+      const before = [...byId.values()].filter(
+        (one) => one.nodeId === nodeId && one.address === there && one.port === port,
+      )
+      for (const { id } of before) byId.delete(id)
       const fromThere = [...byId.values()].filter(({ address }) => address === suggestion.address).length
       if (byId.size >= HEARD_LIMIT || fromThere >= PER_ADDRESS) return false
       byId.set(suggestion.id, suggestion)

@@ -32,6 +32,18 @@ keeping('forgets who is not heard any more, and remembers who is', () => {
   assert.not.ok(heard.forget(50))
 })
 
+keeping('keeps of a node in one place what it said last', () => {
+  const heard = heardNodes()
+  const before = { ...suggestion('before', '192.0.2.1'), nodeId: 'box', fingerprint: 'aa' }
+  heard.add(before)
+  heard.add({ ...before, id: 'elsewhere', address: '192.0.2.2' })
+  assert.ok(heard.add({ ...before, id: 'now', fingerprint: 'bb' }))
+  assert.equal(
+    heard.list().map(({ id }) => id),
+    ['elsewhere', 'now'],
+  )
+})
+
 keeping('lets so many messages through at once, and so many a second', () => {
   const messages = allowance(10, 2)
   const taken = (atMs: number, count: number): number =>

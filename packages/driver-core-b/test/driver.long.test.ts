@@ -317,6 +317,8 @@ driver('ends sessions of ours that the CHF does not know, once it is back, and t
       fake.mutations.map(({ action, detail }) => [action, detail.core, detail.phones]),
       [['core.recall', 'core_b', 1]],
     )
+    for (let look = 0; look < 3; look += 1) await b.health.look(patient())
+    assert.is(fake.mutations.length, 1, 'nobody is cut off again and again')
     b.oam.uncharged([])
     await b.health.look(patient())
     assert.is(b.health.components()[1]?.status, 'ok')

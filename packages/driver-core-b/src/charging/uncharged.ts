@@ -24,12 +24,15 @@ export interface Uncharged {
 
 /** What was told so long ago tells nothing any more, ms. */
 const LATE_MS = 300_000
+/** One that could not be cut off, or came back so, is left for so long, ms. */
+const AGAIN_MS = 300_000
 /** Phones that are cut off at one look, each with a few calls. */
 const TOGETHER = 50
 
 export function unchargedPhones({ clock, log, mayMend, ours, record, kick }: UnchargedParts): Uncharged {
   let phones: readonly Imsi[] = []
   let toldMs = Number.NEGATIVE_INFINITY
+  const triedMs = new Map<Imsi, number>()
   const now = (): readonly Imsi[] => (clock.monotonicMs() - toldMs > LATE_MS ? [] : phones)
   const cutOff = async (imsi: Imsi, signal: AbortSignal): Promise<void> => {
     try {
@@ -56,7 +59,11 @@ export function unchargedPhones({ clock, log, mayMend, ours, record, kick }: Unc
     },
     mend: async (signal) => {
       if (!mayMend()) return
-      const some = [...(await ours(now().slice(0, TOGETHER)))]
+      const [all, nowMs] = [new Set(now()), clock.monotonicMs()]
+      for (const [imsi, atMs] of triedMs) if (!all.has(imsi) && nowMs - atMs > AGAIN_MS) triedMs.delete(imsi)
+      const due = [...all].filter((imsi) => nowMs - (triedMs.get(imsi) ?? -AGAIN_MS) >= AGAIN_MS)
+      const some = [...(await ours(due.slice(0, TOGETHER)))]
+      for (const imsi of due.slice(0, TOGETHER)) triedMs.set(imsi, nowMs)
       if (some.length === 0) return
       await record(some)
       for (const imsi of some) await cutOff(imsi, signal)

@@ -233,8 +233,9 @@ driver('tells of an NRF that has lost its database', () =>
 )
 
 const DEAF =
-  '2026-11-28T07:20:01.5Z 2026-11-28T07:20:01.4Z [ERRO][AMF][Ngap] Failed to listen: cannot assign requested address\n'
-const HEARS = '2026-11-28T07:20:09.5Z 2026-11-28T07:20:09.4Z [INFO][AMF][Ngap] Listen on 127.0.0.18:38412\n'
+  '2026-11-28T07:20:01.5Z 2026-11-28T07:20:01.4Z \u001b[31m [ERRO][AMF][Ngap] \u001b[0mFailed to listen: cannot assign requested address\n'
+const HEARS =
+  '2026-11-28T07:20:09.5Z 2026-11-28T07:20:09.4Z \u001b[36m [INFO][AMF][Ngap] \u001b[0mListen on 127.0.0.18:38412\n'
 
 driver('takes a change back with which the AMF listens to no base station', () =>
   inWorld(async ({ b, dir, engine }) => {
@@ -257,7 +258,7 @@ driver('takes a change back with which the AMF listens to no base station', () =
 driver('tells of an AMF without N2 and of an SMF without its UPF, until they say better', () =>
   inWorld(async ({ b, engine }) => {
     const smf = (second: number, words: string): string =>
-      `2026-11-28T07:20:0${second}.5Z 2026-11-28T07:20:0${second}.4Z [WARN][SMF][Main] ${words}\n`
+      `2026-11-28T07:20:0${second}.5Z 2026-11-28T07:20:0${second}.4Z \u001b[33m [WARN][SMF][Main] \u001b[0m${words}\n`
     const lost = smf(
       2,
       'PFCP Heartbeat error: SendPfcpHeartbeatRequest error: Request Transaction [5]: retry-out',

@@ -1,4 +1,5 @@
 import { type Engine, lastWords, newLinesOfOutput } from '@steeple/southbound'
+import { plainLine } from '../diagnose/amf-log.ts'
 import type { NetworkFunction } from '../render/functions.ts'
 
 /** Lines of a function that say how one of its interfaces does: the last one of either kind holds. Texts of 3.4 and 4.2. */
@@ -50,7 +51,7 @@ export function spoken(engine: Engine): Spoken {
       const before = known?.startedAtMs === startedAtMs ? known : begun(startedAtMs)
       const { lines, position } = await newLinesOfOutput(engine, container, before.position, signal)
       let { problem } = before
-      for (const line of lines) {
+      for (const line of lines.map(plainLine)) {
         if (telling.well.test(line)) problem = undefined
         const complaint = telling.ill.exec(line)?.[1]
         if (complaint !== undefined) problem = `${telling.words}: ${lastWords(complaint)}`

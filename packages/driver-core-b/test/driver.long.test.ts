@@ -229,6 +229,10 @@ driver('tells of an NRF that has lost its database', () =>
     )
     await b.health.look(patient())
     assert.match(b.health.components()[1]?.detail ?? '', /^nrf: it answers 500/)
+    // The real one waits for it without end.
+    core.behaviour.instead.set('nrf', ({ path }) => (path.startsWith('/nnrf-disc') ? 'hang' : undefined))
+    await b.health.look(patient())
+    assert.match(b.health.components()[1]?.detail ?? '', /^nrf: it does not answer who looks for others/)
   }),
 )
 

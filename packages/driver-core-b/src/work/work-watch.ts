@@ -30,16 +30,21 @@ export interface WorkParts {
 
 /** How long NRF and engine may take, ms. */
 const LOOK_MS = 5_000
+const UNANSWERED = 'it does not answer who looks for others: it may have lost its database'
 const UNFOUND = 'the NRF does not have it, so no other function finds it: it has to restart'
 
 export function workWatch(parts: WorkParts): WorkWatch {
   const { caller, clock, spoken } = parts
   let last: { readonly problems: WorkProblems; readonly atMs: number } | undefined
-  const registry = (
+  const registry = async (
     functions: readonly NetworkFunction[],
     url: () => string,
     signal: AbortSignal,
-  ): Promise<Registry | undefined> => orNothing(registryAt(caller, url, functions, bounded(signal)), signal)
+  ): Promise<Registry | undefined> => {
+    const limited = bounded(signal)
+    const known = await orNothing(registryAt(caller, url, functions, limited), signal)
+    return known ?? (limited.aborted ? { missing: [], problem: UNANSWERED } : undefined)
+  }
   const saidBy = async (nf: NetworkFunction, signal: AbortSignal): Promise<string | undefined> => {
     const container = parts.containers()[nf]
     if (container === undefined) return undefined
@@ -68,7 +73,8 @@ export function workWatch(parts: WorkParts): WorkWatch {
     problemOf: async (nf, nrfUrl, signal) => {
       const known = await registry([nf], nrfUrl, signal)
       if (known?.missing.includes(nf) === true) return UNFOUND
-      return (nf === 'nrf' ? known?.problem : undefined) ?? (await saidBy(nf, signal))
+      // A database that is away is no fault of a function's file.
+      return await saidBy(nf, signal)
     },
   }
 }

@@ -1758,8 +1758,8 @@ export interface Operations {
         /** wg://host:port */
         readonly endpoint: string
         readonly public_key: string
-        /** Networks behind the peer. The first single address is its own. */
-        readonly routes: readonly string[]
+        /** Networks behind the peer; none when absent. The first single address is its own. */
+        readonly routes?: readonly string[]
         readonly preshared_key?: string
         /** Seconds; 25 when absent. Without traffic a link without it would go stale. */
         readonly keepalive_s?: number

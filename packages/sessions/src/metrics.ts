@@ -18,8 +18,11 @@ export interface SessionMetrics {
 const MOST_PAIRS = 200
 const OTHER = 'other'
 
-/** Registers the series. */
-export function sessionMetrics(metrics: Metrics): SessionMetrics {
+/** Registers the series; the APNs of the network `home` have theirs before anybody is online. */
+export function sessionMetrics(
+  metrics: Metrics,
+  home: { readonly plmn: string; readonly apns: readonly string[] },
+): SessionMetrics {
   const active = metrics.gauge('svc_sessions_active', 'Sessions now.', ['apn', 'plmn'])
   const changes = metrics.counter('svc_sessions_changes_total', 'Sessions that began and ended.', ['change'])
   const octets = metrics.counter('svc_sessions_bytes_total', 'Octets attributed to subscribers, by source.', [
@@ -42,7 +45,9 @@ export function sessionMetrics(metrics: Metrics): SessionMetrics {
     'Packets that sources say they have missed.',
     ['source'],
   )
-  const pairs = new Map<string, { readonly apn: string; readonly plmn: string }>()
+  const pairs = new Map<string, { readonly apn: string; readonly plmn: string }>(
+    home.apns.map((apn) => [`${apn} ${home.plmn}`, { apn, plmn: home.plmn }]),
+  )
   let hasOthers = false
   const set = (counts: ReadonlyMap<string, Pair>): void => {
     for (const [key, { apn, plmn }] of counts) if (pairs.size < MOST_PAIRS) pairs.set(key, { apn, plmn })

@@ -8,6 +8,7 @@ import {
   sessionHistoryRef,
   usageLedgerRef,
 } from '@steeple/contracts'
+import { formatPlmn } from '@steeple/telecom'
 import type { SessionsConfig } from './config.ts'
 import { sessionHealth } from './health.ts'
 import { sessionHistory } from './history.ts'
@@ -35,7 +36,10 @@ export const plugin: Plugin<SessionsConfig> = {
     // Periods of quotas begin with an hour of the ledger.
     const hours = localHours(sectionOf(context.settings, 'fairuse').time_zone || undefined)
     const ledger = ledgerWriter(hours, order)
-    const metrics = sessionMetrics(context.metrics)
+    const metrics = sessionMetrics(context.metrics, {
+      plmn: formatPlmn(context.settings.plmn),
+      apns: context.settings.apns,
+    })
     const times = sourceTimes()
     const look = async (): Promise<void> => {
       times.note(await SOURCES.select(context.db, ''))

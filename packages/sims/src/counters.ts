@@ -22,8 +22,8 @@ export interface SimCounters {
   recount(reader: Reader): Promise<void>
 }
 
-/** Registers the series. */
-export function simCounters(metrics: Metrics): SimCounters {
+/** Registers the series; attaches of the network `home` count from nought on. */
+export function simCounters(metrics: Metrics, home: string): SimCounters {
   const gauge = metrics.gauge('svc_sim_state', 'SIMs by state.', ['state'])
   const unsynced = metrics.gauge(
     'svc_sims_unsynced',
@@ -39,6 +39,7 @@ export function simCounters(metrics: Metrics): SimCounters {
     'Attaches in the core: each one where it tells of each (its log can be read), else as seen when it is looked at, where a phone that left and came back between two looks counts once.',
     ['plmn'],
   )
+  attaches.inc({ plmn: home }, 0)
   const telling = metrics.gauge(
     'svc_sims_attaches_told',
     '1 while the core tells of each attach, 0 while they are counted as seen when it is looked at.',

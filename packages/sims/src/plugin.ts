@@ -11,6 +11,7 @@ import {
   type TableSpec,
   vaultRef,
 } from '@steeple/contracts'
+import { formatPlmn } from '@steeple/telecom'
 import { attachWatch } from './attach/attach-watch.ts'
 import { presence } from './attach/presence.ts'
 import { nobodySeen } from './attach/seen.ts'
@@ -73,7 +74,7 @@ export const plugin: Plugin<SimsConfig> = {
     const parts: SimsParts = {
       context,
       vault,
-      counters: simCounters(context.metrics),
+      counters: simCounters(context.metrics, formatPlmn(context.settings.plmn)),
       hss: hssBreaker(context, futile, () => void pushAll(parts)),
       core: coreBreaker(context, vault),
       detaches: endBoard(),

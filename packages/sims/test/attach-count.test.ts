@@ -44,7 +44,7 @@ async function world() {
     const services = new Map<string, object>([[coreDriverRef.id, core]])
     const { context, metrics } = fakeContext({ id: 'sims', config: {}, db, services })
     // The count needs no more of them.
-    const parts = { context, counters: simCounters(metrics) } as unknown as SimsParts
+    const parts = { context, counters: simCounters(metrics, '999-99') } as unknown as SimsParts
     const attaches = attachCount(parts)
     return {
       look: () => attaches.look(never),

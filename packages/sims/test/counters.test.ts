@@ -20,7 +20,7 @@ counters(
     const db = memoryDb(MIGRATIONS)
     await db.write((tx) => tx.run(FILL))
     const metrics = fakeMetrics()
-    const counts = simCounters(metrics)
+    const counts = simCounters(metrics, '999-99')
     await counts.recount(db)
     const from = cpuMs()
     await counts.recount(db)
@@ -44,7 +44,7 @@ counters(
 counters('goes on from what it counted, move by move', async () => {
   const db = memoryDb(MIGRATIONS)
   const metrics = fakeMetrics()
-  const counts = simCounters(metrics)
+  const counts = simCounters(metrics, '999-99')
   await counts.recount(db)
   counts.moved(undefined, 'issued')
   counts.moved(undefined, 'issued')

@@ -9,11 +9,16 @@ import { unknownNames } from './validation-details.ts'
 /** A refused body up to this size is explained in full; of a larger one the first broken rule is told. */
 const EXPLAINED_BYTES = 65_536
 
+/** The hash of an IMSI, the path parameter `{imsi}` of every route of one SIM. */
+const HASH = /^[0-9a-f]{12}$/i
+
 /** Kinds of bodies that are the handler's to check. */
 const UNCHECKED: readonly RequestContext['bodyKind'][] = ['text', 'stream', 'bytes']
 
 /** Checks path parameters and query, coerces them, and parses the page of a list route. */
 export function validateUrl(context: RequestContext, endpoint: Endpoint): void {
+  // Hexadecimal characters are the same in both cases.
+  context.params = inLowerCase(context.params)
   if (endpoint.checkParams !== undefined) refuse(endpoint.checkParams, context.params, 'path parameter')
   // fastify's parser gives a plain object of strings and arrays of strings.
   const query = context.query as Record<string, unknown>
@@ -26,6 +31,13 @@ export function validateUrl(context: RequestContext, endpoint: Endpoint): void {
   validateQuery(endpoint, paged.filters)
   context.query = paged.filters
   context.parsedPage = pageFrom(paged, scope, context.core.cursors)
+}
+
+function inLowerCase(params: unknown): unknown {
+  const hash = (params as { readonly imsi?: unknown } | undefined)?.imsi
+  return typeof hash === 'string' && HASH.test(hash)
+    ? { ...Object(params), imsi: hash.toLowerCase() }
+    : params
 }
 
 /** Checks a JSON body against the route's schema. A missing body counts as `{}` where nothing in it is required. */

@@ -1,6 +1,7 @@
 import {
   type ErrorDetail,
   msFromTimestamp,
+  type PolicyBundle,
   type SpectrumLicense,
   timestampFromMs,
   validationFailed,
@@ -24,6 +25,9 @@ export interface ChangedBundle {
   readonly changes: readonly ChangedKey[]
 }
 
+/** A policy as it is shown, or its content alone. */
+type ShownPolicy = PolicyContent & Partial<Pick<PolicyBundle, 'revision' | 'updated_at'>>
+
 const READ_ONLY: readonly (readonly string[])[] = [
   ['revision'],
   ['updated_at'],
@@ -32,14 +36,16 @@ const READ_ONLY: readonly (readonly string[])[] = [
 ]
 
 /**
- * The policy with a merge patch (RFC 7396) applied and the whole result validated.
+ * The policy with a merge patch (RFC 7396) applied and the whole result validated. What is read-only may come back as it was
+ * shown: a client reads the whole, changes a part and sends the whole.
  *
  * A license that is acknowledged and differs from the one before is stamped with the author; one that is not
  * acknowledged loses its stamp. Throws `validation_failed` with one detail for each problem.
  */
-export function changeBundle(current: PolicyContent, patch: unknown, author: Author): ChangedBundle {
-  refuse(readOnlyProblems(patch))
-  const merged = withNulls(mergePatch(current, patch))
+export function changeBundle(shown: ShownPolicy, patch: unknown, author: Author): ChangedBundle {
+  refuse(readOnlyProblems(shown, patch))
+  const current = contentOf(shown)
+  const merged = withNulls(contentOf(mergePatch(shown, patch)))
   refuse(schemaProblems(CONTENT_SCHEMA, merged))
   // The schema check above is the condition of the type.
   const valid = merged as PolicyContent
@@ -56,16 +62,27 @@ function refuse(problems: readonly ErrorDetail[]): void {
   throw validationFailed(`the policy is not valid: ${shown.join('; ')}${more}`, { details: problems })
 }
 
-function readOnlyProblems(patch: unknown): readonly ErrorDetail[] {
-  return READ_ONLY.filter((path) => hasMember(patch, path)).map((path) => ({
+function readOnlyProblems(shown: ShownPolicy, patch: unknown): readonly ErrorDetail[] {
+  return READ_ONLY.filter((path) => {
+    const wanted = memberOf(patch, path)
+    return wanted !== undefined && wanted !== memberOf(shown, path)
+  }).map((path) => ({
     pointer: `/${path.join('/')}`,
     message: 'is read-only: the service sets it; leave it out (If-Match holds the revision)',
   }))
 }
 
-function hasMember(value: unknown, [key, ...rest]: readonly string[]): boolean {
-  if (key === undefined) return true
-  return isObject(value) && Object.hasOwn(value, key) && hasMember(value[key], rest)
+function memberOf(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (part, key) => (isObject(part) && Object.hasOwn(part, key) ? part[key] : undefined),
+    value,
+  )
+}
+
+function contentOf<T>(shown: T): T {
+  if (!isObject(shown)) return shown
+  const { revision: _revision, updated_at: _updatedAt, ...content } = shown
+  return content as T // What is left of it has the type that it had.
 }
 
 /** A merge patch removes what it sets to null; these members say null when there is nothing. */

@@ -25,9 +25,8 @@ export function policyRoutes(policy: CurrentPolicy, control: TxControl, clock: C
     request.mutate('policy', async (tx) => {
       const before = await policy.read(tx)
       refuseStale(request.header('if-match'), before.revision)
-      const { revision: _revision, updated_at: _updatedAt, ...current } = before
       const author = { by: principalText(request.principal), nowMs: clock.nowMs() }
-      const { content, changes } = changeBundle(current, request.body, author)
+      const { content, changes } = changeBundle(before, request.body, author)
       const bundle = changes.length === 0 ? before : await policy.write(tx, content, author)
       await control.changeLicense(tx, before, bundle, author.by)
       tx.audit({ detail: { revision: bundle.revision, changes: changes.map(auditedChange) } })

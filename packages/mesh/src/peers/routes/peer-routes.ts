@@ -46,7 +46,8 @@ const ADD_BODY = objectSchema(
     public_key: KEY_SCHEMA,
     routes: {
       ...ROUTES_SCHEMA,
-      description: 'Networks behind the peer. The first single address is its own.',
+      default: [],
+      description: 'Networks behind the peer; none when absent. The first single address is its own.',
     },
     preshared_key: KEY_SCHEMA,
     keepalive_s: {
@@ -56,7 +57,7 @@ const ADD_BODY = objectSchema(
       description: `Seconds; ${KEEPALIVE_S} when absent. Without traffic a link without it would go stale.`,
     },
   },
-  ['name', 'endpoint', 'public_key', 'routes'],
+  ['name', 'endpoint', 'public_key'],
 )
 const EXAMPLE = {
   name: 'north',

@@ -58,6 +58,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   settings.onChange(() => log.setLevel(settings.current().server.log_level))
   const housekeeping = housekeepingOf(options, ground, work, host)
   watchOwn(health, { housekeeping, cluster: ground.cluster, timekeeper: store.timekeeper, mutations })
+  health.watch('memory', { kind: 'feature', required: false }, async () => registry.memoryHealth())
   const { begin, close } = lifeOf(options, ground, work, { registry, housekeeping })
   return {
     get settings() {

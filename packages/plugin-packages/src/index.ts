@@ -1,4 +1,4 @@
-export { type Blame, createBlame, type Hang } from './blame.ts'
+export { type Blame, createBlame } from './blame.ts'
 export { Catalogue } from './catalogue.ts'
 export { createContentRecord } from './content-hash.ts'
 export { hostContracts } from './contracts-copy.ts'
@@ -11,6 +11,7 @@ export {
   noteFailure,
   reasonOf,
 } from './failure.ts'
+export { hangNoteOf, sayHang } from './hang-note.ts'
 export { type InstalledPlugin, installPackage, installPlugin } from './install.ts'
 export { createKeptStates, ENDED, type KeptStates, RAN } from './kept-states.ts'
 export { createLoader } from './loader.ts'

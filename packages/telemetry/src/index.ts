@@ -1,6 +1,7 @@
 export { createLog, type KernelLog } from './log.ts'
 export { hideFromNowOn, scrubText } from './log-redaction.ts'
 export type { LogSink } from './log-sink.ts'
+export { type LoadedThen, memoryHealth, memoryNow } from './memory-health.ts'
 export { problemOfName } from './metric-names.ts'
 export { createMetricsBoard, type KernelMetrics, type MetricsBoard, type PluginMetrics } from './metrics.ts'
 export { observeProcess } from './process-metrics.ts'

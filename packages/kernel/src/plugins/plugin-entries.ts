@@ -7,6 +7,7 @@ import {
   reasonOf,
 } from '@steeple/plugin-packages'
 import type { Section } from '@steeple/settings'
+import type { LoadedThen } from '@steeple/telemetry'
 import semver from 'semver'
 import type { RouteSet } from './edge.ts'
 import { adviceOn, failedHealth } from './failure-words.ts'
@@ -68,6 +69,8 @@ export interface PluginEntry {
   place: number
   loadedAtMs: number | undefined
   loadedBecause: string | undefined
+  /** What the process took before an installed version of it was loaded first. */
+  rssBytes: number | undefined
   /** Why the next copy comes; undefined at the start of the service. */
   because: string | undefined
   isLoading: boolean
@@ -120,8 +123,17 @@ export class PluginEntries {
       .flatMap((entry) => entry.live ?? [])
   }
 
-  loading({ manifest }: FoundPlugin): void {
-    this.of(manifest.id).isLoading = true
+  loading({ manifest, origin }: FoundPlugin): void {
+    const entry = this.of(manifest.id)
+    entry.isLoading = true
+    if (origin === 'installed') entry.rssBytes ??= process.memoryUsage.rss()
+  }
+
+  /** The plugins of which an installed version was loaded since the start. */
+  loadedThen(): readonly LoadedThen[] {
+    return this.all().flatMap(({ id, rssBytes, live }) =>
+      rssBytes === undefined ? [] : [{ id, rssBytes, isGone: live?.found.origin !== 'installed' }],
+    )
   }
 
   /** It serves now, and has yet to start. */
@@ -279,6 +291,7 @@ function emptyEntry(id: string): PluginEntry {
     place: 0,
     loadedAtMs: undefined,
     loadedBecause: undefined,
+    rssBytes: undefined,
     because: undefined,
     isLoading: false,
     wasUnloaded: false,

@@ -18,6 +18,7 @@ import {
   type PluginSources,
 } from '@steeple/plugin-packages'
 import type { Section } from '@steeple/settings'
+import { memoryHealth, memoryNow } from '@steeple/telemetry'
 import { applySettings } from './apply-settings.ts'
 import type { PluginHost } from './host.ts'
 import { installAndLoad } from './install-and-load.ts'
@@ -207,6 +208,11 @@ export class PluginRegistry {
     const found = entries.of(name).live?.found ?? catalogue.versions(name)[0]
     if (found === undefined) throw pluginNotFound(name)
     return found.section
+  }
+
+  /** What the service takes of memory, where that is much. */
+  memoryHealth(): ReturnType<typeof memoryHealth> {
+    return memoryHealth(memoryNow(), this.#parts.entries.loadedThen())
   }
 
   /** The checksummed tables of every live plugin. */

@@ -1,7 +1,12 @@
 import { basename } from 'node:path'
-import { type Blame, type FoundPlugin, inDependencyOrder, type KeptStates } from '@steeple/plugin-packages'
+import {
+  type Blame,
+  type FoundPlugin,
+  inDependencyOrder,
+  type KeptStates,
+  sayHang,
+} from '@steeple/plugin-packages'
 import semver from 'semver'
-import { sayHang } from './hang-note.ts'
 import type { Moving } from './moves.ts'
 import type { Change } from './plugin-set.ts'
 import type { Wanted } from './provision.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '@steeple/contracts'
-import type { Blame, Hang } from '@steeple/plugin-packages'
+import type { Blame, Hang } from './blame.ts'
 
 /** What a process writes down of itself before it is ended since its event loop does not turn: `{uptime_ms, frames, …}`. */
 export function hangNoteOf(pluginsDir: string): string {

@@ -259,6 +259,15 @@ driver('takes a change back with which the AMF listens to no base station', () =
   }),
 )
 
+driver('applies files where the kernel has no SCTP, whatever they say, and tells of it', () =>
+  inWorld(async ({ b, engine }) => {
+    engine.say('c-amf', DEAF.replace('cannot assign requested address', 'protocol not supported'))
+    await b.driver.apply(await b.driver.render(desiredWith()), patient())
+    await b.health.look(patient())
+    assert.match(b.health.components()[1]?.detail ?? '', /^amf: .*protocol not supported/)
+  }),
+)
+
 driver('tells of an AMF without N2 and of an SMF without its UPF, until they say better', () =>
   inWorld(async ({ b, engine }) => {
     const smf = (second: number, words: string): string =>

@@ -1,10 +1,11 @@
 // One network function of free5GC in a container: reads its rendered file, registers before it opens its port as the real
 // ones do, and answers there. Any request is a 404; the NRF takes profiles, over HTTP/1.1 and HTTP/2 without TLS.
 // Usage: node core-b-function.mjs ROLE FILE. It refuses a file with the text of /var/lib/core/refused.json, by role.
+import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer as createHttp1 } from 'node:http'
 import { createServer as createHttp2 } from 'node:http2'
-import { connect, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { parse } from 'yaml'
 
 const [role = '', file = ''] = process.argv.slice(2)
@@ -60,17 +61,26 @@ function open({ bindingIPv4, port }) {
   server.listen(port, bindingIPv4, () => log('INFO', `SBI server started on ${bindingIPv4}:${port}`))
 }
 
-function whenNrfAnswers(nrfUri, then) {
-  const { hostname, port } = new URL(nrfUri)
-  const socket = connect(Number(port), hostname, () => {
-    socket.destroy()
-    then()
-  })
-  socket.on('error', () => setTimeout(whenNrfAnswers, RETRY_MS, nrfUri, then))
+/** Takes its place among those that others find, as the real ones do, for as long as the NRF is away again and again. */
+async function register({ nrfUri, sbi }, then) {
+  const nfInstanceId = randomUUID()
+  const nfType = role.toUpperCase()
+  const profile = { nfInstanceId, nfType, nfStatus: 'REGISTERED', ipv4Addresses: [sbi.bindingIPv4] }
+  try {
+    const { ok } = await fetch(`${nrfUri}/nnrf-nfm/v1/nf-instances/${nfInstanceId}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(profile),
+    })
+    if (ok) return then()
+  } catch {
+    // It is not there yet.
+  }
+  return setTimeout(register, RETRY_MS, { nrfUri, sbi }, then)
 }
 
 process.on('SIGTERM', () => process.exit(0))
 const configuration = read()
 if (role === 'upf') setInterval(() => undefined, 60_000)
 else if (role === 'nrf') open(configuration.sbi)
-else whenNrfAnswers(configuration.nrfUri, () => open(configuration.sbi))
+else await register(configuration, () => open(configuration.sbi))

@@ -30,6 +30,7 @@ export interface WorkParts {
 
 /** How long NRF and engine may take, ms. */
 const LOOK_MS = 5_000
+const NO_SCTP = /protocol not supported/
 const UNANSWERED = 'it does not answer who looks for others: it may have lost its database'
 const UNFOUND = 'the NRF does not have it, so no other function finds it: it has to restart'
 
@@ -73,8 +74,9 @@ export function workWatch(parts: WorkParts): WorkWatch {
     problemOf: async (nf, nrfUrl, signal) => {
       const known = await registry([nf], nrfUrl, signal)
       if (known?.missing.includes(nf) === true) return UNFOUND
-      // A database that is away is no fault of a function's file.
-      return await saidBy(nf, signal)
+      // A database that is away, or a kernel without SCTP, is no fault of a function's file.
+      const words = await saidBy(nf, signal)
+      return words !== undefined && NO_SCTP.test(words) ? undefined : words
     },
   }
 }

@@ -57,6 +57,27 @@ offline(
 )
 
 offline(
+  'leaves a disarm in the note of a service that does not answer, and makes no note where there is none',
+  async () => {
+    await using folder = await tempDir()
+    const note = join(folder.path, 'tx-disarm.json')
+    const args = ['tx', 'disarm', '--data-dir', folder.path, '--url', 'http://127.0.0.1:1', '--token', 't']
+    const without = await svc(args)
+    assert.is.not(without.code, 0)
+    assert.not.match(without.err, /the disarm stands in/)
+    assert.not.ok((await readdir(folder.path)).includes('tx-disarm.json'))
+    await writeFile(note, ' '.repeat(2_048), { mode: 0o600 })
+    const { code, err } = await svc(args)
+    assert.is.not(code, 0)
+    assert.match(err, /the disarm stands in .*tx-disarm\.json/)
+    const text = await readFile(note, 'utf8')
+    assert.is(text.length, 2_048)
+    assert.match(JSON.parse(text).by, /^local:\S+$/)
+  },
+  PROCESS_LIMIT,
+)
+
+offline(
   'refuses a keys directory that others can read',
   async () => {
     await using folder = await tempDir()

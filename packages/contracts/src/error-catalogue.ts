@@ -25,7 +25,7 @@ export const backupDecryptFailed: ErrorFactory = defineError(
 export const backupVersionUnsupported: ErrorFactory = defineError(
   'backup_version_unsupported',
   400,
-  'the backup was made by version %s, which this version cannot read; restore it with that version or a later one',
+  'the backup was made by version %s or a build after it, which this version cannot read; restore it with that version or a later one',
 )
 export const unauthenticated: ErrorFactory = defineError(
   'unauthenticated',
